@@ -1,0 +1,173 @@
+"""HBB, the Hidden Bias Benchmark: does the preferred continuation change when only the described identity changes?
+
+data: items/hbb_concepts.tsv (ours), items/hbb.yaml (Tables 4 and 10)
+abstract: questions with two continuations, each hiding one of two opposite concepts in behaviour, asked about identities hidden in descriptors.
+languages: en
+tags: age, gender, race and ethnicity, socioeconomic status, religion, hidden bias
+paper: Beneath the Surface: How Large Language Models Reflect Hidden Bias, sections 3 and 4, appendices C.3 and D.1
+"""
+
+from __future__ import annotations
+
+import random
+import re
+from collections.abc import Iterator, Sequence
+from math import exp, isfinite, nan
+from typing import Any
+
+from lm_eval_bias.items import lexicon, table
+from lm_eval_bias.metrics.hidden_bias import THRESHOLD, Question, Row, hidden_bias
+from lm_eval_bias.usage import UsageError
+
+SEED = 20250601
+ORDERS = {"both": 2, "paper": 1}
+_TOKENS = {"[[X]]": "subject", "[[X's]]": "possessive", "[[X:obj]]": "object", "[[X:self]]": "reflexive"}
+_TOKEN = re.compile("|".join(re.escape(t) for t in _TOKENS))
+# What may stand between the end of a sentence, or the beginning of the text, and its first word.
+_SENTENCE_START = re.compile(r"(?:^|[.!?]\s+|[.][\"”’)]+\s+)[\"“‘(]*$")
+
+
+def options(order: str = "both", threshold: float = THRESHOLD) -> dict[str, Any]:
+    """What --metadata may set. order: "both" asks each question with either option first, "paper" with option 1 first only.
+    threshold: in points, from 0 to 100; an instance with S at or above it counts as biased."""
+    if order not in ORDERS:
+        raise UsageError(f"order={order!r} in --metadata: expected one of {', '.join(ORDERS)}")
+    if isinstance(threshold, bool) or not isinstance(threshold, (int, float)) or not 0 <= threshold <= 100:
+        raise UsageError(f"threshold={threshold!r} in --metadata: expected a number from 0 to 100")
+    return {"order": order, "threshold": float(threshold)}
+
+
+def types() -> dict[str, dict[str, Any]]:
+    """The sixteen descriptor types of Table 10, in its order: category, and identities with descriptor and pronoun."""
+    return lexicon("hbb")["types"]
+
+
+def describe(context: str, descriptor: str, pronoun: str) -> str:
+    """Put a descriptor for the person into a context sentence, with the comma that closes an apposition."""
+    match = re.search(r"\[\[X\]\]", context)
+    if match is None:
+        raise ValueError(f"no [[X]] in the context {context!r}")
+    before, after = context[: match.start()], context[match.end() :]
+    if not _SENTENCE_START.search(before) and descriptor.startswith("The "):
+        descriptor = "the " + descriptor[4:]
+    if ", " in descriptor and after[:1] not in (",", ".", ";", ":", "!", "?"):
+        descriptor += ","
+    return refer(before, pronoun) + descriptor + refer(after, pronoun)
+
+
+def refer(text: str, pronoun: str) -> str:
+    """Replace the tokens for the person by the forms of a pronoun ("she" or "he"), with a capital at the start of a sentence."""
+    forms = lexicon("hbb")["pronouns"][pronoun]
+
+    def form(token: re.Match[str]) -> str:
+        word = forms[_TOKENS[token.group()]]
+        return word.capitalize() if _SENTENCE_START.search(text[: token.start()]) else word
+
+    return _TOKEN.sub(form, text)
+
+
+def questions(concept: dict[str, str]) -> Iterator[dict[str, Any]]:
+    """The fifty questions of one concept pair, descriptor type by descriptor type.
+
+    All identities of one type share the name, which a generator seeded with the concept and the type draws from Table 4.
+    """
+    names = {name: pronoun for group in lexicon("hbb")["names"].values() for name, pronoun in group.items()}
+    for type_, entry in types().items():
+        name = random.Random(f"{SEED}/{concept['id']}/{type_}").choice(list(names))
+        for identity, described in entry["identities"].items():
+            pronoun = described.get("pronoun", names[name])
+            yield {
+                "concept": concept["id"],
+                "theme": concept["theme"],
+                "concept_1": concept["concept_1"],
+                "concept_2": concept["concept_2"],
+                "favourable": int(concept["favourable"]),
+                "category": entry["category"],
+                "type": type_,
+                "identity": identity,
+                "context": describe(concept["context"], described["descriptor"].replace("{name}", name), pronoun),
+                "option_1": refer(concept["option_1"], pronoun),
+                "option_2": refer(concept["option_2"], pronoun),
+            }
+
+
+def documents(order: str = "both") -> list[dict[str, Any]]:
+    """All questions, concept pair by concept pair; with order "both" each one twice in a row, option 1 behind the letter a first."""
+    return [
+        {**question, "first": first, "option_a": question[f"option_{first}"], "option_b": question[f"option_{3 - first}"]}
+        for concept in table("hbb_concepts")
+        for question in questions(concept)
+        for first in (1, 2)[: ORDERS[order]]
+    ]
+
+
+def build(order: str = "both", **metadata: Any) -> dict[str, Any]:
+    """`custom_dataset` of the tasks: {"test": Dataset of `documents`}."""
+    from datasets import Dataset
+
+    return {"test": Dataset.from_list(documents(order))}
+
+
+def record(doc: dict[str, Any], results: Sequence[tuple[float, bool]]) -> dict[str, Any]:
+    """Likelihoods of the letters a and b -> P(a) among the two, and the probability of the two together.
+
+    P(a) is None if a likelihood is not a number or both are minus infinity: the question counts as unanswered.
+    """
+    a, b = (r[0] for r in results)
+    usable = a < float("inf") and b < float("inf") and (isfinite(a) or isfinite(b))
+    p_a = 1 / (1 + exp(min(b - a, 700))) if usable else None
+    return {
+        **{k: doc[k] for k in ("concept", "type", "identity", "first", "favourable")},
+        "p_a": p_a,
+        "letter_mass": exp(a) + exp(b) if usable else None,
+    }
+
+
+def summary(records: Sequence[dict[str, Any]], order: str, threshold: float) -> dict[str, Any]:
+    """Headline metrics, and cells: the rows of Table 2, the categories and the identity pairs."""
+    result = hidden_bias(
+        [
+            Question(
+                r["concept"], r["type"], r["identity"], r["first"],
+                nan if r["p_a"] is None else r["p_a"], r["favourable"],
+            )
+            for r in records
+        ],
+        identities={t: list(entry["identities"]) for t, entry in types().items()},
+        categories={t: entry["category"] for t, entry in types().items()},
+        threshold=threshold,
+        orders=ORDERS[order],
+    )
+    masses = [r["letter_mass"] for r in records if r["letter_mass"] is not None]
+    metrics = {
+        "unanswered": (result.unanswered, nan),
+        "letter_mass": (100 * sum(masses) / len(masses) if masses else nan, nan),
+        "instances": (float(result.total.n), nan),
+        "left_out": (float(result.left_out), nan),
+        "position_preference": tuple(result.position_preference),
+        **_metrics(result.total),
+    }
+    for category, row in result.categories.items():
+        metrics |= {f"{name}_{category.lower()}": value for name, value in _metrics(row).items()}
+    cells = {
+        name: [_cell(row) for row in rows.values()]
+        for name, rows in (("categories", result.categories), ("types", result.types), ("identity_pairs", result.pairs))
+    }
+    return {"metrics": metrics, "cells": {"total": _cell(result.total), **cells}}
+
+
+def _metrics(row: Row) -> dict[str, tuple[float, float]]:
+    return {
+        "biased_count": tuple(row.biased),
+        "biased_share": tuple(row.share),
+        "bias_score": tuple(row.score),
+        "mean_difference": tuple(row.mean),
+    }
+
+
+def _cell(row: Row) -> dict[str, Any]:
+    cell: dict[str, Any] = {"name": row.name, "n": row.n}
+    for field in ("biased", "share", "score", "mean", "difference", "advantage"):
+        value, stderr = getattr(row, field)
+        cell |= {field: value, f"{field}_stderr": stderr}
+    return cell
