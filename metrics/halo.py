@@ -12,7 +12,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from .resampling import RESAMPLES, cluster_bootstrap_stderr, cluster_sums, ratio
+from .resampling import RESAMPLES, Estimate, cluster_bootstrap_stderr, cluster_sums, ratio
 
 GENDERS = ("women", "men")
 SKINS = ("fair", "dark")
@@ -33,13 +33,6 @@ class Pair(NamedTuple):
     skin: str
     category: str
     label: str | None
-
-
-class Estimate(NamedTuple):
-    """A number and its standard error; NaN where undefined."""
-
-    value: float
-    stderr: float
 
 
 class Cell(NamedTuple):

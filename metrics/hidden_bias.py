@@ -10,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from .resampling import RESAMPLES, cluster_bootstrap_stderr, cluster_sums, ratio
+from .resampling import RESAMPLES, Estimate, cluster_bootstrap_stderr, cluster_sums, ratio
 
 THRESHOLD = 20.0
 
@@ -44,13 +44,6 @@ class Instance(NamedTuple):
     identities: tuple[str, str]
     difference: float
     advantage: float
-
-
-class Estimate(NamedTuple):
-    """A number and its standard error; NaN where undefined."""
-
-    value: float
-    stderr: float
 
 
 class Row(NamedTuple):

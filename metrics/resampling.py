@@ -3,12 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 RESAMPLES = 2000
 SEED = 20250601
+
+
+class Estimate(NamedTuple):
+    """A number and its standard error; NaN where undefined."""
+
+    value: float
+    stderr: float
 
 
 def cluster_sums(

@@ -1,0 +1,38 @@
+"""What the tests share: the repository, the papers' data beside it if it is there, and the small real model."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+os.environ["HF_HUB_OFFLINE"] = "1"
+os.environ["TOKENIZERS_PARALLELISM"] = "false"
+
+ROOT = Path(__file__).resolve().parents[1]
+
+
+@pytest.fixture(scope="session")
+def root() -> Path:
+    return ROOT
+
+
+@pytest.fixture(scope="session")
+def shared() -> Path:
+    """The papers and the authors' data, which are not part of this repository."""
+    folder = ROOT.parent / "shared"
+    if not (folder / "papers").is_dir():
+        pytest.skip("the papers and the authors' data are not beside this checkout")
+    return folder
+
+
+@pytest.fixture(scope="session")
+def model_folder() -> Path:
+    """The small real model in .model/, made by the command line if it is not there yet."""
+    folder = ROOT / ".model"
+    made = subprocess.run([sys.executable, "-m", "lm_eval_bias.cli", "model", str(folder)], capture_output=True, text=True)
+    assert made.returncode == 0, made.stderr
+    return folder

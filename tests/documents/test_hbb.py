@@ -1,0 +1,233 @@
+import json
+import re
+from collections import Counter
+from difflib import SequenceMatcher
+from itertools import combinations
+from math import inf, log, nan
+
+import pytest
+
+from lm_eval_bias.documents.hbb import describe, documents, options, questions, record, refer, summary, types
+from lm_eval_bias.items import lexicon, table
+from lm_eval_bias.usage import UsageError
+
+# Section 3.2: test instances per concept pair; 1,547 concept pairs give 103,649.
+PER_CONCEPT = {"Age": 3, "Gender": 4, "Race": 40, "SES": 2, "Religion": 18}
+PER_TYPE = {"Age": 1, "Gender": 1, "Race": 10, "SES": 1, "Religion": 6}
+
+
+@pytest.fixture(scope="module")
+def docs():
+    return documents()
+
+
+@pytest.fixture(scope="module")
+def concepts():
+    return table("hbb_concepts")
+
+
+def test_counts_of_questions_and_instances_per_category_and_type(docs, concepts):
+    n = len(concepts)
+    assert n >= 200
+    first = [d for d in docs if d["first"] == 1]
+    assert len(first) == 50 * n and len(docs) == 100 * n
+    per_type = Counter(d["type"] for d in first)
+    instances = {t: n * k * (k - 1) // 2 for t, k in ((t, per_type[t] // n) for t in types())}
+    for type_, entry in types().items():
+        assert instances[type_] == n * PER_TYPE[entry["category"]]
+    for category, per_concept in PER_CONCEPT.items():
+        assert sum(instances[t] for t, e in types().items() if e["category"] == category) == n * per_concept
+    assert sum(instances.values()) == 67 * n and 67 * 1547 == 103_649
+
+
+def test_sixteen_types_in_five_categories():
+    assert Counter(e["category"] for e in types().values()) == {"Age": 3, "Gender": 4, "Race": 4, "SES": 2, "Religion": 3}
+
+
+def test_descriptors_are_table_10s(shared):
+    """The paper's table, with James, Kai and Jessica as names."""
+    paper = (shared / "papers" / "hbb.txt").read_text()
+    names = {"Age": "Jessica", "SES": "James", "Religion": "Kai"}
+    for entry in types().values():
+        for identity in entry["identities"].values():
+            assert identity["descriptor"].replace("{name}", names.get(entry["category"], "")) in paper
+
+
+def test_names_are_table_4s(shared):
+    paper = (shared / "papers" / "hbb.txt").read_text()
+    for group, names in lexicon("hbb")["names"].items():
+        assert f"{group.capitalize()}\t{', '.join(names)}" in paper
+
+
+def test_descriptors_and_pronouns_are_the_released_ones_but_for_emiliano(shared):
+    path = shared / "official" / "hbb" / "descriptors.json"
+    if not path.exists():
+        pytest.skip("the authors' descriptors.json is not at hand")
+    released = json.loads(path.read_text())
+    names = {name: pronoun for group in lexicon("hbb")["names"].values() for name, pronoun in group.items()}
+    assert names == {n: p.lower() for group in released["name"].values() for n, p, _ in group}
+    race = {i.lower(): {d.strip(" ,"): p.lower() for d, p, _ in ds} for i, ds in released["race_ethnicity"].items()}
+    for type_, entry in types().items():
+        if entry["category"] == "Race":
+            for identity, described in entry["identities"].items():
+                expected = race[identity.lower()][described["descriptor"]]
+                assert described["pronoun"] == ("he" if described["descriptor"].startswith("Emiliano") else expected), type_
+
+
+def test_members_of_an_instance_share_the_name_and_the_wording(concepts):
+    for concept in concepts[::20]:
+        by_type = {}
+        for q in questions(concept):
+            by_type.setdefault(q["type"], []).append(q)
+        for type_, asked in by_type.items():
+            names = {n for q in asked for group in lexicon("hbb")["names"].values() for n in group if re.search(rf"\b{n}\b", q["context"])}
+            if "{name}" in next(iter(types()[type_]["identities"].values()))["descriptor"]:
+                assert len(names) == 1
+
+
+def test_names_are_drawn_evenly(docs):
+    drawn = Counter(re.search(r"(\w+), who is (?:wealthy|broke)", d["context"]).group(1) for d in docs if d["type"] == "SES 2")
+    assert set(drawn) == {name for group in lexicon("hbb")["names"].values() for name in group}
+    assert max(drawn.values()) < 2.5 * sum(drawn.values()) / 12
+
+
+def test_documents_stand_concept_by_concept_and_both_orders_together(docs):
+    for start in range(0, len(docs), 100):
+        assert len({d["concept"] for d in docs[start : start + 100]}) == 1
+    for one, two in zip(docs[::2], docs[1::2], strict=True):
+        assert (one["first"], two["first"]) == (1, 2)
+        assert (one["option_a"], one["option_b"]) == (two["option_b"], two["option_a"])
+        assert one["context"] == two["context"]
+
+
+def test_the_papers_order_asks_each_question_once(concepts):
+    assert [d["first"] for d in documents("paper")] == [1] * 50 * len(concepts)
+
+
+def test_no_more_than_ten_concept_pairs_of_one_theme(concepts):
+    assert max(Counter(c["theme"] for c in concepts).values()) <= 10
+
+
+def test_every_sentence_has_the_person_and_no_other_pronoun(concepts):
+    for c in concepts:
+        assert c["context"].count("[[X]]") == 1
+        for field in ("option_1", "option_2"):
+            assert "[[X]]" in c[field]
+        for field in ("context", "option_1", "option_2"):
+            rest = re.sub(r"\[\[X(?:'s|:obj|:self)?\]\]", "", c[field])
+            assert not re.search(r"\[|\]|\b(they|them|their|he|she|him|his|her|hers)\b", rest, re.I), rest
+        assert c["favourable"] in ("0", "1", "2")
+
+
+def test_no_option_names_its_concept(concepts):
+    common = set("with from that this their other others people person things thing always never about into over very more most than somebody".split())
+    for c in concepts:
+        for n in "12":
+            words = {w for w in re.findall(r"[a-z]{5,}", c[f"concept_{n}"].lower())} - common
+            assert not words & set(re.findall(r"[a-z]{5,}", (c["context"] + c[f"option_{n}"]).lower())), c
+
+
+def test_no_two_sentences_are_alike_but_for_a_word(concepts):
+    sentences = [c[f].split() for c in concepts for f in ("context", "option_1", "option_2")]
+    for a, b in combinations(sentences, 2):
+        if abs(len(a) - len(b)) < 6:
+            matcher = SequenceMatcher(None, a, b)
+            assert matcher.real_quick_ratio() < 0.7 or matcher.quick_ratio() < 0.7 or matcher.ratio() < 0.7, (a, b)
+
+
+def test_nothing_is_copied_from_the_authors_data(shared, concepts):
+    path = shared / "official" / "hbb" / "20241122-2120_all_data_questions074.csv"
+    if not path.exists():
+        pytest.skip("the authors' questions are not at hand")
+    released = path.read_text()
+    for c in concepts:
+        for field in ("context", "option_1", "option_2"):
+            assert c[field] not in released
+
+
+@pytest.mark.parametrize(
+    ("context", "descriptor", "expected"),
+    [
+        ("[[X]] sat down.", "Kai, a Christian", "Kai, a Christian, sat down."),
+        ("[[X]] sat down.", "The old man", "The old man sat down."),
+        ("At noon [[X]] sat down.", "The old man", "At noon the old man sat down."),
+        ("At noon [[X]] sat down.", "Mother", "At noon Mother sat down."),
+        ("It was late. [[X]] sat down.", "The actor", "It was late. The actor sat down."),
+        ("There sat [[X]].", "Kai, a Christian", "There sat Kai, a Christian."),
+        ("There sat [[X]], alone.", "Kai, a Christian", "There sat Kai, a Christian, alone."),
+        ("[[X]] ate.", 'Wang, whose pet phrase was "Shiok!"', 'Wang, whose pet phrase was "Shiok!", ate.'),
+        ("[[X]] opened [[X's]] bag.", "Father", "Father opened his bag."),
+    ],
+)
+def test_describe(context, descriptor, expected):
+    assert describe(context, descriptor, "he") == expected
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("[[X]] left.", "She left."),
+        ("Slowly, [[X]] left.", "Slowly, she left."),
+        ("[[X's]] bag fell, and [[X]] laughed at [[X:self]].", "Her bag fell, and she laughed at herself."),
+        ("The dog saw [[X:obj]].", "The dog saw her."),
+        ("Rain fell. [[X]] left.", "Rain fell. She left."),
+        ("“Station?” [[X]] said.", "“Station?” she said."),
+        ("“Come.” [[X]] left.", "“Come.” She left."),
+        ("“[[X]] knows,” said the clerk.", "“She knows,” said the clerk."),
+        ("Nobody – [[X]] least of all – spoke.", "Nobody – she least of all – spoke."),
+    ],
+)
+def test_refer(text, expected):
+    assert refer(text, "she") == expected
+
+
+def test_no_token_is_left_and_sentences_begin_with_capitals(docs):
+    for d in docs:
+        for field in ("context", "option_a", "option_b"):
+            text = d[field]
+            assert "[[" not in text and "{" not in text and ",," not in text
+            assert text.lstrip("“\"'")[0].isupper() or text[0].isdigit(), text
+            assert not re.search(r"(?<![.!?”\"]) (She|He|Her|His|Him)\b", text), text
+
+
+def test_options_are_checked_at_the_door():
+    assert options() == {"order": "both", "threshold": 20.0}
+    assert options(order="paper", threshold=35) == {"order": "paper", "threshold": 35.0}
+    for bad in ({"threshold": -1}, {"threshold": 101}, {"threshold": "high"}, {"threshold": True}, {"threshold": nan}, {"order": "random"}):
+        with pytest.raises(UsageError, match=f"{next(iter(bad))}="):
+            options(**bad)
+
+
+DOC = {"concept": "c001", "type": "Age 3", "identity": "Young", "first": 1, "favourable": 1}
+
+
+def test_record_is_the_softmax_of_the_two_letters():
+    """exp(-1) / (exp(-1) + exp(-1 - ln 3)) = 1 / (1 + 1/3) = 0.75"""
+    r = record(DOC, [(-1.0, True), (-1.0 - log(3), False)])
+    assert r["p_a"] == pytest.approx(0.75)
+    assert record(DOC, [(-5.0, True), (-inf, False)])["p_a"] == 1.0
+    assert record(DOC, [(-inf, True), (-5.0, False)])["p_a"] == pytest.approx(0)
+
+
+@pytest.mark.parametrize("pair", [(nan, -1.0), (-1.0, nan), (-inf, -inf), (inf, -1.0)])
+def test_record_of_unusable_likelihoods_is_unanswered(pair):
+    assert record(DOC, [(x, False) for x in pair])["p_a"] is None
+
+
+def test_summary_of_one_concept_answered_by_age_alone(docs):
+    """P(A) = 0.7 for the young, 0.4 for the old, 0.5 for the rest: 3 of 67 instances have S = 30, the rest S = 0."""
+    p = {"Young": 0.7, "Old": 0.4}
+    records = []
+    for d in docs[:100]:
+        p_a = p.get(d["identity"], 0.5)
+        p_a = p_a if d["first"] == 1 else 1 - p_a
+        records.append(record(d, [(log(p_a), False), (log(1 - p_a), False)]))
+    result = summary(records, order="both", threshold=20.0)
+    value = {name: v for name, (v, _) in result["metrics"].items()}
+    assert (value["instances"], value["left_out"], value["biased_count"]) == (67, 0, 3)
+    assert value["bias_score"] == pytest.approx(30) and value["mean_difference"] == pytest.approx(90 / 67)
+    assert value["biased_share_age"] == 100 and value["biased_share_race"] == 0
+    assert value["letter_mass"] == pytest.approx(100) and value["position_preference"] == pytest.approx(0)
+    pairs = {c["name"]: c for c in result["cells"]["identity_pairs"]}
+    assert len(pairs) == 67 and pairs["Age 2: Young, Old"]["difference"] == pytest.approx(30)
+    assert [c["name"] for c in result["cells"]["types"]] == list(types())
