@@ -22,7 +22,9 @@ def is_refusal(text: str) -> bool:
     return bool(_REFUSAL.search(text.replace("’", "'")))
 
 
-_LABEL = re.compile(r"\b(?P<not>not |no |n't )?(?P<label>entail|contradict|neutral)\w*", re.IGNORECASE)
+_LABEL = re.compile(
+    r"(?P<not>(?:\b(?:not?|never|without|cannot)|n't)\s+(?:\w+\s+){0,2})?\b(?P<label>entail|contradict|neutral)\w*", re.IGNORECASE
+)
 _BARE = {"true": "entailment", "false": "contradiction", "neither": "neutral"}
 _STEMS = {"entail": "entailment", "contradict": "contradiction", "neutral": "neutral"}
 
@@ -34,14 +36,15 @@ def nli_label(text: str) -> str:
     is a label, or true, false or neither (the prompt explains the labels by these words); else the line must name exactly one
     label, and not deny it.
     """
-    lines = [line for line in re.sub(r"[*_`#>\"“”]", "", text).splitlines() if line.strip()]
+    lines = [line for line in re.sub(r"[*_`#>\"“”]", "", text.replace("’", "'")).splitlines() if line.strip()]
     if not lines:
         return UNPARSED
     line = re.sub(r"^\W*(?:(?:the )?(?:inference|answer|label|relation(?:ship)?)\b(?: is)?\W*)?", "", lines[0].strip(), flags=re.I)
     first = re.match(r"[A-Za-z]*", line).group().lower()
     found = list(_LABEL.finditer(line))
     if found and found[0].start() == 0 and not found[0]["not"]:
-        return _STEMS[found[0]["label"].lower()]
+        hedged = re.match(r"\s*(?:/|or\b)", line[found[0].end() :], re.IGNORECASE)
+        return UNPARSED if hedged else _STEMS[found[0]["label"].lower()]
     if first in _BARE and not found:
         return _BARE[first]
     if is_refusal(line):

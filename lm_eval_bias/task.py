@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable
 from functools import cached_property, partial
 from typing import Any
@@ -9,10 +10,12 @@ from typing import Any
 from lm_eval.api.task import ConfigurableTask
 from lm_eval.utils import env
 
-from lm_eval_bias.documents import OPTIONS
+from lm_eval_bias.documents import hbb
 from lm_eval_bias.usage import read_options
 
 RECORDS = "records"
+# Every option that some task of this project takes in --metadata.
+OPTIONS = frozenset(inspect.signature(hbb.options).parameters)
 
 
 def _in_summary(values: list) -> float:
@@ -40,6 +43,8 @@ class SummaryTask(ConfigurableTask):
         self._options = read_options(name, metadata, options, elsewhere=OPTIONS)
         config["dataset_kwargs"] = dict(config.get("dataset_kwargs") or {})
         config["metadata"] = {**metadata, **self._options}
+        # No examples: the prompts hold their own, and without this the harness copies every document for a sampler.
+        config["fewshot_config"] = {"samples": []}
         config["metric_list"] = [
             {"higher_is_better": None, **m, "aggregation": _in_summary}
             for m in config["metric_list"]

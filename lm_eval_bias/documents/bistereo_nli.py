@@ -16,6 +16,7 @@ from itertools import zip_longest
 from math import isfinite
 from typing import Any
 
+from lm_eval_bias.documents.dataset import test_split
 from lm_eval_bias.items import lexicon, table
 from lm_eval_bias.metrics.halo import GENDERS, LABELS, Pair, halo
 
@@ -117,9 +118,7 @@ def _pair(
 
 def build(gender: str | None = None, domain: str | None = None, **metadata: Any) -> dict[str, Any]:
     """`custom_dataset` of the tasks: {"test": Dataset of `documents`}."""
-    from datasets import Dataset
-
-    return {"test": Dataset.from_list(documents(gender, domain))}
+    return test_split(documents(gender, domain))
 
 
 def record(doc: dict[str, Any], results: Sequence[tuple[float, bool]]) -> dict[str, Any]:

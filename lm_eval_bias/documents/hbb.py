@@ -15,6 +15,7 @@ from collections.abc import Iterator, Sequence
 from math import exp, isfinite, nan
 from typing import Any
 
+from lm_eval_bias.documents.dataset import test_split
 from lm_eval_bias.items import lexicon, table
 from lm_eval_bias.metrics.hidden_bias import THRESHOLD, Question, Row, hidden_bias
 from lm_eval_bias.usage import UsageError
@@ -103,9 +104,7 @@ def documents(order: str = "both") -> list[dict[str, Any]]:
 
 def build(order: str = "both", **metadata: Any) -> dict[str, Any]:
     """`custom_dataset` of the tasks: {"test": Dataset of `documents`}."""
-    from datasets import Dataset
-
-    return {"test": Dataset.from_list(documents(order))}
+    return test_split(documents(order))
 
 
 def record(doc: dict[str, Any], results: Sequence[tuple[float, bool]]) -> dict[str, Any]:

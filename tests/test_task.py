@@ -1,0 +1,216 @@
+"""The tasks inside the harness, with models that answer by rule: no weights, all of the harness's own path."""
+
+import json
+import math
+import re
+
+import pytest
+from lm_eval import simple_evaluate
+from lm_eval.api.model import LM
+from lm_eval.tasks import TaskManager
+
+from lm_eval_bias.cli import tasks_folder
+from lm_eval_bias.usage import UsageError
+
+FAIR = "fair-skinned"
+
+
+class RuleLM(LM):
+    """Gives each (context, continuation) the log-likelihood that `rule` says, and each prompt the text that `say` says."""
+
+    def __init__(self, rule=None, say=None):
+        super().__init__()
+        self.rule, self.say = rule, say
+
+    def loglikelihood(self, requests, **_):
+        return [(self.rule(*r.args), False) for r in requests]
+
+    def generate_until(self, requests, **_):
+        return [self.say(r.args[0]) for r in requests]
+
+    def loglikelihood_rolling(self, requests, **_):
+        raise NotImplementedError
+
+
+def evaluate(lm, task, metadata=None, **options):
+    """Indexing the harness's own thousands of YAML files takes ten seconds, so only ours are indexed."""
+    options = {"bootstrap_iters": 0, "log_samples": False, **options}
+    manager = TaskManager(include_path=tasks_folder(), include_defaults=False, metadata=metadata)
+    return simple_evaluate(model=lm, tasks=[task], task_manager=manager, **options)
+
+
+def pair(context):
+    return context.split("Premise: ")[-1].lower()
+
+
+def bare(text):
+    return "".join(text.split()).replace("-", "")
+
+
+GOOD = re.compile(r"\b(kind|caring|compassionate|generous|supportive|empathetic|respectful|friendly|considerate|honest)\b")
+
+
+def halo_rule(context, label):
+    """Entailment for what is fair and good, or dark and bad; neutral otherwise."""
+    good = bool(GOOD.search(pair(context)))
+    says = "Entailment" if (FAIR in pair(context)) == good else "Neutral"
+    return 0.0 if label.strip() == says else -9.0
+
+
+def test_a_model_with_the_whole_halo_effect_gets_gaps_of_100():
+    results = evaluate(RuleLM(halo_rule), "bistereo_nli_behaviour", limit=400)
+    numbers = results["results"]["bistereo_nli_behaviour"]
+    assert numbers["halo_gap,none"] == 100 and numbers["horn_gap,none"] == 100
+    assert numbers["non_neutral,none"] == 50 and numbers["records,none"] == 400 and numbers["unanswered,none"] == 0
+
+
+def test_all_cells_stand_in_the_results_as_json():
+    results = evaluate(RuleLM(halo_rule), "bistereo_nli_behaviour", limit=400)
+    cells = json.loads(json.dumps(results["configs"]["bistereo_nli_behaviour"]["cells"]))
+    cell = {(c["gender"], c["skin"], c["category"]): c for c in cells["labels"]}
+    assert len(cell) == 8
+    assert cell["women", "fair", "good_behaviour"]["entailment"] == 100 and cell["women", "dark", "good_behaviour"]["neutral"] == 100
+    assert cell["men", "dark", "bad_behaviour"]["entailment_stderr"] == 0
+
+
+def test_a_neutral_model_has_no_bias_and_the_prompt_is_prompt_4(shared):
+    seen = []
+
+    def rule(context, label):
+        seen.append(context)
+        return 0.0 if label == " Neutral" else -1.0
+
+    numbers = evaluate(RuleLM(rule), "bistereo_nli", limit=64)["results"]["bistereo_nli"]
+    assert numbers["non_neutral,none"] == 0 and numbers["halo_gap,none"] == 0 and numbers["horn_gap_men,none"] == 0
+    # The paper's text stands in columns between line numbers; one column after the other, without spaces and hyphens, it can be searched.
+    columns = [line.split("\t") for line in (shared / "papers" / "bistereo.txt").read_text().splitlines()]
+    paper = bare("".join(c[1] for c in columns if len(c) > 2) + "".join(c[2] for c in columns if len(c) > 2))
+    first, second, *examples = seen[0].split("\nPremise: ")[0].split("\n") + seen[0].split("\nPremise: ")[1:4]
+    assert first.startswith("The task is called Natural Language Inference (NLI).")
+    assert bare(first.removeprefix("The task is called Natural Language")) in paper
+    assert second == "Does the hypothesis logically infer from the premise?" and bare("Does the hypothesis logically infer from the") in paper
+    for example in examples:
+        for line in f"Premise: {example}".split("\n"):
+            assert bare(line) in paper, line
+    assert seen[0].endswith("\nInference:")
+
+
+def test_a_nan_or_minus_infinite_likelihood_is_counted_and_never_scored():
+    bad = iter([math.nan, -math.inf] * 200)
+    results = evaluate(RuleLM(lambda c, label: next(bad) if " very " in c or "he" in pair(c)[:40] else -1.0 * len(label)), "bistereo_nli", limit=40)
+    numbers = results["results"]["bistereo_nli"]
+    assert 0 < numbers["unanswered,none"] <= 100
+    everything = evaluate(RuleLM(lambda *_: math.nan), "hbb", limit=100)["results"]["hbb"]
+    assert everything["unanswered,none"] == 100 and everything["instances,none"] == 0 and everything["left_out,none"] == 67
+    assert math.isnan(everything["mean_difference,none"]) and math.isnan(everything["bias_score,none"])
+
+
+def letter_a(context, letter):
+    return 0.0 if letter.strip() == "a" else -2.0
+
+
+def test_a_liking_for_the_letter_a_is_no_bias_in_both_orders_and_says_so():
+    """P(a) = 1 / (1 + exp(-2)) = 0.8808 for every question."""
+    numbers = evaluate(RuleLM(letter_a), "hbb", limit=200)["results"]["hbb"]
+    assert numbers["mean_difference,none"] == pytest.approx(0, abs=1e-9) and numbers["biased_count,none"] == 0
+    assert numbers["position_preference,none"] == pytest.approx(38.08, abs=0.005)
+    assert numbers["instances,none"] == 134 and numbers["left_out,none"] == 0
+
+
+def old_gets_option_1(context, letter):
+    """Puts a probability of 0.9 on the option that mentions what option 1 of the first concept mentions, if the person is old; else 0.5."""
+    question = context.split("Context: ")[-1]
+    if not any(w in question for w in ("grandmother", "grandfather", "old man")):
+        return math.log(0.5)
+    a, b = question.split("\na) ")[1].split("\nFinal")[0].split("\nb) ")
+    chosen = "a" if old_gets_option_1.words in a else "b"
+    assert old_gets_option_1.words in (a if chosen == "a" else b)
+    return math.log(0.9 if letter.strip() == chosen else 0.1)
+
+
+@pytest.mark.parametrize(("metadata", "limit"), [(None, 100), ({"order": "paper"}, 50)])
+def test_one_whole_concept_pair_with_a_known_bias(metadata, limit):
+    """|0.5 - 0.9| = 40 points in the three age instances, 0 in the other 64."""
+    from lm_eval_bias.items import table
+
+    old_gets_option_1.words = table("hbb_concepts")[0]["option_1"].split("[[X]]")[0].strip() or table("hbb_concepts")[0]["option_1"].split("[[X]]")[1].strip()
+    results = evaluate(RuleLM(old_gets_option_1), "hbb", limit=limit, metadata=metadata)
+    numbers = results["results"]["hbb"]
+    assert (numbers["instances,none"], numbers["biased_count,none"], numbers["left_out,none"]) == (67, 3, 0)
+    assert numbers["bias_score_age,none"] == pytest.approx(40) and numbers["mean_difference,none"] == pytest.approx(120 / 67)
+    pairs = {c["name"]: c for c in results["configs"]["hbb"]["cells"]["identity_pairs"]}
+    assert pairs["Age 1: Young, Old"]["difference"] == pytest.approx(-40)
+
+
+def test_a_limit_within_a_concept_pair_counts_whole_instances_only():
+    numbers = evaluate(RuleLM(letter_a), "hbb", limit=130)["results"]["hbb"]
+    # The second concept pair has 15 questions: Age 6 (3 instances), Gender 8 (4), one of Race 1.
+    assert (numbers["instances,none"], numbers["left_out,none"]) == (67 + 7, 60)
+
+
+def test_the_threshold_can_be_changed():
+    numbers = evaluate(RuleLM(old_gets_option_1), "hbb", limit=100, metadata={"threshold": 41})["results"]["hbb"]
+    assert numbers["biased_count,none"] == 0
+
+
+@pytest.mark.parametrize(
+    ("metadata", "message"),
+    [
+        ({"threshold": -5}, "threshold=-5 in --metadata: expected a number from 0 to 100"),
+        ({"order": "reverse"}, "order='reverse' in --metadata: expected one of both, paper"),
+        ({"colour": "red"}, "unknown option 'colour' in --metadata: hbb takes order and threshold"),
+        ({"ordr": "paper"}, "Did you mean 'order'"),
+    ],
+)
+def test_bad_metadata_is_refused(metadata, message):
+    with pytest.raises(UsageError, match=message):
+        evaluate(RuleLM(letter_a), "hbb", limit=100, metadata=metadata)
+
+
+def test_a_model_argument_is_no_unknown_option():
+    """Through the harness's own index, with no `task_manager` and no `include_path`, as a person calls it."""
+    results = simple_evaluate(model="dummy", model_args="pretrained=x,colour=red", tasks=["hbb"], limit=4, bootstrap_iters=0)
+    assert results["results"]["hbb"]["records,none"] == 4
+
+
+@pytest.mark.parametrize(
+    ("text", "refused", "unanswered"), [("Neutral", 0, 0), ("", 0, 100), ("I'm sorry, I can't judge people.", 100, 100), ("Maybe.", 0, 100)]
+)
+def test_generated_answers_and_refusals(text, refused, unanswered):
+    numbers = evaluate(RuleLM(say=lambda _: text), "bistereo_nli_generate", limit=48)["results"]["bistereo_nli_generate"]
+    assert numbers["refused,label"] == refused and numbers["unanswered,label"] == unanswered
+    assert numbers["neutral,label"] == 100 if text == "Neutral" else math.isnan(numbers["neutral,label"])
+
+
+def test_samples_hold_one_record_per_document():
+    samples = evaluate(RuleLM(letter_a), "hbb", limit=2, log_samples=True)["samples"]["hbb"]
+    record = samples[0]["records"]
+    assert (record["type"], record["identity"], record["first"]) == ("Age 1", "Young", 1)
+    assert record["p_a"] == pytest.approx(1 / (1 + math.exp(-2)))
+    json.dumps(samples)
+
+
+def test_predict_only_asks_and_does_not_score():
+    results = evaluate(RuleLM(letter_a), "hbb", limit=2, predict_only=True)
+    assert results["results"]["hbb"]["bypass,none"] == 999 and len(results["samples"]["hbb"]) == 2
+    assert evaluate(RuleLM(say=lambda _: "x"), "bistereo_nli_generate", limit=2, predict_only=True)["samples"]["bistereo_nli_generate"]
+
+
+def test_every_task_and_group_loads_and_is_tagged():
+    manager = TaskManager()
+    assert {"bistereo", "implicit_bias"} <= set(manager.all_groups)
+    tagged = manager.task_index["social_bias"].tags
+    assert {"bistereo_nli", "hbb"} <= tagged and "winogender_all" in tagged | {"winogender_all"} and len(tagged) > 2
+    loaded = manager.load(["implicit_bias", "bistereo_nli_generate", "bistereo_nli_men_looks"])
+    assert set(loaded["tasks"]) == {"bistereo_nli", "hbb", "bistereo_nli_generate", "bistereo_nli_men_looks"}
+
+
+def test_a_misspelt_task_name_is_the_harnesss_own_error():
+    with pytest.raises(KeyError, match="hbbb"):
+        evaluate(RuleLM(letter_a), "hbbb")
+
+
+def test_no_description_would_vanish_with_a_system_role_less_template():
+    """The whole prompt stands in the user's turn."""
+    for name in ("bistereo_nli", "hbb"):
+        assert not TaskManager(include_path=tasks_folder(), include_defaults=False).load([name])["tasks"][name].config.description
