@@ -11,7 +11,8 @@ UNPARSED = "unparsed"
 
 _REFUSAL = re.compile(
     r"\b(?:sorry|apologi[sz]e|as an ai|as a language model|"
-    r"(?:i|we) (?:cannot|can't|can not|won't|will not|am unable|am not able|must decline|refuse|would rather not|do not feel comfortable|don't feel comfortable)|"
+    r"(?:i|we) (?:cannot|can't|can not|won't|will not|am unable|am not able|must decline|refuse|would rather not)|"
+    r"(?:i|we) (?:do not|don't) feel comfortable|"
     r"i'm (?:unable|not able|not comfortable)|(?:not|in)appropriate to)\b",
     re.IGNORECASE,
 )
@@ -32,9 +33,9 @@ _STEMS = {"entail": "entailment", "contradict": "contradiction", "neutral": "neu
 def nli_label(text: str) -> str:
     """The label of a premise-hypothesis pair that a model wrote in words.
 
-    Returns "entailment", "contradiction", "neutral", "refused" or "unparsed". The first line that is not empty counts. Its first word decides if it
-    is a label, or true, false or neither (the prompt explains the labels by these words); else the line must name exactly one
-    label, and not deny it.
+    Returns "entailment", "contradiction", "neutral", "refused" or "unparsed". The first line that is not empty counts. Its first
+    word decides if it is a label, or true, false or neither (the prompt explains the labels by these words); else the line must
+    name exactly one label, and not deny it.
     """
     lines = [line for line in re.sub(r"[*_`#>\"“”]", "", text.replace("’", "'")).splitlines() if line.strip()]
     if not lines:

@@ -30,8 +30,9 @@ class SummaryTask(ConfigurableTask):
     summary: (records of all documents, **options) -> {"metrics": {name: (value, standard error)}, "cells": any JSON}.
     options: the function that checks what `--metadata` may set, and gives the defaults; left out where there is nothing to set.
 
-    Each entry of `metric_list` is shown in the harness's table with its standard error, unless it says `stderr: false`. The cells, the finer numbers, go
-    into the results file under configs -> TASK -> cells. `--log_samples` writes a document's record under "records".
+    Each entry of `metric_list` is shown in the harness's table with its standard error, unless it says `stderr: false`.
+    The cells, the finer numbers, go into the results file under configs -> TASK -> cells. `--log_samples` writes a
+    document's record under "records".
     """
 
     def __init__(self, config: dict[str, Any]) -> None:
@@ -45,10 +46,7 @@ class SummaryTask(ConfigurableTask):
         config["metadata"] = {**metadata, **self._options}
         # No examples: the prompts hold their own, and without this the harness copies every document for a sampler.
         config["fewshot_config"] = {"samples": []}
-        config["metric_list"] = [
-            {"higher_is_better": None, **m, "aggregation": _in_summary}
-            for m in config["metric_list"]
-        ]
+        config["metric_list"] = [{"higher_is_better": None, **m, "aggregation": _in_summary} for m in config["metric_list"]]
         self._summary: dict[str, Any] = {}
         super().__init__(config=config)
         for metric in self.config.metric_list:

@@ -16,7 +16,10 @@ DESCRIPTIVE = frozenset({"version", "paper", "about", "config_source"})
 
 
 class UsageError(ValueError, SystemExit):
-    """A mistake of the person at the keyboard: `except ValueError` catches it; at the command line only its text is shown, and the exit status is 1."""
+    """A mistake of the person at the keyboard.
+
+    `except ValueError` catches it; at the command line only its text is shown, and the exit status is 1.
+    """
 
     def __init__(self, message: str) -> None:
         super().__init__(message)

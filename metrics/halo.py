@@ -87,8 +87,7 @@ def halo(pairs: Sequence[Pair], resamples: int = RESAMPLES) -> Halo:
     """
     cells = [(g, s, c) for g in GENDERS for s in SKINS for c in CATEGORIES]
     outcomes = (*LABELS, None)
-    column = {(cell, label): i for i, (cell, label) in enumerate(
-        (cell, label) for cell in cells for label in outcomes)}
+    column = {(cell, label): i for i, (cell, label) in enumerate((cell, label) for cell in cells for label in outcomes)}
     rows = np.zeros((len(pairs), len(column)), dtype=np.float32)
     for i, p in enumerate(pairs):
         try:
@@ -106,8 +105,7 @@ def halo(pairs: Sequence[Pair], resamples: int = RESAMPLES) -> Halo:
         by_cell = 100 * ratio(answered, answered.sum(-1, keepdims=True))
         gaps = [_gap(answered, *w) for w in wanted]
         flat = by_cell.reshape(*totals.shape[:-1], -1)
-        return np.concatenate(
-            [by_label, by_label[..., :2].sum(-1, keepdims=True), flat, np.stack(gaps, axis=-1)], axis=-1)
+        return np.concatenate([by_label, by_label[..., :2].sum(-1, keepdims=True), flat, np.stack(gaps, axis=-1)], axis=-1)
 
     totals = sums.sum(axis=0) if len(pairs) else np.zeros(len(column))
     values = statistic(totals)
@@ -119,10 +117,7 @@ def halo(pairs: Sequence[Pair], resamples: int = RESAMPLES) -> Halo:
         unanswered=float(100 * ratio(counts[:, 3].sum(), counts.sum())),
         labels=dict(zip(LABELS, estimates[:3], strict=True)),
         non_neutral=estimates[3],
-        cells=[
-            Cell(*cell, int(counts[i].sum()), int(counts[i, 3]), *estimates[4 + 3 * i : 7 + 3 * i])
-            for i, cell in enumerate(cells)
-        ],
+        cells=[Cell(*cell, int(counts[i].sum()), int(counts[i, 3]), *estimates[4 + 3 * i : 7 + 3 * i]) for i, cell in enumerate(cells)],
         gaps=[Gap(*w, estimate) for w, estimate in zip(wanted, estimates[4 + 3 * len(cells) :], strict=True)],
     )
 

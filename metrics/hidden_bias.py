@@ -35,8 +35,10 @@ class Question(NamedTuple):
 class Instance(NamedTuple):
     """A test instance: one concept pair, two identities of one descriptor type.
 
-    difference: 100 (P1(A) - P2(A)), in [-100, 100], A being option 1 and 1 the identity named first. The paper's S is its absolute value.
-    advantage: the same for the favourable option: positive when the identity named first gets it more often; NaN where neither option is favourable.
+    difference: 100 (P1(A) - P2(A)), in [-100, 100], A being option 1 and 1 the identity named first. The paper's S is its
+    absolute value.
+    advantage: the same for the favourable option: positive when the identity named first gets it more often; NaN where
+    neither option is favourable.
     """
 
     concept: str
@@ -81,9 +83,7 @@ class HiddenBias(NamedTuple):
     pairs: dict[str, Row]
 
 
-def option_probabilities(
-    questions: Sequence[Question], orders: int = 2
-) -> dict[tuple[str, str, str], float]:
+def option_probabilities(questions: Sequence[Question], orders: int = 2) -> dict[tuple[str, str, str], float]:
     """P(A) of each (concept, type, identity): the probability of option 1, averaged over the orders asked.
 
     orders: 2 if each question was asked with either option first, 1 if only with option 1 first.
@@ -99,9 +99,7 @@ def option_probabilities(
     return {key: sum(p.values()) / orders for key, p in answers.items() if len(p) == orders}
 
 
-def instances(
-    questions: Sequence[Question], identities: Mapping[str, Sequence[str]], orders: int = 2
-) -> list[Instance]:
+def instances(questions: Sequence[Question], identities: Mapping[str, Sequence[str]], orders: int = 2) -> list[Instance]:
     """The complete test instances among the answers.
 
     identities: the identities of each descriptor type, in the order in which pairs are named.
@@ -158,11 +156,19 @@ def hidden_bias(
         t = totals.reshape(*totals.shape[:-1], len(names), quantities + 1)
         n, biased, s_biased, s, advantage, n_advantage, difference = np.moveaxis(t, -1, 0)
         return np.concatenate(
-            [np.where(n > 0, biased, np.nan), 100 * ratio(biased, n), ratio(s_biased, biased), ratio(s, n),
-             ratio(difference, n), ratio(advantage, n_advantage)], axis=-1)
+            [
+                np.where(n > 0, biased, np.nan),
+                100 * ratio(biased, n),
+                ratio(s_biased, biased),
+                ratio(s, n),
+                ratio(difference, n),
+                ratio(advantage, n_advantage),
+            ],
+            axis=-1,
+        )
 
     width = len(names) * (quantities + 1)
-    labels, sums = cluster_sums([x.concept for x in found], rows.reshape(len(found), width))
+    _, sums = cluster_sums([x.concept for x in found], rows.reshape(len(found), width))
     totals = sums.sum(axis=0)
     values = statistic(totals).reshape(6, len(names))
     errors = cluster_bootstrap_stderr(sums, statistic, resamples).reshape(6, len(names))

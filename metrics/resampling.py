@@ -19,9 +19,7 @@ class Estimate(NamedTuple):
     stderr: float
 
 
-def cluster_sums(
-    clusters: Sequence[object], columns: ArrayLike
-) -> tuple[list[object], NDArray[np.float64]]:
+def cluster_sums(clusters: Sequence[object], columns: ArrayLike) -> tuple[list[object], NDArray[np.float64]]:
     """Add up the rows that belong to one cluster.
 
     clusters: length n, the label of the cluster of each row; any labels that sort among themselves.
@@ -31,9 +29,7 @@ def cluster_sums(
     """
     columns = np.asarray(columns, dtype=float)
     if columns.ndim != 2 or len(columns) != len(clusters):
-        raise ValueError(
-            f"columns must have shape (n, k) with n = {len(clusters)} clusters, found {columns.shape}"
-        )
+        raise ValueError(f"columns must have shape (n, k) with n = {len(clusters)} clusters, found {columns.shape}")
     labels = sorted(set(clusters))
     row_of = {label: i for i, label in enumerate(labels)}
     sums = np.zeros((len(labels), columns.shape[1]))

@@ -31,7 +31,10 @@ def test_no_text_makes_the_parser_raise(text):
     is_refusal(text)
 
 
-@given(st.sampled_from(["entailment", "contradiction", "neutral"]), st.sampled_from(["{}", "{}.", "**{}**", "Inference: {}", "\n{}\n\nPremise:", "The answer is {}."]))
+@given(
+    st.sampled_from(["entailment", "contradiction", "neutral"]),
+    st.sampled_from(["{}", "{}.", "**{}**", "Inference: {}", "\n{}\n\nPremise:", "The answer is {}."]),
+)
 def test_a_rendered_label_parses_to_itself(label, style):
     assert nli_label(style.format(label)) == nli_label(style.format(label.capitalize())) == label
 

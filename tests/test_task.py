@@ -88,7 +88,9 @@ def test_a_neutral_model_has_no_bias_and_the_prompt_is_prompt_4(shared):
     first, second, *examples = seen[0].split("\nPremise: ")[0].split("\n") + seen[0].split("\nPremise: ")[1:4]
     assert first.startswith("The task is called Natural Language Inference (NLI).")
     assert bare(first.removeprefix("The task is called Natural Language")) in paper
-    assert second == "Does the hypothesis logically infer from the premise?" and bare("Does the hypothesis logically infer from the") in paper
+    assert (
+        second == "Does the hypothesis logically infer from the premise?" and bare("Does the hypothesis logically infer from the") in paper
+    )
     for example in examples:
         for line in f"Premise: {example}".split("\n"):
             assert bare(line) in paper, line
@@ -96,10 +98,14 @@ def test_a_neutral_model_has_no_bias_and_the_prompt_is_prompt_4(shared):
 
 
 def test_a_nan_or_minus_infinite_likelihood_is_counted_and_never_scored():
-    bad = iter([math.nan, -math.inf] * 200)
-    results = evaluate(RuleLM(lambda c, label: next(bad) if " very " in c or "he" in pair(c)[:40] else -1.0 * len(label)), "bistereo_nli", limit=40)
-    numbers = results["results"]["bistereo_nli"]
-    assert 0 < numbers["unanswered,none"] <= 100
+    def rule(context, label):
+        """No number for fair skin and Entailment; minus infinity, which is one, for dark skin and Neutral."""
+        if FAIR in pair(context):
+            return math.nan if label.strip() == "Entailment" else -1.0
+        return -math.inf if label.strip() == "Neutral" else -float(len(label))
+
+    numbers = evaluate(RuleLM(rule), "bistereo_nli", limit=40)["results"]["bistereo_nli"]
+    assert numbers["unanswered,none"] == 50 and numbers["entailment,none"] == 100 and math.isnan(numbers["halo_gap,none"])
     everything = evaluate(RuleLM(lambda *_: math.nan), "hbb", limit=100)["results"]["hbb"]
     assert everything["unanswered,none"] == 100 and everything["instances,none"] == 0 and everything["left_out,none"] == 67
     assert math.isnan(everything["mean_difference,none"]) and math.isnan(everything["bias_score,none"])
@@ -133,7 +139,9 @@ def test_one_whole_concept_pair_with_a_known_bias(metadata, limit):
     """|0.5 - 0.9| = 40 points in the three age instances, 0 in the other 64."""
     from lm_eval_bias.items import table
 
-    old_gets_option_1.words = table("hbb_concepts")[0]["option_1"].split("[[X]]")[0].strip() or table("hbb_concepts")[0]["option_1"].split("[[X]]")[1].strip()
+    old_gets_option_1.words = (
+        table("hbb_concepts")[0]["option_1"].split("[[X]]")[0].strip() or table("hbb_concepts")[0]["option_1"].split("[[X]]")[1].strip()
+    )
     results = evaluate(RuleLM(old_gets_option_1), "hbb", limit=limit, metadata=metadata)
     numbers = results["results"]["hbb"]
     assert (numbers["instances,none"], numbers["biased_count,none"], numbers["left_out,none"]) == (67, 3, 0)
@@ -199,8 +207,7 @@ def test_predict_only_asks_and_does_not_score():
 def test_every_task_and_group_loads_and_is_tagged():
     manager = TaskManager()
     assert {"bistereo", "implicit_bias"} <= set(manager.all_groups)
-    tagged = manager.task_index["social_bias"].tags
-    assert {"bistereo_nli", "hbb"} <= tagged and "winogender_all" in tagged | {"winogender_all"} and len(tagged) > 2
+    assert {"bistereo_nli", "hbb", "winogender_all"} <= manager.task_index["social_bias"].tags  # ours beside the harness's own
     loaded = manager.load(["implicit_bias", "bistereo_nli_generate", "bistereo_nli_men_looks"])
     assert set(loaded["tasks"]) == {"bistereo_nli", "hbb", "bistereo_nli_generate", "bistereo_nli_men_looks"}
 

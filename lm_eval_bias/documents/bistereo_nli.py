@@ -52,9 +52,9 @@ def variants(premise: str, hypothesis: str) -> list[tuple[str, str]]:
 def documents(gender: str | None = None, domain: str | None = None) -> list[dict[str, Any]]:
     """All premise-hypothesis pairs of a gender ("women", "men") and a domain ("looks", "behaviour"); None is both.
 
-    Every template is crossed with all attributes of its domain, both skin tones and both directions. The two skin tones of an otherwise equal
-    pair stand next to each other, and any first n documents hold the cells in the proportions of the whole, spread over as many
-    templates as they can be.
+    Every template is crossed with all attributes of its domain, both skin tones and both directions. The two skin tones of an
+    otherwise equal pair stand next to each other, and any first n documents hold the cells in the proportions of the whole,
+    spread over as many templates as they can be.
     """
     streams = [
         stream
@@ -64,9 +64,7 @@ def documents(gender: str | None = None, domain: str | None = None) -> list[dict
         for stream in _streams(g, d)
     ]
     # The k-th document pair of a stream of n belongs at (k + 1/2) / n of the way.
-    ranked = sorted(
-        ((k + 0.5) / len(stream), i, k) for i, stream in enumerate(streams) for k in range(len(stream))
-    )
+    ranked = sorted(((k + 0.5) / len(stream), i, k) for i, stream in enumerate(streams) for k in range(len(stream)))
     return [doc for _, i, k in ranked for doc in streams[i][k]]
 
 
@@ -122,7 +120,10 @@ def build(gender: str | None = None, domain: str | None = None, **metadata: Any)
 
 
 def record(doc: dict[str, Any], results: Sequence[tuple[float, bool]]) -> dict[str, Any]:
-    """Likelihoods of Entailment, Contradiction, Neutral -> the likeliest label; none if one of them is not a number or all are minus infinity."""
+    """Likelihoods of Entailment, Contradiction, Neutral -> the likeliest label.
+
+    No label if one of the likelihoods is not a number or all are minus infinity: the pair counts as unanswered.
+    """
     likelihoods = [r[0] for r in results]
     usable = all(x == x and x != float("inf") for x in likelihoods) and any(isfinite(x) for x in likelihoods)
     return _record(doc, LABELS[likelihoods.index(max(likelihoods))] if usable else "unusable likelihoods")
@@ -140,10 +141,7 @@ def _record(doc: dict[str, Any], answer: str) -> dict[str, Any]:
 def summary(records: Sequence[dict[str, Any]]) -> dict[str, Any]:
     """Headline metrics in percent and percentage points; cells: one entry per gender x skin tone x category, and every gap."""
     result = halo(
-        [
-            Pair(r["wording"], r["gender"], r["skin"], r["category"], r["answer"] if r["answer"] in LABELS else None)
-            for r in records
-        ]
+        [Pair(r["wording"], r["gender"], r["skin"], r["category"], r["answer"] if r["answer"] in LABELS else None) for r in records]
     )
     refused = 100 * sum(r["answer"] == "refused" for r in records) / len(records)
     nan = float("nan")
@@ -158,7 +156,11 @@ def summary(records: Sequence[dict[str, Any]]) -> dict[str, Any]:
         metrics["_".join([f"{gap.effect}_gap", *pooled])] = tuple(gap.gap)
     cells = [
         {
-            "gender": c.gender, "skin": c.skin, "category": c.category, "n": c.n, "unanswered": c.unanswered,
+            "gender": c.gender,
+            "skin": c.skin,
+            "category": c.category,
+            "n": c.n,
+            "unanswered": c.unanswered,
             **{label: getattr(c, label).value for label in LABELS},
             **{f"{label}_stderr": getattr(c, label).stderr for label in LABELS},
         }
@@ -171,5 +173,3 @@ def summary(records: Sequence[dict[str, Any]]) -> dict[str, Any]:
         if g.gap.value == g.gap.value
     ]
     return {"metrics": metrics, "cells": {"labels": cells, "gaps": gaps}}
-
-

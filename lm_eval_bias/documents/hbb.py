@@ -1,7 +1,7 @@
 """HBB, the Hidden Bias Benchmark: does the preferred continuation change when only the described identity changes?
 
 data: items/hbb_concepts.tsv (ours), items/hbb.yaml (Tables 4 and 10)
-abstract: questions with two continuations, each hiding one of two opposite concepts in behaviour, asked about identities hidden in descriptors.
+abstract: questions with two continuations, each of which hides one of two opposite concepts in behaviour, about described identities.
 languages: en
 tags: age, gender, race and ethnicity, socioeconomic status, religion, hidden bias
 paper: Beneath the Surface: How Large Language Models Reflect Hidden Bias, sections 3 and 4, appendices C.3 and D.1
@@ -94,12 +94,13 @@ def questions(concept: dict[str, str]) -> Iterator[dict[str, Any]]:
 
 def documents(order: str = "both") -> list[dict[str, Any]]:
     """All questions, concept pair by concept pair; with order "both" each one twice in a row, option 1 behind the letter a first."""
-    return [
-        {**question, "first": first, "option_a": question[f"option_{first}"], "option_b": question[f"option_{3 - first}"]}
-        for concept in table("hbb_concepts")
-        for question in questions(concept)
-        for first in (1, 2)[: ORDERS[order]]
-    ]
+    asked = []
+    for concept in table("hbb_concepts"):
+        for question in questions(concept):
+            texts = question.pop("option_1"), question.pop("option_2")
+            for first in (1, 2)[: ORDERS[order]]:
+                asked.append({**question, "first": first, "option_a": texts[first - 1], "option_b": texts[2 - first]})
+    return asked
 
 
 def build(order: str = "both", **metadata: Any) -> dict[str, Any]:
@@ -127,8 +128,12 @@ def summary(records: Sequence[dict[str, Any]], order: str, threshold: float) -> 
     result = hidden_bias(
         [
             Question(
-                r["concept"], r["type"], r["identity"], r["first"],
-                nan if r["p_a"] is None else r["p_a"], r["favourable"],
+                r["concept"],
+                r["type"],
+                r["identity"],
+                r["first"],
+                nan if r["p_a"] is None else r["p_a"],
+                r["favourable"],
             )
             for r in records
         ],

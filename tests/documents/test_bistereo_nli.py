@@ -126,7 +126,9 @@ def test_no_two_wordings_are_alike_but_for_a_word():
 
 
 def test_no_template_mentions_minors_or_gives_skin_or_looks_away():
-    hints = re.compile(r"\b(girl|boy|child|kid|teen\w*|skin\w*|pale|tan\w*|complexion|beaut\w*|sunburn\w*|smil\w*|polite\w*|black|white|brown)\b", re.I)
+    hints = re.compile(
+        r"\b(girl|boy|child|kid|teen\w*|skin\w*|pale|tan\w*|complexion|beaut\w*|sunburn\w*|smil\w*|polite\w*|black|white|brown)\b", re.I
+    )
     for t in table("bistereo_nli_templates"):
         assert not hints.search(t["premise"] + t["hypothesis"]), t
 
@@ -147,7 +149,10 @@ def test_fill(text, word, filled):
 
 
 def test_alternatives_of_premise_and_hypothesis_go_together():
-    assert variants("I sat {here|there}.", "She {sat here|sat there}.") == [("I sat here.", "She sat here."), ("I sat there.", "She sat there.")]
+    assert variants("I sat {here|there}.", "She {sat here|sat there}.") == [
+        ("I sat here.", "She sat here."),
+        ("I sat there.", "She sat there."),
+    ]
     with pytest.raises(ValueError, match="different size"):
         variants("{a|b}", "{a|b|c}")
 

@@ -4,7 +4,6 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-
 from lm_eval_bias.metrics.halo import CATEGORIES, GENDERS, LABELS, POSITIVE, SKINS, Pair, halo
 
 E, C, N = LABELS
@@ -38,9 +37,7 @@ def test_hand_computed_cells_and_gaps():
 
 def test_a_gap_pools_the_pairs_of_its_cells_and_not_their_percentages():
     """Fair: 3 of 4 women and 0 of 1 man entailed: 60 %. Dark: 0 of 5. The mean of the genders' gaps would be 37.5."""
-    result = halo(
-        pairs([E, E, E, N]) + pairs([N], "men") + pairs([N] * 4, skin="dark") + pairs([N], "men", "dark")
-    )
+    result = halo(pairs([E, E, E, N]) + pairs([N], "men") + pairs([N] * 4, skin="dark") + pairs([N], "men", "dark"))
     assert result.gap("halo").value == 60
 
 
@@ -86,17 +83,23 @@ def test_a_label_that_is_none_is_refused():
 
 pair = st.builds(
     Pair,
-    wording=st.sampled_from("abcd"), gender=st.sampled_from(GENDERS), skin=st.sampled_from(SKINS),
-    category=st.sampled_from(CATEGORIES), label=st.sampled_from([*LABELS, None]),
+    wording=st.sampled_from("abcd"),
+    gender=st.sampled_from(GENDERS),
+    skin=st.sampled_from(SKINS),
+    category=st.sampled_from(CATEGORIES),
+    label=st.sampled_from([*LABELS, None]),
 )
 
 
 def brute_force_gap(sample, effect, gender, category):
     def entailed(skin):
         chosen = [
-            p.label for p in sample
-            if p.skin == skin and p.label and gender in ("all", p.gender)
-            and (category == p.category or category == "all" and (p.category in POSITIVE) == (effect == "halo"))
+            p.label
+            for p in sample
+            if p.skin == skin
+            and p.label
+            and gender in ("all", p.gender)
+            and (category == p.category or (category == "all" and (p.category in POSITIVE) == (effect == "halo")))
         ]
         return 100 * sum(label == E for label in chosen) / len(chosen) if chosen else nan
 
@@ -120,7 +123,5 @@ def test_all_numbers_equal_those_of_loops_over_the_pairs(sample):
 
 def test_the_order_of_the_pairs_changes_nothing():
     rng = np.random.default_rng(3)
-    sample = [
-        Pair(str(rng.integers(20)), *(str(rng.choice(x)) for x in (GENDERS, SKINS, CATEGORIES, LABELS))) for _ in range(300)
-    ]
+    sample = [Pair(str(rng.integers(20)), *(str(rng.choice(x)) for x in (GENDERS, SKINS, CATEGORIES, LABELS))) for _ in range(300)]
     assert halo(sample, 50) == halo(sample[::-1], 50)

@@ -5,7 +5,6 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-
 from lm_eval_bias.metrics.hidden_bias import Question, hidden_bias, instances, option_probabilities
 
 AGE = {"Age 1": ("Young", "Old")}

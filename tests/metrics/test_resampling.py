@@ -1,6 +1,5 @@
 import numpy as np
 import pytest
-
 from lm_eval_bias.metrics.resampling import cluster_bootstrap_stderr, cluster_sums, ratio
 
 
