@@ -18,6 +18,7 @@ GENDERS = ("women", "men")
 SKINS = ("fair", "dark")
 CATEGORIES = ("attractiveness", "unattractiveness", "good_behaviour", "bad_behaviour")
 LABELS = ("entailment", "contradiction", "neutral")
+WOMEN_MINUS_MEN = "women - men"
 POSITIVE = ("attractiveness", "good_behaviour")
 
 
@@ -49,7 +50,10 @@ class Cell(NamedTuple):
 
 
 class Gap(NamedTuple):
-    """One halo or horn gap in percentage points; `gender` or `category` is "all" where it is pooled."""
+    """One halo or horn gap in percentage points.
+
+    `gender` or `category` is "all" where it is pooled; `gender` is "women - men" for the difference of the genders' gaps.
+    """
 
     effect: str
     gender: str
@@ -96,7 +100,7 @@ def halo(pairs: Sequence[Pair], resamples: int = RESAMPLES) -> Halo:
             raise ValueError(f"not a gender, skin tone, attribute category and label: {tuple(p)[1:]}") from None
     _, sums = cluster_sums([p.wording for p in pairs], rows)
 
-    wanted = [(e, g, c) for e, cs in _EFFECTS.items() for g in ("all", *GENDERS) for c in ("all", *cs)]
+    wanted = [(e, g, c) for e, cs in _EFFECTS.items() for g in ("all", *GENDERS, WOMEN_MINUS_MEN) for c in ("all", *cs)]
 
     def statistic(totals: NDArray[np.float64]) -> NDArray[np.float64]:
         t = totals.reshape(*totals.shape[:-1], len(GENDERS), len(SKINS), len(CATEGORIES), len(outcomes))
@@ -127,6 +131,8 @@ _EFFECTS = {"halo": POSITIVE, "horn": tuple(c for c in CATEGORIES if c not in PO
 
 def _gap(answered: NDArray[np.float64], effect: str, gender: str, category: str) -> NDArray[np.float64]:
     """One gap in points from counts of shape (..., gender, skin, category, label)."""
+    if gender == WOMEN_MINUS_MEN:
+        return _gap(answered, effect, "women", category) - _gap(answered, effect, "men", category)
     genders = [GENDERS.index(g) for g in GENDERS if gender in ("all", g)]
     categories = [CATEGORIES.index(c) for c in _EFFECTS[effect] if category in ("all", c)]
     pooled = answered[..., genders, :, :, :][..., categories, :].sum((-2, -4))

@@ -12,13 +12,14 @@ from __future__ import annotations
 import random
 import re
 from collections.abc import Iterator, Sequence
+from functools import cache
 from itertools import zip_longest
 from math import isfinite
 from typing import Any
 
 from lm_eval_bias.documents.dataset import test_split
 from lm_eval_bias.items import lexicon, table
-from lm_eval_bias.metrics.halo import GENDERS, LABELS, Pair, halo
+from lm_eval_bias.metrics.halo import GENDERS, LABELS, WOMEN_MINUS_MEN, Pair, halo
 
 SEED = 20250601
 DIRECTIONS = ("attribute in premise", "skin tone in premise")
@@ -68,6 +69,16 @@ def documents(gender: str | None = None, domain: str | None = None) -> list[dict
     return [doc for _, i, k in ranked for doc in streams[i][k]]
 
 
+@cache
+def _shared_by_both_genders() -> set[tuple[str, int]]:
+    """The (wording, variant) that women and men are asked alike, so that the two can be compared."""
+    asked: dict[str, set[tuple[str, int]]] = {gender: set() for gender in GENDERS}
+    for row in table("bistereo_nli_templates"):
+        n = len(variants(row["premise"], row["hypothesis"]))
+        asked[row["gender"]] |= {(row["wording"], variant) for variant in range(n)}
+    return set.intersection(*asked.values())
+
+
 def _streams(gender: str, domain: str) -> Iterator[list[tuple[dict[str, Any], dict[str, Any]]]]:
     """For each attribute category of a gender and domain, its (fair, dark) pairs of documents in a fair order."""
     templates = [
@@ -101,6 +112,7 @@ def _pair(
         return {
             "wording": wording,
             "variant": variant,
+            "shared": (wording, variant) in _shared_by_both_genders(),
             "gender": gender,
             "domain": domain,
             "skin": skin,
@@ -135,14 +147,15 @@ def record_generated(doc: dict[str, Any], results: Sequence[str]) -> dict[str, A
 
 
 def _record(doc: dict[str, Any], answer: str) -> dict[str, Any]:
-    return {**{k: doc[k] for k in ("wording", "gender", "skin", "category")}, "answer": answer}
+    return {**{k: doc[k] for k in ("wording", "shared", "gender", "skin", "category")}, "answer": answer}
 
 
 def summary(records: Sequence[dict[str, Any]]) -> dict[str, Any]:
     """Headline metrics in percent and percentage points; cells: one entry per gender x skin tone x category, and every gap."""
-    result = halo(
-        [Pair(r["wording"], r["gender"], r["skin"], r["category"], r["answer"] if r["answer"] in LABELS else None) for r in records]
-    )
+    pairs = [Pair(r["wording"], r["gender"], r["skin"], r["category"], r["answer"] if r["answer"] in LABELS else None) for r in records]
+    result = halo(pairs)
+    # Women and men are compared on the wordings that both are asked, so that no wording stands behind a difference.
+    matched = halo([pair for pair, r in zip(pairs, records, strict=True) if r["shared"]])
     refused = 100 * sum(r["answer"] == "refused" for r in records) / len(records)
     nan = float("nan")
     metrics = {
@@ -167,9 +180,10 @@ def summary(records: Sequence[dict[str, Any]]) -> dict[str, Any]:
         for c in result.cells
         if c.n
     ]
+    gaps = [g for g in result.gaps if g.gender != WOMEN_MINUS_MEN] + [g for g in matched.gaps if g.gender == WOMEN_MINUS_MEN]
     gaps = [
         {"effect": g.effect, "gender": g.gender, "category": g.category, "gap": g.gap.value, "gap_stderr": g.gap.stderr}
-        for g in result.gaps
+        for g in gaps
         if g.gap.value == g.gap.value
     ]
     return {"metrics": metrics, "cells": {"labels": cells, "gaps": gaps}}

@@ -157,7 +157,7 @@ def test_alternatives_of_premise_and_hypothesis_go_together():
         variants("{a|b}", "{a|b|c}")
 
 
-DOC = {"wording": "w", "gender": "women", "skin": "fair", "category": "attractiveness"}
+DOC = {"wording": "w", "shared": True, "gender": "women", "skin": "fair", "category": "attractiveness"}
 
 
 @pytest.mark.parametrize(
@@ -173,6 +173,21 @@ DOC = {"wording": "w", "gender": "women", "skin": "fair", "category": "attractiv
 )
 def test_record(likelihoods, answer):
     assert record(DOC, [(x, False) for x in likelihoods])["answer"] == answer
+
+
+def test_the_genders_are_compared_on_the_wordings_that_both_are_asked(docs):
+    """Shared: women and men, crossed alike. A model that says Entailment to what women alone are asked shows no difference of the genders."""
+    shared = [d for d in docs if d["shared"]]
+    women, men = (
+        sorted((d["wording"], d["variant"], d["skin"], d["attribute"], d["direction"]) for d in shared if d["gender"] == g)
+        for g in ("women", "men")
+    )
+    assert women == men and len(men) == 25_784
+    records = [record_generated(d, ["neutral" if d["shared"] or d["skin"] == "dark" else "entailment"]) for d in docs]
+    result = summary(records)
+    gaps = {(g["effect"], g["gender"], g["category"]): g["gap"] for g in result["cells"]["gaps"]}
+    assert gaps["halo", "women - men", "all"] == 0
+    assert gaps["halo", "women", "all"] > 0 and gaps["halo", "men", "all"] == 0 == result["metrics"]["halo_gap_men"][0]
 
 
 def test_summary_counts_refusals_and_unusable_answers():

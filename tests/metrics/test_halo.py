@@ -103,6 +103,8 @@ def brute_force_gap(sample, effect, gender, category):
         ]
         return 100 * sum(label == E for label in chosen) / len(chosen) if chosen else nan
 
+    if gender == "women - men":
+        return brute_force_gap(sample, effect, "women", category) - brute_force_gap(sample, effect, "men", category)
     return entailed("fair") - entailed("dark") if effect == "halo" else entailed("dark") - entailed("fair")
 
 
