@@ -1,13 +1,13 @@
 # Everything happens in .venv and .model; `make clean` removes both.
 PYTHON ?= python3
 BIN = .venv/bin
-LIMIT ?= 100
+LIMIT ?= 50
 export HF_HUB_OFFLINE = 1
 
 .PHONY: demo test lint clean
 
 demo: .venv/installed .model/lm_eval_bias.json
-	$(BIN)/lm_eval --model hf --model_args pretrained=.model --tasks bistereo_nli,hbb --apply_chat_template --limit $(LIMIT) --output_path results
+	$(BIN)/lm_eval --model hf --model_args pretrained=.model --tasks bistereo_nli,hbb --apply_chat_template --limit $(LIMIT) --metadata order=paper --output_path results
 
 test: .venv/installed lint
 	$(BIN)/python -m pytest -q

@@ -106,6 +106,6 @@ def test_generation_runs_and_is_parsed(model_folder, tmp_path):
 
 
 def test_a_mistake_in_the_metadata_ends_with_one_line(model_folder, tmp_path):
-    done = lm_eval(model_folder, tmp_path, "--tasks", "hbb", "--limit", "2", "--metadata", "threshold=-1", check=False)
+    done = lm_eval(model_folder, tmp_path, "--tasks", "hbb", "--limit", "2", "--metadata", "threshold=-1.5", check=False)
     assert done.returncode == 1 and "Traceback" not in done.stderr
-    assert done.stderr.splitlines()[-1] == "lm-eval-bias: threshold=-1 in --metadata: expected a number from 0 to 100"
+    assert done.stderr.splitlines()[-1] == "lm-eval-bias: threshold=-1.5 in --metadata: expected a number from 0 to 100"
