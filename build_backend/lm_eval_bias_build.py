@@ -1,6 +1,6 @@
 """Build backend: setuptools', plus one file that setuptools cannot place.
 
-`lm_eval_bias_autoload.pth` must lie at the top of site-packages (see lm_eval_bias/autoload.py), and has to be listed in the
+`lm_eval_bias_autoload.pth` must lie at the top of site-packages (see lm_eval_bias/__init__.py), and has to be listed in the
 distribution's RECORD, so that uninstalling removes it. A wheel is a zip archive: the file is added to what setuptools built.
 An editable install is two .pth files and the metadata; it needs no import hook, since lm_eval_bias/__init__.py
 finds tasks/ and metrics/ beside itself, and so costs Python's start nothing more than an installed wheel.
@@ -23,7 +23,7 @@ from setuptools.build_meta import (  # noqa: F401  hooks that need no change
     prepare_metadata_for_build_wheel,
 )
 
-AUTOLOAD = {"lm_eval_bias_autoload.pth": b"import lm_eval_bias.autoload\n"}
+AUTOLOAD = {"lm_eval_bias_autoload.pth": b"import lm_eval_bias\n"}
 
 
 def build_wheel(wheel_directory, config_settings=None, metadata_directory=None):

@@ -1,10 +1,27 @@
-"""lm-eval-bias: implicit social bias benchmarks for lm-evaluation-harness."""
+"""lm-eval-bias: implicit social bias benchmarks for lm-evaluation-harness.
+
+A `.pth` file in site-packages imports this module whenever Python starts, so it imports nothing that is not there already, and touches no
+other program: it puts a finder on `sys.meta_path`, which acts (autoload.py) only when the harness's task index is imported.
+LM_EVAL_BIAS_AUTOLOAD=0 turns that off.
+"""
 
 import os
+import sys
 
-# In a source tree, tasks/ and metrics/ stand beside this package; in an installed one, inside it. This runs at every start of
-# Python (autoload.py), so it imports nothing that is not there already.
+
+class _Finder:
+    def find_spec(self, name, path=None, target=None):
+        if name != "lm_eval.tasks._index":
+            return None
+        sys.meta_path.remove(self)
+        from lm_eval_bias.autoload import spec_that_extends
+
+        return spec_that_extends(name)
+
+
+if os.environ.get("LM_EVAL_BIAS_AUTOLOAD") != "0":
+    sys.meta_path.insert(0, _Finder())
+
+# In a source tree, tasks/ and metrics/ stand beside this package; in an installed one, inside it.
 if not os.path.isdir(os.path.join(__path__[0], "tasks")):
     __path__.append(os.path.dirname(__path__[0]))
-
-del os

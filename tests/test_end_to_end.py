@@ -5,107 +5,109 @@ import os
 import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
+from functools import cached_property
+from math import exp
 
 import pytest
 
 pytestmark = pytest.mark.model
 
-LIMIT = 10
-SETTINGS = {
-    (chat, batch): [*(["--apply_chat_template"] if chat else []), "--batch_size", batch, *(["--max_batch_size", "4"] if batch == "auto" else [])]
-    for chat in (False, True)
-    for batch in ("1", "auto")
-}  # fmt: skip
+LIMIT = 6
+BOTH = ["--tasks", "bistereo_nli,hbb", "--limit", str(LIMIT)]
+CHAT = ["--apply_chat_template"]
+AUTO = ["--batch_size", "auto", "--max_batch_size", "4"]
+COMMANDS = {
+    "plain": [*BOTH, "--batch_size", "1"],
+    "plain, auto": [*BOTH, *AUTO],
+    "chat": [*BOTH, *CHAT, "--batch_size", "1"],
+    "chat, auto": [*BOTH, *CHAT, *AUTO],
+    "generate": ["--tasks", "bistereo_nli_generate", "--limit", str(LIMIT), *CHAT],
+    "mistake": ["--tasks", "hbb", "--limit", "2", "--metadata", "threshold=-1.5"],
+}
 
 
-def lm_eval(model_folder, output, *arguments, check=True):
-    """Run the harness as a person does; returns results and samples per task, read from the files it wrote."""
-    command = [sys.executable, "-m", "lm_eval", "--model", "hf", "--model_args", f"pretrained={model_folder}", "--device", "cpu"]
-    done = subprocess.run(
-        [*command, "--output_path", str(output), "--log_samples", *arguments],
-        capture_output=True, text=True, env={**os.environ, "OMP_NUM_THREADS": "1"},
-    )  # fmt: skip
-    if not check:
-        return done
-    assert done.returncode == 0, done.stderr[-3000:]
-    results = json.loads(next(output.rglob("results_*.json")).read_text())
-    samples = {
-        task: [json.loads(line) for line in next(output.rglob(f"samples_{task}_*.jsonl")).read_text().splitlines()]
-        for task in results["results"]
-    }
-    return done.stdout, results, samples
+class Run:
+    """One command of a person, run; what it printed, and the files it wrote."""
+
+    def __init__(self, model_folder, output, arguments):
+        command = [sys.executable, "-m", "lm_eval", "--model", "hf", "--model_args", f"pretrained={model_folder}", "--device", "cpu"]
+        command += ["--output_path", str(output), "--log_samples", *arguments]
+        self.done = subprocess.run(command, capture_output=True, text=True, env={**os.environ, "OMP_NUM_THREADS": "1"})
+        self.output = output
+
+    @cached_property
+    def results(self):
+        assert self.done.returncode == 0, self.done.stderr[-3000:]
+        return json.loads(next(self.output.rglob("results_*.json")).read_text())
+
+    def samples(self, task):
+        assert self.done.returncode == 0, self.done.stderr[-3000:]
+        return [json.loads(line) for line in next(self.output.rglob(f"samples_{task}_*.jsonl")).read_text().splitlines()]
+
+    def likelihoods(self, task):
+        return [float(value) for s in self.samples(task) for ((value, _),) in s["resps"]]
 
 
 @pytest.fixture(scope="module")
 def runs(model_folder, tmp_path_factory):
-    """The four settings, two at a time; `hbb` and `bistereo_nli` together, as one command."""
+    """All commands, two at a time."""
     folder = tmp_path_factory.mktemp("runs")
-
-    def run(key):
-        return lm_eval(model_folder, folder / f"{key[0]}-{key[1]}", "--tasks", "bistereo_nli,hbb", "--limit", str(LIMIT), *SETTINGS[key])
-
     with ThreadPoolExecutor(2) as pool:
-        return dict(zip(SETTINGS, pool.map(run, SETTINGS), strict=True))
+        done = pool.map(lambda name: Run(model_folder, folder / name.replace(", ", "-"), COMMANDS[name]), COMMANDS)
+        return dict(zip(COMMANDS, done, strict=True))
 
 
-@pytest.mark.parametrize("key", SETTINGS)
-def test_both_tasks_print_a_table_and_log_their_samples(runs, key):
-    table, results, samples = runs[key]
+@pytest.mark.parametrize("name", ["plain", "plain, auto", "chat", "chat, auto"])
+def test_both_tasks_print_a_table_and_log_their_samples(runs, name):
+    run = runs[name]
+    for task in ("bistereo_nli", "hbb"):
+        numbers = run.results["results"][task]
+        assert numbers["records,none"] == LIMIT == len(run.samples(task)) and numbers["unanswered,none"] == 0
+        assert all(s["records"] for s in run.samples(task))
     for metric in ("halo_gap", "horn_gap", "non_neutral", "mean_difference", "position_preference"):
-        assert f"|{metric}" in table
+        assert f"|{metric}" in run.done.stdout
+    # Six documents of hbb are three questions: Age 1 whole, Age 2 half.
+    assert (run.results["results"]["hbb"]["instances,none"], run.results["results"]["hbb"]["left_out,none"]) == (1, 66)
+    assert run.results["configs"]["hbb"]["cells"]["types"][0]["n"] == 1
+
+
+@pytest.mark.parametrize("name", ["plain", "chat"])
+def test_the_batch_size_changes_nothing_but_float_noise(runs, name):
+    one, auto = runs[name], runs[f"{name}, auto"]
     for task in ("bistereo_nli", "hbb"):
-        numbers = results["results"][task]
-        assert numbers["records,none"] == LIMIT == len(samples[task]) and numbers["unanswered,none"] == 0
-        assert all(s["records"] for s in samples[task])
-    # Ten documents of hbb are five questions: Age 1 and Age 2 whole, Age 3 half.
-    assert (results["results"]["hbb"]["instances,none"], results["results"]["hbb"]["left_out,none"]) == (2, 65)
-    assert results["configs"]["hbb"]["cells"]["types"][0]["n"] == 1
-
-
-def likelihoods(samples):
-    return [float(value) for s in samples for ((value, _),) in s["resps"]]
-
-
-@pytest.mark.parametrize("chat", [False, True])
-def test_the_batch_size_changes_nothing_but_float_noise(runs, chat):
-    one, auto = runs[chat, "1"], runs[chat, "auto"]
-    for task in ("bistereo_nli", "hbb"):
-        assert likelihoods(one[2][task]) == pytest.approx(likelihoods(auto[2][task]), abs=1e-3)
-        for name, value in one[1]["results"][task].items():
+        assert one.likelihoods(task) == pytest.approx(auto.likelihoods(task), abs=1e-3)
+        for metric, value in one.results["results"][task].items():
             if isinstance(value, float):
-                assert value == pytest.approx(auto[1]["results"][task][name], abs=0.05, nan_ok=True), name
+                assert value == pytest.approx(auto.results["results"][task][metric], abs=0.05, nan_ok=True), metric
 
 
 def test_the_chat_template_wraps_the_same_prompt(runs):
     for task in ("bistereo_nli", "hbb"):
-        plain, chat = (runs[c, "1"][2][task][0]["arguments"]["gen_args_0"]["arg_0"] for c in (False, True))
+        plain, chat = (runs[name].samples(task)[0]["arguments"]["gen_args_0"]["arg_0"] for name in ("plain", "chat"))
         assert plain in chat and chat.rstrip().endswith("<|im_start|>assistant")
 
 
 def test_the_metrics_follow_from_the_logged_samples(runs):
-    """From the samples file alone, with loops: P(a), its average over both orders, S."""
-    from math import exp
-
-    _, results, samples = runs[True, "1"]
-    p = {}
-    for s in samples["hbb"]:
+    """From the samples file alone: P(a), its average over both orders, S of Age 1; the share of neutral labels."""
+    run = runs["chat"]
+    p = {"Young": [], "Old": []}
+    for s in run.samples("hbb")[:4]:
         a, b = (exp(float(r[0][0])) for r in s["resps"])
-        key = s["doc"]["type"], s["doc"]["identity"]
-        p.setdefault(key, []).append(a / (a + b) if s["doc"]["first"] == 1 else b / (a + b))
-    s = [100 * abs(sum(p[t, "Young"]) - sum(p[t, "Old"])) / 2 for t in ("Age 1", "Age 2")]
-    assert results["results"]["hbb"]["mean_difference,none"] == pytest.approx(sum(s) / 2, abs=1e-6)
-    labels = [max(range(3), key=lambda i: float(x["resps"][i][0][0])) for x in samples["bistereo_nli"]]
-    assert results["results"]["bistereo_nli"]["neutral,none"] == pytest.approx(10 * labels.count(2))
+        p[s["doc"]["identity"]].append(a / (a + b) if s["doc"]["first"] == 1 else b / (a + b))
+    expected = 100 * abs(sum(p["Young"]) - sum(p["Old"])) / 2
+    assert run.results["results"]["hbb"]["mean_difference,none"] == pytest.approx(expected, abs=1e-6)
+    labels = [max(range(3), key=lambda i: float(s["resps"][i][0][0])) for s in run.samples("bistereo_nli")]
+    assert run.results["results"]["bistereo_nli"]["neutral,none"] == pytest.approx(100 * labels.count(2) / LIMIT)
 
 
-def test_generation_runs_and_is_parsed(model_folder, tmp_path):
-    _, results, samples = lm_eval(model_folder, tmp_path, "--tasks", "bistereo_nli_generate", "--limit", "6", "--apply_chat_template")
-    answers = [s["records"]["answer"] for s in samples["bistereo_nli_generate"]]
+def test_generation_runs_and_is_parsed(runs):
+    answers = [s["records"]["answer"] for s in runs["generate"].samples("bistereo_nli_generate")]
     unanswered = sum(a in ("refused", "unparsed") for a in answers)
-    assert len(answers) == 6 and results["results"]["bistereo_nli_generate"]["unanswered,label"] == pytest.approx(100 * unanswered / 6)
+    numbers = runs["generate"].results["results"]["bistereo_nli_generate"]
+    assert len(answers) == LIMIT and numbers["unanswered,label"] == pytest.approx(100 * unanswered / LIMIT)
 
 
-def test_a_mistake_in_the_metadata_ends_with_one_line(model_folder, tmp_path):
-    done = lm_eval(model_folder, tmp_path, "--tasks", "hbb", "--limit", "2", "--metadata", "threshold=-1.5", check=False)
+def test_a_mistake_in_the_metadata_ends_with_one_line(runs):
+    done = runs["mistake"].done
     assert done.returncode == 1 and "Traceback" not in done.stderr
     assert done.stderr.splitlines()[-1] == "lm-eval-bias: threshold=-1.5 in --metadata: expected a number from 0 to 100"

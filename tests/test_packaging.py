@@ -11,6 +11,7 @@ import subprocess
 import sys
 import sysconfig
 import venv
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -25,6 +26,8 @@ class Environment:
         self.python = folder / "bin" / "python"
         self.site = Path(self.run("-c", "import sysconfig; print(sysconfig.get_path('purelib'))").strip())
         (self.site / "packages_of_the_tests.pth").write_text(sysconfig.get_path("purelib") + "\n")
+        if (self.site / "setuptools").exists():  # an old one, with the virtual environments of Python 3.10 and 3.11
+            self.run("-m", "pip", "uninstall", "--quiet", "--yes", "setuptools")
         self.before = self.files()
 
     def run(self, *arguments, **environment):
@@ -53,45 +56,51 @@ def tree(root, tmp_path_factory):
 def installed(request, tree, tmp_path_factory):
     environment = Environment(tmp_path_factory.mktemp(request.param) / "env")
     environment.run(*INSTALL, *(["-e"] if request.param == "editable" else []), str(tree))
-    environment.kind = request.param
     return environment
 
 
-def index(environment, include_path=None, **variables):
-    """The names in the index that `lm_eval` makes at its start."""
-    code = f"from lm_eval.tasks import TaskManager; print(*TaskManager(include_path={include_path!r}).all_tasks)"
-    return set(environment.run("-c", code, **variables).split())
+def index(include_path=None):
+    """Prints the names in the index that `lm_eval` makes at its start."""
+    return ["-c", f"from lm_eval.tasks import TaskManager; print(*TaskManager(include_path={include_path!r}).all_tasks)"]
 
 
 OURS = {"bistereo_nli", "bistereo_nli_generate", "hbb", "implicit_bias"}
+SIMPLE_EVALUATE = (
+    "from lm_eval import simple_evaluate\n"
+    "r = simple_evaluate(model='dummy', model_args='', tasks=['hbb'], limit=100, bootstrap_iters=0)\n"
+    "print(r['results']['hbb']['instances,none'])"
+)
 
 
-def test_the_harness_finds_the_tasks_by_itself(installed):
-    assert index(installed) > OURS
-
-
-def test_lm_eval_ls_lists_the_tasks(installed):
-    if installed.kind == "editable":
-        pytest.skip("takes twenty seconds and reads the index that the test above has seen")
-    listed = installed.run("-m", "lm_eval", "ls", "tasks")
-    for name in OURS:
-        assert re.search(rf"^\|\s*{name}\s*\|", listed, re.M), name
-
-
-def test_with_autoload_off_the_include_path_does_it(installed):
+@pytest.fixture(scope="module")
+def printed(installed):
+    """What four programs print. Each indexes the harness's thousands of files for ten seconds, so they run side by side."""
     command = [installed.folder / "bin" / "lm-eval-bias", "tasks", "--path"]
     path = subprocess.run(command, capture_output=True, text=True, check=True).stdout.strip()
-    assert not OURS & index(installed, LM_EVAL_BIAS_AUTOLOAD="0")
-    assert index(installed, path, LM_EVAL_BIAS_AUTOLOAD="0") > OURS
+    off = {"LM_EVAL_BIAS_AUTOLOAD": "0"}
+    programs = {
+        "ls": (["-m", "lm_eval", "ls", "tasks"], {}),
+        "simple_evaluate": (["-c", SIMPLE_EVALUATE], {}),
+        "off": (index(), off),
+        "off, include_path": (index(path), off),
+    }
+    with ThreadPoolExecutor(2) as pool:
+        texts = pool.map(lambda program: installed.run(*program[0], **program[1]), programs.values())
+        return dict(zip(programs, texts, strict=True))
 
 
-def test_simple_evaluate_knows_the_tasks(installed):
-    code = (
-        "from lm_eval import simple_evaluate\n"
-        "r = simple_evaluate(model='dummy', model_args='', tasks=['hbb'], limit=100, bootstrap_iters=0)\n"
-        "print(r['results']['hbb']['instances,none'])"
-    )
-    assert installed.run("-c", code).splitlines()[-1] == "67.0"
+def test_lm_eval_ls_lists_the_tasks(printed):
+    for name in OURS:
+        assert re.search(rf"^\|\s*{name}\s*\|", printed["ls"], re.M), name
+
+
+def test_with_autoload_off_the_include_path_does_it(printed):
+    assert not OURS & set(printed["off"].split())
+    assert set(printed["off, include_path"].split()) > OURS
+
+
+def test_simple_evaluate_knows_the_tasks(printed):
+    assert printed["simple_evaluate"].splitlines()[-1] == "67.0"
 
 
 def test_data_files_came_along(installed):
@@ -104,19 +113,20 @@ def test_data_files_came_along(installed):
 
 def test_a_program_that_has_nothing_to_do_with_the_harness_gets_nothing_of_it(installed):
     code = "import json, sys; print(sorted(m for m in sys.modules if m.split('.')[0] in ('lm_eval', 'lm_eval_bias', 'torch', 'transformers', 'yaml', 'importlib')))"
+    assert "'lm_eval_bias'" in installed.run("-c", code)
     with_it, without = (set(installed.run("-c", code, LM_EVAL_BIAS_AUTOLOAD=x).split("'")[1::2]) for x in ("1", "0"))
-    assert with_it - {"lm_eval_bias", "lm_eval_bias.autoload"} == without - {"lm_eval_bias", "lm_eval_bias.autoload"}
+    assert with_it == without
     assert "lm_eval" not in with_it and "torch" not in with_it
 
 
 def test_starting_python_costs_less_than_a_millisecond(installed):
-    """What Python itself reports for the import at its start; the median of thirty starts, the first of which compiles."""
+    """What Python itself reports for the import at its start. The least of thirty starts is the cost; the rest is what else the machine does."""
     times = []
     for _ in range(31):
         done = subprocess.run([installed.python, "-X", "importtime", "-c", "pass"], capture_output=True, text=True, cwd=installed.folder,
                               env={k: v for k, v in os.environ.items() if k != "PYTHONDONTWRITEBYTECODE"})  # fmt: skip
-        times.append(int(re.search(r"(\d+) \|\s+lm_eval_bias\.autoload", done.stderr).group(1)))
-    assert statistics.median(times[1:]) < 1000, times
+        times.append(int(re.search(r"(\d+) \|\s+lm_eval_bias$", done.stderr, re.M).group(1)))
+    assert min(times) < 1000, f"microseconds: least {min(times)}, median {statistics.median(times)}"
 
 
 def test_the_filter_entry_point_is_declared(installed):
