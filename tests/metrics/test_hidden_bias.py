@@ -105,6 +105,12 @@ def test_one_concept_has_no_standard_error():
     assert isnan(result.total.mean.stderr)
 
 
+def test_a_concept_without_a_whole_instance_lends_no_certainty():
+    questions = ask("c", "Age 1", "Young", 0.9) + ask("c", "Age 1", "Old", 0.1) + ask("d", "Age 1", "Young", 0.5)
+    result = hidden_bias(questions, AGE, {"Age 1": "Age"})
+    assert (result.total.n, result.left_out) == (1, 1) and isnan(result.total.mean.stderr)
+
+
 def test_an_order_that_is_none_is_refused():
     with pytest.raises(ValueError, match="first must be 1 or 2"):
         option_probabilities([Question("c", "Age 1", "Young", 0, 0.5)])
