@@ -1,13 +1,14 @@
 # Everything happens in .venv and .model; `make clean` removes both.
 PYTHON ?= python3
 BIN = .venv/bin
-LIMIT ?= 50
+LIMIT ?= 100
 export HF_HUB_OFFLINE = 1
 
 .PHONY: demo test lint clean
 
 demo: .venv/installed .model/lm_eval_bias.json
-	$(BIN)/lm_eval --model hf --model_args pretrained=.model --tasks bistereo_nli,hbb --apply_chat_template --limit $(LIMIT) --metadata order=paper --output_path results
+	$(BIN)/lm_eval --model hf --model_args pretrained=.model --tasks bistereo_nli,hbb \
+		--limit $(LIMIT) --metadata order=paper --batch_size 4 --output_path results
 
 test: .venv/installed lint
 	$(BIN)/python -m pytest -q
