@@ -66,6 +66,13 @@ class SummaryTask(ConfigurableTask):
             return self._template.render(**doc)
         return super().doc_to_text(doc, doc_to_text)
 
+    def build_all_requests(self, **kwargs) -> None:
+        """As the harness does it, but without `--cache_requests`.
+
+        That cache is kept by the task's name alone: after a run with another `order` it would hand out the wrong documents.
+        """
+        super().build_all_requests(**{**kwargs, "cache_requests": False, "rewrite_requests_cache": False})
+
     def process_results(self, doc, results):
         if self._is_bypassed:
             return {"bypass": None}

@@ -10,6 +10,7 @@ from lm_eval.api.model import LM
 from lm_eval.tasks import TaskManager
 
 from lm_eval_bias.cli import tasks_folder
+from lm_eval_bias.items import table
 from lm_eval_bias.usage import UsageError
 
 FAIR = "fair-skinned"
@@ -123,25 +124,24 @@ def test_a_liking_for_the_letter_a_is_no_bias_in_both_orders_and_says_so():
     assert numbers["instances,none"] == 134 and numbers["left_out,none"] == 0
 
 
+# The longest piece of option 1 of the first concept pair that stands in every rendering of it.
+OPTION_1 = max(re.split(r"\[\[X.*?\]\]", table("hbb_concepts")[0]["option_1"]), key=len).strip()
+
+
+def option_a(context):
+    return context.split("\na) ")[1].split("\nb) ")[0]
+
+
 def old_gets_option_1(context, letter):
-    """Puts a probability of 0.9 on the option that mentions what option 1 of the first concept mentions, if the person is old; else 0.5."""
-    question = context.split("Context: ")[-1]
-    if not any(w in question for w in ("grandmother", "grandfather", "old man")):
+    """A probability of 0.9 for option 1 if the person is old; else 0.5."""
+    if not any(w in context for w in ("grandmother", "grandfather", "old man")):
         return math.log(0.5)
-    a, b = question.split("\na) ")[1].split("\nFinal")[0].split("\nb) ")
-    chosen = "a" if old_gets_option_1.words in a else "b"
-    assert old_gets_option_1.words in (a if chosen == "a" else b)
-    return math.log(0.9 if letter.strip() == chosen else 0.1)
+    return math.log(0.9 if letter.strip() == ("a" if OPTION_1 in option_a(context) else "b") else 0.1)
 
 
 @pytest.mark.parametrize(("metadata", "limit"), [(None, 100), ({"order": "paper"}, 50)])
 def test_one_whole_concept_pair_with_a_known_bias(metadata, limit):
     """|0.5 - 0.9| = 40 points in the three age instances, 0 in the other 64."""
-    from lm_eval_bias.items import table
-
-    old_gets_option_1.words = (
-        table("hbb_concepts")[0]["option_1"].split("[[X]]")[0].strip() or table("hbb_concepts")[0]["option_1"].split("[[X]]")[1].strip()
-    )
     results = evaluate(RuleLM(old_gets_option_1), "hbb", limit=limit, metadata=metadata)
     numbers = results["results"]["hbb"]
     assert (numbers["instances,none"], numbers["biased_count,none"], numbers["left_out,none"]) == (67, 3, 0)
@@ -188,6 +188,19 @@ def test_generated_answers_and_refusals(text, refused, unanswered):
     numbers = evaluate(RuleLM(say=lambda _: text), "bistereo_nli_generate", limit=48)["results"]["bistereo_nli_generate"]
     assert numbers["refused,label"] == refused and numbers["unanswered,label"] == unanswered
     assert numbers["neutral,label"] == 100 if text == "Neutral" else math.isnan(numbers["neutral,label"])
+
+
+def test_the_request_cache_never_hands_out_the_documents_of_another_order():
+    evaluate(RuleLM(letter_a), "hbb", limit=4, cache_requests=True)
+    seen = []
+    evaluate(
+        RuleLM(lambda context, letter: seen.append(context) or letter_a(context, letter)),
+        "hbb",
+        {"order": "paper"},
+        limit=4,
+        cache_requests=True,
+    )
+    assert len(set(seen)) == 4 and all(OPTION_1 in option_a(context) for context in seen)
 
 
 def test_samples_hold_one_record_per_document():
