@@ -78,21 +78,23 @@ class SummaryTask(ConfigurableTask):
             return {"bypass": None}
         # One key holds the record; the others belong to no single document, and are here because the harness
         # aggregates only what it finds here.
-        values = dict.fromkeys(self.aggregation())
+        values = dict.fromkeys(self._aggregations)
         values[RECORDS] = self.config.process_results(doc, results)
         return values
 
     def aggregation(self) -> dict[str, Callable]:
-        if self._is_bypassed:
-            return super().aggregation()
-        aggregation: dict[str, Callable] = {RECORDS: self._count}
+        return super().aggregation() if self._is_bypassed else self._aggregations
+
+    @cached_property
+    def _aggregations(self) -> dict[str, Callable]:
+        aggregations: dict[str, Callable] = {RECORDS: self._count}
         for metric in self.config.metric_list:
             if metric["metric"] == RECORDS:
                 continue
-            aggregation[metric["metric"]] = partial(self._value, metric["metric"], 0)
+            aggregations[metric["metric"]] = partial(self._value, metric["metric"], 0)
             if metric.get("stderr", True):  # the harness shows x_stderr as the standard error of x
-                aggregation[f"{metric['metric']}_stderr"] = partial(self._value, metric["metric"], 1)
-        return aggregation
+                aggregations[f"{metric['metric']}_stderr"] = partial(self._value, metric["metric"], 1)
+        return aggregations
 
     def _count(self, records: list) -> float:
         """The number of records; first to be asked for, it also makes the summary that `_value` reads."""
