@@ -1,7 +1,8 @@
 """lm-eval-bias: implicit social bias benchmarks for lm-evaluation-harness.
 
 A `.pth` file in site-packages imports this module whenever Python starts, so it imports nothing that is not there already, and touches no
-other program: it puts a finder on `sys.meta_path`, which acts (autoload.py) only when the harness's task index is imported.
+other program: it puts a finder on `sys.meta_path`, which acts (autoload.py) only when the harness's task index or its model types are
+imported.
 LM_EVAL_BIAS_AUTOLOAD=0 turns that off.
 """
 
@@ -10,10 +11,15 @@ import sys
 
 
 class _Finder:
+    def __init__(self):
+        self.names = {"lm_eval.tasks._index", "lm_eval.models"}
+
     def find_spec(self, name, path=None, target=None):
-        if name != "lm_eval.tasks._index":
+        if name not in self.names:
             return None
-        sys.meta_path.remove(self)
+        self.names.remove(name)
+        if not self.names:
+            sys.meta_path.remove(self)
         from lm_eval_bias.autoload import spec_that_extends
 
         return spec_that_extends(name)

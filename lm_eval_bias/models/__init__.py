@@ -1,0 +1,1 @@
+"""Model types for the harness."""

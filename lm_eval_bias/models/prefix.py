@@ -1,0 +1,348 @@
+"""`--model hf-prefix`: the harness's `hf`, computing every prefix that requests share once.
+
+All requests of a call form a token trie (token_trie.py). Its nodes are computed in depth-first order, as many at a time as fill a pack, under a
+mask that shows each token its ancestors (tree_attention.py); of earlier packs only one path has to be held (sweep.py). The output projection
+and the softmax run where a likelihood is read. docs/performance.md draws it.
+"""
+
+from __future__ import annotations
+
+import difflib
+import logging
+import re
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import numpy as np
+import psutil
+import torch
+import torch.nn.functional as F
+from accelerate.utils.memory import should_reduce_batch_size
+from lm_eval.api.instance import Instance
+from lm_eval.api.registry import register_model
+from lm_eval.models.huggingface import HFLM
+from lm_eval.models.utils import handle_stop_sequences, has_bos_prefix, normalize_gen_kwargs, postprocess_generated_text
+from lm_eval.models.utils_hf import clear_torch_cache
+from tqdm import tqdm
+
+from lm_eval_bias.usage import UsageError
+
+from .greedy import Answer, Stop, decode, is_plain
+from .sweep import Sweep
+from .token_trie import TokenTrie
+from .tree_attention import TreeModel, Unsupported
+
+logger = logging.getLogger(__name__)
+
+
+@register_model("hf-prefix")
+class PrefixLM(HFLM):
+    """The harness's `hf` model, which computes shared prefixes once.
+
+    prefix_memory: how much of the attention cache may be held from one pack to the next, such as "2GiB"; a quarter of what is free by default.
+    pack_tokens: how many tokens go through the model at a time; by default what saturates the device, no more than about what
+    `batch_size` requests hold.
+    All other arguments are `HFLM`'s. `loglikelihood_rolling`, sampling, and models that this cannot run (`runs_as_hf` says why) go the
+    way of `HFLM`.
+    """
+
+    def __init__(self, pretrained, *, prefix_memory: str | int | None = None, pack_tokens: int | None = None, **kwargs):
+        _check_names(kwargs)
+        memory = None if prefix_memory is None else _bytes(prefix_memory)
+        if pack_tokens is not None and (isinstance(pack_tokens, bool) or not isinstance(pack_tokens, int) or pack_tokens < 1):
+            raise UsageError(f"pack_tokens={pack_tokens} in --model_args: expected a number of tokens, such as 512")
+        super().__init__(pretrained, **kwargs)
+        self._pack_tokens = pack_tokens
+        self.tokens_computed = 0
+        """How many tokens went through the model so far on the shared way."""
+        self.runs_as_hf: str | None = None
+        """Why this model runs as `hf`; None if it does not."""
+        try:
+            if self.backend != "causal":
+                raise Unsupported("is an encoder-decoder")
+            self._tree = TreeModel(self.model)
+            with self._autocast():
+                per_token = self._tree.check()
+        except Exception as error:
+            reason = str(error) if isinstance(error, Unsupported) else f"fails on a tree of tokens ({_first_line(error)})"
+            self.runs_as_hf = reason
+            logger.warning("hf-prefix: %s %s; it runs as hf.", type(self.model).__name__, reason)
+            return
+        if memory is None:
+            memory = _free_memory(self.device) // 4
+        self._held_tokens = int(memory / per_token)
+        on_cpu = self.device.type == "cpu"
+        self._most_tokens = 512 if on_cpu else 4096
+        self._most_reads = max(64, (2**27 if on_cpu else 2**30) // (4 * self.model.get_output_embeddings().weight.shape[0]))
+        # What one more attention call costs, as query-key pairs: measured on a CPU; on a GPU it is the launch of some kernels.
+        self._call_cost = 2_000 if on_cpu else 500_000
+
+    def _autocast(self):
+        return torch.autocast(self.device.type, dtype=self.mixed_precision_dtype, enabled=self.mixed_precision_dtype is not None)
+
+    def _pack_limit(self, longest: int) -> int:
+        """Tokens in a pack, for requests of at most `longest` tokens."""
+        if self._pack_tokens is not None:
+            return self._pack_tokens
+        if self.batch_size == "auto":
+            return self._most_tokens
+        return min(self._most_tokens, max(512, int(self.batch_size) * longest))
+
+    def _loglikelihood_tokens(
+        self,
+        requests: list[tuple[tuple[str, str], list[int], list[int]]],
+        disable_tqdm: bool = False,
+        override_bs: int | None = None,
+    ) -> list[tuple[float, bool]]:
+        # loglikelihood_rolling is the caller that sets a batch size of its own
+        if self.runs_as_hf or override_bs is not None or not requests:
+            return super()._loglikelihood_tokens(requests, disable_tqdm=disable_tqdm, override_bs=override_bs)
+        inputs = _inputs(requests, self.max_length)
+        trie = TokenTrie(inputs, tails=[len(continuation) for _, _, continuation in requests])
+        logger.info("hf-prefix: %d requests of %d tokens, %d of them distinct", len(requests), sum(map(len, inputs)), trie.size)
+        request = np.repeat(np.arange(len(requests)), [len(t) for t in trie.tails])
+        node = np.concatenate(trie.tails)
+        token = np.concatenate([np.asarray(continuation) for _, _, continuation in requests])
+        order = np.argsort(node, kind="stable")
+        request, node, token = request[order], node[order], token[order]
+        total = np.zeros(len(requests))
+        greedy = np.ones(len(requests), dtype=bool)
+        finished_at = np.array([t[-1] for t in trie.tails])
+        by_end = np.argsort(finished_at, kind="stable")
+        done = 0
+
+        sweep = Sweep(self._tree, trie, self._call_cost)
+        limit = self._pack_limit(max(map(len, inputs)))
+        read_nodes = np.unique(node)
+        bar = tqdm(
+            total=trie.size,
+            disable=disable_tqdm or self.rank != 0,
+            desc=f"Running {len(requests)} loglikelihood requests",
+            unit=" tokens",
+        )
+        while sweep.cursor < trie.size:
+            start = sweep.cursor
+            stop = self._pack_end(sweep, limit, read_nodes)
+            read = read_nodes[np.searchsorted(read_nodes, start) : np.searchsorted(read_nodes, stop)]
+            here = slice(np.searchsorted(node, start), np.searchsorted(node, stop))
+            try:
+                with self._autocast():
+                    logits = sweep.advance(stop, read)
+            except RuntimeError as error:
+                if not should_reduce_batch_size(error) or limit == 1:
+                    raise
+                limit = self._halved(limit)
+                continue
+            values, matches = self._read(logits, np.searchsorted(read, node[here]), token[here])
+            del logits
+            np.add.at(total, request[here], values)
+            np.logical_and.at(greedy, request[here], matches)
+            sweep.hold(self._held_tokens)
+            bar.update(stop - start)
+            while done < len(requests) and finished_at[by_end[done]] < stop:
+                i = by_end[done]
+                if requests[i][0] is not None:
+                    self.cache_hook.add_partial("loglikelihood", requests[i][0], (float(total[i]), bool(greedy[i])))
+                done += 1
+        bar.close()
+        self.tokens_computed += sweep.computed
+        return [(float(value), bool(match)) for value, match in zip(total, greedy, strict=True)]
+
+    def _pack_end(self, sweep: Sweep, limit: int, read_nodes: np.ndarray) -> int:
+        """Where the next pack ends: full, unless its logits would take too much memory or a better place to cut is near."""
+        trie, start = sweep.trie, sweep.cursor
+        room = max(limit - len(sweep.missing), limit // 4, 1)
+        stop = min(trie.size, start + room)
+        last_read = np.searchsorted(read_nodes, start) + self._most_reads
+        if last_read < len(read_nodes):
+            stop = min(stop, int(read_nodes[last_read]))
+        if stop < trie.size and trie.depth[stop] > self._held_tokens:
+            # What cannot be held is computed again, so cut where least is needed afterwards; of equals, the last; never inside a branch.
+            middle = start + (stop - start + 1) // 2
+            stop -= int(np.argmin(trie.depth[middle : stop + 1][::-1]))
+            while stop < trie.size and trie.depth[stop] == trie.depth[stop - 1] + 1:
+                stop += 1
+        return stop
+
+    def _halved(self, limit: int) -> int:
+        clear_torch_cache()
+        logger.warning("hf-prefix: out of memory with packs of %d tokens; going on with %d.", limit, limit // 2)
+        return limit // 2
+
+    def _read(self, logits: torch.Tensor, row: np.ndarray, token: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Log-probabilities of tokens, and whether each is the likeliest of its row; both of shape (n,)."""
+        values, matches = np.zeros(len(row)), np.zeros(len(row), dtype=bool)
+        for first in range(0, len(logits), 64):
+            some = np.flatnonzero((row >= first) & (row < first + 64))
+            if not len(some):
+                continue
+            log_probs = F.log_softmax(logits[first : first + 64], dim=-1, dtype=self.softmax_dtype)
+            r = torch.as_tensor(row[some] - first, device=logits.device)
+            t = torch.as_tensor(token[some], device=logits.device)
+            values[some] = log_probs[r, t].double().cpu().numpy()
+            matches[some] = (log_probs.argmax(dim=-1)[r] == t).cpu().numpy()
+        return values, matches
+
+
+    def generate_until(self, requests: list[Instance], disable_tqdm: bool = False) -> list[str]:
+        if self.runs_as_hf or self.think_end_token is not None or not is_plain(self.model.generation_config):
+            return super().generate_until(requests, disable_tqdm=disable_tqdm)
+        asked = self._answers(requests)
+        usual = [i for i, answer in enumerate(asked) if answer is None]
+        texts: list[str] = [""] * len(requests)
+        if usual:
+            for i, text in zip(usual, super().generate_until([requests[i] for i in usual], disable_tqdm=disable_tqdm), strict=True):
+                texts[i] = text
+        asking: dict[Answer, list[int]] = {}
+        for i, answer in enumerate(asked):
+            if answer is not None:
+                asking.setdefault(answer, []).append(i)
+        if not asking:
+            return texts
+        trie = TokenTrie([answer.prompt for answer in asking])
+        logger.info(
+            "hf-prefix: %d prompts of %d tokens, %d of them distinct",
+            len(requests) - len(usual),
+            sum(len(answer.prompt) * len(same) for answer, same in asking.items()),
+            trie.size,
+        )
+        bar = tqdm(
+            total=len(requests) - len(usual), disable=disable_tqdm or self.rank != 0, desc="Running generate_until requests"
+        )
+        for answer, written in self._decoded(trie, list(asking)):
+            text = postprocess_generated_text(self.tok_decode(written), stop=list(answer.until), think_end_token=None)
+            for i in asking[answer]:
+                texts[i] = text
+                self.cache_hook.add_partial("generate_until", requests[i].args, text)
+            bar.update(len(asking[answer]))
+        bar.close()
+        return texts
+
+    def _decoded(self, trie: TokenTrie, asked: list[Answer]) -> Iterator[tuple[Answer, list[int]]]:
+        """The answers, group by group of prompts that are neighbours in the trie."""
+        sweep = Sweep(self._tree, trie, self._call_cost)
+        stop = Stop(self.tokenizer, self.model.generation_config)
+        leaves = np.concatenate(trie.tails)
+        order = np.argsort(leaves, kind="stable")
+        limit = self._pack_limit(max(len(answer.prompt) for answer in asked))
+        first = 0
+        while first < len(order):
+            # At least one prompt, and more as long as they fill two packs at most.
+            last = max(first + 1, int(np.searchsorted(leaves[order], sweep.cursor + 4 * limit)))
+            group = order[first:last]
+            before = dict(vars(sweep))
+            try:
+                with self._autocast():
+                    logits = self._prefill(sweep, leaves[group], limit)
+                    written = decode(
+                        self._tree,
+                        sweep,
+                        leaves[group],
+                        logits,
+                        [asked[i] for i in group],
+                        stop,
+                        self.model.generation_config.repetition_penalty,
+                    )
+            except RuntimeError as error:
+                if not should_reduce_batch_size(error) or limit == 1:
+                    raise
+                vars(sweep).update(before)
+                limit = self._halved(limit)
+                continue
+            yield from zip([asked[i] for i in group], written, strict=True)
+            sweep.hold(self._held_tokens)
+            first = last
+        self.tokens_computed += sweep.computed
+
+    def _prefill(self, sweep: Sweep, leaves: np.ndarray, limit: int) -> torch.Tensor:
+        """Compute everything up to the last of some prompts, and hold it. Returns the logits after each, shape (n, vocabulary)."""
+        read = np.unique(leaves)
+        parts = []
+        while sweep.cursor <= read[-1]:
+            start = sweep.cursor
+            end = min(int(read[-1]) + 1, start + max(limit - len(sweep.missing), limit // 4, 1))
+            parts.append(sweep.advance(end, read[np.searchsorted(read, start) : np.searchsorted(read, end)]))
+        logits = torch.cat(parts)
+        return logits[torch.as_tensor(np.searchsorted(read, leaves), device=logits.device)]
+
+    def _answers(self, requests: list[Instance]) -> list[Answer | None]:
+        """What each request asks for; None where it is to be sampled or has settings that only `generate` of transformers knows."""
+        eos = self.tok_decode(self.eot_token_id, skip_special_tokens=False)
+        settings = []
+        for request in requests:
+            kwargs = normalize_gen_kwargs(request.args[1], self.max_gen_toks)
+            greedy = not kwargs["do_sample"] and set(kwargs) <= {"do_sample", "temperature", "until", "max_gen_toks", "top_p", "top_k"}
+            settings.append((kwargs["max_gen_toks"], handle_stop_sequences(kwargs["until"], eos=eos)) if greedy else None)
+        chosen = [i for i, s in enumerate(settings) if s is not None]
+        prompts = dict(zip(chosen, self._encode_prompts([requests[i].args[0] for i in chosen]), strict=True))
+        answers: list[Answer | None] = [None] * len(requests)
+        max_length, too_long = self.max_length, 0
+        for i in chosen:
+            most, until = settings[i]
+            room = max_length - most
+            assert room > 0, (
+                f"Invalid configuration: requested max tokens to generate ({most}) must be less than model's maximum sequence length "
+                f"({max_length})."
+            )
+            too_long += len(prompts[i]) > room
+            if prompts[i]:
+                answers[i] = Answer(tuple(prompts[i][-room:]), most, tuple(until))
+        if too_long:
+            logger.warning("%d prompts leave no room for their answers and lose tokens on the left.", too_long)
+        return answers
+
+    def _encode_prompts(self, prompts: list[str]) -> list[list[int]]:
+        """The tokens of each prompt, as `tok_batch_encode` makes them for it alone."""
+        bos = getattr(self.tokenizer, "bos_token", None)
+        add = [False if has_bos_prefix(p, bos) else self.add_bos_token for p in prompts]
+        encoded: list[list[int]] = [[]] * len(prompts)
+        for value in set(add):
+            rows = [i for i, a in enumerate(add) if a is value]
+            options = {} if value is None else {"add_special_tokens": value}
+            ids = self.tokenizer([prompts[i] for i in rows], truncation=bool(self.truncation), **options)["input_ids"]
+            for i, tokens in zip(rows, ids, strict=True):
+                encoded[i] = tokens
+        return encoded
+
+
+def _inputs(requests: Sequence[tuple[Any, list[int], list[int]]], max_length: int) -> list[list[int]]:
+    """What the model reads for each request: its tokens but the last one, at most `max_length` of them, cut from the left."""
+    inputs, too_long = [], 0
+    for _, context, continuation in requests:
+        assert 0 < len(context) and 0 < len(continuation) <= max_length
+        excess = len(context) + len(continuation) - (max_length + 1)
+        too_long += excess > 0
+        inputs.append((context + continuation)[-(max_length + 1) :][:-1])
+    if too_long:
+        logger.warning(
+            "%d requests are longer than the model's maximum length (%d) and lose tokens on the left.", too_long, max_length
+        )
+    return inputs
+
+
+def _bytes(size: str | int) -> int:
+    """A size in bytes, from a number of bytes or a text such as 2GiB or 500 MB."""
+    units = {"": 1, "B": 1, "KB": 10**3, "MB": 10**6, "GB": 10**9, "KIB": 2**10, "MIB": 2**20, "GIB": 2**30}
+    match = re.fullmatch(r"(\d+(?:\.\d+)?)\s*([a-z]*)", str(size).strip(), re.IGNORECASE)
+    if isinstance(size, bool) or match is None or match[2].upper() not in units:
+        raise UsageError(f"prefix_memory={size} in --model_args: expected a size such as 2GiB, 500MB or 0")
+    return int(float(match[1]) * units[match[2].upper()])
+
+
+def _free_memory(device: torch.device) -> int:
+    if device.type == "cuda":
+        return torch.cuda.mem_get_info(device)[0]
+    return psutil.virtual_memory().available
+
+
+def _check_names(kwargs: dict[str, Any]) -> None:
+    """Refuse what this model type cannot do, and misspelt names of its own options."""
+    if kwargs.get("tp_plan") is not None:
+        raise UsageError("hf-prefix has no tp_plan; use parallelize=True, or --model hf")
+    for name in kwargs:
+        for guess in difflib.get_close_matches(name, ["prefix_memory", "pack_tokens"], n=1, cutoff=0.8):
+            raise UsageError(f"unknown option '{name}' in --model_args. Did you mean '{guess}'?")
+
+
+def _first_line(error: Exception) -> str:
+    return f"{type(error).__name__}: {str(error).splitlines()[0] if str(error) else ''}"
