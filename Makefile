@@ -1,14 +1,17 @@
 # Everything happens in .venv and .model; `make clean` removes both.
 PYTHON ?= python3
 BIN = .venv/bin
-LIMIT ?= 100
+LIMIT ?= 300
 export HF_HUB_OFFLINE = 1
 
-.PHONY: demo test lint clean
+.PHONY: demo test lint bench clean
 
 demo: .venv/installed .model/lm_eval_bias.json
-	$(BIN)/lm_eval --model hf --model_args pretrained=.model --tasks bistereo_nli,hbb \
-		--limit $(LIMIT) --metadata order=paper --batch_size 4 --output_path results
+	$(BIN)/lm_eval --model hf-prefix --model_args pretrained=.model --tasks bistereo_nli,hbb \
+		--limit $(LIMIT) --apply_chat_template --output_path results
+
+bench: .venv/installed .model/lm_eval_bias.json
+	$(BIN)/python benchmarks/prefix.py --model .model
 
 test: .venv/installed lint
 	$(BIN)/python -m pytest -q

@@ -15,7 +15,6 @@ from types import ModuleType
 
 from lm_eval_bias.cli import tasks_folder
 
-
 MODELS = {"hf-prefix": "lm_eval_bias.models.prefix:PrefixLM"}
 
 

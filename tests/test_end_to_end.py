@@ -1,7 +1,8 @@
-"""Both tasks on the small real model, through the command line that the README shows."""
+"""Both tasks on the small real model, through the command line that the README shows, with the harness's `hf` and with `hf-prefix`."""
 
 import json
 import os
+import sqlite3
 import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
@@ -15,22 +16,24 @@ pytestmark = pytest.mark.model
 LIMIT = 6
 BOTH = ["--tasks", "bistereo_nli,hbb", "--limit", str(LIMIT)]
 CHAT = ["--apply_chat_template"]
-AUTO = ["--batch_size", "auto", "--max_batch_size", "4"]
+HF, PREFIX = ["--model", "hf"], ["--model", "hf-prefix"]
 COMMANDS = {
-    "plain": [*BOTH, "--batch_size", "1"],
-    "plain, auto": [*BOTH, *AUTO],
-    "chat": [*BOTH, *CHAT, "--batch_size", "1"],
-    "chat, auto": [*BOTH, *CHAT, *AUTO],
-    "generate": ["--tasks", "bistereo_nli_generate", "--limit", str(LIMIT), *CHAT],
-    "mistake": ["--tasks", "hbb", "--limit", "2", "--metadata", "threshold=-1.5"],
+    "plain": [*HF, *BOTH, "--batch_size", "1"],
+    "plain, shared": [*PREFIX, *BOTH],
+    "chat": [*HF, *BOTH, *CHAT, "--batch_size", "auto", "--max_batch_size", "4"],
+    "chat, shared": [*PREFIX, *BOTH, *CHAT, "--batch_size", "auto", "--use_cache", "CACHE"],
+    "generate": [*PREFIX, "--tasks", "bistereo_nli_generate", "--limit", str(LIMIT), *CHAT],
+    "mistake": [*PREFIX, "--tasks", "hbb", "--limit", "2", "--metadata", "threshold=-1.5"],
 }
+TWO_PROCESSES = ["-m", "accelerate.commands.launch", "--cpu", "--num_processes", "2", "--num_machines", "1", "--mixed_precision", "no", "--dynamo_backend", "no"]
 
 
 class Run:
     """One command of a person, run; what it printed, and the files it wrote."""
 
-    def __init__(self, model_folder, output, arguments):
-        command = [sys.executable, "-m", "lm_eval", "--model", "hf", "--model_args", f"pretrained={model_folder}", "--device", "cpu"]
+    def __init__(self, model_folder, output, arguments, launch=()):
+        arguments = [str(output / "cache") if a == "CACHE" else a for a in arguments]
+        command = [sys.executable, *launch, "-m", "lm_eval", "--model_args", f"pretrained={model_folder}", "--device", "cpu"]
         command += ["--output_path", str(output), "--log_samples", *arguments]
         self.done = subprocess.run(command, capture_output=True, text=True, env={**os.environ, "OMP_NUM_THREADS": "1"})
         self.output = output
@@ -53,11 +56,14 @@ def runs(model_folder, tmp_path_factory):
     """All commands, two at a time."""
     folder = tmp_path_factory.mktemp("runs")
     with ThreadPoolExecutor(2) as pool:
-        done = pool.map(lambda name: Run(model_folder, folder / name.replace(", ", "-"), COMMANDS[name]), COMMANDS)
+        def run(name):
+            return Run(model_folder, folder / name.replace(", ", "-"), COMMANDS[name], TWO_PROCESSES if name == "plain, shared" else ())
+
+        done = pool.map(run, COMMANDS)
         return dict(zip(COMMANDS, done, strict=True))
 
 
-@pytest.mark.parametrize("name", ["plain", "plain, auto", "chat", "chat, auto"])
+@pytest.mark.parametrize("name", ["plain", "plain, shared", "chat", "chat, shared"])
 def test_both_tasks_print_a_table_and_log_their_samples(runs, name):
     run = runs[name]
     for task in ("bistereo_nli", "hbb"):
@@ -71,14 +77,21 @@ def test_both_tasks_print_a_table_and_log_their_samples(runs, name):
     assert run.results["configs"]["hbb"]["cells"]["types"][0]["n"] == 1
 
 
-@pytest.mark.parametrize("name", ["plain", "chat"])
-def test_the_batch_size_changes_nothing_but_float_noise(runs, name):
-    one, auto = runs[name], runs[f"{name}, auto"]
+@pytest.mark.parametrize(("plain", "shared"), [("plain", "plain, shared"), ("chat", "chat, shared")])
+def test_sharing_prefixes_changes_nothing_but_float_noise(runs, plain, shared):
+    """Nor does the batch size, nor do two processes, as which the first of them runs."""
+    plain, shared = runs[plain], runs[shared]
     for task in ("bistereo_nli", "hbb"):
-        assert one.likelihoods(task) == pytest.approx(auto.likelihoods(task), abs=1e-3)
-        for metric, value in one.results["results"][task].items():
+        assert plain.likelihoods(task) == pytest.approx(shared.likelihoods(task), abs=1e-3)
+        for metric, value in plain.results["results"][task].items():
             if isinstance(value, float):
-                assert value == pytest.approx(auto.results["results"][task][metric], abs=0.05, nan_ok=True), metric
+                assert value == pytest.approx(shared.results["results"][task][metric], abs=0.05, nan_ok=True), metric
+
+
+def test_the_cache_holds_every_request(runs):
+    run = runs["chat, shared"]
+    with sqlite3.connect(next(run.output.glob("cache*.db"))) as database:
+        assert database.execute("select count(*) from unnamed").fetchone() == (LIMIT * 3 + LIMIT * 2,)
 
 
 def test_the_chat_template_wraps_the_same_prompt(runs):

@@ -61,14 +61,19 @@ def installed(request, tree, tmp_path_factory):
 
 def index(include_path=None):
     """Prints the names in the index that `lm_eval` makes at its start."""
-    return ["-c", f"from lm_eval.tasks import TaskManager; print(*TaskManager(include_path={include_path!r}).all_tasks)"]
+    code = (
+        "from lm_eval.tasks import TaskManager; import lm_eval.models; from lm_eval.api.registry import model_registry as models\n"
+        f"print(*TaskManager(include_path={include_path!r}).all_tasks, *models)"
+    )
+    return ["-c", code]
 
 
 OURS = {"bistereo_nli", "bistereo_nli_generate", "hbb", "implicit_bias"}
 SIMPLE_EVALUATE = (
     "from lm_eval import simple_evaluate\n"
     "r = simple_evaluate(model='dummy', model_args='', tasks=['hbb'], limit=100, bootstrap_iters=0)\n"
-    "print(r['results']['hbb']['instances,none'])"
+    "from lm_eval.api.registry import get_model\n"
+    "print(r['results']['hbb']['instances,none'], get_model('hf-prefix').__module__)"
 )
 
 
@@ -95,12 +100,16 @@ def test_lm_eval_ls_lists_the_tasks(printed):
 
 
 def test_with_autoload_off_the_include_path_does_it(printed):
-    assert not OURS & set(printed["off"].split())
+    assert not (OURS | {"hf-prefix"}) & set(printed["off"].split())
     assert set(printed["off, include_path"].split()) > OURS
 
 
 def test_simple_evaluate_knows_the_tasks(printed):
-    assert printed["simple_evaluate"].splitlines()[-1] == "67.0"
+    assert printed["simple_evaluate"].splitlines()[-1].split()[0] == "67.0"
+
+
+def test_the_harness_knows_the_model_types(printed):
+    assert printed["simple_evaluate"].split()[-1] == "lm_eval_bias.models.prefix"
 
 
 def test_data_files_came_along(installed):
@@ -129,9 +138,13 @@ def test_starting_python_costs_less_than_a_millisecond(installed):
     assert min(times) < 1000, f"microseconds: least {min(times)}, median {statistics.median(times)}"
 
 
-def test_the_filter_entry_point_is_declared(installed):
-    code = "from importlib.metadata import entry_points as e; print([p.load().__name__ for p in e(group='lm_eval.filters') if p.name == 'nli_label'])"
-    assert installed.run("-c", code).strip() == "['NLILabel']"
+def test_the_entry_points_are_declared(installed):
+    code = (
+        "from importlib.metadata import entry_points as e\n"
+        "print([p.load().__name__ for p in e(group='lm_eval.filters') if p.name == 'nli_label'])\n"
+        "print([p.value for p in e(group='lm_eval.models') if p.name == 'hf-prefix'])"  # loaded above, as the harness loads it
+    )
+    assert installed.run("-c", code).splitlines() == ["['NLILabel']", "['lm_eval_bias.models.prefix:PrefixLM']"]
 
 
 def test_uninstalling_leaves_no_file_behind(installed):

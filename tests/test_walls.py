@@ -35,3 +35,18 @@ def test_yaml_files_hold_no_items_and_items_no_prompts(root):
         assert "[[X]]" not in text and "fair-skinned" not in text, path
     for path in (root / "lm_eval_bias" / "items").glob("*.*sv"):
         assert "Premise:" not in path.read_text() and "Final Answer" not in path.read_text(), path
+
+
+def test_documents_and_models_know_nothing_of_reports(root):
+    package = root / "lm_eval_bias"
+    for path in [package / "answers.py", *(package / "documents").glob("*.py"), *(package / "models").glob("*.py")]:
+        assert "report" not in {part for name in dotted(path) for part in name.split(".")}, path
+
+
+def dotted(path):
+    """All that a module imports, relative imports included."""
+    for node in ast.walk(ast.parse(path.read_text())):
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            yield from (f"{node.module or ''}.{alias.name}" for alias in node.names)

@@ -87,8 +87,8 @@ def decode(
 ) -> list[list[int]]:
     """Write the answers.
 
-    leaves: the last node of each prompt, shape (n,); the cache of `sweep` holds it and all its ancestors. logits: of the first tokens, shape
-    (n, vocabulary). Returns the tokens of each answer. The sweep stays as it is.
+    leaves: the last node of each prompt, shape (n,); the cache of `sweep` holds it and all its ancestors. logits: of the first tokens,
+    shape (n, vocabulary). Returns the tokens of each answer. The sweep stays as it is.
     """
     penalty = RepetitionPenaltyLogitsProcessor(repetition_penalty) if repetition_penalty not in (None, 1.0) else None
     written: list[list[int]] = [[] for _ in asked]

@@ -1,8 +1,8 @@
 """`--model hf-prefix`: the harness's `hf`, computing every prefix that requests share once.
 
-All requests of a call form a token trie (token_trie.py). Its nodes are computed in depth-first order, as many at a time as fill a pack, under a
-mask that shows each token its ancestors (tree_attention.py); of earlier packs only one path has to be held (sweep.py). The output projection
-and the softmax run where a likelihood is read. docs/performance.md draws it.
+All requests of a call form a token trie (token_trie.py). Its nodes are computed in depth-first order, as many at a time as fill a pack,
+under a mask that shows each token its ancestors (tree_attention.py); of earlier packs only one path has to be held (sweep.py). The output
+projection and the softmax run where a likelihood is read. docs/performance.md draws it.
 """
 
 from __future__ import annotations
@@ -39,7 +39,8 @@ logger = logging.getLogger(__name__)
 class PrefixLM(HFLM):
     """The harness's `hf` model, which computes shared prefixes once.
 
-    prefix_memory: how much of the attention cache may be held from one pack to the next, such as "2GiB"; a quarter of what is free by default.
+    prefix_memory: how much of the attention cache may be held from one pack to the next, such as "2GiB"; by default a quarter of
+    what is free.
     pack_tokens: how many tokens go through the model at a time; by default what saturates the device, no more than about what
     `batch_size` requests hold.
     All other arguments are `HFLM`'s. `loglikelihood_rolling`, sampling, and models that this cannot run (`runs_as_hf` says why) go the
@@ -51,6 +52,7 @@ class PrefixLM(HFLM):
         memory = None if prefix_memory is None else _bytes(prefix_memory)
         if pack_tokens is not None and (isinstance(pack_tokens, bool) or not isinstance(pack_tokens, int) or pack_tokens < 1):
             raise UsageError(f"pack_tokens={pack_tokens} in --model_args: expected a number of tokens, such as 512")
+        self._encoded: dict[str, list[int]] = {}
         super().__init__(pretrained, **kwargs)
         self._pack_tokens = pack_tokens
         self.tokens_computed = 0
@@ -73,7 +75,7 @@ class PrefixLM(HFLM):
         self._held_tokens = int(memory / per_token)
         on_cpu = self.device.type == "cpu"
         self._most_tokens = 512 if on_cpu else 4096
-        self._most_reads = max(64, (2**27 if on_cpu else 2**30) // (4 * self.model.get_output_embeddings().weight.shape[0]))
+        self._most_reads = max(64, (2**27 if on_cpu else 2**30) // (4 * self._tree.vocabulary))
         # What one more attention call costs, as query-key pairs: measured on a CPU; on a GPU it is the launch of some kernels.
         self._call_cost = 2_000 if on_cpu else 500_000
 
@@ -87,6 +89,36 @@ class PrefixLM(HFLM):
         if self.batch_size == "auto":
             return self._most_tokens
         return min(self._most_tokens, max(512, int(self.batch_size) * longest))
+
+    def loglikelihood(self, requests: list[Instance], disable_tqdm: bool = False) -> list[tuple[float, bool]]:
+        if not self.runs_as_hf:
+            # Every text that `_encode_pair` is going to ask for, encoded in one call, each once.
+            pairs = {request.args for request in requests if request.args[0]}
+            texts = {context.rstrip() for context, _ in pairs} | {context + continuation for context, continuation in pairs}
+            bos = self.tokenizer.decode(self.prefix_token_id)
+            self._encoded = dict(zip(texts, self._encode(list(texts), bos), strict=True))
+        try:
+            return super().loglikelihood(requests, disable_tqdm=disable_tqdm)
+        finally:
+            self._encoded = {}
+
+    def tok_encode(
+        self, string: str, add_special_tokens: bool | None = None, left_truncate_len: int | None = None, **kwargs
+    ) -> list[int]:
+        if add_special_tokens is None and left_truncate_len is None and string in self._encoded:
+            return self._encoded[string]
+        return super().tok_encode(string, add_special_tokens=add_special_tokens, left_truncate_len=left_truncate_len, **kwargs)
+
+    def _encode(self, texts: list[str], bos: str | None, **options) -> list[list[int]]:
+        """The tokens of each text, as `tok_encode` and `tok_batch_encode` make them for it alone: with no second `bos`."""
+        add = [False if has_bos_prefix(text, bos) else self.add_bos_token for text in texts]
+        encoded: list[list[int]] = [[]] * len(texts)
+        for value in set(add):
+            rows = [i for i, a in enumerate(add) if a is value]
+            special = {} if value is None else {"add_special_tokens": value}
+            for i, tokens in zip(rows, self.tokenizer([texts[i] for i in rows], **special, **options)["input_ids"], strict=True):
+                encoded[i] = tokens
+        return encoded
 
     def _loglikelihood_tokens(
         self,
@@ -274,7 +306,9 @@ class PrefixLM(HFLM):
             greedy = not kwargs["do_sample"] and set(kwargs) <= {"do_sample", "temperature", "until", "max_gen_toks", "top_p", "top_k"}
             settings.append((kwargs["max_gen_toks"], handle_stop_sequences(kwargs["until"], eos=eos)) if greedy else None)
         chosen = [i for i, s in enumerate(settings) if s is not None]
-        prompts = dict(zip(chosen, self._encode_prompts([requests[i].args[0] for i in chosen]), strict=True))
+        texts = [requests[i].args[0] for i in chosen]
+        encoded = self._encode(texts, getattr(self.tokenizer, "bos_token", None), truncation=bool(self.truncation))
+        prompts = dict(zip(chosen, encoded, strict=True))
         answers: list[Answer | None] = [None] * len(requests)
         max_length, too_long = self.max_length, 0
         for i in chosen:
@@ -291,25 +325,12 @@ class PrefixLM(HFLM):
             logger.warning("%d prompts leave no room for their answers and lose tokens on the left.", too_long)
         return answers
 
-    def _encode_prompts(self, prompts: list[str]) -> list[list[int]]:
-        """The tokens of each prompt, as `tok_batch_encode` makes them for it alone."""
-        bos = getattr(self.tokenizer, "bos_token", None)
-        add = [False if has_bos_prefix(p, bos) else self.add_bos_token for p in prompts]
-        encoded: list[list[int]] = [[]] * len(prompts)
-        for value in set(add):
-            rows = [i for i, a in enumerate(add) if a is value]
-            options = {} if value is None else {"add_special_tokens": value}
-            ids = self.tokenizer([prompts[i] for i in rows], truncation=bool(self.truncation), **options)["input_ids"]
-            for i, tokens in zip(rows, ids, strict=True):
-                encoded[i] = tokens
-        return encoded
-
 
 def _inputs(requests: Sequence[tuple[Any, list[int], list[int]]], max_length: int) -> list[list[int]]:
     """What the model reads for each request: its tokens but the last one, at most `max_length` of them, cut from the left."""
     inputs, too_long = [], 0
     for _, context, continuation in requests:
-        assert 0 < len(context) and 0 < len(continuation) <= max_length
+        assert len(context) > 0 and 0 < len(continuation) <= max_length
         excess = len(context) + len(continuation) - (max_length + 1)
         too_long += excess > 0
         inputs.append((context + continuation)[-(max_length + 1) :][:-1])

@@ -40,7 +40,7 @@ class Sweep:
         new = np.arange(self.cursor, stop)
         queries = np.concatenate([missing, new])
         keys = np.concatenate([self.nodes, queries])
-        visible = trie.visible(queries, keys)
+        visible = self._visible(queries, keys)
         logits, layers = self.model.forward(
             trie.tokens[queries],
             trie.depth[queries],
@@ -48,7 +48,7 @@ class Sweep:
             self.layers,
             trie.depth[self.nodes],
             len(missing) + read - self.cursor,
-            blocks(trie.depth[queries], visible, self.call_cost),
+            blocks(trie, keys, len(self.nodes), self.call_cost),
         )
         order = np.argsort(keys)
         self.nodes = keys[order]
@@ -58,6 +58,11 @@ class Sweep:
         self.path = seen[trie.end[seen] > stop]
         self.cursor = stop
         return logits
+
+    def _visible(self, queries: np.ndarray, keys: np.ndarray) -> torch.Tensor:
+        """`TokenTrie.visible`, on the model's device."""
+        q, k, end = (torch.as_tensor(a, device=self.model.device) for a in (queries, keys, self.trie.end[keys]))
+        return (k <= q[:, None]) & (q[:, None] < end)
 
     def hold(self, count: int) -> None:
         """Keep, of what the cache holds, the first `count` ancestors of the cursor, and no other node."""

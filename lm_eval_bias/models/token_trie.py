@@ -6,6 +6,7 @@ Plain arrays, no model: what is shared, what a pack of tokens may see, and how i
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
@@ -72,20 +73,20 @@ class Block(NamedTuple):
     keys: np.ndarray | slice
 
 
-def blocks(depth: np.ndarray, visible: np.ndarray, call_cost: float, longest: int = 128) -> list[Block]:
+def blocks(trie: TokenTrie, nodes: np.ndarray, past: int, call_cost: float, longest: int = 128) -> list[Block]:
     """Split a pack's attention so that tokens of unrelated branches are not compared with each other.
 
-    depth: shape (q,), of the pack's tokens, in depth-first order; visible: shape (q, k), whose last q columns are the tokens themselves.
+    nodes: shape (past + q,), those in the cache and then those of the pack, each in depth-first order.
     call_cost: what a further attention call costs, as a number of query-key pairs. Cuts are considered where a branch ends and after
     `longest` tokens; neighbours are joined as long as that costs less than a call of its own.
     Returns blocks that cover the queries in order.
     """
-    q, k = visible.shape
-    past = k - q
+    depth = trie.depth[nodes[past:]]
+    q = len(depth)
     new_branch = np.flatnonzero(np.diff(depth) != 1) + 1
     bounds = [0, *new_branch.tolist(), q]
     segments: list[tuple[int, int]] = []
-    for start, stop in zip(bounds, bounds[1:], strict=False):
+    for start, stop in pairwise(bounds):
         segments += [(s, min(s + longest, stop)) for s in range(start, stop, longest)]
 
     def cost(start: int, stop: int) -> float:
@@ -100,7 +101,7 @@ def blocks(depth: np.ndarray, visible: np.ndarray, call_cost: float, longest: in
             joined.append((start, stop))
     result = []
     for start, stop in joined:
-        ancestors = np.flatnonzero(visible[start, : past + start])
+        ancestors = np.flatnonzero(trie.visible(nodes[past + start : past + start + 1], nodes[: past + start])[0])
         if len(ancestors) == past + start:
             keys: np.ndarray | slice = slice(0, past + stop)
         else:

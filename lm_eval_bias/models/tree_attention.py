@@ -1,7 +1,7 @@
 """Runs a causal language model of transformers over the nodes of a token tree, laid out in one row.
 
-A token may see its ancestors and itself, wherever they lie in the row or in the cache. The model's own mask function (causal, sliding window,
-chunked) is asked with the tokens' positions in their sequences, not in the row; what it answers is cut down to ancestors. So every
+A token may see its ancestors and itself, wherever they lie in the row or in the cache. The model's own mask function (causal, sliding
+window, chunked) is asked with the tokens' positions in their sequences, not in the row; what it answers is cut down to ancestors. So every
 layer's kind of attention stays what the model says it is. For the time of one forward pass, the functions that transformers looks up
 by the name of the attention implementation are replaced through its own interfaces (`AttentionInterface`, `AttentionMaskInterface`).
 """
@@ -88,7 +88,7 @@ class TreeModel:
         self,
         tokens: np.ndarray,
         positions: np.ndarray,
-        visible: np.ndarray,
+        visible: np.ndarray | torch.Tensor,
         past: Layers,
         past_positions: np.ndarray,
         read: np.ndarray,
@@ -96,7 +96,8 @@ class TreeModel:
     ) -> tuple[torch.Tensor, Layers]:
         """Compute the nodes `tokens`.
 
-        tokens, positions: shape (q,). visible: shape (q, p + q), the p nodes of the cache first. past: the cache, with past_positions of shape (p,).
+        tokens, positions: shape (q,). visible: shape (q, p + q), the p nodes of the cache first.
+        past: the cache; past_positions: shape (p,).
         read: indices of tokens whose next-token logits are wanted. blocks: how to split the attention; one block if None.
         Returns logits of shape (len(read), vocabulary) and the cache of all p + q nodes.
         """
@@ -126,8 +127,8 @@ class TreeModel:
     def check(self) -> float:
         """Compare a small tree with plain forward passes.
 
-        Three branches under a common prefix, computed in two packs, against each chain by itself: the next-token log-probabilities must agree. What
-        counts as agreeing in a dtype of little precision is measured against another prefix.
+        Three branches under a common prefix, computed in two packs, against each chain by itself: the next-token log-probabilities must
+        agree. What counts as agreeing in a dtype of little precision is measured against another prefix.
         Returns the bytes that one node takes in the cache; raises Unsupported if the two ways disagree.
         """
         vocabulary = self.model.get_input_embeddings().weight.shape[0]
@@ -142,6 +143,7 @@ class TreeModel:
         logits, layers = self.forward(
             trie.tokens[rest], positions[rest], trie.visible(rest, nodes), layers, positions[:8], np.sort(leaves) - 8
         )
+        self.vocabulary = logits.shape[-1]
         shared = logits[np.argsort(np.argsort(leaves))].float().log_softmax(-1)
 
         def plain(start: np.ndarray) -> torch.Tensor:
@@ -209,7 +211,6 @@ class _AppendingLayer(DynamicLayer):
     @classmethod
     def of(cls, layer: Layer) -> _AppendingLayer:
         made = cls()
-        made.lazy_initialization(layer.keys, layer.values)
         made.storage, made.length = (layer.keys, layer.values), layer.length
         made._show()
         return made
@@ -218,8 +219,6 @@ class _AppendingLayer(DynamicLayer):
         return Layer(*(self.storage or (self.keys, self.values)), self.length)
 
     def update(self, key_states, value_states, *args, **kwargs):
-        if not self.is_initialized:
-            self.lazy_initialization(key_states, value_states)
         length = self.length + key_states.shape[2]
         if self.storage is None or length > self.storage[0].shape[2]:
             self.storage = tuple(
@@ -237,6 +236,7 @@ class _AppendingLayer(DynamicLayer):
 
     def _show(self) -> None:
         self.keys, self.values = (t[:, :, : self.length] for t in self.storage)
+        self.dtype, self.device, self.is_initialized = self.keys.dtype, self.keys.device, True
 
 
 def _cache(past: Layers) -> DynamicCache:

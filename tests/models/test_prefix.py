@@ -1,0 +1,306 @@
+"""hf-prefix against the harness's hf, on tiny random models of many architectures."""
+
+from __future__ import annotations
+
+import logging
+
+import pytest
+import tiny
+import torch
+import transformers
+from lm_eval.api.instance import Instance
+from lm_eval.api.model import CachingLM
+from lm_eval.models.huggingface import HFLM
+
+from lm_eval_bias.models.prefix import PrefixLM
+from lm_eval_bias.models.tree_attention import TreeModel
+from lm_eval_bias.usage import UsageError
+
+MAX_LENGTH = 128
+LIKELIHOODS, PROMPTS = tiny.likelihoods(), tiny.prompts()
+
+
+@pytest.fixture(scope="module")
+def tokenizer():
+    return tiny.tokenizer()
+
+
+@pytest.fixture(scope="module")
+def llama():
+    return tiny.model("Llama")
+
+
+def lm(kind, model, tokenizer, **options):
+    return kind(model, tokenizer=tokenizer, max_length=MAX_LENGTH, **options)
+
+
+def likelihoods(model, requests=LIKELIHOODS):
+    return model.loglikelihood(requests, disable_tqdm=True)
+
+
+def texts(model, requests=PROMPTS):
+    return model.generate_until(requests, disable_tqdm=True)
+
+
+def assert_same(found, expected, tolerance=1e-4):
+    for (a, greedy_a), (b, greedy_b), request in zip(found, expected, LIKELIHOODS, strict=True):
+        assert a == pytest.approx(b, abs=tolerance), request.args
+        assert greedy_a == greedy_b, request.args
+
+
+def distinct_prefixes(model, requests):
+    """What has to be computed at least, counted in another way: a set of all prefixes of what hf feeds its model."""
+    found = set()
+    for request in requests:
+        context, continuation = request.args
+        pair = model._encode_pair(context, continuation) if context else ([model.prefix_token_id], model.tok_encode(continuation))
+        tokens = (pair[0] + pair[1])[-(MAX_LENGTH + 1) :][:-1]
+        found |= {tuple(tokens[: n + 1]) for n in range(len(tokens))}
+    return len(found)
+
+
+@pytest.mark.parametrize("name", tiny.CONFIGS)
+def test_all_architectures_agree_with_hf(name, tokenizer):
+    model = tiny.model(name)
+    plain = lm(HFLM, model, tokenizer)
+    expected, written = likelihoods(plain), texts(plain)
+    for options in ({}, {"pack_tokens": 37, "prefix_memory": 20_000}, {"pack_tokens": 90, "prefix_memory": 0}):
+        shared = lm(PrefixLM, model, tokenizer, **options)
+        assert (shared.runs_as_hf is None) == (name in tiny.SHARES), shared.runs_as_hf
+        assert_same(likelihoods(shared), expected)
+        assert texts(shared) == written, options
+
+
+def test_every_distinct_prefix_is_computed_once(llama, tokenizer):
+    least = distinct_prefixes(lm(HFLM, llama, tokenizer), LIKELIHOODS)
+    for pack_tokens in (512, 37, 11):
+        shared = lm(PrefixLM, llama, tokenizer, pack_tokens=pack_tokens)
+        likelihoods(shared)
+        assert shared.tokens_computed == least
+    without = lm(PrefixLM, llama, tokenizer, pack_tokens=37, prefix_memory=0)
+    likelihoods(without)
+    assert without.tokens_computed > least
+
+
+def test_an_answer_costs_its_prompt_once_and_a_token_for_each_further_token(llama, tokenizer):
+    """Prompts abc and abd: four distinct tokens; three tokens each are written, of which the last is not read again."""
+    shared = lm(PrefixLM, llama, tokenizer)
+    settings = {"until": [], "max_gen_toks": 3}
+    texts(shared, [Instance("generate_until", {}, (prompt, settings), 0) for prompt in ("abc", "abd")])
+    assert shared.tokens_computed == 4
+    counted = []
+    llama.get_input_embeddings().register_forward_pre_hook(lambda module, args: counted.append(args[0].numel()))
+    texts(shared, [Instance("generate_until", {}, (prompt, settings), 0) for prompt in ("abc", "abd", "abc")])
+    assert sum(counted) == 4 + 2 * 2
+    llama.get_input_embeddings()._forward_pre_hooks.clear()
+
+
+@pytest.mark.parametrize("implementation", ["eager", "sdpa"])
+@pytest.mark.parametrize("name", ["Llama", "Gemma3"])
+def test_both_attention_implementations(name, implementation, tokenizer):
+    model = tiny.model(name)
+    model.set_attn_implementation(implementation)
+    assert_same(likelihoods(lm(PrefixLM, model, tokenizer, pack_tokens=60)), likelihoods(lm(HFLM, model, tokenizer)))
+    assert model.config._attn_implementation == implementation
+
+
+@pytest.mark.parametrize("options", [{}, {"softmax_dtype": "float32"}])
+def test_half_precision_stays_within_its_own_noise(options, llama, tokenizer):
+    """The distance to hf in bfloat16 is no larger than twice the distance of hf in bfloat16 to hf in float32."""
+    exact = likelihoods(lm(HFLM, llama, tokenizer))
+    half = tiny.model("Llama").to(torch.bfloat16)
+    rough, shared = likelihoods(lm(HFLM, half, tokenizer, **options)), lm(PrefixLM, half, tokenizer, **options)
+    assert shared.runs_as_hf is None
+    noise = max(abs(a - b) for (a, _), (b, _) in zip(rough, exact, strict=True))
+    assert max(abs(a - b) for (a, _), (b, _) in zip(likelihoods(shared), exact, strict=True)) <= 2 * noise
+
+
+def test_mixed_precision_is_used(llama, tokenizer):
+    exact = likelihoods(lm(HFLM, llama, tokenizer))
+    rough = likelihoods(lm(PrefixLM, llama, tokenizer, mixed_precision_dtype="bfloat16"))
+    assert 1e-3 < max(abs(a - b) for (a, _), (b, _) in zip(rough, exact, strict=True)) < 5
+
+
+def test_a_lora_adapter_counts(tokenizer):
+    peft = pytest.importorskip("peft")
+    adapted = peft.get_peft_model(tiny.model("Llama"), peft.LoraConfig(r=4, init_lora_weights=False, target_modules=["q_proj", "v_proj"]))
+    bare = likelihoods(lm(HFLM, tiny.model("Llama"), tokenizer))
+    shared = lm(PrefixLM, adapted.eval(), tokenizer, pack_tokens=60)
+    found = likelihoods(shared)
+    assert shared.runs_as_hf is None
+    assert_same(found, likelihoods(lm(HFLM, adapted, tokenizer)))
+    assert max(abs(a - b) for (a, _), (b, _) in zip(found, bare, strict=True)) > 0.1
+
+
+def test_an_adapter_of_virtual_tokens_runs_as_hf(tokenizer):
+    peft = pytest.importorskip("peft")
+    adapted = peft.get_peft_model(tiny.model("Llama"), peft.PromptTuningConfig(task_type="CAUSAL_LM", num_virtual_tokens=3)).eval()
+    shared = lm(PrefixLM, adapted, tokenizer)
+    assert "virtual tokens" in shared.runs_as_hf
+    assert likelihoods(shared) == likelihoods(lm(HFLM, adapted, tokenizer))
+
+
+def test_an_encoder_decoder_runs_as_hf(tokenizer, caplog):
+    torch.manual_seed(0)
+    config = transformers.T5Config(vocab_size=259, d_model=16, d_ff=16, d_kv=8, num_layers=1, num_heads=2, decoder_start_token_id=257, pad_token_id=257)
+    model = transformers.T5ForConditionalGeneration(config).eval()
+    with caplog.at_level(logging.WARNING):
+        shared = lm(PrefixLM, model, tokenizer)
+    assert [r.message for r in caplog.records if "hf-prefix" in r.message] == [
+        "hf-prefix: T5ForConditionalGeneration is an encoder-decoder; it runs as hf."
+    ]
+    some = LIKELIHOODS[:5]
+    assert likelihoods(shared, some) == likelihoods(lm(HFLM, model, tokenizer), some)
+
+
+def test_a_model_without_position_ids_runs_as_hf(tokenizer):
+    class Remote(transformers.LlamaForCausalLM):
+        def forward(self, input_ids=None, attention_mask=None, past_key_values=None, use_cache=None, **kwargs):
+            kwargs.pop("position_ids", None)
+            return super().forward(input_ids, attention_mask, past_key_values=past_key_values, use_cache=use_cache, **kwargs)
+
+    model = Remote(tiny.CONFIGS["Llama"]()).eval()
+    shared = lm(PrefixLM, model, tokenizer)
+    assert shared.runs_as_hf == "takes no position_ids"
+    assert likelihoods(shared, LIKELIHOODS[:3]) == likelihoods(lm(HFLM, model, tokenizer), LIKELIHOODS[:3])
+
+
+def test_a_model_that_answers_otherwise_in_a_trial_runs_as_hf(tokenizer, monkeypatch):
+    """A model that ignores the mask it is given would be wrong in silence."""
+    model = tiny.model("Llama")
+    monkeypatch.setattr("lm_eval_bias.models.tree_attention._mask", lambda pack, additive, **_: torch.ones(1, 1, *pack.visible.shape, dtype=torch.bool))
+    shared = lm(PrefixLM, model, tokenizer)
+    assert shared.runs_as_hf.startswith("gives other likelihoods when prefixes are shared")
+
+
+def test_out_of_memory_halves_the_pack_and_goes_on(llama, tokenizer, monkeypatch, caplog):
+    expected, written = likelihoods(lm(HFLM, llama, tokenizer)), texts(lm(HFLM, llama, tokenizer))
+    shared = lm(PrefixLM, llama, tokenizer)
+    forward, seen = TreeModel.forward, []
+
+    def small_device(self, tokens, *args, **kwargs):
+        seen.append(len(tokens))
+        if len(tokens) > 100:
+            raise torch.OutOfMemoryError("CUDA out of memory. Tried to allocate 1 GiB.")
+        return forward(self, tokens, *args, **kwargs)
+
+    monkeypatch.setattr(TreeModel, "forward", small_device)
+    with caplog.at_level(logging.WARNING):
+        assert_same(likelihoods(shared), expected)
+    assert seen[:4] == [512, 256, 128, 64]
+    assert "out of memory with packs of 128 tokens; going on with 64" in caplog.text
+    assert texts(shared) == written
+
+
+def test_another_error_is_not_swallowed(llama, tokenizer, monkeypatch):
+    shared = lm(PrefixLM, llama, tokenizer)
+
+    def broken(*args, **kwargs):
+        raise RuntimeError("something else")
+
+    monkeypatch.setattr(TreeModel, "forward", broken)
+    with pytest.raises(RuntimeError, match="something else"):
+        likelihoods(shared)
+    with pytest.raises(RuntimeError, match="something else"):
+        texts(shared)
+
+
+def test_an_interrupted_run_keeps_what_was_finished(llama, tokenizer, monkeypatch, tmp_path):
+    expected = likelihoods(lm(HFLM, llama, tokenizer))
+    shared = lm(PrefixLM, llama, tokenizer, pack_tokens=100)
+    forward, packs = TreeModel.forward, []
+
+    def interrupted(self, *args, **kwargs):
+        packs.append(1)
+        if len(packs) == 4:
+            raise KeyboardInterrupt
+        return forward(self, *args, **kwargs)
+
+    cached = CachingLM(shared, str(tmp_path / "cache.db"))
+    with monkeypatch.context() as m:
+        m.setattr(TreeModel, "forward", interrupted)
+        with pytest.raises(KeyboardInterrupt):
+            cached.loglikelihood(LIKELIHOODS)
+    cached.dbdict.close()
+    again = CachingLM(lm(PrefixLM, llama, tokenizer, pack_tokens=100), str(tmp_path / "cache.db"))
+    kept = len(again.dbdict)
+    assert 0 < kept < len(LIKELIHOODS)
+    assert_same(again.loglikelihood(LIKELIHOODS), expected)
+    computed = again.lm.tokens_computed
+    assert computed < distinct_prefixes(shared, LIKELIHOODS)
+    assert_same(again.loglikelihood(LIKELIHOODS), expected)
+    assert again.lm.tokens_computed == computed
+
+
+def test_the_cache_also_holds_answers(llama, tokenizer, tmp_path):
+    cached = CachingLM(lm(PrefixLM, llama, tokenizer), str(tmp_path / "cache.db"))
+    written = cached.generate_until(PROMPTS)
+    computed = cached.lm.tokens_computed
+    assert cached.generate_until(PROMPTS) == written == texts(lm(HFLM, llama, tokenizer))
+    assert cached.lm.tokens_computed == computed > 0
+
+
+def test_rolling_likelihoods_go_the_usual_way(llama, tokenizer):
+    requests = [Instance("loglikelihood_rolling", {}, (text,), i) for i, text in enumerate(["sun and rain", "bread " * 40])]
+    found = lm(PrefixLM, llama, tokenizer).loglikelihood_rolling(requests, disable_tqdm=True)
+    assert found == lm(HFLM, llama, tokenizer).loglikelihood_rolling(requests, disable_tqdm=True)
+
+
+def test_sampling_goes_the_usual_way_beside_greedy_requests(llama, tokenizer):
+    sampled = Instance("generate_until", {}, ("sun ", {"until": [], "max_gen_toks": 5, "do_sample": True, "temperature": 2.0}), 0)
+    beams = Instance("generate_until", {}, ("sun ", {"until": [], "max_gen_toks": 5, "num_beams": 3}), 1)
+    requests = [sampled, PROMPTS[0], beams, PROMPTS[1]]
+    torch.manual_seed(5)
+    found = texts(lm(PrefixLM, llama, tokenizer), requests)
+    torch.manual_seed(5)
+    assert found == texts(lm(HFLM, llama, tokenizer), requests)
+
+
+@pytest.mark.parametrize("settings", [{"repetition_penalty": 1.3}, {"no_repeat_ngram_size": 2}])
+def test_the_model_s_own_generation_settings_hold(settings, tokenizer):
+    model = tiny.model("Llama")
+    without = texts(lm(HFLM, model, tokenizer))
+    for key, value in settings.items():
+        setattr(model.generation_config, key, value)
+    expected = texts(lm(HFLM, model, tokenizer))
+    assert texts(lm(PrefixLM, model, tokenizer)) == expected != without
+
+
+def test_one_request_and_none(llama, tokenizer):
+    shared = lm(PrefixLM, llama, tokenizer)
+    assert likelihoods(shared, []) == [] == texts(shared, [])
+    assert likelihoods(shared, LIKELIHOODS[:1])[0] == pytest.approx(likelihoods(lm(HFLM, llama, tokenizer), LIKELIHOODS[:1])[0], abs=1e-4)
+    assert texts(shared, PROMPTS[:1]) == texts(lm(HFLM, llama, tokenizer), PROMPTS[:1])
+
+
+@pytest.mark.parametrize("batch_size", [1, 8, "auto"])
+def test_the_batch_size_bounds_the_pack(batch_size, llama, tokenizer, monkeypatch):
+    """A batch of eight requests of 100 tokens would hold more than a pack on a CPU, which is 512 tokens."""
+    shared = lm(PrefixLM, llama, tokenizer, batch_size=batch_size)
+    assert shared._pack_limit(100) == 512
+    assert lm(PrefixLM, llama, tokenizer, batch_size=batch_size, pack_tokens=7)._pack_limit(100) == 7
+    shared._most_tokens = 4096  # as on a GPU
+    assert shared._pack_limit(100) == {1: 512, 8: 800, "auto": 4096}[batch_size]
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"prefix_memory": "12 apples"}, "prefix_memory=12 apples in --model_args: expected a size such as 2GiB, 500MB or 0"),
+        ({"prefix_memory": -1}, "prefix_memory=-1 in --model_args"),
+        ({"pack_tokens": 0}, "pack_tokens=0 in --model_args: expected a number of tokens, such as 512"),
+        ({"prefix_memry": "1GiB"}, "unknown option 'prefix_memry' in --model_args. Did you mean 'prefix_memory'?"),
+        ({"tp_plan": "auto"}, "hf-prefix has no tp_plan; use parallelize=True, or --model hf"),
+    ],
+)
+def test_bad_options_are_told(options, message, llama, tokenizer):
+    with pytest.raises(UsageError) as error:
+        lm(PrefixLM, llama, tokenizer, **options)
+    assert message in str(error.value)
+
+
+@pytest.mark.parametrize(("text", "size"), [("2GiB", 2**31), ("500MB", 500_000_000), ("1.5 kib", 1536), (0, 0), ("64", 64)])
+def test_sizes_of_memory(text, size):
+    from lm_eval_bias.models.prefix import _bytes
+
+    assert _bytes(text) == size
