@@ -1,7 +1,7 @@
 # Everything happens in .venv and .model; `make clean` removes both.
 PYTHON ?= python3
 BIN = .venv/bin
-LIMIT ?= 300
+LIMIT ?= 200
 export HF_HUB_OFFLINE = 1
 
 .PHONY: demo test lint bench clean
