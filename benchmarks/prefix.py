@@ -116,7 +116,7 @@ def workloads(scale: float, only: str | None) -> Iterator[Workload]:
 
     made = {
         "bistereo_nli": (lambda: task_documents("bistereo_nli", n(64)), 16),
-        "hbb": (lambda: task_documents("hbb", n(96)), 6),
+        "hbb": (lambda: task_documents("hbb", n(96)), 8),
         "5-shot choice, shots drawn anew": (lambda: multiple_choice(n(6), 5, False, rng), 2),
         "5-shot choice, the same shots": (lambda: multiple_choice(n(12), 5, True, rng), 4),
         "answers of 4 tokens, half shared": (lambda: generation(n(32), rng), 2),
@@ -137,11 +137,6 @@ class Counter:
 
     def _count(self, module, args) -> None:
         self.tokens += args[0].numel()
-
-    def of(self, run: Callable[[], object]) -> int:
-        before = self.tokens
-        run()
-        return self.tokens - before
 
 
 def seconds(run: Callable[[], object], device: torch.device) -> float:
@@ -274,13 +269,13 @@ def main() -> None:
         factor = len(workload.documents) / len(sampled)
         batch_size = hf.batch_size_per_gpu = best_batch_size(hf, workload, sizes, device)
         run_hf, run_prefix = call(hf, workload, sampled), call(prefix, workload, workload.documents)
-        tokens, hf_tokens = counter.of(run_prefix), 0
         times, hf_times, rates = [], [], []
         for _ in range(arguments.rounds):
-            before = counter.tokens
+            start = counter.tokens
             hf_times.append(seconds(run_hf, device) * factor)
-            hf_tokens = round((counter.tokens - before) * factor)
+            middle = counter.tokens
             times.append(seconds(run_prefix, device))
+            hf_tokens, tokens = round((middle - start) * factor), counter.tokens - middle
             rates.append(dense_rate(model, shape, device, repeats=2))
         requests = sum(map(len, workload.documents))
         rate = tokens / median(times)
