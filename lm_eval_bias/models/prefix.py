@@ -211,7 +211,7 @@ class PrefixLM(HFLM):
             log_probs = F.log_softmax(logits[first : first + 64], dim=-1, dtype=self.softmax_dtype)
             r = torch.as_tensor(row[some] - first, device=logits.device)
             t = torch.as_tensor(token[some], device=logits.device)
-            values[some] = log_probs[r, t].double().cpu().numpy()
+            values[some] = log_probs[r, t].float().cpu().numpy()
             matches[some] = (log_probs.argmax(dim=-1)[r] == t).cpu().numpy()
         return values, matches
 

@@ -301,5 +301,8 @@ def _block_masks(pack: _Pack, mask: torch.Tensor, dtype: torch.dtype, groups: in
             if part.dtype == torch.bool:
                 part = torch.zeros(part.shape, dtype=dtype, device=part.device).masked_fill_(~part, float("-inf"))
             parts.append(part.to(dtype).repeat(1, 1, groups, 1))
+        # A model spread over several devices brings a copy of its mask for each layer: only the latest are remembered.
+        while len(pack.masks) >= 4:
+            del pack.masks[next(iter(pack.masks))]
         made = pack.masks[id(mask), groups] = (mask, parts)  # the mask is kept so that its id stays its own
     return made[1]
