@@ -94,8 +94,9 @@ def generation(count: int, rng: random.Random) -> list[list[Instance]]:
     """Prompts whose first half is shared, answered in at most four tokens."""
     text = sentences()
     settings = {"until": ["\n"], "max_gen_toks": 4, "do_sample": False}
-    head = "Read the two sentences and name the subject.\n" + " ".join(text[:2]) + "\n"
-    return [[Instance("generate_until", {}, (head + " ".join(rng.sample(text, 3)), settings), i)] for i in range(count)]
+    head = ["Read", "the", "sentences", "and", "name", "the", "subject.", *" ".join(text[:4]).split()][:60]
+    prompts = [" ".join(head + " ".join(rng.sample(text, 6)).split()[: len(head)]) for _ in range(count)]
+    return [[Instance("generate_until", {}, (prompt, settings), i)] for i, prompt in enumerate(prompts)]
 
 
 def unrelated(count: int, rng: random.Random) -> list[list[Instance]]:
