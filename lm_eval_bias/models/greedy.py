@@ -10,7 +10,7 @@ import torch
 from transformers import GenerationConfig, RepetitionPenaltyLogitsProcessor
 
 from .sweep import Sweep
-from .tree_attention import TreeModel, select
+from .tree_attention import select
 
 # Settings of a model's generation_config that change greedy decoding in a way that is not reproduced here.
 CHANGES_GREEDY = (
@@ -77,7 +77,6 @@ class Stop:
 
 
 def decode(
-    model: TreeModel,
     sweep: Sweep,
     leaves: np.ndarray,
     logits: torch.Tensor,
@@ -112,7 +111,7 @@ def decode(
         own = np.zeros((len(asked), len(live)), dtype=bool)
         own[live, np.arange(len(live))] = True
         sees = np.hstack([sees, own])
-        logits, layers = model.forward(
+        logits, layers = sweep.model.forward(
             np.array([written[i][-1] for i in live]), new, sees[live], layers, positions, np.arange(len(live))
         )
         positions = np.concatenate([positions, new])

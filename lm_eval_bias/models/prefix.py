@@ -183,8 +183,7 @@ class PrefixLM(HFLM):
     def _pack_end(self, sweep: Sweep, limit: int, read_nodes: np.ndarray) -> int:
         """Where the next pack ends: full, unless its logits would take too much memory or a better place to cut is near."""
         trie, start = sweep.trie, sweep.cursor
-        room = max(limit - len(sweep.missing), limit // 4, 1)
-        stop = min(trie.size, start + room)
+        stop = min(trie.size, start + _room(sweep, limit))
         last_read = np.searchsorted(read_nodes, start) + self._most_reads
         if last_read < len(read_nodes):
             stop = min(stop, int(read_nodes[last_read]))
@@ -214,7 +213,6 @@ class PrefixLM(HFLM):
             values[some] = log_probs[r, t].float().cpu().numpy()
             matches[some] = (log_probs.argmax(dim=-1)[r] == t).cpu().numpy()
         return values, matches
-
 
     def generate_until(self, requests: list[Instance], disable_tqdm: bool = False) -> list[str]:
         if self.runs_as_hf or self.think_end_token is not None or not is_plain(self.model.generation_config):
@@ -256,18 +254,18 @@ class PrefixLM(HFLM):
         stop = Stop(self.tokenizer, self.model.generation_config)
         leaves = np.concatenate(trie.tails)
         order = np.argsort(leaves, kind="stable")
+        in_order = leaves[order]
         limit = self._pack_limit(max(len(answer.prompt) for answer in asked))
         first = 0
         while first < len(order):
-            # At least one prompt, and more as long as they fill two packs at most.
-            last = max(first + 1, int(np.searchsorted(leaves[order], sweep.cursor + 4 * limit)))
+            # At least one prompt, and more as long as they fill four packs at most.
+            last = max(first + 1, int(np.searchsorted(in_order, sweep.cursor + 4 * limit)))
             group = order[first:last]
             before = dict(vars(sweep))
             try:
                 with self._autocast():
                     logits = self._prefill(sweep, leaves[group], limit)
                     written = decode(
-                        self._tree,
                         sweep,
                         leaves[group],
                         logits,
@@ -292,7 +290,7 @@ class PrefixLM(HFLM):
         parts = []
         while sweep.cursor <= read[-1]:
             start = sweep.cursor
-            end = min(int(read[-1]) + 1, start + max(limit - len(sweep.missing), limit // 4, 1))
+            end = min(int(read[-1]) + 1, start + _room(sweep, limit))
             parts.append(sweep.advance(end, read[np.searchsorted(read, start) : np.searchsorted(read, end)]))
         logits = torch.cat(parts)
         return logits[torch.as_tensor(np.searchsorted(read, leaves), device=logits.device)]
@@ -339,6 +337,11 @@ def _inputs(requests: Sequence[tuple[Any, list[int], list[int]]], max_length: in
             "%d requests are longer than the model's maximum length (%d) and lose tokens on the left.", too_long, max_length
         )
     return inputs
+
+
+def _room(sweep: Sweep, limit: int) -> int:
+    """New nodes in a pack of `limit` tokens, beside those that are computed again; some at least."""
+    return max(limit - len(sweep.missing), limit // 4, 1)
 
 
 def _bytes(size: str | int) -> int:
