@@ -48,7 +48,6 @@ class Workload:
     """Documents, each of which is a list of requests."""
 
     name: str
-    request: str
     documents: list[list[Instance]]
     sample: int
 
@@ -125,8 +124,7 @@ def workloads(scale: float, only: str | None) -> Iterator[Workload]:
     }
     for name, (documents, sample) in made.items():
         if only is None or only in name:
-            found = documents()
-            yield Workload(name, found[0][0].request_type, found, sample)
+            yield Workload(name, documents(), sample)
 
 
 class Counter:
@@ -152,9 +150,9 @@ def seconds(run: Callable[[], object], device: torch.device) -> float:
     return time.perf_counter() - start
 
 
-def call(lm: HFLM, workload: Workload, documents: list[list[Instance]]) -> Callable[[], object]:
+def call(lm: HFLM, documents: list[list[Instance]]) -> Callable[[], object]:
     requests = [instance for document in documents for instance in document]
-    return lambda: getattr(lm, workload.request)(requests, disable_tqdm=True)
+    return lambda: getattr(lm, requests[0].request_type)(requests, disable_tqdm=True)
 
 
 def best_batch_size(hf: HFLM, workload: Workload, sizes: list[int], device: torch.device) -> int:
@@ -164,7 +162,7 @@ def best_batch_size(hf: HFLM, workload: Workload, sizes: list[int], device: torc
     times = {}
     for size in sizes:
         hf.batch_size_per_gpu = size
-        times[size] = seconds(call(hf, workload, documents), device)
+        times[size] = seconds(call(hf, documents), device)
     return min(times, key=times.__getitem__)
 
 
@@ -206,7 +204,7 @@ def print_peak(arguments: argparse.Namespace) -> None:
     options = {"tokenizer": tokenizer, "batch_size": arguments.batch}
     lm = HFLM(model, **options) if arguments.peak == "hf" else PrefixLM(model, prefix_memory="64MiB", **options)
     documents = task_documents("bistereo_nli", 12)
-    run = call(lm, Workload("", "loglikelihood", [], 1), documents)
+    run = call(lm, documents)
     if model.device.type == "cuda":
         torch.cuda.reset_peak_memory_stats()
         before = torch.cuda.memory_allocated()
@@ -225,6 +223,42 @@ def print_peak(arguments: argparse.Namespace) -> None:
     ended.set()
     thread.join()
     print((max(sizes) - sizes[0]) / 2**20)
+
+
+def measure(workload: Workload, hf: HFLM, prefix: PrefixLM, counter: Counter, shape: tuple[int, int], rounds: int, full: bool) -> list[str]:
+    """The cells of a workload's row; `hf` is left at the batch size that is best for it."""
+    device = prefix.model.device
+    sampled = workload.documents[:: 1 if full else workload.sample]
+    factor = len(workload.documents) / len(sampled)
+    sizes = [1, 4, 8] if device.type == "cpu" else [8, 32, 64, 128]
+    hf.batch_size_per_gpu = best_batch_size(hf, workload, sizes, device)
+    run_hf, run_prefix = call(hf, sampled), call(prefix, workload.documents)
+    times, hf_times, rates = [], [], []
+    for _ in range(rounds):
+        start = counter.tokens
+        hf_times.append(seconds(run_hf, device) * factor)
+        middle = counter.tokens
+        times.append(seconds(run_prefix, device))
+        hf_tokens, tokens = round((middle - start) * factor), counter.tokens - middle
+        rates.append(dense_rate(prefix.model, shape, device, repeats=2))
+    rate = tokens / median(times)
+    return [
+        workload.name,
+        f"{sum(map(len, workload.documents))}",
+        f"{median(hf_times):.1f} ({hf.batch_size_per_gpu})",
+        f"{median(times):.2f}",
+        f"{median(hf_times) / median(times):.2f}",
+        f"{hf_tokens:,}",
+        f"{tokens:,}",
+        f"{hf_tokens / tokens:.2f}",
+        f"{rate:,.0f}",
+        f"{100 * rate / median(rates):.0f} %",
+    ]
+
+
+def print_row(cells: list[str]) -> None:
+    widths = (33, 8, 14, 9, 6, 10, 8, 6, 9, 9)
+    print(" | ".join(c.ljust(w) if i == 0 else c.rjust(w) for i, (c, w) in enumerate(zip(cells, widths, strict=True))), flush=True)
 
 
 def main() -> None:
@@ -257,47 +291,17 @@ def main() -> None:
     prefix = PrefixLM(model, tokenizer=tokenizer, batch_size="auto")
     counter = Counter(model)
     shape = best_shape(model, device)
-    sizes = [1, 4, 8] if device.type == "cpu" else [8, 32, 64, 128]
 
-    header = ("workload", "requests", "hf s (batch)", "prefix s", "ratio", "hf tokens", "tokens", "ratio", "tokens/s", "of dense")
-    widths = (33, 8, 14, 9, 6, 10, 8, 6, 9, 9)
-    print(" | ".join(h.ljust(w) if i == 0 else h.rjust(w) for i, (h, w) in enumerate(zip(header, widths, strict=True))))
-    print("-|-".join("-" * w for w in widths))
-    batch_size = 1
+    print_row(["workload", "requests", "hf s (batch)", "prefix s", "ratio", "hf tokens", "tokens", "ratio", "tokens/s", "of dense"])
+    best = {}
     for workload in workloads(arguments.scale, arguments.only):
-        step = 1 if arguments.full else workload.sample
-        sampled = workload.documents[::step]
-        factor = len(workload.documents) / len(sampled)
-        batch_size = hf.batch_size_per_gpu = best_batch_size(hf, workload, sizes, device)
-        run_hf, run_prefix = call(hf, workload, sampled), call(prefix, workload, workload.documents)
-        times, hf_times, rates = [], [], []
-        for _ in range(arguments.rounds):
-            start = counter.tokens
-            hf_times.append(seconds(run_hf, device) * factor)
-            middle = counter.tokens
-            times.append(seconds(run_prefix, device))
-            hf_tokens, tokens = round((middle - start) * factor), counter.tokens - middle
-            rates.append(dense_rate(model, shape, device, repeats=2))
-        requests = sum(map(len, workload.documents))
-        rate = tokens / median(times)
-        cells = (
-            workload.name,
-            f"{requests}",
-            f"{median(hf_times):.1f} ({batch_size})",
-            f"{median(times):.2f}",
-            f"{median(hf_times) / median(times):.2f}",
-            f"{hf_tokens:,}",
-            f"{tokens:,}",
-            f"{hf_tokens / tokens:.2f}",
-            f"{rate:,.0f}",
-            f"{100 * rate / median(rates):.0f} %",
-        )
-        print(" | ".join(c.ljust(w) if i == 0 else c.rjust(w) for i, (c, w) in enumerate(zip(cells, widths, strict=True))), flush=True)
+        print_row(measure(workload, hf, prefix, counter, shape, arguments.rounds, arguments.full))
+        best[workload.name] = hf.batch_size_per_gpu
     if not arguments.only:
         rate = dense_rate(model, shape, device, repeats=5)
         print(f"\nA plain forward pass without output projection: {rate:,.0f} tokens/s at its best shape, {shape[0]} x {shape[1]}.")
-        ours, theirs = peak(arguments, "hf-prefix", 1), peak(arguments, "hf", batch_size)
-        print(f"Peak memory beyond the model, bistereo_nli: hf {theirs:,.0f} MiB at batch {batch_size},", end=" ")
+        ours, theirs = peak(arguments, "hf-prefix", 1), peak(arguments, "hf", best["bistereo_nli"])
+        print(f"Peak memory beyond the model, bistereo_nli: hf {theirs:,.0f} MiB at batch {best['bistereo_nli']},", end=" ")
         print(f"hf-prefix {ours:,.0f} MiB with prefix_memory=64MiB.")
     print(f"{time.perf_counter() - started:.0f} s in all.")
 

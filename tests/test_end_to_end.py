@@ -55,12 +55,12 @@ class Run:
 def runs(model_folder, tmp_path_factory):
     """All commands, two at a time."""
     folder = tmp_path_factory.mktemp("runs")
-    with ThreadPoolExecutor(2) as pool:
-        def run(name):
-            return Run(model_folder, folder / name.replace(", ", "-"), COMMANDS[name], TWO_PROCESSES if name == "plain, shared" else ())
 
-        done = pool.map(run, COMMANDS)
-        return dict(zip(COMMANDS, done, strict=True))
+    def run(name):
+        return Run(model_folder, folder / name.replace(", ", "-"), COMMANDS[name], TWO_PROCESSES if name == "plain, shared" else ())
+
+    with ThreadPoolExecutor(2) as pool:
+        return dict(zip(COMMANDS, pool.map(run, COMMANDS), strict=True))
 
 
 @pytest.mark.parametrize("name", ["plain", "plain, shared", "chat", "chat, shared"])

@@ -6,17 +6,18 @@ import sys
 
 
 def imported(path):
-    """The top-level names that a module imports absolutely."""
+    """All that a module imports, as dotted names; a relative import begins with its dots."""
     for node in ast.walk(ast.parse(path.read_text())):
         if isinstance(node, ast.Import):
-            yield from (alias.name.split(".")[0] for alias in node.names)
-        elif isinstance(node, ast.ImportFrom) and node.level == 0:
-            yield node.module.split(".")[0]
+            yield from (alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            yield from (f"{'.' * node.level}{node.module or ''}.{alias.name}" for alias in node.names)
 
 
 def test_metrics_need_numpy_and_scipy_only(root):
     for path in (root / "metrics").glob("*.py"):
-        foreign = set(imported(path)) - set(sys.stdlib_module_names) - {"numpy", "scipy"}
+        absolute = {name.split(".")[0] for name in imported(path) if not name.startswith(".")}
+        foreign = absolute - set(sys.stdlib_module_names) - {"numpy", "scipy"}
         assert not foreign, (path, foreign)
 
 
@@ -40,13 +41,4 @@ def test_yaml_files_hold_no_items_and_items_no_prompts(root):
 def test_documents_and_models_know_nothing_of_reports(root):
     package = root / "lm_eval_bias"
     for path in [package / "answers.py", *(package / "documents").glob("*.py"), *(package / "models").glob("*.py")]:
-        assert "report" not in {part for name in dotted(path) for part in name.split(".")}, path
-
-
-def dotted(path):
-    """All that a module imports, relative imports included."""
-    for node in ast.walk(ast.parse(path.read_text())):
-        if isinstance(node, ast.Import):
-            yield from (alias.name for alias in node.names)
-        elif isinstance(node, ast.ImportFrom):
-            yield from (f"{node.module or ''}.{alias.name}" for alias in node.names)
+        assert "report" not in {part for name in imported(path) for part in name.split(".")}, path

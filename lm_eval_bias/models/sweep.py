@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import torch
 
-from .token_trie import TokenTrie, blocks
+from .token_trie import TokenTrie, blocks, on_path
 from .tree_attention import Layers, TreeModel, select
 
 
@@ -40,11 +40,11 @@ class Sweep:
         new = np.arange(self.cursor, stop)
         queries = np.concatenate([missing, new])
         keys = np.concatenate([self.nodes, queries])
-        visible = self._visible(queries, keys)
+        on_device = (torch.as_tensor(a, device=self.model.device) for a in (queries, keys, trie.end[keys]))
         logits, layers = self.model.forward(
             trie.tokens[queries],
             trie.depth[queries],
-            visible,
+            on_path(*on_device),
             self.layers,
             trie.depth[self.nodes],
             len(missing) + read - self.cursor,
@@ -58,11 +58,6 @@ class Sweep:
         self.path = seen[trie.end[seen] > stop]
         self.cursor = stop
         return logits
-
-    def _visible(self, queries: np.ndarray, keys: np.ndarray) -> torch.Tensor:
-        """`TokenTrie.visible`, on the model's device."""
-        q, k, end = (torch.as_tensor(a, device=self.model.device) for a in (queries, keys, self.trie.end[keys]))
-        return (k <= q[:, None]) & (q[:, None] < end)
 
     def hold(self, count: int) -> None:
         """Keep, of what the cache holds, the first `count` ancestors of the cursor, and no other node."""

@@ -55,8 +55,12 @@ class TokenTrie:
 
     def visible(self, queries: np.ndarray, keys: np.ndarray) -> np.ndarray:
         """Which of the nodes `keys` are a node of `queries` or one of its ancestors, shape (len(queries), len(keys))."""
-        q = queries[:, None]
-        return (keys <= q) & (q < self.end[keys])
+        return on_path(queries, keys, self.end[keys])
+
+
+def on_path(queries, keys, end):
+    """`TokenTrie.visible`, for arrays of numpy or of torch; `end` is that of `keys`."""
+    return (keys <= queries[:, None]) & (queries[:, None] < end)
 
 
 def _common_prefix(a: np.ndarray, b: np.ndarray) -> int:
