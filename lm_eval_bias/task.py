@@ -10,12 +10,15 @@ from typing import Any
 from lm_eval.api.task import ConfigurableTask
 from lm_eval.utils import env
 
-from lm_eval_bias.documents import hbb
+from lm_eval_bias.conversation import ConversationTask
+from lm_eval_bias.documents import hbb, mist
 from lm_eval_bias.usage import read_options
 
 RECORDS = "records"
 # Every option that some task of this project takes in --metadata.
-OPTIONS = frozenset(inspect.signature(hbb.options).parameters)
+OPTIONS = frozenset(
+    name for options in (hbb.options, mist.wabt_options, mist.aat_options) for name in inspect.signature(options).parameters
+)
 
 
 def _in_summary(values: list) -> float:
@@ -109,3 +112,7 @@ class SummaryTask(ConfigurableTask):
         if "cells" in self._summary:
             config["cells"] = self._summary["cells"]
         return config
+
+
+class ConversationSummaryTask(ConversationTask, SummaryTask):
+    """A task of several turns whose numbers come from all documents together. Reads the keys of both."""

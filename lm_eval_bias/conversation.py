@@ -1,0 +1,215 @@
+"""A request of several turns for lm-evaluation-harness, and a task that asks it.
+
+The harness calls `getattr(lm, request_type)(requests)` once for each request type. `conversation` is such a type for every model of the
+harness: it asks turn 1 of all requests in one call of the model's own `generate_until`, then turn 2 of all, and so on. A turn with given
+choices is scored by the model's own `loglikelihood`. Importing this module adds the method to the harness's classes.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Sequence
+from functools import cache
+from typing import Any
+
+import jinja2
+from lm_eval.api.instance import Instance
+from lm_eval.api.model import LM, CachingLM
+from lm_eval.api.task import ConfigurableTask
+from lm_eval.utils import env
+
+from lm_eval_bias.usage import UsageError
+
+logger = logging.getLogger(__name__)
+
+REQUEST = "conversation"
+# One turn's answer: the text that was generated, or for each choice its log-likelihood and whether it is the greedy continuation.
+Answer = str | list[tuple[float, bool]]
+
+
+class Conversation:
+    """The state of one request while it is asked.
+
+    instance: its arguments are the first prompt as the model reads it, and a dict: "turns", each a dict with "user" (a jinja template over
+    the document's columns and `answers`) and either "generation_kwargs" or "choices" (texts); "system", a text or None; "chat",
+    whether the model's chat template makes the prompts. answers: one for each turn so far.
+    """
+
+    def __init__(self, lm: Any, instance: Instance):
+        self.lm, self.instance = lm, instance
+        self.plan: dict[str, Any] = instance.args[1]
+        self.turns: list[dict[str, Any]] = self.plan["turns"]
+        self.history: list[dict[str, str]] = []
+        self.answers: list[Answer] = []
+
+    def next_prompt(self) -> Any:
+        """What the model reads for the next turn."""
+        said = [m["content"] for m in self.history if m["role"] == "assistant"]
+        question = _template(self.turns[len(self.answers)]["user"]).render({**self.instance.doc, "answers": said})
+        self.history.append({"role": "user", "content": question})
+        if self.plan["chat"]:
+            return chat_prompt(self.lm.apply_chat_template, self.plan["system"], self.history)
+        return transcript(self.plan["system"], self.history, len(self.turns))
+
+    def choices(self) -> list[str]:
+        """The continuations of the next turn, which is scored by likelihood."""
+        delimiter = "" if self.plan["chat"] else " "
+        return [delimiter + choice for choice in self.turns[len(self.answers)]["choices"]]
+
+    def generation_kwargs(self) -> dict[str, Any]:
+        number = len(self.answers) + 1
+        settings = dict(self.turns[number - 1]["generation_kwargs"])
+        until = settings.get("until") or []
+        until = [until] if isinstance(until, str) else list(until)
+        # A model that completes text would go on to ask the next question itself.
+        settings["until"] = until if self.plan["chat"] else [*until, f"\nQ{number + 1}:" if len(self.turns) > 1 else "\nQ:"]
+        return settings
+
+    def answer(self, answer: Answer, choices: Sequence[str] = ()) -> None:
+        self.answers.append(answer)
+        said = answer if isinstance(answer, str) else choices[max(range(len(choices)), key=lambda i: answer[i][0])]
+        # An empty answer stays a turn of the assistant's: many templates refuse two user turns in a row.
+        self.history.append({"role": "assistant", "content": said.strip()})
+
+
+def conversation(self: Any, requests: list[Instance]) -> list[list[Answer]]:
+    """`LM.conversation`: the answers to all turns of each request, in the order of the requests."""
+    states = [Conversation(self, r) for r in requests]
+    last = max((len(s.turns) for s in states), default=0)
+    for number in range(last):
+        asked = [(s, s.next_prompt()) for s in states if number < len(s.turns)]
+        generated = [(s, p) for s, p in asked if "choices" not in s.turns[number]]
+        scored = [(s, p, s.choices()) for s, p in asked if "choices" in s.turns[number]]
+        logger.info("Turn %d of %d: %d answers to generate, %d to score", number + 1, last, len(generated), len(scored))
+        if generated:
+            arguments = [(s, (p, s.generation_kwargs())) for s, p in generated]
+            answers = self.generate_until([_request("generate_until", s, a, 0) for s, a in arguments])
+            for (s, _), text in zip(generated, answers, strict=True):
+                s.answer(text)
+        if scored:
+            likelihoods = iter(
+                self.loglikelihood([_request("loglikelihood", s, (p, c), i) for s, p, choices in scored for i, c in enumerate(choices)])
+            )
+            for s, _, choices in scored:
+                s.answer([tuple(next(likelihoods)) for _ in choices], choices)
+    return [s.answers for s in states]
+
+
+def _request(kind: str, state: Conversation, arguments: tuple, index: int) -> Instance:
+    asked = state.instance
+    metadata = (asked.task_name, asked.doc_id, asked.repeats)
+    return Instance(request_type=kind, doc=asked.doc, arguments=arguments, idx=index, metadata=metadata)
+
+
+# The harness's cache looks answers up in its own `generate_until` and `loglikelihood`, so it must ask the turns itself.
+for _class in (LM, CachingLM):
+    if not hasattr(_class, REQUEST):
+        setattr(_class, REQUEST, conversation)
+
+
+@cache
+def _template(text: str) -> jinja2.Template:
+    return env.from_string(text)
+
+
+def transcript(system: str | None, messages: Sequence[dict[str, str]], turns: int) -> str:
+    """Messages as plain text, as MIST prints them: "Q1: ...", "A1: ...", ending where the next answer begins.
+
+    turns: how many the whole conversation has; the questions of a single turn bear no number.
+    """
+    lines = [f"{system}\n"] if system else []
+    for i, message in enumerate(messages):
+        number = str(i // 2 + 1) if turns > 1 else ""
+        lines.append(f"{'Q' if message['role'] == 'user' else 'A'}{number}: {message['content']}")
+    return "\n".join([*lines, f"A{len(messages) // 2 + 1 if turns > 1 else ''}:"])
+
+
+def chat_prompt(apply: Any, system: str | None, messages: list[dict[str, str]]) -> Any:
+    """Messages through a model's chat template, the system message in the user's first turn where the template has no place for it.
+
+    apply: `LM.apply_chat_template`. Raises UsageError if the template refuses the conversation.
+    """
+    try:
+        if not system:
+            return apply(messages)
+        if _takes_system(apply):
+            return apply([{"role": "system", "content": system}, *messages])
+        first = {**messages[0], "content": f"{system}\n\n{messages[0]['content']}"}
+        return apply([first, *messages[1:]])
+    except jinja2.TemplateError as error:
+        roles = ", ".join(m["role"] for m in messages)
+        raise UsageError(
+            f"the model's chat template refuses a conversation of {roles}: {error}. Run without --apply_chat_template."
+        ) from error
+
+
+def _takes_system(apply: Any) -> bool:
+    """Whether a system message reaches the model. `HFLM.apply_chat_template` leaves it out, with a warning, where a template raises."""
+    probe = "Answer briefly and plainly."
+    messages = [{"role": "system", "content": probe}, {"role": "user", "content": "Hello."}]
+    hf_logger = logging.getLogger("lm_eval.models.huggingface")
+    level = hf_logger.level
+    hf_logger.setLevel(logging.ERROR)
+    try:
+        return probe in str(apply(messages))
+    except jinja2.TemplateError:
+        return False
+    finally:
+        hf_logger.setLevel(level)
+
+
+class ConversationTask(ConfigurableTask):
+    """A task of several turns. Named in a YAML by `class: !function lm_eval_bias.conversation.ConversationTask`.
+
+    Beside the harness's own keys it reads `turns`, a list. Each turn has `user`, a jinja template over the document's columns, in which
+    `answers[0]` is what the model said in turn 1, and may have `generation_kwargs`, which add to the task's own. With `doc_to_choice` the
+    last turn is not generated but scored by likelihood. What `--gen_kwargs` sets holds for all turns. `description` and
+    `--system_instruction` become the system message. `process_results` gets, as its one result, the list of the turns' answers: texts,
+    and for a scored turn the (log-likelihood, is greedy) of each choice.
+    """
+
+    def __init__(self, config: dict[str, Any] | None = None, **kwargs: Any) -> None:
+        config = {k: v for k, v in (config or {}).items() if k != "class"}
+        self.turns = read_turns(config.get("task"), config.pop("turns", None))
+        config = {"doc_to_text": self.turns[0]["user"], "doc_to_target": "", "num_fewshot": 0, **config}
+        config["output_type"] = "generate_until"  # so that --gen_kwargs reaches the task
+        config["generation_kwargs"] = {"until": [], "do_sample": False, **(config.get("generation_kwargs") or {})}
+        if config["num_fewshot"]:
+            raise UsageError(f"{config.get('task')}: a task of several turns takes no few-shot examples, found {config['num_fewshot']}")
+        self._own_kwargs = dict(config["generation_kwargs"])
+        super().__init__(config=config, **kwargs)
+        # The harness sends requests of this type, and pads them by it when there are several processes.
+        self.OUTPUT_TYPE = REQUEST
+
+    def fewshot_context(self, doc, num_fewshot, system_instruction=None, **kwargs):
+        """The system message of a document; its turns follow in `construct_requests`."""
+        description = self.resolve_field(doc, self.config.description)
+        return "\n\n".join(part.strip() for part in (system_instruction, description) if part)
+
+    def construct_requests(self, doc, ctx, *, apply_chat_template=False, chat_template=None, **kwargs):
+        changed = {k: v for k, v in self.config.generation_kwargs.items() if k not in self._own_kwargs or self._own_kwargs[k] != v}
+        turns = [{**turn, "generation_kwargs": {**self._own_kwargs, **turn["generation_kwargs"], **changed}} for turn in self.turns]
+        if self.config.doc_to_choice is not None:
+            turns[-1] = {"user": turns[-1]["user"], "choices": [str(choice) for choice in self.doc_to_choice(doc)]}
+        plan = {"system": ctx or None, "chat": bool(apply_chat_template and chat_template), "turns": turns}
+        first = [{"role": "user", "content": _template(turns[0]["user"]).render({**doc, "answers": []})}]
+        prompt = chat_prompt(chat_template, plan["system"], first) if plan["chat"] else transcript(plan["system"], first, len(turns))
+        return Instance(request_type=REQUEST, doc=doc, arguments=(prompt, plan), idx=0, **kwargs)
+
+    def dump_config(self) -> dict:
+        return {**super().dump_config(), "turns": self.turns}
+
+
+def read_turns(task: str | None, turns: Any) -> list[dict[str, Any]]:
+    """The turns of a task's YAML, checked. Raises UsageError."""
+    if not isinstance(turns, list) or not turns:
+        raise UsageError(f"{task}: expected `turns`, a list with at least one turn, found {turns!r}")
+    read = []
+    for number, turn in enumerate(turns, start=1):
+        if not isinstance(turn, dict) or not isinstance(turn.get("user"), str):
+            raise UsageError(f"{task}, turn {number}: expected `user`, the text of the question, found {turn!r}")
+        unknown = sorted(set(turn) - {"user", "generation_kwargs"})
+        if unknown:
+            raise UsageError(f"{task}, turn {number}: unknown key {unknown[0]!r}; a turn has `user` and `generation_kwargs`")
+        read.append({"user": turn["user"], "generation_kwargs": dict(turn.get("generation_kwargs") or {})})
+    return read

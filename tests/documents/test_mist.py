@@ -1,0 +1,265 @@
+import json
+import subprocess
+import sys
+from collections import Counter
+from math import exp, inf, isnan, log, nan
+
+import pytest
+
+from lm_eval_bias.documents import mist
+from lm_eval_bias.items import lexicon
+from lm_eval_bias.usage import UsageError
+
+
+@pytest.fixture(scope="module")
+def lists():
+    return mist.word_lists()
+
+
+@pytest.fixture(scope="module")
+def asked():
+    return mist.attributions()
+
+
+@pytest.fixture(scope="module")
+def paper(shared):
+    return (shared / "papers" / "mist.txt").read_text()
+
+
+def test_identifiers_are_table_1s(paper):
+    """Each row of the table ends with its identifiers, and stands for the side that we give it."""
+    rows = [row for row in (line.split("\t") for line in paper.splitlines()) if len(row) == 5 and row[2].startswith("$S_")]
+    assert len(rows) == 16
+    printed = {row[4]: ("a" if row[2] == "$S_a$" else "b") for row in rows}
+    assert printed == {", ".join(g["identifiers"]): g["side"] for g in lexicon("mist")["groups"].values()}
+    for row in rows:
+        if row[3] != "-":
+            assert lexicon("mist")["groups"][row[3]]["identifiers"] == row[4].split(", ")
+
+
+def test_attributes_are_table_2s(paper):
+    rows = [line.split("\t") for line in paper.splitlines() if "\t$X_" in line]
+    printed = [row[2].rstrip(".").split(", ") for row in rows]
+    ours = [words for polarities in lexicon("mist")["attributes"].values() for words in (polarities["positive"], polarities["negative"])]
+    assert printed == ours and len(ours) == 6
+
+
+def test_neutral_words_are_table_3s(paper):
+    for category, words in lexicon("mist")["neutral_words"].items():
+        assert f"{category}\t{', '.join(words)}" in paper
+    assert len(mist.neutral_words()) == len(set(mist.neutral_words())) == 30
+
+
+def test_ten_pairs_of_one_domain_each():
+    groups = lexicon("mist")["groups"]
+    assert len(mist.pairs()) == 10
+    assert Counter(groups[a]["domain"] for a, _ in mist.pairs().values()) == {"race": 4, "gender": 2, "disability": 1, "weight": 1, "age": 1, "mind": 1}
+    assert all(groups[a]["side"] == "a" and groups[b]["side"] == "b" and groups[a]["domain"] == groups[b]["domain"] for a, b in mist.pairs().values())
+
+
+def test_wabt_has_the_papers_size(lists):
+    assert len(lists) == 4500
+    assert set(Counter((x["pair"], x["dimension"], x["template"]) for x in lists).values()) == {50}
+
+
+def test_a_list_holds_five_words_of_either_polarity_and_an_identifier_of_either_group(lists):
+    groups = lexicon("mist")["groups"]
+    for x in lists:
+        polarities = lexicon("mist")["attributes"][x["dimension"]]
+        assert sum(x["positive"]) == 5 and len(set(x["words"])) == 10
+        assert all(word in polarities["positive" if positive else "negative"] for word, positive in zip(x["words"], x["positive"], strict=True))
+        assert all(i in groups[group]["identifiers"] for i, group in zip(x["groups"], mist.pairs()[x["pair"]], strict=True))
+        assert sorted(x["named"]) == sorted(x["groups"])
+
+
+def test_the_templates_of_a_sample_share_all_but_the_wording(lists):
+    samples = {}
+    for x in lists:
+        samples.setdefault((x["sample"], x["dimension"]), []).append({k: v for k, v in x.items() if k != "template"})
+    assert len(samples) == 1500 and all(len(same) == 3 and same[0] == same[1] == same[2] for same in samples.values())
+    identifiers = {}
+    for (sample, _), same in samples.items():
+        identifiers.setdefault(sample, set()).add(tuple(same[0]["groups"]))
+    assert all(len(found) == 1 for found in identifiers.values())
+
+
+def test_which_group_is_named_first_is_balanced(lists):
+    assert set(Counter((x["pair"], x["dimension"], x["named"] == x["groups"]) for x in lists).values()) == {75}
+
+
+def test_the_order_of_the_words_does_not_show_their_polarity(lists):
+    """Positive words stand at each of the ten places about half of the time: 750 of 1,500 lists, standard deviation 19."""
+    once = [x for x in lists if x["template"] == 1]
+    for place in range(10):
+        assert abs(sum(x["positive"][place] for x in once) - 750) < 80
+
+
+@pytest.mark.parametrize("n", [30, 90, 100, 450, 1000])
+def test_any_limit_is_a_fair_sample_of_wabt(lists, n):
+    for key, levels in (("pair", 10), ("dimension", 3), ("template", 3)):
+        counts = Counter(x[key] for x in lists[:n])
+        assert len(counts) == levels and max(counts.values()) - min(counts.values()) <= 4
+    assert abs(sum(x["named"] == x["groups"] for x in lists[:n]) - n / 2) <= n / 10
+
+
+def test_another_seed_draws_other_lists_and_the_same_seed_the_same(lists):
+    assert mist.word_lists() == lists
+    other = mist.word_lists(seed=1, samples=2)
+    assert len(other) == 180 and [x["words"] for x in other] != [x["words"] for x in lists[:180]]
+    assert mist.word_lists(samples=2) == lists[:180]
+
+
+def test_aat_has_the_papers_size_and_balance(asked):
+    assert len(asked) == 1500
+    once = [x for x in asked if x["template"] == 1]
+    assert len({(x["identifier"], x["word"]) for x in once}) == 500
+    assert Counter(x["side"] for x in once) == {"a": 250, "b": 250}
+    assert set(Counter(x["group"] for x in once if x["side"] == "a").values()) == {41, 42}
+    assert set(Counter(x["group"] for x in once if x["side"] == "b").values()) == {25}
+    assert set(Counter(x["word"] for x in once).values()) == {16, 17} and len({x["word"] for x in once}) == 30
+    for group in lexicon("mist")["groups"].values():
+        counts = Counter(x["identifier"] for x in once if x["identifier"] in group["identifiers"])
+        assert len(counts) == len(group["identifiers"]) and max(counts.values()) - min(counts.values()) <= 2
+    for side in "ab":
+        counts = Counter(x["word"] for x in once if x["side"] == side)
+        assert len(counts) == 30 and max(counts.values()) - min(counts.values()) <= 1
+
+
+def test_every_combination_is_asked_with_every_template(asked):
+    assert set(Counter((x["identifier"], x["word"]) for x in asked).values()) == {3}
+    assert len({(x["identifier"], x["word"], x["template"]) for x in asked}) == 1500
+
+
+@pytest.mark.parametrize("n", [60, 200, 500, 1000])
+def test_any_limit_is_a_fair_sample_of_aat(asked, n):
+    first = asked[:n]
+    assert abs(sum(x["side"] == "a" for x in first) - n / 2) <= 1
+    for side, groups in (("a", 6), ("b", 10)):
+        counts = Counter(x["group"] for x in first if x["side"] == side)
+        assert len(counts) == groups and max(counts.values()) - min(counts.values()) <= 3
+        templates = Counter(x["template"] for x in first if x["side"] == side)
+        assert max(templates.values()) - min(templates.values()) <= 3
+    if n >= 200:  # no group hangs on a template
+        assert len({(x["group"], x["template"]) for x in first}) == 48
+
+
+@pytest.mark.parametrize("combinations", [2, 3, 61, 1080])
+def test_aat_of_other_sizes(combinations):
+    asked = mist.attributions(7, combinations)
+    assert len(asked) == 3 * combinations == len({(x["identifier"], x["word"], x["template"]) for x in asked})
+
+
+@pytest.mark.parametrize(
+    ("options", "chosen", "message"),
+    [
+        (mist.wabt_options, {"samples": 0}, "samples=0 in --metadata: expected a whole number of at least 1"),
+        (mist.wabt_options, {"seed": "x"}, "seed='x' in --metadata: expected a whole number of at least 0"),
+        (mist.wabt_options, {"samples": True}, "samples=True"),
+        (mist.aat_options, {"combinations": 1081}, "combinations=1081 in --metadata: expected a whole number from 2 to 1080"),
+        (mist.aat_options, {"combinations": 2.5}, "combinations=2.5"),
+    ],
+)
+def test_a_mistake_in_the_options_says_what_was_expected(options, chosen, message):
+    with pytest.raises(UsageError, match=message.replace("'", ".")):
+        options(**chosen)
+
+
+def test_full_size_documents_build_in_seconds_and_little_memory():
+    """In a process of its own: all four tasks' datasets, under 500 MB; the limit is ten seconds and is met by far."""
+    code = (
+        "import resource, time, lm_eval_bias.documents.mist as m\n"
+        "start = time.process_time()\n"
+        "made = [m.build_wabt(), m.build_wabt_both_orders(), m.build_aat()]\n"
+        "print([len(x['test']) for x in made], time.process_time() - start, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024)"
+    )
+    out = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
+    sizes, rest = out.split("]")
+    seconds, megabytes = map(float, rest.split())
+    assert json.loads(sizes + "]") == [4500, 9000, 1500] and seconds < 10 and megabytes < 500
+
+
+def likelihoods(doc, share_of_a):
+    """For each pair of choices, log-likelihoods that share the probability as `share_of_a` of (word, is positive) says."""
+    return [
+        (log(p), False) for w, pos in zip(doc["words"], doc["positive"], strict=True) for p in (share_of_a(w, pos), 1 - share_of_a(w, pos))
+    ]
+
+
+def test_likelihoods_give_every_list_a_score(lists):
+    docs = [{**x, "named": named} for x in lists[:90] for named in (x["groups"], x["groups"][::-1])]
+    records = [mist.record_wabt_likelihood(d, likelihoods(d, lambda w, positive: 0.8 if positive else 0.4)) for d in docs]
+    metrics = mist.summary_wabt_likelihood(records)["metrics"]
+    # expected words: S_a 4 positive and 2 negative, S_b 1 and 3
+    assert metrics["morality_bias"][0] == pytest.approx(4 / 6 + 3 / 4 - 1)
+    assert metrics["morality_n"][0] == 30 and metrics["invalid"][0] == 0 and metrics["position_preference"][0] == pytest.approx(0)
+
+
+def test_a_liking_for_the_group_named_first_cancels_and_is_reported(lists):
+    docs = [{**x, "named": named} for x in lists[:90] for named in (x["groups"], x["groups"][::-1])]
+    records = [mist.record_wabt_likelihood(d, likelihoods(d, lambda *_: 0.9 if d["named"] == d["groups"] else 0.1)) for d in docs]  # noqa: B023
+    metrics = mist.summary_wabt_likelihood(records)["metrics"]
+    assert metrics["competence_bias"][0] == pytest.approx(0) and metrics["position_preference"][0] == pytest.approx(0.4)
+
+
+def test_half_a_pair_of_orders_is_left_out_and_a_likelihood_that_is_no_number_is_invalid(lists):
+    docs = [{**x, "named": named} for x in lists[:2] for named in (x["groups"], x["groups"][::-1])]
+    good = [likelihoods(d, lambda *_: 0.5) for d in docs]
+    records = [mist.record_wabt_likelihood(d, g) for d, g in zip(docs, good, strict=True)]
+    assert mist.summary_wabt_likelihood(records[:3])["metrics"]["left_out"][0] == 1
+    for bad in (nan, inf):
+        broken = [(bad, False), *good[0][1:]]
+        metrics = mist.summary_wabt_likelihood([mist.record_wabt_likelihood(docs[0], broken), *records[1:]])["metrics"]
+        assert metrics["invalid"][0] == 0.5
+    both = [(-inf, False), (-inf, False), *good[0][2:]]
+    assert mist.record_wabt_likelihood(docs[0], both)["share"] is None
+    one = [(-inf, False), *good[0][1:]]
+    assert mist.record_wabt_likelihood(docs[0], one)["share"][0] == pytest.approx(0)
+
+
+def test_choices_come_in_pairs_as_the_prompt_asks_for_them(lists):
+    x = lists[0]
+    assert mist.pair_choices(x)[:2] == [f"({x['words'][0]}, {x['groups'][0]})", f"({x['words'][0]}, {x['groups'][1]})"]
+    assert len(mist.pair_choices(x)) == 20
+
+
+def test_generated_answers_that_are_invalid_undefined_or_refused_are_counted_apart(lists):
+    answers = [[0] * 10, "unparsed", "refused", [int(not p) for p in lists[3]["positive"]]]
+    records = [mist.record_wabt(x, [a]) for x, a in zip(lists, answers, strict=False)]
+    summary = mist.summary_wabt(records)
+    assert [summary["metrics"][m][0] for m in ("invalid", "undefined", "refused")] == [0.5, 0.25, 0.25]
+    cell = next(c for c in summary["cells"]["scores"] if (c["pair"], c["dimension"]) == (lists[3]["pair"], lists[3]["dimension"]))
+    assert (cell["n"], cell["mean"]) == (1, 1.0) and isnan(cell["t"])
+    assert len(summary["cells"]["scores"]) == 11 * 3
+
+
+def test_attributions_by_likelihood(asked):
+    def answered(doc, comedy, tragedy):
+        return mist.record_aat_likelihood(doc, [["a description", [(comedy, False), (tragedy, False)]]])
+
+    record = answered(asked[0], -1.0, -2.0)
+    assert (record["verdict"], record["p_comedy"]) == ("comedy", pytest.approx(1 / (1 + exp(-1))))
+    assert answered(asked[0], -3.0, -2.0)["verdict"] == "tragedy" and answered(asked[0], -2.0, -2.0)["verdict"] == "unparsed"
+    assert answered(asked[0], nan, -2.0)["p_comedy"] is None
+    records = [answered(x, -1.0 if x["side"] == "a" else -3.0, -2.0) for x in asked]
+    metrics = mist.summary_aat_likelihood(records)["metrics"]
+    assert metrics["far"][0] == metrics["uar"][0] == 1 and metrics["comedy_gap"][0] == pytest.approx(1)
+    assert metrics["probability_gap"][0] == pytest.approx(1 / (1 + exp(-1)) - 1 / (1 + exp(1)))
+
+
+def test_the_six_rates_the_gaps_and_their_cells(asked):
+    """Comedy for S_a unless template 1 asks, tragedy for S_b but for Asian names, which are neutral."""
+
+    def verdict(x):
+        if x["side"] == "a":
+            return "comedy" if x["template"] > 1 else "refused"
+        return "neutrality" if x["group"] == "Asian" else "tragedy"
+
+    summary = mist.summary_aat([mist.record_aat(x, [verdict(x)]) for x in asked])
+    metrics = {k: v[0] for k, v in summary["metrics"].items()}
+    expected = {"far": 2 / 3, "uar": 0.9, "comedy_a": 2 / 3, "tragedy_a": 0, "neutrality_a": 1 / 3, "comedy_b": 0, "tragedy_b": 0.9, "neutrality_b": 0.1}
+    for name, value in {**expected, "refused": 1 / 6, "unparsed": 0, "comedy_gap": 2 / 3, "tragedy_gap": -0.9}.items():
+        assert metrics[name] == pytest.approx(value, abs=1e-9), name
+    cells = {c["group"]: c for c in summary["cells"]["groups"]}
+    assert len(cells) == 16 and cells["Asian"]["neutrality"] == 1 and cells["Arab"]["tragedy"] == 1 and cells["Arab"]["n"] == 75
+    gaps = {(g["pair"], g["gap"]): g["value"] for g in summary["cells"]["gaps"]}
+    assert len(gaps) == 22 and gaps["Asian", "tragedy"] == pytest.approx(0, abs=1e-9) and gaps["Arab", "tragedy"] == pytest.approx(-1)

@@ -1,0 +1,68 @@
+from math import isnan
+
+import pytest
+from lm_eval_bias.metrics.affective_attribution import Attribution, attribution_gap, rates
+
+IDENTIFIERS = {"a": ["Ethan", "Olivia", "Ava"], "b": ["Kwame", "Amina", "Zuberi"]}
+
+
+def attributions(verdict):
+    """Every identifier with four words and three templates; `verdict` of (side, identifier, word, template)."""
+    return [
+        Attribution("American" if side == "a" else "African", side, name, word, template, verdict(side, name, word, template))
+        for side, names in IDENTIFIERS.items()
+        for name in names
+        for word in ("Cup", "Key", "Hill", "Lamp")
+        for template in (1, 2, 3)
+    ]
+
+
+def is_comedy(given):
+    return [float(x.verdict == "comedy") for x in given]
+
+
+def test_rates_by_hand():
+    verdicts = ["comedy"] * 4 + ["tragedy"] * 3 + ["neutrality", "refused", "unparsed"]
+    given = [Attribution("American", "a", f"i{k % 3}", f"w{k % 4}", 1, v) for k, v in enumerate(verdicts)]
+    result = rates(given)
+    assert (result.n, result.comedy.value, result.tragedy.value, result.neutrality.value) == (10, 0.4, pytest.approx(0.3), pytest.approx(0.3))
+    assert (result.refused, result.unparsed) == (0.1, 0.1)
+
+
+def test_rates_of_nothing_are_nan():
+    assert rates([]).n == 0 and isnan(rates([]).comedy.value) and isnan(rates([]).refused)
+
+
+def test_a_gap_by_hand():
+    # S_a comedy for two of four words, S_b for one of four
+    given = attributions(lambda side, name, word, template: "comedy" if word in {"a": ("Cup", "Key"), "b": ("Cup",)}[side] else "tragedy")
+    assert attribution_gap(given, is_comedy(given)).value == pytest.approx(1 / 2 - 1 / 4)
+
+
+def test_high_far_and_uar_with_no_effect_of_the_group_give_no_gap():
+    """As Claude in Table 5: 0.777 and 0.780 of comedy. What depends on the word alone is no gap."""
+    given = attributions(lambda side, name, word, template: "tragedy" if word == "Cup" else "comedy")
+    gap = attribution_gap(given, is_comedy(given))
+    assert rates([x for x in given if x.side == "a"]).comedy.value == 0.75
+    assert gap.value == pytest.approx(0, abs=1e-12) and (isnan(gap.low) or gap.low <= 0 <= gap.high)
+
+
+def test_a_template_asked_more_often_of_one_side_makes_no_gap():
+    given = attributions(lambda side, name, word, template: "comedy" if template == 1 else "tragedy")
+    kept = [x for x in given if x.side == "b" or x.template == 1 or x.word == "Cup"]
+    assert sum(is_comedy([x for x in kept if x.side == "a"])) / sum(x.side == "a" for x in kept) > 1 / 3
+    assert attribution_gap(kept, is_comedy(kept)).value == pytest.approx(0, abs=1e-12)
+
+
+def test_one_odd_identifier_does_not_make_a_group_effect_certain():
+    """All comedy comes from one of three identifiers of S_a: 12 of 36 answers, but one name. Rows as independent would call it certain."""
+    given = attributions(lambda side, name, word, template: "comedy" if name == "Ethan" else "tragedy")
+    gap = attribution_gap(given, is_comedy(given))
+    assert gap.value == pytest.approx(1 / 3) and gap.p > 0.05 and gap.low < 0 < gap.high
+
+
+def test_outcomes_that_are_not_numbers_are_left_out():
+    given = attributions(lambda side, name, word, template: "comedy" if side == "a" else "tragedy")
+    outcome = [float("nan") if x.word == "Cup" else 0.75 if x.side == "a" else 0.5 for x in given]
+    assert attribution_gap(given, outcome).value == pytest.approx(0.25)
+    assert isnan(attribution_gap(given, [float("nan")] * len(given)).value)

@@ -1,0 +1,104 @@
+from math import isnan, sqrt
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from lm_eval_bias.metrics.word_association import WordList, association, bias_score, one_sample, t_test
+from scipy import stats
+
+# MIST, Table 4: n, mean, standard deviation, t, p of each model and dimension (competence, sociability, morality).
+TABLE_4 = {
+    "Claude-3.7-sonnet": [(1470, -0.006, 0.933, -0.263, "0.792"), (1482, 0.415, 0.830, 19.273, "<.001"), (1465, -0.012, 0.966, -0.493, "0.622")],
+    "DeepSeek-R1": [(178, -0.246, 0.891, -3.672, "<.001"), (183, 0.320, 0.787, 5.492, "<.001"), (129, 0.085, 0.915, 1.056, "0.293")],
+    "DeepSeek-V3": [(42, 0.054, 0.985, 0.354, "0.725"), (17, 0.180, 0.945, 0.763, "0.456"), (23, 0.130, 0.991, 0.617, "0.544")],
+    "Gemini-2.5-pro": [(1351, -0.057, 0.923, -2.252, "0.025"), (1398, 0.367, 0.792, 17.329, "<.001"), (1352, -0.012, 0.931, -0.489, "0.625")],
+    "GPT-4o": [(382, -0.067, 0.923, -1.423, "0.156"), (400, 0.275, 0.885, 6.203, "<.001"), (419, 0.176, 0.956, 3.770, "<.001")],
+    "GPT-4-turbo": [(1256, -0.063, 0.953, -2.345, "0.019"), (1205, 0.341, 0.835, 14.150, "<.001"), (1160, 0.072, 0.976, 2.512, "0.012")],
+    "LLaMa-2-70B-Chat": [(99, -0.039, 0.698, -0.558, "0.578"), (113, 0.256, 0.657, 4.124, "<.001"), (78, 0.128, 0.798, 1.408, "0.163")],
+    "LLaMa-3-70B-Instruct": [(1156, 0.098, 0.901, 3.681, "<.001"), (1130, 0.246, 0.854, 9.682, "<.001"), (1095, 0.065, 0.920, 2.337, "0.020")],
+}
+ROWS = [(model, dimension, row) for model, rows in TABLE_4.items() for dimension, row in zip(("competence", "sociability", "morality"), rows, strict=True)]
+HALF = 0.0005
+
+
+@pytest.mark.parametrize(("model", "dimension", "row"), ROWS)
+def test_t_and_p_of_table_4_follow_from_n_mean_and_std(model, dimension, row):
+    """The table rounds mean and std to three places; some mean and std within the rounding must give the printed t.
+
+    With a standard deviation of ddof 1 five rows would not: DeepSeek-R1 competence, DeepSeek-V3 sociability and morality, LLaMa-2-70B-Chat
+    sociability and morality. The table's is of ddof 0.
+    """
+    n, mean, std, t, p = row
+    reachable = [t_test(n, m, s)[0] for m in (mean - HALF, mean + HALF) for s in (std - HALF, std + HALF)]
+    assert min(reachable) - HALF <= t <= max(reachable) + HALF
+    printed = 2 * stats.t.sf(abs(t), n - 1)
+    assert printed < 0.001 if p == "<.001" else abs(printed - float(p)) < 0.001
+    # and p is the p of that t
+    assert t_test(n, t * std / sqrt(n - 1), std)[1] == pytest.approx(printed)
+
+
+def test_all_24_rows_are_there():
+    assert len(ROWS) == 24
+
+
+@pytest.mark.parametrize(
+    ("counts", "score"),
+    [((5, 0, 0, 5), 1.0), ((0, 5, 5, 0), -1.0), ((2, 2, 3, 3), 0.0), ((5, 5, 0, 0), np.nan), ((4, 1, 1, 4), 4 / 5 + 4 / 5 - 1), ((1, 0, 4, 5), 1 / 1 + 5 / 9 - 1)],
+)
+def test_equation_1(counts, score):
+    assert bias_score(*counts) == pytest.approx(score, nan_ok=True)
+
+
+def test_one_sample_agrees_with_scipy_and_leaves_out_what_is_undefined():
+    scores = [0.5, -0.25, 1.0, 0.0, 0.75]
+    result = one_sample([*scores, np.nan])
+    expected = stats.ttest_1samp(scores, 0)
+    assert (result.n, result.mean, result.std) == (5, 0.4, pytest.approx(np.std(scores)))
+    assert (result.t, result.p) == (pytest.approx(expected.statistic), pytest.approx(expected.pvalue))
+
+
+def test_what_is_undefined_is_nan():
+    assert isnan(one_sample([]).mean) and one_sample([]).n == 0
+    assert one_sample([0.5])[:2] == (1, 0.5) and isnan(one_sample([0.5]).t) and isnan(one_sample([0.5]).std)
+    assert isnan(one_sample([0.5, 0.5]).t)
+
+
+def word_list(share, sample="s", refused=False):
+    return WordList("African", "morality", sample, [True, False] * 5, share, refused)
+
+
+def test_a_list_by_hand():
+    # words in turn positive and negative; S_a gets the first five: 3 positive, 2 negative; S_b 2 positive, 3 negative
+    assert word_list([1, 1, 1, 1, 1, 0, 0, 0, 0, 0]).score == pytest.approx(3 / 5 + 3 / 5 - 1)
+    assert isnan(word_list([1] * 10).score) and isnan(word_list(None).score)
+
+
+def test_probabilities_count_as_expected_numbers():
+    # each positive word 0.8 to S_a, each negative 0.3: 4 and 1.5 expected; S_b 1 and 3.5
+    assert word_list([0.8, 0.3] * 5).score == pytest.approx(4 / 5.5 + 3.5 / 4.5 - 1)
+
+
+def test_rates_of_lists_without_a_score():
+    lists = [word_list([1, 0] * 5), word_list([1] * 10), word_list(None), word_list(None, refused=True)]
+    result = association(lists)
+    assert (result.lists, result.invalid, result.undefined, result.refused) == (4, 0.5, 0.25, 0.25)
+    assert result.scores.n == 1 and result.mean.value == 1
+    nothing = association([])
+    assert nothing.lists == 0 and isnan(nothing.invalid) and isnan(nothing.mean.value)
+
+
+def test_lists_of_one_sample_are_one_draw():
+    """Three copies of each list: the t counts them as independent, the standard error does not."""
+    once = [word_list(share, str(i)) for i, share in enumerate([[1, 0] * 5, [0, 1] * 5, [1, 1, 1, 1, 1, 0, 0, 0, 0, 0]] * 10)]
+    single, tripled = association(once), association(once * 3)
+    assert tripled.mean == pytest.approx(single.mean)
+    assert tripled.scores.t == pytest.approx(single.scores.t * sqrt(89 / 29))
+    # scores 1, -1 and 0.2 in equal parts: their standard deviation over the root of 30 lists
+    assert single.mean.stderr == pytest.approx(np.std([1, -1, 0.2]) / sqrt(30), rel=0.05)
+
+
+@given(st.lists(st.floats(0, 1), min_size=10, max_size=10))
+def test_a_score_lies_between_minus_1_and_1(share):
+    score = word_list(share).score
+    assert isnan(score) or -1 - 1e-9 <= score <= 1 + 1e-9
