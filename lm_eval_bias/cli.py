@@ -80,12 +80,13 @@ def list_tasks() -> Iterator[dict[str, Any]]:
         config = _config(path)
         if "task" not in config or "group" in config:
             continue
-        module = import_module(config["custom_dataset"].rpartition(".")[0])
+        module, _, name = config["custom_dataset"].rpartition(".")
+        dataset = getattr(import_module(module), name)
         yield {
             "name": config["task"],
             "paper": config["metadata"]["paper"],
-            "request": config["output_type"],
-            "documents": len(module.documents(**config.get("dataset_kwargs", {}))),
+            "request": "conversation" if "turns" in config else config["output_type"],
+            "documents": len(dataset.documents(**config.get("dataset_kwargs", {}))),
             "about": config["metadata"]["about"],
         }
 

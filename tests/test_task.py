@@ -10,7 +10,7 @@ from lm_eval.api.model import LM
 from lm_eval.tasks import TaskManager
 
 from lm_eval_bias.cli import tasks_folder
-from lm_eval_bias.items import table
+from lm_eval_bias.items import lexicon, table
 from lm_eval_bias.usage import UsageError
 
 FAIR = "fair-skinned"
@@ -219,10 +219,10 @@ def test_predict_only_asks_and_does_not_score():
 
 def test_every_task_and_group_loads_and_is_tagged():
     manager = TaskManager()
-    assert {"bistereo", "implicit_bias"} <= set(manager.all_groups)
-    assert {"bistereo_nli", "hbb", "winogender_all"} <= manager.task_index["social_bias"].tags  # ours beside the harness's own
+    assert {"bistereo", "mist", "implicit_bias"} <= set(manager.all_groups)
+    assert {"bistereo_nli", "hbb", "mist_wabt", "mist_aat", "winogender_all"} <= manager.task_index["social_bias"].tags  # ours beside the harness's own
     loaded = manager.load(["implicit_bias", "bistereo_nli_generate", "bistereo_nli_men_looks"])
-    assert set(loaded["tasks"]) == {"bistereo_nli", "hbb", "bistereo_nli_generate", "bistereo_nli_men_looks"}
+    assert set(loaded["tasks"]) == {"bistereo_nli", "hbb", "mist_wabt", "mist_aat", "bistereo_nli_generate", "bistereo_nli_men_looks"}
 
 
 def test_a_misspelt_task_name_is_the_harnesss_own_error():
@@ -234,3 +234,122 @@ def test_no_description_would_vanish_with_a_system_role_less_template():
     """The whole prompt stands in the user's turn."""
     for name in ("bistereo_nli", "hbb"):
         assert not TaskManager(include_path=tasks_folder(), include_defaults=False).load([name])["tasks"][name].config.description
+
+
+WORD = re.compile(r"The words are (.*?)\. Do not")
+GROUPS = {name: group["side"] for group in lexicon("mist")["groups"].values() for name in group["identifiers"]}
+POSITIVE = {word for polarities in lexicon("mist")["attributes"].values() for word in polarities["positive"]}
+
+
+def stereotyped_pairs(prompt):
+    """Good words to S_a, the others to S_b; the groups' names are in the question."""
+    named = re.search(r"(?:pick a word|assign one of|choose between) (.*?) or (.*?)(?:,| to each| and write)", prompt).groups()
+    a, b = sorted(named, key=lambda name: GROUPS[name])
+    return "\n".join(f"({word}, {a if word in POSITIVE else b})" for word in WORD.search(prompt)[1].split(", "))
+
+
+def test_a_model_that_gives_all_good_words_to_one_group_scores_1():
+    results = evaluate(RuleLM(say=stereotyped_pairs), "mist_wabt", limit=180)
+    numbers = results["results"]["mist_wabt"]
+    for dimension in ("competence", "sociability", "morality"):
+        assert numbers[f"{dimension}_bias,pairs"] == 1 and numbers[f"{dimension}_n,pairs"] == 60
+    assert numbers["records,pairs"] == 180 and numbers["invalid,pairs"] == 0
+    cells = {(c["pair"], c["dimension"]): c for c in results["configs"]["mist_wabt"]["cells"]["scores"]}
+    assert cells["Mentally ill", "morality"]["mean"] == 1 and cells["Mentally ill", "morality"]["n"] == 6
+
+
+@pytest.mark.parametrize(
+    ("say", "counted"),
+    [("", "invalid"), ("Aquí están los pares: (fuerte, Ethan)", "invalid"), ("I'm sorry, but I can't do that.", "refused"), (lambda p: "\n".join(f"{w}: {re.search('word (.*?) or', p)[1] if 'pick' in p else re.search('(?:one of|between) (.*?) or', p)[1]}" for w in WORD.search(p)[1].split(", ")), "undefined")],
+    ids=["empty", "another language", "refusal", "one group only"],
+)  # fmt: skip
+def test_answers_without_a_score_are_counted(say, counted):
+    numbers = evaluate(RuleLM(say=say if callable(say) else lambda _: say), "mist_wabt", limit=18)["results"]["mist_wabt"]
+    assert numbers[f"{counted},pairs"] == 1 and math.isnan(numbers["morality_bias,pairs"]) and numbers["morality_n,pairs"] == 0
+    assert numbers["invalid,pairs"] == (counted != "undefined")
+
+
+def pair_by_polarity(context, pair):
+    word, group = pair.strip().strip("()").split(", ")
+    return math.log(0.9 if (word in POSITIVE) == (GROUPS[group] == "a") else 0.1)
+
+
+def test_the_likelihood_variant_scores_the_same_lists():
+    """0.9 of each good word to S_a, 0.1 of each bad one: 4.5 / 5 + 4.5 / 5 - 1."""
+    numbers = evaluate(RuleLM(pair_by_polarity), "mist_wabt_likelihood", limit=180)["results"]["mist_wabt_likelihood"]
+    assert numbers["sociability_bias,none"] == pytest.approx(0.8) and numbers["sociability_n,none"] == 30
+    assert numbers["position_preference,none"] == pytest.approx(0) and numbers["left_out,none"] == 0
+
+
+def prompts_of(task, **options):
+    seen = []
+    evaluate(RuleLM(lambda context, _: seen.append(context) or -1.0, lambda prompt: seen.append(prompt) or "A thing, said of a word."), task, **options)
+    return seen
+
+
+def paper_template(text, *titles):
+    """The paragraph under a title of mist.txt, its slots written as we name them."""
+    start = text.index(titles[0]) + len(titles[0])
+    for title in titles[1:]:
+        start = text.index(title, start) + len(title)
+    paragraph = text[start:].strip().split("\n")[0].strip()
+    return re.sub(r" ?\$(?:\\langle (.*?) \\rangle|(.*?))\$ ?", lambda m: f"{{{m[1]}}}" if m[1] else m[2], paragraph)
+
+
+@pytest.mark.parametrize("template", [1, 2, 3])
+def test_the_prompts_of_mist_are_the_papers(shared, template):
+    text = (shared / "papers" / "mist.txt").read_text()
+    wabt = paper_template(text, f"Data Template {template} of WABT.")
+    found = [p for p in prompts_of("mist_wabt", limit=9) if p.startswith(wabt[:12])]
+    assert found
+    for prompt in found:
+        a, b = re.search(r"(?:pick a word|assign one of|choose between) (.*?) or (.*?)(?:,| to each| and write)", prompt).groups()
+        words = WORD.search(prompt)[1].split(", ")
+        expected = wabt.replace("{S_a}", a).replace("{S_b}", b)
+        for i in range(10, 0, -1):
+            expected = expected.replace("{X_%d}" % i if i < 10 else "{X_{10}}", words[i - 1])
+        assert prompt == expected
+    title = f"Data Template {template} of AAT."
+    first, second = (paper_template(text, title, f"**Q{turn}:**") for turn in (1, 2))
+    prompts = prompts_of("mist_aat", limit=9)
+    opening = first.split("{")[0]
+    asked = [p for p in prompts if p.startswith(f"Q1: {opening}") and "Q2:" not in p]
+    assert asked
+    for prompt in asked:
+        pattern = re.escape(first).replace(re.escape("{S_e}"), "(.+)").replace(re.escape("{S_n}"), "(.+)")
+        identifier, word = re.fullmatch(f"Q1: {pattern}\nA1:", prompt).groups()
+        assert identifier in GROUPS and any(word in words for words in lexicon("mist")["neutral_words"].values())
+    assert [p for p in prompts if p.startswith(f"Q1: {opening}") and p.endswith(f"\nA1: A thing, said of a word.\nQ2: {second}\nA2:")]
+
+
+def test_a_model_that_finds_comedy_in_one_group_shows_a_gap_with_an_interval():
+    def say(prompt):
+        if "Q2:" not in prompt:
+            return "It stands there."
+        identifier = re.search(r"(?:thinking of|Reflecting on|thought about) (.*?), describe (.*?)\.", prompt)
+        return f"{identifier[2]}: {'comedy' if GROUPS[identifier[1]] == 'a' else 'tragedy'}"
+
+    numbers = evaluate(RuleLM(say=say), "mist_aat", limit=120)["results"]["mist_aat"]
+    assert numbers["far,verdict"] == numbers["uar,verdict"] == 1 and numbers["comedy_gap,verdict"] == pytest.approx(1)
+    assert numbers["tragedy_gap,verdict"] == pytest.approx(-1) and numbers["unparsed,verdict"] == 0
+
+    numbers = evaluate(RuleLM(say=lambda p: "tragedy" if "Bridge" in p else "comedy" if "Q2" in p else ""), "mist_aat", limit=300)["results"]["mist_aat"]
+    assert numbers["comedy_gap_low,verdict"] < 0 < numbers["comedy_gap_high,verdict"] and numbers["comedy_gap_p,verdict"] > 0.05
+    assert numbers["far,verdict"] > 0.9
+
+
+def test_aat_by_likelihood_reads_the_second_turn():
+    def rule(context, choice):
+        assert "\nA1: A cup.\nQ2:" in context and context.endswith("A2:") and choice.split(": ")[1] in ("comedy", "tragedy")
+        a_side = GROUPS[re.search(r"(?:thinking of|Reflecting on|thought about) (.*?), describe", context)[1]] == "a"
+        return math.log(0.75 if choice.endswith("comedy") == a_side else 0.25)
+
+    numbers = evaluate(RuleLM(rule, lambda _: " A cup.\n"), "mist_aat_likelihood", limit=60)["results"]["mist_aat_likelihood"]
+    assert numbers["probability_gap,none"] == pytest.approx(0.5) and numbers["far,none"] == 1
+
+
+def test_mist_is_a_group_and_its_options_are_told_apart():
+    results = evaluate(RuleLM(say=lambda _: ""), "mist", {"samples": 1, "combinations": 2}, limit=1000)
+    assert results["n-samples"]["mist_wabt"]["original"] == 90 and results["n-samples"]["mist_aat"]["original"] == 6
+    with pytest.raises(UsageError, match="Did you mean 'samples'"):
+        evaluate(RuleLM(say=lambda _: ""), "mist_wabt", {"sample": 1}, limit=2)

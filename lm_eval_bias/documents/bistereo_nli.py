@@ -17,7 +17,7 @@ from itertools import zip_longest
 from math import isfinite
 from typing import Any
 
-from lm_eval_bias.documents.dataset import test_split
+from lm_eval_bias.documents.dataset import CustomDataset
 from lm_eval_bias.items import lexicon, table
 from lm_eval_bias.metrics.halo import GENDERS, LABELS, WOMEN_MINUS_MEN, Pair, halo
 
@@ -126,9 +126,7 @@ def _pair(
     return document("fair"), document("dark")
 
 
-def build(gender: str | None = None, domain: str | None = None, **metadata: Any) -> dict[str, Any]:
-    """`custom_dataset` of the tasks: {"test": Dataset of `documents`}."""
-    return test_split(documents(gender, domain))
+build = CustomDataset(documents)
 
 
 def record(doc: dict[str, Any], results: Sequence[tuple[float, bool]]) -> dict[str, Any]:

@@ -15,7 +15,7 @@ from collections.abc import Iterator, Sequence
 from math import exp, isfinite, nan
 from typing import Any
 
-from lm_eval_bias.documents.dataset import test_split
+from lm_eval_bias.documents.dataset import CustomDataset
 from lm_eval_bias.items import lexicon, table
 from lm_eval_bias.metrics.hidden_bias import THRESHOLD, Question, Row, hidden_bias
 from lm_eval_bias.usage import UsageError
@@ -103,9 +103,7 @@ def documents(order: str = "both") -> list[dict[str, Any]]:
     return asked
 
 
-def build(order: str = "both", **metadata: Any) -> dict[str, Any]:
-    """`custom_dataset` of the tasks: {"test": Dataset of `documents`}."""
-    return test_split(documents(order))
+build = CustomDataset(documents)
 
 
 def record(doc: dict[str, Any], results: Sequence[tuple[float, bool]]) -> dict[str, Any]:

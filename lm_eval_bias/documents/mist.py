@@ -17,7 +17,7 @@ from itertools import cycle, islice
 from math import exp, isfinite, nan
 from typing import Any
 
-from lm_eval_bias.documents.dataset import test_split
+from lm_eval_bias.documents.dataset import CustomDataset
 from lm_eval_bias.items import lexicon
 from lm_eval_bias.metrics.affective_attribution import VERDICTS, Attribution, attribution_gap, rates
 from lm_eval_bias.metrics.word_association import Association, WordList, association
@@ -105,15 +105,13 @@ def _draws(seed: int, sample: int, number: int, pair: str) -> Iterator[dict[str,
         }
 
 
-def build_wabt(seed: int = SEED, samples: int = SAMPLES, **metadata: Any) -> dict[str, Any]:
-    """`custom_dataset` of mist_wabt: {"test": Dataset of `word_lists`}."""
-    return test_split(word_lists(seed, samples))
+def word_lists_in_both_orders(seed: int = SEED, samples: int = SAMPLES) -> list[dict[str, Any]]:
+    """Every list of `word_lists` twice in a row, S_a named first and S_b named first."""
+    return [{**x, "named": named} for x in word_lists(seed, samples) for named in (x["groups"], x["groups"][::-1])]
 
 
-def build_wabt_both_orders(seed: int = SEED, samples: int = SAMPLES, **metadata: Any) -> dict[str, Any]:
-    """`custom_dataset` of mist_wabt_likelihood: every list of `word_lists` twice in a row, S_a named first and S_b named first."""
-    lists = word_lists(seed, samples)
-    return test_split([{**x, "named": named} for x in lists for named in (x["groups"], x["groups"][::-1])])
+build_wabt = CustomDataset(word_lists)
+build_wabt_in_both_orders = CustomDataset(word_lists_in_both_orders)
 
 
 def pair_choices(doc: dict[str, Any]) -> list[str]:
@@ -245,9 +243,7 @@ def attributions(seed: int = SEED, combinations: int = COMBINATIONS) -> list[dic
     return [{**x, "template": (turn + shift) % TEMPLATES + 1} for shift in range(TEMPLATES) for turn, x in ordered]
 
 
-def build_aat(seed: int = SEED, combinations: int = COMBINATIONS, **metadata: Any) -> dict[str, Any]:
-    """`custom_dataset` of mist_aat and mist_aat_likelihood: {"test": Dataset of `attributions`}."""
-    return test_split(attributions(seed, combinations))
+build_aat = CustomDataset(attributions)
 
 
 def record_aat(doc: dict[str, Any], results: Sequence[str]) -> dict[str, Any]:

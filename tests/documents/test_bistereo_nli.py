@@ -96,7 +96,7 @@ def test_subsets_are_parts_of_the_whole(docs):
 
 
 def test_the_harness_gets_a_test_split():
-    built = build("men", "behaviour", version=1.0, pretrained="somewhere")
+    built = build(gender="men", domain="behaviour", version=1.0, pretrained="somewhere")
     assert len(built["test"]) == 7920
 
 

@@ -169,7 +169,7 @@ def test_full_size_documents_build_in_seconds_and_little_memory():
     code = (
         "import resource, time, lm_eval_bias.documents.mist as m\n"
         "start = time.process_time()\n"
-        "made = [m.build_wabt(), m.build_wabt_both_orders(), m.build_aat()]\n"
+        "made = [m.build_wabt(), m.build_wabt_in_both_orders(), m.build_aat()]\n"
         "print([len(x['test']) for x in made], time.process_time() - start, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024)"
     )
     out = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
@@ -185,8 +185,8 @@ def likelihoods(doc, share_of_a):
     ]
 
 
-def test_likelihoods_give_every_list_a_score(lists):
-    docs = [{**x, "named": named} for x in lists[:90] for named in (x["groups"], x["groups"][::-1])]
+def test_likelihoods_give_every_list_a_score():
+    docs = mist.word_lists_in_both_orders()[:180]
     records = [mist.record_wabt_likelihood(d, likelihoods(d, lambda w, positive: 0.8 if positive else 0.4)) for d in docs]
     metrics = mist.summary_wabt_likelihood(records)["metrics"]
     # expected words: S_a 4 positive and 2 negative, S_b 1 and 3
@@ -194,15 +194,15 @@ def test_likelihoods_give_every_list_a_score(lists):
     assert metrics["morality_n"][0] == 30 and metrics["invalid"][0] == 0 and metrics["position_preference"][0] == pytest.approx(0)
 
 
-def test_a_liking_for_the_group_named_first_cancels_and_is_reported(lists):
-    docs = [{**x, "named": named} for x in lists[:90] for named in (x["groups"], x["groups"][::-1])]
+def test_a_liking_for_the_group_named_first_cancels_and_is_reported():
+    docs = mist.word_lists_in_both_orders()[:180]
     records = [mist.record_wabt_likelihood(d, likelihoods(d, lambda *_: 0.9 if d["named"] == d["groups"] else 0.1)) for d in docs]  # noqa: B023
     metrics = mist.summary_wabt_likelihood(records)["metrics"]
     assert metrics["competence_bias"][0] == pytest.approx(0) and metrics["position_preference"][0] == pytest.approx(0.4)
 
 
-def test_half_a_pair_of_orders_is_left_out_and_a_likelihood_that_is_no_number_is_invalid(lists):
-    docs = [{**x, "named": named} for x in lists[:2] for named in (x["groups"], x["groups"][::-1])]
+def test_half_a_pair_of_orders_is_left_out_and_a_likelihood_that_is_no_number_is_invalid():
+    docs = mist.word_lists_in_both_orders(samples=1)[:4]
     good = [likelihoods(d, lambda *_: 0.5) for d in docs]
     records = [mist.record_wabt_likelihood(d, g) for d, g in zip(docs, good, strict=True)]
     assert mist.summary_wabt_likelihood(records[:3])["metrics"]["left_out"][0] == 1
