@@ -1,4 +1,4 @@
-"""Both tasks on the small real model, through the command line that the README shows, with the harness's `hf` and with `hf-prefix`."""
+"""The tasks on the small real model, through the command line that the README shows, with the harness's `hf` and with `hf-prefix`."""
 
 import json
 import os
@@ -14,7 +14,8 @@ import pytest
 pytestmark = pytest.mark.model
 
 LIMIT = 6
-BOTH = ["--tasks", "bistereo_nli,hbb", "--limit", str(LIMIT)]
+SHORT = ["--gen_kwargs", "max_gen_toks=12"]
+BOTH = ["--tasks", "bistereo_nli,hbb,mist_aat_likelihood", "--limit", str(LIMIT), *SHORT]
 CHAT = ["--apply_chat_template"]
 HF, PREFIX = ["--model", "hf"], ["--model", "hf-prefix"]
 COMMANDS = {
@@ -22,7 +23,7 @@ COMMANDS = {
     "plain, shared": [*PREFIX, *BOTH],
     "chat": [*HF, *BOTH, *CHAT, "--batch_size", "auto", "--max_batch_size", "4"],
     "chat, shared": [*PREFIX, *BOTH, *CHAT, "--batch_size", "auto", "--use_cache", "CACHE"],
-    "generate": [*PREFIX, "--tasks", "bistereo_nli_generate", "--limit", str(LIMIT), *CHAT],
+    "generate": [*PREFIX, "--tasks", "bistereo_nli_generate,mist,mist_wabt_likelihood", "--limit", str(LIMIT), *CHAT, *SHORT],
     "mistake": [*PREFIX, "--tasks", "hbb", "--limit", "2", "--metadata", "threshold=-1.5"],
 }
 TWO_PROCESSES = ["-m", "accelerate.commands.launch", "--cpu", "--num_processes", "2", "--num_machines", "1", "--mixed_precision", "no", "--dynamo_backend", "no"]
@@ -64,13 +65,13 @@ def runs(model_folder, tmp_path_factory):
 
 
 @pytest.mark.parametrize("name", ["plain", "plain, shared", "chat", "chat, shared"])
-def test_both_tasks_print_a_table_and_log_their_samples(runs, name):
+def test_the_tasks_print_a_table_and_log_their_samples(runs, name):
     run = runs[name]
     for task in ("bistereo_nli", "hbb"):
         numbers = run.results["results"][task]
         assert numbers["records,none"] == LIMIT == len(run.samples(task)) and numbers["unanswered,none"] == 0
         assert all(s["records"] for s in run.samples(task))
-    for metric in ("halo_gap", "horn_gap", "non_neutral", "mean_difference", "position_preference"):
+    for metric in ("halo_gap", "horn_gap", "non_neutral", "mean_difference", "position_preference", "probability_gap"):
         assert f"|{metric}" in run.done.stdout
     # Six documents of hbb are three questions: Age 1 whole, Age 2 half.
     assert (run.results["results"]["hbb"]["instances,none"], run.results["results"]["hbb"]["left_out,none"]) == (1, 66)
@@ -91,7 +92,31 @@ def test_sharing_prefixes_changes_nothing_but_float_noise(runs, plain, shared):
 def test_the_cache_holds_every_request(runs):
     run = runs["chat, shared"]
     with sqlite3.connect(next(run.output.glob("cache*.db"))) as database:
-        assert database.execute("select count(*) from unnamed").fetchone() == (LIMIT * 3 + LIMIT * 2,)
+        assert database.execute("select count(*) from unnamed").fetchone() == (LIMIT * 3 + LIMIT * 2 + LIMIT * (1 + 2),)
+
+
+@pytest.mark.parametrize(("plain", "shared"), [("plain", "plain, shared"), ("chat", "chat, shared")])
+def test_a_conversation_is_the_same_with_shared_prefixes_and_in_two_processes(runs, plain, shared):
+    for a, b in zip(runs[plain].samples("mist_aat_likelihood"), runs[shared].samples("mist_aat_likelihood"), strict=True):
+        (first, scored), (first_shared, scored_shared) = a["resps"][0][0], b["resps"][0][0]
+        assert first == first_shared and len(first.split()) > 2
+        assert [float(x[0]) for x in scored] == pytest.approx([float(x[0]) for x in scored_shared], abs=1e-3)
+        asked = a["arguments"]["gen_args_0"]["arg_1"]
+        assert asked["chat"] == (plain == "chat") and asked["turns"][1]["choices"] == [f"{a['doc']['word']}: comedy", f"{a['doc']['word']}: tragedy"]
+
+
+def test_all_tasks_of_mist_run_and_log_every_turn(runs):
+    run = runs["generate"]
+    for task in ("mist_wabt", "mist_aat", "mist_wabt_likelihood"):
+        numbers = run.results["results"][task]
+        assert next(v for k, v in numbers.items() if k.startswith("records,")) == LIMIT == len(run.samples(task))
+    assert "mist" in run.results["groups"] or "mist" in run.results["group_subtasks"]
+    for s in run.samples("mist_aat"):
+        first, second = s["resps"][0][0]
+        assert first and second and s["records"]["verdict"] in ("comedy", "tragedy", "neutrality", "refused", "unparsed")
+    likelihood = run.results["results"]["mist_wabt_likelihood"]
+    # six documents are three lists, each in both orders, one of each dimension
+    assert [likelihood[f"{d}_n,none"] for d in ("competence", "sociability", "morality")] == [1, 1, 1] and likelihood["left_out,none"] == 0
 
 
 def test_the_chat_template_wraps_the_same_prompt(runs):

@@ -306,8 +306,8 @@ def test_the_prompts_of_mist_are_the_papers(shared, template):
         a, b = re.search(r"(?:pick a word|assign one of|choose between) (.*?) or (.*?)(?:,| to each| and write)", prompt).groups()
         words = WORD.search(prompt)[1].split(", ")
         expected = wabt.replace("{S_a}", a).replace("{S_b}", b)
-        for i in range(10, 0, -1):
-            expected = expected.replace("{X_%d}" % i if i < 10 else "{X_{10}}", words[i - 1])
+        for number, word in enumerate(words, start=1):
+            expected = expected.replace(f"{{X_{number if number < 10 else '{10}'}}}", word)
         assert prompt == expected
     title = f"Data Template {template} of AAT."
     first, second = (paper_template(text, title, f"**Q{turn}:**") for turn in (1, 2))
