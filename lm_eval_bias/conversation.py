@@ -23,6 +23,8 @@ from lm_eval_bias.usage import UsageError
 logger = logging.getLogger(__name__)
 
 REQUEST = "conversation"
+# Ends of turns that some models write out. Not empty, because some APIs refuse an empty list of stop sequences.
+UNTIL = ("</s>", "<|im_end|>")
 # One turn's answer: the text that was generated, or for each choice its log-likelihood and whether it is the greedy continuation.
 Answer = str | list[tuple[float, bool]]
 
@@ -85,7 +87,7 @@ def conversation(self: Any, requests: list[Instance]) -> list[list[Answer]]:
             arguments = [(s, (p, s.generation_kwargs())) for s, p in generated]
             answers = self.generate_until([_request("generate_until", s, a, 0) for s, a in arguments])
             for (s, _), text in zip(generated, answers, strict=True):
-                s.answer(text)
+                s.answer(text if isinstance(text, str) else "")  # an API whose filter held the answer back gives None
         if scored:
             likelihoods = iter(
                 self.loglikelihood([_request("loglikelihood", s, (p, c), i) for s, p, choices in scored for i, c in enumerate(choices)])
@@ -173,7 +175,7 @@ class ConversationTask(ConfigurableTask):
         self.turns = read_turns(config.get("task"), config.pop("turns", None))
         config = {"doc_to_text": self.turns[0]["user"], "doc_to_target": "", "num_fewshot": 0, **config}
         config["output_type"] = "generate_until"  # so that --gen_kwargs reaches the task
-        config["generation_kwargs"] = {"until": [], "do_sample": False, **(config.get("generation_kwargs") or {})}
+        config["generation_kwargs"] = {"until": list(UNTIL), "do_sample": False, **(config.get("generation_kwargs") or {})}
         if config["num_fewshot"]:
             raise UsageError(f"{config.get('task')}: a task of several turns takes no few-shot examples, found {config['num_fewshot']}")
         self._own_kwargs = dict(config["generation_kwargs"])

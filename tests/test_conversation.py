@@ -3,6 +3,8 @@
 import json
 import logging
 import re
+import threading
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 import pytest
 import torch
@@ -11,6 +13,7 @@ from lm_eval.api.instance import Instance
 from lm_eval.api.model import LM, CachingLM
 from lm_eval.models.api_models import JsonChatStr
 from lm_eval.models.huggingface import HFLM
+from lm_eval.models.openai_completions import LocalChatCompletion
 from lm_eval.tasks import TaskManager
 
 from lm_eval_bias.conversation import ConversationTask, conversation, read_turns
@@ -179,6 +182,34 @@ def test_an_api_models_messages_stay_messages():
     lm = ChatLM()
     lm.conversation([request(TWO, {"thing": "it"}, system="Be brief.", chat=True)])
     assert [m["role"] for m in json.loads(lm.calls[1][0][0].prompt)] == ["system", "user", "assistant", "user"]
+
+
+class Server(BaseHTTPRequestHandler):
+    """Speaks the OpenAI protocol: answers with the roles of the messages, and once with nothing, as a content filter does."""
+
+    def do_POST(self):
+        asked = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+        roles = " ".join(m["role"] for m in asked["messages"])
+        content = None if "a key" in asked["messages"][-1]["content"] else roles
+        body = json.dumps({"choices": [{"index": 0, "message": {"role": "assistant", "content": content}}]}).encode()
+        self.send_response(200)
+        self.send_header("Content-Type", "application/json")
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+
+    def log_message(self, *_):
+        pass
+
+
+def test_the_harnesss_api_model_holds_a_conversation():
+    with ThreadingHTTPServer(("127.0.0.1", 0), Server) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        lm = LocalChatCompletion(base_url=f"http://127.0.0.1:{server.server_port}/v1/chat/completions", model="any", num_concurrent=2, max_retries=1)
+        asked = [request(TWO, {"thing": t}, system="Be brief.", chat=True, index=i) for i, t in enumerate(("a cup", "a key"))]
+        answers = lm.conversation(asked)
+        server.shutdown()
+    assert answers == [["system user", "system user assistant user"], ["", "system user assistant user"]]
 
 
 @pytest.mark.parametrize(
