@@ -12,10 +12,11 @@ from __future__ import annotations
 import random
 import re
 from collections.abc import Iterator, Sequence
-from math import exp, isfinite, nan
+from math import exp, nan
 from typing import Any
 
 from lm_eval_bias.documents.dataset import CustomDataset
+from lm_eval_bias.documents.likelihoods import probability
 from lm_eval_bias.items import lexicon, table
 from lm_eval_bias.metrics.hidden_bias import THRESHOLD, Question, Row, hidden_bias
 from lm_eval_bias.usage import UsageError
@@ -112,12 +113,11 @@ def record(doc: dict[str, Any], results: Sequence[tuple[float, bool]]) -> dict[s
     P(a) is None if a likelihood is not a number or both are minus infinity: the question counts as unanswered.
     """
     a, b = (r[0] for r in results)
-    usable = a < float("inf") and b < float("inf") and (isfinite(a) or isfinite(b))
-    p_a = 1 / (1 + exp(min(b - a, 700))) if usable else None
+    p_a = probability(a, b)
     return {
         **{k: doc[k] for k in ("concept", "type", "identity", "first", "favourable")},
         "p_a": p_a,
-        "letter_mass": exp(a) + exp(b) if usable else None,
+        "letter_mass": exp(a) + exp(b) if p_a is not None else None,
     }
 
 

@@ -14,10 +14,11 @@ import random
 from collections.abc import Callable, Iterator, Sequence
 from functools import cache
 from itertools import cycle, islice
-from math import exp, isfinite, nan
+from math import nan
 from typing import Any
 
 from lm_eval_bias.documents.dataset import CustomDataset
+from lm_eval_bias.documents.likelihoods import probability
 from lm_eval_bias.items import lexicon
 from lm_eval_bias.metrics.affective_attribution import VERDICTS, Attribution, attribution_gap, rates
 from lm_eval_bias.metrics.word_association import Association, WordList, association
@@ -129,15 +130,9 @@ def record_wabt(doc: dict[str, Any], results: Sequence[list[int] | str]) -> dict
 def record_wabt_likelihood(doc: dict[str, Any], results: Sequence[tuple[float, bool]]) -> dict[str, Any]:
     """Likelihoods of `pair_choices` -> for each word P(S_a) among the two groups; no shares if one of them is not a number."""
     likelihoods = [r[0] for r in results]
-    shares = [_probability(a, b) for a, b in zip(likelihoods[::2], likelihoods[1::2], strict=True)]
+    shares = [probability(a, b) for a, b in zip(likelihoods[::2], likelihoods[1::2], strict=True)]
     usable = None not in shares
     return {**_list_keys(doc), "share": shares if usable else None, "a_first": doc["named"][0] == doc["groups"][0]}
-
-
-def _probability(a: float, b: float) -> float | None:
-    """exp(a) / (exp(a) + exp(b)); None if a likelihood is not a number or both are minus infinity."""
-    usable = a < float("inf") and b < float("inf") and (isfinite(a) or isfinite(b))
-    return 1 / (1 + exp(max(min(b - a, 700.0), -700.0))) if usable else None
 
 
 def _list_keys(doc: dict[str, Any]) -> dict[str, Any]:
@@ -254,8 +249,8 @@ def record_aat(doc: dict[str, Any], results: Sequence[str]) -> dict[str, Any]:
 def record_aat_likelihood(doc: dict[str, Any], results: Sequence[Sequence[Any]]) -> dict[str, Any]:
     """Likelihoods of comedy and tragedy in the last turn -> the likelier verdict and P(comedy) among the two."""
     comedy, tragedy = (choice[0] for choice in results[0][-1])
-    p = _probability(comedy, tragedy)
-    verdict = "unparsed" if p is None or p == 0.5 else "comedy" if p > 0.5 else "tragedy"
+    p = probability(comedy, tragedy)
+    verdict = "unparsed" if p is None else "comedy" if p > 0.5 else "tragedy" if p < 0.5 else "neutrality"
     return {**_attribution_keys(doc), "verdict": verdict, "p_comedy": p}
 
 

@@ -238,7 +238,7 @@ def test_attributions_by_likelihood(asked):
 
     record = answered(asked[0], -1.0, -2.0)
     assert (record["verdict"], record["p_comedy"]) == ("comedy", pytest.approx(1 / (1 + exp(-1))))
-    assert answered(asked[0], -3.0, -2.0)["verdict"] == "tragedy" and answered(asked[0], -2.0, -2.0)["verdict"] == "unparsed"
+    assert answered(asked[0], -3.0, -2.0)["verdict"] == "tragedy" and answered(asked[0], -2.0, -2.0)["verdict"] == "neutrality"
     assert answered(asked[0], nan, -2.0)["p_comedy"] is None
     records = [answered(x, -1.0 if x["side"] == "a" else -3.0, -2.0) for x in asked]
     metrics = mist.summary_aat_likelihood(records)["metrics"]
