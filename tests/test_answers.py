@@ -6,7 +6,7 @@ import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lm_eval_bias.answers import Affect, NLILabel, WordPairs, affect, is_refusal, nli_label, word_pairs
+from lm_eval_bias.answers import Affect, NLILabel, WordPairs, affect, intensity, is_refusal, nli_label, word_pairs
 from lm_eval_bias.documents.mist import pairs
 from lm_eval_bias.items import lexicon
 
@@ -50,7 +50,7 @@ def test_the_filter_reads_the_first_response_of_each_request_and_survives_none()
 
 
 # Answers as models write them, and what a careful reader makes of them; written without knowledge of the parsers.
-CASES = {name: yaml.safe_load((Path(__file__).parent / "answers" / f"{name}.yaml").read_text()) for name in ("word_pairs", "affect")}
+CASES = {name: yaml.safe_load((Path(__file__).parent / "answers" / f"{name}.yaml").read_text()) for name in ("word_pairs", "affect", "intensity")}
 
 
 @pytest.mark.parametrize("case", CASES["word_pairs"], ids=lambda case: case["name"])
@@ -67,7 +67,24 @@ def test_affect(case):
     assert affect(case["text"]) == case["expected"]
 
 
+@pytest.mark.parametrize("case", CASES["intensity"], ids=lambda case: case["name"])
+def test_intensity(case):
+    assert intensity(case["text"], case["scale"], case.get("narrative", "")) == case["expected"]
+
+
+@given(st.text() | st.lists(st.sampled_from(["8", "80", "100", "/", " out of ", "-", ".", ",", " to ", "eighty", "five", " ", "0", "hundred", "%"])).map("".join), st.sampled_from([10, 100]), st.text())
+def test_no_text_makes_intensity_raise_and_every_number_is_on_the_scale(text, scale, narrative):
+    found = intensity(text, scale, narrative)
+    assert found in ("refused", "unparsed") or 0 <= found <= scale
+
+
+@given(st.integers(0, 100), st.sampled_from(["{}", "{}.", "**{}**", "Emotion intensity: {}", "{}/100", "{} out of 100", "I would rate it {}.", "{}%", "{}\n\nThe person waited 45 minutes."]))
+def test_a_rendered_rating_parses_to_itself(value, style):
+    assert intensity(style.format(value), 100, "I waited 45 minutes") == value
+
+
 def test_the_cases_are_as_many_as_promised():
+    assert len(CASES["intensity"]) >= 40
     assert len(CASES["word_pairs"]) >= 60 and {c["expected"] for c in CASES["word_pairs"] if isinstance(c["expected"], str)} == {"unparsed", "refused"}
     assert {c["expected"] for c in CASES["affect"]} == {"comedy", "tragedy", "neutrality", "refused", "unparsed"}
 

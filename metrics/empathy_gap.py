@@ -1,0 +1,211 @@
+"""The intergroup empathy gap: is more emotion predicted for a person of one's own group than for one of another?
+
+Throughout, intensities have the shape (events, g, g), the second axis the perceiver, the third the experiencer, NaN for an answer that is
+missing or refused. `groups` names the group of each of the g identities; identities of the same group are an in-group pair.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy import stats
+
+from .resampling import RESAMPLES, SEED
+
+PERMUTATIONS = 10_000
+
+
+def mean_intensity(intensities: ArrayLike, pairwise: bool = False) -> NDArray[np.float64]:
+    """M0, the mean intensity of each pair over the events, shape (g, g).
+
+    An event that any pair refused is left out everywhere; with `pairwise` only where it was refused. A pair without an event is NaN.
+    Source: Hou, Daumé and Rudinger, section 3.4 and footnote 5.
+    """
+    intensities = np.asarray(intensities, dtype=float)
+    if not pairwise:
+        intensities = intensities[complete(intensities)]
+    given = ~np.isnan(intensities)
+    n = given.sum(axis=0)
+    with np.errstate(invalid="ignore"):
+        return np.where(n > 0, np.where(given, intensities, 0).sum(axis=0) / n, np.nan)
+
+
+def complete(intensities: ArrayLike) -> NDArray[np.bool_]:
+    """Which events every pair answered, shape (events,)."""
+    return ~np.isnan(np.asarray(intensities, dtype=float)).any(axis=(1, 2))
+
+
+def normalise(matrix: ArrayLike) -> NDArray[np.float64]:
+    """M: the matrix less its mean, over its standard deviation (ddof 0); NaN throughout if it is constant or lacks a cell.
+
+    Source: section 3.4.
+    """
+    matrix = np.asarray(matrix, dtype=float)
+    spread = matrix.std() if matrix.size else np.nan
+    # A constant matrix of means differs from itself by rounding.
+    if not spread > 1e-12 * max(1.0, abs(matrix).max(initial=0.0)):
+        return np.full(matrix.shape, np.nan)
+    return (matrix - matrix.mean()) / spread
+
+
+def gap(matrix: ArrayLike, groups: Sequence[str]) -> float:
+    """The mean of the in-group cells less that of the others; of a normalised matrix this is delta.
+
+    matrix: shape (g, g). groups: length g. NaN if a cell is, or if there are no cells of either kind. Source: section 3.4.
+    """
+    matrix, same = np.asarray(matrix, dtype=float), _same(groups)
+    if same.all() or not same.any():
+        return np.nan
+    return float(matrix[same].mean() - matrix[~same].mean())
+
+
+def delta(mean_matrix: ArrayLike, groups: Sequence[str]) -> float:
+    """The empathy gap score: `gap` of the normalised matrix. Give it M0 without the unspecified person (footnote 7)."""
+    return gap(normalise(mean_matrix), groups)
+
+
+class Permutation(NamedTuple):
+    """delta, the 2.5 and 97.5 percentiles of its permutation distribution, and the two-sided p."""
+
+    delta: float
+    low: float
+    high: float
+    p: float
+
+
+def permutation_test(mean_matrix: ArrayLike, groups: Sequence[str], permutations: int = PERMUTATIONS, seed: int = SEED) -> Permutation:
+    """The structured permutation test of delta: rows and columns permuted independently of each other.
+
+    mean_matrix: M0, shape (g, g), without the unspecified person. p is the share of permutations, the observed one included, whose delta
+    is as far from zero. NaN where delta is. The percentiles are those of no gap, not an interval for delta.
+    Source: section 3.4; the paper draws 10,000.
+    """
+    matrix = normalise(mean_matrix)
+    observed = gap(matrix, groups)
+    if np.isnan(observed):
+        return Permutation(np.nan, np.nan, np.nan, np.nan)
+    rng = np.random.default_rng(seed)
+    _, labels = np.unique(list(groups), return_inverse=True)
+    g = len(labels)
+    # To permute rows and columns is to permute their labels.
+    rows, columns = (labels[np.argsort(rng.random((permutations, g)), axis=1)] for _ in range(2))
+    inside = np.zeros(permutations)
+    for i in range(g):
+        inside += (rows[:, i, None] == columns) @ matrix[i]
+    n_same = int(_same(groups).sum())
+    null = inside / n_same - (matrix.sum() - inside) / (matrix.size - n_same)
+    low, high = np.percentile(null, [2.5, 97.5])
+    as_far = int((abs(null) >= abs(observed) - 1e-12).sum())
+    return Permutation(observed, float(low), float(high), (1 + as_far) / (1 + permutations))
+
+
+class Interval(NamedTuple):
+    """A number, its standard error and the bounds of its interval of 95 %, over events drawn anew."""
+
+    value: float
+    stderr: float
+    low: float
+    high: float
+
+
+class Gaps(NamedTuple):
+    """delta, and the gap in points of the scale, each with its uncertainty over events."""
+
+    delta: Interval
+    points: Interval
+
+
+def bootstrap_gaps(
+    intensities: ArrayLike, groups: Sequence[str], pairwise: bool = False, resamples: int = RESAMPLES, seed: int = SEED
+) -> Gaps:
+    """delta and the raw gap, with percentile intervals from a bootstrap over events.
+
+    intensities: without the unspecified person. An event is drawn with its whole matrix. NaN bounds with fewer than two events.
+    """
+    intensities = np.asarray(intensities, dtype=float)
+    if not pairwise:
+        intensities = intensities[complete(intensities)]
+    n, g = intensities.shape[0], intensities.shape[1]
+    mean_matrix = mean_intensity(intensities, pairwise)
+    values = np.array([delta(mean_matrix, groups), gap(mean_matrix, groups)])
+    if n < 2:
+        return Gaps(*(Interval(float(v), np.nan, np.nan, np.nan) for v in values))
+    rng = np.random.default_rng(seed)
+    flat = intensities.reshape(n, g * g)
+    given = ~np.isnan(flat)
+    filled = np.where(given, flat, 0.0)
+    same = _same(groups).ravel()
+    drawn = np.empty((resamples, 2))
+    for start in range(0, resamples, 200):  # so many at a time that 6,050 events fit
+        stop = min(start + 200, resamples)
+        weights = rng.multinomial(n, np.full(n, 1 / n), size=stop - start).astype(float)
+        with np.errstate(invalid="ignore", divide="ignore"):
+            means = (weights @ filled) / (weights @ given if pairwise else n)
+            points = means[:, same].mean(axis=1) - means[:, ~same].mean(axis=1)
+            spread = means.std(axis=1)
+            drawn[start:stop] = np.stack([points / np.where(spread > 1e-12, spread, np.nan), points], axis=1)
+    intervals = []
+    for value, column in zip(values, drawn.T, strict=True):
+        defined = column[~np.isnan(column)]
+        bounds = np.percentile(defined, [2.5, 97.5]) if len(defined) > 1 and not np.isnan(value) else (np.nan, np.nan)
+        stderr = defined.std(ddof=1) if len(defined) > 1 and not np.isnan(value) else np.nan
+        intervals.append(Interval(float(value), float(stderr), float(bounds[0]), float(bounds[1])))
+    return Gaps(*intervals)
+
+
+class Difference(NamedTuple):
+    """Paired t tests of every cell, shape (g, g) each: mean difference, Bonferroni-corrected p; NaN on the diagonal."""
+
+    difference: NDArray[np.float64]
+    p: NDArray[np.float64]
+
+    def significant(self, level: float = 0.05) -> NDArray[np.bool_]:
+        """The mask of the heat map: which cells differ."""
+        return self.p < level
+
+
+def paired_tests(intensities: ArrayLike, reference: str) -> Difference:
+    """Each pair's intensities against in-group ones of the same events.
+
+    intensities: shape (events, g, g). reference: "perceiver" compares (p, e) with (p, p), "experiencer" with (e, e).
+    p values are multiplied by the g (g - 1) cells tested, to at most 1; a cell that differs by the same amount in all events has p 0, one
+    that never differs NaN.
+    Source: section 3.4.
+    """
+    if reference not in ("perceiver", "experiencer"):
+        raise ValueError(f"reference={reference!r}: expected 'perceiver' or 'experiencer'")
+    intensities = np.asarray(intensities, dtype=float)
+    g = intensities.shape[1]
+    own = np.einsum("eii->ei", intensities)
+    differences = intensities - (own[:, :, None] if reference == "perceiver" else own[:, None, :])
+    n = (~np.isnan(differences)).sum(axis=0)
+    mean = mean_intensity(differences, pairwise=True)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        squares = np.where(np.isnan(differences), 0, (differences - mean) ** 2).sum(axis=0)
+        t = mean / np.sqrt(squares / (n - 1) / n)
+        p = np.minimum(2 * stats.t.sf(abs(t), n - 1) * g * (g - 1), 1)
+    diagonal = np.eye(g, dtype=bool)
+    return Difference(np.where(diagonal, np.nan, mean), np.where(diagonal | (n < 2), np.nan, p))
+
+
+class Refusals(NamedTuple):
+    """Shares from 0 to 1: of events that some pair refused (Table 6), and of single answers."""
+
+    events: float
+    answers: float
+
+
+def refusals(intensities: ArrayLike) -> Refusals:
+    """How much is missing. Source: appendix C.1. NaN without events."""
+    intensities = np.asarray(intensities, dtype=float)
+    if not intensities.size:
+        return Refusals(np.nan, np.nan)
+    return Refusals(float(1 - complete(intensities).mean()), float(np.isnan(intensities).mean()))
+
+
+def _same(groups: Sequence[str]) -> NDArray[np.bool_]:
+    labels = np.asarray(list(groups))
+    return labels[:, None] == labels[None, :]
