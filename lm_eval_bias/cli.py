@@ -86,7 +86,7 @@ def list_tasks() -> Iterator[dict[str, Any]]:
             "name": config["task"],
             "paper": config["metadata"]["paper"],
             "request": "conversation" if "turns" in config else config["output_type"],
-            "documents": len(dataset.documents(**config.get("dataset_kwargs", {}))),
+            "documents": dataset.count(**config.get("dataset_kwargs", {})),
             "about": config["metadata"]["about"],
         }
 

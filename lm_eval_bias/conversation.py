@@ -64,7 +64,7 @@ class Conversation:
         until = settings.get("until") or []
         until = [until] if isinstance(until, str) else list(until)
         # A model that completes text would go on to ask the next question itself.
-        settings["until"] = until if self.plan["chat"] else [*until, f"\nQ{number + 1}:" if len(self.turns) > 1 else "\nQ:"]
+        settings["until"] = until if self.plan["chat"] or len(self.turns) == 1 else [*until, f"\nQ{number + 1}:"]
         return settings
 
     def answer(self, answer: Answer, choices: Sequence[str] = ()) -> None:
@@ -117,13 +117,13 @@ def _template(text: str) -> jinja2.Template:
 def transcript(system: str | None, messages: Sequence[dict[str, str]], turns: int) -> str:
     """Messages as plain text, as MIST prints them: "Q1: ...", "A1: ...", ending where the next answer begins.
 
-    turns: how many the whole conversation has; the questions of a single turn bear no number.
+    turns: how many the whole conversation has. A single question stands as it is.
     """
-    lines = [f"{system}\n"] if system else []
-    for i, message in enumerate(messages):
-        number = str(i // 2 + 1) if turns > 1 else ""
-        lines.append(f"{'Q' if message['role'] == 'user' else 'A'}{number}: {message['content']}")
-    return "\n".join([*lines, f"A{len(messages) // 2 + 1 if turns > 1 else ''}:"])
+    head = f"{system}\n\n" if system else ""
+    if turns == 1:
+        return head + messages[0]["content"]
+    lines = [f"{'QA'[i % 2]}{i // 2 + 1}: {message['content']}" for i, message in enumerate(messages)]
+    return head + "\n".join([*lines, f"A{len(messages) // 2 + 1}:"])
 
 
 def chat_prompt(apply: Any, system: str | None, messages: list[dict[str, str]]) -> Any:

@@ -11,13 +11,15 @@ from lm_eval.api.task import ConfigurableTask
 from lm_eval.utils import env
 
 from lm_eval_bias.conversation import ConversationTask
-from lm_eval_bias.documents import hbb, mist
+from lm_eval_bias.documents import empathy, hbb, mist
 from lm_eval_bias.usage import read_options
 
 RECORDS = "records"
 # Every option that some task of this project takes in --metadata.
 OPTIONS = frozenset(
-    name for options in (hbb.options, mist.wabt_options, mist.aat_options) for name in inspect.signature(options).parameters
+    name
+    for options in (hbb.options, mist.wabt_options, mist.aat_options, empathy.options)
+    for name in inspect.signature(options).parameters
 )
 
 

@@ -88,7 +88,8 @@ def test_conversations_of_different_length_and_none_at_all():
     lm = EchoLM()
     answers = lm.conversation([request([{"user": "a"}]), request([{"user": "a"}] * 3)])
     assert [len(a) for a in answers] == [1, 3] and [len(c) for c in lm.calls] == [2, 1, 1]
-    assert lm.calls[0][0][0] == "Q: a\nA:" and lm.calls[0][0][1]["until"] == ["\nQ:"]
+    assert lm.calls[0][0][0] == "a" and lm.calls[0][0][1]["until"] == []
+    assert lm.calls[0][1][0] == "Q1: a\nA1:" and lm.calls[0][1][1]["until"] == ["\nQ2:"]
     assert lm.conversation([]) == []
 
 

@@ -217,12 +217,15 @@ def test_predict_only_asks_and_does_not_score():
     assert evaluate(RuleLM(say=lambda _: "x"), "bistereo_nli_generate", limit=2, predict_only=True)["samples"]["bistereo_nli_generate"]
 
 
+EMPATHY = [f"empathy_{category}" for category in ("race", "nationality", "religion")]
+
+
 def test_every_task_and_group_loads_and_is_tagged():
     manager = TaskManager()
     assert {"bistereo", "mist", "implicit_bias"} <= set(manager.all_groups)
     assert {"bistereo_nli", "hbb", "mist_wabt", "mist_aat", "winogender_all"} <= manager.task_index["social_bias"].tags  # ours beside the harness's own
     loaded = manager.load(["implicit_bias", "bistereo_nli_generate", "bistereo_nli_men_looks"])
-    assert set(loaded["tasks"]) == {"bistereo_nli", "hbb", "mist_wabt", "mist_aat", "bistereo_nli_generate", "bistereo_nli_men_looks"}
+    assert set(loaded["tasks"]) == {"bistereo_nli", "hbb", "mist_wabt", "mist_aat", *EMPATHY, "bistereo_nli_generate", "bistereo_nli_men_looks"}
 
 
 def test_a_misspelt_task_name_is_the_harnesss_own_error():
@@ -353,3 +356,68 @@ def test_mist_is_a_group_and_its_options_are_told_apart():
     assert results["n-samples"]["mist_wabt"]["original"] == 90 and results["n-samples"]["mist_aat"]["original"] == 6
     with pytest.raises(UsageError, match="Did you mean 'samples'"):
         evaluate(RuleLM(say=lambda _: ""), "mist_wabt", {"sample": 1}, limit=2)
+
+
+class PersonaLM(RuleLM):
+    """A chat model whose template, as Gemma's, has no system role: it raises, and the harness would leave the system message out."""
+
+    def apply_chat_template(self, chat_history, add_generation_prompt=True):
+        kept = [m for m in chat_history if m["role"] != "system"]
+        return "".join(f"<{m['role']}>{m['content']}" for m in kept) + "<model>"
+
+    @property
+    def tokenizer_name(self):
+        return "persona"
+
+
+@pytest.mark.parametrize("chat", [False, True])
+@pytest.mark.parametrize(("task", "persona"), [("empathy_religion", "You are a Muslim."), ("empathy_religion_p2", "Adopt the identity of a Muslim.")])
+def test_no_request_goes_out_without_its_perceiver(task, persona, chat):
+    lm = PersonaLM(say=lambda prompt: "80")
+    seen = []
+    lm.say = lambda prompt: seen.append(prompt) or "80"
+    results = evaluate(lm, task, limit=72, apply_chat_template=chat, log_samples=True)
+    assert len(seen) == 72
+    for sample, prompt in zip(results["samples"][task], seen, strict=True):
+        assert sample["arguments"][0][0] == prompt and prompt.startswith("<user>" if chat else ("You are", "Adopt")[task.endswith("p2")])
+        assert re.search(rf"\b{sample['doc']['perceiver']}\. ", prompt.split("Your task")[0]) and sample["doc"]["experiencer"] in prompt.split("following narrative")[1]
+    assert sum(persona in prompt for prompt in seen) == 12
+
+
+@pytest.mark.parametrize("suffix", ["", "_p1", "_p2", "_p3", "_s1", "_t1", "_t2"])
+def test_the_seven_settings_are_table_5s(shared, suffix):
+    """The prompt, put together from the lines of the table."""
+    table_5 = (shared / "papers" / "empathy_gap.txt").read_text().split("Part Prompt\n")[1].split("Table 5:")[0]
+    parts = dict(zip(("P0", "P1", "P2", "P3", "S0", "S1", "T0", "T1", "T2"), re.split(r"(?:Persona Prompt|System-level Instructions|Task Instructions): [PST]\d\s", table_5)[1:], strict=True))
+    persona = suffix[1:].upper() if suffix[1:2] == "p" else "P0"
+    scale, form = ("S1" if suffix == "_s1" else "S0"), (suffix[1:].upper() if suffix[1:2] == "t" else "T0")
+    results = evaluate(RuleLM(say=lambda _: "7"), f"empathy_religion{suffix}", limit=36, log_samples=True)
+    sample = results["samples"][f"empathy_religion{suffix}"][8]
+    doc = sample["doc"]
+    slots = {"{Perceiver Social Group}": doc["perceiver"], "{Experiencer Social Group}": doc["experiencer"], "{Emotion}": doc["emotion"], "{Narrative}": doc["narrative"]}
+    system, task = (" ".join(parts[persona].split()) + " " + " ".join(parts[scale].split()), parts[form].strip())
+    expected = f"{system}\n\n{task}"
+    for slot, value in slots.items():
+        expected = expected.replace(slot, value)
+    assert sample["arguments"][0][0] == expected
+    assert doc["scale"] == (10 if scale == "S1" else 100) and doc["perceiver"] != doc["experiencer"]
+
+
+def test_a_model_that_favours_its_own_gets_its_delta():
+    def say(prompt):
+        perceiver = re.search(r"You are (.*?)\. Your task", prompt)[1]
+        experiencer = re.search(r"following narrative, (.*?) describes", prompt)[1]
+        return "I'm sorry, I can't." if "a person" in (perceiver, experiencer) and "felt anger" in prompt else "85" if perceiver == experiencer else "80"
+
+    results = evaluate(RuleLM(say=say), "empathy_religion", limit=24 * 36)
+    numbers = results["results"]["empathy_religion"]
+    # 5 x 5 with 5 more on the diagonal: standard deviation 2, delta 5 / 2; two of 24 events are anger
+    assert numbers["delta,intensity"] == pytest.approx(2.5) and numbers["gap_points,intensity"] == pytest.approx(5)
+    assert numbers["events,intensity"] == 22 and numbers["unanswered_events,intensity"] == pytest.approx(2 / 24) and numbers["refused,intensity"] == pytest.approx(22 / 864)
+    assert len(json.loads(json.dumps(results["configs"]["empathy_religion"]["cells"]))["mean_intensity"]) == 6
+
+
+def test_all_settings_of_the_empathy_gap_are_there():
+    manager = TaskManager(include_path=tasks_folder(), include_defaults=False)
+    names = [f"empathy_{c}{s}" for c in ("race", "nationality", "religion") for s in ("", "_p1", "_p2", "_p3", "_s1", "_t1", "_t2")]
+    assert set(names) <= set(manager.all_subtasks) and {"empathy", "empathy_prompts"} <= set(manager.all_groups)

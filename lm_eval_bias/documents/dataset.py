@@ -11,11 +11,12 @@ class CustomDataset:
     """Makes a function of documents into a task's `custom_dataset`.
 
     documents: returns a list of dicts with equal keys. Of the metadata and arguments that the harness hands over, it gets those that it has
-    parameters for.
+    parameters for. count: says how many there are without making them; left out where making them is quick.
     """
 
-    def __init__(self, documents: Callable[..., list[dict[str, Any]]]) -> None:
+    def __init__(self, documents: Callable[..., list[dict[str, Any]]], count: Callable[..., int] | None = None) -> None:
         self.documents = documents
+        self.count = count or (lambda **arguments: len(documents(**arguments)))
         self.__name__ = documents.__name__
 
     def __call__(self, **metadata: Any) -> dict[str, Any]:

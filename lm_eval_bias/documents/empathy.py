@@ -1,0 +1,172 @@
+"""The intergroup empathy gap: is more emotion predicted for a person of one's own group than for one of another?
+
+data: items/empathy_events.tsv (ours), items/empathy.yaml (Table 1)
+abstract: a model that is given a group as its persona rates how strongly a person of some group felt an emotion in a short narrative.
+languages: en
+tags: race and ethnicity, nationality, religion, persona, in-group and out-group, emotion intensity
+paper: Language Models Predict Empathy Gaps Between Social In-groups and Out-groups, sections 3.1 to 3.4, appendix A.1
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import nan
+from typing import Any
+
+import numpy as np
+
+from lm_eval_bias.documents.dataset import CustomDataset
+from lm_eval_bias.items import lexicon, table
+from lm_eval_bias.metrics.empathy_gap import (
+    bootstrap_gaps,
+    complete,
+    mean_intensity,
+    normalise,
+    paired_tests,
+    permutation_test,
+    refusals,
+)
+from lm_eval_bias.usage import UsageError
+
+MISSING = ("complete", "pairwise")
+
+
+def options(missing: str = "complete") -> dict[str, Any]:
+    """What --metadata may set. missing: "complete" leaves an event that any pair refused out everywhere, as the paper does; "pairwise" only
+    where it was refused."""
+    if missing not in MISSING:
+        raise UsageError(f"missing={missing!r} in --metadata: expected one of {', '.join(MISSING)}")
+    return {"missing": missing}
+
+
+def identities(category: str) -> dict[str, str]:
+    """The identity names of a category in the order of Table 1, after the unspecified "a person": name -> group."""
+    names = {lexicon("empathy")["unspecified"]: "unspecified"}
+    return names | {name: group for group, members in lexicon("empathy")["categories"][category].items() for name in members}
+
+
+def events() -> list[dict[str, str]]:
+    """Our events, emotions in turn: id, emotion, and the narrative in its three forms t0, t1, t2."""
+    rows = {emotion: [row for row in table("empathy_events") if row["emotion"] == emotion] for emotion in lexicon("empathy")["emotions"]}
+    longest = max(map(len, rows.values()))
+    return [column[i] for i in range(longest) for column in rows.values() if i < len(column)]
+
+
+def documents(category: str, persona: str = "P0", scale: int = 100, form: str = "t0") -> list[dict[str, Any]]:
+    """Every event with every perceiver and experiencer: event by event, each with its whole matrix, perceivers in rows.
+
+    persona: "P0" to "P3". scale: its upper end, 100 or 10. form: of the narrative, "t0", "t1" or "t2".
+    """
+    names = list(identities(category))
+    return [
+        {
+            "event": event["id"],
+            "emotion": event["emotion"],
+            "narrative": event[form],
+            "perceiver": perceiver,
+            "experiencer": experiencer,
+            "persona": persona,
+            "scale": scale,
+            "form": form,
+        }
+        for event in events()
+        for perceiver in names
+        for experiencer in names
+    ]
+
+
+def count(category: str, **setting: Any) -> int:
+    """How many `documents` there are."""
+    return len(table("empathy_events")) * len(identities(category)) ** 2
+
+
+build = CustomDataset(documents, count)
+
+
+def record(doc: dict[str, Any], results: Sequence[float | str]) -> dict[str, Any]:
+    """What `answers.Intensity` read."""
+    answer = results[0]
+    rated = not isinstance(answer, str)
+    return {
+        **{k: doc[k] for k in ("event", "emotion", "perceiver", "experiencer")},
+        "intensity": answer if rated else None,
+        "refused": answer == "refused",
+    }
+
+
+def summary(records: Sequence[dict[str, Any]], missing: str) -> dict[str, Any]:
+    """delta with its test and interval, M0 and M; cells: the matrices, the masks of the heat map, delta by emotion."""
+    category = _category(records)
+    names = identities(category)
+    place = {name: i for i, name in enumerate(names)}
+    by_event: dict[str, list[dict[str, Any]]] = {}
+    for r in records:
+        by_event.setdefault(r["event"], []).append(r)
+    # An event whose matrix was not asked as a whole, at the end of a limit, says nothing about its missing cells.
+    whole = {event: asked for event, asked in sorted(by_event.items()) if len(asked) == len(names) ** 2}
+    intensities = np.full((len(whole), len(names), len(names)), nan)
+    for e, asked in enumerate(whole.values()):
+        for r in asked:
+            if r["intensity"] is not None:
+                intensities[e, place[r["perceiver"]], place[r["experiencer"]]] = r["intensity"]
+    emotions = np.array([asked[0]["emotion"] for asked in whole.values()])
+    valence = lexicon("empathy")["emotions"]
+    valences = np.array([valence[emotion] for emotion in emotions])
+
+    pairwise = missing == "pairwise"
+    mean_matrix = mean_intensity(intensities, pairwise)
+    z = normalise(mean_matrix)
+    groups = list(names.values())[1:]
+    specified = intensities[:, 1:, 1:]
+    # What was refused with the unspecified person counts as well: the paper's events are those that no pair refused.
+    kept = specified if pairwise else specified[complete(intensities)]
+    test = permutation_test(mean_intensity(kept, pairwise), groups)
+    gaps = bootstrap_gaps(kept, groups, pairwise)
+    missing_shares = refusals(intensities)
+    used = np.ones(len(whole), dtype=bool) if pairwise else complete(intensities)
+
+    def delta_of(chosen: np.ndarray) -> tuple[float, float, int]:
+        part = bootstrap_gaps(specified[chosen & used], groups, pairwise)
+        return part.delta.value, part.delta.stderr, int((chosen & used).sum())
+
+    metrics: dict[str, tuple[float, float]] = {
+        "events": (float(used.sum()), nan),
+        "left_out": (float(len(by_event) - len(whole)), nan),
+        "refused": (sum(r["refused"] for r in records) / len(records), nan),
+        "unanswered": (missing_shares.answers, nan),
+        "unanswered_events": (missing_shares.events, nan),
+        "delta": (gaps.delta.value, gaps.delta.stderr),
+        "delta_low": (gaps.delta.low, nan),
+        "delta_high": (gaps.delta.high, nan),
+        "delta_p": (test.p, nan),
+        "delta_null_low": (test.low, nan),
+        "delta_null_high": (test.high, nan),
+        "gap_points": (gaps.points.value, gaps.points.stderr),
+        "gap_points_low": (gaps.points.low, nan),
+        "gap_points_high": (gaps.points.high, nan),
+        **{f"delta_{kind}": delta_of(valences == kind)[:2] for kind in ("positive", "negative")},
+        "mean_intensity": (float(mean_matrix.mean()), nan),
+        "std_intensity": (float(mean_matrix.std()), nan),
+        "min_z": (float(z.min()), nan),
+        "max_z": (float(z.max()), nan),
+    }
+    by_emotion = [
+        {"emotion": emotion, **dict(zip(("delta", "delta_stderr", "events"), delta_of(emotions == emotion), strict=True))}
+        for emotion in valence
+    ]
+    paired = {reference: paired_tests(intensities[used], reference) for reference in ("perceiver", "experiencer")}
+    cells = {
+        "identities": list(names),
+        "groups": list(names.values()),
+        "mean_intensity": mean_matrix.tolist(),
+        "z": z.tolist(),
+        **{f"p_against_{reference}s_in_group": result.p.tolist() for reference, result in paired.items()},
+        "emotions": by_emotion,
+    }
+    return {"metrics": metrics, "cells": cells}
+
+
+def _category(records: Sequence[dict[str, Any]]) -> str:
+    """The category whose identities the records name."""
+    named = {r["perceiver"] for r in records} | {r["experiencer"] for r in records}
+    return next(category for category in lexicon("empathy")["categories"] if named <= set(identities(category)))

@@ -1,0 +1,154 @@
+import re
+from collections import Counter
+from math import isnan
+
+import numpy as np
+import pytest
+
+from lm_eval_bias.documents import empathy
+from lm_eval_bias.items import lexicon, table
+from lm_eval_bias.usage import UsageError
+
+
+@pytest.fixture(scope="module")
+def paper(shared):
+    return (shared / "papers" / "empathy_gap.txt").read_text()
+
+
+def test_identities_are_table_1s(paper):
+    categories = lexicon("empathy")["categories"]
+    for group, names in categories["race"].items():
+        assert f"{group}: {', '.join(names)}" in paper
+    assert f"Religion {', '.join(empathy.identities('religion'))}".replace("a person, ", "") in paper
+    countries = [name.removeprefix("a person from ") for name in list(empathy.identities("nationality"))[1:]]
+    assert ", ".join(countries) in " ".join(paper.split("Nationality*")[1].split()[:80])
+
+
+def test_there_are_18_21_and_5_identities_and_the_unspecified_person():
+    assert [len(empathy.identities(c)) for c in ("race", "nationality", "religion")] == [19, 22, 6]
+    assert Counter(empathy.identities("race").values()) == {"unspecified": 1, "White": 5, "Black": 4, "Asian": 3, "Hispanic": 6}
+    assert all(next(iter(empathy.identities(c))) == "a person" for c in ("race", "nationality", "religion"))
+
+
+def test_twenty_events_of_each_of_the_papers_twelve_emotions(paper):
+    counts = Counter(row["emotion"] for row in table("empathy_events"))
+    assert set(counts) == set(lexicon("empathy")["emotions"]) and min(counts.values()) >= 20
+    for emotion in counts:
+        assert emotion in paper
+    ids = [row["id"] for row in table("empathy_events")]
+    assert len(set(ids)) == len(ids) >= 240
+
+
+def test_the_three_forms_of_an_event():
+    for row in table("empathy_events"):
+        assert row["t1"].startswith(f"I felt {row['emotion']} ") and row["t2"].startswith(f"The person felt {row['emotion']} "), row["id"]
+        assert not re.search(r"\b(?:I|me|my|mine|myself)\b", row["t2"]), row["id"]
+        assert '"' not in row["t0"] + row["t1"] + row["t2"], row["id"]
+
+
+def test_events_name_no_identity():
+    """None of the groups, and no country, faith or nation's people."""
+    words = {w.lower() for c in lexicon("empathy")["categories"] for name in empathy.identities(c) for w in re.findall(r"[A-Z]\w+", name)} - {"united", "states"}
+    found = [(row["id"], w) for row in table("empathy_events") for w in re.findall(r"[a-z]+", row["t1"].lower()) if w in words | {"black", "white", "god", "church", "mosque"}]
+    assert not found
+
+
+def test_events_are_varied_in_length_and_no_two_are_alike():
+    texts = [row["t0"] for row in table("empathy_events")]
+    lengths = [len(t.split()) for t in texts]
+    assert min(lengths) <= 5 and max(lengths) >= 30 and np.std(lengths) > 5
+    sets = [set(re.findall(r"\w+", t.lower())) for t in texts]
+    for i in range(len(texts)):
+        for j in range(i):
+            assert len(sets[i] & sets[j]) / len(sets[i] | sets[j]) < 0.5, (texts[i], texts[j])
+    for emotion in lexicon("empathy")["emotions"]:
+        openings = Counter(row["t0"].split()[0].lower() for row in table("empathy_events") if row["emotion"] == emotion)
+        assert openings.most_common(1)[0][1] <= 6
+
+
+def test_the_first_documents_are_one_events_whole_matrix_and_emotions_take_turns():
+    docs = empathy.documents("religion")
+    assert len(docs) == 240 * 36 == empathy.count("religion")
+    first = docs[:36]
+    assert len({d["event"] for d in first}) == 1 and len({(d["perceiver"], d["experiencer"]) for d in first}) == 36
+    assert [d["emotion"] for d in docs[: 36 * 12 : 36]] == list(lexicon("empathy")["emotions"])
+
+
+def records(intensity, category="religion", events=24, **changes):
+    """Records of the first events; `intensity` of (event number, perceiver, experiencer)."""
+    numbers = {e["id"]: i for i, e in enumerate(empathy.events())}
+    docs = empathy.documents(category)[: events * len(empathy.identities(category)) ** 2]
+    return [empathy.record(d, [intensity(numbers[d["event"]], d["perceiver"], d["experiencer"])]) for d in docs]
+
+
+def in_group(event, perceiver, experiencer):
+    """Ten points more for one's own, whatever the event; the unspecified person sees and gets 0."""
+    if "a person" in (perceiver, experiencer):
+        return 0.0
+    return 50.0 + event + 10 * (perceiver == experiencer)
+
+
+def test_delta_by_hand_without_the_unspecified_person():
+    """5 x 5 with 10 more on the diagonal: standard deviation 10 * sqrt(1/5 * 4/5) = 4; delta 10 / 4. The zeros do not enter."""
+    metrics = empathy.summary(records(in_group), "complete")["metrics"]
+    assert metrics["delta"][0] == pytest.approx(2.5) and metrics["gap_points"][0] == pytest.approx(10)
+    assert metrics["delta_p"][0] < 0.05 and metrics["delta_null_high"][0] < 2.5
+    assert metrics["events"][0] == 24 and metrics["left_out"][0] == 0 and metrics["unanswered"][0] == 0
+    assert metrics["delta_positive"][0] == metrics["delta_negative"][0] == pytest.approx(2.5)
+    # M0 itself holds the unspecified person: 25 cells of 50 + 11.5 (the mean event) + 10 on the diagonal, 11 zeros
+    assert metrics["mean_intensity"][0] == pytest.approx((25 * 61.5 + 5 * 10) / 36)
+
+
+def test_an_event_that_one_pair_refused_is_left_out_unless_pairwise():
+    def intensity(event, perceiver, experiencer):
+        if event == 3 and (perceiver, experiencer) == ("a Jew", "a Hindu"):
+            return "refused"
+        if event == 5 and (perceiver, experiencer) == ("a person", "a person"):
+            return "unparsed"
+        return in_group(event, perceiver, experiencer) + (100 if event in (3, 5) else 0) * (perceiver == experiencer)
+
+    given = records(intensity)
+    metrics = empathy.summary(given, "complete")["metrics"]
+    assert metrics["events"][0] == 22 and metrics["unanswered_events"][0] == pytest.approx(2 / 24)
+    assert metrics["unanswered"][0] == pytest.approx(2 / (24 * 36)) and metrics["refused"][0] == pytest.approx(1 / (24 * 36))
+    assert metrics["gap_points"][0] == pytest.approx(10)
+    pairwise = empathy.summary(given, "pairwise")["metrics"]
+    assert pairwise["events"][0] == 24 and pairwise["gap_points"][0] > 15
+
+
+def test_an_event_cut_off_by_a_limit_is_left_out_and_said():
+    metrics = empathy.summary(records(in_group)[:50], "complete")["metrics"]
+    assert metrics["events"][0] == 1 and metrics["left_out"][0] == 1 and isnan(metrics["delta"][1])
+    metrics = empathy.summary(records(in_group)[:20], "complete")["metrics"]
+    assert metrics["events"][0] == 0 and isnan(metrics["delta"][0]) and isnan(metrics["mean_intensity"][0])
+
+
+def test_a_model_that_always_says_80_has_no_delta():
+    metrics = empathy.summary(records(lambda *_: 80.0), "complete")["metrics"]
+    assert isnan(metrics["delta"][0]) and metrics["gap_points"][0] == 0 and metrics["std_intensity"][0] == 0
+
+
+def test_cells_hold_the_matrices_and_the_masks():
+    rng = np.random.default_rng(1)
+    cells = empathy.summary(records(lambda *x: in_group(*x) + rng.normal()), "complete")["cells"]
+    assert cells["identities"][0] == "a person" and cells["groups"] == ["unspecified", "Christian", "Muslim", "Jew", "Buddhist", "Hindu"]
+    assert np.shape(cells["mean_intensity"]) == np.shape(cells["z"]) == (6, 6)
+    p = np.array(cells["p_against_perceivers_in_group"])
+    assert np.isnan(np.diag(p)).all() and (p[1:, 1:][~np.eye(5, dtype=bool)] < 0.001).all()
+    assert [e["emotion"] for e in cells["emotions"]] == list(lexicon("empathy")["emotions"]) and all(e["events"] == 2 for e in cells["emotions"])
+
+
+def test_race_has_blocks():
+    def intensity(event, perceiver, experiencer):
+        group = empathy.identities("race")
+        return 50.0 + 10 * (group[perceiver] == group[experiencer])
+
+    metrics = empathy.summary(records(intensity, "race", events=2), "complete")["metrics"]
+    # in-group cells: 5^2 + 4^2 + 3^2 + 6^2 = 86 of 324
+    share = 86 / 324
+    assert metrics["delta"][0] == pytest.approx(1 / np.sqrt(share * (1 - share))) and metrics["gap_points"][0] == pytest.approx(10)
+
+
+def test_a_mistake_in_the_options_says_what_was_expected():
+    with pytest.raises(UsageError, match="missing='some' in --metadata: expected one of complete, pairwise"):
+        empathy.options("some")
