@@ -21,7 +21,7 @@ HF, PREFIX = ["--model", "hf"], ["--model", "hf-prefix"]
 COMMANDS = {
     "plain": [*HF, *BOTH, "--batch_size", "1"],
     "plain, shared": [*PREFIX, *BOTH],
-    "chat": [*HF, *BOTH, *CHAT, "--batch_size", "auto", "--max_batch_size", "4"],
+    "chat": [*HF, *BOTH, *CHAT, "--batch_size", "4"],
     "chat, shared": [*PREFIX, *BOTH, *CHAT, "--batch_size", "auto", "--use_cache", "CACHE"],
     "generate": [*PREFIX, "--tasks", "bistereo_nli_generate,mist,mist_wabt_likelihood", "--limit", str(LIMIT), *CHAT, *SHORT],
     "mistake": [*PREFIX, "--tasks", "hbb", "--limit", "2", "--metadata", "threshold=-1.5"],
