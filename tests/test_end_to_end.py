@@ -110,7 +110,7 @@ def test_all_tasks_of_mist_run_and_log_every_turn(runs):
     for task in ("mist_wabt", "mist_aat", "mist_wabt_likelihood"):
         numbers = run.results["results"][task]
         assert next(v for k, v in numbers.items() if k.startswith("records,")) == LIMIT == len(run.samples(task))
-    assert "mist" in run.results["groups"] or "mist" in run.results["group_subtasks"]
+    assert set(run.results["group_subtasks"]["mist"]) == {"mist_wabt", "mist_aat"}
     for s in run.samples("mist_aat"):
         first, second = s["resps"][0][0]
         assert first and second and s["records"]["verdict"] in ("comedy", "tragedy", "neutrality", "refused", "unparsed")

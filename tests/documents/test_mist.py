@@ -165,12 +165,12 @@ def test_a_mistake_in_the_options_says_what_was_expected(options, chosen, messag
 
 
 def test_full_size_documents_build_in_seconds_and_little_memory():
-    """In a process of its own: all four tasks' datasets, with all that was imported, under 500 MB; the limit of ten seconds is met by far."""
+    """All four tasks' datasets, with all that was imported, in a process of its own; ru_maxrss would be that of the process that started it."""
     code = (
-        "import datasets, resource, time, lm_eval_bias.documents.mist as m\n"
+        "import datasets, re, time, lm_eval_bias.documents.mist as m\n"
         "start = time.process_time()\n"
         "made = [m.build_wabt(), m.build_wabt_in_both_orders(), m.build_aat()]\n"
-        "print([len(x['test']) for x in made], time.process_time() - start, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024)"
+        "print([len(x['test']) for x in made], time.process_time() - start, int(re.search(r'VmHWM:\\s*(\\d+)', open('/proc/self/status').read())[1]) / 1024)"
     )
     out = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
     sizes, rest = out.split("]")
