@@ -15,7 +15,7 @@ pytestmark = pytest.mark.model
 
 LIMIT = 6
 SHORT = ["--gen_kwargs", "max_gen_toks=12"]
-BOTH = ["--tasks", "bistereo_nli,hbb,mist_aat_likelihood", "--limit", str(LIMIT), *SHORT]
+BOTH = ["--tasks", "bistereo_nli,hbb,mist_aat_likelihood,empathy_religion", "--limit", str(LIMIT), *SHORT]
 CHAT = ["--apply_chat_template"]
 HF, PREFIX = ["--model", "hf"], ["--model", "hf-prefix"]
 COMMANDS = {
@@ -23,7 +23,7 @@ COMMANDS = {
     "plain, shared": [*PREFIX, *BOTH],
     "chat": [*HF, *BOTH, *CHAT, "--batch_size", "4"],
     "chat, shared": [*PREFIX, *BOTH, *CHAT, "--batch_size", "auto", "--use_cache", "CACHE"],
-    "generate": [*PREFIX, "--tasks", "bistereo_nli_generate,mist,mist_wabt_likelihood", "--limit", str(LIMIT), *CHAT, *SHORT],
+    "generate": [*PREFIX, "--tasks", "bistereo_nli_generate,mist,mist_wabt_likelihood,empathy,empathy_race_p2,empathy_religion_s1", "--limit", str(LIMIT), *CHAT, *SHORT],
     "mistake": [*PREFIX, "--tasks", "hbb", "--limit", "2", "--metadata", "threshold=-1.5"],
 }
 TWO_PROCESSES = ["-m", "accelerate.commands.launch", "--cpu", "--num_processes", "2", "--num_machines", "1", "--mixed_precision", "no", "--dynamo_backend", "no"]
@@ -92,7 +92,7 @@ def test_sharing_prefixes_changes_nothing_but_float_noise(runs, plain, shared):
 def test_the_cache_holds_every_request(runs):
     run = runs["chat, shared"]
     with sqlite3.connect(next(run.output.glob("cache*.db"))) as database:
-        assert database.execute("select count(*) from unnamed").fetchone() == (LIMIT * 3 + LIMIT * 2 + LIMIT * (1 + 2),)
+        assert database.execute("select count(*) from unnamed").fetchone() == (LIMIT * 3 + LIMIT * 2 + LIMIT * (1 + 2) + LIMIT,)
 
 
 @pytest.mark.parametrize(("plain", "shared"), [("plain", "plain, shared"), ("chat", "chat, shared")])
@@ -117,6 +117,25 @@ def test_all_tasks_of_mist_run_and_log_every_turn(runs):
     likelihood = run.results["results"]["mist_wabt_likelihood"]
     # six documents are three lists, each in both orders, one of each dimension
     assert [likelihood[f"{d}_n,none"] for d in ("competence", "sociability", "morality")] == [1, 1, 1] and likelihood["left_out,none"] == 0
+
+
+@pytest.mark.parametrize(("plain", "shared"), [("plain", "plain, shared"), ("chat", "chat, shared")])
+def test_ratings_of_a_persona_are_the_same_with_shared_prefixes(runs, plain, shared):
+    ours, theirs = (runs[name].samples("empathy_religion") for name in (shared, plain))
+    assert [s["resps"] for s in ours] == [s["resps"] for s in theirs] and len(ours) == LIMIT
+    for s in theirs:
+        prompt = s["arguments"]["gen_args_0"]["arg_0"]
+        persona = f"You are {s['doc']['perceiver']}. Your task is to rate"
+        assert prompt.startswith(persona) if plain == "plain" else f"<|im_start|>system\n{persona}" in prompt
+
+
+def test_all_categories_and_two_variants_of_the_empathy_gap_run(runs):
+    run = runs["generate"]
+    for task in ("empathy_race", "empathy_nationality", "empathy_religion", "empathy_race_p2", "empathy_religion_s1"):
+        numbers = run.results["results"][task]
+        # six documents are less than one event
+        assert (numbers["records,intensity"], numbers["events,intensity"], numbers["left_out,intensity"]) == (LIMIT, 0, 1)
+        assert all(s["records"]["intensity"] is None or 0 <= s["records"]["intensity"] <= s["doc"]["scale"] for s in run.samples(task))
 
 
 def test_the_chat_template_wraps_the_same_prompt(runs):
