@@ -1,6 +1,7 @@
 # Everything happens in .venv and .model; `make clean` removes both.
 PYTHON ?= python3
 BIN = .venv/bin
+INSTALL = $(BIN)/pip install --quiet --no-compile --disable-pip-version-check -c constraints.txt
 LIMIT ?= 200
 export HF_HUB_OFFLINE = 1
 
@@ -13,15 +14,19 @@ demo: .venv/installed .model/lm_eval_bias.json
 bench: .venv/installed .model/lm_eval_bias.json
 	$(BIN)/python benchmarks/prefix.py --model .model
 
-test: .venv/installed lint
+test: .venv/tests lint
 	$(BIN)/python -m pytest -q
 
-lint: .venv/installed
+lint: .venv/tests
 	$(BIN)/ruff check .
 
 .venv/installed: setup.cfg constraints.txt pyproject.toml $(wildcard build_backend/*.py)
 	$(PYTHON) -m venv .venv
-	$(BIN)/pip install --quiet --no-compile --disable-pip-version-check -c constraints.txt -e ".[test]"
+	$(INSTALL) -e ".[model]"
+	touch $@
+
+.venv/tests: .venv/installed
+	$(INSTALL) -e ".[test]"
 	touch $@
 
 .model/lm_eval_bias.json: | .venv/installed

@@ -8,9 +8,11 @@ import sys
 from pathlib import Path
 
 import pytest
+from filelock import FileLock
 
 os.environ["HF_HUB_OFFLINE"] = "1"
 os.environ["TOKENIZERS_PARALLELISM"] = "false"
+os.environ.setdefault("OMP_NUM_THREADS", "1")  # the models are tiny, and several processes run at once
 
 ROOT = Path(__file__).resolve().parents[1]
 
@@ -33,6 +35,7 @@ def shared() -> Path:
 def model_folder() -> Path:
     """The small real model in .model/, made by the command line if it is not there yet."""
     folder = ROOT / ".model"
-    made = subprocess.run([sys.executable, "-m", "lm_eval_bias.cli", "model", str(folder)], capture_output=True, text=True)
+    with FileLock(ROOT / ".model.lock"):  # the tests run in several processes
+        made = subprocess.run([sys.executable, "-m", "lm_eval_bias.cli", "model", str(folder)], capture_output=True, text=True)
     assert made.returncode == 0, made.stderr
     return folder
