@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import argparse
+import difflib
+import json
 import sys
 from collections.abc import Iterator, Sequence
 from importlib import import_module
 from pathlib import Path
 from typing import Any
+
+from lm_eval_bias.usage import UsageError, read_options
 
 
 def tasks_folder() -> str:
@@ -49,6 +53,19 @@ def parser() -> argparse.ArgumentParser:
     )
     model.add_argument("dir", metavar="DIR", type=Path, help="a new or empty folder")
     model.set_defaults(run=_model)
+
+    merge = commands.add_parser(
+        "merge",
+        help="put the samples of several runs of a task together",
+        description="Read the sample files of several runs of one task, which `lm_eval --log_samples` wrote for different documents\n"
+        "(shards, or --samples), and print the task's numbers over all of them.",
+        formatter_class=formatter,
+    )
+    merge.add_argument("task", metavar="TASK")
+    merge.add_argument("files", metavar="SAMPLES", nargs="+", type=Path, help="samples_TASK_*.jsonl")
+    merge.add_argument("--metadata", metavar="KEY=VALUE", nargs="+", default=[], help="the task's options, as in the runs")
+    merge.add_argument("--output", metavar="FILE", type=Path, help="write the metrics and the finer cells there, as JSON")
+    merge.set_defaults(run=_merge)
     return top
 
 
@@ -57,6 +74,9 @@ def main(argv: Sequence[str] | None = None) -> int:
     arguments = parser().parse_args(argv)
     try:
         return arguments.run(arguments)
+    except UsageError as error:
+        print(error.code, file=sys.stderr)
+        return 1
     except BrokenPipeError:  # `lm-eval-bias tasks | head`
         sys.stderr.close()
         return 0
@@ -76,12 +96,8 @@ def _tasks(arguments: argparse.Namespace) -> int:
 
 def list_tasks() -> Iterator[dict[str, Any]]:
     """Every task: name, paper, request (the harness's output type), documents (their number), about (one line)."""
-    for path in sorted(Path(tasks_folder()).rglob("*.yaml")):
-        config = _config(path)
-        if "task" not in config or "group" in config:
-            continue
-        module, _, name = config["custom_dataset"].rpartition(".")
-        dataset = getattr(import_module(module), name)
+    for config in _configs():
+        dataset = _function(config["custom_dataset"])
         yield {
             "name": config["task"],
             "paper": config["metadata"]["paper"],
@@ -89,6 +105,19 @@ def list_tasks() -> Iterator[dict[str, Any]]:
             "documents": dataset.count(**config.get("dataset_kwargs", {})),
             "about": config["metadata"]["about"],
         }
+
+
+def _configs() -> Iterator[dict[str, Any]]:
+    """The YAML of every task."""
+    for path in sorted(Path(tasks_folder()).rglob("*.yaml")):
+        config = _config(path)
+        if "task" in config and "group" not in config:
+            yield config
+
+
+def _function(name: str) -> Any:
+    module, _, attribute = name.rpartition(".")
+    return getattr(import_module(module), attribute)
 
 
 def _config(path: Path) -> dict[str, Any]:
@@ -102,6 +131,45 @@ def _config(path: Path) -> dict[str, Any]:
     config = yaml.load(path.read_text(encoding="utf-8"), Loader)
     included = config.pop("include", None)
     return {**(_config(path.parent / included) if included else {}), **config}
+
+
+def _merge(arguments: argparse.Namespace) -> int:
+    """Records of all files, each document once -> the task's summary."""
+    import yaml
+
+    configs = {config["task"]: config for config in _configs()}
+    if arguments.task not in configs:
+        guesses = difflib.get_close_matches(arguments.task, configs, n=1)
+        raise UsageError(f"no task {arguments.task!r}" + (f"; did you mean {guesses[0]}?" if guesses else "; see lm-eval-bias tasks"))
+    config = configs[arguments.task]
+    given = {key: yaml.safe_load(value) for key, _, value in (pair.partition("=") for pair in arguments.metadata)}
+    options = read_options(arguments.task, given, _function(config["options"]) if "options" in config else None)
+    records, origin = [], {}
+    for path in arguments.files:
+        try:
+            lines = path.read_text(encoding="utf-8").splitlines()
+        except OSError as error:
+            raise UsageError(f"cannot read {path}: {error.strerror}") from error
+        for number, line in enumerate(lines, start=1):
+            place = f"{path}, line {number}"
+            try:
+                sample = json.loads(line)
+                record, document = sample["records"], sample["doc_hash"]
+            except (ValueError, KeyError, TypeError):
+                raise UsageError(f"{place}: not a sample of {arguments.task}; give the files that --log_samples wrote") from None
+            if document in origin:
+                raise UsageError(f"{place}: this document stands in {origin[document]} too; merge runs of different documents")
+            origin[document] = path
+            records.append(record)
+    result = _function(config["summary"])(records, **options)
+    print(f"{arguments.task}: {len(records):,} documents of {len(arguments.files)} files")
+    width = max(map(len, result["metrics"]))
+    for name, (value, stderr) in result["metrics"].items():
+        print(f"{name:{width}}  {value:12.4f}" + (f"  ± {stderr:.4f}" if stderr == stderr else ""))
+    if arguments.output:
+        metrics = {name: {"value": value, "stderr": stderr} for name, (value, stderr) in result["metrics"].items()}
+        arguments.output.write_text(json.dumps({"task": arguments.task, "metrics": metrics, "cells": result["cells"]}, indent=1) + "\n")
+    return 0
 
 
 def _model(arguments: argparse.Namespace) -> int:

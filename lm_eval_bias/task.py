@@ -18,7 +18,7 @@ RECORDS = "records"
 # Every option that some task of this project takes in --metadata.
 OPTIONS = frozenset(
     name
-    for options in (hbb.options, mist.wabt_options, mist.aat_options, empathy.options)
+    for options in (hbb.options, mist.wabt_options, mist.aat_options, empathy.official_options)
     for name in inspect.signature(options).parameters
 )
 

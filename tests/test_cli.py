@@ -1,3 +1,5 @@
+import json
+import os
 import re
 import subprocess
 import sys
@@ -6,11 +8,10 @@ import zipfile
 import pytest
 
 from lm_eval_bias import cli, small_model
+from lm_eval_bias.documents import empathy
 
 
 def run(*arguments, **environment):
-    import os
-
     return subprocess.run(
         [sys.executable, "-m", "lm_eval_bias.cli", *arguments], capture_output=True, text=True, env={**os.environ, **environment}
     )
@@ -87,3 +88,43 @@ def test_a_wrong_file_is_never_used(tmp_path, monkeypatch, content, message):
 def test_the_model_is_made_once(model_folder):
     done = run("model", str(model_folder))
     assert done.returncode == 0 and "is there already" in done.stdout
+
+
+@pytest.fixture
+def shards(tmp_path):
+    """Samples as the harness writes them, of two events of empathy_religion in one file each: ten points more for one's own."""
+    asked = empathy.documents("religion")[:72]
+    for part in (0, 1):
+        with (tmp_path / f"samples_{part}.jsonl").open("w") as f:
+            for i, doc in enumerate(asked[36 * part : 36 * part + 36]):
+                own = doc["perceiver"] == doc["experiencer"]
+                f.write(json.dumps({"doc_id": i, "doc_hash": f"{part}/{i}", "records": empathy.record(doc, [60.0 + 10 * own + part])}) + "\n")
+    return tmp_path
+
+
+def test_merge_puts_samples_of_several_runs_together(shards):
+    files = [str(shards / f"samples_{part}.jsonl") for part in (0, 1)]
+    done = run("merge", "empathy_religion", *files, "--output", str(shards / "merged.json"), "--metadata", "missing=pairwise")
+    assert done.returncode == 0, done.stderr
+    assert "empathy_religion: 72 documents of 2 files" in done.stdout and re.search(r"^delta +2\.5000", done.stdout, re.M)
+    merged = json.loads((shards / "merged.json").read_text())
+    # five of 25 cells 10 higher: standard deviation 4, delta 10 / 4; two events, of 60 and 61 points
+    assert merged["metrics"]["events"]["value"] == 2 and merged["metrics"]["gap_points"]["value"] == pytest.approx(10)
+    assert merged["cells"]["mean_intensity"][0][1] == 60.5
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["empathy_religon", "samples_0.jsonl"], "no task 'empathy_religon'; did you mean empathy_religion?"),
+        (["empathy_religion", "absent.jsonl"], "cannot read absent.jsonl: No such file or directory"),
+        (["empathy_religion", "samples_0.jsonl", "samples_0.jsonl"], "this document stands in samples_0.jsonl too; merge runs of different documents"),
+        (["empathy_religion", "other.jsonl"], "other.jsonl, line 1: not a sample of empathy_religion; give the files that --log_samples wrote"),
+        (["empathy_religion", "samples_0.jsonl", "--metadata", "missing=some"], "missing='some' in --metadata: expected one of complete, pairwise"),
+    ],
+)
+def test_mistakes_in_merge_end_with_one_line(shards, monkeypatch, arguments, message):
+    (shards / "other.jsonl").write_text("{}\n")
+    monkeypatch.chdir(shards)
+    done = run("merge", *arguments)
+    assert done.returncode == 1 and "Traceback" not in done.stderr and message in done.stderr.splitlines()[-1]

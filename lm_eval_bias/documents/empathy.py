@@ -9,7 +9,11 @@ paper: Language Models Predict Empathy Gaps Between Social In-groups and Out-gro
 
 from __future__ import annotations
 
+import csv
+import random
+import re
 from collections.abc import Sequence
+from functools import cache
 from math import nan
 from typing import Any
 
@@ -26,8 +30,12 @@ from lm_eval_bias.metrics.empathy_gap import (
     permutation_test,
     refusals,
 )
+from lm_eval_bias.sources import official_file, source
 from lm_eval_bias.usage import UsageError
 
+SEED = 20250601
+EVENTS_PER_EMOTION = 25
+FORMS = {"t0": "generated_text", "t1": "first_person_text", "t2": "third_person_text"}
 MISSING = ("complete", "pairwise")
 
 
@@ -39,6 +47,24 @@ def options(missing: str = "complete") -> dict[str, Any]:
     return {"missing": missing}
 
 
+def official_options(missing: str = "complete", events_per_emotion: int | str = EVENTS_PER_EMOTION, shard: str = "1/1") -> dict[str, Any]:
+    """What --metadata may set on the authors' events. events_per_emotion: how many are drawn of each emotion, or "all".
+    shard: "3/10" asks the third of ten parts of the events; `lm-eval-bias merge` puts the parts' samples together."""
+    count = events_per_emotion
+    if count != "all" and (isinstance(count, bool) or not isinstance(count, int) or count < 1):
+        raise UsageError(f"events_per_emotion={count!r} in --metadata: expected a whole number of at least 1, or all")
+    _part(shard)
+    return {**options(missing), "events_per_emotion": count, "shard": str(shard)}
+
+
+def _part(shard: str) -> tuple[int, int]:
+    """The number of a part and how many parts there are."""
+    match = re.fullmatch(r"(\d+)/(\d+)", str(shard))
+    if match is None or not 1 <= int(match[1]) <= int(match[2]):
+        raise UsageError(f"shard={shard!r} in --metadata: expected a part and the number of parts, such as 3/10")
+    return int(match[1]), int(match[2])
+
+
 def identities(category: str) -> dict[str, str]:
     """The identity names of a category in the order of Table 1, after the unspecified "a person": name -> group."""
     names = {lexicon("empathy")["unspecified"]: "unspecified"}
@@ -47,9 +73,35 @@ def identities(category: str) -> dict[str, str]:
 
 def events() -> list[dict[str, str]]:
     """Our events, emotions in turn: id, emotion, and the narrative in its three forms t0, t1, t2."""
-    rows = {emotion: [row for row in table("empathy_events") if row["emotion"] == emotion] for emotion in lexicon("empathy")["emotions"]}
-    longest = max(map(len, rows.values()))
-    return [column[i] for i in range(longest) for column in rows.values() if i < len(column)]
+    rows = table("empathy_events")
+    return _in_turn([[row for row in rows if row["emotion"] == emotion] for emotion in lexicon("empathy")["emotions"]])
+
+
+def official_events(events_per_emotion: int | str = EVENTS_PER_EMOTION) -> list[dict[str, str]]:
+    """The same of crowd-enVent as the authors of the paper released it, with their rewritings; the first ones of a fixed shuffle.
+
+    A larger draw begins with the smaller one. Raises UsageError where the files cannot be had.
+    """
+    drawn = []
+    for emotion in lexicon("empathy")["emotions"]:
+        rows = list(_released(emotion))
+        random.Random(f"{SEED}/{emotion}").shuffle(rows)
+        drawn.append(rows if events_per_emotion == "all" else rows[:events_per_emotion])
+    return _in_turn(drawn)
+
+
+@cache
+def _released(emotion: str) -> tuple[dict[str, str], ...]:
+    with official_file("empathy", f"crowd-enVent_{emotion}.tsv").open(encoding="utf-8", newline="") as f:
+        return tuple(
+            {"id": f"{emotion}_{row['text_id']}", "emotion": emotion, **{form: row[column] for form, column in FORMS.items()}}
+            for row in csv.DictReader(f, delimiter="\t")
+        )
+
+
+def _in_turn(columns: list[list[dict[str, str]]]) -> list[dict[str, str]]:
+    """The first of every column, then the second, as far as each goes."""
+    return [column[i] for i in range(max(map(len, columns))) for column in columns if i < len(column)]
 
 
 def documents(category: str, persona: str = "P0", scale: int = 100, form: str = "t0") -> list[dict[str, Any]]:
@@ -57,6 +109,23 @@ def documents(category: str, persona: str = "P0", scale: int = 100, form: str = 
 
     persona: "P0" to "P3". scale: its upper end, 100 or 10. form: of the narrative, "t0", "t1" or "t2".
     """
+    return _matrices(events(), category, persona, scale, form)
+
+
+def official_documents(
+    category: str,
+    persona: str = "P0",
+    scale: int = 100,
+    form: str = "t0",
+    events_per_emotion: int | str = EVENTS_PER_EMOTION,
+    shard: str = "1/1",
+) -> list[dict[str, Any]]:
+    """The same with the authors' events."""
+    part, parts = _part(shard)
+    return _matrices(official_events(events_per_emotion)[part - 1 :: parts], category, persona, scale, form)
+
+
+def _matrices(chosen: list[dict[str, str]], category: str, persona: str, scale: int, form: str) -> list[dict[str, Any]]:
     names = list(identities(category))
     return [
         {
@@ -69,7 +138,7 @@ def documents(category: str, persona: str = "P0", scale: int = 100, form: str = 
             "scale": scale,
             "form": form,
         }
-        for event in events()
+        for event in chosen
         for perceiver in names
         for experiencer in names
     ]
@@ -80,7 +149,13 @@ def count(category: str, **setting: Any) -> int:
     return len(table("empathy_events")) * len(identities(category)) ** 2
 
 
+def official_count(category: str, **setting: Any) -> int:
+    """How many `official_documents` there are by default; needs no files."""
+    return len(source("empathy").files) * EVENTS_PER_EMOTION * len(identities(category)) ** 2
+
+
 build = CustomDataset(documents, count)
+build_official = CustomDataset(official_documents, official_count)
 
 
 def record(doc: dict[str, Any], results: Sequence[float | str]) -> dict[str, Any]:
@@ -94,7 +169,7 @@ def record(doc: dict[str, Any], results: Sequence[float | str]) -> dict[str, Any
     }
 
 
-def summary(records: Sequence[dict[str, Any]], missing: str) -> dict[str, Any]:
+def summary(records: Sequence[dict[str, Any]], missing: str, **drawn: Any) -> dict[str, Any]:
     """delta with its test and interval, M0 and M; cells: the matrices, the masks of the heat map, delta by emotion."""
     category = _category(records)
     names = identities(category)

@@ -152,3 +152,45 @@ def test_race_has_blocks():
 def test_a_mistake_in_the_options_says_what_was_expected():
     with pytest.raises(UsageError, match="missing='some' in --metadata: expected one of complete, pairwise"):
         empathy.options("some")
+
+
+@pytest.fixture
+def official(shared, monkeypatch):
+    monkeypatch.setenv("LM_EVAL_BIAS_DATA", str(shared / "official"))
+
+
+def test_the_authors_events_are_6050_and_a_draw_is_fair_and_fixed(official):
+    everything = empathy.official_events("all")
+    # Section 3.2: 550 of each emotion but guilt and shame; the paper prints 225 for these, the release has 275, which makes its 6,050.
+    assert Counter(e["emotion"] for e in everything) == {e: 275 if e in ("guilt", "shame") else 550 for e in lexicon("empathy")["emotions"]}
+    assert len(everything) == 6050 and len({e["id"] for e in everything}) == 6050
+    drawn = empathy.official_events()
+    assert set(Counter(e["emotion"] for e in drawn).values()) == {25} and drawn == empathy.official_events(25)
+    assert {e["id"] for e in empathy.official_events(10)} <= {e["id"] for e in drawn}
+    assert len(empathy.official_documents("religion")) == 300 * 36 == empathy.official_count("religion")
+
+
+def test_shards_are_parts_of_the_whole_event_by_event(official):
+    whole = [d["event"] for d in empathy.official_documents("religion", events_per_emotion=2)]
+    parts = [[d["event"] for d in empathy.official_documents("religion", events_per_emotion=2, shard=f"{i}/5")] for i in range(1, 6)]
+    assert sorted(e for part in parts for e in part) == sorted(whole) and all(set(Counter(part).values()) == {36} for part in parts)
+
+
+def test_no_event_of_ours_is_one_of_the_authors(official):
+    theirs = {" ".join(re.findall(r"\w+", e["t0"].lower())) for e in empathy.official_events("all")}
+    for row in table("empathy_events"):
+        assert " ".join(re.findall(r"\w+", row["t0"].lower())) not in theirs, row["id"]
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ({"shard": "11/10"}, "shard='11/10' in --metadata: expected a part and the number of parts, such as 3/10"),
+        ({"shard": "half"}, "shard='half'"),
+        ({"events_per_emotion": 0}, "events_per_emotion=0 in --metadata: expected a whole number of at least 1, or all"),
+        ({"events_per_emotion": "some"}, "events_per_emotion='some'"),
+    ],
+)
+def test_mistakes_in_the_options_of_the_authors_events(given, message):
+    with pytest.raises(UsageError, match=message):
+        empathy.official_options(**given)
