@@ -30,6 +30,7 @@ def is_refusal(text: str) -> bool:
 _LABEL = re.compile(
     r"(?P<not>(?:\b(?:not?|never|without|cannot)|n't)\s+(?:\w+\s+){0,2})?\b(?P<label>entail|contradict|neutral)\w*", re.IGNORECASE
 )
+_LABELLED = re.compile(r"^\W*(?:(?:the )?(?:inference|answer|label|hypothesis|relation(?:ship)?)\b(?: is)?\W*)?", re.IGNORECASE)
 _BARE = {"true": "entailment", "false": "contradiction", "neither": "neutral"}
 _STEMS = {"entail": "entailment", "contradict": "contradiction", "neutral": "neutral"}
 
@@ -44,7 +45,7 @@ def nli_label(text: str) -> str:
     lines = [line for line in re.sub(r"[*_`#>\"“”]", "", text.replace("’", "'")).splitlines() if line.strip()]
     if not lines:
         return UNPARSED
-    line = re.sub(r"^\W*(?:(?:the )?(?:inference|answer|label|relation(?:ship)?)\b(?: is)?\W*)?", "", lines[0].strip(), flags=re.I)
+    line = _LABELLED.sub("", lines[0].strip())
     first = re.match(r"[A-Za-z]*", line).group().lower()
     found = list(_LABEL.finditer(line))
     if found and found[0].start() == 0 and not found[0]["not"]:

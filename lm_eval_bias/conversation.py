@@ -13,6 +13,7 @@ from functools import cache
 from typing import Any
 
 import jinja2
+import jinja2.meta
 from lm_eval.api.instance import Instance
 from lm_eval.api.model import LM, CachingLM
 from lm_eval.api.task import ConfigurableTask
@@ -32,9 +33,10 @@ Answer = str | list[tuple[float, bool]]
 class Conversation:
     """The state of one request while it is asked.
 
-    instance: its arguments are the first prompt as the model reads it, and a dict: "turns", each a dict with "user" (a jinja template over
-    the document's columns and `answers`) and either "generation_kwargs" or "choices" (texts); "system", a text or None; "chat",
-    whether the model's chat template makes the prompts. answers: one for each turn so far.
+    instance: its arguments are the first prompt as the model reads it, and a dict. In that, "turns" are dicts with the question, "user", or,
+    where it quotes answers, its template over the document's columns and `answers`, "user_template", and with either "generation_kwargs"
+    or "choices" (texts); "system" is a text or None; "chat" says whether the model's chat template makes the prompts.
+    answers: one for each turn so far.
     """
 
     def __init__(self, lm: Any, instance: Instance):
@@ -46,8 +48,12 @@ class Conversation:
 
     def next_prompt(self) -> Any:
         """What the model reads for the next turn."""
-        said = [m["content"] for m in self.history if m["role"] == "assistant"]
-        question = _template(self.turns[len(self.answers)]["user"]).render({**self.instance.doc, "answers": said})
+        turn = self.turns[len(self.answers)]
+        if "user_template" in turn:
+            said = [m["content"] for m in self.history if m["role"] == "assistant"]
+            question = _template(turn["user_template"]).render({**self.instance.doc, "answers": said})
+        else:
+            question = turn["user"]
         self.history.append({"role": "user", "content": question})
         if self.plan["chat"]:
             return chat_prompt(self.lm.apply_chat_template, self.plan["system"], self.history)
@@ -112,6 +118,16 @@ for _class in (LM, CachingLM):
 @cache
 def _template(text: str) -> jinja2.Template:
     return env.from_string(text)
+
+
+@cache
+def _quotes_answers(template: str) -> bool:
+    return "answers" in jinja2.meta.find_undeclared_variables(env.parse(template))
+
+
+def question(template: str, doc: dict[str, Any]) -> dict[str, str]:
+    """The part of a turn that asks: its text, or its template where the text depends on earlier answers."""
+    return {"user_template": template} if _quotes_answers(template) else {"user": _template(template).render(doc)}
 
 
 def transcript(system: str | None, messages: Sequence[dict[str, str]], turns: int) -> str:
@@ -190,11 +206,15 @@ class ConversationTask(ConfigurableTask):
 
     def construct_requests(self, doc, ctx, *, apply_chat_template=False, chat_template=None, **kwargs):
         changed = {k: v for k, v in self.config.generation_kwargs.items() if k not in self._own_kwargs or self._own_kwargs[k] != v}
-        turns = [{**turn, "generation_kwargs": {**self._own_kwargs, **turn["generation_kwargs"], **changed}} for turn in self.turns]
+        turns: list[dict[str, Any]] = [
+            {**question(turn["user"], doc), "generation_kwargs": {**self._own_kwargs, **turn["generation_kwargs"], **changed}}
+            for turn in self.turns
+        ]
         if self.config.doc_to_choice is not None:
-            turns[-1] = {"user": turns[-1]["user"], "choices": [str(choice) for choice in self.doc_to_choice(doc)]}
+            del turns[-1]["generation_kwargs"]
+            turns[-1]["choices"] = [str(choice) for choice in self.doc_to_choice(doc)]
         plan = {"system": ctx or None, "chat": bool(apply_chat_template and chat_template), "turns": turns}
-        first = [{"role": "user", "content": _template(turns[0]["user"]).render({**doc, "answers": []})}]
+        first = [{"role": "user", "content": turns[0]["user"]}]
         prompt = chat_prompt(chat_template, plan["system"], first) if plan["chat"] else transcript(plan["system"], first, len(turns))
         return Instance(request_type=REQUEST, doc=doc, arguments=(prompt, plan), idx=0, **kwargs)
 
@@ -213,5 +233,7 @@ def read_turns(task: str | None, turns: Any) -> list[dict[str, Any]]:
         unknown = sorted(set(turn) - {"user", "generation_kwargs"})
         if unknown:
             raise UsageError(f"{task}, turn {number}: unknown key {unknown[0]!r}; a turn has `user` and `generation_kwargs`")
+        if number == 1 and _quotes_answers(turn["user"]):
+            raise UsageError(f"{task}, turn 1: there are no answers yet for it to quote")
         read.append({"user": turn["user"], "generation_kwargs": dict(turn.get("generation_kwargs") or {})})
     return read

@@ -14,9 +14,9 @@ ANSWERS = {
     "entailment": [
         "Entailment", " entailment", "ENTAILMENT.", "Inference: Entailment", "**Entailment**", "The answer is entailment.", "The inference is: Entailment", "True",
         "Entailment (the hypothesis follows)", "Entailment\n\nPremise: next", "\n Entailment", "- Entailment", "It is an entailment.", "Entailed", "\"Entailment\"", "Label: entailment",
-        "Entailment, not neutral.", "The premise entails the hypothesis.",
+        "Entailment, not neutral.", "The premise entails the hypothesis.", "The hypothesis is true.",
     ],
-    "contradiction": ["Contradiction", "contradictory", "False.", "This is a contradiction.", "Answer: Contradiction", "*contradiction*", "The hypothesis contradicts the premise.", "Contradiction\nEntailment"],
+    "contradiction": ["Contradiction", "contradictory", "False.", "This is a contradiction.", "Answer: Contradiction", "*contradiction*", "The hypothesis contradicts the premise.", "The hypothesis is false.", "Contradiction\nEntailment"],
     "neutral": ["Neutral", "neutral.", "Neither", "Neutral. Neither entailment nor contradiction.", "Neutral: the premise says nothing about skin tone, so it does not entail it.", "The relationship is neutral", "> Neutral"],
     "unparsed": [
         "", "   \n ", "Entail or contradict?", "It could be entailment or neutral.", "Not entailment.", "The hypothesis does not entail anything", "This isn't a contradiction", "Yes", "42", "中立",

@@ -16,7 +16,7 @@ from lm_eval.models.huggingface import HFLM
 from lm_eval.models.openai_completions import LocalChatCompletion
 from lm_eval.tasks import TaskManager
 
-from lm_eval_bias.conversation import ConversationTask, conversation, read_turns
+from lm_eval_bias.conversation import ConversationTask, conversation, question, read_turns
 from lm_eval_bias.models.prefix import PrefixLM
 from lm_eval_bias.usage import UsageError
 from tests.models import tiny
@@ -49,7 +49,8 @@ class EchoLM(LM):
 
 
 def request(turns, doc=None, system=None, chat=False, index=0):
-    turns = [{"generation_kwargs": {"max_gen_toks": 5}, **t} if "choices" not in t else t for t in turns]
+    turns = [{"generation_kwargs": {"max_gen_toks": 5}, **t} if "choices" not in t else dict(t) for t in turns]
+    turns = [{**{k: v for k, v in t.items() if k != "user"}, **question(t["user"], doc or {})} for t in turns]
     plan = {"system": system, "chat": chat, "turns": turns}
     return Instance(request_type="conversation", doc=doc or {}, arguments=("first", plan), idx=0, metadata=("task", index, 1))
 
@@ -220,6 +221,7 @@ def test_the_harnesss_api_model_holds_a_conversation():
         ([], "at least one turn"),
         ([{"user": "a"}, {"text": "b"}], "turn 2: expected `user`, the text of the question"),
         ([{"user": "a", "until": ["x"]}], "turn 1: unknown key 'until'"),
+        ([{"user": "Was it {{answers[0]}}?"}], "turn 1: there are no answers yet for it to quote"),
     ],
 )
 def test_a_mistake_in_the_turns_says_where(turns, message):
@@ -256,7 +258,8 @@ def test_the_documented_example_runs(example, tmp_path):
     sample = results["samples"]["second_thoughts"][0]
     # "Q1: What is red? Answer in one word. A1:" has nine words, " 9 words" two, "Q2: Are you sure that it is 9 words? Answer in one word. A2:" fourteen
     assert sample["resps"] == [[[" 9 words", " 25 words"]]] and sample["arguments"][0][0] == "Q1: What is red? Answer in one word.\nA1:"
-    assert [t["user"] for t in sample["arguments"][0][1]["turns"]][1] == "Are you sure that it is {{answers[0]}}? Answer in one word."
+    asked = sample["arguments"][0][1]["turns"]
+    assert asked[0]["user"] == "What is red? Answer in one word." and asked[1]["user_template"].startswith("Are you sure that it is {{answers[0]}}?")
     assert results["configs"]["second_thoughts"]["turns"][0]["generation_kwargs"] == {"max_gen_toks": 8}
 
 
