@@ -33,9 +33,9 @@ Answer = str | list[tuple[float, bool]]
 class Conversation:
     """The state of one request while it is asked.
 
-    instance: its arguments are the first prompt as the model reads it, and a dict. In that, "turns" are dicts with the question, "user", or,
-    where it quotes answers, its template over the document's columns and `answers`, "user_template", and with either "generation_kwargs"
-    or "choices" (texts); "system" is a text or None; "chat" says whether the model's chat template makes the prompts.
+    instance: its arguments are the first prompt as the model reads it, and a dict. In that, "turns" are dicts with the question, "user",
+    or, where it quotes answers, its template over the document's columns and `answers`, "user_template", and with either
+    "generation_kwargs" or "choices" (texts); "system" is a text or None; "chat" says whether the model's chat template makes the prompts.
     answers: one for each turn so far.
     """
 
