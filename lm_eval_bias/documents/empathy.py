@@ -194,11 +194,11 @@ def summary(records: Sequence[dict[str, Any]], missing: str, **drawn: Any) -> di
     groups = list(names.values())[1:]
     specified = intensities[:, 1:, 1:]
     # What was refused with the unspecified person counts as well: the paper's events are those that no pair refused.
-    kept = specified if pairwise else specified[complete(intensities)]
+    used = np.ones(len(whole), dtype=bool) if pairwise else complete(intensities)
+    kept = specified[used]
     test = permutation_test(mean_intensity(kept, pairwise), groups)
     gaps = bootstrap_gaps(kept, groups, pairwise)
     missing_shares = refusals(intensities)
-    used = np.ones(len(whole), dtype=bool) if pairwise else complete(intensities)
 
     def delta_of(chosen: np.ndarray) -> tuple[float, float, int]:
         part = bootstrap_gaps(specified[chosen & used], groups, pairwise)
