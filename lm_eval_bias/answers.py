@@ -6,7 +6,7 @@ import re
 import unicodedata
 from collections.abc import Sequence
 from itertools import pairwise
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from lm_eval.api.filter import Filter
 
@@ -60,11 +60,19 @@ def nli_label(text: str) -> str:
     return UNPARSED
 
 
+def _answered(responses: Sequence[Any]) -> str:
+    """The text of the first response to a request, of a conversation its last turn's; empty if there is none."""
+    first = responses[0] if responses else ""
+    if isinstance(first, list):
+        first = first[-1] if first else ""
+    return first if isinstance(first, str) else ""
+
+
 class NLILabel(Filter):
     """Harness filter: the first response of each request -> `nli_label` of it."""
 
     def apply(self, resps, docs):
-        return [nli_label(r[0]) if r and isinstance(r[0], str) else UNPARSED for r in resps]
+        return [nli_label(_answered(r)) for r in resps]
 
 
 def _plain(text: str) -> str:
@@ -224,10 +232,7 @@ class WordPairs(Filter):
     """Harness filter: the first response of each request -> `word_pairs` of it, for the document's `words` and `groups`."""
 
     def apply(self, resps, docs):
-        return [
-            word_pairs(r[0], doc["words"], doc["groups"]) if r and isinstance(r[0], str) else UNPARSED
-            for r, doc in zip(resps, docs, strict=True)
-        ]
+        return [word_pairs(_answered(r), doc["words"], doc["groups"]) for r, doc in zip(resps, docs, strict=True)]
 
 
 COMEDY, TRAGEDY, NEUTRALITY = "comedy", "tragedy", "neutrality"
@@ -296,7 +301,7 @@ class Affect(Filter):
     """Harness filter: the last answer of each conversation -> `affect` of it."""
 
     def apply(self, resps, docs):
-        return [affect(r[0][-1]) if r and r[0] and isinstance(r[0][-1], str) else UNPARSED for r in resps]
+        return [affect(_answered(r)) for r in resps]
 
 
 _SMALL = [
@@ -381,7 +386,4 @@ class Intensity(Filter):
     """Harness filter: the last answer of each conversation -> `intensity` of it, on the document's `scale`."""
 
     def apply(self, resps, docs):
-        return [
-            intensity(r[0][-1], doc["scale"], doc["narrative"]) if r and r[0] and isinstance(r[0][-1], str) else UNPARSED
-            for r, doc in zip(resps, docs, strict=True)
-        ]
+        return [intensity(_answered(r), doc["scale"], doc["narrative"]) for r, doc in zip(resps, docs, strict=True)]
