@@ -7,10 +7,12 @@ choices is scored by the model's own `loglikelihood`. Importing this module adds
 
 from __future__ import annotations
 
+import inspect
 import logging
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from functools import cache
 from typing import Any
+from weakref import WeakKeyDictionary
 
 import jinja2
 import jinja2.meta
@@ -18,7 +20,9 @@ from lm_eval.api.instance import Instance
 from lm_eval.api.model import LM, CachingLM
 from lm_eval.api.task import ConfigurableTask
 from lm_eval.utils import env
+from tqdm import tqdm
 
+from lm_eval_bias.choices import Likelihood, Nesting, apart
 from lm_eval_bias.usage import UsageError
 
 logger = logging.getLogger(__name__)
@@ -27,7 +31,9 @@ REQUEST = "conversation"
 # Ends of turns that some models write out. Not empty, because some APIs refuse an empty list of stop sequences.
 UNTIL = ("</s>", "<|im_end|>")
 # One turn's answer: the text that was generated, or for each choice its log-likelihood and whether it is the greedy continuation.
-Answer = str | list[tuple[float, bool]]
+Answer = str | list[Likelihood]
+# Requests for likelihoods that are made at a time: hundreds of choices for each of many documents do not fit into memory.
+SCORED_AT_A_TIME = 50_000
 
 
 class Conversation:
@@ -35,7 +41,8 @@ class Conversation:
 
     instance: its arguments are the first prompt as the model reads it, and a dict. In that, "turns" are dicts with the question, "user",
     or, where it quotes answers, its template over the document's columns and `answers`, "user_template", and with either
-    "generation_kwargs" or "choices" (texts); "system" is a text or None; "chat" says whether the model's chat template makes the prompts.
+    "generation_kwargs" or "choices" (texts) and "exclusive" (whether choices that begin alike are told apart); "system" is a text or None;
+    "chat" says whether the model's chat template makes the prompts.
     answers: one for each turn so far.
     """
 
@@ -49,15 +56,16 @@ class Conversation:
     def next_prompt(self) -> Any:
         """What the model reads for the next turn."""
         turn = self.turns[len(self.answers)]
+        if not self.answers:
+            self.history.append({"role": "user", "content": turn["user"]})
+            return self.instance.args[0]
         if "user_template" in turn:
             said = [m["content"] for m in self.history if m["role"] == "assistant"]
             question = _template(turn["user_template"]).render({**self.instance.doc, "answers": said})
         else:
             question = turn["user"]
         self.history.append({"role": "user", "content": question})
-        if self.plan["chat"]:
-            return chat_prompt(self.lm.apply_chat_template, self.plan["system"], self.history)
-        return transcript(self.plan["system"], self.history, len(self.turns))
+        return prompt(self.plan, self.history, self.lm.apply_chat_template)
 
     def choices(self) -> list[str]:
         """The continuations of the next turn, which is scored by likelihood."""
@@ -94,13 +102,35 @@ def conversation(self: Any, requests: list[Instance]) -> list[list[Answer]]:
             answers = self.generate_until([_request("generate_until", s, a, 0) for s, a in arguments])
             for (s, _), text in zip(generated, answers, strict=True):
                 s.answer(text if isinstance(text, str) else "")  # an API whose filter held the answer back gives None
-        if scored:
-            likelihoods = iter(
-                self.loglikelihood([_request("loglikelihood", s, (p, c), i) for s, p, choices in scored for i, c in enumerate(choices)])
-            )
-            for s, _, choices in scored:
-                s.answer([tuple(next(likelihoods)) for _ in choices], choices)
+        for s, choices, answer in _scored(self, scored):
+            s.answer(answer, choices)
     return [s.answers for s in states]
+
+
+def _scored(lm: Any, asked: list[tuple[Conversation, Any, list[str]]]) -> Iterator[tuple[Conversation, list[str], list[Likelihood]]]:
+    """The likelihoods of the choices of each turn, asked in parts. Prompts that begin alike stand in the same part."""
+    parts: list[list[tuple[Conversation, Any, list[str]]]] = []
+    size = SCORED_AT_A_TIME
+    if sum(len(choices) for _, _, choices in asked) > size:
+        asked = sorted(asked, key=lambda x: str(x[1]))
+    for one in asked:
+        if size >= SCORED_AT_A_TIME:
+            parts.append([])
+            size = 0
+        parts[-1].append(one)
+        size += len(one[2])
+    several = len(parts) > 1
+    quiet = {"disable_tqdm": True} if several and "disable_tqdm" in inspect.signature(lm.loglikelihood).parameters else {}
+    nesting = Nesting(lm)
+    with tqdm(total=len(asked), desc="Scoring choices", unit=" prompts", disable=not quiet or getattr(lm, "rank", 0) != 0) as bar:
+        for part in parts:
+            requests = [_request("loglikelihood", s, (p, c), i) for s, p, choices in part for i, c in enumerate(choices)]
+            likelihoods = iter(lm.loglikelihood(requests, **quiet))
+            for s, p, choices in part:
+                answer: list[Likelihood] = [tuple(next(likelihoods)) for _ in choices]
+                exclusive = s.turns[len(s.answers)].get("exclusive")
+                yield s, choices, apart(answer, nesting(p, choices)) if exclusive else answer
+            bar.update(len(part))
 
 
 def _request(kind: str, state: Conversation, arguments: tuple, index: int) -> Instance:
@@ -142,6 +172,13 @@ def transcript(system: str | None, messages: Sequence[dict[str, str]], turns: in
     return head + "\n".join([*lines, f"A{len(messages) // 2 + 1}:"])
 
 
+def prompt(plan: dict[str, Any], messages: list[dict[str, str]], apply: Any) -> Any:
+    """What a model reads: the messages so far, and where its answer begins. plan: see `Conversation`; apply: see `chat_prompt`."""
+    if plan["chat"]:
+        return chat_prompt(apply, plan["system"], messages)
+    return transcript(plan["system"], messages, len(plan["turns"]))
+
+
 def chat_prompt(apply: Any, system: str | None, messages: list[dict[str, str]]) -> Any:
     """Messages through a model's chat template, the system message in the user's first turn where the template has no place for it.
 
@@ -161,8 +198,21 @@ def chat_prompt(apply: Any, system: str | None, messages: list[dict[str, str]]) 
         ) from error
 
 
+_TAKES_SYSTEM: WeakKeyDictionary[Any, bool] = WeakKeyDictionary()
+
+
 def _takes_system(apply: Any) -> bool:
-    """Whether a system message reaches the model. `HFLM.apply_chat_template` leaves it out, with a warning, where a template raises."""
+    """Whether a system message reaches the model; found out once for each model, if `apply` is a method of one."""
+    model = getattr(apply, "__self__", None)
+    if model is None:
+        return _probe_system(apply)
+    if model not in _TAKES_SYSTEM:
+        _TAKES_SYSTEM[model] = _probe_system(apply)
+    return _TAKES_SYSTEM[model]
+
+
+def _probe_system(apply: Any) -> bool:
+    """The same by trying. `HFLM.apply_chat_template` leaves a system message out, with a warning, where a template raises."""
     probe = "Answer briefly and plainly."
     messages = [{"role": "system", "content": probe}, {"role": "user", "content": "Hello."}]
     hf_logger = logging.getLogger("lm_eval.models.huggingface")
@@ -181,7 +231,8 @@ class ConversationTask(ConfigurableTask):
 
     Beside the harness's own keys it reads `turns`, a list. Each turn has `user`, a jinja template over the document's columns, in which
     `answers[0]` is what the model said in turn 1, and may have `generation_kwargs`, which add to the task's own. With `doc_to_choice` the
-    last turn is not generated but scored by likelihood. What `--gen_kwargs` sets holds for all turns. `description` and
+    last turn is not generated but scored by likelihood; `exclusive_choices: true` then takes from each choice's probability that of longer
+    choices which begin with it. What `--gen_kwargs` sets holds for all turns. `description` and
     `--system_instruction` become the system message. `process_results` gets, as its one result, the list of the turns' answers: texts,
     and for a scored turn the (log-likelihood, is greedy) of each choice.
     """
@@ -189,6 +240,7 @@ class ConversationTask(ConfigurableTask):
     def __init__(self, config: dict[str, Any] | None = None, **kwargs: Any) -> None:
         config = {k: v for k, v in (config or {}).items() if k != "class"}
         self.turns = read_turns(config.get("task"), config.pop("turns", None))
+        self.exclusive = bool(config.pop("exclusive_choices", False))
         config = {"doc_to_text": self.turns[0]["user"], "doc_to_target": "", "num_fewshot": 0, **config}
         config["output_type"] = "generate_until"  # so that --gen_kwargs reaches the task
         config["generation_kwargs"] = {"until": list(UNTIL), "do_sample": False, **(config.get("generation_kwargs") or {})}
@@ -201,7 +253,9 @@ class ConversationTask(ConfigurableTask):
 
     def fewshot_context(self, doc, num_fewshot, system_instruction=None, **kwargs):
         """The system message of a document; its turns follow in `construct_requests`."""
-        description = self.resolve_field(doc, self.config.description)
+        description = self.config.description
+        if description:  # as the harness's `resolve_field`, but the template is compiled once and not once per document
+            description = doc[description] if description in doc else _template(description).render(doc)
         return "\n\n".join(part.strip() for part in (system_instruction, description) if part)
 
     def construct_requests(self, doc, ctx, *, apply_chat_template=False, chat_template=None, **kwargs):
@@ -213,13 +267,14 @@ class ConversationTask(ConfigurableTask):
         if self.config.doc_to_choice is not None:
             del turns[-1]["generation_kwargs"]
             turns[-1]["choices"] = [str(choice) for choice in self.doc_to_choice(doc)]
+            turns[-1]["exclusive"] = self.exclusive
         plan = {"system": ctx or None, "chat": bool(apply_chat_template and chat_template), "turns": turns}
-        first = [{"role": "user", "content": turns[0]["user"]}]
-        prompt = chat_prompt(chat_template, plan["system"], first) if plan["chat"] else transcript(plan["system"], first, len(turns))
-        return Instance(request_type=REQUEST, doc=doc, arguments=(prompt, plan), idx=0, **kwargs)
+        first = prompt(plan, [{"role": "user", "content": turns[0]["user"]}], chat_template)
+        return Instance(request_type=REQUEST, doc=doc, arguments=(first, plan), idx=0, **kwargs)
 
     def dump_config(self) -> dict:
-        return {**super().dump_config(), "turns": self.turns}
+        scored = {"exclusive_choices": True} if self.exclusive else {}
+        return {**super().dump_config(), "turns": self.turns, **scored}
 
 
 def read_turns(task: str | None, turns: Any) -> list[dict[str, Any]]:

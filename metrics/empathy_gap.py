@@ -163,7 +163,7 @@ class Difference(NamedTuple):
     p: NDArray[np.float64]
 
     def significant(self, level: float = 0.05) -> NDArray[np.bool_]:
-        """The mask of the heat map: which cells differ."""
+        """Which cells differ."""
         return self.p < level
 
 
@@ -189,6 +189,15 @@ def paired_tests(intensities: ArrayLike, reference: str) -> Difference:
         p = np.minimum(2 * stats.t.sf(abs(t), n - 1) * g * (g - 1), 1)
     diagonal = np.eye(g, dtype=bool)
     return Difference(np.where(diagonal, np.nan, mean), np.where(diagonal | (n < 2), np.nan, p))
+
+
+def masked(intensities: ArrayLike, level: float = 0.05) -> NDArray[np.bool_]:
+    """Which cells of the heat map are white, shape (g, g): those that fail to differ from the perceiver's in-group or the experiencer's.
+
+    The diagonal is what the others are compared with, and is never white. Source: section 4, on Figure 2.
+    """
+    against = [paired_tests(intensities, reference).significant(level) for reference in ("perceiver", "experiencer")]
+    return ~(against[0] & against[1] | np.eye(len(against[0]), dtype=bool))
 
 
 class Refusals(NamedTuple):

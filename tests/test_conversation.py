@@ -6,6 +6,7 @@ import re
 import threading
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
+import datasets
 import pytest
 import torch
 from lm_eval import simple_evaluate
@@ -16,7 +17,8 @@ from lm_eval.models.huggingface import HFLM
 from lm_eval.models.openai_completions import LocalChatCompletion
 from lm_eval.tasks import TaskManager
 
-from lm_eval_bias.conversation import ConversationTask, conversation, question, read_turns
+from lm_eval_bias import conversation as module
+from lm_eval_bias.conversation import ConversationTask, conversation, prompt, question, read_turns
 from lm_eval_bias.models.prefix import PrefixLM
 from lm_eval_bias.usage import UsageError
 from tests.models import tiny
@@ -48,11 +50,12 @@ class EchoLM(LM):
         return "echo"
 
 
-def request(turns, doc=None, system=None, chat=False, index=0):
+def request(lm, turns, doc=None, system=None, chat=False, index=0):
     turns = [{"generation_kwargs": {"max_gen_toks": 5}, **t} if "choices" not in t else dict(t) for t in turns]
     turns = [{**{k: v for k, v in t.items() if k != "user"}, **question(t["user"], doc or {})} for t in turns]
     plan = {"system": system, "chat": chat, "turns": turns}
-    return Instance(request_type="conversation", doc=doc or {}, arguments=("first", plan), idx=0, metadata=("task", index, 1))
+    first = prompt(plan, [{"role": "user", "content": turns[0]["user"]}], lm.apply_chat_template)
+    return Instance(request_type="conversation", doc=doc or {}, arguments=(first, plan), idx=0, metadata=("task", index, 1))
 
 
 TWO = [{"user": "Describe {{thing}}."}, {"user": "Is {{answers[0]}} much?"}]
@@ -60,7 +63,7 @@ TWO = [{"user": "Describe {{thing}}."}, {"user": "Is {{answers[0]}} much?"}]
 
 def test_turn_1_of_all_goes_first_then_turn_2_of_all():
     lm = EchoLM()
-    answers = lm.conversation([request(TWO, {"thing": "a cup"}), request(TWO, {"thing": "an old key"}, index=1)])
+    answers = lm.conversation([request(lm, TWO, {"thing": "a cup"}), request(lm, TWO, {"thing": "an old key"}, index=1)])
     first, second = lm.calls
     assert [prompt for prompt, _ in first] == ["Q1: Describe a cup.\nA1:", "Q1: Describe an old key.\nA1:"]
     # "Q1: Describe a cup. A1:" has five words, with " 5 words" seven, with "Q2: Is 5 words much? A2:" thirteen
@@ -73,21 +76,21 @@ def test_turn_1_of_all_goes_first_then_turn_2_of_all():
 
 def test_a_plain_transcript_stops_where_the_next_question_would_begin_and_turns_have_settings_of_their_own():
     lm = EchoLM()
-    lm.conversation([request([{"user": "a", "generation_kwargs": {"until": "x", "max_gen_toks": 3}}, {"user": "b"}])])
+    lm.conversation([request(lm, [{"user": "a", "generation_kwargs": {"until": "x", "max_gen_toks": 3}}, {"user": "b"}])])
     assert lm.calls[0][0][1] == {"until": ["x", "\nQ2:"], "max_gen_toks": 3}
     assert lm.calls[1][0][1] == {"until": ["\nQ3:"], "max_gen_toks": 5}
 
 
 def test_with_a_chat_template_the_history_is_a_conversation():
     lm = EchoLM()
-    lm.conversation([request(TWO, {"thing": "it"}, system="Be brief.", chat=True)])
+    lm.conversation([request(lm, TWO, {"thing": "it"}, system="Be brief.", chat=True)])
     assert lm.calls[0][0] == ("<system>Be brief.<user>Describe it.<assistant>", {"max_gen_toks": 5, "until": []})
     assert lm.calls[1][0][0] == "<system>Be brief.<user>Describe it.<assistant>3 words<user>Is 3 words much?<assistant>"
 
 
 def test_conversations_of_different_length_and_none_at_all():
     lm = EchoLM()
-    answers = lm.conversation([request([{"user": "a"}]), request([{"user": "a"}] * 3)])
+    answers = lm.conversation([request(lm, [{"user": "a"}]), request(lm, [{"user": "a"}] * 3)])
     assert [len(a) for a in answers] == [1, 3] and [len(c) for c in lm.calls] == [2, 1, 1]
     assert lm.calls[0][0][0] == "a" and lm.calls[0][0][1]["until"] == []
     assert lm.calls[0][1][0] == "Q1: a\nA1:" and lm.calls[0][1][1]["until"] == ["\nQ2:"]
@@ -96,16 +99,16 @@ def test_conversations_of_different_length_and_none_at_all():
 
 def test_a_last_turn_by_likelihood():
     lm = EchoLM()
-    (answers,) = lm.conversation([request([{"user": "a"}, {"user": "b", "choices": ["short", "longer"]}])])
+    (answers,) = lm.conversation([request(lm, [{"user": "a"}, {"user": "b", "choices": ["short", "longer"]}])])
     assert answers == [" 3 words", [(-6.0, False), (-7.0, False)]]
     assert lm.calls[1] == [("Q1: a\nA1: 3 words\nQ2: b\nA2:", " short"), ("Q1: a\nA1: 3 words\nQ2: b\nA2:", " longer")]
-    lm.conversation([request([{"user": "a"}, {"user": "b", "choices": ["short", "longer"]}], chat=True)])
+    lm.conversation([request(lm, [{"user": "a"}, {"user": "b", "choices": ["short", "longer"]}], chat=True)])
     assert lm.calls[-1][0] == ("<user>a<assistant>1 words<user>b<assistant>", "short")
 
 
 def test_the_cache_of_the_harness_answers_turns_that_were_asked_before(tmp_path):
     lm = EchoLM()
-    asked = [request([*TWO, {"user": "c", "choices": ["x", "y"]}], {"thing": "a cup"})]
+    asked = [request(lm, [*TWO, {"user": "c", "choices": ["x", "y"]}], {"thing": "a cup"})]
     for _ in range(2):
         answers = CachingLM(lm, str(tmp_path / "cache.db")).conversation(asked)
         assert answers == [[" 5 words", " 13 words", [(-2.0, False), (-2.0, False)]]]
@@ -127,7 +130,7 @@ class GemmaLikeLM(EchoLM):
 
 def test_a_system_message_without_a_role_goes_into_the_first_question_and_empty_answers_stay_turns():
     lm = GemmaLikeLM()
-    answers = lm.conversation([request(TWO, {"thing": "it"}, system="You are old.", chat=True)])
+    answers = lm.conversation([request(lm, TWO, {"thing": "it"}, system="You are old.", chat=True)])
     assert answers == [["", ""]]
     assert lm.calls[1][0][0] == "<user>You are old.\n\nDescribe it.<assistant><user>Is  much?<assistant>"
 
@@ -150,7 +153,7 @@ def test_a_real_chat_template_that_knows_no_system_role(made, kind, chat, caplog
     model, tokenizer = made
     tokenizer.chat_template = ALTERNATING
     lm = kind(model, tokenizer=tokenizer, batch_size=2)
-    asked = [request(TWO, {"thing": t}, system="You are old.", chat=chat, index=i) for i, t in enumerate(("a cup", "a key", "the old road"))]
+    asked = [request(lm, TWO, {"thing": t}, system="You are old.", chat=chat, index=i) for i, t in enumerate(("a cup", "a key", "the old road"))]
     with caplog.at_level(logging.WARNING):
         answers = lm.conversation(asked)
     assert [len(a) for a in answers] == [2, 2, 2] and "removing the system role" not in caplog.text
@@ -169,11 +172,35 @@ def continued(model, tokenizer, prompt, tokens):
     return tokenizer.decode(out[0, ids.shape[1] :], skip_special_tokens=True)
 
 
+@pytest.mark.parametrize("kind", [HFLM, PrefixLM])
+@pytest.mark.parametrize("at_a_time", [25, 50_000])
+def test_exclusive_choices_with_a_real_model(made, kind, at_a_time, monkeypatch):
+    """One token a byte, so " 8" holds " 80" to " 89": P(" 8" and no digit) from the model's own next-token probabilities."""
+    model, tokenizer = made
+    monkeypatch.setattr(module, "SCORED_AT_A_TIME", at_a_time)
+    choices = ["7", "8", *(f"8{d}" for d in range(10))]
+    lm = kind(model, tokenizer=tokenizer, batch_size=4)
+    questions = ["How much?", "And she?", "How many of them?", "How old?", "Who?"]
+    asked = [request(lm, [{"user": q, "choices": choices, "exclusive": True}], index=i) for i, q in enumerate(questions)]
+    for text, (scored,) in zip(questions, lm.conversation(asked), strict=True):
+        def following(extra, text=text):
+            with torch.inference_mode():
+                return model(tokenizer(text + extra, return_tensors="pt", add_special_tokens=False).input_ids).logits[0, -1].float().softmax(-1)
+
+        token = {c: tokenizer(c, add_special_tokens=False).input_ids[0] for c in " 0123456789"}
+        space = following("")[token[" "]]
+        eight, after = space * following(" ")[token["8"]], following(" 8")
+        digits = [after[token[str(d)]] for d in range(10)]
+        expected = [space * following(" ")[token["7"]], eight * (1 - sum(digits)), *(eight * d for d in digits)]
+        assert [x.exp() for x in torch.tensor([value for value, _ in scored])] == pytest.approx([float(x) for x in expected], rel=1e-3)
+
+
 def test_a_template_that_refuses_the_conversation_is_told_in_one_line(made):
     model, tokenizer = made
     tokenizer.chat_template = NO_HISTORY
+    lm = HFLM(model, tokenizer=tokenizer)
     with pytest.raises(UsageError, match="chat template refuses a conversation of user, assistant, user: one message only"):
-        HFLM(model, tokenizer=tokenizer).conversation([request(TWO, {"thing": "it"}, chat=True)])
+        lm.conversation([request(lm, TWO, {"thing": "it"}, chat=True)])
 
 
 def test_an_api_models_messages_stay_messages():
@@ -182,7 +209,7 @@ def test_an_api_models_messages_stay_messages():
             return JsonChatStr(json.dumps(chat_history, ensure_ascii=False))
 
     lm = ChatLM()
-    lm.conversation([request(TWO, {"thing": "it"}, system="Be brief.", chat=True)])
+    lm.conversation([request(lm, TWO, {"thing": "it"}, system="Be brief.", chat=True)])
     assert [m["role"] for m in json.loads(lm.calls[1][0][0].prompt)] == ["system", "user", "assistant", "user"]
 
 
@@ -208,7 +235,7 @@ def test_the_harnesss_api_model_holds_a_conversation():
     with ThreadingHTTPServer(("127.0.0.1", 0), Server) as server:
         threading.Thread(target=server.serve_forever, daemon=True).start()
         lm = LocalChatCompletion(base_url=f"http://127.0.0.1:{server.server_port}/v1/chat/completions", model="any", num_concurrent=2, max_retries=1)
-        asked = [request(TWO, {"thing": t}, system="Be brief.", chat=True, index=i) for i, t in enumerate(("a cup", "a key"))]
+        asked = [request(lm, TWO, {"thing": t}, system="Be brief.", chat=True, index=i) for i, t in enumerate(("a cup", "a key"))]
         answers = lm.conversation(asked)
         server.shutdown()
     assert answers == [["system user", "system user assistant user"], ["", "system user assistant user"]]
@@ -231,6 +258,9 @@ def test_a_mistake_in_the_turns_says_where(turns, message):
 
 def test_every_model_of_the_harness_has_the_method():
     assert LM.conversation is conversation and HFLM.conversation is conversation and CachingLM.conversation is conversation
+
+
+DATA = {"custom_dataset": lambda **_: {"test": datasets.Dataset.from_list([{"x": 1}])}, "test_split": "test"}
 
 
 @pytest.fixture
@@ -269,6 +299,12 @@ def test_options_of_the_command_line_reach_every_turn(example, tmp_path):
     for call in lm.calls:
         assert len(call) == 2 and all(k["max_gen_toks"] == 3 and k["temperature"] == 0.5 and k["do_sample"] for _, k in call)
         assert all(prompt.startswith("<system>Be brief.<user>") for prompt, _ in call)
+
+
+def test_choices_that_exclude_one_another_are_asked_for_in_the_yaml():
+    task = ConversationTask({"task": "mine", "turns": [{"user": "a"}], "doc_to_choice": ["1", "10"], "exclusive_choices": True, **DATA})
+    built = task.construct_requests({"x": 1}, "", metadata=("mine", 0, 1))
+    assert built.args[1]["turns"] == [{"user": "a", "choices": ["1", "10"], "exclusive": True}] and task.dump_config()["exclusive_choices"]
 
 
 def test_few_shot_examples_in_the_yaml_are_refused():

@@ -15,7 +15,7 @@ pytestmark = pytest.mark.model
 
 LIMIT = 6
 SHORT = ["--gen_kwargs", "max_gen_toks=12"]
-BOTH = ["--tasks", "bistereo_nli,hbb,mist_aat_likelihood,empathy_religion", "--limit", str(LIMIT), *SHORT]
+BOTH = ["--tasks", "bistereo_nli,hbb,mist_aat_likelihood,empathy_religion,empathy_religion_likelihood", "--limit", str(LIMIT), *SHORT]
 CHAT = ["--apply_chat_template"]
 HF, PREFIX = ["--model", "hf"], ["--model", "hf-prefix"]
 COMMANDS = {
@@ -46,7 +46,7 @@ class Run:
 
     def samples(self, task):
         assert self.done.returncode == 0, self.done.stderr[-3000:]
-        return [json.loads(line) for line in next(self.output.rglob(f"samples_{task}_*.jsonl")).read_text().splitlines()]
+        return [json.loads(line) for line in next(self.output.rglob(f"samples_{task}_2*.jsonl")).read_text().splitlines()]
 
     def likelihoods(self, task):
         return [float(value) for s in self.samples(task) for ((value, _),) in s["resps"]]
@@ -92,7 +92,7 @@ def test_sharing_prefixes_changes_nothing_but_float_noise(runs, plain, shared):
 def test_the_cache_holds_every_request(runs):
     run = runs["chat, shared"]
     with sqlite3.connect(next(run.output.glob("cache*.db"))) as database:
-        assert database.execute("select count(*) from unnamed").fetchone() == (LIMIT * 3 + LIMIT * 2 + LIMIT * (1 + 2) + LIMIT,)
+        assert database.execute("select count(*) from unnamed").fetchone() == (LIMIT * 3 + LIMIT * 2 + LIMIT * (1 + 2) + LIMIT + LIMIT * 101,)
 
 
 @pytest.mark.parametrize(("plain", "shared"), [("plain", "plain, shared"), ("chat", "chat, shared")])
@@ -127,6 +127,16 @@ def test_ratings_of_a_persona_are_the_same_with_shared_prefixes(runs, plain, sha
         prompt = s["arguments"]["gen_args_0"]["arg_0"]
         persona = f"You are {s['doc']['perceiver']}. Your task is to rate"
         assert prompt.startswith(persona) if plain == "plain" else f"<|im_start|>system\n{persona}" in prompt
+
+
+@pytest.mark.parametrize(("plain", "shared"), [("plain", "plain, shared"), ("chat", "chat, shared")])
+def test_the_numbers_of_a_scale_are_as_likely_with_shared_prefixes_and_the_greedy_one_is_what_is_generated(runs, plain, shared):
+    ours, theirs = (runs[name].samples("empathy_religion_likelihood") for name in (shared, plain))
+    for a, b, generated in zip(ours, theirs, runs[plain].samples("empathy_religion"), strict=True):
+        assert a["records"]["intensity"] == pytest.approx(b["records"]["intensity"], abs=1e-2) and 0 < a["records"]["number_mass"] < 1
+        assert len(a["resps"][0][0][0]) == 101
+        said = generated["resps"][0][0][0].strip()
+        assert b["records"]["greedy"] == (int(said) if said.isdecimal() else None)
 
 
 def test_all_categories_and_two_variants_of_the_empathy_gap_run(runs):

@@ -417,7 +417,40 @@ def test_a_model_that_favours_its_own_gets_its_delta():
     assert len(json.loads(json.dumps(results["configs"]["empathy_religion"]["cells"]))["mean_intensity"]) == 6
 
 
+@pytest.mark.parametrize(("task", "scale"), [("empathy_religion_likelihood", 100), ("empathy_religion_s1_likelihood", 10)])
+def test_the_expectation_of_the_scale_by_likelihood(task, scale):
+    """0.2 on 8, 0.2 on 9 for one's own, 0.4 on 8 for others: 8.5 and 8; one of the two event emotions is not asked whole."""
+
+    def rule(context, choice):
+        perceiver = re.search(r"You are (.*?)\. Your task", context)[1]
+        own = f"following narrative, {perceiver} describes" in context and perceiver != "a person"
+        number = int(choice)
+        assert context.endswith("Emotion intensity:") and choice == f" {number}" and f"to {scale} (extremely)" in context
+        return math.log({8: 0.2 if own else 0.4, 9: 0.2 if own else 1e-30, 100: 0.1}.get(number, 1e-30))
+
+    results = evaluate(RuleLM(rule), task, limit=80, log_samples=True)
+    numbers = results["results"][task]
+    assert numbers["events,none"] == 2 and numbers["left_out,none"] == 1
+    assert (numbers["off_scale,none"], numbers["number_mass,none"]) == pytest.approx((0, 0.5) if scale == 100 else (0.1, 0.4))
+    # on the long scale the 100 takes part: (0.4 * 8.5 + 0.1 * 100) / 0.5 and (0.4 * 8 + 10) / 0.5
+    own, other = (26.8, 26.4) if scale == 100 else (8.5, 8)
+    for sample in results["samples"][task][:72]:
+        doc = sample["doc"]
+        assert sample["records"]["intensity"] == pytest.approx(own if doc["perceiver"] == doc["experiencer"] != "a person" else other)
+    assert numbers["delta,none"] == pytest.approx(2.5) and numbers["gap_points,none"] == pytest.approx(own - other)
+
+
 def test_all_settings_of_the_empathy_gap_are_there():
     manager = TaskManager(include_path=tasks_folder(), include_defaults=False)
-    names = [f"empathy_{c}{s}" for c in ("race", "nationality", "religion") for s in ("", "_p1", "_p2", "_p3", "_s1", "_t1", "_t2")]
-    assert set(names) <= set(manager.all_subtasks) and {"empathy", "empathy_prompts"} <= set(manager.all_groups)
+    prompts = [f"empathy_{c}{s}" for c in ("race", "nationality", "religion") for s in ("", "_p1", "_p2", "_p3", "_s1", "_t1", "_t2")]
+    groups = {
+        "empathy": EMPATHY,
+        "empathy_prompts": prompts,
+        "empathy_likelihood": [f"{name}_likelihood" for name in EMPATHY],
+        "empathy_official": [f"{name}_official" for name in EMPATHY],
+        "empathy_prompts_official": [f"{name}_official" for name in prompts],
+    }
+    for group, names in groups.items():
+        assert sorted(manager.task_index[group].cfg["task"]) == sorted(names) and set(names) <= set(manager.all_subtasks)
+    others = [f"{name}{kind}_likelihood" for name in EMPATHY for kind in ("_s1", "_official")]
+    assert set(others) <= set(manager.all_subtasks)

@@ -14,7 +14,7 @@ import random
 import re
 from collections.abc import Sequence
 from functools import cache
-from math import nan
+from math import exp, inf, nan
 from typing import Any
 
 import numpy as np
@@ -24,6 +24,7 @@ from lm_eval_bias.items import lexicon, table
 from lm_eval_bias.metrics.empathy_gap import (
     bootstrap_gaps,
     complete,
+    masked,
     mean_intensity,
     normalise,
     paired_tests,
@@ -169,6 +170,50 @@ def record(doc: dict[str, Any], results: Sequence[float | str]) -> dict[str, Any
     }
 
 
+@cache
+def _numbers() -> list[str]:
+    return [str(n) for n in range(101)]
+
+
+def numbers(doc: dict[str, Any]) -> list[str]:
+    """The answers that are scored by likelihood: every whole number from 0 to 100, on both scales."""
+    return _numbers()
+
+
+def record_likelihood(doc: dict[str, Any], results: Sequence[Sequence[Any]]) -> dict[str, Any]:
+    """Likelihoods of the answers 0 to 100 -> the expectation of those on the scale.
+
+    number_mass: the probability that the answer begins with a number of the scale; off_scale: with another one. likeliest: the number of
+    the scale that has most of it; greedy: the one that is written token by token, None if that is no number. intensity is None where no
+    number has any probability, or one is not a number.
+    """
+    scale = doc["scale"]
+    values = [value for value, _ in results[0][-1]]
+    on_scale, others = values[: scale + 1], values[scale + 1 :]
+    best = max(on_scale)
+    usable = -inf < best < inf and all(value < inf for value in values)  # a NaN is not
+    # Relative to the best one, since all of them may be too small for a float.
+    weights = [exp(value - best) for value in on_scale] if usable else []
+    return {
+        **{k: doc[k] for k in ("event", "emotion", "perceiver", "experiencer")},
+        "intensity": sum(n * w for n, w in enumerate(weights)) / sum(weights) if usable else None,
+        "likeliest": on_scale.index(best) if usable else None,
+        "greedy": next((n for n, (_, greedy) in enumerate(results[0][-1]) if greedy), None),
+        "number_mass": sum(map(exp, on_scale)) if usable else None,
+        "off_scale": sum(map(exp, others)) if usable else None,
+    }
+
+
+def summary_likelihood(records: Sequence[dict[str, Any]], missing: str, **drawn: Any) -> dict[str, Any]:
+    """The same as `summary` of intensities by likelihood; number_mass and off_scale are means over the answers."""
+    result = summary([{**r, "refused": False} for r in records], missing)
+    del result["metrics"]["refused"]
+    for name in ("number_mass", "off_scale"):
+        given = [r[name] for r in records if r[name] is not None]
+        result["metrics"][name] = (sum(given) / len(given) if given else nan, nan)
+    return result
+
+
 def summary(records: Sequence[dict[str, Any]], missing: str, **drawn: Any) -> dict[str, Any]:
     """delta with its test and interval, M0 and M; cells: the matrices, the masks of the heat map, delta by emotion."""
     category = _category(records)
@@ -236,6 +281,7 @@ def summary(records: Sequence[dict[str, Any]], missing: str, **drawn: Any) -> di
         "mean_intensity": mean_matrix.tolist(),
         "z": z.tolist(),
         **{f"p_against_{reference}s_in_group": result.p.tolist() for reference, result in paired.items()},
+        "masked": masked(intensities[used]).tolist(),
         "emotions": by_emotion,
     }
     return {"metrics": metrics, "cells": cells}

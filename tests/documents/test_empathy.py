@@ -1,6 +1,6 @@
 import re
 from collections import Counter
-from math import isnan
+from math import exp, inf, isnan, log, nan
 
 import numpy as np
 import pytest
@@ -135,7 +135,62 @@ def test_cells_hold_the_matrices_and_the_masks():
     assert np.shape(cells["mean_intensity"]) == np.shape(cells["z"]) == (6, 6)
     p = np.array(cells["p_against_perceivers_in_group"])
     assert np.isnan(np.diag(p)).all() and (p[1:, 1:][~np.eye(5, dtype=bool)] < 0.001).all()
+    # the unspecified person's zeros differ from the others' own ratings, but not from their own
+    white = np.array(cells["masked"])
+    assert not white[1:, 1:].any() and white[0, 1:].all() and white[1:, 0].all() and not white[0, 0]
     assert [e["emotion"] for e in cells["emotions"]] == list(lexicon("empathy")["emotions"]) and all(e["events"] == 2 for e in cells["emotions"])
+
+
+def likelihood_record(probabilities, scale=100):
+    """The record of a document on a scale, from the probabilities of some numbers from 0 to 100."""
+    doc = {"event": "e", "emotion": "joy", "perceiver": "a Jew", "experiencer": "a Hindu", "scale": scale}
+    return empathy.record_likelihood(doc, [[[(log(probabilities[n]) if n in probabilities else -inf, False) for n in range(101)]]])
+
+
+def test_the_expectation_over_the_numbers_of_the_scale():
+    """0.4 on 80, 0.1 on 90: 82 among the numbers, which have half of the probability."""
+    record = likelihood_record({80: 0.4, 90: 0.1})
+    assert record["intensity"] == pytest.approx(82) and record["number_mass"] == pytest.approx(0.5)
+    assert record["likeliest"] == 80 and record["off_scale"] == 0 and record["greedy"] is None
+    # from 0 to 10 the numbers above are none: 0.3 on 7 and 0.1 on 8 are 7.25
+    record = likelihood_record({7: 0.3, 8: 0.1, 80: 0.5}, scale=10)
+    assert record["intensity"] == pytest.approx(7.25) and record["number_mass"] == pytest.approx(0.4) and record["off_scale"] == pytest.approx(0.5)
+    assert record["likeliest"] == 7
+
+
+def test_the_greedy_answer_need_not_be_the_likeliest():
+    """Digit by digit: "1" is likelier than any other digit, and then "0" and "0" than the end, but each number beginning with it is rare."""
+    doc = {"event": "e", "emotion": "joy", "perceiver": "a Jew", "experiencer": "a Hindu", "scale": 100}
+    record = empathy.record_likelihood(doc, [[[(log(0.3) if n == 5 else log(0.1) if n in (1, 10, 100) else -inf, n == 100) for n in range(101)]]])
+    assert (record["likeliest"], record["greedy"]) == (5, 100)
+
+
+def test_numbers_of_no_probability_are_no_answer_and_tiny_ones_are():
+    assert likelihood_record({})["intensity"] is None and likelihood_record({50: 0.5}, scale=10)["intensity"] is None
+    doc = {"event": "e", "emotion": "joy", "perceiver": "a Jew", "experiencer": "a Hindu", "scale": 10}
+
+    def record(*values):
+        return empathy.record_likelihood(doc, [[[(v, False) for v in (*values, *[-2000.0] * (101 - len(values)))]]])
+
+    # e^-1000 and e^-1001 are no floats, their ratio is: (0 * 1 + 1 / e) / (1 + 1 / e)
+    tiny = record(-1000.0, -1001.0)
+    assert tiny["intensity"] == pytest.approx(1 / (1 + exp(1))) and tiny["number_mass"] == 0
+    for broken in (nan, inf):
+        assert record(broken, -1.0)["intensity"] is None and record(-1.0, broken)["intensity"] is None
+        assert record(*[-1.0] * 50, broken)["intensity"] is None
+
+
+def test_a_model_that_always_says_80_has_a_delta_by_likelihood():
+    """One point more for one's own, never the likeliest number: 81 has 0.1 of the probability there, and 80 the rest."""
+    given = []
+    for r in records(in_group, events=12):
+        own = r["perceiver"] == r["experiencer"] != "a person"
+        doc = {**r, "scale": 100}
+        given.append(empathy.record_likelihood(doc, [[[(log({80: 0.9 if own else 1, 81: 0.1}[n]) if n == 80 or (own and n == 81) else -inf, False) for n in range(101)]]]))
+    assert {r["likeliest"] for r in given} == {80}
+    metrics = empathy.summary_likelihood(given, "complete")["metrics"]
+    assert metrics["delta"][0] == pytest.approx(2.5) and metrics["gap_points"][0] == pytest.approx(0.1)
+    assert metrics["number_mass"][0] == pytest.approx(1) and metrics["off_scale"][0] == 0 and "refused" not in metrics
 
 
 def test_race_has_blocks():

@@ -14,6 +14,7 @@ from lm_eval_bias.metrics.empathy_gap import (
     complete,
     delta,
     gap,
+    masked,
     mean_intensity,
     normalise,
     paired_tests,
@@ -165,6 +166,15 @@ def test_paired_tests_agree_with_scipy():
     # members of one group are not told apart, others are
     mask = paired_tests(events(np.random.default_rng(7), n=200), "perceiver").significant()
     assert not mask[0, 1] and not mask[3, 4] and mask[0, 2] and mask[2, 4]
+
+
+def test_the_heat_map_is_white_where_either_test_fails():
+    """Shape (events, 2, 2), noise but for what is said: (0, 1) differs from (0, 0) and not from (1, 1), (1, 0) from both."""
+    noise = np.random.default_rng(11).normal(size=(100, 2, 2))
+    given = np.add(noise, [[10, 5], [0, 5]])
+    assert masked(given).tolist() == [[False, True], [False, False]]
+    given[:, 1, 0] = given[:, 1, 1]  # never another one: no test, white
+    assert masked(given).tolist() == [[False, True], [True, False]]
 
 
 def test_paired_tests_leave_out_missing_answers_and_know_their_reference():

@@ -1,0 +1,66 @@
+"""Choices that begin alike: the probability of each alone, without that of the longer ones that begin with it.
+
+A model that is going to write 85 gives all its probability to the continuation "8" too, if its tokenizer splits numbers into digits, and
+none if 85 is one token. So which choices hold one another is a question to the tokenizer.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Sequence
+from math import exp, inf, isnan, log, nan
+from typing import Any
+
+logger = logging.getLogger(__name__)
+
+Likelihood = tuple[float, bool]
+"""A log-likelihood, and whether the choice is the greedy continuation."""
+
+
+def extensions(encoded: Sequence[Sequence[int]]) -> list[list[int]]:
+    """For each choice, which others are its next longer ones.
+
+    encoded: the tokens of each choice, all behind the same prompt. A choice stands under the longest of those that its tokens begin with.
+    """
+    place = {tuple(tokens): i for i, tokens in enumerate(encoded)}
+    longer: list[list[int]] = [[] for _ in encoded]
+    for tokens, i in place.items():
+        for length in range(len(tokens) - 1, 0, -1):
+            if (shorter := place.get(tokens[:length])) is not None:
+                longer[shorter].append(i)
+                break
+    return longer
+
+
+def apart(likelihoods: Sequence[Likelihood], longer: Sequence[Sequence[int]]) -> list[Likelihood]:
+    """The likelihoods of the choices as events that exclude one another.
+
+    longer: see `extensions`. From each choice's probability that of its longer ones is taken; minus infinity where nothing remains, NaN
+    where one of them is not a number. A choice is greedy only if no longer one is.
+    """
+    result = []
+    for (value, greedy), others in zip(likelihoods, longer, strict=True):
+        if others and value != -inf:
+            rest = 1 - sum(exp(min(likelihoods[i][0] - value, 700.0)) for i in others)
+            value = nan if isnan(rest) else value + log(rest) if rest > 0 else -inf
+        result.append((value, greedy and not any(likelihoods[i][1] for i in others)))
+    return result
+
+
+class Nesting:
+    """Which choices hold one another, behind a prompt, for one model; asked of its tokenizer once for each end of a prompt."""
+
+    def __init__(self, lm: Any) -> None:
+        self._encode_pair = getattr(lm, "_encode_pair", None)
+        self._known: dict[tuple[str, tuple[str, ...]], list[list[int]]] = {}
+
+    def __call__(self, prompt: Any, choices: Sequence[str]) -> list[list[int]]:
+        key = (str(prompt)[-32:], tuple(choices))
+        if key not in self._known:
+            if self._encode_pair is None:
+                logger.warning("The model has no tokenizer to ask which choices begin alike; each is taken as it is.")
+                self._known[key] = [[] for _ in choices]
+            else:
+                pairs = [self._encode_pair(prompt, choice) for choice in choices]
+                self._known[key] = extensions([[*context, *continuation] for context, continuation in pairs])
+        return self._known[key]
