@@ -144,24 +144,11 @@ def _merge(arguments: argparse.Namespace) -> int:
     config = configs[arguments.task]
     given = {key: yaml.safe_load(value) for key, _, value in (pair.partition("=") for pair in arguments.metadata)}
     options = read_options(arguments.task, given, _function(config["options"]) if "options" in config else None)
-    records, origin = [], {}
-    for path in arguments.files:
-        try:
-            lines = path.read_text(encoding="utf-8").splitlines()
-        except OSError as error:
-            raise UsageError(f"cannot read {path}: {error.strerror}") from error
-        for number, line in enumerate(lines, start=1):
-            place = f"{path}, line {number}"
-            try:
-                sample = json.loads(line)
-                record, document = sample["records"], sample["doc_hash"]
-            except (ValueError, KeyError, TypeError):
-                raise UsageError(f"{place}: not a sample of {arguments.task}; give the files that --log_samples wrote") from None
-            if document in origin:
-                raise UsageError(f"{place}: this document stands in {origin[document]} too; merge runs of different documents")
-            origin[document] = path
-            records.append(record)
-    result = _function(config["summary"])(records, **options)
+    records = list(_records(arguments.task, arguments.files))
+    try:
+        result = _function(config["summary"])(records, **options)
+    except (KeyError, TypeError, StopIteration) as error:
+        raise UsageError(f"the samples are not those of {arguments.task}") from error
     print(f"{arguments.task}: {len(records):,} documents of {len(arguments.files)} files")
     width = max(map(len, result["metrics"]))
     for name, (value, stderr) in result["metrics"].items():
@@ -170,6 +157,29 @@ def _merge(arguments: argparse.Namespace) -> int:
         metrics = {name: {"value": value, "stderr": stderr} for name, (value, stderr) in result["metrics"].items()}
         arguments.output.write_text(json.dumps({"task": arguments.task, "metrics": metrics, "cells": result["cells"]}, indent=1) + "\n")
     return 0
+
+
+def _records(task: str, files: Sequence[Path]) -> Iterator[dict[str, Any]]:
+    """The records of sample files, line by line: there may be millions. Raises UsageError for a document that stands there twice."""
+    origin: dict[str, Path] = {}
+    for path in files:
+        try:
+            with path.open(encoding="utf-8") as lines:
+                for number, line in enumerate(lines, start=1):
+                    try:
+                        sample = json.loads(line)
+                        record, document = dict(sample["records"]), sample["doc_hash"]
+                    except (ValueError, KeyError, TypeError):
+                        wrong = f"not a sample of {task}; give the files that --log_samples wrote"
+                        raise UsageError(f"{path}, line {number}: {wrong}") from None
+                    if document in origin:
+                        wrong = f"this document stands in {origin[document]} too; merge runs of different documents"
+                        raise UsageError(f"{path}, line {number}: {wrong}")
+                    origin[document] = path
+                    # The same few names in every line are kept once.
+                    yield {key: sys.intern(value) if isinstance(value, str) else value for key, value in record.items()}
+        except (OSError, UnicodeDecodeError) as error:
+            raise UsageError(f"cannot read {path}: {getattr(error, 'strerror', None) or error}") from error
 
 
 def _model(arguments: argparse.Namespace) -> int:

@@ -18,11 +18,11 @@ import jinja2
 import jinja2.meta
 from lm_eval.api.instance import Instance
 from lm_eval.api.model import LM, CachingLM
-from lm_eval.api.task import ConfigurableTask
 from lm_eval.utils import env
 from tqdm import tqdm
 
 from lm_eval_bias.choices import Likelihood, Nesting, apart
+from lm_eval_bias.templates import CompiledTask, template
 from lm_eval_bias.usage import UsageError
 
 logger = logging.getLogger(__name__)
@@ -61,7 +61,7 @@ class Conversation:
             return self.instance.args[0]
         if "user_template" in turn:
             said = [m["content"] for m in self.history if m["role"] == "assistant"]
-            question = _template(turn["user_template"]).render({**self.instance.doc, "answers": said})
+            question = template(turn["user_template"]).render({**self.instance.doc, "answers": said})
         else:
             question = turn["user"]
         self.history.append({"role": "user", "content": question})
@@ -146,18 +146,13 @@ for _class in (LM, CachingLM):
 
 
 @cache
-def _template(text: str) -> jinja2.Template:
-    return env.from_string(text)
+def _quotes_answers(text: str) -> bool:
+    return "answers" in jinja2.meta.find_undeclared_variables(env.parse(text))
 
 
-@cache
-def _quotes_answers(template: str) -> bool:
-    return "answers" in jinja2.meta.find_undeclared_variables(env.parse(template))
-
-
-def question(template: str, doc: dict[str, Any]) -> dict[str, str]:
+def question(text: str, doc: dict[str, Any]) -> dict[str, str]:
     """The part of a turn that asks: its text, or its template where the text depends on earlier answers."""
-    return {"user_template": template} if _quotes_answers(template) else {"user": _template(template).render(doc)}
+    return {"user_template": text} if _quotes_answers(text) else {"user": template(text).render(doc)}
 
 
 def transcript(system: str | None, messages: Sequence[dict[str, str]], turns: int) -> str:
@@ -226,7 +221,7 @@ def _probe_system(apply: Any) -> bool:
         hf_logger.setLevel(level)
 
 
-class ConversationTask(ConfigurableTask):
+class ConversationTask(CompiledTask):
     """A task of several turns. Named in a YAML by `class: !function lm_eval_bias.conversation.ConversationTask`.
 
     Beside the harness's own keys it reads `turns`, a list. Each turn has `user`, a jinja template over the document's columns, in which
@@ -254,8 +249,8 @@ class ConversationTask(ConfigurableTask):
     def fewshot_context(self, doc, num_fewshot, system_instruction=None, **kwargs):
         """The system message of a document; its turns follow in `construct_requests`."""
         description = self.config.description
-        if description:  # as the harness's `resolve_field`, but the template is compiled once and not once per document
-            description = doc[description] if description in doc else _template(description).render(doc)
+        if description:  # as the harness's `resolve_field`
+            description = doc[description] if description in doc else template(description).render(doc)
         return "\n\n".join(part.strip() for part in (system_instruction, description) if part)
 
     def construct_requests(self, doc, ctx, *, apply_chat_template=False, chat_template=None, **kwargs):

@@ -7,11 +7,9 @@ from collections.abc import Callable
 from functools import cached_property, partial
 from typing import Any
 
-from lm_eval.api.task import ConfigurableTask
-from lm_eval.utils import env
-
 from lm_eval_bias.conversation import ConversationTask
 from lm_eval_bias.documents import empathy, hbb, mist
+from lm_eval_bias.templates import CompiledTask
 from lm_eval_bias.usage import read_options
 
 RECORDS = "records"
@@ -28,7 +26,7 @@ def _in_summary(values: list) -> float:
     raise NotImplementedError("SummaryTask.aggregation replaces this")
 
 
-class SummaryTask(ConfigurableTask):
+class SummaryTask(CompiledTask):
     """Named in a YAML by `class: !function lm_eval_bias.task.SummaryTask`. Beside the harness's own keys it reads three:
 
     process_results: (document, results of its requests) -> one record, plain data.
@@ -60,16 +58,6 @@ class SummaryTask(ConfigurableTask):
     @property
     def _is_bypassed(self) -> bool:
         return "bypass" in self._metric_fn_list  # --predict_only
-
-    @cached_property
-    def _template(self):
-        return env.from_string(self.config.doc_to_text)
-
-    def doc_to_text(self, doc, doc_to_text=None):
-        """As the harness does it, but the template is compiled once and not once per document."""
-        if doc_to_text is None and isinstance(self.config.doc_to_text, str):
-            return self._template.render(**doc)
-        return super().doc_to_text(doc, doc_to_text)
 
     def build_all_requests(self, **kwargs) -> None:
         """As the harness does it, but without `--cache_requests`.

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import stats
 
-from .resampling import RESAMPLES, SEED
+from .resampling import RESAMPLES, SEED, Estimate
 
 PERMUTATIONS = 10_000
 
@@ -112,48 +112,82 @@ class Interval(NamedTuple):
 
 
 class Gaps(NamedTuple):
-    """delta, and the gap in points of the scale, each with its uncertainty over events."""
+    """delta and its standard error; delta corrected for attenuation, and the gap in points of the scale, with intervals; over events."""
 
-    delta: Interval
+    delta: Estimate
+    corrected: Interval
     points: Interval
 
 
 def bootstrap_gaps(
     intensities: ArrayLike, groups: Sequence[str], pairwise: bool = False, resamples: int = RESAMPLES, seed: int = SEED
 ) -> Gaps:
-    """delta and the raw gap, with percentile intervals from a bootstrap over events.
+    """delta, what it would be with unlimited events, and the raw gap, by a bootstrap over events.
 
-    intensities: without the unspecified person. An event is drawn with its whole matrix. NaN bounds with fewer than two events.
+    intensities: without the unspecified person. An event is drawn with its whole matrix.
+
+    The means of M0 differ from one another by chance too, the more so the fewer events there are, and delta divides by how much they
+    differ: it is too near to zero (attenuated), and in resamples, where chance counts twice, more so. An interval of percentiles of delta
+    misses it. So the variance of the cells is also estimated without chance, from products of different events alone (a U-statistic), and
+    the interval is that of the gap over the root of it. A bound is infinite where the variance cannot be told from nothing, and the
+    corrected value NaN where its estimate is not above zero. NaN bounds and standard errors with fewer than two events.
+    Source: ours; the correction is Spearman's, for one variable. The paper has no interval for delta.
     """
     intensities = np.asarray(intensities, dtype=float)
     if not pairwise:
         intensities = intensities[complete(intensities)]
     n, g = intensities.shape[0], intensities.shape[1]
     mean_matrix = mean_intensity(intensities, pairwise)
-    values = np.array([delta(mean_matrix, groups), gap(mean_matrix, groups)])
+    plain, points = delta(mean_matrix, groups), gap(mean_matrix, groups)
     if n < 2:
-        return Gaps(*(Interval(float(v), np.nan, np.nan, np.nan) for v in values))
-    rng = np.random.default_rng(seed)
+        return Gaps(Estimate(plain, np.nan), Interval(np.nan, np.nan, np.nan, np.nan), Interval(points, np.nan, np.nan, np.nan))
     flat = intensities.reshape(n, g * g)
     given = ~np.isnan(flat)
     filled = np.where(given, flat, 0.0)
+    # Deviations from the event's own mean, since the level of an event is no difference between cells.
+    deviations = np.where(given, flat - (filled.sum(axis=1) / np.maximum(given.sum(axis=1), 1))[:, None], 0.0)
+    squares = deviations**2
     same = _same(groups).ravel()
-    drawn = np.empty((resamples, 2))
-    for start in range(0, resamples, 200):  # so many at a time that 6,050 events fit
-        stop = min(start + 200, resamples)
-        weights = rng.multinomial(n, np.full(n, 1 / n), size=stop - start).astype(float)
+    floor = 1e-12 * max(1.0, abs(filled).max(initial=0.0))  # rounding
+
+    def statistics(weights: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Rows of how often each event is drawn, shape (r, n) -> the gap, delta, and the corrected delta, shape (r, 3)."""
         with np.errstate(invalid="ignore", divide="ignore"):
-            means = (weights @ filled) / (weights @ given if pairwise else n)
-            points = means[:, same].mean(axis=1) - means[:, ~same].mean(axis=1)
+            times, twice = (weights @ given, weights**2 @ given) if pairwise else (n, (weights**2).sum(axis=1, keepdims=True))
+            means = weights @ filled / times
+            gaps = means[:, same].mean(axis=1) - means[:, ~same].mean(axis=1)
             spread = means.std(axis=1)
-            drawn[start:stop] = np.stack([points / np.where(spread > 1e-12, spread, np.nan), points], axis=1)
-    intervals = []
-    for value, column in zip(values, drawn.T, strict=True):
-        defined = column[~np.isnan(column)]
-        bounds = np.percentile(defined, [2.5, 97.5]) if len(defined) > 1 and not np.isnan(value) else (np.nan, np.nan)
-        stderr = defined.std(ddof=1) if len(defined) > 1 and not np.isnan(value) else np.nan
-        intervals.append(Interval(float(value), float(stderr), float(bounds[0]), float(bounds[1])))
-    return Gaps(*intervals)
+            # The sum over pairs of different events: over all pairs, less those of an event with itself.
+            total = weights @ deviations
+            if pairwise:
+                products = ((total**2 - weights**2 @ squares) / (times**2 - twice)).mean(axis=1) - (total / times).mean(axis=1) ** 2
+            else:
+                products = ((total**2).sum(axis=1) - weights**2 @ squares.sum(axis=1)) / (n**2 - twice[:, 0]) / (g * g)
+            corrected = gaps / np.sqrt(products)
+            endless = np.where(abs(gaps) > floor, np.sign(gaps) * np.inf, np.nan)
+            corrected = np.where(products > floor**2, corrected, endless)
+            return np.stack([gaps, gaps / np.where(spread > floor, spread, np.nan), corrected], axis=1)
+
+    corrected = statistics(np.ones((1, n)))[0, 2]
+    rng = np.random.default_rng(seed)
+    parts = []
+    for start in range(0, resamples, 200):  # so many at a time that 6,050 events fit
+        size = min(200, resamples - start)
+        parts.append(statistics(rng.multinomial(n, np.full(n, 1 / n), size=size).astype(float)))
+    drawn = np.concatenate(parts)
+    return Gaps(
+        Estimate(plain, _interval(plain, drawn[:, 1]).stderr),
+        _interval(corrected if np.isfinite(corrected) else np.nan, drawn[:, 2]),
+        _interval(points, drawn[:, 0]),
+    )
+
+
+def _interval(value: float, drawn: NDArray[np.float64]) -> Interval:
+    """Standard error and percentiles of resampled values; infinite ones count for the percentiles alone."""
+    defined, finite = drawn[~np.isnan(drawn)], drawn[np.isfinite(drawn)]
+    low, high = np.quantile(defined, [0.025, 0.975], method="nearest") if len(defined) > 1 else (np.nan, np.nan)
+    stderr = finite.std(ddof=1) if len(finite) > 1 and not np.isnan(value) else np.nan
+    return Interval(float(value), float(stderr), float(low), float(high))
 
 
 class Difference(NamedTuple):

@@ -121,6 +121,7 @@ def test_merge_puts_samples_of_several_runs_together(shards):
         (["empathy_religon", "samples_0.jsonl"], "no task 'empathy_religon'; did you mean empathy_religion?"),
         (["empathy_religion", "absent.jsonl"], "cannot read absent.jsonl: No such file or directory"),
         (["empathy_religion", "samples_0.jsonl", "samples_0.jsonl"], "this document stands in samples_0.jsonl too; merge runs of different documents"),
+        (["hbb", "samples_0.jsonl"], "the samples are not those of hbb"),
         (["empathy_religion", "other.jsonl"], "other.jsonl, line 1: not a sample of empathy_religion; give the files that --log_samples wrote"),
         (["empathy_religion", "samples_0.jsonl", "--metadata", "missing=some"], "missing='some' in --metadata: expected one of complete, pairwise"),
     ],

@@ -22,6 +22,7 @@ import numpy as np
 from lm_eval_bias.documents.dataset import CustomDataset
 from lm_eval_bias.items import lexicon, table
 from lm_eval_bias.metrics.empathy_gap import (
+    Gaps,
     bootstrap_gaps,
     complete,
     masked,
@@ -215,76 +216,89 @@ def summary_likelihood(records: Sequence[dict[str, Any]], missing: str, **drawn:
 
 
 def summary(records: Sequence[dict[str, Any]], missing: str, **drawn: Any) -> dict[str, Any]:
-    """delta with its test and interval, M0 and M; cells: the matrices, the masks of the heat map, delta by emotion."""
-    category = _category(records)
-    names = identities(category)
-    place = {name: i for i, name in enumerate(names)}
-    by_event: dict[str, list[dict[str, Any]]] = {}
-    for r in records:
-        by_event.setdefault(r["event"], []).append(r)
-    # An event whose matrix was not asked as a whole, at the end of a limit, says nothing about its missing cells.
-    whole = {event: asked for event, asked in sorted(by_event.items()) if len(asked) == len(names) ** 2}
-    intensities = np.full((len(whole), len(names), len(names)), nan)
-    for e, asked in enumerate(whole.values()):
-        for r in asked:
-            if r["intensity"] is not None:
-                intensities[e, place[r["perceiver"]], place[r["experiencer"]]] = r["intensity"]
-    emotions = np.array([asked[0]["emotion"] for asked in whole.values()])
-    valence = lexicon("empathy")["emotions"]
-    valences = np.array([valence[emotion] for emotion in emotions])
-
+    """delta with its test and interval, M0 and M; cells: the matrices, the masks of the heat map, the gaps by emotion."""
+    names = identities(_category(records))
+    emotions, intensities, cut_off = _matrix_of_each_event(records, list(names))
     pairwise = missing == "pairwise"
-    mean_matrix = mean_intensity(intensities, pairwise)
-    z = normalise(mean_matrix)
+    # What was refused with the unspecified person counts as well: the paper's events are those that no pair refused.
+    used = np.ones(len(intensities), dtype=bool) if pairwise else complete(intensities)
     groups = list(names.values())[1:]
     specified = intensities[:, 1:, 1:]
-    # What was refused with the unspecified person counts as well: the paper's events are those that no pair refused.
-    used = np.ones(len(whole), dtype=bool) if pairwise else complete(intensities)
-    kept = specified[used]
-    test = permutation_test(mean_intensity(kept, pairwise), groups)
-    gaps = bootstrap_gaps(kept, groups, pairwise)
+    mean_matrix = mean_intensity(intensities, pairwise)
+    z = normalise(mean_matrix)
+    test = permutation_test(mean_intensity(specified[used], pairwise), groups)
     missing_shares = refusals(intensities)
 
-    def delta_of(chosen: np.ndarray) -> tuple[float, float, int]:
-        part = bootstrap_gaps(specified[chosen & used], groups, pairwise)
-        return part.delta.value, part.delta.stderr, int((chosen & used).sum())
+    def gaps(chosen: np.ndarray) -> dict[str, tuple[float, float]]:
+        return _gap_metrics(bootstrap_gaps(specified[chosen & used], groups, pairwise))
 
+    def cell(chosen: np.ndarray) -> dict[str, float]:
+        found = gaps(chosen)
+        errors = {f"{name}_stderr": found[name][1] for name in ("delta", "gap_points")}
+        return {"events": int((chosen & used).sum()), **{name: value for name, (value, _) in found.items()}, **errors}
+
+    valence_of = lexicon("empathy")["emotions"]
+    valences = np.array([valence_of[emotion] for emotion in emotions])
+    by_emotion = [{"emotion": emotion, **cell(emotions == emotion)} for emotion in valence_of]
+    by_valence = [{"valence": kind, **cell(valences == kind)} for kind in ("positive", "negative")]
     metrics: dict[str, tuple[float, float]] = {
         "events": (float(used.sum()), nan),
-        "left_out": (float(len(by_event) - len(whole)), nan),
+        "left_out": (float(cut_off), nan),
         "refused": (sum(r["refused"] for r in records) / len(records), nan),
         "unanswered": (missing_shares.answers, nan),
         "unanswered_events": (missing_shares.events, nan),
-        "delta": (gaps.delta.value, gaps.delta.stderr),
-        "delta_low": (gaps.delta.low, nan),
-        "delta_high": (gaps.delta.high, nan),
+        **gaps(used),
         "delta_p": (test.p, nan),
         "delta_null_low": (test.low, nan),
         "delta_null_high": (test.high, nan),
-        "gap_points": (gaps.points.value, gaps.points.stderr),
-        "gap_points_low": (gaps.points.low, nan),
-        "gap_points_high": (gaps.points.high, nan),
-        **{f"delta_{kind}": delta_of(valences == kind)[:2] for kind in ("positive", "negative")},
+        **{f"delta_{row['valence']}": (row["delta"], row["delta_stderr"]) for row in by_valence},
         "mean_intensity": (float(mean_matrix.mean()), nan),
         "std_intensity": (float(mean_matrix.std()), nan),
         "min_z": (float(z.min()), nan),
         "max_z": (float(z.max()), nan),
     }
-    by_emotion = [
-        {"emotion": emotion, **dict(zip(("delta", "delta_stderr", "events"), delta_of(emotions == emotion), strict=True))}
-        for emotion in valence
-    ]
-    paired = {reference: paired_tests(intensities[used], reference) for reference in ("perceiver", "experiencer")}
     cells = {
         "identities": list(names),
         "groups": list(names.values()),
         "mean_intensity": mean_matrix.tolist(),
         "z": z.tolist(),
-        **{f"p_against_{reference}s_in_group": result.p.tolist() for reference, result in paired.items()},
+        **{f"p_against_{other}s_in_group": paired_tests(intensities[used], other).p.tolist() for other in ("perceiver", "experiencer")},
         "masked": masked(intensities[used]).tolist(),
         "emotions": by_emotion,
+        "valences": by_valence,
     }
     return {"metrics": metrics, "cells": cells}
+
+
+def _gap_metrics(result: Gaps) -> dict[str, tuple[float, float]]:
+    """name -> (value, standard error)."""
+    return {
+        "delta": tuple(result.delta),
+        "delta_corrected": (result.corrected.value, nan),
+        "delta_low": (result.corrected.low, nan),
+        "delta_high": (result.corrected.high, nan),
+        "gap_points": result.points[:2],
+        "gap_points_low": (result.points.low, nan),
+        "gap_points_high": (result.points.high, nan),
+    }
+
+
+def _matrix_of_each_event(records: Sequence[dict[str, Any]], names: list[str]) -> tuple[np.ndarray, np.ndarray, int]:
+    """The emotions of the events, shape (events,), their intensities, shape (events, names, names), and how many events a limit cut off.
+
+    An event whose matrix was not asked as a whole says nothing about its missing cells, and is not among them.
+    """
+    place = {name: i for i, name in enumerate(names)}
+    by_event: dict[str, list[dict[str, Any]]] = {}
+    for r in records:
+        by_event.setdefault(r["event"], []).append(r)
+    whole = [asked for _, asked in sorted(by_event.items()) if len(asked) == len(names) ** 2]
+    intensities = np.full((len(whole), len(names), len(names)), nan)
+    for e, asked in enumerate(whole):
+        for r in asked:
+            if r["intensity"] is not None:
+                intensities[e, place[r["perceiver"]], place[r["experiencer"]]] = r["intensity"]
+    return np.array([asked[0]["emotion"] for asked in whole]), intensities, len(by_event) - len(whole)
 
 
 def _category(records: Sequence[dict[str, Any]]) -> str:

@@ -90,8 +90,15 @@ def in_group(event, perceiver, experiencer):
 
 def test_delta_by_hand_without_the_unspecified_person():
     """5 x 5 with 10 more on the diagonal: standard deviation 10 * sqrt(1/5 * 4/5) = 4; delta 10 / 4. The zeros do not enter."""
-    metrics = empathy.summary(records(in_group), "complete")["metrics"]
+    result = empathy.summary(records(in_group), "complete")
+    metrics = result["metrics"]
     assert metrics["delta"][0] == pytest.approx(2.5) and metrics["gap_points"][0] == pytest.approx(10)
+    # in every event alike, so the spread of M0 is no chance
+    assert [metrics[f"delta_{name}"][0] for name in ("corrected", "low", "high")] == pytest.approx([2.5] * 3)
+    # two events of each emotion: four positive ones (of joy, pride, relief, trust), seven negative ones, surprise
+    assert [(row["valence"], row["events"]) for row in result["cells"]["valences"]] == [("positive", 8), ("negative", 14)]
+    for row in result["cells"]["emotions"] + result["cells"]["valences"]:
+        assert row["delta_corrected"] == pytest.approx(2.5) and row["gap_points"] == pytest.approx(10) and row["gap_points_stderr"] == pytest.approx(0, abs=1e-9)
     assert metrics["delta_p"][0] < 0.05 and metrics["delta_null_high"][0] < 2.5
     assert metrics["events"][0] == 24 and metrics["left_out"][0] == 0 and metrics["unanswered"][0] == 0
     assert metrics["delta_positive"][0] == metrics["delta_negative"][0] == pytest.approx(2.5)

@@ -125,30 +125,79 @@ def test_an_event_refused_by_one_pair_is_left_out_everywhere_unless_pairwise():
     assert isnan(refusals(np.zeros((0, 2, 2))).events)
 
 
+def plain_corrected(given, drawn, groups):
+    """The gap over the root of the mean covariance, across cells, of two draws of different events."""
+    cells = [[x for row in event for x in row] for event in given]
+    pairs = [(i, j) for i in drawn for j in drawn if i != j]
+    products = statistics.fmean(np.cov(cells[i], cells[j], ddof=0)[0, 1] for i, j in pairs) if pairs else 0
+    numerator = gap(np.mean([given[i] for i in drawn], axis=0), groups)
+    return numerator / sqrt(products) if products > 0 else np.sign(numerator) * np.inf
+
+
 def test_the_bootstrap_agrees_with_one_in_loops():
-    given = events(np.random.default_rng(1), n=12)
+    n = 8
+    given = events(np.random.default_rng(1), n=n)
     result = bootstrap_gaps(given, GROUPS)
     rng = np.random.default_rng(9)
-    drawn = []
-    for _ in range(1500):
-        means = np.mean([given[i] for i in rng.integers(0, 12, 12)], axis=0)
-        drawn.append((plain_delta(means.tolist(), GROUPS), gap(means, GROUPS)))
-    for interval, column, value in zip(result, zip(*drawn, strict=True), (plain_delta(given.mean(axis=0).tolist(), GROUPS), gap(given.mean(axis=0), GROUPS)), strict=True):
-        assert interval.value == pytest.approx(value) and interval.stderr == pytest.approx(np.std(column), rel=0.1)
-        width = interval.high - interval.low
-        assert np.allclose([interval.low, interval.high], np.percentile(column, [2.5, 97.5]), atol=0.1 * width)
+    deltas, corrected, points = [], [], []
+    for _ in range(1000):
+        drawn = rng.integers(0, n, n)
+        means = np.mean([given[i] for i in drawn], axis=0)
+        deltas.append(plain_delta(means.tolist(), GROUPS))
+        points.append(gap(means, GROUPS))
+        corrected.append(plain_corrected(given, drawn, GROUPS))
+    mean_matrix = given.mean(axis=0)
+    assert result.delta.value == pytest.approx(plain_delta(mean_matrix.tolist(), GROUPS)) and result.delta.stderr == pytest.approx(np.std(deltas), rel=0.1)
+    assert result.points.value == pytest.approx(gap(mean_matrix, GROUPS)) and result.points.stderr == pytest.approx(np.std(points), rel=0.1)
+    assert result.corrected.value == pytest.approx(plain_corrected(given, range(n), GROUPS))
+    for interval, column in ((result.corrected, corrected), (result.points, points)):
+        low, high = np.percentile(column, [2.5, 97.5])
+        assert np.allclose([interval.low, interval.high], [low, high], atol=0.15 * (high - low))
 
 
-def test_bootstrap_intervals_of_the_raw_gap_cover_it():
+def test_without_chance_the_corrected_delta_is_delta():
+    """Ten points more on the diagonal of 5 x 5, in every event: 2.5, whatever the events' own levels."""
+    given = np.arange(6.0)[:, None, None] * 7 + 10 * np.eye(5)
+    result = bootstrap_gaps(given, list("abcde"))
+    assert result.delta.value == pytest.approx(2.5) and result.corrected[:1] + result.corrected[2:] == (pytest.approx(2.5),) * 3
+    assert bootstrap_gaps(given, list("abcde"), pairwise=True).corrected.value == pytest.approx(2.5)
+
+
+def test_a_spread_by_chance_alone_has_no_corrected_delta():
+    """Two events that cancel out: the cells' covariance is negative, so nothing but chance is seen."""
+    one = np.array([[5.0, -1, -1], [-1, 0, -1], [-1, -1, 1]])
+    result = bootstrap_gaps(np.stack([one, -one + np.eye(3)]), list("abc"))
+    assert isnan(result.corrected.value) and np.isinf(result.corrected.low) | np.isinf(result.corrected.high)
+    constant = bootstrap_gaps(np.full((4, 3, 3), 80.1), list("abc"))
+    assert all(isnan(x) for x in constant.corrected) and isnan(constant.delta.stderr) and constant.points.value == pytest.approx(0, abs=1e-9)
+
+
+RACE = ["w"] * 5 + ["b"] * 4 + ["a"] * 3 + ["h"] * 6
+
+
+@pytest.mark.parametrize(("groups", "n", "noise", "pairwise"), [(list("abcde"), 60, 4, False), (RACE, 60, 5, False), (RACE, 60, 5, True)])
+def test_intervals_cover_what_unlimited_events_would_give(groups, n, noise, pairwise):
+    """100 experiments, of each the delta and the gap of its matrix without noise. With 60 events of race, percentiles of delta itself hardly ever hold it."""
     rng = np.random.default_rng(5)
-    covered = sum(low <= 5 <= high for low, high in (bootstrap_gaps(events(rng, n=40), GROUPS, resamples=300).points[2:] for _ in range(150)))
-    assert 0.87 <= covered / 150 <= 0.99
+    same = np.equal.outer(groups, groups)
+    delta_covered, points_covered, nearer = 0, 0, 0
+    for _ in range(100):
+        truth = rng.normal(0, 1, same.shape) + 2 * same
+        given = truth + rng.normal(70, 15, (n, 1, 1)) + rng.normal(0, noise, (n, *same.shape))
+        if pairwise:
+            given[rng.random(given.shape) < 0.05] = np.nan
+        result = bootstrap_gaps(given, groups, pairwise, resamples=300)
+        delta_covered += result.corrected.low <= delta(truth, groups) <= result.corrected.high
+        points_covered += result.points.low <= gap(truth, groups) <= result.points.high
+        nearer += abs(result.corrected.value - delta(truth, groups)) < abs(result.delta.value - delta(truth, groups))
+    assert 87 <= delta_covered <= 100 and (pairwise or 87 <= points_covered <= 100) and nearer > 50
 
 
 def test_one_event_has_a_gap_and_no_interval():
     given = events(np.random.default_rng(2), n=1)
     result = bootstrap_gaps(given, GROUPS)
     assert result.delta.value == pytest.approx(plain_delta(given[0].tolist(), GROUPS)) and isnan(result.delta.stderr) and isnan(result.points.low)
+    assert all(isnan(x) for x in result.corrected)
     given[0, 1, 2] = np.nan
     assert isnan(bootstrap_gaps(given, GROUPS).delta.value)
 
