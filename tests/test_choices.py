@@ -5,7 +5,9 @@ import logging
 from math import exp, inf, isnan, log, nan
 
 import pytest
+import transformers
 from lm_eval.models.huggingface import HFLM
+from tokenizers import Tokenizer, models, pre_tokenizers
 
 from lm_eval_bias.choices import Nesting, apart, extensions
 from lm_eval_bias.models.prefix import PrefixLM
@@ -78,3 +80,13 @@ def test_a_model_without_a_tokenizer_is_warned_of(caplog):
 def test_the_tokenizer_of_a_model_of_the_harness_is_asked(kind):
     """It has a token for each byte."""
     assert Nesting(kind(tiny.model("Llama"), tokenizer=tiny.tokenizer()))("so:", [" 8", " 85", " 7"]) == [[1], [], []]
+
+
+@pytest.mark.parametrize("kind", [HFLM, PrefixLM])
+def test_whole_numbers_as_tokens_hold_nothing_of_one_another(kind):
+    """A token for every number, as in the tokenizers of Llama 3: 8, 80 and 800 are three."""
+    vocabulary = {token: i for i, token in enumerate(["<s>", "</s>", "so", ":", *map(str, range(200))])}
+    made = Tokenizer(models.WordLevel(vocabulary, unk_token="<s>"))
+    made.pre_tokenizer = pre_tokenizers.Whitespace()
+    tokenizer = transformers.PreTrainedTokenizerFast(tokenizer_object=made, bos_token="<s>", eos_token="</s>", pad_token="</s>")
+    assert Nesting(kind(tiny.model("Llama"), tokenizer=tokenizer))("so:", [f" {n}" for n in range(101)]) == [[]] * 101
