@@ -22,13 +22,14 @@ def extensions(encoded: Sequence[Sequence[int]]) -> list[list[int]]:
 
     encoded: the tokens of each choice, all behind the same prompt. A choice stands under the longest of those that its tokens begin with.
     """
-    place = {tuple(tokens): i for i, tokens in enumerate(encoded)}
+    place: dict[tuple[int, ...], list[int]] = {}  # choices of the same tokens are one event, which longer ones take from once each
+    for i, tokens in enumerate(encoded):
+        place.setdefault(tuple(tokens), []).append(i)
     longer: list[list[int]] = [[] for _ in encoded]
-    for tokens, i in place.items():
-        for length in range(len(tokens) - 1, 0, -1):
-            if (shorter := place.get(tokens[:length])) is not None:
-                longer[shorter].append(i)
-                break
+    for tokens, same in place.items():
+        shorter = next((place[tokens[:length]] for length in range(len(tokens) - 1, 0, -1) if tokens[:length] in place), [])
+        for i in shorter:
+            longer[i].append(same[0])
     return longer
 
 

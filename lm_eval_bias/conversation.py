@@ -10,7 +10,7 @@ from __future__ import annotations
 import inspect
 import logging
 from collections.abc import Iterator, Sequence
-from functools import cache
+from functools import cache, lru_cache
 from typing import Any
 from weakref import WeakKeyDictionary
 
@@ -67,10 +67,9 @@ class Conversation:
         self.history.append({"role": "user", "content": question})
         return prompt(self.plan, self.history, self.lm.apply_chat_template)
 
-    def choices(self) -> list[str]:
+    def choices(self) -> tuple[str, ...]:
         """The continuations of the next turn, which is scored by likelihood."""
-        delimiter = "" if self.plan["chat"] else " "
-        return [delimiter + choice for choice in self.turns[len(self.answers)]["choices"]]
+        return _continuations("" if self.plan["chat"] else " ", tuple(self.turns[len(self.answers)]["choices"]))
 
     def generation_kwargs(self) -> dict[str, Any]:
         number = len(self.answers) + 1
@@ -86,6 +85,11 @@ class Conversation:
         said = answer if isinstance(answer, str) else choices[max(range(len(choices)), key=lambda i: answer[i][0])]
         # An empty answer stays a turn of the assistant's: many templates refuse two user turns in a row.
         self.history.append({"role": "assistant", "content": said.strip()})
+
+
+@lru_cache(maxsize=64)  # the same hundred for every document, kept once
+def _continuations(delimiter: str, choices: tuple[str, ...]) -> tuple[str, ...]:
+    return tuple(delimiter + choice for choice in choices)
 
 
 def conversation(self: Any, requests: list[Instance]) -> list[list[Answer]]:
@@ -107,12 +111,18 @@ def conversation(self: Any, requests: list[Instance]) -> list[list[Answer]]:
     return [s.answers for s in states]
 
 
-def _scored(lm: Any, asked: list[tuple[Conversation, Any, list[str]]]) -> Iterator[tuple[Conversation, list[str], list[Likelihood]]]:
+# The state of a request, its prompt, and the continuations whose likelihoods it asks for.
+Scored = tuple[Conversation, str, tuple[str, ...]]
+
+
+def _scored(lm: Any, asked: list[Scored]) -> Iterator[tuple[Conversation, tuple[str, ...], list[Likelihood]]]:
     """The likelihoods of the choices of each turn, asked in parts. Prompts that begin alike stand in the same part."""
-    parts: list[list[tuple[Conversation, Any, list[str]]]] = []
+    if any(not isinstance(p, str) for _, p, _ in asked):
+        raise UsageError("this model takes messages, not text, so it gives no likelihoods; run a task that generates")
+    parts: list[list[Scored]] = []
     size = SCORED_AT_A_TIME
     if sum(len(choices) for _, _, choices in asked) > size:
-        asked = sorted(asked, key=lambda x: str(x[1]))
+        asked = sorted(asked, key=lambda x: x[1])
     for one in asked:
         if size >= SCORED_AT_A_TIME:
             parts.append([])

@@ -144,28 +144,37 @@ def bootstrap_gaps(
     flat = intensities.reshape(n, g * g)
     given = ~np.isnan(flat)
     filled = np.where(given, flat, 0.0)
-    # Deviations from the event's own mean, since the level of an event is no difference between cells.
-    deviations = np.where(given, flat - (filled.sum(axis=1) / np.maximum(given.sum(axis=1), 1))[:, None], 0.0)
+    # The level of an event is no difference between cells.
+    deviations = np.where(given, flat - _event_levels(filled, given)[:, None], 0.0)
     squares = deviations**2
     same = _same(groups).ravel()
     floor = 1e-12 * max(1.0, abs(filled).max(initial=0.0))  # rounding
 
+    def common_variance(weights: NDArray[np.float64], times: NDArray[np.float64]) -> NDArray[np.float64]:
+        """The variance of the cells that different events share, shape (r,): over all pairs of draws less those of an event with itself."""
+        total = weights @ deviations
+        if pairwise:
+            pairs = times**2 - weights**2 @ given
+            known = pairs > 0
+            products = np.where(known, total**2 - weights**2 @ squares, 0) / np.where(known, pairs, 1)
+            count = np.maximum(known.sum(axis=1), 1)
+            variance = products.sum(axis=1) / count - (np.where(known, total / times, 0).sum(axis=1) / count) ** 2
+        else:
+            pairs = n**2 - (weights**2).sum(axis=1)
+            products = (total**2).sum(axis=1) - weights**2 @ squares.sum(axis=1)
+            variance = np.where(pairs > 0, products, 0) / np.maximum(pairs, 1) / (g * g)
+        # Nothing, give or take rounding, where a resample has one event alone.
+        return np.where(variance > floor**2 + 1e-10 * (total**2 / times**2).mean(axis=1), variance, 0)
+
     def statistics(weights: NDArray[np.float64]) -> NDArray[np.float64]:
         """Rows of how often each event is drawn, shape (r, n) -> the gap, delta, and the corrected delta, shape (r, 3)."""
         with np.errstate(invalid="ignore", divide="ignore"):
-            times, twice = (weights @ given, weights**2 @ given) if pairwise else (n, (weights**2).sum(axis=1, keepdims=True))
+            times = weights @ given if pairwise else np.full((1, 1), float(n))
             means = weights @ filled / times
             gaps = means[:, same].mean(axis=1) - means[:, ~same].mean(axis=1)
-            spread = means.std(axis=1)
-            # The sum over pairs of different events: over all pairs, less those of an event with itself.
-            total = weights @ deviations
-            if pairwise:
-                products = ((total**2 - weights**2 @ squares) / (times**2 - twice)).mean(axis=1) - (total / times).mean(axis=1) ** 2
-            else:
-                products = ((total**2).sum(axis=1) - weights**2 @ squares.sum(axis=1)) / (n**2 - twice[:, 0]) / (g * g)
-            corrected = gaps / np.sqrt(products)
+            spread, common = means.std(axis=1), common_variance(weights, times)
             endless = np.where(abs(gaps) > floor, np.sign(gaps) * np.inf, np.nan)
-            corrected = np.where(products > floor**2, corrected, endless)
+            corrected = np.where(common > 0, gaps / np.sqrt(common), endless)
             return np.stack([gaps, gaps / np.where(spread > floor, spread, np.nan), corrected], axis=1)
 
     corrected = statistics(np.ones((1, n)))[0, 2]
@@ -186,8 +195,25 @@ def _interval(value: float, drawn: NDArray[np.float64]) -> Interval:
     """Standard error and percentiles of resampled values; infinite ones count for the percentiles alone."""
     defined, finite = drawn[~np.isnan(drawn)], drawn[np.isfinite(drawn)]
     low, high = np.quantile(defined, [0.025, 0.975], method="nearest") if len(defined) > 1 else (np.nan, np.nan)
+    if low == high and np.isinf(low):  # infinite through and through
+        low = high = np.nan
     stderr = finite.std(ddof=1) if len(finite) > 1 and not np.isnan(value) else np.nan
     return Interval(float(value), float(stderr), float(low), float(high))
+
+
+def _event_levels(filled: NDArray[np.float64], given: NDArray[np.bool_]) -> NDArray[np.float64]:
+    """The level of each event, shape (n,), of a least squares fit of level + cell to the answers that are given; cells have mean zero.
+
+    filled, given: shape (n, cells); the answers, and which are there. With all of them it is the event's mean.
+    """
+    levels, scale = np.zeros(len(filled)), abs(filled).max(initial=1.0)
+    for _ in range(1000):
+        cells = np.where(given, filled - levels[:, None], 0).sum(axis=0) / np.maximum(given.sum(axis=0), 1)
+        cells -= cells.mean()
+        last, levels = levels, np.where(given, filled - cells, 0).sum(axis=1) / np.maximum(given.sum(axis=1), 1)
+        if abs(levels - last).max() < 1e-9 * scale:
+            break
+    return levels
 
 
 class Difference(NamedTuple):

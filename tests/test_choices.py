@@ -20,6 +20,8 @@ def test_a_choice_stands_under_the_longest_that_it_begins_with():
     assert extensions([(7, 10), (7, 1), (7, 100)]) == [[], [], []]
     # no shorter choice of two tokens is there: it stands under the one of one token
     assert extensions([(1,), (1, 2, 3)]) == [[1], []]
+    # equal ones are the same event
+    assert extensions([(1,), (1,), (1, 2), (1, 2)]) == [[2], [2], [], []]
 
 
 def test_what_longer_choices_take_is_taken_away():

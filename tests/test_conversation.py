@@ -213,6 +213,16 @@ def test_an_api_models_messages_stay_messages():
     assert [m["role"] for m in json.loads(lm.calls[1][0][0].prompt)] == ["system", "user", "assistant", "user"]
 
 
+def test_a_model_that_takes_messages_gives_no_likelihoods():
+    class ChatLM(EchoLM):
+        def apply_chat_template(self, chat_history, add_generation_prompt=True):
+            return JsonChatStr(json.dumps(chat_history))
+
+    lm = ChatLM()
+    with pytest.raises(UsageError, match="takes messages, not text, so it gives no likelihoods"):
+        lm.conversation([request(lm, [{"user": "a", "choices": ["x", "y"]}], chat=True)])
+
+
 class Server(BaseHTTPRequestHandler):
     """Speaks the OpenAI protocol: answers with the roles of the messages, and once with nothing, as a content filter does."""
 

@@ -192,13 +192,14 @@ def record_likelihood(doc: dict[str, Any], results: Sequence[Sequence[Any]]) -> 
     values = [value for value, _ in results[0][-1]]
     on_scale, others = values[: scale + 1], values[scale + 1 :]
     best = max(on_scale)
-    usable = -inf < best < inf and all(value < inf for value in values)  # a NaN is not
+    usable = all(value < inf for value in values)  # a NaN is not
+    answered = usable and best > -inf
     # Relative to the best one, since all of them may be too small for a float.
-    weights = [exp(value - best) for value in on_scale] if usable else []
+    weights = [exp(value - best) for value in on_scale] if answered else []
     return {
         **{k: doc[k] for k in ("event", "emotion", "perceiver", "experiencer")},
-        "intensity": sum(n * w for n, w in enumerate(weights)) / sum(weights) if usable else None,
-        "likeliest": on_scale.index(best) if usable else None,
+        "intensity": sum(n * w for n, w in enumerate(weights)) / sum(weights) if answered else None,
+        "likeliest": on_scale.index(best) if answered else None,
         "greedy": next((n for n, (_, greedy) in enumerate(results[0][-1]) if greedy), None),
         "number_mass": sum(map(exp, on_scale)) if usable else None,
         "off_scale": sum(map(exp, others)) if usable else None,

@@ -173,7 +173,9 @@ def test_the_greedy_answer_need_not_be_the_likeliest():
 
 
 def test_numbers_of_no_probability_are_no_answer_and_tiny_ones_are():
-    assert likelihood_record({})["intensity"] is None and likelihood_record({50: 0.5}, scale=10)["intensity"] is None
+    assert likelihood_record({})["intensity"] is None and likelihood_record({})["number_mass"] == 0
+    beyond = likelihood_record({50: 0.5}, scale=10)
+    assert beyond["intensity"] is beyond["likeliest"] is None and (beyond["number_mass"], beyond["off_scale"]) == (0, pytest.approx(0.5))
     doc = {"event": "e", "emotion": "joy", "perceiver": "a Jew", "experiencer": "a Hindu", "scale": 10}
 
     def record(*values):
@@ -184,7 +186,7 @@ def test_numbers_of_no_probability_are_no_answer_and_tiny_ones_are():
     assert tiny["intensity"] == pytest.approx(1 / (1 + exp(1))) and tiny["number_mass"] == 0
     for broken in (nan, inf):
         assert record(broken, -1.0)["intensity"] is None and record(-1.0, broken)["intensity"] is None
-        assert record(*[-1.0] * 50, broken)["intensity"] is None
+        assert record(*[-1.0] * 50, broken)["intensity"] is record(*[-1.0] * 50, broken)["number_mass"] is None
 
 
 def test_a_model_that_always_says_80_has_a_delta_by_likelihood():
