@@ -2,11 +2,14 @@
 
 import hashlib
 import re
+import threading
 import urllib.error
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 import pytest
 
 from lm_eval_bias import sources
+from lm_eval_bias.documents import empathy
 from lm_eval_bias.usage import UsageError
 
 FILE = "crowd-enVent_joy.tsv"
@@ -23,34 +26,64 @@ def release(monkeypatch, tmp_path):
     return content
 
 
-def serve(monkeypatch, content):
-    asked = []
+@pytest.fixture
+def server(monkeypatch):
+    """A host of releases on this machine: `files` is what it has, path -> content, `asked` what it was asked for."""
 
-    class Response:
-        def __enter__(self):
-            return self
+    class Handler(BaseHTTPRequestHandler):
+        files, asked = {}, []
 
-        def __exit__(self, *_):
-            return False
+        def do_GET(self):
+            self.asked.append(self.path)
+            self.send_response(200 if self.path in self.files else 404)
+            self.end_headers()
+            self.wfile.write(self.files.get(self.path, b"404: Not Found"))
 
-        def read(self):
-            return content
+        def log_message(self, *_):
+            pass
 
-    monkeypatch.setattr(sources.urllib.request, "urlopen", lambda address, timeout: asked.append(address) or Response())
-    return asked
+    with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as running:
+        threading.Thread(target=running.serve_forever, daemon=True).start()
+        host = sources.ADDRESS.split("/{")[0]
+        monkeypatch.setattr(sources, "ADDRESS", sources.ADDRESS.replace(host, f"http://127.0.0.1:{running.server_port}"))
+        yield Handler
+        running.shutdown()
 
 
-def test_a_file_is_fetched_once_from_the_pinned_commit(release, monkeypatch):
-    asked = serve(monkeypatch, release)
+PLACE = f"/someone/something/{'a' * 40}/data/{FILE}"
+
+
+def test_a_file_is_fetched_once_from_the_pinned_commit(release, server):
+    server.files[PLACE] = release
     for _ in range(2):
         assert sources.official_file("empathy", FILE).read_bytes() == release
-    assert asked == [f"https://raw.githubusercontent.com/someone/something/{'a' * 40}/data/{FILE}"]
+    assert server.asked == [PLACE]
 
 
-def test_a_file_with_another_checksum_is_refused(release, monkeypatch):
-    serve(monkeypatch, b"something else")
+def test_a_file_with_another_checksum_is_refused(release, server):
+    server.files[PLACE] = b"something else"
     with pytest.raises(UsageError, match="has another checksum than expected"):
         sources.official_file("empathy", FILE)
+
+
+def test_a_file_that_is_not_there_is_told_with_its_address(release, server):
+    with pytest.raises(UsageError, match=rf"cannot download http://127.0.0.1:\d+{PLACE} \(Not Found\)"):
+        sources.official_file("empathy", FILE)
+
+
+def test_the_authors_events_are_downloaded_checked_and_kept(shared, server, monkeypatch, tmp_path):
+    """The twelve released files from a server at the paths of the release; the second time without it."""
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    monkeypatch.delenv(sources.LOCAL, raising=False)
+    made = sources.source("empathy")
+    for name, (path, _) in made.files.items():
+        server.files[f"/{made.repository}/{made.commit}/{path}"] = (shared / "official" / "empathy" / name).read_bytes()
+    for _ in range(2):
+        empathy._released.cache_clear()
+        assert len(empathy.official_events("all")) == 6050
+    empathy._released.cache_clear()
+    assert sorted(server.asked) == sorted(server.files)
+    assert {p.name for p in (tmp_path / "lm-eval-bias" / "official" / "empathy" / made.commit).iterdir()} == set(made.files)
 
 
 def test_without_network_the_error_says_what_to_do(release, monkeypatch):
