@@ -10,7 +10,7 @@ from __future__ import annotations
 import difflib
 import logging
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -33,6 +33,9 @@ from .token_trie import TokenTrie
 from .tree_attention import TreeModel, Unsupported
 
 logger = logging.getLogger(__name__)
+
+# Characters at the end of a context on which the tokens of what follows depend, at the very most: several words.
+ALIKE = 64
 
 
 @register_model("hf-prefix")
@@ -92,15 +95,46 @@ class PrefixLM(HFLM):
 
     def loglikelihood(self, requests: list[Instance], disable_tqdm: bool = False) -> list[tuple[float, bool]]:
         if not self.runs_as_hf:
-            # Every text that `_encode_pair` is going to ask for, encoded in one call, each once.
-            pairs = {request.args for request in requests if request.args[0]}
-            texts = {context.rstrip() for context, _ in pairs} | {context + continuation for context, continuation in pairs}
-            bos = self.tokenizer.decode(self.prefix_token_id)
-            self._encoded = dict(zip(texts, self._encode(list(texts), bos), strict=True))
+            self._encoded = self._encode_pairs({request.args for request in requests if request.args[0]})
         try:
             return super().loglikelihood(requests, disable_tqdm=disable_tqdm)
         finally:
             self._encoded = {}
+
+    def _encode_pairs(self, pairs: set[tuple[str, str]]) -> dict[str, list[int]]:
+        """Every text that `_encode_pair` is going to ask for, with its tokens; each encoded once.
+
+        Where several contexts end with the same words and have the same many continuations (the numbers of a scale), the continuations are
+        encoded behind two of them; if they have the same tokens there and leave the context's as they are, these tokens stand behind the
+        others too: no tokenizer joins letters across words.
+        """
+        bos = self.tokenizer.decode(self.prefix_token_id)
+
+        def encode(texts: Iterable[str]) -> dict[str, list[int]]:
+            texts = list(dict.fromkeys(texts))
+            return dict(zip(texts, self._encode(texts, bos), strict=True))
+
+        continuations: dict[str, list[str]] = {}
+        for context, continuation in sorted(pairs):
+            stripped = context.rstrip()
+            continuations.setdefault(stripped, []).append(context[len(stripped) :] + continuation)
+        alike: dict[tuple[str, ...], list[str]] = {}
+        for context, behind in continuations.items():
+            alike.setdefault((context[-ALIKE:], *behind), []).append(context)
+        whole, derived = [], []
+        for (end, *behind), contexts in alike.items():
+            many = len(behind) >= 8 and len(contexts) > 2 and len(end.split()) > 2
+            whole += [context + c for context in (contexts[:2] if many else contexts) for c in behind]
+            if many:
+                derived.append((behind, contexts))
+        encoded = encode([*continuations, *whole])
+        for behind, contexts in derived:
+            first, second = ([_behind(encoded[c + x], encoded[c]) for x in behind] for c in contexts[:2])
+            if first == second and None not in first:
+                encoded |= {c + x: encoded[c] + ending for c in contexts[2:] for x, ending in zip(behind, first, strict=True)}
+            else:
+                encoded |= encode(c + x for c in contexts[2:] for x in behind)
+        return encoded
 
     def tok_encode(
         self, string: str, add_special_tokens: bool | None = None, left_truncate_len: int | None = None, **kwargs
@@ -322,6 +356,11 @@ class PrefixLM(HFLM):
         if too_long:
             logger.warning("%d prompts leave no room for their answers and lose tokens on the left.", too_long)
         return answers
+
+
+def _behind(whole: list[int], context: list[int]) -> list[int] | None:
+    """What stands in `whole` behind `context`; None if it does not begin with it."""
+    return whole[len(context) :] if whole[: len(context)] == context else None
 
 
 def _inputs(requests: Sequence[tuple[Any, list[int], list[int]]], max_length: int) -> list[list[int]]:

@@ -26,26 +26,28 @@ class TokenTrie:
 
     def __init__(self, sequences: Sequence[Sequence[int]], tails: Sequence[int] | None = None):
         arrays = [np.asarray(s, dtype=">u4") for s in sequences]
-        order = sorted(range(len(arrays)), key=[a.tobytes() for a in arrays].__getitem__)
+        keys = [a.tobytes() for a in arrays]
+        order = sorted(range(len(arrays)), key=keys.__getitem__)
         longest = max((len(a) for a in arrays), default=0)
         path = np.zeros(longest, dtype=np.int64)
         depths = np.arange(longest)
         tokens, depth = [np.zeros(0, np.int64)], [np.zeros(0, np.int64)]
         closed: list[tuple[np.ndarray, int]] = []
         self.tails: list[np.ndarray] = [path[:0]] * len(arrays)
-        previous = np.zeros(0, dtype=">u4")
+        previous, previous_key = np.zeros(0, dtype=">u4"), b""
         size = 0
         for i in order:
             a = arrays[i]
-            shared = _common_prefix(previous, a)
-            if shared < len(previous):
-                closed.append((path[shared : len(previous)].copy(), size))
-            path[shared : len(a)] = np.arange(size, size + len(a) - shared)
-            tokens.append(a[shared:].astype(np.int64))
-            depth.append(depths[shared : len(a)])
-            size += len(a) - shared
+            if keys[i] != previous_key:
+                shared = _common_prefix(previous, a)
+                if shared < len(previous):
+                    closed.append((path[shared : len(previous)].copy(), size))
+                path[shared : len(a)] = np.arange(size, size + len(a) - shared)
+                tokens.append(a[shared:].astype(np.int64))
+                depth.append(depths[shared : len(a)])
+                size += len(a) - shared
+                previous, previous_key = a, keys[i]
             self.tails[i] = path[len(a) - (tails[i] if tails is not None else 1) : len(a)].copy()
-            previous = a
         self.size = size
         self.tokens = np.concatenate(tokens)
         self.depth = np.concatenate(depth)

@@ -108,7 +108,7 @@ def brute_force_gap(sample, effect, gender, category):
     return entailed("fair") - entailed("dark") if effect == "halo" else entailed("dark") - entailed("fair")
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(st.lists(pair, min_size=1, max_size=60))
 def test_all_numbers_equal_those_of_loops_over_the_pairs(sample):
     result = halo(sample, resamples=10)

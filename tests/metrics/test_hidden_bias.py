@@ -128,7 +128,7 @@ def brute_force(p, threshold):
     return scores, biased
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(
     st.dictionaries(
         st.sampled_from([(c, t, i) for c in "xyz" for t, names in TOY.items() for i in names]), st.integers(0, 100), min_size=1

@@ -11,6 +11,7 @@ import transformers
 from lm_eval.api.instance import Instance
 from lm_eval.api.model import CachingLM
 from lm_eval.models.huggingface import HFLM
+from tokenizers import Tokenizer, models, pre_tokenizers
 
 from lm_eval_bias.models.prefix import PrefixLM
 from lm_eval_bias.models.tree_attention import TreeModel
@@ -46,6 +47,54 @@ def assert_same(found, expected, tolerance=1e-4):
     for (a, greedy_a), (b, greedy_b), request in zip(found, expected, LIKELIHOODS, strict=True):
         assert a == pytest.approx(b, abs=tolerance), request.args
         assert greedy_a == greedy_b, request.args
+
+
+def merging_tokenizer():
+    """Bytes, of which ":8", ": 8" and "aa" are joined, whatever stands between them and a word's end."""
+    alphabet = sorted(pre_tokenizers.ByteLevel.alphabet())
+    vocabulary = {c: i for i, c in enumerate([*alphabet, "<s>", "</s>", ":8", "Ġ8", ":Ġ8", "aa"])}
+    made = Tokenizer(models.BPE(vocabulary, [(":", "8"), ("Ġ", "8"), (":", "Ġ8"), ("a", "a")]))
+    made.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False, use_regex=False)
+    return transformers.PreTrainedTokenizerFast(tokenizer_object=made, bos_token="<s>", eos_token="</s>", pad_token="</s>")
+
+
+NAMES = ["Ann", "Bo", "Christian of Lyon", "Dee", "Eve"]
+CONTEXTS = {
+    "words": [f"{name} was asked to rate it. On a scale from 0 to 10, how much was it for the two of them? Answer:" for name in NAMES],
+    "a line break at the end": [f"<{name}> was asked to rate it. On a scale from 0 to 10, how much was it for the two of them?\n<answer>\n" for name in NAMES],
+    "one word longer than all that is looked at": ["x" + "a" * n for n in (100, 102, 104, 105, 107)],
+    "short": [f"{name}:" for name in NAMES],
+}
+
+
+@pytest.mark.parametrize("contexts", CONTEXTS.values(), ids=CONTEXTS)
+@pytest.mark.parametrize("made", [tiny.tokenizer, merging_tokenizer], ids=["bytes", "merges"])
+@pytest.mark.parametrize("delimiter", ["", " ", "a"])
+def test_texts_have_the_tokens_that_they_have_alone(llama, made, contexts, delimiter):
+    ours, theirs = lm(PrefixLM, llama, made()), lm(HFLM, llama, made())
+    pairs = {(c, f"{delimiter}{n}") for c in contexts for n in range(0, 100, 7)} | {(contexts[0], " one more")}
+    encoded = ours._encode_pairs(pairs)
+    ours._encoded = encoded
+    for context, continuation in pairs:
+        assert {context.rstrip(), context + continuation} <= set(encoded)
+        assert ours._encode_pair(context, continuation) == theirs._encode_pair(context, continuation)
+
+
+@pytest.mark.model
+def test_texts_have_the_tokens_that_they_have_alone_in_a_real_tokenizer(llama, model_folder):
+    made = transformers.AutoTokenizer.from_pretrained(model_folder)
+    ours, theirs = lm(PrefixLM, llama, made), lm(HFLM, llama, made)
+    for contexts in CONTEXTS.values():
+        pairs = {(c, f"{delimiter}{n}") for c in contexts for n in range(101) for delimiter in ("", " ")}
+        ours._encoded = ours._encode_pairs(pairs)
+        assert all(ours._encode_pair(*pair) == theirs._encode_pair(*pair) for pair in pairs)
+
+
+def test_continuations_behind_contexts_that_end_alike_are_encoded_twice_and_no_oftener(llama, tokenizer, monkeypatch):
+    model, texts = lm(PrefixLM, llama, tokenizer), []
+    monkeypatch.setattr(model, "_encode", lambda some, *_: texts.extend(some) or [tokenizer(t, add_special_tokens=False)["input_ids"] for t in some])
+    model._encode_pairs({(c, f" {n}") for c in CONTEXTS["words"] for n in range(10)})
+    assert len(texts) == len(set(texts)) == 5 + 2 * 10
 
 
 def distinct_prefixes(model, requests):
