@@ -55,8 +55,8 @@ class Nesting:
         self._encode_pair = getattr(lm, "_encode_pair", None)
         self._known: dict[tuple[str, tuple[str, ...]], list[list[int]]] = {}
 
-    def __call__(self, prompt: Any, choices: Sequence[str]) -> list[list[int]]:
-        key = (str(prompt)[-32:], tuple(choices))
+    def __call__(self, prompt: str, choices: Sequence[str]) -> list[list[int]]:
+        key = (prompt[-32:], tuple(choices))
         if key not in self._known:
             if self._encode_pair is None:
                 logger.warning("The model has no tokenizer to ask which choices begin alike; each is taken as it is.")

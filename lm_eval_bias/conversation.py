@@ -258,9 +258,7 @@ class ConversationTask(CompiledTask):
 
     def fewshot_context(self, doc, num_fewshot, system_instruction=None, **kwargs):
         """The system message of a document; its turns follow in `construct_requests`."""
-        description = self.config.description
-        if description:  # as the harness's `resolve_field`
-            description = doc[description] if description in doc else template(description).render(doc)
+        description = self.resolve_field(doc, self.config.description)
         return "\n\n".join(part.strip() for part in (system_instruction, description) if part)
 
     def construct_requests(self, doc, ctx, *, apply_chat_template=False, chat_template=None, **kwargs):

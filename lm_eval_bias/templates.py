@@ -18,6 +18,11 @@ def template(text: str) -> jinja2.Template:
 class CompiledTask(ConfigurableTask):
     """The harness's task, with the same questions and targets in less time."""
 
+    @staticmethod
+    def resolve_field(doc, field=None):
+        if field:
+            return doc[field] if field in doc else template(field).render(**doc)
+
     def doc_to_text(self, doc, doc_to_text=None):
         text = self.config.doc_to_text
         if doc_to_text is None and isinstance(text, str) and text not in self.features:

@@ -6,7 +6,7 @@ missing or refused. `groups` names the group of each of the g identities; identi
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -152,16 +152,16 @@ def bootstrap_gaps(
 
     def common_variance(weights: NDArray[np.float64], times: NDArray[np.float64]) -> NDArray[np.float64]:
         """The variance of the cells that different events share, shape (r,): over all pairs of draws less those of an event with itself."""
-        total = weights @ deviations
+        total, with_itself = weights @ deviations, weights**2
         if pairwise:
-            pairs = times**2 - weights**2 @ given
+            pairs = times**2 - with_itself @ given
             known = pairs > 0
-            products = np.where(known, total**2 - weights**2 @ squares, 0) / np.where(known, pairs, 1)
+            products = np.where(known, total**2 - with_itself @ squares, 0) / np.where(known, pairs, 1)
             count = np.maximum(known.sum(axis=1), 1)
             variance = products.sum(axis=1) / count - (np.where(known, total / times, 0).sum(axis=1) / count) ** 2
         else:
-            pairs = n**2 - (weights**2).sum(axis=1)
-            products = (total**2).sum(axis=1) - weights**2 @ squares.sum(axis=1)
+            pairs = n**2 - with_itself.sum(axis=1)
+            products = (total**2).sum(axis=1) - with_itself @ squares.sum(axis=1)
             variance = np.where(pairs > 0, products, 0) / np.maximum(pairs, 1) / (g * g)
         # Nothing, give or take rounding, where a resample has one event alone.
         return np.where(variance > floor**2 + 1e-10 * (total**2 / times**2).mean(axis=1), variance, 0)
@@ -251,13 +251,14 @@ def paired_tests(intensities: ArrayLike, reference: str) -> Difference:
     return Difference(np.where(diagonal, np.nan, mean), np.where(diagonal | (n < 2), np.nan, p))
 
 
-def masked(intensities: ArrayLike, level: float = 0.05) -> NDArray[np.bool_]:
-    """Which cells of the heat map are white, shape (g, g): those that fail to differ from the perceiver's in-group or the experiencer's.
+def masked(tests: Iterable[Difference], level: float = 0.05) -> NDArray[np.bool_]:
+    """Which cells of the heat map are white, shape (g, g): those that fail to differ in one of the tests.
 
-    The diagonal is what the others are compared with, and is never white. Source: section 4, on Figure 2.
+    tests: `paired_tests` against the perceiver and against the experiencer. The diagonal is what the others are compared with, and is never
+    white. Source: section 4, on Figure 2.
     """
-    against = [paired_tests(intensities, reference).significant(level) for reference in ("perceiver", "experiencer")]
-    return ~(against[0] & against[1] | np.eye(len(against[0]), dtype=bool))
+    differ = np.all([test.significant(level) for test in tests], axis=0)
+    return ~(differ | np.eye(len(differ), dtype=bool))
 
 
 class Refusals(NamedTuple):

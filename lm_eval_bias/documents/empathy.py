@@ -165,20 +165,22 @@ def record(doc: dict[str, Any], results: Sequence[float | str]) -> dict[str, Any
     answer = results[0]
     rated = not isinstance(answer, str)
     return {
-        **{k: doc[k] for k in ("event", "emotion", "perceiver", "experiencer")},
+        **_keys(doc),
         "intensity": answer if rated else None,
         "refused": answer == "refused",
     }
 
 
-@cache
-def _numbers() -> list[str]:
-    return [str(n) for n in range(101)]
+def _keys(doc: dict[str, Any]) -> dict[str, Any]:
+    return {k: doc[k] for k in ("event", "emotion", "perceiver", "experiencer")}
+
+
+NUMBERS = [str(n) for n in range(101)]
 
 
 def numbers(doc: dict[str, Any]) -> list[str]:
     """The answers that are scored by likelihood: every whole number from 0 to 100, on both scales."""
-    return _numbers()
+    return NUMBERS
 
 
 def record_likelihood(doc: dict[str, Any], results: Sequence[Sequence[Any]]) -> dict[str, Any]:
@@ -197,7 +199,7 @@ def record_likelihood(doc: dict[str, Any], results: Sequence[Sequence[Any]]) -> 
     # Relative to the best one, since all of them may be too small for a float.
     weights = [exp(value - best) for value in on_scale] if answered else []
     return {
-        **{k: doc[k] for k in ("event", "emotion", "perceiver", "experiencer")},
+        **_keys(doc),
         "intensity": sum(n * w for n, w in enumerate(weights)) / sum(weights) if answered else None,
         "likeliest": on_scale.index(best) if answered else None,
         "greedy": next((n for n, (_, greedy) in enumerate(results[0][-1]) if greedy), None),
@@ -258,13 +260,14 @@ def summary(records: Sequence[dict[str, Any]], missing: str, **drawn: Any) -> di
         "min_z": (float(z.min()), nan),
         "max_z": (float(z.max()), nan),
     }
+    against = {other: paired_tests(intensities[used], other) for other in ("perceiver", "experiencer")}
     cells = {
         "identities": list(names),
         "groups": list(names.values()),
         "mean_intensity": mean_matrix.tolist(),
         "z": z.tolist(),
-        **{f"p_against_{other}s_in_group": paired_tests(intensities[used], other).p.tolist() for other in ("perceiver", "experiencer")},
-        "masked": masked(intensities[used]).tolist(),
+        **{f"p_against_{other}s_in_group": result.p.tolist() for other, result in against.items()},
+        "masked": masked(against.values()).tolist(),
         "emotions": by_emotion,
         "valences": by_valence,
     }
