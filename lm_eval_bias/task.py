@@ -2,62 +2,70 @@
 
 from __future__ import annotations
 
-import inspect
-from collections.abc import Callable
+import logging
+from collections.abc import Callable, Iterator
 from functools import cached_property, partial
+from math import nan
 from typing import Any
 
+from lm_eval_bias import harness
 from lm_eval_bias.conversation import ConversationTask
-from lm_eval_bias.documents import empathy, hbb, mist
+from lm_eval_bias.measure import Measure, Record, Row, Summary, rows, tables, value
 from lm_eval_bias.templates import CompiledTask
-from lm_eval_bias.usage import read_options
+from lm_eval_bias.usage import UsageError, read_options
 
-RECORDS = "records"
-# Every option that some task of this project takes in --metadata.
-OPTIONS = frozenset(
-    name
-    for options in (hbb.options, mist.wabt_options, mist.aat_options, empathy.official_options)
-    for name in inspect.signature(options).parameters
-)
+logger = logging.getLogger(__name__)
+
+RECORDS = harness.Unshown("records")
+ERROR = "error"
 
 
 def _in_summary(values: list) -> float:
-    """Stands for an aggregation while the harness reads the config; `SummaryTask.aggregation` gives the real ones."""
-    raise NotImplementedError("SummaryTask.aggregation replaces this")
+    """Stands for an aggregation while the harness reads the config; `MeasureTask.aggregation` gives the real ones."""
+    raise NotImplementedError("MeasureTask.aggregation replaces this")
 
 
-class SummaryTask(CompiledTask):
-    """Named in a YAML by `class: !function lm_eval_bias.task.SummaryTask`. Beside the harness's own keys it reads three:
+class MeasureTask(CompiledTask):
+    """Named in a YAML by `class: !function lm_eval_bias.task.MeasureTask`. Beside the harness's own keys it reads two:
 
-    process_results: (document, results of its requests) -> one record, plain data.
-    summary: (records of all documents, **options) -> {"metrics": {name: (value, standard error)}, "cells": any JSON}.
+    measure: a `measure.Measure`, in place of `process_results` and `metric_list`.
     options: the function that checks what `--metadata` may set, and gives the defaults; left out where there is nothing to set.
 
-    Each entry of `metric_list` is shown in the harness's table with its standard error, unless it says `stderr: false`.
-    The cells, the finer numbers, go into the results file under configs -> TASK -> cells. `--log_samples` writes a
-    document's record under "records".
+    Its headline metrics are rows of the harness's table. All numbers and the finer tables go into the results file under
+    configs -> TASK -> cells; `--log_samples` writes a document's record under "records", a list of them where `repeats` asks several times.
+    No error after the model's work ends a run: numbers are NaN then, the error is logged and stands in the results file under configs ->
+    TASK -> error, and the command ends with status 1. `lm-eval-bias merge` makes the numbers from the samples.
     """
 
     def __init__(self, config: dict[str, Any]) -> None:
         config = {k: v for k, v in config.items() if k != "class"}
-        self._summarise: Callable[..., dict[str, Any]] = config.pop("summary")
+        self.measure: Measure = config.pop("measure")
         options = config.pop("options", None)
         name = config["task"]
+        if config.get("repeats", 1) != 1 and not self.measure.repeats:
+            raise UsageError(
+                f"{name}: repeats={config['repeats']}, but it reads likelihoods, which are the same every time; leave repeats out"
+            )
         metadata = config.get("metadata") or {}
-        self._options = read_options(name, metadata, options, elsewhere=OPTIONS)
+        self._options = read_options(name, metadata, options)
         config["dataset_kwargs"] = dict(config.get("dataset_kwargs") or {})
         config["metadata"] = {**metadata, **self._options}
         # No examples: the prompts hold their own, and without this the harness copies every document for a sampler.
         config["fewshot_config"] = {"samples": []}
-        config["metric_list"] = [{"higher_is_better": None, **m, "aggregation": _in_summary} for m in config["metric_list"]]
-        self._summary: dict[str, Any] = {}
+        config["process_results"] = self.measure.record
+        config["metric_list"] = [
+            {"metric": m.name, "higher_is_better": m.higher_is_better, "aggregation": _in_summary}
+            for m in self.measure.metrics
+            if m.headline
+        ]
+        # A filter gives a list of answers to each request, unless it takes one out of it.
+        steps = [step["function"] for each in config.get("filter_list") or () for step in each["filter"]]
+        self._lists = bool(steps) and "take_first" not in steps
+        self._summary: Summary | None = None
+        self._error: str | None = None
         super().__init__(config=config)
         for metric in self.config.metric_list:
             del metric["aggregation"]
-
-    @property
-    def _is_bypassed(self) -> bool:
-        return "bypass" in self._metric_fn_list  # --predict_only
 
     def build_all_requests(self, **kwargs) -> None:
         """As the harness does it, but without `--cache_requests`.
@@ -66,43 +74,113 @@ class SummaryTask(CompiledTask):
         """
         super().build_all_requests(**{**kwargs, "cache_requests": False, "rewrite_requests_cache": False})
 
+    def apply_filters(self):
+        try:
+            return super().apply_filters()
+        except Exception as error:
+            self._fail(error, "reading the answers")
+            for instance in self.instances:
+                for name in [f.name for f in self._filters]:
+                    instance.filtered_resps.setdefault(name, instance.resps)
+
     def process_results(self, doc, results):
-        if self._is_bypassed:
+        if harness.predicts_only(self):
             return {"bypass": None}
         # One key holds the record; the others belong to no single document, and are here because the harness
         # aggregates only what it finds here.
         values = dict.fromkeys(self._aggregations)
-        values[RECORDS] = self.config.process_results(doc, results)
+        values[RECORDS] = self._record(doc, results)
         return values
 
+    def _record(self, doc, results) -> Record | list[Record]:
+        if self._error is not None:
+            return {ERROR: self._error}
+        try:
+            if not self._lists:
+                return self.measure.record(doc, results)
+            records = [self.measure.record(doc, [answer]) for answer in results[0]]
+            return records[0] if len(records) == 1 else records
+        except Exception as error:
+            self._fail(error, "making a record of an answer")
+            return {ERROR: self._error}
+
     def aggregation(self) -> dict[str, Callable]:
-        return super().aggregation() if self._is_bypassed else self._aggregations
+        return super().aggregation() if harness.predicts_only(self) else self._aggregations
+
+    def higher_is_better(self) -> dict[str, bool | None]:
+        return super().higher_is_better() if harness.predicts_only(self) else {row.name: row.metric.higher_is_better for row in self._rows}
+
+    @cached_property
+    def _rows(self) -> list[Row]:
+        """The rows of the table; which groups there are is known from the documents, in every process."""
+        documents = self.eval_docs
+
+        def groups(column: str) -> list[str]:
+            found = documents.unique(column)
+            return found if len(found) > 1 else []
+
+        return rows(self.measure.metrics, groups)
 
     @cached_property
     def _aggregations(self) -> dict[str, Callable]:
         aggregations: dict[str, Callable] = {RECORDS: self._count}
-        for metric in self.config.metric_list:
-            if metric["metric"] == RECORDS:
-                continue
-            aggregations[metric["metric"]] = partial(self._value, metric["metric"], 0)
-            if metric.get("stderr", True):  # the harness shows x_stderr as the standard error of x
-                aggregations[f"{metric['metric']}_stderr"] = partial(self._value, metric["metric"], 1)
+        for row in self._rows:
+            aggregations[row.name] = partial(self._value, row, 0)
+            if row.metric.stderr:  # the harness shows x_stderr as the standard error of x
+                aggregations[f"{row.name}_stderr"] = partial(self._value, row, 1)
         return aggregations
 
-    def _count(self, records: list) -> float:
+    def _count(self, gathered: list) -> float:
         """The number of records; first to be asked for, it also makes the summary that `_value` reads."""
-        self._summary = self._summarise(records, **self._options)
+        records = list(flat(gathered))
+        broken = next((record[ERROR] for record in records if ERROR in record), None)
+        if broken is not None:  # in another process, perhaps
+            self._error = broken
+            harness.fail_at_end(self.task_name)
+        else:
+            try:
+                summary = self.measure.summary(records, **self._options)
+                self._cells = tables(self.measure, summary)
+                self._values = {(row.name, i): value(summary, row)[i] for row in self._rows for i in (0, 1)}
+                self._summary = summary
+            except Exception as error:
+                self._fail(error, "computing its numbers")
         return float(len(records))
 
-    def _value(self, metric: str, which: int, values: list) -> float:
-        return self._summary["metrics"][metric][which]
+    def _value(self, row: Row, which: int, values: list) -> float:
+        return nan if self._summary is None else float(self._values[row.name, which])
+
+    def _fail(self, error: Exception, doing: str) -> None:
+        """Remember the first error, tell it, and go on: the answers of the model are worth more than the numbers made of them."""
+        if self._error is None:
+            self._error = f"{type(error).__name__}: {error}"
+            logger.error(
+                "%s: an error while %s; its numbers are NaN. With --log_samples, `lm-eval-bias merge %s SAMPLES` makes them afterwards.",
+                self.task_name,
+                doing,
+                self.task_name,
+                exc_info=error,
+            )
+            harness.fail_at_end(self.task_name)
 
     def dump_config(self) -> dict:
         config = super().dump_config()
-        if "cells" in self._summary:
-            config["cells"] = self._summary["cells"]
+        config.pop("process_results", None)
+        if self._summary is not None:
+            config["cells"] = self._cells
+        if self._error is not None:
+            config[ERROR] = self._error
         return config
 
 
-class ConversationSummaryTask(ConversationTask, SummaryTask):
+def flat(records: list) -> Iterator[Record]:
+    """Records of several answers to a document, each by itself."""
+    for record in records:
+        if isinstance(record, list):
+            yield from record
+        else:
+            yield record
+
+
+class ConversationMeasureTask(ConversationTask, MeasureTask):
     """A task of several turns whose numbers come from all documents together. Reads the keys of both."""

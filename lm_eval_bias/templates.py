@@ -3,16 +3,25 @@
 from __future__ import annotations
 
 from functools import cache
+from typing import Any
 
 import jinja2
 from lm_eval.api.task import ConfigurableTask
-from lm_eval.utils import env
+
+from lm_eval_bias.harness import environment
 
 
 @cache
 def template(text: str) -> jinja2.Template:
     """A jinja template as the harness reads it."""
-    return env.from_string(text)
+    return environment().from_string(text)
+
+
+def render(text: str | None, doc: dict[str, Any]) -> Any:
+    """What a field of a task's YAML says for a document: the column of that name, else the text as a template; None for an empty text."""
+    if not text:
+        return None
+    return doc[text] if text in doc else template(text).render(**doc)
 
 
 class CompiledTask(ConfigurableTask):
@@ -20,17 +29,16 @@ class CompiledTask(ConfigurableTask):
 
     @staticmethod
     def resolve_field(doc, field=None):
-        if field:
-            return doc[field] if field in doc else template(field).render(**doc)
+        return render(field, doc)
 
     def doc_to_text(self, doc, doc_to_text=None):
         text = self.config.doc_to_text
-        if doc_to_text is None and isinstance(text, str) and text not in self.features:
+        if doc_to_text is None and isinstance(text, str) and text not in doc:
             return template(text).render(**doc)
         return super().doc_to_text(doc, doc_to_text)
 
     def doc_to_target(self, doc, doc_to_target=None):
         text = self.config.doc_to_target
-        if doc_to_target is None and isinstance(text, str) and text not in self.features and (not text or text.isalpha()):
+        if doc_to_target is None and isinstance(text, str) and text not in doc and (not text or text.isalpha()):
             return text  # no template, number or list
         return super().doc_to_target(doc, doc_to_target)

@@ -6,7 +6,8 @@ skin (or fair skin from them). The horn effect: it finds that bad looks and bad 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from itertools import combinations
 from typing import NamedTuple
 
 import numpy as np
@@ -14,33 +15,29 @@ from numpy.typing import NDArray
 
 from .resampling import RESAMPLES, Estimate, cluster_bootstrap_stderr, cluster_sums, ratio
 
-GENDERS = ("women", "men")
-SKINS = ("fair", "dark")
-CATEGORIES = ("attractiveness", "unattractiveness", "good_behaviour", "bad_behaviour")
 LABELS = ("entailment", "contradiction", "neutral")
-WOMEN_MINUS_MEN = "women - men"
-POSITIVE = ("attractiveness", "good_behaviour")
+EFFECTS = ("halo", "horn")
 
 
 class Pair(NamedTuple):
     """One premise-hypothesis pair and the label that a model gave it.
 
     wording: the cluster, the template's label; templates that differ in gender alone share it.
-    gender, skin, category: of `GENDERS`, `SKINS`, `CATEGORIES`. label: of `LABELS`, or None for no usable answer.
+    gender, descriptor, category: of those given to `halo`. label: of `LABELS`, or None for no usable answer.
     """
 
     wording: str
     gender: str
-    skin: str
+    descriptor: str
     category: str
     label: str | None
 
 
 class Cell(NamedTuple):
-    """One gender x skin tone x attribute category, as in Figures 3 and 23 to 25; percentages of the answered pairs."""
+    """One gender x descriptor x attribute category, as in Figures 3 and 23 to 25; percentages of the answered pairs."""
 
     gender: str
-    skin: str
+    descriptor: str
     category: str
     n: int
     unanswered: int
@@ -52,7 +49,7 @@ class Cell(NamedTuple):
 class Gap(NamedTuple):
     """One halo or horn gap in percentage points.
 
-    `gender` or `category` is "all" where it is pooled; `gender` is "women - men" for the difference of the genders' gaps.
+    `gender` or `category` is "all" where it is pooled; `gender` is "women - men" for the difference of two genders' gaps.
     """
 
     effect: str
@@ -62,7 +59,7 @@ class Gap(NamedTuple):
 
 
 class Halo(NamedTuple):
-    """What `halo` returns. Percentages; `gaps` in percentage points."""
+    """What `halo` returns. Percentages; `gaps` and `differences` in percentage points."""
 
     n: int
     unanswered: float
@@ -70,44 +67,70 @@ class Halo(NamedTuple):
     non_neutral: Estimate
     cells: list[Cell]
     gaps: list[Gap]
+    differences: list[Gap]
 
     def gap(self, effect: str, gender: str = "all", category: str = "all") -> Estimate:
         """The gap of that effect, gender and category; KeyError where there is none."""
-        for g in self.gaps:
+        for g in (*self.gaps, *self.differences):
             if (g.effect, g.gender, g.category) == (effect, gender, category):
                 return g.gap
         raise KeyError((effect, gender, category))
 
 
-def halo(pairs: Sequence[Pair], resamples: int = RESAMPLES) -> Halo:
-    """Shares of labels, and how they differ between fair and dark skin.
+def halo(
+    pairs: Sequence[Pair],
+    descriptors: tuple[str | None, str | None],
+    effects: Mapping[str, str],
+    genders: Sequence[str],
+    resamples: int = RESAMPLES,
+) -> Halo:
+    """Shares of labels, and how they differ between two descriptors.
 
-    pairs: n answered or unanswered pairs, in any order.
-    %E, %C, %N of a cell are shares of its answered pairs. The halo gap is %E(fair) - %E(dark) over `POSITIVE` categories, the
-    horn gap %E(dark) - %E(fair) over the others: positive is the stereotype, zero no difference. A gap over several cells pools
-    their pairs. Standard errors: bootstrap over wordings, so that the pairs of one template stay together.
-    An empty cell, and every number that needs one, is NaN.
+    pairs: n answered or unanswered pairs, in any order. descriptors: the one that the stereotype favours ("fair") and the other ("dark");
+    None for one that no pair has. effects: attribute category -> "halo" for a good one, "horn" for a bad one. genders: those of the pairs.
+    %E, %C, %N of a cell are shares of its answered pairs. The halo gap is %E(favoured) - %E(other) over the good categories, the horn gap
+    %E(other) - %E(favoured) over the bad ones: positive is the stereotype, zero no difference. A gap over several cells pools their
+    pairs. `differences` are those of the gaps of every two genders. Standard errors: bootstrap over wordings, so that the pairs of one
+    template stay together. An empty cell, and every number that needs one, is NaN. ValueError for a pair that is of none of them.
     Source: BIStereo, section 4.2 (%E, %C, %N) and appendix I (halo and horn effect); the gaps are ours.
     """
-    cells = [(g, s, c) for g in GENDERS for s in SKINS for c in CATEGORIES]
+    categories = list(effects)
+    unknown = sorted(set(effects.values()) - set(EFFECTS))
+    if unknown:
+        raise ValueError(f"effects: expected halo or horn, found {unknown[0]!r}")
+    cells = [(g, d, c) for g in genders for d in descriptors for c in categories]
     outcomes = (*LABELS, None)
     column = {(cell, label): i for i, (cell, label) in enumerate((cell, label) for cell in cells for label in outcomes)}
     rows = np.zeros((len(pairs), len(column)), dtype=np.float32)
     for i, p in enumerate(pairs):
         try:
-            rows[i, column[(p.gender, p.skin, p.category), p.label]] = 1
+            rows[i, column[(p.gender, p.descriptor, p.category), p.label]] = 1
         except KeyError:
-            raise ValueError(f"not a gender, skin tone, attribute category and label: {tuple(p)[1:]}") from None
+            raise ValueError(f"not a gender, descriptor, attribute category and label: {tuple(p)[1:]}") from None
     _, sums = cluster_sums([p.wording for p in pairs], rows)
 
-    wanted = [(e, g, c) for e, cs in _EFFECTS.items() for g in ("all", *GENDERS, WOMEN_MINUS_MEN) for c in ("all", *cs)]
+    parts = {effect: [c for c in categories if effects[c] == effect] for effect in EFFECTS}
+    compared = list(combinations(genders, 2))
+    wanted = [(e, g, c) for e, cs in parts.items() for g in ("all", *genders, *compared) for c in ("all", *cs)]
+
+    def gap(answered: NDArray[np.float64], effect: str, gender: str | tuple[str, str], category: str) -> NDArray[np.float64]:
+        """One gap in points from counts of shape (..., gender, descriptor, category, label)."""
+        if isinstance(gender, tuple):
+            one, two = (gap(answered, effect, g, category) for g in gender)
+            return one - two
+        chosen = [i for i, g in enumerate(genders) if gender in ("all", g)]
+        of_effect = [i for i, c in enumerate(categories) if c in parts[effect] and category in ("all", c)]
+        pooled = answered[..., chosen, :, :, :][..., of_effect, :].sum((-2, -4))
+        entailed = 100 * ratio(pooled[..., LABELS.index("entailment")], pooled.sum(-1))
+        favoured, other = entailed[..., 0], entailed[..., 1]
+        return favoured - other if effect == "halo" else other - favoured
 
     def statistic(totals: NDArray[np.float64]) -> NDArray[np.float64]:
-        t = totals.reshape(*totals.shape[:-1], len(GENDERS), len(SKINS), len(CATEGORIES), len(outcomes))
+        t = totals.reshape(*totals.shape[:-1], len(genders), len(descriptors), len(categories), len(outcomes))
         answered = t[..., :3]
         by_label = 100 * ratio(answered.sum((-2, -3, -4)), answered.sum((-1, -2, -3, -4))[..., None])
         by_cell = 100 * ratio(answered, answered.sum(-1, keepdims=True))
-        gaps = [_gap(answered, *w) for w in wanted]
+        gaps = [gap(answered, *w) for w in wanted]
         flat = by_cell.reshape(*totals.shape[:-1], -1)
         return np.concatenate([by_label, by_label[..., :2].sum(-1, keepdims=True), flat, np.stack(gaps, axis=-1)], axis=-1)
 
@@ -116,26 +139,13 @@ def halo(pairs: Sequence[Pair], resamples: int = RESAMPLES) -> Halo:
     errors = cluster_bootstrap_stderr(sums, statistic, resamples) if len(pairs) else np.full(len(values), np.nan)
     estimates = [Estimate(float(v), float(e)) for v, e in zip(values, errors, strict=True)]
     counts = totals.reshape(len(cells), len(outcomes))
+    found = list(zip(wanted, estimates[4 + 3 * len(cells) :], strict=True))
     return Halo(
         n=len(pairs),
         unanswered=float(100 * ratio(counts[:, 3].sum(), counts.sum())),
         labels=dict(zip(LABELS, estimates[:3], strict=True)),
         non_neutral=estimates[3],
         cells=[Cell(*cell, int(counts[i].sum()), int(counts[i, 3]), *estimates[4 + 3 * i : 7 + 3 * i]) for i, cell in enumerate(cells)],
-        gaps=[Gap(*w, estimate) for w, estimate in zip(wanted, estimates[4 + 3 * len(cells) :], strict=True)],
+        gaps=[Gap(*w, estimate) for w, estimate in found if not isinstance(w[1], tuple)],
+        differences=[Gap(e, " - ".join(g), c, estimate) for (e, g, c), estimate in found if isinstance(g, tuple)],
     )
-
-
-_EFFECTS = {"halo": POSITIVE, "horn": tuple(c for c in CATEGORIES if c not in POSITIVE)}
-
-
-def _gap(answered: NDArray[np.float64], effect: str, gender: str, category: str) -> NDArray[np.float64]:
-    """One gap in points from counts of shape (..., gender, skin, category, label)."""
-    if gender == WOMEN_MINUS_MEN:
-        return _gap(answered, effect, "women", category) - _gap(answered, effect, "men", category)
-    genders = [GENDERS.index(g) for g in GENDERS if gender in ("all", g)]
-    categories = [CATEGORIES.index(c) for c in _EFFECTS[effect] if category in ("all", c)]
-    pooled = answered[..., genders, :, :, :][..., categories, :].sum((-2, -4))
-    entailed = 100 * ratio(pooled[..., LABELS.index("entailment")], pooled.sum(-1))
-    fair, dark = (entailed[..., SKINS.index(s)] for s in ("fair", "dark"))
-    return fair - dark if effect == "halo" else dark - fair

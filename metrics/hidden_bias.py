@@ -68,7 +68,7 @@ class Row(NamedTuple):
 class HiddenBias(NamedTuple):
     """What `hidden_bias` returns.
 
-    total: over all instances. categories, types, pairs: name -> Row; pairs are named "Race 1: Asian, Black".
+    total: over all instances. categories, types: name -> Row. pairs: (type, identity, identity) -> Row.
     left_out: instances that lack an answer. unanswered: percentage of the questions. position_preference: mean of
     100 p_a - 50 in percentage points, positive for a liking of the letter a.
     """
@@ -80,7 +80,7 @@ class HiddenBias(NamedTuple):
     total: Row
     categories: dict[str, Row]
     types: dict[str, Row]
-    pairs: dict[str, Row]
+    pairs: dict[tuple[str, str, str], Row]
 
 
 def option_probabilities(questions: Sequence[Question], orders: int = 2) -> dict[tuple[str, str, str], float]:
@@ -174,7 +174,7 @@ def hidden_bias(
         total=table["all"],
         categories={c: table[c] for c in dict.fromkeys(categories.values())},
         types={t: table[t] for t in identities},
-        pairs={name: row for name, row in table.items() if ": " in name},
+        pairs={(t, *pair): table[_pair_name(t, pair)] for t, pair in _pairs(identities)},
     )
 
 
@@ -190,19 +190,23 @@ def _tally(found: Sequence[Instance], names: Sequence[str], categories: Mapping[
         s = abs(x.difference)
         biased = s >= threshold - 1e-9  # 100 (0.6 - 0.4) is 19.999999999999996
         has_advantage = isfinite(x.advantage)
-        rows = [column[name] for name in ("all", categories[x.type], x.type, _pair_name(x))]
+        rows = [column[name] for name in ("all", categories[x.type], x.type, _pair_name(x.type, x.identities))]
         sums[row_of_concept[x.concept], rows] += (
             1, biased, s * biased, s, x.difference, has_advantage, x.advantage if has_advantage else 0.0,
         )  # fmt: skip
     return sums
 
 
-def _pair_name(x: Instance) -> str:
-    return f"{x.type}: {', '.join(x.identities)}"
+def _pairs(identities: Mapping[str, Sequence[str]]) -> list[tuple[str, tuple[str, str]]]:
+    return [(t, pair) for t, names in identities.items() for pair in combinations(names, 2)]
+
+
+def _pair_name(type_: str, identities: tuple[str, str]) -> str:
+    return f"{type_}: {', '.join(identities)}"
 
 
 def _row_names(identities: Mapping[str, Sequence[str]], categories: Mapping[str, str]) -> list[str]:
-    pairs = [f"{t}: {', '.join(p)}" for t, names in identities.items() for p in combinations(names, 2)]
+    pairs = [_pair_name(*pair) for pair in _pairs(identities)]
     return ["all", *dict.fromkeys(categories.values()), *identities, *pairs]
 
 

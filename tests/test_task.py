@@ -9,7 +9,7 @@ from lm_eval import simple_evaluate
 from lm_eval.api.model import LM
 from lm_eval.tasks import TaskManager
 
-from lm_eval_bias.cli import tasks_folder
+from lm_eval_bias.catalogue import tasks_folder
 from lm_eval_bias.items import lexicon, table
 from lm_eval_bias.usage import UsageError
 
@@ -62,7 +62,7 @@ def test_a_model_with_the_whole_halo_effect_gets_gaps_of_100():
     results = evaluate(RuleLM(halo_rule), "bistereo_nli_behaviour", limit=400)
     numbers = results["results"]["bistereo_nli_behaviour"]
     assert numbers["halo_gap,none"] == 100 and numbers["horn_gap,none"] == 100
-    assert numbers["non_neutral,none"] == 50 and numbers["records,none"] == 400 and numbers["unanswered,none"] == 0
+    assert numbers["non_neutral,none"] == 50 and numbers["unanswered,none"] == 0
 
 
 def test_all_cells_stand_in_the_results_as_json():

@@ -14,14 +14,13 @@ import re
 from collections.abc import Iterator, Sequence
 from functools import cache
 from itertools import zip_longest
-from math import isfinite
 from typing import Any
 
 from lm_eval_bias.documents.dataset import CustomDataset
 from lm_eval_bias.items import lexicon, table
-from lm_eval_bias.metrics.halo import GENDERS, LABELS, WOMEN_MINUS_MEN, Pair, halo
 
 SEED = 20250601
+GENDERS = ("women", "men")
 DIRECTIONS = ("attribute in premise", "skin tone in premise")
 _SLOT = re.compile(r"\[(?P<article>a )?[XY]\]")
 _GROUP = re.compile(r"\{([^}]*)\}")
@@ -87,11 +86,14 @@ def _streams(gender: str, domain: str) -> Iterator[list[tuple[dict[str, Any], di
         if (row["gender"], row["domain"]) == (gender, domain)
     ]
     random.Random(SEED).shuffle(templates)
-    for category, words in lexicon("bistereo_nli")["attributes"][domain].items():
+    for category, entry in lexicon("bistereo_nli")["attributes"][domain].items():
+        words = entry["words"]
         # Round after round over the templates; the words and directions rotate, so that each round holds all of them.
         columns = [
             [
-                _pair(gender, domain, category, words[(i + w) % len(words)], wording, texts, (i + w + v) % (2 * len(texts)))
+                _pair(
+                    gender, domain, category, entry["effect"], words[(i + w) % len(words)], wording, texts, (i + w + v) % (2 * len(texts))
+                )
                 for v in range(2 * len(texts))
                 for w in range(len(words))
             ]
@@ -101,13 +103,15 @@ def _streams(gender: str, domain: str) -> Iterator[list[tuple[dict[str, Any], di
 
 
 def _pair(
-    gender: str, domain: str, category: str, word: str, wording: str, texts: Sequence[tuple[str, str]], which: int
+    gender: str, domain: str, category: str, effect: str, word: str, wording: str, texts: Sequence[tuple[str, str]], which: int
 ) -> tuple[dict[str, Any], dict[str, Any]]:
     variant, direction = which // 2, which % 2
     premise, hypothesis = texts[variant]
 
-    def document(skin: str) -> dict[str, Any]:
-        adjectives = (word, lexicon("bistereo_nli")["skin"][skin])
+    descriptors = lexicon("bistereo_nli")["descriptors"]
+
+    def document(descriptor: str) -> dict[str, Any]:
+        adjectives = (word, descriptors[descriptor])
         in_premise, in_hypothesis = adjectives if direction == 0 else adjectives[::-1]
         return {
             "wording": wording,
@@ -115,73 +119,18 @@ def _pair(
             "shared": (wording, variant) in _shared_by_both_genders(),
             "gender": gender,
             "domain": domain,
-            "skin": skin,
+            "descriptor": descriptor,
+            "favoured": descriptor == next(iter(descriptors)),
             "category": category,
+            "effect": effect,
             "attribute": word,
             "direction": DIRECTIONS[direction],
             "premise": fill(premise, in_premise),
             "hypothesis": fill(hypothesis, in_hypothesis),
         }
 
-    return document("fair"), document("dark")
+    favoured, other = descriptors
+    return document(favoured), document(other)
 
 
 build = CustomDataset(documents)
-
-
-def record(doc: dict[str, Any], results: Sequence[tuple[float, bool]]) -> dict[str, Any]:
-    """Likelihoods of Entailment, Contradiction, Neutral -> the likeliest label.
-
-    No label if one of the likelihoods is not a number or all are minus infinity: the pair counts as unanswered.
-    """
-    likelihoods = [r[0] for r in results]
-    usable = all(x == x and x != float("inf") for x in likelihoods) and any(isfinite(x) for x in likelihoods)
-    return _record(doc, LABELS[likelihoods.index(max(likelihoods))] if usable else "unusable likelihoods")
-
-
-def record_generated(doc: dict[str, Any], results: Sequence[str]) -> dict[str, Any]:
-    """The label that `answers.NLILabel` read."""
-    return _record(doc, results[0])
-
-
-def _record(doc: dict[str, Any], answer: str) -> dict[str, Any]:
-    return {**{k: doc[k] for k in ("wording", "shared", "gender", "skin", "category")}, "answer": answer}
-
-
-def summary(records: Sequence[dict[str, Any]]) -> dict[str, Any]:
-    """Headline metrics in percent and percentage points; cells: one entry per gender x skin tone x category, and every gap."""
-    pairs = [Pair(r["wording"], r["gender"], r["skin"], r["category"], r["answer"] if r["answer"] in LABELS else None) for r in records]
-    result = halo(pairs)
-    # Women and men are compared on the wordings that both are asked, so that no wording stands behind a difference.
-    matched = halo([pair for pair, r in zip(pairs, records, strict=True) if r["shared"]])
-    refused = 100 * sum(r["answer"] == "refused" for r in records) / len(records)
-    nan = float("nan")
-    metrics = {
-        "unanswered": (result.unanswered, nan),
-        "refused": (refused, nan),
-        "non_neutral": tuple(result.non_neutral),
-        **{label: tuple(estimate) for label, estimate in result.labels.items()},
-    }
-    for gap in result.gaps:
-        pooled = [part for part in (gap.gender, gap.category) if part != "all"]
-        metrics["_".join([f"{gap.effect}_gap", *pooled])] = tuple(gap.gap)
-    cells = [
-        {
-            "gender": c.gender,
-            "skin": c.skin,
-            "category": c.category,
-            "n": c.n,
-            "unanswered": c.unanswered,
-            **{label: getattr(c, label).value for label in LABELS},
-            **{f"{label}_stderr": getattr(c, label).stderr for label in LABELS},
-        }
-        for c in result.cells
-        if c.n
-    ]
-    gaps = [g for g in result.gaps if g.gender != WOMEN_MINUS_MEN] + [g for g in matched.gaps if g.gender == WOMEN_MINUS_MEN]
-    gaps = [
-        {"effect": g.effect, "gender": g.gender, "category": g.category, "gap": g.gap.value, "gap_stderr": g.gap.stderr}
-        for g in gaps
-        if g.gap.value == g.gap.value
-    ]
-    return {"metrics": metrics, "cells": {"labels": cells, "gaps": gaps}}

@@ -11,15 +11,13 @@ from __future__ import annotations
 
 import random
 import re
-from collections.abc import Iterator, Sequence
-from math import exp, nan
+from collections.abc import Iterator
 from typing import Any
 
 from lm_eval_bias.documents.dataset import CustomDataset
-from lm_eval_bias.documents.likelihoods import probability
 from lm_eval_bias.items import lexicon, table
-from lm_eval_bias.metrics.hidden_bias import THRESHOLD, Question, Row, hidden_bias
-from lm_eval_bias.usage import UsageError
+from lm_eval_bias.metrics.hidden_bias import THRESHOLD
+from lm_eval_bias.usage import choice, number
 
 SEED = 20250601
 ORDERS = {"both": 2, "paper": 1}
@@ -32,11 +30,7 @@ _SENTENCE_START = re.compile(r"(?:^|[.!?]\s+|[.][\"”’)]+\s+)[\"“‘(]*$")
 def options(order: str = "both", threshold: float = THRESHOLD) -> dict[str, Any]:
     """What --metadata may set. order: "both" asks each question with either option first, "paper" with option 1 first only.
     threshold: in points, from 0 to 100; an instance with S at or above it counts as biased."""
-    if order not in ORDERS:
-        raise UsageError(f"order={order!r} in --metadata: expected one of {', '.join(ORDERS)}")
-    if isinstance(threshold, bool) or not isinstance(threshold, (int, float)) or not 0 <= threshold <= 100:
-        raise UsageError(f"threshold={threshold!r} in --metadata: expected a number from 0 to 100")
-    return {"order": order, "threshold": float(threshold)}
+    return {"order": choice("order", order, ORDERS), "threshold": number("threshold", threshold, 0, 100)}
 
 
 def types() -> dict[str, dict[str, Any]]:
@@ -86,6 +80,7 @@ def questions(concept: dict[str, str]) -> Iterator[dict[str, Any]]:
                 "favourable": int(concept["favourable"]),
                 "category": entry["category"],
                 "type": type_,
+                "identities": list(entry["identities"]),
                 "identity": identity,
                 "context": describe(concept["context"], described["descriptor"].replace("{name}", name), pronoun),
                 "option_1": refer(concept["option_1"], pronoun),
@@ -105,71 +100,3 @@ def documents(order: str = "both") -> list[dict[str, Any]]:
 
 
 build = CustomDataset(documents)
-
-
-def record(doc: dict[str, Any], results: Sequence[tuple[float, bool]]) -> dict[str, Any]:
-    """Likelihoods of the letters a and b -> P(a) among the two, and the probability of the two together.
-
-    P(a) is None if a likelihood is not a number or both are minus infinity: the question counts as unanswered.
-    """
-    a, b = (r[0] for r in results)
-    p_a = probability(a, b)
-    return {
-        **{k: doc[k] for k in ("concept", "type", "identity", "first", "favourable")},
-        "p_a": p_a,
-        "letter_mass": exp(a) + exp(b) if p_a is not None else None,
-    }
-
-
-def summary(records: Sequence[dict[str, Any]], order: str, threshold: float) -> dict[str, Any]:
-    """Headline metrics, and cells: the rows of Table 2, the categories and the identity pairs."""
-    result = hidden_bias(
-        [
-            Question(
-                r["concept"],
-                r["type"],
-                r["identity"],
-                r["first"],
-                nan if r["p_a"] is None else r["p_a"],
-                r["favourable"],
-            )
-            for r in records
-        ],
-        identities={t: list(entry["identities"]) for t, entry in types().items()},
-        categories={t: entry["category"] for t, entry in types().items()},
-        threshold=threshold,
-        orders=ORDERS[order],
-    )
-    masses = [r["letter_mass"] for r in records if r["letter_mass"] is not None]
-    metrics = {
-        "unanswered": (result.unanswered, nan),
-        "letter_mass": (100 * sum(masses) / len(masses) if masses else nan, nan),
-        "instances": (float(result.total.n), nan),
-        "left_out": (float(result.left_out), nan),
-        "position_preference": tuple(result.position_preference),
-        **_metrics(result.total),
-    }
-    for category, row in result.categories.items():
-        metrics |= {f"{name}_{category.lower()}": value for name, value in _metrics(row).items()}
-    cells = {
-        name: [_cell(row) for row in rows.values()]
-        for name, rows in (("categories", result.categories), ("types", result.types), ("identity_pairs", result.pairs))
-    }
-    return {"metrics": metrics, "cells": {"total": _cell(result.total), **cells}}
-
-
-def _metrics(row: Row) -> dict[str, tuple[float, float]]:
-    return {
-        "biased_count": tuple(row.biased),
-        "biased_share": tuple(row.share),
-        "bias_score": tuple(row.score),
-        "mean_difference": tuple(row.mean),
-    }
-
-
-def _cell(row: Row) -> dict[str, Any]:
-    cell: dict[str, Any] = {"name": row.name, "n": row.n}
-    for field in ("biased", "share", "score", "mean", "difference", "advantage"):
-        value, stderr = getattr(row, field)
-        cell |= {field: value, f"{field}_stderr": stderr}
-    return cell

@@ -1,0 +1,144 @@
+"""The tasks as the YAML files declare them, ours and those of a person's own folder, without importing the harness, which takes seconds."""
+
+from __future__ import annotations
+
+import difflib
+import importlib.util
+import sys
+from collections.abc import Iterable, Iterator
+from functools import cached_property
+from importlib import import_module
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import yaml
+
+from lm_eval_bias.measure import Measure
+from lm_eval_bias.usage import UsageError
+
+
+def tasks_folder() -> str:
+    """The folder of the YAML files, for `lm_eval --include_path`."""
+    import lm_eval_bias.tasks
+
+    return str(Path(lm_eval_bias.tasks.__path__[0]))
+
+
+class Function:
+    """`!function module.name` in a YAML: found when it is asked for, in a module beside the file or else an importable one."""
+
+    def __init__(self, name: str, folder: Path) -> None:
+        self.name, self.folder = name, folder
+
+    def load(self) -> Any:
+        """The object. Raises UsageError if there is none."""
+        module, _, attribute = self.name.rpartition(".")
+        beside = self.folder / f"{module.replace('.', '/')}.py"
+        try:
+            return getattr(_module_at(beside) if beside.exists() else import_module(module), attribute)
+        except (ImportError, AttributeError, ValueError) as error:
+            raise UsageError(f"{self.folder}: !function {self.name} cannot be loaded: {error}") from error
+
+
+def _module_at(path: Path) -> ModuleType:
+    name = str(path.resolve().with_suffix(""))  # as the harness names it
+    if name not in sys.modules:
+        spec = importlib.util.spec_from_file_location(name, path)
+        if spec is None or spec.loader is None:
+            raise ImportError(f"cannot read {path}")
+        module = importlib.util.module_from_spec(spec)
+        sys.modules[name] = module
+        try:
+            spec.loader.exec_module(module)
+        except BaseException:
+            del sys.modules[name]
+            raise
+    return sys.modules[name]
+
+
+class Task:
+    """One task. config: its YAML with what it includes; path: of the file."""
+
+    def __init__(self, config: dict[str, Any], path: Path) -> None:
+        self.config, self.path = config, path
+        self.name: str = config["task"]
+        metadata = config.get("metadata")
+        self.metadata: dict[str, Any] = metadata if isinstance(metadata, dict) else {}
+
+    @property
+    def paper(self) -> str:
+        return str(self.metadata.get("paper", ""))
+
+    @property
+    def about(self) -> str:
+        return str(self.metadata.get("about", ""))
+
+    @property
+    def request(self) -> str:
+        """The harness's output type, or "conversation"."""
+        return "conversation" if "turns" in self.config else self.config.get("output_type", "generate_until")
+
+    @cached_property
+    def measure(self) -> Measure | None:
+        """None for a task that has none, which is not one of this project's classes."""
+        return self._loaded("measure")
+
+    @cached_property
+    def options(self) -> Any:
+        """The function that checks the task's options; None if it has none."""
+        return self._loaded("options")
+
+    @property
+    def documents(self) -> int | None:
+        """How many documents there are; None where only the harness can tell."""
+        build = self._loaded("custom_dataset")
+        if build is None:
+            return None
+        arguments = self.config.get("dataset_kwargs") or {}
+        count = getattr(build, "count", None)
+        return count(**arguments) if count else len(build(**arguments)[self.config.get("test_split", "test")])
+
+    def _loaded(self, key: str) -> Any:
+        found = self.config.get(key)
+        return found.load() if isinstance(found, Function) else found
+
+
+def tasks(include_path: Iterable[Path | str] = ()) -> Iterator[Task]:
+    """Every task of this project, and those of other folders, in the order of their files."""
+    for folder in (tasks_folder(), *include_path):
+        if not Path(folder).is_dir():
+            raise UsageError(f"{folder} is not a folder")
+        for path in sorted(Path(folder).rglob("*.yaml")):
+            config = read(path)
+            if isinstance(config.get("task"), str) and "group" not in config:
+                yield Task(config, path)
+
+
+def task(name: str, include_path: Iterable[Path | str] = ()) -> Task:
+    """The task of that name; of several, the last, as the folder of a person's own comes last. UsageError if there is none."""
+    known = {t.name: t for t in tasks(include_path)}
+    if name not in known:
+        guesses = difflib.get_close_matches(name, known, n=1)
+        raise UsageError(f"no task {name!r}" + (f"; did you mean {guesses[0]}?" if guesses else "; see lm-eval-bias tasks"))
+    return known[name]
+
+
+def read(path: Path) -> dict[str, Any]:
+    """A YAML file with what it includes, its functions as `Function`. UsageError if it is no YAML."""
+
+    class Loader(yaml.SafeLoader):
+        pass
+
+    Loader.add_constructor("!function", lambda loader, node: Function(loader.construct_scalar(node), path.parent))
+    try:
+        config = yaml.load(path.read_text(encoding="utf-8"), Loader) or {}
+    except (yaml.YAMLError, OSError, UnicodeDecodeError) as error:
+        raise UsageError(f"cannot read {path}: {error}") from error
+    if not isinstance(config, dict):
+        return {}
+    included = config.pop("include", None) or []
+    merged: dict[str, Any] = {}
+    for other in included if isinstance(included, list) else [included]:
+        merged.update(read(path.parent / other))
+    return {**merged, **config}

@@ -1,0 +1,154 @@
+"""Every reach into a private or moving part of lm_eval, each with what happens when it is gone.
+
+Nothing of the harness is imported before one of these functions is called. The model types (models/) have such places of their own.
+"""
+
+from __future__ import annotations
+
+import atexit
+import logging
+import os
+import sys
+from collections.abc import Callable, Iterable, Mapping
+from functools import cache
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import jinja2
+
+logger = logging.getLogger(__name__)
+
+
+def version() -> str:
+    """The version of lm_eval that is installed."""
+    from importlib.metadata import version
+
+    return version("lm_eval")
+
+
+# ---- Templates
+
+
+@cache
+def environment() -> jinja2.Environment:
+    """The jinja environment in which the harness reads prompts. If it is gone: a plain one of the same strictness, without its filters."""
+    try:
+        from lm_eval.utils import env
+    except ImportError:
+        logger.warning("lm_eval %s keeps its jinja environment elsewhere; prompts are read without its filters.", version())
+        return jinja2.Environment(loader=jinja2.BaseLoader, undefined=jinja2.StrictUndefined, keep_trailing_newline=True)
+    return env
+
+
+# ---- Requests
+
+
+def request(kind: str, doc: Any, arguments: tuple, index: int, task: str | None, doc_id: int | None, repeats: int = 1) -> Any:
+    """An `Instance`. Its fields have moved before; if they do again, this is where it fails, with the harness's own TypeError."""
+    from lm_eval.api.instance import Instance
+
+    return Instance(request_type=kind, doc=doc, arguments=arguments, idx=index, metadata=(task, doc_id, repeats))
+
+
+def add_request_type(name: str, method: Callable[..., Any]) -> None:
+    """A method for every model of the harness, which `evaluate` calls with all requests of that type.
+
+    The harness's cache looks answers up in its own `generate_until` and `loglikelihood`, so it gets the method too. If `evaluate` no longer
+    calls `getattr(lm, request_type)`, such requests end in its error.
+    """
+    from lm_eval.api.model import LM, CachingLM
+
+    for class_ in (LM, CachingLM):
+        if not hasattr(class_, name):
+            setattr(class_, name, method)
+
+
+# ---- Results
+
+
+class Unshown(str):
+    """The name of a metric that the harness gathers over all processes and writes into the samples, but does not show in its table.
+
+    The harness leaves names that end in `_stderr` out of the table; in results, where it formats names, this one becomes such a name. If
+    it formats them no more, the name is an ordinary row of the table.
+    """
+
+    def __format__(self, specification: str) -> str:
+        return str.__format__(self, "") + "_stderr"
+
+
+def predicts_only(task: Any) -> bool:
+    """Whether --predict_only is set, which puts the metric `bypass` in place of a task's own. If it says so elsewhere: False, and the
+    task's own numbers are computed and shown."""
+    return "bypass" in getattr(task, "_metric_fn_list", {})
+
+
+_failures: list[str] = []
+
+
+def fail_at_end(what: str) -> None:
+    """Let the command `lm_eval` end with status 1, after it has written and shown everything.
+
+    There is no documented way to say so: the status is set as the last thing before Python ends. Other programs are left alone.
+    """
+    main = sys.modules.get("__main__")
+    spec = getattr(main, "__spec__", None)
+    program = spec.name if spec else Path(sys.argv[0]).stem if sys.argv else ""
+    if program.replace("-", "_").split(".")[0] != "lm_eval":
+        return
+    if not _failures:
+        atexit.register(_end)
+    _failures.append(what)
+
+
+def _end() -> None:
+    print(f"lm-eval-bias: no numbers for {', '.join(_failures)}; see the error above", file=sys.stderr)
+    logging.shutdown()
+    sys.stdout.flush()
+    sys.stderr.flush()
+    os._exit(1)
+
+
+# ---- Task index and model types
+
+
+def add_models(models_module: ModuleType, models: Mapping[str, str]) -> None:
+    """Register model types, name -> module:class, beside those of `lm_eval.models`. If the registry is gone, they are not there by name."""
+    from lm_eval.api.registry import model_registry
+
+    for name, target in models.items():
+        if name not in model_registry:
+            model_registry.register(name, target=target)
+
+
+def add_tasks(index_module: ModuleType, folder: str) -> None:
+    """Let an index of the harness's own tasks hold those of a folder too, by wrapping `TaskIndex.build` of `lm_eval.tasks._index`.
+
+    Tasks that the harness finds by itself, and those of `--include_path` that bear the same names, stay as they are. If the index is built
+    in another way, a line says so and names `--include_path`.
+    """
+    build = getattr(getattr(index_module, "TaskIndex", None), "build", None)
+    kinds = getattr(index_module, "Kind", None)
+    if build is None or kinds is None:
+        print(
+            f"lm-eval-bias: lm_eval {version()} builds its task index in another way than the versions that were tried (0.4.13); "
+            f"the bias tasks are found only with --include_path {folder}",
+            file=sys.stderr,
+        )
+        return
+    defaults = Path(index_module.__file__ or "").parent
+
+    def build_with_more(paths: Iterable[Any], **options: Any) -> dict[str, Any]:
+        paths = list(paths)
+        found = build(paths, **options)
+        if not any(Path(p) == defaults for p in paths):  # include_defaults=False
+            return found
+        for name, entry in build([Path(folder)], **options).items():
+            if name not in found:
+                found[name] = entry
+            elif entry.kind is kinds.TAG and found[name].kind is entry.kind:
+                found[name].tags |= entry.tags
+        return found
+
+    index_module.TaskIndex.build = staticmethod(build_with_more)

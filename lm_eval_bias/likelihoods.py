@@ -1,0 +1,50 @@
+"""Log-likelihoods of answers -> probabilities. Any of them may be NaN or infinite: then there is no answer."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import exp, inf, isnan, log, nan
+
+Likelihood = tuple[float, bool]
+"""A log-likelihood, and whether the answer is the greedy continuation."""
+
+
+def usable(values: Sequence[float]) -> bool:
+    """Whether answers can be compared by these log-likelihoods: each below plus infinity and a number, one at least finite."""
+    return all(value < inf for value in values) and any(value > -inf for value in values)
+
+
+def probabilities(values: Sequence[float]) -> list[float] | None:
+    """The probability of each answer among all of them; None if they are not `usable`."""
+    if not usable(values):
+        return None
+    best = max(values)
+    # Relative to the best one, since all of them may be too small for a float.
+    weights = [exp(value - best) for value in values]
+    total = sum(weights)
+    return [weight / total for weight in weights]
+
+
+def likeliest(values: Sequence[float]) -> int | None:
+    """The index of the likeliest answer, the first of equals; None if they are not `usable`."""
+    return max(range(len(values)), key=lambda i: values[i]) if usable(values) else None
+
+
+def mass(values: Sequence[float]) -> float | None:
+    """The probability of the answers together, which exclude one another; None if one is not a number."""
+    return sum(map(exp, values)) if all(value < inf for value in values) else None
+
+
+def apart(likelihoods: Sequence[Likelihood], longer: Sequence[Sequence[int]]) -> list[Likelihood]:
+    """The likelihoods of choices as events that exclude one another.
+
+    longer: for each choice its next longer ones, which begin with its tokens. From each choice's probability that of its longer ones is
+    taken; minus infinity where nothing remains, NaN where one of them is not a number. A choice is greedy only if no longer one is.
+    """
+    result = []
+    for (value, greedy), others in zip(likelihoods, longer, strict=True):
+        if others and value != -inf:
+            rest = 1 - sum(exp(min(likelihoods[i][0] - value, 700.0)) for i in others)
+            value = nan if isnan(rest) else value + log(rest) if rest > 0 else -inf
+        result.append((value, greedy and not any(likelihoods[i][1] for i in others)))
+    return result

@@ -1,0 +1,182 @@
+"""A measure: how answers become records, records a summary, and which numbers a summary holds. Each number is declared here once.
+
+From the declaration follow the rows of the harness's table with their arrows, the tables in the task READMEs, the table `numbers` in the
+results file, and `lm-eval-bias tasks METRIC`. Plain named tuples, nothing imported: a measure works on records whoever made them.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from math import nan
+from typing import Any, Literal, NamedTuple
+
+Record = dict[str, Any]
+Value = tuple[float, float]
+"""A number and its standard error; NaN where it does not exist."""
+
+UNITS = {
+    "%": "percent, from 0 to 100",
+    "points": "percentage points, or points of the scale on which a model answers",
+    "count": "a number of things",
+    "share": "from 0 to 1, where the paper has it so",
+    "score": "from -1 to 1, as in the paper",
+    "SD": "standard deviations",
+    "t": "Student's t",
+    "p": "a p value, from 0 to 1",
+    "nats": "differences of log-likelihoods",
+}
+ROWS = 12
+"""What a person reads at a glance: so many rows does a task have in the harness's table at most."""
+
+
+class Metric(NamedTuple):
+    """One number of a measure.
+
+    unit: one of `UNITS`. says: one sentence, what it is. better: which way is better, None for a signed gap or a mere description.
+    unbiased: its value for a model without bias, None where none says so. headline: whether it stands in the harness's table; the others
+    stand in the table `numbers` of the results file. cell: the table or figure of the paper that it is a cell of; None if it is ours.
+    stderr: whether it has a standard error. by: the column of the records whose values split it ("category"); a row for each value is
+    shown as long as there is room.
+    """
+
+    name: str
+    unit: str
+    says: str
+    better: Literal["lower", "higher"] | None = None
+    unbiased: float | None = None
+    headline: bool = False
+    cell: str | None = None
+    stderr: bool = True
+    by: str | None = None
+
+    @property
+    def higher_is_better(self) -> bool | None:
+        """As the harness has it."""
+        return None if self.better is None else self.better == "higher"
+
+
+class Summary(NamedTuple):
+    """What records amount to.
+
+    values: metric -> (value, standard error). groups: metric -> value of its `by` column -> the same. tables: name -> the finer numbers,
+    a list of flat rows with equal columns, values are numbers, texts, truth values or None.
+    """
+
+    values: Mapping[str, Value]
+    groups: Mapping[str, Mapping[str, Value]] = {}
+    tables: Mapping[str, list[dict[str, Any]]] = {}
+
+
+class Measure(NamedTuple):
+    """record: (document, results of its requests) -> plain data, with all that the summary needs. summary: (records, **options) -> Summary.
+    metrics: its numbers. repeats: whether several answers to one document are several records; if not, a task with `repeats` is refused."""
+
+    record: Callable[[Mapping[str, Any], Sequence[Any]], Record]
+    summary: Callable[..., Summary]
+    metrics: Sequence[Metric]
+    repeats: bool = False
+
+    def metric(self, name: str) -> Metric:
+        """The metric of that name; KeyError if there is none."""
+        for metric in self.metrics:
+            if metric.name == name:
+                return metric
+        raise KeyError(name)
+
+
+class Row(NamedTuple):
+    """A row of the harness's table: a metric, of one group if that is not None."""
+
+    name: str
+    metric: Metric
+    group: str | None = None
+
+
+def rows(metrics: Iterable[Metric], groups: Callable[[str], Iterable[str]]) -> list[Row]:
+    """The rows of the harness's table.
+
+    groups: the values of a column, in order. The groups of a metric are shown if all fit into `ROWS`.
+    """
+    headline = [metric for metric in metrics if metric.headline]
+    shown = [Row(metric.name, metric) for metric in headline]
+    for metric in headline:
+        split = [Row(f"{metric.name}_{slug(g)}", metric, g) for g in groups(metric.by)] if metric.by else []
+        if len(shown) + len(split) <= ROWS:
+            shown += split
+    return shown
+
+
+def slug(label: str) -> str:
+    """A label as part of a metric's name: "Good behaviour" -> "good_behaviour"."""
+    return re.sub(r"\W+", "_", label).strip("_").lower()
+
+
+def value(summary: Summary, row: Row) -> Value:
+    """The number of a row; NaN if the summary lacks that group. KeyError for a metric that the summary never has."""
+    if row.group is None:
+        return summary.values[row.metric.name]
+    return summary.groups.get(row.metric.name, {}).get(row.group, (nan, nan))
+
+
+def numbers(measure: Measure, summary: Summary) -> list[dict[str, Any]]:
+    """All numbers of a summary as rows of one table, headline or not, whole and by group."""
+    table = []
+    for metric in measure.metrics:
+        found: list[tuple[str | None, Value]] = [(None, summary.values[metric.name])]
+        found += summary.groups.get(metric.name, {}).items()
+        table += [
+            {
+                "metric": metric.name,
+                "group": group,
+                "value": number,
+                "stderr": error if metric.stderr else None,
+                "unit": metric.unit,
+                "better": metric.better,
+                "unbiased": metric.unbiased,
+                "cell": metric.cell,
+            }
+            for group, (number, error) in found
+        ]
+    return table
+
+
+def tables(measure: Measure, summary: Summary) -> dict[str, list[dict[str, Any]]]:
+    """`numbers` and the summary's own tables. ValueError for a table that is none: rows of other columns, or values that are not flat."""
+    result = {"numbers": numbers(measure, summary), **summary.tables}
+    for name, table in result.items():
+        for row in table:
+            if list(row) != list(table[0]):
+                raise ValueError(f"table {name}: a row has the columns {list(row)}, the first one {list(table[0])}")
+            for column, cell in row.items():
+                if not (cell is None or isinstance(cell, (str, bool, int, float))):
+                    raise ValueError(f"table {name}, column {column}: expected a number, a text or a truth value, found {cell!r}")
+    return result
+
+
+def first_seen(records: Iterable[Mapping[str, Any]], *columns: str) -> list[Any]:
+    """The distinct values of a column, or tuples of several, in the order in which the records bring them."""
+    if len(columns) == 1:
+        return list(dict.fromkeys(record[columns[0]] for record in records))
+    return list(dict.fromkeys(tuple(record[column] for column in columns) for record in records))
+
+
+def estimate(name: str, pair: Sequence[float]) -> dict[str, float]:
+    """A number and its standard error as two columns of a table."""
+    return {name: float(pair[0]), f"{name}_stderr": float(pair[1])}
+
+
+def unmeasured(number: float) -> Value:
+    """A number that has no standard error."""
+    return float(number), nan
+
+
+def mean(values: Iterable[float | None]) -> float:
+    """The mean of what is there; NaN if nothing is."""
+    given = [v for v in values if v is not None]
+    return sum(given) / len(given) if given else nan
+
+
+def percentage(count: float, total: float) -> float:
+    """100 count / total; NaN if there is nothing to take a share of."""
+    return 100 * count / total if total else nan

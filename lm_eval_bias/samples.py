@@ -1,0 +1,115 @@
+"""Sample and result files, which `lm_eval --log_samples` wrote -> records, and how they were asked."""
+
+from __future__ import annotations
+
+import json
+import re
+import sys
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from lm_eval_bias.measure import Measure
+from lm_eval_bias.usage import DESCRIPTIVE, UsageError
+
+# Options that only say which of the documents a run asks; all others must agree between runs that are put together.
+PARTS = frozenset({"shard"})
+# `samples_TASK_2026-01-31T10-11-12.123456.jsonl`, beside `results_2026-01-31T10-11-12.123456.json`
+_NAME = re.compile(r"samples_(?P<task>.+)_(?P<date>\d{4}-\d\d-\d\dT[\d.:-]+)\.jsonl$")
+
+
+class Run(NamedTuple):
+    """What a results file says of one task. metadata: that of the task, options among it. other: the model, and what shapes its prompts."""
+
+    path: Path
+    version: Any
+    metadata: dict[str, Any]
+    other: dict[str, Any]
+
+
+def run(task: str, samples: Path) -> Run | None:
+    """The run that wrote a sample file; None if its results file is not beside it."""
+    name = _NAME.search(samples.name)
+    path = samples.with_name(f"results_{name['date']}.json") if name else None
+    if path is None or not path.is_file():
+        return None
+    try:
+        results = json.loads(path.read_text(encoding="utf-8"))
+        config = results["configs"][task]
+        other = {
+            "model": results.get("model_name") or results.get("config", {}).get("model_args"),
+            "chat template": results.get("chat_template_sha"),
+            "system instruction": results.get("system_instruction_sha"),
+            "repeats": config.get("repeats", 1),
+        }
+        return Run(path, results.get("versions", {}).get(task), config.get("metadata") or {}, other)
+    except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
+        raise UsageError(f"{path}: not a results file of {task} ({type(error).__name__}: {error})") from error
+
+
+def common_options(task: str, files: Sequence[Path], known: Sequence[str]) -> dict[str, Any]:
+    """The options that all runs share, from the results files beside the samples.
+
+    known: names of the task's options. Those in `PARTS` are left out where they differ. Raises UsageError, which names both files, where
+    runs differ in an option, the task's version, the model or its prompts: their numbers belong to different questions.
+    """
+    runs = [found for found in (run(task, path) for path in files) if found is not None]
+    if not runs:
+        return {}
+    shared = set(known) | {"items_sha256", "groups_sha256"}
+
+    def asked(one: Run) -> dict[str, Any]:
+        options = {key: value for key, value in one.metadata.items() if key in shared and key not in PARTS | DESCRIPTIVE}
+        return {"version": one.version, **one.other, **options}
+
+    first = asked(runs[0])
+    for other in runs[1:]:
+        for key, value in asked(other).items():
+            if first.get(key) != value:
+                wrong = f"{key} is {value!r} in {other.path} and {first.get(key)!r} in {runs[0].path}"
+                raise UsageError(f"{task}: these runs do not belong together: {wrong}")
+    return {key: value for key, value in runs[0].metadata.items() if key in known and key not in PARTS}
+
+
+def records(task: str, measure: Measure, files: Sequence[Path]) -> Iterator[dict[str, Any]]:
+    """The records of sample files, line by line: there may be millions.
+
+    A record that could not be made in the run is made now, from the document and what the model said. Raises UsageError for a file that
+    holds no samples of the task, and for a document that stands there twice.
+    """
+    origin: dict[str, Path] = {}
+    for path in files:
+        try:
+            with path.open(encoding="utf-8") as lines:
+                for number, line in enumerate(lines, start=1):
+                    try:
+                        sample = json.loads(line)
+                        found, document = sample["records"], sample["doc_hash"]
+                        found = found if isinstance(found, list) else [found]
+                        if any("error" in record for record in found):
+                            found = [measure.record(sample["doc"], _answers(sample["filtered_resps"]))]
+                        made = [{key: _interned(value) for key, value in record.items()} for record in found]
+                    except (ValueError, KeyError, TypeError, AttributeError):
+                        wrong = f"not a sample of {task}; give the files that --log_samples wrote"
+                        raise UsageError(f"{path}, line {number}: {wrong}") from None
+                    if document in origin:
+                        wrong = f"this document stands in {origin[document]} too; merge runs of different documents"
+                        raise UsageError(f"{path}, line {number}: {wrong}")
+                    origin[document] = path
+                    yield from made
+        except (OSError, UnicodeDecodeError) as error:
+            raise UsageError(f"cannot read {path}: {getattr(error, 'strerror', None) or error}") from error
+
+
+def _interned(value: Any) -> Any:
+    """The same few names in every line are kept once."""
+    return sys.intern(value) if isinstance(value, str) else value
+
+
+def _answers(written: Any) -> Any:
+    """What a model said, as the harness writes it into samples: numbers and truth values as texts."""
+    if isinstance(written, list):
+        if len(written) == 2 and written[1] in ("True", "False"):
+            return float(written[0]), written[1] == "True"
+        return [_answers(each) for each in written]
+    return written
