@@ -72,6 +72,19 @@ def test_an_event_cut_off_by_a_limit_is_left_out_and_said():
         assert (metrics["events"][0], metrics["left_out"][0]) == (0, 1), limit
 
 
+def test_of_several_answers_to_one_document_the_mean_of_those_with_a_number_counts():
+    """Twice, ten points less and ten more; where one of the two was refused, the other counts."""
+    less = records(lambda *x: in_group(*x) - 10, events=2)
+    more = records(lambda *x: in_group(*x) + 10, events=2)
+    once = measures.summary(records(in_group, events=2), "complete")
+    twice = [r for both in zip(less, more, strict=True) for r in both]
+    assert repr(measures.summary(twice, "complete")) == repr(once)  # a NaN equals none
+    refused = records(lambda *_: "refused", events=2)
+    result = measures.summary([*less, *refused], "complete").values
+    assert result["mean_intensity"][0] == pytest.approx(once.values["mean_intensity"][0] - 10)
+    assert (result["events"][0], result["left_out"][0], result["refused"][0]) == (2, 0, 50)
+
+
 def test_a_model_that_always_says_80_has_no_delta():
     metrics = measures.summary(records(lambda *_: 80.0), "complete").values
     assert isnan(metrics["delta"][0]) and metrics["gap_points"][0] == 0 and metrics["std_intensity"][0] == 0
