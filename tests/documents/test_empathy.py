@@ -86,7 +86,7 @@ def test_a_document_knows_the_valence_of_its_emotion_and_the_groups_of_its_peopl
     assert all((d["perceiver_group"], d["experiencer_group"]) == (groups[d["perceiver"]], groups[d["experiencer"]]) for d in docs)
     assert {d["perceiver"] for d in docs if d["perceiver_group"] is None} == {"a person"}
     assert {(d["emotion"], d["valence"]) for d in docs} == set(valences.items())
-    # section 3.2: surprise is neither
+    # the valence is ours; surprise is neither
     assert Counter(valences.values())["positive"] == 4 and Counter(valences.values())["negative"] == 7
 
 
