@@ -218,8 +218,8 @@ def _matrix_of_each_event(records: Sequence[Mapping[str, Any]], names: Sequence[
             asked = by_event.setdefault(r["event"], {})
             asked.setdefault((place[r["perceiver"]], place[r["experiencer"]]), []).append(r["intensity"])
             emotion_of[r["event"]] = r["emotion"]
-    # Fewer perceivers than experiencers: not one event was asked as a whole.
-    size = max(len(names), len(first_seen(records, "experiencer")))
+    # Fewer perceivers than experiencers, or one pair alone: not one event was asked as a whole.
+    size = max(len(names), len(first_seen(records, "experiencer")), 2)
     whole = [(event, asked) for event, asked in sorted(by_event.items()) if len(asked) == size**2]
     intensities = np.full((len(whole), len(names), len(names)), nan)
     for e, (_, asked) in enumerate(whole):
