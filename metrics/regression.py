@@ -39,7 +39,7 @@ def clustered_coefficient(design: ArrayLike, outcome: ArrayLike, *clusterings: S
     if 0 not in kept:
         return Coefficient(nan, nan, nan, nan, nan, nan)
     # The coefficient is determined if its column is not a combination of the others.
-    if np.linalg.matrix_rank(design) == np.linalg.matrix_rank(design[:, 1:]):
+    if _rank(design) == _rank(design[:, 1:]):
         return Coefficient(nan, nan, nan, nan, nan, nan)
     design = design[:, kept]
     n, k = design.shape
@@ -78,6 +78,11 @@ def _independent_columns(design: np.ndarray) -> list[int]:
     """Columns that are no combination of those before them."""
     kept: list[int] = []
     for j in range(design.shape[1]):
-        if np.linalg.matrix_rank(design[:, [*kept, j]]) == len(kept) + 1:
+        if _rank(design[:, [*kept, j]]) == len(kept) + 1:
             kept.append(j)
     return kept
+
+
+def _rank(matrix: np.ndarray) -> int:
+    """The rank; 0 of a matrix without rows or columns, where numpy before 2.4 raises (the maximum of no singular values)."""
+    return int(np.linalg.matrix_rank(matrix)) if matrix.size else 0
