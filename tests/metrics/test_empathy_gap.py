@@ -260,6 +260,7 @@ def test_the_heat_map_is_white_where_either_test_fails():
     assert white(given) == [[False, True], [True, False]]
 
 
+@pytest.mark.filterwarnings("ignore:Precision loss")  # scipy, of identical values
 @pytest.mark.parametrize("own", [np.full(7, 70.0), np.array([60, 70, 70, 80, 65, 75, 90.0])])
 def test_a_cell_that_always_differs_by_the_same_amount_differs_without_doubt_and_one_that_never_does_has_no_test(own):
     """Of (0, 1) against (0, 0): ten points more in every event; of (1, 0) against (1, 1): none. As scipy's paired test."""

@@ -101,6 +101,7 @@ def test_deviations_that_cancel_in_every_cluster_say_nothing_of_chance():
     assert result.value == pytest.approx(0) and all(isnan(x) for x in result[1:])
 
 
+@pytest.mark.filterwarnings("ignore:Precision loss")  # scipy, of identical values
 @pytest.mark.parametrize("one", [1, 0.1, 0.1 + 0.2, -7 / 3])
 def test_sides_without_spread_differ_without_doubt_as_in_scipy(one):
     """Every answer of S_a is the same one and every answer of S_b is zero: a t test of identical values."""

@@ -63,6 +63,7 @@ def test_what_is_undefined_is_nan():
     assert one_sample([0.5])[:2] == (1, 0.5) and isnan(one_sample([0.5]).t) and isnan(one_sample([0.5]).std)
 
 
+@pytest.mark.filterwarnings("ignore:Precision loss")  # scipy, of identical values
 @pytest.mark.parametrize("scores", [[0.5, 0.5], [-0.5] * 3, [1.0] * 1500])
 def test_identical_scores_differ_from_zero_without_doubt_as_in_scipy(scores):
     result, expected = one_sample(scores), stats.ttest_1samp(scores, 0)
