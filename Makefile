@@ -2,6 +2,8 @@
 PYTHON ?= python3
 BIN = .venv/bin
 LOWEST = .venv-lowest/bin
+# pip compiles what it installs: half a minute, and each of the many starts that follow saves eight seconds of computing where
+# PYTHONDONTWRITEBYTECODE keeps Python from doing it at the first. .venv-lowest is started too seldom for that.
 INSTALL = $(BIN)/pip install --quiet --disable-pip-version-check -c constraints.txt
 LIMIT ?= 200
 export HF_HUB_OFFLINE = 1
@@ -36,7 +38,7 @@ lint: .venv/tests
 
 .venv-lowest/tests: setup.cfg constraints-lowest.txt pyproject.toml $(wildcard build_backend/*.py)
 	$(PYTHON) -m venv .venv-lowest
-	$(LOWEST)/pip install --quiet --disable-pip-version-check -c constraints-lowest.txt -e ".[test]"
+	$(LOWEST)/pip install --quiet --no-compile --disable-pip-version-check -c constraints-lowest.txt -e ".[test]"
 	touch $@
 
 .model/lm_eval_bias.json: | .venv/installed
