@@ -120,8 +120,8 @@ FILES = {
 
 def options(order: str = "both", threshold: float = THRESHOLD, items: str | None = None, groups: str | None = None) -> dict[str, Any]:
     """What --metadata may set. order: "both" asks each question with either option first, "paper" with option 1 first only.
-    threshold: in points, from 0 to 100; an instance with S at or above it counts as biased. items: a file of concept pairs, with the columns
-    of items/hbb_concepts.tsv. groups: a file of descriptor types, names and pronouns, as items/hbb.yaml."""
+    threshold: in points, from 0 to 100; an instance with S at or above it counts as biased. items: a file of concept pairs, with the
+    columns of items/hbb_concepts.tsv. groups: a file of descriptor types, names and pronouns, as items/hbb.yaml."""
     return {
         "order": choice("order", order, ORDERS),
         "threshold": number("threshold", threshold, 0, 100),
