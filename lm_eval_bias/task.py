@@ -63,8 +63,11 @@ class MeasureTask(CompiledTask):
             if m.headline
         ]
         # A filter gives a list of answers to each request, unless it takes one out of it.
-        steps = [step["function"] for each in config.get("filter_list") or () for step in each["filter"]]
-        self._lists = bool(steps) and "take_first" not in steps
+        steps = [step for each in config.get("filter_list") or () for step in each["filter"]]
+        self._lists = bool(steps) and "take_first" not in [step["function"] for step in steps]
+        for step in steps:  # the harness makes them after the model's work, which is late to tell a mistake
+            if isinstance(step["function"], type):
+                step["function"](**{key: value for key, value in step.items() if key != "function"})
         self._summary: Summary | None = None
         self._error: str | None = None
         super().__init__(config=config)
