@@ -117,12 +117,11 @@ def _jsonl(text: str, lines: dict[Place, int], problems: list[Found]) -> list[An
 
 def _yaml(text: str, lines: dict[Place, int], problems: list[Found]) -> Any:
     """Plain data; every key is a text, as it is written."""
-    loader = yaml.SafeLoader(text)
 
-    def built(node: yaml.Node, place: Place) -> Any:
+    def built(loader: yaml.SafeLoader, node: yaml.Node, place: Place) -> Any:
         lines.setdefault(place, node.start_mark.line + 1)
         if isinstance(node, yaml.SequenceNode):
-            return [built(each, (*place, i)) for i, each in enumerate(node.value)]
+            return [built(loader, each, (*place, i)) for i, each in enumerate(node.value)]
         if not isinstance(node, yaml.MappingNode):
             return loader.construct_object(node)
         mapping: dict[str, Any] = {}
@@ -132,19 +131,18 @@ def _yaml(text: str, lines: dict[Place, int], problems: list[Found]) -> Any:
                 problems.append((inner, f"stands here twice, the second time in line {key.start_mark.line + 1}"))
                 continue
             lines[inner] = key.start_mark.line + 1
-            mapping[inner[-1]] = built(value, inner)
+            mapping[inner[-1]] = built(loader, value, inner)
         return mapping
 
     try:
+        loader = yaml.SafeLoader(text)
         node = loader.get_single_node()
-        return None if node is None else built(node, ())
+        return None if node is None else built(loader, node, ())
     except yaml.MarkedYAMLError as error:
         lines[()] = error.problem_mark.line + 1 if error.problem_mark else 1
         problems.append(((), f"not YAML: {error.problem or error.context}"))
     except (yaml.YAMLError, RecursionError, ValueError) as error:
         problems.append(((), f"not YAML: {error}"))
-    finally:
-        loader.dispose()
     return None
 
 

@@ -93,7 +93,9 @@ def test_check_says_what_a_file_holds(said):
     # a question for each of three identities, in both orders
     assert "mine/concepts.yaml: items of hbb: 1 concept pairs\n6 documents" in said
     # two events, three names with each
-    assert "mine/events.csv: items of empathy_caste: 2 events, 2 emotions" in said and "32 documents, with groups of mine/castes.yaml" in said
+    assert (
+        "mine/events.csv: items of empathy_caste: 2 events, 2 emotions" in said and "32 documents, with groups of mine/castes.yaml" in said
+    )
 
 
 def test_check_lists_all_that_is_wrong_as_the_document_shows(document, place, said):

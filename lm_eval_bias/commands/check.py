@@ -21,7 +21,7 @@ def add(commands: Any) -> None:
         "list in .yaml) holds items, names in .yaml hold groups; give both where one refers to the other.",
     )
     parser.add_argument("files", metavar="FILE", nargs="+")
-    parser.add_argument("--for", dest="task", metavar="TASK", required=True, help="the task, such as hbb or mist_wabt")
+    parser.add_argument("--for", dest="task", metavar="TASK", required=True, help="the task that is to ask them")
     parser.add_argument(
         "--include_path", metavar="DIR", type=Path, action="append", default=[], help="tasks of your own too, as for lm_eval"
     )
