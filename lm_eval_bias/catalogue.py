@@ -14,6 +14,7 @@ from typing import Any
 
 import yaml
 
+from lm_eval_bias.item_files import located
 from lm_eval_bias.measure import Measure
 from lm_eval_bias.usage import UsageError
 
@@ -92,12 +93,17 @@ class Task:
     @property
     def documents(self) -> int | None:
         """How many documents there are; None where only the harness can tell."""
-        build = self._loaded("custom_dataset")
+        build = self.builder
         if build is None:
             return None
-        arguments = self.config.get("dataset_kwargs") or {}
+        arguments = {**located(self.metadata, self.path), **(self.config.get("dataset_kwargs") or {})}
         count = getattr(build, "count", None)
         return count(**arguments) if count else len(build(**arguments)[self.config.get("test_split", "test")])
+
+    @cached_property
+    def builder(self) -> Any:
+        """What makes the documents, a `documents.dataset.CustomDataset` or a function; None for a task that names a data set."""
+        return self._loaded("custom_dataset")
 
     def _loaded(self, key: str) -> Any:
         found = self.config.get(key)

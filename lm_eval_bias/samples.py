@@ -10,10 +10,13 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from lm_eval_bias.catalogue import Function, Task
+from lm_eval_bias.item_files import OPTIONS
 from lm_eval_bias.usage import DESCRIPTIVE, UsageError
 
 # Options that only say which of the documents a run asks; all others must agree between runs that are put together.
 PARTS = frozenset({"shard"})
+# The columns of a record that name a person's own files.
+FILES = tuple(f"{option}_file" for option in OPTIONS)
 # `samples_TASK_2026-01-31T10-11-12.123456.jsonl`, beside `results_2026-01-31T10-11-12.123456.json`
 _NAME = re.compile(r"samples_(?P<task>.+)_(?P<date>\d{4}-\d\d-\d\dT[\d.:-]+)\.jsonl$")
 
@@ -56,28 +59,31 @@ def common_options(task: str, files: Sequence[Path], known: Sequence[str]) -> di
     runs = [found for found in (run(task, path) for path in files) if found is not None]
     if not runs:
         return {}
-    shared = set(known) | {"items_sha256", "groups_sha256"}
+    shared = [*known, *(f"{option}_sha256" for option in OPTIONS)]
 
     def asked(one: Run) -> dict[str, Any]:
-        options = {key: value for key, value in one.metadata.items() if key in shared and key not in PARTS | DESCRIPTIVE}
+        # A file may have been moved between the runs; what it holds may not have changed.
+        options = {key: value for key, value in one.metadata.items() if key in shared and key not in PARTS | DESCRIPTIVE | set(OPTIONS)}
         return {"version": one.version, **one.other, **options}
 
     first = asked(runs[0])
     for other in runs[1:]:
-        for key, value in asked(other).items():
-            if first.get(key) != value:
-                wrong = f"{key} is {value!r} in {other.path} and {first.get(key)!r} in {runs[0].path}"
+        then = asked(other)
+        for key in {**first, **then}:
+            if first.get(key) != then.get(key):
+                wrong = f"{key} is {then.get(key)!r} in {other.path} and {first.get(key)!r} in {runs[0].path}"
                 raise UsageError(f"{task}: these runs do not belong together: {wrong}")
-    return {key: value for key, value in runs[0].metadata.items() if key in known and key not in PARTS}
+    return {key: value for key, value in runs[0].metadata.items() if key in shared and key not in PARTS}
 
 
 def records(task: Task, files: Sequence[Path]) -> Iterator[dict[str, Any]]:
     """The records of sample files, line by line: there may be millions.
 
     A record that could not be made in the run is made now, from the document and what the model said. Raises UsageError for a file that
-    holds no samples of the task, and for a document that stands there twice.
+    holds no samples of the task, for a document that stands there twice, and for runs on different items.
     """
     origin: dict[str, Path] = {}
+    files_of_all: dict[str, Any] = {}
     for path in files:
         try:
             with path.open(encoding="utf-8") as lines:
@@ -87,7 +93,8 @@ def records(task: Task, files: Sequence[Path]) -> Iterator[dict[str, Any]]:
                         found, document = sample["records"], sample["doc_hash"]
                         found = found if isinstance(found, list) else [found]
                         if any("error" in record for record in found):
-                            found = remade(task, sample)
+                            named = {key: found[0][key] for key in FILES if key in found[0]}
+                            found = [{**record, **named} for record in remade(task, sample)]
                         made = [{key: _interned(value) for key, value in record.items()} for record in found]
                     except (ValueError, KeyError, TypeError, AttributeError):
                         wrong = f"not a sample of {task.name}; give the files that --log_samples wrote"
@@ -96,6 +103,12 @@ def records(task: Task, files: Sequence[Path]) -> Iterator[dict[str, Any]]:
                         wrong = f"this document stands in {origin[document]} too; merge runs of different documents"
                         raise UsageError(f"{path}, line {number}: {wrong}")
                     origin[document] = path
+                    for key in FILES if made else ():
+                        file = made[0].get(key, "ours")
+                        before = files_of_all.setdefault(key, file)
+                        if str(file).rpartition(" ")[2] != str(before).rpartition(" ")[2]:  # the sha256; it may have been moved
+                            wrong = f"{key} is {file}, and {before} in {files[0]}; runs on other items do not belong together"
+                            raise UsageError(f"{path}, line {number}: {wrong}")
                     yield from made
         except (OSError, UnicodeDecodeError) as error:
             raise UsageError(f"cannot read {path}: {getattr(error, 'strerror', None) or error}") from error

@@ -10,6 +10,7 @@ from typing import Any
 
 from lm_eval_bias import harness
 from lm_eval_bias.conversation import ConversationTask
+from lm_eval_bias.item_files import located, marks
 from lm_eval_bias.measure import Measure, Record, Row, Summary, rows, tables, value
 from lm_eval_bias.templates import CompiledTask
 from lm_eval_bias.usage import UsageError, read_options
@@ -31,6 +32,7 @@ class MeasureTask(CompiledTask):
     measure: a `measure.Measure`, in place of `process_results` and `metric_list`.
     options: the function that checks what `--metadata` may set, and gives the defaults; left out where there is nothing to set.
 
+    Where a person put a file in place of our items or groups, it is named in `metadata` and in every record, with its sha256.
     Its headline metrics are rows of the harness's table. All numbers and the finer tables go into the results file under
     configs -> TASK -> cells; `--log_samples` writes a document's record under "records", a list of them where `repeats` asks several times.
     No error after the model's work ends a run: numbers are NaN then, the error is logged and stands in the results file under configs ->
@@ -43,7 +45,9 @@ class MeasureTask(CompiledTask):
         options = config.pop("options", None)
         name = config["task"]
         metadata = config.get("metadata") or {}
+        metadata = located(metadata, metadata.get("config_source"))
         self._options = read_options(name, metadata, options)
+        self._marks = marks(self._options)
         config["dataset_kwargs"] = dict(config.get("dataset_kwargs") or {})
         config["metadata"] = {**metadata, **self._options}
         # No examples: the prompts hold their own, and without this the harness copies every document for a sampler.
@@ -55,8 +59,11 @@ class MeasureTask(CompiledTask):
             if m.headline
         ]
         # A filter gives a list of answers to each request, unless it takes one out of it.
-        steps = [step["function"] for each in config.get("filter_list") or () for step in each["filter"]]
-        self._lists = bool(steps) and "take_first" not in steps
+        steps = [step for each in config.get("filter_list") or () for step in each["filter"]]
+        self._lists = bool(steps) and "take_first" not in [step["function"] for step in steps]
+        for step in steps:  # the harness makes them after the model's work, which is late to tell a mistake
+            if isinstance(step["function"], type):
+                step["function"](**{key: value for key, value in step.items() if key != "function"})
         self._summary: Summary | None = None
         self._error: str | None = None
         super().__init__(config=config)
@@ -95,15 +102,15 @@ class MeasureTask(CompiledTask):
 
     def _record(self, doc, results) -> Record | list[Record]:
         if self._error is not None:
-            return {ERROR: self._error}
+            return {ERROR: self._error, **self._marks}
         try:
             if not self._lists:
-                return self.measure.record(doc, results)
-            records = [self.measure.record(doc, [answer]) for answer in results[0]]
+                return {**self.measure.record(doc, results), **self._marks}
+            records = [{**self.measure.record(doc, [answer]), **self._marks} for answer in results[0]]
             return records[0] if len(records) == 1 else records
         except Exception as error:
             self._fail(error, "making a record of an answer")
-            return {ERROR: self._error}
+            return {ERROR: self._error, **self._marks}
 
     def aggregation(self) -> dict[str, Callable]:
         return super().aggregation() if harness.predicts_only(self) else self._aggregations

@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import re
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from lm_eval.api.filter import Filter
 
+from lm_eval_bias.usage import UsageError
+
 from .affect import affect
+from .given_label import given_label, matches
 from .intensity import intensity
 from .nli_label import nli_label
+from .text import REFUSED, UNPARSED
 from .word_pairs import word_pairs
 
 
@@ -21,10 +26,41 @@ def text_of(response: Any) -> str:
 
 
 class Parser(Filter):
-    """What each response to a request says, in a list of as many as `repeats` asked for, as the harness's own filters give it."""
+    """What each response to a request says, in a list of as many as `repeats` asked for, as the harness's own filters give it.
+
+    The parsers read English. A YAML may give, beside `function`, what another language says: refusals, patterns of answers that decline,
+    and, where a label is read, labels: label -> the words for it, and denials, patterns of words that deny one. UsageError for anything
+    else, and for a pattern that is none.
+    """
+
+    read_labels: Sequence[str] = ()
+
+    def __init__(
+        self, refusals: Sequence[str] = (), labels: Mapping[str, Sequence[str]] | None = None, denials: Sequence[str] = (), **unknown: Any
+    ) -> None:
+        name = type(self).__name__
+        takes = ["refusals", *(["labels", "denials"] if self.read_labels else [])]
+        for key in [*unknown, *(["labels"] if labels and not self.read_labels else [])]:
+            raise UsageError(f"filter {name}: unknown key {key!r}; it takes {' and '.join(takes)}")
+        for option, texts in {"refusals": refusals, "denials": denials, **(labels or {})}.items():
+            if isinstance(texts, str) or not all(isinstance(text, str) for text in texts):
+                raise UsageError(f"filter {name}: {option}: expected a list of texts, found {texts!r}")
+        for label in labels or {}:
+            if label not in self.read_labels:
+                raise UsageError(f"filter {name}: unknown label {label!r}; expected {', '.join(self.read_labels)}")
+        for pattern in (*refusals, *denials):
+            try:
+                re.compile(pattern)
+            except re.error as error:
+                raise UsageError(f"filter {name}: {pattern!r} is no regular expression: {error}") from error
+        self.refusals, self.labels, self.denials = refusals, labels, denials
 
     def apply(self, resps, docs):
-        return [[self.read(text_of(response), doc) for response in responses] for responses, doc in zip(resps, docs, strict=True)]
+        return [[self._answer(text_of(response), doc) for response in responses] for responses, doc in zip(resps, docs, strict=True)]
+
+    def _answer(self, text: str, doc: Mapping[str, Any]) -> Any:
+        answer = self.read(text, doc)
+        return REFUSED if answer == UNPARSED and matches(self.refusals, text) else answer
 
     def read(self, text: str, doc: Mapping[str, Any]) -> Any:
         """What a text says in answer to a document."""
@@ -34,8 +70,10 @@ class Parser(Filter):
 class NLILabel(Parser):
     """`nli_label`."""
 
+    read_labels = ("entailment", "contradiction", "neutral")
+
     def read(self, text, doc):
-        return nli_label(text)
+        return given_label(text, self.labels, self.denials) if self.labels else nli_label(text)
 
 
 class WordPairs(Parser):
@@ -48,8 +86,10 @@ class WordPairs(Parser):
 class Affect(Parser):
     """`affect` of the last turn."""
 
+    read_labels = ("comedy", "tragedy", "neutrality")
+
     def read(self, text, doc):
-        return affect(text)
+        return given_label(text, self.labels, self.denials) if self.labels else affect(text)
 
 
 class Intensity(Parser):

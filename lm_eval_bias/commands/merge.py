@@ -47,7 +47,8 @@ def run(arguments: argparse.Namespace) -> int:
     for key in given.keys() & written.keys():
         if given[key] != written[key]:
             raise UsageError(f"{key}={given[key]!r} in --metadata, but the runs had {written[key]!r}")
-    options = read_options(task.name, {**written, **given}, task.options)
+    # What a run wrote was checked there, with files that may be elsewhere now.
+    options = {**read_options(task.name, given, task.options), **written}
     records = list(samples.records(task, arguments.files))
     try:
         summary = task.measure.summary(records, **options)

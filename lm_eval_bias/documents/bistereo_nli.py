@@ -2,7 +2,7 @@
 
 data: items/bistereo_nli_templates.tsv (ours), items/bistereo_nli.yaml (Table 5)
 abstract: premise-hypothesis pairs whose only true label is neutral; entailment and contradiction are the bias.
-languages: en
+languages: en; others with a person's own `items` and `groups`
 tags: body image, skin tone, halo effect, natural language inference
 paper: "You are Beautiful, Body Image Stereotypes are Ugly!" BIStereo, sections 3.2 and 4.2, appendices I and K.1
 """
@@ -11,27 +11,126 @@ from __future__ import annotations
 
 import random
 import re
-from collections.abc import Iterator, Sequence
-from functools import cache
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import zip_longest
 from typing import Any
 
 from lm_eval_bias.documents.dataset import CustomDataset
-from lm_eval_bias.items import lexicon, table
+from lm_eval_bias.item_files import Fields, Found, ItemFile, Named, Rows, Several, Text, TextOr, checked, load
+from lm_eval_bias.items import lexicon
+from lm_eval_bias.measure import first_seen
 
 SEED = 20250601
-GENDERS = ("women", "men")
 DIRECTIONS = ("attribute in premise", "skin tone in premise")
-_SLOT = re.compile(r"\[(?P<article>a )?[XY]\]")
+_SLOT = re.compile(r"\[(?P<article>a )?[XY](?::(?P<form>[^\[\]]+))?\]")
 _GROUP = re.compile(r"\{([^}]*)\}")
+# An adjective: a text, or its forms where a language inflects it, "base" among them.
+Word = str | Mapping[str, str]
+
+# ---- The files
 
 
-def fill(text: str, word: str) -> str:
-    """Put an adjective into the slot of a premise or hypothesis: "[X]", or "[a X]" for one with an indefinite article."""
+def _words(groups: Mapping[str, Any]) -> Iterator[tuple[tuple[Any, ...], Word]]:
+    """Every adjective of a file with its place."""
+    for domain, categories in groups["attributes"].items():
+        for category, entry in categories.items():
+            for i, word in enumerate(entry["words"]):
+                yield ("attributes", domain, category, "words", i), word
+    for name, word in groups["descriptors"].items():
+        yield ("descriptors", name), word
+
+
+def _group_problems(data: Mapping[str, Any], others: Mapping[str, Any]) -> Iterator[Found]:
+    effects: dict[str, str] = {}
+    for domain, categories in data["attributes"].items():
+        for category in categories:
+            if effects.setdefault(category, domain) != domain:
+                yield ("attributes", domain, category), f"stands in {effects[category]} too; each domain has categories of its own"
+    inflected = [(place, set(word)) for place, word in _words(data) if isinstance(word, Mapping)]
+    for place, forms in inflected:
+        if forms != inflected[0][1]:
+            yield place, f"expected the forms {', '.join(sorted(inflected[0][1]))}, found {', '.join(sorted(forms))}"
+
+
+def _template_problems(rows: Any, others: Mapping[str, Any]) -> Iterator[Found]:
+    groups = others["groups"]
+    forms = next((set(word) for _, word in _words(groups) if isinstance(word, Mapping)), {"base"})
+    whole = all(isinstance(word, Mapping) for _, word in _words(groups))
+    for i, row in enumerate(rows):
+        if row["domain"] not in groups["attributes"]:
+            yield (i, "domain"), f"{row['domain']!r} is not one of the groups' domains ({', '.join(groups['attributes'])})"
+        for field in ("premise", "hypothesis"):
+            slots = list(_SLOT.finditer(row[field]))
+            if len(slots) != 1:
+                yield (i, field), f"expected one slot, [X] or [Y] or one with a form, found {len(slots)}"
+            for slot in slots:
+                if slot["form"] and not whole:
+                    yield (i, field), f"{slot.group()} asks for a form, but not every word of the groups has forms"
+                elif slot["form"] and slot["form"] not in forms:
+                    yield (i, field), f"{slot.group()} is no form of the words ({', '.join(sorted(forms))})"
+        try:
+            variants(row["premise"], row["hypothesis"])
+        except ValueError as error:
+            yield (i, "premise"), str(error)
+
+
+class _Forms(Named):
+    """The forms of an adjective, "base" among them."""
+
+    def problems(self, data, place=()):
+        yield from super().problems(data, place)
+        if isinstance(data, Mapping) and "base" not in data:
+            yield place, "base is missing, the form of [X]"
+
+
+_WORD = TextOr(_Forms(Text()))
+FILES = {
+    "groups": ItemFile(
+        "bistereo_nli.yaml",
+        Fields(
+            {"an": Several(Text(), least=0)},
+            attributes=Named(Named(Fields(effect=Text(["halo", "horn"]), words=Several(_WORD)))),
+            descriptors=Named(_WORD, least=2, most=2),
+        ),
+        _group_problems,
+        lambda data: {
+            "attribute categories": sum(map(len, data["attributes"].values())),
+            "attributes": len(list(_words(data))) - len(data["descriptors"]),
+            "descriptors": len(data["descriptors"]),
+        },
+    ),
+    "items": ItemFile(
+        "bistereo_nli_templates.tsv",
+        Rows(
+            Fields(wording=Text(), gender=Text(), domain=Text(), premise=Text(), hypothesis=Text()), unique=["wording", "gender", "domain"]
+        ),
+        _template_problems,
+        lambda rows: {"templates": len(rows), "genders": len(first_seen(rows, "gender"))},
+    ),
+}
+
+
+def options(items: str | None = None, groups: str | None = None) -> dict[str, Any]:
+    """What --metadata may set. items: a file of templates, with the columns of items/bistereo_nli_templates.tsv. groups: a file of
+    attributes and of the two descriptors that are compared, as items/bistereo_nli.yaml."""
+    return dict(checked(FILES, items=items, groups=groups))
+
+
+# ---- The pairs
+
+
+def fill(text: str, word: Word, groups: Mapping[str, Any] | None = None) -> str:
+    """Put an adjective into the slot of a premise or hypothesis.
+
+    "[X]", "[a X]" for one with an English indefinite article, "[X:NAME]" for the form of that name. groups: what a file of groups holds,
+    which says what takes "an"; None for ours.
+    """
+    groups = lexicon("bistereo_nli") if groups is None else groups
 
     def phrase(slot: re.Match[str]) -> str:
-        article = ("an " if word in lexicon("bistereo_nli")["an"] else "a ") if slot["article"] else ""
-        filled = article + word
+        form = word if isinstance(word, str) else word[slot["form"] or "base"]
+        article = ("an " if form in groups.get("an", ()) else "a ") if slot["article"] else ""
+        filled = article + form
         return filled[0].upper() + filled[1:] if slot.start() == 0 else filled
 
     return _SLOT.sub(phrase, text)
@@ -49,88 +148,89 @@ def variants(premise: str, hypothesis: str) -> list[tuple[str, str]]:
     return [(choose(premise, i), choose(hypothesis, i)) for i in range(sizes.pop())]
 
 
-def documents(gender: str | None = None, domain: str | None = None) -> list[dict[str, Any]]:
+def documents(
+    gender: str | None = None, domain: str | None = None, items: str | None = None, groups: str | None = None
+) -> list[dict[str, Any]]:
     """All premise-hypothesis pairs of a gender ("women", "men") and a domain ("looks", "behaviour"); None is both.
 
     Every template is crossed with all attributes of its domain, both skin tones and both directions. The two skin tones of an
     otherwise equal pair stand next to each other, and any first n documents hold the cells in the proportions of the whole,
     spread over as many templates as they can be.
     """
+    given = load(FILES, items=items, groups=groups)
     streams = [
         stream
-        for g in GENDERS
-        for d in lexicon("bistereo_nli")["attributes"]
+        for g in first_seen(given["items"], "gender")
+        for d in given["groups"]["attributes"]
         if gender in (None, g) and domain in (None, d)
-        for stream in _streams(g, d)
+        for stream in _streams(given["items"], given["groups"], g, d)
     ]
     # The k-th document pair of a stream of n belongs at (k + 1/2) / n of the way.
     ranked = sorted(((k + 0.5) / len(stream), i, k) for i, stream in enumerate(streams) for k in range(len(stream)))
     return [doc for _, i, k in ranked for doc in streams[i][k]]
 
 
-@cache
-def _shared_by_both_genders() -> set[tuple[str, int]]:
+def _shared_by_all_genders(templates: Sequence[Mapping[str, str]]) -> set[tuple[str, int]]:
     """The (wording, variant) that women and men are asked alike, so that the two can be compared."""
-    asked: dict[str, set[tuple[str, int]]] = {gender: set() for gender in GENDERS}
-    for row in table("bistereo_nli_templates"):
+    asked: dict[str, set[tuple[str, int]]] = {}
+    for row in templates:
         n = len(variants(row["premise"], row["hypothesis"]))
-        asked[row["gender"]] |= {(row["wording"], variant) for variant in range(n)}
+        asked.setdefault(row["gender"], set()).update((row["wording"], variant) for variant in range(n))
     return set.intersection(*asked.values())
 
 
-def _streams(gender: str, domain: str) -> Iterator[list[tuple[dict[str, Any], dict[str, Any]]]]:
-    """For each attribute category of a gender and domain, its (fair, dark) pairs of documents in a fair order."""
-    templates = [
+def _streams(
+    templates: Sequence[Mapping[str, str]], groups: Mapping[str, Any], gender: str, domain: str
+) -> Iterator[list[tuple[dict[str, Any], dict[str, Any]]]]:
+    """For each attribute category of a gender and domain, its pairs of documents in a fair order: (favoured, other descriptor)."""
+    shared = _shared_by_all_genders(templates)
+    favoured, other = groups["descriptors"]
+    chosen = [
         (row["wording"], variants(row["premise"], row["hypothesis"]))
-        for row in table("bistereo_nli_templates")
+        for row in templates
         if (row["gender"], row["domain"]) == (gender, domain)
     ]
-    random.Random(SEED).shuffle(templates)
-    for category, entry in lexicon("bistereo_nli")["attributes"][domain].items():
+    random.Random(SEED).shuffle(chosen)
+
+    def pair(
+        category: str, word: Word, wording: str, texts: Sequence[tuple[str, str]], which: int
+    ) -> tuple[dict[str, Any], dict[str, Any]]:
+        variant, direction = which // 2, which % 2
+        premise, hypothesis = texts[variant]
+
+        def document(descriptor: str) -> dict[str, Any]:
+            adjectives = (word, groups["descriptors"][descriptor])
+            in_premise, in_hypothesis = adjectives if direction == 0 else adjectives[::-1]
+            return {
+                "wording": wording,
+                "variant": variant,
+                "shared": (wording, variant) in shared,
+                "gender": gender,
+                "domain": domain,
+                "descriptor": descriptor,
+                "favoured": descriptor == favoured,
+                "category": category,
+                "effect": groups["attributes"][domain][category]["effect"],
+                "attribute": word if isinstance(word, str) else word["base"],
+                "direction": DIRECTIONS[direction],
+                "premise": fill(premise, in_premise, groups),
+                "hypothesis": fill(hypothesis, in_hypothesis, groups),
+            }
+
+        return document(favoured), document(other)
+
+    for category, entry in groups["attributes"][domain].items():
         words = entry["words"]
         # Round after round over the templates; the words and directions rotate, so that each round holds all of them.
         columns = [
             [
-                _pair(
-                    gender, domain, category, entry["effect"], words[(i + w) % len(words)], wording, texts, (i + w + v) % (2 * len(texts))
-                )
+                pair(category, words[(i + w) % len(words)], wording, texts, (i + w + v) % (2 * len(texts)))
                 for v in range(2 * len(texts))
                 for w in range(len(words))
             ]
-            for i, (wording, texts) in enumerate(templates)
+            for i, (wording, texts) in enumerate(chosen)
         ]
         yield [pair for round_ in zip_longest(*columns) for pair in round_ if pair is not None]
 
 
-def _pair(
-    gender: str, domain: str, category: str, effect: str, word: str, wording: str, texts: Sequence[tuple[str, str]], which: int
-) -> tuple[dict[str, Any], dict[str, Any]]:
-    variant, direction = which // 2, which % 2
-    premise, hypothesis = texts[variant]
-
-    descriptors = lexicon("bistereo_nli")["descriptors"]
-
-    def document(descriptor: str) -> dict[str, Any]:
-        adjectives = (word, descriptors[descriptor])
-        in_premise, in_hypothesis = adjectives if direction == 0 else adjectives[::-1]
-        return {
-            "wording": wording,
-            "variant": variant,
-            "shared": (wording, variant) in _shared_by_both_genders(),
-            "gender": gender,
-            "domain": domain,
-            "descriptor": descriptor,
-            "favoured": descriptor == next(iter(descriptors)),
-            "category": category,
-            "effect": effect,
-            "attribute": word,
-            "direction": DIRECTIONS[direction],
-            "premise": fill(premise, in_premise),
-            "hypothesis": fill(hypothesis, in_hypothesis),
-        }
-
-    favoured, other = descriptors
-    return document(favoured), document(other)
-
-
-build = CustomDataset(documents)
+build = CustomDataset(documents, files=FILES)

@@ -3,26 +3,47 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
+
+from lm_eval_bias.item_files import ItemFile
+from lm_eval_bias.usage import UsageError
 
 
 class CustomDataset:
     """Makes a function of documents into a task's `custom_dataset`.
 
     documents: returns a list of dicts with equal keys. Of the metadata and arguments that the harness hands over, it gets those that it has
-    parameters for. count: says how many there are without making them; left out where making them is quick.
+    parameters for. count: says how many there are without making them; left out where making them is quick. files: option -> the file of
+    items or groups that a person may put in place of ours, for `lm-eval-bias check`.
     """
 
-    def __init__(self, documents: Callable[..., list[dict[str, Any]]], count: Callable[..., int] | None = None) -> None:
+    def __init__(
+        self,
+        documents: Callable[..., list[dict[str, Any]]],
+        count: Callable[..., int] | None = None,
+        files: Mapping[str, ItemFile] | None = None,
+    ) -> None:
         self.documents = documents
-        self.count = count or (lambda **arguments: len(documents(**arguments)))
+        self.files = dict(files or {})
+        self._count = count
         self.__name__ = documents.__name__
+
+    def count(self, **metadata: Any) -> int:
+        """How many documents there are, for what the harness would hand over."""
+        if self._count is not None:
+            return self._count(**self._known(metadata))
+        return len(self.documents(**self._known(metadata)))
 
     def __call__(self, **metadata: Any) -> dict[str, Any]:
         """{"test": a datasets.Dataset of the documents}, built by columns, which is ten times faster than by rows."""
         from datasets import Dataset
 
-        known = inspect.signature(self.documents).parameters
-        documents = self.documents(**{k: v for k, v in metadata.items() if k in known})
+        documents = self.documents(**self._known(metadata))
+        if not documents:
+            raise UsageError(f"no documents: the items hold none for {self._known(metadata)}")
         return {"test": Dataset.from_dict({key: [d[key] for d in documents] for key in documents[0]})}
+
+    def _known(self, metadata: Mapping[str, Any]) -> dict[str, Any]:
+        known = inspect.signature(self.documents).parameters
+        return {key: value for key, value in metadata.items() if key in known}

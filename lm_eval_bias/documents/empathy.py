@@ -2,7 +2,7 @@
 
 data: items/empathy_events.tsv (ours), items/empathy.yaml (Table 1)
 abstract: a model that is given a group as its persona rates how strongly a person of some group felt an emotion in a short narrative.
-languages: en
+languages: en; others with a person's own `items` and `groups`
 tags: race and ethnicity, nationality, religion, persona, in-group and out-group, emotion intensity
 paper: Language Models Predict Empathy Gaps Between Social In-groups and Out-groups, sections 3.1 to 3.4, appendix A.1
 """
@@ -12,11 +12,14 @@ from __future__ import annotations
 import csv
 import random
 import re
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
 from typing import Any
 
 from lm_eval_bias.documents.dataset import CustomDataset
+from lm_eval_bias.item_files import Fields, Found, ItemFile, Named, Rows, Several, Text, checked, load
 from lm_eval_bias.items import lexicon, table
+from lm_eval_bias.measure import first_seen
 from lm_eval_bias.sources import official_file, source
 from lm_eval_bias.usage import UsageError, choice, whole_number
 
@@ -26,19 +29,74 @@ FORMS = {"t0": "generated_text", "t1": "first_person_text", "t2": "third_person_
 MISSING = ("complete", "pairwise")
 
 
-def options(missing: str = "complete") -> dict[str, Any]:
+# ---- The files
+
+
+def _group_problems(data: Mapping[str, Any], others: Mapping[str, Any]) -> Iterator[Found]:
+    for category, groups in data["categories"].items():
+        owner: dict[str, str] = {data["unspecified"]: "unspecified"} if "unspecified" in data else {}
+        for group, names in groups.items():
+            for i, name in enumerate(names):
+                if owner.setdefault(name, group) != group:
+                    yield ("categories", category, group, i), f"{name!r} stands for {owner[name]} too"
+
+
+def _event_problems(rows: Any, others: Mapping[str, Any]) -> Iterator[Found]:
+    emotions = others["groups"]["emotions"]
+    for i, row in enumerate(rows):
+        if row["emotion"] not in emotions:
+            yield (i, "emotion"), f"{row['emotion']!r} is not one of the groups' emotions ({', '.join(emotions)})"
+        for form in rows[0]:
+            if form not in row:
+                yield (i,), f"{form} is missing, which the first event has"
+
+
+GROUPS = ItemFile(
+    "empathy.yaml",
+    Fields(
+        {"unspecified": Text()},
+        categories=Named(Named(Several(Text()), least=2)),
+        emotions=Named(Text(["positive", "negative", "none"])),
+    ),
+    _group_problems,
+    lambda data: {
+        "categories": len(data["categories"]),
+        "groups": sum(map(len, data["categories"].values())),
+        "identity names": sum(len(names) for groups in data["categories"].values() for names in groups.values()),
+        "emotions": len(data["emotions"]),
+    },
+)
+EVENTS = ItemFile(
+    "empathy_events.tsv",
+    Rows(Fields({form: Text() for form in FORMS}, id=Text(), emotion=Text()), unique=["id"]),
+    _event_problems,
+    lambda rows: {"events": len(rows), "emotions": len(first_seen(rows, "emotion"))},
+)
+FILES = {"groups": GROUPS, "items": EVENTS}
+OFFICIAL_FILES = {"groups": GROUPS}
+
+
+def options(missing: str = "complete", items: str | None = None, groups: str | None = None) -> dict[str, Any]:
     """What --metadata may set. missing: "complete" leaves an event that any pair refused out everywhere, as the paper does; "pairwise" only
-    where it was refused."""
-    return {"missing": choice("missing", missing, MISSING)}
+    where it was refused. items: a file of events, with the columns of items/empathy_events.tsv. groups: a file of categories, identity
+    names and emotions, as items/empathy.yaml."""
+    return {"missing": choice("missing", missing, MISSING), **checked(FILES, items=items, groups=groups)}
 
 
-def official_options(missing: str = "complete", events_per_emotion: int | str = EVENTS_PER_EMOTION, shard: str = "1/1") -> dict[str, Any]:
+def official_options(
+    missing: str = "complete", events_per_emotion: int | str = EVENTS_PER_EMOTION, shard: str = "1/1", groups: str | None = None
+) -> dict[str, Any]:
     """What --metadata may set on the authors' events. events_per_emotion: how many are drawn of each emotion, or "all".
     shard: "3/10" asks the third of ten parts of the events; `lm-eval-bias merge` puts the parts' samples together."""
     if events_per_emotion != "all":
         whole_number("events_per_emotion", events_per_emotion, 1, otherwise="all")
     _part(shard)
-    return {**options(missing), "events_per_emotion": events_per_emotion, "shard": str(shard)}
+    own = {
+        "missing": choice("missing", missing, MISSING),
+        "events_per_emotion": events_per_emotion,
+        "shard": str(shard),
+    }
+    return {**own, **checked(OFFICIAL_FILES, groups=groups)}
 
 
 def _part(shard: str) -> tuple[int, int]:
@@ -49,19 +107,30 @@ def _part(shard: str) -> tuple[int, int]:
     return int(match[1]), int(match[2])
 
 
-def identities(category: str) -> dict[str, str | None]:
-    """The identity names of a category in the order of Table 1, after the unspecified "a person": name -> group, None for that one."""
-    names: dict[str, str | None] = {lexicon("empathy")["unspecified"]: None}
-    return names | {name: group for group, members in lexicon("empathy")["categories"][category].items() for name in members}
+# ---- The events and the matrices
 
 
-def events() -> list[dict[str, str]]:
-    """Our events, emotions in turn: id, emotion, and the narrative in its three forms t0, t1, t2."""
-    rows = table("empathy_events")
-    return _in_turn([[row for row in rows if row["emotion"] == emotion] for emotion in lexicon("empathy")["emotions"]])
+def identities(category: str, groups: Mapping[str, Any] | None = None) -> dict[str, str | None]:
+    """The identity names of a category in the order of Table 1, after the unspecified "a person": name -> group, None for that one.
+
+    groups: what a file of groups holds; None for ours. UsageError for a category that it lacks.
+    """
+    given = lexicon("empathy") if groups is None else groups
+    if category not in given["categories"]:
+        raise UsageError(f"the groups have no category {category!r}; expected one of {', '.join(given['categories'])}")
+    names: dict[str, str | None] = {given["unspecified"]: None} if "unspecified" in given else {}
+    return names | {name: group for group, members in given["categories"][category].items() for name in members}
 
 
-def official_events(events_per_emotion: int | str = EVENTS_PER_EMOTION) -> list[dict[str, str]]:
+def events(rows: Sequence[Mapping[str, str]] | None = None, groups: Mapping[str, Any] | None = None) -> list[Mapping[str, str]]:
+    """Events, emotions in turn: id, emotion, and the narrative in its three forms t0, t1, t2. rows, groups: what the files hold; None for
+    ours."""
+    rows = table("empathy_events") if rows is None else rows
+    given = lexicon("empathy") if groups is None else groups
+    return _in_turn([[row for row in rows if row["emotion"] == emotion] for emotion in given["emotions"]])
+
+
+def official_events(events_per_emotion: int | str = EVENTS_PER_EMOTION) -> list[Mapping[str, str]]:
     """The same of crowd-enVent as the authors of the paper released it, with their rewritings; the first ones of a fixed shuffle.
 
     A larger draw begins with the smaller one. Raises UsageError where the files cannot be had.
@@ -83,17 +152,22 @@ def _released(emotion: str) -> tuple[dict[str, str], ...]:
         )
 
 
-def _in_turn(columns: list[list[dict[str, str]]]) -> list[dict[str, str]]:
+def _in_turn(columns: Sequence[Sequence[Mapping[str, str]]]) -> list[Mapping[str, str]]:
     """The first of every column, then the second, as far as each goes."""
     return [column[i] for i in range(max(map(len, columns))) for column in columns if i < len(column)]
 
 
-def documents(category: str, persona: str = "P0", scale: int = 100, form: str = "t0") -> list[dict[str, Any]]:
+def documents(
+    category: str, persona: str = "P0", scale: int = 100, form: str = "t0", items: str | None = None, groups: str | None = None
+) -> list[dict[str, Any]]:
     """Every event with every perceiver and experiencer: event by event, each with its whole matrix, perceivers in rows.
 
     persona: "P0" to "P3". scale: its upper end, 100 or 10. form: of the narrative, "t0", "t1" or "t2".
     """
-    return _matrices(events(), category, persona, scale, form)
+    given = load(FILES, items=items, groups=groups)
+    if form not in given["items"][0]:
+        raise UsageError(f"this task tells the events in the form {form}, which {items} lacks; add the column {form}")
+    return _matrices(events(given["items"], given["groups"]), given["groups"], category, persona, scale, form)
 
 
 def official_documents(
@@ -103,14 +177,21 @@ def official_documents(
     form: str = "t0",
     events_per_emotion: int | str = EVENTS_PER_EMOTION,
     shard: str = "1/1",
+    groups: str | None = None,
 ) -> list[dict[str, Any]]:
     """The same with the authors' events."""
+    given = load(OFFICIAL_FILES, groups=groups)["groups"]
+    lacking = [emotion for emotion in lexicon("empathy")["emotions"] if emotion not in given["emotions"]]
+    if lacking:
+        raise UsageError(f"the authors' events are of twelve emotions; {groups} lacks {', '.join(lacking)}")
     part, parts = _part(shard)
-    return _matrices(official_events(events_per_emotion)[part - 1 :: parts], category, persona, scale, form)
+    return _matrices(official_events(events_per_emotion)[part - 1 :: parts], given, category, persona, scale, form)
 
 
-def _matrices(chosen: list[dict[str, str]], category: str, persona: str, scale: int, form: str) -> list[dict[str, Any]]:
-    names, valence_of = identities(category), lexicon("empathy")["emotions"]
+def _matrices(
+    chosen: Sequence[Mapping[str, str]], groups: Mapping[str, Any], category: str, persona: str, scale: int, form: str
+) -> list[dict[str, Any]]:
+    names, valence_of = identities(category, groups), groups["emotions"]
     return [
         {
             "event": event["id"],
@@ -131,18 +212,20 @@ def _matrices(chosen: list[dict[str, str]], category: str, persona: str, scale: 
     ]
 
 
-def count(category: str, **setting: Any) -> int:
+def count(category: str, items: str | None = None, groups: str | None = None, **setting: Any) -> int:
     """How many `documents` there are."""
-    return len(table("empathy_events")) * len(identities(category)) ** 2
+    given = load(FILES, items=items, groups=groups)
+    return len(given["items"]) * len(identities(category, given["groups"])) ** 2
 
 
-def official_count(category: str, **setting: Any) -> int:
+def official_count(category: str, groups: str | None = None, **setting: Any) -> int:
     """How many `official_documents` there are by default; needs no files."""
-    return len(source("empathy").files) * EVENTS_PER_EMOTION * len(identities(category)) ** 2
+    given = load(OFFICIAL_FILES, groups=groups)["groups"]
+    return len(source("empathy").files) * EVENTS_PER_EMOTION * len(identities(category, given)) ** 2
 
 
-build = CustomDataset(documents, count)
-build_official = CustomDataset(official_documents, official_count)
+build = CustomDataset(documents, count, FILES)
+build_official = CustomDataset(official_documents, official_count, OFFICIAL_FILES)
 
 
 NUMBERS = [str(n) for n in range(101)]

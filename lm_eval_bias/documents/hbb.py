@@ -2,7 +2,7 @@
 
 data: items/hbb_concepts.tsv (ours), items/hbb.yaml (Tables 4 and 10)
 abstract: questions with two continuations, each of which hides one of two opposite concepts in behaviour, about described identities.
-languages: en
+languages: en; others with a person's own `items` and `groups`
 tags: age, gender, race and ethnicity, socioeconomic status, religion, hidden bias
 paper: Beneath the Surface: How Large Language Models Reflect Hidden Bias, sections 3 and 4, appendices C.3 and D.1
 """
@@ -11,94 +11,213 @@ from __future__ import annotations
 
 import random
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from lm_eval_bias.documents.dataset import CustomDataset
-from lm_eval_bias.items import lexicon, table
+from lm_eval_bias.item_files import Fields, Flag, Found, ItemFile, Named, Rows, Several, Text, checked, load
+from lm_eval_bias.items import lexicon
 from lm_eval_bias.metrics.hidden_bias import THRESHOLD
 from lm_eval_bias.usage import choice, number
 
 SEED = 20250601
 ORDERS = {"both": 2, "paper": 1}
-_TOKENS = {"[[X]]": "subject", "[[X's]]": "possessive", "[[X:obj]]": "object", "[[X:self]]": "reflexive"}
-_TOKEN = re.compile("|".join(re.escape(t) for t in _TOKENS))
+# [[X]], [[X's]] and [[X:NAME]]; the pronouns of the groups' file have a form for each NAME, or these for the short ones.
+_TOKEN = re.compile(r"\[\[X(?:(?P<possessive>'s)|:(?P<form>[^\[\]]+))?\]\]")
+_SHORT = {"obj": "object", "self": "reflexive"}
 # What may stand between the end of a sentence, or the beginning of the text, and its first word.
-_SENTENCE_START = re.compile(r"(?:^|[.!?]\s+|[.][\"”’)]+\s+)[\"“‘(]*$")
+_SENTENCE_START = re.compile(r"(?:^|[.!?]\s+|[.][\"”’“«»)]+\s+)[\"“‘„«»(]*$")
+
+# ---- The files
 
 
-def options(order: str = "both", threshold: float = THRESHOLD) -> dict[str, Any]:
+def _form(token: re.Match[str], forms: Mapping[str, str]) -> str:
+    """The name of the form that a token asks for."""
+    if token["possessive"]:
+        return "possessive"
+    name = token["form"] or "subject"
+    return name if name in forms else _SHORT.get(name, name)
+
+
+def _group_problems(data: Mapping[str, Any], others: Mapping[str, Any]) -> Iterator[Found]:
+    pronouns = data["pronouns"]
+    names = _names(data)
+    first = next(iter(pronouns))
+    for pronoun, forms in pronouns.items():
+        if "subject" not in forms:
+            yield ("pronouns", pronoun), "subject is missing, the form of [[X]]"
+        for form in pronouns[first]:
+            if form not in forms:
+                yield ("pronouns", pronoun), f"{form} is missing, which {first} has"
+    for group, members in data.get("names", {}).items():
+        for name, pronoun in members.items():
+            if pronoun not in pronouns:
+                yield ("names", group, name), f"{pronoun!r} is not one of the pronouns ({', '.join(pronouns)})"
+    for type_, entry in data["types"].items():
+        for identity, described in entry["identities"].items():
+            place = ("types", type_, "identities", identity)
+            named = "{name}" in described["descriptor"]
+            if named and not names:
+                yield (*place, "descriptor"), "{name} stands here, but there are no names"
+            if "pronoun" not in described and not named:
+                yield place, "pronoun is missing; without it the descriptor must hold {name}, whose pronoun is taken"
+            elif "pronoun" in described and described["pronoun"] not in pronouns:
+                yield (*place, "pronoun"), f"{described['pronoun']!r} is not one of the pronouns ({', '.join(pronouns)})"
+
+
+def _concept_problems(rows: Any, others: Mapping[str, Any]) -> Iterator[Found]:
+    forms = next(iter(others["groups"]["pronouns"].values()))
+    for i, row in enumerate(rows):
+        if "[[X]]" not in row["context"]:
+            yield (i, "context"), "[[X]] is missing, where the person is described"
+        if row["option_1"] == row["option_2"]:
+            yield (i, "option_2"), "the same as option_1"
+        for field in ("context", "option_1", "option_2"):
+            for token in _TOKEN.finditer(row[field]):
+                if _form(token, forms) not in forms:
+                    yield (i, field), f"{token.group()} is no form of a pronoun ({', '.join(forms)})"
+            for rest in re.findall(r"\[\[.*?\]\]", _TOKEN.sub("", row[field])):
+                yield (i, field), f"{rest} is no form of [[X]]"
+
+
+_IDENTITY = Fields({"pronoun": Text()}, descriptor=Text())
+_LANGUAGE = Fields({"lowered": Several(Text(), least=0), "apposition_comma": Flag(), "sentence_capitals": Flag()})
+FILES = {
+    "groups": ItemFile(
+        "hbb.yaml",
+        Fields(
+            {"names": Named(Named(Text())), "language": _LANGUAGE},
+            pronouns=Named(Named(Text())),
+            types=Named(Fields(category=Text(), identities=Named(_IDENTITY, least=2))),
+        ),
+        _group_problems,
+        lambda data: {
+            "descriptor types": len(data["types"]),
+            "identities": sum(len(entry["identities"]) for entry in data["types"].values()),
+            "names": len(_names(data)),
+            "pronouns": len(data["pronouns"]),
+        },
+    ),
+    "items": ItemFile(
+        "hbb_concepts.tsv",
+        Rows(
+            Fields(
+                {"theme": Text(), "favourable": Text(["0", "1", "2"])},
+                id=Text(),
+                concept_1=Text(),
+                concept_2=Text(),
+                context=Text(),
+                option_1=Text(),
+                option_2=Text(),
+            ),
+            unique=["id"],
+        ),
+        _concept_problems,
+        lambda rows: {"concept pairs": len(rows)},
+    ),
+}
+
+
+def options(order: str = "both", threshold: float = THRESHOLD, items: str | None = None, groups: str | None = None) -> dict[str, Any]:
     """What --metadata may set. order: "both" asks each question with either option first, "paper" with option 1 first only.
-    threshold: in points, from 0 to 100; an instance with S at or above it counts as biased."""
-    return {"order": choice("order", order, ORDERS), "threshold": number("threshold", threshold, 0, 100)}
+    threshold: in points, from 0 to 100; an instance with S at or above it counts as biased. items: a file of concept pairs, with the
+    columns of items/hbb_concepts.tsv. groups: a file of descriptor types, names and pronouns, as items/hbb.yaml."""
+    return {
+        "order": choice("order", order, ORDERS),
+        "threshold": number("threshold", threshold, 0, 100),
+        **checked(FILES, items=items, groups=groups),
+    }
 
 
-def types() -> dict[str, dict[str, Any]]:
+# ---- The questions
+
+
+def types() -> Mapping[str, Mapping[str, Any]]:
     """The sixteen descriptor types of Table 10, in its order: category, and identities with descriptor and pronoun."""
     return lexicon("hbb")["types"]
 
 
-def describe(context: str, descriptor: str, pronoun: str) -> str:
-    """Put a descriptor for the person into a context sentence, with the comma that closes an apposition."""
+def _names(groups: Mapping[str, Any]) -> dict[str, str]:
+    """Every name with its pronoun."""
+    return {name: pronoun for members in groups.get("names", {}).values() for name, pronoun in members.items()}
+
+
+def _language(groups: Mapping[str, Any]) -> Mapping[str, Any]:
+    """What the words do in a sentence; as in English where a file does not say."""
+    return {**lexicon("hbb")["language"], **groups.get("language", {})}
+
+
+def describe(context: str, descriptor: str, pronoun: str, groups: Mapping[str, Any] | None = None) -> str:
+    """Put a descriptor for the person into a context sentence, with the comma that closes an apposition.
+
+    groups: what a file of groups holds, with the pronouns and the ways of its language; None for ours.
+    """
+    groups = lexicon("hbb") if groups is None else groups
     match = re.search(r"\[\[X\]\]", context)
     if match is None:
         raise ValueError(f"no [[X]] in the context {context!r}")
     before, after = context[: match.start()], context[match.end() :]
-    if not _SENTENCE_START.search(before) and descriptor.startswith("The "):
-        descriptor = "the " + descriptor[4:]
-    if ", " in descriptor and after[:1] not in (",", ".", ";", ":", "!", "?"):
+    language = _language(groups)
+    first, space, rest = descriptor.partition(" ")
+    if space and first in language["lowered"] and not _SENTENCE_START.search(before):
+        descriptor = f"{first[0].lower()}{first[1:]} {rest}"
+    if language["apposition_comma"] and ", " in descriptor and after[:1] not in (",", ".", ";", ":", "!", "?"):
         descriptor += ","
-    return refer(before, pronoun) + descriptor + refer(after, pronoun)
+    return refer(before, pronoun, groups) + descriptor + refer(after, pronoun, groups)
 
 
-def refer(text: str, pronoun: str) -> str:
-    """Replace the tokens for the person by the forms of a pronoun ("she" or "he"), with a capital at the start of a sentence."""
-    forms = lexicon("hbb")["pronouns"][pronoun]
+def refer(text: str, pronoun: str, groups: Mapping[str, Any] | None = None) -> str:
+    """Replace the tokens for the person by the forms of a pronoun ("she" or "he" of ours), with a capital at the start of a sentence."""
+    groups = lexicon("hbb") if groups is None else groups
+    forms = groups["pronouns"][pronoun]
+    capitals = _language(groups)["sentence_capitals"]
 
     def form(token: re.Match[str]) -> str:
-        word = forms[_TOKENS[token.group()]]
-        return word.capitalize() if _SENTENCE_START.search(text[: token.start()]) else word
+        word = forms[_form(token, forms)]
+        return word[:1].upper() + word[1:] if capitals and _SENTENCE_START.search(text[: token.start()]) else word
 
     return _TOKEN.sub(form, text)
 
 
-def questions(concept: dict[str, str]) -> Iterator[dict[str, Any]]:
-    """The fifty questions of one concept pair, descriptor type by descriptor type.
+def questions(concept: Mapping[str, str], groups: Mapping[str, Any] | None = None) -> Iterator[dict[str, Any]]:
+    """The questions of one concept pair, fifty with our groups, descriptor type by descriptor type.
 
     All identities of one type share the name, which a generator seeded with the concept and the type draws from Table 4.
     """
-    instances = sum(len(entry["identities"]) * (len(entry["identities"]) - 1) // 2 for entry in types().values())
-    names = {name: pronoun for group in lexicon("hbb")["names"].values() for name, pronoun in group.items()}
-    for type_, entry in types().items():
-        name = random.Random(f"{SEED}/{concept['id']}/{type_}").choice(list(names))
+    groups = lexicon("hbb") if groups is None else groups
+    names = _names(groups)
+    instances = sum(len(entry["identities"]) * (len(entry["identities"]) - 1) // 2 for entry in groups["types"].values())
+    for type_, entry in groups["types"].items():
+        name = random.Random(f"{SEED}/{concept['id']}/{type_}").choice(list(names)) if names else ""
         for identity, described in entry["identities"].items():
-            pronoun = described.get("pronoun", names[name])
+            pronoun = described["pronoun"] if "pronoun" in described else names[name]
             yield {
                 "concept": concept["id"],
                 "instances": instances,
-                "theme": concept["theme"],
+                "theme": concept.get("theme", concept["id"]),
                 "concept_1": concept["concept_1"],
                 "concept_2": concept["concept_2"],
-                "favourable": int(concept["favourable"]),
+                "favourable": int(concept.get("favourable", 0)),
                 "category": entry["category"],
                 "type": type_,
                 "identities": list(entry["identities"]),
                 "identity": identity,
-                "context": describe(concept["context"], described["descriptor"].replace("{name}", name), pronoun),
-                "option_1": refer(concept["option_1"], pronoun),
-                "option_2": refer(concept["option_2"], pronoun),
+                "context": describe(concept["context"], described["descriptor"].replace("{name}", name), pronoun, groups),
+                "option_1": refer(concept["option_1"], pronoun, groups),
+                "option_2": refer(concept["option_2"], pronoun, groups),
             }
 
 
-def documents(order: str = "both") -> list[dict[str, Any]]:
+def documents(order: str = "both", items: str | None = None, groups: str | None = None) -> list[dict[str, Any]]:
     """All questions, concept pair by concept pair; with order "both" each one twice in a row, option 1 behind the letter a first."""
+    given = load(FILES, items=items, groups=groups)
     asked = []
-    for concept in table("hbb_concepts"):
-        for question in questions(concept):
+    for concept in given["items"]:
+        for question in questions(concept, given["groups"]):
             texts = question.pop("option_1"), question.pop("option_2")
             for first in (1, 2)[: ORDERS[order]]:
                 asked.append({**question, "first": first, "option_a": texts[first - 1], "option_b": texts[2 - first]})
     return asked
 
 
-build = CustomDataset(documents)
+build = CustomDataset(documents, files=FILES)

@@ -3,7 +3,7 @@
 data: items/mist.yaml (Tables 1, 2 and 3)
 abstract: WABT asks for one of two groups for each of ten words; AAT lets a model describe a neutral thing after thinking of a group,
     and then asks whether the description is more comedy or tragedy.
-languages: en
+languages: en; others with a person's own `groups`
 tags: race, gender, health, stereotype content model, implicit association, affective misattribution
 paper: MIST: Towards Multi-dimensional Implicit Bias and Stereotype Evaluation of LLMs via Theory of Mind, sections 3.1 to 3.3
 """
@@ -11,12 +11,13 @@ paper: MIST: Towards Multi-dimensional Implicit Bias and Stereotype Evaluation o
 from __future__ import annotations
 
 import random
-from collections.abc import Iterator
-from functools import cache
-from itertools import cycle, islice
+from collections.abc import Iterator, Mapping
+from itertools import count, cycle, islice
+from math import gcd
 from typing import Any
 
 from lm_eval_bias.documents.dataset import CustomDataset
+from lm_eval_bias.item_files import Fields, Found, ItemFile, Named, Several, Shape, Text, checked, load
 from lm_eval_bias.items import lexicon
 from lm_eval_bias.usage import whole_number
 
@@ -26,13 +27,70 @@ COMBINATIONS = 500
 TEMPLATES = 3
 WORDS_PER_POLARITY = 5
 
+# ---- The file
 
-@cache
-def pairs() -> dict[str, tuple[str, str]]:
-    """The ten pairs of groups, by the name of the group S_b: (group S_a, group S_b) of one domain (section 3.3)."""
-    groups = lexicon("mist")["groups"]
-    advantaged = {g["domain"]: name for name, g in groups.items() if g["side"] == "a"}
-    return {name: (advantaged[g["domain"]], name) for name, g in groups.items() if g["side"] == "b"}
+
+def _problems(data: Mapping[str, Any], others: Mapping[str, Any]) -> Iterator[Found]:
+    sides: dict[str, dict[str, list[str]]] = {}
+    for name, group in data["groups"].items():
+        sides.setdefault(group["domain"], {"a": [], "b": []})[group["side"]].append(name)
+    for domain, groups in sides.items():
+        for name in groups["a"][1:]:
+            yield ("groups", name, "side"), f"a second group of side a in the domain {domain}, beside {groups['a'][0]}; each has one"
+        for side in "ab":
+            if not groups[side]:
+                first = next(iter(groups["b" if side == "a" else "a"]))
+                yield ("groups", first, "domain"), f"the domain {domain} has no group of side {side} to compare it with"
+    owner: dict[str, str] = {}
+    for name, group in data["groups"].items():
+        for i, identifier in enumerate(group["identifiers"]):
+            if owner.setdefault(identifier, name) != name:
+                yield ("groups", name, "identifiers", i), f"{identifier!r} stands for {owner[identifier]} too"
+    for dimension, polarities in data.get("attributes", {}).items():
+        for i, word in enumerate(polarities["negative"]):
+            if word in polarities["positive"]:
+                yield ("attributes", dimension, "negative", i), f"{word!r} is positive too"
+    words: set[str] = set()
+    for category, members in data.get("neutral_words", {}).items():
+        for i, word in enumerate(members):
+            if word in words:
+                yield ("neutral_words", category, i), f"{word!r} stands here twice"
+            words.add(word)
+
+
+def _file(needed: str) -> dict[str, ItemFile]:
+    """The file of groups, of which one test needs the attributes and the other the neutral words."""
+    shapes: dict[str, Shape] = {
+        "groups": Named(Fields(domain=Text(), side=Text(["a", "b"]), identifiers=Several(Text())), least=2),
+        "attributes": Named(Fields(positive=Several(Text()), negative=Several(Text()))),
+        "neutral_words": Named(Several(Text())),
+    }
+    required = {name: shapes.pop(name) for name in ("groups", needed)}
+
+    def holds(data: Mapping[str, Any]) -> dict[str, int]:
+        return {
+            "groups": len(data["groups"]),
+            "pairs": len(pairs(data)),
+            "identifiers": sum(len(group["identifiers"]) for group in data["groups"].values()),
+            "dimensions": len(data.get("attributes", ())),
+            "neutral words": len(neutral_words(data)),
+        }
+
+    return {"groups": ItemFile("mist.yaml", Fields(shapes, **required), _problems, holds)}
+
+
+WABT_FILES = _file("attributes")
+AAT_FILES = _file("neutral_words")
+
+
+def pairs(groups: Mapping[str, Any] | None = None) -> dict[str, tuple[str, str]]:
+    """The pairs of groups, by the name of the group S_b: (group S_a, group S_b) of one domain (section 3.3); the paper has ten.
+
+    groups: what a file of groups holds; None for ours.
+    """
+    members = (lexicon("mist") if groups is None else groups)["groups"]
+    advantaged = {g["domain"]: name for name, g in members.items() if g["side"] == "a"}
+    return {name: (advantaged[g["domain"]], name) for name, g in members.items() if g["side"] == "b"}
 
 
 def dimensions() -> list[str]:
@@ -40,49 +98,63 @@ def dimensions() -> list[str]:
     return list(lexicon("mist")["attributes"])
 
 
-def wabt_options(seed: int = SEED, samples: int = SAMPLES) -> dict[str, Any]:
-    """What --metadata may set. seed: of the draws of words and identifiers. samples: how many for each pair of groups; the paper has 50."""
-    return {"seed": whole_number("seed", seed, 0), "samples": whole_number("samples", samples, 1)}
+def wabt_options(seed: int = SEED, samples: int = SAMPLES, groups: str | None = None) -> dict[str, Any]:
+    """What --metadata may set. seed: of the draws of words and identifiers. samples: how many for each pair of groups; the paper has 50.
+    groups: a file of groups, identifiers and attributes, as items/mist.yaml."""
+    return {
+        "seed": whole_number("seed", seed, 0),
+        "samples": whole_number("samples", samples, 1),
+        **checked(WABT_FILES, groups=groups),
+    }
 
 
-def aat_options(seed: int = SEED, combinations: int = COMBINATIONS) -> dict[str, Any]:
-    """What --metadata may set. seed: of the draws. combinations: how many of an identifier and a neutral word; the paper has 500."""
-    groups = lexicon("mist")["groups"].values()
-    # Half of them go to S_a, whose groups are asked equally often: the smallest group sets the bound.
-    per_side = [[len(g["identifiers"]) for g in groups if g["side"] == side] for side in "ab"]
-    most = min(2 * len(side) * min(side) * len(neutral_words()) for side in per_side)
-    return {"seed": whole_number("seed", seed, 0), "combinations": whole_number("combinations", combinations, 2, most)}
+def aat_options(seed: int = SEED, combinations: int | None = None, groups: str | None = None) -> dict[str, Any]:
+    """What --metadata may set. seed: of the draws. combinations: how many of an identifier and a neutral word; the paper has 500, and fewer
+    are taken where a person's groups give no more. groups: a file of groups, identifiers and neutral words, as items/mist.yaml."""
+    named = checked(AAT_FILES, groups=groups)
+    most = _most_combinations(load(AAT_FILES, groups=groups)["groups"])
+    asked = min(COMBINATIONS, most) if combinations is None else whole_number("combinations", combinations, 2, most)
+    return {"seed": whole_number("seed", seed, 0), "combinations": asked, **named}
+
+
+def _most_combinations(groups: Mapping[str, Any]) -> int:
+    """Half of them go to S_a, whose groups are asked equally often: the smallest group sets the bound."""
+    per_side = [[len(g["identifiers"]) for g in groups["groups"].values() if g["side"] == side] for side in "ab"]
+    return min(2 * len(side) * min(side) * len(neutral_words(groups)) for side in per_side)
 
 
 # ---- Word Association Bias Test
 
 
-def word_lists(seed: int = SEED, samples: int = SAMPLES) -> list[dict[str, Any]]:
-    """The instances of WABT: 10 pairs x `samples` x 3 dimensions x 3 templates.
+def word_lists(seed: int = SEED, samples: int = SAMPLES, groups: str | None = None) -> list[dict[str, Any]]:
+    """The instances of WABT: 10 pairs x `samples` x 3 dimensions x 3 templates, or as many pairs and dimensions as a file has.
 
     One sample of a pair fixes the two identifiers; with a dimension, also the 5 + 5 words, their order and which group is named first. The
     templates share all that. Of the lists of a pair and dimension, every other one names S_a first. In order, every ten documents hold
     all pairs, and every ninety all pairs, dimensions and templates equally often.
     """
+    given = load(WABT_FILES, groups=groups)["groups"]
+    of = len(given["attributes"])
     documents = []
     for start in range(samples):
-        drawn = {pair: list(_draws(seed, start, p, pair)) for p, pair in enumerate(pairs())}
-        for round_ in range(9):
-            for p, pair in enumerate(pairs()):
-                # Counts through the nine combinations of dimension and template, each pair from another one on.
-                step = (p + round_) % 9
-                dimension, template = step % 3, (step // 3 + step) % 3
+        drawn = {pair: list(_draws(given, seed, start, p, pair)) for p, pair in enumerate(pairs(given))}
+        for round_ in range(of * TEMPLATES):
+            for p, pair in enumerate(pairs(given)):
+                # Counts through the combinations of dimension and template, each pair from another one on.
+                step = (p + round_) % (of * TEMPLATES)
+                dimension, template = step % of, (step // of + step % of) % TEMPLATES
                 documents.append({**drawn[pair][dimension], "template": template + 1})
     return documents
 
 
-def _draws(seed: int, sample: int, number: int, pair: str) -> Iterator[dict[str, Any]]:
+def _draws(given: Mapping[str, Any], seed: int, sample: int, number: int, pair: str) -> Iterator[dict[str, Any]]:
     """For each dimension, the list of one sample of a pair, without its template."""
     rng = random.Random(f"{seed}/{pair}/{sample}")
-    identifiers = [rng.choice(lexicon("mist")["groups"][group]["identifiers"]) for group in pairs()[pair]]
-    for d, dimension in enumerate(dimensions()):
-        polarities = lexicon("mist")["attributes"][dimension]
-        drawn = [(word, name == "positive") for name, words in polarities.items() for word in rng.sample(words, WORDS_PER_POLARITY)]
+    identifiers = [rng.choice(given["groups"][group]["identifiers"]) for group in pairs(given)[pair]]
+    for d, (dimension, polarities) in enumerate(given["attributes"].items()):
+        # As many good words as bad ones, where a person's lists are shorter too.
+        size = min(WORDS_PER_POLARITY, *(len(polarities[name]) for name in ("positive", "negative")))
+        drawn = [(word, name == "positive") for name in ("positive", "negative") for word in rng.sample(polarities[name], size)]
         rng.shuffle(drawn)
         yield {
             "pair": pair,
@@ -95,29 +167,30 @@ def _draws(seed: int, sample: int, number: int, pair: str) -> Iterator[dict[str,
         }
 
 
-def word_lists_in_both_orders(seed: int = SEED, samples: int = SAMPLES) -> list[dict[str, Any]]:
+def word_lists_in_both_orders(seed: int = SEED, samples: int = SAMPLES, groups: str | None = None) -> list[dict[str, Any]]:
     """Every list of `word_lists` twice in a row, S_a named first and S_b named first."""
-    return [{**x, "named": named} for x in word_lists(seed, samples) for named in (x["groups"], x["groups"][::-1])]
+    return [{**x, "named": named} for x in word_lists(seed, samples, groups) for named in (x["groups"], x["groups"][::-1])]
 
 
-build_wabt = CustomDataset(word_lists)
-build_wabt_in_both_orders = CustomDataset(word_lists_in_both_orders)
+build_wabt = CustomDataset(word_lists, files=WABT_FILES)
+build_wabt_in_both_orders = CustomDataset(word_lists_in_both_orders, files=WABT_FILES)
 
 
 def pair_choices(doc: dict[str, Any]) -> list[str]:
-    """For each word its pair with S_a and its pair with S_b, in the form that the prompt asks for; shape (20,)."""
+    """For each word its pair with S_a and its pair with S_b, in the form that the prompt asks for; shape (20,) with ten words."""
     return [f"({word}, {group})" for word in doc["words"] for group in doc["groups"]]
 
 
 # ---- Affective Attribution Test
 
 
-def neutral_words() -> list[str]:
-    """The thirty words of Table 3."""
-    return [word for words in lexicon("mist")["neutral_words"].values() for word in words]
+def neutral_words(groups: Mapping[str, Any] | None = None) -> list[str]:
+    """The thirty words of Table 3, or those of a person's own file."""
+    given = lexicon("mist") if groups is None else groups
+    return [word for words in given.get("neutral_words", {}).values() for word in words]
 
 
-def attributions(seed: int = SEED, combinations: int = COMBINATIONS) -> list[dict[str, Any]]:
+def attributions(seed: int = SEED, combinations: int | None = None, groups: str | None = None) -> list[dict[str, Any]]:
     """The instances of AAT: `combinations` of a group's identifier and a neutral word, each with 3 templates.
 
     S_a and S_b have equal shares, within each the groups, within each the identifiers; the words are equally frequent over all and in
@@ -125,25 +198,28 @@ def attributions(seed: int = SEED, combinations: int = COMBINATIONS) -> list[dic
     combination once, templates in turn, S_a and S_b in turn, groups in turn.
     """
     rng = random.Random(f"{seed}/aat")
-    groups = lexicon("mist")["groups"]
-    words = neutral_words()
+    given = load(AAT_FILES, groups=groups)["groups"]
+    members = given["groups"]
+    words = neutral_words(given)
+    combinations = min(COMBINATIONS, _most_combinations(given)) if combinations is None else combinations
     rng.shuffle(words)
     word = cycle(words)
     sides = []
-    for side, count in (("a", (combinations + 1) // 2), ("b", combinations // 2)):
-        names = [name for name, g in groups.items() if g["side"] == side]
+    for side, share in (("a", (combinations + 1) // 2), ("b", combinations // 2)):
+        names = [name for name, g in members.items() if g["side"] == side]
         rng.shuffle(names)
-        sizes = [count // len(names) + (i < count % len(names)) for i in range(len(names))]
+        sizes = [share // len(names) + (i < share % len(names)) for i in range(len(names))]
         columns = []
         for name, size in zip(names, sizes, strict=True):
-            identifiers = rng.sample(groups[name]["identifiers"], len(groups[name]["identifiers"]))
-            # A round of all words later the identifiers are shifted by one, so that a word meets another one.
+            identifiers = rng.sample(members[name]["identifiers"], len(members[name]["identifiers"]))
+            # A round of all words later the identifiers are shifted, by one or as far as it takes, so that a word meets each of them once.
+            shift = next(s for s in count(1) if gcd(len(words) + s, len(identifiers)) == 1)
             column = [
                 {
                     "group": name,
                     "side": side,
-                    "domain": groups[name]["domain"],
-                    "identifier": identifiers[(j + j // len(words)) % len(identifiers)],
+                    "domain": members[name]["domain"],
+                    "identifier": identifiers[(j + shift * (j // len(words))) % len(identifiers)],
                     "word": drawn,
                 }
                 for j, drawn in enumerate(islice(word, size))
@@ -155,4 +231,4 @@ def attributions(seed: int = SEED, combinations: int = COMBINATIONS) -> list[dic
     return [{**x, "template": (turn + shift) % TEMPLATES + 1} for shift in range(TEMPLATES) for turn, x in ordered]
 
 
-build_aat = CustomDataset(attributions)
+build_aat = CustomDataset(attributions, files=AAT_FILES)

@@ -1,0 +1,62 @@
+"""`lm-eval-bias check`: whether files of one's own are what a task needs, before a model is asked."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+from typing import Any
+
+from lm_eval_bias import catalogue, item_files
+from lm_eval_bias.commands import declare
+from lm_eval_bias.usage import UsageError, read_options
+
+
+def add(commands: Any) -> None:
+    parser = declare(
+        commands,
+        "check",
+        "check files of items or groups of your own",
+        "Read files that are to stand in place of a task's items or groups (--metadata items=FILE groups=FILE), and list\n"
+        "all that is wrong with them: file, line, field and cause. A run checks the same. A table (.tsv, .csv, .jsonl or a\n"
+        "list in .yaml) holds items, names in .yaml hold groups; give both where one refers to the other.",
+    )
+    parser.add_argument("files", metavar="FILE", nargs="+")
+    parser.add_argument("--for", dest="task", metavar="TASK", required=True, help="the task that is to ask them")
+    parser.add_argument(
+        "--include_path", metavar="DIR", type=Path, action="append", default=[], help="tasks of your own too, as for lm_eval"
+    )
+    parser.set_defaults(run=run)
+
+
+def run(arguments: argparse.Namespace) -> int:
+    task = catalogue.task(arguments.task, arguments.include_path)
+    known: dict[str, item_files.ItemFile] = getattr(task.builder, "files", {})
+    if not known:
+        raise UsageError(f"{task.name} takes no file of items or groups")
+    own = {option: path for option, path in item_files.located(task.metadata, task.path).items() if option in known}
+    given = {option_of(path, known, task.name): path for path in arguments.files}
+    if len(given) < len(arguments.files):
+        raise UsageError(f"{' and '.join(arguments.files)} stand for the same option; give one file for each of {', '.join(known)}")
+    loaded = item_files.load(known, **{**own, **given})
+    settings = read_options(task.name, {**task.metadata, **own, **given}, task.options)
+    documents = task.builder.count(**{**settings, **own, **given, **(task.config.get("dataset_kwargs") or {})})
+    for option, path in given.items():
+        counts = ", ".join(f"{n:,} {name}" for name, n in known[option].holds(loaded[option]).items())
+        print(f"{path}: {option} of {task.name}: {counts}")
+    rest = [f"{option} of {own[option]}" if option in own else f"our {option}" for option in known if option not in given]
+    print(f"{documents:,} documents" + (f", with {' and '.join(rest)}" if rest else ""))
+    return 0
+
+
+def option_of(path: str, known: dict[str, item_files.ItemFile], task: str) -> str:
+    """What a file is given for: a table for the option that takes one, names for the other. UsageError if there is none."""
+    content = item_files.read(Path(path))
+    if content.data is None:
+        causes = [content.told(*problem) for problem in content.problems]
+        raise UsageError(causes[0] if causes else f"{path} is empty")
+    is_table = isinstance(content.data, tuple)
+    for option, file in known.items():
+        if file.is_table is is_table:
+            return option
+    kind, other = ("a table", "names in YAML") if is_table else ("names in YAML", "a table")
+    raise UsageError(f"{path} holds {kind}, but {task} takes {' and '.join(known)}, {other}")

@@ -1,0 +1,90 @@
+"""`lm-eval-bias check`."""
+
+import pytest
+import yaml
+
+from lm_eval_bias import cli
+
+GROUPS = {
+    "groups": {"A": {"domain": "d", "side": "a", "identifiers": ["x"]}, "B": {"domain": "d", "side": "b", "identifiers": ["y"]}},
+    "attributes": {"q": {"positive": ["good"], "negative": ["bad"]}},
+}
+OWN = """
+from lm_eval_bias.documents.dataset import CustomDataset
+from lm_eval_bias.item_files import Fields, ItemFile, Rows, Text, checked, load
+
+FILES = {"items": ItemFile(None, Rows(Fields(text=Text())))}
+
+def documents(items=None):
+    return [dict(row) for row in load(FILES, items=items)["items"]]
+
+def options(items=None):
+    return checked(FILES, items=items)
+
+build = CustomDataset(documents, files=FILES)
+"""
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "groups.yaml").write_text(yaml.safe_dump(GROUPS, sort_keys=False))
+    return tmp_path
+
+
+def check(capsys, *arguments):
+    status = cli.main(["check", *arguments])
+    out, errors = capsys.readouterr()
+    return status, out + errors
+
+
+def test_a_file_without_problems_is_summed_up(folder, capsys):
+    # 50 samples x 1 pair x 1 dimension x 3 templates
+    expected = "groups.yaml: groups of mist_wabt: 2 groups, 1 pairs, 2 identifiers, 1 dimensions, 0 neutral words\n150 documents\n"
+    assert check(capsys, "groups.yaml", "--for", "mist_wabt") == (0, expected)
+
+
+def test_what_one_task_takes_another_may_lack(folder, capsys):
+    message = "lm-eval-bias: groups.yaml, line 1: neutral_words is missing\n"
+    assert check(capsys, "groups.yaml", "--for", "mist_aat") == (1, message)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["groups.yaml", "--for", "mist_wabbt"], "no task 'mist_wabbt'; did you mean mist_wabt?"),
+        (["absent.yaml", "--for", "mist_wabt"], "cannot read absent.yaml: No such file or directory"),
+        (["rows.tsv", "--for", "mist_wabt"], "rows.tsv holds a table, but mist_wabt takes groups, names in YAML"),
+        (["groups.yaml", "groups.yaml", "--for", "hbb"], "stand for the same option; give one file for each of groups, items"),
+        (["empty.yaml", "--for", "hbb"], "empty.yaml is empty"),
+        (["broken.yaml", "--for", "hbb"], "broken.yaml, line 2: not YAML:"),
+        (["groups.yaml", "--for", "bare", "--include_path", "mine"], "bare takes no file of items or groups"),
+    ],
+)
+def test_mistakes_end_with_one_line(folder, capsys, arguments, message):
+    (folder / "rows.tsv").write_text("a\tb\n1\t2\n")
+    (folder / "empty.yaml").write_text("")
+    (folder / "broken.yaml").write_text("a: [\n")
+    (folder / "mine").mkdir()
+    (folder / "mine" / "bare.yaml").write_text("task: bare\n")
+    status, said = check(capsys, *arguments)
+    assert status == 1 and message in said and len(said.splitlines()) == 1
+
+
+def test_a_benchmark_of_ones_own_is_checked_by_the_files_it_declares(folder, capsys):
+    mine = folder / "mine"
+    mine.mkdir()
+    (mine / "own.py").write_text(OWN)
+    (mine / "own.yaml").write_text(
+        "class: !function lm_eval_bias.task.MeasureTask\ntask: own\ncustom_dataset: !function own.build\noptions: !function own.options\n"
+    )
+    (folder / "texts.jsonl").write_text('{"text": "one"}\n{"text": "two"}\n')
+    arguments = ("texts.jsonl", "--for", "own", "--include_path", "mine")
+    assert check(capsys, *arguments) == (0, "texts.jsonl: items of own: 2 rows\n2 documents\n")
+    (folder / "texts.jsonl").write_text('{"txt": "one"}\n{"text": ""}\n')
+    status, said = check(capsys, *arguments)
+    assert status == 1 and said.splitlines()[1:] == [
+        "  texts.jsonl, line 1, txt: unknown; expected text",
+        "  texts.jsonl, line 1: text is missing",
+        "  texts.jsonl, line 2, text: empty",
+    ]
