@@ -4,7 +4,7 @@ from importlib.resources import files
 
 import pytest
 
-from lm_eval_bias import items
+from lm_eval_bias import item_files, items
 
 NAMES = {
     suffix: sorted(p.name.removesuffix(suffix) for p in files(items).iterdir() if p.name.endswith(suffix)) for suffix in (".tsv", ".yaml")
@@ -48,7 +48,7 @@ def test_nobody_can_change_any_part_of_a_lexicon(name):
 
 def test_frozen_data_are_a_copy_that_equals_what_it_was_made_of():
     data = {"a": [1, {"b": [None, "x"]}], "c": 2.5}
-    frozen = items.frozen(data)
+    frozen = item_files.frozen(data)
     data["a"][1]["b"].append("y")
     assert frozen == {"a": (1, {"b": (None, "x")}), "c": 2.5}
 

@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from functools import cache
 from importlib.resources import files
 from typing import Any
 
-from lm_eval_bias.item_files import read
+from lm_eval_bias.item_files import Found, Text, read
 
 
 @cache
 def table(name: str) -> tuple[Mapping[str, str], ...]:
     """The rows of `items/NAME.tsv`: tab-separated, a header line, no quoting. Every field must be filled."""
-    return _content(f"{name}.tsv")
+    return _content(
+        f"{name}.tsv", lambda rows: [p for i, row in enumerate(rows) for k, v in row.items() for p in Text().problems(v, (i, k))]
+    )
 
 
 @cache
@@ -22,8 +24,8 @@ def lexicon(name: str) -> Mapping[str, Any]:
     return _content(f"{name}.yaml")
 
 
-def _content(name: str) -> Any:
+def _content(name: str, wrong: Callable[[Any], list[Found]] = lambda data: []) -> Any:
     content = read(files(__name__) / name, name)
-    if content.problems:
-        raise ValueError(content.told(*content.problems[0]))
+    for problem in [*content.problems, *wrong(content.data)]:
+        raise ValueError(f"items file {content.told(*problem)}")
     return content.data
