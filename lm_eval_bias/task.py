@@ -44,10 +44,6 @@ class MeasureTask(CompiledTask):
         self.measure: Measure = config.pop("measure")
         options = config.pop("options", None)
         name = config["task"]
-        if config.get("repeats", 1) != 1 and not self.measure.repeats:
-            raise UsageError(
-                f"{name}: repeats={config['repeats']}, but it reads likelihoods, which are the same every time; leave repeats out"
-            )
         metadata = config.get("metadata") or {}
         metadata = located(metadata, metadata.get("config_source"))
         self._options = read_options(name, metadata, options)
@@ -78,7 +74,12 @@ class MeasureTask(CompiledTask):
         """As the harness does it, but without `--cache_requests`.
 
         That cache is kept by the task's name alone: after a run with another `order` it would hand out the wrong documents.
+        Raises UsageError for `repeats` where every answer would be the same.
         """
+        if self.config.repeats != 1 and not self.measure.repeats:
+            same = "it reads likelihoods, which are the same every time"
+            raise UsageError(f"{self.task_name}: {same}; leave repeats={self.config.repeats} out")
+        self._processes = kwargs.get("world_size", 1)
         super().build_all_requests(**{**kwargs, "cache_requests": False, "rewrite_requests_cache": False})
 
     def apply_filters(self):
@@ -88,7 +89,7 @@ class MeasureTask(CompiledTask):
             self._fail(error, "reading the answers")
             for instance in self.instances:
                 for name in [f.name for f in self._filters]:
-                    instance.filtered_resps.setdefault(name, instance.resps)
+                    instance.filtered_resps.setdefault(name, [])
 
     def process_results(self, doc, results):
         if harness.predicts_only(self):
@@ -139,7 +140,7 @@ class MeasureTask(CompiledTask):
 
     def _count(self, gathered: list) -> float:
         """The number of records; first to be asked for, it also makes the summary that `_value` reads."""
-        records = list(flat(gathered))
+        records = list(flat(harness.in_document_order(gathered, self._processes)))
         broken = next((record[ERROR] for record in records if ERROR in record), None)
         if broken is not None:  # in another process, perhaps
             self._error = broken

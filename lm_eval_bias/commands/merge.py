@@ -49,7 +49,7 @@ def run(arguments: argparse.Namespace) -> int:
             raise UsageError(f"{key}={given[key]!r} in --metadata, but the runs had {written[key]!r}")
     # What a run wrote was checked there, with files that may be elsewhere now.
     options = {**read_options(task.name, given, task.options), **written}
-    records = list(samples.records(task.name, task.measure, arguments.files))
+    records = list(samples.records(task, arguments.files))
     try:
         summary = task.measure.summary(records, **options)
         cells = tables(task.measure, summary)

@@ -185,6 +185,7 @@ def questions(concept: Mapping[str, str], groups: Mapping[str, Any] | None = Non
     All identities of one type share the name, which a generator seeded with the concept and the type draws from Table 4.
     """
     groups = lexicon("hbb") if groups is None else groups
+    instances = sum(len(entry["identities"]) * (len(entry["identities"]) - 1) // 2 for entry in groups["types"].values())
     names = _names(groups)
     for type_, entry in groups["types"].items():
         name = random.Random(f"{SEED}/{concept['id']}/{type_}").choice(list(names)) if names else ""
@@ -192,6 +193,7 @@ def questions(concept: Mapping[str, str], groups: Mapping[str, Any] | None = Non
             pronoun = described["pronoun"] if "pronoun" in described else names[name]
             yield {
                 "concept": concept["id"],
+                "instances": instances,
                 "theme": concept.get("theme", concept["id"]),
                 "concept_1": concept["concept_1"],
                 "concept_2": concept["concept_2"],
