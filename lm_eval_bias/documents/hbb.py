@@ -187,6 +187,7 @@ def questions(concept: Mapping[str, str], groups: Mapping[str, Any] | None = Non
     groups = lexicon("hbb") if groups is None else groups
     instances = sum(len(entry["identities"]) * (len(entry["identities"]) - 1) // 2 for entry in groups["types"].values())
     names = _names(groups)
+    instances = sum(len(entry["identities"]) * (len(entry["identities"]) - 1) // 2 for entry in groups["types"].values())
     for type_, entry in groups["types"].items():
         name = random.Random(f"{SEED}/{concept['id']}/{type_}").choice(list(names)) if names else ""
         for identity, described in entry["identities"].items():
