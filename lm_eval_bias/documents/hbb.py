@@ -185,7 +185,6 @@ def questions(concept: Mapping[str, str], groups: Mapping[str, Any] | None = Non
     All identities of one type share the name, which a generator seeded with the concept and the type draws from Table 4.
     """
     groups = lexicon("hbb") if groups is None else groups
-    instances = sum(len(entry["identities"]) * (len(entry["identities"]) - 1) // 2 for entry in groups["types"].values())
     names = _names(groups)
     instances = sum(len(entry["identities"]) * (len(entry["identities"]) - 1) // 2 for entry in groups["types"].values())
     for type_, entry in groups["types"].items():
