@@ -19,6 +19,9 @@ import jinja2
 
 logger = logging.getLogger(__name__)
 
+TRIED = "0.4.13 and 0.5.0.dev1"
+"""The versions of lm_eval in which all of this was run."""
+
 
 def version() -> str:
     """The version of lm_eval that is installed."""
@@ -36,19 +39,36 @@ def environment() -> jinja2.Environment:
     try:
         from lm_eval.utils import env
     except ImportError:
+        pass
+    else:
+        return env
+    try:  # 0.5
+        from lm_eval.config.templates import _jinja_env
+    except ImportError:
         logger.warning("lm_eval %s keeps its jinja environment elsewhere; prompts are read without its filters.", version())
-        return jinja2.Environment(loader=jinja2.BaseLoader, undefined=jinja2.StrictUndefined, keep_trailing_newline=True)
-    return env
+        return jinja2.Environment(loader=jinja2.BaseLoader(), undefined=jinja2.StrictUndefined, keep_trailing_newline=True)
+    return _jinja_env()
 
 
 # ---- Requests
 
 
 def request(kind: str, doc: Any, arguments: tuple, index: int, task: str | None, doc_id: int | None, repeats: int = 1) -> Any:
-    """An `Instance`. Its fields have moved before; if they do again, this is where it fails, with the harness's own TypeError."""
+    """An `Instance`. Its fields have moved before; if they do again, this is where it fails, with the harness's own TypeError.
+
+    0.4 reads where a request belongs from `metadata` alone, 0.5 wants it as arguments, and takes the former for the sake of the latter.
+    """
     from lm_eval.api.instance import Instance
 
-    return Instance(request_type=kind, doc=doc, arguments=arguments, idx=index, metadata=(task, doc_id, repeats))
+    belongs = {"metadata": (task, doc_id, repeats), "task_name": task, "doc_id": doc_id, "repeats": repeats}
+    return Instance(request_type=kind, doc=doc, arguments=arguments, idx=index, **belongs)
+
+
+def place(task: Any, given: Mapping[str, Any]) -> tuple[str, int, int]:
+    """Task, document and repeats of a request, from what `construct_requests` was given: all three as `metadata`, or in 0.5 `doc_id`."""
+    if "doc_id" in given:
+        return task.task_name, given["doc_id"], task.config.repeats
+    return given["metadata"]
 
 
 def add_request_type(name: str, method: Callable[..., Any]) -> None:
@@ -64,7 +84,58 @@ def add_request_type(name: str, method: Callable[..., Any]) -> None:
             setattr(class_, name, method)
 
 
+# ---- Tasks
+
+
+def task_base() -> type:
+    """The class that tasks derive from, which reads a YAML. If it is gone: an error that names the versions that have it."""
+    try:
+        from lm_eval.api.task import ConfigurableTask
+    except ImportError as error:
+        raise ImportError(f"lm_eval {version()} has no ConfigurableTask; the tasks of lm-eval-bias run on {TRIED} ({error})") from error
+    return ConfigurableTask
+
+
+@cache
+def asking(class_: type, output_type: str) -> type:
+    """A task class, able to make requests of an output type.
+
+    0.5 has a class for each output type where 0.4 has one for all: there, a subclass of both. If those classes are no longer to be found,
+    the class stays as it is, and ends in the harness's error when it makes requests.
+    """
+    kinds = getattr(task_base(), "_registry", {})
+    kind = kinds.get(output_type)
+    if kind is None or issubclass(class_, tuple(kinds.values())):
+        return class_
+    return type(class_.__name__, (class_, kind), {"__module__": class_.__module__, "__qualname__": class_.__qualname__})
+
+
+def filter_names(task: Any) -> list[str]:
+    """The names of a task's filters. If they are kept elsewhere: none, and an error in a filter ends the run as in any other task."""
+    return [each.name for each in getattr(task, "scorers", None) or getattr(task, "_filters", ())]
+
+
+def answers(task: Any, results: list) -> list:
+    """The answers to a document's one request, of which a filter gives a list.
+
+    0.4 gives `process_results` that list in a list of the document's requests, 0.5 (where tasks have `process_instances`) by itself. If a
+    later one does otherwise, records cannot be made, which `MeasureTask` reports like any error in its measure.
+    """
+    return results if hasattr(task, "process_instances") else results[0]
+
+
 # ---- Results
+
+
+def one_value(task: Any, value: Any) -> Any:
+    """A value of `process_results` that may be a list and is not to be taken apart: 0.5 takes a list for the values of several repeats."""
+    return [value] if hasattr(task, "process_instances") and isinstance(value, list) else value
+
+
+def own_numbers(task: Any) -> None:
+    """Let a task's `aggregation` alone make numbers. In 0.5 the metrics of its scorers, the defaults of its output type, come first."""
+    for scorer in getattr(task, "scorers", ()):
+        scorer.metrics = []
 
 
 class Unshown(str):
@@ -81,7 +152,8 @@ class Unshown(str):
 def predicts_only(task: Any) -> bool:
     """Whether --predict_only is set, which puts the metric `bypass` in place of a task's own. If it says so elsewhere: False, and the
     task's own numbers are computed and shown."""
-    return "bypass" in getattr(task, "_metric_fn_list", {})
+    names = {metric.name for scorer in getattr(task, "scorers", ()) for metric in scorer.metrics or ()}
+    return "bypass" in names or "bypass" in getattr(task, "_metric_fn_list", {})
 
 
 _failures: list[str] = []
@@ -132,7 +204,7 @@ def add_tasks(index_module: ModuleType, folder: str) -> None:
     kinds = getattr(index_module, "Kind", None)
     if build is None or kinds is None:
         print(
-            f"lm-eval-bias: lm_eval {version()} builds its task index in another way than the versions that were tried (0.4.13); "
+            f"lm-eval-bias: lm_eval {version()} builds its task index in another way than {TRIED}; "
             f"the bias tasks are found only with --include_path {folder}",
             file=sys.stderr,
         )
