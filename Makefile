@@ -1,11 +1,11 @@
-# Everything happens in .venv and .model; `make clean` removes both.
+# Everything happens in .venv, .venv-next and .model; `make clean` removes them.
 PYTHON ?= python3
 BIN = .venv/bin
 INSTALL = $(BIN)/pip install --quiet --no-compile --disable-pip-version-check -c constraints.txt
 LIMIT ?= 200
 export HF_HUB_OFFLINE = 1
 
-.PHONY: demo test lint bench clean
+.PHONY: demo test test-next lint bench clean
 
 demo: .venv/installed .model/lm_eval_bias.json
 	$(BIN)/lm_eval --model hf-prefix --model_args pretrained=.model --tasks bistereo_nli,hbb \
@@ -16,6 +16,10 @@ bench: .venv/installed .model/lm_eval_bias.json
 
 test: .venv/tests lint
 	$(BIN)/python -m pytest -q
+
+# The harness's next version, in an environment of its own: the same numbers as the tested one gives.
+test-next: .venv/installed .venv-next/installed .model/lm_eval_bias.json
+	.venv-next/bin/python -m pytest -q -n 0 --durations 3 tests/test_next_harness.py
 
 lint: .venv/tests
 	$(BIN)/ruff check .
@@ -29,8 +33,15 @@ lint: .venv/tests
 	$(INSTALL) -e ".[test]"
 	touch $@
 
+.venv-next/installed: setup.cfg constraints.txt pyproject.toml $(wildcard build_backend/*.py)
+	$(PYTHON) -m venv .venv-next
+	sed 's/^lm_eval==.*/lm_eval==0.5.0.dev1/' constraints.txt > .venv-next/constraints.txt
+	.venv-next/bin/pip install --quiet --no-compile --disable-pip-version-check -c .venv-next/constraints.txt \
+		-e . lm_eval==0.5.0.dev1 pytest pytest-xdist hypothesis
+	touch $@
+
 .model/lm_eval_bias.json: | .venv/installed
 	$(BIN)/lm-eval-bias model .model
 
 clean:
-	rm -rf .venv .model results
+	rm -rf .venv .venv-next .model results

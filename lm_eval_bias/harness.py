@@ -11,6 +11,7 @@ import os
 import sys
 from collections.abc import Callable, Iterable, Mapping
 from functools import cache
+from importlib.util import find_spec
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -203,11 +204,7 @@ def add_tasks(index_module: ModuleType, folder: str) -> None:
     build = getattr(getattr(index_module, "TaskIndex", None), "build", None)
     kinds = getattr(index_module, "Kind", None)
     if build is None or kinds is None:
-        print(
-            f"lm-eval-bias: lm_eval {version()} builds its task index in another way than {TRIED}; "
-            f"the bias tasks are found only with --include_path {folder}",
-            file=sys.stderr,
-        )
+        _tell_of_index(folder)
         return
     defaults = Path(index_module.__file__ or "").parent
 
@@ -224,3 +221,17 @@ def add_tasks(index_module: ModuleType, folder: str) -> None:
         return found
 
     index_module.TaskIndex.build = staticmethod(build_with_more)
+
+
+def expect_index(tasks_module: ModuleType, folder: str) -> None:
+    """The same line where `lm_eval.tasks` has been imported and there is no module `_index` in it."""
+    if find_spec("lm_eval.tasks._index") is None:
+        _tell_of_index(folder)
+
+
+def _tell_of_index(folder: str) -> None:
+    print(
+        f"lm-eval-bias: lm_eval {version()} builds its task index in another way than {TRIED}; "
+        f"the bias tasks are found only with --include_path {folder}",
+        file=sys.stderr,
+    )
