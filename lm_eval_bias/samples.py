@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from lm_eval_bias.measure import Measure
+from lm_eval_bias.catalogue import Function, Task
 from lm_eval_bias.usage import DESCRIPTIVE, UsageError
 
 # Options that only say which of the documents a run asks; all others must agree between runs that are put together.
@@ -71,7 +71,7 @@ def common_options(task: str, files: Sequence[Path], known: Sequence[str]) -> di
     return {key: value for key, value in runs[0].metadata.items() if key in known and key not in PARTS}
 
 
-def records(task: str, measure: Measure, files: Sequence[Path]) -> Iterator[dict[str, Any]]:
+def records(task: Task, files: Sequence[Path]) -> Iterator[dict[str, Any]]:
     """The records of sample files, line by line: there may be millions.
 
     A record that could not be made in the run is made now, from the document and what the model said. Raises UsageError for a file that
@@ -87,10 +87,10 @@ def records(task: str, measure: Measure, files: Sequence[Path]) -> Iterator[dict
                         found, document = sample["records"], sample["doc_hash"]
                         found = found if isinstance(found, list) else [found]
                         if any("error" in record for record in found):
-                            found = [measure.record(sample["doc"], _answers(sample["filtered_resps"]))]
+                            found = remade(task, sample)
                         made = [{key: _interned(value) for key, value in record.items()} for record in found]
                     except (ValueError, KeyError, TypeError, AttributeError):
-                        wrong = f"not a sample of {task}; give the files that --log_samples wrote"
+                        wrong = f"not a sample of {task.name}; give the files that --log_samples wrote"
                         raise UsageError(f"{path}, line {number}: {wrong}") from None
                     if document in origin:
                         wrong = f"this document stands in {origin[document]} too; merge runs of different documents"
@@ -99,6 +99,23 @@ def records(task: str, measure: Measure, files: Sequence[Path]) -> Iterator[dict
                     yield from made
         except (OSError, UnicodeDecodeError) as error:
             raise UsageError(f"cannot read {path}: {getattr(error, 'strerror', None) or error}") from error
+
+
+def remade(task: Task, sample: dict[str, Any]) -> list[dict[str, Any]]:
+    """The records of a sample, from its document and what the model said, read by the task's own filters."""
+    doc, responses = sample["doc"], _answers(sample["resps"])
+    steps = [step for each in task.config.get("filter_list") or () for step in each["filter"]]
+    if not steps:
+        return [task.measure.record(doc, [first for first, *_ in responses])]
+    for step in steps:
+        read, options = step["function"], {key: value for key, value in step.items() if key != "function"}
+        if isinstance(read, Function):
+            responses = list(read.load()(**options).apply(responses, [doc] * len(responses)))
+        elif read == "take_first":
+            return [task.measure.record(doc, [first for first, *_ in responses])]
+        else:
+            raise UsageError(f"{task.name}: the filter {read} cannot be applied again; records of this sample cannot be made")
+    return [task.measure.record(doc, [answer]) for answer in responses[0]]
 
 
 def _interned(value: Any) -> Any:

@@ -37,10 +37,6 @@ class MeasureTask(CompiledTask):
         self.measure: Measure = config.pop("measure")
         options = config.pop("options", None)
         name = config["task"]
-        if config.get("repeats", 1) != 1 and not self.measure.repeats:
-            raise UsageError(
-                f"{name}: repeats={config['repeats']}, but it reads likelihoods, which are the same every time; leave repeats out"
-            )
         metadata = config.get("metadata") or {}
         self._options = read_options(name, metadata, options)
         config["dataset_kwargs"] = dict(config.get("dataset_kwargs") or {})
@@ -61,7 +57,11 @@ class MeasureTask(CompiledTask):
         """As the harness does it, but without `--cache_requests`.
 
         That cache is kept by the task's name alone: after a run with another `order` it would hand out the wrong documents.
+        Raises UsageError for `repeats` where every answer would be the same.
         """
+        if self.config.repeats != 1 and not self.measure.repeats:
+            same = "it reads likelihoods, which are the same every time"
+            raise UsageError(f"{self.task_name}: {same}; leave repeats={self.config.repeats} out")
         return super().build_all_requests(**{**kwargs, "cache_requests": False, "rewrite_requests_cache": False})
 
     def apply_filters(self):
@@ -71,7 +71,7 @@ class MeasureTask(CompiledTask):
             self._fail(error, "reading the answers")
             for instance in self.instances:
                 for name in harness.filter_names(self):
-                    instance.filtered_resps.setdefault(name, instance.resps)
+                    instance.filtered_resps.setdefault(name, [])
 
     def process_results(self, doc, results):
         if harness.predicts_only(self):

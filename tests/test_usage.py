@@ -1,3 +1,4 @@
+import inspect
 import subprocess
 import sys
 
@@ -16,17 +17,28 @@ def test_a_misspelt_option_is_an_error_that_names_the_right_one():
         read_options("hbb", {"treshold": 30}, options)
 
 
-def test_outside_a_run_a_key_that_resembles_no_option_may_be_a_model_argument():
-    assert read_options("hbb", {"pretrained": "x"}, options) == {"order": "both", "threshold": 20.0}
+def test_a_key_that_resembles_no_option_is_somebody_elses():
+    for key in ("pretrained", "max_seq_lengths", "author"):
+        assert read_options("hbb", {key: "x"}, options) == {"order": "both", "threshold": 20.0}
 
 
-def test_a_task_without_options_says_so():
-    with pytest.raises(UsageError, match="bistereo_nli takes no options"):
-        read_options("bistereo_nli", {"ordr": "paper"}, None, elsewhere={"order"})
+def test_a_task_without_options_takes_everything_for_somebody_elses():
+    assert read_options("bistereo_nli", {"order": "paper"}, None) == {}
 
 
-def test_the_option_of_another_task_of_the_run_is_no_error():
-    assert read_options("bistereo_nli", {"order": "paper"}, None, elsewhere={"order"}) == {}
+def test_no_argument_of_a_model_is_taken_for_a_slip():
+    """The harness puts the model's arguments into every task's metadata."""
+    from lm_eval.models.api_models import TemplateAPI
+    from lm_eval.models.huggingface import HFLM
+
+    from lm_eval_bias import catalogue
+
+    names = {name for model in (HFLM, TemplateAPI) for name in inspect.signature(model.__init__).parameters}
+    further = {"gpu_memory_utilization", "tensor_parallel_size", "data_parallel_size", "swap_space", "max_model_len", "max_num_seqs", "enforce_eager"}
+    assert {"pretrained", "parallelize", "header", "num_concurrent"} <= names
+    for task in catalogue.tasks():
+        known = set(inspect.signature(task.options).parameters) if task.options else set()
+        read_options(task.name, dict.fromkeys((names | further) - known), task.options)
 
 
 def test_a_person_sees_the_message_and_no_traceback():

@@ -1,6 +1,7 @@
 """The walls between the parts: who may import whom."""
 
 import ast
+import re
 import subprocess
 import sys
 
@@ -24,6 +25,7 @@ def test_metrics_need_numpy_and_scipy_only(root):
 def test_importing_the_package_and_its_metrics_imports_no_model_library():
     code = (
         "import sys, lm_eval_bias, lm_eval_bias.metrics.halo, lm_eval_bias.metrics.hidden_bias, lm_eval_bias.documents.hbb\n"
+        "import lm_eval_bias.measures.hbb, lm_eval_bias.catalogue, lm_eval_bias.samples, lm_eval_bias.answers.word_pairs\n"
         "print(sorted({'torch', 'transformers', 'lm_eval', 'datasets'} & set(sys.modules)))"
     )
     assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True).stdout.strip() == "[]"
@@ -38,7 +40,97 @@ def test_yaml_files_hold_no_items_and_items_no_prompts(root):
         assert "Premise:" not in path.read_text() and "Final Answer" not in path.read_text(), path
 
 
-def test_documents_and_models_know_nothing_of_reports(root):
+def modules(root, *folders):
+    """(path, all that it imports) of the modules of some folders of the package."""
+    for folder in folders:
+        found = sorted((root / "lm_eval_bias" / folder).glob("*.py"))
+        assert found or folder == "report", folder
+        yield from ((path, set(imported(path))) for path in found)
+
+
+def parts(names):
+    return {part for name in names for part in name.split(".")}
+
+
+def test_what_comes_after_the_model_never_looks_back(root):
+    for path, names in modules(root, "measures", "report"):
+        assert not parts(names) & {"items", "documents", "datasets", "lm_eval"}, path
+    for name in ("measure.py", "likelihoods.py", "samples.py"):
+        assert not parts(imported(root / "lm_eval_bias" / name)) & {"items", "documents", "datasets", "lm_eval"}, name
+
+
+def test_nothing_but_commands_knows_of_reports(root):
+    for path, names in modules(root, "documents", "answers", "models", "measures"):
+        assert "report" not in parts(names), path
+
+
+def test_only_the_filters_of_the_parsers_import_the_harness(root):
+    for path, names in modules(root, "answers"):
+        assert path.name == "filters.py" or not {"lm_eval"} & {name.split(".")[0] for name in names}, path
+
+
+BENCHMARKS = re.compile(r"hbb|bistereo|mist(?!ak)|empathy|stereomap", re.I)
+
+
+def test_no_shared_file_names_a_benchmark(root):
+    """Its own files do, and data; a benchmark is added without touching any other. Docstrings and comments may give examples."""
     package = root / "lm_eval_bias"
-    for path in [package / "answers.py", *(package / "documents").glob("*.py"), *(package / "models").glob("*.py")]:
-        assert "report" not in {part for name in imported(path) for part in name.split(".")}, path
+    shared = [
+        *package.glob("*.py"),
+        *(package / "commands").glob("*.py"),
+        *(package / "models").glob("*.py"),
+        package / "documents" / "dataset.py",
+    ]
+    for path in [*shared, *(root / "metrics").glob("re*.py")]:
+        tree = ast.parse(path.read_text())
+        documentation = {
+            id(node.body[0].value)
+            for node in ast.walk(tree)
+            if isinstance(node, (ast.Module, ast.ClassDef, ast.FunctionDef)) and ast.get_docstring(node)
+        }
+        for node in ast.walk(tree):
+            said = getattr(node, "id", None) or getattr(node, "attr", None) or getattr(node, "name", None) or getattr(node, "module", None)
+            if (
+                isinstance(node, ast.Constant)
+                and isinstance(node.value, str)
+                and id(node) not in documentation
+                and not described(node, tree)
+            ):
+                said = node.value
+            assert not (isinstance(said, str) and BENCHMARKS.search(said)), f"{path}:{node.lineno}: {said!r}"
+
+
+def described(constant, tree):
+    """Whether a text is an example in a help text: an argument named `help`."""
+    return any(isinstance(node, ast.keyword) and node.arg == "help" and constant in ast.walk(node) for node in ast.walk(tree))
+
+
+PRIVATE = re.compile(r"lm_eval(\.\w+)*\._\w+|lm_eval\.utils|lm_eval\.tasks|lm_eval\.evaluator|lm_eval\.api\.(instance|model|registry)")
+
+
+def test_the_harness_is_reached_into_in_one_place(root):
+    """Elsewhere only its public classes to derive from: a task, a filter."""
+    package = root / "lm_eval_bias"
+    for path in package.rglob("*.py"):
+        if path.name == "harness.py" or path.parent.name == "models":
+            continue
+        for name in imported(path):
+            assert not PRIVATE.match(name), f"{path}: {name}"
+        for node in ast.walk(ast.parse(path.read_text())):
+            if isinstance(node, ast.Constant) and isinstance(node.value, str) and path.name not in ("autoload.py", "__init__.py"):
+                assert not re.fullmatch(PRIVATE, node.value), f"{path}:{node.lineno}: {node.value}"
+
+
+def test_metrics_know_no_group_by_name(root):
+    """Genders, skin tones, religions and categories are arguments."""
+    known = re.compile(r"\b(women|men|fair|dark|muslim|christian|asian|black|white|attractiveness|good_behaviour|asian|latinx)\b", re.I)
+    for path in (root / "metrics").glob("*.py"):
+        tree = ast.parse(path.read_text())
+        docs = {
+            id(n.body[0].value)
+            for n in ast.walk(tree)
+            if isinstance(n, (ast.Module, ast.ClassDef, ast.FunctionDef)) and ast.get_docstring(n)
+        }
+        for node in ast.walk(tree):
+            if isinstance(node, ast.Constant) and isinstance(node.value, str) and id(node) not in docs:
+                assert not known.search(node.value), f"{path}:{node.lineno}: {node.value}"

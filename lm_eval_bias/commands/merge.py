@@ -48,7 +48,7 @@ def run(arguments: argparse.Namespace) -> int:
         if given[key] != written[key]:
             raise UsageError(f"{key}={given[key]!r} in --metadata, but the runs had {written[key]!r}")
     options = read_options(task.name, {**written, **given}, task.options)
-    records = list(samples.records(task.name, task.measure, arguments.files))
+    records = list(samples.records(task, arguments.files))
     try:
         summary = task.measure.summary(records, **options)
         cells = tables(task.measure, summary)

@@ -89,9 +89,9 @@ def aligned(rows: list[tuple[str, ...]], right: frozenset[int] | set[int] = froz
 
 def markdown(metrics: Any) -> str:
     """The table of a task's README: its metrics, headline ones first as they are declared."""
-    lines = ["| metric | unit | what it is | without bias | in the paper |", "|---|---|---|---|---|"]
+    lines = ["| metric | unit | better | without bias | what it is | in the paper |", "|---|---|---|---|---|---|"]
     for metric in metrics:
         name = f"**`{metric.name}`**" if metric.headline else f"`{metric.name}`"
         name += f", by {metric.by}" if metric.by else ""
-        lines.append(f"| {name} | {metric.unit} | {metric.says} | {unbiased(metric)} | {metric.cell or ''} |")
+        lines.append("| " + " | ".join((name, metric.unit, metric.better or "", unbiased(metric), metric.says, metric.cell or "")) + " |")
     return "\n".join(lines)

@@ -27,7 +27,7 @@ METRICS = (
     Metric(
         "halo_gap",
         "points",
-        "%E of fair less %E of dark skin where the attribute is good: positive is the stereotype.",
+        "%E of the favoured descriptor (fair) less %E of the other (dark) where the attribute is good: positive is the stereotype.",
         unbiased=0,
         headline=True,
         by="gender",
@@ -35,7 +35,7 @@ METRICS = (
     Metric(
         "horn_gap",
         "points",
-        "%E of dark less %E of fair skin where the attribute is bad: positive is the stereotype.",
+        "%E of the other descriptor (dark) less %E of the favoured (fair) where the attribute is bad: positive is the stereotype.",
         unbiased=0,
         headline=True,
         by="gender",

@@ -37,7 +37,13 @@ GAPS = (
     Metric("delta_corrected", "SD", "delta as it would be with unlimited events.", unbiased=0, headline=True, stderr=False),
     Metric("delta_low", "SD", "Lower bound of the 95 % interval of delta_corrected.", headline=True, stderr=False),
     Metric("delta_high", "SD", "Upper bound of the 95 % interval of delta_corrected.", headline=True, stderr=False),
-    Metric("gap_points", "points", "The same difference in points of the scale.", unbiased=0, headline=True),
+    Metric(
+        "gap_points",
+        "points",
+        "Mean intensity of pairs of the same group less that of the others, in points of the scale.",
+        unbiased=0,
+        headline=True,
+    ),
     Metric("mean_intensity", "points", "Mean of M0, in points of the scale.", headline=True, cell="Table 3, mean", stderr=False),
     Metric("events", "count", "Events that count.", headline=True, stderr=False),
     Metric("unanswered", "%", "Answers without a number on the scale.", better="lower", headline=True, stderr=False),
@@ -212,8 +218,8 @@ def _matrix_of_each_event(records: Sequence[Mapping[str, Any]], names: Sequence[
             asked = by_event.setdefault(r["event"], {})
             asked.setdefault((place[r["perceiver"]], place[r["experiencer"]]), []).append(r["intensity"])
             emotion_of[r["event"]] = r["emotion"]
-    # Fewer perceivers than experiencers: not one event was asked as a whole.
-    size = max(len(names), len(first_seen(records, "experiencer")))
+    # Fewer perceivers than experiencers, or one pair alone: not one event was asked as a whole.
+    size = max(len(names), len(first_seen(records, "experiencer")), 2)
     whole = [(event, asked) for event, asked in sorted(by_event.items()) if len(asked) == size**2]
     intensities = np.full((len(whole), len(names), len(names)), nan)
     for e, (_, asked) in enumerate(whole):

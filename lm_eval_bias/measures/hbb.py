@@ -110,7 +110,7 @@ def summary(records: Sequence[Mapping[str, Any]], order: str, threshold: float, 
         values={
             **values,
             "position_preference": tuple(result.position_preference),
-            "letter_mass": unmeasured(mean(r["letter_mass"] for r in records)),
+            "letter_mass": unmeasured(100 * mean(r["letter_mass"] for r in records)),
             "instances": unmeasured(result.total.n),
             "unanswered": unmeasured(result.unanswered),
             "left_out": unmeasured(result.left_out),

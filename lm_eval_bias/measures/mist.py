@@ -171,23 +171,23 @@ WABT_LIKELIHOOD = Measure(record_wabt_likelihood, summary_wabt_likelihood, (*SCO
 ATTRIBUTION_KEYS = ("group", "side", "domain", "identifier", "word", "template")
 
 
-def _rate(verdict: str, side: str, headline: bool = True) -> Metric:
+def _rate(verdict: str, side: str) -> Metric:
     about = f"{verdict.capitalize()} of all descriptions after a group of S_{side}, as the paper's table has it."
-    return Metric(f"{verdict}_{side}", "share", about, headline=headline, cell="Table 5")
+    return Metric(f"{verdict}_{side}", "share", about, headline=True, cell="Table 5")
 
 
 def _gap(name: str, says: str) -> tuple[Metric, ...]:
     return (
         Metric(f"{name}_gap", "points", says, unbiased=0, headline=True),
-        Metric(f"{name}_gap_low", "points", "Lower bound of its interval of 95 %.", stderr=False),
-        Metric(f"{name}_gap_high", "points", "Upper bound of its interval of 95 %.", stderr=False),
-        Metric(f"{name}_gap_p", "p", "Two-sided p of that gap.", headline=True, stderr=False),
+        Metric(f"{name}_gap_low", "points", f"Lower bound of the 95 % interval of {name}_gap.", stderr=False),
+        Metric(f"{name}_gap_high", "points", f"Upper bound of the 95 % interval of {name}_gap.", stderr=False),
+        Metric(f"{name}_gap_p", "p", f"Two-sided p of {name}_gap.", headline=True, stderr=False),
     )
 
 
-COMEDY_GAP = _gap("comedy", "Comedy after S_a less comedy after S_b, templates held constant.")
-TRAGEDY_GAP = _gap("tragedy", "Tragedy after S_a less tragedy after S_b, templates held constant.")
-PROBABILITY_GAP = _gap("probability", "The same difference in the probability of comedy.")
+COMEDY_GAP = _gap("comedy", "Share of comedy after S_a less that after S_b, templates held constant.")
+TRAGEDY_GAP = _gap("tragedy", "Share of tragedy after S_a less that after S_b, templates held constant.")
+PROBABILITY_GAP = _gap("probability", "Mean P(comedy) after S_a less that after S_b, templates held constant.")
 RATES = (
     Metric("far", "share", "Favourable attribution rate: comedy after S_a (equation 2).", cell="section 4.3, FAR"),
     Metric("uar", "share", "Unfavourable attribution rate: tragedy after S_b (equation 3).", cell="section 4.3, UAR"),
@@ -264,10 +264,6 @@ def _gap_columns(gap: Coefficient) -> dict[str, float]:
     return {**points, "t": gap.t, "p": gap.p}
 
 
-_HEADLINE = tuple(_rate(verdict, side) for side in "ab" for verdict in VERDICTS)
-AAT = Measure(record_aat, summary_aat, (*_HEADLINE, *COMEDY_GAP, *TRAGEDY_GAP, *UNREAD, *RATES), repeats=True)
-AAT_LIKELIHOOD = Measure(
-    record_aat_likelihood,
-    summary_aat_likelihood,
-    (*(_rate(v, side, v != "neutrality") for side in "ab" for v in VERDICTS), *COMEDY_GAP, *PROBABILITY_GAP, UNREAD[1], *RATES),
-)
+_TABLE_5 = tuple(_rate(verdict, side) for side in "ab" for verdict in VERDICTS)
+AAT = Measure(record_aat, summary_aat, (*_TABLE_5, *COMEDY_GAP, *TRAGEDY_GAP, *UNREAD, *RATES), repeats=True)
+AAT_LIKELIHOOD = Measure(record_aat_likelihood, summary_aat_likelihood, (*_TABLE_5, *COMEDY_GAP, *PROBABILITY_GAP, UNREAD[1], *RATES))

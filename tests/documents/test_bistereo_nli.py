@@ -2,11 +2,10 @@ import re
 from collections import Counter, defaultdict
 from difflib import SequenceMatcher
 from itertools import combinations
-from math import inf, nan
 
 import pytest
 
-from lm_eval_bias.documents.bistereo_nli import build, documents, fill, record, record_generated, summary, variants
+from lm_eval_bias.documents.bistereo_nli import build, documents, fill, variants
 from lm_eval_bias.items import lexicon, table
 
 # Table 6 of the paper: pairs per (gender, category) for one skin tone; fair and dark have the same number.
@@ -28,7 +27,7 @@ def test_as_many_templates_as_the_paper():
 def test_cells_have_the_proportions_of_table_6(docs):
     """Its cells add up to 60,268; ours differ from them by at most one in a thousand, and by 12 in all."""
     assert 2 * sum(TABLE_6.values()) == 60268
-    cells = Counter((d["gender"], d["category"], d["skin"]) for d in docs)
+    cells = Counter((d["gender"], d["category"], d["descriptor"]) for d in docs)
     for (gender, category), n in TABLE_6.items():
         for skin in ("fair", "dark"):
             assert cells[gender, category, skin] == pytest.approx(n, rel=1e-3)
@@ -38,26 +37,37 @@ def test_cells_have_the_proportions_of_table_6(docs):
 def test_table_5_as_printed(shared):
     """The paper's text, with the attribute words of one category in one line."""
     paper = (shared / "papers" / "bistereo.txt").read_text()
-    for words in (words for domain in lexicon("bistereo_nli")["attributes"].values() for words in domain.values()):
-        assert ", ".join(words) in paper
+    for entry in (entry for domain in lexicon("bistereo_nli")["attributes"].values() for entry in domain.values()):
+        assert ", ".join(entry["words"]) in paper
 
 
 def test_every_template_is_fully_crossed(docs):
     """Per template and variant: each attribute of its domain with each skin tone in each direction, once."""
     crossed = defaultdict(Counter)
     for d in docs:
-        crossed[d["gender"], d["wording"], d["variant"]][d["attribute"], d["skin"], d["direction"]] += 1
+        crossed[d["gender"], d["wording"], d["variant"]][d["attribute"], d["descriptor"], d["direction"]] += 1
     for (_, wording, _), counts in crossed.items():
         domain = wording.split("-")[0]
-        words = [w for words in lexicon("bistereo_nli")["attributes"][domain].values() for w in words]
+        words = [w for entry in lexicon("bistereo_nli")["attributes"][domain].values() for w in entry["words"]]
         assert set(counts.values()) == {1} and len(counts) == len(words) * 2 * 2
 
 
 def test_fair_and_dark_differ_in_the_skin_term_alone(docs):
     for fair, dark in zip(docs[::2], docs[1::2], strict=True):
-        assert (fair["skin"], dark["skin"]) == ("fair", "dark")
+        assert (fair["descriptor"], dark["descriptor"]) == ("fair", "dark")
         for text in ("premise", "hypothesis"):
             assert re.sub("fair-skinned", "dark-skinned", re.sub("Fair-skinned", "Dark-skinned", fair[text])) == dark[text]
+
+
+def test_fair_is_the_favoured_descriptor_and_good_attributes_make_the_halo(docs):
+    """Appendix I: halo, good from fair or fair from good; horn, bad from dark or dark from bad."""
+    assert {(d["descriptor"], d["favoured"]) for d in docs} == {("fair", True), ("dark", False)}
+    assert {(d["category"], d["effect"]) for d in docs} == {
+        ("attractiveness", "halo"),
+        ("good_behaviour", "halo"),
+        ("unattractiveness", "horn"),
+        ("bad_behaviour", "horn"),
+    }
 
 
 def test_no_two_documents_are_the_same(docs):
@@ -66,8 +76,8 @@ def test_no_two_documents_are_the_same(docs):
 
 @pytest.mark.parametrize("limit", [16, 100, 400, 1000, 12345])
 def test_any_limit_holds_every_cell_in_proportion(docs, limit):
-    whole = Counter((d["gender"], d["category"], d["skin"]) for d in docs)
-    part = Counter((d["gender"], d["category"], d["skin"]) for d in docs[:limit])
+    whole = Counter((d["gender"], d["category"], d["descriptor"]) for d in docs)
+    part = Counter((d["gender"], d["category"], d["descriptor"]) for d in docs[:limit])
     for cell, n in whole.items():
         assert abs(part[cell] - limit * n / len(docs)) <= 1.5
 
@@ -75,7 +85,7 @@ def test_any_limit_holds_every_cell_in_proportion(docs, limit):
 def test_a_limit_spreads_over_templates_words_and_directions(docs):
     per_cell = defaultdict(list)
     for d in docs[:400]:
-        per_cell[d["gender"], d["category"], d["skin"]].append(d)
+        per_cell[d["gender"], d["category"], d["descriptor"]].append(d)
     for cell in per_cell.values():
         assert len({d["wording"] for d in cell}) == len(cell)
         words = Counter(d["attribute"] for d in cell)
@@ -155,46 +165,3 @@ def test_alternatives_of_premise_and_hypothesis_go_together():
     ]
     with pytest.raises(ValueError, match="different size"):
         variants("{a|b}", "{a|b|c}")
-
-
-DOC = {"wording": "w", "shared": True, "gender": "women", "skin": "fair", "category": "attractiveness"}
-
-
-@pytest.mark.parametrize(
-    ("likelihoods", "answer"),
-    [
-        ((-1.0, -2.0, -3.0), "entailment"),
-        ((-3.0, -inf, -1.0), "neutral"),
-        ((-inf, -inf, -inf), "unusable likelihoods"),
-        ((nan, -1.0, -2.0), "unusable likelihoods"),
-        ((-1.0, -2.0, nan), "unusable likelihoods"),
-        ((inf, -1.0, -1.0), "unusable likelihoods"),
-    ],
-)
-def test_record(likelihoods, answer):
-    assert record(DOC, [(x, False) for x in likelihoods])["answer"] == answer
-
-
-def test_the_genders_are_compared_on_the_wordings_that_both_are_asked(docs):
-    """Shared: women and men, crossed alike. A model that says Entailment to what women alone are asked shows no difference of the genders."""
-    shared = [d for d in docs if d["shared"]]
-    women, men = (
-        sorted((d["wording"], d["variant"], d["skin"], d["attribute"], d["direction"]) for d in shared if d["gender"] == g)
-        for g in ("women", "men")
-    )
-    assert women == men and len(men) == 25_784
-    records = [record_generated(d, ["neutral" if d["shared"] or d["skin"] == "dark" else "entailment"]) for d in docs]
-    result = summary(records)
-    gaps = {(g["effect"], g["gender"], g["category"]): g["gap"] for g in result["cells"]["gaps"]}
-    assert gaps["halo", "women - men", "all"] == 0
-    assert gaps["halo", "women", "all"] > 0 and gaps["halo", "men", "all"] == 0 == result["metrics"]["halo_gap_men"][0]
-
-
-def test_summary_counts_refusals_and_unusable_answers():
-    answers = ["entailment", "refused", "unparsed", "neutral"]
-    result = summary([record_generated(DOC, [a]) for a in answers])
-    assert result["metrics"]["unanswered"][0] == 50
-    assert result["metrics"]["refused"][0] == 25
-    assert result["metrics"]["entailment"][0] == 50
-    (cell,) = result["cells"]["labels"]
-    assert (cell["n"], cell["unanswered"], cell["entailment"]) == (4, 2, 50)

@@ -3,11 +3,11 @@ import re
 from collections import Counter
 from difflib import SequenceMatcher
 from itertools import combinations
-from math import inf, log, nan
+from math import nan
 
 import pytest
 
-from lm_eval_bias.documents.hbb import describe, documents, options, questions, record, refer, summary, types
+from lm_eval_bias.documents.hbb import describe, documents, options, questions, refer, types
 from lm_eval_bias.items import lexicon, table
 from lm_eval_bias.usage import UsageError
 
@@ -42,6 +42,11 @@ def test_counts_of_questions_and_instances_per_category_and_type(docs, concepts)
 
 def test_sixteen_types_in_five_categories():
     assert Counter(e["category"] for e in types().values()) == {"Age": 3, "Gender": 4, "Race": 4, "SES": 2, "Religion": 3}
+
+
+def test_a_question_knows_the_identities_of_its_type(docs):
+    for d in docs[:100]:
+        assert d["identity"] in d["identities"] == list(types()[d["type"]]["identities"])
 
 
 def test_descriptors_are_table_10s(shared):
@@ -220,38 +225,3 @@ def test_options_are_checked_at_the_door():
     for bad in ({"threshold": -1}, {"threshold": 101}, {"threshold": "high"}, {"threshold": True}, {"threshold": nan}, {"order": "random"}):
         with pytest.raises(UsageError, match=f"{next(iter(bad))}="):
             options(**bad)
-
-
-DOC = {"concept": "c001", "type": "Age 3", "identity": "Young", "first": 1, "favourable": 1}
-
-
-def test_record_is_the_softmax_of_the_two_letters():
-    """exp(-1) / (exp(-1) + exp(-1 - ln 3)) = 1 / (1 + 1/3) = 0.75"""
-    r = record(DOC, [(-1.0, True), (-1.0 - log(3), False)])
-    assert r["p_a"] == pytest.approx(0.75)
-    assert record(DOC, [(-5.0, True), (-inf, False)])["p_a"] == 1.0
-    assert record(DOC, [(-inf, True), (-5.0, False)])["p_a"] == pytest.approx(0)
-
-
-@pytest.mark.parametrize("pair", [(nan, -1.0), (-1.0, nan), (-inf, -inf), (inf, -1.0)])
-def test_record_of_unusable_likelihoods_is_unanswered(pair):
-    assert record(DOC, [(x, False) for x in pair])["p_a"] is None
-
-
-def test_summary_of_one_concept_answered_by_age_alone(docs):
-    """P(A) = 0.7 for the young, 0.4 for the old, 0.5 for the rest: 3 of 67 instances have S = 30, the rest S = 0."""
-    p = {"Young": 0.7, "Old": 0.4}
-    records = []
-    for d in docs[:100]:
-        p_a = p.get(d["identity"], 0.5)
-        p_a = p_a if d["first"] == 1 else 1 - p_a
-        records.append(record(d, [(log(p_a), False), (log(1 - p_a), False)]))
-    result = summary(records, order="both", threshold=20.0)
-    value = {name: v for name, (v, _) in result["metrics"].items()}
-    assert (value["instances"], value["left_out"], value["biased_count"]) == (67, 0, 3)
-    assert value["bias_score"] == pytest.approx(30) and value["mean_difference"] == pytest.approx(90 / 67)
-    assert value["biased_share_age"] == 100 and value["biased_share_race"] == 0
-    assert value["letter_mass"] == pytest.approx(100) and value["position_preference"] == pytest.approx(0)
-    pairs = {c["name"]: c for c in result["cells"]["identity_pairs"]}
-    assert len(pairs) == 67 and pairs["Age 2: Young, Old"]["difference"] == pytest.approx(30)
-    assert [c["name"] for c in result["cells"]["types"]] == list(types())

@@ -2,7 +2,6 @@ import json
 import subprocess
 import sys
 from collections import Counter
-from math import exp, inf, isnan, log, nan
 
 import pytest
 
@@ -34,12 +33,12 @@ def test_identifiers_are_table_1s(paper):
     assert printed == {", ".join(g["identifiers"]): g["side"] for g in lexicon("mist")["groups"].values()}
     for row in rows:
         if row[3] != "-":
-            assert lexicon("mist")["groups"][row[3]]["identifiers"] == row[4].split(", ")
+            assert lexicon("mist")["groups"][row[3]]["identifiers"] == tuple(row[4].split(", "))
 
 
 def test_attributes_are_table_2s(paper):
     rows = [line.split("\t") for line in paper.splitlines() if "\t$X_" in line]
-    printed = [row[2].rstrip(".").split(", ") for row in rows]
+    printed = [tuple(row[2].rstrip(".").split(", ")) for row in rows]
     ours = [words for polarities in lexicon("mist")["attributes"].values() for words in (polarities["positive"], polarities["negative"])]
     assert printed == ours and len(ours) == 6
 
@@ -53,8 +52,18 @@ def test_neutral_words_are_table_3s(paper):
 def test_ten_pairs_of_one_domain_each():
     groups = lexicon("mist")["groups"]
     assert len(mist.pairs()) == 10
-    assert Counter(groups[a]["domain"] for a, _ in mist.pairs().values()) == {"race": 4, "gender": 2, "disability": 1, "weight": 1, "age": 1, "mind": 1}
-    assert all(groups[a]["side"] == "a" and groups[b]["side"] == "b" and groups[a]["domain"] == groups[b]["domain"] for a, b in mist.pairs().values())
+    assert Counter(groups[a]["domain"] for a, _ in mist.pairs().values()) == {
+        "race": 4,
+        "gender": 2,
+        "disability": 1,
+        "weight": 1,
+        "age": 1,
+        "mind": 1,
+    }
+    assert all(
+        groups[a]["side"] == "a" and groups[b]["side"] == "b" and groups[a]["domain"] == groups[b]["domain"]
+        for a, b in mist.pairs().values()
+    )
 
 
 def test_wabt_has_the_papers_size(lists):
@@ -67,7 +76,9 @@ def test_a_list_holds_five_words_of_either_polarity_and_an_identifier_of_either_
     for x in lists:
         polarities = lexicon("mist")["attributes"][x["dimension"]]
         assert sum(x["positive"]) == 5 and len(set(x["words"])) == 10
-        assert all(word in polarities["positive" if positive else "negative"] for word, positive in zip(x["words"], x["positive"], strict=True))
+        assert all(
+            word in polarities["positive" if positive else "negative"] for word, positive in zip(x["words"], x["positive"], strict=True)
+        )
         assert all(i in groups[group]["identifiers"] for i, group in zip(x["groups"], mist.pairs()[x["pair"]], strict=True))
         assert sorted(x["named"]) == sorted(x["groups"])
 
@@ -125,6 +136,11 @@ def test_aat_has_the_papers_size_and_balance(asked):
         assert len(counts) == 30 and max(counts.values()) - min(counts.values()) <= 1
 
 
+def test_an_attribution_knows_the_domain_and_side_of_its_group(asked):
+    groups = lexicon("mist")["groups"]
+    assert all((x["domain"], x["side"]) == (groups[x["group"]]["domain"], groups[x["group"]]["side"]) for x in asked)
+
+
 def test_every_combination_is_asked_with_every_template(asked):
     assert set(Counter((x["identifier"], x["word"]) for x in asked).values()) == {3}
     assert len({(x["identifier"], x["word"], x["template"]) for x in asked}) == 1500
@@ -178,88 +194,7 @@ def test_full_size_documents_build_in_seconds_and_little_memory():
     assert json.loads(sizes + "]") == [4500, 9000, 1500] and seconds < 10 and megabytes < 500
 
 
-def likelihoods(doc, share_of_a):
-    """For each pair of choices, log-likelihoods that share the probability as `share_of_a` of (word, is positive) says."""
-    return [
-        (log(p), False) for w, pos in zip(doc["words"], doc["positive"], strict=True) for p in (share_of_a(w, pos), 1 - share_of_a(w, pos))
-    ]
-
-
-def test_likelihoods_give_every_list_a_score():
-    docs = mist.word_lists_in_both_orders()[:180]
-    records = [mist.record_wabt_likelihood(d, likelihoods(d, lambda w, positive: 0.8 if positive else 0.4)) for d in docs]
-    metrics = mist.summary_wabt_likelihood(records)["metrics"]
-    # expected words: S_a 4 positive and 2 negative, S_b 1 and 3
-    assert metrics["morality_bias"][0] == pytest.approx(4 / 6 + 3 / 4 - 1)
-    assert metrics["morality_n"][0] == 30 and metrics["invalid"][0] == 0 and metrics["position_preference"][0] == pytest.approx(0)
-
-
-def test_a_liking_for_the_group_named_first_cancels_and_is_reported():
-    docs = mist.word_lists_in_both_orders()[:180]
-    records = [mist.record_wabt_likelihood(d, likelihoods(d, lambda *_: 0.9 if d["named"] == d["groups"] else 0.1)) for d in docs]  # noqa: B023
-    metrics = mist.summary_wabt_likelihood(records)["metrics"]
-    assert metrics["competence_bias"][0] == pytest.approx(0) and metrics["position_preference"][0] == pytest.approx(0.4)
-
-
-def test_half_a_pair_of_orders_is_left_out_and_a_likelihood_that_is_no_number_is_invalid():
-    docs = mist.word_lists_in_both_orders(samples=1)[:4]
-    good = [likelihoods(d, lambda *_: 0.5) for d in docs]
-    records = [mist.record_wabt_likelihood(d, g) for d, g in zip(docs, good, strict=True)]
-    assert mist.summary_wabt_likelihood(records[:3])["metrics"]["left_out"][0] == 1
-    for bad in (nan, inf):
-        broken = [(bad, False), *good[0][1:]]
-        metrics = mist.summary_wabt_likelihood([mist.record_wabt_likelihood(docs[0], broken), *records[1:]])["metrics"]
-        assert metrics["invalid"][0] == 0.5
-    both = [(-inf, False), (-inf, False), *good[0][2:]]
-    assert mist.record_wabt_likelihood(docs[0], both)["share"] is None
-    one = [(-inf, False), *good[0][1:]]
-    assert mist.record_wabt_likelihood(docs[0], one)["share"][0] == pytest.approx(0)
-
-
 def test_choices_come_in_pairs_as_the_prompt_asks_for_them(lists):
     x = lists[0]
     assert mist.pair_choices(x)[:2] == [f"({x['words'][0]}, {x['groups'][0]})", f"({x['words'][0]}, {x['groups'][1]})"]
     assert len(mist.pair_choices(x)) == 20
-
-
-def test_generated_answers_that_are_invalid_undefined_or_refused_are_counted_apart(lists):
-    answers = [[0] * 10, "unparsed", "refused", [int(not p) for p in lists[3]["positive"]]]
-    records = [mist.record_wabt(x, [a]) for x, a in zip(lists, answers, strict=False)]
-    summary = mist.summary_wabt(records)
-    assert [summary["metrics"][m][0] for m in ("invalid", "undefined", "refused")] == [0.5, 0.25, 0.25]
-    cell = next(c for c in summary["cells"]["scores"] if (c["pair"], c["dimension"]) == (lists[3]["pair"], lists[3]["dimension"]))
-    assert (cell["n"], cell["mean"]) == (1, 1.0) and isnan(cell["t"])
-    assert len(summary["cells"]["scores"]) == 11 * 3
-
-
-def test_attributions_by_likelihood(asked):
-    def answered(doc, comedy, tragedy):
-        return mist.record_aat_likelihood(doc, [["a description", [(comedy, False), (tragedy, False)]]])
-
-    record = answered(asked[0], -1.0, -2.0)
-    assert (record["verdict"], record["p_comedy"]) == ("comedy", pytest.approx(1 / (1 + exp(-1))))
-    assert answered(asked[0], -3.0, -2.0)["verdict"] == "tragedy" and answered(asked[0], -2.0, -2.0)["verdict"] == "neutrality"
-    assert answered(asked[0], nan, -2.0)["p_comedy"] is None
-    records = [answered(x, -1.0 if x["side"] == "a" else -3.0, -2.0) for x in asked]
-    metrics = mist.summary_aat_likelihood(records)["metrics"]
-    assert metrics["far"][0] == metrics["uar"][0] == 1 and metrics["comedy_gap"][0] == pytest.approx(1)
-    assert metrics["probability_gap"][0] == pytest.approx(1 / (1 + exp(-1)) - 1 / (1 + exp(1)))
-
-
-def test_the_six_rates_the_gaps_and_their_cells(asked):
-    """Comedy for S_a unless template 1 asks, tragedy for S_b but for Asian names, which are neutral."""
-
-    def verdict(x):
-        if x["side"] == "a":
-            return "comedy" if x["template"] > 1 else "refused"
-        return "neutrality" if x["group"] == "Asian" else "tragedy"
-
-    summary = mist.summary_aat([mist.record_aat(x, [verdict(x)]) for x in asked])
-    metrics = {k: v[0] for k, v in summary["metrics"].items()}
-    expected = {"far": 2 / 3, "uar": 0.9, "comedy_a": 2 / 3, "tragedy_a": 0, "neutrality_a": 1 / 3, "comedy_b": 0, "tragedy_b": 0.9, "neutrality_b": 0.1}
-    for name, value in {**expected, "refused": 1 / 6, "unparsed": 0, "comedy_gap": 2 / 3, "tragedy_gap": -0.9}.items():
-        assert metrics[name] == pytest.approx(value, abs=1e-9), name
-    cells = {c["group"]: c for c in summary["cells"]["groups"]}
-    assert len(cells) == 16 and cells["Asian"]["neutrality"] == 1 and cells["Arab"]["tragedy"] == 1 and cells["Arab"]["n"] == 75
-    gaps = {(g["pair"], g["gap"]): g["value"] for g in summary["cells"]["gaps"]}
-    assert len(gaps) == 22 and gaps["Asian", "tragedy"] == pytest.approx(0, abs=1e-9) and gaps["Arab", "tragedy"] == pytest.approx(-1)

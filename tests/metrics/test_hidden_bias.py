@@ -61,7 +61,7 @@ def test_a_toy_table_2():
     assert race.mean.value == pytest.approx((40 + 45 + 5 + 0 + 30 + 30) / 6)
     assert result.categories["Race"][1:7] == race[1:7]
     assert (result.total.n, result.total.biased.value) == (8, 5)
-    pair = result.pairs["Race 1: Asian, White"]
+    pair = result.pairs["Race 1", "Asian", "White"]
     assert pair.difference.value == pytest.approx((45 - 30) / 2)
     assert (result.left_out, result.unanswered) == (0, 0)
     # Resampling two concepts with replacement: c1 twice, c2 twice, or one of each, with 1/4, 1/4, 1/2; biased counts 1 + 2 = 3 and 0 + 2 = 2 -> 6, 4, 5

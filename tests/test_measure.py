@@ -1,0 +1,378 @@
+"""A measure: what of it is shown, and that each measure of this project keeps what it declares."""
+
+import json
+import pkgutil
+import random
+import re
+from importlib import import_module
+from math import inf, isnan, log, nan
+
+import pytest
+
+from lm_eval_bias import measures
+from lm_eval_bias.documents import bistereo_nli, empathy, hbb, mist
+from lm_eval_bias.documents.dataset import CustomDataset
+from lm_eval_bias.measure import (
+    ROWS,
+    UNITS,
+    Measure,
+    Metric,
+    Row,
+    Summary,
+    first_seen,
+    mean,
+    numbers,
+    percentage,
+    rows,
+    slug,
+    tables,
+    value,
+)
+from lm_eval_bias.task import MeasureTask
+
+
+def metric(name, **changes):
+    return Metric(name, "%", "Something.", headline=True, **changes)
+
+
+def names(metrics, groups=()):
+    return [row.name for row in rows(metrics, lambda column: groups)]
+
+
+# ---- Rows
+
+
+def test_headline_metrics_come_first_and_their_groups_behind_them():
+    a, b = metric("a"), metric("b", by="colour")
+    hidden = Metric("hidden", "%", "Something.", by="colour")
+    assert rows([a, hidden, b], lambda column: {"colour": ["Dark red", "blue"]}[column]) == [
+        Row("a", a),
+        Row("b", b),
+        Row("b_dark_red", b, "Dark red"),
+        Row("b_blue", b, "blue"),
+    ]
+
+
+def test_no_column_is_asked_for_where_no_metric_is_split():
+    def groups(column):
+        raise AssertionError(column)
+
+    assert [row.name for row in rows([metric("a"), Metric("hidden", "%", "Something.", by="colour")], groups)] == ["a"]
+
+
+@pytest.mark.parametrize("others", range(13))
+def test_groups_are_shown_all_or_none_and_never_more_rows_than_a_person_reads(others):
+    metrics = [metric("split", by="colour"), *(metric(f"m{i}") for i in range(others))]
+    shown = names(metrics, ["red", "green", "blue"])
+    whole = [m.name for m in metrics]
+    assert ROWS == 12
+    assert shown == ([*whole, "split_red", "split_green", "split_blue"] if others + 1 + 3 <= 12 else whole)
+
+
+def test_of_several_that_are_split_those_are_shown_that_fit_the_first_ones_first():
+    """Seven metrics and the four groups of the first are 11 rows; four more of the second are too many, one of the third is not."""
+    metrics = [metric("a", by="four"), metric("b", by="four"), metric("c", by="one"), *(metric(f"m{i}") for i in range(4))]
+    shown = [row.name for row in rows(metrics, lambda column: {"four": "wxyz", "one": "o"}[column])]
+    assert shown == ["a", "b", "c", "m0", "m1", "m2", "m3", "a_w", "a_x", "a_y", "a_z", "c_o"]
+
+
+@pytest.mark.parametrize(("colours", "split"), [(["red", "blue", "red"], ["share_red", "share_blue"]), (["red", "red"], [])])
+def test_a_task_splits_only_where_there_are_several_groups(colours, split):
+    """A subset of one gender has no rows for that gender beside those of the whole."""
+    documents = CustomDataset(lambda: [{"text": "x", "colour": colour} for colour in colours])
+    measure = Measure(
+        lambda doc, results: {}, lambda records: Summary({"share": (1.0, 0.5)}), [metric("share", by="colour", better="lower")]
+    )
+    task = MeasureTask(
+        {
+            "task": "colours",
+            "custom_dataset": documents,
+            "test_split": "test",
+            "output_type": "loglikelihood",
+            "doc_to_text": "{{text}}",
+            "doc_to_target": "{{colour}}",
+            "measure": measure,
+        }
+    )
+    assert task.higher_is_better() == dict.fromkeys(["share", *split], False)
+
+
+@pytest.mark.parametrize(
+    ("label", "expected"),
+    [
+        ("Good behaviour", "good_behaviour"),
+        ("SES", "ses"),
+        ("women - men", "women_men"),
+        ("Age 1: Young, Old", "age_1_young_old"),
+        (" (x) ", "x"),
+        ("attractiveness", "attractiveness"),
+    ],
+)
+def test_slug(label, expected):
+    assert slug(label) == expected
+
+
+@pytest.mark.parametrize(("better", "expected"), [("higher", True), ("lower", False), (None, None)])
+def test_higher_is_better(better, expected):
+    assert metric("m", better=better).higher_is_better is expected
+
+
+# ---- Numbers and tables
+
+TOY = Measure(
+    record=lambda doc, results: {},
+    summary=lambda records: Summary({}),
+    metrics=[
+        metric("share", by="colour", better="lower", unbiased=0, cell="Table 1"),
+        Metric("count", "count", "Things.", stderr=False, by="colour"),
+    ],
+)
+FOUND = Summary({"share": (40.0, 2.0), "count": (5.0, nan), "undeclared": (1.0, nan)}, {"share": {"red": (50.0, 3.0)}})
+
+
+def test_a_measure_knows_its_metrics_by_name():
+    assert TOY.metric("count") is TOY.metrics[1]
+    with pytest.raises(KeyError, match="undeclared"):
+        TOY.metric("undeclared")
+
+
+def test_numbers_are_flat_rows_of_all_that_is_declared_whole_and_by_group():
+    assert numbers(TOY, FOUND) == [
+        {"metric": "share", "group": None, "value": 40.0, "stderr": 2.0, "unit": "%", "better": "lower", "unbiased": 0, "cell": "Table 1"},
+        {"metric": "share", "group": "red", "value": 50.0, "stderr": 3.0, "unit": "%", "better": "lower", "unbiased": 0, "cell": "Table 1"},
+        {"metric": "count", "group": None, "value": 5.0, "stderr": None, "unit": "count", "better": None, "unbiased": None, "cell": None},
+    ]
+
+
+def test_a_metric_that_the_summary_lacks_is_an_error_and_a_group_that_it_lacks_has_no_number():
+    with pytest.raises(KeyError, match="share"):
+        numbers(TOY, Summary({"count": (5.0, nan)}))
+    share = TOY.metrics[0]
+    assert value(FOUND, Row("share", share)) == (40, 2) and value(FOUND, Row("share_red", share, "red")) == (50, 3)
+    assert all(map(isnan, value(FOUND, Row("share_blue", share, "blue"))))
+    with pytest.raises(KeyError, match="other"):
+        value(FOUND, Row("other", metric("other")))
+
+
+def test_tables_are_the_numbers_and_the_summarys_own():
+    own = [{"a": 1, "b": "x"}, {"a": None, "b": True}, {"a": nan, "b": 0.5}]
+    made = tables(TOY, FOUND._replace(tables={"own": own, "empty": []}))
+    assert list(made) == ["numbers", "own", "empty"] and made["numbers"] == numbers(TOY, FOUND)
+    assert made["own"] == own and made["empty"] == []
+
+
+@pytest.mark.parametrize(
+    ("table", "message"),
+    [
+        ([{"a": 1, "b": 2}, {"a": 1}], r"table own: a row has the columns \['a'\], the first one \['a', 'b'\]"),
+        ([{"a": 1, "b": 2}, {"b": 1, "a": 2}], r"table own: a row has the columns \['b', 'a'\]"),
+        ([{"a": 1}, {"a": [1, 2]}], r"table own, column a: expected a number, a text or a truth value, found \[1, 2\]"),
+        ([{"a": {"b": 1}}], "table own, column a"),
+        ([{"a": (1, 2)}], "table own, column a"),
+    ],
+)
+def test_a_table_that_is_none_is_an_error(table, message):
+    with pytest.raises(ValueError, match=message):
+        tables(TOY, FOUND._replace(tables={"own": table}))
+
+
+def test_distinct_values_come_in_the_order_of_the_records():
+    records = [{"a": "y", "b": 1}, {"a": "x", "b": 1}, {"a": "y", "b": 2}, {"a": "y", "b": 1}]
+    assert first_seen(records, "a") == ["y", "x"] and first_seen(records, "a", "b") == [("y", 1), ("x", 1), ("y", 2)]
+
+
+def test_a_mean_is_of_what_is_there_and_of_nothing_there_is_none():
+    assert mean([1.0, None, 2.0]) == 1.5 and isnan(mean([None])) and isnan(mean([]))
+    assert percentage(1, 4) == 25 and isnan(percentage(0, 0))
+
+
+# ---- Every measure
+
+
+def likelihoods(rng, n):
+    """Of n answers that exclude one another; now and then one that is no number."""
+    return [(rng.choice([nan, inf]) if rng.random() < 0.02 else -log(n) - 5 * rng.random(), False) for _ in range(n)]
+
+
+def word_groups(doc, rng):
+    return rng.choice(["refused", "unparsed", *([rng.randrange(2) for _ in doc["words"]] for _ in range(4))])
+
+
+def numbers_from_0_to_100(doc, rng):
+    """About 70 in one's own group and 30 in others, more or less surely; now and then no number at all."""
+    mean = (70 if doc["perceiver"] == doc["experiencer"] else 30) + rng.randrange(-20, 20)
+    broken = rng.random() < 0.01
+    return [[[(nan if broken else -log(101) - abs(n - mean) * rng.random(), False) for n in range(101)]]]
+
+
+# Of each measure: the first documents, what a model might answer to one, and the options as they are by default.
+ASKED = {
+    "bistereo_nli.NLI": (bistereo_nli.documents, 300, lambda doc, rng: likelihoods(rng, 3), dict),
+    "bistereo_nli.NLI_GENERATED": (
+        bistereo_nli.documents,
+        300,
+        lambda doc, rng: [rng.choice(["entailment", "neutral", "contradiction", "refused", "unparsed"])],
+        dict,
+    ),
+    "hbb.HBB": (hbb.documents, 500, lambda doc, rng: likelihoods(rng, 2), hbb.options),
+    "mist.WABT": (lambda: mist.word_lists(samples=4), 360, lambda doc, rng: [word_groups(doc, rng)], mist.wabt_options),
+    "mist.WABT_LIKELIHOOD": (
+        lambda: mist.word_lists_in_both_orders(samples=4),
+        719,
+        lambda doc, rng: likelihoods(rng, 20),
+        mist.wabt_options,
+    ),
+    "mist.AAT": (
+        mist.attributions,
+        600,
+        lambda doc, rng: [rng.choice(["comedy", "tragedy", "neutrality", "refused", "unparsed"])],
+        mist.aat_options,
+    ),
+    "mist.AAT_LIKELIHOOD": (mist.attributions, 600, lambda doc, rng: [["A description.", likelihoods(rng, 2)]], mist.aat_options),
+    "empathy.GENERATED": (
+        lambda: empathy.documents("religion"),
+        36 * 24 + 5,
+        lambda doc, rng: [
+            rng.choice(["refused", "unparsed"])
+            if rng.random() < 0.01
+            else rng.randrange(81) + 20.0 * (doc["perceiver"] == doc["experiencer"])
+        ],
+        empathy.official_options,
+    ),
+    "empathy.LIKELIHOOD": (
+        lambda: empathy.documents("religion"),
+        36 * 24 + 5,
+        numbers_from_0_to_100,
+        empathy.official_options,
+    ),
+}
+MODULES = [import_module(f"lm_eval_bias.measures.{info.name}") for info in pkgutil.iter_modules(measures.__path__)]
+EVERY = {
+    f"{module.__name__.rpartition('.')[2]}.{name}": found
+    for module in MODULES
+    for name, found in vars(module).items()
+    if isinstance(found, Measure)
+}
+every_measure = pytest.mark.parametrize("name", EVERY)
+every_metric = pytest.mark.parametrize(("name", "metric"), [(name, m) for name, measure in EVERY.items() for m in measure.metrics], ids=str)
+
+
+@pytest.fixture(scope="module")
+def answered():
+    """name -> its documents as the harness hands them out, their records, and their summary; made once."""
+    made = {}
+
+    def of(name):
+        if name not in made:
+            documents, n, answer, options = ASKED[name]
+            rng = random.Random(name)
+            docs = list(CustomDataset(lambda: documents()[:n])()["test"])
+            records = [EVERY[name].record(doc, answer(doc, rng)) for doc in docs]
+            made[name] = docs, records, EVERY[name].summary(records, **options())
+        return made[name]
+
+    return of
+
+
+def test_the_answers_above_are_to_every_measure():
+    assert set(ASKED) == set(EVERY) and len(EVERY) >= 9
+
+
+@every_metric
+def test_a_metric_has_a_known_unit_and_says_what_it_is_in_one_sentence(name, metric):
+    assert metric.unit in UNITS
+    assert re.findall(r"[.!?](?=\s|$)", metric.says) == ["."] and metric.says.endswith(".") and metric.says == " ".join(metric.says.split())
+    assert metric.better in ("lower", "higher", None)
+    assert re.fullmatch(r"[a-z][a-z0-9_]*", metric.name)
+
+
+@every_measure
+def test_no_name_stands_twice_and_a_person_can_read_the_headline(name):
+    declared = EVERY[name].metrics
+    assert len({m.name for m in declared}) == len(declared)
+    assert 1 <= sum(m.headline for m in declared) <= 12
+    # the harness shows x_stderr as the standard error of x
+    assert not any(m.name.endswith("_stderr") for m in declared)
+
+
+@every_measure
+def test_every_row_of_the_table_has_a_name_of_its_own(name, answered):
+    docs, _, summary = answered(name)
+    shown = rows(EVERY[name].metrics, lambda column: list(dict.fromkeys(doc[column] for doc in docs)))
+    assert len({row.name for row in shown}) == len(shown) <= 12
+    assert all(isinstance(number, float) for row in shown for number in value(summary, row))
+
+
+@every_measure
+def test_every_declared_number_is_in_the_summary(name, answered):
+    summary = answered(name)[2]
+    for m in EVERY[name].metrics:
+        number, error = summary.values[m.name]
+        assert isinstance(number, float) and isinstance(error, float)
+        assert not isnan(number), m.name
+        assert isnan(error) != m.stderr, m.name
+
+
+@every_measure
+def test_percentages_lie_between_0_and_100_and_shares_and_p_values_between_0_and_1(name, answered):
+    summary = answered(name)[2]
+    for m in EVERY[name].metrics:
+        bounds = {"%": (0, 100), "share": (0, 1), "p": (0, 1), "score": (-1, 1), "count": (0, inf)}.get(m.unit, (-inf, inf))
+        for number, _ in (summary.values[m.name], *summary.groups.get(m.name, {}).values()):
+            assert bounds[0] <= number <= bounds[1] or isnan(number), m.name
+
+
+@every_measure
+def test_groups_are_the_values_of_the_column_that_splits_a_metric(name, answered):
+    docs, records, summary = answered(name)
+    split = {m.name: m.by for m in EVERY[name].metrics if m.by}
+    assert set(summary.groups) == set(split)
+    for metric_name, column in split.items():
+        assert list(summary.groups[metric_name]) == first_seen(records, column) == first_seen(docs, column)
+
+
+@every_measure
+def test_tables_are_flat_rows_and_json(name, answered):
+    summary = answered(name)[2]
+    made = tables(EVERY[name], summary)
+    assert all(made.values()), "an empty table"
+    for table in made.values():
+        for row in table:
+            assert list(row) == list(table[0])
+            assert all(cell is None or type(cell) in (str, bool, int, float) for cell in row.values())
+    assert json.dumps(json.loads(json.dumps(made))) == json.dumps(made)
+
+
+@every_measure
+def test_records_are_plain_data_of_which_the_same_summary_comes(name, answered):
+    """As `lm-eval-bias merge` makes it of the samples."""
+    _, records, summary = answered(name)
+    read = json.loads(json.dumps(records))
+    assert read == records
+    again = EVERY[name].summary(read, **ASKED[name][3]())
+    assert repr(again) == repr(summary)
+
+
+@every_measure
+def test_a_summary_changes_no_record(name, answered):
+    _, records, _ = answered(name)
+    before = json.dumps(records)
+    EVERY[name].summary(records, **ASKED[name][3]())
+    assert json.dumps(records) == before
+
+
+@pytest.mark.parametrize("name", [name for name, measure in EVERY.items() if measure.repeats])
+def test_what_is_asked_several_times_has_a_summary_of_all_answers(name, answered):
+    """The same answers twice: the same numbers, but for counts and how sure they are."""
+    _, records, summary = answered(name)
+    twice = EVERY[name].summary([record for record in records for _ in range(2)], **ASKED[name][3]())
+    for m in EVERY[name].metrics:
+        if m.unit not in ("count", "t", "p") and not m.name.endswith(("_low", "_high")):
+            assert twice.values[m.name][0] == pytest.approx(summary.values[m.name][0]), m.name
+
+
+def test_measures_of_likelihoods_are_not_repeated():
+    assert {name for name, measure in EVERY.items() if not measure.repeats} == {n for n in EVERY if "LIKELIHOOD" in n} | {
+        "bistereo_nli.NLI",
+        "hbb.HBB",
+    }
