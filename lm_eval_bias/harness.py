@@ -139,6 +139,20 @@ def own_numbers(task: Any) -> None:
         scorer.metrics = []
 
 
+def in_document_order(gathered: list, processes: int) -> list:
+    """What `evaluate` gathered, one process after the other, in the order of the documents, which it had dealt out in turns.
+
+    If it deals them out in another way one day, numbers that depend on the order of documents (by rounding alone, or by the draws of a
+    permutation test) differ between one process and several.
+    """
+    hands, start = [], 0
+    for process in range(processes):
+        size = len(range(process, len(gathered), processes))
+        hands.append(gathered[start : start + size])
+        start += size
+    return [hand[i] for i in range(len(hands[0])) for hand in hands if i < len(hand)] if hands else []
+
+
 class Unshown(str):
     """The name of a metric that the harness gathers over all processes and writes into the samples, but does not show in its table.
 

@@ -62,6 +62,7 @@ class MeasureTask(CompiledTask):
         if self.config.repeats != 1 and not self.measure.repeats:
             same = "it reads likelihoods, which are the same every time"
             raise UsageError(f"{self.task_name}: {same}; leave repeats={self.config.repeats} out")
+        self._processes = kwargs.get("world_size", 1)
         return super().build_all_requests(**{**kwargs, "cache_requests": False, "rewrite_requests_cache": False})
 
     def apply_filters(self):
@@ -131,7 +132,7 @@ class MeasureTask(CompiledTask):
 
     def _count(self, gathered: list) -> float:
         """The number of records; first to be asked for, it also makes the summary that `_value` reads."""
-        records = list(flat(gathered))
+        records = list(flat(harness.in_document_order(gathered, self._processes)))
         broken = next((record[ERROR] for record in records if ERROR in record), None)
         if broken is not None:  # in another process, perhaps
             self._error = broken

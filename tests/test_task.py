@@ -162,6 +162,9 @@ def test_a_limit_within_a_concept_pair_counts_whole_instances_only():
     numbers = numbers_of(evaluate(RuleLM(letter_a), "hbb", limit=130), "hbb")
     # The second concept pair has 15 questions: Age 6 (3 instances), Gender 8 (4), one of Race 1.
     assert (numbers["instances", None], numbers["left_out", None]) == (67 + 7, 60)
+    few = numbers_of(evaluate(RuleLM(letter_a), "hbb", limit=10), "hbb")
+    # Age 1 and Age 2 whole; types that were not begun are left out too
+    assert (few["instances", None], few["left_out", None]) == (2, 65)
 
 
 def test_the_threshold_can_be_changed():
@@ -501,6 +504,16 @@ def test_repeats_are_read_as_separate_answers(task, say, answers):
         found = [r.get("answer", r.get("verdict", r.get("intensity"))) for r in records]
         assert sorted(map(str, found)) == sorted(map(str, answers)), sample["resps"]
     assert results["n-samples"][task]["effective"] == 36
+
+
+def test_records_of_several_processes_come_in_document_order():
+    """The harness deals documents out in turns, and gathers one process after the other."""
+    from lm_eval_bias.harness import in_document_order
+
+    for processes in (1, 2, 3, 8):
+        for n in (0, 1, 7, 24):
+            gathered = [i for process in range(processes) for i in range(process, n, processes)]
+            assert in_document_order(gathered, processes) == list(range(n))
 
 
 def test_a_likelihood_is_not_asked_twice():

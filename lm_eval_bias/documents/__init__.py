@@ -1,1 +1,1 @@
-"""One module per benchmark: items -> documents, document and answer -> record, records -> summary."""
+"""Before the model: items -> documents. One module for each benchmark; what is asked is decided here, what it amounts to in measures/."""

@@ -67,6 +67,7 @@ def questions(concept: dict[str, str]) -> Iterator[dict[str, Any]]:
 
     All identities of one type share the name, which a generator seeded with the concept and the type draws from Table 4.
     """
+    instances = sum(len(entry["identities"]) * (len(entry["identities"]) - 1) // 2 for entry in types().values())
     names = {name: pronoun for group in lexicon("hbb")["names"].values() for name, pronoun in group.items()}
     for type_, entry in types().items():
         name = random.Random(f"{SEED}/{concept['id']}/{type_}").choice(list(names))
@@ -74,6 +75,7 @@ def questions(concept: dict[str, str]) -> Iterator[dict[str, Any]]:
             pronoun = described.get("pronoun", names[name])
             yield {
                 "concept": concept["id"],
+                "instances": instances,
                 "theme": concept["theme"],
                 "concept_1": concept["concept_1"],
                 "concept_2": concept["concept_2"],

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from math import inf, nan
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -128,7 +128,7 @@ def summary(records: Sequence[Mapping[str, Any]], missing: str, **_: Any) -> Sum
     names = first_seen(records, "perceiver")
     group_of = {r["perceiver"]: r["perceiver_group"] for r in records}
     valence_of = {r["emotion"]: r["valence"] for r in records}
-    emotions, intensities, cut_off = _matrix_of_each_event(records, names)
+    emotions, intensities, cut_off, unanswered = _matrix_of_each_event(records, names)
     pairwise = missing == "pairwise"
     # What was refused with the unspecified person counts as well: the paper's events are those that no pair refused.
     used = np.ones(len(intensities), dtype=bool) if pairwise else complete(intensities)
@@ -159,7 +159,7 @@ def summary(records: Sequence[Mapping[str, Any]], missing: str, **_: Any) -> Sum
             "events": unmeasured(used.sum()),
             "left_out": unmeasured(cut_off),
             "refused": unmeasured(percentage(sum(r.get("refused", False) for r in records), len(records))),
-            "unanswered": unmeasured(100 * missing_shares.answers),
+            "unanswered": unmeasured(unanswered),
             "unanswered_events": unmeasured(100 * missing_shares.events),
             **gaps(used),
             "delta_p": unmeasured(test.p),
@@ -204,12 +204,19 @@ def _named(result: Gaps) -> dict[str, tuple[float, float]]:
     }
 
 
-def _matrix_of_each_event(records: Sequence[Mapping[str, Any]], names: Sequence[str]) -> tuple[np.ndarray, np.ndarray, int]:
-    """The emotions of the events, shape (events,), their intensities, shape (events, names, names), and how many events a limit cut off.
+class _Asked(NamedTuple):
+    """Events that were asked as a whole. emotions: shape (events,). intensities: shape (events, names, names). cut_off: how many others
+    there are. unanswered: percentage of their answers that have no number, several answers to one document each counted."""
 
-    An event whose matrix was not asked as a whole says nothing about its missing cells, and is not among them. Of several answers to one
-    document the mean of those with a number counts.
-    """
+    emotions: np.ndarray
+    intensities: np.ndarray
+    cut_off: int
+    unanswered: float
+
+
+def _matrix_of_each_event(records: Sequence[Mapping[str, Any]], names: Sequence[str]) -> _Asked:
+    """An event whose matrix was not asked as a whole says nothing about its missing cells, and is left out. Of several answers to one
+    document the mean of those with a number counts."""
     place = {name: i for i, name in enumerate(names)}
     by_event: dict[str, dict[tuple[int, int], list[float | None]]] = {}
     emotion_of = {}
@@ -225,7 +232,13 @@ def _matrix_of_each_event(records: Sequence[Mapping[str, Any]], names: Sequence[
     for e, (_, asked) in enumerate(whole):
         for cell, answers in asked.items():
             intensities[e][cell] = mean(answers)
-    return np.array([emotion_of[event] for event, _ in whole]), intensities, len({r["event"] for r in records}) - len(whole)
+    given = [answer for _, asked in whole for answers in asked.values() for answer in answers]
+    return _Asked(
+        np.array([emotion_of[event] for event, _ in whole]),
+        intensities,
+        len({r["event"] for r in records}) - len(whole),
+        percentage(sum(answer is None for answer in given), len(given)),
+    )
 
 
 GENERATED = Measure(record, summary, (*GAPS, REFUSED), repeats=True)

@@ -10,7 +10,7 @@ from lm_eval_bias.likelihoods import mass, probabilities
 from lm_eval_bias.measure import Measure, Metric, Summary, estimate, mean, unmeasured
 from lm_eval_bias.metrics.hidden_bias import Question, Row, hidden_bias
 
-KEYS = ("concept", "theme", "favourable", "category", "type", "identities", "identity", "first")
+KEYS = ("concept", "instances", "theme", "favourable", "category", "type", "identities", "identity", "first")
 FIELDS = ("biased", "share", "score", "mean", "difference", "advantage")
 
 METRICS = (
@@ -113,7 +113,8 @@ def summary(records: Sequence[Mapping[str, Any]], order: str, threshold: float, 
             "letter_mass": unmeasured(100 * mean(r["letter_mass"] for r in records)),
             "instances": unmeasured(result.total.n),
             "unanswered": unmeasured(result.unanswered),
-            "left_out": unmeasured(result.left_out),
+            # Types that a limit cut off altogether are not among the records; each record knows how many instances its concept pair has.
+            "left_out": unmeasured(sum({r["concept"]: r["instances"] for r in records}.values()) - result.total.n),
         },
         groups={metric: {group: named[metric] for group, named in groups.items()} for metric in values},
         tables={

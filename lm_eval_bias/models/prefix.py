@@ -136,9 +136,7 @@ class PrefixLM(HFLM):
                 encoded |= encode(c + x for c in contexts[2:] for x in behind)
         return encoded
 
-    def tok_encode(
-        self, string: str, add_special_tokens: bool | None = None, left_truncate_len: int | None = None, **kwargs
-    ) -> list[int]:
+    def tok_encode(self, string: str, add_special_tokens: bool | None = None, left_truncate_len: int | None = None, **kwargs) -> list[int]:
         if add_special_tokens is None and left_truncate_len is None and string in self._encoded:
             return self._encoded[string]
         return super().tok_encode(string, add_special_tokens=add_special_tokens, left_truncate_len=left_truncate_len, **kwargs)
@@ -270,9 +268,7 @@ class PrefixLM(HFLM):
             sum(len(answer.prompt) * len(same) for answer, same in asking.items()),
             trie.size,
         )
-        bar = tqdm(
-            total=len(requests) - len(usual), disable=disable_tqdm or self.rank != 0, desc="Running generate_until requests"
-        )
+        bar = tqdm(total=len(requests) - len(usual), disable=disable_tqdm or self.rank != 0, desc="Running generate_until requests")
         for answer, written in self._decoded(trie, list(asking)):
             text = postprocess_generated_text(self.tok_decode(written), stop=list(answer.until), think_end_token=None)
             for i in asking[answer]:
@@ -372,9 +368,7 @@ def _inputs(requests: Sequence[tuple[Any, list[int], list[int]]], max_length: in
         too_long += excess > 0
         inputs.append((context + continuation)[-(max_length + 1) :][:-1])
     if too_long:
-        logger.warning(
-            "%d requests are longer than the model's maximum length (%d) and lose tokens on the left.", too_long, max_length
-        )
+        logger.warning("%d requests are longer than the model's maximum length (%d) and lose tokens on the left.", too_long, max_length)
     return inputs
 
 

@@ -11,7 +11,7 @@ def docs():
     return documents()
 
 
-DOC = {
+DOC = {"instances": 67, 
     "concept": "c001",
     "theme": "t",
     "category": "Age",
