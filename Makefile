@@ -33,11 +33,12 @@ lint: .venv/tests
 	$(INSTALL) -e ".[test]"
 	touch $@
 
+# The extra `api` brings `requests`, which this version imports always and does not declare.
 .venv-next/installed: setup.cfg constraints.txt pyproject.toml $(wildcard build_backend/*.py)
 	$(PYTHON) -m venv .venv-next
 	sed 's/^lm_eval==.*/lm_eval==0.5.0.dev1/' constraints.txt > .venv-next/constraints.txt
 	.venv-next/bin/pip install --quiet --no-compile --disable-pip-version-check -c .venv-next/constraints.txt \
-		-e . lm_eval==0.5.0.dev1 pytest pytest-xdist hypothesis
+		-e . "lm_eval[api]==0.5.0.dev1" pytest pytest-xdist hypothesis
 	touch $@
 
 .model/lm_eval_bias.json: | .venv/installed
