@@ -11,9 +11,9 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy import stats
 
 from .resampling import RESAMPLES, SEED, Estimate
+from .student import student
 
 PERMUTATIONS = 10_000
 
@@ -245,8 +245,9 @@ def paired_tests(intensities: ArrayLike, reference: str) -> Difference:
     mean = mean_intensity(differences, pairwise=True)
     with np.errstate(invalid="ignore", divide="ignore"):
         squares = np.where(np.isnan(differences), 0, (differences - mean) ** 2).sum(axis=0)
-        t = mean / np.sqrt(squares / (n - 1) / n)
-        p = np.minimum(2 * stats.t.sf(abs(t), n - 1) * g * (g - 1), 1)
+        stderr = np.sqrt(squares / (n - 1) / n)
+    _, p = student(mean, stderr, n - 1, np.nanmax(abs(intensities), initial=0.0))
+    p = np.minimum(p * g * (g - 1), 1)
     diagonal = np.eye(g, dtype=bool)
     return Difference(np.where(diagonal, np.nan, mean), np.where(diagonal | (n < 2), np.nan, p))
 

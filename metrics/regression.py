@@ -10,6 +10,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy import stats
 
+from .student import ROUNDING, student
+
 
 class Coefficient(NamedTuple):
     """A coefficient, its standard error, t, two-sided p, and the bounds of its confidence interval of 95 %."""
@@ -30,7 +32,9 @@ def clustered_coefficient(design: ArrayLike, outcome: ArrayLike, *clusterings: S
     The variance is the sum over clusterings, minus that over their pairwise intersections, and so on, each with the usual factor
     G / (G - 1) * (n - 1) / (n - k); where that sum is not positive, the largest variance of a single clustering. t has as many degrees of
     freedom as the clustering of fewest clusters, less one.
-    All is NaN where the design does not determine the coefficient; all but the value with fewer than two clusters or a perfect fit.
+    All is NaN where the design does not determine the coefficient; all but the value with fewer than two clusters, without a row more
+    than columns, or if deviations cancel in every cluster. A perfect fit has a standard error of zero: t is infinite and p 0, or both NaN
+    for a value of zero.
     Source: Cameron, Gelbach and Miller, Robust Inference With Multiway Clustering (2011), section 2.
     """
     design, outcome = np.asarray(design, dtype=float), np.asarray(outcome, dtype=float)
@@ -39,7 +43,7 @@ def clustered_coefficient(design: ArrayLike, outcome: ArrayLike, *clusterings: S
     if 0 not in kept:
         return Coefficient(nan, nan, nan, nan, nan, nan)
     # The coefficient is determined if its column is not a combination of the others.
-    if np.linalg.matrix_rank(design) == np.linalg.matrix_rank(design[:, 1:]):
+    if _rank(design) == _rank(design[:, 1:]):
         return Coefficient(nan, nan, nan, nan, nan, nan)
     design = design[:, kept]
     n, k = design.shape
@@ -47,7 +51,8 @@ def clustered_coefficient(design: ArrayLike, outcome: ArrayLike, *clusterings: S
     beta = np.linalg.solve(cross, design.T @ outcome)
     value = float(beta[0])
     residuals = outcome - design @ beta
-    residuals[abs(residuals) < 1e-12 * max(1.0, abs(outcome).max())] = 0  # a perfect fit leaves rounding, not spread
+    scale = float(abs(outcome).max())
+    residuals[abs(residuals) < ROUNDING * max(1.0, scale)] = 0  # a perfect fit leaves rounding, not spread
     scores = (design @ np.linalg.inv(cross)[:, 0]) * residuals
     counts = [len(set(labels)) for labels in clusterings]
     if min(counts) < 2 or n <= k:
@@ -65,19 +70,24 @@ def clustered_coefficient(design: ArrayLike, outcome: ArrayLike, *clusterings: S
             total += (-1) ** (size + 1) * variance(list(zip(*chosen, strict=True)))
     if total <= 0:
         total = max(variance([(label,) for label in labels]) for labels in clusterings)
-    if total <= 0:
+    if total <= 0 and residuals.any():
         return Coefficient(value, nan, nan, nan, nan, nan)
     stderr = float(np.sqrt(total))
     df = min(counts) - 1
-    t = value / stderr
+    t, p = student(value, stderr, df, scale)
     half = float(stats.t.ppf(0.975, df)) * stderr
-    return Coefficient(value, stderr, t, float(2 * stats.t.sf(abs(t), df)), value - half, value + half)
+    return Coefficient(value, stderr, float(t), float(p), value - half, value + half)
 
 
 def _independent_columns(design: np.ndarray) -> list[int]:
     """Columns that are no combination of those before them."""
     kept: list[int] = []
     for j in range(design.shape[1]):
-        if np.linalg.matrix_rank(design[:, [*kept, j]]) == len(kept) + 1:
+        if _rank(design[:, [*kept, j]]) == len(kept) + 1:
             kept.append(j)
     return kept
+
+
+def _rank(matrix: np.ndarray) -> int:
+    """The rank; 0 of a matrix without rows or columns, where numpy before 2.4 raises (the maximum of no singular values)."""
+    return int(np.linalg.matrix_rank(matrix)) if matrix.size else 0

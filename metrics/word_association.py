@@ -7,9 +7,9 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy import stats
 
 from .resampling import Estimate, cluster_bootstrap_stderr, cluster_sums, ratio
+from .student import student
 
 
 def bias_score(aa: ArrayLike, ab: ArrayLike, ba: ArrayLike, bb: ArrayLike) -> NDArray[np.float64]:
@@ -38,12 +38,12 @@ def t_test(n: int, mean: float, std: float) -> tuple[float, float]:
     """Student's t of a mean against zero, and its two-sided p.
 
     n: sample size. std: the sample's standard deviation with ddof 0, as Table 4 has it: with ddof 1 five of its 24 t would not follow
-    from their row, with ddof 0 all do. NaN for n < 2 and for std 0.
+    from their row, with ddof 0 all do. Scores that are all the same have an infinite t and p 0; NaN if they are all zero, and for n < 2.
     """
-    if n < 2 or not std > 0:
+    if n < 2:
         return np.nan, np.nan
-    t = mean / (std / np.sqrt(n - 1))
-    return float(t), float(2 * stats.t.sf(abs(t), n - 1))
+    t, p = student(mean, std / np.sqrt(n - 1), n - 1, abs(mean))
+    return float(t), float(p)
 
 
 def one_sample(scores: ArrayLike) -> OneSample:

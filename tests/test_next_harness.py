@@ -11,14 +11,13 @@ import pickle
 import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
-from importlib.metadata import entry_points
 
 import pytest
 from lm_eval.evaluator import evaluate as ask
 from lm_eval.tasks import TaskManager
 from lm_eval.utils import make_table
 
-from lm_eval_bias import harness
+from lm_eval_bias import harness, samples
 from lm_eval_bias.catalogue import tasks_folder
 from tests.test_task import RuleLM, evaluate, halo_rule
 
@@ -38,7 +37,7 @@ def results(root, tmp_path_factory):
         if not (root / environment / "installed").exists():
             pytest.skip(f"{environment} is not there; `make test-next` makes it")
     folder = tmp_path_factory.mktemp("both")
-    samples = json.dumps({task: list(range(count)) for task, count in DOCUMENTS.items()})
+    asked = json.dumps({task: list(range(count)) for task, count in DOCUMENTS.items()})
     settings = {k: v for k, v in os.environ.items() if k != "PYTHONPATH"} | {"OMP_NUM_THREADS": "1"}
 
     def run(which):
@@ -52,7 +51,7 @@ def results(root, tmp_path_factory):
             "--device",
             "cpu",
         ]
-        command += ["--tasks", ",".join(DOCUMENTS), "--samples", samples, "--gen_kwargs", "max_gen_toks=12"]
+        command += ["--tasks", ",".join(DOCUMENTS), "--samples", asked, "--gen_kwargs", "max_gen_toks=12"]
         done = subprocess.run(
             [*command, "--log_samples", "--output_path", output], capture_output=True, text=True, env=settings, cwd=folder
         )
@@ -156,10 +155,10 @@ def test_the_cache_of_the_harness_answers_the_second_time(tmp_path):
 
 
 def test_a_record_in_the_samples_is_what_the_summary_reads():
-    samples = evaluate(RuleLM(lambda *_: -1.0, lambda _: "comedy"), "mist_aat", limit=2, log_samples=True)["samples"]["mist_aat"]
-    for sample in samples:
+    logged = evaluate(RuleLM(lambda *_: -1.0, lambda _: "comedy"), "mist_aat", limit=2, log_samples=True)["samples"]["mist_aat"]
+    for sample in logged:
         assert sample["records"]["verdict"] == "comedy" and sample["records"]["word"] == sample["doc"]["word"]
-    assert json.loads(json.dumps(samples))[0]["records"] == samples[0]["records"]
+    assert json.loads(json.dumps(logged))[0]["records"] == logged[0]["records"]
 
 
 def test_an_unshown_name_survives_a_journey_between_processes():
@@ -233,7 +232,10 @@ def test_prompts_are_read_with_the_filters_of_the_harness(caplog):
     assert not caplog.records
 
 
-def test_the_coming_entry_points_are_declared():
-    """Proposal 4015 of the harness: a name mapped to a package, whose folder holds YAML files."""
-    (tasks,) = (point for point in entry_points(group="lm_eval.tasks") if point.name == "lm_eval_bias")
-    assert tasks.value == "lm_eval_bias.tasks" and tasks_folder() in map(str, tasks.load().__path__)
+def test_samples_of_a_task_in_a_group_find_what_its_results_say(tmp_path):
+    """0.5 names the task of a group GROUP::TASK, in the results and in the names of files."""
+    date = "2026-01-31T10-11-12.123456"
+    said = {"configs": {"mist::mist_aat": {"metadata": {"samples": 1}}}, "versions": {"mist::mist_aat": 1.0}}
+    (tmp_path / f"results_{date}.json").write_text(json.dumps(said))
+    run = samples.run("mist_aat", tmp_path / f"samples_mist::mist_aat_{date}.jsonl")
+    assert (run.version, run.metadata) == (1.0, {"samples": 1})

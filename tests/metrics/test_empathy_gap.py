@@ -260,6 +260,20 @@ def test_the_heat_map_is_white_where_either_test_fails():
     assert white(given) == [[False, True], [True, False]]
 
 
+@pytest.mark.filterwarnings("ignore:Precision loss")  # scipy, of identical values
+@pytest.mark.parametrize("own", [np.full(7, 70.0), np.array([60, 70, 70, 80, 65, 75, 90.0])])
+def test_a_cell_that_always_differs_by_the_same_amount_differs_without_doubt_and_one_that_never_does_has_no_test(own):
+    """Of (0, 1) against (0, 0): ten points more in every event; of (1, 0) against (1, 1): none. As scipy's paired test."""
+    assert stats.ttest_rel(own + 10, own)[:2] == (np.inf, 0) and np.isnan(stats.ttest_rel(own, own)[0])
+    given = np.stack([np.stack([own, own + 10], axis=1), np.stack([own, own], axis=1)], axis=1)
+    for scale in (1, 0.1, 1 / 3):  # the same with rounding: not all differences of thirds are equal
+        result = paired_tests(given * scale, "perceiver")
+        assert result.p[0, 1] == 0 and np.isnan(result.p[1, 0])
+    # the same person rated twice: 0.3 and 0.1 + 0.2 are one number
+    given = np.array([[[0.3, 0.1 + 0.2], [1, 1]], [[0.7, 0.7], [1, 1]], [[0.3, 0.4 - 0.1], [1, 1]]])
+    assert np.isnan(paired_tests(given, "perceiver").p[0, 1])
+
+
 def test_paired_tests_leave_out_missing_answers_and_know_their_reference():
     given = events(np.random.default_rng(8))
     given[3, 0, 2] = np.nan

@@ -72,13 +72,44 @@ def test_what_the_design_does_not_determine_is_nan(design):
     assert all(isnan(x) for x in clustered_coefficient(design, [1.0, 2.0, 3.0, 4.0][: len(design)], range(len(design))))
 
 
+def test_a_design_of_one_column_is_the_mean():
+    """The rates of AAT. Without its only column the design has no columns left, whose rank numpy before 2.4 refuses to find."""
+    result = clustered_coefficient([[1.0]] * 5, [0.5, -0.25, 1.0, 0.0, 0.75], range(5))
+    # of clusters of one: G / (G - 1) times the squared deviations over n squared, which is the variance of the mean with ddof 1
+    expected = stats.ttest_1samp([0.5, -0.25, 1.0, 0.0, 0.75], 0)
+    assert result.value == pytest.approx(0.4) and (result.t, result.p) == (pytest.approx(expected.statistic), pytest.approx(expected.pvalue))
+    assert all(isnan(x) for x in clustered_coefficient(np.zeros((5, 1)), np.ones(5), range(5)))
+    assert all(isnan(x) for x in clustered_coefficient(np.zeros((5, 0)), np.ones(5), range(5)))
+
+
 def test_a_column_that_repeats_another_does_not_hide_the_first():
     design = np.array([[1, 1, 1], [1, 1, 1], [0, 1, 1], [0, 1, 1]])
     assert clustered_coefficient(design, [3.0, 5.0, 1.0, 1.0], range(4)).value == pytest.approx(3)
 
 
-def test_without_spread_or_with_one_cluster_there_is_a_value_and_no_error():
+def test_with_one_cluster_or_no_row_to_spare_there_is_a_value_and_no_error():
     design = [[1, 1], [1, 1], [0, 1], [0, 1]]
-    for outcome, clusters in (([1, 1, 0, 0], range(4)), ([1, 0, 0, 0], ["one"] * 4)):
-        result = clustered_coefficient(design, outcome, clusters)
+    for d, outcome, clusters in ((design, [1, 0, 0, 0], ["one"] * 4), (design[1:3], [1, 0], range(2))):
+        result = clustered_coefficient(d, outcome, clusters)
         assert not isnan(result.value) and all(isnan(x) for x in result[1:])
+
+
+def test_deviations_that_cancel_in_every_cluster_say_nothing_of_chance():
+    """Each cluster of either kind holds a 1 and a 0 of the same side: its sum deviates by nothing, though the answers differ."""
+    rows, columns = [0, 0, 1, 1, 2, 2, 3, 3], [0, 1, 0, 1, 2, 3, 2, 3]
+    result = clustered_coefficient([[1, 1]] * 4 + [[0, 1]] * 4, [1, 0, 0, 1] * 2, rows, columns)
+    assert result.value == pytest.approx(0) and all(isnan(x) for x in result[1:])
+
+
+@pytest.mark.filterwarnings("ignore:Precision loss")  # scipy, of identical values
+@pytest.mark.parametrize("one", [1, 0.1, 0.1 + 0.2, -7 / 3])
+def test_sides_without_spread_differ_without_doubt_as_in_scipy(one):
+    """Every answer of S_a is the same one and every answer of S_b is zero: a t test of identical values."""
+    expected = stats.ttest_ind([1, 1, 1], [0, 0, 0])
+    result = clustered_coefficient([[1, 1]] * 3 + [[0, 1]] * 3, [one] * 3 + [0] * 3, range(6))
+    assert (expected.statistic, expected.pvalue) == (np.inf, 0)
+    assert (result.stderr, result.t, result.p) == (0, np.sign(one) * np.inf, 0)
+    assert (result.value, result.low, result.high) == (pytest.approx(one),) * 3
+    # and where both sides always answer that one, there is no difference to test
+    same = clustered_coefficient([[1, 1]] * 3 + [[0, 1]] * 3, [one] * 6, range(6))
+    assert same.value == pytest.approx(0, abs=1e-12) and isnan(same.t) and isnan(same.p)

@@ -61,7 +61,33 @@ def test_one_sample_agrees_with_scipy_and_leaves_out_what_is_undefined():
 def test_what_is_undefined_is_nan():
     assert isnan(one_sample([]).mean) and one_sample([]).n == 0
     assert one_sample([0.5])[:2] == (1, 0.5) and isnan(one_sample([0.5]).t) and isnan(one_sample([0.5]).std)
-    assert isnan(one_sample([0.5, 0.5]).t)
+
+
+@pytest.mark.filterwarnings("ignore:Precision loss")  # scipy, of identical values
+@pytest.mark.parametrize("scores", [[0.5, 0.5], [-0.5] * 3, [1.0] * 1500])
+def test_identical_scores_differ_from_zero_without_doubt_as_in_scipy(scores):
+    result, expected = one_sample(scores), stats.ttest_1samp(scores, 0)
+    assert abs(expected.statistic) == np.inf and expected.pvalue == 0
+    assert (result.t, result.p) == (expected.statistic, 0)
+
+
+@pytest.mark.parametrize("score", [0.1, -0.1, 0.1 + 0.2, 1 / 3, -2 / 3])
+@pytest.mark.parametrize("n", [2, 3, 7, 1000])
+def test_identical_scores_whose_mean_is_rounded_are_identical(score, n):
+    """Three times 0.1 have the mean 0.10000000000000002 and a standard deviation of 1e-17, whose t scipy has for a number."""
+    result = one_sample([score] * n)
+    assert (result.t, result.p) == (np.copysign(np.inf, score), 0)
+
+
+@pytest.mark.parametrize("scores", [[0.0] * 5, [0.8 + 0.2 - 1, 0.1 + 0.2 + 0.7 - 1, 0.3 - 0.2 - 0.1]])
+def test_scores_that_are_all_zero_have_no_t_as_in_scipy(scores):
+    assert isnan(stats.ttest_1samp([0.0] * 5, 0).statistic)
+    assert isnan(one_sample(scores).t) and isnan(one_sample(scores).p)
+
+
+def test_a_small_spread_is_a_spread():
+    scores = [0.5, 0.5 + 1e-9, 0.5 - 1e-9]
+    assert one_sample(scores).t == pytest.approx(stats.ttest_1samp(scores, 0).statistic, rel=1e-3)
 
 
 def word_list(share, sample="s", refused=False):

@@ -18,7 +18,7 @@ CONFIGS = {
     "Llama": lambda: transformers.LlamaConfig(**ROTARY),
     "Qwen2": lambda: transformers.Qwen2Config(**SIZES, **HEADS, use_sliding_window=True, sliding_window=WINDOW, max_window_layers=1),
     "Qwen3": lambda: transformers.Qwen3Config(**ROTARY),
-    "Gemma2": lambda: transformers.Gemma2Config(**ROTARY, sliding_window=WINDOW, attn_logit_softcapping=5.0, final_logit_softcapping=5.0),
+    "Gemma2": lambda: transformers.Gemma2Config(**ROTARY, sliding_window=WINDOW, attn_logit_softcapping=5.0, final_logit_softcapping=5.0, attn_implementation="eager"),  # its default in newer transformers
     "Gemma3": lambda: transformers.Gemma3TextConfig(
         **ROTARY, sliding_window=WINDOW, layer_types=["sliding_attention", "full_attention", "sliding_attention"]
     ),
