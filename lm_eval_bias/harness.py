@@ -57,7 +57,7 @@ def environment() -> jinja2.Environment:
 def request(kind: str, doc: Any, arguments: tuple, index: int, task: str | None, doc_id: int | None, repeats: int = 1) -> Any:
     """An `Instance`. Its fields have moved before; if they do again, this is where it fails, with the harness's own TypeError.
 
-    0.4 reads where a request belongs from `metadata` alone, 0.5 wants it as arguments, and takes the former for the sake of the latter.
+    0.4 takes where a request belongs from `metadata` alone; 0.5 has arguments for it, and still unpacks `metadata` into the same fields.
     """
     from lm_eval.api.instance import Instance
 
