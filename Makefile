@@ -1,14 +1,15 @@
-# Everything happens in .venv, .venv-lowest and .model; `make clean` removes them.
+# Everything happens in .venv, .venv-lowest, .venv-next and .model; `make clean` removes them.
 PYTHON ?= python3
 BIN = .venv/bin
 LOWEST = .venv-lowest/bin
+NEXT = .venv-next/bin
 # pip compiles what it installs: half a minute, and each of the many starts that follow saves eight seconds of computing where
 # PYTHONDONTWRITEBYTECODE keeps Python from doing it at the first. .venv-lowest is started too seldom for that.
 INSTALL = $(BIN)/pip install --quiet --disable-pip-version-check -c constraints.txt
 LIMIT ?= 200
 export HF_HUB_OFFLINE = 1
 
-.PHONY: demo test test-lowest lint bench clean
+.PHONY: demo test test-lowest test-next lint bench clean
 
 demo: .venv/installed .model/lm_eval_bias.json
 	$(BIN)/lm_eval --model hf-prefix --model_args pretrained=.model --tasks bistereo_nli,hbb \
@@ -23,6 +24,10 @@ test: .venv/tests lint
 # What setup.cfg promises of its lower bounds: the numbers, the parsers, and each type of request through the command line.
 test-lowest: .venv-lowest/tests .model/lm_eval_bias.json
 	LM_EVAL_BIAS_LOWEST=1 $(LOWEST)/python -m pytest -q tests/metrics $(wildcard tests/test_answers.py tests/answers/test_*.py) tests/test_lowest.py
+
+# The harness's next version, in an environment of its own: the same numbers as the tested one gives.
+test-next: .venv/installed .venv-next/installed .model/lm_eval_bias.json
+	$(NEXT)/python -m pytest -q -n 0 --durations 3 tests/test_next_harness.py
 
 lint: .venv/tests
 	$(BIN)/ruff check .
@@ -41,8 +46,16 @@ lint: .venv/tests
 	$(LOWEST)/pip install --quiet --no-compile --disable-pip-version-check -c constraints-lowest.txt -e ".[test]"
 	touch $@
 
+# The extra `api` brings `requests`, which this version imports always and does not declare.
+.venv-next/installed: setup.cfg constraints.txt pyproject.toml $(wildcard build_backend/*.py)
+	$(PYTHON) -m venv .venv-next
+	sed 's/^lm_eval==.*/lm_eval==0.5.0.dev1/' constraints.txt > .venv-next/constraints.txt
+	$(NEXT)/pip install --quiet --disable-pip-version-check -c .venv-next/constraints.txt \
+		-e . "lm_eval[api]==0.5.0.dev1" pytest pytest-xdist hypothesis
+	touch $@
+
 .model/lm_eval_bias.json: | .venv/installed
 	$(BIN)/lm-eval-bias model .model
 
 clean:
-	rm -rf .venv .venv-lowest .model results
+	rm -rf .venv .venv-lowest .venv-next .model results

@@ -1,7 +1,7 @@
 """Lets a plain `lm_eval` find the tasks and model types of this project: adds them to the harness's own when those are imported.
 
-The released harness has no entry points for tasks: it reads its own folder and those of `--include_path`. What is added, and how, stands in
-harness.py; here is only when.
+The released harness has no entry points for tasks (setup.cfg declares the proposed one, `lm_eval.tasks`): it reads its own folder and those
+of `--include_path`. What is added, and how, stands in harness.py; here is only when.
 """
 
 from __future__ import annotations
@@ -31,6 +31,7 @@ def spec_that_extends(name: str) -> ModuleSpec | None:
 
 
 EXTENSIONS = {
+    "lm_eval.tasks": lambda module: harness.expect_index(module, tasks_folder()),
     "lm_eval.tasks._index": lambda module: harness.add_tasks(module, tasks_folder()),
     "lm_eval.models": lambda module: harness.add_models(module, MODELS),
 }

@@ -268,8 +268,14 @@ class ConversationTask(CompiledTask):
             turns[-1]["exclusive"] = self.exclusive
         plan = {"system": ctx or None, "chat": bool(apply_chat_template and chat_template), "turns": turns}
         first = prompt(plan, [{"role": "user", "content": turns[0]["user"]}], chat_template)
-        task, doc_id, repeats = kwargs["metadata"]
+        task, doc_id, repeats = harness.place(self, kwargs)
         return harness.request(REQUEST, doc, (first, plan), 0, task, doc_id, repeats)
+
+    def override_metric(self, metric_name: str) -> None:
+        """For --predict_only. The harness looks metrics up by output type, and knows none for a conversation."""
+        self.OUTPUT_TYPE = self.config.output_type
+        super().override_metric(metric_name)
+        self.OUTPUT_TYPE = REQUEST
 
     def dump_config(self) -> dict:
         scored = {"exclusive_choices": True} if self.exclusive else {}

@@ -11,6 +11,7 @@ import os
 import sys
 from collections.abc import Callable, Iterable, Mapping
 from functools import cache
+from importlib.util import find_spec
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -18,6 +19,9 @@ from typing import Any
 import jinja2
 
 logger = logging.getLogger(__name__)
+
+TRIED = "0.4.13 and 0.5.0.dev1"
+"""The versions of lm_eval in which all of this was run."""
 
 
 def version() -> str:
@@ -36,19 +40,36 @@ def environment() -> jinja2.Environment:
     try:
         from lm_eval.utils import env
     except ImportError:
+        pass
+    else:
+        return env
+    try:  # 0.5
+        from lm_eval.config.templates import _jinja_env
+    except ImportError:
         logger.warning("lm_eval %s keeps its jinja environment elsewhere; prompts are read without its filters.", version())
-        return jinja2.Environment(loader=jinja2.BaseLoader, undefined=jinja2.StrictUndefined, keep_trailing_newline=True)
-    return env
+        return jinja2.Environment(loader=jinja2.BaseLoader(), undefined=jinja2.StrictUndefined, keep_trailing_newline=True)
+    return _jinja_env()
 
 
 # ---- Requests
 
 
 def request(kind: str, doc: Any, arguments: tuple, index: int, task: str | None, doc_id: int | None, repeats: int = 1) -> Any:
-    """An `Instance`. Its fields have moved before; if they do again, this is where it fails, with the harness's own TypeError."""
+    """An `Instance`. Its fields have moved before; if they do again, this is where it fails, with the harness's own TypeError.
+
+    0.4 takes where a request belongs from `metadata` alone; 0.5 has arguments for it, and still unpacks `metadata` into the same fields.
+    """
     from lm_eval.api.instance import Instance
 
-    return Instance(request_type=kind, doc=doc, arguments=arguments, idx=index, metadata=(task, doc_id, repeats))
+    belongs = {"metadata": (task, doc_id, repeats), "task_name": task, "doc_id": doc_id, "repeats": repeats}
+    return Instance(request_type=kind, doc=doc, arguments=arguments, idx=index, **belongs)
+
+
+def place(task: Any, given: Mapping[str, Any]) -> tuple[str, int, int]:
+    """Task, document and repeats of a request, from what `construct_requests` was given: all three as `metadata`, or in 0.5 `doc_id`."""
+    if "doc_id" in given:
+        return task.task_name, given["doc_id"], task.config.repeats
+    return given["metadata"]
 
 
 def add_request_type(name: str, method: Callable[..., Any]) -> None:
@@ -64,7 +85,58 @@ def add_request_type(name: str, method: Callable[..., Any]) -> None:
             setattr(class_, name, method)
 
 
+# ---- Tasks
+
+
+def task_base() -> type:
+    """The class that tasks derive from, which reads a YAML. If it is gone: an error that names the versions that have it."""
+    try:
+        from lm_eval.api.task import ConfigurableTask
+    except ImportError as error:
+        raise ImportError(f"lm_eval {version()} has no ConfigurableTask; the tasks of lm-eval-bias run on {TRIED} ({error})") from error
+    return ConfigurableTask
+
+
+@cache
+def asking(class_: type, output_type: str) -> type:
+    """A task class, able to make requests of an output type.
+
+    0.5 has a class for each output type where 0.4 has one for all: there, a subclass of both. If those classes are no longer to be found,
+    the class stays as it is, and ends in the harness's error when it makes requests.
+    """
+    kinds = getattr(task_base(), "_registry", {})
+    kind = kinds.get(output_type)
+    if kind is None or issubclass(class_, tuple(kinds.values())):
+        return class_
+    return type(class_.__name__, (class_, kind), {"__module__": class_.__module__, "__qualname__": class_.__qualname__})
+
+
+def filter_names(task: Any) -> list[str]:
+    """The names of a task's filters. If they are kept elsewhere: none, and an error in a filter ends the run as in any other task."""
+    return [each.name for each in getattr(task, "scorers", None) or getattr(task, "_filters", ())]
+
+
+def answers(task: Any, results: list) -> list:
+    """The answers to a document's one request, of which a filter gives a list.
+
+    0.4 gives `process_results` that list in a list of the document's requests, 0.5 (where tasks have `process_instances`) by itself. If a
+    later one does otherwise, records cannot be made, which `MeasureTask` reports like any error in its measure.
+    """
+    return results if hasattr(task, "process_instances") else results[0]
+
+
 # ---- Results
+
+
+def one_value(task: Any, value: Any) -> Any:
+    """A value of `process_results` that may be a list and is not to be taken apart: 0.5 takes a list for the values of several repeats."""
+    return [value] if hasattr(task, "process_instances") and isinstance(value, list) else value
+
+
+def own_numbers(task: Any) -> None:
+    """Let a task's `aggregation` alone make numbers. In 0.5 the metrics of its scorers, the defaults of its output type, come first."""
+    for scorer in getattr(task, "scorers", ()):
+        scorer.metrics = []
 
 
 def in_document_order(gathered: list, processes: int) -> list:
@@ -95,7 +167,8 @@ class Unshown(str):
 def predicts_only(task: Any) -> bool:
     """Whether --predict_only is set, which puts the metric `bypass` in place of a task's own. If it says so elsewhere: False, and the
     task's own numbers are computed and shown."""
-    return "bypass" in getattr(task, "_metric_fn_list", {})
+    names = {metric.name for scorer in getattr(task, "scorers", ()) for metric in scorer.metrics or ()}
+    return "bypass" in names or "bypass" in getattr(task, "_metric_fn_list", {})
 
 
 _failures: list[str] = []
@@ -145,11 +218,7 @@ def add_tasks(index_module: ModuleType, folder: str) -> None:
     build = getattr(getattr(index_module, "TaskIndex", None), "build", None)
     kinds = getattr(index_module, "Kind", None)
     if build is None or kinds is None:
-        print(
-            f"lm-eval-bias: lm_eval {version()} builds its task index in another way than the versions that were tried (0.4.13); "
-            f"the bias tasks are found only with --include_path {folder}",
-            file=sys.stderr,
-        )
+        _tell_of_index(folder)
         return
     defaults = Path(index_module.__file__ or "").parent
 
@@ -166,3 +235,17 @@ def add_tasks(index_module: ModuleType, folder: str) -> None:
         return found
 
     index_module.TaskIndex.build = staticmethod(build_with_more)
+
+
+def expect_index(tasks_module: ModuleType, folder: str) -> None:
+    """The same line where `lm_eval.tasks` has been imported and there is no module `_index` in it."""
+    if find_spec("lm_eval.tasks._index") is None:
+        _tell_of_index(folder)
+
+
+def _tell_of_index(folder: str) -> None:
+    print(
+        f"lm-eval-bias: lm_eval {version()} builds its task index in another way than {TRIED}; "
+        f"the bias tasks are found only with --include_path {folder}",
+        file=sys.stderr,
+    )

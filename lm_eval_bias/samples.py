@@ -38,14 +38,15 @@ def run(task: str, samples: Path) -> Run | None:
         return None
     try:
         results = json.loads(path.read_text(encoding="utf-8"))
-        config = results["configs"][task]
+        key = name["task"] if name["task"].endswith(f"::{task}") else task  # GROUP::TASK, as lm_eval 0.5 names the task of a group
+        config = results["configs"][key]
         other = {
             "model": results.get("model_name") or results.get("config", {}).get("model_args"),
             "chat template": results.get("chat_template_sha"),
             "system instruction": results.get("system_instruction_sha"),
             "repeats": config.get("repeats", 1),
         }
-        return Run(path, results.get("versions", {}).get(task), config.get("metadata") or {}, other)
+        return Run(path, results.get("versions", {}).get(key), config.get("metadata") or {}, other)
     except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
         raise UsageError(f"{path}: not a results file of {task} ({type(error).__name__}: {error})") from error
 

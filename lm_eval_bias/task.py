@@ -21,11 +21,6 @@ RECORDS = harness.Unshown("records")
 ERROR = "error"
 
 
-def _in_summary(values: list) -> float:
-    """Stands for an aggregation while the harness reads the config; `MeasureTask.aggregation` gives the real ones."""
-    raise NotImplementedError("MeasureTask.aggregation replaces this")
-
-
 class MeasureTask(CompiledTask):
     """Named in a YAML by `class: !function lm_eval_bias.task.MeasureTask`. Beside the harness's own keys it reads two:
 
@@ -52,12 +47,6 @@ class MeasureTask(CompiledTask):
         config["metadata"] = {**metadata, **self._options}
         # No examples: the prompts hold their own, and without this the harness copies every document for a sampler.
         config["fewshot_config"] = {"samples": []}
-        config["process_results"] = self.measure.record
-        config["metric_list"] = [
-            {"metric": m.name, "higher_is_better": m.higher_is_better, "aggregation": _in_summary}
-            for m in self.measure.metrics
-            if m.headline
-        ]
         # A filter gives a list of answers to each request, unless it takes one out of it.
         steps = [step for each in config.get("filter_list") or () for step in each["filter"]]
         self._lists = bool(steps) and "take_first" not in [step["function"] for step in steps]
@@ -67,10 +56,11 @@ class MeasureTask(CompiledTask):
         self._summary: Summary | None = None
         self._error: str | None = None
         super().__init__(config=config)
-        for metric in self.config.metric_list:
-            del metric["aggregation"]
+        harness.own_numbers(self)
+        # What the results file says of the metrics. It comes after the harness has looked for metrics of its own by these names.
+        self.config.metric_list = [{"metric": m.name, "higher_is_better": m.higher_is_better} for m in self.measure.metrics if m.headline]
 
-    def build_all_requests(self, **kwargs) -> None:
+    def build_all_requests(self, **kwargs):
         """As the harness does it, but without `--cache_requests`.
 
         That cache is kept by the task's name alone: after a run with another `order` it would hand out the wrong documents.
@@ -80,7 +70,7 @@ class MeasureTask(CompiledTask):
             same = "it reads likelihoods, which are the same every time"
             raise UsageError(f"{self.task_name}: {same}; leave repeats={self.config.repeats} out")
         self._processes = kwargs.get("world_size", 1)
-        super().build_all_requests(**{**kwargs, "cache_requests": False, "rewrite_requests_cache": False})
+        return super().build_all_requests(**{**kwargs, "cache_requests": False, "rewrite_requests_cache": False})
 
     def apply_filters(self):
         try:
@@ -88,7 +78,7 @@ class MeasureTask(CompiledTask):
         except Exception as error:
             self._fail(error, "reading the answers")
             for instance in self.instances:
-                for name in [f.name for f in self._filters]:
+                for name in harness.filter_names(self):
                     instance.filtered_resps.setdefault(name, [])
 
     def process_results(self, doc, results):
@@ -97,7 +87,7 @@ class MeasureTask(CompiledTask):
         # One key holds the record; the others belong to no single document, and are here because the harness
         # aggregates only what it finds here.
         values = dict.fromkeys(self._aggregations)
-        values[RECORDS] = self._record(doc, results)
+        values[RECORDS] = harness.one_value(self, self._record(doc, results))
         return values
 
     def _record(self, doc, results) -> Record | list[Record]:
@@ -106,7 +96,7 @@ class MeasureTask(CompiledTask):
         try:
             if not self._lists:
                 return {**self.measure.record(doc, results), **self._marks}
-            records = [{**self.measure.record(doc, [answer]), **self._marks} for answer in results[0]]
+            records = [{**self.measure.record(doc, [answer]), **self._marks} for answer in harness.answers(self, results)]
             return records[0] if len(records) == 1 else records
         except Exception as error:
             self._fail(error, "making a record of an answer")
@@ -114,6 +104,15 @@ class MeasureTask(CompiledTask):
 
     def aggregation(self) -> dict[str, Callable]:
         return super().aggregation() if harness.predicts_only(self) else self._aggregations
+
+    def aggregate(self, bootstrap_iters: int | None = None):
+        """In 0.5 the harness asks the task for its numbers, and bootstraps the standard error of each that is no mean. Ours have theirs."""
+        return super().aggregate(bootstrap_iters=0)
+
+    def set_repeats(self, repeats: int) -> None:
+        """What `--repeats` of 0.5 sets for all tasks of a run; those that read likelihoods, which are the same every time, keep 1."""
+        if self.measure.repeats:
+            super().set_repeats(repeats)
 
     def higher_is_better(self) -> dict[str, bool | None]:
         return super().higher_is_better() if harness.predicts_only(self) else {row.name: row.metric.higher_is_better for row in self._rows}
@@ -173,7 +172,6 @@ class MeasureTask(CompiledTask):
 
     def dump_config(self) -> dict:
         config = super().dump_config()
-        config.pop("process_results", None)
         if self._summary is not None:
             config["cells"] = self._cells
         if self._error is not None:

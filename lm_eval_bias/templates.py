@@ -6,9 +6,8 @@ from functools import cache
 from typing import Any
 
 import jinja2
-from lm_eval.api.task import ConfigurableTask
 
-from lm_eval_bias.harness import environment
+from lm_eval_bias.harness import asking, environment, task_base
 
 
 @cache
@@ -24,12 +23,17 @@ def render(text: str | None, doc: dict[str, Any]) -> Any:
     return doc[text] if text in doc else template(text).render(**doc)
 
 
-class CompiledTask(ConfigurableTask):
+class CompiledTask(task_base()):
     """The harness's task, with the same questions and targets in less time."""
+
+    def __new__(cls, config=None, **kwargs):
+        return super().__new__(asking(cls, (config or {}).get("output_type", "generate_until")))
 
     @staticmethod
     def resolve_field(doc, field=None):
         return render(field, doc)
+
+    _resolve_field = resolve_field  # its name in 0.5
 
     def doc_to_text(self, doc, doc_to_text=None):
         text = self.config.doc_to_text

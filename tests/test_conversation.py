@@ -10,7 +10,6 @@ import datasets
 import pytest
 import torch
 from lm_eval import simple_evaluate
-from lm_eval.api.instance import Instance
 from lm_eval.api.model import LM, CachingLM
 from lm_eval.models.api_models import JsonChatStr
 from lm_eval.models.huggingface import HFLM
@@ -18,6 +17,7 @@ from lm_eval.models.openai_completions import LocalChatCompletion
 from lm_eval.tasks import TaskManager
 
 from lm_eval_bias import conversation as module
+from lm_eval_bias import harness
 from lm_eval_bias.conversation import ConversationTask, conversation, prompt, question, read_turns
 from lm_eval_bias.models.prefix import PrefixLM
 from lm_eval_bias.usage import UsageError
@@ -55,7 +55,7 @@ def request(lm, turns, doc=None, system=None, chat=False, index=0):
     turns = [{**{k: v for k, v in t.items() if k != "user"}, **question(t["user"], doc or {})} for t in turns]
     plan = {"system": system, "chat": chat, "turns": turns}
     first = prompt(plan, [{"role": "user", "content": turns[0]["user"]}], lm.apply_chat_template)
-    return Instance(request_type="conversation", doc=doc or {}, arguments=(first, plan), idx=0, metadata=("task", index, 1))
+    return harness.request("conversation", doc or {}, (first, plan), 0, "task", index)
 
 
 TWO = [{"user": "Describe {{thing}}."}, {"user": "Is {{answers[0]}} much?"}]

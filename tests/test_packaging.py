@@ -142,9 +142,11 @@ def test_the_entry_points_are_declared(installed):
     code = (
         "from importlib.metadata import entry_points as e\n"
         "print([p.load().__name__ for p in e(group='lm_eval.filters') if p.name == 'nli_label'])\n"
-        "print([p.value for p in e(group='lm_eval.models') if p.name == 'hf-prefix'])"  # loaded above, as the harness loads it
+        "print([p.value for p in e(group='lm_eval.models') if p.name == 'hf-prefix'])\n"  # loaded above, as the harness loads it
+        "print([p.load().__name__ for p in e(group='lm_eval.tasks') if p.name == 'lm_eval_bias'])"  # a name mapped to a package
     )
-    assert installed.run("-c", code).splitlines() == ["['NLILabel']", "['lm_eval_bias.models.prefix:PrefixLM']"]
+    printed = installed.run("-c", code).splitlines()
+    assert printed == ["['NLILabel']", "['lm_eval_bias.models.prefix:PrefixLM']", "['lm_eval_bias.tasks']"]
 
 
 def test_uninstalling_leaves_no_file_behind(installed):
