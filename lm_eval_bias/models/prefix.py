@@ -1,8 +1,8 @@
 """`--model hf-prefix`: the harness's `hf`, computing every prefix that requests share once.
 
-All requests of a call form a token trie (token_trie.py). Its nodes are computed in depth-first order, as many at a time as fill a pack,
-under a mask that shows each token its ancestors (tree_attention.py); of earlier packs only one path has to be held (sweep.py). The output
-projection and the softmax run where a likelihood is read. docs/performance.md draws it.
+All requests of a call, encoded (encoding.py), form a token trie (token_trie.py). Its nodes are computed in depth-first order, as many at a
+time as fill a pack, under a mask that shows each token its ancestors (tree_attention.py); of earlier packs only one path has to be held
+(sweep.py). The output projection and the softmax run where a likelihood is read. docs/performance.md draws it.
 """
 
 from __future__ import annotations
@@ -10,8 +10,9 @@ from __future__ import annotations
 import difflib
 import logging
 import re
-from collections.abc import Iterable, Iterator, Sequence
-from typing import Any
+from collections.abc import Iterator, Sequence
+from itertools import pairwise
+from typing import Any, NamedTuple
 
 import numpy as np
 import psutil
@@ -19,26 +20,36 @@ import torch
 import torch.nn.functional as F
 from accelerate.utils.memory import should_reduce_batch_size
 from lm_eval.api.instance import Instance
-from lm_eval.api.registry import register_model
 from lm_eval.models.huggingface import HFLM
-from lm_eval.models.utils import handle_stop_sequences, has_bos_prefix, normalize_gen_kwargs, postprocess_generated_text
+from lm_eval.models.utils import handle_stop_sequences, normalize_gen_kwargs, postprocess_generated_text
 from lm_eval.models.utils_hf import clear_torch_cache
 from tqdm import tqdm
 
 from lm_eval_bias.usage import UsageError
 
+from .encoding import AT_A_TIME, Encoder, packed, unpacked
 from .greedy import Answer, Stop, decode, is_plain
+from .ragged import Ragged
 from .sweep import Sweep
 from .token_trie import TokenTrie
 from .tree_attention import TreeModel, Unsupported
 
 logger = logging.getLogger(__name__)
 
-# Characters at the end of a context on which the tokens of what follows depend, at the very most: several words.
-ALIKE = 64
+class Asked(NamedTuple):
+    """Likelihoods that are asked for, n of them.
+
+    keys: what the harness's cache knows each by.
+    inputs: what the model reads, the distinct ones of all, packed (encoding.py): a context and its continuation without its last token.
+    which: the input of each, shape (n,). continuations: the tokens whose likelihoods are read behind the last ones of the input.
+    """
+
+    keys: Sequence[tuple[str, str]]
+    inputs: list[bytes]
+    which: np.ndarray
+    continuations: Ragged
 
 
-@register_model("hf-prefix")
 class PrefixLM(HFLM):
     """The harness's `hf` model, which computes shared prefixes once.
 
@@ -55,7 +66,6 @@ class PrefixLM(HFLM):
         memory = None if prefix_memory is None else _bytes(prefix_memory)
         if pack_tokens is not None and (isinstance(pack_tokens, bool) or not isinstance(pack_tokens, int) or pack_tokens < 1):
             raise UsageError(f"pack_tokens={pack_tokens} in --model_args: expected a number of tokens, such as 512")
-        self._encoded: dict[str, list[int]] = {}
         super().__init__(pretrained, **kwargs)
         self._pack_tokens = pack_tokens
         self.tokens_computed = 0
@@ -75,6 +85,7 @@ class PrefixLM(HFLM):
             return
         if memory is None:
             memory = _free_memory(self.device) // 4
+        self._encoder = Encoder(self.tokenizer, self.add_bos_token)
         self._held_tokens = int(memory / per_token)
         on_cpu = self.device.type == "cpu"
         self._most_tokens = 512 if on_cpu else 4096
@@ -94,96 +105,79 @@ class PrefixLM(HFLM):
         return min(self._most_tokens, max(512, int(self.batch_size) * longest))
 
     def loglikelihood(self, requests: list[Instance], disable_tqdm: bool = False) -> list[tuple[float, bool]]:
-        if not self.runs_as_hf:
-            self._encoded = self._encode_pairs({request.args for request in requests if request.args[0]})
-        try:
+        if self.runs_as_hf or not requests:
             return super().loglikelihood(requests, disable_tqdm=disable_tqdm)
-        finally:
-            self._encoded = {}
+        return self._likelihoods(self._asked([request.args for request in requests], disable_tqdm), disable_tqdm)
 
-    def _encode_pairs(self, pairs: set[tuple[str, str]]) -> dict[str, list[int]]:
-        """Every text that `_encode_pair` is going to ask for, with its tokens; each encoded once.
+    def _asked(self, pairs: Sequence[tuple[str, str]], disable_tqdm: bool) -> Asked:
+        """The tokens of contexts and continuations, as `TemplateLM.loglikelihood` makes them for each pair alone.
 
-        Where several contexts end with the same words and have the same many continuations (the numbers of a scale), the continuations are
-        encoded behind two of them; if they have the same tokens there and leave the context's as they are, these tokens stand behind the
-        others too: no tokenizer joins letters across words.
+        Contexts that begin alike are encoded at a time: of what they have in common, once; and no text outlives its part.
         """
-        bos = self.tokenizer.decode(self.prefix_token_id)
+        order = sorted(range(len(pairs)), key=pairs.__getitem__)
+        inputs: dict[bytes, int] = {}
+        which = np.empty(len(pairs), np.int32)
+        continuations: list[bytes] = [b""] * len(pairs)
+        most, too_long = self.max_length, 0
+        bar = tqdm(total=len(pairs), desc="Tokenizing inputs", disable=disable_tqdm or self.rank != 0)
+        for first in range(0, len(order), AT_A_TIME):
+            part = order[first : first + AT_A_TIME]
+            for i, (context, continuation) in zip(part, self._encode_pairs([pairs[i] for i in part]), strict=True):
+                assert context and 0 < len(continuation) <= 4 * most
+                excess = len(context) + len(continuation) - 4 * (most + 1)
+                too_long += excess > 0
+                continuations[i] = continuation
+                read = (context + continuation)[max(excess, 0) : -4]
+                which[i] = inputs.setdefault(read, len(inputs))
+            bar.update(len(part))
+        bar.close()
+        if too_long:
+            logger.warning("%d requests are longer than the model's maximum length (%d) and lose tokens on the left.", too_long, most)
+        return Asked(pairs, list(inputs), which, _ragged(continuations))
 
-        def encode(texts: Iterable[str]) -> dict[str, list[int]]:
-            texts = list(dict.fromkeys(texts))
-            return dict(zip(texts, self._encode(texts, bos), strict=True))
-
-        continuations: dict[str, list[str]] = {}
-        for context, continuation in sorted(pairs):
-            stripped = context.rstrip()
-            continuations.setdefault(stripped, []).append(context[len(stripped) :] + continuation)
-        alike: dict[tuple[str, ...], list[str]] = {}
-        for context, behind in continuations.items():
-            alike.setdefault((context[-ALIKE:], *behind), []).append(context)
-        whole, derived = [], []
-        for (end, *behind), contexts in alike.items():
-            many = len(behind) >= 8 and len(contexts) > 2 and len(end.split()) > 2
-            whole += [context + c for context in (contexts[:2] if many else contexts) for c in behind]
-            if many:
-                derived.append((behind, contexts))
-        encoded = encode([*continuations, *whole])
-        for behind, contexts in derived:
-            first, second = ([_behind(encoded[c + x], encoded[c]) for x in behind] for c in contexts[:2])
-            if first == second and None not in first:
-                encoded |= {c + x: encoded[c] + ending for c in contexts[2:] for x, ending in zip(behind, first, strict=True)}
+    def _encode_pairs(self, pairs: Sequence[tuple[str, str]]) -> Iterator[tuple[bytes, bytes]]:
+        """Of each pair the tokens of context and continuation, packed."""
+        # What `TemplateLM._encode_pair` does: blanks at the end of a context belong to what follows.
+        split = [(context.rstrip(), context[len(context.rstrip()) :] + continuation) for context, continuation in pairs]
+        texts = {text for (context, _), (head, end) in zip(pairs, split, strict=True) if context for text in (head, head + end)}
+        encoded = self._encoder.each(texts, self.tokenizer.decode(self.prefix_token_id)) if texts else {}
+        alone = self._encoder.each((end for (context, _), (_, end) in zip(pairs, split, strict=True) if not context), None, special=False)
+        prefix = packed([self.prefix_token_id])
+        for (context, _), (head, end) in zip(pairs, split, strict=True):
+            if context:
+                tokens = encoded[head]
+                yield tokens, encoded[head + end][len(tokens) :]
             else:
-                encoded |= encode(c + x for c in contexts[2:] for x in behind)
-        return encoded
+                tokens = alone[end]
+                yield prefix, tokens[len(prefix) :] if tokens.startswith(prefix) else tokens
 
-    def tok_encode(
-        self, string: str, add_special_tokens: bool | None = None, left_truncate_len: int | None = None, **kwargs
-    ) -> list[int]:
-        if add_special_tokens is None and left_truncate_len is None and string in self._encoded:
-            return self._encoded[string]
-        return super().tok_encode(string, add_special_tokens=add_special_tokens, left_truncate_len=left_truncate_len, **kwargs)
-
-    def _encode(self, texts: list[str], bos: str | None, **options) -> list[list[int]]:
-        """The tokens of each text, as `tok_encode` and `tok_batch_encode` make them for it alone: with no second `bos`."""
-        add = [False if has_bos_prefix(text, bos) else self.add_bos_token for text in texts]
-        encoded: list[list[int]] = [[]] * len(texts)
-        for value in set(add):
-            rows = [i for i, a in enumerate(add) if a is value]
-            special = {} if value is None else {"add_special_tokens": value}
-            for i, tokens in zip(rows, self.tokenizer([texts[i] for i in rows], **special, **options)["input_ids"], strict=True):
-                encoded[i] = tokens
-        return encoded
-
-    def _loglikelihood_tokens(
-        self,
-        requests: list[tuple[tuple[str, str], list[int], list[int]]],
-        disable_tqdm: bool = False,
-        override_bs: int | None = None,
-    ) -> list[tuple[float, bool]]:
-        # loglikelihood_rolling is the caller that sets a batch size of its own
-        if self.runs_as_hf or override_bs is not None or not requests:
-            return super()._loglikelihood_tokens(requests, disable_tqdm=disable_tqdm, override_bs=override_bs)
-        inputs = _inputs(requests, self.max_length)
-        trie = TokenTrie(inputs, tails=[len(continuation) for _, _, continuation in requests])
-        logger.info("hf-prefix: %d requests of %d tokens, %d of them distinct", len(requests), sum(map(len, inputs)), trie.size)
-        request = np.repeat(np.arange(len(requests)), [len(t) for t in trie.tails])
-        node = np.concatenate(trie.tails)
-        token = np.concatenate([np.asarray(continuation) for _, _, continuation in requests])
+    def _likelihoods(self, asked: Asked, disable_tqdm: bool) -> list[tuple[float, bool]]:
+        """The log-likelihood of each continuation, and whether it is the greedy one."""
+        keys, inputs, which, continuations = asked
+        count, lengths = len(which), continuations.lengths
+        longest = np.zeros(len(inputs), np.int64)
+        np.maximum.at(longest, which, lengths)
+        trie = TokenTrie(inputs, tails=longest)
+        read = int((np.array([len(tokens) // 4 for tokens in inputs]))[which].sum())
+        logger.info("hf-prefix: %d requests of %d tokens, %d of them distinct", count, read, trie.size)
+        node = trie.tails.ends(which, lengths)
+        finished_at = node[continuations.offsets[1:] - 1]
         order = np.argsort(node, kind="stable")
-        request, node, token = request[order], node[order], token[order]
-        total = np.zeros(len(requests))
-        greedy = np.ones(len(requests), dtype=bool)
-        finished_at = np.array([t[-1] for t in trie.tails])
-        by_end = np.argsort(finished_at, kind="stable")
+        request, node, token = np.repeat(np.arange(count, dtype=np.int32), lengths)[order], node[order], continuations.values[order]
+        total, greedy = np.zeros(count), np.ones(count, dtype=bool)
+        # Finished requests go to the harness's cache as they come. `dbdict`, not documented, is None without one; if it is gone, all go.
+        caching = getattr(self.cache_hook, "dbdict", self) is not None
+        by_end = np.argsort(finished_at, kind="stable") if caching else finished_at[:0]
         done = 0
 
         sweep = Sweep(self._tree, trie, self._call_cost)
-        limit = self._pack_limit(max(map(len, inputs)))
+        limit = self._pack_limit(max(map(len, inputs)) // 4)
+        del asked, inputs, which
         read_nodes = np.unique(node)
         bar = tqdm(
             total=trie.size,
             disable=disable_tqdm or self.rank != 0,
-            desc=f"Running {len(requests)} loglikelihood requests",
+            desc=f"Running {count} loglikelihood requests",
             unit=" tokens",
         )
         while sweep.cursor < trie.size:
@@ -205,14 +199,13 @@ class PrefixLM(HFLM):
             np.logical_and.at(greedy, request[here], matches)
             sweep.hold(self._held_tokens)
             bar.update(stop - start)
-            while done < len(requests) and finished_at[by_end[done]] < stop:
+            while done < len(by_end) and finished_at[by_end[done]] < stop:
                 i = by_end[done]
-                if requests[i][0] is not None:
-                    self.cache_hook.add_partial("loglikelihood", requests[i][0], (float(total[i]), bool(greedy[i])))
+                self.cache_hook.add_partial("loglikelihood", keys[i], (float(total[i]), bool(greedy[i])))
                 done += 1
         bar.close()
         self.tokens_computed += sweep.computed
-        return [(float(value), bool(match)) for value, match in zip(total, greedy, strict=True)]
+        return list(zip(total.tolist(), greedy.tolist(), strict=True))
 
     def _pack_end(self, sweep: Sweep, limit: int, read_nodes: np.ndarray) -> int:
         """Where the next pack ends: full, unless its logits would take too much memory or a better place to cut is near."""
@@ -235,18 +228,28 @@ class PrefixLM(HFLM):
         return limit // 2
 
     def _read(self, logits: torch.Tensor, row: np.ndarray, token: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Log-probabilities of tokens, and whether each is the likeliest of its row; both of shape (n,)."""
-        values, matches = np.zeros(len(row)), np.zeros(len(row), dtype=bool)
-        for first in range(0, len(logits), 64):
-            some = np.flatnonzero((row >= first) & (row < first + 64))
-            if not len(some):
+        """Log-probabilities of tokens, and whether each is the likeliest of its row; both of shape (n,).
+
+        row: ascending, shape (n,). token: shape (n,).
+        """
+        on_cpu = logits.device.type == "cpu"
+        # A CPU reads a few rows while they are in its cache; a device gets them all at once, as far as a copy of them takes little memory.
+        at_once = 8 if on_cpu else max(64, 2**28 // (4 * logits.shape[1]))
+        bounds = np.searchsorted(row, np.arange(0, len(logits) + at_once, at_once))
+        rows, tokens = (torch.as_tensor(a.astype(np.int64), device=logits.device) for a in (row, token))
+        values, matches = [], []
+        for n, (start, stop) in enumerate(pairwise(bounds.tolist())):
+            if start == stop:
                 continue
-            log_probs = F.log_softmax(logits[first : first + 64], dim=-1, dtype=self.softmax_dtype)
-            r = torch.as_tensor(row[some] - first, device=logits.device)
-            t = torch.as_tensor(token[some], device=logits.device)
-            values[some] = log_probs[r, t].float().cpu().numpy()
-            matches[some] = (log_probs.argmax(dim=-1)[r] == t).cpu().numpy()
-        return values, matches
+            log_probs = F.log_softmax(logits[n * at_once : (n + 1) * at_once], dim=-1, dtype=self.softmax_dtype)
+            # numpy's argmax takes a quarter of the time of torch's on a CPU; both name the first of equals
+            likeliest = torch.from_numpy(log_probs.float().numpy().argmax(axis=-1)) if on_cpu else log_probs.argmax(dim=-1)
+            r, t = rows[start:stop] - n * at_once, tokens[start:stop]
+            values.append(log_probs[r, t].float())
+            matches.append(likeliest[r] == t)
+        if not values:
+            return np.zeros(0), np.zeros(0, dtype=bool)
+        return torch.cat(values).cpu().numpy(), torch.cat(matches).cpu().numpy()
 
     def generate_until(self, requests: list[Instance], disable_tqdm: bool = False) -> list[str]:
         if self.runs_as_hf or self.think_end_token is not None or not is_plain(self.model.generation_config):
@@ -267,38 +270,44 @@ class PrefixLM(HFLM):
         logger.info(
             "hf-prefix: %d prompts of %d tokens, %d of them distinct",
             len(requests) - len(usual),
-            sum(len(answer.prompt) * len(same) for answer, same in asking.items()),
+            sum(len(answer.prompt) // 4 * len(same) for answer, same in asking.items()),
             trie.size,
         )
+        # What is written counts as well as what is read: a group of prompts may write for minutes before its first answer is whole.
         bar = tqdm(
-            total=len(requests) - len(usual), disable=disable_tqdm or self.rank != 0, desc="Running generate_until requests"
+            total=trie.size + sum(answer.most for answer in asking),
+            disable=disable_tqdm or self.rank != 0,
+            desc=f"Running {len(requests) - len(usual)} generate_until requests",
+            unit=" tokens",
         )
-        for answer, written in self._decoded(trie, list(asking)):
+        for answer, written in self._decoded(trie, list(asking), bar):
             text = postprocess_generated_text(self.tok_decode(written), stop=list(answer.until), think_end_token=None)
             for i in asking[answer]:
                 texts[i] = text
                 self.cache_hook.add_partial("generate_until", requests[i].args, text)
-            bar.update(len(asking[answer]))
         bar.close()
         return texts
 
-    def _decoded(self, trie: TokenTrie, asked: list[Answer]) -> Iterator[tuple[Answer, list[int]]]:
-        """The answers, group by group of prompts that are neighbours in the trie."""
+    def _decoded(self, trie: TokenTrie, asked: list[Answer], bar: tqdm) -> Iterator[tuple[Answer, list[int]]]:
+        """The answers, group by group of prompts that are neighbours in the trie.
+
+        bar: counts the tokens that are read and written, and those that an answer may have and does without.
+        """
         sweep = Sweep(self._tree, trie, self._call_cost)
         stop = Stop(self.tokenizer, self.model.generation_config)
-        leaves = np.concatenate(trie.tails)
+        leaves = trie.tails.values
         order = np.argsort(leaves, kind="stable")
         in_order = leaves[order]
-        limit = self._pack_limit(max(len(answer.prompt) for answer in asked))
+        limit = self._pack_limit(max(len(answer.prompt) for answer in asked) // 4)
         first = 0
         while first < len(order):
             # At least one prompt, and more as long as they fill four packs at most.
             last = max(first + 1, int(np.searchsorted(in_order, sweep.cursor + 4 * limit)))
             group = order[first:last]
-            before = dict(vars(sweep))
+            before, counted = sweep.snapshot(), bar.n
             try:
                 with self._autocast():
-                    logits = self._prefill(sweep, leaves[group], limit)
+                    logits = self._prefill(sweep, leaves[group], limit, bar)
                     written = decode(
                         sweep,
                         leaves[group],
@@ -306,11 +315,13 @@ class PrefixLM(HFLM):
                         [asked[i] for i in group],
                         stop,
                         self.model.generation_config.repetition_penalty,
+                        counted=bar.update,
                     )
             except RuntimeError as error:
                 if not should_reduce_batch_size(error) or limit == 1:
                     raise
-                vars(sweep).update(before)
+                sweep.restore(before)
+                bar.update(counted - bar.n)
                 limit = self._halved(limit)
                 continue
             yield from zip([asked[i] for i in group], written, strict=True)
@@ -318,7 +329,7 @@ class PrefixLM(HFLM):
             first = last
         self.tokens_computed += sweep.computed
 
-    def _prefill(self, sweep: Sweep, leaves: np.ndarray, limit: int) -> torch.Tensor:
+    def _prefill(self, sweep: Sweep, leaves: np.ndarray, limit: int, bar: tqdm) -> torch.Tensor:
         """Compute everything up to the last of some prompts, and hold it. Returns the logits after each, shape (n, vocabulary)."""
         read = np.unique(leaves)
         parts = []
@@ -326,6 +337,7 @@ class PrefixLM(HFLM):
             start = sweep.cursor
             end = min(int(read[-1]) + 1, start + _room(sweep, limit))
             parts.append(sweep.advance(end, read[np.searchsorted(read, start) : np.searchsorted(read, end)]))
+            bar.update(end - start)
         logits = torch.cat(parts)
         return logits[torch.as_tensor(np.searchsorted(read, leaves), device=logits.device)]
 
@@ -339,8 +351,9 @@ class PrefixLM(HFLM):
             settings.append((kwargs["max_gen_toks"], handle_stop_sequences(kwargs["until"], eos=eos)) if greedy else None)
         chosen = [i for i, s in enumerate(settings) if s is not None]
         texts = [requests[i].args[0] for i in chosen]
-        encoded = self._encode(texts, getattr(self.tokenizer, "bos_token", None), truncation=bool(self.truncation))
-        prompts = dict(zip(chosen, encoded, strict=True))
+        bos = getattr(self.tokenizer, "bos_token", None)
+        encoded = self._encoder.each(texts, bos, truncated=bool(self.truncation)) if texts else {}
+        prompts = dict(zip(chosen, map(encoded.__getitem__, texts), strict=True))
         answers: list[Answer | None] = [None] * len(requests)
         max_length, too_long = self.max_length, 0
         for i in chosen:
@@ -350,32 +363,19 @@ class PrefixLM(HFLM):
                 f"Invalid configuration: requested max tokens to generate ({most}) must be less than model's maximum sequence length "
                 f"({max_length})."
             )
-            too_long += len(prompts[i]) > room
+            too_long += len(prompts[i]) > 4 * room
             if prompts[i]:
-                answers[i] = Answer(tuple(prompts[i][-room:]), most, tuple(until))
+                answers[i] = Answer(prompts[i][-4 * room :], most, tuple(until))
         if too_long:
             logger.warning("%d prompts leave no room for their answers and lose tokens on the left.", too_long)
         return answers
 
 
-def _behind(whole: list[int], context: list[int]) -> list[int] | None:
-    """What stands in `whole` behind `context`; None if it does not begin with it."""
-    return whole[len(context) :] if whole[: len(context)] == context else None
-
-
-def _inputs(requests: Sequence[tuple[Any, list[int], list[int]]], max_length: int) -> list[list[int]]:
-    """What the model reads for each request: its tokens but the last one, at most `max_length` of them, cut from the left."""
-    inputs, too_long = [], 0
-    for _, context, continuation in requests:
-        assert len(context) > 0 and 0 < len(continuation) <= max_length
-        excess = len(context) + len(continuation) - (max_length + 1)
-        too_long += excess > 0
-        inputs.append((context + continuation)[-(max_length + 1) :][:-1])
-    if too_long:
-        logger.warning(
-            "%d requests are longer than the model's maximum length (%d) and lose tokens on the left.", too_long, max_length
-        )
-    return inputs
+def _ragged(rows: list[bytes]) -> Ragged:
+    """Packed rows of token ids in one array."""
+    made = Ragged.empty(np.array([len(row) // 4 for row in rows]), np.uint32)
+    made.values[:] = unpacked(b"".join(rows))
+    return made
 
 
 def _room(sweep: Sweep, limit: int) -> int:

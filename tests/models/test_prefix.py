@@ -13,6 +13,7 @@ from lm_eval.api.model import CachingLM
 from lm_eval.models.huggingface import HFLM
 from tokenizers import Tokenizer, models, pre_tokenizers
 
+from lm_eval_bias.models.encoding import unpacked
 from lm_eval_bias.models.prefix import PrefixLM
 from lm_eval_bias.models.tree_attention import TreeModel
 from lm_eval_bias.usage import UsageError
@@ -67,34 +68,37 @@ CONTEXTS = {
 }
 
 
+def assert_pairs_as_hf_makes_them(ours, theirs, pairs):
+    for pair, tokens in zip(pairs, ours._encode_pairs(pairs), strict=True):
+        assert tuple(unpacked(t).tolist() for t in tokens) == theirs._encode_pair(*pair), pair
+
+
 @pytest.mark.parametrize("contexts", CONTEXTS.values(), ids=CONTEXTS)
 @pytest.mark.parametrize("made", [tiny.tokenizer, merging_tokenizer], ids=["bytes", "merges"])
 @pytest.mark.parametrize("delimiter", ["", " ", "a"])
 def test_texts_have_the_tokens_that_they_have_alone(llama, made, contexts, delimiter):
     ours, theirs = lm(PrefixLM, llama, made()), lm(HFLM, llama, made())
-    pairs = {(c, f"{delimiter}{n}") for c in contexts for n in range(0, 100, 7)} | {(contexts[0], " one more")}
-    encoded = ours._encode_pairs(pairs)
-    ours._encoded = encoded
-    for context, continuation in pairs:
-        assert {context.rstrip(), context + continuation} <= set(encoded)
-        assert ours._encode_pair(context, continuation) == theirs._encode_pair(context, continuation)
+    assert_pairs_as_hf_makes_them(ours, theirs, [(c, f"{delimiter}{n}") for c in contexts for n in range(0, 100, 7)] + [(contexts[0], " one more")])
 
 
 @pytest.mark.model
 def test_texts_have_the_tokens_that_they_have_alone_in_a_real_tokenizer(llama, model_folder):
     made = transformers.AutoTokenizer.from_pretrained(model_folder)
     ours, theirs = lm(PrefixLM, llama, made), lm(HFLM, llama, made)
+    assert ours._encoder.seam is not None
     for contexts in CONTEXTS.values():
-        pairs = {(c, f"{delimiter}{n}") for c in contexts for n in range(101) for delimiter in ("", " ")}
-        ours._encoded = ours._encode_pairs(pairs)
-        assert all(ours._encode_pair(*pair) == theirs._encode_pair(*pair) for pair in pairs)
+        assert_pairs_as_hf_makes_them(ours, theirs, [(c, f"{delimiter}{n}") for c in contexts for n in range(101) for delimiter in ("", " ")])
 
 
-def test_continuations_behind_contexts_that_end_alike_are_encoded_twice_and_no_oftener(llama, tokenizer, monkeypatch):
+def test_continuations_behind_contexts_that_end_alike_are_encoded_once(llama, tokenizer, monkeypatch):
+    """Five heads, some of which begin alike, and ten ends: not five times ten texts."""
     model, texts = lm(PrefixLM, llama, tokenizer), []
-    monkeypatch.setattr(model, "_encode", lambda some, *_: texts.extend(some) or [tokenizer(t, add_special_tokens=False)["input_ids"] for t in some])
-    model._encode_pairs({(c, f" {n}") for c in CONTEXTS["words"] for n in range(10)})
-    assert len(texts) == len(set(texts)) == 5 + 2 * 10
+    whole = model._encoder.whole
+    pairs = [(c, f" {n}") for c in CONTEXTS["words"] for n in range(10)]
+    list(model._encode_pairs(pairs))  # the first time, some texts are looked at whole
+    monkeypatch.setattr(model._encoder, "whole", lambda some, *options: texts.extend(some) or whole(some, *options))
+    list(model._encode_pairs(pairs))
+    assert len(texts) == len(set(texts)) == 5 + 1 + 10
 
 
 def distinct_prefixes(model, requests):

@@ -1,0 +1,287 @@
+"""Texts as token ids of 32 bits, and what texts have in common encoded once.
+
+The tokens of a text are `bytes`: four for each id, the highest first, so that they sort as the ids do, take no more room than that, and
+can be looked up.
+
+Common beginnings: sorted texts are cut where neighbours part, but only at a *seam*, a space between two ASCII letters; each distinct piece
+is encoded by itself. Whether pieces have the tokens that they have in the text is a question to the tokenizer, which `seam` answers from
+its parts and by trying. Where it cannot, texts are encoded whole.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import pairwise, product
+from string import ascii_letters
+from typing import Any, NamedTuple
+
+import numpy as np
+from lm_eval.models.utils import has_bos_prefix
+from transformers import PreTrainedTokenizerFast
+
+logger = logging.getLogger(__name__)
+
+AT_A_TIME = 2048
+"""Texts that are handed to the tokenizer at a time: what it makes of them beside the ids is gone before the next."""
+
+
+def packed(ids: Sequence[int]) -> bytes:
+    """Token ids as bytes."""
+    return np.asarray(ids, dtype=">u4").tobytes()
+
+
+def unpacked(tokens: bytes) -> np.ndarray:
+    """The ids in `packed` tokens, shape (n,)."""
+    return np.frombuffer(tokens, dtype=">u4").astype(np.uint32)
+
+
+class Seam(NamedTuple):
+    """How pieces of a text are encoded.
+
+    skipped: how many characters at the start of a piece are left out, because the tokenizer puts a space before every text by itself.
+    before, after: the special tokens that it puts around a text.
+    """
+
+    skipped: int
+    before: bytes
+    after: bytes
+
+
+class Encoder:
+    """Encodes texts as the harness's `hf` does each of them alone.
+
+    tokenizer: of transformers. add_special_tokens: `HFLM.add_bos_token`; None leaves it to the tokenizer.
+    seam: how texts are cut; None if they are encoded whole.
+    """
+
+    def __init__(self, tokenizer: Any, add_special_tokens: bool | None):
+        self.tokenizer, self.add_special_tokens = tokenizer, add_special_tokens
+        # A tokenizer that encodes in a way of its own (slow ones, Mistral's) is asked in the usual way.
+        self._fast = isinstance(tokenizer, PreTrainedTokenizerFast) and all(
+            getattr(type(tokenizer), name, None) is getattr(PreTrainedTokenizerFast, name, None)
+            for name in ("encode", "__call__", "_encode_plus", "_batch_encode_plus", "_call_one", "prepare_for_tokenization")
+        )
+        self.seam = seam(tokenizer.backend_tokenizer) if self._fast else None
+        self._checked = False
+
+    def each(
+        self, texts: Iterable[str], bos: str | None, special: bool | None = None, truncated: bool = False
+    ) -> dict[str, bytes]:
+        """The tokens of each distinct text.
+
+        bos: a text that begins so gets no special tokens. special: whether texts get them; None leaves it to `add_special_tokens`.
+        truncated: whether the tokenizer cuts what is longer than its own greatest length.
+        """
+        default = self.add_special_tokens is not False if special is None else special
+        groups: dict[bool, list[str]] = {}
+        for text in sorted(set(texts)):
+            add = default and not (special is None and has_bos_prefix(text, bos))
+            groups.setdefault(add, []).append(text)
+        encoded: dict[str, bytes] = {}
+        for add, group in groups.items():
+            encoded.update(zip(group, self._whole_or_in_pieces(group, add, truncated), strict=True))
+        return encoded
+
+    def whole(self, texts: Sequence[str], special: bool, truncated: bool = False) -> list[bytes]:
+        """The tokens of each text, from its first letter to its last."""
+        encoded: list[bytes] = []
+        for first in range(0, len(texts), AT_A_TIME):
+            some = list(texts[first : first + AT_A_TIME])
+            if self._fast and not truncated:
+                self.tokenizer.backend_tokenizer.no_padding()
+                self.tokenizer.backend_tokenizer.no_truncation()
+                encoded += _fast(self.tokenizer.backend_tokenizer, some, special)
+            else:
+                encoded += map(packed, self.tokenizer(some, add_special_tokens=special, truncation=truncated)["input_ids"])
+        return encoded
+
+    def _whole_or_in_pieces(self, texts: list[str], special: bool, truncated: bool) -> list[bytes]:
+        """The tokens of sorted and distinct texts."""
+        if self.seam is None or len(texts) < 2 or truncated:
+            return self.whole(texts, special, truncated)
+        encoded = self._in_pieces(texts, special)
+        if not self._checked:
+            # `seam` argues from what tokenizers are made of. One look at the texts themselves costs little.
+            self._checked = True
+            some = range(0, len(texts), max(1, len(texts) // 64))
+            if [encoded[i] for i in some] != self.whole([texts[i] for i in some], special):
+                logger.warning("The tokenizer joins what was taken to be apart; texts are encoded whole, which takes longer.")
+                self.seam = None
+                return self.whole(texts, special)
+        return encoded
+
+    def _in_pieces(self, texts: list[str], special: bool) -> list[bytes]:
+        assert self.seam is not None
+        skipped, before, after = self.seam
+        plan = list(pieces(texts, skipped))
+        distinct = list(dict.fromkeys(piece for _, new in plan for piece in new))
+        tokens = dict(zip(distinct, self.whole(distinct, False), strict=True))
+        heads = [before if special else b""]
+        end = after if special else b""
+        encoded = []
+        for kept, (*shared, tail) in plan:
+            del heads[kept + 1 :]
+            for piece in shared:
+                heads.append(heads[-1] + tokens[piece])
+            encoded.append(heads[-1] + tokens[tail] + end)
+        return encoded
+
+
+def _fast(backend: Any, texts: list[str], special: bool) -> list[bytes]:
+    # Without offsets; tokenizers before 0.20 have no such method.
+    encode = getattr(backend, "encode_batch_fast", backend.encode_batch)
+    return [packed(encoding.ids) for encoding in encode(texts, add_special_tokens=special)]
+
+
+def pieces(texts: Sequence[str], skipped: int = 0) -> Iterator[tuple[int, list[str]]]:
+    """Cut sorted texts so that what neighbours begin with alike is a piece.
+
+    For each text: with how many pieces of the text before it begins, and its further pieces, of which the last is its end alone.
+    skipped: see `Seam`.
+    """
+    parts = [last_seam(b, shared(a, b)) for a, b in pairwise(texts)]  # where each text parts from its neighbour
+    path: list[int] = []
+    for text, earlier, later in zip(texts, [0, *parts], [*parts, 0], strict=True):
+        while path and path[-1] > earlier:
+            path.pop()
+        kept = len(path)
+        for at in (earlier, later):
+            if at > (path[-1] if path else 0):
+                path.append(at)
+        cuts = [path[kept - 1] if kept else 0, *path[kept:], len(text)]
+        yield kept, [text[a + (skipped if a else 0) : b] for a, b in pairwise(cuts)]
+
+
+def shared(a: str, b: str) -> int:
+    """How many characters two texts begin with alike."""
+    low, high = 0, min(len(a), len(b))
+    if a[:high] == b[:high]:
+        return high
+    while high - low > 1:
+        middle = (low + high) // 2
+        if a[low:middle] == b[low:middle]:
+            low = middle
+        else:
+            high = middle
+    return low
+
+
+_LETTERS = frozenset(ascii_letters)
+
+
+def last_seam(text: str, stop: int) -> int:
+    """Where the last seam in `text[:stop]` is, the letter behind it included; 0 if there is none."""
+    at = text.rfind(" ", 1, stop - 1) if stop > 2 else -1
+    while at > 0 and not (text[at - 1] in _LETTERS and text[at + 1] in _LETTERS):
+        at = text.rfind(" ", 1, at)
+    return max(at, 0)
+
+
+# What tokenizers are made of, as far as it decides letter by letter, or from a few neighbours: so what stands behind a seam changes
+# nothing before it, and the other way round.
+_NORMALIZERS = {"NFC", "NFD", "NFKC", "NFKD", "Lowercase", "StripAccents", "BertNormalizer", "Prepend", "Replace"}
+_PRE_TOKENIZERS = {"ByteLevel", "Digits", "Punctuation", "BertPreTokenizer", "Whitespace", "WhitespaceSplit", "Metaspace", "Split"}
+_POST_PROCESSORS = {"TemplateProcessing", "ByteLevel", "BertProcessing", "RobertaProcessing"}
+# In a regular expression: looking behind, anchors, references, and looking ahead without end.
+_FAR = re.compile(r"\(\?<|\\[bBAzZGK1-9]|\$|(?<!\[)\^|\(\?[=!][^)]*[*+{]")
+_SPACES = " Ġ▁"
+_JOINED = re.compile(rf"[A-Za-z][{_SPACES}]")
+_AROUND = ("a", "S", "1", " ", "\n", ".", "'", "é", "中", "-")
+
+
+def seam(backend: Any) -> Seam | None:
+    """How a tokenizer's texts may be cut between letter and space; None where it is not certain that this changes no token.
+
+    backend: a `tokenizers.Tokenizer`. It is certain if
+    - no added token begins or ends with a letter or holds a seam,
+    - what normalizes and splits a text sees no further than a few letters, and what adds special tokens does not look at the text,
+    - the model cannot join both sides: every seam is a border between words, or it is a BPE of whose tokens none holds a letter before a
+      space, so that no merge reaches across and the merges of either side go their own way,
+    - and all pairs of letters, and all short surroundings of a seam, are found to agree.
+    """
+    try:
+        if not (_is_local(backend) and all(map(_is_apart, backend.get_added_tokens_decoder().values()))):
+            return None
+        return next((found for skipped in (0, 1) if (found := _tried(backend, skipped)) is not None), None)
+    except Exception as error:  # the parts of tokenizers are described by their pickling; where that is gone, texts are encoded whole
+        logger.debug("Common beginnings are not looked for: %s", error)
+        return None
+
+
+def _parts(component: Any, inner: str) -> list[dict[str, Any]]:
+    """The settings of a tokenizer's component, or of those that it is a sequence of."""
+    if component is None:
+        return []
+    made = json.loads(component.__getstate__())
+    return made[inner] if made["type"] == "Sequence" else [made]
+
+
+def _is_local(backend: Any) -> bool:
+    normalizers = _parts(backend.normalizer, "normalizers")
+    splitters = _parts(backend.pre_tokenizer, "pretokenizers")
+    added = _parts(backend.post_processor, "processors")
+    for part in normalizers:
+        if part["type"] == "Replace":
+            pattern = part["pattern"].get("String")
+            if pattern is None or re.search("[A-Za-z] ", pattern) or (pattern == " " and part["content"] != "▁"):
+                return False
+    for part in splitters:
+        if part["type"] == "Split" and _FAR.search(part["pattern"].get("Regex", "")):
+            return False
+        if part["type"] == "Metaspace" and part["replacement"] != "▁":
+            return False
+    return (
+        {part["type"] for part in normalizers} <= _NORMALIZERS
+        and {part["type"] for part in splitters} <= _PRE_TOKENIZERS
+        and {part["type"] for part in added} <= _POST_PROCESSORS
+        and getattr(backend.model, "dropout", None) is None
+    )
+
+
+def _is_apart(token: Any) -> bool:
+    text = token.content
+    return not (text[:1] in _LETTERS or text[-1:] in _LETTERS or re.search("[A-Za-z] [A-Za-z]", text))
+
+
+def _tried(backend: Any, skipped: int) -> Seam | None:
+    """The seam, if no text is found that has other tokens in pieces."""
+    around = ["".join(some) for length in range(3) for some in product(_AROUND, repeat=length)]
+    pairs = [(x, " " + y) for x, y in product(ascii_letters, repeat=2)]
+    pairs += [(some + x, " " + y) for some in around for x, y in ("aS", "Zt", "st")]
+    pairs += [(x, " " + y + some) for some in around for x, y in ("aS", "Zt", "st")]
+    texts = [head + rest for head, rest in pairs]
+    probe = texts[0]
+    (bare,), (dressed,) = _fast(backend, [probe], False), _fast(backend, [probe], True)
+    at = dressed.find(bare)
+    if not bare or at < 0:
+        return None
+    before, after = dressed[:at], dressed[at + len(bare) :]
+    sides = sorted({side for head, rest in pairs for side in (head, rest[skipped:])})
+    alone = dict(zip(sides, _fast(backend, sides, False), strict=True))
+    joined = [alone[head] + alone[rest[skipped:]] for head, rest in pairs]
+    if _fast(backend, texts, False) != joined or _fast(backend, texts, True) != [before + tokens + after for tokens in joined]:
+        return None
+    if not (_cannot_join(backend) or all(_is_border(backend, head, rest) for head, rest in pairs)):
+        return None
+    return Seam(skipped, before, after)
+
+
+def _cannot_join(backend: Any) -> bool:
+    model = backend.model
+    plain = type(model).__name__ == "BPE" and not any(
+        getattr(model, name, None) for name in ("ignore_merges", "end_of_word_suffix", "continuing_subword_prefix")
+    )
+    return plain and not any(map(_JOINED.search, backend.get_vocab(with_added_tokens=False)))
+
+
+def _is_border(backend: Any, head: str, rest: str) -> bool:
+    """Whether the tokenizer splits a text between its two parts, before its model sees it."""
+    if backend.pre_tokenizer is None:
+        return False
+    text, start = head + rest, len(head)
+    if backend.normalizer is not None:
+        text, start = backend.normalizer.normalize_str(text), len(backend.normalizer.normalize_str(head))
+    return any(place[0] == start or place[1] == start for _, place in backend.pre_tokenizer.pre_tokenize_str(text))
