@@ -65,24 +65,27 @@ class Encoder:
             for name in ("encode", "__call__", "_encode_plus", "_batch_encode_plus", "_call_one", "prepare_for_tokenization")
         )
         self.seam = seam(tokenizer.backend_tokenizer) if self._fast else None
-        self._checked = False
+
+    def adds(self, text: str, bos: str | None) -> bool:
+        """Whether the harness lets the tokenizer add special tokens to a text; not to one that begins with `bos`."""
+        return self.add_special_tokens is not False and not has_bos_prefix(text, bos)
 
     def each(
-        self, texts: Iterable[str], bos: str | None, special: bool | None = None, truncated: bool = False
+        self, texts: Iterable[str], bos: str | None, special: bool | None = None, truncated: bool = False, apart: bool = False
     ) -> dict[str, bytes]:
         """The tokens of each distinct text.
 
-        bos: a text that begins so gets no special tokens. special: whether texts get them; None leaves it to `add_special_tokens`.
-        truncated: whether the tokenizer cuts what is longer than its own greatest length.
+        special: whether texts get special tokens; None leaves it to `adds`. truncated: whether the tokenizer cuts what is longer than its
+        own greatest length. apart: whether no common beginnings are looked for.
         """
-        default = self.add_special_tokens is not False if special is None else special
         groups: dict[bool, list[str]] = {}
         for text in sorted(set(texts)):
-            add = default and not (special is None and has_bos_prefix(text, bos))
-            groups.setdefault(add, []).append(text)
+            groups.setdefault(self.adds(text, bos) if special is None else special, []).append(text)
         encoded: dict[str, bytes] = {}
         for add, group in groups.items():
-            encoded.update(zip(group, self._whole_or_in_pieces(group, add, truncated), strict=True))
+            whole = self.seam is None or truncated or apart
+            made = self.whole(group, add, truncated) if whole else self._in_pieces(group, add, self.seam)
+            encoded.update(zip(group, made, strict=True))
         return encoded
 
     def whole(self, texts: Sequence[str], special: bool, truncated: bool = False) -> list[bytes]:
@@ -98,29 +101,13 @@ class Encoder:
                 encoded += map(packed, self.tokenizer(some, add_special_tokens=special, truncation=truncated)["input_ids"])
         return encoded
 
-    def _whole_or_in_pieces(self, texts: list[str], special: bool, truncated: bool) -> list[bytes]:
+    def _in_pieces(self, texts: list[str], special: bool, seam: Seam) -> list[bytes]:
         """The tokens of sorted and distinct texts."""
-        if self.seam is None or len(texts) < 2 or truncated:
-            return self.whole(texts, special, truncated)
-        encoded = self._in_pieces(texts, special)
-        if not self._checked:
-            # `seam` argues from what tokenizers are made of. One look at the texts themselves costs little.
-            self._checked = True
-            some = range(0, len(texts), max(1, len(texts) // 64))
-            if [encoded[i] for i in some] != self.whole([texts[i] for i in some], special):
-                logger.warning("The tokenizer joins what was taken to be apart; texts are encoded whole, which takes longer.")
-                self.seam = None
-                return self.whole(texts, special)
-        return encoded
-
-    def _in_pieces(self, texts: list[str], special: bool) -> list[bytes]:
-        assert self.seam is not None
-        skipped, before, after = self.seam
-        plan = list(pieces(texts, skipped))
+        plan = list(pieces(texts, seam.skipped))
         distinct = list(dict.fromkeys(piece for _, new in plan for piece in new))
         tokens = dict(zip(distinct, self.whole(distinct, False), strict=True))
-        heads = [before if special else b""]
-        end = after if special else b""
+        heads = [seam.before if special else b""]
+        end = seam.after if special else b""
         encoded = []
         for kept, (*shared, tail) in plan:
             del heads[kept + 1 :]

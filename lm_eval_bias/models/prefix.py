@@ -1,6 +1,6 @@
 """`--model hf-prefix`: the harness's `hf`, computing every prefix that requests share once.
 
-All requests of a call, encoded (encoding.py), form a token trie (token_trie.py). Its nodes are computed in depth-first order, as many at a
+All requests of a call, encoded (asked.py), form a token trie (token_trie.py). Its nodes are computed in depth-first order, as many at a
 time as fill a pack, under a mask that shows each token its ancestors (tree_attention.py); of earlier packs only one path has to be held
 (sweep.py). The output projection and the softmax run where a likelihood is read. docs/performance.md draws it.
 """
@@ -12,7 +12,7 @@ import logging
 import re
 from collections.abc import Iterator, Sequence
 from itertools import pairwise
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import psutil
@@ -27,28 +27,14 @@ from tqdm import tqdm
 
 from lm_eval_bias.usage import UsageError
 
-from .encoding import AT_A_TIME, Encoder, packed, unpacked
+from .asked import Asked, asked
+from .encoding import Encoder
 from .greedy import Answer, Stop, decode, is_plain
-from .ragged import Ragged
 from .sweep import Sweep
 from .token_trie import TokenTrie
 from .tree_attention import TreeModel, Unsupported
 
 logger = logging.getLogger(__name__)
-
-class Asked(NamedTuple):
-    """Likelihoods that are asked for, n of them.
-
-    keys: what the harness's cache knows each by.
-    inputs: what the model reads, the distinct ones of all, packed (encoding.py): a context and its continuation without its last token.
-    which: the input of each, shape (n,). continuations: the tokens whose likelihoods are read behind the last ones of the input.
-    """
-
-    keys: Sequence[tuple[str, str]]
-    inputs: list[bytes]
-    which: np.ndarray
-    continuations: Ragged
-
 
 class PrefixLM(HFLM):
     """The harness's `hf` model, which computes shared prefixes once.
@@ -107,53 +93,15 @@ class PrefixLM(HFLM):
     def loglikelihood(self, requests: list[Instance], disable_tqdm: bool = False) -> list[tuple[float, bool]]:
         if self.runs_as_hf or not requests:
             return super().loglikelihood(requests, disable_tqdm=disable_tqdm)
-        return self._likelihoods(self._asked([request.args for request in requests], disable_tqdm), disable_tqdm)
+        pairs = [request.args for request in requests]
+        with tqdm(total=len(pairs), desc="Tokenizing inputs", disable=disable_tqdm or self.rank != 0) as bar:
+            bos = self.tokenizer.decode(self.prefix_token_id)
+            made = asked(self._encoder, pairs, self.prefix_token_id, bos, self.max_length, bar.update)
+        return self._likelihoods(pairs, made, disable_tqdm)
 
-    def _asked(self, pairs: Sequence[tuple[str, str]], disable_tqdm: bool) -> Asked:
-        """The tokens of contexts and continuations, as `TemplateLM.loglikelihood` makes them for each pair alone.
-
-        Contexts that begin alike are encoded at a time: of what they have in common, once; and no text outlives its part.
-        """
-        order = sorted(range(len(pairs)), key=pairs.__getitem__)
-        inputs: dict[bytes, int] = {}
-        which = np.empty(len(pairs), np.int32)
-        continuations: list[bytes] = [b""] * len(pairs)
-        most, too_long = self.max_length, 0
-        bar = tqdm(total=len(pairs), desc="Tokenizing inputs", disable=disable_tqdm or self.rank != 0)
-        for first in range(0, len(order), AT_A_TIME):
-            part = order[first : first + AT_A_TIME]
-            for i, (context, continuation) in zip(part, self._encode_pairs([pairs[i] for i in part]), strict=True):
-                assert context and 0 < len(continuation) <= 4 * most
-                excess = len(context) + len(continuation) - 4 * (most + 1)
-                too_long += excess > 0
-                continuations[i] = continuation
-                read = (context + continuation)[max(excess, 0) : -4]
-                which[i] = inputs.setdefault(read, len(inputs))
-            bar.update(len(part))
-        bar.close()
-        if too_long:
-            logger.warning("%d requests are longer than the model's maximum length (%d) and lose tokens on the left.", too_long, most)
-        return Asked(pairs, list(inputs), which, _ragged(continuations))
-
-    def _encode_pairs(self, pairs: Sequence[tuple[str, str]]) -> Iterator[tuple[bytes, bytes]]:
-        """Of each pair the tokens of context and continuation, packed."""
-        # What `TemplateLM._encode_pair` does: blanks at the end of a context belong to what follows.
-        split = [(context.rstrip(), context[len(context.rstrip()) :] + continuation) for context, continuation in pairs]
-        texts = {text for (context, _), (head, end) in zip(pairs, split, strict=True) if context for text in (head, head + end)}
-        encoded = self._encoder.each(texts, self.tokenizer.decode(self.prefix_token_id)) if texts else {}
-        alone = self._encoder.each((end for (context, _), (_, end) in zip(pairs, split, strict=True) if not context), None, special=False)
-        prefix = packed([self.prefix_token_id])
-        for (context, _), (head, end) in zip(pairs, split, strict=True):
-            if context:
-                tokens = encoded[head]
-                yield tokens, encoded[head + end][len(tokens) :]
-            else:
-                tokens = alone[end]
-                yield prefix, tokens[len(prefix) :] if tokens.startswith(prefix) else tokens
-
-    def _likelihoods(self, asked: Asked, disable_tqdm: bool) -> list[tuple[float, bool]]:
-        """The log-likelihood of each continuation, and whether it is the greedy one."""
-        keys, inputs, which, continuations = asked
+    def _likelihoods(self, pairs: Sequence[tuple[str, str]], made: Asked, disable_tqdm: bool) -> list[tuple[float, bool]]:
+        """For each pair, the log-likelihood of its continuation, and whether it is the greedy one."""
+        place, inputs, which, continuations = made
         count, lengths = len(which), continuations.lengths
         longest = np.zeros(len(inputs), np.int64)
         np.maximum.at(longest, which, lengths)
@@ -163,7 +111,7 @@ class PrefixLM(HFLM):
         node = trie.tails.ends(which, lengths)
         finished_at = node[continuations.offsets[1:] - 1]
         order = np.argsort(node, kind="stable")
-        request, node, token = np.repeat(np.arange(count, dtype=np.int32), lengths)[order], node[order], continuations.values[order]
+        request, node, token = np.repeat(place, lengths)[order], node[order], continuations.values[order]
         total, greedy = np.zeros(count), np.ones(count, dtype=bool)
         # Finished requests go to the harness's cache as they come. `dbdict`, not documented, is None without one; if it is gone, all go.
         caching = getattr(self.cache_hook, "dbdict", self) is not None
@@ -172,7 +120,7 @@ class PrefixLM(HFLM):
 
         sweep = Sweep(self._tree, trie, self._call_cost)
         limit = self._pack_limit(max(map(len, inputs)) // 4)
-        del asked, inputs, which
+        del made, inputs, which
         read_nodes = np.unique(node)
         bar = tqdm(
             total=trie.size,
@@ -200,8 +148,8 @@ class PrefixLM(HFLM):
             sweep.hold(self._held_tokens)
             bar.update(stop - start)
             while done < len(by_end) and finished_at[by_end[done]] < stop:
-                i = by_end[done]
-                self.cache_hook.add_partial("loglikelihood", keys[i], (float(total[i]), bool(greedy[i])))
+                i = place[by_end[done]]
+                self.cache_hook.add_partial("loglikelihood", pairs[i], (float(total[i]), bool(greedy[i])))
                 done += 1
         bar.close()
         self.tokens_computed += sweep.computed
@@ -254,14 +202,14 @@ class PrefixLM(HFLM):
     def generate_until(self, requests: list[Instance], disable_tqdm: bool = False) -> list[str]:
         if self.runs_as_hf or self.think_end_token is not None or not is_plain(self.model.generation_config):
             return super().generate_until(requests, disable_tqdm=disable_tqdm)
-        asked = self._answers(requests)
-        usual = [i for i, answer in enumerate(asked) if answer is None]
+        answers = self._answers(requests)
+        usual = [i for i, answer in enumerate(answers) if answer is None]
         texts: list[str] = [""] * len(requests)
         if usual:
             for i, text in zip(usual, super().generate_until([requests[i] for i in usual], disable_tqdm=disable_tqdm), strict=True):
                 texts[i] = text
         asking: dict[Answer, list[int]] = {}
-        for i, answer in enumerate(asked):
+        for i, answer in enumerate(answers):
             if answer is not None:
                 asking.setdefault(answer, []).append(i)
         if not asking:
@@ -369,13 +317,6 @@ class PrefixLM(HFLM):
         if too_long:
             logger.warning("%d prompts leave no room for their answers and lose tokens on the left.", too_long)
         return answers
-
-
-def _ragged(rows: list[bytes]) -> Ragged:
-    """Packed rows of token ids in one array."""
-    made = Ragged.empty(np.array([len(row) // 4 for row in rows]), np.uint32)
-    made.values[:] = unpacked(b"".join(rows))
-    return made
 
 
 def _room(sweep: Sweep, limit: int) -> int:

@@ -13,6 +13,7 @@ from lm_eval.api.model import CachingLM
 from lm_eval.models.huggingface import HFLM
 from tokenizers import Tokenizer, models, pre_tokenizers
 
+from lm_eval_bias.models.asked import asked
 from lm_eval_bias.models.encoding import unpacked
 from lm_eval_bias.models.prefix import PrefixLM
 from lm_eval_bias.models.tree_attention import TreeModel
@@ -69,8 +70,12 @@ CONTEXTS = {
 
 
 def assert_pairs_as_hf_makes_them(ours, theirs, pairs):
-    for pair, tokens in zip(pairs, ours._encode_pairs(pairs), strict=True):
-        assert tuple(unpacked(t).tolist() for t in tokens) == theirs._encode_pair(*pair), pair
+    made = asked(ours._encoder, pairs, ours.prefix_token_id, ours.tokenizer.decode(ours.prefix_token_id), 1000)
+    for i, which, continuation in zip(made.order, made.which, made.continuations, strict=True):
+        whole = [*unpacked(made.inputs[which]).tolist(), int(continuation[-1])]
+        context = whole[: len(whole) - len(continuation)]
+        assert (context, continuation.tolist()) == theirs._encode_pair(*pairs[i]), pairs[i]
+        assert whole == [*context, *continuation.tolist()]
 
 
 @pytest.mark.parametrize("contexts", CONTEXTS.values(), ids=CONTEXTS)
@@ -91,13 +96,11 @@ def test_texts_have_the_tokens_that_they_have_alone_in_a_real_tokenizer(llama, m
 
 
 def test_continuations_behind_contexts_that_end_alike_are_encoded_once(llama, tokenizer, monkeypatch):
-    """Five heads, some of which begin alike, and ten ends: not five times ten texts."""
+    """Five heads that begin differently, one end, and that end with ten continuations: not five times eleven texts."""
     model, texts = lm(PrefixLM, llama, tokenizer), []
     whole = model._encoder.whole
-    pairs = [(c, f" {n}") for c in CONTEXTS["words"] for n in range(10)]
-    list(model._encode_pairs(pairs))  # the first time, some texts are looked at whole
     monkeypatch.setattr(model._encoder, "whole", lambda some, *options: texts.extend(some) or whole(some, *options))
-    list(model._encode_pairs(pairs))
+    asked(model._encoder, [(c, f" {n}") for c in CONTEXTS["words"] for n in range(10)], 0, None, 1000)
     assert len(texts) == len(set(texts)) == 5 + 1 + 10
 
 
