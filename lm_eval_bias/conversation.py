@@ -135,7 +135,7 @@ def _scored(lm: Any, asked: list[Scored]) -> Iterator[tuple[Conversation, tuple[
     nesting = Nesting(lm)
     with tqdm(total=len(asked), desc="Scoring choices", unit=" prompts", disable=not quiet or getattr(lm, "rank", 0) != 0) as bar:
         for part in parts:
-            # Tens of thousands of objects at once, none of them garbage: to look for it again and again takes twice as long as to make them.
+            # Tens of thousands of objects, none of them garbage: to look for it again and again takes longer than to make them.
             collecting = gc.isenabled()
             gc.disable()
             requests = [_request("loglikelihood", s, (p, c), i) for s, p, choices in part for i, c in enumerate(choices)]

@@ -59,11 +59,7 @@ class Encoder:
 
     def __init__(self, tokenizer: Any, add_special_tokens: bool | None):
         self.tokenizer, self.add_special_tokens = tokenizer, add_special_tokens
-        # A tokenizer that encodes in a way of its own (slow ones, Mistral's) is asked in the usual way.
-        self._fast = isinstance(tokenizer, PreTrainedTokenizerFast) and all(
-            getattr(type(tokenizer), name, None) is getattr(PreTrainedTokenizerFast, name, None)
-            for name in ("encode", "__call__", "_encode_plus", "_batch_encode_plus", "_call_one", "prepare_for_tokenization")
-        )
+        self._fast = _encodes_plainly(tokenizer)
         self.seam = seam(tokenizer.backend_tokenizer) if self._fast else None
 
     def adds(self, text: str, bos: str | None) -> bool:
@@ -115,6 +111,19 @@ class Encoder:
                 heads.append(heads[-1] + tokens[piece])
             encoded.append(heads[-1] + tokens[tail] + end)
         return encoded
+
+
+def _encodes_plainly(tokenizer: Any) -> bool:
+    """Whether a tokenizer of transformers hands a text to the `tokenizers` library as it is; slow ones and those of remote code may not."""
+    names = ("encode", "__call__", "_encode_plus", "_batch_encode_plus")
+    methods = [getattr(type(tokenizer), name) for name in names if hasattr(type(tokenizer), name)]
+    if not isinstance(tokenizer, PreTrainedTokenizerFast) or not all(m.__module__.startswith("transformers.") for m in methods):
+        return False
+    probes = ["The sun.", " Two  blanks\nand 12 lines ", "é"]
+    return all(
+        _fast(tokenizer.backend_tokenizer, probes, special) == [packed(tokenizer.encode(p, add_special_tokens=special)) for p in probes]
+        for special in (True, False)
+    )
 
 
 def _fast(backend: Any, texts: list[str], special: bool) -> list[bytes]:

@@ -94,10 +94,12 @@ class PrefixLM(HFLM):
         if self.runs_as_hf or not requests:
             return super().loglikelihood(requests, disable_tqdm=disable_tqdm)
         pairs = [request.args for request in requests]
+        return self._likelihoods(pairs, self._asked(pairs, disable_tqdm), disable_tqdm)
+
+    def _asked(self, pairs: Sequence[tuple[str, str]], disable_tqdm: bool) -> Asked:
+        bos = self.tokenizer.decode(self.prefix_token_id)
         with tqdm(total=len(pairs), desc="Tokenizing inputs", disable=disable_tqdm or self.rank != 0) as bar:
-            bos = self.tokenizer.decode(self.prefix_token_id)
-            made = asked(self._encoder, pairs, self.prefix_token_id, bos, self.max_length, bar.update)
-        return self._likelihoods(pairs, made, disable_tqdm)
+            return asked(self._encoder, pairs, self.prefix_token_id, bos, self.max_length, bar.update)
 
     def _likelihoods(self, pairs: Sequence[tuple[str, str]], made: Asked, disable_tqdm: bool) -> list[tuple[float, bool]]:
         """For each pair, the log-likelihood of its continuation, and whether it is the greedy one."""
