@@ -8,9 +8,11 @@ time as fill a pack, under a mask that shows each token its ancestors (tree_atte
 from __future__ import annotations
 
 import difflib
+import gc
 import logging
 import re
 from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from itertools import pairwise
 from typing import Any
 
@@ -94,7 +96,8 @@ class PrefixLM(HFLM):
         if self.runs_as_hf or not requests:
             return super().loglikelihood(requests, disable_tqdm=disable_tqdm)
         pairs = [request.args for request in requests]
-        return self._likelihoods(pairs, self._asked(pairs, disable_tqdm), disable_tqdm)
+        with _old_objects_kept():
+            return self._likelihoods(pairs, self._asked(pairs, disable_tqdm), disable_tqdm)
 
     def _asked(self, pairs: Sequence[tuple[str, str]], disable_tqdm: bool) -> Asked:
         bos = self.tokenizer.decode(self.prefix_token_id)
@@ -319,6 +322,22 @@ class PrefixLM(HFLM):
         if too_long:
             logger.warning("%d prompts leave no room for their answers and lose tokens on the left.", too_long)
         return answers
+
+
+@contextmanager
+def _old_objects_kept() -> Iterator[None]:
+    """No search for garbage among the objects that are there already: hundreds of thousands of requests, and the modules of the harness.
+
+    Python would go through all of them each time a quarter as many new ones have come, which takes longer than to encode the requests.
+    """
+    if gc.get_freeze_count():  # someone else keeps them, and is to end it
+        yield
+        return
+    gc.freeze()
+    try:
+        yield
+    finally:
+        gc.unfreeze()
 
 
 def _room(sweep: Sweep, limit: int) -> int:
