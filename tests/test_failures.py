@@ -60,7 +60,9 @@ def test_merge_makes_the_numbers_once_the_error_is_mended(run):
     command = [sys.executable, "-m", "lm_eval_bias.cli", "merge", "hbb_broken", str(samples), "--include_path", str(mine)]
     still = subprocess.run(command, capture_output=True, text=True)
     assert still.returncode != 0
-    (mine / "broken.py").write_text(PYTHON.replace("raise ZeroDivisionError", "return HBB.summary(records, **options)\n    raise ZeroDivisionError"))
+    (mine / "broken.py").write_text(
+        PYTHON.replace("raise ZeroDivisionError", "return HBB.summary(records, **options)\n    raise ZeroDivisionError")
+    )
     done = subprocess.run(command, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
     assert "hbb_broken: 100 documents of 1 file\n" in done.stdout and "instances" in done.stdout and "67.0000 count" in done.stdout

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import NamedTuple
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
 
 import numpy as np
 import torch
 from transformers import GenerationConfig, RepetitionPenaltyLogitsProcessor
 
+from .encoding import unpacked
 from .sweep import Sweep
 from .tree_attention import select
 
@@ -47,9 +48,9 @@ def is_plain(config: GenerationConfig) -> bool:
 
 
 class Answer(NamedTuple):
-    """What is asked for: a prompt, the number of tokens at most, and the texts that end it."""
+    """What is asked for: a prompt's packed tokens (encoding.py), the number of tokens at most, and the texts that end it."""
 
-    prompt: tuple[int, ...]
+    prompt: bytes
     most: int
     until: tuple[str, ...]
 
@@ -83,11 +84,13 @@ def decode(
     asked: Sequence[Answer],
     stop: Stop,
     repetition_penalty: float | None = None,
+    counted: Callable[[int], Any] = int,
 ) -> list[list[int]]:
     """Write the answers.
 
     leaves: the last node of each prompt, shape (n,); the cache of `sweep` holds it and all its ancestors. logits: of the first tokens,
-    shape (n, vocabulary). Returns the tokens of each answer. The sweep stays as it is.
+    shape (n, vocabulary). counted: is told after each step how many tokens have been dealt with: those written, and those that an answer
+    may have and ended without. Returns the tokens of each answer. The sweep stays as it is.
     """
     penalty = RepetitionPenaltyLogitsProcessor(repetition_penalty) if repetition_penalty not in (None, 1.0) else None
     written: list[list[int]] = [[] for _ in asked]
@@ -96,18 +99,19 @@ def decode(
     sees = sweep.trie.visible(leaves, sweep.nodes)
     while True:
         if penalty is not None:
-            ids = [torch.tensor([[*asked[i].prompt, *written[i]]], device=logits.device) for i in live]
+            ids = [torch.tensor([[*unpacked(asked[i].prompt).tolist(), *written[i]]], device=logits.device) for i in live]
             logits = torch.cat([penalty(a, row[None].float()) for a, row in zip(ids, logits, strict=True)])
         for i, token in zip(live, logits.float().argmax(dim=-1).tolist(), strict=True):
             written[i].append(token)
-        ended = stop.ended([asked[i] for i in live], [written[i] for i in live])
-        live = live[~np.array(ended)]
+        ended = np.array(stop.ended([asked[i] for i in live], [written[i] for i in live]))
+        counted(len(live) + sum(asked[i].most - len(written[i]) for i in live[ended]))
+        live = live[~ended]
         if not len(live):
             return written
         used = np.flatnonzero(sees[live].any(axis=0))
         if len(used) < sees.shape[1] // 2:
             layers, positions, sees = select(layers, used), positions[used], sees[:, used]
-        new = np.array([len(asked[i].prompt) + len(written[i]) - 1 for i in live])
+        new = np.array([len(asked[i].prompt) // 4 + len(written[i]) - 1 for i in live])
         own = np.zeros((len(asked), len(live)), dtype=bool)
         own[live, np.arange(len(live))] = True
         sees = np.hstack([sees, own])

@@ -1,16 +1,19 @@
 """`--model hf-prefix`: the harness's `hf`, computing every prefix that requests share once.
 
-All requests of a call form a token trie (token_trie.py). Its nodes are computed in depth-first order, as many at a time as fill a pack,
-under a mask that shows each token its ancestors (tree_attention.py); of earlier packs only one path has to be held (sweep.py). The output
-projection and the softmax run where a likelihood is read. docs/performance.md draws it.
+All requests of a call, encoded (asked.py), form a token trie (token_trie.py). Its nodes are computed in depth-first order, as many at a
+time as fill a pack, under a mask that shows each token its ancestors (tree_attention.py); of earlier packs only one path has to be held
+(sweep.py). The output projection and the softmax run where a likelihood is read. docs/performance.md draws it.
 """
 
 from __future__ import annotations
 
 import difflib
+import gc
 import logging
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -19,14 +22,15 @@ import torch
 import torch.nn.functional as F
 from accelerate.utils.memory import should_reduce_batch_size
 from lm_eval.api.instance import Instance
-from lm_eval.api.registry import register_model
 from lm_eval.models.huggingface import HFLM
-from lm_eval.models.utils import handle_stop_sequences, has_bos_prefix, normalize_gen_kwargs, postprocess_generated_text
+from lm_eval.models.utils import handle_stop_sequences, normalize_gen_kwargs, postprocess_generated_text
 from lm_eval.models.utils_hf import clear_torch_cache
 from tqdm import tqdm
 
 from lm_eval_bias.usage import UsageError
 
+from .asked import Asked, asked
+from .encoding import Encoder
 from .greedy import Answer, Stop, decode, is_plain
 from .sweep import Sweep
 from .token_trie import TokenTrie
@@ -34,11 +38,7 @@ from .tree_attention import TreeModel, Unsupported
 
 logger = logging.getLogger(__name__)
 
-# Characters at the end of a context on which the tokens of what follows depend, at the very most: several words.
-ALIKE = 64
 
-
-@register_model("hf-prefix")
 class PrefixLM(HFLM):
     """The harness's `hf` model, which computes shared prefixes once.
 
@@ -55,7 +55,6 @@ class PrefixLM(HFLM):
         memory = None if prefix_memory is None else _bytes(prefix_memory)
         if pack_tokens is not None and (isinstance(pack_tokens, bool) or not isinstance(pack_tokens, int) or pack_tokens < 1):
             raise UsageError(f"pack_tokens={pack_tokens} in --model_args: expected a number of tokens, such as 512")
-        self._encoded: dict[str, list[int]] = {}
         super().__init__(pretrained, **kwargs)
         self._pack_tokens = pack_tokens
         self.tokens_computed = 0
@@ -75,6 +74,7 @@ class PrefixLM(HFLM):
             return
         if memory is None:
             memory = _free_memory(self.device) // 4
+        self._encoder = Encoder(self.tokenizer, self.add_bos_token)
         self._held_tokens = int(memory / per_token)
         on_cpu = self.device.type == "cpu"
         self._most_tokens = 512 if on_cpu else 4096
@@ -94,94 +94,44 @@ class PrefixLM(HFLM):
         return min(self._most_tokens, max(512, int(self.batch_size) * longest))
 
     def loglikelihood(self, requests: list[Instance], disable_tqdm: bool = False) -> list[tuple[float, bool]]:
-        if not self.runs_as_hf:
-            self._encoded = self._encode_pairs({request.args for request in requests if request.args[0]})
-        try:
+        if self.runs_as_hf or not requests:
             return super().loglikelihood(requests, disable_tqdm=disable_tqdm)
-        finally:
-            self._encoded = {}
+        pairs = [request.args for request in requests]
+        with _old_objects_kept():
+            return self._likelihoods(pairs, self._asked(pairs, disable_tqdm), disable_tqdm)
 
-    def _encode_pairs(self, pairs: set[tuple[str, str]]) -> dict[str, list[int]]:
-        """Every text that `_encode_pair` is going to ask for, with its tokens; each encoded once.
-
-        Where several contexts end with the same words and have the same many continuations (the numbers of a scale), the continuations are
-        encoded behind two of them; if they have the same tokens there and leave the context's as they are, these tokens stand behind the
-        others too: no tokenizer joins letters across words.
-        """
+    def _asked(self, pairs: Sequence[tuple[str, str]], disable_tqdm: bool) -> Asked:
         bos = self.tokenizer.decode(self.prefix_token_id)
+        with tqdm(total=len(pairs), desc="Tokenizing inputs", disable=disable_tqdm or self.rank != 0) as bar:
+            return asked(self._encoder, pairs, self.prefix_token_id, bos, self.max_length, bar.update)
 
-        def encode(texts: Iterable[str]) -> dict[str, list[int]]:
-            texts = list(dict.fromkeys(texts))
-            return dict(zip(texts, self._encode(texts, bos), strict=True))
-
-        continuations: dict[str, list[str]] = {}
-        for context, continuation in sorted(pairs):
-            stripped = context.rstrip()
-            continuations.setdefault(stripped, []).append(context[len(stripped) :] + continuation)
-        alike: dict[tuple[str, ...], list[str]] = {}
-        for context, behind in continuations.items():
-            alike.setdefault((context[-ALIKE:], *behind), []).append(context)
-        whole, derived = [], []
-        for (end, *behind), contexts in alike.items():
-            many = len(behind) >= 8 and len(contexts) > 2 and len(end.split()) > 2
-            whole += [context + c for context in (contexts[:2] if many else contexts) for c in behind]
-            if many:
-                derived.append((behind, contexts))
-        encoded = encode([*continuations, *whole])
-        for behind, contexts in derived:
-            first, second = ([_behind(encoded[c + x], encoded[c]) for x in behind] for c in contexts[:2])
-            if first == second and None not in first:
-                encoded |= {c + x: encoded[c] + ending for c in contexts[2:] for x, ending in zip(behind, first, strict=True)}
-            else:
-                encoded |= encode(c + x for c in contexts[2:] for x in behind)
-        return encoded
-
-    def tok_encode(self, string: str, add_special_tokens: bool | None = None, left_truncate_len: int | None = None, **kwargs) -> list[int]:
-        if add_special_tokens is None and left_truncate_len is None and string in self._encoded:
-            return self._encoded[string]
-        return super().tok_encode(string, add_special_tokens=add_special_tokens, left_truncate_len=left_truncate_len, **kwargs)
-
-    def _encode(self, texts: list[str], bos: str | None, **options) -> list[list[int]]:
-        """The tokens of each text, as `tok_encode` and `tok_batch_encode` make them for it alone: with no second `bos`."""
-        add = [False if has_bos_prefix(text, bos) else self.add_bos_token for text in texts]
-        encoded: list[list[int]] = [[]] * len(texts)
-        for value in set(add):
-            rows = [i for i, a in enumerate(add) if a is value]
-            special = {} if value is None else {"add_special_tokens": value}
-            for i, tokens in zip(rows, self.tokenizer([texts[i] for i in rows], **special, **options)["input_ids"], strict=True):
-                encoded[i] = tokens
-        return encoded
-
-    def _loglikelihood_tokens(
-        self,
-        requests: list[tuple[tuple[str, str], list[int], list[int]]],
-        disable_tqdm: bool = False,
-        override_bs: int | None = None,
-    ) -> list[tuple[float, bool]]:
-        # loglikelihood_rolling is the caller that sets a batch size of its own
-        if self.runs_as_hf or override_bs is not None or not requests:
-            return super()._loglikelihood_tokens(requests, disable_tqdm=disable_tqdm, override_bs=override_bs)
-        inputs = _inputs(requests, self.max_length)
-        trie = TokenTrie(inputs, tails=[len(continuation) for _, _, continuation in requests])
-        logger.info("hf-prefix: %d requests of %d tokens, %d of them distinct", len(requests), sum(map(len, inputs)), trie.size)
-        request = np.repeat(np.arange(len(requests)), [len(t) for t in trie.tails])
-        node = np.concatenate(trie.tails)
-        token = np.concatenate([np.asarray(continuation) for _, _, continuation in requests])
+    def _likelihoods(self, pairs: Sequence[tuple[str, str]], made: Asked, disable_tqdm: bool) -> list[tuple[float, bool]]:
+        """For each pair, the log-likelihood of its continuation, and whether it is the greedy one."""
+        place, inputs, which, continuations = made
+        count, lengths = len(which), continuations.lengths
+        longest = np.zeros(len(inputs), np.int64)
+        np.maximum.at(longest, which, lengths)
+        trie = TokenTrie(inputs, tails=longest)
+        read = int((np.array([len(tokens) // 4 for tokens in inputs]))[which].sum())
+        logger.info("hf-prefix: %d requests of %d tokens, %d of them distinct", count, read, trie.size)
+        node = trie.tails.ends(which, lengths)
+        finished_at = node[continuations.offsets[1:] - 1]
         order = np.argsort(node, kind="stable")
-        request, node, token = request[order], node[order], token[order]
-        total = np.zeros(len(requests))
-        greedy = np.ones(len(requests), dtype=bool)
-        finished_at = np.array([t[-1] for t in trie.tails])
-        by_end = np.argsort(finished_at, kind="stable")
+        request, node, token = np.repeat(place, lengths)[order], node[order], continuations.values[order]
+        total, greedy = np.zeros(count), np.ones(count, dtype=bool)
+        # Finished requests go to the harness's cache as they come. `dbdict`, not documented, is None without one; if it is gone, all go.
+        caching = getattr(self.cache_hook, "dbdict", self) is not None
+        by_end = np.argsort(finished_at, kind="stable") if caching else finished_at[:0]
         done = 0
 
         sweep = Sweep(self._tree, trie, self._call_cost)
-        limit = self._pack_limit(max(map(len, inputs)))
+        limit = self._pack_limit(max(map(len, inputs)) // 4)
+        del made, inputs, which
         read_nodes = np.unique(node)
         bar = tqdm(
             total=trie.size,
             disable=disable_tqdm or self.rank != 0,
-            desc=f"Running {len(requests)} loglikelihood requests",
+            desc=f"Running {count} loglikelihood requests",
             unit=" tokens",
         )
         while sweep.cursor < trie.size:
@@ -203,14 +153,13 @@ class PrefixLM(HFLM):
             np.logical_and.at(greedy, request[here], matches)
             sweep.hold(self._held_tokens)
             bar.update(stop - start)
-            while done < len(requests) and finished_at[by_end[done]] < stop:
-                i = by_end[done]
-                if requests[i][0] is not None:
-                    self.cache_hook.add_partial("loglikelihood", requests[i][0], (float(total[i]), bool(greedy[i])))
+            while done < len(by_end) and finished_at[by_end[done]] < stop:
+                i = place[by_end[done]]
+                self.cache_hook.add_partial("loglikelihood", pairs[i], (float(total[i]), bool(greedy[i])))
                 done += 1
         bar.close()
         self.tokens_computed += sweep.computed
-        return [(float(value), bool(match)) for value, match in zip(total, greedy, strict=True)]
+        return list(zip(total.tolist(), greedy.tolist(), strict=True))
 
     def _pack_end(self, sweep: Sweep, limit: int, read_nodes: np.ndarray) -> int:
         """Where the next pack ends: full, unless its logits would take too much memory or a better place to cut is near."""
@@ -233,30 +182,40 @@ class PrefixLM(HFLM):
         return limit // 2
 
     def _read(self, logits: torch.Tensor, row: np.ndarray, token: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Log-probabilities of tokens, and whether each is the likeliest of its row; both of shape (n,)."""
-        values, matches = np.zeros(len(row)), np.zeros(len(row), dtype=bool)
-        for first in range(0, len(logits), 64):
-            some = np.flatnonzero((row >= first) & (row < first + 64))
-            if not len(some):
+        """Log-probabilities of tokens, and whether each is the likeliest of its row; both of shape (n,).
+
+        row: ascending, shape (n,). token: shape (n,).
+        """
+        on_cpu = logits.device.type == "cpu"
+        # A CPU reads a few rows while they are in its cache; a device gets them all at once, as far as a copy of them takes little memory.
+        at_once = 8 if on_cpu else max(64, 2**28 // (4 * logits.shape[1]))
+        bounds = np.searchsorted(row, np.arange(0, len(logits) + at_once, at_once))
+        rows, tokens = (torch.as_tensor(a.astype(np.int64), device=logits.device) for a in (row, token))
+        values, matches = [], []
+        for n, (start, stop) in enumerate(pairwise(bounds.tolist())):
+            if start == stop:
                 continue
-            log_probs = F.log_softmax(logits[first : first + 64], dim=-1, dtype=self.softmax_dtype)
-            r = torch.as_tensor(row[some] - first, device=logits.device)
-            t = torch.as_tensor(token[some], device=logits.device)
-            values[some] = log_probs[r, t].float().cpu().numpy()
-            matches[some] = (log_probs.argmax(dim=-1)[r] == t).cpu().numpy()
-        return values, matches
+            log_probs = F.log_softmax(logits[n * at_once : (n + 1) * at_once], dim=-1, dtype=self.softmax_dtype)
+            # numpy's argmax takes a quarter of the time of torch's on a CPU; both name the first of equals
+            likeliest = torch.from_numpy(log_probs.float().numpy().argmax(axis=-1)) if on_cpu else log_probs.argmax(dim=-1)
+            r, t = rows[start:stop] - n * at_once, tokens[start:stop]
+            values.append(log_probs[r, t].float())
+            matches.append(likeliest[r] == t)
+        if not values:
+            return np.zeros(0), np.zeros(0, dtype=bool)
+        return torch.cat(values).cpu().numpy(), torch.cat(matches).cpu().numpy()
 
     def generate_until(self, requests: list[Instance], disable_tqdm: bool = False) -> list[str]:
         if self.runs_as_hf or self.think_end_token is not None or not is_plain(self.model.generation_config):
             return super().generate_until(requests, disable_tqdm=disable_tqdm)
-        asked = self._answers(requests)
-        usual = [i for i, answer in enumerate(asked) if answer is None]
+        answers = self._answers(requests)
+        usual = [i for i, answer in enumerate(answers) if answer is None]
         texts: list[str] = [""] * len(requests)
         if usual:
             for i, text in zip(usual, super().generate_until([requests[i] for i in usual], disable_tqdm=disable_tqdm), strict=True):
                 texts[i] = text
         asking: dict[Answer, list[int]] = {}
-        for i, answer in enumerate(asked):
+        for i, answer in enumerate(answers):
             if answer is not None:
                 asking.setdefault(answer, []).append(i)
         if not asking:
@@ -265,36 +224,44 @@ class PrefixLM(HFLM):
         logger.info(
             "hf-prefix: %d prompts of %d tokens, %d of them distinct",
             len(requests) - len(usual),
-            sum(len(answer.prompt) * len(same) for answer, same in asking.items()),
+            sum(len(answer.prompt) // 4 * len(same) for answer, same in asking.items()),
             trie.size,
         )
-        bar = tqdm(total=len(requests) - len(usual), disable=disable_tqdm or self.rank != 0, desc="Running generate_until requests")
-        for answer, written in self._decoded(trie, list(asking)):
+        # What is written counts as well as what is read: a group of prompts may write for minutes before its first answer is whole.
+        bar = tqdm(
+            total=trie.size + sum(answer.most for answer in asking),
+            disable=disable_tqdm or self.rank != 0,
+            desc=f"Running {len(requests) - len(usual)} generate_until requests",
+            unit=" tokens",
+        )
+        for answer, written in self._decoded(trie, list(asking), bar):
             text = postprocess_generated_text(self.tok_decode(written), stop=list(answer.until), think_end_token=None)
             for i in asking[answer]:
                 texts[i] = text
                 self.cache_hook.add_partial("generate_until", requests[i].args, text)
-            bar.update(len(asking[answer]))
         bar.close()
         return texts
 
-    def _decoded(self, trie: TokenTrie, asked: list[Answer]) -> Iterator[tuple[Answer, list[int]]]:
-        """The answers, group by group of prompts that are neighbours in the trie."""
+    def _decoded(self, trie: TokenTrie, asked: list[Answer], bar: tqdm) -> Iterator[tuple[Answer, list[int]]]:
+        """The answers, group by group of prompts that are neighbours in the trie.
+
+        bar: counts the tokens that are read and written, and those that an answer may have and does without.
+        """
         sweep = Sweep(self._tree, trie, self._call_cost)
         stop = Stop(self.tokenizer, self.model.generation_config)
-        leaves = np.concatenate(trie.tails)
+        leaves = trie.tails.values
         order = np.argsort(leaves, kind="stable")
         in_order = leaves[order]
-        limit = self._pack_limit(max(len(answer.prompt) for answer in asked))
+        limit = self._pack_limit(max(len(answer.prompt) for answer in asked) // 4)
         first = 0
         while first < len(order):
             # At least one prompt, and more as long as they fill four packs at most.
             last = max(first + 1, int(np.searchsorted(in_order, sweep.cursor + 4 * limit)))
             group = order[first:last]
-            before = dict(vars(sweep))
+            before, counted = sweep.snapshot(), bar.n
             try:
                 with self._autocast():
-                    logits = self._prefill(sweep, leaves[group], limit)
+                    logits = self._prefill(sweep, leaves[group], limit, bar)
                     written = decode(
                         sweep,
                         leaves[group],
@@ -302,11 +269,13 @@ class PrefixLM(HFLM):
                         [asked[i] for i in group],
                         stop,
                         self.model.generation_config.repetition_penalty,
+                        counted=bar.update,
                     )
             except RuntimeError as error:
                 if not should_reduce_batch_size(error) or limit == 1:
                     raise
-                vars(sweep).update(before)
+                sweep.restore(before)
+                bar.update(counted - bar.n)
                 limit = self._halved(limit)
                 continue
             yield from zip([asked[i] for i in group], written, strict=True)
@@ -314,7 +283,7 @@ class PrefixLM(HFLM):
             first = last
         self.tokens_computed += sweep.computed
 
-    def _prefill(self, sweep: Sweep, leaves: np.ndarray, limit: int) -> torch.Tensor:
+    def _prefill(self, sweep: Sweep, leaves: np.ndarray, limit: int, bar: tqdm) -> torch.Tensor:
         """Compute everything up to the last of some prompts, and hold it. Returns the logits after each, shape (n, vocabulary)."""
         read = np.unique(leaves)
         parts = []
@@ -322,6 +291,7 @@ class PrefixLM(HFLM):
             start = sweep.cursor
             end = min(int(read[-1]) + 1, start + _room(sweep, limit))
             parts.append(sweep.advance(end, read[np.searchsorted(read, start) : np.searchsorted(read, end)]))
+            bar.update(end - start)
         logits = torch.cat(parts)
         return logits[torch.as_tensor(np.searchsorted(read, leaves), device=logits.device)]
 
@@ -335,8 +305,9 @@ class PrefixLM(HFLM):
             settings.append((kwargs["max_gen_toks"], handle_stop_sequences(kwargs["until"], eos=eos)) if greedy else None)
         chosen = [i for i, s in enumerate(settings) if s is not None]
         texts = [requests[i].args[0] for i in chosen]
-        encoded = self._encode(texts, getattr(self.tokenizer, "bos_token", None), truncation=bool(self.truncation))
-        prompts = dict(zip(chosen, encoded, strict=True))
+        bos = getattr(self.tokenizer, "bos_token", None)
+        encoded = self._encoder.each(texts, bos, truncated=bool(self.truncation)) if texts else {}
+        prompts = dict(zip(chosen, map(encoded.__getitem__, texts), strict=True))
         answers: list[Answer | None] = [None] * len(requests)
         max_length, too_long = self.max_length, 0
         for i in chosen:
@@ -346,30 +317,28 @@ class PrefixLM(HFLM):
                 f"Invalid configuration: requested max tokens to generate ({most}) must be less than model's maximum sequence length "
                 f"({max_length})."
             )
-            too_long += len(prompts[i]) > room
+            too_long += len(prompts[i]) > 4 * room
             if prompts[i]:
-                answers[i] = Answer(tuple(prompts[i][-room:]), most, tuple(until))
+                answers[i] = Answer(prompts[i][-4 * room :], most, tuple(until))
         if too_long:
             logger.warning("%d prompts leave no room for their answers and lose tokens on the left.", too_long)
         return answers
 
 
-def _behind(whole: list[int], context: list[int]) -> list[int] | None:
-    """What stands in `whole` behind `context`; None if it does not begin with it."""
-    return whole[len(context) :] if whole[: len(context)] == context else None
+@contextmanager
+def _old_objects_kept() -> Iterator[None]:
+    """No search for garbage among the objects that are there already: hundreds of thousands of requests, and the modules of the harness.
 
-
-def _inputs(requests: Sequence[tuple[Any, list[int], list[int]]], max_length: int) -> list[list[int]]:
-    """What the model reads for each request: its tokens but the last one, at most `max_length` of them, cut from the left."""
-    inputs, too_long = [], 0
-    for _, context, continuation in requests:
-        assert len(context) > 0 and 0 < len(continuation) <= max_length
-        excess = len(context) + len(continuation) - (max_length + 1)
-        too_long += excess > 0
-        inputs.append((context + continuation)[-(max_length + 1) :][:-1])
-    if too_long:
-        logger.warning("%d requests are longer than the model's maximum length (%d) and lose tokens on the left.", too_long, max_length)
-    return inputs
+    Python would go through all of them each time a quarter as many new ones have come, which takes longer than to encode the requests.
+    """
+    if gc.get_freeze_count():  # someone else keeps them, and is to end it
+        yield
+        return
+    gc.freeze()
+    try:
+        yield
+    finally:
+        gc.unfreeze()
 
 
 def _room(sweep: Sweep, limit: int) -> int:

@@ -2,11 +2,23 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 import torch
 
 from .token_trie import TokenTrie, blocks, on_path
 from .tree_attention import Layers, TreeModel, select
+
+
+class Snapshot(NamedTuple):
+    """Where a sweep stands; see `Sweep`."""
+
+    cursor: int
+    path: np.ndarray
+    nodes: np.ndarray
+    layers: Layers
+    computed: int
 
 
 class Sweep:
@@ -24,6 +36,14 @@ class Sweep:
         self.nodes = np.zeros(0, np.int64)
         self.layers: Layers = []
         self.computed = 0
+
+    def snapshot(self) -> Snapshot:
+        """Where the sweep stands now. Nothing is copied: what the cache holds is replaced or added to, never rewritten."""
+        return Snapshot(self.cursor, self.path, self.nodes, self.layers, self.computed)
+
+    def restore(self, snapshot: Snapshot) -> None:
+        """Go back to where the sweep stood."""
+        self.cursor, self.path, self.nodes, self.layers, self.computed = snapshot
 
     @property
     def missing(self) -> np.ndarray:

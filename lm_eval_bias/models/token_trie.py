@@ -11,47 +11,51 @@ from typing import NamedTuple
 
 import numpy as np
 
+from .encoding import packed, unpacked
+from .ragged import Ragged
+
 
 class TokenTrie:
     """Token sequences as a trie, its nodes numbered in depth-first order.
 
-    sequences: n token lists, none empty. tails: how many of its last nodes to remember for each; 1 if None.
+    sequences: n token lists, none empty, or what `encoding.packed` makes of them. tails: how many of its last nodes to remember for each;
+    1 if None.
 
     tails: for each sequence, its last nodes in order.
     tokens, depth: shape (size,); a node's token and its number of ancestors, which is the token's position in its sequence.
     end: shape (size,); one past the last node of the subtree. Node `a` is `b` or one of its ancestors exactly if `a <= b < end[a]`.
-    A depth-first order has two consequences that everything here rests on: a node's parent is the node before it if the depth grows by one,
-    and whatever is computed after node `b` needs, of all that was computed before `b`, only the ancestors of `b`: one path.
+    All of 32 bits. A depth-first order has two consequences that everything here rests on: a node's parent is the node before it if the
+    depth grows by one, and whatever is computed after node `b` needs, of all that was computed before `b`, only the ancestors of `b`: one
+    path.
     """
 
-    def __init__(self, sequences: Sequence[Sequence[int]], tails: Sequence[int] | None = None):
-        arrays = [np.asarray(s, dtype=">u4") for s in sequences]
-        keys = [a.tobytes() for a in arrays]
-        order = sorted(range(len(arrays)), key=keys.__getitem__)
-        longest = max((len(a) for a in arrays), default=0)
-        path = np.zeros(longest, dtype=np.int64)
-        depths = np.arange(longest)
-        tokens, depth = [np.zeros(0, np.int64)], [np.zeros(0, np.int64)]
+    def __init__(self, sequences: Sequence[Sequence[int] | bytes], tails: Sequence[int] | np.ndarray | None = None):
+        keys = [s if isinstance(s, bytes) else packed(s) for s in sequences]
+        self.tails = Ragged.empty(np.ones(len(keys), np.int64) if tails is None else np.asarray(tails, np.int64), np.int32)
+        last, starts = self.tails.values, self.tails.offsets.tolist()
+        path = np.zeros(max(map(len, keys), default=0) // 4, dtype=np.int32)
+        depths = np.arange(len(path), dtype=np.int32)
+        tokens, depth = [b""], [depths[:0]]
         closed: list[tuple[np.ndarray, int]] = []
-        self.tails: list[np.ndarray] = [path[:0]] * len(arrays)
-        previous, previous_key = np.zeros(0, dtype=">u4"), b""
-        size = 0
-        for i in order:
-            a = arrays[i]
-            if keys[i] != previous_key:
-                shared = _common_prefix(previous, a)
-                if shared < len(previous):
-                    closed.append((path[shared : len(previous)].copy(), size))
-                path[shared : len(a)] = np.arange(size, size + len(a) - shared)
-                tokens.append(a[shared:].astype(np.int64))
-                depth.append(depths[shared : len(a)])
-                size += len(a) - shared
-                previous, previous_key = a, keys[i]
-            self.tails[i] = path[len(a) - (tails[i] if tails is not None else 1) : len(a)].copy()
+        previous = b""
+        length = size = 0
+        for i in sorted(range(len(keys)), key=keys.__getitem__):
+            key = keys[i]
+            if key != previous:
+                common, was, length = _common_prefix(previous, key), length, len(key) // 4
+                if common < was:
+                    closed.append((path[common:was].copy(), size))
+                path[common:length] = np.arange(size, size + length - common)
+                tokens.append(key[4 * common :])
+                depth.append(depths[common:length])
+                size += length - common
+                previous = key
+            start, stop = starts[i], starts[i + 1]
+            last[start:stop] = path[length - (stop - start) : length]
         self.size = size
-        self.tokens = np.concatenate(tokens)
+        self.tokens = unpacked(b"".join(tokens))
         self.depth = np.concatenate(depth)
-        self.end = np.full(size, size, dtype=np.int64)
+        self.end = np.full(size, size, dtype=np.int32)
         for nodes, stop in closed:
             self.end[nodes] = stop
 
@@ -65,10 +69,16 @@ def on_path(queries, keys, end):
     return (keys <= queries[:, None]) & (queries[:, None] < end)
 
 
-def _common_prefix(a: np.ndarray, b: np.ndarray) -> int:
-    n = min(len(a), len(b))
-    differ = np.flatnonzero(a[:n] != b[:n])
-    return int(differ[0]) if len(differ) else n
+def _common_prefix(a: bytes, b: bytes) -> int:
+    """How many tokens two packed sequences begin with alike; by halves, as comparing bytes costs less than an array's every operation."""
+    low, high = 0, min(len(a), len(b)) // 4 + 1
+    while high - low > 1:
+        middle = (low + high) // 2
+        if a[4 * low : 4 * middle] == b[4 * low : 4 * middle]:
+            low = middle
+        else:
+            high = middle
+    return low
 
 
 class Block(NamedTuple):

@@ -12,17 +12,21 @@ import inspect
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import NamedTuple
+from importlib import import_module
+from typing import Any, NamedTuple
 
 import numpy as np
 import torch
 import torch.nn.functional as F
+import transformers
 from transformers import DynamicCache
-from transformers.cache_utils import DynamicLayer
-from transformers.masking_utils import ALL_MASK_ATTENTION_FUNCTIONS
-from transformers.modeling_utils import ALL_ATTENTION_FUNCTIONS, PreTrainedModel
 
 from .token_trie import Block, TokenTrie
+
+try:
+    from transformers.cache_utils import DynamicLayer
+except ImportError:  # an older transformers: `_interfaces` says so when a model is there
+    DynamicLayer = object
 
 
 class Layer(NamedTuple):
@@ -41,6 +45,26 @@ _UNSUPPORTED = ("softcap", "s_aux", "position_bias")
 
 class Unsupported(Exception):
     """Why a model cannot run over a tree; the message completes "it ..."."""
+
+
+def _interfaces() -> list[Any]:
+    """The tables in which transformers looks up mask and attention functions by the name of an implementation.
+
+    Imported when a model is there, whose own module has brought them in: they import torch._dynamo, which takes seconds.
+    Raises Unsupported where transformers has no such tables yet.
+    """
+    places = {
+        "masking_utils": "ALL_MASK_ATTENTION_FUNCTIONS",
+        "modeling_utils": "ALL_ATTENTION_FUNCTIONS",
+        "cache_utils": "DynamicLayer",
+    }
+    found = []
+    for module, name in places.items():
+        try:
+            found.append(getattr(import_module(f"transformers.{module}"), name))
+        except (ImportError, AttributeError):
+            raise Unsupported(f"needs {name} of transformers.{module}, which {transformers.__version__} does not have") from None
+    return found[:2]
 
 
 @dataclass
@@ -63,6 +87,7 @@ class TreeModel:
 
     def __init__(self, model: torch.nn.Module):
         self.model = model
+        self._functions = _interfaces()
         base = model.get_base_model() if hasattr(model, "get_base_model") else model
         config = getattr(base, "config", None)
         text = config.get_text_config(decoder=True) if hasattr(config, "get_text_config") else config
@@ -81,7 +106,7 @@ class TreeModel:
         if not self._positions and not self._alibi:
             raise Unsupported("takes no position_ids")
         self._keep = "logits_to_keep" in parameters
-        self._implementations = {m.config._attn_implementation for m in base.modules() if isinstance(m, PreTrainedModel)}
+        self._implementations = {m.config._attn_implementation for m in base.modules() if isinstance(m, transformers.PreTrainedModel)}
         self.device = base.get_input_embeddings().weight.device
 
     def forward(
@@ -102,7 +127,7 @@ class TreeModel:
         Returns logits of shape (len(read), vocabulary) and the cache of all p + q nodes.
         """
         device = self.device
-        ids = torch.as_tensor(tokens, dtype=torch.long, device=device)[None]
+        ids = torch.as_tensor(tokens.astype(np.int64), device=device)[None]
         at = torch.as_tensor(positions, dtype=torch.long, device=device)
         pack = _Pack(
             positions=at,
@@ -165,13 +190,15 @@ class TreeModel:
 
         alibi_hook = _alibi_hook(pack)
         hooks = [m.register_forward_pre_hook(alibi_hook, with_kwargs=True) for m in self._alibi]
-        before = [(f, dict(f._local_mapping)) for f in (ALL_MASK_ATTENTION_FUNCTIONS, ALL_ATTENTION_FUNCTIONS)]
+        masks, attentions = self._functions
+        # Private: what was set in these tables beside the defaults. Where it is gone, the trial fails and the model runs as hf.
+        before = [(f, dict(f._local_mapping)) for f in self._functions]
         try:
             for name in self._implementations:
                 additive = name == "eager"
-                ALL_MASK_ATTENTION_FUNCTIONS[name] = lambda additive=additive, **kwargs: _mask(pack, additive, **kwargs)
+                masks[name] = lambda additive=additive, **kwargs: _mask(pack, additive, **kwargs)
                 if name != "eager":
-                    ALL_ATTENTION_FUNCTIONS[name] = attention
+                    attentions[name] = attention
             yield
         finally:
             for functions, mapping in before:

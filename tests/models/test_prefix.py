@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+import io
 import logging
+import subprocess
+import sys
+from pathlib import Path
 
+import numpy as np
 import pytest
 import tiny
 import torch
@@ -12,8 +17,13 @@ from lm_eval.api.instance import Instance
 from lm_eval.api.model import CachingLM
 from lm_eval.models.huggingface import HFLM
 from tokenizers import Tokenizer, models, pre_tokenizers
+from tqdm import tqdm
 
+from lm_eval_bias.models.asked import asked
+from lm_eval_bias.models.encoding import unpacked
 from lm_eval_bias.models.prefix import PrefixLM
+from lm_eval_bias.models.sweep import Sweep
+from lm_eval_bias.models.token_trie import TokenTrie
 from lm_eval_bias.models.tree_attention import TreeModel
 from lm_eval_bias.usage import UsageError
 
@@ -67,34 +77,39 @@ CONTEXTS = {
 }
 
 
+def assert_pairs_as_hf_makes_them(ours, theirs, pairs):
+    made = asked(ours._encoder, pairs, ours.prefix_token_id, ours.tokenizer.decode(ours.prefix_token_id), 1000)
+    for i, which, continuation in zip(made.order, made.which, made.continuations, strict=True):
+        whole = [*unpacked(made.inputs[which]).tolist(), int(continuation[-1])]
+        context = whole[: len(whole) - len(continuation)]
+        assert (context, continuation.tolist()) == theirs._encode_pair(*pairs[i]), pairs[i]
+        assert whole == [*context, *continuation.tolist()]
+
+
 @pytest.mark.parametrize("contexts", CONTEXTS.values(), ids=CONTEXTS)
 @pytest.mark.parametrize("made", [tiny.tokenizer, merging_tokenizer], ids=["bytes", "merges"])
 @pytest.mark.parametrize("delimiter", ["", " ", "a"])
 def test_texts_have_the_tokens_that_they_have_alone(llama, made, contexts, delimiter):
     ours, theirs = lm(PrefixLM, llama, made()), lm(HFLM, llama, made())
-    pairs = {(c, f"{delimiter}{n}") for c in contexts for n in range(0, 100, 7)} | {(contexts[0], " one more")}
-    encoded = ours._encode_pairs(pairs)
-    ours._encoded = encoded
-    for context, continuation in pairs:
-        assert {context.rstrip(), context + continuation} <= set(encoded)
-        assert ours._encode_pair(context, continuation) == theirs._encode_pair(context, continuation)
+    assert_pairs_as_hf_makes_them(ours, theirs, [(c, f"{delimiter}{n}") for c in contexts for n in range(0, 100, 7)] + [(contexts[0], " one more")])
 
 
 @pytest.mark.model
 def test_texts_have_the_tokens_that_they_have_alone_in_a_real_tokenizer(llama, model_folder):
     made = transformers.AutoTokenizer.from_pretrained(model_folder)
     ours, theirs = lm(PrefixLM, llama, made), lm(HFLM, llama, made)
+    assert ours._encoder.seam is not None
     for contexts in CONTEXTS.values():
-        pairs = {(c, f"{delimiter}{n}") for c in contexts for n in range(101) for delimiter in ("", " ")}
-        ours._encoded = ours._encode_pairs(pairs)
-        assert all(ours._encode_pair(*pair) == theirs._encode_pair(*pair) for pair in pairs)
+        assert_pairs_as_hf_makes_them(ours, theirs, [(c, f"{delimiter}{n}") for c in contexts for n in range(101) for delimiter in ("", " ")])
 
 
-def test_continuations_behind_contexts_that_end_alike_are_encoded_twice_and_no_oftener(llama, tokenizer, monkeypatch):
+def test_continuations_behind_contexts_that_end_alike_are_encoded_once(llama, tokenizer, monkeypatch):
+    """Five heads that begin differently, one end, and that end with ten continuations: not five times eleven texts."""
     model, texts = lm(PrefixLM, llama, tokenizer), []
-    monkeypatch.setattr(model, "_encode", lambda some, *_: texts.extend(some) or [tokenizer(t, add_special_tokens=False)["input_ids"] for t in some])
-    model._encode_pairs({(c, f" {n}") for c in CONTEXTS["words"] for n in range(10)})
-    assert len(texts) == len(set(texts)) == 5 + 2 * 10
+    whole = model._encoder.whole
+    monkeypatch.setattr(model._encoder, "whole", lambda some, *options: texts.extend(some) or whole(some, *options))
+    asked(model._encoder, [(c, f" {n}") for c in CONTEXTS["words"] for n in range(10)], 0, None, 1000)
+    assert len(texts) == len(set(texts)) == 5 + 1 + 10
 
 
 def distinct_prefixes(model, requests):
@@ -353,3 +368,120 @@ def test_sizes_of_memory(text, size):
     from lm_eval_bias.models.prefix import _bytes
 
     assert _bytes(text) == size
+
+
+def test_likelihoods_are_read_as_log_softmax_gives_them(llama, tokenizer):
+    """Rows that nobody asks for, rows asked twice, equal logits: torch's argmax names the first of these."""
+    torch.manual_seed(3)
+    logits = torch.randn(41, 300).round(decimals=1)
+    row = np.sort(np.random.default_rng(0).integers(0, 41, 90))
+    token = np.where(np.arange(90) % 2, logits.argmax(-1).numpy()[row], np.arange(90)).astype(np.uint32)
+    for made, dtype in ((logits, None), (logits.bfloat16(), None), (logits.bfloat16(), "float32")):
+        shared = lm(PrefixLM, llama, tokenizer, softmax_dtype=dtype)
+        expected = made.log_softmax(-1, dtype=shared.softmax_dtype)
+        values, matches = shared._read(made, row, token)
+        assert values.tolist() == expected[row, token.astype(int)].float().tolist()
+        assert matches.tolist() == (expected.argmax(-1).numpy()[row] == token).tolist()
+    assert [len(a) for a in shared._read(logits[:0], row[:0], token[:0])] == [0, 0]
+
+
+def test_a_sweep_goes_back_to_where_it_stood(llama, tokenizer):
+    tree = TreeModel(llama)
+    trie = TokenTrie([[1, 2, 3, 4], [1, 2, 5], [6, 7]])
+    sweep, nodes = Sweep(tree, trie, 1000), np.arange(trie.size)
+    sweep.advance(2, nodes[:0])
+    before, expected = sweep.snapshot(), sweep.advance(trie.size, nodes[2:])
+    assert (before.cursor, before.path.tolist(), before.nodes.tolist(), before.computed) == (2, [0, 1], [0, 1], 2)
+    after = sweep.snapshot()
+    sweep.hold(0)
+    sweep.restore(before)
+    assert sweep.cursor == 2 and sweep.missing.tolist() == []
+    assert torch.equal(sweep.advance(trie.size, nodes[2:]), expected)
+    assert sweep.computed == after.computed == trie.size
+
+
+def bars(monkeypatch):
+    """What the progress bars that are made from now on have counted."""
+    made = []
+
+    class Bar(tqdm):
+        def __init__(self, *args, **kwargs):
+            super().__init__(*args, **{**kwargs, "disable": False, "file": io.StringIO()})
+            self.counts = [0]
+            made.append(self)
+
+        def update(self, n=1):
+            super().update(n)
+            self.counts.append(self.n)
+
+    monkeypatch.setattr("lm_eval_bias.models.prefix.tqdm", Bar)
+    return made
+
+
+def test_the_bar_of_generation_counts_what_is_written(llama, tokenizer, monkeypatch):
+    """Five prompt tokens: "abc" and "abd" share two and end with one each, twice; six tokens at most for each answer, asked for twice."""
+    made = bars(monkeypatch)
+    settings = {"until": [], "max_gen_toks": 6}
+    requests = [Instance("generate_until", {}, (prompt, settings), 0) for prompt in ("abc", "abd", "abc")]
+    written = texts(lm(PrefixLM, llama, tokenizer), requests)
+    (bar,) = made
+    assert written == texts(lm(HFLM, llama, tokenizer), requests)
+    assert bar.total == bar.n == 4 + 2 * 6
+    assert bar.counts[:3] == [0, 4, 6]  # the prompts, and then a token of each
+    assert bar.counts == sorted(bar.counts) and len(bar.counts) > 4
+
+
+def test_the_bar_of_generation_goes_back_when_memory_runs_out(llama, tokenizer, monkeypatch):
+    made, forward = bars(monkeypatch), TreeModel.forward
+
+    def small_device(self, tokens, *args, **kwargs):
+        if len(tokens) > 100:
+            raise torch.OutOfMemoryError("CUDA out of memory. Tried to allocate 1 GiB.")
+        return forward(self, tokens, *args, **kwargs)
+
+    shared = lm(PrefixLM, llama, tokenizer)
+    monkeypatch.setattr(TreeModel, "forward", small_device)
+    texts(shared)
+    (bar,) = made
+    assert bar.n == bar.total
+
+
+PROGRAM = """
+import sys
+{before}
+from lm_eval_bias.models.prefix import PrefixLM
+assert "torch._dynamo" not in sys.modules, "the model type's own imports took it in"
+sys.path.insert(0, {folder!r})
+import tiny
+from lm_eval.models.huggingface import HFLM
+model, tokenizer = tiny.model("Llama"), tiny.tokenizer()
+shared = PrefixLM(model, tokenizer=tokenizer, max_length=128)
+some = tiny.likelihoods()[:4]
+same = shared.loglikelihood(some, disable_tqdm=True) == HFLM(model, tokenizer=tokenizer, max_length=128).loglikelihood(some, disable_tqdm=True)
+print("RUNS AS HF:", shared.runs_as_hf, same)
+"""
+# As if transformers were older than its module: found missing by whoever asks for it from outside of transformers itself.
+WITHOUT = """
+import importlib
+find = importlib.import_module
+later = {"transformers.masking_utils": "transformers.of_a_later_version"}
+importlib.import_module = lambda name, package=None: find(later.get(name, name), package)
+"""
+
+
+@pytest.mark.parametrize(("before", "expected"), [("", "None"), (WITHOUT, "needs ALL_MASK_ATTENTION_FUNCTIONS of transformers.masking_utils, which ")])
+def test_imports(before, expected):
+    """What `hf` does without until it has a model is not imported before; and an older transformers lacks some of it."""
+    code = PROGRAM.format(before=before, folder=str(Path(__file__).parent))
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr[-2000:]
+    assert f"RUNS AS HF: {expected}" in done.stdout
+    if before:
+        assert done.stdout.strip().endswith("True")
+        assert len([line for line in done.stderr.splitlines() if "it runs as hf" in line]) == 1
+
+
+def test_a_transformers_without_cache_layers_can_be_imported():
+    code = "import transformers.cache_utils as c; del c.DynamicLayer\nimport lm_eval_bias.models.prefix as p; print(p.PrefixLM.__name__)"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert done.stdout.strip() == "PrefixLM", done.stderr[-2000:]

@@ -1,0 +1,283 @@
+"""Texts as token ids of 32 bits, and what texts have in common encoded once.
+
+The tokens of a text are `bytes`: four for each id, the highest first, so that they sort as the ids do, take no more room than that, and
+can be looked up.
+
+Common beginnings: sorted texts are cut where neighbours part, but only at a *seam*, a space between two ASCII letters; each distinct piece
+is encoded by itself. Whether pieces have the tokens that they have in the text is a question to the tokenizer, which `seam` answers from
+its parts and by trying. Where it cannot, texts are encoded whole.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import pairwise, product
+from string import ascii_letters
+from typing import Any, NamedTuple
+
+import numpy as np
+from lm_eval.models.utils import has_bos_prefix
+from transformers import PreTrainedTokenizerFast
+
+logger = logging.getLogger(__name__)
+
+AT_A_TIME = 2048
+"""Texts that are handed to the tokenizer at a time: what it makes of them beside the ids is gone before the next."""
+
+
+def packed(ids: Sequence[int]) -> bytes:
+    """Token ids as bytes."""
+    return np.asarray(ids, dtype=">u4").tobytes()
+
+
+def unpacked(tokens: bytes) -> np.ndarray:
+    """The ids in `packed` tokens, shape (n,)."""
+    return np.frombuffer(tokens, dtype=">u4").astype(np.uint32)
+
+
+class Seam(NamedTuple):
+    """How pieces of a text are encoded.
+
+    skipped: how many characters at the start of a piece are left out, because the tokenizer puts a space before every text by itself.
+    before, after: the special tokens that it puts around a text.
+    """
+
+    skipped: int
+    before: bytes
+    after: bytes
+
+
+class Encoder:
+    """Encodes texts as the harness's `hf` does each of them alone.
+
+    tokenizer: of transformers. add_special_tokens: `HFLM.add_bos_token`; None leaves it to the tokenizer.
+    seam: how texts are cut; None if they are encoded whole.
+    """
+
+    def __init__(self, tokenizer: Any, add_special_tokens: bool | None):
+        self.tokenizer, self.add_special_tokens = tokenizer, add_special_tokens
+        self._fast = _encodes_plainly(tokenizer)
+        self.seam = seam(tokenizer.backend_tokenizer) if self._fast else None
+
+    def adds(self, text: str, bos: str | None) -> bool:
+        """Whether the harness lets the tokenizer add special tokens to a text; not to one that begins with `bos`."""
+        return self.add_special_tokens is not False and not has_bos_prefix(text, bos)
+
+    def each(
+        self, texts: Iterable[str], bos: str | None, special: bool | None = None, truncated: bool = False, apart: bool = False
+    ) -> dict[str, bytes]:
+        """The tokens of each distinct text.
+
+        special: whether texts get special tokens; None leaves it to `adds`. truncated: whether the tokenizer cuts what is longer than its
+        own greatest length. apart: whether no common beginnings are looked for.
+        """
+        groups: dict[bool, list[str]] = {}
+        for text in sorted(set(texts)):
+            groups.setdefault(self.adds(text, bos) if special is None else special, []).append(text)
+        encoded: dict[str, bytes] = {}
+        for add, group in groups.items():
+            whole = self.seam is None or truncated or apart
+            made = self.whole(group, add, truncated) if whole else self._in_pieces(group, add, self.seam)
+            encoded.update(zip(group, made, strict=True))
+        return encoded
+
+    def whole(self, texts: Sequence[str], special: bool, truncated: bool = False) -> list[bytes]:
+        """The tokens of each text, from its first letter to its last."""
+        encoded: list[bytes] = []
+        for first in range(0, len(texts), AT_A_TIME):
+            some = list(texts[first : first + AT_A_TIME])
+            if self._fast and not truncated:
+                self.tokenizer.backend_tokenizer.no_padding()
+                self.tokenizer.backend_tokenizer.no_truncation()
+                encoded += _fast(self.tokenizer.backend_tokenizer, some, special)
+            else:
+                encoded += map(packed, self.tokenizer(some, add_special_tokens=special, truncation=truncated)["input_ids"])
+        return encoded
+
+    def _in_pieces(self, texts: list[str], special: bool, seam: Seam) -> list[bytes]:
+        """The tokens of sorted and distinct texts."""
+        plan = list(pieces(texts, seam.skipped))
+        distinct = list(dict.fromkeys(piece for _, new in plan for piece in new))
+        tokens = dict(zip(distinct, self.whole(distinct, False), strict=True))
+        heads = [seam.before if special else b""]
+        end = seam.after if special else b""
+        encoded = []
+        for kept, (*shared, tail) in plan:
+            del heads[kept + 1 :]
+            for piece in shared:
+                heads.append(heads[-1] + tokens[piece])
+            encoded.append(heads[-1] + tokens[tail] + end)
+        return encoded
+
+
+def _encodes_plainly(tokenizer: Any) -> bool:
+    """Whether a tokenizer of transformers hands a text to the `tokenizers` library as it is; slow ones and those of remote code may not."""
+    names = ("encode", "__call__", "_encode_plus", "_batch_encode_plus")
+    methods = [getattr(type(tokenizer), name) for name in names if hasattr(type(tokenizer), name)]
+    if not isinstance(tokenizer, PreTrainedTokenizerFast) or not all(m.__module__.startswith("transformers.") for m in methods):
+        return False
+    probes = ["The sun.", " Two  blanks\nand 12 lines ", "é"]
+    return all(
+        _fast(tokenizer.backend_tokenizer, probes, special) == [packed(tokenizer.encode(p, add_special_tokens=special)) for p in probes]
+        for special in (True, False)
+    )
+
+
+def _fast(backend: Any, texts: list[str], special: bool) -> list[bytes]:
+    # Without offsets; tokenizers before 0.20 have no such method.
+    encode = getattr(backend, "encode_batch_fast", backend.encode_batch)
+    return [packed(encoding.ids) for encoding in encode(texts, add_special_tokens=special)]
+
+
+def pieces(texts: Sequence[str], skipped: int = 0) -> Iterator[tuple[int, list[str]]]:
+    """Cut sorted texts so that what neighbours begin with alike is a piece.
+
+    For each text: with how many pieces of the text before it begins, and its further pieces, of which the last is its end alone.
+    skipped: see `Seam`.
+    """
+    parts = [last_seam(b, shared(a, b)) for a, b in pairwise(texts)]  # where each text parts from its neighbour
+    path: list[int] = []
+    for text, earlier, later in zip(texts, [0, *parts], [*parts, 0], strict=True):
+        while path and path[-1] > earlier:
+            path.pop()
+        kept = len(path)
+        for at in (earlier, later):
+            if at > (path[-1] if path else 0):
+                path.append(at)
+        cuts = [path[kept - 1] if kept else 0, *path[kept:], len(text)]
+        yield kept, [text[a + (skipped if a else 0) : b] for a, b in pairwise(cuts)]
+
+
+def shared(a: str, b: str) -> int:
+    """How many characters two texts begin with alike."""
+    low, high = 0, min(len(a), len(b))
+    if a[:high] == b[:high]:
+        return high
+    while high - low > 1:
+        middle = (low + high) // 2
+        if a[low:middle] == b[low:middle]:
+            low = middle
+        else:
+            high = middle
+    return low
+
+
+_LETTERS = frozenset(ascii_letters)
+
+
+def last_seam(text: str, stop: int) -> int:
+    """Where the last seam in `text[:stop]` is, the letter behind it included; 0 if there is none."""
+    at = text.rfind(" ", 1, stop - 1) if stop > 2 else -1
+    while at > 0 and not (text[at - 1] in _LETTERS and text[at + 1] in _LETTERS):
+        at = text.rfind(" ", 1, at)
+    return max(at, 0)
+
+
+# What tokenizers are made of, as far as it decides letter by letter, or from a few neighbours: so what stands behind a seam changes
+# nothing before it, and the other way round.
+_NORMALIZERS = {"NFC", "NFD", "NFKC", "NFKD", "Lowercase", "StripAccents", "BertNormalizer", "Prepend", "Replace"}
+_PRE_TOKENIZERS = {"ByteLevel", "Digits", "Punctuation", "BertPreTokenizer", "Whitespace", "WhitespaceSplit", "Metaspace", "Split"}
+_POST_PROCESSORS = {"TemplateProcessing", "ByteLevel", "BertProcessing", "RobertaProcessing"}
+# In a regular expression: looking behind, anchors, references, and looking ahead without end.
+_FAR = re.compile(r"\(\?<|\\[bBAzZGK1-9]|\$|(?<!\[)\^|\(\?[=!][^)]*[*+{]")
+_SPACES = " Ġ▁"
+_JOINED = re.compile(rf"[A-Za-z][{_SPACES}]")
+_AROUND = ("a", "S", "1", " ", "\n", ".", "'", "é", "中", "-")
+
+
+def seam(backend: Any) -> Seam | None:
+    """How a tokenizer's texts may be cut between letter and space; None where it is not certain that this changes no token.
+
+    backend: a `tokenizers.Tokenizer`. It is certain if
+    - no added token begins or ends with a letter or holds a seam,
+    - what normalizes and splits a text sees no further than a few letters, and what adds special tokens does not look at the text,
+    - the model cannot join both sides: every seam is a border between words, or it is a BPE of whose tokens none holds a letter before a
+      space, so that no merge reaches across and the merges of either side go their own way,
+    - and all pairs of letters, and all short surroundings of a seam, are found to agree.
+    """
+    try:
+        if not (_is_local(backend) and all(map(_is_apart, backend.get_added_tokens_decoder().values()))):
+            return None
+        return next((found for skipped in (0, 1) if (found := _tried(backend, skipped)) is not None), None)
+    except Exception as error:  # the parts of tokenizers are described by their pickling; where that is gone, texts are encoded whole
+        logger.debug("Common beginnings are not looked for: %s", error)
+        return None
+
+
+def _parts(component: Any, inner: str) -> list[dict[str, Any]]:
+    """The settings of a tokenizer's component, or of those that it is a sequence of."""
+    if component is None:
+        return []
+    made = json.loads(component.__getstate__())
+    return made[inner] if made["type"] == "Sequence" else [made]
+
+
+def _is_local(backend: Any) -> bool:
+    normalizers = _parts(backend.normalizer, "normalizers")
+    splitters = _parts(backend.pre_tokenizer, "pretokenizers")
+    added = _parts(backend.post_processor, "processors")
+    for part in normalizers:
+        if part["type"] == "Replace":
+            pattern = part["pattern"].get("String")
+            if pattern is None or re.search("[A-Za-z] ", pattern) or (pattern == " " and part["content"] != "▁"):
+                return False
+    for part in splitters:
+        if part["type"] == "Split" and _FAR.search(part["pattern"].get("Regex", "")):
+            return False
+        if part["type"] == "Metaspace" and part["replacement"] != "▁":
+            return False
+    return (
+        {part["type"] for part in normalizers} <= _NORMALIZERS
+        and {part["type"] for part in splitters} <= _PRE_TOKENIZERS
+        and {part["type"] for part in added} <= _POST_PROCESSORS
+        and getattr(backend.model, "dropout", None) is None
+    )
+
+
+def _is_apart(token: Any) -> bool:
+    text = token.content
+    return not (text[:1] in _LETTERS or text[-1:] in _LETTERS or re.search("[A-Za-z] [A-Za-z]", text))
+
+
+def _tried(backend: Any, skipped: int) -> Seam | None:
+    """The seam, if no text is found that has other tokens in pieces."""
+    around = ["".join(some) for length in range(3) for some in product(_AROUND, repeat=length)]
+    pairs = [(x, " " + y) for x, y in product(ascii_letters, repeat=2)]
+    pairs += [(some + x, " " + y) for some in around for x, y in ("aS", "Zt", "st")]
+    pairs += [(x, " " + y + some) for some in around for x, y in ("aS", "Zt", "st")]
+    texts = [head + rest for head, rest in pairs]
+    probe = texts[0]
+    (bare,), (dressed,) = _fast(backend, [probe], False), _fast(backend, [probe], True)
+    at = dressed.find(bare)
+    if not bare or at < 0:
+        return None
+    before, after = dressed[:at], dressed[at + len(bare) :]
+    sides = sorted({side for head, rest in pairs for side in (head, rest[skipped:])})
+    alone = dict(zip(sides, _fast(backend, sides, False), strict=True))
+    joined = [alone[head] + alone[rest[skipped:]] for head, rest in pairs]
+    if _fast(backend, texts, False) != joined or _fast(backend, texts, True) != [before + tokens + after for tokens in joined]:
+        return None
+    if not (_cannot_join(backend) or all(_is_border(backend, head, rest) for head, rest in pairs)):
+        return None
+    return Seam(skipped, before, after)
+
+
+def _cannot_join(backend: Any) -> bool:
+    model = backend.model
+    plain = type(model).__name__ == "BPE" and not any(
+        getattr(model, name, None) for name in ("ignore_merges", "end_of_word_suffix", "continuing_subword_prefix")
+    )
+    return plain and not any(map(_JOINED.search, backend.get_vocab(with_added_tokens=False)))
+
+
+def _is_border(backend: Any, head: str, rest: str) -> bool:
+    """Whether the tokenizer splits a text between its two parts, before its model sees it."""
+    if backend.pre_tokenizer is None:
+        return False
+    text, start = head + rest, len(head)
+    if backend.normalizer is not None:
+        text, start = backend.normalizer.normalize_str(text), len(backend.normalizer.normalize_str(head))
+    return any(place[0] == start or place[1] == start for _, place in backend.pre_tokenizer.pre_tokenize_str(text))
