@@ -7,7 +7,6 @@ choices is scored by the model's own `loglikelihood`. Importing this module adds
 
 from __future__ import annotations
 
-import gc
 import inspect
 import logging
 from collections.abc import Iterator, Sequence
@@ -21,6 +20,7 @@ from tqdm import tqdm
 
 from lm_eval_bias import harness
 from lm_eval_bias.choices import Nesting
+from lm_eval_bias.garbage import no_search
 from lm_eval_bias.likelihoods import Likelihood, apart
 from lm_eval_bias.templates import CompiledTask, template
 from lm_eval_bias.usage import UsageError
@@ -134,12 +134,8 @@ def _scored(lm: Any, asked: list[Scored]) -> Iterator[tuple[Conversation, tuple[
     nesting = Nesting(lm)
     with tqdm(total=len(asked), desc="Scoring choices", unit=" prompts", disable=not quiet or getattr(lm, "rank", 0) != 0) as bar:
         for part in parts:
-            # Tens of thousands of objects, none of them garbage: to look for it again and again takes longer than to make them.
-            collecting = gc.isenabled()
-            gc.disable()
-            requests = [_request("loglikelihood", s, (p, c), i) for s, p, choices in part for i, c in enumerate(choices)]
-            if collecting:
-                gc.enable()
+            with no_search():
+                requests = [_request("loglikelihood", s, (p, c), i) for s, p, choices in part for i, c in enumerate(choices)]
             likelihoods = iter(lm.loglikelihood(requests, **quiet))
             for s, p, choices in part:
                 answer: list[Likelihood] = [tuple(next(likelihoods)) for _ in choices]

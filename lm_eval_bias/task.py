@@ -10,6 +10,7 @@ from typing import Any
 
 from lm_eval_bias import harness
 from lm_eval_bias.conversation import ConversationTask
+from lm_eval_bias.garbage import no_search
 from lm_eval_bias.item_files import located, marks
 from lm_eval_bias.measure import Measure, Record, Row, Summary, rows, tables, value
 from lm_eval_bias.templates import CompiledTask
@@ -70,11 +71,13 @@ class MeasureTask(CompiledTask):
             same = "it reads likelihoods, which are the same every time"
             raise UsageError(f"{self.task_name}: {same}; leave repeats={self.config.repeats} out")
         self._processes = kwargs.get("world_size", 1)
-        return super().build_all_requests(**{**kwargs, "cache_requests": False, "rewrite_requests_cache": False})
+        with no_search():
+            return super().build_all_requests(**{**kwargs, "cache_requests": False, "rewrite_requests_cache": False})
 
     def apply_filters(self):
         try:
-            return super().apply_filters()
+            with no_search():
+                return super().apply_filters()
         except Exception as error:
             self._fail(error, "reading the answers")
             for instance in self.instances:

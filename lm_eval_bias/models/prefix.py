@@ -8,11 +8,9 @@ time as fill a pack, under a mask that shows each token its ancestors (tree_atte
 from __future__ import annotations
 
 import difflib
-import gc
 import logging
 import re
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
 from itertools import pairwise
 from typing import Any
 
@@ -27,6 +25,7 @@ from lm_eval.models.utils import handle_stop_sequences, normalize_gen_kwargs, po
 from lm_eval.models.utils_hf import clear_torch_cache
 from tqdm import tqdm
 
+from lm_eval_bias.garbage import no_search_of_old
 from lm_eval_bias.usage import UsageError
 
 from .asked import Asked, asked
@@ -97,7 +96,7 @@ class PrefixLM(HFLM):
         if self.runs_as_hf or not requests:
             return super().loglikelihood(requests, disable_tqdm=disable_tqdm)
         pairs = [request.args for request in requests]
-        with _old_objects_kept():
+        with no_search_of_old():
             return self._likelihoods(pairs, self._asked(pairs, disable_tqdm), disable_tqdm)
 
     def _asked(self, pairs: Sequence[tuple[str, str]], disable_tqdm: bool) -> Asked:
@@ -323,22 +322,6 @@ class PrefixLM(HFLM):
         if too_long:
             logger.warning("%d prompts leave no room for their answers and lose tokens on the left.", too_long)
         return answers
-
-
-@contextmanager
-def _old_objects_kept() -> Iterator[None]:
-    """No search for garbage among the objects that are there already: hundreds of thousands of requests, and the modules of the harness.
-
-    Python would go through all of them each time a quarter as many new ones have come, which takes longer than to encode the requests.
-    """
-    if gc.get_freeze_count():  # someone else keeps them, and is to end it
-        yield
-        return
-    gc.freeze()
-    try:
-        yield
-    finally:
-        gc.unfreeze()
 
 
 def _room(sweep: Sweep, limit: int) -> int:
