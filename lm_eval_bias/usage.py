@@ -30,7 +30,7 @@ def read_options(task: str, metadata: Mapping[str, Any], options: Callable[..., 
     metadata: what `--metadata` set, merged by the harness with the model's arguments and with the task's own metadata. It is shared by all
     tasks of a run, so a key that this task does not know is somebody else's, unless it is nearly one of its own.
     options: checks the options, which are its parameters, and returns them all; None for a task without options.
-    Raises UsageError for a value that `options` refuses and for a near miss.
+    Raises UsageError, which names the task, for a value that `options` refuses and for a near miss.
     """
     known = list(inspect.signature(options).parameters) if options else []
     for key in metadata:
@@ -38,7 +38,10 @@ def read_options(task: str, metadata: Mapping[str, Any], options: Callable[..., 
             continue
         for guess in difflib.get_close_matches(str(key), known, n=1, cutoff=NEAR):
             raise UsageError(f"unknown option '{key}' in --metadata: {task} takes {' and '.join(known)}. Did you mean '{guess}'?")
-    return options(**{key: metadata[key] for key in known if key in metadata}) if options else {}
+    try:
+        return options(**{key: metadata[key] for key in known if key in metadata}) if options else {}
+    except UsageError as error:
+        raise UsageError(f"{task}: {error}") from error
 
 
 def choice(name: str, value: Any, choices: Collection[str]) -> str:

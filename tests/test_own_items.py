@@ -197,6 +197,15 @@ def test_a_misspelt_file_is_an_error():
         read_options("hbb", {"group": "x.yaml"}, hbb.options)
 
 
+def test_a_file_for_another_task_of_the_run_is_told_with_the_task_that_refuses_it(write):
+    path = write("g.yaml", lexicon(1, 1, [(1, 1)], 1, 1))
+    assert read_options("mist_wabt", {"groups": path}, mist.wabt_options)["groups"] == path
+    with pytest.raises(
+        UsageError, match=r"^hbb: 5 problems:\n  g\.yaml, line 1, groups: unknown; expected pronouns, types, names, language\n"
+    ):
+        read_options("hbb", {"groups": path}, hbb.options)
+
+
 def test_the_options_name_the_file_and_its_sha256(write):
     path = write("mist.yaml", Path(ours("mist.yaml")).read_text(encoding="utf-8"))
     given = mist.wabt_options(groups=path)
