@@ -119,7 +119,7 @@ def run(arguments: argparse.Namespace) -> dict[str, Any]:
     from lm_eval.evaluator import evaluate
     from lm_eval.tasks import TaskManager
 
-    from lm_eval_bias.cli import tasks_folder
+    from lm_eval_bias.catalogue import tasks_folder
 
     logging.disable(logging.WARNING)
     manager = TaskManager(include_path=str(tasks_folder()))

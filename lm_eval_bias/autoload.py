@@ -7,13 +7,17 @@ of `--include_path`. What is added, and how, stands in harness.py; here is only 
 from __future__ import annotations
 
 from importlib.machinery import ModuleSpec
+from importlib.metadata import distribution
 from importlib.util import find_spec
 from types import ModuleType
 
 from lm_eval_bias import harness
 from lm_eval_bias.catalogue import tasks_folder
 
-MODELS = {"hf-prefix": "lm_eval_bias.models.prefix:PrefixLM"}
+
+def models() -> dict[str, str]:
+    """The model types, name -> module:class, as setup.cfg declares them for the harness's coming entry points."""
+    return {point.name: point.value for point in distribution("lm-eval-bias").entry_points if point.group == "lm_eval.models"}
 
 
 def spec_that_extends(name: str) -> ModuleSpec | None:
@@ -33,5 +37,5 @@ def spec_that_extends(name: str) -> ModuleSpec | None:
 EXTENSIONS = {
     "lm_eval.tasks": lambda module: harness.expect_index(module, tasks_folder()),
     "lm_eval.tasks._index": lambda module: harness.add_tasks(module, tasks_folder()),
-    "lm_eval.models": lambda module: harness.add_models(module, MODELS),
+    "lm_eval.models": lambda module: harness.add_models(module, models()),
 }
