@@ -180,4 +180,4 @@ def test_generation_runs_and_is_parsed(runs):
 def test_a_mistake_in_the_metadata_ends_with_one_line(runs):
     done = runs["mistake"].done
     assert done.returncode == 1 and "Traceback" not in done.stderr
-    assert done.stderr.splitlines()[-1] == "lm-eval-bias: threshold=-1.5 in --metadata: expected a number from 0 to 100"
+    assert done.stderr.splitlines()[-1] == "lm-eval-bias: hbb: threshold=-1.5 in --metadata: expected a number from 0 to 100"

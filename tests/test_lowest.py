@@ -40,7 +40,7 @@ def test_the_oldest_versions_are_the_bounds_of_setup_cfg(root, oldest):
     config = configparser.ConfigParser()
     config.read(root / "setup.cfg")
     for requirement in map(Requirement, config["options"]["install_requires"].split()):
-        (bound,) = requirement.specifier
+        (bound,) = (each for each in requirement.specifier if each.operator == ">=")
         assert bound.operator == ">=", requirement
         if requirement.name in NOT_THE_OLDEST:
             assert Version(oldest[requirement.name]) > Version(bound.version)
