@@ -41,7 +41,6 @@ def test_the_oldest_versions_are_the_bounds_of_setup_cfg(root, oldest):
     config.read(root / "setup.cfg")
     for requirement in map(Requirement, config["options"]["install_requires"].split()):
         (bound,) = (each for each in requirement.specifier if each.operator == ">=")
-        assert bound.operator == ">=", requirement
         if requirement.name in NOT_THE_OLDEST:
             assert Version(oldest[requirement.name]) > Version(bound.version)
         else:
@@ -59,7 +58,7 @@ def runs(model_folder, tmp_path_factory):
         command += ["--output_path", str(output), "--log_samples"]
         done = subprocess.run(command, capture_output=True, text=True)
         assert done.returncode == 0, done.stderr[-3000:]
-        results = json.loads(next(output.rglob("results_*.json")).read_text())["results"]
+        results = json.loads(next(output.rglob("results_*.json")).read_text())
         samples = {t: [json.loads(x) for x in next(output.rglob(f"samples_{t}_2*.jsonl")).read_text().splitlines()] for t in TASKS}
         return done, results, samples
 
@@ -79,7 +78,8 @@ def test_this_environment_has_the_oldest_versions(oldest):
 def test_a_request_of_each_type_ends_in_numbers(runs, model, task):
     done, results, samples = runs[model]
     assert "Traceback" not in done.stderr
-    assert next(value for name, value in results[task].items() if name.startswith("records,")) == LIMIT == len(samples[task])
+    assert results["n-samples"][task]["effective"] == LIMIT == len(samples[task])
+    assert results["configs"][task]["cells"]["numbers"] and "error" not in results["configs"][task]
     assert all(s["records"] and s["resps"][0][0] for s in samples[task])
 
 
