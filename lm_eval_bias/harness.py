@@ -186,7 +186,8 @@ def fail_at_end(what: str) -> None:
         return
     if not _failures:
         atexit.register(_end)
-    _failures.append(what)
+    if what not in _failures:
+        _failures.append(what)
 
 
 def _end() -> None:
