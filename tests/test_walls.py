@@ -83,21 +83,20 @@ def test_no_shared_file_names_a_benchmark(root):
     ]
     for path in [*shared, *(root / "metrics").glob("re*.py")]:
         tree = ast.parse(path.read_text())
-        documentation = {
-            id(node.body[0].value)
-            for node in ast.walk(tree)
-            if isinstance(node, (ast.Module, ast.ClassDef, ast.FunctionDef)) and ast.get_docstring(node)
-        }
+        said = [(node, text) for node, text in texts(tree) if not described(node, tree)]
         for node in ast.walk(tree):
-            said = getattr(node, "id", None) or getattr(node, "attr", None) or getattr(node, "name", None) or getattr(node, "module", None)
-            if (
-                isinstance(node, ast.Constant)
-                and isinstance(node.value, str)
-                and id(node) not in documentation
-                and not described(node, tree)
-            ):
-                said = node.value
-            assert not (isinstance(said, str) and BENCHMARKS.search(said)), f"{path}:{node.lineno}: {said!r}"
+            said += [(node, getattr(node, name)) for name in ("id", "attr", "name", "module") if isinstance(getattr(node, name, None), str)]
+        for node, text in said:
+            assert not BENCHMARKS.search(text), f"{path}:{node.lineno}: {text!r}"
+
+
+def texts(tree):
+    """(node, text) of every text in a module that is no docstring."""
+    documented = (ast.Module, ast.ClassDef, ast.FunctionDef)
+    docstrings = {id(node.body[0].value) for node in ast.walk(tree) if isinstance(node, documented) and ast.get_docstring(node)}
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Constant) and isinstance(node.value, str) and id(node) not in docstrings:
+            yield node, node.value
 
 
 def described(constant, tree):
@@ -116,21 +115,14 @@ def test_the_harness_is_reached_into_in_one_place(root):
             continue
         for name in imported(path):
             assert not PRIVATE.match(name), f"{path}: {name}"
-        for node in ast.walk(ast.parse(path.read_text())):
-            if isinstance(node, ast.Constant) and isinstance(node.value, str) and path.name not in ("autoload.py", "__init__.py"):
-                assert not re.fullmatch(PRIVATE, node.value), f"{path}:{node.lineno}: {node.value}"
+        if path.name not in ("autoload.py", "__init__.py"):  # which say when to act, by the name of a module
+            for node, text in texts(ast.parse(path.read_text())):
+                assert not re.fullmatch(PRIVATE, text), f"{path}:{node.lineno}: {text}"
 
 
 def test_metrics_know_no_group_by_name(root):
     """Genders, skin tones, religions and categories are arguments."""
     known = re.compile(r"\b(women|men|fair|dark|muslim|christian|asian|black|white|attractiveness|good_behaviour|asian|latinx)\b", re.I)
     for path in (root / "metrics").glob("*.py"):
-        tree = ast.parse(path.read_text())
-        docs = {
-            id(n.body[0].value)
-            for n in ast.walk(tree)
-            if isinstance(n, (ast.Module, ast.ClassDef, ast.FunctionDef)) and ast.get_docstring(n)
-        }
-        for node in ast.walk(tree):
-            if isinstance(node, ast.Constant) and isinstance(node.value, str) and id(node) not in docs:
-                assert not known.search(node.value), f"{path}:{node.lineno}: {node.value}"
+        for node, text in texts(ast.parse(path.read_text())):
+            assert not known.search(text), f"{path}:{node.lineno}: {text}"
