@@ -128,7 +128,7 @@ def test_ratings_of_a_persona_are_the_same_with_shared_prefixes(runs, plain, sha
     assert [s["resps"] for s in ours] == [s["resps"] for s in theirs] and len(ours) == LIMIT
     for s in theirs:
         prompt = s["arguments"]["gen_args_0"]["arg_0"]
-        persona = f"You are {s['doc']['perceiver']}. Your task is to rate"
+        persona = f"You are {s['doc']['perceiver']}.\nYour task is to rate"
         assert prompt.startswith(persona) if plain == "plain" else f"<|im_start|>system\n{persona}" in prompt
 
 
