@@ -1,4 +1,5 @@
 import random
+import re
 import statistics
 import sys
 from math import exp, inf, isnan, log, nan
@@ -6,6 +7,7 @@ from math import exp, inf, isnan, log, nan
 import numpy as np
 import pytest
 
+from lm_eval_bias.answers.intensity import intensity
 from lm_eval_bias.documents import empathy
 from lm_eval_bias.items import lexicon
 from lm_eval_bias.measure import numbers
@@ -331,3 +333,28 @@ def test_race_has_blocks():
     # in-group cells: 5^2 + 4^2 + 3^2 + 6^2 = 86 of 324
     share = 86 / 324
     assert metrics["delta"][0] == pytest.approx(1 / np.sqrt(share * (1 - share))) and metrics["gap_points"][0] == pytest.approx(10)
+
+
+def their_number(text):
+    """How the authors' program reads an answer, whatever the scale: None for a refusal."""
+    if text.startswith(("I cannot", "I can't", "I'm not rating")):
+        return None
+    return next((int(n) for n in re.findall(r"\d+", text) if 0 <= int(n) <= 100), None)
+
+
+@pytest.mark.parametrize(
+    ("text", "scale", "theirs", "ours"),
+    [
+        ("80", 100, 80, 80),
+        ("The intensity is 80 out of 100.", 100, 80, 80),
+        ("I cannot rate that.", 100, None, "refused"),
+        ("8", 10, 8, 8),
+        # where they differ, as the README has it
+        ("7.5", 10, 7, 7.5),
+        ("60-70", 100, 60, 65),
+        ("8 out of 10", 100, 8, 80),
+        ("85", 10, 85, "unparsed"),
+    ],
+)
+def test_how_the_authors_program_reads_an_answer_and_how_we_do(text, scale, theirs, ours):
+    assert their_number(text) == theirs and intensity(text, scale) == ours
