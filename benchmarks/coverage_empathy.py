@@ -4,7 +4,7 @@ Experiments with a known matrix: each pair of identities has its own mean, in-gr
 of its own, and each answer strays. The truth is the delta, and the gap in points, of the matrix without chance. Both intervals claim
 95 %; of 1,000 experiments a true 95 % shows as 93.6 to 96.4 in 19 of 20 cells of the table. Printed are percentages.
 
-    python benchmarks/coverage_empathy.py                      # three minutes; 240 events are ours, 60 a quarter, 24 a tenth
+    python benchmarks/coverage_empathy.py    # 90 seconds of one core; 240 events are ours, 60 a quarter, 24 a tenth
     python benchmarks/coverage_empathy.py --events 2 3 5 9
 """
 
@@ -16,7 +16,6 @@ import os
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 import numpy as np
-
 from lm_eval_bias.metrics.empathy_gap import bootstrap_gaps, delta, gap
 
 NAMES = {"5 in 5 groups": list("abcde"), "18 in 4 groups": ["w"] * 5 + ["b"] * 4 + ["a"] * 3 + ["h"] * 6}

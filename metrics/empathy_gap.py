@@ -17,10 +17,9 @@ from .resampling import RESAMPLES, SEED, Estimate
 from .student import student
 
 PERMUTATIONS = 10_000
-FEWEST_FOR_STDERR = 10
-"""Of fewer events the gap in points has no standard error: 1.96 of it to either side hold the gap in 70 to 91 % of cases."""
-FEWEST_FOR_CORRECTION = 5
-"""Of fewer events the corrected delta has no interval: resamples of so few are too often of one event alone."""
+FEWEST = 10
+"""Of fewer events the gap in points has no standard error, because 1.96 of it to either side would hold the gap in 70 to 91 % of cases, and
+the corrected delta no interval, which would hold it in 50 to 91 %."""
 
 
 def mean_intensity(intensities: ArrayLike, pairwise: bool = False) -> NDArray[np.float64]:
@@ -135,11 +134,11 @@ def bootstrap_gaps(
     differ: it is too near to zero (attenuated), and in resamples, where chance counts twice, more so. An interval of percentiles of delta
     misses it. So the variance of the cells is also estimated without chance, from products of different events alone (a U-statistic), and
     the interval is that of the gap over the root of it. A bound is infinite where the variance cannot be told from nothing, and the
-    corrected value NaN where its estimate is not above zero. NaN bounds and standard errors with fewer than two events, and NaN bounds of the
-    corrected value with fewer than `FEWEST_FOR_CORRECTION`.
+    corrected value NaN where its estimate is not above zero. NaN bounds and standard errors with fewer than two events,
+    and NaN bounds of the corrected value with fewer than `FEWEST`.
 
     The raw gap is a mean over events: its interval is Student's, with n - 1 degrees of freedom, which holds 95 % from two events on, where
-    percentiles of a bootstrap hold 50 to 90 %. Its standard error is NaN with fewer than `FEWEST_FOR_STDERR` events.
+    percentiles of a bootstrap hold 50 to 90 %. Its standard error is NaN with fewer than `FEWEST` events.
     Source: ours; the correction is Spearman's, for one variable. The paper has no interval for delta. benchmarks/coverage_empathy.py
     counts how often the intervals hold the truth.
     """
@@ -195,7 +194,7 @@ def bootstrap_gaps(
         parts.append(statistics(rng.multinomial(n, np.full(n, 1 / n), size=size).astype(float)))
     drawn = np.concatenate(parts)
     interval = _interval(corrected if np.isfinite(corrected) else np.nan, drawn[:, 1])
-    if n < FEWEST_FOR_CORRECTION:
+    if n < FEWEST:
         interval = interval._replace(low=np.nan, high=np.nan)
     return Gaps(Estimate(plain, _interval(plain, drawn[:, 0]).stderr), interval, _mean_gap(points, filled, given, same))
 
@@ -215,7 +214,7 @@ def _mean_gap(points: float, filled: NDArray[np.float64], given: NDArray[np.bool
     added = np.where(given, filled - means, 0) @ shares
     stderr = float(np.sqrt(n / (n - 1) * (added**2).sum())) if np.isfinite(points) else np.nan
     reach = stats.t.ppf(0.975, n - 1) * stderr
-    return Interval(points, stderr if n >= FEWEST_FOR_STDERR else np.nan, float(points - reach), float(points + reach))
+    return Interval(points, stderr if n >= FEWEST else np.nan, float(points - reach), float(points + reach))
 
 
 def _interval(value: float, drawn: NDArray[np.float64]) -> Interval:

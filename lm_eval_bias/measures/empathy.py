@@ -1,4 +1,4 @@
-"""The intergroup empathy gap: delta with its test and interval, M0 and M, as in Tables 2, 3, 4, 6 and 7 and Figures 2 and 4 of the paper."""
+"""The intergroup empathy gap: delta with its test and interval, M0 and M, as in Tables 2, 3, 4, 6, 7 and Figures 2 and 4 of the paper."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ GAPS = (
         headline=True,
     ),
     Metric("mean_intensity", "points", "Mean of M0, in points of the scale.", headline=True, cell="Table 3, mean", stderr=False),
-    Metric("events", "count", "Events that delta and the gaps count: every pair of named groups has a number.", headline=True, stderr=False),
+    Metric("events", "count", "Events that delta and the gaps count: each pair of named groups has a number.", headline=True, stderr=False),
     Metric("unanswered", "%", "Answers without a number on the scale.", better="lower", headline=True, stderr=False),
     Metric(
         "unanswered_events",

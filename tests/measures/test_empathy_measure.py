@@ -249,7 +249,11 @@ CULTURES = {
 
 def of_cultures(event, perceiver, experiencer):
     """20 more for one's own nation, 10 more for another one of the same culture; perceivers of a culture answer alike, but for noise."""
-    culture = {f"a person from {'the ' * (n in ('United States', 'United Kingdom', 'Philippines'))}{n}": c for c, ns in CULTURES.items() for n in ns}
+    culture = {
+        f"a person from {'the ' * (n in ('United States', 'United Kingdom', 'Philippines'))}{n}": c
+        for c, ns in CULTURES.items()
+        for n in ns
+    }
     if "a person" in (perceiver, experiencer):
         return 60.0
     own = culture[perceiver] == culture[experiencer]
