@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import sqlite3
 import subprocess
 import sys
@@ -138,8 +139,8 @@ def test_the_numbers_of_a_scale_are_as_likely_with_shared_prefixes_and_the_greed
     for a, b, generated in zip(ours, theirs, runs[plain].samples("empathy_religion"), strict=True):
         assert a["records"]["intensity"] == pytest.approx(b["records"]["intensity"], abs=1e-2) and 0 < a["records"]["number_mass"] < 1
         assert len(a["resps"][0][0][0]) == 101
-        said = generated["resps"][0][0][0].strip()
-        assert b["records"]["greedy"] == (int(said) if said.isdecimal() else None)
+        said = re.match(r"\s*(\d+)", generated["resps"][0][0][0])  # what follows the number is not scored
+        assert b["records"]["greedy"] == (int(said[1]) if said else None)
 
 
 def test_all_categories_and_two_variants_of_the_empathy_gap_run(runs):
