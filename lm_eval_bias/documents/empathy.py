@@ -85,9 +85,10 @@ OFFICIAL_FILES = {"groups": GROUPS}
 
 
 def options(missing: str = "complete", items: str | None = None, groups: str | None = None) -> dict[str, Any]:
-    """What --metadata may set. missing: "complete" leaves an event that any pair refused out everywhere, as the paper does; "pairwise" only
-    where it was refused. items: a file of events, with the columns of items/empathy_events.tsv. groups: a file of categories, identity
-    names and emotions, as items/empathy.yaml."""
+    """What --metadata may set. missing: "complete" leaves an event that was refused out everywhere, as the authors' program does: of delta
+    if a pair of named groups refused it, of M0 if any pair did; "pairwise" only where it was refused. items: a file of events, with the
+    columns of items/empathy_events.tsv. groups: a file of categories, identity names, emotions and, if you like, cultures, as
+    items/empathy.yaml."""
     return {"missing": choice("missing", missing, MISSING), **checked(FILES, items=items, groups=groups)}
 
 
