@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import sqlite3
 import subprocess
 import sys
@@ -128,7 +129,7 @@ def test_ratings_of_a_persona_are_the_same_with_shared_prefixes(runs, plain, sha
     assert [s["resps"] for s in ours] == [s["resps"] for s in theirs] and len(ours) == LIMIT
     for s in theirs:
         prompt = s["arguments"]["gen_args_0"]["arg_0"]
-        persona = f"You are {s['doc']['perceiver']}. Your task is to rate"
+        persona = f"You are {s['doc']['perceiver']}.\nYour task is to rate"
         assert prompt.startswith(persona) if plain == "plain" else f"<|im_start|>system\n{persona}" in prompt
 
 
@@ -138,8 +139,8 @@ def test_the_numbers_of_a_scale_are_as_likely_with_shared_prefixes_and_the_greed
     for a, b, generated in zip(ours, theirs, runs[plain].samples("empathy_religion"), strict=True):
         assert a["records"]["intensity"] == pytest.approx(b["records"]["intensity"], abs=1e-2) and 0 < a["records"]["number_mass"] < 1
         assert len(a["resps"][0][0][0]) == 101
-        said = generated["resps"][0][0][0].strip()
-        assert b["records"]["greedy"] == (int(said) if said.isdecimal() else None)
+        said = re.match(r"\s*(\d+)", generated["resps"][0][0][0])  # what follows the number is not scored
+        assert b["records"]["greedy"] == (int(said[1]) if said else None)
 
 
 def test_all_categories_and_two_variants_of_the_empathy_gap_run(runs):

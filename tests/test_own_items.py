@@ -453,7 +453,7 @@ def test_a_category_of_ones_own_without_an_unspecified_person(write, tmp_path):
     said = []
 
     def say(prompt):
-        perceiver = re.search(r"You are (.*?)\. ", prompt)[1]
+        perceiver = re.search(r"You are (.*?)\.\n", prompt)[1]
         experiencer = re.search(r"narrative, (.*?) describes", prompt)[1]
         said.append(prompt)
         return "60" if ("Dalit" in perceiver) == ("Dalit" in experiencer) else "50"

@@ -395,7 +395,7 @@ def test_no_request_goes_out_without_its_perceiver(task, persona, chat):
     assert len(seen) == 72
     for sample, prompt in zip(results["samples"][task], seen, strict=True):
         assert sample["arguments"][0][0] == prompt and prompt.startswith("<user>" if chat else ("You are", "Adopt")[task.endswith("p2")])
-        assert re.search(rf"\b{sample['doc']['perceiver']}\. ", prompt.split("Your task")[0]) and sample["doc"]["experiencer"] in prompt.split("following narrative")[1]
+        assert re.search(rf"\b{sample['doc']['perceiver']}\.\s", prompt.split("Your task")[0]) and sample["doc"]["experiencer"] in prompt.split("following narrative")[1]
     assert sum(persona in prompt for prompt in seen) == 12
 
 
@@ -410,7 +410,8 @@ def test_the_seven_settings_are_table_5s(shared, suffix):
     sample = results["samples"][f"empathy_religion{suffix}"][8]
     doc = sample["doc"]
     slots = {"{Perceiver Social Group}": doc["perceiver"], "{Experiencer Social Group}": doc["experiencer"], "{Emotion}": doc["emotion"], "{Narrative}": doc["narrative"]}
-    system, task = (" ".join(parts[persona].split()) + " " + " ".join(parts[scale].split()), parts[form].strip())
+    # The file breaks the persona's sentences anywhere; between the instruction's two the line break is the paper's.
+    system, task = " ".join(parts[persona].split()) + "\n" + parts[scale].strip(), parts[form].strip()
     expected = f"{system}\n\n{task}"
     for slot, value in slots.items():
         expected = expected.replace(slot, value)
@@ -418,9 +419,60 @@ def test_the_seven_settings_are_table_5s(shared, suffix):
     assert doc["scale"] == (10 if scale == "S1" else 100) and doc["perceiver"] != doc["experiencer"]
 
 
+class MessagesLM(PersonaLM):
+    """A model whose chat template shows the messages as they are."""
+
+    def apply_chat_template(self, chat_history, add_generation_prompt=True):
+        return json.dumps([[m["role"], m["content"]] for m in chat_history])
+
+
+@pytest.mark.parametrize("kind", ["", "_official"])
+@pytest.mark.parametrize("suffix", ["", "_p1", "_p2", "_p3", "_s1", "_t1", "_t2"])
+def test_the_messages_of_the_seven_settings_are_byte_for_byte_the_authors(shared, monkeypatch, suffix, kind):
+    """Put together from the constants of their program, of one event with all pairs."""
+    path = shared / "official" / "prompts.json"
+    if not path.is_file():
+        pytest.skip("the authors' prompts are not beside this checkout")
+    monkeypatch.setenv("LM_EVAL_BIAS_DATA", str(shared / "official"))
+    theirs = json.loads(path.read_text())["empathy"]
+    part = suffix[1:].upper()
+    persona = theirs["persona"][int(part[1]) if part.startswith("P") else 0]
+    system = theirs["system"]["S1" if part == "S1" else "S0"]
+    user = theirs["user"][part if part.startswith("T") else "T0"]
+    task = f"empathy_religion{suffix}{kind}"
+    results = evaluate(MessagesLM(say=lambda _: "7"), task, limit=36, apply_chat_template=True, log_samples=True)
+    assert len(results["samples"][task]) == 36
+    for sample in results["samples"][task]:
+        doc = sample["doc"]
+        expected = [
+            ["system", system.format(persona_prompt=persona.format(persona=doc["perceiver"]))],
+            ["user", user.format(experiencer=doc["experiencer"], emotion=doc["emotion"], sent=doc["narrative"])],
+        ]
+        prompt, plan = sample["arguments"][0]
+        assert json.loads(prompt) == expected and plan["system"] == expected[0][1]
+        assert "\nYour task" in expected[0][1] and "\nOnly give" in expected[0][1]
+
+
+def test_answers_of_the_empathy_gap_may_be_as_long_as_the_authors_and_shorter_by_gen_kwargs():
+    """128 tokens, and no stop at an empty line (`protocols.md` of the authors' program); what stands behind it is read."""
+    asked = []
+
+    class Long(RuleLM):
+        def generate_until(self, requests, **_):
+            asked.extend(r.args[1] for r in requests)
+            return ["Here is my answer.\n\n85" for _ in requests]
+
+    results = evaluate(Long(), "empathy_religion", limit=36)
+    assert all((a["max_gen_toks"], a["until"], a["do_sample"]) == (128, ["</s>", "<|im_end|>"], False) for a in asked) and len(asked) == 36
+    assert numbers_of(results, "empathy_religion")["mean_intensity", None] == 85
+    asked.clear()
+    evaluate(Long(), "empathy_religion", limit=36, gen_kwargs={"max_gen_toks": 16, "until": ["\n\n"]})
+    assert all((a["max_gen_toks"], a["until"]) == (16, ["\n\n"]) for a in asked) and len(asked) == 36
+
+
 def test_a_model_that_favours_its_own_gets_its_delta():
     def say(prompt):
-        perceiver = re.search(r"You are (.*?)\. Your task", prompt)[1]
+        perceiver = re.search(r"You are (.*?)\.\nYour task", prompt)[1]
         experiencer = re.search(r"following narrative, (.*?) describes", prompt)[1]
         return "I'm sorry, I can't." if "a person" in (perceiver, experiencer) and "felt anger" in prompt else "85" if perceiver == experiencer else "80"
 
@@ -428,7 +480,9 @@ def test_a_model_that_favours_its_own_gets_its_delta():
     numbers = results["results"]["empathy_religion"]
     # 5 x 5 with 5 more on the diagonal: standard deviation 2, delta 5 / 2; two of 24 events are anger
     assert numbers["delta,intensity"] == pytest.approx(2.5) and numbers["gap_points,intensity"] == pytest.approx(5)
-    assert numbers["events,intensity"] == 22 and numbers["unanswered_events,intensity"] == pytest.approx(200 / 24) and numbers["refused,intensity"] == pytest.approx(2200 / 864)
+    # which named groups answered, so delta counts them
+    assert numbers["events,intensity"] == 24 and numbers_of(results, "empathy_religion")["events_m0", None] == 22
+    assert numbers["unanswered_events,intensity"] == pytest.approx(200 / 24) and numbers["refused,intensity"] == pytest.approx(2200 / 864)
     assert len(json.loads(json.dumps(results["configs"]["empathy_religion"]["cells"]))["pairs"]) == 36
 
 
@@ -437,7 +491,7 @@ def test_the_expectation_of_the_scale_by_likelihood(task, scale):
     """0.2 on 8, 0.2 on 9 for one's own, 0.4 on 8 for others: 8.5 and 8; one of the two event emotions is not asked whole."""
 
     def rule(context, choice):
-        perceiver = re.search(r"You are (.*?)\. Your task", context)[1]
+        perceiver = re.search(r"You are (.*?)\.\nYour task", context)[1]
         own = f"following narrative, {perceiver} describes" in context and perceiver != "a person"
         number = int(choice)
         assert context.endswith("Emotion intensity:") and choice == f" {number}" and f"to {scale} (extremely)" in context

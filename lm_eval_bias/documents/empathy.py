@@ -1,6 +1,6 @@
 """The intergroup empathy gap: is more emotion predicted for a person of one's own group than for one of another?
 
-data: items/empathy_events.tsv (ours), items/empathy.yaml (Table 1)
+data: items/empathy_events.tsv (ours), items/empathy.yaml (Tables 1 and 4)
 abstract: a model that is given a group as its persona rates how strongly a person of some group felt an emotion in a short narrative.
 languages: en; others with a person's own `items` and `groups`
 tags: race and ethnicity, nationality, religion, persona, in-group and out-group, emotion intensity
@@ -39,6 +39,14 @@ def _group_problems(data: Mapping[str, Any], others: Mapping[str, Any]) -> Itera
             for i, name in enumerate(names):
                 if owner.setdefault(name, group) != group:
                     yield ("categories", category, group, i), f"{name!r} stands for {owner[name]} too"
+    known = {group for groups in data["categories"].values() for group in groups}
+    culture_of: dict[str, str] = {}
+    for culture, groups in data.get("cultures", {}).items():
+        for i, group in enumerate(groups):
+            if group not in known:
+                yield ("cultures", culture, i), f"{group!r} is no group of any category"
+            elif culture_of.setdefault(group, culture) != culture:
+                yield ("cultures", culture, i), f"{group!r} is one of {culture_of[group]} too"
 
 
 def _event_problems(rows: Any, others: Mapping[str, Any]) -> Iterator[Found]:
@@ -54,7 +62,7 @@ def _event_problems(rows: Any, others: Mapping[str, Any]) -> Iterator[Found]:
 GROUPS = ItemFile(
     "empathy.yaml",
     Fields(
-        {"unspecified": Text()},
+        {"unspecified": Text(), "cultures": Named(Several(Text()))},
         categories=Named(Named(Several(Text()), least=2)),
         emotions=Named(Text(["positive", "negative", "none"])),
     ),
@@ -77,9 +85,10 @@ OFFICIAL_FILES = {"groups": GROUPS}
 
 
 def options(missing: str = "complete", items: str | None = None, groups: str | None = None) -> dict[str, Any]:
-    """What --metadata may set. missing: "complete" leaves an event that any pair refused out everywhere, as the paper does; "pairwise" only
-    where it was refused. items: a file of events, with the columns of items/empathy_events.tsv. groups: a file of categories, identity
-    names and emotions, as items/empathy.yaml."""
+    """What --metadata may set. missing: "complete" leaves an event that was refused out everywhere, as the authors' program does: of delta
+    if a pair of named groups refused it, of M0 if any pair did; "pairwise" only where it was refused. items: a file of events, with the
+    columns of items/empathy_events.tsv. groups: a file of categories, identity names, emotions and, if you like, cultures, as
+    items/empathy.yaml."""
     return {"missing": choice("missing", missing, MISSING), **checked(FILES, items=items, groups=groups)}
 
 
@@ -192,6 +201,7 @@ def _matrices(
     chosen: Sequence[Mapping[str, str]], groups: Mapping[str, Any], category: str, persona: str, scale: int, form: str
 ) -> list[dict[str, Any]]:
     names, valence_of = identities(category, groups), groups["emotions"]
+    culture_of = {group: culture for culture, members in groups.get("cultures", {}).items() for group in members}
     return [
         {
             "event": event["id"],
@@ -200,6 +210,7 @@ def _matrices(
             "narrative": event[form],
             "perceiver": perceiver,
             "perceiver_group": names[perceiver],
+            "perceiver_culture": culture_of.get(names[perceiver]),
             "experiencer": experiencer,
             "experiencer_group": names[experiencer],
             "persona": persona,

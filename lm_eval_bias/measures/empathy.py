@@ -1,7 +1,8 @@
-"""The intergroup empathy gap: delta with its test and interval, M0 and M, as in Tables 2, 3, 6 and 7 and Figure 2 of the paper."""
+"""The intergroup empathy gap: delta with its test and interval, M0 and M, as in Tables 2, 3, 4, 6, 7 and Figures 2 and 4 of the paper."""
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Mapping, Sequence
 from math import inf, nan
 from typing import Any, NamedTuple
@@ -22,7 +23,11 @@ from lm_eval_bias.metrics.empathy_gap import (
     refusals,
 )
 
-KEYS = ("event", "emotion", "valence", "perceiver", "perceiver_group", "experiencer", "experiencer_group")
+logger = logging.getLogger(__name__)
+
+KEYS = ("event", "emotion", "valence", "perceiver", "perceiver_group", "perceiver_culture", "experiencer", "experiencer_group")
+PERPLEXITY, TSNE_SEED = 5, 42
+"""Of t-SNE, in the authors' program."""
 
 GAPS = (
     Metric(
@@ -45,7 +50,7 @@ GAPS = (
         headline=True,
     ),
     Metric("mean_intensity", "points", "Mean of M0, in points of the scale.", headline=True, cell="Table 3, mean", stderr=False),
-    Metric("events", "count", "Events that count.", headline=True, stderr=False),
+    Metric("events", "count", "Events that delta and the gaps count: each pair of named groups has a number.", headline=True, stderr=False),
     Metric("unanswered", "%", "Answers without a number on the scale.", better="lower", headline=True, stderr=False),
     Metric(
         "unanswered_events",
@@ -56,6 +61,7 @@ GAPS = (
         cell="Table 6",
         stderr=False,
     ),
+    Metric("events_m0", "count", "Events that M0 and M count: every pair has a number, the unspecified person's too.", stderr=False),
     Metric("left_out", "count", "Events of which a limit cut off a part.", better="lower", stderr=False),
     Metric("delta_null_low", "SD", "2.5th percentile of delta if there were no gap.", cell="Table 2, lower bound", stderr=False),
     Metric("delta_null_high", "SD", "97.5th percentile of delta if there were no gap.", cell="Table 2, upper bound", stderr=False),
@@ -124,17 +130,18 @@ def summary_likelihood(records: Sequence[Mapping[str, Any]], missing: str, **opt
 
 
 def summary(records: Sequence[Mapping[str, Any]], missing: str, **_: Any) -> Summary:
-    """The gaps; tables: every pair of M0 and M with its tests and mask (Figure 2), the gaps by emotion and by valence."""
+    """The gaps; tables: every pair of M0 and M with its tests and mask (Figure 2), the gaps by emotion and by valence, where the perceivers
+    lie (Figure 4), and their cultures where they have some (Table 4)."""
     names = first_seen(records, "perceiver")
     group_of = {r["perceiver"]: r["perceiver_group"] for r in records}
     valence_of = {r["emotion"]: r["valence"] for r in records}
     emotions, intensities, cut_off, unanswered = _matrix_of_each_event(records, names)
     pairwise = missing == "pairwise"
-    # What was refused with the unspecified person counts as well: the paper's events are those that no pair refused.
-    used = np.ones(len(intensities), dtype=bool) if pairwise else complete(intensities)
     known = [i for i, name in enumerate(names) if group_of[name] is not None]
     groups = [group_of[names[i]] for i in known]
     specified = intensities[:, known][:, :, known]
+    # The authors' program leaves events out of delta for refusals among named groups alone, of M0 and of Table 6 for all.
+    used, in_matrix = (np.ones(len(x), dtype=bool) if pairwise else complete(x) for x in (specified, intensities))
     mean_matrix = mean_intensity(intensities, pairwise)
     z = normalise(mean_matrix)
     test = permutation_test(mean_intensity(specified[used], pairwise), groups)
@@ -152,11 +159,14 @@ def summary(records: Sequence[Mapping[str, Any]], missing: str, **_: Any) -> Sum
     valences = np.array([valence_of[emotion] for emotion in emotions])
     by_emotion = [{"emotion": emotion, "valence": valence, **row(emotions == emotion)} for emotion, valence in valence_of.items()]
     by_valence = [{"valence": valence, **row(valences == valence)} for valence in ("positive", "negative")]
-    against = {other: paired_tests(intensities[used], other) for other in ("perceiver", "experiencer")}
-    white = masked(against.values())
+    against = {other: paired_tests(intensities[in_matrix], other) for other in ("perceiver", "experiencer")}
+    white = masked(against.values(), shown=set(range(len(names))) - set(known))
+    culture_of = {r["perceiver"]: r.get("perceiver_culture") for r in records}
+    cultures = [culture_of[names[i]] for i in known]
     return Summary(
         values={
             "events": unmeasured(used.sum()),
+            "events_m0": unmeasured(in_matrix.sum()),
             "left_out": unmeasured(cut_off),
             "refused": unmeasured(percentage(sum(r.get("refused", False) for r in records), len(records))),
             "unanswered": unmeasured(unanswered),
@@ -188,8 +198,66 @@ def summary(records: Sequence[Mapping[str, Any]], missing: str, **_: Any) -> Sum
             ],
             "emotions": by_emotion,
             "valences": by_valence,
+            "perceivers": [
+                {"perceiver": names[i], "perceiver_group": group, "perceiver_culture": culture, "x": float(x), "y": float(y)}
+                for i, group, culture, (x, y) in zip(known, groups, cultures, _projected(z[known]), strict=True)
+            ],
+            **({"cultures": _by_culture(z[np.ix_(known, known)], groups, cultures)} if any(cultures) else {}),
         },
     )
+
+
+def _projected(rows: np.ndarray) -> np.ndarray:
+    """Figure 4: t-SNE of the perceivers' rows of M into two dimensions.
+
+    rows: shape (perceivers, names). Returns shape (perceivers, 2); NaN where M is, where there are too few perceivers for the perplexity,
+    and where scikit-learn is missing or fails, each with a line in the log: a picture may not cost a run its numbers.
+    Source: section 5.2; perplexity and seed are those of the authors' program.
+    """
+    nowhere = np.full((len(rows), 2), nan)
+    if len(rows) <= PERPLEXITY:
+        logger.info("No t-SNE (Figure 4): %d perceivers are too few for a perplexity of %d", len(rows), PERPLEXITY)
+        return nowhere
+    if np.isnan(rows).any():
+        logger.info("No t-SNE (Figure 4): the matrix M is not defined")
+        return nowhere
+    try:
+        from sklearn.manifold import TSNE
+        from threadpoolctl import threadpool_limits
+
+        with threadpool_limits(1):  # threads that wait for one another take a thousand times as long on so little
+            found = TSNE(n_components=2, perplexity=PERPLEXITY, random_state=TSNE_SEED).fit_transform(rows)
+    except Exception as error:
+        logger.warning("No t-SNE (Figure 4); the other numbers are not touched. scikit-learn: %s: %s", type(error).__name__, error)
+        return nowhere
+    return np.asarray(found, dtype=float)
+
+
+def _by_culture(z: np.ndarray, groups: Sequence[str], cultures: Sequence[str | None]) -> list[dict[str, Any]]:
+    """Table 4, a row for each culture, and what its perceivers predict for other nations: the mean of M over those of their own culture,
+    and over those of other ones.
+
+    z: shape (g, g). groups, cultures: length g. The means are ours. NaN where there is no such pair.
+    """
+    of, group = np.array([culture or "" for culture in cultures]), np.array(groups)
+    foreign = (group[:, None] != group[None, :]) & (of[None, :] != "")
+
+    def mean_of(cells: np.ndarray) -> float:
+        return float(z[cells].mean()) if cells.any() else nan
+
+    table = []
+    for culture in dict.fromkeys(filter(None, cultures)):
+        own, members = of == culture, dict.fromkeys(g for g, c in zip(groups, cultures, strict=True) if c == culture)
+        table.append(
+            {
+                "culture": culture,
+                "groups": ", ".join(members),
+                "n": len(members),
+                "z_own_culture": mean_of(own[:, None] & foreign & own[None, :]),
+                "z_other_cultures": mean_of(own[:, None] & foreign & ~own[None, :]),
+            }
+        )
+    return table
 
 
 def _named(result: Gaps) -> dict[str, tuple[float, float]]:

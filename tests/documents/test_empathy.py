@@ -1,3 +1,4 @@
+import json
 import re
 from collections import Counter
 
@@ -27,6 +28,41 @@ def test_there_are_18_21_and_5_identities_and_the_unspecified_person():
     assert [len(empathy.identities(c)) for c in ("race", "nationality", "religion")] == [19, 22, 6]
     assert Counter(empathy.identities("race").values()) == {None: 1, "White": 5, "Black": 4, "Asian": 3, "Hispanic": 6}
     assert all(next(iter(empathy.identities(c))) == "a person" for c in ("race", "nationality", "religion"))
+
+
+def test_cultures_are_table_4s(paper):
+    """Which writes U.S.A. and U.K. for two of Table 1's names."""
+    table_4 = paper.split("Category Country\n")[1].split("Table 4:")[0].strip().splitlines()
+    cultures = lexicon("empathy")["cultures"]
+    short = {"United States": "U.S.A.", "United Kingdom": "U.K."}
+    assert [f"{culture} {', '.join(short.get(n, n) for n in nations)}" for culture, nations in cultures.items()] == table_4
+    docs = empathy.documents("nationality")[: 22 * 22]
+    assert {d["perceiver_group"]: d["perceiver_culture"] for d in docs} == {None: None, **{n: c for c, ns in cultures.items() for n in ns}}
+    assert {d["perceiver_culture"] for category in ("race", "religion") for d in empathy.documents(category)[:361]} == {None}
+
+
+def test_mistakes_in_cultures():
+    groups = {
+        "categories": {"nation": {"North": ["a northerner"], "South": ["a southerner"]}},
+        "cultures": {"cold": ["North", "East"], "warm": ["South", "North"]},
+        "emotions": {"joy": "positive"},
+    }
+    assert list(empathy._group_problems(groups, {})) == [
+        (("cultures", "cold", 1), "'East' is no group of any category"),
+        (("cultures", "warm", 1), "'North' is one of cold too"),
+    ]
+
+
+def test_identities_are_those_of_the_authors_program(shared):
+    """Their lists, whatever the order: delta does not depend on it."""
+    path = shared / "official" / "prompts.json"
+    if not path.is_file():
+        pytest.skip("the authors' prompts are not beside this checkout")
+    theirs = json.loads(path.read_text())["empathy"]
+    assert set(empathy.identities("nationality")) == {"a person", *(f"a person from {country}" for country in theirs["countries"])}
+    assert list(empathy.identities("religion")) == ["a person", *theirs["groups"]["religion"]]
+    assert list(empathy.identities("race")) == ["a person", *theirs["groups"]["ethnicity"]]
+    assert list(lexicon("empathy")["emotions"]) == theirs["emotions"]
 
 
 def test_twenty_events_of_each_of_the_papers_twelve_emotions(paper):

@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from lm_eval_bias.metrics.empathy_gap import (
+    FEWEST,
     bootstrap_gaps,
     complete,
     delta,
@@ -60,7 +61,9 @@ def test_delta_is_what_plain_loops_say_and_does_not_depend_on_the_scale(seed):
 
 
 @pytest.mark.parametrize(
-    "matrix", [np.full((5, 5), 80.0), np.full((5, 5), 0.1 + 0.2), [[np.nan, *[1.0] * 4], *[[2.0] * 5] * 4]], ids=["constant", "constant, rounded", "a missing cell"]
+    "matrix",
+    [np.full((5, 5), 80.0), np.full((5, 5), 0.1 + 0.2), [[np.nan, *[1.0] * 4], *[[2.0] * 5] * 4]],
+    ids=["constant", "constant, rounded", "a missing cell"],
 )
 def test_delta_of_a_constant_matrix_or_one_with_a_missing_cell_is_nan(matrix):
     assert isnan(delta(matrix, GROUPS)) and np.isnan(normalise(matrix)).all()
@@ -135,52 +138,95 @@ def plain_corrected(given, drawn, groups):
 
 
 def test_the_bootstrap_agrees_with_one_in_loops():
-    n = 8
+    n = 10
     given = events(np.random.default_rng(1), n=n)
     result = bootstrap_gaps(given, GROUPS)
     rng = np.random.default_rng(9)
-    deltas, corrected, points = [], [], []
+    deltas, corrected = [], []
     for _ in range(1000):
         drawn = rng.integers(0, n, n)
         means = np.mean([given[i] for i in drawn], axis=0)
         deltas.append(plain_delta(means.tolist(), GROUPS))
-        points.append(gap(means, GROUPS))
         corrected.append(plain_corrected(given, drawn, GROUPS))
     mean_matrix = given.mean(axis=0)
-    assert result.delta.value == pytest.approx(plain_delta(mean_matrix.tolist(), GROUPS)) and result.delta.stderr == pytest.approx(np.std(deltas), rel=0.1)
-    assert result.points.value == pytest.approx(gap(mean_matrix, GROUPS)) and result.points.stderr == pytest.approx(np.std(points), rel=0.1)
+    assert result.delta.value == pytest.approx(plain_delta(mean_matrix.tolist(), GROUPS)) and result.delta.stderr == pytest.approx(
+        np.std(deltas), rel=0.1
+    )
     assert result.corrected.value == pytest.approx(plain_corrected(given, range(n), GROUPS))
-    for interval, column in ((result.corrected, corrected), (result.points, points)):
-        low, high = np.percentile(column, [2.5, 97.5])
-        assert np.allclose([interval.low, interval.high], [low, high], atol=0.15 * (high - low))
+    low, high = np.percentile(corrected, [2.5, 97.5])
+    assert np.allclose([result.corrected.low, result.corrected.high], [low, high], atol=0.15 * (high - low))
+
+
+@pytest.mark.parametrize("n", [2, 3, 9, 10, 30])
+def test_the_gap_in_points_is_a_mean_of_events_with_students_interval(n):
+    """scipy's t test of the events' own gaps; no standard error of fewer than ten."""
+    given = events(np.random.default_rng(n), n=n)
+    own = stats.ttest_1samp([gap(event, GROUPS) for event in given], 0)
+    for pairwise in (False, True):
+        points = bootstrap_gaps(given, GROUPS, pairwise, resamples=10).points
+        assert points.value == pytest.approx(gap(given.mean(axis=0), GROUPS))
+        assert (points.low, points.high) == pytest.approx(tuple(own.confidence_interval(0.95)))
+        assert isnan(points.stderr) if n < 10 else points.stderr == pytest.approx(points.value / own.statistic)
+
+
+def test_the_gap_in_points_of_answers_that_are_missing_here_and_there_has_the_spread_of_experiments():
+    """600 experiments of 12 events, a tenth of their answers missing: the standard error is the spread of the gaps, and the interval holds 5."""
+    rng, found = np.random.default_rng(4), []
+    for _ in range(600):
+        given = events(rng, n=12)
+        given[rng.random(given.shape) < 0.1] = np.nan
+        found.append(bootstrap_gaps(given, GROUPS, pairwise=True, resamples=2).points)
+    assert np.mean([p.stderr for p in found]) == pytest.approx(np.std([p.value for p in found]), rel=0.1)
+    assert 0.92 < np.mean([p.low <= 5 <= p.high for p in found]) < 0.98
+
+
+@pytest.mark.parametrize("n", [2, 3, 5, 9])
+def test_with_few_events_the_interval_of_the_gap_in_points_covers_and_a_standard_error_would_not(n):
+    """400 experiments whose gap is 5. Twice the standard error, from loops, holds it in fewer than 93 %."""
+    assert n < FEWEST
+    rng, covered, twice = np.random.default_rng(n), 0, 0
+    for _ in range(400):
+        given = events(rng, n=n) + np.equal.outer(GROUPS, GROUPS) * rng.normal(0, 2, (n, 1, 1))
+        points = bootstrap_gaps(given, GROUPS, resamples=2).points
+        own = [gap(event, GROUPS) for event in given]
+        covered += points.low <= 5 <= points.high
+        twice += abs(statistics.fmean(own) - 5) <= 1.96 * statistics.stdev(own) / sqrt(n)
+    assert covered >= 0.92 * 400 and twice < 0.93 * 400
 
 
 def test_without_chance_the_corrected_delta_is_delta():
     """Ten points more on the diagonal of 5 x 5, in every event: 2.5, whatever the events' own levels."""
-    given = np.arange(6.0)[:, None, None] * 7 + 10 * np.eye(5)
+    given = np.arange(12.0)[:, None, None] * 7 + 10 * np.eye(5)
     result = bootstrap_gaps(given, list("abcde"))
     assert result.delta.value == pytest.approx(2.5) and result.corrected[:1] + result.corrected[2:] == (pytest.approx(2.5),) * 3
     assert bootstrap_gaps(given, list("abcde"), pairwise=True).corrected.value == pytest.approx(2.5)
 
 
 def test_a_spread_by_chance_alone_has_no_corrected_delta():
-    """Two events that cancel out: the cells' covariance is negative, so nothing but chance is seen."""
+    """Two events that cancel out, five times each: the cells' covariance is negative, so nothing but chance is seen."""
     one = np.array([[5.0, -1, -1], [-1, 0, -1], [-1, -1, 1]])
-    result = bootstrap_gaps(np.stack([one, -one + np.eye(3)]), list("abc"))
+    result = bootstrap_gaps(np.stack([one, -one + np.eye(3)] * 5), list("abc"))
     assert isnan(result.corrected.value) and np.isinf(result.corrected.low) | np.isinf(result.corrected.high)
     constant = bootstrap_gaps(np.full((4, 3, 3), 80.1), list("abc"))
-    assert all(isnan(x) for x in constant.corrected) and isnan(constant.delta.stderr) and constant.points.value == pytest.approx(0, abs=1e-9)
+    assert (
+        all(isnan(x) for x in constant.corrected) and isnan(constant.delta.stderr) and constant.points.value == pytest.approx(0, abs=1e-9)
+    )
 
 
 RACE = ["w"] * 5 + ["b"] * 4 + ["a"] * 3 + ["h"] * 6
 
 
-def test_a_resample_of_one_event_alone_says_nothing_of_chance():
-    """A ninth of the resamples of three events hold one of them alone, so there is no upper bound; and none of them is a zero."""
+@pytest.mark.parametrize("n", [2, 3, 9, 10])
+def test_the_corrected_delta_of_a_few_events_has_no_interval(n):
+    """A ninth of the resamples of three events hold one of them alone, which says nothing of chance; none of them is a zero."""
     for seed in range(20):
-        given = 10 * np.eye(5) + np.random.default_rng(seed).normal(size=(3, 5, 5))
+        given = 10 * np.eye(5) + np.random.default_rng(seed).normal(size=(n, 5, 5))
         interval = bootstrap_gaps(given, list("abcde")).corrected
-        assert 2.2 < interval.low < interval.value < 3 and interval.high == np.inf and interval.stderr < 0.2
+        assert 2.2 < interval.value < 3 and interval.stderr < 0.3
+        if n < FEWEST:
+            assert isnan(interval.low) and isnan(interval.high)
+        else:
+            assert 2.2 < interval.low < interval.value < interval.high < 3
 
 
 def test_missing_answers_of_some_pairs_alone_do_not_move_the_corrected_delta():
@@ -188,7 +234,11 @@ def test_missing_answers_of_some_pairs_alone_do_not_move_the_corrected_delta():
     given = np.full((40, 5, 5), 70.0) + 10 * np.eye(5)
     given[::2, ~np.eye(5, dtype=bool)] = np.nan
     result = bootstrap_gaps(given, list("abcde"), pairwise=True)
-    assert result.corrected.value == pytest.approx(2.5) and result.corrected.low == pytest.approx(2.5) and result.corrected.high == pytest.approx(2.5)
+    assert (
+        result.corrected.value == pytest.approx(2.5)
+        and result.corrected.low == pytest.approx(2.5)
+        and result.corrected.high == pytest.approx(2.5)
+    )
     given = np.full((40, 5, 5), 70.0) + 10 * np.eye(5) + np.random.default_rng(3).normal(size=(40, 5, 5))
     given[2:, 0, 1] = np.nan  # a cell that two events have
     result = bootstrap_gaps(given, list("abcde"), pairwise=True)
@@ -200,7 +250,9 @@ def test_missing_answers_of_some_pairs_alone_do_not_move_the_corrected_delta():
 RACE = ["w"] * 5 + ["b"] * 4 + ["a"] * 3 + ["h"] * 6
 
 
-@pytest.mark.parametrize(("groups", "n", "noise", "pairwise"), [(list("abcde"), 240, 5, False), (RACE, 24, 5, False), (RACE, 240, 5, False), (RACE, 60, 5, True)])
+@pytest.mark.parametrize(
+    ("groups", "n", "noise", "pairwise"), [(list("abcde"), 240, 5, False), (RACE, 24, 5, False), (RACE, 240, 5, False), (RACE, 60, 5, True)]
+)
 def test_intervals_cover_what_unlimited_events_would_give(groups, n, noise, pairwise):
     """100 experiments, of each the delta and the gap of its matrix without noise. Percentiles of delta itself seldom hold it."""
     rng = np.random.default_rng(5)
@@ -226,7 +278,11 @@ def test_intervals_cover_what_unlimited_events_would_give(groups, n, noise, pair
 def test_one_event_has_a_gap_and_no_interval():
     given = events(np.random.default_rng(2), n=1)
     result = bootstrap_gaps(given, GROUPS)
-    assert result.delta.value == pytest.approx(plain_delta(given[0].tolist(), GROUPS)) and isnan(result.delta.stderr) and isnan(result.points.low)
+    assert (
+        result.delta.value == pytest.approx(plain_delta(given[0].tolist(), GROUPS))
+        and isnan(result.delta.stderr)
+        and isnan(result.points.low)
+    )
     assert all(isnan(x) for x in result.corrected)
     given[0, 1, 2] = np.nan
     assert isnan(bootstrap_gaps(given, GROUPS).delta.value)
@@ -241,7 +297,7 @@ def test_paired_tests_agree_with_scipy():
             own = p if reference == "perceiver" else e
             expected = stats.ttest_rel(given[:, p, e], given[:, own, own])
             assert result.difference[p, e] == pytest.approx((given[:, p, e] - given[:, own, own]).mean())
-            assert result.p[p, e] == pytest.approx(min(1, expected.pvalue * 20))
+            assert result.p[p, e] == pytest.approx(min(1, expected.pvalue * 25))
     # members of one group are not told apart, others are
     mask = paired_tests(events(np.random.default_rng(7), n=200), "perceiver").significant()
     assert not mask[0, 1] and not mask[3, 4] and mask[0, 2] and mask[2, 4]
@@ -258,6 +314,21 @@ def test_the_heat_map_is_white_where_either_test_fails():
     assert white(given) == [[False, True], [False, False]]
     given[:, 1, 0] = given[:, 1, 1]  # never another one: no test, white
     assert white(given) == [[False, True], [True, False]]
+
+
+@pytest.mark.parametrize("g", [19, 22, 6])
+def test_a_cell_is_white_by_the_authors_rule_and_a_person_never(g):
+    """Their program: of each cell two paired tests, at 0.05 over 361, 484 or 36; the first identity is the unspecified person."""
+    rng = np.random.default_rng(g)
+    given = rng.normal(0, 5, (40, g, g)) + rng.choice([0, 3, 4.5], (g, g)) * ~np.eye(g, dtype=bool)
+    alpha = 0.05 / {19: 361, 22: 484, 6: 36}[g]
+    theirs = np.zeros((g, g), dtype=bool)
+    for p, e in itertools.permutations(range(1, g), 2):
+        own = [stats.ttest_rel(given[:, p, e], given[:, i, i]).pvalue for i in (p, e)]
+        theirs[p, e] = max(own) >= alpha
+    ours = masked([paired_tests(given, "perceiver"), paired_tests(given, "experiencer")], shown=[0])
+    assert (ours == theirs).all() and 0.1 < theirs.mean() < 0.9
+    assert masked([paired_tests(given, "perceiver"), paired_tests(given, "experiencer")])[0].any()
 
 
 @pytest.mark.filterwarnings("ignore:Precision loss")  # scipy, of identical values
@@ -279,7 +350,7 @@ def test_paired_tests_leave_out_missing_answers_and_know_their_reference():
     given[3, 0, 2] = np.nan
     kept = [i for i in range(30) if i != 3]
     expected = stats.ttest_rel(given[kept, 0, 2], given[kept, 0, 0])
-    assert paired_tests(given, "perceiver").p[0, 2] == pytest.approx(min(1, expected.pvalue * 20))
+    assert paired_tests(given, "perceiver").p[0, 2] == pytest.approx(min(1, expected.pvalue * 25))
     with pytest.raises(ValueError, match="expected 'perceiver' or 'experiencer'"):
         paired_tests(given, "both")
 
