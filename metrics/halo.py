@@ -89,9 +89,7 @@ class Halo(NamedTuple):
         raise KeyError((effect, gender, category, share))
 
 
-def halo(
-    pairs: Sequence[Pair], descriptors: tuple[str | None, str | None], effects: Mapping[str, str], genders: Sequence[str]
-) -> Halo:
+def halo(pairs: Sequence[Pair], descriptors: tuple[str | None, str | None], effects: Mapping[str, str], genders: Sequence[str]) -> Halo:
     """Shares of labels, and how they differ between two descriptors.
 
     pairs: n answered or unanswered pairs, in any order. descriptors: the one that the stereotype favours ("fair") and the other ("dark");
@@ -214,11 +212,11 @@ def _of_both(twins: Sequence[tuple[Pair, tuple[float, float]]], one: str, two: s
     return _Rows([by_gender[one][key][0] for key in both]), np.array(contrasts, dtype=float).reshape(-1, 2)
 
 
-def _gaps(
-    rows: _Rows, differences: NDArray[np.float64], effects: Mapping[str, str], effect: str, gender: str, category: str
-) -> list[Gap]:
+def _gaps(rows: _Rows, differences: NDArray[np.float64], effects: Mapping[str, str], effect: str, gender: str, category: str) -> list[Gap]:
     """The gaps of one effect, gender and category, one for each of `SHARES`; differences: shape (twins, 2), of %E and of %C."""
-    which = np.array([effects[p.category] == effect and gender in ("all", p.gender) and category in ("all", p.category) for p in rows.pairs])
+    which = np.array(
+        [effects[p.category] == effect and gender in ("all", p.gender) and category in ("all", p.category) for p in rows.pairs]
+    )
     which = which.astype(bool)
     sign = 1 if effect == "halo" else -1
     entailment, contradiction = sign * differences[which, 0], -sign * differences[which, 1]

@@ -160,7 +160,10 @@ def documents(gender: str | None = None, domain: str | None = None, items: str |
     """
     given = load(FILES, items=items, groups=groups)
     streams = [
-        stream for d in given["groups"]["attributes"] if domain in (None, d) for stream in _streams(given["items"], given["groups"], d, gender)
+        stream
+        for d in given["groups"]["attributes"]
+        if domain in (None, d)
+        for stream in _streams(given["items"], given["groups"], d, gender)
     ]
     # The k-th block of a stream of n belongs at (k + 1/2) / n of the way.
     ranked = sorted(((k + 0.5) / len(stream), i, k) for i, stream in enumerate(streams) for k in range(len(stream)))
