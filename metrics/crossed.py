@@ -72,8 +72,8 @@ def crossed_variance(influence: ArrayLike, *clusterings: Clustering) -> tuple[fl
 
     influence: shape (n,), with sum 0 in every stratum: for a mean, the deviation from the mean of the row's cell, divided by n.
     For one clustering, the sum over strata of G / (G - 1) * sum((s - mean(s))^2), with s the sums of the influences in the G clusters
-    of a stratum. For several, the sum over clusterings, minus that over their pairwise intersections, and so on; where that is not
-    positive, the largest of a single clustering. Degrees of freedom: Satterthwaite's, of the strata of the single clusterings.
+    of a stratum. For several, the sum over clusterings, minus that over their pairwise intersections, and so on, and no less than the
+    largest of a single clustering. Degrees of freedom: Satterthwaite's, of the strata of the single clusterings.
     NaN with a stratum of one cluster.
     Source: Cameron, Gelbach and Miller, Robust Inference With Multiway Clustering (2011), section 2; Satterthwaite, An Approximate
     Distribution of Estimates of Variance Components (1946).
@@ -87,8 +87,7 @@ def crossed_variance(influence: ArrayLike, *clusterings: Clustering) -> tuple[fl
     for size in range(2, len(coded) + 1):
         for chosen in combinations(coded, size):
             total += (-1) ** (size + 1) * float(_by_stratum(e, _intersection(chosen))[0].sum())
-    if total <= 0:
-        total = max(float(v.sum()) for v, _ in parts)
+    total = max(total, *(float(v.sum()) for v, _ in parts))
     spread = sum(float((v**2 / (n - 1)).sum()) for v, n in parts)
     return total, max(1.0, total**2 / spread) if spread > 0 else np.inf
 
