@@ -13,9 +13,10 @@ from __future__ import annotations
 import argparse
 
 import numpy as np
-from lm_eval_bias.documents.bistereo_nli import documents
 from lm_eval_bias.metrics.crossed import Clustering, CrossedMean, codes, crossed_mean
 from lm_eval_bias.metrics.halo import Pair, halo
+
+from lm_eval_bias.documents.bistereo_nli import documents
 
 TRUE = {"looks": 20.0, "behaviour": -10.0}
 SPREADS = {"both": (8.0, 8.0), "wordings alone": (8.0, 0.0), "attributes alone": (0.0, 8.0)}
@@ -48,7 +49,6 @@ class Twins:
         samples = (Clustering(self.wordings, self.domains), Clustering(self.attributes, self.categories))
         return crossed_mean(100.0 * (answers[:, 0].astype(int) - answers[:, 1]), self.cells, *samples)
 
-
     def version_1(self, answers: np.ndarray) -> tuple[float, float]:
         """The gap and 1.96 standard errors of wordings alone, looks and behaviour drawn together."""
         nothing = np.zeros(len(answers), dtype=int)
@@ -58,7 +58,12 @@ class Twins:
     def same_as_halo(self, answers: np.ndarray) -> bool:
         """Whether `reported` is what the benchmark reports."""
         pairs = [
-            Pair(d["wording"], d["gender"], skin, d["category"], LABELS[int(not said)], d["domain"], d["attribute"], (d["variant"], d["direction"]))
+            Pair(
+                **{key: d[key] for key in ("wording", "gender", "category", "domain", "attribute")},
+                descriptor=skin,
+                label=LABELS[int(not said)],
+                question=(d["variant"], d["direction"]),
+            )
             for d, both in zip(self.fair, answers, strict=True)
             for skin, said in zip(("fair", "dark"), both, strict=True)
         ]
@@ -69,7 +74,7 @@ class Twins:
 
 
 def coverage(twins: Twins, of_wordings: float, of_attributes: float, runs: int) -> tuple[float, float, float]:
-    """Shares of the runs whose interval holds the true gap, in percent: reported, version 1; and the mean reported error over the true one."""
+    """Shares of the runs whose interval holds the true gap, in percent: reported, version 1; and the reported error over the true one."""
     true = float(twins.gaps.mean())
     reported = old = 0
     values, errors = [], []

@@ -13,9 +13,10 @@ from __future__ import annotations
 import argparse
 
 import numpy as np
-from lm_eval_bias.documents import mist
 from lm_eval_bias.metrics.affective_attribution import Attribution, attribution_gap
 from lm_eval_bias.metrics.word_association import WordList, association
+
+from lm_eval_bias.documents import mist
 
 DOMAINS = {"race": 0.25, "gender": 0.0}  # the others: -.25
 
@@ -45,8 +46,8 @@ def word_lists(docs: list[dict], random: np.random.Generator, of_words: float, o
 
 
 def score_coverage(docs: list[dict], of_words: float, of_samples: float, runs: int, seed: int = 1) -> tuple[float, float, float]:
-    """Shares of the runs whose score is within 1.96 errors of the true one, 0, in percent: reported, and with words taken for fixed; and the
-    reported error over the true one."""
+    """Shares of the runs whose score is within 1.96 errors of the true one, which is 0, in percent: reported, and with words taken for
+    fixed; and the reported error over the true one."""
     random = np.random.default_rng(seed)
     reported = old = 0
     values, errors = [], []
@@ -62,7 +63,9 @@ def score_coverage(docs: list[dict], of_words: float, of_samples: float, runs: i
     return 100 * reported / runs, 100 * old / runs, float(np.sqrt(np.mean(np.square(errors))) / np.std(values))
 
 
-def gap_coverage(docs: list[dict], of_identifiers: float, of_words: float, runs: int, seed: int = 1, true: float = 0.1) -> tuple[float, float]:
+def gap_coverage(
+    docs: list[dict], of_identifiers: float, of_words: float, runs: int, seed: int = 1, true: float = 0.1
+) -> tuple[float, float]:
     """The share of the runs whose interval of the gap holds the true one, in percent, and the reported error over the true one."""
     random = np.random.default_rng(seed)
     covered, values, errors = 0, [], []
@@ -70,7 +73,8 @@ def gap_coverage(docs: list[dict], of_identifiers: float, of_words: float, runs:
         identifiers, words = Effects(random, of_identifiers), Effects(random, of_words)
         given, outcome = [], []
         for d in docs:
-            p = 0.5 + DOMAINS.get(d["domain"], -0.25) + true * (d["side"] == "a") + identifiers[d["group"], d["identifier"]] + words[d["word"]]
+            p = 0.5 + DOMAINS.get(d["domain"], -0.25) + true * (d["side"] == "a")
+            p += identifiers[d["group"], d["identifier"]] + words[d["word"]]
             verdict = "comedy" if random.random() < p else "tragedy"
             given.append(Attribution(**{key: d[key] for key in Attribution._fields if key != "verdict"}, verdict=verdict))
             outcome.append(float(verdict == "comedy"))
@@ -85,7 +89,8 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--runs", type=int, default=500)
     runs = parser.parse_args().runs
-    print("| WABT, lists of one dimension | what varies | reported, % | words fixed, % | reported error / true error |\n|---|---|---|---|---|")
+    print("| WABT, lists of one dimension | what varies | reported, % | words fixed, % | reported error / true error |")
+    print("|---|---|---|---|---|")
     competence = [d for d in mist.word_lists() if d["dimension"] == "competence"]
     for part in (1, 4):
         docs = competence[: len(competence) // part]
