@@ -8,7 +8,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from .resampling import Estimate, cluster_bootstrap_stderr, cluster_sums, ratio
+from .crossed import Clustering, crossed_variance
+from .resampling import Estimate, ratio
 from .student import student
 
 
@@ -65,14 +66,15 @@ def one_sample(scores: ArrayLike) -> OneSample:
 class WordList(NamedTuple):
     """One list of words and what a model did with it.
 
-    pair, dimension: where it counts. sample: the cluster; lists of one sample hold the same words and the same two groups.
-    positive: for each word, whether it is of X_a. share: for each word, how much of it went to S_a: 1 or 0, or a probability. None for an
-    answer that is not valid. refused: whether the model declined.
+    pair, dimension: where it counts. sample: the draw; lists of one sample hold the same two groups and, in a dimension, the same words.
+    words: those of the list. positive: for each word, whether it is of X_a. share: for each word, how much of it went to S_a: 1 or 0, or a
+    probability. None for an answer that is not valid. refused: whether the model declined.
     """
 
     pair: str
     dimension: str
     sample: str
+    words: Sequence[str]
     positive: Sequence[bool]
     share: Sequence[float] | None
     refused: bool = False
@@ -90,7 +92,7 @@ class Association(NamedTuple):
     """The scores of some lists: Table 4's columns, and what became of the lists that have none.
 
     lists: how many were asked. invalid, undefined, refused: shares of them; refused ones are among the invalid, undefined ones (a group
-    without any word) are not. mean: with a standard error from a bootstrap over samples, since lists of one sample share their words.
+    without any word) are not. mean: with a standard error clustered by samples and by words.
     """
 
     lists: int
@@ -104,23 +106,68 @@ class Association(NamedTuple):
 def association(lists: Sequence[WordList]) -> Association:
     """Summarise lists, of one dimension as in Table 4 or of a group pair and dimension as in Figure 3.
 
+    Standard error of the mean: samples, within their pair, and words, within their dimension and polarity, are taken for samples; pairs,
+    dimensions and templates are fixed. Where a pair has one sample alone, the pairs are taken for chance too.
     Source: MIST, section 4.2. The standard error is not the paper's: its t counts lists of the same words as independent.
     """
     n = len(lists)
     scores = np.array([x.score for x in lists], dtype=float)
     defined = ~np.isnan(scores)
     test = one_sample(scores)
-    stderr = np.nan
-    if test.n:
-        columns = np.stack([scores[defined], np.ones(test.n)], axis=1)
-        _, sums = cluster_sums([x.sample for x, ok in zip(lists, defined, strict=True) if ok], columns)
-        stderr = float(cluster_bootstrap_stderr(sums, lambda total: ratio(total[..., :1], total[..., 1:]))[0])
     invalid = sum(x.share is None for x in lists)
     return Association(
         n,
         test,
-        Estimate(test.mean, stderr),
+        Estimate(test.mean, _stderr([x for x, ok in zip(lists, defined, strict=True) if ok], scores[defined])),
         float(ratio(invalid, n)),
         float(ratio(n - invalid - test.n, n)),
         float(ratio(sum(x.refused for x in lists), n)),
     )
+
+
+def _stderr(lists: Sequence[WordList], scores: NDArray[np.float64]) -> float:
+    """The standard error of the mean score. Two lists depend on each other as lists of one sample, or by the words that they share.
+
+    The variance is that of the scores clustered by sample, and to it comes what lists of different samples share by their words: the
+    variance of `word_influence` clustered by word, less that clustered by word and sample at once.
+    """
+    by_pair: dict[str, set[str]] = {}
+    for x in lists:
+        by_pair.setdefault(x.pair, set()).add(x.sample)
+    samples = [(x.pair, x.sample) for x in lists]
+    alone = any(len(of) < 2 for of in by_pair.values())
+    strata = [(x.dimension, "" if alone else x.pair) for x in lists]
+    means = {s: scores[[t == s for t in strata]].mean() for s in dict.fromkeys(strata)}
+    deviations = scores - [means[s] for s in strata]
+    deviations[abs(deviations) < 1e-12] = 0
+    of_samples, _ = crossed_variance(deviations / len(lists), Clustering(samples, ["" if alone else x.pair for x in lists]))
+    influences, words, polarities, drawn = [], [], [], []
+    for x, sample in zip(lists, samples, strict=True):
+        influences += list(word_influence(x) / len(lists))
+        polarity = [(x.dimension, positive) for positive in x.positive]
+        polarities += polarity
+        words += [(*p, word) for p, word in zip(polarity, x.words, strict=True)]
+        drawn += [(*sample, *p, word) for p, word in zip(polarity, x.words, strict=True)]
+    of_words, _ = crossed_variance(influences, Clustering(words, polarities))
+    of_both, _ = crossed_variance(influences, Clustering(drawn, [0] * len(drawn)))
+    shared = of_words - of_both
+    return float(np.sqrt(of_samples + (shared if shared > 0 else 0.0)))
+
+
+def word_influence(x: WordList) -> NDArray[np.float64]:
+    """How much each word of a list moves the list's score, against the other words of its polarity; shape (words,).
+
+    The derivative of equation 1 by the word's share, times how far that is from the mean share of the others: 0 for a word that is alone
+    with its polarity. NaN for a list without a score.
+    """
+    positive, share = np.asarray(x.positive, dtype=bool), np.asarray(x.share, dtype=float)
+    a, b = share.sum(), (1 - share).sum()
+    good_a, bad_b = ratio(share[positive].sum(), a), ratio((1 - share[~positive]).sum(), b)
+    slope = ratio(positive - good_a, a) - ratio(~positive - bad_b, b)
+    result = np.zeros(len(share))
+    for polarity in (positive, ~positive):
+        n = polarity.sum()
+        if n > 1:
+            result[polarity] = slope[polarity] * (share[polarity] - share[polarity].mean()) * n / (n - 1)
+    result[abs(result) < 1e-12] = 0
+    return result

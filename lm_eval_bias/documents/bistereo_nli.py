@@ -148,67 +148,65 @@ def variants(premise: str, hypothesis: str) -> list[tuple[str, str]]:
     return [(choose(premise, i), choose(hypothesis, i)) for i in range(sizes.pop())]
 
 
-def documents(
-    gender: str | None = None, domain: str | None = None, items: str | None = None, groups: str | None = None
-) -> list[dict[str, Any]]:
+Document = dict[str, Any]
+
+
+def documents(gender: str | None = None, domain: str | None = None, items: str | None = None, groups: str | None = None) -> list[Document]:
     """All premise-hypothesis pairs of a gender ("women", "men") and a domain ("looks", "behaviour"); None is both.
 
-    Every template is crossed with all attributes of its domain, both skin tones and both directions. The two skin tones of an
-    otherwise equal pair stand next to each other, and any first n documents hold the cells in the proportions of the whole,
-    spread over as many templates as they can be.
+    Every template is crossed with all attributes of its domain, both skin tones and both directions. Pairs that are equal but for skin tone
+    and gender stand together, so that a limit cuts at most one such block; any first n documents hold the cells in the proportions of
+    the whole, spread over as many templates as they can be.
     """
     given = load(FILES, items=items, groups=groups)
     streams = [
         stream
-        for g in first_seen(given["items"], "gender")
         for d in given["groups"]["attributes"]
-        if gender in (None, g) and domain in (None, d)
-        for stream in _streams(given["items"], given["groups"], g, d)
+        if domain in (None, d)
+        for stream in _streams(given["items"], given["groups"], d, gender)
     ]
-    # The k-th document pair of a stream of n belongs at (k + 1/2) / n of the way.
+    # The k-th block of a stream of n belongs at (k + 1/2) / n of the way.
     ranked = sorted(((k + 0.5) / len(stream), i, k) for i, stream in enumerate(streams) for k in range(len(stream)))
     return [doc for _, i, k in ranked for doc in streams[i][k]]
 
 
-def _shared_by_all_genders(templates: Sequence[Mapping[str, str]]) -> set[tuple[str, int]]:
-    """The (wording, variant) that women and men are asked alike, so that the two can be compared."""
-    asked: dict[str, set[tuple[str, int]]] = {}
-    for row in templates:
-        n = len(variants(row["premise"], row["hypothesis"]))
-        asked.setdefault(row["gender"], set()).update((row["wording"], variant) for variant in range(n))
-    return set.intersection(*asked.values())
-
-
 def _streams(
-    templates: Sequence[Mapping[str, str]], groups: Mapping[str, Any], gender: str, domain: str
-) -> Iterator[list[tuple[dict[str, Any], dict[str, Any]]]]:
-    """For each attribute category of a gender and domain, its pairs of documents in a fair order: (favoured, other descriptor)."""
-    shared = _shared_by_all_genders(templates)
-    favoured, other = groups["descriptors"]
-    chosen = [
-        (row["wording"], variants(row["premise"], row["hypothesis"]))
-        for row in templates
-        if (row["gender"], row["domain"]) == (gender, domain)
-    ]
-    random.Random(SEED).shuffle(chosen)
+    templates: Sequence[Mapping[str, str]], groups: Mapping[str, Any], domain: str, only: str | None = None
+) -> Iterator[list[list[Document]]]:
+    """For each attribute category of a domain, and each set of genders that is asked something alike, its blocks in a fair order.
 
-    def pair(
-        category: str, word: Word, wording: str, texts: Sequence[tuple[str, str]], which: int
-    ) -> tuple[dict[str, Any], dict[str, Any]]:
-        variant, direction = which // 2, which % 2
-        premise, hypothesis = texts[variant]
+    A block: one wording, variant, attribute and direction, of all genders that are asked it and of both descriptors. only: one gender.
+    """
+    everyone = first_seen(templates, "gender")
+    texts: dict[str, dict[str, list[tuple[str, str]]]] = {}
+    for row in templates:
+        if row["domain"] == domain:
+            texts.setdefault(row["wording"], {})[row["gender"]] = variants(row["premise"], row["hypothesis"])
+    wordings = list(texts)
+    random.Random(SEED).shuffle(wordings)
+    # Who is asked -> wording -> the variants of which that is so. What women alone are asked is a stream of its own, and in it the wordings
+    # that men are never asked come first, so that a limit does not meet a wording there that it has in the other stream.
+    asked: dict[tuple[str, ...], dict[str, list[int]]] = {}
+    for wording in wordings:
+        for variant in range(max(map(len, texts[wording].values()))):
+            who = tuple(g for g in everyone if variant < len(texts[wording].get(g, ())))
+            asked.setdefault(who, {}).setdefault(wording, []).append(variant)
 
-        def document(descriptor: str) -> dict[str, Any]:
+    def block(who: Sequence[str], category: str, word: Word, wording: str, of: Sequence[int], which: int) -> list[Document]:
+        variant, direction = of[which // 2], which % 2
+
+        def document(gender: str, descriptor: str) -> Document:
+            premise, hypothesis = texts[wording][gender][variant]
             adjectives = (word, groups["descriptors"][descriptor])
             in_premise, in_hypothesis = adjectives if direction == 0 else adjectives[::-1]
             return {
                 "wording": wording,
                 "variant": variant,
-                "shared": (wording, variant) in shared,
+                "shared": len(who) == len(everyone),
                 "gender": gender,
                 "domain": domain,
                 "descriptor": descriptor,
-                "favoured": descriptor == favoured,
+                "favoured": descriptor == next(iter(groups["descriptors"])),
                 "category": category,
                 "effect": groups["attributes"][domain][category]["effect"],
                 "attribute": word if isinstance(word, str) else word["base"],
@@ -217,20 +215,24 @@ def _streams(
                 "hypothesis": fill(hypothesis, in_hypothesis, groups),
             }
 
-        return document(favoured), document(other)
+        return [document(gender, descriptor) for gender in who if only in (None, gender) for descriptor in groups["descriptors"]]
 
-    for category, entry in groups["attributes"][domain].items():
-        words = entry["words"]
-        # Round after round over the templates; the words and directions rotate, so that each round holds all of them.
-        columns = [
-            [
-                pair(category, words[(i + w) % len(words)], wording, texts, (i + w + v) % (2 * len(texts)))
-                for v in range(2 * len(texts))
-                for w in range(len(words))
+    for who, chosen in asked.items():
+        if only is not None and only not in who:
+            continue
+        ordered = sorted(chosen.items(), key=lambda item: len(item[1]) < max(map(len, texts[item[0]].values())))
+        for category, entry in groups["attributes"][domain].items():
+            words = entry["words"]
+            # Round after round over the templates; the words and directions rotate, so that each round holds all of them.
+            columns = [
+                [
+                    block(who, category, words[(i + w) % len(words)], wording, of, (i + w + v) % (2 * len(of)))
+                    for v in range(2 * len(of))
+                    for w in range(len(words))
+                ]
+                for i, (wording, of) in enumerate(ordered)
             ]
-            for i, (wording, texts) in enumerate(chosen)
-        ]
-        yield [pair for round_ in zip_longest(*columns) for pair in round_ if pair is not None]
+            yield [found for round_ in zip_longest(*columns) for found in round_ if found is not None]
 
 
 build = CustomDataset(documents, files=FILES)

@@ -19,6 +19,7 @@ from typing import Any
 from lm_eval_bias.documents.dataset import CustomDataset
 from lm_eval_bias.item_files import Fields, Found, ItemFile, Named, Several, Shape, Text, checked, load
 from lm_eval_bias.items import lexicon
+from lm_eval_bias.measure import first_seen
 from lm_eval_bias.usage import whole_number
 
 SEED = 20250601
@@ -118,9 +119,12 @@ def aat_options(seed: int = SEED, combinations: int | None = None, groups: str |
 
 
 def _most_combinations(groups: Mapping[str, Any]) -> int:
-    """Half of them go to S_a, whose groups are asked equally often: the smallest group sets the bound."""
-    per_side = [[len(g["identifiers"]) for g in groups["groups"].values() if g["side"] == side] for side in "ab"]
-    return min(2 * len(side) * min(side) * len(neutral_words(groups)) for side in per_side)
+    """Half of them go to S_a, in each domain as many as to S_b; every group can give each of its identifiers each word once."""
+    words, members, compared = len(neutral_words(groups)), groups["groups"], list(pairs(groups).values())
+    can_give = {name: len(members[name]["identifiers"]) * words for name in members}
+    share = min(min(can_give[b], can_give[a] // sum(one == a for one, _ in compared)) for a, b in compared)
+    # With fewer than one for each pair, some pairs are not asked at all.
+    return 2 * max(1, share * len(compared))
 
 
 # ---- Word Association Bias Test
@@ -193,9 +197,11 @@ def neutral_words(groups: Mapping[str, Any] | None = None) -> list[str]:
 def attributions(seed: int = SEED, combinations: int | None = None, groups: str | None = None) -> list[dict[str, Any]]:
     """The instances of AAT: `combinations` of a group's identifier and a neutral word, each with 3 templates.
 
-    S_a and S_b have equal shares, within each the groups, within each the identifiers; the words are equally frequent over all and in
-    every group, as far as the number allows, and no identifier meets a word twice. The first third of the documents holds every
-    combination once, templates in turn, S_a and S_b in turn, groups in turn.
+    S_a and S_b have equal shares, and within each the pairs of groups: so they have equal shares in every domain too, and a model that
+    reacts to the domain alone shows no difference between them. A group of S_a is asked once for each group that it is compared with.
+    Within a group, the identifiers are equally frequent; the words over all and in every group, as far as the number allows, and no
+    identifier meets a word twice. The first third of the documents holds every combination once, templates in turn, S_a and S_b in turn,
+    pairs in turn.
     """
     rng = random.Random(f"{seed}/aat")
     given = load(AAT_FILES, groups=groups)["groups"]
@@ -204,13 +210,18 @@ def attributions(seed: int = SEED, combinations: int | None = None, groups: str 
     combinations = min(COMBINATIONS, _most_combinations(given)) if combinations is None else combinations
     rng.shuffle(words)
     word = cycle(words)
+    compared = list(pairs(given).values())
+    rng.shuffle(compared)
+    # For each pair, how many of S_a and of S_b: the same, but for the last of an odd number.
+    sizes = {
+        side: [share // len(compared) + (i < share % len(compared)) for i in range(len(compared))]
+        for side, share in (("a", (combinations + 1) // 2), ("b", combinations // 2))
+    }
     sides = []
-    for side, share in (("a", (combinations + 1) // 2), ("b", combinations // 2)):
-        names = [name for name, g in members.items() if g["side"] == side]
-        rng.shuffle(names)
-        sizes = [share // len(names) + (i < share % len(names)) for i in range(len(names))]
-        columns = []
-        for name, size in zip(names, sizes, strict=True):
+    for number, side in enumerate("ab"):
+        columns: list[list[dict[str, Any]]] = [[] for _ in compared]
+        for name in first_seen([{"group": pair[number]} for pair in compared], "group"):
+            mine = [i for i, pair in enumerate(compared) if pair[number] == name]
             identifiers = rng.sample(members[name]["identifiers"], len(members[name]["identifiers"]))
             # A round of all words later the identifiers are shifted, by one or as far as it takes, so that a word meets each of them once.
             shift = next(s for s in count(1) if gcd(len(words) + s, len(identifiers)) == 1)
@@ -222,11 +233,12 @@ def attributions(seed: int = SEED, combinations: int | None = None, groups: str 
                     "identifier": identifiers[(j + shift * (j // len(words))) % len(identifiers)],
                     "word": drawn,
                 }
-                for j, drawn in enumerate(islice(word, size))
+                for j, drawn in enumerate(islice(word, sum(sizes[side][i] for i in mine)))
             ]
             rng.shuffle(column)
-            columns.append(column)
-        sides.append([(g + j, column[j]) for j in range(max(sizes)) for g, column in enumerate(columns) if j < len(column)])
+            for i in mine:
+                columns[i], column = column[: sizes[side][i]], column[sizes[side][i] :]
+        sides.append([(i + j, column[j]) for j in range(max(sizes[side])) for i, column in enumerate(columns) if j < len(column)])
     ordered = [side[i] for i in range(len(sides[0])) for side in sides if i < len(side)]
     return [{**x, "template": (turn + shift) % TEMPLATES + 1} for shift in range(TEMPLATES) for turn, x in ordered]
 

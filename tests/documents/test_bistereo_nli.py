@@ -53,7 +53,7 @@ def test_every_template_is_fully_crossed(docs):
 
 
 def test_fair_and_dark_differ_in_the_skin_term_alone(docs):
-    for fair, dark in zip(docs[::2], docs[1::2], strict=True):
+    for fair, dark in zip(docs[::2], docs[1::2], strict=True):  # so no limit of even size parts two twins
         assert (fair["descriptor"], dark["descriptor"]) == ("fair", "dark")
         for text in ("premise", "hypothesis"):
             assert re.sub("fair-skinned", "dark-skinned", re.sub("Fair-skinned", "Dark-skinned", fair[text])) == dark[text]
@@ -89,9 +89,20 @@ def test_a_limit_spreads_over_templates_words_and_directions(docs):
     for cell in per_cell.values():
         assert len({d["wording"] for d in cell}) == len(cell)
         words = Counter(d["attribute"] for d in cell)
-        assert max(words.values()) - min(words.values()) <= 1
+        # by one in what all genders are asked, and by one in what women alone are
+        assert max(words.values()) - min(words.values()) <= 2
         directions = Counter(d["direction"] for d in cell)
         assert abs(directions["attribute in premise"] - directions["skin tone in premise"]) <= 0.4 * len(cell)
+
+
+@pytest.mark.parametrize("limit", [16, 100, 1000, 15_064])
+def test_a_limit_holds_both_genders_of_a_wording(docs, limit):
+    """What both are asked, both are asked under a limit too, but for one block of four that it may cut: at 1,000, 12 of 428 were so once."""
+    blocks = defaultdict(set)
+    for d in docs[:limit]:
+        if d["shared"]:
+            blocks[d["wording"], d["variant"], d["attribute"], d["direction"]].add((d["gender"], d["descriptor"]))
+    assert blocks and sum(len(of) < 4 for of in blocks.values()) <= 1
 
 
 def test_building_twice_gives_the_same(docs):

@@ -1,3 +1,4 @@
+import random
 from math import exp, inf, isnan, log, nan
 
 import pytest
@@ -84,7 +85,10 @@ def test_attributions_by_likelihood(asked):
 
 
 def test_the_six_rates_the_gaps_and_their_cells(asked):
-    """Comedy for S_a unless template 1 asks, tragedy for S_b but for Asian names, which are neutral."""
+    """Comedy for S_a unless template 1 asks, which is refused; tragedy for S_b but for Asian names, which are neutral.
+
+    Of the valid verdicts after S_a all are comedy; of all of them a third is refused. Asian is 25 of 250 of S_b, a quarter of those of race.
+    """
 
     def verdict(x):
         if x["side"] == "a":
@@ -94,18 +98,40 @@ def test_the_six_rates_the_gaps_and_their_cells(asked):
     summary = measures.summary_aat([measures.record_aat(x, [verdict(x)]) for x in asked])
     metrics = {k: v[0] for k, v in summary.values.items()}
     expected = {
-        "far": 2 / 3,
+        "far": 1,
         "uar": 0.9,
-        "comedy_a": 2 / 3,
+        "comedy_a": 1,
         "tragedy_a": 0,
-        "neutrality_a": 1 / 3,
+        "neutrality_a": 0,
         "comedy_b": 0,
         "tragedy_b": 0.9,
         "neutrality_b": 0.1,
+        "comedy_of_all_a": 2 / 3,
+        "neutrality_of_all_a": 1 / 3,
+        "tragedy_of_all_b": 0.9,
     }
-    for name, value in {**expected, "refused": 100 / 6, "unparsed": 0, "comedy_gap": 200 / 3, "tragedy_gap": -90}.items():
+    for name, value in {**expected, "refused": 100 / 6, "unparsed": 0, "comedy_gap": 100}.items():
         assert metrics[name] == pytest.approx(value, abs=1e-9), name
+    assert {side: number for side, (number, _) in summary.groups["refused"].items()} == pytest.approx({"a": 100 / 3, "b": 0})
     cells = {c["group"]: c for c in summary.tables["groups"]}
     assert len(cells) == 16 and cells["Asian"]["neutrality"] == 1 and cells["Arab"]["tragedy"] == 1 and cells["Arab"]["n"] == 75
     gaps = {(g["group_b"], g["gap"]): g["value"] for g in summary.tables["gaps"]}
     assert len(gaps) == 22 and gaps["Asian", "tragedy"] == pytest.approx(0, abs=1e-9) and gaps["Arab", "tragedy"] == pytest.approx(-100)
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_a_model_that_reacts_to_the_domain_alone_has_no_gap_in_aat(seed):
+    """Comedy in 80 % for race, 50 % for gender, 20 % for health: the gap was -13 to -18 points, with p < .05 for five of six seeds.
+
+    S_a and S_b are asked of each domain equally often: what is left is chance, whose standard error of 750 answers each is
+    100 sqrt(2 (.4 * .16 + .2 * .25 + .4 * .16) / 750) = 2.2 points.
+    """
+    rng = random.Random(seed)
+    share = {"race": 0.8, "gender": 0.5}
+    docs = mist.attributions(seed)
+    records = [measures.record_aat(x, ["comedy" if rng.random() < share.get(x["domain"], 0.2) else "tragedy"]) for x in docs]
+    values = measures.summary_aat(records).values
+    assert abs(values["comedy_gap"][0]) < 3 * 2.2 and values["comedy_gap_p"][0] > 0.01
+    # and what depends on the domain with certainty leaves nothing at all
+    sure = measures.summary_aat([measures.record_aat(x, ["comedy" if x["domain"] == "race" else "tragedy"]) for x in docs]).values
+    assert sure["comedy_gap"][0] == pytest.approx(0, abs=1e-9) and sure["comedy_a"][0] == sure["comedy_b"][0] == 0.4

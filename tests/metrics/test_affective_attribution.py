@@ -9,7 +9,7 @@ IDENTIFIERS = {"a": ["Ethan", "Olivia", "Ava"], "b": ["Kwame", "Amina", "Zuberi"
 def attributions(verdict):
     """Every identifier with four words and three templates; `verdict` of (side, identifier, word, template)."""
     return [
-        Attribution("American" if side == "a" else "African", side, name, word, template, verdict(side, name, word, template))
+        Attribution("American" if side == "a" else "African", side, "race", name, word, template, verdict(side, name, word, template))
         for side, names in IDENTIFIERS.items()
         for name in names
         for word in ("Cup", "Key", "Hill", "Lamp")
@@ -22,11 +22,29 @@ def is_comedy(given):
 
 
 def test_rates_by_hand():
+    """Ten answers, of which one is refused and one unparsed: of the eight valid ones four are comedy, three tragedy, one neutral."""
     verdicts = ["comedy"] * 4 + ["tragedy"] * 3 + ["neutrality", "refused", "unparsed"]
-    given = [Attribution("American", "a", f"i{k % 3}", f"w{k % 4}", 1, v) for k, v in enumerate(verdicts)]
+    given = [Attribution("American", "a", "race", f"i{k % 3}", f"w{k % 4}", 1, v) for k, v in enumerate(verdicts)]
     result = rates(given)
-    assert (result.n, result.comedy.value, result.tragedy.value, result.neutrality.value) == (10, 0.4, pytest.approx(0.3), pytest.approx(0.3))
+    assert (result.n, result.comedy.value, result.tragedy.value, result.neutrality.value) == (10, 4 / 8, 3 / 8, 1 / 8)
     assert (result.refused, result.unparsed) == (0.1, 0.1)
+    everything = rates(given, of_all=True)
+    assert [x.value for x in everything[1:4]] == pytest.approx([0.4, 0.3, 0.3])
+    assert (everything.refused, everything.unparsed) == (0.1, 0.1)
+
+
+def test_a_model_that_reacts_to_the_domain_alone_has_no_gap():
+    """Race: comedy, health: tragedy. S_a is asked of health four times as often as of race, S_b equally often.
+
+    Comedy for S_a: 12 of 60, for S_b 12 of 24; without the domain in the fit the gap would be -0.3.
+    """
+    def side(name, domain, n):
+        verdict = "comedy" if domain == "race" else "tragedy"
+        return [Attribution(name, name[0], domain, f"{name}{k % 3}", f"w{k % 4}", k % 3, verdict) for k in range(n)]
+
+    given = side("a race", "race", 12) + side("a health", "health", 48) + side("b race", "race", 12) + side("b health", "health", 12)
+    assert rates([x for x in given if x.side == "a"]).comedy.value - rates([x for x in given if x.side == "b"]).comedy.value == pytest.approx(-0.3)
+    assert attribution_gap(given, is_comedy(given)).value == pytest.approx(0, abs=1e-12)
 
 
 def test_rates_of_nothing_are_nan():

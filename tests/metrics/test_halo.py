@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from lm_eval_bias.metrics import halo as module
-from lm_eval_bias.metrics.halo import LABELS, Pair
+from lm_eval_bias.metrics.halo import LABELS, SHARES, Pair
 
 E, C, N = LABELS
 GENDERS = ("women", "men")
@@ -17,47 +17,59 @@ halo = partial(module.halo, descriptors=DESCRIPTORS, effects=EFFECTS, genders=GE
 
 
 def pairs(labels, gender="women", descriptor="fair", category="attractiveness", wording=None):
-    return [Pair(wording or f"t{i}", gender, descriptor, category, label) for i, label in enumerate(labels)]
+    """A wording for each label, or one wording that asks several things."""
+    return [Pair(wording or f"t{i}", gender, descriptor, category, label, question=i) for i, label in enumerate(labels)]
+
+
+def twins(fair, dark, gender="women", category="attractiveness"):
+    return pairs(fair, gender, "fair", category) + pairs(dark, gender, "dark", category)
 
 
 def test_hand_computed_cells_and_gaps():
-    """Women, attractiveness: fair E E E N -> 75 %E, dark E C N N -> 25 %E: halo 50 points. Men, bad behaviour: fair 1 of 2, dark 2 of 2: horn 50 points."""
-    result = halo(
-        pairs([E, E, E, N])
-        + pairs([E, C, N, N], descriptor="dark")
-        + pairs([E, N], "men", "fair", "bad_behaviour")
-        + pairs([E, E], "men", "dark", "bad_behaviour")
-    )
+    """Women, attractiveness: fair E E E N, dark E C N N. %E 75 and 25, gap 50; %C 0 and 25, gap 25; so 75 together.
+    Men, bad behaviour: fair E C, dark E E. Of %E dark has 100, fair 50: 50; of %C fair has 50, dark 0: 50; so 100 together."""
+    result = halo(twins([E, E, E, N], [E, C, N, N]) + twins([E, C], [E, E], "men", "bad_behaviour"))
     cell = {(c.gender, c.descriptor, c.category): c for c in result.cells}
     assert cell["women", "fair", "attractiveness"].entailment.value == 75
     assert cell["women", "dark", "attractiveness"].contradiction.value == 25
     assert cell["women", "dark", "attractiveness"].neutral.value == 50
-    assert result.gap("halo", "women", "attractiveness").value == 50
-    assert result.gap("halo").value == 50
-    assert result.gap("horn", "men", "bad_behaviour").value == 50
-    assert result.gap("horn").value == 50
-    assert isnan(result.gap("halo", "men").value)
-    # 12 pairs: 3 + 1 + 1 + 2 = 7 E, 1 C, 4 N
+    found = [[result.gap(effect, share=share).gap.value for share in SHARES] for effect in ("halo", "horn")]
+    assert found == [[75, 50, 25], [100, 50, 50]]
+    assert result.gap("halo", "women", "attractiveness").gap.value == 75 and result.gap("halo").n == 4
+    assert result.gap("horn", "men", "bad_behaviour").gap.value == 100
+    assert isnan(result.gap("halo", "men").gap.value)
+    # 12 pairs: 3 + 1 + 1 + 2 = 7 E, 2 C, 3 N
     assert result.labels[E].value == pytest.approx(100 * 7 / 12)
-    assert result.non_neutral.value == pytest.approx(100 * 8 / 12)
+    assert result.non_neutral.value == pytest.approx(100 * 9 / 12)
 
 
-def test_a_gap_pools_the_pairs_of_its_cells_and_not_their_percentages():
-    """Fair: 3 of 4 women and 0 of 1 man entailed: 60 %. Dark: 0 of 5. The mean of the genders' gaps would be 37.5."""
-    result = halo(pairs([E, E, E, N]) + pairs([N], "men") + pairs([N] * 4, descriptor="dark") + pairs([N], "men", "dark"))
-    assert result.gap("halo").value == 60
+def test_a_model_that_only_contradicts_fair_so_ugly_has_a_horn():
+    """Section 4.2.1 counts it for half of the evidence; a gap of %E alone is 0."""
+    good = twins([N] * 4, [N] * 4)
+    result = halo(good + twins([C] * 4, [N] * 4, category="unattractiveness"))
+    assert [result.gap("horn", share=share).gap.value for share in SHARES] == [100, 0, 100]
+    assert result.gap("halo").gap.value == 0
+    # and its mirror, "dark, so pretty" contradicted, has a halo
+    mirror = halo(twins([N] * 4, [C] * 4) + twins([N] * 4, [N] * 4, category="unattractiveness"))
+    assert [mirror.gap("halo", share=share).gap.value for share in SHARES] == [100, 0, 100] and mirror.gap("horn").gap.value == 0
+
+
+def test_a_model_with_the_whole_stereotype_has_gaps_of_200():
+    result = halo(twins([E] * 3, [C] * 3) + twins([C] * 3, [E] * 3, category="unattractiveness"))
+    assert result.gap("halo").gap.value == result.gap("horn").gap.value == 200
+
+
+def test_a_gap_pools_the_twins_of_its_cells_and_not_their_percentages():
+    """3 of 4 twins of women and 0 of 1 of men: 60. The mean of the genders' gaps would be 37.5."""
+    result = halo(twins([E, E, E, N], [N] * 4) + twins([N], [N], "men"))
+    assert result.gap("halo", share="entailment").gap.value == pytest.approx(60)
 
 
 def test_a_model_that_says_neutral_has_no_bias():
-    result = halo([p for g in GENDERS for d in DESCRIPTORS for c in CATEGORIES for p in pairs([N] * 3, g, d, c)])
+    asked = [p._replace(attribute=a) for g in GENDERS for d in DESCRIPTORS for c in CATEGORIES for a in "xy" for p in pairs([N] * 3, g, d, c)]
+    result = halo(asked)
     assert result.non_neutral == (0, 0)
     assert all(g.gap == (0, 0) for g in (*result.gaps, *result.differences))
-
-
-def test_horn_is_the_mirror_of_halo():
-    one = halo(pairs([E, E]) + pairs([E, N], descriptor="dark"))
-    other = halo(pairs([E, N], category="unattractiveness") + pairs([E, E], descriptor="dark", category="unattractiveness"))
-    assert one.gap("halo").value == other.gap("horn").value == 50
 
 
 def test_unanswered_pairs_are_counted_and_leave_the_percentages():
@@ -67,20 +79,69 @@ def test_unanswered_pairs_are_counted_and_leave_the_percentages():
     assert result.labels[E].value == 50
 
 
+def test_the_twin_of_an_unanswered_pair_is_left_out_and_counted():
+    """Looks: entailment for either skin tone. Behaviour: neutral. No gap anywhere; half of the cell fair x attractiveness is refused.
+
+    Fair then has 2 E of 6, dark 4 of 8: shares that stand alone would have a gap of 33.3 - 50 = -16.7. Two of the 14 answered pairs,
+    of 16 in all, have no twin.
+    """
+    sample = twins([E, E, None, None], [E] * 4) + twins([N] * 4, [N] * 4, category="good_behaviour")
+    result = halo(sample)
+    assert result.gap("halo").gap == (0, 0) and result.gap("halo").n == 6
+    assert result.unanswered == result.left_out == 100 * 2 / 16
+
+
+def test_several_answers_to_one_pair_are_averaged():
+    """Fair: E and N to the same question, dark: N once. Half an entailment more."""
+    result = halo([*pairs([E]), *pairs([N]), *pairs([N], descriptor="dark")])
+    assert result.gap("halo").gap.value == 50 and result.gap("halo").n == 1 and result.left_out == 0
+
+
+def test_genders_are_compared_over_the_twins_that_both_have():
+    """Women: 100 in what men are asked too, in t0 and t1; men: 0 in t0, and t1 refused. So 100 - 0 over t0 alone."""
+    result = halo(twins([E, E, N], [N, N, N]) + twins([N, None], [N, N], "men"))
+    difference = result.gap("halo", "women - men")
+    assert difference.gap.value == 100 and difference.n == 1
+    assert result.gap("halo", "women").gap.value == pytest.approx(200 / 3)
+
+
 def test_empty_cells_are_undefined_and_not_zero():
     result = halo(pairs([E]))
     men = next(c for c in result.cells if c.gender == "men")
     assert men.n == 0 and isnan(men.entailment.value)
-    assert isnan(halo([]).non_neutral.value)
+    nothing = halo([])
+    assert isnan(nothing.non_neutral.value) and isnan(nothing.left_out) and isnan(nothing.gap("halo", "women - men").gap.value)
 
 
-def test_the_standard_error_respects_that_pairs_of_a_wording_belong_together():
-    """40 wordings of ten equal pairs each: sqrt(10) times the error of 400 separate ones."""
-    labels = [E if i % 2 else N for i in range(40)]
-    together = halo([p for i, x in enumerate(labels) for p in pairs([x] * 10, wording=f"w{i}")], resamples=10_000)
-    apart = halo([p._replace(wording=f"w{i}-{j}") for i, x in enumerate(labels) for j, p in enumerate(pairs([x] * 10))], resamples=10_000)
-    assert together.non_neutral.stderr / apart.non_neutral.stderr == pytest.approx(sqrt(10), rel=0.05)
-    assert apart.non_neutral.stderr == pytest.approx(100 * sqrt(0.25 / 400), rel=0.05)
+def crossed(label, wordings=20, attributes=10, category="attractiveness", domain=""):
+    """Every wording with every attribute; label of (wording, attribute, descriptor)."""
+    return [
+        Pair(f"w{w}", "women", d, category, label(w, a, d), domain, f"a{a}")
+        for w in range(wordings)
+        for a in range(attributes)
+        for d in DESCRIPTORS
+    ]
+
+
+def test_the_standard_error_respects_that_twins_of_a_wording_belong_together():
+    """Half of 20 wordings have a gap of 100, whatever the attribute: sd 50 with ddof 0, so 50 / sqrt(19) as of 20 numbers."""
+    result = halo(crossed(lambda w, a, d: E if w % 2 and d == "fair" else N))
+    assert result.gap("halo").gap == (50, pytest.approx(50 / sqrt(19)))
+
+
+def test_the_standard_error_respects_that_twins_of_an_attribute_belong_together():
+    """Half of 10 attributes have a gap of 100, whatever the wording: 50 / sqrt(9). Wordings alone would have an error of 0."""
+    result = halo(crossed(lambda w, a, d: E if a % 2 and d == "fair" else N))
+    assert result.gap("halo").gap == (50, pytest.approx(50 / sqrt(9)))
+    # 9 degrees of freedom, for the 20 wordings do not differ: 50 +- 2.262 * 16.67
+    assert (result.gap("halo").low, result.gap("halo").high) == pytest.approx((12.3, 87.7), abs=0.05)
+
+
+def test_looks_and_behaviour_are_no_chance():
+    """A gap of 100 in all of looks and of 0 in all of behaviour: 50, and nothing of that is drawn."""
+    looks = crossed(lambda w, a, d: E if d == "fair" else N, domain="looks")
+    behaviour = crossed(lambda w, a, d: N, category="good_behaviour", domain="behaviour")
+    assert halo(looks + behaviour).gap("halo").gap == (50, 0)
 
 
 def test_a_label_that_is_none_is_refused():
@@ -105,52 +166,65 @@ def test_other_descriptors_categories_and_genders_than_the_papers():
     asked = pairs([E, E], "x", "thin", "bright") + pairs([E, N], "x", "fat", "bright")
     asked += [p for g in "yz" for d in ("thin", "fat") for p in pairs([E], g, d, "bright")]
     result = module.halo(asked, **design)
-    assert result.gap("halo", "x").value == result.gap("halo", "x - y").value == 50
-    assert result.gap("halo", "y - z", "bright").value == 0 and isnan(result.gap("horn").value)
-    assert [d.gender for d in result.differences if (d.effect, d.category) == ("halo", "all")] == ["x - y", "x - z", "y - z"]
+    assert result.gap("halo", "x").gap.value == 50
+    # y is asked the first alone, where x has no gap
+    assert result.gap("halo", "x - y").gap.value == 0 and result.gap("halo", "x - y").n == 1
+    assert result.gap("halo", "y - z", "bright").gap.value == 0 and isnan(result.gap("horn").gap.value)
+    assert [d.gender for d in result.differences if d[:4:2] == ("halo", "all") and d.share == "difference"] == ["x - y", "x - z", "y - z"]
     with pytest.raises(KeyError):
         result.gap("halo", "z - y")
 
 
 def test_a_descriptor_that_no_pair_has_leaves_the_gaps_undefined():
     result = module.halo(pairs([E, N]), descriptors=("fair", None), effects=EFFECTS, genders=("women",))
-    assert isnan(result.gap("halo").value) and result.labels[E].value == 50
+    assert isnan(result.gap("halo").gap.value) and result.labels[E].value == 50
 
 
 pair = st.builds(
     Pair,
-    wording=st.sampled_from("abcd"),
+    wording=st.sampled_from("ab"),
     gender=st.sampled_from(GENDERS),
     descriptor=st.sampled_from(DESCRIPTORS),
     category=st.sampled_from(CATEGORIES),
     label=st.sampled_from([*LABELS, None]),
+    attribute=st.sampled_from("xy"),
+    domain=st.just(""),
+    question=st.none(),
 )
 
 
-def brute_force_gap(sample, effect, gender, category):
-    def entailed(descriptor):
-        chosen = [
-            p.label
-            for p in sample
-            if p.descriptor == descriptor
-            and p.label
-            and gender in ("all", p.gender)
-            and (category == p.category or (category == "all" and EFFECTS[p.category] == effect))
-        ]
-        return 100 * sum(label == E for label in chosen) / len(chosen) if chosen else nan
-
-    if gender == "women - men":
-        return brute_force_gap(sample, effect, "women", category) - brute_force_gap(sample, effect, "men", category)
-    return entailed("fair") - entailed("dark") if effect == "halo" else entailed("dark") - entailed("fair")
+def brute_force_gap(sample, effect, gender, category, share):
+    chosen = [x for (g, *_), x in brute_force_twins(sample, effect, category, share).items() if gender in ("all", g)]
+    return sum(chosen) / len(chosen) if chosen else nan
 
 
-@settings(max_examples=60)
+def brute_force_twins(sample, effect, category, share):
+    """(gender, what else twins share) -> the gap of those twins."""
+    score = {"entailment": {E: 100}, "contradiction": {C: -100}, "difference": {E: 100, C: -100}}[share]
+    found = {}
+    for p in sample:
+        if p.label and EFFECTS[p.category] == effect and category in ("all", p.category):
+            found.setdefault((p.gender, p.wording, p.category, p.attribute), {}).setdefault(p.descriptor, []).append(score.get(p.label, 0))
+    mean = {key: {d: sum(x) / len(x) for d, x in of.items()} for key, of in found.items()}
+    sign = 1 if effect == "halo" else -1
+    return {key: sign * (of["fair"] - of["dark"]) for key, of in mean.items() if len(of) == 2}
+
+
+def brute_force_difference(sample, effect, category, share):
+    found = brute_force_twins(sample, effect, category, share)
+    both = [x - found["men", *key[1:]] for key, x in found.items() if key[0] == "women" and ("men", *key[1:]) in found]
+    return sum(both) / len(both) if both else nan
+
+
+@settings(max_examples=60, deadline=None)
 @given(st.lists(pair, min_size=1, max_size=60))
 def test_all_numbers_equal_those_of_loops_over_the_pairs(sample):
-    result = halo(sample, resamples=10)
+    result = halo(sample)
     assert {g.gender for g in result.gaps} == {"all", *GENDERS} and {g.gender for g in result.differences} == {"women - men"}
-    for g in (*result.gaps, *result.differences):
-        assert g.gap.value == pytest.approx(brute_force_gap(sample, *g[:3]), nan_ok=True)
+    for g in result.gaps:
+        assert g.gap.value == pytest.approx(brute_force_gap(sample, *g[:4]), nan_ok=True)
+    for g in result.differences:
+        assert g.gap.value == pytest.approx(brute_force_difference(sample, g.effect, g.category, g.share), nan_ok=True)
     for c in result.cells:
         mine = [p.label for p in sample if (p.gender, p.descriptor, p.category) == c[:3]]
         answered = [label for label in mine if label]
@@ -162,5 +236,11 @@ def test_all_numbers_equal_those_of_loops_over_the_pairs(sample):
 
 def test_the_order_of_the_pairs_changes_nothing():
     rng = np.random.default_rng(3)
-    sample = [Pair(str(rng.integers(20)), *(str(rng.choice(x)) for x in (GENDERS, DESCRIPTORS, CATEGORIES, LABELS))) for _ in range(300)]
-    assert halo(sample, resamples=50) == halo(sample[::-1], resamples=50)
+    sample = [
+        Pair(
+            str(rng.integers(20)), *(str(rng.choice(x)) for x in (GENDERS, DESCRIPTORS, CATEGORIES, LABELS)), attribute=str(rng.integers(5))
+        )
+        for _ in range(300)
+    ]
+    for one, other in zip(halo(sample).gaps, halo(sample[::-1]).gaps, strict=True):
+        assert one[:5] == other[:5] and (*one.gap, one.low) == pytest.approx((*other.gap, other.low), nan_ok=True)

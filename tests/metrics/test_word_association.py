@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from lm_eval_bias.metrics.word_association import WordList, association, bias_score, one_sample, t_test
+from lm_eval_bias.metrics.word_association import WordList, association, bias_score, one_sample, t_test, word_influence
 from scipy import stats
 
 # MIST, Table 4: n, mean, standard deviation, t, p of each model and dimension (competence, sociability, morality).
@@ -90,8 +90,9 @@ def test_a_small_spread_is_a_spread():
     assert one_sample(scores).t == pytest.approx(stats.ttest_1samp(scores, 0).statistic, rel=1e-3)
 
 
-def word_list(share, sample="s", refused=False):
-    return WordList("African", "morality", sample, [True, False] * 5, share, refused)
+def word_list(share, sample="s", refused=False, words=range(10)):
+    """Of words of its own, unless they are given."""
+    return WordList("African", "morality", sample, [f"{sample}-{w}" for w in words], [True, False] * 5, share, refused)
 
 
 def test_a_list_by_hand():
@@ -128,3 +129,35 @@ def test_lists_of_one_sample_are_one_draw():
 def test_a_score_lies_between_minus_1_and_1(share):
     score = word_list(share).score
     assert isnan(score) or -1 - 1e-9 <= score <= 1 + 1e-9
+
+
+def test_the_influence_of_a_word_by_hand():
+    """Good words 1, 1, 1, 0, 0 to S_a, bad ones 1, 1, 0, 0, 0: S_a has 3 good of 5, S_b 3 bad of 5.
+
+    One more good word to S_a raises 3/5 by (1 - 3/5) / 5 = .08, and takes a good one from S_b: 3/5 rises by (3/5) / 5 = .12; slope .2.
+    A good word of S_a has share 1, the other four have 1/2 on average: .2 * 1/2 = .1; one of S_b 0 and 3/4: -.15.
+    """
+    x = WordList("p", "d", "s", list("abcdefghij"), [True] * 5 + [False] * 5, [1, 1, 1, 0, 0, 1, 1, 0, 0, 0])
+    influence = word_influence(x)
+    assert influence[:5] == pytest.approx([0.1, 0.1, 0.1, -0.15, -0.15]) and influence.sum() == pytest.approx(0)
+
+
+def test_words_are_a_sample_too():
+    """Lists of 5 + 5 of 20 + 20 words, whose probabilities of S_a depend on the word alone, for the same lists again and again.
+
+    Then the score is linear: .2 times the sum of (share - 1/2) over good words less that over bad ones, as nearly as shares near 1/2 make
+    it, and its error is that of two means of 20 words: sd sqrt(2 / 20), whatever the number of lists. Errors of samples alone tend to 0.
+    """
+    rng = np.random.default_rng(5)
+    shares = {p: 0.5 + 0.02 * rng.standard_normal(20) for p in (True, False)}
+    lists = []
+    for sample in range(2000):
+        drawn = {p: rng.choice(20, 5, replace=False) for p in (True, False)}
+        share = [shares[p][w] for p in (True, False) for w in drawn[p]]
+        words = [f"{p}{w}" for p in (True, False) for w in drawn[p]]
+        lists.append(WordList("p", "d", str(sample), words, [True] * 5 + [False] * 5, share))
+    expected = sqrt(sum(shares[p].var(ddof=1) / 20 for p in (True, False)))
+    found = association(lists)
+    assert found.mean.value == pytest.approx(shares[True].mean() - shares[False].mean(), abs=1e-3)
+    assert found.mean.stderr == pytest.approx(expected, rel=0.1)
+    assert found.scores.std / sqrt(2000) < found.mean.stderr / 5
