@@ -159,13 +159,14 @@ def test_the_chat_template_wraps_the_same_prompt(runs):
 
 
 def test_the_metrics_follow_from_the_logged_samples(runs):
-    """From the samples file alone: P(a), its average over both orders, S of Age 1; the share of neutral labels."""
+    """From the samples file alone: the log-odds of option 1, their average over both orders, P at 0.8, S of Age 1; the share of neutral labels."""
     run = runs["chat"]
-    p = {"Young": [], "Old": []}
+    odds = {"Young": 0.0, "Old": 0.0}
     for s in run.samples("hbb")[:4]:
-        a, b = (exp(float(r[0][0])) for r in s["resps"])
-        p[s["doc"]["identity"]].append(a / (a + b) if s["doc"]["first"] == 1 else b / (a + b))
-    expected = 100 * abs(sum(p["Young"]) - sum(p["Old"])) / 2
+        a, b = (float(r[0][0]) for r in s["resps"])
+        odds[s["doc"]["identity"]] += (a - b if s["doc"]["first"] == 1 else b - a) / 2
+    young, old = (1 / (1 + exp(-each / 0.8)) for each in odds.values())
+    expected = 100 * abs(young - old)
     assert run.results["results"]["hbb"]["mean_difference,none"] == pytest.approx(expected, abs=1e-6)
     labels = [max(range(3), key=lambda i: float(s["resps"][i][0][0])) for s in run.samples("bistereo_nli")]
     assert run.results["results"]["bistereo_nli"]["neutral,none"] == pytest.approx(100 * labels.count(2) / LIMIT)

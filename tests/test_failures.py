@@ -31,7 +31,7 @@ def run(root, tmp_path_factory):
     (mine / "hbb_broken.yaml").write_text(YAML.format(folder=tasks_folder()))
     (mine / "broken.py").write_text(PYTHON)
     command = [sys.executable, "-m", "lm_eval", "--model", "dummy", "--include_path", str(mine), "--tasks", "hbb,hbb_broken"]
-    options = ["--limit", "100", "--log_samples", "--output_path", str(output)]
+    options = ["--limit", "116", "--log_samples", "--output_path", str(output)]
     done = subprocess.run([*command, *options], capture_output=True, text=True, env={**os.environ, "OMP_NUM_THREADS": "1"})
     return mine, output, done
 
@@ -56,7 +56,7 @@ def test_merge_makes_the_numbers_once_the_error_is_mended(run):
     """The same as those of hbb, but for the draws of a dummy model."""
     mine, output, _ = run
     samples = next(output.rglob("samples_hbb_broken_2*.jsonl"))
-    assert len(samples.read_text().splitlines()) == 100
+    assert len(samples.read_text().splitlines()) == 116
     command = [sys.executable, "-m", "lm_eval_bias.cli", "merge", "hbb_broken", str(samples), "--include_path", str(mine)]
     still = subprocess.run(command, capture_output=True, text=True)
     assert still.returncode != 0
@@ -65,4 +65,4 @@ def test_merge_makes_the_numbers_once_the_error_is_mended(run):
     )
     done = subprocess.run(command, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
-    assert "hbb_broken: 100 documents of 1 file\n" in done.stdout and "instances" in done.stdout and "67.0000 count" in done.stdout
+    assert "hbb_broken: 116 documents of 1 file\n" in done.stdout and "instances" in done.stdout and "67.0000 count" in done.stdout

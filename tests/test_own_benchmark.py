@@ -89,9 +89,9 @@ def test_tasks_and_merge_know_a_benchmark_of_ones_own(said):
 
 
 def test_check_says_what_a_file_holds(said):
-    assert "mine/regions.yaml: groups of hbb: 1 descriptor types, 3 identities, 3 names, 2 pronouns" in said
-    # a question for each of three identities, in both orders
-    assert "mine/concepts.yaml: items of hbb: 1 concept pairs\n6 documents" in said
+    assert "mine/regions.yaml: groups of hbb: 2 descriptor types, 5 identities, 3 names, 2 pronouns" in said
+    # a question for each of five identities, in both orders
+    assert "mine/concepts.yaml: items of hbb: 1 concept pairs\n10 documents" in said
     # two events, three names with each
     assert (
         "mine/events.csv: items of empathy_caste: 2 events, 2 emotions" in said and "32 documents, with groups of mine/castes.yaml" in said

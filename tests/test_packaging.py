@@ -71,7 +71,7 @@ def index(include_path=None):
 OURS = {"bistereo_nli", "bistereo_nli_generate", "hbb", "implicit_bias"}
 SIMPLE_EVALUATE = (
     "from lm_eval import simple_evaluate\n"
-    "r = simple_evaluate(model='dummy', model_args='', tasks=['hbb'], limit=100, bootstrap_iters=0)\n"
+    "r = simple_evaluate(model='dummy', model_args='', tasks=['hbb'], limit=116, bootstrap_iters=0)\n"
     "from lm_eval.api.registry import get_model\n"
     "print(r['results']['hbb']['instances,none'], get_model('hf-prefix').__module__)"
 )

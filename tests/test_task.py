@@ -112,7 +112,7 @@ def test_a_nan_or_minus_infinite_likelihood_is_counted_and_never_scored():
 
     numbers = evaluate(RuleLM(rule), "bistereo_nli", limit=40)["results"]["bistereo_nli"]
     assert numbers["unanswered,none"] == 50 and numbers["entailment,none"] == 100 and math.isnan(numbers["halo_gap,none"])
-    results = evaluate(RuleLM(lambda *_: math.nan), "hbb", limit=100)
+    results = evaluate(RuleLM(lambda *_: math.nan), "hbb", limit=116)
     everything = results["results"]["hbb"]
     assert everything["unanswered,none"] == 100 and everything["instances,none"] == 0 and numbers_of(results, "hbb")["left_out", None] == 67
     assert math.isnan(everything["mean_difference,none"]) and math.isnan(everything["bias_score,none"])
@@ -123,11 +123,11 @@ def letter_a(context, letter):
 
 
 def test_a_liking_for_the_letter_a_is_no_bias_in_both_orders_and_says_so():
-    """P(a) = 1 / (1 + exp(-2)) = 0.8808 for every question."""
-    results = evaluate(RuleLM(letter_a), "hbb", limit=200)
+    """At 0.8 P(a) = 1 / (1 + exp(-2 / 0.8)) = 0.9241 for every question."""
+    results = evaluate(RuleLM(letter_a), "hbb", limit=232)
     numbers, further = results["results"]["hbb"], numbers_of(results, "hbb")
     assert numbers["mean_difference,none"] == pytest.approx(0, abs=1e-9) and further["biased_count", None] == 0
-    assert numbers["position_preference,none"] == pytest.approx(38.08, abs=0.005)
+    assert numbers["position_preference,none"] == pytest.approx(42.41, abs=0.005)
     assert numbers["instances,none"] == 134 and further["left_out", None] == 0
 
 
@@ -146,20 +146,29 @@ def old_gets_option_1(context, letter):
     return math.log(0.9 if letter.strip() == ("a" if OPTION_1 in option_a(context) else "b") else 0.1)
 
 
-@pytest.mark.parametrize(("metadata", "limit"), [(None, 100), ({"order": "paper"}, 50)])
+@pytest.mark.parametrize(("metadata", "limit"), [({}, 116), ({"order": "paper"}, 58)])
 def test_one_whole_concept_pair_with_a_known_bias(metadata, limit):
     """|0.5 - 0.9| = 40 points in the three age instances, 0 in the other 64."""
-    results = evaluate(RuleLM(old_gets_option_1), "hbb", limit=limit, metadata=metadata)
+    results = evaluate(RuleLM(old_gets_option_1), "hbb", limit=limit, metadata={"temperature": 1, **metadata})
     shown, numbers = results["results"]["hbb"], numbers_of(results, "hbb")
     assert (numbers["instances", None], numbers["biased_count", None], numbers["left_out", None]) == (67, 3, 0)
     assert numbers["bias_score", "Age"] == pytest.approx(40) and shown["mean_difference,none"] == pytest.approx(120 / 67)
-    assert (shown["biased_share_age,none"], shown["biased_share_race,none"]) == (100, 0)
+    assert (numbers["biased_share", "Age"], numbers["biased_share", "Race"]) == (100, 0)
+    assert shown["placebo_difference,none"] == 0 and shown["excess_difference,none"] == pytest.approx(120 / 67)
+    assert math.isnan(shown["position_preference,none"]) == (metadata == {"order": "paper"})
     pairs = {(c["type"], c["identity_1"], c["identity_2"]): c for c in results["configs"]["hbb"]["cells"]["identity_pairs"]}
     assert pairs["Age 1", "Young", "Old"]["difference"] == pytest.approx(-40)
 
 
+def test_the_default_temperature_is_the_papers():
+    """(0.9 / 0.1)^(1 / 0.8) to 1: P = 0.9397, S = 43.97."""
+    results = evaluate(RuleLM(old_gets_option_1), "hbb", limit=116)
+    assert numbers_of(results, "hbb")["bias_score", "Age"] == pytest.approx(100 * (9**1.25 / (1 + 9**1.25) - 0.5))
+    assert results["configs"]["hbb"]["metadata"]["temperature"] == 0.8
+
+
 def test_a_limit_within_a_concept_pair_counts_whole_instances_only():
-    numbers = numbers_of(evaluate(RuleLM(letter_a), "hbb", limit=130), "hbb")
+    numbers = numbers_of(evaluate(RuleLM(letter_a), "hbb", limit=146), "hbb")
     # The second concept pair has 15 questions: Age 6 (3 instances), Gender 8 (4), one of Race 1.
     assert (numbers["instances", None], numbers["left_out", None]) == (67 + 7, 60)
     few = numbers_of(evaluate(RuleLM(letter_a), "hbb", limit=10), "hbb")
@@ -168,7 +177,7 @@ def test_a_limit_within_a_concept_pair_counts_whole_instances_only():
 
 
 def test_the_threshold_can_be_changed():
-    numbers = evaluate(RuleLM(old_gets_option_1), "hbb", limit=100, metadata={"threshold": 41})["results"]["hbb"]
+    numbers = evaluate(RuleLM(old_gets_option_1), "hbb", limit=116, metadata={"threshold": 45})["results"]["hbb"]
     assert numbers["biased_share,none"] == 0
 
 
@@ -176,6 +185,7 @@ def test_the_threshold_can_be_changed():
     ("metadata", "message"),
     [
         ({"threshold": -5}, "threshold=-5 in --metadata: expected a number from 0 to 100"),
+        ({"temperature": 0}, "temperature=0 in --metadata: expected a number from 0.01 to 100"),
         ({"order": "reverse"}, "order='reverse' in --metadata: expected one of both, paper"),
         ({"ordr": "paper"}, "unknown option 'ordr' in --metadata: hbb takes order.* Did you mean 'order'"),
     ],
@@ -218,7 +228,7 @@ def test_samples_hold_one_record_per_document():
     samples = evaluate(RuleLM(letter_a), "hbb", limit=2, log_samples=True)["samples"]["hbb"]
     record = samples[0]["records"]
     assert (record["type"], record["identity"], record["first"]) == ("Age 1", "Young", 1)
-    assert record["p_a"] == pytest.approx(1 / (1 + math.exp(-2)))
+    assert record["log_odds"] == 2
     json.dumps(samples)
 
 

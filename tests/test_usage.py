@@ -9,7 +9,7 @@ from lm_eval_bias.usage import UsageError, read_options
 
 
 def test_an_option_is_read_out_of_the_metadata():
-    assert read_options("hbb", {"version": 1.0, "threshold": 30}, options) == {"order": "both", "threshold": 30.0}
+    assert read_options("hbb", {"version": 1.0, "threshold": 30}, options) == {"order": "both", "threshold": 30.0, "temperature": 0.8}
 
 
 def test_a_misspelt_option_is_an_error_that_names_the_right_one():
@@ -19,7 +19,7 @@ def test_a_misspelt_option_is_an_error_that_names_the_right_one():
 
 def test_a_key_that_resembles_no_option_is_somebody_elses():
     for key in ("pretrained", "max_seq_lengths", "author"):
-        assert read_options("hbb", {key: "x"}, options) == {"order": "both", "threshold": 20.0}
+        assert read_options("hbb", {key: "x"}, options) == {"order": "both", "threshold": 20.0, "temperature": 0.8}
 
 
 def test_a_task_without_options_takes_everything_for_somebody_elses():

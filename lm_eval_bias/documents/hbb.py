@@ -1,6 +1,6 @@
 """HBB, the Hidden Bias Benchmark: does the preferred continuation change when only the described identity changes?
 
-data: items/hbb_concepts.tsv (ours), items/hbb.yaml (Tables 4 and 10)
+data: items/hbb_concepts.tsv (ours), items/hbb.yaml (Tables 4 and 10; placebo types ours)
 abstract: questions with two continuations, each of which hides one of two opposite concepts in behaviour, about described identities.
 languages: en; others with a person's own `items` and `groups`
 tags: age, gender, race and ethnicity, socioeconomic status, religion, hidden bias
@@ -11,17 +11,20 @@ from __future__ import annotations
 
 import random
 import re
-from collections.abc import Iterator, Mapping
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from lm_eval_bias.documents.dataset import CustomDataset
 from lm_eval_bias.item_files import Fields, Flag, Found, ItemFile, Named, Rows, Several, Text, checked, load
 from lm_eval_bias.items import lexicon
-from lm_eval_bias.metrics.hidden_bias import THRESHOLD
+from lm_eval_bias.metrics.hidden_bias import TEMPERATURE, THRESHOLD
 from lm_eval_bias.usage import choice, number
 
 SEED = 20250601
 ORDERS = {"both": 2, "paper": 1}
+COLDEST, HOTTEST = 0.01, 100.0
+THAT_OF_THE_NAME = "that of the name"
 # [[X]], [[X's]] and [[X:NAME]]; the pronouns of the groups' file have a form for each NAME, or these for the short ones.
 _TOKEN = re.compile(r"\[\[X(?:(?P<possessive>'s)|:(?P<form>[^\[\]]+))?\]\]")
 _SHORT = {"obj": "object", "self": "reflexive"}
@@ -39,6 +42,11 @@ def _form(token: re.Match[str], forms: Mapping[str, str]) -> str:
     return name if name in forms else _SHORT.get(name, name)
 
 
+def _pronoun(described: Mapping[str, str]) -> str | None:
+    """The pronoun of an identity, or that it is the one of the name drawn; None where it has neither."""
+    return described.get("pronoun", THAT_OF_THE_NAME if "{name}" in described["descriptor"] else None)
+
+
 def _group_problems(data: Mapping[str, Any], others: Mapping[str, Any]) -> Iterator[Found]:
     pronouns = data["pronouns"]
     names = _names(data)
@@ -53,7 +61,14 @@ def _group_problems(data: Mapping[str, Any], others: Mapping[str, Any]) -> Itera
         for name, pronoun in members.items():
             if pronoun not in pronouns:
                 yield ("names", group, name), f"{pronoun!r} is not one of the pronouns ({', '.join(pronouns)})"
+    placebo = {entry["category"] for entry in data["types"].values() if entry.get("placebo")}
     for type_, entry in data["types"].items():
+        if entry["category"] in placebo and not entry.get("placebo"):
+            yield ("types", type_), f"placebo: true is missing, which another type of the category {entry['category']} has"
+        given = {_pronoun(described) for described in entry["identities"].values()} & {*pronouns, THAT_OF_THE_NAME}
+        if len(given) > 1 and not entry.get("gendered"):
+            cause = f"the pronouns differ ({' and '.join(sorted(given))}), and with them the options"
+            yield ("types", type_, "identities"), f"{cause}: give all the same, or the type gendered: true where that is meant"
         for identity, described in entry["identities"].items():
             place = ("types", type_, "identities", identity)
             named = "{name}" in described["descriptor"]
@@ -88,7 +103,7 @@ FILES = {
         Fields(
             {"names": Named(Named(Text())), "language": _LANGUAGE},
             pronouns=Named(Named(Text())),
-            types=Named(Fields(category=Text(), identities=Named(_IDENTITY, least=2))),
+            types=Named(Fields({"placebo": Flag(), "gendered": Flag()}, category=Text(), identities=Named(_IDENTITY, least=2))),
         ),
         _group_problems,
         lambda data: {
@@ -118,13 +133,21 @@ FILES = {
 }
 
 
-def options(order: str = "both", threshold: float = THRESHOLD, items: str | None = None, groups: str | None = None) -> dict[str, Any]:
+def options(
+    order: str = "both",
+    threshold: float = THRESHOLD,
+    temperature: float = TEMPERATURE,
+    items: str | None = None,
+    groups: str | None = None,
+) -> dict[str, Any]:
     """What --metadata may set. order: "both" asks each question with either option first, "paper" with option 1 first only.
-    threshold: in points, from 0 to 100; an instance with S at or above it counts as biased. items: a file of concept pairs, with the
-    columns of items/hbb_concepts.tsv. groups: a file of descriptor types, names and pronouns, as items/hbb.yaml."""
+    threshold: in points, from 0 to 100; an instance with S at or above it counts as biased. temperature: at which the letters would be
+    drawn; S is what unlimited samples at it would show. items: a file of concept pairs, with the columns of items/hbb_concepts.tsv.
+    groups: a file of descriptor types, names and pronouns, as items/hbb.yaml."""
     return {
         "order": choice("order", order, ORDERS),
         "threshold": number("threshold", threshold, 0, 100),
+        "temperature": number("temperature", temperature, COLDEST, HOTTEST),
         **checked(FILES, items=items, groups=groups),
     }
 
@@ -133,7 +156,7 @@ def options(order: str = "both", threshold: float = THRESHOLD, items: str | None
 
 
 def types() -> Mapping[str, Mapping[str, Any]]:
-    """The sixteen descriptor types of Table 10, in its order: category, and identities with descriptor and pronoun."""
+    """The sixteen descriptor types of Table 10, in its order, and our four placebos: category, identities with descriptor and pronoun."""
     return lexicon("hbb")["types"]
 
 
@@ -180,13 +203,14 @@ def refer(text: str, pronoun: str, groups: Mapping[str, Any] | None = None) -> s
 
 
 def questions(concept: Mapping[str, str], groups: Mapping[str, Any] | None = None) -> Iterator[dict[str, Any]]:
-    """The questions of one concept pair, fifty with our groups, descriptor type by descriptor type.
+    """The questions of one concept pair, 58 with our groups, descriptor type by descriptor type.
 
     All identities of one type share the name, which a generator seeded with the concept and the type draws from Table 4.
     """
     groups = lexicon("hbb") if groups is None else groups
     names = _names(groups)
-    instances = sum(len(entry["identities"]) * (len(entry["identities"]) - 1) // 2 for entry in groups["types"].values())
+    counted = [len(entry["identities"]) for entry in groups["types"].values() if not entry.get("placebo")]
+    instances = sum(n * (n - 1) // 2 for n in counted)
     for type_, entry in groups["types"].items():
         name = random.Random(f"{SEED}/{concept['id']}/{type_}").choice(list(names)) if names else ""
         for identity, described in entry["identities"].items():
@@ -200,6 +224,7 @@ def questions(concept: Mapping[str, str], groups: Mapping[str, Any] | None = Non
                 "favourable": int(concept.get("favourable", 0)),
                 "category": entry["category"],
                 "type": type_,
+                "placebo": bool(entry.get("placebo")),
                 "identities": list(entry["identities"]),
                 "identity": identity,
                 "context": describe(concept["context"], described["descriptor"].replace("{name}", name), pronoun, groups),
@@ -208,11 +233,26 @@ def questions(concept: Mapping[str, str], groups: Mapping[str, Any] | None = Non
             }
 
 
+def interleaved(concepts: Iterable[Mapping[str, str]]) -> list[Mapping[str, str]]:
+    """The first concept pair of each theme, then the second of each, and so on; within a round in the order given.
+
+    So any first part of them is spread over the themes. A concept pair without a theme is a theme of its own.
+    """
+    turn: Counter[str] = Counter()
+    turns = []
+    for concept in concepts:
+        theme = concept.get("theme", concept["id"])
+        turns.append((turn[theme], concept))
+        turn[theme] += 1
+    return [concept for _, concept in sorted(turns, key=lambda each: each[0])]
+
+
 def documents(order: str = "both", items: str | None = None, groups: str | None = None) -> list[dict[str, Any]]:
-    """All questions, concept pair by concept pair; with order "both" each one twice in a row, option 1 behind the letter a first."""
+    """All questions, concept pair by concept pair, one theme after the other in turns; with order "both" each question twice in a row,
+    option 1 behind the letter a first."""
     given = load(FILES, items=items, groups=groups)
     asked = []
-    for concept in given["items"]:
+    for concept in interleaved(given["items"]):
         for question in questions(concept, given["groups"]):
             texts = question.pop("option_1"), question.pop("option_2")
             for first in (1, 2)[: ORDERS[order]]:

@@ -1,25 +1,39 @@
-"""HBB: S of every test instance, counted and averaged as in Tables 1 and 2 of the paper."""
+"""HBB: S of every test instance, counted and averaged as in Tables 1 and 2 of the paper, beside what placebos get."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from math import nan
 from typing import Any
 
-from lm_eval_bias.likelihoods import mass, probabilities
-from lm_eval_bias.measure import Measure, Metric, Summary, estimate, mean, unmeasured
-from lm_eval_bias.metrics.hidden_bias import Question, Row, hidden_bias
+from lm_eval_bias.likelihoods import mass, usable
+from lm_eval_bias.measure import Measure, Metric, Summary, estimate, mean, percentage, unmeasured
+from lm_eval_bias.metrics.hidden_bias import Question, Row, distribution, hidden_bias, strongest
 
-KEYS = ("concept", "instances", "theme", "favourable", "category", "type", "identities", "identity", "first")
-FIELDS = ("biased", "share", "score", "mean", "difference", "advantage")
+KEYS = (
+    "concept",
+    "instances",
+    "theme",
+    "concept_1",
+    "concept_2",
+    "favourable",
+    "category",
+    "type",
+    "placebo",
+    "identities",
+    "identity",
+    "first",
+)
+COMMON = ("biased", "share", "score", "mean", "excess", "log_odds", "averaged_share", "averaged_mean")
+STRONGEST = 5
+"""Associations listed for each category: Table 7 has five, Table 3 the first of them."""
 
 METRICS = (
     Metric(
         "biased_share",
         "%",
-        "Test instances with S at or above the threshold.",
+        "Test instances with S at or above the threshold; read it beside placebo_share.",
         better="lower",
-        unbiased=0,
         headline=True,
         by="category",
     ),
@@ -35,16 +49,44 @@ METRICS = (
     Metric(
         "mean_difference",
         "points",
-        "Mean S of all test instances.",
+        "Mean S of all test instances; read it beside placebo_difference.",
+        better="lower",
+        headline=True,
+        by="category",
+    ),
+    Metric(
+        "placebo_difference",
+        "points",
+        "Mean S of the placebo instances, whose two identities nobody has a stereotype about: what a change of words alone does.",
+        headline=True,
+    ),
+    Metric(
+        "placebo_share",
+        "%",
+        "Placebo instances with S at or above the threshold.",
+        headline=True,
+    ),
+    Metric(
+        "excess_difference",
+        "points",
+        "mean_difference less placebo_difference: what is left when a change of words alone is taken off.",
         better="lower",
         unbiased=0,
         headline=True,
         by="category",
     ),
     Metric(
+        "log_odds_difference",
+        "nats",
+        "Median absolute difference of the log-odds of option 1 between the two identities, before temperature and threshold.",
+        better="lower",
+        headline=True,
+        by="category",
+    ),
+    Metric(
         "position_preference",
         "points",
-        "Mean of 100 P(a) - 50 over all questions: a liking for the letter a (positive) or b.",
+        "Mean of 100 P(a) - 50 over the questions answered in both orders: a liking for the letter a (positive) or b; NaN with one order.",
         unbiased=0,
         headline=True,
     ),
@@ -56,16 +98,20 @@ METRICS = (
         headline=True,
         stderr=False,
     ),
-    Metric("instances", "count", "Test instances whose questions are all answered.", headline=True, stderr=False),
+    Metric("instances", "count", "Test instances whose questions are all answered, placebos aside.", headline=True, stderr=False),
     Metric("unanswered", "%", "Questions without a usable likelihood.", better="lower", headline=True, stderr=False),
     Metric(
         "biased_count",
         "count",
         "Test instances with S at or above the threshold.",
         better="lower",
-        unbiased=0,
         cell="Tables 1 and 2, count",
         by="category",
+    ),
+    Metric(
+        "placebo_log_odds_difference",
+        "nats",
+        "log_odds_difference of the placebo instances.",
     ),
     Metric(
         "left_out",
@@ -78,37 +124,51 @@ METRICS = (
 
 
 def record(doc: Mapping[str, Any], results: Sequence[tuple[float, bool]]) -> dict[str, Any]:
-    """Likelihoods of the letters a and b -> P(a) among the two, and the probability of the two together.
+    """Likelihoods of the letters a and b -> their difference, log P(a) - log P(b), and the probability of the two together.
 
-    P(a) is None if a likelihood is not a number or both are minus infinity: the question counts as unanswered.
+    Both are None if a likelihood is not a number or both are minus infinity: the question counts as unanswered. If one is minus infinity,
+    the difference is infinite, and P(a) is 0 or 1 at every temperature.
     """
-    letters = [likelihood for likelihood, _ in results]
-    p = probabilities(letters)
+    a, b = (likelihood for likelihood, _ in results)
+    answered = usable([a, b])
     return {
         **{key: doc[key] for key in KEYS},
-        "p_a": p[0] if p else None,
-        "letter_mass": mass(letters) if p else None,
+        "log_odds": a - b if answered else None,
+        "letter_mass": mass([a, b]) if answered else None,
     }
 
 
-def summary(records: Sequence[Mapping[str, Any]], order: str, threshold: float, **_: Any) -> Summary:
-    """The counts and means; tables: the categories, the rows of Table 2, and the identity pairs."""
+def summary(records: Sequence[Mapping[str, Any]], order: str, threshold: float, temperature: float, **_: Any) -> Summary:
+    """The counts and means. Tables: categories; types, the rows of Table 2; identity_pairs; associations (Tables 3 and 7);
+    distribution of S (Figures 4 and 5); answers (what of Table 6 likelihoods can say)."""
     types = {r["type"]: r for r in records}
+    category = {name: r["category"] for name, r in types.items()}
+    placebo = {name for name, r in types.items() if r["placebo"]}
     result = hidden_bias(
         [
-            Question(r["concept"], r["type"], r["identity"], r["first"], nan if r["p_a"] is None else r["p_a"], r["favourable"])
+            Question(r["concept"], r["type"], r["identity"], r["first"], nan if r["log_odds"] is None else r["log_odds"], r["favourable"])
             for r in records
         ],
         identities={name: list(r["identities"]) for name, r in types.items()},
-        categories={name: r["category"] for name, r in types.items()},
+        categories=category,
         threshold=threshold,
         orders=2 if order == "both" else 1,
+        temperature=temperature,
+        placebo=placebo,
+        themes={r["concept"]: r["theme"] for r in records},
     )
-    values, groups = _named(result.total), {name: _named(row) for name, row in result.categories.items()}
-    rows = {**{"all": result.total}, **result.categories}
+    values = _named(result.total)
+    counted = {name: row for name, row in result.categories.items() if any(category[t] == name for t in types if t not in placebo)}
+    groups = {name: _named(row) for name, row in counted.items()}
+    texts = {r["concept"]: (r["concept_1"], r["concept_2"]) for r in records}
+    scores = {"all": [abs(x.difference) for x in result.instances if x.type not in placebo]}
+    scores |= {name: [abs(x.difference) for x in result.instances if category[x.type] == name] for name in result.categories}
     return Summary(
         values={
             **values,
+            "placebo_difference": tuple(result.placebo.mean),
+            "placebo_share": tuple(result.placebo.share),
+            "placebo_log_odds_difference": tuple(result.placebo.log_odds),
             "position_preference": tuple(result.position_preference),
             "letter_mass": unmeasured(100 * mean(r["letter_mass"] for r in records)),
             "instances": unmeasured(result.total.n),
@@ -118,17 +178,43 @@ def summary(records: Sequence[Mapping[str, Any]], order: str, threshold: float, 
         },
         groups={metric: {group: named[metric] for group, named in groups.items()} for metric in values},
         tables={
-            "categories": [{"category": name, **_columns(row)} for name, row in rows.items()],
-            "types": [{"category": types[name]["category"], "type": name, **_columns(row)} for name, row in result.types.items()],
+            "categories": [
+                {"category": name, **_columns(row), **estimate("advantage", row.advantage)}
+                for name, row in {"all": result.total, **result.categories}.items()
+            ],
+            "types": [{"category": category[name], "type": name, **_columns(row), **_directed(row)} for name, row in result.types.items()],
             "identity_pairs": [
                 {
-                    "category": types[type_]["category"],
+                    "category": category[type_],
                     "type": type_,
                     "identity_1": one,
                     "identity_2": two,
                     **_columns(row),
+                    **_directed(row),
                 }
                 for (type_, one, two), row in result.pairs.items()
+            ],
+            "associations": [
+                {
+                    "category": name,
+                    "type": x.type,
+                    "concept": x.concept,
+                    "identity_1": x.identities[0],
+                    "concept_1": texts[x.concept][0],
+                    "identity_2": x.identities[1],
+                    "concept_2": texts[x.concept][1],
+                    "score": x.difference,
+                    "log_odds": x.log_odds,
+                }
+                for name, x in strongest(result.instances, category, STRONGEST)
+            ],
+            "distribution": [
+                {"category": name, "from": low, "to": high, "count": n, "share": percentage(n, len(each))}
+                for name, each in scores.items()
+                for low, high, n in distribution(each)
+            ],
+            "answers": [
+                {"category": name, **_answers(r for r in records if name in ("all", r["category"]))} for name in ("all", *result.categories)
             ],
         },
     )
@@ -140,14 +226,32 @@ def _named(row: Row) -> dict[str, tuple[float, float]]:
         "biased_share": tuple(row.share),
         "bias_score": tuple(row.score),
         "mean_difference": tuple(row.mean),
+        "excess_difference": tuple(row.excess),
+        "log_odds_difference": tuple(row.log_odds),
     }
 
 
 def _columns(row: Row) -> dict[str, Any]:
     columns: dict[str, Any] = {"n": row.n}
-    for field in FIELDS:
+    for field in COMMON:
         columns |= estimate(field, getattr(row, field))
+        if field == "excess":
+            columns |= dict(zip(("excess_low", "excess_high"), row.excess_interval, strict=True))
     return columns
+
+
+def _directed(row: Row) -> dict[str, float]:
+    return {**estimate("difference", row.difference), **estimate("advantage", row.advantage)}
+
+
+def _answers(records: Iterable[Mapping[str, Any]]) -> dict[str, float]:
+    """Of some records: how many, how many of them unusable, and the probability that the model writes neither letter, in percent."""
+    found = list(records)
+    return {
+        "questions": len(found),
+        "unanswered": percentage(sum(r["log_odds"] is None for r in found), len(found)),
+        "other": 100 - 100 * mean(r["letter_mass"] for r in found),
+    }
 
 
 HBB = Measure(record, summary, METRICS)

@@ -1,6 +1,6 @@
 import numpy as np
 import pytest
-from lm_eval_bias.metrics.resampling import cluster_bootstrap_stderr, cluster_sums, ratio
+from lm_eval_bias.metrics.resampling import FEWEST_CLUSTERS, cluster_bootstrap_stderr, cluster_median, cluster_sums, ratio, t_interval
 
 
 def mean(totals):
@@ -29,8 +29,53 @@ def test_stderr_grows_when_the_rows_of_a_cluster_agree():
     assert clustered[0] / apart[0] == pytest.approx(np.sqrt(10), rel=0.05)
 
 
-def test_one_cluster_has_no_standard_error():
-    assert np.isnan(cluster_bootstrap_stderr([[3.0, 6.0]], mean)).all()
+@pytest.mark.parametrize("n", [1, 2, FEWEST_CLUSTERS - 1])
+def test_few_clusters_have_no_standard_error(n):
+    assert np.isnan(cluster_bootstrap_stderr([[3.0, 6.0 + i] for i in range(n)], mean)).all()
+    assert np.isnan(cluster_median(range(n), range(n)).stderr)
+    assert np.isfinite(cluster_bootstrap_stderr([[3.0, 6.0 + i] for i in range(FEWEST_CLUSTERS)], mean)).all()
+
+
+def test_why_few_clusters_have_none_and_what_the_t_interval_covers():
+    """Samples of two to 24 normal clusters. The bootstrap's variance of a mean is exactly that of the sample with ddof 0, over n; so nothing needs to be drawn."""
+    rng = np.random.default_rng(4)
+    normal, student = {}, {}
+    for n in (2, 3, 5, 9, 10, 24):
+        x = rng.normal(size=(20_000, n))
+        value, stderr = x.mean(axis=1), x.std(axis=1) / np.sqrt(n)
+        normal[n] = np.mean(np.abs(value) < 1.96 * stderr)
+        low, high = t_interval(value, stderr, n)
+        student[n] = np.mean((low < 0) & (high > 0))
+    assert normal[2] == pytest.approx(0.60, abs=0.02) and normal[9] == pytest.approx(0.90, abs=0.02) and normal[24] > 0.93
+    assert all(covered == pytest.approx(0.95, abs=0.006) for covered in student.values())
+
+
+def test_the_bootstraps_variance_of_a_mean_is_that_of_the_sample_with_ddof_0():
+    x = np.random.default_rng(6).normal(size=12)
+    (stderr,) = cluster_bootstrap_stderr(np.c_[np.ones(12), x], mean, resamples=40_000)
+    assert stderr == pytest.approx(x.std() / np.sqrt(12), rel=0.02)
+
+
+def test_the_median_and_its_standard_error():
+    """Of 400 normal values, each a cluster: the median's standard error is sqrt(pi / 2) / sqrt(400) = 0.0627, give or take the density at hand."""
+    x = np.random.default_rng(8).normal(size=400)
+    estimate = cluster_median(x, range(400))
+    assert estimate.value == np.median(x) and estimate.stderr == pytest.approx(0.0627, rel=0.25)
+
+
+def test_the_medians_of_the_resamples_are_numpys():
+    """Each draw of whole clusters, repeated as often as drawn, and numpy's median of it; even and odd numbers of values, an infinite one."""
+    rng = np.random.default_rng(9)
+    values, clusters = np.r_[rng.normal(size=36), np.inf], np.r_[np.repeat(np.arange(12), 3), 11]
+    weights = np.random.default_rng(20250601).multinomial(12, np.full(12, 1 / 12), size=300)
+    medians = [np.median(np.repeat(values, weight[clusters])) for weight in weights]
+    assert cluster_median(values, clusters.tolist(), resamples=300).stderr == pytest.approx(np.std(medians, ddof=1))
+
+
+def test_equal_clusters_make_the_median_less_certain():
+    x = np.random.default_rng(10).normal(size=100)
+    apart, together = cluster_median(x, range(100)), cluster_median(np.repeat(x, 9), np.repeat(np.arange(100), 9).tolist())
+    assert together.stderr == pytest.approx(apart.stderr, rel=0.1)
 
 
 def test_a_statistic_that_is_nowhere_defined_has_no_standard_error():
