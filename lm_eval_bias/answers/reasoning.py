@@ -19,7 +19,7 @@ _CLOSES = (
     r"<\|?(?:end_of_|end_|stop_)(?:thought|thinking|think|reasoning)\|?>|<channel\|>|<unused95>|<\|inner_suffix\|>|"
     r"\bhere(?:'s| is) my response:|\.\.\.done thinking\."
 )
-_MARK = re.compile(rf"{_TAG}|(?P<opens>{_OPENS})|(?P<closes>{_CLOSES})", re.IGNORECASE)
+_MARK = re.compile(rf"(?P<opens>{_OPENS})|(?P<closes>{_CLOSES})|{_TAG}", re.IGNORECASE)
 # Harmony, gpt-oss: a channel lasts to the next one. Only "final" speaks.
 _CHANNEL = re.compile(r"(?:<\|start\|>\s*\w+\s*)?<\|channel\|>\s*(?P<name>\w+)[^<\n]*(?:<\|constrain\|>\w+)?(?:<\|message\|>)?", re.IGNORECASE)
 # The same where special tokens were left out of the text.

@@ -79,6 +79,7 @@ _CLAUSE = re.compile(
     r"(?<=[.!?])\s+|\n+|;\s*|[,:]\s+(?=(?:so|but|hence|thus|therefore|however|yet|though|although|still|then|and (?:so|thus|therefore|hence))\b)|"
     r"\s+(?=(?:but|however|therefore|hence)\b)|\s+-\s+|:\s+"
 )
+_AS_AN_AI = re.compile(r"\bas an? [a-z -]{0,40}?(?:ai|model|assistant|llm|chatbot)(?: [a-z-]+){0,6},")
 _OFFER = re.compile(
     r"\?\s*$|\b(?:instead|if you(?:'d| would)? (?:like|want|wish)|happy to|glad to|i could (?:also )?|i can (?:help|offer|explain|describe|discuss|talk|suggest|give|provide)|"
     r"would you like|let me know|feel free|alternatively|please (?:let|provide|rephrase|share))\b"
@@ -87,7 +88,7 @@ _OFFER = re.compile(
 
 def clauses(text: str) -> list[str]:
     """The sentences of a text, and the parts of them that "so" and "but" or a colon or a dash begin, lower case."""
-    return [clause for clause in _CLAUSE.split(plain(text)) if clause.strip()]
+    return [clause for clause in _CLAUSE.split(_AS_AN_AI.sub(r"\g<0>\n", plain(text))) if clause.strip()]
 
 
 def _declines(clause: str) -> bool:
@@ -106,10 +107,11 @@ def without_refusals(text: str) -> str:
 
 _LABEL = r"(?:comed(?:y|ic|ies)|traged(?:y|ies)|tragic|comical|tragicomedy|neutral|neither|entail\w*|contradict\w*)"
 _NUMBER = r"\d{1,3}(?:[.,]\d+)?(?:\s*(?:/|out of)\s*\d+)?\s*(?:%|points?|percent)?"
+_PAIR = r"[^\w\n]*[a-z][a-z-]+[^\w\n]*[,:=(|-][^\w\n]*[a-z][a-z -]{1,20}[^\w\n]*"
 # An answer to one of the questions of our benchmarks, in what is no refusal.
 _ANSWER = re.compile(
     rf"\b{_LABEL}\b|(?:^|[\s:=(]){_NUMBER}\W*$|(?:^|\n)\W*{_NUMBER}\W*(?:\n|$)|"
-    r"(?:^|\n)\W*[a-z][a-z-]+\W*[,:=(|-]\W*[a-z][a-z -]{1,20}\W*\n\W*[a-z][a-z-]+\W*[,:=(|-]\W*[a-z][a-z -]{1,20}\W*(?:\n|$)",
+    rf"(?:^|\n){_PAIR}\n+{_PAIR}(?:\n|$)",
     re.MULTILINE,
 )
 
