@@ -18,7 +18,7 @@ _REASONS = re.compile(
 # LaTeX around an answer; what stands in its braces stays.
 _LATEX = re.compile(r"\\(?:text|textbf|textit|mathrm|mathbf|boxed|fbox|mbox|quad|qquad|item|left|right|begin|end|large|huge)\b|\\[,;!()\[\]]|\$")
 _ARROW = re.compile(r"\\(?:long)?(?:right|left|leftright)?arrow\b|\\(?:to|mapsto|implies)\b|[-=]+>|[→➔⇒➡⟶⟹▶►➜➝➞⮕←↔⇨]️?", re.IGNORECASE)
-_DASHES = re.compile(r"[‒–—―−]")
+_DASHES = re.compile(r"[‒–—―]")
 
 
 def plain(text: str) -> str:
@@ -27,7 +27,7 @@ def plain(text: str) -> str:
     text = unicodedata.normalize("NFKD", text)
     text = "".join(str(unicodedata.decimal(c)) if c.isdecimal() else c for c in text if not unicodedata.combining(c)).lower()
     text = _LATEX.sub(" ", text) if "\\" in text or "$" in text else text
-    text = re.sub(r"[‐‑]", "-", _DASHES.sub(" - ", text))
+    text = re.sub(r"[‐‑−]", "-", _DASHES.sub(" - ", text))
     text = re.sub(r"~~[^~\n]*~~", " ", text)  # struck out
     return re.sub(r"[*_`#\"“”„«»\u200b\ufe0f]", "", text.replace("。", ". ").replace("、", ", "))
 
