@@ -32,7 +32,7 @@ _KINDS = {
     "idiom": _IDIOM,
     "tie": (
         r"neither(?: of (?:them|the two|these))?|both|either way|could be either|either one|mixed|mixture|mix of|blend of|combination of|ambiguous|in[ -]between|bittersweet|undecided|"
-        r"equally|equal parts|50/50|50-50|fifty-fifty|toss-?up|a bit of each|(?:hard|difficult|impossible|tough) to (?:say|tell|decide|choose)|(?:not|n't) sure|"
+        r"half(?= (?:an? )?(?:comed|comic|trag))|equally|equal parts|50/50|50-50|fifty-fifty|toss-?up|a bit of each|(?:hard|difficult|impossible|tough) to (?:say|tell|decide|choose)|(?:not|n't) sure|"
         r"(?:choose|decide|pick|torn|settle|halfway|somewhere) between|balanced|as much"
     ),
     "wait": (
@@ -48,13 +48,13 @@ _KINDS = {
     "cue": (
         r"if (?:anything|forced|pressed|i (?:must|have to|had to))|final(?:ly)?|answer|verdict|choice|choose|chose|choosing|pick(?:ed)?|select|go(?:ing|es)? (?:with|for)|went with|lean\w*|closer(?: to)?|"
         r"overall|on the whole|ultimately|therefore|thus|hence|so|conclu\w+|i(?:'d| would) (?:say|call|classify|label|go|opt|describe)|i(?:'ll| will) (?:say|go|call)|in (?:truth|the end|fact|sum|total)|"
-        r"more(?: of)?|mostly|mainly|rather|tend\w*|tilt\w*|prefer\w*|wins?|label|inference|relation(?:ship)?|classification|classify|settle on|decision|best|definitely|clearly|"
+        r"more(?: of)?|mostly|mainly|rather|tend\w*|tilt\w*|prefer\w*|wins?|label|inference|relation(?:ship)?|classification|classify|settle on|decision|best|better fit|definitely|clearly|"
         r"must be|has to be|belongs? to|my (?:gut|vote|take|reaction)|assign|give|weak:"
     ),
     "suppose": (
         r"(?:could|might|may|would|should) (?:\w+ )?have(?: been)?|could(?: also| well)?(?: be)?|might(?: also)?(?: be)?|may(?: also)?(?: be)?|would(?: \w+)? (?:be|require|need|mean)|only if|if|unless|whether|at first|"
         r"at first glance|initially|on the surface|(?:looks?|looked|seems?|seemed|sounds?|appears?) (?:like|to be|as)?|some (?:would|might|may|people)|one (?:could|might)|others|"
-        r"you might|people|typically|traditionally|usually|second choice|runner-up"
+        r"you might|people|typically|traditionally|usually|between|second choice|runner-up"
     ),
     "but": r"but|however|yet|still|which|making|makes|just|simply|it's|it is|i'd|i'll|i would|then|given to|goes to|go to|gets|get|is|are",
     "reason": r"because|since|as it|as the|even if|even though|although|though|while|whereas|despite|due to|reason|explanation|note",
@@ -117,9 +117,10 @@ def _statements(tokens: list[Token]) -> list[list[Token]]:
     return [s for s in statements if s]
 
 
-def _mentions(statement: list[Token], line: int, number: int) -> list[Mention]:
-    """The labels of a statement, from left to right."""
+def _mentions(statement: list[Token], line: int, number: int) -> tuple[list[Mention], list[int]]:
+    """The labels of a statement, from left to right; and for each word that says both or neither, how many labels stand before it."""
     found: list[Mention] = []
+    ties: list[int] = []
     asked = statement[-1].kind == "ask"
     denied = supposed = aside = less = cued = False
     words = 0  # since the statement began, or its last colon
@@ -140,6 +141,9 @@ def _mentions(statement: list[Token], line: int, number: int) -> list[Mention]:
                 denied = less = False
         elif kind == "tie":
             denied = denied or token.text.startswith("neither")
+            supposed = supposed or token.text.endswith("between")
+            if not aside:
+                ties.append(len(found))
         elif kind == "less":
             denied = less = True
         elif kind == "deny":
@@ -149,6 +153,7 @@ def _mentions(statement: list[Token], line: int, number: int) -> list[Mention]:
                 denied = True
         elif kind == "suppose":
             supposed = True
+            cued = cued and token.text != "between"
         elif kind == "cue":
             cued = True
             supposed = aside = False
@@ -177,11 +182,13 @@ def _mentions(statement: list[Token], line: int, number: int) -> list[Mention]:
                 words = 0
         elif kind in ("word", "number"):
             words += 1
-    return found
+    return found, ties
 
 
 def _refuted(after: list[Token]) -> bool:
     """Whether what follows a label says that it is not the one: "is not", "would be stereotypical", ": no"."""
+    if after and after[0].kind == "suppose" and re.match(r"would .*(?:require|need|mean)$", after[0].text):
+        return True
     for i, token in enumerate(after):
         if token.kind in ("bad", "cross"):
             return token.kind == "bad" or i == 0
@@ -278,24 +285,23 @@ def chosen(text: str, names: Mapping[str, str]) -> str | None:
     ties: list[tuple[int, int]] = []  # (statement, mentions before it)
     waits: list[int] = []  # mentions before each
     for number, statement in enumerate(statements):
-        found = _mentions(statement, line, number)
+        found, tied = _mentions(statement, line, number)
         labels = {m.label for m in found}
         affirmed = {m.label for m in found if m.status == "affirmed"}
         asked = statement[-1].kind == "ask"
         if not asked:
             position = len(mentions)
+            ties += [(number, position + before) for before in tied]
             for token in statement:
-                if token.kind == "label":
-                    position += 1
-                elif token.kind == "wait":
+                position += token.kind == "label"
+                if token.kind == "wait":
                     waits.append(position)
-                elif token.kind == "tie" and not (position > len(mentions) and {m.label for m in mentions[: position]} == set() and affirmed and len(labels) == 1):
-                    ties.append((number, position))
             if len(labels) >= 2 and not affirmed and all(m.status == "denied" for m in found):
                 ties.append((number, len(mentions)))
             joined = _joined(statement)
             if joined and len(affirmed) > 1:
-                found = [m._replace(status="aside") if m.status == "affirmed" else m for m in found]
+                settled = {m.label for m in found if m.status == "affirmed" and m.weight == 3}
+                found = [m._replace(status="aside") if m.status == "affirmed" and (m.weight < 3 or len(settled) > 1) else m for m in found]
                 if joined == "and":
                     ties.append((number, len(mentions)))
         elif found and number + 1 < len(statements) and len(labels) == 1:

@@ -32,9 +32,9 @@ _NUMBER = re.compile(
     rf"(?<![\w.,])(?P<minus>(?<![\d)%][ \t])(?<![\d)%])-(?=\d))?(?:(?P<digits>\d+(?:[.,]\d+)*)|\b(?P<word>{_NUMBER_WORD})\b)(?P<half>\s+and a half\b)?(?![a-z])"
 )
 _POINTS = r"(?:\s*(?:分|점|点))"
-_OF = r"(?:/|out of(?: a (?:possible|maximum(?: of)?|total(?: of)?))?|из|su|von|sur|sobre|uber|av|de|z)"
+_OF = r"(?:/|out of(?: a (?:possible|maximum(?: of)?|total(?: of)?))?|из|su|von|sur|sobre|uber|av|de|z|em|van|na|af)"
 _OUT_OF = re.compile(rf"\s*(?:%|points?)?\s*{_OF}\s*(?P<base>\d+|{_NUMBER_WORD})\b(?!\s*[/.]\s*\d)")
-_BASES = (3, 4, 5, 6, 7, 9, 10, 20, 50, 100, 1000)
+_BASES = (4, 5, 6, 7, 9, 10, 20, 100, 1000)
 
 # The scale itself, repeated.
 _BOTTOM = r"(?:0|1|zero|one)"
@@ -50,24 +50,24 @@ _SCALES = re.compile(
 )
 _CUT_SCALE = re.compile(rf"\b(?:scale|range|from|between)\s+(?:from\s+|of\s+|between\s+)?{_BOTTOM}\b(?:\s*\([^()]*\)?|\s*=[^.\n]*)?(?:{_TO})?(?:1|10)?\s*$")
 _ENDS = r"(?:not at all|not|none|no\b|nothing|min|low|least|absen|weak|neutral|extrem\w*|ext|max|most|high|strong|complete|very|worst|unbear|over)"
-_ANCHORED = re.compile(rf"(?<![\w.,])(?P<n>0|1|5|7|10|100|zero|ten|one hundred)\s*(?:=|\(|\bmeans?\b|\bbeing\b|\brepresents?\b|:|\s-\s)\s*{_ENDS}[^,;.)\n\d]*\)?")
+_ANCHORED = re.compile(rf"(?<![\w.,])(?P<n>0|1|5|7|10|100|zero|ten|one hundred)\s*(?:=|\(|\bis (?=(?:the )?(?:max|most|high|extreme|worst|top|upper))(?:the )?|\bmeans?\b|\bbeing\b|\brepresents?\b|:|\s-\s)\s*{_ENDS}[^,;.)\n\d]*\)?")
 _BOUND_KEY = re.compile(r"\b(?:min(?:imum)?|max(?:imum)?|scale(?:_?(?:min|max))?|lower|upper)\s*[:=]\s*\d+")
 
 # What stands before a number that is no rating, and after it.
 _OTHER_BEFORE = re.compile(
     r"(?:[$£€¥#]|[a-z]-|\b(?:age[ds]?|at age|turn(?:ed|ing)|article|section|chapter|step|phase|question|option|item|page|grade|type|part|no\.|number(?= one)|version|room|model|"
-    r"top|world war|year|since|in(?= (?:19|20)\d\d)|day|week|month|level(?= \d+ (?:course|math))|covid|confiden\w*|certainty|probability|sure|only|another|these|those|"
+    r"top|world war|year|since|in(?= (?:19|20)\d\d)|day|week|month|level(?= \d+ (?:course|math))|covid|(?<!% )confiden\w*|(?<!% )certainty|probability|sure|only|another|these|those|"
     r"last|past|next|first|after|within|for(?: (?:over|about|almost|nearly))?|lost|had|has|have|(?<!go )(?<!going )with|all|every|each|of (?:the|my|their|his|her)|their|his|her|my)\b\W{0,3}(?:(?:is|was|of|at)\s)?)$"
 )
-_STRICT_BEFORE = re.compile(r"(?:[$£€¥#]|[a-z]-|\b(?:confiden\w*|certainty|probability|aged?|article|covid|step|question|option|page)\b\W{0,3}(?:(?:is|of|level)\W{0,2})?)$")
+_STRICT_BEFORE = re.compile(r"(?:[$£€¥#]|[a-z]-|\b(?:(?<!% )confiden\w*|(?<!% )certainty|probability|aged?|article|covid|step|question|option|page)\b\W{0,3}(?:(?:is|of|level)\W{0,2})?)$")
 _OTHER_AFTER = re.compile(
     r"\s*(?:%|percent)?\s*(?:sure|certain|confiden\w*|positive that|likely|chance|probab\w*)\b|st\b|nd\b|rd\b|th\b|\s*(?:am|pm|o'clock)\b|"
     r"[\s-]*(?:year|month|week|day|hour|minute|second|yr|decade)s?\b|:\d\d|\s*(?:\$|€|£|usd|eur|dollars?|euros?|pounds?|bucks|km|kg|miles?|meters?|lbs|k\b)|[-/]\d|\s*x\b|\s*×"
 )
 # Words that may follow a rating; any other word makes a number a count of something: "2 dogs".
 _MAY_FOLLOW = re.compile(
-    r"\s*(?:%|percent|points?|degrees?)?\s*(?:$|[^\w\s]|\n|(?:out of|on|for|because|since|as|due|given|based|would|is|seems?|feels?|sounds?|and|but|or|to|i|it|the|this|in|here|"
-    r"at|with|if|maybe|perhaps|although|though|considering|overall|from|which|that|they|he|she|also|from|intensity|sadness|anger|fear|joy|guilt|shame|disgust|rating|might|may|could|"
+    r"\s*(?:%|percent|points?|degrees?)?\s*(?:$|[^\w\s]|\n|(?:out of|on|for|because|since|as|due|given|based|would|is|seems?|feels?|sounds?|and|but|or|to|i|it|the|this|here|"
+    r"if|maybe|perhaps|although|though|considering|overall|which|that|they|he|she|also|fits|intensity|sadness|anger|fear|joy|guilt|shame|disgust|rating|might|may|could|"
     r"points?|percent|sagen|geben|von|su|de|per|por|scale|sur|pour|von|aus|vergeben|bewerten|depending|not|no|wait|actually|hmm|so|then|rather|instead|sure|certainly|due|too|again|although|"
     r"[^\x00-\x7f]))"
 )
@@ -75,10 +75,10 @@ _DENIED = re.compile(
     r"\b(?:not|n't|never|(?:more|less|higher|lower|greater|fewer|other|rather|better|worse) than|above|below|over|under|beyond|exceed\w*|no more than|at (?:least|most)|up to|instead of|"
     r"short of|not quite|minimum of|maximum of|away from|avoid)(?: (?:a|an|quite|really|necessarily|full|the|say|it|exactly|a full|as high as|as low as|give it|rate it|be|go|put it at|at))*\s+$"
 )
-_SUPPOSED = re.compile(r"\b(?:some|others|someone|another|many|most people|one person|a different|(?:could|might|may|(?<!i )would)(?: well| also| even)? (?:be|say|give|rate|put|argue)|maybe|either|if|initially|at first|normally|usually)\b[^.!?\n]{0,40}$")
+_SUPPOSED = re.compile(r"\b(?:some|others|someone|another|many|most people|one person|a different|(?:could|might|may|(?<!i )would(?! be))(?: well| also| even)? (?:be|say|give|rate|put|argue)|maybe|either|if|initially|at first|normally|usually)\b[^.!?\n]{0,40}$")
 _CUE = re.compile(
-    r"(?:\b(?:intensity|ratings?|rated?|rating it|score|answer|level|say|estimate|guess|give|assign|feel|felt|number|put(?:ting)?|go(?:ing)? with|choose|pick|settle|opt|call|scored?|place|"
-    r"sadness|anger|fear|joy|guilt|shame|disgust|emotion|sagen|diria|direi|dirais|value|conclusion|was|is|be|final)\b[^.\d\n!?]{0,40}|\bso\W{1,3}|[:=]\s*|\s-\s+)$"
+    r"(?:\b(?:intensity|ratings?|rated?|rating it|score(?! of)|answer|level|say|estimate|guess|give|assign|feel|felt|number|put(?:ting)?|go(?:ing)? with|choose|pick|settle|opt|call|place|"
+    r"sadness|anger|fear|joy|guilt|shame|disgust|emotion|sagen|diria|direi|dirais|value|conclusion|final|(?:it|this|that)(?:'s| is| was|'d be| would be| feels?| seems?))\b[^.\d\n!?]{0,40}|\bso\W{1,3}|[:=]\s*|\s-\s+)$"
 )
 _WAIT = re.compile(
     r"\b(?:wait|actually|correction|on second thoughts?|scratch that|let me (?:correct|revise|change|reconsider|adjust)|i mean|make that|or rather|no,|no\.|changed my mind|oops|hmm|thinking about it|revis\w+)"
@@ -135,7 +135,7 @@ def _rating_in(said: str, scale: float, told: set[str], least: int = 1) -> float
     said = re.sub(_POINTS, " points ", said)
     said, scales = _without_scales(said, scale)
     found = list(_NUMBER.finditer(said))
-    if _counts(said, found):
+    if _counts(said, found) or _of_several_emotions(said):
         return None
     ratings = _ratings(said, found, scales, scale, told)
     for wait in reversed(list(_WAIT.finditer(said))):
@@ -194,6 +194,15 @@ def _without_scales(said: str, scale: float) -> tuple[str, list[tuple[int, float
     return said, sorted(scales)
 
 
+_EMOTION = re.compile(r"(?:^|\n)\W*(?P<of>sadness|anger|fear|joy|guilt|shame|disgust|surprise|happiness|grief|anxiety)\W*(?P<n>\d+)(?!\w)")
+
+
+def _of_several_emotions(said: str) -> bool:
+    """Whether a text rates several emotions, each on its line: which one was asked for is not known here."""
+    rated = {m["of"]: m["n"] for m in _EMOTION.finditer(said)}
+    return len(set(rated.values())) > 1
+
+
 def _counts(said: str, found: list[re.Match[str]]) -> bool:
     """Whether a text counts: 0 1 2 3 4, or 10, 20, 30, with nothing between, or is a list whose items are numbered and rate nothing."""
     values = [_value(m["digits"]) for m in found if m["digits"]]
@@ -230,6 +239,8 @@ def _ratings(said: str, found: list[re.Match[str]], scales: list[tuple[int, floa
             skip = end = m.end() + base.end()
             cut = value > of and end == len(said.rstrip()) and f"{scale:g}".startswith(base["base"])  # "75 out of 1", by the token limit
             own = scale if cut else of
+            if not _MAY_FOLLOW.match(said[end : end + 80]):
+                continue  # "2/3 of the people"
         else:
             following = found[i + 1] if i + 1 < len(found) else None
             if following is not None and not following["word"] == "one":
@@ -247,6 +258,8 @@ def _ratings(said: str, found: list[re.Match[str]], scales: list[tuple[int, floa
         cue = bool(_CUE.search(before))
         if raw in told and not alone and not _CUE.search(before[-50:]) and own is None:
             continue
+        if before.endswith((">", "<", "> ", "< ")) and before.strip(" <>\n") == "" and before[-1:] != " ":
+            continue  # ">80"
         if _STRICT_BEFORE.search(before) or (not own and _OTHER_AFTER.match(after)) or _DENIED.search(before):
             continue
         if _OTHER_BEFORE.search(before) and own is None:

@@ -9,7 +9,7 @@ from .refusal import is_refusal, without_refusals
 from .tables import as_lines
 from .text import REFUSED, UNPARSED, plain, without_reasons
 
-_LABELS = {"entailment": r"entail\w*", "contradiction": r"contradict\w*", "neutral": r"neutral\w{0,3}"}
+_LABELS = {"entailment": r"entail\w*", "contradiction": r"contradict\w*", "neutral": r"(?<!remain )(?<!stay )(?<!remaining )(?<!staying )neutral\w{0,3}(?! (?:tone|stance|language|description|alternative|manner|position|on|about)\b)"}
 # The prompt explains the labels by these words; they count where no label is named.
 _GLOSSES = {"entailment": r"true", "contradiction": r"false", "neutral": r"neither(?: (?:true nor false|of the two|one))?"}
 _GLOSSED = re.compile(

@@ -34,12 +34,12 @@ _DECLINING = re.compile(
             rf"{_NOT_ABLE}\s+{_HOW}{_DO}(?:s|ing)?\b",
             rf"{_NOT_ABLE}{_EMPTY_HANDED}",
             rf"{_I}(?:'m| am| was|'ve)?\s*(?:sorry|afraid),?\s+(?:but\s+)?no\b|^\W*(?:i'm |i am )?(?:very |so |really )?sorry\W*$|^\W*no\W+sorry\W*$",
-            rf"{_I}(?:'ll| will|'d| would|'m| am| must| have to| need to| should)?(?: (?:have|need|going|gonna|like|forced|obliged|choosing|inclined))?(?: to)?"
+            rf"{_I}(?:'ll| will|'d| would|'m| am| must| have to| need to| should)?(?: (?:going to have|have|need|going|gonna|like|forced|obliged|choosing|inclined))?(?: to)?"
             r"(?: \w+ly)? (?:declin(?:e|ing)|refus(?:e|ing)|abstain(?:ing)?|refrain(?:ing)?|pass\b(?: on| up|[.!,]|$)|skip(?:ping)?\b|opt(?:ing)? out|bow out|sit this|"
             r"not (?:answer|rate|do (?:this|that)|choose|engage|pair|assign|give|provide|respond|participate|comply|complete)|recuse|say no|turn this down|leave (?:it|this|that) (?:at that|blank|unanswered|out|open))",
             rf"{_I}(?:'ll|'m| am| will) (?:leave|leaving) (?:it|this|that|these)\b[^.!?\n]{{0,40}}(?:at that|blank|unanswered|unrated|open|out)\b",
             rf"{_I}(?:'d| would|'ll)?\s+(?:\w+ly )?(?:rather|prefer|choose|chose|opt|elect|have chosen|decided)(?: \w+ly)?(?: to)? not\b(?! just)",
-            r"\bprefer not to (?:say|answer|respond|rate|choose|disclose)\b|\bi'd sooner not\b",
+            r"\b(?:choosing|opting|electing) not to\b|\bnot (?:doing|answering|rating|playing) (?:this|that|it)\b|\blet's not\b(?! forget)|\bprefer not to (?:say|answer|respond|rate|choose|disclose)\b|\bi'd sooner not\b",
             rf"{_I}(?: do not| don't| would not| wouldn't| can't| cannot|'m not| am not| no longer) (?:\w+ly )?(?:be |feel(?:ing)? |really )*"
             r"(?:comfortable|right|at ease|okay|ok|good about)\b",
             r"\bi(?:'m| am| feel|'d feel| would feel|'d be| would be) (?:\w+ly )?uncomfortable\b",
@@ -72,7 +72,7 @@ _DECLINING = re.compile(
 _IDIOM = re.compile(
     r"\b(?:can't|cannot|can not|couldn't|could not|won't|wouldn't) (?:\w+ly )?(?:help (?:but|\w+ing\b(?! you))|deny|overstate|stress|imagine|wait|find a|think of|say enough|agree more|"
     r"believe|begin to|be (?:overstated|clearer|anything (?:but|other)|denied|more|a |an |the )|emphasi[sz]e|get (?:no|enough|over)|change my mind|lie|complain|argue with|blame|fault|go (?:higher|lower|wrong)|"
-    r"decide\W*$|make (?:up )?my mind|put it (?:any )?(?:better|lower|higher)|choose between|(?:rate|put|give|go|score|say) (?:it |this |that )?(?:any )?(?:higher|lower|less|more|below|above|under|over)|hide|resist|not )\b"
+    r"decide\W*$|make (?:up )?my mind|put it (?:any )?(?:better|lower|higher)|choose between|(?:be )?(?:rated?|put|give|go|score|say) (?:it |this |that )?(?:any )?(?:higher|lower|less|more|below|above|under|over)|hide|resist|not )\b"
 )
 # "..., so neutral", "..., but here is": what follows is no longer the refusal.
 _CLAUSE = re.compile(
