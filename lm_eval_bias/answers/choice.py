@@ -54,7 +54,7 @@ _KINDS = {
     "suppose": (
         r"(?:could|might|may|would|should) (?:\w+ )?have(?: been)?|could(?: also| well)?(?: be)?|might(?: also)?(?: be)?|may(?: also)?(?: be)?|would(?: \w+)? (?:be|require|need|mean)|only if|if|unless|whether|at first|"
         r"at first glance|initially|on the surface|(?:looks?|looked|seems?|seemed|sounds?|appears?) (?:like|to be|as)?|some (?:would|might|may|people)|one (?:could|might)|others|"
-        r"you might|people|typically|traditionally|usually|between|second choice|runner-up"
+        r"you might|people|typically|traditionally|usually|(?<!relationship )(?<!relation )between|second choice|runner-up"
     ),
     "but": r"but|however|yet|still|which|making|makes|just|simply|it's|it is|i'd|i'll|i would|then|given to|goes to|go to|gets|get|is|are",
     "reason": r"because|since|as it|as the|even if|even though|although|though|while|whereas|despite|due to|reason|explanation|note",

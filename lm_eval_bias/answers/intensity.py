@@ -68,8 +68,7 @@ _OTHER_AFTER = re.compile(
 _MAY_FOLLOW = re.compile(
     r"\s*(?:%|percent|points?|degrees?)?\s*(?:$|[^\w\s]|\n|(?:out of|on|for|because|since|as|due|given|based|would|is|seems?|feels?|sounds?|and|but|or|to|i|it|the|this|here|"
     r"if|maybe|perhaps|although|though|considering|overall|which|that|they|he|she|also|fits|intensity|sadness|anger|fear|joy|guilt|shame|disgust|rating|might|may|could|"
-    r"points?|percent|sagen|geben|von|su|de|per|por|scale|sur|pour|von|aus|vergeben|bewerten|depending|not|no|wait|actually|hmm|so|then|rather|instead|sure|certainly|due|too|again|although|"
-    r"[^\x00-\x7f]))"
+    r"points?|percent|sagen|geben|von|su|de|per|por|scale|sur|pour|von|aus|vergeben|bewerten|depending|not|no|wait|actually|hmm|so|then|rather|instead|sure|certainly|too|again|stars?|ish)(?!\w)|[^\x00-\x7f])"
 )
 _DENIED = re.compile(
     r"\b(?:not|n't|never|(?:more|less|higher|lower|greater|fewer|other|rather|better|worse) than|above|below|over|under|beyond|exceed\w*|no more than|at (?:least|most)|up to|instead of|"
@@ -80,6 +79,8 @@ _CUE = re.compile(
     r"(?:\b(?:intensity|ratings?|rated?|rating it|score(?! of)|answer|level|say|estimate|guess|give|assign|feel|felt|number|put(?:ting)?|go(?:ing)? with|choose|pick|settle|opt|call|place|"
     r"sadness|anger|fear|joy|guilt|shame|disgust|emotion|sagen|diria|direi|dirais|value|conclusion|final|(?:it|this|that)(?:'s| is| was|'d be| would be| feels?| seems?))\b[^.\d\n!?]{0,40}|\bso\W{1,3}|[:=]\s*|\s-\s+)$"
 )
+# The rating's name or "I'd say" in other languages, which say what follows it in their own words.
+_ABROAD = re.compile(r"\b(?:intensi(?:dad|tat|dade|ta|te|teit)|wurde ich|bewertung|puntuacion|calificacion|note|nota|ocena)\b[^.\d\n!?]{0,30}$")
 _WAIT = re.compile(
     r"\b(?:wait|actually|correction|on second thoughts?|scratch that|let me (?:correct|revise|change|reconsider|adjust)|i mean|make that|or rather|no,|no\.|changed my mind|oops|hmm|thinking about it|revis\w+)"
 )
@@ -123,13 +124,13 @@ def intensity(text: str, scale: float, narrative: str = "") -> float | str:
     told = {m["digits"] or m["word"] for m in _NUMBER.finditer(plain(narrative))}
     declines = is_refusal(text) or without_refusals(text) != plain(text)
     said = without_refusals(without_reasons(text)) if declines else plain(without_reasons(text))
-    rating = _rating_in(said, scale, told, least=2 if declines else 1)
+    rating = _rating_in(said, scale, told, least=2)
     if rating is not None:
         return rating
     return REFUSED if is_refusal(text) or (declines and not re.search(r"\d", said)) else UNPARSED
 
 
-def _rating_in(said: str, scale: float, told: set[str], least: int = 1) -> float | None:
+def _rating_in(said: str, scale: float, told: set[str], least: int = 2) -> float | None:
     if re.search(r"(?:^|\n)\W*(?:\w+ )*in the following narrative\b", said):
         said = said[: re.search(r"\n\W*(?:\w+ )*in the following narrative\b|$", said).start()]  # the prompt, begun anew
     said = re.sub(_POINTS, " points ", said)
@@ -226,7 +227,7 @@ def _ratings(said: str, found: list[re.Match[str]], scales: list[tuple[int, floa
         line_start = said.rfind("\n", 0, m.start()) + 1
         before, after = said[max(line_start, m.start() - 80) : m.start()], said[m.end() : m.end() + 80]
         base = _OUT_OF.match(after)
-        if base and _value(base["base"]) not in _BASES and not (m.end() + base.end() == len(said.rstrip())):
+        if base and _value(base["base"]) not in _BASES and not (m.end() + base.end() == len(said.rstrip()) and f"{scale:g}".startswith(base["base"])):
             skip = m.end() + base.end()  # "9/11"
             continue
         value = _value(raw) + (0.5 if m["half"] else 0)
@@ -273,8 +274,10 @@ def _ratings(said: str, found: list[re.Match[str]], scales: list[tuple[int, floa
         value = _on_scale(value, own, m.start(), scales, scale, said)
         if not 0 <= value <= scale:
             continue
-        stands = re.fullmatch(r"(?:.*[.!?,:;|(\[}]|.*\s-)?[\s~(\[{<>'|-]*(?:about|around|approximately|roughly|probably|maybe|a|an|at)?\s*", before, re.DOTALL)
+        stands = re.fullmatch(r"(?:.*[.!?,:;|(\[}]|.*\s-)?\W*(?:(?:about|around|approximately|approx|roughly|probably|maybe|perhaps|definitely|certainly|easily|between|sounds|like|a|an|solid|at|so|this|i'd|say|said|is)\s+){0,3}", before, re.DOTALL)
         ends = re.match(r"\s*(?:%|percent|points?|\+)?\s*(?:[^\w\s]|\n|$)", after)
+        if scales and len(found) == 1 or len({f["digits"] for f in found}) == 1 and len(found) > 1 or _ABROAD.search(before):
+            stands = ends = True
         weight = 3 if cue and ends else 2 if (cue or stands and ends or own is not None or i == 0 and not before.strip()) else 1
         if _SUPPOSED.search(before):
             weight = 0 if not ratings else -1
