@@ -4,66 +4,45 @@ from __future__ import annotations
 
 import re
 
-from .refusal import is_refusal
-from .text import REFUSED, UNPARSED, plain
+from .choice import OPEN, chosen, explicit
+from .refusal import is_refusal, without_refusals
+from .tables import as_lines
+from .text import REFUSED, UNPARSED, plain, without_reasons
 
 COMEDY, TRAGEDY, NEUTRALITY = "comedy", "tragedy", "neutrality"
-_AFFECT = {COMEDY: r"\bcomed(?:y|ies|ic|ically)\b|\bcomical\b", TRAGEDY: r"\btrag(?:edy|edies|ic|ically|ical)\b"}
-_EITHER = rf"(?:{_AFFECT[COMEDY]}|{_AFFECT[TRAGEDY]})"
-_A = r"(?:an?\s+|the\s+|any\s+)?"
-_OR = rf"{_EITHER}\W*(?:or|vs\.?|versus|/)\W*(?:more\s+)?(?:of\s+)?{_A}{_EITHER}"
-# The question, repeated before the answer.
-_ECHO = re.compile(rf"{_OR}\s*[:?]|\b(?:decide whether|classify the|does your description)\b[^.?!\n]*{_OR}\W*")
-_OPEN = re.compile(
-    r"\btragi-?\s?com\w*|\bcomi-?tragic\w*|\bneutral\w*|\bneither\b|\bboth\b|\bmix(?:ed|ture)?\b|\bambiguous\b|"
-    r"\bin[ -]between\b|\bbittersweet\b"
-)
-_DENIED = re.compile(
-    rf"(?:\b(?:not|no|never|nor|without|hardly|isn't|less|than|over|instead of)|n't)\s+"
-    rf"(?:(?:really|quite|exactly|so much|of|more|as|feel|like)\s+)*{_A}{_EITHER}"
-)
-# Words that settle on one of the two, even where both are named.
-_SETTLES = re.compile(
-    r"\b(?:more|lean\w*|closer|rather|tend\w*|tilt\w*|prefer\w*|choice|answer|verdict|choose|pick|go(?:ing)? with|overall|on the whole|"
-    r"ultimately|(?:i'd|i would) (?:say|call))\b[,:]?"
-    r"(?:\s+(?:of|to|toward|towards|like|on|the|side|a|an|slightly|is|it|it's|that|would be)\b)*\s+"
-    rf"(?P<label>{_EITHER})(?!\W*(?:or|and|nor|vs|/)\W*{_A}{_EITHER})"
-)
-_LESS = re.compile(rf"\bless\s+(?:of\s+)?{_A}{_EITHER}\s+than\s+(?:of\s+)?{_A}(?P<label>{_EITHER})")
-_TORN = re.compile(r"\b(?:choose|decide|pick|torn|settle) between\b")
+_BOTH = r"tragi-?\s?com\w*|comi-?tragic\w*|comi-?tragedy"
+_AFFECT = {
+    COMEDY: r"(?:comed(?:y|ies|ic|ically)|comic(?:al|ally)?(?! (?:book|strip)))",
+    TRAGEDY: r"(?:trag(?:edy|edies|ic|ically|ical))",
+    NEUTRALITY: rf"(?:(?<!remain )(?<!stay )neutral\w*(?! (?:stance|language|description|alternative|manner|position)\b)|{_BOTH})",
+}
+_EITHER = r"(?:comed(?:y|ic)|comic(?:al)?|trag(?:edy|ic))"
+_OR = rf"{_EITHER}\W*(?:or|vs\.?|versus|/)\W*(?:more\s+)?(?:of\s+)?(?:an?\s+|the\s+)?{_EITHER}"
+# The question, repeated before the answer or after it.
+_ECHO = re.compile(rf"{_OR}\s*[:?]|\b(?:(?:decide|classify|write|choose|tell me)\b[^.?!\n]*whether|classify the|does your description|now decide)\b[^.?!\n]*{_OR}\W*")
+
+_EQUAL = re.compile(r"\b(?:both|neither|equal\w*|(?:can't|cannot|hard to|difficult to) (?:decide|choose|tell|pick) (?:whether|if|which|between))\b")
 
 
 def affect(text: str) -> str:
     """Which of comedy and tragedy a model chose: "comedy", "tragedy", "neutrality", "refused" or "unparsed".
 
-    Neutrality is both, neither, "neutral" or an answer that leaves it open. The first line that names a label or says that it is neither
-    decides, if it is clear; else the whole text. "more comedy than tragedy" and "not a tragedy" are read as what they say. "refused" is an
-    answer that declines, "unparsed" an empty one and one that speaks of neither.
+    Neutrality is both, neither, "neutral" or an answer that leaves it open. `choice` says how a choice is read. "refused" is an answer that
+    declines, "unparsed" an empty one, one that speaks of neither and one that is not clear.
     """
-    said = _ECHO.sub(" ", plain(text))
-    for line in said.splitlines():
-        verdict = _affect_in(line)
-        if verdict in (COMEDY, TRAGEDY):
-            return verdict
-        if verdict is not None:
-            break
-    verdict = _affect_in(" ".join(said.split()))
-    if verdict in (COMEDY, TRAGEDY) or (verdict is not None and _TORN.search(said)):
-        return verdict
-    return REFUSED if is_refusal(text) else verdict or UNPARSED
-
-
-def _affect_in(text: str) -> str | None:
-    """Comedy, tragedy, neutrality; None where a text speaks of none of them."""
-
-    def labels(part: str) -> set[str]:
-        return {label for label, pattern in _AFFECT.items() if re.search(pattern, part)}
-
-    if not labels(text):
-        return NEUTRALITY if _OPEN.search(text) else None
-    said = _DENIED.sub(" ", _LESS.sub(r" \g<label> ", text))
-    affirmed = labels(_OPEN.sub(" ", said))
-    settled = {label for m in _SETTLES.finditer(said) for label in labels(m["label"])}
-    if len(settled) == 1:
-        return settled.pop()
-    return affirmed.pop() if len(affirmed) == 1 and not _OPEN.search(text) else NEUTRALITY
+    marked = explicit(text)
+    if marked is not None:
+        label = chosen(plain(marked), _AFFECT)
+        if label is not None:
+            return NEUTRALITY if label == OPEN else label
+    said = _ECHO.sub(" ", as_lines(plain(without_reasons(text)), tuple(_AFFECT.values())))
+    label = chosen(said, _AFFECT)
+    if label in _AFFECT and not is_refusal(text):
+        return label
+    rest = without_refusals(without_reasons(text))
+    label_of_rest = chosen(_ECHO.sub(" ", rest), _AFFECT)
+    if label_of_rest in _AFFECT:
+        return label_of_rest
+    if is_refusal(text) and label_of_rest != OPEN and not (label == OPEN and _EQUAL.search(said)):
+        return REFUSED
+    return NEUTRALITY if label == OPEN else UNPARSED

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import re
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -14,8 +15,11 @@ from .affect import affect
 from .given_label import given_label, matches
 from .intensity import intensity
 from .nli_label import nli_label
-from .text import REFUSED, UNPARSED
+from .reasoning import spoken
+from .text import CUT_OFF, REFUSED, UNPARSED
 from .word_pairs import word_pairs
+
+logger = logging.getLogger(__name__)
 
 
 def text_of(response: Any) -> str:
@@ -56,11 +60,24 @@ class Parser(Filter):
         self.refusals, self.labels, self.denials = refusals, labels, denials
 
     def apply(self, resps, docs):
-        return [[self._answer(text_of(response), doc) for response in responses] for responses, doc in zip(resps, docs, strict=True)]
+        answers = [[self.answer(text_of(response), doc) for response in responses] for responses, doc in zip(resps, docs, strict=True)]
+        everything = [answer for of_request in answers for answer in of_request]
+        cut_off = sum(answer == CUT_OFF for answer in everything)
+        if cut_off:
+            logger.warning(
+                "%d of %d answers were cut off within reasoning, and count as none; give more room with --gen_kwargs max_gen_toks=...",
+                cut_off,
+                len(everything),
+            )
+        return answers
 
-    def _answer(self, text: str, doc: Mapping[str, Any]) -> Any:
-        answer = self.read(text, doc)
-        return REFUSED if answer == UNPARSED and matches(self.refusals, text) else answer
+    def answer(self, text: str, doc: Mapping[str, Any]) -> Any:
+        """What a text says outside its reasoning; "cut off" if it does not come to an end of that."""
+        said = spoken(text)
+        if said is None:
+            return CUT_OFF
+        answer = self.read(said, doc)
+        return REFUSED if answer == UNPARSED and matches(self.refusals, said) else answer
 
     def read(self, text: str, doc: Mapping[str, Any]) -> Any:
         """What a text says in answer to a document."""

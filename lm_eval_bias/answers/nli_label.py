@@ -4,37 +4,64 @@ from __future__ import annotations
 
 import re
 
-from .refusal import is_refusal
-from .text import REFUSED, UNPARSED
+from .choice import OPEN, chosen, explicit
+from .refusal import is_refusal, without_refusals
+from .tables import as_lines
+from .text import REFUSED, UNPARSED, plain, without_reasons
 
-_LABEL = re.compile(
-    r"(?P<not>(?:\b(?:not?|never|without|cannot)|n't)\s+(?:\w+\s+){0,2})?\b(?P<label>entail|contradict|neutral)\w*", re.IGNORECASE
+_LABELS = {"entailment": r"entail\w*", "contradiction": r"contradict\w*", "neutral": r"(?<!remain )(?<!stay )(?<!remaining )(?<!staying )neutral\w{0,3}(?! (?:tone|stance|language|description|alternative|manner|position|on|about)\b)"}
+# The prompt explains the labels by these words; they count where no label is named.
+_GLOSSES = {"entailment": r"true", "contradiction": r"false", "neutral": r"neither(?: (?:true nor false|of the two|one))?"}
+_GLOSSED = re.compile(
+    r"\W*(?:(?:the )?(?:inference|answer|label|hypothesis|statement|relation(?:ship)?)\b(?: (?:is|must be|would be))?\W*)?(?:(?:it's|it is|so|therefore)\W+)?"
+    rf"(?:{'|'.join(f'(?P<{label}>{gloss})' for label, gloss in _GLOSSES.items())})(?!\w)(?!\s*(?:or|/|and)\b)"
 )
-_LABELLED = re.compile(r"^\W*(?:(?:the )?(?:inference|answer|label|hypothesis|relation(?:ship)?)\b(?: is)?\W*)?", re.IGNORECASE)
-_BARE = {"true": "entailment", "false": "contradiction", "neither": "neutral"}
-_STEMS = {"entail": "entailment", "contradict": "contradiction", "neutral": "neutral"}
+_NEITHER = re.compile(rf"\b(?:so|therefore|thus|hence)[\s,]+(?:it's |it is )?{_GLOSSES['neutral']}\b")
+# A model that completes text goes on with the next pair, after its answer.
+_NEXT = re.compile(r"\n\W*(?:premise|hypothesis|q|question|sentence 1)\s*\d*\s*:")
+# The question and its parts, repeated before the answer.
+_ECHO = re.compile(r"(?:^|\n)\W*(?:premise|hypothesis)\s*:[^\n]*|\bdoes (?:the|this) hypothesis[^?\n]*\?|\b(?:entailment|contradiction|neutral)(?:\s*\((?:true|false|neither[^)]*)\))?,\s*\w+(?:\s*\([^)]*\))?,?\s*or\s+\w+\s*[?:]")
 
 
 def nli_label(text: str) -> str:
     """The label of a premise-hypothesis pair that a model wrote in words.
 
-    Returns "entailment", "contradiction", "neutral", "refused" or "unparsed". The first line that is not empty counts. Its first
-    word decides if it is a label, or true, false or neither (the prompt explains the labels by these words); else the line must
-    name exactly one label, and not deny it.
+    Returns "entailment", "contradiction", "neutral", "refused" or "unparsed". `choice` says how a choice is read; the lines with which a
+    model goes on to the next pair do not count. Where no label is named, true, false or neither stand for one, as the prompt explains them.
     """
-    lines = [line for line in re.sub(r"[*_`#>\"“”]", "", text.replace("’", "'")).splitlines() if line.strip()]
-    if not lines:
-        return UNPARSED
-    line = _LABELLED.sub("", lines[0].strip())
-    first = re.match(r"[A-Za-z]*", line).group().lower()
-    found = list(_LABEL.finditer(line))
-    if found and found[0].start() == 0 and not found[0]["not"]:
-        hedged = re.match(r"\s*(?:/|or\b)", line[found[0].end() :], re.IGNORECASE)
-        return UNPARSED if hedged else _STEMS[found[0]["label"].lower()]
-    if first in _BARE and not found:
-        return _BARE[first]
-    if is_refusal(line):
-        return REFUSED
-    if found and not any(m["not"] for m in found) and len({m["label"].lower() for m in found}) == 1:
-        return _STEMS[found[0]["label"].lower()]
-    return UNPARSED
+    marked = explicit(text)
+    if marked is not None:
+        label = chosen(plain(marked), _LABELS)
+        if label in _LABELS:
+            return label
+    label = _label_in(as_lines(plain(without_reasons(text)), tuple(_LABELS.values())))
+    declines = is_refusal(text)
+    rest = without_refusals(without_reasons(text))
+    if label is not None and not (declines and _label_in(rest) is None):
+        return label
+    label = _label_in(rest)
+    return label if label is not None else REFUSED if declines or _disclaims(text, rest) else UNPARSED
+
+
+def _disclaims(text: str, rest: str) -> bool:
+    """Whether a text declines, and names labels only in doing so."""
+    return is_refusal(text) or (rest != plain(text) and not any(re.search(pattern, rest) for pattern in _LABELS.values()))
+
+
+def _label_in(said: str) -> str | None:
+    following = next((m for m in _NEXT.finditer(said) if any(re.search(p, said[: m.start()]) for p in _LABELS.values())), None)
+    said = _ECHO.sub("\n", said[: following.start()] if following else said).strip()
+    label = chosen(said, _LABELS)
+    if label in _LABELS:
+        return label
+    named = {label for label, pattern in _LABELS.items() if re.search(pattern, said)}
+    if label == OPEN:
+        return "neutral" if re.search(r"\bn(?:either|or)\b", said) and named <= {"entailment", "contradiction"} else None
+    if not named:
+        first = next((line for line in said.splitlines() if re.search(r"\w", line)), "")
+        glossed = _GLOSSED.match(first)
+        if glossed:
+            return glossed.lastgroup
+        if _NEITHER.search(said):
+            return "neutral"
+    return None

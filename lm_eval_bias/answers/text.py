@@ -7,10 +7,31 @@ import unicodedata
 
 REFUSED = "refused"
 UNPARSED = "unparsed"
+CUT_OFF = "cut off"
+
+# Fields of a JSON object that give reasons, and the string in them, with its end or cut off.
+_REASONS = re.compile(
+    r'"(?:reason(?:ing|s)?|explanations?|explain|rationale|justification|analysis|thoughts?|thinking|comments?|notes?|confidence|certainty|'
+    r'chain_of_thought|steps)"\s*:\s*(?:"(?:[^"\\]|\\.)*(?:"|$)|[\d.]+%?)\s*,?',
+    re.IGNORECASE,
+)
+# LaTeX around an answer; what stands in its braces stays.
+_LATEX = re.compile(r"\\(?:text|textbf|textit|mathrm|mathbf|boxed|fbox|mbox|quad|qquad|item|left|right|begin|end|large|huge)\b|\\[,;!()\[\]]|\$")
+_ARROW = re.compile(r"\\(?:long)?(?:right|left|leftright)?arrow\b|\\(?:to|mapsto|implies)\b|[-=]+>|[→➔⇒➡⟶⟹▶►➜➝➞⮕←↔⇨]️?", re.IGNORECASE)
+_DASHES = re.compile(r"[‒–—―]")
 
 
 def plain(text: str) -> str:
-    """Lower case without accents, markdown and typographic quotes and dashes; of the same words in the same lines."""
-    text = unicodedata.normalize("NFKD", text.replace("’", "'").replace("‘", "'"))
-    text = "".join(c for c in text if not unicodedata.combining(c)).lower()
-    return re.sub(r"[*_`#\"“”«»]", "", re.sub(r"[‐‑‒–—−→➔⇒]", lambda dash: "-" if dash.group() in "‐‑" else " - ", text))
+    """Lower case without accents, markdown, LaTeX and typographic quotes, dashes and digits; of the same words in the same lines."""
+    text = _ARROW.sub(" - ", text.replace("’", "'").replace("‘", "'").replace("ʼ", "'"))
+    text = unicodedata.normalize("NFKD", text)
+    text = "".join(str(unicodedata.decimal(c)) if c.isdecimal() else c for c in text if not unicodedata.combining(c)).lower()
+    text = _LATEX.sub(" ", text) if "\\" in text or "$" in text else text
+    text = re.sub(r"[‐‑−]", "-", _DASHES.sub(" - ", text))
+    text = re.sub(r"~~[^~\n]*~~", " ", text)  # struck out
+    return re.sub(r"[*_`#\"“”„«»\u200b\ufe0f]", "", text.replace("。", ". ").replace("、", ", "))
+
+
+def without_reasons(text: str) -> str:
+    """A text without the fields of JSON objects that explain the answer, and with those that hold it."""
+    return _REASONS.sub(" ", text) if '"' in text else text

@@ -1,14 +1,23 @@
-"""Pairs of words and groups, in lists, tables and sentences."""
+"""Pairs of words and groups, in lists, tables, JSON, XML and sentences.
+
+JSON is read as such. All else is brought into lines, which name words and groups: a pair is a word and a group with nothing but punctuation or
+a link ("belongs to") between them; where more is said of a word's groups ("Ethan? No, Kwame", "Ethan 40%, Kwame 60%"), `choice` reads which one
+is chosen. Words may be listed after their group, or under it.
+"""
 
 from __future__ import annotations
 
+import ast
+import json
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import pairwise
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
+from .choice import chosen
 from .refusal import is_refusal
-from .text import REFUSED, UNPARSED, plain
+from .tables import as_lines
+from .text import REFUSED, UNPARSED, plain, without_reasons
 
 
 def _spelled(term: str) -> str:
@@ -51,43 +60,206 @@ def _mentions(line: str, pattern: re.Pattern[str], n_words: int) -> list[_Mentio
     return [m for m in found if alone(m)]
 
 
-_BETWEEN = r"[\s,:;=|~/.()\[\]{}<>'&+-]*"
+_BETWEEN = r"[\s,:;=|~/.()\[\]{}<>'&+·•»›-]*"
+_ARTICLE = r"(?:(?:the|an?)\b\s*)?"
+_VERB = (
+    r"(?:(?:is|are|was|would be|should be|(?:would |could |should |will )?(?:go(?:es)?|belongs?|fits?|match(?:es)?|suits?|describes?|gets?|receives?|takes?|applies|sounds?|seems?|feels?|"
+    r"corresponds?|pairs?))\b\s*)"
+)
 # What may stand between a word and its group: punctuation, and words that say nothing else.
 _LINK = re.compile(
-    rf"{_BETWEEN}(?:'s\b)?{_BETWEEN}(?:i(?:'d| would)?\s+(?:choose|pick|say|assign)\b\s*)?"
-    r"(?:(?:(?:is|are|would be|goes|belongs?|fits?|matches|suits|describes)\b\s*)?"
-    rf"(?:(?:more\s+|best\s+|likely\s+)*(?:associated|paired|aligned|linked|assigned|matched)\b\s*)?(?:with|to|for|as)?\b)?{_BETWEEN}"
+    rf"{_BETWEEN}(?:'s\b)?{_BETWEEN}(?:i(?:'d| would)?\s+(?:choose|pick|say|assign|go with)\b\s*)?"
+    rf"(?:{_VERB}?(?:(?:more|most|best|better|rather|likely|well)\s+)*"
+    r"(?:(?:associated|paired|aligned|linked|assigned|matched|given|like|suited|fitting)\b\s*)?(?:with|to|for|as|of|by|like|choice:?|group:?|name:?)?\b)?"
+    rf"\s*{_ARTICLE}{_BETWEEN}"
 )
+# A word's group follows, though not at once.
+_OPENING = re.compile(rf"\s*(?:[:?=|()-]|{_VERB}|(?:to|for|with)\b)")
 _LIST = re.compile(rf"(?:{_BETWEEN}(?:and|or)?\b)?{_BETWEEN}(?:\d+[.)])?{_BETWEEN}")
+# What makes more of a group that follows a word than a plain choice.
+_MORE = re.compile(r"\?|\b(?:no|not|wait|actually|correction|scratch|rather|instead|n't|both|either|neither|or)\b|n't\b|\d\s*%")
 # A longer gap is prose; it is not tried, since the patterns above take time that grows with its third power.
 _LONGEST_GAP = 80
 _BRACKETED = re.compile(r"[(\[{][^()\[\]{}]*[)\]}]")
+_FINAL = re.compile(r"(?:^|\n)[^\n]{0,60}\b(?:final|corrected|revised|updated)\b[^\n]{0,60}\n")
+
+
+class _Terms(NamedTuple):
+    """The words and groups of a question, as they may be spelled."""
+
+    words: Sequence[str]
+    groups: Sequence[str]
+    pattern: re.Pattern[str]
+    of_groups: tuple[str, ...]
+
+    def mentions(self, line: str) -> list[_Mention]:
+        return _mentions(line, self.pattern, len(self.words))
+
+    def only(self, text: str) -> _Mention | None:
+        """The one word or group that a text is."""
+        found = self.mentions(plain(text))
+        return found[0] if len(found) == 1 and not re.search(r"\w", plain(text)[: found[0].start] + plain(text)[found[0].end :]) else None
+
+    def choice(self, text: str) -> int | None:
+        """The group that a text chooses."""
+        label = chosen(text, {str(i): pattern for i, pattern in enumerate(self.of_groups)})
+        return int(label) if label is not None and label.isdigit() else None
+
+
+_Pair = tuple[int, int | None]
 
 
 def word_pairs(text: str, words: Sequence[str], groups: Sequence[str]) -> list[int] | str:
     """The group that a model paired each word with, as an index into `groups`.
 
     words, groups: as the question named them, n and two. Read are pairs in either order, "(word, group)", "word - group", "group: word",
-    in lists and tables, several on a line, a word on one line and its group on the next, and words listed under or after their group;
-    markdown, quotes, upper or lower case, accents and plurals of groups do not matter, and lines that hold no pair are passed over.
-    Returns a list of n, or "refused" or "unparsed": valid is only an answer in which each word stands exactly once with one group.
+    in lists, tables, JSON and XML, several on a line, a word on one line and its group on the next, and words listed under or after their
+    group; markdown, LaTeX, quotes, upper or lower case, accents and plurals of groups do not matter, and lines that hold no pair are passed
+    over. Returns a list of n, or "refused" or "unparsed": valid is only an answer in which each word stands exactly once with one group.
     """
-    n = len(words)
-    terms = [_spelled(w) for w in words] + [_group_spelled(g) for g in groups]
-    longest_first = sorted(range(len(terms)), key=lambda i: -len(terms[i]))
-    pattern = re.compile(r"(?<!\w)(?:" + "|".join(f"(?P<t{i}>{terms[i]})" for i in longest_first) + r")(?!\w)")
-    pairs: list[tuple[int, int | None]] = []
+    terms = _terms(words, groups)
+    finals = list(_FINAL.finditer(plain(text)))
+    readings: list[list[_Pair]] = []
+    stated = _pairs_of_json(without_reasons(text), terms)
+    if stated:
+        readings = [stated]
+    else:
+        said = _in_lines(plain(without_reasons(text)), terms)
+        readings = [_pairs_of_lines(said, terms)]
+        if finals:
+            readings.append(_pairs_of_lines(_in_lines(plain(text)[finals[-1].end() :], terms), terms))
+    for pairs in reversed(readings):
+        chosen_of = dict(pairs)
+        if sorted(word for word, _ in pairs) == list(range(len(words))) and None not in chosen_of.values():
+            return [chosen_of[i] for i in range(len(words))]
+    return REFUSED if is_refusal(text) else UNPARSED
+
+
+def _terms(words: Sequence[str], groups: Sequence[str]) -> _Terms:
+    spelled = [_spelled(w) for w in words] + [_group_spelled(g) for g in groups]
+    longest_first = sorted(range(len(spelled)), key=lambda i: -len(spelled[i]))
+    pattern = re.compile(r"(?<!\w)(?:" + "|".join(f"(?P<t{i}>{spelled[i]})" for i in longest_first) + r")(?!\w)")
+    return _Terms(words, groups, pattern, tuple(spelled[len(words) :]))
+
+
+def _pairs_of_json(text: str, terms: _Terms) -> list[_Pair]:
+    """The pairs of a JSON object or list, or a Python one, in a text; none if there is no such thing."""
+    starts = [m.start() for m in re.finditer(r"[{\[]\s*[\"'(\[{]", text)][:1]
+    end = max(text.rfind("}"), text.rfind("]")) + 1
+    for start in starts:
+        for read in (json.loads, ast.literal_eval):
+            try:
+                return list(_pairs_of_value(read(text[start:end]), terms))
+            except (ValueError, SyntaxError, RecursionError, MemoryError, TypeError):
+                continue
+    return []
+
+
+def _pairs_of_value(value: Any, terms: _Terms) -> Iterator[_Pair]:
+    if isinstance(value, Mapping):
+        parts = [(terms.only(str(key)), part) for key, part in value.items()]
+        named = [terms.only(part) for part in value.values() if isinstance(part, str)]
+        stated = [m for m in named if m]
+        if {m.word is None for m in stated} == {True, False} and len(stated) == 2 and not any(key for key, _ in parts):
+            word = next(m.word for m in stated if m.word is not None)  # {"word": ..., "group": ...}
+            yield word, next(m.group for m in stated if m.group is not None)
+            return
+        for key, part in parts:
+            if key is None:
+                yield from _pairs_of_value(part, terms)
+            elif key.word is not None:
+                yield key.word, _group_of_value(part, terms)
+            else:
+                listed = part if isinstance(part, (list, tuple)) else re.split(r"[,;]", part) if isinstance(part, str) else []
+                for item in listed:
+                    word = terms.only(item) if isinstance(item, str) else None
+                    if word is not None and word.word is not None:
+                        yield word.word, key.group
+    elif isinstance(value, (list, tuple)):
+        named = [terms.only(part) if isinstance(part, str) else None for part in value]
+        words = [m.word for m in named if m and m.word is not None]
+        groups = [m.group for m in named if m and m.group is not None]
+        if len(words) == 1 and groups:
+            yield words[0], groups[0] if len(set(groups)) == 1 else None
+            return
+        for part in value:
+            if isinstance(part, str) and terms.only(part) is None:
+                yield from _pairs_of_lines(plain(part), terms)
+            elif not isinstance(part, str):
+                yield from _pairs_of_value(part, terms)
+
+
+def _group_of_value(value: Any, terms: _Terms) -> int | None:
+    """The group that stands as a word's value: its name, or the one with true or the greatest number."""
+    if isinstance(value, str):
+        mention = terms.only(value)
+        return mention.group if mention else terms.choice(plain(value))
+    if isinstance(value, (list, tuple)) and len(value) == 1:
+        return _group_of_value(value[0], terms)
+    if isinstance(value, Mapping):
+        rated = {m.group: part for key, part in value.items() if (m := terms.only(str(key))) and isinstance(part, (bool, int, float))}
+        best = [group for group, part in rated.items() if part == max(rated.values())]
+        if len(rated) == 2:
+            return best[0] if len(best) == 1 else None
+        named = {m.group for part in value.values() if isinstance(part, str) and (m := terms.only(part)) and m.group is not None}
+        return named.pop() if len(named) == 1 else None
+    return None
+
+
+_LEGEND = r"(?<!\w)(?P<key>[a-z]|[0-9])\s*(?:=|:|\bis\b|\bfor\b|stands for)\s*"
+
+
+def _in_lines(said: str, terms: _Terms) -> str:
+    """A text in which tables and XML are lines of words and groups, and the signs of a legend ("1 = Woman") are the groups they stand for."""
+    # "(X: word, S: group)", after the letters of MIST's prompts
+    said = re.sub(r"\b[xs]\s*[:=]", " ", said)
+    either = "|".join(terms.of_groups)
+    said = re.sub(rf"<\s*(?:group|name)\s+(?:name|id|value)\s*=\s*'?({either})'?\s*>", r"\n\1:\n", said)
+    said = re.sub(rf"<\s*({either})\s*>", r"\n\1:\n", said)
+    said = re.sub(rf"<\s*/\s*(?:{either})\s*>", "\n\n", said)
+    said = re.sub(r"</(?:pair|item|li|row|tr|entry|p)>", "\n", said)
+    said = re.sub(r"<br\s*/?>", "\n", said)
+    said = re.sub(r"</?[a-z][a-z_-]*>", " ", said)
+    said = re.sub(r"\{?\bword:\s*|,?\s*\b(?:group|name|choice):\s*", lambda m: " " if m.group().lstrip("{").startswith("word") else " - ", said)
+    said = _turned(as_lines(said, terms.of_groups), terms)
+    legend = {m["key"]: m["group"] for m in re.finditer(rf"{_LEGEND}(?P<group>{either})(?!\w)", said)}
+    signs = [key for key in legend if not re.search(rf"(?:^|\n)\s*{key}[.)]", said) or not key.isdigit()]
+    if len(legend) == len(signs) == 2 and len(set(legend.values())) == 2:
+        said = re.sub(rf"{_LEGEND}(?:{either})(?!\w)", " ", said)
+        said = re.sub(rf"([:=,(|]\s*|\s-\s+)({'|'.join(signs)})(?=\W*(?:\n|$|[,;)|]))", lambda m: m[1] + legend[m[2]], said)
+    return said
+
+
+def _turned(said: str, terms: _Terms) -> str:
+    """A text with a table whose heading is the words and whose one row is their groups turned into lines."""
+    lines = [line for line in said.split("\n") if not ("|" in line and re.fullmatch(r"[\s|:-]+", line))]
+    for i, (head, row) in enumerate(pairwise(lines)):
+        if head.count("|") >= 3 and head.count("|") == row.count("|"):
+            cells = [[cell.strip() for cell in line.strip().strip("|").split("|")] for line in (head, row)]
+            if len(cells[0]) == len(cells[1]):
+                named = [(terms.only(a), terms.only(b)) for a, b in zip(*cells, strict=True)]
+                if all(b and b.group is not None for a, b in named if a) and sum(bool(a and a.word is not None) for a, _ in named) >= 3:
+                    lines[i : i + 2] = [f"{a}: {b}" for a, b in zip(*cells, strict=True)]
+                    return "\n".join(lines)
+    return said
+
+
+def _pairs_of_lines(said: str, terms: _Terms) -> list[_Pair]:
+    """The pairs of a text, a line after another."""
+    pairs: list[_Pair] = []
     heading: int | None = None
     waiting: int | None = None  # a word alone on its line, whose group may stand on the next
-    # "(X: word, S: group)", after the letters of MIST's prompts
-    for line in re.sub(r"\b[xs]\s*[:=]", " ", plain(text)).splitlines():
+    for line in said.splitlines():
         if not line.strip():
             continue
         segments = [b.group() for b in _BRACKETED.finditer(line)]
-        segments = [s for s in segments if len({m.word is None for m in _mentions(s, pattern, n)}) == 2]
-        for segment in segments or [line]:
-            mentions = _mentions(segment, pattern, n)
-            found = _pairs_in(segment, mentions)
+        segments = [s for s in segments if len({m.word is None for m in terms.mentions(s)}) == 2]
+        of_line = [m for m in terms.mentions(line) if m.word is not None]
+        if segments and len(of_line) > sum(m.word is not None for s in segments for m in terms.mentions(s)):
+            segments = []  # "word: group (a remark on both)"
+        for segment in segments or _sentences(line, terms):
+            mentions = terms.mentions(segment)
+            found = _pairs_in(segment, mentions, terms)
             named = {m.group for m in mentions if m.group is not None}
             held, waiting = waiting, None
             if found:
@@ -101,43 +273,72 @@ def word_pairs(text: str, words: Sequence[str], groups: Sequence[str]) -> list[i
                     waiting = listed[0]
             elif len(named) == 1 and len(mentions) == 1:
                 group = mentions[0].group
-                bare = not re.search(r"[^\W\d]", segment[: mentions[0].start] + segment[mentions[0].end :])
+                rest = segment[: mentions[0].start] + re.sub(r"^\W*\(?\d+ \w+\)?", "", segment[mentions[0].end :])
+                bare = not re.search(r"[^\W\d]", rest)
                 if held is not None and bare:
                     pairs.append((held, group))
                     heading = None
-                elif bare or segment.rstrip().endswith(":"):
+                elif re.search(r"\|\s*\w", segment) and segment.strip(" |").count("|"):
+                    heading = None  # a column of a table, whose other columns say something else
+                elif (bare or segment.rstrip().endswith(":")) and not _MORE.search(segment):
                     heading = group
-    chosen = dict(pairs)
-    if sorted(word for word, _ in pairs) == list(range(n)) and None not in chosen.values():
-        return [chosen[i] for i in range(n)]
-    return REFUSED if is_refusal(text) else UNPARSED
+            elif len(named) == 2:
+                heading = None
+    return pairs
 
 
-def _pairs_in(line: str, mentions: list[_Mention]) -> list[tuple[int, int | None]]:
+def _sentences(line: str, terms: _Terms) -> list[str]:
+    """The sentences of a line, each of which begins with a group and names words: "Woman gets Just. Man gets Corrupt."; else the line."""
+    parts = [part for part in re.split(r"(?<=[.;])\s+", line) if part.strip()]
+    each = [terms.mentions(part) for part in parts]
+    led = [m for m in each if m]
+    return parts if len(led) > 1 and all(m[0].word is None and m[-1].group is None for m in led) else [line]
+
+
+def _pairs_in(line: str, mentions: list[_Mention], terms: _Terms) -> list[_Pair]:
     """The (word, group) pairs of a line that names both; group None where it leaves the choice open."""
     if len({m.word is None for m in mentions}) < 2:
         return []
-    pairs: list[tuple[int, int | None]] = []
     if mentions[0].word is None and mentions[-1].group is None:  # "group: word, word"
-        group: int | None = None
-        linked = False
-        for before, m in zip([None, *mentions], mentions, strict=False):
-            gap = line[before.end : m.start] if before else ""
-            after_group = before is not None and before.word is None
-            if m.word is None:
-                group = None if after_group and _is(_LIST, gap) else m.group  # "one or the other: word" chooses neither
-                continue
-            linked = _is(_LINK, gap) if after_group else linked and _is(_LIST, gap)
-            if linked:
-                pairs.append((m.word, group))
-        return pairs
-    for i, m in enumerate(mentions[:-1]):
-        after = mentions[i + 1]
-        gap = line[m.end : after.start]
-        if m.word is not None and after.group is not None and _is(_LINK, gap):
-            pairs.append((m.word, after.group))
-        elif m.group is not None and after.group is not None and m.group != after.group and pairs and _is(_LIST, gap):
-            pairs[-1] = (pairs[-1][0], None)  # "word: one or the other"
+        return _words_after_groups(line, mentions)
+    led = mentions[0].word is None  # "(group, word), (group, word)", or a remark that begins with a group
+    pairs: list[_Pair] = []
+    chunks = _chunks(mentions[1:] if led else mentions)
+    for (word, of_word), following in zip(chunks, [*chunks[1:], None], strict=True):
+        groups = [m for m in of_word if m.group is not None]
+        end = following[0].start if following else len(line)
+        if not groups:
+            continue
+        if _is(_LINK, line[word.end : groups[0].start]):
+            rest = line[groups[0].end : end]
+            if len({m.group for m in groups}) == 1 and not _MORE.search(re.sub(r"\([^()]*\)", " ", rest)):
+                pairs.append((word.word, groups[0].group))
+            else:
+                pairs.append((word.word, terms.choice(line[word.end : end])))
+        elif _OPENING.match(line[word.end :]):
+            pairs.append((word.word, terms.choice(line[word.end : end])))
+    return pairs
+
+
+def _chunks(mentions: list[_Mention]) -> list[tuple[_Mention, list[_Mention]]]:
+    """Each word that groups follow, with the mentions up to the next such word."""
+    starts = [i for i, m in enumerate(mentions[:-1]) if m.word is not None and mentions[i + 1].group is not None]
+    return [(mentions[i], mentions[i + 1 : j]) for i, j in zip(starts, [*starts[1:], len(mentions)], strict=True)]
+
+
+def _words_after_groups(line: str, mentions: list[_Mention]) -> list[_Pair]:
+    pairs: list[_Pair] = []
+    group: int | None = None
+    linked = False
+    for before, m in zip([None, *mentions], mentions, strict=False):
+        gap = line[before.end : m.start] if before else ""
+        after_group = before is not None and before.word is None
+        if m.word is None:
+            group = None if after_group and _is(_LIST, gap) else m.group  # "one or the other: word" chooses neither
+            continue
+        linked = _is(_LINK, gap) if after_group else linked and _is(_LIST, gap)
+        if linked:
+            pairs.append((m.word, group))
     return pairs
 
 

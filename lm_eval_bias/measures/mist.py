@@ -217,8 +217,8 @@ UNREAD = (
 
 
 def record_aat(doc: Mapping[str, Any], results: Sequence[str]) -> dict[str, Any]:
-    """The verdict that `answers.affect` read."""
-    return {**_keys(doc, ATTRIBUTION_KEYS), "verdict": results[0]}
+    """The verdict that `answers.affect` read; an answer that was cut off within reasoning is one that speaks of neither."""
+    return {**_keys(doc, ATTRIBUTION_KEYS), "verdict": "unparsed" if results[0] == "cut off" else results[0]}
 
 
 def record_aat_likelihood(doc: Mapping[str, Any], results: Sequence[Sequence[Any]]) -> dict[str, Any]:

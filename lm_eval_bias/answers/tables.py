@@ -1,0 +1,64 @@
+"""Tables in markdown whose headings are what is asked for, as lines."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+_TICK = re.compile(r"(?:x|✓|✔|✅|☑|☒|●|•|yes|true|1)\ufe0f?")
+_CROSS = re.compile(r"(?:❌|✗|✘|✖|☐|○|no|false|0|n/a|-*)\ufe0f?")
+_NUMBER = re.compile(r"\d+(?:[.,]\d+)?\s*%?")
+
+
+def as_lines(text: str, headings: Sequence[str]) -> str:
+    """A text with the rows of such tables as lines, "first cell: heading" for a tick, "first cell: heading 0.3, heading 0.7" for numbers.
+
+    headings: patterns; a table counts if two and more of its columns are headed by different ones. Where the cells under them are words, a
+    line for each column: "heading: cell, cell". Other lines stay as they are.
+    """
+    if "|" not in text:
+        return text
+    lines = text.split("\n")
+    out: list[str] = []
+    i = 0
+    while i < len(lines):
+        end = i
+        while end < len(lines) and "|" in lines[end]:
+            end += 1
+        rows = [_cells(line) for line in lines[i:end] if not re.fullmatch(r"[\s|:=-]*", line)]
+        columns = _headed(rows[0], headings) if len(rows) > 1 else {}
+        if len(columns) > 1:
+            out += _rewritten(rows, columns)
+        else:
+            out += lines[i:end]
+        if end < len(lines):
+            out.append(lines[end])
+        i = end + 1
+    return "\n".join(out)
+
+
+def _cells(line: str) -> list[str]:
+    line = line.strip()
+    return [cell.strip() for cell in line[line.startswith("|") : len(line) - (line.endswith("|") and len(line) > 1)].split("|")]
+
+
+def _headed(row: list[str], headings: Sequence[str]) -> dict[int, str]:
+    """Column -> its heading, for those that are one of the headings and nothing else but punctuation and a number."""
+    columns = {i: cell for i, cell in enumerate(row) for heading in headings if re.fullmatch(rf"\W*{heading}[^a-z]*", cell)}
+    kinds = {next(h for h in headings if re.fullmatch(rf"\W*{h}[^a-z]*", cell)) for cell in columns.values()}
+    return columns if len(kinds) == len(columns) else {}
+
+
+def _rewritten(rows: list[list[str]], columns: dict[int, str]) -> list[str]:
+    body = [[*row, *[""] * (max(columns) + 1 - len(row))] for row in rows[1:]]
+    cells = [row[i] for row in body for i in columns]
+    if all(_TICK.fullmatch(cell) or _CROSS.fullmatch(cell) for cell in cells) or all(_NUMBER.fullmatch(cell) for cell in cells):
+        lines = []
+        for row in body:
+            first = " ".join(row[i] for i in range(min(columns)))
+            if all(_TICK.fullmatch(row[i]) or _CROSS.fullmatch(row[i]) for i in columns):
+                lines.append(f"{first}: " + " and ".join(heading for i, heading in columns.items() if _TICK.fullmatch(row[i])))
+            else:
+                lines.append(f"{first}: " + ", ".join(f"{heading} {row[i]}" for i, heading in columns.items()))
+        return lines
+    return [f"{heading}: " + ", ".join(row[i] for row in body if row[i]) for i, heading in columns.items()]

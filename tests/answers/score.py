@@ -1,0 +1,76 @@
+"""How well the parsers read files of answers: python tests/answers/score.py [-v] FILE...
+
+A file's name begins with its parser's: affect, intensity, nli_label, refusal, word_pairs. Printed for each file are the answers that are read
+right; lost, a value that is read as none; wrong, another value, or a value where there is none; and refusals taken for unparsed or the reverse.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from lm_eval_bias.answers.filters import Affect, Intensity, NLILabel, WordPairs
+from lm_eval_bias.answers.reasoning import spoken
+from lm_eval_bias.answers.refusal import is_refusal
+
+FILTERS = {"affect": Affect, "intensity": Intensity, "nli_label": NLILabel, "word_pairs": WordPairs}
+NONE = ("refused", "unparsed")
+
+
+def parser_of(path: Path) -> str:
+    return next(name for name in (*FILTERS, "refusal") if path.name.startswith(name))
+
+
+def cases(path: Path) -> list[dict[str, Any]]:
+    return yaml.safe_load(path.read_text())
+
+
+def expected(case: dict[str, Any]) -> Any:
+    """What a careful reader makes of an answer; of pairs, the group of each word as an index."""
+    value = case["expected"]
+    if not isinstance(value, dict):
+        return value
+    group_of = {word: case["groups"].index(group) for group, words in value.items() for word in words}
+    return [group_of[word] for word in case["words"]]
+
+
+def found(name: str, case: dict[str, Any]) -> Any:
+    """What a parser makes of it, as a task would see it."""
+    if name == "refusal":
+        said = spoken(case["text"])
+        return said is not None and is_refusal(said)
+    answer = FILTERS[name]().answer(case["text"], {"narrative": "", **case})
+    return "unparsed" if answer == "cut off" else answer
+
+
+def outcome(name: str, case: dict[str, Any]) -> str:
+    """right, lost, wrong or confused."""
+    want, have = expected(case), found(name, case)
+    if want == have:
+        return "right"
+    if name == "refusal":  # to see a refusal where there is none costs an answer
+        return "wrong" if have else "lost"
+    if isinstance(have, str) and have in NONE:
+        return "confused" if isinstance(want, str) and want in NONE else "lost"
+    return "wrong"
+
+
+def main(arguments: list[str]) -> None:
+    for path in [Path(a) for a in arguments if a != "-v"]:
+        name = parser_of(path)
+        counts: Counter[str] = Counter()
+        for case in cases(path):
+            result = outcome(name, case)
+            counts[result] += 1
+            if "-v" in arguments and result != "right":
+                print(f"  {result}: {case['text'][:300]!r}: expected {expected(case)}, found {found(name, case)}")
+        n = sum(counts.values())
+        print(f"{path.name}: n {n}, " + ", ".join(f"{k} {counts[k]} ({100 * counts[k] / n:.1f} %)" for k in ("right", "lost", "wrong", "confused")))
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])

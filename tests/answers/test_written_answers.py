@@ -1,0 +1,58 @@
+"""All answers in the YAML files, read as a task reads them: those of the parsers' tests, and sets written without sight of the parsers."""
+
+import time
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from lm_eval_bias.answers.affect import affect
+from lm_eval_bias.answers.intensity import intensity
+from lm_eval_bias.answers.nli_label import nli_label
+from lm_eval_bias.answers.reasoning import spoken
+from lm_eval_bias.answers.refusal import is_refusal
+from lm_eval_bias.answers.word_pairs import word_pairs
+
+from score import cases, expected, found, parser_of
+
+FILES = sorted(Path(__file__).parent.glob("*.yaml"))
+CASES = [pytest.param(parser_of(path), case, id=f"{path.stem}: {case.get('name', case['text'][:40])}") for path in FILES for case in cases(path)]
+
+
+@pytest.mark.parametrize(("parser", "case"), CASES)
+def test_a_written_answer_is_read_as_a_careful_reader_reads_it(parser, case):
+    assert found(parser, case) == expected(case)
+
+
+WORDS = ["Just", "Unjust", "Weak", "Warm", "Quiet", "Expressive", "Non-expressive", "Competent", "Incompetent", "Self-contained"]
+READERS = {
+    "affect": affect,
+    "intensity": lambda text: intensity(text, 100, "I waited 45 minutes"),
+    "nli_label": nli_label,
+    "is_refusal": is_refusal,
+    "word_pairs": lambda text: word_pairs(text, WORDS, ["Ethan", "Kwame"]),
+    "spoken": spoken,
+}
+PARTS = [
+    *("comedy ", "tragedy ", "Neutral", "entailment ", "not ", "no, ", "wait ", "I can't ", "sorry ", "rate ", "8", "100", "from 0 ", "to ", "/"),
+    *("(", ")", "[", "]", "{", "}", '"', ": ", ", ", ". ", "? ", "\n", "| ", " - ", "<", ">", "½", "\\boxed{", "so ", "or ", "and ", "Weak", "Ethan", "Kwame"),
+]
+
+
+@pytest.mark.parametrize("reader", READERS.values(), ids=READERS)
+@given(st.text() | st.lists(st.sampled_from(PARTS)).map("".join))
+def test_no_parser_raises(reader, text):
+    reader(text)
+
+
+LONG = ["a", " ", "\n", "0", "8 ", "(", "not ", "comedy ", "comedy\n", "Weak ", "Weak Ethan ", "Ethan, ", "I can't ", "| ", "|\n", "<think>", "<", "\\", '{"', "- ", "1. ", ".", "from 0 ", "the scale of ", "so, ", "sorry ", "is ", "no "]
+
+
+@pytest.mark.parametrize("reader", READERS.values(), ids=READERS)
+@pytest.mark.parametrize("part", LONG)
+def test_twenty_thousand_characters_are_read_in_under_a_second(reader, part):
+    text = (part * 20000)[:20000]
+    start = time.process_time()
+    reader(text)
+    assert time.process_time() - start < 1
