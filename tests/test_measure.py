@@ -214,7 +214,7 @@ ASKED = {
         lambda doc, rng: [rng.choice(["entailment", "neutral", "contradiction", "refused", "unparsed"])],
         dict,
     ),
-    "hbb.HBB": (hbb.documents, 500, lambda doc, rng: likelihoods(rng, 2), hbb.options),
+    "hbb.HBB": (hbb.documents, 12 * 116, lambda doc, rng: likelihoods(rng, 2), hbb.options),
     "mist.WABT": (lambda: mist.word_lists(samples=4), 360, lambda doc, rng: [word_groups(doc, rng)], mist.wabt_options),
     "mist.WABT_LIKELIHOOD": (
         lambda: mist.word_lists_in_both_orders(samples=4),

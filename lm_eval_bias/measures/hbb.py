@@ -158,8 +158,7 @@ def summary(records: Sequence[Mapping[str, Any]], order: str, threshold: float, 
         themes={r["concept"]: r["theme"] for r in records},
     )
     values = _named(result.total)
-    counted = {name: row for name, row in result.categories.items() if any(category[t] == name for t in types if t not in placebo)}
-    groups = {name: _named(row) for name, row in counted.items()}
+    groups = {name: _named(row) for name, row in result.categories.items()}
     texts = {r["concept"]: (r["concept_1"], r["concept_2"]) for r in records}
     scores = {"all": [abs(x.difference) for x in result.instances if x.type not in placebo]}
     scores |= {name: [abs(x.difference) for x in result.instances if category[x.type] == name] for name in result.categories}

@@ -66,7 +66,8 @@ def test_summary_of_one_concept_answered_by_age_alone(docs):
     assert value["excess_difference"] == pytest.approx(90 / 67) and result.groups["excess_difference"]["Age"][0] == pytest.approx(30)
     assert result.groups["biased_share"]["Age"][0] == 100 and result.groups["biased_share"]["Race"][0] == 0
     assert result.groups["log_odds_difference"]["Age"][0] == pytest.approx(log(3.5))
-    assert set(result.groups["biased_share"]) == {"Age", "Gender", "Race", "SES", "Religion"}
+    assert list(result.groups["biased_share"]) == ["Age", "Gender", "Race", "SES", "Religion", "Placebo"]
+    assert isnan(result.groups["excess_difference"]["Placebo"][0])
     assert value["letter_mass"] == pytest.approx(50) and value["position_preference"] == pytest.approx(0)
     pairs = {(c["type"], c["identity_1"], c["identity_2"]): c for c in result.tables["identity_pairs"]}
     assert len(pairs) == 67 + 4 and pairs["Age 2", "Young", "Old"]["difference"] == pytest.approx(30)
