@@ -29,6 +29,9 @@ def plain(text: str) -> str:
     text = _LATEX.sub(" ", text) if "\\" in text or "$" in text else text
     text = re.sub(r"[‐‑−]", "-", _DASHES.sub(" - ", text))
     text = re.sub(r"~~[^~\n]*~~", " ", text)  # struck out
+    # Long runs of blanks and of the same sign say nothing, and cost time.
+    text = re.sub(r"([^\w\n])\1{4,}", r"\1\1\1", re.sub(r"[ \t\r\f\v]+", " ", text))
+    text = re.sub(r"\n(?:[ ]*\n){2,}", "\n\n", text)
     return re.sub(r"[*_`#\"“”„«»\u200b\ufe0f]", "", text.replace("。", ". ").replace("、", ", "))
 
 
