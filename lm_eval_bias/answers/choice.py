@@ -157,7 +157,17 @@ def _mentions(statement: list[Token], line: int, number: int) -> tuple[list[Ment
         elif kind == "cue":
             cued = True
             supposed = aside = False
-            if token.text not in ("more", "more of", "mostly", "mainly", "clearly", "choose", "choice", "give", "best") and not token.text.startswith(("lean", "tend")):
+            if token.text not in (
+                "more",
+                "more of",
+                "mostly",
+                "mainly",
+                "clearly",
+                "choose",
+                "choice",
+                "give",
+                "best",
+            ) and not token.text.startswith(("lean", "tend")):
                 denied = False
         elif kind in ("but", "wait"):
             if token.text not in ("is", "are", "it is", "it's", "which", "just", "i would"):
@@ -193,12 +203,25 @@ def _refuted(after: list[Token]) -> bool:
         if token.kind in ("bad", "cross"):
             return token.kind == "bad" or i == 0
         if token.kind == "deny":
-            return token.text not in ("than", "over", "rather than", "instead of", "as opposed to", ">", "nor", "unlike", "no", "without", "never", "nothing") and (
-                i == 0 or after[0].kind in ("but", "word", "suppose") and i <= 2
-            )
+            return token.text not in (
+                "than",
+                "over",
+                "rather than",
+                "instead of",
+                "as opposed to",
+                ">",
+                "nor",
+                "unlike",
+                "no",
+                "without",
+                "never",
+                "nothing",
+            ) and (i == 0 or (after[0].kind in ("but", "word", "suppose") and i <= 2))
         if token.kind == "wait" and token.text == "no" and i and after[0].kind == "colon":
             return True
-        if token.kind in ("label", "comma", "stop", "ask", "aside", "reason", "alt", "yes", "cue", "number") or (token.kind == "colon" and i):
+        if token.kind in ("label", "comma", "stop", "ask", "aside", "reason", "alt", "yes", "cue", "number") or (
+            token.kind == "colon" and i
+        ):
             return False
     return False
 
@@ -206,7 +229,9 @@ def _refuted(after: list[Token]) -> bool:
 def _subject(after: list[Token]) -> bool:
     """Whether a label is what a sentence speaks about, "Comedy is a genre", not what it chooses."""
     verb = after and after[0].kind == "but" and after[0].text in ("is", "are")
-    return bool(verb) and not any(token.kind in ("cue", "yes") for token in after[1:6]) and any(token.kind == "word" for token in after[1:3])
+    return (
+        bool(verb) and not any(token.kind in ("cue", "yes") for token in after[1:6]) and any(token.kind == "word" for token in after[1:3])
+    )
 
 
 def _ends(after: list[Token]) -> bool:
@@ -259,7 +284,7 @@ def marked(text: str, names: Mapping[str, str]) -> str | None:
     for pattern in (box, word):
         found = list(pattern.finditer(text))
         ticked = {next(labels[i] for i in range(len(labels)) if m[f"l{i}"]) for m in found if m["yes"]}
-        if len(found) >= 2 and found[0]["yes"] != found[-1]["yes"] or (found and len(ticked) == 1 and len(found) >= 2):
+        if (len(found) >= 2 and found[0]["yes"] != found[-1]["yes"]) or (found and len(ticked) == 1 and len(found) >= 2):
             return next(iter(ticked)) if len(ticked) == 1 else OPEN if len(ticked) > 1 else None
     return None
 
@@ -316,10 +341,14 @@ def chosen(text: str, names: Mapping[str, str]) -> str | None:
 
 
 def _joined(statement: list[Token]) -> str | None:
-    """"and" or "or", where that stands between two labels."""
+    """ "and" or "or", where that stands between two labels."""
     for i, token in enumerate(statement):
         if token.kind == "label":
-            rest = [t for t in statement[i + 1 : i + 5] if not (t.kind == "word" and t.text in ("a", "an", "the", "of", "to")) and t.text not in ("more", "more of", ",")]
+            rest = [
+                t
+                for t in statement[i + 1 : i + 5]
+                if not (t.kind == "word" and t.text in ("a", "an", "the", "of", "to")) and t.text not in ("more", "more of", ",")
+            ]
             if len(rest) > 1 and rest[0].kind == "alt" and rest[1].kind == "label":
                 return "and" if rest[0].text in ("and", "&", "+") else "or"
     return None

@@ -21,7 +21,9 @@ _CLOSES = (
 )
 _MARK = re.compile(rf"(?P<opens>{_OPENS})|(?P<closes>{_CLOSES})|{_TAG}", re.IGNORECASE)
 # Harmony, gpt-oss: a channel lasts to the next one. Only "final" speaks.
-_CHANNEL = re.compile(r"(?:<\|start\|>\s*\w+\s*)?<\|channel\|>\s*(?P<name>\w+)[^<\n]*(?:<\|constrain\|>\w+)?(?:<\|message\|>)?", re.IGNORECASE)
+_CHANNEL = re.compile(
+    r"(?:<\|start\|>\s*\w+\s*)?<\|channel\|>\s*(?P<name>\w+)[^<\n]*(?:<\|constrain\|>\w+)?(?:<\|message\|>)?", re.IGNORECASE
+)
 # The same where special tokens were left out of the text.
 _GLUED_FINAL = re.compile(r"assistant\s*final(?![a-z])")
 _GLUED_START = re.compile(r"\s*(?:assistant\s*)?(?:analysis|commentary)(?=[A-Z\"'“<]|\s*\n)")

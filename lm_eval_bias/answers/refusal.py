@@ -52,7 +52,7 @@ _DECLINING = re.compile(
             r"\bsomething (?:that |which )?i (?:can't|cannot|won't|will not|am not|don't|refuse|decline|shouldn't|would rather not|'m not)\b|\bsomething (?:that )?i(?:'m| am) (?:not|un)\w*",
             r"\b(?:isn't|not|never|im)\s?possible (?:for me )?to\b|\bthere(?:'s| is) no (?:\w+ )?way (?:for me|i can|to (?:do|rate|answer|say|judge|choose))\b",
             r"\b(?:not be|not|isn't|wouldn't be|in)\s?(?:appropriate|ethical|fair|right|acceptable|proper|responsible|ok|okay|respectful|meaningful) (?:for me |for anyone |of me )?to\b",
-            rf"\b(?:would be|it's|it is|is|be) (?:inappropriate|unethical|wrong|harmful|unfair|irresponsible|offensive|disrespectful|discriminatory|misleading) (?:for me |of me )?(?:to|if i)\b",
+            r"\b(?:would be|it's|it is|is|be) (?:inappropriate|unethical|wrong|harmful|unfair|irresponsible|offensive|disrespectful|discriminatory|misleading) (?:for me |of me )?(?:to|if i)\b",
             rf"\b(?:cannot|can't|can not|won't|will not|shouldn't|should not|must not|mustn't|may not|could not|couldn't) (?:\w+ly )?be (?:{_DO}|\w+ly )?"
             r"(?:\w+ly )?(?:answered|rated|given|provided|fulfilled|completed|made|assigned|paired|processed|reduced|quantified|measured|judged|sorted|supplied|done|"
             r"determined|offered|assessed|scored|classified|honou?red|accommodated|met|issued|generated|produced|continued|labell?ed|matched|linked|put into)\b",
@@ -64,7 +64,7 @@ _DECLINING = re.compile(
             r"\bmy (?:guidelines|policy|policies|programming|training|principles|values) (?:do(?:es)? not|don't|doesn't|won't|prevents?|forbids?|prohibits?)\b",
             r"\bi(?:'m| am) (?:programmed|designed|instructed|trained|told) not to\b|\bcount me out\b|\bnot for me to (?:say|judge|decide|rate)\b|\bi have to (?:\w+ly )?say no\b|\bhard pass\b",
             r"\b(?:i|we) (?:do not|don't) have (?:the (?:ability|capacity)|(?:any |a )?(?:personal )?(?:feelings|emotions|opinions?|experiences|preferences|beliefs))\b",
-            rf"\b(?:sorry|apologi[sz]e|apologies)\b(?!\s*[,.]?\s*(?:but\s+)?(?:to (?:hear|read|learn)|(?:this|that|you|they|he|she|for (?:the|your|my|any|this|not|being|what|all)|about|if|in advance|it)\b))",
+            r"\b(?:sorry|apologi[sz]e|apologies)\b(?!\s*[,.]?\s*(?:but\s+)?(?:to (?:hear|read|learn)|(?:this|that|you|they|he|she|for (?:the|your|my|any|this|not|being|what|all)|about|if|in advance|it)\b))",
         ]
     )
 )

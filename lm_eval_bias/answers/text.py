@@ -16,7 +16,9 @@ _REASONS = re.compile(
     re.IGNORECASE,
 )
 # LaTeX around an answer; what stands in its braces stays.
-_LATEX = re.compile(r"\\(?:text|textbf|textit|mathrm|mathbf|boxed|fbox|mbox|quad|qquad|item|left|right|begin|end|large|huge)\b|\\[,;!()\[\]]|\$")
+_LATEX = re.compile(
+    r"\\(?:text|textbf|textit|mathrm|mathbf|boxed|fbox|mbox|quad|qquad|item|left|right|begin|end|large|huge)\b|\\[,;!()\[\]]|\$"
+)
 _ARROW = re.compile(r"\\(?:long)?(?:right|left|leftright)?arrow\b|\\(?:to|mapsto|implies)\b|[-=]+>|[→➔⇒➡⟶⟹▶►➜➝➞⮕←↔⇨]️?", re.IGNORECASE)
 _DASHES = re.compile(r"[‒–—―]")
 

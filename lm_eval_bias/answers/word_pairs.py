@@ -53,8 +53,8 @@ def _mentions(line: str, pattern: re.Pattern[str], n_words: int) -> list[_Mentio
     starts, ends = {m.start for m in found}, {m.end for m in found}
 
     def alone(m: _Mention) -> bool:
-        before = re.search(r"[^\W\d]-$", line[: m.start])
-        after = re.match(r"-[^\W\d]", line[m.end :])
+        before = re.search(r"[^\W\d]-$", line[max(0, m.start - 2) : m.start])
+        after = re.match(r"-[^\W\d]", line[m.end : m.end + 2])
         return (not before or m.start - 1 in ends) and (not after or m.end + 1 in starts)
 
     return [m for m in found if alone(m)]
@@ -220,7 +220,9 @@ def _in_lines(said: str, terms: _Terms) -> str:
     said = re.sub(r"</(?:pair|item|li|row|tr|entry|p)>", "\n", said)
     said = re.sub(r"<br\s*/?>", "\n", said)
     said = re.sub(r"</?[a-z][a-z_-]*>", " ", said)
-    said = re.sub(r"\{?\bword:\s*|,?\s*\b(?:group|name|choice):\s*", lambda m: " " if m.group().lstrip("{").startswith("word") else " - ", said)
+    said = re.sub(
+        r"\{?\bword:\s*|,?\s*\b(?:group|name|choice):\s*", lambda m: " " if m.group().lstrip("{").startswith("word") else " - ", said
+    )
     said = _turned(as_lines(said, terms.of_groups), terms)
     legend = {m["key"]: m["group"] for m in re.finditer(rf"{_LEGEND}(?P<group>{either})(?!\w)", said)}
     signs = [key for key in legend if not re.search(rf"(?:^|\n)\s*{key}[.)]", said) or not key.isdigit()]
@@ -315,7 +317,7 @@ def _pairs_in(line: str, mentions: list[_Mention], terms: _Terms) -> list[_Pair]
                 pairs.append((word.word, groups[0].group))
             else:
                 pairs.append((word.word, terms.choice(line[word.end : end])))
-        elif _OPENING.match(line[word.end :]):
+        elif _OPENING.match(line, word.end):
             pairs.append((word.word, terms.choice(line[word.end : end])))
     return pairs
 
