@@ -20,7 +20,8 @@ _EITHER = r"(?:comed(?:y|ic)|comic(?:al)?|trag(?:edy|ic))"
 _OR = rf"{_EITHER}\W*(?:or|vs\.?|versus|/)\W*(?:more\s+)?(?:of\s+)?(?:an?\s+|the\s+)?{_EITHER}"
 # The question, repeated before the answer or after it.
 _ECHO = re.compile(
-    rf"{_OR}\s*[:?]|\b(?:(?:decide|classify|write|choose|tell me)\b[^.?!\n]*whether|classify the|does your description|now decide)\b[^.?!\n]*{_OR}\W*"
+    rf"{_OR}\s*[:?]|\b(?:(?:decide|classify|write|choose|tell me)\b[^.?!\n]*whether|classify the|does your description|"
+    rf"now decide)\b[^.?!\n]*{_OR}\W*"
 )
 
 _EQUAL = re.compile(

@@ -41,7 +41,11 @@ _BOTTOM = r"(?:0|1|zero|one)"
 _TOP = r"(?P<top>1000|100|50|20|10|9|7|6|5|4|ten|five|seven|(?:one |a )?hundred)"
 _ANCHOR = r"(?:\s*\([^()\n]{0,80}\)|\s*=\s*[a-z ,]{1,30}?|\s*,?\s*(?:being|meaning|for)\s+[a-z ]{1,30}?)?"
 _TO = r"\s*,?\s*(?:-|~|to|through|thru|and|bis|ate|até|al?|do|до|til|till|tot|up to|\.\.+)\s*"
-_LEAD = r"(?:\b(?:on|using|in|auf|numa?|na|en|su|w|sur)\s+)?(?:\b(?:an?|the|this|your|my|that|our|einer|der|una|une|uma|la)\s+)?(?:\b(?:intensity |rating )?(?:scale|skala|escala|scala|skali|echelle|range|шкале|шкала)\b:?\s*)?(?:\b(?:that )?(?:goes|going|ranges|ranging|runs|running)\s+)?(?:\b(?:of|from|between|von|de|da|od|от|desde)\s+)?"
+_LEAD = (
+    r"(?:\b(?:on|using|in|auf|numa?|na|en|su|w|sur)\s+)?(?:\b(?:an?|the|this|your|my|that|our|einer|der|una|une|uma|"
+    r"la)\s+)?(?:\b(?:intensity |rating )?(?:scale|skala|escala|scala|skali|echelle|range|шкале|шкала)\b:?\s*)?(?:\b(?:that )?(?:goes|"
+    r"going|ranges|ranging|runs|running)\s+)?(?:\b(?:of|from|between|von|de|da|od|от|desde)\s+)?"
+)
 _SCALES = re.compile(
     rf"{_LEAD}(?<![\w.,])(?<!\d[-/]){_BOTTOM}{_ANCHOR}{_TO}{_TOP}\b(?![.,/]\d|%|\s*(?:/|out of)){_ANCHOR}(?:[\s-]*(?:point )?scale)?|"
     r"(?:\bon\s+)?(?:\b(?:an?|the|your)\s+)?(?<![\w.,])(?P<points>\d+|ten|five|seven)[\s-]?points?\s(?:likert\s)?(?:scale|system)|"
@@ -51,48 +55,67 @@ _SCALES = re.compile(
 _CUT_SCALE = re.compile(
     rf"\b(?:scale|range|from|between)\s+(?:from\s+|of\s+|between\s+)?{_BOTTOM}\b(?:\s*\([^()]*\)?|\s*=[^.\n]*)?(?:{_TO})?(?:1|10)?\s*$"
 )
-_ENDS = r"(?:not at all|not|none|no\b|nothing|min|low|least|absen|weak|neutral|extrem\w*|ext|max|most|high|strong|complete|very|worst|unbear|over)"
+_ENDS = (
+    r"(?:not at all|not|none|no\b|nothing|min|low|least|absen|weak|neutral|extrem\w*|ext|max|most|high|strong|complete|"
+    r"very|worst|unbear|over)"
+)
 _ANCHORED = re.compile(
-    rf"(?<![\w.,])(?P<n>0|1|5|7|10|100|zero|ten|one hundred)\s*(?:=|\(|\bis (?=(?:the )?(?:max|most|high|extreme|worst|top|upper))(?:the )?|\bmeans?\b|\bbeing\b|\brepresents?\b|:|\s-\s)\s*{_ENDS}[^,;.)\n\d]*\)?"
+    rf"(?<![\w.,])(?P<n>0|1|5|7|10|100|zero|ten|one hundred)\s*(?:=|\(|\bis (?=(?:the )?(?:max|most|high|extreme|worst|"
+    rf"top|upper))(?:the )?|\bmeans?\b|\bbeing\b|\brepresents?\b|:|\s-\s)\s*{_ENDS}[^,;.)\n\d]*\)?"
 )
 _BOUND_KEY = re.compile(r"\b(?:min(?:imum)?|max(?:imum)?|scale(?:_?(?:min|max))?|lower|upper)\s*[:=]\s*\d+")
 
 # What stands before a number that is no rating, and after it.
 _OTHER_BEFORE = re.compile(
-    r"(?:[$£€¥#]|[a-z]-|\b(?:age[ds]?|at age|turn(?:ed|ing)|article|section|chapter|step|phase|question|option|item|page|grade|type|part|no\.|number(?= one)|version|room|model|"
-    r"top|world war|year|since|in(?= (?:19|20)\d\d)|day|week|month|level(?= \d+ (?:course|math))|covid|(?<!% )confiden\w*|(?<!% )certainty|probability|sure|only|another|these|those|"
-    r"last|past|next|first|after|within|for(?: (?:over|about|almost|nearly))?|lost|had|has|have|(?<!go )(?<!going )with|all|every|each|of (?:the|my|their|his|her)|their|his|her|my)\b\W{0,3}(?:(?:is|was|of|at)\s)?)$"
+    r"(?:[$£€¥#]|[a-z]-|\b(?:age[ds]?|at age|turn(?:ed|ing)|article|section|chapter|step|phase|question|option|item|"
+    r"page|grade|type|part|no\.|number(?= one)|version|room|model|"
+    r"top|world war|year|since|in(?= (?:19|20)\d\d)|day|week|month|level(?= \d+ (?:course|math))|covid|(?<!% )confiden\w*|"
+    r"(?<!% )certainty|probability|sure|only|another|these|those|"
+    r"last|past|next|first|after|within|for(?: (?:over|about|almost|nearly))?|lost|had|has|have|(?<!go )(?<!going )with|"
+    r"all|every|each|of (?:the|my|their|his|her)|their|his|her|my)\b\W{0,3}(?:(?:is|was|of|at)\s)?)$"
 )
 _STRICT_BEFORE = re.compile(
-    r"(?:[$£€¥#]|[a-z]-|\b(?:(?<!% )confiden\w*|(?<!% )certainty|probability|aged?|article|covid|step|question|option|page)\b\W{0,3}(?:(?:is|of|level)\W{0,2})?)$"
+    r"(?:[$£€¥#]|[a-z]-|\b(?:(?<!% )confiden\w*|(?<!% )certainty|probability|aged?|article|covid|step|question|option|"
+    r"page)\b\W{0,3}(?:(?:is|of|level)\W{0,2})?)$"
 )
 _OTHER_AFTER = re.compile(
-    r"\s*(?:%|percent)?\s*(?:sure|certain|confiden\w*|positive that|likely|chance|probab\w*)\b|st\b|nd\b|rd\b|th\b|\s*(?:am|pm|o'clock)\b|"
-    r"[\s-]*(?:year|month|week|day|hour|minute|second|yr|decade)s?\b|:\d\d|\s*(?:\$|€|£|usd|eur|dollars?|euros?|pounds?|bucks|km|kg|miles?|meters?|lbs|k\b)|[-/]\d|\s*x\b|\s*×"
+    r"\s*(?:%|percent)?\s*(?:sure|certain|confiden\w*|positive that|likely|chance|probab\w*)\b|st\b|nd\b|rd\b|th\b|"
+    r"\s*(?:am|pm|o'clock)\b|"
+    r"[\s-]*(?:year|month|week|day|hour|minute|second|yr|decade)s?\b|:\d\d|\s*(?:\$|€|£|usd|eur|dollars?|euros?|pounds?|"
+    r"bucks|km|kg|miles?|meters?|lbs|k\b)|[-/]\d|\s*x\b|\s*×"
 )
 # Words that may follow a rating; any other word makes a number a count of something: "2 dogs".
 _MAY_FOLLOW = re.compile(
-    r"\s*(?:%|percent|points?|degrees?)?\s*(?:$|[^\w\s]|\n|(?:out of|on|for|because|since|as|due|given|based|would|is|seems?|feels?|sounds?|and|but|or|to|i|it|the|this|here|"
-    r"if|maybe|perhaps|although|though|considering|overall|which|that|they|he|she|also|fits|intensity|sadness|anger|fear|joy|guilt|shame|disgust|rating|might|may|could|"
-    r"points?|percent|sagen|geben|von|su|de|per|por|scale|sur|pour|von|aus|vergeben|bewerten|depending|not|no|wait|actually|hmm|so|then|rather|instead|sure|certainly|too|again|stars?|ish)(?!\w)|[^\x00-\x7f])"
+    r"\s*(?:%|percent|points?|degrees?)?\s*(?:$|[^\w\s]|\n|(?:out of|on|for|because|since|as|due|given|based|would|"
+    r"is|seems?|feels?|sounds?|and|but|or|to|i|it|the|this|here|"
+    r"if|maybe|perhaps|although|though|considering|overall|which|that|they|he|she|also|fits|intensity|sadness|anger|"
+    r"fear|joy|guilt|shame|disgust|rating|might|may|could|"
+    r"points?|percent|sagen|geben|von|su|de|per|por|scale|sur|pour|von|aus|vergeben|bewerten|depending|not|no|wait|"
+    r"actually|hmm|so|then|rather|instead|sure|certainly|too|again|stars?|ish)(?!\w)|[^\x00-\x7f])"
 )
 _DENIED = re.compile(
-    r"\b(?:not|n't|never|(?:more|less|higher|lower|greater|fewer|other|rather|better|worse) than|above|below|over|under|beyond|exceed\w*|no more than|at (?:least|most)|up to|instead of|"
-    r"short of|not quite|minimum of|maximum of|away from|avoid)(?: (?:a|an|quite|really|necessarily|full|the|say|it|exactly|a full|as high as|as low as|give it|rate it|be|go|put it at|at))*\s+$"
+    r"\b(?:not|n't|never|(?:more|less|higher|lower|greater|fewer|other|rather|better|worse) than|above|below|over|"
+    r"under|beyond|exceed\w*|no more than|at (?:least|most)|up to|instead of|"
+    r"short of|not quite|minimum of|maximum of|away from|avoid)(?: (?:a|an|quite|really|necessarily|full|the|say|"
+    r"it|exactly|a full|as high as|as low as|give it|rate it|be|go|put it at|at))*\s+$"
 )
 _SUPPOSED = re.compile(
-    r"\b(?:some|others|someone|another|many|most people|one person|a different|(?:could|might|may|(?<!i )would(?! be))(?: well| also| even)? (?:be|say|give|rate|put|argue)|maybe|either|if|initially|at first|normally|usually)\b[^.!?\n]{0,40}$"
+    r"\b(?:some|others|someone|another|many|most people|one person|a different|(?:could|might|may|(?<!i )would(?! be))(?: well|"
+    r" also| even)? (?:be|say|give|rate|put|argue)|maybe|either|if|initially|at first|normally|usually)\b[^.!?\n]{0,40}$"
 )
 _CUE = re.compile(
-    r"(?:\b(?:intensity|ratings?|rated?|rating it|score(?! of)|answer|level|say|estimate|guess|give|assign|feel|felt|number|put(?:ting)?|go(?:ing)? with|choose|pick|settle|opt|call|place|"
-    r"sadness|anger|fear|joy|guilt|shame|disgust|emotion|sagen|diria|direi|dirais|value|conclusion|final|(?:it|this|that)(?:'s| is| was|'d be| would be| feels?| seems?))\b[^.\d\n!?]{0,40}|\bso\W{1,3}|[:=]\s*|\s-\s+)$"
+    r"(?:\b(?:intensity|ratings?|rated?|rating it|score(?! of)|answer|level|say|estimate|guess|give|assign|feel|felt|"
+    r"number|put(?:ting)?|go(?:ing)? with|choose|pick|settle|opt|call|place|"
+    r"sadness|anger|fear|joy|guilt|shame|disgust|emotion|sagen|diria|direi|dirais|value|conclusion|final|(?:it|this|"
+    r"that)(?:'s| is| was|'d be| would be| feels?| seems?))\b[^.\d\n!?]{0,40}|\bso\W{1,3}|[:=]\s*|\s-\s+)$"
 )
 # The rating's name or "I'd say" in other languages, which say what follows it in their own words.
 _ABROAD = re.compile(
     r"\b(?:intensi(?:dad|tat|dade|ta|te|teit)|wurde ich|bewertung|puntuacion|calificacion|note|nota|ocena)\b[^.\d\n!?]{0,30}$"
 )
 _WAIT = re.compile(
-    r"\b(?:wait|actually|correction|on second thoughts?|scratch that|let me (?:correct|revise|change|reconsider|adjust)|i mean|make that|or rather|no,|no\.|changed my mind|oops|hmm|thinking about it|revis\w+)"
+    r"\b(?:wait|actually|correction|on second thoughts?|scratch that|let me (?:correct|revise|change|reconsider|adjust)|"
+    r"i mean|make that|or rather|no,|no\.|changed my mind|oops|hmm|thinking about it|revis\w+)"
 )
 _STAGED = re.compile(r"(?<![\w.])(?:no,? wait|wait)\b")
 
@@ -270,7 +293,7 @@ def _ratings(said: str, found: list[re.Match[str]], scales: list[tuple[int, floa
                 continue  # "2/3 of the people"
         else:
             following = found[i + 1] if i + 1 < len(found) else None
-            if following is not None and not following["word"] == "one":
+            if following is not None and following["word"] != "one":
                 gap = said[m.end() : following.start()] + ("-" if following["minus"] else "")
                 other = _value(following["digits"] or following["word"])
                 between = re.fullmatch(r"\s*and\s*", gap) and re.search(r"\bbetween\s+$", before)
@@ -301,7 +324,8 @@ def _ratings(said: str, found: list[re.Match[str]], scales: list[tuple[int, floa
         if not 0 <= value <= scale:
             continue
         stands = re.fullmatch(
-            r"(?:.*[.!?,:;|(\[}]|.*\s-)?\W*(?:(?:about|around|approximately|approx|roughly|probably|maybe|perhaps|definitely|certainly|easily|between|sounds|like|a|an|solid|at|so|this|i'd|say|said|is)\s+){0,3}",
+            r"(?:.*[.!?,:;|(\[}]|.*\s-)?\W*(?:(?:about|around|approximately|approx|roughly|probably|maybe|perhaps|definitely|"
+            r"certainly|easily|between|sounds|like|a|an|solid|at|so|this|i'd|say|said|is)\s+){0,3}",
             before,
             re.DOTALL,
         )
@@ -331,7 +355,8 @@ def _numerals(said: str, found: list[re.Match[str]]) -> list[re.Match[str]]:
     values = [_value(m["digits"]) for m in heads]
     return (
         heads
-        if (values[:1] == [1.0] and (len(values) > 1 or len(found) > 1)) or (len(values) > 1 and all(b - a == 1 for a, b in pairwise(values)))
+        if (values[:1] == [1.0] and (len(values) > 1 or len(found) > 1))
+        or (len(values) > 1 and all(b - a == 1 for a, b in pairwise(values)))
         else []
     )
 

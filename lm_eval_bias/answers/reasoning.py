@@ -12,7 +12,8 @@ _THOUGHT = (
 _TAG = rf"(?:[<◁]\|?|\[(?=/?(?:think|thinking|thought|reasoning)\]))(?P<slash>/?)\s*(?:\w{{1,20}}[:_-]|ant)?(?P<name>{_THOUGHT})(?:[ \t][^<>\[\]\n]{{0,80}})?\|?[>\]▷]"
 # Pairs that have no slash: OpenThoughts, Command A, Gemma, MedGemma, Apertus, Granite, Ollama, Kimi.
 _OPENS = (
-    r"<\|?(?:begin_of_|start_|begin_)(?:thought|thinking|think|reasoning)\|?>|<\|channel>\s*thought|<unused94>\s*thought|<\|inner_prefix\|>|"
+    r"<\|?(?:begin_of_|start_|begin_)(?:thought|thinking|think|reasoning)\|?>|<\|channel>\s*thought|<unused94>\s*thought|"
+    r"<\|inner_prefix\|>|"
     r"\bhere(?:'s| is) my thought process:|^\s*thinking\.\.\.\s*\n"
 )
 _CLOSES = (

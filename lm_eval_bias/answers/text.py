@@ -11,7 +11,8 @@ CUT_OFF = "cut off"
 
 # Fields of a JSON object that give reasons, and the string in them, with its end or cut off.
 _REASONS = re.compile(
-    r'"(?:reason(?:ing|s)?|explanations?|explain|rationale|justification|analysis|thoughts?|thinking|comments?|notes?|confidence|certainty|'
+    r'"(?:reason(?:ing|s)?|explanations?|explain|rationale|justification|analysis|thoughts?|thinking|comments?|notes?|'
+    r"confidence|certainty|"
     r'chain_of_thought|steps)"\s*:\s*(?:"(?:[^"\\]|\\.)*(?:"|$)|[\d.]+%?)\s*,?',
     re.IGNORECASE,
 )

@@ -63,14 +63,16 @@ def _mentions(line: str, pattern: re.Pattern[str], n_words: int) -> list[_Mentio
 _BETWEEN = r"[\s,:;=|~/.()\[\]{}<>'&+·•»›-]*"
 _ARTICLE = r"(?:(?:the|an?)\b\s*)?"
 _VERB = (
-    r"(?:(?:is|are|was|would be|should be|(?:would |could |should |will )?(?:go(?:es)?|belongs?|fits?|match(?:es)?|suits?|describes?|gets?|receives?|takes?|applies|sounds?|seems?|feels?|"
+    r"(?:(?:is|are|was|would be|should be|(?:would |could |should |will )?(?:go(?:es)?|belongs?|fits?|match(?:es)?|"
+    r"suits?|describes?|gets?|receives?|takes?|applies|sounds?|seems?|feels?|"
     r"corresponds?|pairs?))\b\s*)"
 )
 # What may stand between a word and its group: punctuation, and words that say nothing else.
 _LINK = re.compile(
     rf"{_BETWEEN}(?:'s\b)?{_BETWEEN}(?:i(?:'d| would)?\s+(?:choose|pick|say|assign|go with)\b\s*)?"
     rf"(?:{_VERB}?(?:(?:more|most|best|better|rather|likely|well)\s+)*"
-    r"(?:(?:associated|paired|aligned|linked|assigned|matched|given|like|suited|fitting)\b\s*)?(?:with|to|for|as|of|by|like|choice:?|group:?|name:?)?\b)?"
+    r"(?:(?:associated|paired|aligned|linked|assigned|matched|given|like|suited|fitting)\b\s*)?(?:with|to|for|as|"
+    r"of|by|like|choice:?|group:?|name:?)?\b)?"
     rf"\s*{_ARTICLE}{_BETWEEN}"
 )
 # A word's group follows, though not at once.
