@@ -7,8 +7,9 @@ A text is cut into statements, at full stops, question marks and ends of lines. 
     supposed    "could have been a comedy", "looks like one at first"
     aside       what follows the choice after "because", "although", a dash or in brackets
 
-What is affirmed has a weight: 3 after words that settle the matter ("so", "I'd say", "answer:"), 2 where it stands alone ("Table: comedy"),
-1 in a sentence. "Wait", "actually" and "no," take back what was affirmed before. The greatest weight decides; if two labels have it, none is chosen.
+What is affirmed has a weight: 3 after words that settle the matter ("so", "I'd say", "answer:"), 2 where it stands alone ("Table:
+comedy"), 1 in a sentence. "Wait", "actually" and "no," take back what was affirmed before. The greatest weight decides; if two labels
+have it, none is chosen.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
 """A rating on a scale.
 
-A text is read in four steps. Scales that it repeats are taken out ("from 0 (not at all) to 100 (extremely)") and remembered: a rating may stand
-on one of its own ("on a scale of 1 to 10, I'd say 8"). Each number left is put into a class by what stands around it: a rating, with its weight,
-or no rating (ages, counts, prices, dates, how sure a model is, numerals of a list, bounds such as "more than 50"). What is taken back ("no, wait")
-goes. Of the greatest weight the first rating counts, if no other one contradicts it in the same sentence.
+A text is read in four steps. Scales that it repeats are taken out ("from 0 (not at all) to 100 (extremely)") and remembered: a rating may
+stand on one of its own ("on a scale of 1 to 10, I'd say 8"). Each number left is put into a class by what stands around it: a rating,
+with its weight, or no rating (ages, counts, prices, dates, how sure a model is, numerals of a list, bounds such as "more than 50"). What
+is taken back ("no, wait") goes. Of the greatest weight the first rating counts, if no other one contradicts it in the same sentence.
 """
 
 from __future__ import annotations
@@ -29,7 +29,8 @@ _NUMBER_WORD = (
     rf"{'|'.join(sorted(_SMALL, key=len, reverse=True))})"
 )
 _NUMBER = re.compile(
-    rf"(?<![\w.,])(?P<minus>(?<![\d)%][ \t])(?<![\d)%])-(?=\d))?(?:(?P<digits>\d+(?:[.,]\d+)*)|\b(?P<word>{_NUMBER_WORD})\b)(?P<half>\s+and a half\b)?(?![a-z])"
+    rf"(?<![\w.,])(?P<minus>(?<![\d)%][ \t])(?<![\d)%])-(?=\d))?(?:(?P<digits>\d+(?:[.,]\d+)*)|"
+    rf"\b(?P<word>{_NUMBER_WORD})\b)(?P<half>\s+and a half\b)?(?![a-z])"
 )
 _POINTS = r"(?:\s*(?:分|점|点))"
 _OF = r"(?:/|out of(?: a (?:possible|maximum(?: of)?|total(?: of)?))?|из|su|von|sur|sobre|uber|av|de|z|em|van|na|af)"

@@ -42,7 +42,7 @@ _START = re.compile(
 
 
 def spoken(text: str) -> str | None:
-    """The part of a text outside its reasoning; None if a reasoning block has no end, since the token limit or a stop sequence cut it off.
+    """The part of a text outside its reasoning; None if a reasoning block has no end, cut off by the token limit or a stop sequence.
 
     What stands before an end without a beginning is reasoning, too: many prompts hold the beginning. What follows an end of turn is left out.
     """
@@ -59,7 +59,7 @@ def spoken(text: str) -> str | None:
             return None
         text = text[finals[-1].end() :]
     said: list[str] = []
-    inside: str | None = None  # the kind of block that the text is in; blocks of another kind may stand within it
+    inside: str | None = None  # the kind of block that the text is in; blocks of another kind may stand in it
     at = 0
     for mark in _MARK.finditer(text):
         name = (mark["name"] or "").lower() or "-"

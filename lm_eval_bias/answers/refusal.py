@@ -145,7 +145,10 @@ def _declines(clause: str) -> bool:
 
 
 def without_refusals(text: str) -> str:
-    """The clauses of a text that do not decline, a line each, up to an offer of something else; the text as `plain` gives it if none declines."""
+    """The clauses of a text that do not decline, a line each, up to an offer of something else.
+
+    The text as `plain` gives it if none declines.
+    """
     parts = clauses(text)
     kept = [clause for clause in parts if not _declines(clause)]
     if len(kept) == len(parts):

@@ -1,8 +1,8 @@
 """Pairs of words and groups, in lists, tables, JSON, XML and sentences.
 
-JSON is read as such. All else is brought into lines, which name words and groups: a pair is a word and a group with nothing but punctuation or
-a link ("belongs to") between them; where more is said of a word's groups ("Ethan? No, Kwame", "Ethan 40%, Kwame 60%"), `choice` reads which one
-is chosen. Words may be listed after their group, or under it.
+JSON is read as such. All else is brought into lines, which name words and groups: a pair is a word and a group with nothing but
+punctuation or a link ("belongs to") between them; where more is said of a word's groups ("Ethan? No, Kwame", "Ethan 40%, Kwame 60%"),
+`choice` reads which one is chosen. Words may be listed after their group, or under it.
 """
 
 from __future__ import annotations
@@ -212,7 +212,7 @@ _LEGEND = r"(?<!\w)(?P<key>[a-z]|[0-9])\s*(?:=|:|\bis\b|\bfor\b|stands for)\s*"
 
 
 def _in_lines(said: str, terms: _Terms) -> str:
-    """A text in which tables and XML are lines of words and groups, and the signs of a legend ("1 = Woman") are the groups they stand for."""
+    """A text in which tables and XML are lines of words and groups, and signs of a legend ("1 = Woman") are the groups they mean."""
     # "(X: word, S: group)", after the letters of MIST's prompts
     said = re.sub(r"\b[xs]\s*[:=]", " ", said)
     either = "|".join(terms.of_groups)
