@@ -265,6 +265,7 @@ def _ratings(said: str, found: list[re.Match[str]], scales: list[tuple[int, floa
     ratings: list[_Rating] = []
     alone = len(found) == 1 and not re.search(r"[^\W\d_]", (said[: found[0].start()] + said[found[0].end() :]).replace("points", ""))
     numerals = _numerals(said, found)
+    repeated = len(found) > 1 and len({f["digits"] for f in found}) == 1
     skip = -1
     for i, m in enumerate(found):
         if m.start() < skip or m["minus"] or m in numerals:
@@ -331,7 +332,7 @@ def _ratings(said: str, found: list[re.Match[str]], scales: list[tuple[int, floa
             re.DOTALL,
         )
         ends = re.match(r"\s*(?:%|percent|points?|\+)?\s*(?:[^\w\s]|\n|$)", after)
-        if (scales and len(found) == 1) or (len({f["digits"] for f in found}) == 1 and len(found) > 1) or _ABROAD.search(before):
+        if (scales and len(found) == 1) or (repeated) or _ABROAD.search(before):
             stands = ends = True
         weight = 3 if cue and ends else 2 if (cue or (stands and ends) or own is not None or (i == 0 and not before.strip())) else 1
         if _SUPPOSED.search(before):

@@ -9,7 +9,10 @@ _THOUGHT = (
     r"deliberation|planning|internal(?:_\w+)?|cot|chain_of_thought"
 )
 # <think>, <seed:think>, <longcat_think>, <antThinking>, <|thinking|>, [THINK], ◁think▷, each with its end.
-_TAG = rf"(?:[<◁]\|?|\[(?=/?(?:think|thinking|thought|reasoning)\]))(?P<slash>/?)\s*(?:\w{{1,20}}[:_-]|ant)?(?P<name>{_THOUGHT})(?:[ \t][^<>\[\]\n]{{0,80}})?\|?[>\]▷]"
+_TAG = (
+    r"(?:[<◁]\|?|\[(?=/?(?:think|thinking|thought|reasoning)\]))(?P<slash>/?)\s*"
+    rf"(?:\w{{1,20}}[:_-]|ant)?(?P<name>{_THOUGHT})(?:[ \t][^<>\[\]\n]{{0,80}})?\|?[>\]▷]"
+)
 # Pairs that have no slash: OpenThoughts, Command A, Gemma, MedGemma, Apertus, Granite, Ollama, Kimi.
 _OPENS = (
     r"<\|?(?:begin_of_|start_|begin_)(?:thought|thinking|think|reasoning)\|?>|<\|channel>\s*thought|<unused94>\s*thought|"
@@ -44,7 +47,8 @@ _START = re.compile(
 def spoken(text: str) -> str | None:
     """The part of a text outside its reasoning; None if a reasoning block has no end, cut off by the token limit or a stop sequence.
 
-    What stands before an end without a beginning is reasoning, too: many prompts hold the beginning. What follows an end of turn is left out.
+    What stands before an end without a beginning is reasoning, too: many prompts hold the beginning.
+    What follows an end of turn is left out.
     """
     if "channel|>" in text.lower():
         found = list(_CHANNEL.finditer(text))

@@ -60,7 +60,8 @@ _DECLINING = re.compile(
             r"recuse|say no|turn this down|leave (?:it|this|that) (?:at that|blank|unanswered|out|open))",
             rf"{_I}(?:'ll|'m| am| will) (?:leave|leaving) (?:it|this|that|these)\b[^.!?\n]{{0,40}}(?:at that|blank|unanswered|"
             rf"unrated|open|out)\b",
-            rf"{_I}(?:'d| would|'ll)?\s+(?:\w+ly )?(?:rather|prefer|choose|chose|opt|elect|have chosen|decided)(?: \w+ly)?(?: to)? not\b(?! just)",
+            rf"{_I}(?:'d| would|'ll)?\s+(?:\w+ly )?(?:rather|prefer|choose|chose|opt|elect|have chosen|decided)"
+            r"(?: \w+ly)?(?: to)? not\b(?! just)",
             r"\b(?:choosing|opting|electing) not to\b|\bnot (?:doing|answering|rating|playing) (?:this|that|it)\b|\blet's not\b(?! forget)|"
             r"\bprefer not to (?:say|answer|respond|rate|choose|disclose)\b|\bi'd sooner not\b",
             rf"{_I}(?: do not| don't| would not| wouldn't| can't| cannot|'m not| am not| no longer) (?:\w+ly )?(?:be |feel(?:ing)? |"
@@ -85,7 +86,8 @@ _DECLINING = re.compile(
             r"okay|respectful|meaningful) (?:for me |for anyone |of me )?to\b",
             r"\b(?:would be|it's|it is|is|be) (?:inappropriate|unethical|wrong|harmful|unfair|irresponsible|offensive|disrespectful|"
             r"discriminatory|misleading) (?:for me |of me )?(?:to|if i)\b",
-            rf"\b(?:cannot|can't|can not|won't|will not|shouldn't|should not|must not|mustn't|may not|could not|couldn't) (?:\w+ly )?be (?:{_DO}|"
+            rf"\b(?:cannot|can't|can not|won't|will not|shouldn't|should not|must not|mustn't|may not|could not|couldn't) "
+            rf"(?:\w+ly )?be (?:{_DO}|"
             rf"\w+ly )?"
             r"(?:\w+ly )?(?:answered|rated|given|provided|fulfilled|completed|made|assigned|paired|processed|reduced|quantified|"
             r"measured|judged|sorted|supplied|done|"
