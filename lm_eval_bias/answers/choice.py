@@ -65,7 +65,7 @@ _KINDS = {
     ),
     "suppose": (
         r"(?:could|might|may|would|should) (?:\w+ )?have(?: been)?|could(?: also| well)?(?: be)?|might(?: also)?(?: be)?|"
-        r"may(?: also)?(?: be)?|would(?: \w+)? (?:be|require|need|mean)|only if|if|unless|whether|at first|"
+        r"may(?: also)?(?: be)?|would(?: \w+)? (?:be|require|need|mean)|only if|if|unless|depend(?:s|ing)? on|whether|at first|"
         r"at first glance|initially|on the surface|(?:looks?|looked|seems?|seemed|sounds?|appears?) (?:like|to be|as)?|"
         r"some (?:would|might|may|people)|one (?:could|might)|others|"
         r"you might|people|typically|traditionally|usually|(?<!relationship )(?<!relation )between|second choice|runner-up"

@@ -313,6 +313,9 @@ def _pairs_in(line: str, mentions: list[_Mention], terms: _Terms) -> list[_Pair]
         end = following[0].start if following else len(line)
         if not groups:
             continue
+        if re.search(r"\(\s*(?:or|and|maybe|perhaps)\b", line[groups[0].end : end]) or re.match(r"'s\s+\w", line[groups[0].end : end]):
+            pairs.append((word.word, None))  # "Ethan (or Kwame)", "Ethan's opposite"
+            continue
         if _is(_LINK, line[word.end : groups[0].start]):
             rest = line[groups[0].end : end]
             if len({m.group for m in groups}) == 1 and not _MORE.search(re.sub(r"\([^()]*\)", " ", rest)):
