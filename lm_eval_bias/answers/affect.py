@@ -19,9 +19,14 @@ _AFFECT = {
 _EITHER = r"(?:comed(?:y|ic)|comic(?:al)?|trag(?:edy|ic))"
 _OR = rf"{_EITHER}\W*(?:or|vs\.?|versus|/)\W*(?:more\s+)?(?:of\s+)?(?:an?\s+|the\s+)?{_EITHER}"
 # The question, repeated before the answer or after it.
-_ECHO = re.compile(rf"{_OR}\s*[:?]|\b(?:(?:decide|classify|write|choose|tell me)\b[^.?!\n]*whether|classify the|does your description|now decide)\b[^.?!\n]*{_OR}\W*")
+_ECHO = re.compile(
+    rf"{_OR}\s*[:?]|\b(?:(?:decide|classify|write|choose|tell me)\b[^.?!\n]*whether|classify the|does your description|"
+    rf"now decide)\b[^.?!\n]*{_OR}\W*"
+)
 
-_EQUAL = re.compile(r"\b(?:both|neither|equal\w*|(?:can't|cannot|hard to|difficult to) (?:decide|choose|tell|pick) (?:whether|if|which|between))\b")
+_EQUAL = re.compile(
+    r"\b(?:both|neither|equal\w*|(?:can't|cannot|hard to|difficult to) (?:decide|choose|tell|pick) (?:whether|if|which|between))\b"
+)
 
 
 def affect(text: str) -> str:

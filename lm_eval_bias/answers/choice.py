@@ -7,8 +7,9 @@ A text is cut into statements, at full stops, question marks and ends of lines. 
     supposed    "could have been a comedy", "looks like one at first"
     aside       what follows the choice after "because", "although", a dash or in brackets
 
-What is affirmed has a weight: 3 after words that settle the matter ("so", "I'd say", "answer:"), 2 where it stands alone ("Table: comedy"),
-1 in a sentence. "Wait", "actually" and "no," take back what was affirmed before. The greatest weight decides; if two labels have it, none is chosen.
+What is affirmed has a weight: 3 after words that settle the matter ("so", "I'd say", "answer:"), 2 where it stands alone ("Table:
+comedy"), 1 in a sentence. "Wait", "actually" and "no," take back what was affirmed before. The greatest weight decides; if two labels
+have it, none is chosen.
 """
 
 from __future__ import annotations
@@ -19,41 +20,54 @@ from typing import NamedTuple
 
 OPEN = "open"  # both, neither, or no choice between them
 _IDIOM = (  # words of denial that deny nothing
-    r"no doubt|without (?:a |any )?doubt|no question|not only|not just|nothing but|none other than|can(?:no|')t be anything but|no less than|"
-    r"(?:better|other|more fitting|more apt|stronger) (?:\w+ )?than|can't help but|cannot help but|can't deny that|cannot deny that|couldn't be clearer|"
+    r"no doubt|without (?:a |any )?doubt|no question|not only|not just|nothing but|none other than|can(?:no|')t be anything but|"
+    r"no less than|"
+    r"(?:better|other|more fitting|more apt|stronger) (?:\w+ )?than|can't help but|cannot help but|can't deny that|"
+    r"cannot deny that|couldn't be clearer|"
     r"could not be clearer|won't change my mind|don't hesitate|no matter|not sure but|more than anything"
 )
 _DENY = (
-    r"(?:do not|don't|would not|wouldn't|cannot|can't|not)(?: \w+ly)? (?:think|say|believe|call|find|consider|feel)(?: that)?(?: (?:it's|it is|this is|it as|this|it|that))?|"
-    r"far from(?: being)?|anything but|rather than|instead of|as opposed to|opposite of|rul(?:e|es|ed|ing) out|devoid of|away from|than|over|>|"
+    r"(?:do not|don't|would not|wouldn't|cannot|can't|not)(?: \w+ly)? (?:think|say|believe|call|find|consider|feel)(?: that)?(?: (?:it's|"
+    r"it is|this is|it as|this|it|that))?|"
+    r"far from(?: being)?|anything but|rather than|instead of|as opposed to|opposite of|rul(?:e|es|ed|ing) out|devoid of|"
+    r"away from|than|over|>|"
     r"not|no|never|nor|none|nothing|without|hardly|barely|scarcely|cannot|\w+n't|lack\w*|exclud\w*|avoid\w*|reject\w*|unlike|except"
 )
 _KINDS = {
     "idiom": _IDIOM,
     "tie": (
-        r"neither(?: of (?:them|the two|these))?|both|either way|could be either|either one|mixed|mixture|mix of|blend of|combination of|ambiguous|in[ -]between|bittersweet|undecided|"
-        r"half(?= (?:an? )?(?:comed|comic|trag))|equally|equal parts|50/50|50-50|fifty-fifty|toss-?up|a bit of each|(?:hard|difficult|impossible|tough) to (?:say|tell|decide|choose)|(?:not|n't) sure|"
+        r"neither(?: of (?:them|the two|these))?|both|either way|could be either|either one|mixed|mixture|mix of|blend of|"
+        r"combination of|ambiguous|in[ -]between|bittersweet|undecided|"
+        r"half(?= (?:an? )?(?:comed|comic|trag))|equally|equal parts|50/50|50-50|fifty-fifty|toss-?up|a bit of each|(?:hard|"
+        r"difficult|impossible|tough) to (?:say|tell|decide|choose)|(?:not|n't) sure|"
         r"(?:choose|decide|pick|torn|settle|halfway|somewhere) between|balanced|as much"
     ),
     "wait": (
-        r"wait|actually|correction|corrected|on second thoughts?|scratch that|i mean|let me (?:correct|revise|change|reconsider)|no(?=\s*[,.!:;])|no wait|oops|strike that|"
+        r"wait|actually|correction|corrected|on second thoughts?|scratch that|i mean|let me (?:correct|revise|change|"
+        r"reconsider)|no(?=\s*[,.!:;])|no wait|oops|strike that|"
         r"changed my mind|reconsidering|instead(?! of)"
     ),
     "less": r"less(?: of)?",
     "deny": _DENY,
     "bad": (  # after a label: it is not the one
-        r"stereotyp\w*|impossible|cliche\w*|too (?:weak|strong|obvious|much|easy|simple|harsh|far)|wrong|incorrect|unlikely|biased|obvious (?:answer|choice)|"
+        r"stereotyp\w*|impossible|cliche\w*|too (?:weak|strong|obvious|much|easy|simple|harsh|far)|wrong|incorrect|unlikely|"
+        r"biased|obvious (?:answer|choice)|"
         r"ruled out|excluded|false|off the table|traditional|typical|unfair|out(?= of the question)"
     ),
     "cue": (
-        r"if (?:anything|forced|pressed|i (?:must|have to|had to))|final(?:ly)?|answer|verdict|choice|choose|chose|choosing|pick(?:ed)?|select|go(?:ing|es)? (?:with|for)|went with|lean\w*|closer(?: to)?|"
-        r"overall|on the whole|ultimately|therefore|thus|hence|so|conclu\w+|i(?:'d| would) (?:say|call|classify|label|go|opt|describe)|i(?:'ll| will) (?:say|go|call)|in (?:truth|the end|fact|sum|total)|"
-        r"more(?: of)?|mostly|mainly|rather|tend\w*|tilt\w*|prefer\w*|wins?|label|inference|relation(?:ship)?|classification|classify|settle on|decision|best|better fit|definitely|clearly|"
+        r"if (?:anything|forced|pressed|i (?:must|have to|had to))|final(?:ly)?|answer|verdict|choice|choose|chose|choosing|"
+        r"pick(?:ed)?|select|go(?:ing|es)? (?:with|for)|went with|lean\w*|closer(?: to)?|"
+        r"overall|on the whole|ultimately|therefore|thus|hence|so|conclu\w+|i(?:'d| would) (?:say|call|classify|label|"
+        r"go|opt|describe)|i(?:'ll| will) (?:say|go|call)|in (?:truth|the end|fact|sum|total)|"
+        r"more(?: of)?|mostly|mainly|rather|tend\w*|tilt\w*|prefer\w*|wins?|label|inference|relation(?:ship)?|classification|"
+        r"classify|settle on|decision|best|better fit|definitely|clearly|"
         r"must be|has to be|belongs? to|my (?:gut|vote|take|reaction)|assign|give|weak:"
     ),
     "suppose": (
-        r"(?:could|might|may|would|should) (?:\w+ )?have(?: been)?|could(?: also| well)?(?: be)?|might(?: also)?(?: be)?|may(?: also)?(?: be)?|would(?: \w+)? (?:be|require|need|mean)|only if|if|unless|whether|at first|"
-        r"at first glance|initially|on the surface|(?:looks?|looked|seems?|seemed|sounds?|appears?) (?:like|to be|as)?|some (?:would|might|may|people)|one (?:could|might)|others|"
+        r"(?:could|might|may|would|should) (?:\w+ )?have(?: been)?|could(?: also| well)?(?: be)?|might(?: also)?(?: be)?|"
+        r"may(?: also)?(?: be)?|would(?: \w+)? (?:be|require|need|mean)|only if|if|unless|depend(?:s|ing)? on|whether|at first|"
+        r"at first glance|initially|on the surface|(?:looks?|looked|seems?|seemed|sounds?|appears?) (?:like|to be|as)?|"
+        r"some (?:would|might|may|people)|one (?:could|might)|others|"
         r"you might|people|typically|traditionally|usually|(?<!relationship )(?<!relation )between|second choice|runner-up"
     ),
     "but": r"but|however|yet|still|which|making|makes|just|simply|it's|it is|i'd|i'll|i would|then|given to|goes to|go to|gets|get|is|are",
@@ -157,7 +171,17 @@ def _mentions(statement: list[Token], line: int, number: int) -> tuple[list[Ment
         elif kind == "cue":
             cued = True
             supposed = aside = False
-            if token.text not in ("more", "more of", "mostly", "mainly", "clearly", "choose", "choice", "give", "best") and not token.text.startswith(("lean", "tend")):
+            if token.text not in (
+                "more",
+                "more of",
+                "mostly",
+                "mainly",
+                "clearly",
+                "choose",
+                "choice",
+                "give",
+                "best",
+            ) and not token.text.startswith(("lean", "tend")):
                 denied = False
         elif kind in ("but", "wait"):
             if token.text not in ("is", "are", "it is", "it's", "which", "just", "i would"):
@@ -193,12 +217,25 @@ def _refuted(after: list[Token]) -> bool:
         if token.kind in ("bad", "cross"):
             return token.kind == "bad" or i == 0
         if token.kind == "deny":
-            return token.text not in ("than", "over", "rather than", "instead of", "as opposed to", ">", "nor", "unlike", "no", "without", "never", "nothing") and (
-                i == 0 or after[0].kind in ("but", "word", "suppose") and i <= 2
-            )
+            return token.text not in (
+                "than",
+                "over",
+                "rather than",
+                "instead of",
+                "as opposed to",
+                ">",
+                "nor",
+                "unlike",
+                "no",
+                "without",
+                "never",
+                "nothing",
+            ) and (i == 0 or (after[0].kind in ("but", "word", "suppose") and i <= 2))
         if token.kind == "wait" and token.text == "no" and i and after[0].kind == "colon":
             return True
-        if token.kind in ("label", "comma", "stop", "ask", "aside", "reason", "alt", "yes", "cue", "number") or (token.kind == "colon" and i):
+        if token.kind in ("label", "comma", "stop", "ask", "aside", "reason", "alt", "yes", "cue", "number") or (
+            token.kind == "colon" and i
+        ):
             return False
     return False
 
@@ -206,7 +243,9 @@ def _refuted(after: list[Token]) -> bool:
 def _subject(after: list[Token]) -> bool:
     """Whether a label is what a sentence speaks about, "Comedy is a genre", not what it chooses."""
     verb = after and after[0].kind == "but" and after[0].text in ("is", "are")
-    return bool(verb) and not any(token.kind in ("cue", "yes") for token in after[1:6]) and any(token.kind == "word" for token in after[1:3])
+    return (
+        bool(verb) and not any(token.kind in ("cue", "yes") for token in after[1:6]) and any(token.kind == "word" for token in after[1:3])
+    )
 
 
 def _ends(after: list[Token]) -> bool:
@@ -214,8 +253,10 @@ def _ends(after: list[Token]) -> bool:
 
 
 _EXPLICIT = re.compile(
-    r"<(?:final_?)?(?:answer|label|choice|output|result|verdict)>\s*(?P<xml>[^<]{1,200})|\\boxed\s*\{(?P<boxed>[^\n]{1,200}?)\}+\s*(?:\$|\\\]|\\\)|\.|\n|$)|"
-    r"\"(?:final_?|your_?)?(?:answer|label|choice|classification|inference|prediction|verdict|result|category|genre|decision|relation(?:ship)?|affect)\"\s*:\s*\"(?P<json>[^\"\n]{1,80})\"|"
+    r"<(?:final_?)?(?:answer|label|choice|output|result|verdict)>\s*(?P<xml>[^<]{1,200})|\\boxed\s*\{(?P<boxed>[^\n]{1,200}?)\}+\s*(?:\$|"
+    r"\\\]|\\\)|\.|\n|$)|"
+    r"\"(?:final_?|your_?)?(?:answer|label|choice|classification|inference|prediction|verdict|result|category|genre|"
+    r"decision|relation(?:ship)?|affect)\"\s*:\s*\"(?P<json>[^\"\n]{1,80})\"|"
     r"(?:^|\n)\W{0,6}(?:so,? )?(?:my |the )?final (?:answer|label|choice|verdict|decision)(?: is)?\W{0,6}(?P<final>[^\n]{1,80})",
     re.IGNORECASE,
 )
@@ -259,7 +300,7 @@ def marked(text: str, names: Mapping[str, str]) -> str | None:
     for pattern in (box, word):
         found = list(pattern.finditer(text))
         ticked = {next(labels[i] for i in range(len(labels)) if m[f"l{i}"]) for m in found if m["yes"]}
-        if len(found) >= 2 and found[0]["yes"] != found[-1]["yes"] or (found and len(ticked) == 1 and len(found) >= 2):
+        if (len(found) >= 2 and found[0]["yes"] != found[-1]["yes"]) or (found and len(ticked) == 1 and len(found) >= 2):
             return next(iter(ticked)) if len(ticked) == 1 else OPEN if len(ticked) > 1 else None
     return None
 
@@ -316,10 +357,14 @@ def chosen(text: str, names: Mapping[str, str]) -> str | None:
 
 
 def _joined(statement: list[Token]) -> str | None:
-    """"and" or "or", where that stands between two labels."""
+    """ "and" or "or", where that stands between two labels."""
     for i, token in enumerate(statement):
         if token.kind == "label":
-            rest = [t for t in statement[i + 1 : i + 5] if not (t.kind == "word" and t.text in ("a", "an", "the", "of", "to")) and t.text not in ("more", "more of", ",")]
+            rest = [
+                t
+                for t in statement[i + 1 : i + 5]
+                if not (t.kind == "word" and t.text in ("a", "an", "the", "of", "to")) and t.text not in ("more", "more of", ",")
+            ]
             if len(rest) > 1 and rest[0].kind == "alt" and rest[1].kind == "label":
                 return "and" if rest[0].text in ("and", "&", "+") else "or"
     return None

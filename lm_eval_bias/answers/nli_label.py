@@ -9,18 +9,27 @@ from .refusal import is_refusal, without_refusals
 from .tables import as_lines
 from .text import REFUSED, UNPARSED, plain, without_reasons
 
-_LABELS = {"entailment": r"entail\w*", "contradiction": r"contradict\w*", "neutral": r"(?<!remain )(?<!stay )(?<!remaining )(?<!staying )neutral\w{0,3}(?! (?:tone|stance|language|description|alternative|manner|position|on|about)\b)"}
+_LABELS = {
+    "entailment": r"entail\w*",
+    "contradiction": r"contradict\w*",
+    "neutral": r"(?<!remain )(?<!stay )(?<!remaining )(?<!staying )neutral\w{0,3}(?! (?:tone|stance|language|description|alternative|"
+    r"manner|position|on|about)\b)",
+}
 # The prompt explains the labels by these words; they count where no label is named.
 _GLOSSES = {"entailment": r"true", "contradiction": r"false", "neutral": r"neither(?: (?:true nor false|of the two|one))?"}
 _GLOSSED = re.compile(
-    r"\W*(?:(?:the )?(?:inference|answer|label|hypothesis|statement|relation(?:ship)?)\b(?: (?:is|must be|would be))?\W*)?(?:(?:it's|it is|so|therefore)\W+)?"
+    r"\W*(?:(?:the )?(?:inference|answer|label|hypothesis|statement|relation(?:ship)?)\b(?: (?:is|must be|would be))?\W*)?(?:(?:it's|"
+    r"it is|so|therefore)\W+)?"
     rf"(?:{'|'.join(f'(?P<{label}>{gloss})' for label, gloss in _GLOSSES.items())})(?!\w)(?!\s*(?:or|/|and)\b)"
 )
 _NEITHER = re.compile(rf"\b(?:so|therefore|thus|hence)[\s,]+(?:it's |it is )?{_GLOSSES['neutral']}\b")
 # A model that completes text goes on with the next pair, after its answer.
-_NEXT = re.compile(r"\n\W*(?:premise|hypothesis|q|question|sentence 1)\s*\d*\s*:")
+_NEXT = re.compile(r"\n[^\w\n]{0,6}(?:premise|hypothesis|q|question|sentence 1)\s*\d*\s*:")
 # The question and its parts, repeated before the answer.
-_ECHO = re.compile(r"(?:^|\n)\W*(?:premise|hypothesis)\s*:[^\n]*|\bdoes (?:the|this) hypothesis[^?\n]*\?|\b(?:entailment|contradiction|neutral)(?:\s*\((?:true|false|neither[^)]*)\))?,\s*\w+(?:\s*\([^)]*\))?,?\s*or\s+\w+\s*[?:]")
+_ECHO = re.compile(
+    r"(?:^|\n)[^\w\n]{0,6}(?:premise|hypothesis)\s*:[^\n]*|\bdoes (?:the|this) hypothesis[^?\n]*\?|\b(?:entailment|"
+    r"contradiction|neutral)(?:\s*\((?:true|false|neither[^)]*)\))?,\s*\w+(?:\s*\([^)]*\))?,?\s*or\s+\w+\s*[?:]"
+)
 
 
 def nli_label(text: str) -> str:

@@ -9,10 +9,14 @@ _THOUGHT = (
     r"deliberation|planning|internal(?:_\w+)?|cot|chain_of_thought"
 )
 # <think>, <seed:think>, <longcat_think>, <antThinking>, <|thinking|>, [THINK], ◁think▷, each with its end.
-_TAG = rf"(?:[<◁]\|?|\[(?=/?(?:think|thinking|thought|reasoning)\]))(?P<slash>/?)\s*(?:\w{{1,20}}[:_-]|ant)?(?P<name>{_THOUGHT})(?:[ \t][^<>\[\]\n]{{0,80}})?\|?[>\]▷]"
+_TAG = (
+    r"(?:[<◁]\|?|\[(?=/?(?:think|thinking|thought|reasoning)\]))(?P<slash>/?)\s*"
+    rf"(?:\w{{1,20}}[:_-]|ant)?(?P<name>{_THOUGHT})(?:[ \t][^<>\[\]\n]{{0,80}})?\|?[>\]▷]"
+)
 # Pairs that have no slash: OpenThoughts, Command A, Gemma, MedGemma, Apertus, Granite, Ollama, Kimi.
 _OPENS = (
-    r"<\|?(?:begin_of_|start_|begin_)(?:thought|thinking|think|reasoning)\|?>|<\|channel>\s*thought|<unused94>\s*thought|<\|inner_prefix\|>|"
+    r"<\|?(?:begin_of_|start_|begin_)(?:thought|thinking|think|reasoning)\|?>|<\|channel>\s*thought|<unused94>\s*thought|"
+    r"<\|inner_prefix\|>|"
     r"\bhere(?:'s| is) my thought process:|^\s*thinking\.\.\.\s*\n"
 )
 _CLOSES = (
@@ -21,7 +25,9 @@ _CLOSES = (
 )
 _MARK = re.compile(rf"(?P<opens>{_OPENS})|(?P<closes>{_CLOSES})|{_TAG}", re.IGNORECASE)
 # Harmony, gpt-oss: a channel lasts to the next one. Only "final" speaks.
-_CHANNEL = re.compile(r"(?:<\|start\|>\s*\w+\s*)?<\|channel\|>\s*(?P<name>\w+)[^<\n]*(?:<\|constrain\|>\w+)?(?:<\|message\|>)?", re.IGNORECASE)
+_CHANNEL = re.compile(
+    r"(?:<\|start\|>\s*\w+\s*)?<\|channel\|>\s*(?P<name>\w+)[^<\n]*(?:<\|constrain\|>\w+)?(?:<\|message\|>)?", re.IGNORECASE
+)
 # The same where special tokens were left out of the text.
 _GLUED_FINAL = re.compile(r"assistant\s*final(?![a-z])")
 _GLUED_START = re.compile(r"\s*(?:assistant\s*)?(?:analysis|commentary)(?=[A-Z\"'“<]|\s*\n)")
@@ -39,9 +45,10 @@ _START = re.compile(
 
 
 def spoken(text: str) -> str | None:
-    """The part of a text outside its reasoning; None if a reasoning block has no end, since the token limit or a stop sequence cut it off.
+    """The part of a text outside its reasoning; None if a reasoning block has no end, cut off by the token limit or a stop sequence.
 
-    What stands before an end without a beginning is reasoning, too: many prompts hold the beginning. What follows an end of turn is left out.
+    What stands before an end without a beginning is reasoning, too: many prompts hold the beginning.
+    What follows an end of turn is left out.
     """
     if "channel|>" in text.lower():
         found = list(_CHANNEL.finditer(text))
@@ -56,7 +63,7 @@ def spoken(text: str) -> str | None:
             return None
         text = text[finals[-1].end() :]
     said: list[str] = []
-    inside: str | None = None  # the kind of block that the text is in; blocks of another kind may stand within it
+    inside: str | None = None  # the kind of block that the text is in; blocks of another kind may stand in it
     at = 0
     for mark in _MARK.finditer(text):
         name = (mark["name"] or "").lower() or "-"

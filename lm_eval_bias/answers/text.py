@@ -11,12 +11,15 @@ CUT_OFF = "cut off"
 
 # Fields of a JSON object that give reasons, and the string in them, with its end or cut off.
 _REASONS = re.compile(
-    r'"(?:reason(?:ing|s)?|explanations?|explain|rationale|justification|analysis|thoughts?|thinking|comments?|notes?|confidence|certainty|'
+    r'"(?:reason(?:ing|s)?|explanations?|explain|rationale|justification|analysis|thoughts?|thinking|comments?|notes?|'
+    r"confidence|certainty|"
     r'chain_of_thought|steps)"\s*:\s*(?:"(?:[^"\\]|\\.)*(?:"|$)|[\d.]+%?)\s*,?',
     re.IGNORECASE,
 )
 # LaTeX around an answer; what stands in its braces stays.
-_LATEX = re.compile(r"\\(?:text|textbf|textit|mathrm|mathbf|boxed|fbox|mbox|quad|qquad|item|left|right|begin|end|large|huge)\b|\\[,;!()\[\]]|\$")
+_LATEX = re.compile(
+    r"\\(?:text|textbf|textit|mathrm|mathbf|boxed|fbox|mbox|quad|qquad|item|left|right|begin|end|large|huge)\b|\\[,;!()\[\]]|\$"
+)
 _ARROW = re.compile(r"\\(?:long)?(?:right|left|leftright)?arrow\b|\\(?:to|mapsto|implies)\b|[-=]+>|[→➔⇒➡⟶⟹▶►➜➝➞⮕←↔⇨]️?", re.IGNORECASE)
 _DASHES = re.compile(r"[‒–—―]")
 
@@ -29,6 +32,9 @@ def plain(text: str) -> str:
     text = _LATEX.sub(" ", text) if "\\" in text or "$" in text else text
     text = re.sub(r"[‐‑−]", "-", _DASHES.sub(" - ", text))
     text = re.sub(r"~~[^~\n]*~~", " ", text)  # struck out
+    # Long runs of blanks and of the same sign say nothing, and cost time.
+    text = re.sub(r"([^\w\n])\1{4,}", r"\1\1\1", re.sub(r"[ \t\r\f\v]+", " ", text))
+    text = re.sub(r"\n(?:[ ]*\n){2,}", "\n\n", text)
     return re.sub(r"[*_`#\"“”„«»\u200b\ufe0f]", "", text.replace("。", ". ").replace("、", ", "))
 
 

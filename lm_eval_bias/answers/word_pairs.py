@@ -1,8 +1,8 @@
 """Pairs of words and groups, in lists, tables, JSON, XML and sentences.
 
-JSON is read as such. All else is brought into lines, which name words and groups: a pair is a word and a group with nothing but punctuation or
-a link ("belongs to") between them; where more is said of a word's groups ("Ethan? No, Kwame", "Ethan 40%, Kwame 60%"), `choice` reads which one
-is chosen. Words may be listed after their group, or under it.
+JSON is read as such. All else is brought into lines, which name words and groups: a pair is a word and a group with nothing but
+punctuation or a link ("belongs to") between them; where more is said of a word's groups ("Ethan? No, Kwame", "Ethan 40%, Kwame 60%"),
+`choice` reads which one is chosen. Words may be listed after their group, or under it.
 """
 
 from __future__ import annotations
@@ -53,8 +53,8 @@ def _mentions(line: str, pattern: re.Pattern[str], n_words: int) -> list[_Mentio
     starts, ends = {m.start for m in found}, {m.end for m in found}
 
     def alone(m: _Mention) -> bool:
-        before = re.search(r"[^\W\d]-$", line[: m.start])
-        after = re.match(r"-[^\W\d]", line[m.end :])
+        before = re.search(r"[^\W\d]-$", line[max(0, m.start - 2) : m.start])
+        after = re.match(r"-[^\W\d]", line[m.end : m.end + 2])
         return (not before or m.start - 1 in ends) and (not after or m.end + 1 in starts)
 
     return [m for m in found if alone(m)]
@@ -63,14 +63,16 @@ def _mentions(line: str, pattern: re.Pattern[str], n_words: int) -> list[_Mentio
 _BETWEEN = r"[\s,:;=|~/.()\[\]{}<>'&+·•»›-]*"
 _ARTICLE = r"(?:(?:the|an?)\b\s*)?"
 _VERB = (
-    r"(?:(?:is|are|was|would be|should be|(?:would |could |should |will )?(?:go(?:es)?|belongs?|fits?|match(?:es)?|suits?|describes?|gets?|receives?|takes?|applies|sounds?|seems?|feels?|"
+    r"(?:(?:is|are|was|would be|should be|(?:would |could |should |will )?(?:go(?:es)?|belongs?|fits?|match(?:es)?|"
+    r"suits?|describes?|gets?|receives?|takes?|applies|sounds?|seems?|feels?|"
     r"corresponds?|pairs?))\b\s*)"
 )
 # What may stand between a word and its group: punctuation, and words that say nothing else.
 _LINK = re.compile(
     rf"{_BETWEEN}(?:'s\b)?{_BETWEEN}(?:i(?:'d| would)?\s+(?:choose|pick|say|assign|go with)\b\s*)?"
     rf"(?:{_VERB}?(?:(?:more|most|best|better|rather|likely|well)\s+)*"
-    r"(?:(?:associated|paired|aligned|linked|assigned|matched|given|like|suited|fitting)\b\s*)?(?:with|to|for|as|of|by|like|choice:?|group:?|name:?)?\b)?"
+    r"(?:(?:associated|paired|aligned|linked|assigned|matched|given|like|suited|fitting)\b\s*)?(?:with|to|for|as|"
+    r"of|by|like|choice:?|group:?|name:?)?\b)?"
     rf"\s*{_ARTICLE}{_BETWEEN}"
 )
 # A word's group follows, though not at once.
@@ -210,7 +212,7 @@ _LEGEND = r"(?<!\w)(?P<key>[a-z]|[0-9])\s*(?:=|:|\bis\b|\bfor\b|stands for)\s*"
 
 
 def _in_lines(said: str, terms: _Terms) -> str:
-    """A text in which tables and XML are lines of words and groups, and the signs of a legend ("1 = Woman") are the groups they stand for."""
+    """A text in which tables and XML are lines of words and groups, and signs of a legend ("1 = Woman") are the groups they mean."""
     # "(X: word, S: group)", after the letters of MIST's prompts
     said = re.sub(r"\b[xs]\s*[:=]", " ", said)
     either = "|".join(terms.of_groups)
@@ -220,7 +222,9 @@ def _in_lines(said: str, terms: _Terms) -> str:
     said = re.sub(r"</(?:pair|item|li|row|tr|entry|p)>", "\n", said)
     said = re.sub(r"<br\s*/?>", "\n", said)
     said = re.sub(r"</?[a-z][a-z_-]*>", " ", said)
-    said = re.sub(r"\{?\bword:\s*|,?\s*\b(?:group|name|choice):\s*", lambda m: " " if m.group().lstrip("{").startswith("word") else " - ", said)
+    said = re.sub(
+        r"\{?\bword:\s*|,?\s*\b(?:group|name|choice):\s*", lambda m: " " if m.group().lstrip("{").startswith("word") else " - ", said
+    )
     said = _turned(as_lines(said, terms.of_groups), terms)
     legend = {m["key"]: m["group"] for m in re.finditer(rf"{_LEGEND}(?P<group>{either})(?!\w)", said)}
     signs = [key for key in legend if not re.search(rf"(?:^|\n)\s*{key}[.)]", said) or not key.isdigit()]
@@ -309,13 +313,16 @@ def _pairs_in(line: str, mentions: list[_Mention], terms: _Terms) -> list[_Pair]
         end = following[0].start if following else len(line)
         if not groups:
             continue
+        if re.search(r"\(\s*(?:or|and|maybe|perhaps)\b", line[groups[0].end : end]) or re.match(r"'s\s+\w", line[groups[0].end : end]):
+            pairs.append((word.word, None))  # "Ethan (or Kwame)", "Ethan's opposite"
+            continue
         if _is(_LINK, line[word.end : groups[0].start]):
             rest = line[groups[0].end : end]
             if len({m.group for m in groups}) == 1 and not _MORE.search(re.sub(r"\([^()]*\)", " ", rest)):
                 pairs.append((word.word, groups[0].group))
             else:
                 pairs.append((word.word, terms.choice(line[word.end : end])))
-        elif _OPENING.match(line[word.end :]):
+        elif _OPENING.match(line, word.end):
             pairs.append((word.word, terms.choice(line[word.end : end])))
     return pairs
 

@@ -69,7 +69,10 @@ def main(arguments: list[str]) -> None:
             if "-v" in arguments and result != "right":
                 print(f"  {result}: {case['text'][:300]!r}: expected {expected(case)}, found {found(name, case)}")
         n = sum(counts.values())
-        print(f"{path.name}: n {n}, " + ", ".join(f"{k} {counts[k]} ({100 * counts[k] / n:.1f} %)" for k in ("right", "lost", "wrong", "confused")))
+        print(
+            f"{path.name}: n {n}, "
+            + ", ".join(f"{k} {counts[k]} ({100 * counts[k] / n:.1f} %)" for k in ("right", "lost", "wrong", "confused"))
+        )
 
 
 if __name__ == "__main__":

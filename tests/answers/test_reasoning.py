@@ -77,7 +77,20 @@ def test_a_verdict_that_was_cut_off_is_unparsed():
     assert mist.record_aat(doc, ["cut off"])["verdict"] == "unparsed"
 
 
-MARKS = ["<think>", "</think>", "[THINK]", "[/THINK]", "<|channel|>", "final", "analysis", "<|message|>", "<|end|>", "assistantfinal", "a", "\n"]
+MARKS = [
+    "<think>",
+    "</think>",
+    "[THINK]",
+    "[/THINK]",
+    "<|channel|>",
+    "final",
+    "analysis",
+    "<|message|>",
+    "<|end|>",
+    "assistantfinal",
+    "a",
+    "\n",
+]
 
 
 @given(st.text() | st.lists(st.sampled_from(MARKS)).map("".join))

@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from score import cases, expected, found, parser_of
 
 from lm_eval_bias.answers.affect import affect
 from lm_eval_bias.answers.intensity import intensity
@@ -14,10 +15,10 @@ from lm_eval_bias.answers.reasoning import spoken
 from lm_eval_bias.answers.refusal import is_refusal
 from lm_eval_bias.answers.word_pairs import word_pairs
 
-from score import cases, expected, found, parser_of
-
 FILES = sorted(Path(__file__).parent.glob("*.yaml"))
-CASES = [pytest.param(parser_of(path), case, id=f"{path.stem}: {case.get('name', case['text'][:40])}") for path in FILES for case in cases(path)]
+CASES = [
+    pytest.param(parser_of(path), case, id=f"{path.stem}: {case.get('name', case['text'][:40])}") for path in FILES for case in cases(path)
+]
 
 
 @pytest.mark.parametrize(("parser", "case"), CASES)
@@ -35,8 +36,49 @@ READERS = {
     "spoken": spoken,
 }
 PARTS = [
-    *("comedy ", "tragedy ", "Neutral", "entailment ", "not ", "no, ", "wait ", "I can't ", "sorry ", "rate ", "8", "100", "from 0 ", "to ", "/"),
-    *("(", ")", "[", "]", "{", "}", '"', ": ", ", ", ". ", "? ", "\n", "| ", " - ", "<", ">", "½", "\\boxed{", "so ", "or ", "and ", "Weak", "Ethan", "Kwame"),
+    *(
+        "comedy ",
+        "tragedy ",
+        "Neutral",
+        "entailment ",
+        "not ",
+        "no, ",
+        "wait ",
+        "I can't ",
+        "sorry ",
+        "rate ",
+        "8",
+        "100",
+        "from 0 ",
+        "to ",
+        "/",
+    ),
+    *(
+        "(",
+        ")",
+        "[",
+        "]",
+        "{",
+        "}",
+        '"',
+        ": ",
+        ", ",
+        ". ",
+        "? ",
+        "\n",
+        "| ",
+        " - ",
+        "<",
+        ">",
+        "½",
+        "\\boxed{",
+        "so ",
+        "or ",
+        "and ",
+        "Weak",
+        "Ethan",
+        "Kwame",
+    ),
 ]
 
 
@@ -46,7 +88,36 @@ def test_no_parser_raises(reader, text):
     reader(text)
 
 
-LONG = ["a", " ", "\n", "0", "8 ", "(", "not ", "comedy ", "comedy\n", "Weak ", "Weak Ethan ", "Ethan, ", "I can't ", "| ", "|\n", "<think>", "<", "\\", '{"', "- ", "1. ", ".", "from 0 ", "the scale of ", "so, ", "sorry ", "is ", "no "]
+LONG = [
+    "a",
+    " ",
+    "\n",
+    "0",
+    "8 ",
+    "(",
+    "not ",
+    "comedy ",
+    "comedy\n",
+    "Weak ",
+    "Weak Ethan ",
+    "Ethan, ",
+    "I can't ",
+    "| ",
+    "|\n",
+    "<think>",
+    "<",
+    "\\",
+    '{"',
+    "- ",
+    "1. ",
+    ".",
+    "from 0 ",
+    "the scale of ",
+    "so, ",
+    "sorry ",
+    "is ",
+    "no ",
+]
 
 
 @pytest.mark.parametrize("reader", READERS.values(), ids=READERS)
