@@ -33,8 +33,8 @@ def clustered_coefficient(design: ArrayLike, outcome: ArrayLike, *clusterings: S
     G / (G - 1) * (n - 1) / (n - k); where that sum is not positive, the largest variance of a single clustering. t has as many degrees of
     freedom as the clustering of fewest clusters, less one.
     All is NaN where the design does not determine the coefficient; all but the value with fewer than two clusters, without a row more
-    than columns, or if deviations cancel in every cluster. A perfect fit has no spread from which to tell an error: standard error and bounds
-    are NaN, t is infinite and p 0, or both NaN for a value of zero.
+    than columns, or if deviations cancel in every cluster. A perfect fit has no spread from which to tell an error: standard error and
+    bounds are NaN, t is infinite and p 0, or both NaN for a value of zero.
     Source: Cameron, Gelbach and Miller, Robust Inference With Multiway Clustering (2011), section 2.
     """
     design, outcome = np.asarray(design, dtype=float), np.asarray(outcome, dtype=float)
