@@ -308,7 +308,9 @@ def _ratings(said: str, found: list[re.Match[str]], scales: list[tuple[int, floa
                     skip = end = following.end() + (base.end() if base else 0)
         after = said[end : end + 80]
         cue = bool(_CUE.search(before))
-        if raw in told and not alone and not _CUE.search(before[-50:]) and own is None:
+        line = before + after.split("\n", 1)[0]
+        by_itself = alone or not re.search(r"[^\W\d_]", line)
+        if raw in told and not by_itself and not _CUE.search(before[-50:]) and own is None:
             continue
         if before.endswith((">", "<", "> ", "< ")) and before.strip(" <>\n") == "" and before[-1:] != " ":
             continue  # ">80"
