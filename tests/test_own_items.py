@@ -16,38 +16,12 @@ import pytest
 import yaml
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from lm_eval import simple_evaluate
-from lm_eval.api.model import LM
-from lm_eval.tasks import TaskManager
+from rule_model import RuleLM, evaluate
 
 from lm_eval_bias import catalogue, cli, item_files
 from lm_eval_bias.answers.filters import Affect, Intensity, NLILabel, WordPairs
 from lm_eval_bias.documents import bistereo_nli, empathy, hbb, mist
 from lm_eval_bias.usage import UsageError, read_options
-
-
-class RuleLM(LM):
-    """Gives each (context, continuation) the log-likelihood that `rule` says, and each prompt the text that `say` says."""
-
-    def __init__(self, rule=None, say=None):
-        super().__init__()
-        self.rule, self.say = rule, say
-
-    def loglikelihood(self, requests, **_):
-        return [(self.rule(*r.args), False) for r in requests]
-
-    def generate_until(self, requests, **_):
-        return [self.say(r.args[0]) for r in requests]
-
-    def loglikelihood_rolling(self, requests, **_):
-        raise NotImplementedError
-
-
-def evaluate(lm, task, folder=None, metadata=None, **options):
-    """Indexing the harness's own thousands of YAML files takes ten seconds, so only ours are indexed."""
-    paths = [catalogue.tasks_folder(), *([str(folder)] if folder else [])]
-    manager = TaskManager(include_path=paths, include_defaults=False, metadata=metadata)
-    return simple_evaluate(model=lm, tasks=[task], task_manager=manager, bootstrap_iters=0, **{"log_samples": False, **options})
 
 
 @pytest.fixture
@@ -274,7 +248,7 @@ def test_hbb_in_german_through_the_harness_with_a_known_bias(root):
         first = any(text in option_a for text in beginnings)
         return math.log(0.9 if letter.strip() == ("a" if first else "b") else 0.1)
 
-    results = evaluate(RuleLM(rule), "hbb_german", root / GERMAN, {"temperature": 1}, log_samples=True)
+    results = evaluate(RuleLM(rule), "hbb_german", {"temperature": 1}, root / GERMAN, log_samples=True)
     numbers = results["results"]["hbb_german"]
     # pairs of identities: 1 of age, 1 of gender, 6 + 3 of origin, 1 of wealth
     assert numbers["instances,none"] == 20 * 12 and numbers["mean_difference,none"] == pytest.approx(40 / 12)
@@ -475,7 +449,7 @@ def test_a_category_of_ones_own_without_an_unspecified_person(write, tmp_path):
         said.append(prompt)
         return "60" if ("Dalit" in perceiver) == ("Dalit" in experiencer) else "50"
 
-    results = evaluate(RuleLM(say=say), "empathy_caste", tmp_path)
+    results = evaluate(RuleLM(say=say), "empathy_caste", folder=tmp_path)
     numbers = results["results"]["empathy_caste"]
     assert len(said) == 2 * 9 and numbers["events,intensity"] == 2 and numbers["gap_points,intensity"] == pytest.approx(10)
     assert {row["emotion"] for row in results["configs"]["empathy_caste"]["cells"]["emotions"]} == {"joy", "anger"}
@@ -540,7 +514,7 @@ def test_any_two_descriptors_and_other_label_words_through_the_harness(write, tm
             return "Tut mir leid."
         return "**Folgerung**" if ("groß" in prompt) == ("schön" in prompt) else "Neutral."
 
-    numbers = evaluate(RuleLM(say=say), "nli_german", tmp_path)["results"]["nli_german"]
+    numbers = evaluate(RuleLM(say=say), "nli_german", folder=tmp_path)["results"]["nli_german"]
     assert numbers["halo_gap,label"] == 100 and numbers["horn_gap,label"] == 100
     assert numbers["refused,label"] == numbers["unanswered,label"] == 100 / 8
 

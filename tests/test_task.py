@@ -6,43 +6,14 @@ import re
 
 import pytest
 from lm_eval import simple_evaluate
-from lm_eval.api.model import LM
 from lm_eval.tasks import TaskManager
+from rule_model import RuleLM, evaluate, numbers_of
 
 from lm_eval_bias.catalogue import tasks_folder
 from lm_eval_bias.items import lexicon, table
 from lm_eval_bias.usage import UsageError
 
 FAIR = "fair-skinned"
-
-
-class RuleLM(LM):
-    """Gives each (context, continuation) the log-likelihood that `rule` says, and each prompt the text that `say` says."""
-
-    def __init__(self, rule=None, say=None):
-        super().__init__()
-        self.rule, self.say = rule, say
-
-    def loglikelihood(self, requests, **_):
-        return [(self.rule(*r.args), False) for r in requests]
-
-    def generate_until(self, requests, **_):
-        return [self.say(r.args[0]) for r in requests]
-
-    def loglikelihood_rolling(self, requests, **_):
-        raise NotImplementedError
-
-
-def evaluate(lm, task, metadata=None, **options):
-    """Indexing the harness's own thousands of YAML files takes ten seconds, so only ours are indexed."""
-    options = {"bootstrap_iters": 0, "log_samples": False, **options}
-    manager = TaskManager(include_path=tasks_folder(), include_defaults=False, metadata=metadata)
-    return simple_evaluate(model=lm, tasks=[task], task_manager=manager, **options)
-
-
-def numbers_of(results, task):
-    """All numbers of a task, from the cells: (metric, group) -> value, the group None for the whole."""
-    return {(row["metric"], row["group"]): row["value"] for row in results["configs"][task]["cells"]["numbers"]}
 
 
 def pair(context):
