@@ -50,9 +50,10 @@ def test_the_oldest_versions_are_the_bounds_of_setup_cfg(root, oldest):
 @pytest.fixture(scope="module")
 def runs(model_folder, tmp_path_factory):
     """All tasks with the harness's `hf` and with `hf-prefix`, side by side."""
+    folder = tmp_path_factory.mktemp("runs")  # not in the threads: the first to ask for a folder makes the one above it
 
     def run(model):
-        output = tmp_path_factory.mktemp(model)
+        output = folder / model
         command = [sys.executable, "-m", "lm_eval", "--model", model, "--model_args", f"pretrained={model_folder}", "--device", "cpu"]
         command += ["--tasks", ",".join(TASKS), "--limit", str(LIMIT), "--gen_kwargs", "max_gen_toks=12"]
         command += ["--output_path", str(output), "--log_samples"]
