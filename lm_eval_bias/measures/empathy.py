@@ -33,7 +33,7 @@ GAPS = (
     Metric(
         "delta",
         "SD",
-        "delta: mean of M over pairs of the same group less that over the others, without the unspecified person.",
+        "Mean of M over pairs of the same group less that over the others, without the unspecified person.",
         unbiased=0,
         headline=True,
         cell="Table 2",
