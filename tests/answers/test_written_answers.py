@@ -122,8 +122,8 @@ LONG = [
 
 @pytest.mark.parametrize("reader", READERS.values(), ids=READERS)
 @pytest.mark.parametrize("part", LONG)
-def test_twenty_thousand_characters_are_read_in_under_a_second(reader, part):
+def test_twenty_thousand_characters_are_read_in_seconds(reader, part):
     text = (part * 20000)[:20000]
     start = time.process_time()
     reader(text)
-    assert time.process_time() - start < 1
+    assert time.process_time() - start < 4  # tenths of a second here; a pattern that goes back and forth takes minutes
