@@ -7,7 +7,6 @@ problems of a file are told at once, each with its line, its field and its cause
 from __future__ import annotations
 
 import csv
-import hashlib
 import io
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -19,6 +18,7 @@ from typing import Any, NamedTuple
 
 import yaml
 
+from lm_eval_bias.downloads import sha256
 from lm_eval_bias.usage import UsageError
 
 OPTIONS = ("items", "groups")
@@ -382,7 +382,7 @@ def checked(known: Mapping[str, ItemFile], **paths: str | None) -> dict[str, str
     named: dict[str, str] = {}
     for option, path in paths.items():
         if path is not None:
-            named |= {option: path, f"{option}_sha256": hashlib.sha256(Path(path).read_bytes()).hexdigest()}
+            named |= {option: path, f"{option}_sha256": sha256(Path(path))}
     return named
 
 

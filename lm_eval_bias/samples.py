@@ -93,13 +93,13 @@ def records(task: Task, files: Sequence[Path]) -> Iterator[dict[str, Any]]:
                         sample = json.loads(line)
                         found, document = sample["records"], sample["doc_hash"]
                         found = found if isinstance(found, list) else [found]
-                        if any("error" in record for record in found):
-                            named = {key: found[0][key] for key in FILES if key in found[0]}
-                            found = [{**record, **named} for record in remade(task, sample)]
                         made = [{key: _interned(value) for key, value in record.items()} for record in found]
                     except (ValueError, KeyError, TypeError, AttributeError):
                         wrong = f"not a sample of {task.name}; give the files that --log_samples wrote"
                         raise UsageError(f"{path}, line {number}: {wrong}") from None
+                    if any("error" in record for record in made):  # an error that comes again is told as what it is
+                        named = {key: made[0][key] for key in FILES if key in made[0]}
+                        made = [{**record, **named} for record in remade(task, sample)]
                     if document in origin:
                         wrong = f"this document stands in {origin[document]} too; merge runs of different documents"
                         raise UsageError(f"{path}, line {number}: {wrong}")

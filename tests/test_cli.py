@@ -236,3 +236,18 @@ def test_merge_makes_the_numbers_of_a_run_that_could_not(tmp_path, monkeypatch, 
     done = run("merge", task, str(file))
     assert done.returncode == 0, done.stderr
     assert re.search(rf"^{metric} +{re.escape(value)}", done.stdout, re.M), done.stdout
+
+
+def test_what_cannot_be_made_again_is_told_as_what_it_is(tmp_path):
+    """Neither a filter of the harness nor an error in a measure is a file of the wrong kind."""
+    from lm_eval_bias import samples
+
+    sample = {"records": {"error": "x"}, "doc_hash": "1", "doc": {}, "resps": [["80"]]}
+    (tmp_path / "samples.jsonl").write_text(json.dumps(sample) + "\n")
+    task = catalogue.task("empathy_religion")
+    filtered = catalogue.Task({**task.config, "filter_list": [{"name": "x", "filter": [{"function": "regex"}]}]}, task.path)
+    with pytest.raises(UsageError, match="empathy_religion: the filter regex cannot be applied again"):
+        list(samples.records(filtered, [tmp_path / "samples.jsonl"]))
+    unfiltered = catalogue.Task({**task.config, "filter_list": None}, task.path)
+    with pytest.raises(KeyError, match="event"):  # the document lacks what the record needs
+        list(samples.records(unfiltered, [tmp_path / "samples.jsonl"]))

@@ -1,7 +1,6 @@
 """Items and groups of a person's own: the reader, what a file must hold, and that every builder copes with other numbers than ours."""
 
 import ast
-import contextlib
 import inspect
 import json
 import math
@@ -106,8 +105,12 @@ def test_a_long_list_of_problems_ends_with_a_number(write):
 def test_no_file_ends_in_anything_but_its_rows_or_a_usage_error(tmp_path_factory, kind, content):
     path = tmp_path_factory.getbasetemp() / f"any.{kind}"
     path.write_bytes(content)
-    with contextlib.suppress(UsageError):
-        item_files.load(TABLE, items=str(path))
+    try:
+        loaded = item_files.load(TABLE, items=str(path))
+    except UsageError as error:
+        assert str(path) in str(error)
+    else:
+        assert isinstance(loaded["items"], tuple) and loaded["items"]
 
 
 ALL = [
