@@ -10,6 +10,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import stats
 
+from .student import ROUNDING
+
 Labels = Sequence[Hashable] | NDArray[np.int_]
 
 
@@ -55,7 +57,7 @@ def crossed_mean(outcome: ArrayLike, strata: Labels, *clusterings: Clustering) -
     else:
         cells = codes(strata)
     residuals = y - (np.bincount(cells, y) / np.bincount(cells))[cells]
-    residuals[abs(residuals) < 1e-12 * max(1.0, float(abs(y).max()))] = 0  # equal values leave rounding, not spread
+    residuals[abs(residuals) < ROUNDING * max(1.0, float(abs(y).max()))] = 0  # equal values leave rounding, not spread
     variance, df = crossed_variance(residuals / len(y), *coded)
     return interval(value, variance, df)
 
