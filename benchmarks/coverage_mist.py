@@ -1,6 +1,6 @@
 """Do the errors of MIST's bias score and of its gaps hold what they promise, where words and names are samples?
 
-    python benchmarks/coverage_mist.py [--runs 500]
+    python benchmarks/coverage_mist.py [--runs 1000]
 
 WABT: every attribute word and every draw of a pair of groups moves a made-up model by a draw of its own. AAT: so do every identifier and
 every neutral word, and the model reacts to the domain besides, which is no gap. Each run draws them anew and answers the benchmark's
@@ -87,19 +87,19 @@ def gap_coverage(
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--runs", type=int, default=500)
+    parser.add_argument("--runs", type=int, default=1000)
     runs = parser.parse_args().runs
     print("| WABT, lists of one dimension | what varies | reported, % | words fixed, % | reported error / true error |")
     print("|---|---|---|---|---|")
     competence = [d for d in mist.word_lists() if d["dimension"] == "competence"]
-    for part in (1, 4):
+    for part in (1, 4, 10):
         docs = competence[: len(competence) // part]
         for name, spreads in {"words and samples": (0.1, 0.1), "words alone": (0.1, 0.0), "samples alone": (0.0, 0.1)}.items():
             reported, old, error = score_coverage(docs, *spreads, runs)
             print(f"| {len(docs):,} | {name} | {reported:.1f} | {old:.1f} | {error:.2f} |", flush=True)
     print("\n| AAT, documents | what varies | reported, % | reported error / true error |\n|---|---|---|---|")
     everything = mist.attributions()
-    for part in (1, 4):
+    for part in (1, 4, 10):
         docs = everything[: len(everything) // part]
         for name, spreads in {"both": (0.08, 0.08), "identifiers alone": (0.08, 0.0), "words alone": (0.0, 0.08)}.items():
             covered, error = gap_coverage(docs, *spreads, runs)

@@ -193,10 +193,10 @@ def bootstrap_gaps(
         size = min(200, resamples - start)
         parts.append(statistics(rng.multinomial(n, np.full(n, 1 / n), size=size).astype(float)))
     drawn = np.concatenate(parts)
-    interval = _interval(corrected if np.isfinite(corrected) else np.nan, drawn[:, 1])
+    interval = _interval(corrected if np.isfinite(corrected) else np.nan, drawn[:, 1], n)
     if n < FEWEST:
         interval = interval._replace(low=np.nan, high=np.nan)
-    return Gaps(Estimate(plain, _interval(plain, drawn[:, 0]).stderr), interval, _mean_gap(points, filled, given, same))
+    return Gaps(Estimate(plain, _interval(plain, drawn[:, 0], n).stderr), interval, _mean_gap(points, filled, given, same))
 
 
 def _mean_gap(points: float, filled: NDArray[np.float64], given: NDArray[np.bool_], same: NDArray[np.bool_]) -> Interval:
@@ -217,10 +217,16 @@ def _mean_gap(points: float, filled: NDArray[np.float64], given: NDArray[np.bool
     return Interval(points, stderr if n >= FEWEST else np.nan, float(points - reach), float(points + reach))
 
 
-def _interval(value: float, drawn: NDArray[np.float64]) -> Interval:
-    """Standard error and percentiles of resampled values; infinite ones count for the percentiles alone."""
+def _interval(value: float, drawn: NDArray[np.float64], n: int) -> Interval:
+    """Standard error and percentiles of resampled values of n events; infinite ones count for the percentiles alone.
+
+    The percentiles are those that make the interval of a mean as long as Student's: 2.5 with many events, 1.7 with 24. Plain ones are too
+    short by the root of n / (n - 1) and by t over z.
+    Source: Hesterberg, What Teachers Should Know About the Bootstrap, The American Statistician, 2015, section 4.2.
+    """
+    tail = float(stats.norm.cdf(-np.sqrt(n / (n - 1)) * stats.t.ppf(0.975, n - 1)))
     defined, finite = drawn[~np.isnan(drawn)], drawn[np.isfinite(drawn)]
-    low, high = np.quantile(defined, [0.025, 0.975], method="nearest") if len(defined) > 1 else (np.nan, np.nan)
+    low, high = np.quantile(defined, [tail, 1 - tail], method="nearest") if len(defined) > 1 else (np.nan, np.nan)
     if low == high and np.isinf(low):  # infinite through and through
         low = high = np.nan
     stderr = finite.std(ddof=1) if len(finite) > 1 and not np.isnan(value) else np.nan
