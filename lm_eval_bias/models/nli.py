@@ -8,6 +8,7 @@ not settle what is meant, it is an error that says how to name it. docs/nli_clas
 from __future__ import annotations
 
 import difflib
+import logging
 from collections.abc import Iterator, Mapping, Sequence
 from math import exp, inf, log
 from typing import Any, NamedTuple
@@ -23,6 +24,8 @@ from tqdm import tqdm
 
 from lm_eval_bias.items import lexicon
 from lm_eval_bias.usage import UsageError
+
+logger = logging.getLogger(__name__)
 
 ENTAILMENT, NEUTRAL, CONTRADICTION, NOT_ENTAILMENT = LABELS = ("entailment", "neutral", "contradiction", "not_entailment")
 HEADS = ({ENTAILMENT, NEUTRAL, CONTRADICTION}, {ENTAILMENT, NOT_ENTAILMENT})
@@ -66,7 +69,7 @@ class EntailmentLM(HFLM):
         self._not_entailment = not_entailment
         # "causal" is for HFLM's own requests, none of which are used; it warns of models that are neither causal nor sequence to sequence.
         super().__init__(pretrained, **{"backend": "causal", **kwargs})
-        self._labels = _head(self.config, _named("labels", labels) if labels is not None else None, self._name())
+        self._labels = _head(self.model.config, _named("labels", labels) if labels is not None else None, self._name())
         if self.model.config.pad_token_id is None:  # classifiers made of decoders look for it
             self.model.config.pad_token_id = self.tokenizer.pad_token_id
         # On a CPU `HFLM` lets every process do everything.
@@ -79,7 +82,8 @@ class EntailmentLM(HFLM):
 
     def _create_model(self, pretrained: str, **kwargs: Any) -> None:
         made_as = self.config.architectures or ()
-        if made_as and not any("ForSequenceClassification" in name for name in made_as):
+        # An adapter may bring the head that its base lacks.
+        if made_as and not kwargs.get("peft") and not any("ForSequenceClassification" in name for name in made_as):
             raise UsageError(
                 f"{pretrained} is a {made_as[0]}: without a classification head its answers would be random. hf-nli needs a model that "
                 "was trained on entailment, such as one whose name ends in -mnli"
@@ -251,7 +255,10 @@ def _head(config: Any, given: Sequence[str] | None, name: str) -> list[str]:
         raise UsageError(f"{name} has one label ({shown}), which is a score: hf-nli needs entailment and not_entailment, or three labels")
     if given is not None and len(given) != len(names):
         raise UsageError(f"labels={'/'.join(given)} in --model_args: expected {len(names)} names, since {name} has the labels {shown}")
-    labels = list(given) if given is not None else [_label(each) or each for each in names]
+    read = [_label(each) or each for each in names]
+    labels = list(given) if given is not None else read
+    if labels != read and set(read) in HEADS:
+        logger.warning("hf-nli: %s names its labels %s; all numbers follow labels=%s instead.", name, shown, "/".join(labels))
     if len(set(labels)) < len(labels) or set(labels) not in HEADS:
         raise UsageError(
             f"{name} has the labels {shown}: hf-nli needs entailment, neutral and contradiction, or entailment and not_entailment. If they "

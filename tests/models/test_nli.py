@@ -147,6 +147,44 @@ def test_labels_that_the_config_does_not_name_can_be_named(given):
     assert exp(true) == pytest.approx(alone(lm, PAIRS[0])["LABEL_1"], abs=1e-5)
 
 
+def test_names_that_are_not_those_of_the_config_are_followed_and_told_of(caplog):
+    """A copied example would turn every number round in silence."""
+    lm = loaded(labels="entailment/neutral/contradiction")
+    (true, _), *_ = lm.loglikelihood(requests(PAIRS[:1]))
+    assert exp(true) == pytest.approx(alone(lm, PAIRS[0])["contradiction"], abs=1e-5)
+    told = [record.getMessage() for record in caplog.records if record.name == "lm_eval_bias.models.nli"]
+    assert told == [
+        "hf-nli: BertForSequenceClassification names its labels contradiction, neutral, entailment; all numbers follow "
+        "labels=entailment/neutral/contradiction instead."
+    ]
+    caplog.clear()
+    loaded(labels="contradiction/neutral/entailment")
+    assert not [record for record in caplog.records if record.name == "lm_eval_bias.models.nli"]
+
+
+def test_an_adapter_may_bring_the_head(tmp_path):
+    """An encoder without a head as its base, three labels from the adapter, which are named."""
+    peft = pytest.importorskip("peft")
+    tokenizer, config = ARCHITECTURES["BERT"]
+    tokenizer = tokenizer()
+    transformers.BertModel(config(vocab_size=len(tokenizer))).save_pretrained(tmp_path / "base")
+    tokenizer.save_pretrained(tmp_path / "base")
+    model = transformers.AutoModelForSequenceClassification.from_pretrained(tmp_path / "base", num_labels=3)
+    adapted = peft.get_peft_model(model, peft.LoraConfig(task_type="SEQ_CLS", r=2)).eval()
+    with torch.no_grad():
+        for name, parameter in adapted.named_parameters():
+            if "lora_B" in name:
+                parameter.normal_(std=0.5)
+    adapted.save_pretrained(tmp_path / "adapter")
+    lm = EntailmentLM(
+        str(tmp_path / "base"), peft=str(tmp_path / "adapter"), num_labels=3, labels="entailment/neutral/contradiction", device="cpu"
+    )
+    for i, pair in enumerate(PAIRS[:3]):
+        with torch.no_grad():
+            expected = torch.log_softmax(adapted(**tokenizer(*pair, return_tensors="pt")).logits[0], 0).tolist()
+        assert [value for value, _ in lm.loglikelihood(requests(PAIRS))[3 * i : 3 * i + 3]] == pytest.approx(expected, abs=1e-4)
+
+
 @pytest.mark.parametrize(
     ("labels", "options", "says"),
     [
