@@ -1,0 +1,499 @@
+"""hf-nli: what a classifier of entailment says of a pair, as the likelihoods of a task's choices."""
+
+import importlib.util
+import json
+import os
+import subprocess
+import sys
+from concurrent.futures import ThreadPoolExecutor
+from math import exp, inf, log
+from pathlib import Path
+
+import lm_eval
+import pytest
+import torch
+import transformers
+from classifiers import ARCHITECTURES, MNLI, RTE, TEXTS, random_classifier, word_classifier
+from lm_eval.tasks import TaskManager
+
+from lm_eval_bias import harness
+from lm_eval_bias.items import lexicon
+from lm_eval_bias.models.nli import OPTIONS, EntailmentLM
+from lm_eval_bias.usage import UsageError
+from tests.rule_model import evaluate, numbers_of
+
+WORDS = ["True", "Neither", "False"]
+PAIRS = [(premise, hypothesis) for premise in TEXTS[:4] for hypothesis in (TEXTS[5], TEXTS[6] * 2, "So.")]
+
+
+def requests(pairs=PAIRS, choices=WORDS, task="anli_r1", columns=("premise", "hypothesis")):
+    """Those of a multiple-choice task that shows both texts in its prompt."""
+    return [
+        harness.request("loglikelihood", dict(zip(columns, pair, strict=True)), (" ".join(pair), f" {choice}"), k, task, i)
+        for i, pair in enumerate(pairs)
+        for k, choice in enumerate(choices)
+    ]
+
+
+def loaded(name="BERT", head=None, **options):
+    model, tokenizer = random_classifier(name, head)
+    return EntailmentLM(model, tokenizer=tokenizer, **options)
+
+
+def alone(lm, pair):
+    """The probabilities of a pair by itself, from the model's own forward: label -> probability."""
+    with torch.no_grad():
+        logits = lm.model(**lm.tokenizer(*pair, return_tensors="pt")).logits[0]
+    return dict(zip(lm.model.config.id2label.values(), torch.softmax(logits.double(), 0).tolist(), strict=True))
+
+
+# ---- Probabilities
+
+
+@pytest.mark.parametrize("batch_size", [1, 5, "auto"])
+@pytest.mark.parametrize("name", ARCHITECTURES)
+def test_the_probabilities_are_those_of_the_model_asked_pair_by_pair(name, batch_size):
+    lm = loaded(name, batch_size=batch_size)
+    answers = lm.loglikelihood(requests())
+    for i, pair in enumerate(PAIRS):
+        expected = alone(lm, pair)
+        found = answers[3 * i : 3 * i + 3]
+        for (value, _), label in zip(found, ("entailment", "neutral", "contradiction"), strict=True):
+            assert exp(value) == pytest.approx(expected[label], abs=1e-5)
+        assert sum(exp(value) for value, _ in found) == pytest.approx(1)
+        assert [greedy for _, greedy in found].index(True) == max(range(3), key=lambda k: found[k][0])
+    assert len({value for value, _ in answers}) > 30, "the texts make a difference"
+
+
+def test_a_pair_is_read_once_however_many_choices_and_documents_ask_for_it():
+    lm, rows = loaded(batch_size=4), []
+    lm.model.register_forward_hook(lambda module, args, kwargs, output: rows.append(len(output.logits)), with_kwargs=True)
+    twice = lm.loglikelihood(requests() + requests(task="anli_r2"))
+    assert rows == [4, 4, 4] and len(twice) == 2 * 3 * len(PAIRS) and twice[: len(twice) // 2] == twice[len(twice) // 2 :]
+
+
+def test_half_precision_is_normalised_in_single_precision():
+    lm = loaded()
+    lm.model.to(torch.bfloat16)
+    answers = lm.loglikelihood(requests())
+    for i in range(len(PAIRS)):
+        assert sum(exp(value) for value, _ in answers[3 * i : 3 * i + 3]) == pytest.approx(1, abs=1e-6)
+
+
+def test_a_batch_that_does_not_fit_is_halved(monkeypatch):
+    lm, sizes = loaded(batch_size=8), []
+    expected = lm.loglikelihood(requests())
+    read = lm._log_probabilities
+
+    def full(rows):
+        sizes.append(len(rows))
+        if len(rows) > 2:
+            raise RuntimeError("CUDA out of memory.")
+        return read(rows)
+
+    monkeypatch.setattr(lm, "_log_probabilities", full)
+    for (found, _), (value, _) in zip(lm.loglikelihood(requests()), expected, strict=True):
+        assert found == pytest.approx(value, abs=1e-6)
+    assert sizes == [8, 4, *[2] * 6]
+
+
+def test_two_labels_and_three_tell_entailment_from_the_rest():
+    """True and False: False is everything but entailment, whether the model has one label for that or two."""
+    for labels, rest in ((RTE, ["not_entailment"]), (MNLI, ["neutral", "contradiction"])):
+        lm = loaded(head=labels)
+        answers = lm.loglikelihood(requests(choices=["True", "False"], columns=("sentence1", "sentence2")))
+        for pair, (true, _), (false, _) in zip(PAIRS, answers[::2], answers[1::2], strict=True):
+            expected = alone(lm, pair)
+            assert exp(true) == pytest.approx(expected["entailment"], abs=1e-5)
+            assert exp(false) == pytest.approx(sum(expected[label] for label in rest), abs=1e-5)
+
+
+@pytest.mark.parametrize("counts_as", ["neutral", "contradiction"])
+def test_not_entailment_counts_as_what_one_says_and_the_other_label_gets_nothing(counts_as):
+    lm = loaded(head=RTE, not_entailment=counts_as)
+    (true, _), (neither, _), (false, _) = lm.loglikelihood(requests(PAIRS[:1]))
+    expected = alone(lm, PAIRS[0])
+    counted, nothing = (neither, false) if counts_as == "neutral" else (false, neither)
+    assert exp(true) == pytest.approx(expected["entailment"], abs=1e-5)
+    assert exp(counted) == pytest.approx(expected["not_entailment"], abs=1e-5) and nothing == -inf
+
+
+# ---- Labels
+
+
+@pytest.mark.parametrize(
+    "names",
+    [
+        ["CONTRADICTION", "NEUTRAL", "ENTAILMENT"],  # roberta-large-mnli
+        ["entailment", "neutral", "contradiction"],
+        ["refutes", "entails", "unknown"],
+        ["Refute", "Unknown", "Entail"],
+        ["ENTAILMENT", "NOT_ENTAILMENT"],
+        ["not-entailment", "Entailment"],
+        ["SUPPORTS", "REFUTES", "NOT ENOUGH INFO"],  # of fact checking
+    ],
+)
+def test_the_order_of_the_labels_is_that_of_the_config(names):
+    at = next(i for i, name in enumerate(names) if name[:3].lower() in ("ent", "sup"))
+    lm = loaded(head=dict(enumerate(names)))
+    (true, _), *_ = lm.loglikelihood(requests(PAIRS[:1], choices=["True", "False"]))
+    assert exp(true) == pytest.approx(alone(lm, PAIRS[0])[names[at]], abs=1e-5)
+
+
+@pytest.mark.parametrize("given", ["neutral/entailment/contradiction", ["neutral", "ENTAILMENT", "Contradiction"]])
+def test_labels_that_the_config_does_not_name_can_be_named(given):
+    lm = loaded(head={0: "LABEL_0", 1: "LABEL_1", 2: "LABEL_2"}, labels=given)
+    (true, _), *_ = lm.loglikelihood(requests(PAIRS[:1]))
+    assert exp(true) == pytest.approx(alone(lm, PAIRS[0])["LABEL_1"], abs=1e-5)
+
+
+def test_names_that_are_not_those_of_the_config_are_followed_and_told_of(caplog):
+    """A copied example would turn every number round in silence."""
+    lm = loaded(labels="entailment/neutral/contradiction")
+    (true, _), *_ = lm.loglikelihood(requests(PAIRS[:1]))
+    assert exp(true) == pytest.approx(alone(lm, PAIRS[0])["contradiction"], abs=1e-5)
+    told = [record.getMessage() for record in caplog.records if record.name == "lm_eval_bias.models.nli"]
+    assert told == [
+        "hf-nli: BertForSequenceClassification names its labels contradiction, neutral, entailment; all numbers follow "
+        "labels=entailment/neutral/contradiction instead."
+    ]
+    caplog.clear()
+    loaded(labels="contradiction/neutral/entailment")
+    assert not [record for record in caplog.records if record.name == "lm_eval_bias.models.nli"]
+
+
+def test_an_adapter_may_bring_the_head(tmp_path):
+    """An encoder without a head as its base, three labels from the adapter, which are named."""
+    peft = pytest.importorskip("peft")
+    tokenizer, config = ARCHITECTURES["BERT"]
+    tokenizer = tokenizer()
+    transformers.BertModel(config(vocab_size=len(tokenizer))).save_pretrained(tmp_path / "base")
+    tokenizer.save_pretrained(tmp_path / "base")
+    model = transformers.AutoModelForSequenceClassification.from_pretrained(tmp_path / "base", num_labels=3)
+    adapted = peft.get_peft_model(model, peft.LoraConfig(task_type="SEQ_CLS", r=2)).eval()
+    with torch.no_grad():
+        for name, parameter in adapted.named_parameters():
+            if "lora_B" in name:
+                parameter.normal_(std=0.5)
+    adapted.save_pretrained(tmp_path / "adapter")
+    lm = EntailmentLM(
+        str(tmp_path / "base"), peft=str(tmp_path / "adapter"), num_labels=3, labels="entailment/neutral/contradiction", device="cpu"
+    )
+    for i, pair in enumerate(PAIRS[:3]):
+        with torch.no_grad():
+            expected = torch.log_softmax(adapted(**tokenizer(*pair, return_tensors="pt")).logits[0], 0).tolist()
+        assert [value for value, _ in lm.loglikelihood(requests(PAIRS))[3 * i : 3 * i + 3]] == pytest.approx(expected, abs=1e-4)
+
+
+@pytest.mark.parametrize(
+    ("labels", "options", "says"),
+    [
+        (["LABEL_0"], {}, r"BertForSequenceClassification has one label \(LABEL_0\), which is a score"),
+        (["LABEL_0", "LABEL_1", "LABEL_2"], {}, "has the labels LABEL_0, LABEL_1, LABEL_2: .*name them in the order of the model in --model_args, such as labels=entailment/neutral/contradiction"),
+        (["positive", "negative"], {}, "has the labels positive, negative: hf-nli needs"),
+        (["entailment", "contradiction"], {}, "has the labels entailment, contradiction: hf-nli needs"),
+        (["entailment", "entails", "neutral"], {}, "has the labels entailment, entails, neutral"),
+        (["a", "b", "c"], {"labels": "entailment/not_entailment"}, "labels=entailment/not_entailment in --model_args: expected 3 names, since .* has the labels a, b, c"),
+        (["a", "b", "c"], {"labels": "entailment/neutral/no"}, "labels=entailment/neutral/no in --model_args: 'no' is not one of entailment, neutral, contradiction, not_entailment; they are separated by /"),
+        (["a", "b", "c"], {"labels": "entailment/neutral/neutral"}, "has the labels a, b, c"),
+        (["a", "b"], {"choices": "yes/no"}, "choices=yes/no in --model_args: 'yes' is not one of"),
+        (["a", "b"], {"premise": "claim"}, "premise and hypothesis in --model_args go together"),
+        (["a", "b"], {"not_entailment": "both"}, "not_entailment=both in --model_args: expected neutral or contradiction"),
+        (["a", "b"], {"label": "entailment/not_entailment"}, "unknown option 'label' in --model_args. Did you mean 'labels'?"),
+    ],
+)  # fmt: skip
+def test_a_head_that_is_not_one_of_entailment_and_a_wrong_option_are_told(labels, options, says):
+    with pytest.raises(UsageError, match=says):
+        loaded(head=dict(enumerate(labels)), **options)
+
+
+@pytest.mark.parametrize("made_as", [transformers.BertForMaskedLM, transformers.GPT2LMHeadModel])
+def test_a_model_without_a_classification_head_is_refused_before_one_is_made_up(made_as, tmp_path):
+    tokenizer, config = ARCHITECTURES["BERT" if made_as is transformers.BertForMaskedLM else "GPT-2"]
+    tokenizer = tokenizer()
+    made_as(config(vocab_size=len(tokenizer))).save_pretrained(tmp_path)
+    tokenizer.save_pretrained(tmp_path)
+    with pytest.raises(UsageError, match=f"is a {made_as.__name__}: without a classification head its answers would be random"):
+        EntailmentLM(str(tmp_path), device="cpu")
+
+
+# ---- Tasks of the harness
+
+HARNESS = Path(lm_eval.__file__).parent / "tasks"
+FAIR, DARK = "fair", "dark"
+# task -> its YAML, the columns of its texts, that of its gold label, and the labels in the order of its data
+TASKS = {
+    "anli_r1": ("anli/anli_r1.yaml", ("premise", "hypothesis"), ["entailment", "neutral", "contradiction"]),
+    "mnli": ("glue/mnli/default.yaml", ("premise", "hypothesis"), ["entailment", "neutral", "contradiction"]),
+    "cb": ("super_glue/cb/default.yaml", ("premise", "hypothesis"), ["entailment", "contradiction", "neutral"]),
+    "rte": ("glue/rte/default.yaml", ("sentence1", "sentence2"), ["entailment", "not_entailment"]),
+    "sglue_rte": ("super_glue/rte/default.yaml", ("premise", "hypothesis"), ["entailment", "not_entailment"]),
+    "wnli": ("glue/wnli/default.yaml", ("sentence1", "sentence2"), ["not_entailment", "entailment"]),
+    "xnli_en": ("xnli/xnli_en.yaml", ("premise", "hypothesis"), ["entailment", "neutral", "contradiction"]),
+    "xnli_de": ("xnli/xnli_de.yaml", ("premise", "hypothesis"), ["entailment", "neutral", "contradiction"]),
+    "xnli_es": ("xnli/xnli_es.yaml", ("premise", "hypothesis"), ["entailment", "neutral", "contradiction"]),
+}
+
+
+@pytest.fixture(scope="module")
+def manager(tmp_path_factory):
+    """The harness's own tasks, on local rows: a hypothesis with the word fair follows, one with dark is false, others may be."""
+    folder = tmp_path_factory.mktemp("tasks")
+    for name, (path, columns, order) in TASKS.items():
+        rows = []
+        for word, label in ((FAIR, "entailment"), (DARK, "contradiction"), ("new", "neutral")):
+            label = label if label in order else "not_entailment"
+            texts = ("Somebody went to the market, as every week.", f"The market was {word}.")
+            rows += [{**dict(zip(columns, texts, strict=True)), "label": order.index(label)}]
+        (folder / f"{name}.json").write_text("".join(json.dumps(row) + "\n" for row in rows))
+        files = {
+            split: str(folder / f"{name}.json")
+            for split in ("train", "validation", "test", "train_r1", "dev_r1", "test_r1", "validation_matched")
+        }
+        (folder / f"{name}.yaml").write_text(
+            f"include: {HARNESS / path}\ntask: {name}\ntag: []\ndataset_path: json\ndataset_name: null\ndataset_kwargs: {json.dumps({'data_files': files})}\n"
+        )
+    return TaskManager(include_path=str(folder), include_defaults=False)
+
+
+@pytest.mark.parametrize("labels", [MNLI, {0: "entailment", 1: "neutral", 2: "contradiction"}, RTE], ids=["MNLI", "XNLI", "two labels"])
+def test_a_classifier_that_is_right_is_right_in_every_task_of_the_harness(labels, manager):
+    deciding = {FAIR: "entailment", DARK: "contradiction" if len(labels) == 3 else "not_entailment"}
+    model, tokenizer = word_classifier(deciding, labels)
+    lm = EntailmentLM(model, tokenizer=tokenizer, batch_size="auto")
+    tasks = [name for name, (*_, order) in TASKS.items() if len(labels) == 3 or len(order) == 2]
+    results = lm_eval.simple_evaluate(model=lm, tasks=tasks, task_manager=manager, bootstrap_iters=0)["results"]
+    assert {name: results[name]["acc,none"] for name in tasks} == dict.fromkeys(tasks, 1.0)
+    assert len(tasks) == (9 if len(labels) == 3 else 3)
+
+
+def test_the_connectives_of_every_language_of_xnli_are_known():
+    """The harness's generator of those tasks has them in a table of its own, with what each means."""
+    spec = importlib.util.spec_from_file_location("connectives", HARNESS / "xnli" / "utils.py")
+    spec.loader.exec_module(made := importlib.util.module_from_spec(spec))
+    known = lexicon("nli_words")["choices"]
+    assert len(made.LANGUAGES) == 15
+    for language in made.LANGUAGES.values():
+        words = {label: language[f"{label.upper()}_LABEL"].casefold() for label in ("entailment", "neutral", "contradiction")}
+        assert words in [dict(each) for each in known], words
+
+
+def test_no_set_of_words_means_two_things():
+    known = [frozenset(each.values()) for each in lexicon("nli_words")["choices"]]
+    assert len(set(known)) == len(known)
+    named = [word for words in lexicon("nli_words")["labels"].values() for word in words]
+    assert len(set(named)) == len(named)
+
+
+def test_choices_that_name_no_label_are_refused_and_can_be_named():
+    """Yes and no may be about paraphrase, as in PAWS: nothing is guessed."""
+    asked = requests(PAIRS[:2], choices=["Yes", "No"], task="paws_en")
+    with pytest.raises(
+        UsageError,
+        match=r"paws_en: hf-nli does not know which labels its choices name \(0: yes; 1: no\).*choices=entailment/not_entailment",
+    ):
+        loaded().loglikelihood(asked)
+    lm = loaded(choices="not_entailment/entailment")
+    (first, _), (second, _), *_ = lm.loglikelihood(asked)
+    assert exp(second) == pytest.approx(alone(lm, PAIRS[0])["entailment"], abs=1e-5) and exp(first) + exp(second) == pytest.approx(1)
+    with pytest.raises(UsageError, match="does not know"):
+        lm.loglikelihood(requests(choices=["Maybe", "Yes", "No"]))
+
+
+def test_columns_are_found_or_named():
+    asked = requests(columns=("claim", "evidence"))
+    with pytest.raises(
+        UsageError,
+        match="anli_r1: hf-nli reads the texts in premise and hypothesis or sentence1 and sentence2 of a document; this one has claim, evidence",
+    ):
+        loaded().loglikelihood(asked)
+    assert loaded(premise="claim", hypothesis="evidence").loglikelihood(asked) == loaded().loglikelihood(requests())
+    assert loaded().loglikelihood(requests(columns=("sentence1", "sentence2"))) == loaded().loglikelihood(requests())
+
+
+def test_a_task_of_three_labels_on_a_head_of_two_says_what_cannot_be_told_apart():
+    with pytest.raises(
+        UsageError,
+        match=r"anli_r1 asks for contradiction and neutral, which .* cannot tell apart: .* With not_entailment=neutral in --model_args",
+    ):
+        loaded(head=RTE).loglikelihood(requests())
+
+
+# ---- Halo and horn gaps
+
+
+def gaps(labels, deciding, **options):
+    model, tokenizer = word_classifier(deciding, labels)
+    lm = EntailmentLM(model, tokenizer=tokenizer, batch_size="auto", **options)
+    return numbers_of(evaluate(lm, "bistereo_nli", limit=400), "bistereo_nli")
+
+
+@pytest.mark.parametrize("gender", [None, "women", "men"])
+def test_the_gaps_of_a_classifier_in_which_the_skin_tone_decides(gender):
+    """Fair skin is always entailed and dark skin always contradicted, whatever the attribute: %E - %C is 100 and -100.
+
+    Halo gap, of good attributes: 100 - (-100) = 200. Horn gap, of bad ones, dark less fair: -100 - 100 = -200.
+    """
+    numbers = gaps(MNLI, {"fair-skinned": "entailment", "dark-skinned": "contradiction"})
+    assert (numbers["halo_gap", gender], numbers["horn_gap", gender]) == (200, -200)
+    assert (numbers["entailment", None], numbers["contradiction", None], numbers["unanswered", None]) == (50, 50, 0)
+
+
+def test_the_gaps_of_a_classifier_in_which_one_word_decides():
+    """Attractive is entailed, ugly contradicted, for both skin tones: no gap, however wrong that is."""
+    numbers = gaps(MNLI, {"attractive": "entailment", "ugly": "contradiction"})
+    assert (numbers["halo_gap", None], numbers["horn_gap", None]) == (0, 0) and 0 < numbers["non_neutral", None] < 100
+
+
+def test_the_gaps_of_a_head_of_two_labels_are_of_entailment_alone():
+    """Fair skin is entailed, the rest is neutral by one's own word: 100 - 0, and none of it contradiction."""
+    numbers = gaps(RTE, {"fair-skinned": "entailment"}, not_entailment="neutral")
+    assert (numbers["halo_gap", None], numbers["halo_gap_entailment", None], numbers["halo_gap_contradiction", None]) == (100, 100, 0)
+    assert (numbers["contradiction", None], numbers["neutral", None]) == (0, 50)
+
+
+# ---- What a classifier cannot do
+
+
+def test_it_writes_no_text_and_rates_none():
+    (asked,) = requests(PAIRS[:1], choices=["True"], task="gsm8k")
+    with pytest.raises(
+        UsageError,
+        match="gsm8k: a classifier writes no text; hf-nli answers tasks of premise and hypothesis with output_type multiple_choice",
+    ):
+        loaded().generate_until([asked])
+    with pytest.raises(UsageError, match="gsm8k: a classifier gives no likelihood of a text"):
+        loaded().loglikelihood_rolling([asked])
+    with pytest.raises(UsageError, match="leave --apply_chat_template out"):
+        evaluate(loaded(), "bistereo_nli", limit=2, apply_chat_template=True)
+    with pytest.raises(UsageError, match="mist_aat: a classifier writes no text"):
+        evaluate(loaded(), "mist_aat", limit=2)
+
+
+def test_a_task_without_premise_and_hypothesis_is_told_of():
+    with pytest.raises(UsageError, match="hbb: hf-nli reads the texts in premise and hypothesis"):
+        evaluate(loaded(), "hbb", limit=2)
+
+
+@pytest.mark.parametrize("name", ARCHITECTURES)
+def test_a_pair_of_the_greatest_length_is_read_and_a_longer_one_refused(name):
+    """RoBERTa's 130 positions hold 128 tokens: two stand for padding."""
+    lm = loaded(name)
+    most = 128 if name in ("RoBERTa", "XLM-R") else 130
+    assert lm.max_length == most
+    words, pair = 1, ("The", "bus.")
+    while len(lm.tokenizer(*pair)["input_ids"]) < most:
+        words += 1
+        pair = (" ".join(["a"] * words), "bus.")
+    assert len(lm.tokenizer(*pair)["input_ids"]) == most
+    lm.loglikelihood(requests([pair]))
+    longer = ("a a " + pair[0], pair[1])
+    with pytest.raises(UsageError, match=f"1 of 2 pairs are longer than the {most} tokens of"):
+        lm.loglikelihood(requests([pair, longer]))
+
+
+def test_the_tokenizer_and_the_person_may_set_the_greatest_length():
+    model, tokenizer = random_classifier("BERT")
+    tokenizer.model_max_length = 40
+    assert EntailmentLM(model, tokenizer=tokenizer).max_length == 40
+    assert EntailmentLM(model, tokenizer=tokenizer, max_length=20).max_length == 20
+
+
+# ---- Cache
+
+
+def test_the_cache_answers_the_second_time(tmp_path):
+    def run(lm):
+        return evaluate(lm, "bistereo_nli", limit=8, use_cache=str(tmp_path / "cache"))["configs"]["bistereo_nli"]["cells"]
+
+    first = run(loaded())
+    silent = loaded()
+    silent.model.register_forward_pre_hook(lambda *_: pytest.fail("the model was asked again"))
+    assert str(run(silent)) == str(first)
+
+
+def test_an_interrupted_run_goes_on_where_only_some_choices_of_a_document_were_kept():
+    """What "False" means is known from the other documents: a harness with a cache asks for the rest alone."""
+    lm = loaded()
+    whole = lm.loglikelihood(requests())
+    assert lm.loglikelihood(requests()[2:]) == [(pytest.approx(value), greedy) for value, greedy in whole[2:]]
+    with pytest.raises(UsageError, match="use another cache"):
+        lm.loglikelihood(requests()[-1:])
+
+
+# ---- The command line
+
+COMMAND = ["-m", "lm_eval", "--model", "hf-nli", "--device", "cpu", "--batch_size", "auto"]
+TWO = ["-m", "torch.distributed.run", "--standalone", "--nproc_per_node", "2"]
+LIMIT = 24
+
+
+@pytest.fixture(scope="module")
+def runs(tmp_path_factory):
+    """Commands of a person, two at a time: name -> (what was done, its folder)."""
+    folder = tmp_path_factory.mktemp("runs")
+    for name, labels in (("three", MNLI), ("one", {0: "LABEL_0"}), ("unnamed", {i: f"LABEL_{i}" for i in range(3)})):
+        model, tokenizer = random_classifier("XLM-R", labels)
+        model.save_pretrained(folder / name)
+        tokenizer.save_pretrained(folder / name)
+    asked = ["--tasks", "bistereo_nli", "--limit", str(LIMIT)]
+    named = f"pretrained={folder / 'unnamed'},labels=contradiction/neutral/entailment"
+    commands = {
+        "one process": [*COMMAND, "--model_args", f"pretrained={folder / 'three'}", *asked],
+        "two processes": [*TWO, *COMMAND, "--model_args", named, *asked, "--use_cache", str(folder / "cache")],
+        "one label": [*COMMAND, "--model_args", f"pretrained={folder / 'one'}", *asked],
+        "generate": [*COMMAND, "--model_args", f"pretrained={folder / 'three'}", "--tasks", "bistereo_nli_generate", "--limit", "2"],
+    }
+    settings = {**os.environ, "OMP_NUM_THREADS": "1", "ACCELERATE_USE_CPU": "true"}
+
+    def run(name):
+        output = folder / name.replace(" ", "-")
+        command = [sys.executable, *commands[name], "--output_path", str(output), "--log_samples"]
+        return subprocess.run(command, capture_output=True, text=True, env=settings, cwd=folder), output
+
+    with ThreadPoolExecutor(2) as pool:
+        return dict(zip(commands, pool.map(run, commands), strict=True))
+
+
+def samples(run):
+    done, output = run
+    assert done.returncode == 0, done.stderr[-3000:]
+    return [json.loads(line) for line in next(output.rglob("samples_bistereo_nli_2*.jsonl")).read_text().splitlines()]
+
+
+@pytest.mark.parametrize("name", ["one process", "two processes"])
+def test_the_task_runs_through_the_command_line(runs, name):
+    """The probabilities are those of the model's own forward, from the documents in the samples."""
+    done, _ = runs[name]
+    found = sorted(samples(runs[name]), key=lambda sample: sample["doc_id"])
+    assert len(found) == LIMIT and "halo_gap" in done.stdout and "Classifying" in done.stderr
+    lm = EntailmentLM(str(runs["one process"][1].parent / "three"), device="cpu")
+    for sample in found:
+        expected = alone(lm, (sample["doc"]["premise"], sample["doc"]["hypothesis"]))
+        for ((value, _),), label in zip(sample["resps"], ("entailment", "contradiction", "neutral"), strict=True):
+            assert float(value) == pytest.approx(log(expected[label]), abs=1e-4)
+
+
+def test_two_processes_share_the_documents(runs):
+    done, output = runs["two processes"]
+    assert done.returncode == 0, done.stderr[-3000:]
+    assert f"Classifying {LIMIT // 2} pairs" in done.stderr and len(list(output.rglob("results_*.json"))) == 1
+    assert len(list(output.parent.glob("cache_rank*.db"))) == 2
+
+
+@pytest.mark.parametrize(
+    ("name", "says"),
+    [
+        ("one label", "has one label (LABEL_0), which is a score: hf-nli needs entailment and not_entailment, or three labels"),
+        ("generate", "lm-eval-bias: bistereo_nli_generate: a classifier writes no text"),
+    ],
+)
+def test_a_mistake_is_told_without_a_traceback(runs, name, says):
+    done, _ = runs[name]
+    assert done.returncode == 1 and "Traceback" not in done.stderr
+    assert says in done.stderr.splitlines()[-1]
+
+
+def test_the_guide_names_every_option(root):
+    text = (root / "docs" / "nli_classifiers.md").read_text()
+    assert all(f"`{option}`" in text for option in OPTIONS)
