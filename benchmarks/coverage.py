@@ -81,8 +81,8 @@ TRUE_CONCEPTS = 300_000  # of a benchmark so large that its numbers are the true
 
 
 def log_odds(rng: np.random.Generator, themes: NDArray[np.int64], icc: float) -> NDArray[np.float64]:
-    """Log-odds of option 1, shape (concepts, types, 2): a preference of each concept pair, and what the identity adds, more in counted types
-    than in placebos and in some concept pairs than in others; of both, themes explain the share icc."""
+    """Log-odds of option 1, shape (concepts, types, 2): a preference of each concept pair, and what the identity adds, more in counted
+    types than in placebos and in some concept pairs than in others; of both, themes explain the share icc."""
     shared = rng.normal(size=(2, themes.max() + 1))[:, themes]
     preference, loudness = np.sqrt(icc) * shared + np.sqrt(1 - icc) * rng.normal(size=(2, len(themes)))
     of_type = np.array([0.3 if CATEGORIES[type_] == "Placebo" else 0.6 for type_ in TYPES])
