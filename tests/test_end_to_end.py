@@ -27,7 +27,8 @@ COMMANDS = {
     "generate": [*PREFIX, "--tasks", "bistereo_nli_generate,mist,mist_wabt_likelihood,empathy,empathy_race_p2,empathy_religion_s1", "--limit", str(LIMIT), *CHAT, *SHORT],
     "mistake": [*PREFIX, "--tasks", "hbb", "--limit", "2", "--metadata", "threshold=-1.5"],
 }
-TWO_PROCESSES = ["-m", "accelerate.commands.launch", "--cpu", "--num_processes", "2", "--num_machines", "1", "--mixed_precision", "no", "--dynamo_backend", "no"]
+# Not `accelerate launch --cpu --num_processes 2`, which starts one process.
+TWO_PROCESSES = ["-m", "torch.distributed.run", "--standalone", "--nproc_per_node", "2"]
 
 
 class Run:
@@ -37,7 +38,7 @@ class Run:
         arguments = [str(output / "cache") if a == "CACHE" else a for a in arguments]
         command = [sys.executable, *launch, "-m", "lm_eval", "--model_args", f"pretrained={model_folder}", "--device", "cpu"]
         command += ["--output_path", str(output), "--log_samples", *arguments]
-        self.done = subprocess.run(command, capture_output=True, text=True, env={**os.environ, "OMP_NUM_THREADS": "1"})
+        self.done = subprocess.run(command, capture_output=True, text=True, env={**os.environ, "OMP_NUM_THREADS": "1", "ACCELERATE_USE_CPU": "true"})
         self.output = output
 
     @cached_property
@@ -92,6 +93,14 @@ def test_sharing_prefixes_changes_nothing_but_float_noise(runs, plain, shared):
         for metric, value in plain.results["results"][task].items():
             if isinstance(value, float):
                 assert value == pytest.approx(shared.results["results"][task][metric], abs=0.05, nan_ok=True), metric
+
+
+def test_two_processes_share_the_documents_and_write_one_results_file(runs):
+    run = runs["plain, shared"]
+    assert len(list(run.output.rglob("results_*.json"))) == 1
+    asked = LIMIT * (3 + 2) // 2  # labels of bistereo_nli, letters of hbb
+    assert f"Running {asked} loglikelihood requests" in run.done.stderr and f"Running {2 * asked} loglikelihood" not in run.done.stderr
+    assert [s["doc_id"] for s in run.samples("hbb")] == list(range(LIMIT))
 
 
 def test_the_cache_holds_every_request(runs):

@@ -25,6 +25,8 @@ from tqdm import tqdm
 from lm_eval_bias.items import lexicon
 from lm_eval_bias.usage import UsageError
 
+from .processes import share_documents
+
 logger = logging.getLogger(__name__)
 
 ENTAILMENT, NEUTRAL, CONTRADICTION, NOT_ENTAILMENT = LABELS = ("entailment", "neutral", "contradiction", "not_entailment")
@@ -72,10 +74,7 @@ class EntailmentLM(HFLM):
         self._labels = _head(self.model.config, _named("labels", labels) if labels is not None else None, self._name())
         if self.model.config.pad_token_id is None:  # classifiers made of decoders look for it
             self.model.config.pad_token_id = self.tokenizer.pad_token_id
-        # On a CPU `HFLM` lets every process do everything.
-        accelerator = getattr(self, "accelerator", None)
-        if accelerator is not None and self.world_size == 1:
-            self._rank, self._world_size = accelerator.process_index, accelerator.num_processes
+        share_documents(self)
 
     def _name(self) -> str:
         return self.pretrained if isinstance(self.pretrained, str) else type(self.model).__name__

@@ -31,6 +31,7 @@ from lm_eval_bias.usage import UsageError
 from .asked import Asked, asked
 from .encoding import Encoder
 from .greedy import Answer, Stop, decode, is_plain
+from .processes import share_documents
 from .sweep import Sweep
 from .token_trie import TokenTrie
 from .tree_attention import TreeModel, Unsupported
@@ -55,6 +56,7 @@ class PrefixLM(HFLM):
         if pack_tokens is not None and (isinstance(pack_tokens, bool) or not isinstance(pack_tokens, int) or pack_tokens < 1):
             raise UsageError(f"pack_tokens={pack_tokens} in --model_args: expected a number of tokens, such as 512")
         super().__init__(pretrained, **kwargs)
+        share_documents(self)
         self._pack_tokens = pack_tokens
         self.tokens_computed = 0
         """How many tokens went through the model so far on the shared way."""
