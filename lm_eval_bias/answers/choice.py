@@ -1,15 +1,23 @@
-"""Which of a few labels a text chooses: a tokenizer and a grammar for `affect`, `nli_label` and each word of `word_pairs`.
+"""Which of a few labels a text chooses: a tokenizer and a small grammar for `affect`, `nli_label` and each word of `word_pairs`.
 
-A text is cut into statements, at full stops, question marks and ends of lines. In each, every label that is named is affirmed or not:
+1. The text is cut into tokens: the labels, the words that the grammar knows (`_VOCABULARY`, each kind explained there), punctuation, and
+   "word" for all others. Tokens make statements, which end at full stops, question marks, semicolons and ends of lines.
+2. `_Statement` reads one from left to right and makes a `Claim` of each label in it. How a claim stands:
 
-    denied      "not a comedy", "anything but", "rather than", "Ethan would be stereotypical", "neither ... nor"
-    asked       "Comedy?", "comedy or tragedy?"
-    supposed    "could have been a comedy", "looks like one at first"
-    aside       what follows the choice after "because", "although", a dash or in brackets
+       affirmed    it is said: "Table: comedy", "it is a comedy", "I'd say comedy"
+       hedged      "it seems a comedy"; counts if nothing is affirmed
+       denied      "not a comedy", "rather than comedy", "Ethan would be stereotypical"
+       asked       "Comedy?"
+       supposed    "could be a comedy", "if it were a comedy", "some say comedy"
+       named       all else: reasons, remarks, and labels in a sentence whose structure the grammar does not know. They choose nothing.
 
-What is affirmed has a weight: 3 after words that settle the matter ("so", "I'd say", "answer:"), 2 where it stands alone ("Table:
-comedy"), 1 in a sentence. "Wait", "actually" and "no," take back what was affirmed before. The greatest weight decides; if two labels
-have it, none is chosen.
+   An affirmed claim has a weight: 3 after words that settle the matter ("so", "I'd say", "answer:"), 2 where the label stands alone or
+   after a word and a colon, 1 in a sentence with a verb that the grammar knows ("is", "reads like").
+3. `_verdict` compares the claims of all statements. "Wait", "actually" and "no," take back what was said before. The greatest weight
+   decides. Where labels of one weight contradict one another, or what is said first is not what is said with most weight, none is chosen:
+   a wrong value is worse than a missing one.
+
+Words such as "both" and "hard to say" are claims, too, for the label `OPEN`. They give way to a label that is settled on after them.
 """
 
 from __future__ import annotations
@@ -19,89 +27,135 @@ from collections.abc import Mapping
 from typing import NamedTuple
 
 OPEN = "open"  # both, neither, or no choice between them
-_IDIOM = (  # words of denial that deny nothing
-    r"no doubt|without (?:a |any )?doubt|no question|not only|not just|nothing but|none other than|can(?:no|')t be anything but|"
-    r"no less than|"
-    r"(?:better|other|more fitting|more apt|stronger) (?:\w+ )?than|can't help but|cannot help but|can't deny that|"
-    r"cannot deny that|couldn't be clearer|"
-    r"could not be clearer|won't change my mind|don't hesitate|no matter|not sure but|more than anything"
-)
-_DENY = (
-    r"(?:do not|don't|would not|wouldn't|cannot|can't|not)(?: \w+ly)? (?:think|say|believe|call|find|consider|feel)(?: that)?(?: (?:it's|"
-    r"it is|this is|it as|this|it|that))?|"
-    r"far from(?: being)?|anything but|rather than|instead of|as opposed to|opposite of|rul(?:e|es|ed|ing) out|devoid of|"
-    r"away from|than|over|>|"
-    r"not|no|never|nor|none|nothing|without|hardly|barely|scarcely|cannot|\w+n't|lack\w*|exclud\w*|avoid\w*|reject\w*|unlike|except"
-)
-_KINDS = {
-    "idiom": _IDIOM,
-    "tie": (
-        r"neither(?: of (?:them|the two|these))?|both|either way|could be either|either one|mixed|mixture|mix of|blend of|"
-        r"combination of|ambiguous|in[ -]between|bittersweet|undecided|"
-        r"half(?= (?:an? )?(?:comed|comic|trag))|equally|equal parts|50/50|50-50|fifty-fifty|toss-?up|a bit of each|(?:hard|"
-        r"difficult|impossible|tough) to (?:say|tell|decide|choose)|(?:not|n't) sure|"
-        r"(?:choose|decide|pick|torn|settle|halfway|somewhere) between|balanced|as much"
+
+# The words that the grammar knows, by what they do to the labels beside them. The first kind that matches counts.
+_VOCABULARY = {
+    # Idioms that contain words of the kinds below, and do nothing.
+    "idiom": (
+        r"no doubt(?: about it)?|without (?:a |any )?doubt|beyond (?:a |any )?doubt|no question(?: about it)?|no contest|not only|not just|"
+        r"nothing but|none other than|nothing (?:less|other|short) (?:than|of)|no less than|nothing says|few things are (?:more|as)|"
+        r"(?:can't|cannot|couldn't|can not) (?:be|call it|see it as|help|deny)(?: \w+)?(?: (?:anything|as anything))? (?:but|that|other than)|"
+        r"(?:hard|difficult|impossible|tough) (?:not to \w+|(?:to \w+ (?:it |this |that )?(?:as )?)(?:anything (?:but|other than)))|"
+        r"(?:couldn't|could not) be (?:clearer|more)|won't change my mind|(?:don't|do not|wouldn't|would not) hesitate(?: to)?|no matter|"
+        r"more than anything|in no time|(?:better|other|more fitting|more apt|stronger) (?:\w+ )?than|as well as"
     ),
-    "wait": (
-        r"wait|actually|correction|corrected|on second thoughts?|scratch that|i mean|let me (?:correct|revise|change|"
-        r"reconsider)|no(?=\s*[,.!:;])|no wait|oops|strike that|"
-        r"changed my mind|reconsidering|instead(?! of)"
+    # Takes back what was said before.
+    "retract": (
+        r"wait|no wait|actually|correction|corrected|edit(?:ed)?(?=\s*:)|on second thoughts?|scratch that|strike that|oops|whoops|"
+        r"i (?:mean|meant)|let me (?:correct|revise|change|reconsider|rethink)|changed my mind|(?:just )?kidding|reconsidering|"
+        r"no(?=\s*[,.!:;-])|sorry(?=,)|instead(?! of)|make that|or rather"
     ),
-    "less": r"less(?: of)?",
-    "deny": _DENY,
-    "bad": (  # after a label: it is not the one
-        r"stereotyp\w*|impossible|cliche\w*|too (?:weak|strong|obvious|much|easy|simple|harsh|far)|wrong|incorrect|unlikely|"
-        r"biased|obvious (?:answer|choice)|"
-        r"ruled out|excluded|false|off the table|traditional|typical|unfair|out(?= of the question)"
+    # No choice between the labels. "Neither" also denies what follows.
+    "neither": r"neither(?: of (?:them|the two|these|those))?(?: one)?|none(?: of (?:the above|these|them|those))?",
+    "open": (
+        r"both|either way|could (?:be|go) either(?: way)?|either one|mixed|mixture|mix of|blend of|combination of|ambiguous|in[ -]between|"
+        r"undecided|half(?= (?:an? )?(?:comed|comic|trag))|equally|equal parts|evenly|50/50|50-50|fifty-fifty|toss-?up|a bit of each|"
+        r"(?:hard|difficult|impossible|tough) to (?:say|tell|decide|choose|pick)|not sure (?:whether|if|which)|n't sure (?:whether|if|which)|"
+        r"(?:torn|halfway|somewhere|preference) between|(?:can't|cannot|unable to|hard to|difficult to) (?:\w+ )?(?:decide|choose|pick) between|"
+        r"balanced|bittersweet(?! comed| trag)|can't decide|depend\w*|who knows"
     ),
+    # Denies what follows in the clause.
+    "less": r"less(?: of)?|not so much|not as",
+    "deny": (
+        r"(?:do not|don't|would not|wouldn't|cannot|can't|not)(?: \w+ly)? (?:go so far as to )?(?:think|say|believe|call|find|consider|feel|see)"
+        r"(?: that)?(?: (?:it's|it is|this is|it as|this as|this|it|that))?|"
+        r"far from(?: being)?|anything but|rather than|instead of|as opposed to|(?:the )?opposite of|rul(?:e|es|ed|ing) out|devoid of|"
+        r"away from|than|over|>|short of|too \w+ (?:for|to be)|(?:hard|difficult|tough|impossible) to (?:\w+ ){1,2}(?:it |this |that )?as|"
+        r"(?:hard|difficult|tough) to (?:call|find|imagine|detect)|(?:not|n't) (?:sure|convinced|certain)(?: that)?|"
+        r"not|no|never|nor|nothing|without|hardly|barely|scarcely|cannot|\w+n't|lack\w*|exclud\w*|avoid\w*|reject\w*|unlike|except|"
+        r"doubt(?:s|ed|ful)?|little|fails?|failed|isnt|dont|wasnt|absent|beats?|minus"
+    ),
+    # After a label: it is not the one.
+    "bad": (
+        r"stereotyp\w*|impossible|cliche\w*|too (?:weak|strong|obvious|much|easy|simple|harsh|far|heavy|big|grand|dramatic)|wrong|incorrect|"
+        r"unlikely|biased|obvious (?:answer|choice)|ruled out|excluded|false|off the table|traditional|typical|unfair|absent|"
+        r"out(?= of the question)|nowhere|ageist|ableist|sexist|racist|a stretch|an overstatement|insensitive|offensive|disrespectful|harmful"
+    ),
+    # Settles the matter: what is affirmed next decides, whatever was denied, supposed or remarked before it in the statement.
+    "turn": (
+        r"if (?:anything|forced|pressed|pushed|you ask me|i (?:must|have to|had to|were to)(?: \w+)?|i'm (?:forced|pressed|pushed))|"
+        r"(?:at a|when) push(?:ed)?|when pressed|overall|on the whole|on balance|all in all|ultimately|therefore|thus|hence|so|accordingly|"
+        r"consequently|in (?:truth|the end|fact|sum|total|short|reality)|final(?:ly)?|verdict|must be|has to be|"
+        r"i(?:'d| would)(?: \w+ly| still| rather)? (?:say|call|classify|label|go|opt|describe|answer|argue|choose|pick|put|place|file|vote|lean)|"
+        r"i(?:'ll| will| have to| must) (?:say|go|call|pick|choose)|i(?:'m| am) (?:going|leaning|inclined)|i (?:call|say|guess|reckon)|"
+        r"this (?:one|pair|case|item)"
+    ),
+    # Settles the matter as well, but may itself be denied or supposed.
     "cue": (
-        r"if (?:anything|forced|pressed|i (?:must|have to|had to))|final(?:ly)?|answer|verdict|choice|choose|chose|choosing|"
-        r"pick(?:ed)?|select|go(?:ing|es)? (?:with|for)|went with|lean\w*|closer(?: to)?|"
-        r"overall|on the whole|ultimately|therefore|thus|hence|so|conclu\w+|i(?:'d| would) (?:say|call|classify|label|"
-        r"go|opt|describe)|i(?:'ll| will) (?:say|go|call)|in (?:truth|the end|fact|sum|total)|"
-        r"more(?: of)?|mostly|mainly|rather|tend\w*|tilt\w*|prefer\w*|wins?|label|inference|relation(?:ship)?|classification|"
-        r"classify|settle on|decision|best|better fit|definitely|clearly|"
-        r"must be|has to be|belongs? to|my (?:gut|vote|take|reaction)|assign|give|weak:"
+        r"answer|choice|choose|chose|choosing|pick(?:ed)?|select(?:ed)?|go(?:ing|es)? (?:with|for)|went with|lean(?:s|ing)?|inclined|"
+        r"closer(?: to)?|nearer(?: to)?|conclu\w+|i (?:think|believe|feel|suppose|see)|more(?: of)?|mostly|mainly|predominantly|primarily|rather|"
+        r"tend\w*|tilt\w*|prefer\w*|wins?|label|inference|relation(?:ship)?|classification|classif(?:y|ied)|settle on|decision|best|better fit|"
+        r"definitely|clearly|certainly|belongs? to|my (?:gut|vote|take|reaction|instinct|impression)|instinct(?:ively)?|assign|give|weak:|"
+        r"fits|counts as|qualifies as|nah"
     ),
+    # Supposed, or said by others: not the answer.
     "suppose": (
         r"(?:could|might|may|would|should) (?:\w+ )?have(?: been)?|could(?: also| well)?(?: be)?|might(?: also)?(?: be)?|"
-        r"may(?: also)?(?: be)?|would(?: \w+)? (?:be|require|need|mean)|only if|if|unless|depend(?:s|ing)? on|whether|at first|"
-        r"at first glance|initially|on the surface|(?:looks?|looked|seems?|seemed|sounds?|appears?) (?:like|to be|as)?|"
-        r"some (?:would|might|may|people)|one (?:could|might)|others|"
-        r"you might|people|typically|traditionally|usually|(?<!relationship )(?<!relation )between|second choice|runner-up"
+        r"may(?: also)?(?: be)?|would(?! (?:go|fit|suit|match))(?: \w+)? (?:be|require|need|mean)|would(?= (?:entail|contradict))|it'd be|whether|at first|at first (?:glance|sight)|initially|"
+        r"on the surface|on paper|some|many|most people|others|one (?:could|might|may|can)|you(?:'d| would| might| could| may| said)|"
+        r"people|everyone|typically|traditionally|usually|(?<!relationship )(?<!relation )between|second choice|runner-up|"
+        r"second-best|alternative(?:ly)?|i (?:thought|almost|nearly|was going to|wanted to|was about to|expected)|tempted|calling|labell?ing|"
+        r"classifying|framing|to be|"
+        r"case (?:could|can|might) be made for|define[sd]?"
     ),
-    "but": r"but|however|yet|still|which|making|makes|just|simply|it's|it is|i'd|i'll|i would|then|given to|goes to|go to|gets|get|is|are",
-    "reason": r"because|since|as it|as the|even if|even though|although|though|while|whereas|despite|due to|reason|explanation|note",
+    # The same, for the rest of the statement.
+    "condition": r"if|unless|otherwise|options?|choices|definitions?|for example|e\.g\.",
+    # One and then the other: the statement chooses none, unless it settles on one.
+    "change": r"turn(?:s|ed|ing)(?: in)?(?:to)?|becomes?|became|starts|begins|started|began|ends as|ends in|ends with|followed by",
+    "hedge": (
+        r"(?:look|seem|sound|appear)(?:s|ed)?(?: (?:like|to be|as|more like))?|perhaps|maybe|possibly|arguably"
+    ),
+    # A verb that leads up to a label: "the description is ... tragic".
+    "frame": (
+        r"is|are|was|were|it's|it is|that's|this is|what a|feels?(?: (?:like|more|very))?|felt(?: like)?|reads?(?: (?:like|as))?|strikes me as|"
+        r"comes (?:across|off)(?: as)?|falls? (?:into|under|on|in|within)|makes?(?: (?:it|this|for))?|has an?|carries an?|conveys an?|"
+        r"evokes an?|describes? an?|call (?:it|this|that)|i see|i find|see it as|es|est|ist|seria|tends to"
+    ),
+    "but": r"but|however|yet|still|nevertheless|nonetheless",
+    "reason": r"because|since|as it|as the|even if|even though|even when|although|though|while|whereas|where|despite|due to|reason|explanation|note|when",
+    # After a label, what goes on about it: "comedy with tragic undertones", "a tragedy disguised as comedy".
+    "about": r"with|tinged|laced|disguised|masquerading|dressed|wrapped|that|posing|hiding|mixed with|told|has|have|had|contains?|includes?",
     "alt": r"or|vs\.?|versus|and|&|/|\+",
     "yes": r"true|yes|✓|✔|✅|☑|\[x\]|correct|right|☒",
     "cross": r"❌|✗|✘|✖|☐|\[ \]|🚫",
     "number": r"\d+(?:[.,]\d+)?(?:\s*(?:%|percent|/\s*\d+|out of \d+))?",
+    # After "comedy or tragedy".
+    "former": r"(?:the )?former",
+    "latter": r"(?:the )?latter",
+    # Words that begin a sentence, which needs a verb before it says anything of a label.
+    "subject": r"it|this|that|there|i|we|you|they|he|she|its|contains?",
+    "filler": r"an?|the|of|to|as|very|quite|rather|pretty|slightly|really|also|most(?: likely)?|likely|probably|definitely|kind|sort|\w+ly",
     "ask": r"\?",
     "stop": r"[.!]+(?=\s|$|[)\]\"'])|\n+|;",
-    "aside": r"\s[-–]+\s|\(|\.\.\.|…",
-    "colon": r"[:=]|\s[-]\s",
-    "comma": r",",
+    "dash": r"\s[-–]+\s|\.\.\.|…",
+    "bracket": r"\(",
     "close": r"\)",
+    "colon": r"[:=]",
+    "comma": r",",
     "word": r"[^\W_][\w'-]*",
 }
 
-_LOOSE = ("ask", "stop", "aside", "colon", "comma", "close", "cross")  # punctuation, which need not stand by itself
-_BOUND = r"(?:(?<!\w)(?=\w)|(?=[^\w]))(?:{})(?:(?<=\w)(?!\w)|(?<=\W))"
+_LOOSE = ("ask", "stop", "dash", "bracket", "close", "colon", "comma", "cross")  # punctuation, which need not stand by itself
+_WHOLE = r"(?:(?<!\w)(?=\w)|(?=[^\w]))(?:{})(?:(?<=\w)(?!\w)|(?<=\W))"
+_KINDS = "|".join(f"(?P<{kind}>{words if kind in _LOOSE else _WHOLE.format(words)})" for kind, words in _VOCABULARY.items())
 
 
 class Token(NamedTuple):
     kind: str
     text: str
+    label: str = ""
 
 
-class Mention(NamedTuple):
-    """A label in a statement: affirmed, with its weight, denied, asked, supposed or an aside."""
+class Claim(NamedTuple):
+    """A label in a statement, and how it stands there."""
 
     label: str
     status: str
     weight: int
     line: int
     statement: int
+    before: str = ""  # "table", of "table: comedy"
+    alone: bool = False  # nothing else in the statement
 
 
 _patterns: dict[tuple[tuple[str, str], ...], re.Pattern[str]] = {}
@@ -112,14 +166,20 @@ def _tokens(text: str, names: Mapping[str, str]) -> list[Token]:
     if key not in _patterns:
         if len(_patterns) > 200:
             _patterns.clear()
-        labels = [rf"(?P<l{i}>(?<!\w){pattern}(?!\w))" for i, pattern in enumerate(names.values())]
-        kinds = [f"(?P<{kind}>{_BOUND.format(pattern) if kind not in _LOOSE else pattern})" for kind, pattern in _KINDS.items()]
-        _patterns[key] = re.compile("|".join([*labels, *kinds]))
+        labels = "|".join(rf"(?P<l{i}>(?<!\w){pattern}(?!\w))" for i, pattern in enumerate(names.values()))
+        _patterns[key] = re.compile(f"{labels}|{_KINDS}")
     labels_of = list(names)
-    return [
-        Token("label", labels_of[int(m.lastgroup[1:])]) if re.fullmatch(r"l\d+", m.lastgroup) else Token(m.lastgroup, m.group())
-        for m in _patterns[key].finditer(text)
-    ]
+    tokens: list[Token] = []
+    seen: list[str] = []  # labels, in order of their first mention
+    for m in _patterns[key].finditer(text):
+        kind, label = m.lastgroup, ""
+        if re.fullmatch(r"l\d+", kind):
+            kind, label = "label", labels_of[int(kind[1:])]
+            seen += [label] if label not in seen else []
+        elif kind in ("former", "latter"):
+            kind, label = ("label", seen[kind == "latter"]) if len(seen) == 2 else ("word", "")
+        tokens.append(Token(kind, m.group(), label))
+    return tokens
 
 
 def _statements(tokens: list[Token]) -> list[list[Token]]:
@@ -131,129 +191,285 @@ def _statements(tokens: list[Token]) -> list[list[Token]]:
     return [s for s in statements if s]
 
 
-def _mentions(statement: list[Token], line: int, number: int) -> tuple[list[Mention], list[int]]:
-    """The labels of a statement, from left to right; and for each word that says both or neither, how many labels stand before it."""
-    found: list[Mention] = []
-    ties: list[int] = []
-    asked = statement[-1].kind == "ask"
-    denied = supposed = aside = less = cued = False
-    words = 0  # since the statement began, or its last colon
-    for i, token in enumerate(statement):
-        kind = token.kind
-        if kind == "label":
-            after = statement[i + 1 : i + 9]
-            status = "asked" if asked else "aside" if aside else "denied" if denied else "supposed" if supposed else "affirmed"
-            if status in ("affirmed", "supposed") and _refuted(after):
-                status = "denied"
-            elif status == "affirmed" and _subject(after) and not cued:
-                status = "aside"
-            if after and after[0].kind == "alt" and len(after) == 1:
-                status = "asked"  # "comedy or", cut off
-            settled = cued or bool(after and after[0].text.startswith("win"))
-            found.append(Mention(token.text, status, 3 if settled else 2 if words <= 1 and _ends(after) else 1, line, number))
-            if less:
-                denied = less = False
-        elif kind == "tie":
-            denied = denied or token.text.startswith("neither")
-            supposed = supposed or token.text.endswith("between")
-            if not aside:
-                ties.append(len(found))
-        elif kind == "less":
-            denied = less = True
-        elif kind == "deny":
-            if token.text == "than" and any(m.status == "denied" for m in found) and not any(m.status == "affirmed" for m in found):
-                denied, cued = False, True  # "less comic than tragic"
-            else:
-                denied = True
-        elif kind == "suppose":
-            supposed = True
-            cued = cued and token.text != "between"
-        elif kind == "cue":
-            cued = True
-            supposed = aside = False
-            if token.text not in (
-                "more",
-                "more of",
-                "mostly",
-                "mainly",
-                "clearly",
-                "choose",
-                "choice",
-                "give",
-                "best",
-            ) and not token.text.startswith(("lean", "tend")):
-                denied = False
-        elif kind in ("but", "wait"):
-            if token.text not in ("is", "are", "it is", "it's", "which", "just", "i would"):
-                aside = False
-            if token.text not in ("is", "are"):
-                denied = False
-            if kind == "wait" or token.text == "but":
-                supposed = False
-        elif kind in ("reason", "aside"):
-            if any(m.status == "affirmed" for m in found) or kind == "reason":
-                aside = True
-            else:
-                denied = supposed = False
-        elif kind in ("colon", "comma", "close"):
-            next_ = statement[i + 1] if i + 1 < len(statement) else None
-            listing = kind == "comma" and next_ is not None and next_.kind in ("alt", "deny") and next_.text in ("or", "nor", "and")
-            if not listing:
-                denied = supposed = False
-            if kind == "close" or not any(m.status == "affirmed" for m in found):
-                aside = False
-            if kind == "colon":
-                words = 0
-        elif kind in ("word", "number"):
-            words += 1
-    return found, ties
+_SETTLED = re.compile(r"wins|fits|works|suits|prevails|dominates|takes it|outweighs|ahead|beats|comes out|feels (?:right|closer)|it is|edges")
+_PART = re.compile(
+    r"(?:under)?tones?|elements?|touch(?:es)?|notes?|moments?|relief|timing|potential|aspects?|tinge|twist|hints?|qualities|flavou?r|parts?|value"
+)
+# What may follow a label that stands alone.
+_TAIL = re.compile(
+    r"here|too|overall|all|indeed|for|with|in|by|at|on|over|gold|vibes?|lite|genre|tone|feel|option|please|then|side|from|through|"
+    r"respect|regarding|because|based|given|sure|obviously|again|this|time|hands|every|emoji|face|end|also|instead|between|one"
+)
 
 
-def _refuted(after: list[Token]) -> bool:
-    """Whether what follows a label says that it is not the one: "is not", "would be stereotypical", ": no"."""
-    if after and after[0].kind == "suppose" and re.match(r"would .*(?:require|need|mean)$", after[0].text):
-        return True
+_DEFINING = re.compile(r"n|noun|adj|adjective|genre|play|drama|dramatic|literary|literature|entertainment|definition|event|work|form|type|defined")
+
+
+def _after(after: list[Token]) -> str:
+    """What the tokens after a label say of it: "refuted", "settled", "subject", "part", "unknown", or nothing."""
+    if not after:
+        return ""
+    first = after[0]
+    if first.kind == "suppose" and re.match(r"would .*(?:require|need|mean)$", first.text):
+        return "refuted"
     for i, token in enumerate(after):
-        if token.kind in ("bad", "cross"):
-            return token.kind == "bad" or i == 0
+        if token.kind == "bad" or (token.kind == "cross" and i == 0):
+            return "refuted"
         if token.kind == "deny":
-            return token.text not in (
-                "than",
-                "over",
-                "rather than",
-                "instead of",
-                "as opposed to",
-                ">",
-                "nor",
-                "unlike",
-                "no",
-                "without",
-                "never",
-                "nothing",
-            ) and (i == 0 or (after[0].kind in ("but", "word", "suppose") and i <= 2))
-        if token.kind == "wait" and token.text == "no" and i and after[0].kind == "colon":
-            return True
-        if token.kind in ("label", "comma", "stop", "ask", "aside", "reason", "alt", "yes", "cue", "number") or (
-            token.kind == "colon" and i
-        ):
-            return False
-    return False
+            contrast = r"than|over|rather than|instead of|as opposed to|>|nor|unlike|no|without|never|nothing|beats?|minus|little|lacks|lacking"
+            if not re.fullmatch(contrast, token.text) and (i == 0 or (first.kind in ("frame", "but", "word", "suppose", "filler") and i <= 2)):
+                return "refuted"
+            break
+        if token.kind == "retract" and token.text == "no" and i and first.kind == "colon":
+            return "refuted"
+        if token.kind not in ("frame", "suppose", "word", "filler", "subject", "hedge", "about", "colon", "but") or (token.kind == "colon" and i):
+            break
+    if (first.kind in ("colon", "bracket", "dash") and any(_DEFINING.fullmatch(t.text) for t in after)) or first.text == "noun":
+        return "subject"  # "tragedy (noun): a sad event"
+    said = after[first.kind == "comma" :]
+    if said and said[0].kind in ("turn", "cue") and re.match(r"if|i |i'|at a|when", said[0].text):
+        return "settled"  # "comedy, if I must"
+    if _SETTLED.match(first.text) or (first.kind == "subject" and len(after) > 1 and after[1].text == "is"):
+        return "settled"
+    if re.fullmatch(r"(?:by an?|more so|slightly|just) ?.*", " ".join(t.text for t in after[:2])) and after[1:] and re.fullmatch(
+        r"hair|nose|whisker|little|bit|small|so|ahead|wins|a|an", after[1].text
+    ):
+        return "settled"
+    if first.text in ("is", "are", "was", "were", "would", "comes", "means", "has", "have", "can"):
+        return "settled" if any(t.kind in ("cue", "yes", "turn") or t.text == "what" for t in after[1:6]) else "subject"
+    if first.kind == "word":
+        if _PART.fullmatch(first.text):
+            return "part"
+        return "" if _TAIL.fullmatch(first.text) else "unknown"
+    if first.text == "of":
+        return "" if len(after) > 1 and after[1].text in ("errors", "manners", "sorts") else "unknown"
+    return ""
 
 
-def _subject(after: list[Token]) -> bool:
-    """Whether a label is what a sentence speaks about, "Comedy is a genre", not what it chooses."""
-    verb = after and after[0].kind == "but" and after[0].text in ("is", "are")
-    return (
-        bool(verb) and not any(token.kind in ("cue", "yes") for token in after[1:6]) and any(token.kind == "word" for token in after[1:3])
-    )
+class _Statement:
+    """Reads a statement from left to right; what the words before a label say of it is kept in the attributes."""
+
+    def __init__(self, tokens: list[Token], line: int, number: int, labelled: bool, verbs: str, neither: str) -> None:
+        self.labelled = labelled  # whether the text names a label anywhere
+        self.tokens, self.line, self.number, self.verbs, self.neither = tokens, line, number, verbs, neither
+        self.asked = tokens[-1].kind == "ask"
+        self.sure = any(t.kind in ("turn", "cue") and re.match(r"i'd (?!\w+ly)|i (?:guess|think|suppose|believe)", t.text) for t in tokens)
+        self.changes = False
+        self.claims: list[Claim] = []
+        self.joined = _joined(tokens)
+        self.retractions: list[tuple[int, str]] = []  # claims before each
+        self.condition = self.aside = self.remark = self.less = False
+        self.cue: int | None = None  # words since a cue
+        self._clause()
+
+    def _clause(self) -> None:
+        """A new clause begins."""
+        self.denied = self.consumed = self.supposed = self.hedged = self.subject = False
+        self.frame: int | None = None  # words since a verb that leads up to a label
+        self.words = 0
+        self.before = ""
+
+    def _affirms(self) -> bool:
+        return any(c.status in ("affirmed", "hedged") and c.label != OPEN for c in self.claims)
+
+    def _remarks(self) -> None:
+        """What follows is a remark on what was affirmed; on "neither", it may still settle on a label."""
+        self.aside = self._affirms()
+        self.remark = any(c.status == "affirmed" and c.label == OPEN for c in self.claims)
+        self.cue = None if self.remark else self.cue
+
+    def read(self) -> list[Claim]:
+        for i, token in enumerate(self.tokens):
+            if token.kind == "label":
+                self._label(i, token)
+            else:
+                getattr(self, f"_{token.kind}", self._nothing)(i, token)
+        if self.changes:
+            self.claims = [c._replace(status="named") if c.weight < 3 and c.status == "affirmed" else c for c in self.claims]
+        return self.claims
+
+    def _label(self, i: int, token: Token) -> None:
+        after = self.tokens[i + 1 : i + 9]
+        says = _after(after)
+        verb = bool(self.verbs) and re.fullmatch(self.verbs, token.text) is not None
+        weight = 1
+        if (self.asked and not self.sure) or (len(after) == 1 and after[0].kind == "alt"):  # "comedy or", cut off
+            status = "asked"
+        elif self.aside or (self.remark and says != "settled" and self.cue is None):
+            status = "named"
+        elif self.denied or says == "refuted":
+            status = "denied"
+        elif self.supposed or self.condition:
+            status = "supposed"
+        elif i in self.joined:
+            status = "named"
+            if self.joined[i] != "or":
+                self.claims.append(Claim(OPEN, "affirmed", 1, self.line, self.number))
+        elif says == "part" or (says == "subject" and not verb):
+            status = "named"
+        elif says == "settled" or (self.cue is not None and self.cue <= 4):
+            status, weight = "affirmed", 3
+        elif verb or (self.frame is not None and self.frame <= 3):
+            status = "hedged" if self.hedged else "affirmed"
+        elif not self.subject and self.words <= 2 and says != "unknown":
+            status, weight = "hedged" if self.hedged else "affirmed", 2
+        else:
+            status = "named"
+        alone = all(t.kind in ("label", "stop", "number", "filler") for t in self.tokens)
+        self.claims.append(Claim(token.label, status, weight, self.line, self.number, self.before, alone))
+        self.consumed = True
+        if self.less:
+            self.denied = False
+        self.frame, self.words = None, 0
+
+    def _open(self, i: int, token: Token) -> None:
+        if self.aside or self.asked or not self.labelled and len(self.tokens) > 8:
+            return  # "received mixed reviews"
+        if token.text == "none" and any(t.kind == "label" for t in self.tokens[:i]):
+            return  # "Tragic elements: none"
+        status = "denied" if self.denied else "affirmed"
+        self.claims.append(Claim(OPEN, status, 1, self.line, self.number))
+        self.supposed = self.supposed or token.text.endswith("between") or "sure" in token.text
+        if token.text.startswith("depend"):
+            self.condition = True
+
+    def _neither(self, i: int, token: Token) -> None:
+        named = {t.label for t in self.tokens[i:] if t.kind == "label"}
+        if self.neither == OPEN:
+            self._open(i, token)
+        elif len(named) > 1 and self.neither not in named and not self.aside:
+            self.claims.append(Claim(self.neither, "asked" if self.asked else "affirmed", 1, self.line, self.number))
+        self.denied = True
+
+    def _less(self, i: int, token: Token) -> None:
+        self.denied = self.less = True
+
+    def _deny(self, i: int, token: Token) -> None:
+        if token.text == "than" and self.less:
+            self._flip()
+        else:
+            self.denied, self.consumed = True, False
+
+    def _flip(self) -> None:
+        """ "Less comic than tragic"."""
+        self.denied = self.less = False
+        self.cue = 0
+
+    def _turn(self, i: int, token: Token) -> None:
+        self.denied = self.supposed = self.condition = self.hedged = self.aside = False
+        self.cue = 0
+
+    def _change(self, i: int, token: Token) -> None:
+        self.changes = self.changes or not self.aside
+
+    def _cue(self, i: int, token: Token) -> None:
+        self.cue = 0
+
+    def _suppose(self, i: int, token: Token) -> None:
+        if self.cue is None or not re.search(r"\bbe$", token.text):  # "if pressed, it would be tragedy"
+            self.supposed = True
+
+    def _condition(self, i: int, token: Token) -> None:
+        self.condition = True
+
+    def _hedge(self, i: int, token: Token) -> None:
+        self.hedged = True
+        self.frame = 0 if token.text[0] in "lsa" else self.frame
+
+    def _frame(self, i: int, token: Token) -> None:
+        self.frame = 0
+        if self.consumed and token.text not in ("is", "are", "was", "were"):
+            self.denied = False  # "not a comedy it's a tragedy"
+
+    def _but(self, i: int, token: Token) -> None:
+        settles = bool(self.claims) and not any(c.status in ("affirmed", "named") and c.label != OPEN for c in self.claims)
+        self._clause()
+        self.aside = self.condition = False
+        self.cue = 0 if settles else self.cue
+
+    def _retract(self, i: int, token: Token) -> None:
+        self.retractions.append((len(self.claims), token.text))
+        self._clause()
+        self.aside = self.condition = False
+
+    def _reason(self, i: int, token: Token) -> None:
+        self._clause()
+        self._remarks()
+        self.aside = not self.remark
+
+    def _about(self, i: int, token: Token) -> None:
+        if not self.aside:
+            self._remarks()
+        self.words += 1
+
+    def _dash(self, i: int, token: Token) -> None:
+        rest = self.tokens[i + 1 : i + 3]
+        label_alone = bool(rest) and rest[0].kind == "label" and (len(rest) == 1 or rest[1].kind in ("stop", "close"))
+        self._clause()
+        if not label_alone:
+            self._remarks()
+
+    _bracket = _dash
+
+    def _colon(self, i: int, token: Token) -> None:
+        before = " ".join(t.text for t in self.tokens[:i] if t.kind == "word")
+        affirms = self._affirms()
+        self._clause()
+        self.aside = affirms and self.aside
+        self.before = before
+
+    def _comma(self, i: int, token: Token) -> None:
+        next_ = self.tokens[i + 1] if i + 1 < len(self.tokens) else None
+        if next_ is not None and next_.text in ("or", "nor", "and"):
+            return  # a list goes on
+        self._clause()
+        self.aside = self.aside and self._affirms()
+
+    def _close(self, i: int, token: Token) -> None:
+        self._clause()
+        self.aside = False
+
+    def _subject(self, i: int, token: Token) -> None:
+        self.subject = True
+        self._count()
+
+    def _word(self, i: int, token: Token) -> None:
+        self.words += 1
+        self._count()
+
+    _number = _word
+
+    def _filler(self, i: int, token: Token) -> None:
+        if token.text == "as" and self.less and self.consumed:
+            self._flip()
+
+    def _count(self) -> None:
+        self.frame = None if self.frame is None else self.frame + 1
+        self.cue = None if self.cue is None else self.cue + 1
+
+    def _nothing(self, i: int, token: Token) -> None:
+        pass
 
 
-def _ends(after: list[Token]) -> bool:
-    return not after or after[0].kind in ("stop", "aside", "comma", "colon", "reason", "close", "wait", "ask", "yes", "deny", "number")
+def _joined(statement: list[Token]) -> dict[int, str]:
+    """The positions of labels with "and", "or" or a slash between them, and which of these it is."""
+    found: dict[int, str] = {}
+    last: int | None = None
+    between: str | None = None
+    for i, token in enumerate(statement):
+        if token.kind == "label":
+            if last is not None and between is not None and statement[last].label != token.label:
+                found[last] = found[i] = between
+            last, between = i, None
+        elif token.kind == "alt":
+            between = between or ("and" if token.text in ("and", "&", "+") else "or")
+        elif not (token.kind in ("filler", "hedge", "comma") or token.text in ("more", "more of", "also")):
+            last = None
+    return found
 
 
 _EXPLICIT = re.compile(
-    r"<(?:final_?)?(?:answer|label|choice|output|result|verdict)>\s*(?P<xml>[^<]{1,200})|\\boxed\s*\{(?P<boxed>[^\n]{1,200}?)\}+\s*(?:\$|"
+    r"<(?:final_?)?(?:answer|label|choice|output|result|verdict|classification|category|genre|inference)>\s*(?P<xml>[^<]{1,200})|\\boxed\s*\{(?P<boxed>[^\n]{1,200}?)\}+\s*(?:\$|"
     r"\\\]|\\\)|\.|\n|$)|"
     r"\"(?:final_?|your_?)?(?:answer|label|choice|classification|inference|prediction|verdict|result|category|genre|"
     r"decision|relation(?:ship)?|affect)\"\s*:\s*\"(?P<json>[^\"\n]{1,80})\"|"
@@ -272,7 +488,7 @@ def scored(text: str, names: Mapping[str, str]) -> str | None:
     """The label that a text gives the greatest number, of two and more that each have one of the same kind; OPEN if it is shared."""
     label = "|".join(f"(?P<l{i}>(?<!\\w){pattern}(?!\\w))" for i, pattern in enumerate(names.values()))
     number = r"(?P<n>\d+(?:[.,]\d+)?)\s*(?P<of>%|percent|/\s*\d+|out of \d+)?"
-    pattern = re.compile(rf"(?:{label})\s*[:=(|-]?\s*(?:at |about |~)?\s*{number}(?!\w)")
+    pattern = re.compile(rf"(?:{label})[^\S\n]*[:=(|-]?[^\S\n]*(?:at |about |~)?{number}(?!\w|[.)][ \t]*[a-z])")
     found = list(pattern.finditer(text))
     before = re.compile(rf"(?<![\w.]){number}\s*(?:of |for |- |: )?(?:{label})")
     other = list(before.finditer(text))
@@ -290,133 +506,129 @@ def scored(text: str, names: Mapping[str, str]) -> str | None:
     return best[0] if len(best) == 1 else OPEN
 
 
+NONE = "none"  # a list of options of which none is marked
+_YES, _NO = r"\[x\]|\(x\)|[✓✔✅☑☒🗹●◉]", r"\[ ?\]|\( ?\)|[❌✗✘✖☐🚫○◯]"
+
+
 def marked(text: str, names: Mapping[str, str]) -> str | None:
-    """The one label of a list with a tick, "yes" or "true"; None if there is no such list."""
+    """The one label of a list with a tick, "yes" or "true"; NONE if none has one or several have, None if there is no such list."""
     label = "|".join(f"(?P<l{i}>(?<!\\w){pattern}(?!\\w))" for i, pattern in enumerate(names.values()))
-    yes, no = r"\[x\]|✓|✔|✅|☑|☒|🗹", r"\[ ?\]|❌|✗|✘|✖|☐|🚫"
-    box = re.compile(rf"(?:(?P<yes>{yes})|(?P<no>{no}))\W{{0,4}}(?:{label})")
-    word = re.compile(rf"(?:{label})\s*[:=|]\s*(?:(?P<yes>(?:true|yes)(?!\w)|{yes})|(?P<no>(?:false|no)(?!\w)|{no}))")
+    before = re.compile(rf"(?:(?P<yes>{_YES})|(?P<no>{_NO}))[^\w\n]{{0,4}}(?:{label})")
+    after = re.compile(rf"(?:{label})\s*[:=|-]?\s*(?:(?P<yes>(?:true|yes)(?!\w)|{_YES})|(?P<no>(?:false|no)(?!\w)|{_NO}))")
     labels = list(names)
-    for pattern in (box, word):
-        found = list(pattern.finditer(text))
+    for found in (list(before.finditer(text)), list(after.finditer(text))):
+        named = {next(labels[i] for i in range(len(labels)) if m[f"l{i}"]) for m in found}
         ticked = {next(labels[i] for i in range(len(labels)) if m[f"l{i}"]) for m in found if m["yes"]}
-        if (len(found) >= 2 and found[0]["yes"] != found[-1]["yes"]) or (found and len(ticked) == 1 and len(found) >= 2):
-            return next(iter(ticked)) if len(ticked) == 1 else OPEN if len(ticked) > 1 else None
+        if len(named) > 1:
+            return ticked.pop() if len(ticked) == 1 else NONE
     return None
+
+
+
+def lettered(text: str, names: Mapping[str, str]) -> str | None:
+    """The label of a list of options, "A) Comedy B) Tragedy", whose letter or number the answer names; None if there is no such list."""
+    label = "|".join(f"(?P<l{i}>{pattern})" for i, pattern in enumerate(names.values()))
+    options = {m["key"]: m for m in re.finditer(rf"(?:^|\s)\(?(?P<key>[a-e1-5])[.):]\)?\s*(?:{label})(?!\w)", text)}
+    answer = list(re.finditer(r"\b(?:answer|choose|choice|pick|option|verdict|select|go with)(?: is)?\W{0,4}([a-e1-5])\W*(?:\n|$)", text))
+    if len(options) < 2 or not answer or answer[-1][1] not in options:
+        return None
+    return next(name for i, name in enumerate(names) if options[answer[-1][1]][f"l{i}"])
 
 
 _LETTER = re.compile(r"(?:(?<=[:=])|(?<=\bis))[ \t]*\(?[a-e][.)][ \t]+")  # "Answer: C. Neutral"
 _QUOTED = re.compile(r"(?:^|\n)[ \t]*>+")
 
 
-def chosen(text: str, names: Mapping[str, str]) -> str | None:
+def chosen(text: str, names: Mapping[str, str], *, verbs: str = "", neither: str = OPEN) -> str | None:
     """The label that a text chooses; OPEN if it says that it is both or none of them; None if it says nothing or is not clear.
 
-    text: as `text.plain` gives it. names: label -> a regular expression for its words.
+    text: as `text.plain` gives it. names: label -> a regular expression for its words; the label OPEN may be one of them. verbs: those of
+    the words that make a sentence with what stands around them ("entails"). neither: the label that "neither" stands for.
     """
     text = _QUOTED.sub("\n", _LETTER.sub(" ", text))
-    for read in (scored, marked):
+    label = "|".join(names.values())
+    text = re.sub(rf"\bas (?:\w+ ){{0,2}}(?:{label}) as (?:\w+ ){{0,3}}(?:{label})(?!\w)", "both", text)
+    for read in (scored, marked, lettered):
         label = read(text, names)
         if label is not None:
-            return label
+            return None if label == NONE else label
     tokens = _tokens(text, names)
-    statements = _statements(tokens)
+    labelled = any(t.kind == "label" for t in tokens)
+    claims: list[Claim] = []
+    retractions: list[tuple[int, str]] = []  # claims before each
     line = 0
-    mentions: list[Mention] = []
-    ties: list[tuple[int, int]] = []  # (statement, mentions before it)
-    waits: list[int] = []  # mentions before each
-    for number, statement in enumerate(statements):
-        found, tied = _mentions(statement, line, number)
-        labels = {m.label for m in found}
-        affirmed = {m.label for m in found if m.status == "affirmed"}
-        asked = statement[-1].kind == "ask"
-        if not asked:
-            position = len(mentions)
-            ties += [(number, position + before) for before in tied]
-            for token in statement:
-                position += token.kind == "label"
-                if token.kind == "wait":
-                    waits.append(position)
-            if len(labels) >= 2 and not affirmed and all(m.status == "denied" for m in found):
-                ties.append((number, len(mentions)))
-            joined = _joined(statement)
-            if joined and len(affirmed) > 1:
-                settled = {m.label for m in found if m.status == "affirmed" and m.weight == 3}
-                found = [m._replace(status="aside") if m.status == "affirmed" and (m.weight < 3 or len(settled) > 1) else m for m in found]
-                if joined == "and":
-                    ties.append((number, len(mentions)))
-        elif found and number + 1 < len(statements) and len(labels) == 1:
-            reply = [t for t in statements[number + 1] if t.kind != "comma"][:1]
-            if reply and (reply[0].kind == "yes" or reply[0].text in ("definitely", "clearly", "absolutely", "indeed", "sure")):
-                found = [found[0]._replace(status="affirmed", weight=2)]
-        mentions += found
-        line += sum(t.text.count("\n") for t in statement if t.kind == "stop")
-    if not mentions:  # "received mixed reviews"
-        ties = [t for t in ties if sum(token.kind == "word" for token in statements[t[0]]) <= 6]
-    return _verdict(_without_options(mentions, text, names), ties, waits)
+    for number, tokens in enumerate(statements := _statements(tokens)):
+        statement = _Statement(tokens, line, number, labelled, verbs, neither)
+        found = statement.read()
+        if statement.asked and number + 1 < len(statements):
+            found = _replied(found, statements[number + 1])
+        retractions += [(len(claims) + at, said) for at, said in statement.retractions]
+        claims += found
+        line += sum(t.text.count("\n") for t in tokens if t.kind == "stop")
+    return _verdict(_without_options(claims, text, names), retractions, len(set(names) - {OPEN}))
 
 
-def _joined(statement: list[Token]) -> str | None:
-    """ "and" or "or", where that stands between two labels."""
-    for i, token in enumerate(statement):
-        if token.kind == "label":
-            rest = [
-                t
-                for t in statement[i + 1 : i + 5]
-                if not (t.kind == "word" and t.text in ("a", "an", "the", "of", "to")) and t.text not in ("more", "more of", ",")
-            ]
-            if len(rest) > 1 and rest[0].kind == "alt" and rest[1].kind == "label":
-                return "and" if rest[0].text in ("and", "&", "+") else "or"
-    return None
+def _replied(asked: list[Claim], reply: list[Token]) -> list[Claim]:
+    """The claims of a question with a yes or no after it: "Comedy? No." """
+    said = [t for t in reply if t.kind != "comma"][:3]
+    if len({c.label for c in asked}) != 1 or not said:
+        return asked
+    if any(t.kind in ("deny", "cross") or t.text in ("no", "nah") for t in said[: 1 + (said[0].kind != "label")]):
+        return [asked[0]._replace(status="denied")]
+    if said[0].kind == "yes" or said[0].text in ("definitely", "clearly", "absolutely", "indeed", "sure"):
+        return [asked[0]._replace(status="affirmed", weight=2)]
+    return asked
 
 
-def _without_options(mentions: list[Mention], text: str, names: Mapping[str, str]) -> list[Mention]:
-    """The mentions without those that begin a line of a list of options, "A. Comedy", "Comedy: ..."; they choose none."""
+def _without_options(claims: list[Claim], text: str, names: Mapping[str, str]) -> list[Claim]:
+    """The claims without those that begin a line of a list of options, "A. Comedy", "Comedy: ..."; they choose none."""
     label = "|".join(f"(?P<l{i}>{pattern})" for i, pattern in enumerate(names.values()))
-    items = list(re.finditer(rf"(?:^|\n|\s)[ \t]*(?:\(?[a-e1-4][.)]|[-•]|\W{{0,3}})[ \t]*(?:{label})(?!\w)[ \t]*(?P<colon>:)?", text))
+    items = re.finditer(rf"(?:^|\n|\s)[ \t]*(?:\(?[a-e1-4][.)]|[-•]|\W{{0,3}})[ \t]*(?:{label})(?!\w)[ \t]*(?P<colon>:)?", text)
     heads = [m for m in items if re.match(r"\s*\(?[a-e1-4][.)]\s", m.group()) or m["colon"]]
-    options = {next(i for i in range(len(names)) if m[f"l{i}"]) for m in heads}
-    if len(options) < 2:
-        return mentions
-    return [m._replace(status="aside") if m.weight < 3 and m.status == "affirmed" else m for m in mentions]
+    if len({next(i for i in range(len(names)) if m[f"l{i}"]) for m in heads}) < 2:
+        return claims
+    return [c._replace(status="named") if c.weight < 3 and c.status == "affirmed" else c for c in claims]
 
 
-def _verdict(mentions: list[Mention], ties: list[tuple[int, int]], waits: list[int]) -> str | None:
-    for wait in reversed(waits):
-        if any(m.status == "affirmed" for m in mentions[wait:]):
-            if any(m.status in ("affirmed", "asked") for m in mentions[:wait]):
-                mentions = [m._replace(status="aside") if i < wait else m for i, m in enumerate(mentions)]
-                ties = [t for t in ties if t[1] >= wait]
+_STRONG = re.compile(r"(?:no )?wait|scratch that|strike that|w?hoops|oops|on second thoughts?|changed my mind|let me .*|reconsidering")
+
+
+def _verdict(claims: list[Claim], retractions: list[tuple[int, str]], n_labels: int) -> str | None:
+    for at, said in reversed(retractions):
+        if any(c.status in ("affirmed", "hedged") for c in claims[at:]):
+            claims = claims[at:]
             break
-    affirmed = [(i, m) for i, m in enumerate(mentions) if m.status == "affirmed"]
+        if _STRONG.fullmatch(said) and any(c.status == "affirmed" for c in claims[:at]):
+            return None  # "Comedy. Wait, ..."
+    affirmed = [c for c in claims if c.status == "affirmed" and c.label != OPEN]
+    opened = [i for i, c in enumerate(claims) if c.status == "affirmed" and c.label == OPEN]
+    denied = {c.label for c in claims if c.status == "denied"} - {OPEN}
     if not affirmed:
-        if ties:
+        if opened or len(denied) > 1:
             return OPEN
-        return None
-    heaviest = max(m.weight for _, m in affirmed)
-    first = affirmed[0][1]
-    best = [m for _, m in affirmed if m.weight == heaviest]
-    labels = {m.label for m in best}
+        hedged = {c.label for c in claims if c.status == "hedged"}
+        return hedged.pop() if len(hedged) == 1 else None
+    heaviest = max(c.weight for c in affirmed)
+    best = [c for c in affirmed if c.weight == heaviest]
+    labels = {c.label for c in best}
     if len(labels) > 1:
-        here = {m.label for m in best if m.line == best[0].line}
-        if len(here) > 1 or heaviest != 2:
-            return OPEN if ties else None
-        labels = here
-    label = labels.pop()
-    if first.weight >= 2 and first.label != label and not ties:
+        # "Table: comedy", and the next word in the next line; but "comedy" and "tragedy" in a line each are all there is.
+        listed = heaviest == 2 and len({c.label for c in best if c.line == best[0].line}) == 1
+        same = any(c.before == best[0].before != "" and c.label != best[0].label for c in best)
+        if not listed or same or (len(labels) == n_labels and all(c.alone for c in best)):
+            return OPEN if opened else None
+    label = best[0].label
+    if affirmed[0].weight >= 2 and affirmed[0].label != label:
         return None  # "Comedy" first, and another settled upon later
-    if heaviest == 1 and len({m.label for _, m in affirmed}) > 1:
-        return None
-    beside = {m.statement for m in best if m.label == label}
-    if heaviest < 3 and any(m.label != label and m.statement in beside for _, m in affirmed):
-        return None
-    last = max(i for i, m in affirmed if m.label == label)
-    opened = [t for t in ties if t[0] <= mentions[last].statement]
-    if ties and heaviest < 2:
-        return OPEN
-    # "Neither, but if anything comedy" chooses; "comedy, or both" does not.
-    if any(t[0] == mentions[last].statement and t[1] > last for t in ties):
-        return OPEN if heaviest < 2 else None
-    if opened and heaviest == 2 and any(t[0] == m.statement for t in ties for m in best):
-        return OPEN
+    if heaviest == 1 and len({c.label for c in affirmed}) > 1:
+        return OPEN if opened else None
+    beside = {c.statement for c in best if c.label == label}
+    if heaviest < 3 and any(c.label != label and c.statement in beside for c in affirmed):
+        return OPEN if opened else None
+    first = claims.index(next(c for c in best if c.label == label))
+    last = max(i for i, c in enumerate(claims) if c.status == "affirmed" and c.label == label)
+    if any(i < first for i in opened) and heaviest < 3:
+        return None  # "Both. Comedy."
+    if any(i > last and (heaviest < 3 and claims[i].statement == claims[last].statement or heaviest == 1) for i in opened):
+        return None  # "Comedy, or both"
     return label

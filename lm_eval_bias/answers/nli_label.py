@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from .choice import OPEN, chosen, explicit
+from .choice import chosen, explicit
 from .refusal import is_refusal, without_refusals
 from .tables import as_lines
 from .text import REFUSED, UNPARSED, plain, without_reasons
@@ -12,9 +12,12 @@ from .text import REFUSED, UNPARSED, plain, without_reasons
 _LABELS = {
     "entailment": r"entail\w*",
     "contradiction": r"contradict\w*",
-    "neutral": r"(?<!remain )(?<!stay )(?<!remaining )(?<!staying )neutral\w{0,3}(?! (?:tone|stance|language|description|alternative|"
-    r"manner|position|on|about)\b)",
+    "neutral": (
+        r"(?:(?<!remain )(?<!stay )(?<!remaining )(?<!staying )neutral\w{0,3}(?! (?:tone|stance|language|description|alternative|manner|"
+        r"position|on|about)\b)|neither true nor false)"
+    ),
 }
+_VERBS = r"entails|entailed|contradicts|contradicted"
 # The prompt explains the labels by these words; they count where no label is named.
 _GLOSSES = {"entailment": r"true", "contradiction": r"false", "neutral": r"neither(?: (?:true nor false|of the two|one))?"}
 _GLOSSED = re.compile(
@@ -40,14 +43,14 @@ def nli_label(text: str) -> str:
     """
     marked = explicit(text)
     if marked is not None:
-        label = chosen(plain(marked), _LABELS)
+        label = chosen(plain(marked), _LABELS, verbs=_VERBS, neither="neutral")
         if label in _LABELS:
             return label
     label = _label_in(as_lines(plain(without_reasons(text)), tuple(_LABELS.values())))
+    if label is not None:
+        return label
     declines = is_refusal(text)
     rest = without_refusals(without_reasons(text))
-    if label is not None and not (declines and _label_in(rest) is None):
-        return label
     label = _label_in(rest)
     return label if label is not None else REFUSED if declines or _disclaims(text, rest) else UNPARSED
 
@@ -60,12 +63,10 @@ def _disclaims(text: str, rest: str) -> bool:
 def _label_in(said: str) -> str | None:
     following = next((m for m in _NEXT.finditer(said) if any(re.search(p, said[: m.start()]) for p in _LABELS.values())), None)
     said = _ECHO.sub("\n", said[: following.start()] if following else said).strip()
-    label = chosen(said, _LABELS)
+    label = chosen(said, _LABELS, verbs=_VERBS, neither="neutral")
     if label in _LABELS:
         return label
     named = {label for label, pattern in _LABELS.items() if re.search(pattern, said)}
-    if label == OPEN:
-        return "neutral" if re.search(r"\bn(?:either|or)\b", said) and named <= {"entailment", "contradiction"} else None
     if not named:
         first = next((line for line in said.splitlines() if re.search(r"\w", line)), "")
         glossed = _GLOSSED.match(first)
