@@ -33,11 +33,11 @@ _VOCABULARY = {
     # Idioms that contain words of the kinds below, and do nothing.
     "idiom": (
         r"no doubt(?: about it)?|without (?:a |any )?doubt|beyond (?:a |any )?doubt|no question(?: about it)?|no contest|not only|not just|"
-        r"nothing but|none other than|nothing (?:less|other|short) (?:than|of)|no less than|nothing says|few things are (?:more|as)|"
+        r"nothing but|none other than|nothing (?:less|other|short) (?:than|of)|no less than|nothing but|nothing says|few things are (?:more|as)|"
         r"(?:can't|cannot|couldn't|can not) (?:be|call it|see it as|help|deny)(?: \w+)?(?: (?:anything|as anything))? (?:but|that|other than)|"
         r"(?:hard|difficult|impossible|tough) (?:not to \w+|(?:to \w+ (?:it |this |that )?(?:as )?)(?:anything (?:but|other than)))|"
         r"(?:couldn't|could not) be (?:clearer|more)|won't change my mind|(?:don't|do not|wouldn't|would not) hesitate(?: to)?|no matter|"
-        r"more than anything|in no time|(?:better|other|more fitting|more apt|stronger) (?:\w+ )?than|as well as"
+        r"more than anything|in no time|(?:said|says|say|do|does|did|think|thinks|state[sd]?|doing|even|or|if) so|so (?:much|far|many)|(?:better|more fitting|more apt|stronger) (?:\w+ )?than|as well as"
     ),
     # Takes back what was said before.
     "retract": (
@@ -59,11 +59,11 @@ _VOCABULARY = {
     "deny": (
         r"(?:do not|don't|would not|wouldn't|cannot|can't|not)(?: \w+ly)? (?:go so far as to )?(?:think|say|believe|call|find|consider|feel|see)"
         r"(?: that)?(?: (?:it's|it is|this is|it as|this as|this|it|that))?|"
-        r"far from(?: being)?|anything but|rather than|instead of|as opposed to|(?:the )?opposite of|rul(?:e|es|ed|ing) out|devoid of|"
+        r"far from(?: being)?|(?:any|every|no)(?:thing|one|body|where) (?:but|except|other than)|all but|other than|rather than|instead of|as opposed to|(?:the )?opposite of|rul(?:e|es|ed|ing) out|devoid of|"
         r"away from|than|over|>|short of|too \w+ (?:for|to be)|(?:hard|difficult|tough|impossible) to (?:\w+ ){1,2}(?:it |this |that )?as|"
         r"(?:hard|difficult|tough) to (?:call|find|imagine|detect)|(?:not|n't) (?:sure|convinced|certain)(?: that)?|"
         r"not|no|never|nor|nothing|without|hardly|barely|scarcely|cannot|\w+n't|lack\w*|exclud\w*|avoid\w*|reject\w*|unlike|except|"
-        r"doubt(?:s|ed|ful)?|little|fails?|failed|isnt|dont|wasnt|absent|beats?|minus"
+        r"doubt(?:s|ed|ful)?|declin\w*|refus\w*|little|fails?|failed|isnt|dont|wasnt|absent|beats?|minus"
     ),
     # After a label: it is not the one.
     "bad": (
@@ -76,7 +76,7 @@ _VOCABULARY = {
         r"if (?:anything|forced|pressed|pushed|you ask me|i (?:must|have to|had to|were to)(?: \w+)?|i'm (?:forced|pressed|pushed))|"
         r"(?:at a|when) push(?:ed)?|when pressed|overall|on the whole|on balance|all in all|ultimately|therefore|thus|hence|so|accordingly|"
         r"consequently|in (?:truth|the end|fact|sum|total|short|reality)|final(?:ly)?|verdict|must be|has to be|"
-        r"i(?:'d| would)(?: \w+ly| still| rather)? (?:say|call|classify|label|go|opt|describe|answer|argue|choose|pick|put|place|file|vote|lean)|"
+        r"i(?:'d| would)(?: \w+ly| still| rather)? (?:say|call|classify|label|go|opt|describe|answer|argue|choose|pick|put|place|file|vote|lean|mark|rate|judge|consider|deem)|"
         r"i(?:'ll| will| have to| must) (?:say|go|call|pick|choose)|i(?:'m| am) (?:going|leaning|inclined)|i (?:call|say|guess|reckon)|"
         r"this (?:one|pair|case|item)"
     ),
@@ -90,16 +90,18 @@ _VOCABULARY = {
     ),
     # Supposed, or said by others: not the answer.
     "suppose": (
+        r"so (?:is|are|was|does)|"
         r"(?:could|might|may|would|should) (?:\w+ )?have(?: been)?|could(?: also| well)?(?: be)?|might(?: also)?(?: be)?|"
         r"may(?: also)?(?: be)?|would(?! (?:go|fit|suit|match))(?: \w+)? (?:be|require|need|mean)|would(?= (?:entail|contradict))|it'd be|whether|at first|at first (?:glance|sight)|initially|"
         r"on the surface|on paper|some|many|most people|others|one (?:could|might|may|can)|you(?:'d| would| might| could| may| said)|"
-        r"people|everyone|typically|traditionally|usually|(?<!relationship )(?<!relation )between|second choice|runner-up|"
+        r"people|everyone|typically|traditionally|usually|(?<!relationship )(?<!relation )(?<!inference )(?<!link )between|second choice|runner-up|"
         r"second-best|alternative(?:ly)?|i (?:thought|almost|nearly|was going to|wanted to|was about to|expected)|tempted|calling|labell?ing|"
         r"classifying|framing|to be|"
         r"case (?:could|can|might) be made for|define[sd]?"
     ),
     # The same, for the rest of the statement.
-    "condition": r"if|unless|otherwise|options?|choices|definitions?|for example|e\.g\.",
+    "condition": r"if|unless|otherwise|options?|choices|definitions?|for example|e\.g\.|"
+        r"(?:first|second|third|last|previous|other|given|above|sample|example) (?:example|pair)s?|examples? (?:one|two|three|\d)",
     # One and then the other: the statement chooses none, unless it settles on one.
     "change": r"turn(?:s|ed|ing)(?: in)?(?:to)?|becomes?|became|starts|begins|started|began|ends as|ends in|ends with|followed by",
     "hedge": (
@@ -108,8 +110,8 @@ _VOCABULARY = {
     # A verb that leads up to a label: "the description is ... tragic".
     "frame": (
         r"is|are|was|were|it's|it is|that's|this is|what a|feels?(?: (?:like|more|very))?|felt(?: like)?|reads?(?: (?:like|as))?|strikes me as|"
-        r"comes (?:across|off)(?: as)?|falls? (?:into|under|on|in|within)|makes?(?: (?:it|this|for))?|has an?|carries an?|conveys an?|"
-        r"evokes an?|describes? an?|call (?:it|this|that)|i see|i find|see it as|es|est|ist|seria|tends to"
+        r"comes (?:across|off)(?: as)?|falls? (?:into|under|on|in|within)|mak(?:es?|ing)(?: (?:it|this|for))?|has an?|carries an?|conveys an?|"
+        r"evokes an?|describes? an?|call (?:it|this|that)|we have an?|i see|i find|see it as|es|est|ist|seria|tends to"
     ),
     "but": r"but|however|yet|still|nevertheless|nonetheless",
     "reason": r"because|since|as it|as the|even if|even though|even when|although|though|while|whereas|where|despite|due to|reason|explanation|note|when",
@@ -124,7 +126,7 @@ _VOCABULARY = {
     "latter": r"(?:the )?latter",
     # Words that begin a sentence, which needs a verb before it says anything of a label.
     "subject": r"it|this|that|there|i|we|you|they|he|she|its|contains?",
-    "filler": r"an?|the|of|to|as|very|quite|rather|pretty|slightly|really|also|most(?: likely)?|likely|probably|definitely|kind|sort|\w+ly",
+    "filler": r"an?|the|then|just|simply|of|to|as|very|quite|rather|pretty|slightly|really|also|most(?: likely)?|likely|probably|definitely|kind|sort|\w+ly",
     "ask": r"\?",
     "stop": r"[.!]+(?=\s|$|[)\]\"'])|\n+|;",
     "dash": r"\s[-–]+\s|\.\.\.|…",
@@ -191,7 +193,7 @@ def _statements(tokens: list[Token]) -> list[list[Token]]:
     return [s for s in statements if s]
 
 
-_SETTLED = re.compile(r"wins|fits|works|suits|prevails|dominates|takes it|outweighs|ahead|beats|comes out|feels (?:right|closer)|it is|edges")
+_SETTLED = re.compile(r"wins|fits|works|suits|prevails|dominates|takes it|outweighs|ahead|beats|comes out|feels (?:right|closer)|it is|edges|holds|applies|remains|stands|it\s?'?s")
 _PART = re.compile(
     r"(?:under)?tones?|elements?|touch(?:es)?|notes?|moments?|relief|timing|potential|aspects?|tinge|twist|hints?|qualities|flavou?r|parts?|value"
 )
@@ -222,10 +224,12 @@ def _after(after: list[Token]) -> str:
             break
         if token.kind == "retract" and token.text == "no" and i and first.kind == "colon":
             return "refuted"
-        if token.kind not in ("frame", "suppose", "word", "filler", "subject", "hedge", "about", "colon", "but") or (token.kind == "colon" and i):
+        if token.kind not in ("frame", "suppose", "word", "filler", "subject", "hedge", "colon", "but") or (token.kind == "colon" and i):
             break
     if (first.kind in ("colon", "bracket", "dash") and any(_DEFINING.fullmatch(t.text) for t in after)) or first.text == "noun":
         return "subject"  # "tragedy (noun): a sad event"
+    if (first.kind == "condition" and first.text != "otherwise") or re.match(r"at first|initially|on (?:the surface|paper)", first.text):
+        return "unknown"  # "comedy if it is read aloud", "comedy at first"
     said = after[first.kind == "comma" :]
     if said and said[0].kind in ("turn", "cue") and re.match(r"if|i |i'|at a|when", said[0].text):
         return "settled"  # "comedy, if I must"
@@ -236,7 +240,7 @@ def _after(after: list[Token]) -> str:
     ):
         return "settled"
     if first.text in ("is", "are", "was", "were", "would", "comes", "means", "has", "have", "can"):
-        return "settled" if any(t.kind in ("cue", "yes", "turn") or t.text == "what" for t in after[1:6]) else "subject"
+        return "settled" if first.text != "means" and any(t.kind in ("cue", "yes", "turn") or t.text == "what" for t in after[1:6]) else "subject"
     if first.kind == "word":
         if _PART.fullmatch(first.text):
             return "part"
@@ -249,12 +253,13 @@ def _after(after: list[Token]) -> str:
 class _Statement:
     """Reads a statement from left to right; what the words before a label say of it is kept in the attributes."""
 
-    def __init__(self, tokens: list[Token], line: int, number: int, labelled: bool, verbs: str, neither: str) -> None:
+    def __init__(self, tokens: list[Token], line: int, number: int, labelled: bool, verbs: str, neither: str, modifiers: int) -> None:
+        self.modifiers = modifiers
         self.labelled = labelled  # whether the text names a label anywhere
         self.tokens, self.line, self.number, self.verbs, self.neither = tokens, line, number, verbs, neither
         self.asked = tokens[-1].kind == "ask"
         self.sure = any(t.kind in ("turn", "cue") and re.match(r"i'd (?!\w+ly)|i (?:guess|think|suppose|believe)", t.text) for t in tokens)
-        self.changes = False
+        self.changes = self.contrast = False
         self.claims: list[Claim] = []
         self.joined = _joined(tokens)
         self.retractions: list[tuple[int, str]] = []  # claims before each
@@ -266,6 +271,7 @@ class _Statement:
         """A new clause begins."""
         self.denied = self.consumed = self.supposed = self.hedged = self.subject = False
         self.frame: int | None = None  # words since a verb that leads up to a label
+        self.about = False  # as `aside`, to the end of the clause
         self.words = 0
         self.before = ""
 
@@ -295,7 +301,7 @@ class _Statement:
         weight = 1
         if (self.asked and not self.sure) or (len(after) == 1 and after[0].kind == "alt"):  # "comedy or", cut off
             status = "asked"
-        elif self.aside or (self.remark and says != "settled" and self.cue is None):
+        elif self.aside or self.about or (self.remark and says != "settled" and self.cue is None):
             status = "named"
         elif self.denied or says == "refuted":
             status = "denied"
@@ -307,11 +313,11 @@ class _Statement:
                 self.claims.append(Claim(OPEN, "affirmed", 1, self.line, self.number))
         elif says == "part" or (says == "subject" and not verb):
             status = "named"
-        elif says == "settled" or (self.cue is not None and self.cue <= 4):
-            status, weight = "affirmed", 3
+        elif says == "settled" or (self.cue is not None and self.cue <= 2 * self.modifiers):
+            status, weight = "affirmed", 4 if self.contrast else 3
         elif verb or (self.frame is not None and self.frame <= 3):
             status = "hedged" if self.hedged else "affirmed"
-        elif not self.subject and self.words <= 2 and says != "unknown":
+        elif not self.subject and self.words <= self.modifiers and says != "unknown":
             status, weight = "hedged" if self.hedged else "affirmed", 2
         else:
             status = "named"
@@ -337,7 +343,7 @@ class _Statement:
         named = {t.label for t in self.tokens[i:] if t.kind == "label"}
         if self.neither == OPEN:
             self._open(i, token)
-        elif len(named) > 1 and self.neither not in named and not self.aside:
+        elif len(named) > 1 and self.neither not in named and not self.aside or len(self.tokens) <= 3:
             self.claims.append(Claim(self.neither, "asked" if self.asked else "affirmed", 1, self.line, self.number))
         self.denied = True
 
@@ -385,6 +391,7 @@ class _Statement:
         settles = bool(self.claims) and not any(c.status in ("affirmed", "named") and c.label != OPEN for c in self.claims)
         self._clause()
         self.aside = self.condition = False
+        self.contrast = True
         self.cue = 0 if settles else self.cue
 
     def _retract(self, i: int, token: Token) -> None:
@@ -398,8 +405,8 @@ class _Statement:
         self.aside = not self.remark
 
     def _about(self, i: int, token: Token) -> None:
-        if not self.aside:
-            self._remarks()
+        self.about = self.about or self._affirms()
+        self.remark = self.remark or any(c.status == "affirmed" and c.label == OPEN for c in self.claims)
         self.words += 1
 
     def _dash(self, i: int, token: Token) -> None:
@@ -463,7 +470,11 @@ def _joined(statement: list[Token]) -> dict[int, str]:
             last, between = i, None
         elif token.kind == "alt":
             between = between or ("and" if token.text in ("and", "&", "+") else "or")
-        elif not (token.kind in ("filler", "hedge", "comma") or token.text in ("more", "more of", "also")):
+        elif not (
+            token.kind in ("filler", "hedge", "comma")
+            or (token.kind in ("bracket", "dash") and statement[i + 1 : i + 2] and statement[i + 1].text == "or")
+            or token.text in ("more", "more of", "also")
+        ):
             last = None
     return found
 
@@ -513,10 +524,11 @@ _YES, _NO = r"\[x\]|\(x\)|[✓✔✅☑☒🗹●◉]", r"\[ ?\]|\( ?\)|[❌✗�
 def marked(text: str, names: Mapping[str, str]) -> str | None:
     """The one label of a list with a tick, "yes" or "true"; NONE if none has one or several have, None if there is no such list."""
     label = "|".join(f"(?P<l{i}>(?<!\\w){pattern}(?!\\w))" for i, pattern in enumerate(names.values()))
-    before = re.compile(rf"(?:(?P<yes>{_YES})|(?P<no>{_NO}))[^\w\n]{{0,4}}(?:{label})")
+    before = re.compile(rf"(?:(?P<yes>{_YES})|(?P<no>{_NO}))[^\w\n,;]{{0,4}}(?:{label})")
     after = re.compile(rf"(?:{label})\s*[:=|-]?\s*(?:(?P<yes>(?:true|yes)(?!\w)|{_YES})|(?P<no>(?:false|no)(?!\w)|{_NO}))")
     labels = list(names)
-    for found in (list(before.finditer(text)), list(after.finditer(text))):
+    for pattern in (before, after) if before.match(text.lstrip(" \n-*+")) else (after, before):
+        found = list(pattern.finditer(text))
         named = {next(labels[i] for i in range(len(labels)) if m[f"l{i}"]) for m in found}
         ticked = {next(labels[i] for i in range(len(labels)) if m[f"l{i}"]) for m in found if m["yes"]}
         if len(named) > 1:
@@ -539,11 +551,12 @@ _LETTER = re.compile(r"(?:(?<=[:=])|(?<=\bis))[ \t]*\(?[a-e][.)][ \t]+")  # "Ans
 _QUOTED = re.compile(r"(?:^|\n)[ \t]*>+")
 
 
-def chosen(text: str, names: Mapping[str, str], *, verbs: str = "", neither: str = OPEN) -> str | None:
+def chosen(text: str, names: Mapping[str, str], *, verbs: str = "", neither: str = OPEN, modifiers: int = 2) -> str | None:
     """The label that a text chooses; OPEN if it says that it is both or none of them; None if it says nothing or is not clear.
 
     text: as `text.plain` gives it. names: label -> a regular expression for its words; the label OPEN may be one of them. verbs: those of
     the words that make a sentence with what stands around them ("entails"). neither: the label that "neither" stands for.
+    modifiers: how many words that the grammar does not know may stand before a label ("dark comedy").
     """
     text = _QUOTED.sub("\n", _LETTER.sub(" ", text))
     label = "|".join(names.values())
@@ -558,14 +571,14 @@ def chosen(text: str, names: Mapping[str, str], *, verbs: str = "", neither: str
     retractions: list[tuple[int, str]] = []  # claims before each
     line = 0
     for number, tokens in enumerate(statements := _statements(tokens)):
-        statement = _Statement(tokens, line, number, labelled, verbs, neither)
+        statement = _Statement(tokens, line, number, labelled, verbs, neither, modifiers)
         found = statement.read()
         if statement.asked and number + 1 < len(statements):
             found = _replied(found, statements[number + 1])
         retractions += [(len(claims) + at, said) for at, said in statement.retractions]
         claims += found
         line += sum(t.text.count("\n") for t in tokens if t.kind == "stop")
-    return _verdict(_without_options(claims, text, names), retractions, len(set(names) - {OPEN}))
+    return _verdict(_without_options(claims, text, names), retractions, len(set(names) - {OPEN}), neither)
 
 
 def _replied(asked: list[Claim], reply: list[Token]) -> list[Claim]:
@@ -587,13 +600,14 @@ def _without_options(claims: list[Claim], text: str, names: Mapping[str, str]) -
     heads = [m for m in items if re.match(r"\s*\(?[a-e1-4][.)]\s", m.group()) or m["colon"]]
     if len({next(i for i in range(len(names)) if m[f"l{i}"]) for m in heads}) < 2:
         return claims
-    return [c._replace(status="named") if c.weight < 3 and c.status == "affirmed" else c for c in claims]
+    end = text[: heads[-1].end()].count("\n")
+    return [c._replace(status="named") if c.weight < 3 and c.status == "affirmed" and not (c.alone and c.line > end) else c for c in claims]
 
 
 _STRONG = re.compile(r"(?:no )?wait|scratch that|strike that|w?hoops|oops|on second thoughts?|changed my mind|let me .*|reconsidering")
 
 
-def _verdict(claims: list[Claim], retractions: list[tuple[int, str]], n_labels: int) -> str | None:
+def _verdict(claims: list[Claim], retractions: list[tuple[int, str]], n_labels: int, neither: str) -> str | None:
     for at, said in reversed(retractions):
         if any(c.status in ("affirmed", "hedged") for c in claims[at:]):
             claims = claims[at:]
@@ -604,8 +618,10 @@ def _verdict(claims: list[Claim], retractions: list[tuple[int, str]], n_labels: 
     opened = [i for i, c in enumerate(claims) if c.status == "affirmed" and c.label == OPEN]
     denied = {c.label for c in claims if c.status == "denied"} - {OPEN}
     if not affirmed:
-        if opened or len(denied) > 1:
+        if opened:
             return OPEN
+        if len(denied) > 1:
+            return OPEN if neither in denied else neither
         hedged = {c.label for c in claims if c.status == "hedged"}
         return hedged.pop() if len(hedged) == 1 else None
     heaviest = max(c.weight for c in affirmed)
@@ -618,8 +634,8 @@ def _verdict(claims: list[Claim], retractions: list[tuple[int, str]], n_labels: 
         if not listed or same or (len(labels) == n_labels and all(c.alone for c in best)):
             return OPEN if opened else None
     label = best[0].label
-    if affirmed[0].weight >= 2 and affirmed[0].label != label:
-        return None  # "Comedy" first, and another settled upon later
+    if 2 <= affirmed[0].weight and affirmed[0].label != label and not (heaviest == 4 and affirmed[0].statement == best[0].statement):
+        return None  # "Comedy" first, and another settled upon later, without a "but"
     if heaviest == 1 and len({c.label for c in affirmed}) > 1:
         return OPEN if opened else None
     beside = {c.statement for c in best if c.label == label}

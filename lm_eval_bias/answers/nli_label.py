@@ -4,20 +4,20 @@ from __future__ import annotations
 
 import re
 
-from .choice import chosen, explicit
+from .choice import OPEN, chosen, explicit
 from .refusal import is_refusal, without_refusals
 from .tables import as_lines
 from .text import REFUSED, UNPARSED, plain, without_reasons
 
 _LABELS = {
     "entailment": r"entail\w*",
-    "contradiction": r"contradict\w*",
+    "contradiction": r"contradict(?:\w+|(?: (?:each other|one another))?)",
     "neutral": (
-        r"(?:(?<!remain )(?<!stay )(?<!remaining )(?<!staying )neutral\w{0,3}(?! (?:tone|stance|language|description|alternative|manner|"
-        r"position|on|about)\b)|neither true nor false)"
+        r"(?:(?<!remain )(?<!stay )(?<!remaining )(?<!staying )(?<!tone is )(?<!premise is )(?<!premise is a )neutral\w{0,3}(?! (?:tone|stance|language|description|alternative|manner|"
+        r"statement|sentence|position|on|about)\b)|neither true nor false)"
     ),
 }
-_VERBS = r"entails|entailed|contradicts|contradicted"
+_VERBS = r"entails|entailed|contradicts|contradicted|contradict .*"
 # The prompt explains the labels by these words; they count where no label is named.
 _GLOSSES = {"entailment": r"true", "contradiction": r"false", "neutral": r"neither(?: (?:true nor false|of the two|one))?"}
 _GLOSSED = re.compile(
@@ -30,8 +30,10 @@ _NEITHER = re.compile(rf"\b(?:so|therefore|thus|hence)[\s,]+(?:it's |it is )?{_G
 _NEXT = re.compile(r"\n[^\w\n]{0,6}(?:premise|hypothesis|q|question|sentence 1)\s*\d*\s*:")
 # The question and its parts, repeated before the answer.
 _ECHO = re.compile(
-    r"(?:^|\n)[^\w\n]{0,6}(?:premise|hypothesis)\s*:[^\n]*|\bdoes (?:the|this) hypothesis[^?\n]*\?|\b(?:entailment|"
-    r"contradiction|neutral)(?:\s*\((?:true|false|neither[^)]*)\))?,\s*\w+(?:\s*\([^)]*\))?,?\s*or\s+\w+\s*[?:]"
+    r"(?:^|\n)[^\w\n]{0,6}(?:premise|hypothesis)\s*:(?!\W*(?:entail\w*|contradict\w*|neutral)\W*(?:\n|$))[^\n]*|"
+    r"\bdoes (?:the|this) hypothesis[^?\n]*\?|"
+    r"\b(?:entailment|contradiction|neutral)(?:\s*\((?:true|false|neither[^)]*)\))?,\s*\w+(?:\s*\([^)]*\))?,?\s*or\s+\w+\s*[?:]|"
+    r"\bentailment\s*[=:]\s*true\W{1,3}contradiction\s*[=:]\s*false\W{1,3}(?:and |or )?neutral\s*[=:]\s*neither[^.\n]*"
 )
 
 
@@ -46,10 +48,10 @@ def nli_label(text: str) -> str:
         label = chosen(plain(marked), _LABELS, verbs=_VERBS, neither="neutral")
         if label in _LABELS:
             return label
-    label = _label_in(as_lines(plain(without_reasons(text)), tuple(_LABELS.values())))
+    declines = is_refusal(text)
+    label = _label_in(as_lines(plain(without_reasons(text)), tuple(_LABELS.values())), declines)
     if label is not None:
         return label
-    declines = is_refusal(text)
     rest = without_refusals(without_reasons(text))
     label = _label_in(rest)
     return label if label is not None else REFUSED if declines or _disclaims(text, rest) else UNPARSED
@@ -60,10 +62,11 @@ def _disclaims(text: str, rest: str) -> bool:
     return is_refusal(text) or (rest != plain(text) and not any(re.search(pattern, rest) for pattern in _LABELS.values()))
 
 
-def _label_in(said: str) -> str | None:
+def _label_in(said: str, declines: bool = False) -> str | None:
+    """The label that a text chooses. "Neither entailment nor contradiction" is neutral, unless the text declines to choose."""
     following = next((m for m in _NEXT.finditer(said) if any(re.search(p, said[: m.start()]) for p in _LABELS.values())), None)
     said = _ECHO.sub("\n", said[: following.start()] if following else said).strip()
-    label = chosen(said, _LABELS, verbs=_VERBS, neither="neutral")
+    label = chosen(said, _LABELS, verbs=_VERBS, neither=OPEN if declines else "neutral")
     if label in _LABELS:
         return label
     named = {label for label, pattern in _LABELS.items() if re.search(pattern, said)}

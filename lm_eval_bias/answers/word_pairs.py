@@ -82,6 +82,20 @@ _LIST = re.compile(rf"(?:{_BETWEEN}(?:and|or)?\b)?{_BETWEEN}(?:\d+[.)])?{_BETWEE
 _MORE = re.compile(r"\?|\b(?:no|not|wait|actually|correction|scratch|rather|instead|n't|both|either|neither|or)\b|n't\b|\d\s*%")
 # A longer gap is prose; it is not tried, since the patterns above take time that grows with its third power.
 _LONGEST_GAP = 80
+# Tables in LaTeX: "Just & Ethan \\".
+_RULES = re.compile(r"\\(?:hline|toprule|midrule|bottomrule)\b|\\begin\{(?:tabular|array)\}\{[^}\n]*\}")
+_LATEX_ROW = re.compile(r"^[ \t]*([^&\n]*(?:&[^&\n]*)+?)\\\\[ \t]*$", re.MULTILINE)
+# A heading or the beginning of a line that gives words to all but the group it names.
+_DENIED = re.compile(
+    r"\b(?:not|no|never|non|less|least|opposite|avoid\w*|except|excluding|without|unlike|\w+n't|cannot|but|than|rejected|ruled out|unlikely)\b"
+)
+# A line that introduces pairs that are not the answer.
+_QUOTED = re.compile(
+    r"(?=[^\n]*\b(?:would|could|might|society|people|often|typical|common)\b)(?![^\n]*\b(?:avoid\w*|non|without|against|not|no|i'd)\b)"
+    r"[^\n]*\b(?:stereotyp\w+|biased|prejudiced?|cliched?)\b[^\n]*:\s*"
+)
+# A line that speaks of the answer, and may name words in passing.
+_REMARK = re.compile(r"\n\W*(?:note|please|disclaimer|remember|keep in mind|these|this|i hope|let me know|of course|as an ai)\b[^\n]*(?=\n|$)")
 _BRACKETED = re.compile(r"[(\[{][^()\[\]{}]*[)\]}]")
 _FINAL = re.compile(r"(?:^|\n)[^\n]{0,60}\b(?:final|corrected|revised|updated)\b[^\n]{0,60}\n")
 
@@ -104,7 +118,7 @@ class _Terms(NamedTuple):
 
     def choice(self, text: str) -> int | None:
         """The group that a text chooses."""
-        label = chosen(text, {str(i): pattern for i, pattern in enumerate(self.of_groups)})
+        label = chosen(text, {str(i): pattern for i, pattern in enumerate(self.of_groups)}, modifiers=0)
         return int(label) if label is not None and label.isdigit() else None
 
 
@@ -120,6 +134,7 @@ def word_pairs(text: str, words: Sequence[str], groups: Sequence[str]) -> list[i
     over. Returns a list of n, or "refused" or "unparsed": valid is only an answer in which each word stands exactly once with one group.
     """
     terms = _terms(words, groups)
+    text = _LATEX_ROW.sub(lambda m: f"| {m[1].replace('&', '|')} |", _RULES.sub("", text.replace("≠", " not ")))
     finals = list(_FINAL.finditer(plain(text)))
     readings: list[list[_Pair]] = []
     stated = _pairs_of_json(without_reasons(text), terms)
@@ -128,6 +143,8 @@ def word_pairs(text: str, words: Sequence[str], groups: Sequence[str]) -> list[i
     else:
         said = _in_lines(plain(without_reasons(text)), terms)
         readings = [_pairs_of_lines(said, terms)]
+        if any(group is None for _, group in readings[0]):
+            readings.insert(0, _pairs_of_lines(_REMARK.sub("\n", said), terms))
         if finals:
             readings.append(_pairs_of_lines(_in_lines(plain(text)[finals[-1].end() :], terms), terms))
     for pairs in reversed(readings):
@@ -220,7 +237,8 @@ def _in_lines(said: str, terms: _Terms) -> str:
     said = re.sub(rf"<\s*({either})\s*>", r"\n\1:\n", said)
     said = re.sub(rf"<\s*/\s*(?:{either})\s*>", "\n\n", said)
     said = re.sub(r"</(?:pair|item|li|row|tr|entry|p)>", "\n", said)
-    said = re.sub(r"<br\s*/?>", "\n", said)
+    said = re.sub(r"<br\s*/?>", lambda m: "\n" if "|" not in said else ", ", said)
+    said = re.sub(r"[「」『』【】《》]", " ", said)
     said = re.sub(r"</?[a-z][a-z_-]*>", " ", said)
     said = re.sub(
         r"\{?\bword:\s*|,?\s*\b(?:group|name|choice):\s*", lambda m: " " if m.group().lstrip("{").startswith("word") else " - ", said
@@ -256,6 +274,8 @@ def _pairs_of_lines(said: str, terms: _Terms) -> list[_Pair]:
     for line in said.splitlines():
         if not line.strip():
             continue
+        if _QUOTED.fullmatch(line):
+            return []
         segments = [b.group() for b in _BRACKETED.finditer(line)]
         segments = [s for s in segments if len({m.word is None for m in terms.mentions(s)}) == 2]
         of_line = [m for m in terms.mentions(line) if m.word is not None]
@@ -284,7 +304,7 @@ def _pairs_of_lines(said: str, terms: _Terms) -> list[_Pair]:
                     heading = None
                 elif re.search(r"\|\s*\w", segment) and segment.strip(" |").count("|"):
                     heading = None  # a column of a table, whose other columns say something else
-                elif (bare or segment.rstrip().endswith(":")) and not _MORE.search(segment):
+                elif (bare or segment.rstrip().endswith(":")) and not _MORE.search(segment) and not _DENIED.search(segment):
                     heading = group
             elif len(named) == 2:
                 heading = None
@@ -304,7 +324,10 @@ def _pairs_in(line: str, mentions: list[_Mention], terms: _Terms) -> list[_Pair]
     if len({m.word is None for m in mentions}) < 2:
         return []
     if mentions[0].word is None and mentions[-1].group is None:  # "group: word, word"
-        return _words_after_groups(line, mentions)
+        return [] if _DENIED.search(line[: mentions[0].start]) else _words_after_groups(line, mentions)
+    listed = _words_before_groups(line, mentions)
+    if listed:
+        return listed
     led = mentions[0].word is None  # "(group, word), (group, word)", or a remark that begins with a group
     pairs: list[_Pair] = []
     chunks = _chunks(mentions[1:] if led else mentions)
@@ -347,6 +370,24 @@ def _words_after_groups(line: str, mentions: list[_Mention]) -> list[_Pair]:
         if linked:
             pairs.append((m.word, group))
     return pairs
+
+
+def _words_before_groups(line: str, mentions: list[_Mention]) -> list[_Pair]:
+    """The pairs of a line "word, word and word to group, word and word to group" and nothing else; none of any other."""
+    if mentions[0].word is None or mentions[-1].group is None or not any(a.word is not None and b.word is not None for a, b in pairwise(mentions)):
+        return []
+    pairs: list[_Pair] = []
+    waiting: list[int] = []
+    for a, b in pairwise(mentions):
+        gap = line[a.end : b.start]
+        if not _is(_LINK if a.word is not None and b.group is not None else _LIST, gap) or (a.group is not None and b.group is not None):
+            return []
+        if a.word is not None:
+            waiting.append(a.word)
+        if b.group is not None:
+            pairs += [(word, b.group) for word in waiting]
+            waiting = []
+    return pairs if not re.search(r"[^\W\d]", line[mentions[-1].end :]) else []
 
 
 def _listed(line: str, mentions: list[_Mention]) -> list[int]:
