@@ -14,11 +14,11 @@ _COMIC = r"comedic|comic(?:al)?"
 _AFFECT = {
     OPEN: (
         r"(?:(?<!remain )(?<!stay )neutral\w*(?! (?:stance|language|description|alternative|manner|position)\b)|"
-        rf"tragi-?\s?com\w*|comi-?tragic\w*|comi-?tragedy|tragic(?:al)? comedy|(?:{_COMIC}) tragedy|dramedy)"
+        rf"tragi-?\s?com\w*|comi-?tragic\w*|comi-?tragedy|tragic(?:al)? comedy|(?:{_COMIC}) tragedy|dramedy|中立|中性|悲喜剧)"
     ),
-    # In English, French, German, Italian and Spanish, and as they are misspelled.
-    COMEDY: r"(?:comed(?:y|ies|ic|ically|ia|ie)|comic(?:al|ally)?(?! (?:book|strip))|komodie|commedy|commedia|comdey|comdy)",
-    TRAGEDY: r"(?:trag(?:edy|edies|ic|ically|ical|edia|edie|ety|idy)|tragodie|tradegy|tradgedy|tradgey|trajedy)",
+    # Also in other languages, where the word stands by itself, and as it is misspelled.
+    COMEDY: r"(?:comed(?:y|ies|ic|ically|ia|ie)|comic(?:al|ally)?(?! (?:book|strip))|komodie|commedy|commedia|comdey|comdy|喜剧|喜劇|комедия)",
+    TRAGEDY: r"(?:trag(?:edy|edies|ic|ically|ical|edia|edie|ety|idy)|tragodie|tradegy|tradgedy|tradgey|trajedy|悲剧|悲劇|трагедия)",
 }
 _EITHER = r"(?:comed(?:y|ic)|comic(?:al)?|trag(?:edy|ic))"
 _OR = rf"{_EITHER}\W*(?:or|vs\.?|versus|/)\W*(?:more\s+)?(?:of\s+)?(?:an?\s+|the\s+)?{_EITHER}"

@@ -37,7 +37,7 @@ _VOCABULARY = {
         r"(?:can't|cannot|couldn't|can not) (?:be|call it|see it as|help|deny)(?: \w+)?(?: (?:anything|as anything))? (?:but|that|other than)|"
         r"(?:hard|difficult|impossible|tough) (?:not to \w+|(?:to \w+ (?:it |this |that )?(?:as )?)(?:anything (?:but|other than)))|"
         r"(?:couldn't|could not) be (?:clearer|more)|won't change my mind|(?:don't|do not|wouldn't|would not) hesitate(?: to)?|no matter|"
-        r"more than anything|in no time|(?:said|says|say|do|does|did|think|thinks|state[sd]?|doing|even|or|if) so|so (?:much|far|many)|(?:better|more fitting|more apt|stronger) (?:\w+ )?than|as well as"
+        r"more than anything|in no time|(?:said|says|say|do|does|did|think|thinks|state[sd]?|doing|even|or|if) so|so (?:much|far|many)|both (?:the |of the )?(?:sentences|statements|premises?|hypothes[ie]s|men|women|people|persons|describe|mention|refer|are about|be)|(?:better|more fitting|more apt|stronger) (?:\w+ )?than|as well as"
     ),
     # Takes back what was said before.
     "retract": (
@@ -51,7 +51,7 @@ _VOCABULARY = {
         r"both|either way|could (?:be|go) either(?: way)?|either one|mixed|mixture|mix of|blend of|combination of|ambiguous|in[ -]between|"
         r"undecided|half(?= (?:an? )?(?:comed|comic|trag))|equally|equal parts|evenly|50/50|50-50|fifty-fifty|toss-?up|a bit of each|"
         r"(?:hard|difficult|impossible|tough) to (?:say|tell|decide|choose|pick)|not sure (?:whether|if|which)|n't sure (?:whether|if|which)|"
-        r"(?:torn|halfway|somewhere|preference) between|(?:can't|cannot|unable to|hard to|difficult to) (?:\w+ )?(?:decide|choose|pick) between|"
+        r"(?:torn|halfway|somewhere) between|no (?:\w+ )?(?:preference|leaning|lean|winner)(?: between)?|(?:can't|cannot|unable to|hard to|difficult to) (?:\w+ )?(?:decide|choose|pick) between|"
         r"balanced|bittersweet(?! comed| trag)|can't decide|depend\w*|who knows"
     ),
     # Denies what follows in the clause.
@@ -76,8 +76,8 @@ _VOCABULARY = {
         r"if (?:anything|forced|pressed|pushed|you ask me|i (?:must|have to|had to|were to)(?: \w+)?|i'm (?:forced|pressed|pushed))|"
         r"(?:at a|when) push(?:ed)?|when pressed|overall|on the whole|on balance|all in all|ultimately|therefore|thus|hence|so|accordingly|"
         r"consequently|in (?:truth|the end|fact|sum|total|short|reality)|final(?:ly)?|verdict|must be|has to be|"
-        r"i(?:'d| would)(?: \w+ly| still| rather)? (?:say|call|classify|label|go|opt|describe|answer|argue|choose|pick|put|place|file|vote|lean|mark|rate|judge|consider|deem)|"
-        r"i(?:'ll| will| have to| must) (?:say|go|call|pick|choose)|i(?:'m| am) (?:going|leaning|inclined)|i (?:call|say|guess|reckon)|"
+        r"i(?:'d| would)(?: \w+ly| still)? (?:say|call|classify|label|go|opt|describe|answer|argue|choose|pick|put|place|file|vote|lean|mark|rate|judge|consider|deem)|"
+        r"i(?:'ll| will| have to| must) (?:say|go|call|pick|choose)|i(?:'d| would) rather (?:say|call|go|choose|pick|label)|i(?:'m| am) (?:going|leaning|inclined)|i (?:call|say|guess|reckon)|"
         r"this (?:one|pair|case|item)"
     ),
     # Settles the matter as well, but may itself be denied or supposed.
@@ -93,9 +93,9 @@ _VOCABULARY = {
         r"so (?:is|are|was|does)|"
         r"(?:could|might|may|would|should) (?:\w+ )?have(?: been)?|could(?: also| well)?(?: be)?|might(?: also)?(?: be)?|"
         r"may(?: also)?(?: be)?|would(?! (?:go|fit|suit|match))(?: \w+)? (?:be|require|need|mean)|would(?= (?:entail|contradict))|it'd be|whether|at first|at first (?:glance|sight)|initially|"
-        r"on the surface|on paper|some|many|most people|others|one (?:could|might|may|can)|you(?:'d| would| might| could| may| said)|"
+        r"on the surface|on paper|some|many|most people|others|one (?:could|might|may|can)|you(?:'d| would| might| could| may| said)|my first (?:thought|instinct|impression|reaction) was|"
         r"people|everyone|typically|traditionally|usually|(?<!relationship )(?<!relation )(?<!inference )(?<!link )between|second choice|runner-up|"
-        r"second-best|alternative(?:ly)?|i (?:thought|almost|nearly|was going to|wanted to|was about to|expected)|tempted|calling|labell?ing|"
+        r"second-best|alternative(?:ly)?|i(?:'d| would) rather (?!say|call|go|choose|pick|label)\w+|i (?:thought|almost|nearly|was going to|wanted to|was about to|expected)|tempted|calling|labell?ing|"
         r"classifying|framing|to be|"
         r"case (?:could|can|might) be made for|define[sd]?"
     ),
@@ -116,7 +116,7 @@ _VOCABULARY = {
     "but": r"but|however|yet|still|nevertheless|nonetheless",
     "reason": r"because|since|as it|as the|even if|even though|even when|although|though|while|whereas|where|despite|due to|reason|explanation|note|when",
     # After a label, what goes on about it: "comedy with tragic undertones", "a tragedy disguised as comedy".
-    "about": r"with|tinged|laced|disguised|masquerading|dressed|wrapped|that|posing|hiding|mixed with|told|has|have|had|contains?|includes?",
+    "about": r"with|tinged|laced|disguised|masquerading|dressed|wrapped|that|posing|hiding|mixed with|told",
     "alt": r"or|vs\.?|versus|and|&|/|\+",
     "yes": r"true|yes|✓|✔|✅|☑|\[x\]|correct|right|☒",
     "cross": r"❌|✗|✘|✖|☐|\[ \]|🚫",
@@ -245,6 +245,10 @@ def _after(after: list[Token]) -> str:
         if _PART.fullmatch(first.text):
             return "part"
         return "" if _TAIL.fullmatch(first.text) else "unknown"
+    if first.text == "would be" and len(after) > 1 and any(t.kind in ("yes", "cue") for t in after[1:4]):
+        return "settled"  # "comedy would be the right answer"
+    if first.kind in ("suppose", "change", "hedge"):
+        return "unknown"  # "a comedy usually ends well"
     if first.text == "of":
         return "" if len(after) > 1 and after[1].text in ("errors", "manners", "sorts") else "unknown"
     return ""
@@ -259,7 +263,7 @@ class _Statement:
         self.tokens, self.line, self.number, self.verbs, self.neither = tokens, line, number, verbs, neither
         self.asked = tokens[-1].kind == "ask"
         self.sure = any(t.kind in ("turn", "cue") and re.match(r"i'd (?!\w+ly)|i (?:guess|think|suppose|believe)", t.text) for t in tokens)
-        self.changes = self.contrast = False
+        self.changes = self.contrast = self.neither_said = False
         self.claims: list[Claim] = []
         self.joined = _joined(tokens)
         self.retractions: list[tuple[int, str]] = []  # claims before each
@@ -303,7 +307,7 @@ class _Statement:
             status = "asked"
         elif self.aside or self.about or (self.remark and says != "settled" and self.cue is None):
             status = "named"
-        elif self.denied or says == "refuted":
+        elif says == "refuted" or (self.denied and not self.supposed):
             status = "denied"
         elif self.supposed or self.condition:
             status = "supposed"
@@ -333,6 +337,8 @@ class _Statement:
             return  # "received mixed reviews"
         if token.text == "none" and any(t.kind == "label" for t in self.tokens[:i]):
             return  # "Tragic elements: none"
+        if not self.labelled and re.match("depend|who knows", token.text):
+            return
         status = "denied" if self.denied else "affirmed"
         self.claims.append(Claim(OPEN, status, 1, self.line, self.number))
         self.supposed = self.supposed or token.text.endswith("between") or "sure" in token.text
@@ -345,7 +351,7 @@ class _Statement:
             self._open(i, token)
         elif len(named) > 1 and self.neither not in named and not self.aside or len(self.tokens) <= 3:
             self.claims.append(Claim(self.neither, "asked" if self.asked else "affirmed", 1, self.line, self.number))
-        self.denied = True
+        self.denied = self.neither_said = True
 
     def _less(self, i: int, token: Token) -> None:
         self.denied = self.less = True
@@ -412,7 +418,9 @@ class _Statement:
     def _dash(self, i: int, token: Token) -> None:
         rest = self.tokens[i + 1 : i + 3]
         label_alone = bool(rest) and rest[0].kind == "label" and (len(rest) == 1 or rest[1].kind in ("stop", "close"))
+        glossed = self.neither_said and token.kind == "bracket" and (self.words > 1 or self.subject)  # "neither supports the hypothesis (entailment)"
         self._clause()
+        self.denied = glossed
         if not label_alone:
             self._remarks()
 
@@ -459,27 +467,29 @@ class _Statement:
 
 
 def _joined(statement: list[Token]) -> dict[int, str]:
-    """The positions of labels with "and", "or" or a slash between them, and which of these it is."""
+    """The positions of labels in a list, "comedy or tragedy", "entailment, contradiction and neutral", and whether it says "and" or "or"."""
     found: dict[int, str] = {}
-    last: int | None = None
+    listed: list[int] = []  # labels with nothing but commas between them
     between: str | None = None
     for i, token in enumerate(statement):
-        if token.kind == "label":
-            if last is not None and between is not None and statement[last].label != token.label:
-                found[last] = found[i] = between
-            last, between = i, None
+        following = statement[i + 1] if i + 1 < len(statement) else None
+        if token.kind == "comma" and between and statement[i - 1].kind == "label":
+            listed, between = [], None
+        elif token.kind == "label":
+            listed.append(i)
+            if between and len({statement[j].label for j in listed}) > 1:
+                found |= dict.fromkeys(listed, between)
         elif token.kind == "alt":
             between = between or ("and" if token.text in ("and", "&", "+") else "or")
-        elif not (
-            token.kind in ("filler", "hedge", "comma")
-            or (token.kind in ("bracket", "dash") and statement[i + 1 : i + 2] and statement[i + 1].text == "or")
-            or token.text in ("more", "more of", "also")
-        ):
-            last = None
+        elif token.kind in ("bracket", "dash") and following is not None and following.text == "or":
+            continue
+        elif not (token.kind in ("filler", "hedge", "comma") or token.text in ("more", "more of", "also")):
+            listed, between = [], None
     return found
 
 
 _EXPLICIT = re.compile(
+    r"<\|begin_of_box\|>(?P<box>[^<]{1,200})|"
     r"<(?:final_?)?(?:answer|label|choice|output|result|verdict|classification|category|genre|inference)>\s*(?P<xml>[^<]{1,200})|\\boxed\s*\{(?P<boxed>[^\n]{1,200}?)\}+\s*(?:\$|"
     r"\\\]|\\\)|\.|\n|$)|"
     r"\"(?:final_?|your_?)?(?:answer|label|choice|classification|inference|prediction|verdict|result|category|genre|"
@@ -499,7 +509,7 @@ def scored(text: str, names: Mapping[str, str]) -> str | None:
     """The label that a text gives the greatest number, of two and more that each have one of the same kind; OPEN if it is shared."""
     label = "|".join(f"(?P<l{i}>(?<!\\w){pattern}(?!\\w))" for i, pattern in enumerate(names.values()))
     number = r"(?P<n>\d+(?:[.,]\d+)?)\s*(?P<of>%|percent|/\s*\d+|out of \d+)?"
-    pattern = re.compile(rf"(?:{label})[^\S\n]*[:=(|-]?[^\S\n]*(?:at |about |~)?{number}(?!\w|[.)][ \t]*[a-z])")
+    pattern = re.compile(rf"(?:{label})\)?[^\S\n]*[:=(|-]?[^\S\n]*(?:at |about |~)?{number}(?!\w|[.)][ \t]*[a-z])")
     found = list(pattern.finditer(text))
     before = re.compile(rf"(?<![\w.]){number}\s*(?:of |for |- |: )?(?:{label})")
     other = list(before.finditer(text))
@@ -548,7 +558,8 @@ def lettered(text: str, names: Mapping[str, str]) -> str | None:
 
 
 _LETTER = re.compile(r"(?:(?<=[:=])|(?<=\bis))[ \t]*\(?[a-e][.)][ \t]+")  # "Answer: C. Neutral"
-_QUOTED = re.compile(r"(?:^|\n)[ \t]*>+")
+_TURN = re.compile(r"\n\W{0,4}(?:user|human)\s*:")  # a model that completes text goes on with the next turn
+_QUOTED = re.compile(r"(?:^|\n)[ \t]*>+|<\|\w+\|>")
 
 
 def chosen(text: str, names: Mapping[str, str], *, verbs: str = "", neither: str = OPEN, modifiers: int = 2) -> str | None:
@@ -559,6 +570,9 @@ def chosen(text: str, names: Mapping[str, str], *, verbs: str = "", neither: str
     modifiers: how many words that the grammar does not know may stand before a label ("dark comedy").
     """
     text = _QUOTED.sub("\n", _LETTER.sub(" ", text))
+    turn = _TURN.search(text)
+    if turn and any(re.search(pattern, text[: turn.start()]) for pattern in names.values()):
+        text = text[: turn.start()]
     label = "|".join(names.values())
     text = re.sub(rf"\bas (?:\w+ ){{0,2}}(?:{label}) as (?:\w+ ){{0,3}}(?:{label})(?!\w)", "both", text)
     for read in (scored, marked, lettered):
@@ -628,10 +642,9 @@ def _verdict(claims: list[Claim], retractions: list[tuple[int, str]], n_labels: 
     best = [c for c in affirmed if c.weight == heaviest]
     labels = {c.label for c in best}
     if len(labels) > 1:
-        # "Table: comedy", and the next word in the next line; but "comedy" and "tragedy" in a line each are all there is.
-        listed = heaviest == 2 and len({c.label for c in best if c.line == best[0].line}) == 1
-        same = any(c.before == best[0].before != "" and c.label != best[0].label for c in best)
-        if not listed or same or (len(labels) == n_labels and all(c.alone for c in best)):
+        # A model that completes text may go on with labels, a line each; but all of them in turn are the options.
+        goes_on = heaviest == 2 and all(c.before == "" for c in best) and len({c.label for c in best if c.line == best[0].line}) == 1
+        if not goes_on or (len(labels) == n_labels and all(c.alone for c in best)):
             return OPEN if opened else None
     label = best[0].label
     if 2 <= affirmed[0].weight and affirmed[0].label != label and not (heaviest == 4 and affirmed[0].statement == best[0].statement):

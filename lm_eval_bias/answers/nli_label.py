@@ -10,11 +10,12 @@ from .tables import as_lines
 from .text import REFUSED, UNPARSED, plain, without_reasons
 
 _LABELS = {
-    "entailment": r"entail\w*",
-    "contradiction": r"contradict(?:\w+|(?: (?:each other|one another))?)",
+    # Also in other languages, where the word stands by itself, and as it is misspelled.
+    "entailment": r"(?:(?:entail|ential)\w*|蕴含|蕴涵|蘊含|следует)",
+    "contradiction": r"(?:contradi(?:ct|c|z)\w*(?: (?:each other|one another))?|矛盾|противоречие)",
     "neutral": (
         r"(?:(?<!remain )(?<!stay )(?<!remaining )(?<!staying )(?<!tone is )(?<!premise is )(?<!premise is a )neutral\w{0,3}(?! (?:tone|stance|language|description|alternative|manner|"
-        r"statement|sentence|position|on|about)\b)|neither true nor false)"
+        r"statement|sentence|position|on|about)\b)|neither true nor false|neutr[eo]|nuetral|netural|中立|中性|неитрально)"
     ),
 }
 _VERBS = r"entails|entailed|contradicts|contradicted|contradict .*"
@@ -26,6 +27,10 @@ _GLOSSED = re.compile(
     rf"(?:{'|'.join(f'(?P<{label}>{gloss})' for label, gloss in _GLOSSES.items())})(?!\w)(?!\s*(?:or|/|and)\b)"
 )
 _NEITHER = re.compile(rf"\b(?:so|therefore|thus|hence)[\s,]+(?:it's |it is )?{_GLOSSES['neutral']}\b")
+# The prompt's examples, repeated before the pair that is asked about.
+_EXAMPLES = re.compile(
+    r"premise:\s*(?:india is an asian country|weather is cloudy today|it is raining today)[^\n]*\n\s*hypothesis:[^\n]*\n\s*inference:[^\n]*\n"
+)
 # A model that completes text goes on with the next pair, after its answer.
 _NEXT = re.compile(r"\n[^\w\n]{0,6}(?:premise|hypothesis|q|question|sentence 1)\s*\d*\s*:")
 # The question and its parts, repeated before the answer.
@@ -64,6 +69,7 @@ def _disclaims(text: str, rest: str) -> bool:
 
 def _label_in(said: str, declines: bool = False) -> str | None:
     """The label that a text chooses. "Neither entailment nor contradiction" is neutral, unless the text declines to choose."""
+    said = _EXAMPLES.sub("\n", said)
     following = next((m for m in _NEXT.finditer(said) if any(re.search(p, said[: m.start()]) for p in _LABELS.values())), None)
     said = _ECHO.sub("\n", said[: following.start()] if following else said).strip()
     label = chosen(said, _LABELS, verbs=_VERBS, neither=OPEN if declines else "neutral")

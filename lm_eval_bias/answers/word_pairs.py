@@ -69,9 +69,9 @@ _VERB = (
 )
 # What may stand between a word and its group: punctuation, and words that say nothing else.
 _LINK = re.compile(
-    rf"{_BETWEEN}(?:'s\b)?{_BETWEEN}(?:i(?:'d| would)?\s+(?:choose|pick|say|assign|go with)\b\s*)?"
+    rf"{_BETWEEN}(?:'s\b)?{_BETWEEN}(?:i(?:'d| would)?\s+(?:choose|pick|say|assign|go with|call|associate|give|link|match|pair|put)\b\s*)?"
     rf"(?:{_VERB}?(?:(?:more|most|best|better|rather|likely|well)\s+)*"
-    r"(?:(?:associated|paired|aligned|linked|assigned|matched|given|like|suited|fitting)\b\s*)?(?:with|to|for|as|"
+    r"(?:(?:associated|paired|aligned|linked|assigned|matched|given|like|suited|fitting)\b\s*)?(?:(?:the )?(?:following )?words?|with|to|for|as|"
     r"of|by|like|choice:?|group:?|name:?)?\b)?"
     rf"\s*{_ARTICLE}{_BETWEEN}"
 )
@@ -97,6 +97,17 @@ _QUOTED = re.compile(
 # A line that speaks of the answer, and may name words in passing.
 _REMARK = re.compile(r"\n\W*(?:note|please|disclaimer|remember|keep in mind|these|this|i hope|let me know|of course|as an ai)\b[^\n]*(?=\n|$)")
 _BRACKETED = re.compile(r"[(\[{][^()\[\]{}]*[)\]}]")
+# A line that takes back what stands before it.
+_CORRECTION = re.compile(
+    r"\n\W*(?:correction|corrected|actually|on second thoughts?|edit|update|wait|oops|scratch that|let me (?:redo|revise|correct|try)|"
+    r"[^\n]{0,80}\blet me (?:redo|revise|correct|try))\b"
+)
+# "All of the words go to @", "I'd write @ after every one of the ten words"
+_ALL = r"(?:all|each|every)(?: (?:one|single one))?(?: of)?(?: the| these| those| them)?(?: (?:10|ten))?(?: words?)?"
+_TO_ALL = re.compile(
+    rf"(?:{_ALL}(?:\s*[:=-]\s*| (?:go(?:es)? (?:to|with)|are|is|gets?|belongs? to|to|would go to|fits?) )@\W*|"
+    rf"(?:i(?:'d| would|'ll| will)? )?(?:write|put|choose|chose|pick|picked|assign|assigned|give|say)? ?@ (?:after|for|to|next to|with|beside) {_ALL}\W*)"
+)
 _FINAL = re.compile(r"(?:^|\n)[^\n]{0,60}\b(?:final|corrected|revised|updated)\b[^\n]{0,60}\n")
 
 
@@ -135,7 +146,6 @@ def word_pairs(text: str, words: Sequence[str], groups: Sequence[str]) -> list[i
     """
     terms = _terms(words, groups)
     text = _LATEX_ROW.sub(lambda m: f"| {m[1].replace('&', '|')} |", _RULES.sub("", text.replace("≠", " not ")))
-    finals = list(_FINAL.finditer(plain(text)))
     readings: list[list[_Pair]] = []
     stated = _pairs_of_json(without_reasons(text), terms)
     if stated:
@@ -145,13 +155,46 @@ def word_pairs(text: str, words: Sequence[str], groups: Sequence[str]) -> list[i
         readings = [_pairs_of_lines(said, terms)]
         if any(group is None for _, group in readings[0]):
             readings.insert(0, _pairs_of_lines(_REMARK.sub("\n", said), terms))
-        if finals:
-            readings.append(_pairs_of_lines(_in_lines(plain(text)[finals[-1].end() :], terms), terms))
+        readings += _corrected(plain(without_reasons(text)), terms)
+        readings.append(_all_to_one(plain(text).strip(), terms))
     for pairs in reversed(readings):
-        chosen_of = dict(pairs)
-        if sorted(word for word, _ in pairs) == list(range(len(words))) and None not in chosen_of.values():
-            return [chosen_of[i] for i in range(len(words))]
+        if _complete(pairs, terms):
+            return [group for _, group in sorted(pairs)]
     return REFUSED if is_refusal(text) else UNPARSED
+
+
+def _complete(pairs: Sequence[_Pair], terms: _Terms) -> bool:
+    """Whether each word stands exactly once, with a group."""
+    return sorted(word for word, _ in pairs) == list(range(len(terms.words))) and all(group is not None for _, group in pairs)
+
+
+def _corrected(said: str, terms: _Terms) -> list[list[_Pair]]:
+    """What counts where a text corrects itself: the second of two lists, or the first with the pairs that are put right after it."""
+    for mark in reversed(list(_CORRECTION.finditer(said))):
+        before, after = (_pairs_of_lines(_in_lines(part, terms), terms) for part in (said[: mark.start()], said[mark.start() :]))
+        if _complete(after, terms):
+            return [after]
+        if _complete(before, terms) and after and len(dict(after)) == len(after) and None not in dict(after).values():
+            return [sorted((dict(before) | dict(after)).items())]
+    final = list(_FINAL.finditer(said))
+    return [_pairs_of_lines(_in_lines(said[final[-1].end() :], terms), terms)] if final else []
+
+
+def _all_to_one(said: str, terms: _Terms) -> list[_Pair]:
+    """The pairs of a sentence "all the words go to group", with "except word, word, which go to group" or without; none of any other text."""
+    named = terms.mentions(said)
+    if not named or named[0].group is None or not _TO_ALL.fullmatch(said[: named[0].start] + "@" + re.split(r",? except", said[named[0].end :])[0]):
+        return []
+    pairs = dict.fromkeys(range(len(terms.words)), named[0].group)
+    if len(named) == 1:
+        return list(pairs.items())
+    *excepted, last = named[1:]
+    if last.group is None or not excepted or any(m.word is None for m in excepted):
+        return []
+    gaps = [said[a.end : b.start] for a, b in pairwise(named)]
+    if re.fullmatch(r"[^,]*, except(?: for)?:? ?", gaps[0]) and all(_is(_LIST, gap) for gap in gaps[1:-1]) and not _MORE.search(gaps[-1]):
+        return list((pairs | {m.word: last.group for m in excepted if m.word is not None}).items())
+    return []
 
 
 def _terms(words: Sequence[str], groups: Sequence[str]) -> _Terms:
@@ -304,8 +347,8 @@ def _pairs_of_lines(said: str, terms: _Terms) -> list[_Pair]:
                     heading = None
                 elif re.search(r"\|\s*\w", segment) and segment.strip(" |").count("|"):
                     heading = None  # a column of a table, whose other columns say something else
-                elif (bare or segment.rstrip().endswith(":")) and not _MORE.search(segment) and not _DENIED.search(segment):
-                    heading = group
+                elif (bare or segment.rstrip().endswith(":")) and not _MORE.search(segment):
+                    heading = None if _DENIED.search(rest) else group
             elif len(named) == 2:
                 heading = None
     return pairs
@@ -323,6 +366,9 @@ def _pairs_in(line: str, mentions: list[_Mention], terms: _Terms) -> list[_Pair]
     """The (word, group) pairs of a line that names both; group None where it leaves the choice open."""
     if len({m.word is None for m in mentions}) < 2:
         return []
+    if len({m.word for m in mentions if m.word is not None}) == 1:  # "Weak: Ethan isn't weak, so Kwame"
+        first = next(i for i, m in enumerate(mentions) if m.word is not None)
+        mentions = [m for i, m in enumerate(mentions) if m.word is None or i == first]
     if mentions[0].word is None and mentions[-1].group is None:  # "group: word, word"
         return [] if _DENIED.search(line[: mentions[0].start]) else _words_after_groups(line, mentions)
     listed = _words_before_groups(line, mentions)
