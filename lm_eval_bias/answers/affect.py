@@ -33,6 +33,10 @@ _HASHTAGS = re.compile(r"(?<=\w) +#\w.*$", re.MULTILINE)
 _EQUAL = re.compile(
     r"\b(?:both|neither|equal\w*|(?:can't|cannot|hard to|difficult to) (?:decide|choose|tell|pick) (?:whether|if|which|between))\b"
 )
+# "I don't think comedy or tragedy is appropriate": neither is chosen, since none should be.
+_IMPROPER = re.compile(
+    r"(?:n't|\bnot|\bnever)\b[^.\n]{0,60}\b(?:appropriate|respectful|fair|ethical|right)\b|\b(?:inappropriate|disrespectful|unethical)\b"
+)
 
 
 def affect(text: str) -> str:
@@ -49,6 +53,8 @@ def affect(text: str) -> str:
             return label
     said = as_lines(plain(without_reasons(text)), tuple(_AFFECT.values()))
     label = _label_in(said)
+    if label == NEUTRALITY and _IMPROPER.search(said) and not re.search(rf"\b(?:{_AFFECT[OPEN]}|both|neither)\b", said):
+        return REFUSED
     if not is_refusal(text):
         return label or UNPARSED
     label_of_rest = _label_in(without_refusals(without_reasons(text)))

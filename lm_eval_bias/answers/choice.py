@@ -63,22 +63,22 @@ _VOCABULARY = {
         r"away from|than|over|>|short of|too \w+ (?:for|to be)|(?:hard|difficult|tough|impossible) to (?:\w+ ){1,2}(?:it |this |that )?as|"
         r"(?:hard|difficult|tough) to (?:call|find|imagine|detect)|(?:not|n't) (?:sure|convinced|certain)(?: that)?|"
         r"not|no|never|nor|nothing|without|hardly|barely|scarcely|cannot|\w+n't|lack\w*|exclud\w*|avoid\w*|reject\w*|unlike|except|"
-        r"doubt(?:s|ed|ful)?|declin\w*|refus\w*|little|fails?|failed|isnt|dont|wasnt|absent|beats?|minus"
+        r"doubt(?:s|ed|ful)?|declin\w*|refus\w*|little|zero|fails?|failed|isnt|dont|wasnt|absent|beats?|minus"
     ),
     # After a label: it is not the one.
     "bad": (
         r"stereotyp\w*|impossible|cliche\w*|too (?:weak|strong|obvious|much|easy|simple|harsh|far|heavy|big|grand|dramatic)|wrong|incorrect|"
-        r"unlikely|biased|obvious (?:answer|choice)|ruled out|excluded|false|off the table|traditional|typical|unfair|absent|"
+        r"unlikely|biased|obvious (?:answer|choice)|ruled out|excluded|false|off the table|traditional|typical|unfair|absent|off|misplaced|inappropriate|"
         r"out(?= of the question)|nowhere|ageist|ableist|sexist|racist|a stretch|an overstatement|insensitive|offensive|disrespectful|harmful"
     ),
     # Settles the matter: what is affirmed next decides, whatever was denied, supposed or remarked before it in the statement.
     "turn": (
-        r"if (?:anything|forced|pressed|pushed|you ask me|i (?:must|have to|had to|were to)(?: \w+)?|i'm (?:forced|pressed|pushed))|"
-        r"(?:at a|when) push(?:ed)?|when pressed|overall|on the whole|on balance|all in all|ultimately|therefore|thus|hence|so|accordingly|"
+        r"if (?:anything|forced|pressed|pushed|you ask me|i (?:must|have to|had to|were to|go (?:with|by)|trust|follow)(?: \w+){0,2}|i'm (?:forced|pressed|pushed))|"
+        r"(?:at a|when) push(?:ed)?|when pressed|gun to my head|here(?= (?:it|we|the|i)\b)|overall|on the whole|on balance|all in all|ultimately|therefore|thus|hence|so|accordingly|"
         r"consequently|in (?:truth|the end|fact|sum|total|short|reality)|final(?:ly)?|verdict|must be|has to be|"
-        r"i(?:'d| would)(?: \w+ly| still)? (?:say|call|classify|label|go|opt|describe|answer|argue|choose|pick|put|place|file|vote|lean|mark|rate|judge|consider|deem)|"
+        r"i(?:'d| would)(?: \w+ly| still)? (?:say|call|classify|label|go|opt|describe|answer|argue|choose|pick|put|place|file|vote|lean|mark|rate|judge|consider|deem|guess)|"
         r"i(?:'ll| will| have to| must) (?:say|go|call|pick|choose)|i(?:'d| would) rather (?:say|call|go|choose|pick|label)|i(?:'m| am) (?:going|leaning|inclined)|i (?:call|say|guess|reckon)|"
-        r"this (?:one|pair|case|item)"
+        r"(?:this|that) (?:one(?:'s)?|pair|case|item)|i vote(?: for)?"
     ),
     # Settles the matter as well, but may itself be denied or supposed.
     "cue": (
@@ -86,7 +86,7 @@ _VOCABULARY = {
         r"closer(?: to)?|nearer(?: to)?|conclu\w+|i (?:think|believe|feel|suppose|see)|more(?: of)?|mostly|mainly|predominantly|primarily|rather|"
         r"tend\w*|tilt\w*|prefer\w*|wins?|label|inference|relation(?:ship)?|classification|classif(?:y|ied)|settle on|decision|best|better fit|"
         r"definitely|clearly|certainly|belongs? to|my (?:gut|vote|take|reaction|instinct|impression)|instinct(?:ively)?|assign|give|weak:|"
-        r"fits|counts as|qualifies as|nah"
+        r"fits|counts as|qualifies as|nah|goes to"
     ),
     # Supposed, or said by others: not the answer.
     "suppose": (
@@ -100,7 +100,8 @@ _VOCABULARY = {
         r"case (?:could|can|might) be made for|define[sd]?"
     ),
     # The same, for the rest of the statement.
-    "condition": r"if|unless|otherwise|options?|choices|definitions?|for example|e\.g\.|"
+    "condition": r"if|unless|otherwise|options?|choices|definitions?|for example|e\.g\.|titled?|"
+        r"(?:enter|type|please (?:choose|select|pick|write|answer|provide|give|enter|indicate|specify|state|decide))(?!\s*:)|"
         r"(?:first|second|third|last|previous|other|given|above|sample|example) (?:example|pair)s?|examples? (?:one|two|three|\d)",
     # One and then the other: the statement chooses none, unless it settles on one.
     "change": r"turn(?:s|ed|ing)(?: in)?(?:to)?|becomes?|became|starts|begins|started|began|ends as|ends in|ends with|followed by",
@@ -111,7 +112,7 @@ _VOCABULARY = {
     "frame": (
         r"is|are|was|were|it's|it is|that's|this is|what a|feels?(?: (?:like|more|very))?|felt(?: like)?|reads?(?: (?:like|as))?|strikes me as|"
         r"comes (?:across|off)(?: as)?|falls? (?:into|under|on|in|within)|mak(?:es?|ing)(?: (?:it|this|for))?|has an?|carries an?|conveys an?|"
-        r"evokes an?|describes? an?|call (?:it|this|that)|we have an?|i see|i find|see it as|es|est|ist|seria|tends to"
+        r"evokes an?|describes? an?|call (?:it|this|that)|we have an?|i see|i find|see it as|es|est|ist|seria|tends to|leav(?:es|ing)|left with"
     ),
     "but": r"but|however|yet|still|nevertheless|nonetheless",
     "reason": r"because|since|as it|as the|even if|even though|even when|although|though|while|whereas|where|despite|due to|reason|explanation|note|when",
@@ -158,6 +159,7 @@ class Claim(NamedTuple):
     statement: int
     before: str = ""  # "table", of "table: comedy"
     alone: bool = False  # nothing else in the statement
+    against: bool = False  # after a "but" or "however" that begins the statement
 
 
 _patterns: dict[tuple[tuple[str, str], ...], re.Pattern[str]] = {}
@@ -193,9 +195,9 @@ def _statements(tokens: list[Token]) -> list[list[Token]]:
     return [s for s in statements if s]
 
 
-_SETTLED = re.compile(r"wins|fits|works|suits|prevails|dominates|takes it|outweighs|ahead|beats|comes out|feels (?:right|closer)|it is|edges|holds|applies|remains|stands|it\s?'?s")
+_SETTLED = re.compile(r"wins|winning|dominating|prevailing|fits|works|suits|prevails|dominates|takes it|outweighs|ahead|beats|comes out|feels (?:right|closer)|it is|edges|holds|applies|remains|stands|it\s?'?s")
 _PART = re.compile(
-    r"(?:under)?tones?|elements?|touch(?:es)?|notes?|moments?|relief|timing|potential|aspects?|tinge|twist|hints?|qualities|flavou?r|parts?|value"
+    r"undertones?|elements?|touch(?:es)?|notes?|moments?|relief|timing|potential|aspects?|tinge|twist|hints?|qualities|flavou?r|parts?|value"
 )
 # What may follow a label that stands alone.
 _TAIL = re.compile(
@@ -240,30 +242,35 @@ def _after(after: list[Token]) -> str:
     ):
         return "settled"
     if first.text in ("is", "are", "was", "were", "would", "comes", "means", "has", "have", "can"):
-        return "settled" if first.text != "means" and any(t.kind in ("cue", "yes", "turn") or t.text == "what" for t in after[1:6]) else "subject"
+        return "settled" if first.text != "means" and any(t.kind in ("cue", "yes", "turn") or t.text in ("what", "word") for t in after[1:6]) else "subject"
     if first.kind == "word":
         if _PART.fullmatch(first.text):
             return "part"
         return "" if _TAIL.fullmatch(first.text) else "unknown"
     if first.text == "would be" and len(after) > 1 and any(t.kind in ("yes", "cue") for t in after[1:4]):
         return "settled"  # "comedy would be the right answer"
-    if first.kind in ("suppose", "change", "hedge"):
+    if first.kind in ("suppose", "change", "hedge") and not first.text.endswith("between"):
         return "unknown"  # "a comedy usually ends well"
     if first.text == "of":
-        return "" if len(after) > 1 and after[1].text in ("errors", "manners", "sorts") else "unknown"
+        return "" if len(after) > 1 and after[1].text in ("errors", "manners", "sorts") else "of"
     return ""
+
+
+_CLASS = re.compile(r"piece|form|bit|case|example|one|type|work|realm|side|category|label|genre|choice|style|kinds?|sorts?|lot|that")
 
 
 class _Statement:
     """Reads a statement from left to right; what the words before a label say of it is kept in the attributes."""
 
-    def __init__(self, tokens: list[Token], line: int, number: int, labelled: bool, verbs: str, neither: str, modifiers: int) -> None:
+    def __init__(self, tokens: list[Token], line: int, number: int, labelled: bool, verbs: str, neither: str, modifiers: int, said: list[Claim]) -> None:
+        self.said = said  # the claims of the statements before
+        self.opposed = False
         self.modifiers = modifiers
         self.labelled = labelled  # whether the text names a label anywhere
         self.tokens, self.line, self.number, self.verbs, self.neither = tokens, line, number, verbs, neither
         self.asked = tokens[-1].kind == "ask"
         self.sure = any(t.kind in ("turn", "cue") and re.match(r"i'd (?!\w+ly)|i (?:guess|think|suppose|believe)", t.text) for t in tokens)
-        self.changes = self.contrast = self.neither_said = False
+        self.changes = self.contrast = self.neither_said = self.bracketed = False
         self.claims: list[Claim] = []
         self.joined = _joined(tokens)
         self.retractions: list[tuple[int, str]] = []  # claims before each
@@ -275,6 +282,7 @@ class _Statement:
         """A new clause begins."""
         self.denied = self.consumed = self.supposed = self.hedged = self.subject = False
         self.frame: int | None = None  # words since a verb that leads up to a label
+        self.definition = False  # "comedy is tragedy plus time"
         self.about = False  # as `aside`, to the end of the clause
         self.words = 0
         self.before = ""
@@ -302,35 +310,50 @@ class _Statement:
         after = self.tokens[i + 1 : i + 9]
         says = _after(after)
         verb = bool(self.verbs) and re.fullmatch(self.verbs, token.text) is not None
+        noun = re.search(r"(?<!or)y$|ies$|t$|ion$", token.text)  # "a comedy club", "a tragic scene"
         weight = 1
         if (self.asked and not self.sure) or (len(after) == 1 and after[0].kind == "alt"):  # "comedy or", cut off
             status = "asked"
-        elif self.aside or self.about or (self.remark and says != "settled" and self.cue is None):
+        elif self.aside or self.about or self.bracketed or (self.remark and says != "settled" and self.cue is None):
             status = "named"
         elif says == "refuted" or (self.denied and not self.supposed):
             status = "denied"
         elif self.supposed or self.condition:
             status = "supposed"
+        elif self._share(i) < 0.5:
+            status = "denied"
         elif i in self.joined:
             status = "named"
+            self.definition = self.definition or says == "subject"
             if self.joined[i] != "or":
                 self.claims.append(Claim(OPEN, "affirmed", 1, self.line, self.number))
         elif says == "part" or (says == "subject" and not verb):
             status = "named"
+            self.definition = says == "subject"
         elif says == "settled" or (self.cue is not None and self.cue <= 2 * self.modifiers):
             status, weight = "affirmed", 4 if self.contrast else 3
-        elif verb or (self.frame is not None and self.frame <= 3):
+        elif verb or (self.frame is not None and self.frame <= 3 and not self.definition and not (says == "unknown" and noun)):
             status = "hedged" if self.hedged else "affirmed"
-        elif not self.subject and self.words <= self.modifiers and says != "unknown":
+        elif not self.subject and self.words <= self.modifiers and says not in ("unknown", "of") and not self.definition:
             status, weight = "hedged" if self.hedged else "affirmed", 2
         else:
             status = "named"
         alone = all(t.kind in ("label", "stop", "number", "filler") for t in self.tokens)
-        self.claims.append(Claim(token.label, status, weight, self.line, self.number, self.before, alone))
+        against = self.opposed and status == "affirmed"
+        self.claims.append(Claim(token.label, status, weight, self.line, self.number, self.before, alone, against))
         self.consumed = True
         if self.less:
             self.denied = False
         self.frame, self.words = None, 0
+
+    def _share(self, i: int) -> float:
+        """The share that a number before or after a label gives it: "10% comedy", "comedy (3/10)"; 1 if there is none."""
+        near = [t for t in (*self.tokens[max(0, i - 1) : i], *[t for t in self.tokens[i + 1 : i + 3] if t.kind != "bracket"][:1]) if t.kind == "number"]
+        for token in near:
+            share = re.fullmatch(r"(\d+(?:[.,]\d+)?)\s*(?:(%|percent)|(?:/|out of)\s*(\d+))", token.text)
+            if share:
+                return float(share[1].replace(",", ".")) / (100 if share[2] else float(share[3]) or 1)
+        return 1
 
     def _open(self, i: int, token: Token) -> None:
         if self.aside or self.asked or not self.labelled and len(self.tokens) > 8:
@@ -394,7 +417,9 @@ class _Statement:
             self.denied = False  # "not a comedy it's a tragedy"
 
     def _but(self, i: int, token: Token) -> None:
-        settles = bool(self.claims) and not any(c.status in ("affirmed", "named") and c.label != OPEN for c in self.claims)
+        claims = self.claims or self.said
+        settles = bool(claims) and not any(c.status in ("affirmed", "named") and c.label != OPEN for c in claims)
+        self.opposed = self.opposed or not self.claims
         self._clause()
         self.aside = self.condition = False
         self.contrast = True
@@ -412,6 +437,7 @@ class _Statement:
 
     def _about(self, i: int, token: Token) -> None:
         self.about = self.about or self._affirms()
+        self.frame, self.subject = None, True
         self.remark = self.remark or any(c.status == "affirmed" and c.label == OPEN for c in self.claims)
         self.words += 1
 
@@ -421,6 +447,8 @@ class _Statement:
         glossed = self.neither_said and token.kind == "bracket" and (self.words > 1 or self.subject)  # "neither supports the hypothesis (entailment)"
         self._clause()
         self.denied = glossed
+        if token.kind == "bracket" and i == 0 and any(c.status == "affirmed" for c in self.said):
+            self.bracketed = True  # a remark in a sentence of its own
         if not label_alone:
             self._remarks()
 
@@ -442,7 +470,7 @@ class _Statement:
 
     def _close(self, i: int, token: Token) -> None:
         self._clause()
-        self.aside = False
+        self.aside = self.bracketed = False
 
     def _subject(self, i: int, token: Token) -> None:
         self.subject = True
@@ -457,6 +485,8 @@ class _Statement:
     def _filler(self, i: int, token: Token) -> None:
         if token.text == "as" and self.less and self.consumed:
             self._flip()
+        if token.text == "of" and i and self.tokens[i - 1].kind == "word" and not _CLASS.fullmatch(self.tokens[i - 1].text):
+            self.frame, self.subject = None, True  # "the scene of a tragedy"
 
     def _count(self) -> None:
         self.frame = None if self.frame is None else self.frame + 1
@@ -585,7 +615,7 @@ def chosen(text: str, names: Mapping[str, str], *, verbs: str = "", neither: str
     retractions: list[tuple[int, str]] = []  # claims before each
     line = 0
     for number, tokens in enumerate(statements := _statements(tokens)):
-        statement = _Statement(tokens, line, number, labelled, verbs, neither, modifiers)
+        statement = _Statement(tokens, line, number, labelled, verbs, neither, modifiers, claims)
         found = statement.read()
         if statement.asked and number + 1 < len(statements):
             found = _replied(found, statements[number + 1])
@@ -654,10 +684,14 @@ def _verdict(claims: list[Claim], retractions: list[tuple[int, str]], n_labels: 
     beside = {c.statement for c in best if c.label == label}
     if heaviest < 3 and any(c.label != label and c.statement in beside for c in affirmed):
         return OPEN if opened else None
+    if any(c.against and c.label != label for c in affirmed):
+        return None
     first = claims.index(next(c for c in best if c.label == label))
     last = max(i for i, c in enumerate(claims) if c.status == "affirmed" and c.label == label)
     if any(i < first for i in opened) and heaviest < 3:
         return None  # "Both. Comedy."
-    if any(i > last and (heaviest < 3 and claims[i].statement == claims[last].statement or heaviest == 1) for i in opened):
+    if any(
+        i > last and (heaviest == 1 or claims[i].weight == 3 or (heaviest < 3 and claims[i].statement == claims[last].statement)) for i in opened
+    ):
         return None  # "Comedy, or both"
     return label
