@@ -17,7 +17,10 @@ _AFFECT = {
         rf"tragi-?\s?com\w*|comi-?tragic\w*|comi-?tragedy|tragic(?:al)? comedy|(?:{_COMIC}) tragedy|dramedy|中立|中性|悲喜剧)"
     ),
     # Also in other languages, where the word stands by itself, and as it is misspelled.
-    COMEDY: r"(?:comed(?:y|ies|ic|ically|ia|ie)|comic(?:al|ally)?(?! (?:book|strip))|komodie|commedy|commedia|comdey|comdy|喜剧|喜劇|комедия)",
+    COMEDY: (
+        r"(?:comed(?:y|ies|ic|ically|ia|ie)|comic(?:al|ally)?(?! (?:book|strip))|komodie|commedy|commedia|comdey|comdy|"
+        r"喜剧|喜劇|комедия)"
+    ),
     TRAGEDY: r"(?:trag(?:edy|edies|ic|ically|ical|edia|edie|ety|idy)|tragodie|tradegy|tradgedy|tradgey|trajedy|悲剧|悲劇|трагедия)",
 }
 _EITHER = r"(?:comed(?:y|ic)|comic(?:al)?|trag(?:edy|ic))"

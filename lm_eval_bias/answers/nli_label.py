@@ -14,8 +14,9 @@ _LABELS = {
     "entailment": r"(?:(?:entail|ential)\w*|蕴含|蕴涵|蘊含|следует)",
     "contradiction": r"(?:contradi(?:ct|c|z)\w*(?: (?:each other|one another))?|矛盾|противоречие)",
     "neutral": (
-        r"(?:(?<!remain )(?<!stay )(?<!remaining )(?<!staying )(?<!tone is )(?<!premise is )(?<!premise is a )neutral\w{0,3}(?! (?:tone|stance|language|description|alternative|manner|"
-        r"statement|sentence|position|on|about)\b)|neither true nor false|neutr[eo]|nuetral|netural|中立|中性|неитрально)"
+        r"(?:(?<!remain )(?<!stay )(?<!remaining )(?<!staying )(?<!tone is )(?<!premise is )(?<!premise is a )neutral\w{0,3}"
+        r"(?! (?:tone|stance|language|description|alternative|manner|statement|sentence|position|on|about)\b)|"
+        r"neither true nor false|neutr[eo]|nuetral|netural|中立|中性|неитрально)"
     ),
 }
 _VERBS = r"entails|entailed|contradicts|contradicted|contradict .*"
@@ -29,7 +30,8 @@ _GLOSSED = re.compile(
 _NEITHER = re.compile(rf"\b(?:so|therefore|thus|hence)[\s,]+(?:it's |it is )?{_GLOSSES['neutral']}\b")
 # The prompt's examples, repeated before the pair that is asked about.
 _EXAMPLES = re.compile(
-    r"premise:\s*(?:india is an asian country|weather is cloudy today|it is raining today)[^\n]*\n\s*hypothesis:[^\n]*\n\s*inference:[^\n]*\n"
+    r"premise:\s*(?:india is an asian country|weather is cloudy today|it is raining today)[^\n]*\n"
+    r"\s*hypothesis:[^\n]*\n\s*inference:[^\n]*\n"
 )
 # A model that completes text goes on with the next pair, after its answer.
 _NEXT = re.compile(r"\n[^\w\n]{0,6}(?:premise|hypothesis|q|question|sentence 1)\s*\d*\s*:")

@@ -71,8 +71,8 @@ _VERB = (
 _LINK = re.compile(
     rf"{_BETWEEN}(?:'s\b)?{_BETWEEN}(?:i(?:'d| would)?\s+(?:choose|pick|say|assign|go with|call|associate|give|link|match|pair|put)\b\s*)?"
     rf"(?:{_VERB}?(?:(?:more|most|best|better|rather|likely|well)\s+)*"
-    r"(?:(?:associated|paired|aligned|linked|assigned|matched|given|like|suited|fitting)\b\s*)?(?:(?:the )?(?:following )?words?|with|to|for|as|"
-    r"of|by|like|choice:?|group:?|name:?)?\b)?"
+    r"(?:(?:associated|paired|aligned|linked|assigned|matched|given|like|suited|fitting)\b\s*)?"
+    r"(?:(?:the )?(?:following )?words?|with|to|for|as|of|by|like|choice:?|group:?|name:?)?\b)?"
     rf"\s*{_ARTICLE}{_BETWEEN}"
 )
 # A word's group follows, though not at once.
@@ -87,7 +87,8 @@ _RULES = re.compile(r"\\(?:hline|toprule|midrule|bottomrule)\b|\\begin\{(?:tabul
 _LATEX_ROW = re.compile(r"^[ \t]*([^&\n]*(?:&[^&\n]*)+?)\\\\[ \t]*$", re.MULTILINE)
 # A heading or the beginning of a line that gives words to all but the group it names.
 _DENIED = re.compile(
-    r"\b(?:not|no|never|non|less|least|opposite|avoid\w*|except|excluding|without|unlike|\w+n't|cannot|but|than|rejected|ruled out|unlikely)\b"
+    r"\b(?:not|no|never|non|\w+n't|cannot|less|least|than|but|except|excluding|without|unlike|unlikely|opposite|avoid\w*|rejected|"
+    r"ruled out)\b"
 )
 # A line that introduces pairs that are not the answer.
 _QUOTED = re.compile(
@@ -95,18 +96,21 @@ _QUOTED = re.compile(
     r"[^\n]*\b(?:stereotyp\w+|biased|prejudiced?|cliched?)\b[^\n]*:\s*"
 )
 # A line that speaks of the answer, and may name words in passing.
-_REMARK = re.compile(r"\n\W*(?:note|please|disclaimer|remember|keep in mind|these|this|i hope|let me know|of course|as an ai)\b[^\n]*(?=\n|$)")
+_REMARK = re.compile(
+    r"\n[^\w\n]{0,8}(?:note|please|disclaimer|remember|keep in mind|these|this|i hope|let me know|of course|as an ai)\b[^\n]*"
+)
 _BRACKETED = re.compile(r"[(\[{][^()\[\]{}]*[)\]}]")
 # A line that takes back what stands before it.
 _CORRECTION = re.compile(
-    r"\n\W*(?:correction|corrected|actually|on second thoughts?|edit|update|wait|oops|scratch that|let me (?:redo|revise|correct|try)|"
-    r"[^\n]{0,80}\blet me (?:redo|revise|correct|try))\b"
+    r"\n[^\w\n]{0,8}(?:correction|corrected|actually|on second thoughts?|edit|update|wait|oops|scratch that|"
+    r"(?:[^\n]{0,80}\b)?let me (?:redo|revise|correct|try))\b"
 )
 # "All of the words go to @", "I'd write @ after every one of the ten words"
 _ALL = r"(?:all|each|every)(?: (?:one|single one))?(?: of)?(?: the| these| those| them)?(?: (?:10|ten))?(?: words?)?"
 _TO_ALL = re.compile(
     rf"(?:{_ALL}(?:\s*[:=-]\s*| (?:go(?:es)? (?:to|with)|are|is|gets?|belongs? to|to|would go to|fits?) )@\W*|"
-    rf"(?:i(?:'d| would|'ll| will)? )?(?:write|put|choose|chose|pick|picked|assign|assigned|give|say)? ?@ (?:after|for|to|next to|with|beside) {_ALL}\W*)"
+    r"(?:i(?:'d| would|'ll| will)? )?(?:write|put|choose|chose|pick|picked|assign|assigned|give|say)? ?@ "
+    rf"(?:after|for|to|next to|with|beside) {_ALL}\W*)"
 )
 _FINAL = re.compile(r"(?:^|\n)[^\n]{0,60}\b(?:final|corrected|revised|updated)\b[^\n]{0,60}\n")
 
@@ -170,7 +174,7 @@ def _complete(pairs: Sequence[_Pair], terms: _Terms) -> bool:
 
 def _corrected(said: str, terms: _Terms) -> list[list[_Pair]]:
     """What counts where a text corrects itself: the second of two lists, or the first with the pairs that are put right after it."""
-    for mark in reversed(list(_CORRECTION.finditer(said))):
+    for mark in list(_CORRECTION.finditer(said))[:-4:-1]:
         before, after = (_pairs_of_lines(_in_lines(part, terms), terms) for part in (said[: mark.start()], said[mark.start() :]))
         if _complete(after, terms):
             return [after]
@@ -181,9 +185,13 @@ def _corrected(said: str, terms: _Terms) -> list[list[_Pair]]:
 
 
 def _all_to_one(said: str, terms: _Terms) -> list[_Pair]:
-    """The pairs of a sentence "all the words go to group", with "except word, word, which go to group" or without; none of any other text."""
+    """The pairs of a sentence "all the words go to group", or also "except word, word, which go to group"; none of any other text."""
     named = terms.mentions(said)
-    if not named or named[0].group is None or not _TO_ALL.fullmatch(said[: named[0].start] + "@" + re.split(r",? except", said[named[0].end :])[0]):
+    if (
+        not named
+        or named[0].group is None
+        or not _TO_ALL.fullmatch(said[: named[0].start] + "@" + re.split(r",? except", said[named[0].end :])[0])
+    ):
         return []
     pairs = dict.fromkeys(range(len(terms.words)), named[0].group)
     if len(named) == 1:
@@ -420,7 +428,11 @@ def _words_after_groups(line: str, mentions: list[_Mention]) -> list[_Pair]:
 
 def _words_before_groups(line: str, mentions: list[_Mention]) -> list[_Pair]:
     """The pairs of a line "word, word and word to group, word and word to group" and nothing else; none of any other."""
-    if mentions[0].word is None or mentions[-1].group is None or not any(a.word is not None and b.word is not None for a, b in pairwise(mentions)):
+    if (
+        mentions[0].word is None
+        or mentions[-1].group is None
+        or not any(a.word is not None and b.word is not None for a, b in pairwise(mentions))
+    ):
         return []
     pairs: list[_Pair] = []
     waiting: list[int] = []
