@@ -48,8 +48,11 @@ def marked(text: str, names: Mapping[str, str]) -> str | None:
     for pattern in (before, after) if before.match(text.lstrip(" \n-*+")) else (after, before):
         found = list(pattern.finditer(text))
         ticked = {_label_of(m, names) for m in found if m["yes"]}
-        if len({_label_of(m, names) for m in found}) > 1:
-            return ticked.pop() if len(ticked) == 1 else NONE
+        named = {_label_of(m, names) for m in found}
+        if len(ticked) == 1 and len(named) > 1:
+            return ticked.pop()
+        if len(ticked) > 1 or named >= set(names) - {OPEN}:
+            return NONE  # but "Entailment: no. Contradiction: no. Neutral." goes on
     return None
 
 

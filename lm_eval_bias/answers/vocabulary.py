@@ -77,7 +77,8 @@ KINDS: dict[str, tuple[str, ...]] = {
         r"my (?:gut|vote|take|reaction|instinct|impression)|i (?:think|believe|feel|suppose|see)",
         r"choose|chose|choosing|pick(?:ed)?|select(?:ed)?|go(?:ing|es)? (?:with|for)|went with|goes to|settle on|assign|give",
         r"lean(?:s|ing)?|inclined|tend\w*|tilt\w*|prefer\w*|closer(?: to)?|nearer(?: to)?|more(?: of)?",
-        r"mostly|mainly|predominantly|primarily|rather|definitely|clearly|certainly|best|better fit|fits|wins?|belongs? to|counts as|qualifies as|nah|weak:",
+        r"mostly|mainly|predominantly|primarily|rather|definitely|clearly|certainly",
+        r"best|better fit|fits|wins?|belongs? to|counts as|qualifies as|nah",
     ),
     # What follows in the clause is supposed, or said by others.
     "suppose": (
