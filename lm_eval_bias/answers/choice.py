@@ -34,9 +34,9 @@ __all__ = ["OPEN", "chosen", "explicit"]
 _FIELD = r"answer|label|choice|verdict|result|classification|category|genre|inference"
 _EXPLICIT = re.compile(
     r"<\|begin_of_box\|>(?P<box>[^<]{1,200})|"
-    rf"<(?:final_?)?(?:{_FIELD}|output)>\s*(?P<xml>[^<]{{1,200}})|"
+    rf"<(?:final_?)?(?:{_FIELD}|output|response)>\s*(?P<xml>[^<]{{1,200}})|"
     r"\\boxed\s*\{(?P<boxed>[^\n]{1,200}?)\}+\s*(?:\$|\\\]|\\\)|\.|\n|$)|"
-    rf"\"(?:final_?|your_?)?(?:{_FIELD}|prediction|decision|relation(?:ship)?|affect)\"\s*:\s*\"(?P<json>[^\"\n]{{1,80}})\"|"
+    rf"\"(?:final_?|your_?)?(?:{_FIELD}|selected|selection|chosen|prediction|decision|relation(?:ship)?|affect)\"\s*:\s*\"(?P<json>[^\"\n]{{1,80}})\"|"
     r"(?:^|\n)\W{0,6}(?:so,? )?(?:my |the )?final (?:answer|label|choice|verdict|decision)(?: is)?\W{0,6}(?P<final>[^\n]{1,80})",
     re.IGNORECASE,
 )
@@ -49,7 +49,8 @@ def explicit(text: str) -> str | None:
 
 
 _LETTER = re.compile(r"(?:(?<=[:=])|(?<=\bis))[ \t]*\(?[a-e][.)][ \t]+")  # "Answer: C. Neutral"
-_QUOTED = re.compile(r"(?:^|\n)[ \t]*>+|<\|\w+\|>")
+_QUOTED = re.compile(r"(?:^|\n)[ \t]*>+|<\|\w+\|>|</?(?:p|br|div|li|ul|ol|h[1-6])\s*/?>")
+_STYLED = re.compile(r"</?(?:b|i|u|em|strong|span|code|mark)>")
 _NEXT_TURN = re.compile(r"\n\W{0,4}(?:user|human)\s*:")  # a model that completes text goes on with it, after its answer
 
 
@@ -60,7 +61,7 @@ def chosen(text: str, names: Mapping[str, str], *, verbs: str = "", neither: str
     the words that make a sentence with what stands around them ("entails"). neither: the label that "neither" stands for, and a denial of
     all other labels. modifiers: how many words that the grammar does not know may stand before a label ("dark comedy").
     """
-    text = _QUOTED.sub("\n", _LETTER.sub(" ", text))
+    text = _QUOTED.sub("\n", _LETTER.sub(" ", _STYLED.sub("", text)))
     turn = _NEXT_TURN.search(text)
     if turn and any(re.search(pattern, text[: turn.start()]) for pattern in names.values()):
         text = text[: turn.start()]

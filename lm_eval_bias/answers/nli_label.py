@@ -34,7 +34,10 @@ _EXAMPLES = re.compile(
     r"\s*hypothesis:[^\n]*\n\s*inference:[^\n]*\n"
 )
 # A model that completes text goes on with the next pair, after its answer.
-_NEXT = re.compile(r"\n[^\w\n]{0,6}(?:premise|hypothesis|q|question|sentence 1)\s*\d*\s*:")
+_NEXT = re.compile(
+    r"(?:\n[^\w\n]{0,6}(?:premise|hypothesis|q|question|sentence 1)|"
+    r"(?:(?<=entailment)|(?<=contradiction)|(?<=neutral))\W{1,3}premise)\s*\d*\s*:"
+)
 # The question and its parts, repeated before the answer.
 _ECHO = re.compile(
     r"(?:^|\n)[^\w\n]{0,6}(?:premise|hypothesis)\s*:(?!\W*(?:entail\w*|contradict\w*|neutral)\W*(?:\n|$))[^\n]*|"

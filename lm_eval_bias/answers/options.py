@@ -23,7 +23,7 @@ def scored(text: str, names: Mapping[str, str]) -> str | None:
     """The label that a text gives the greatest number, of two and more that each have one of the same kind; OPEN if it is shared."""
     label = _any_of(names)
     number = r"(?P<n>\d+(?:[.,]\d+)?)\s*(?P<of>%|percent|/\s*\d+|out of \d+)?"
-    after = re.compile(rf"(?:{label})\)?[^\S\n]*[:=(|-]?[^\S\n]*(?:at |about |~)?{number}(?!\w|[.)][ \t]*[a-z])")
+    after = re.compile(rf"(?:{label})(?:\)| score| rating| level)?[^\S\n]*[:=(|-]?[^\S\n]*(?:at |about |~)?{number}(?!\w|[.)][ \t]*[a-z])")
     before = re.compile(rf"(?<![\w.]){number}\s*(?:of |for |- |: )?(?:{label})")
     found, other = list(after.finditer(text)), list(before.finditer(text))
     if other and len(other) >= len(found) and (not found or other[0].start() < found[0].start()):

@@ -68,9 +68,9 @@ def tokens(text: str, names: Mapping[str, str]) -> list[Token]:
 def statements(found: list[Token]) -> list[list[Token]]:
     """Tokens, cut at full stops, question marks, semicolons and ends of lines."""
     cut: list[list[Token]] = [[]]
-    for token in found:
+    for token, following in zip(found, [*found[1:], None], strict=False):
         cut[-1].append(token)
-        if token.kind in ("stop", "ask"):
+        if token.kind == "ask" or (token.kind == "stop" and (following is None or following.text != "or")):  # "comedy... or tragedy?"
             cut.append([])
     return [s for s in cut if s]
 
@@ -102,6 +102,8 @@ def _said_after(after: list[Token]) -> str:
         return "settled" if named and text != "means" else "subject"  # "comedy is my choice", "comedy is a genre"
     if first.kind == "word":
         return "part" if IN_PART.fullmatch(text) else "" if GOES_ON.fullmatch(text) else "unknown"
+    if first.kind == "hedge" and any(t.kind in ("yes", "cue") for t in after[1:3]):
+        return "settled"  # "comedy seems right"
     if first.kind in ("suppose", "change", "hedge") and not re.search(r"between$|perhaps|maybe|possibly", text):
         return "unknown"  # "a comedy usually ends well"
     if text == "of" and not (len(after) > 1 and after[1].text in ("errors", "manners", "sorts")):
@@ -142,7 +144,7 @@ def _joined(statement: list[Token]) -> dict[int, str]:
                 found |= dict.fromkeys(listed, between)
         elif token.kind == "alt":
             between = between or ("and" if token.text in ("and", "&", "+") else "or")
-        elif token.kind in ("bracket", "dash") and following == "or":
+        elif token.kind in ("bracket", "dash", "stop") and following == "or":
             continue
         elif not (token.kind in ("filler", "hedge", "comma") or token.text in ("more", "more of", "also")):
             listed, between = [], None

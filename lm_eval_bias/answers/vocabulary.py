@@ -12,6 +12,7 @@ _FORCED = r"(?:forced|pressed|pushed)"
 _HARD = r"(?:hard|difficult|impossible|tough)"
 _SAY = r"(?:say|call|classify|label|go|opt|describe|answer|argue|choose|pick|put|place|file|vote|lean|mark|rate|judge|consider|deem|guess)"
 _THINK = r"(?:think|say|believe|call|find|consider|feel|see)"
+_EXAMPLE = r"examples? (?:one|two|three|\d)|(?:first|second|third|last|previous|other|given|above|sample) (?:example|pair)s?"
 _NOT = r"(?:do not|don't|would not|wouldn't|cannot|can't|not)"
 
 KINDS: dict[str, tuple[str, ...]] = {
@@ -25,7 +26,7 @@ KINDS: dict[str, tuple[str, ...]] = {
         r"(?:couldn't|could not) be (?:clearer|more)|won't change my mind|(?:don't|do not|wouldn't|would not) hesitate(?: to)?",
         r"(?:said|says|say|do|does|did|think|thinks|state[sd]?|doing|even|or|if) so|so (?:much|far|many)",
         r"both (?:the |of the )?(?:sentences|statements|premises?|hypothes[ie]s|men|women|people|persons)",
-        r"both (?:describe|mention|refer|are about|be)",
+        r"both (?:describe|mention|refer|are about|can|could|may|might|be)",
     ),
     # Takes back what was said before.
     "retract": (
@@ -37,7 +38,8 @@ KINDS: dict[str, tuple[str, ...]] = {
     "neither": (r"neither(?: of (?:them|the two|these|those))?(?: one)?|none(?: of (?:the above|these|them|those))?",),
     "open": (
         r"both|either way|could (?:be|go) either(?: way)?|either one|mixed|mixture|mix of|blend of|combination of|ambiguous|in[ -]between",
-        r"half(?= (?:an? )?(?:comed|comic|trag))|equally|equal parts|evenly|50/50|50-50|fifty-fifty|toss-?up|a bit of each|balanced",
+        r"(?:half|(?<!one )part)(?= (?:an? )?(?:comed|comic|trag))|equally|equal parts|evenly|balanced|a bit of each",
+        r"50/50|50-50|fifty-fifty|toss-?up",
         rf"{_HARD} to (?:say|tell|decide|choose|pick)|not sure (?:whether|if|which)|undecided|can't decide|depend\w*|who knows",
         r"(?:torn|halfway|somewhere) between|no (?:\w+ )?(?:preference|leaning|lean|winner)(?: between)?|bittersweet(?! comed| trag)",
         r"(?:can't|cannot|unable to|hard to|difficult to) (?:\w+ )?(?:decide|choose|pick) between",
@@ -48,7 +50,7 @@ KINDS: dict[str, tuple[str, ...]] = {
     "deny": (
         rf"{_NOT}(?: \w+ly)? (?:go so far as to )?{_THINK}(?: that)?(?: (?:it's|it is|this is|it as|this as|this|it|that))?",
         r"(?:not|n't) (?:sure|convinced|certain)(?: that)?|doubt(?:s|ed|ful)?|declin\w*|refus\w*",
-        r"not|no|never|nor|nothing|without|hardly|barely|scarcely|cannot|\w+n't|isnt|dont|wasnt|little|zero|minus|absent",
+        r"not|no|never|nor|nothing|without|hardly|barely|scarcely|cannot|\w+n't|isnt|dont|wasnt|little|zero|minus|insufficient|absent",
         r"(?:any|every|no)(?:thing|one|body|where) (?:but|except|other than)|all but|other than|except|far from(?: being)?|devoid of",
         r"rather than|instead of|as opposed to|(?:the )?opposite of|away from|unlike|than|over|>|beats?",
         r"rul(?:e|es|ed|ing) out|lack\w*|exclud\w*|avoid\w*|reject\w*|fails?|failed|short of",
@@ -67,8 +69,9 @@ KINDS: dict[str, tuple[str, ...]] = {
         r"in (?:truth|the end|fact|sum|total|short|reality)|must be|has to be|(?:this|that) (?:one(?:'s)?|pair|case|item)",
         rf"if (?:anything|{_FORCED}|you ask me|i'm {_FORCED})|(?:at a|when) (?:pressed|push(?:ed)?)|gun to my head",
         r"if i (?:must|have to|had to|were to|go (?:with|by)|trust|follow)(?: \w+){0,2}",
-        rf"i(?:'d| would)(?: \w+ly| still)? {_SAY}|i(?:'d| would) rather (?:say|call|go|choose|pick|label)",
-        r"i(?:'ll| will| have to| must) (?:say|go|call|pick|choose)|i(?:'m| am) (?:going|leaning|inclined)",
+        rf"i(?:'d| would)(?: \w+ly| still| have to)? {_SAY}|i(?:'d| would) rather (?:say|call|go|choose|pick|label)",
+        r"i(?:'ll| will| have to| must| want to| can only) (?:say|go|call|pick|choose)|i(?:'m| am) (?:going|leaning|inclined)",
+        r"put me down for|can only be|gotta be",
         r"i (?:call|say|guess|reckon|vote)(?: for)?|here(?= (?:it|we|the|i)\b)",
     ),
     # Settles the matter as well, but may itself be denied, supposed or a remark: "not my choice".
@@ -89,12 +92,12 @@ KINDS: dict[str, tuple[str, ...]] = {
         r"i (?:thought|almost|nearly|was going to|wanted to|was about to|expected)|tempted|i(?:'d| would) rather \w+",
         r"whether|(?<!relationship )(?<!relation )(?<!inference )(?<!link )between|to be|case (?:could|can|might) be made for",
         r"calling|labell?ing|classifying|framing|define[sd]?|typically|traditionally|usually",
-        r"second choice|second-best|runner-up|alternative(?:ly)?",
+        rf"{_EXAMPLE}|second choice|second-best|runner-up|alternative(?:ly)?",
     ),
     # The same, for the rest of the statement.
     "condition": (
-        r"if|unless|otherwise|options?|choices|definitions?|titled?|for example|e\.g\.|examples? (?:one|two|three|\d)",
-        r"(?:first|second|third|last|previous|other|given|above|sample|example) (?:example|pair)s?",
+        r"if|unless|otherwise|options?|choices|definitions?|titled?|for example|e\.g\.|(?:changes?|switch(?:es)?|goes) from",
+        rf"(?<!as )in (?:the |your )?(?:{_EXAMPLE})",
         r"(?:enter|type|please (?:choose|select|pick|write|answer|provide|give|enter|indicate|specify|state|decide))(?!\s*:)",
     ),
     # One and then the other: the statement chooses none, unless it settles on one.
@@ -105,7 +108,8 @@ KINDS: dict[str, tuple[str, ...]] = {
     "frame": (
         r"is|are|was|were|it's|it is|that's|this is|what a|es|est|ist|mak(?:es?|ing)(?: (?:it|this|for))?|leav(?:es|ing)|left with",
         r"feels?(?: (?:like|more|very))?|felt(?: like)?|reads?(?: (?:like|as))?|strikes me as|comes (?:across|off)(?: as)?",
-        r"falls? (?:into|under|on|in|within)|(?:has|carries|conveys|evokes|describes?|we have) an?",
+        r"should be|what i(?:'d| would) (?:call|consider|label)|falls? (?:into|under|on|in|within)",
+        r"(?:has|carries|conveys|evokes|describes?|we have) an?",
         r"call (?:it|this|that)|i see|i find|see it as",
     ),
     # What follows is said against what stands before.
@@ -116,7 +120,7 @@ KINDS: dict[str, tuple[str, ...]] = {
         r"reason|explanation|note",
     ),
     # The same, to the end of the clause: "comedy with tragic undertones", "a tragedy disguised as comedy".
-    "about": (r"with|mixed with|tinged|laced|disguised|masquerading|posing|hiding|dressed|wrapped|told|that",),
+    "about": (r"with|mixed with|tinged|laced|disguised|masquerading|posing|hiding|dressed|wrapped|sprinkled|told|that",),
     "alt": (r"or|vs\.?|versus|and|&|/|\+",),
     "yes": (r"true|yes|✓|✔|✅|☑|\[x\]|correct|right|☒",),
     "number": (r"\d+(?:[.,]\d+)?(?:\s*(?:%|percent|/\s*\d+|out of \d+))?",),
@@ -126,7 +130,7 @@ KINDS: dict[str, tuple[str, ...]] = {
     # Begins a sentence, which needs a verb before it says anything of a label.
     "subject": (r"it|this|that|there|i|we|you|they|he|she|its|contains?",),
     "filler": (
-        r"an?|the|of|to|as|then|just|simply|very|quite|pretty|slightly|really|also|most(?: likely)?|likely|probably|kind|sort|\w+ly",
+        r"an?|the|of|to|as|like|then|just|simply|very|quite|pretty|slightly|really|always|also|most(?: likely)?|likely|probably|kind|sort|\w+ly",
     ),
 }
 # Punctuation, which need not stand by itself.
@@ -138,7 +142,7 @@ _SIGNS = {
     "bracket": r"\(",
     "close": r"\)",
     "colon": r"[:=]",
-    "comma": r",",
+    "comma": r"[,|]",
 }
 _WHOLE = r"(?:(?<!\w)(?=\w)|(?=[^\w]))(?:{})(?:(?<=\w)(?!\w)|(?<=\W))"
 TOKENS = "|".join(

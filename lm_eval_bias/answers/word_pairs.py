@@ -71,7 +71,7 @@ _VERB = (
 _LINK = re.compile(
     rf"{_BETWEEN}(?:'s\b)?{_BETWEEN}(?:i(?:'d| would)?\s+(?:choose|pick|say|assign|go with|call|associate|give|link|match|pair|put)\b\s*)?"
     rf"(?:{_VERB}?(?:(?:more|most|best|better|rather|likely|well)\s+)*"
-    r"(?:(?:associated|paired|aligned|linked|assigned|matched|given|like|suited|fitting)\b\s*)?"
+    r"(?:(?:makes me think|associated|paired|aligned|linked|assigned|matched|given|like|suited|fitting)\b\s*)?"
     r"(?:(?:the )?(?:following )?words?|with|to|for|as|of|by|like|choice:?|group:?|name:?)?\b)?"
     rf"\s*{_ARTICLE}{_BETWEEN}"
 )
@@ -289,7 +289,7 @@ def _in_lines(said: str, terms: _Terms) -> str:
     said = re.sub(rf"<\s*/\s*(?:{either})\s*>", "\n\n", said)
     said = re.sub(r"</(?:pair|item|li|row|tr|entry|p)>", "\n", said)
     said = re.sub(r"<br\s*/?>", lambda m: "\n" if "|" not in said else ", ", said)
-    said = re.sub(r"[「」『』【】《》]", " ", said)
+    said = re.sub(r"[「」『』【】《》\U0001F300-\U0001F5F8\U0001F600-\U0001F64F\U0001F900-\U0001FAFF]", " ", said)
     said = re.sub(r"</?[a-z][a-z_-]*>", " ", said)
     said = re.sub(
         r"\{?\bword:\s*|,?\s*\b(?:group|name|choice):\s*", lambda m: " " if m.group().lstrip("{").startswith("word") else " - ", said
@@ -390,7 +390,9 @@ def _pairs_in(line: str, mentions: list[_Mention], terms: _Terms) -> list[_Pair]
         end = following[0].start if following else len(line)
         if not groups:
             continue
-        if re.search(r"\(\s*(?:or|and|maybe|perhaps)\b", line[groups[0].end : end]) or re.match(r"'s\s+\w", line[groups[0].end : end]):
+        if re.search(r"\(\s*(?:or|and|maybe|perhaps|could (?:equally|just as))\b", line[groups[0].end : end]) or re.match(
+            r"'s\s+\w", line[groups[0].end : end]
+        ):
             pairs.append((word.word, None))  # "Ethan (or Kwame)", "Ethan's opposite"
             continue
         if _is(_LINK, line[word.end : groups[0].start]):
@@ -432,12 +434,13 @@ def _words_before_groups(line: str, mentions: list[_Mention]) -> list[_Pair]:
         mentions[0].word is None
         or mentions[-1].group is None
         or not any(a.word is not None and b.word is not None for a, b in pairwise(mentions))
+        or _DENIED.search(line[: mentions[0].start])
     ):
         return []
     pairs: list[_Pair] = []
     waiting: list[int] = []
     for a, b in pairwise(mentions):
-        gap = line[a.end : b.start]
+        gap = re.sub(r"\b(?:while|whereas|but)\b", "and", line[a.end : b.start])
         if not _is(_LINK if a.word is not None and b.group is not None else _LIST, gap) or (a.group is not None and b.group is not None):
             return []
         if a.word is not None:
