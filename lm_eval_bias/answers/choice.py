@@ -83,7 +83,15 @@ def chosen(text: str, names: Mapping[str, str], *, verbs: str = "", neither: str
         retractions += [(len(claims) + at, said) for at, said in statement.retractions]
         claims = claims + (_replied(made, following) if statement.asked else made)
         line += sum(t.text.count("\n") for t in of_one if t.kind == "stop")
+    last = [c for c in claims if c.statement == len(cut) - 1 and c.status in ("affirmed", "hedged")]
+    if cut and not last and _is_cut_off(cut[-1]):
+        claims = [c._replace(status="named") if c.weight == 1 and c.status == "affirmed" else c for c in claims]
     return _verdict(without_heads(claims, text, names), retractions, len(set(names) - {OPEN}), neither)
+
+
+def _is_cut_off(last: list[Token]) -> bool:
+    """Whether a text that ends so stops in the middle of a sentence: what the sentences before it say was not the verdict yet."""
+    return last[-1].kind not in ("stop", "ask", "close") and len(last) > 3 and not any(t.kind == "colon" for t in last[:3])
 
 
 def _replied(asked: list[Claim], reply: list[Token]) -> list[Claim]:

@@ -11,27 +11,29 @@ from .text import REFUSED, UNPARSED, plain, without_reasons
 
 _LABELS = {
     # Also in other languages, where the word stands by itself, and as it is misspelled.
-    "entailment": r"(?:(?:entail|ential)\w*|蕴含|蕴涵|蘊含|следует)",
+    "entailment": r"(?:(?:entail|ential)\w*(?: (?:each other|one another))?|蕴含|蕴涵|蘊含|следует)",
     "contradiction": r"(?:contradi(?:ct|c|z)\w*(?: (?:each other|one another))?|矛盾|противоречие)",
     "neutral": (
-        r"(?:(?<!remain )(?<!stay )(?<!remaining )(?<!staying )(?<!tone is )(?<!premise is )(?<!premise is a )neutral\w{0,3}"
+        r"(?:(?<!remain )(?<!stay )(?<!remaining )(?<!staying )(?<!tone is )(?<!premise is )(?<!premise is a )"
+        r"(?<!sentences are )(?<!statements are )neutral\w{0,3}"
         r"(?! (?:tone|stance|language|description|alternative|manner|statement|sentence|position|on|about)\b)|"
         r"neither true nor false|neutr[eo]|nuetral|netural|中立|中性|неитрально)"
     ),
 }
-_VERBS = r"entails|entailed|contradicts|contradicted|contradict .*"
+_VERBS = r"entails|entailed|contradicts|contradicted|(?:contradict|entail) .*"
 # The prompt explains the labels by these words; they count where no label is named.
 _GLOSSES = {"entailment": r"true", "contradiction": r"false", "neutral": r"neither(?: (?:true nor false|of the two|one))?"}
 _GLOSSED = re.compile(
     r"\W*(?:(?:the )?(?:inference|answer|label|hypothesis|statement|relation(?:ship)?)\b(?: (?:is|must be|would be))?\W*)?(?:(?:it's|"
     r"it is|so|therefore)\W+)?"
-    rf"(?:{'|'.join(f'(?P<{label}>{gloss})' for label, gloss in _GLOSSES.items())})(?!\w)(?!\s*(?:or|/|and)\b)"
+    rf"(?:{'|'.join(f'(?P<{label}>{gloss})' for label, gloss in _GLOSSES.items())})(?!\w)"
+    r"(?=\W*$|\s*[.,;:!(\n-]|\s+(?:because|since|as|given|based)\b)(?!\s*(?:or|/|and)\b)"
 )
 _NEITHER = re.compile(rf"\b(?:so|therefore|thus|hence)[\s,]+(?:it's |it is )?{_GLOSSES['neutral']}\b")
 # The prompt's examples, repeated before the pair that is asked about.
 _EXAMPLES = re.compile(
     r"premise:\s*(?:india is an asian country|weather is cloudy today|it is raining today)[^\n]*\n"
-    r"\s*hypothesis:[^\n]*\n\s*inference:[^\n]*\n"
+    r"\s*hypothesis:[^\n]*\n\s*inference:[^\n]*(?:\n|$)"
 )
 # A model that completes text goes on with the next pair, after its answer.
 _NEXT = re.compile(

@@ -24,11 +24,13 @@ def scored(text: str, names: Mapping[str, str]) -> str | None:
     label = _any_of(names)
     number = r"(?P<n>\d+(?:[.,]\d+)?)\s*(?P<of>%|percent|/\s*\d+|out of \d+)?"
     after = re.compile(rf"(?:{label})(?:\)| score| rating| level)?[^\S\n]*[:=(|-]?[^\S\n]*(?:at |about |~)?{number}(?!\w|[.)][ \t]*[a-z])")
-    before = re.compile(rf"(?<![\w.]){number}\s*(?:of |for |- |: )?(?:{label})")
+    before = re.compile(rf"(?<![\w.]){number}\s*(?P<link>of |for |- |: )?(?:{label})")
     found, other = list(after.finditer(text)), list(before.finditer(text))
     if other and len(other) >= len(found) and (not found or other[0].start() < found[0].start()):
         found = other
     scores: dict[str, float] = {}
+    if found is other and any(re.search(r"[-:] $", m["link"] or "") and not m["of"] for m in found):
+        return None  # "Sentence 1: comedy. Sentence 2: tragedy."
     for m in found:
         name, value = _label_of(m, names), float(m["n"].replace(",", "."))
         if name in scores or not (m["of"] or "." in m["n"] or int(value) <= 10):

@@ -78,18 +78,20 @@ def statements(found: list[Token]) -> list[list[Token]]:
 def _said_after(after: list[Token]) -> str:
     """What the tokens after a label say of it.
 
-    "refuted": it is not the one. "settled": it is. "subject": the sentence speaks about it, and does not choose it. "part": it is a part of
-    what is described. "of" and "unknown": more follows, with "of" or a word that the grammar does not know. "": nothing.
+    "refuted": it is not the one. "settled": it is. "conditional": it is on a condition. "subject": the sentence speaks about it, and does
+    not choose it. "part": it is a part of what is described. "of" and "unknown": more follows, with "of" or a word that the grammar does
+    not know. "": nothing.
     """
     if not after:
         return ""
     first, text = after[0], after[0].text
     if _refuted(after):
         return "refuted"
-    if (first.kind in ("colon", "bracket", "dash") and any(DEFINES.fullmatch(t.text) for t in after)) or text == "noun":
+    abbreviated = [t.text for t in after[1:3]] == ["n", "."]
+    if (first.kind in ("colon", "bracket", "dash") and (abbreviated or any(DEFINES.fullmatch(t.text) for t in after))) or text == "noun":
         return "subject"  # "tragedy (noun): a sad event"
-    if (first.kind == "condition" and text != "otherwise") or re.match(r"at first|initially|on (?:the surface|paper)", text):
-        return "unknown"  # "comedy if it is read aloud", "comedy at first"
+    if (first.kind == "condition" and text != "otherwise") or re.match(r"when$|at first|initially|on (?:the surface|paper)", text):
+        return "conditional"  # "comedy if it is read aloud", "comedy at first"
     said = after[first.kind == "comma" :]
     if said and said[0].kind in ("turn", "cue") and AFTERTHOUGHT.match(said[0].text):
         return "settled"
@@ -122,9 +124,9 @@ def _refuted(after: list[Token]) -> bool:
         if token.kind == "deny":
             led_up = i == 0 or (i <= 2 and first.kind in ("frame", "but", "word", "suppose", "filler"))
             return led_up and not CONTRASTS.fullmatch(token.text)
-        if token.text == "no" and token.kind == "retract" and i and first.kind == "colon":
-            return True
-        if token.kind not in ("frame", "suppose", "word", "filler", "subject", "hedge", "but") and (token.kind != "colon" or i):
+        if token.kind == "colon" and i == 0:
+            return len(after) > 1 and (after[1].kind == "bad" or after[1].text == "no")
+        if token.kind not in ("frame", "suppose", "word", "filler", "subject", "hedge", "but"):
             return False
     return False
 
@@ -218,20 +220,29 @@ class Statement:
             return "supposed", 1
         if self._share(i) < 0.5:
             return "denied", 1
-        verb = re.fullmatch(self.labels.verbs, token.text) is not None
+        status, weight = self._affirmed(token, says)
         self.defines = self.defines or says == "subject"
-        if i in self.joined:
-            return "joined", 1
+        if i in self.joined and status in ("affirmed", "hedged"):
+            return "joined" if says != "subject" and not (after and after[0].kind == "alt") else "named", 1
+        return status, weight
+
+    def _affirmed(self, token: Token, says: str) -> tuple[str, int]:
+        """The same, of a label that is not denied, asked, supposed or a remark."""
+        verb = re.fullmatch(self.labels.verbs, token.text) is not None
         if says == "part" or (says == "subject" and not verb):
             return "named", 1
-        if says == "settled" or (self.cue is not None and self.cue <= 2 * self.labels.modifiers):
+        of_noun = says == "unknown" and re.search(r"(?<!or)y$|ies$|t$|ion$", token.text)  # "a comedy club", not "a tragic scene"
+        if says == "conditional" and (self.cue is None or self.cue > 1):
+            return "named", 1
+        if says == "settled" or (self.cue is not None and self.cue <= 2 * self.labels.modifiers and not of_noun):
             return "affirmed", 4 if self.contrast else 3
         status = "hedged" if self.hedged else "affirmed"
-        of_noun = says == "unknown" and re.search(r"(?<!or)y$|ies$|t$|ion$", token.text)  # "a comedy club", not "a tragic scene"
         if verb or (self.frame is not None and self.frame <= _NEAR and not self.defines and not of_noun):
             return status, 1
+        if self.contrast and any(c.status == "named" and c.label != token.label for c in self.claims):
+            return "named", 1  # "a tragedy when seen from near, but a comedy from afar"
         if not self.subject and not self.defines and self.words <= self.labels.modifiers and says not in ("unknown", "of"):
-            return status, 2 if len(self.before.split()) <= _NEAR else 1  # not so in "it rains, so it might be wet today: entailment"
+            return status, 2 if len(self.before.split()) <= 2 * _NEAR else 1  # not so in "it rains, so it might be wet today: entailment"
         return "named", 1
 
     def _share(self, i: int) -> float:
@@ -269,7 +280,9 @@ class Statement:
         stands_for = self.labels.neither
         if stands_for == OPEN:
             self._on_open(i, token)
-        elif len(self.tokens) <= 3 or (len(following) > 1 and stands_for not in following and not self.aside):
+        elif (len(self.tokens) <= 3 and not any(t.kind == "frame" for t in self.tokens)) or (
+            len(following) > 1 and stands_for not in following and not self.aside
+        ):
             self.claims.append(Claim(stands_for, "asked" if self.asked else "affirmed", 1, self.line, self.number))
         self.denied = self.neither = True
 
@@ -356,7 +369,7 @@ class Statement:
     def _on_colon(self, i: int, token: Token) -> None:
         self._clause()
         self.aside = self.aside and self._affirms()
-        self.before = " ".join(t.text for t in self.tokens[:i] if t.kind == "word")
+        self.before = " ".join(t.text for t in self.tokens[:i])
 
     def _on_comma(self, i: int, token: Token) -> None:
         following = self.tokens[i + 1].text if i + 1 < len(self.tokens) else ""

@@ -51,6 +51,7 @@ KINDS: dict[str, tuple[str, ...]] = {
         rf"{_NOT}(?: \w+ly)? (?:go so far as to )?{_THINK}(?: that)?(?: (?:it's|it is|this is|it as|this as|this|it|that))?",
         r"(?:not|n't) (?:sure|convinced|certain)(?: that)?|doubt(?:s|ed|ful)?|declin\w*|refus\w*",
         r"not|no|never|nor|nothing|without|hardly|barely|scarcely|cannot|\w+n't|isnt|dont|wasnt|little|zero|minus|insufficient|absent",
+        r"nicht|kein\w*|pas|aucun\w*|ningun\w*|nessun\w*|non",
         r"(?:any|every|no)(?:thing|one|body|where) (?:but|except|other than)|all but|other than|except|far from(?: being)?|devoid of",
         r"rather than|instead of|as opposed to|(?:the )?opposite of|away from|unlike|than|over|>|beats?",
         r"rul(?:e|es|ed|ing) out|lack\w*|exclud\w*|avoid\w*|reject\w*|fails?|failed|short of",
@@ -91,7 +92,7 @@ KINDS: dict[str, tuple[str, ...]] = {
         r"some|many|most people|people|others|everyone|one (?:could|might|may|can)|you(?:'d| would| might| could| may| said)",
         r"i (?:thought|almost|nearly|was going to|wanted to|was about to|expected)|tempted|i(?:'d| would) rather \w+",
         r"whether|(?<!relationship )(?<!relation )(?<!inference )(?<!link )between|to be|case (?:could|can|might) be made for",
-        r"calling|labell?ing|classifying|framing|define[sd]?|typically|traditionally|usually",
+        r"calling|labell?ing|classifying|framing|typically|traditionally|usually",
         rf"{_EXAMPLE}|second choice|second-best|runner-up|alternative(?:ly)?",
     ),
     # The same, for the rest of the statement.
@@ -101,7 +102,7 @@ KINDS: dict[str, tuple[str, ...]] = {
         r"(?:enter|type|please (?:choose|select|pick|write|answer|provide|give|enter|indicate|specify|state|decide))(?!\s*:)",
     ),
     # One and then the other: the statement chooses none, unless it settles on one.
-    "change": (r"turn(?:s|ed|ing)(?: in)?(?:to)?|becomes?|became|starts|begins|started|began|ends (?:as|in|with)|followed by",),
+    "change": (r"turn(?:s|ed|ing)(?: in)?(?:to)?|becomes?|became|starts|begins|started|began|ends (?:as|in|with)|followed by|define[sd]?",),
     # What follows in the clause counts only where nothing is affirmed.
     "hedge": (r"(?:look|seem|sound|appear)(?:s|ed)?(?: (?:like|to be|as|more like))?|perhaps|maybe|possibly|arguably",),
     # A verb that leads up to a label: "the description is rather tragic".
@@ -120,7 +121,10 @@ KINDS: dict[str, tuple[str, ...]] = {
         r"reason|explanation|note",
     ),
     # The same, to the end of the clause: "comedy with tragic undertones", "a tragedy disguised as comedy".
-    "about": (r"with|mixed with|tinged|laced|disguised|masquerading|posing|hiding|dressed|wrapped|sprinkled|told|that",),
+    "about": (
+        r"with|mixed with|tinged|laced|disguised|masquerading|posing|hiding|dressed|wrapped|sprinkled|told|that",
+        r"for|in|about|at|by|under|on|from|against",
+    ),
     "alt": (r"or|vs\.?|versus|and|&|/|\+",),
     "yes": (r"true|yes|✓|✔|✅|☑|\[x\]|correct|right|☒",),
     "number": (r"\d+(?:[.,]\d+)?(?:\s*(?:%|percent|/\s*\d+|out of \d+))?",),
@@ -130,7 +134,8 @@ KINDS: dict[str, tuple[str, ...]] = {
     # Begins a sentence, which needs a verb before it says anything of a label.
     "subject": (r"it|this|that|there|i|we|you|they|he|she|its|contains?",),
     "filler": (
-        r"an?|the|of|to|as|like|then|just|simply|very|quite|pretty|slightly|really|always|also|most(?: likely)?|likely|probably|kind|sort|\w+ly",
+        r"an?|the|of|to|as|like|kind|sort|then|just|simply|also|always|very|quite|pretty|slightly|really|\w+ly",
+        r"most(?: likely)?|likely|probably",
     ),
 }
 # Punctuation, which need not stand by itself.
@@ -154,18 +159,19 @@ TOKENS = "|".join(
 # What may follow a label.
 SETTLES = re.compile(  # it is the choice
     r"wins|winning|prevails|prevailing|dominates|dominating|outweighs|beats|edges|ahead|comes out|takes it|it is|it'?s|"
-    r"fits|works|suits|holds|applies|remains|stands|feels (?:right|closer)|by an? (?:hair|nose|whisker|little|bit|small)|more so|"
+    r"fits|works|suits|holds|applies|exists|arises|remains|stands|feels (?:right|closer)|more so|"
+    r"by an? (?:hair|nose|whisker|little|bit|small)|"
     r"(?:just|slightly) (?:ahead|wins)"
 )
 IN_PART = re.compile(  # it is but a part of what is described
     r"undertones?|elements?|touch(?:es)?|notes?|moments?|relief|timing|potential|aspects?|tinge|twist|hints?|qualities|flavou?r|parts?|value"
 )
 GOES_ON = re.compile(  # it still stands alone
-    r"here|too|overall|all|indeed|for|in|by|at|on|over|gold|vibes?|lite|genre|tone|feel|option|please|side|from|through|"
+    r"here|too|myself|tbh|lol|overall|all|indeed|for|in|by|at|on|over|gold|vibes?|lite|genre|tone|feel|option|please|side|from|through|"
     r"respect|regarding|based|given|sure|obviously|again|this|time|hands|every|emoji|face|end|one"
 )
 DEFINES = re.compile(  # it is a word that is explained
-    r"n|noun|adj|adjective|genre|play|drama|dramatic|literary|literature|entertainment|definition|event|work|form|type|defined"
+    r"noun|adj|adjective|genre|play|drama|dramatic|literary|literature|entertainment|definition|event|work|form|type|defined"
 )
 CONTRASTS = re.compile(  # words of denial that do so for what follows them, not for the label before
     r"than|over|rather than|instead of|as opposed to|>|nor|unlike|no|without|never|nothing|beats?|minus|zero|little|lacks|lacking"
