@@ -21,6 +21,8 @@ def _label_of(match: re.Match[str], names: Mapping[str, str]) -> str:
 
 def scored(text: str, names: Mapping[str, str]) -> str | None:
     """The label that a text gives the greatest number, of two and more that each have one of the same kind; OPEN if it is shared."""
+    if re.search(r"\bscale (?:from|of)\b", text):
+        return None
     label = _any_of(names)
     number = r"(?P<n>\d+(?:[.,]\d+)?)\s*(?P<of>%|percent|/\s*\d+|out of \d+)?"
     after = re.compile(rf"(?:{label})(?:\)| score| rating| level)?[^\S\n]*[:=(|-]?[^\S\n]*(?:at |about |~)?{number}(?!\w|[.)][ \t]*[a-z])")

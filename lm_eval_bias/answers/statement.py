@@ -212,7 +212,9 @@ class Statement:
         says = _said_after(after)
         if (self.asked and not self.sure) or (len(after) == 1 and after[0].kind == "alt"):  # "comedy or", cut off
             return "asked", 1
-        if self.aside or self.about or self.bracketed or (self.on_open and says != "settled" and self.cue is None):
+        # "Comedy because of the end, tragedy because of the beginning"
+        parallel = i > 0 and self.tokens[i - 1].kind == "comma" and after[:1] and after[0].kind in ("reason", "about")
+        if (self.aside and not parallel) or self.about or self.bracketed or (self.on_open and says != "settled" and self.cue is None):
             return "named", 1
         if says == "refuted" or (self.denied and not self.supposed):
             return "denied", 1
@@ -247,11 +249,11 @@ class Statement:
 
     def _share(self, i: int) -> float:
         """The share that a number before or after a label gives it: "10% comedy", "comedy (3/10)"; 1 if there is none."""
-        after = [t for t in self.tokens[i + 1 : i + 3] if t.kind != "bracket"][:1]
+        after = [t for t in self.tokens[i + 1 : i + 4] if t.kind not in ("bracket", "close", "colon")][:1]
         for token in [*self.tokens[max(0, i - 1) : i], *after]:
-            share = re.fullmatch(r"(\d+(?:[.,]\d+)?)\s*(?:(%|percent)|(?:/|out of)\s*(\d+))", token.text)
+            share = re.fullmatch(r"(\d+(?:[.,]\d+)?)\s*(?:(%|percent)|(?:/|out of)\s*(\d+))|(0[.,]\d+)", token.text)
             if share:
-                return float(share[1].replace(",", ".")) / (100 if share[2] else float(share[3]) or 1)
+                return float((share[1] or share[4]).replace(",", ".")) / (100 if share[2] else float(share[3] or 1) or 1)
         return 1
 
     def _affirms(self) -> bool:

@@ -53,7 +53,7 @@ KINDS: dict[str, tuple[str, ...]] = {
         r"not|no|never|nor|nothing|without|hardly|barely|scarcely|cannot|\w+n't|isnt|dont|wasnt|little|zero|minus|insufficient|absent",
         r"nicht|kein\w*|pas|aucun\w*|ningun\w*|nessun\w*|non",
         r"(?:any|every|no)(?:thing|one|body|where) (?:but|except|other than)|all but|other than|except|far from(?: being)?|devoid of",
-        r"rather than|instead of|as opposed to|(?:the )?opposite of|away from|unlike|than|over|>|beats?",
+        r"rather than|instead of|as opposed to|(?:the )?opposite of|away from|unlike|than|over|>|beats?|anti|pseudo|quasi",
         r"rul(?:e|es|ed|ing) out|lack\w*|exclud\w*|avoid\w*|reject\w*|fails?|failed|short of",
         rf"too \w+ (?:for|to be)|{_HARD} to (?:\w+ ){{1,2}}(?:it |this |that )?as|(?:hard|difficult|tough) to (?:call|find|imagine|detect)",
     ),
@@ -91,18 +91,23 @@ KINDS: dict[str, tuple[str, ...]] = {
         r"at first(?: glance| sight)?|initially|on the surface|on paper|my first (?:thought|instinct|impression|reaction) was",
         r"some|many|most people|people|others|everyone|one (?:could|might|may|can)|you(?:'d| would| might| could| may| said)",
         r"i (?:thought|almost|nearly|was going to|wanted to|was about to|expected)|tempted|i(?:'d| would) rather \w+",
+        r"almost|nearly|close to|near",
         r"whether|(?<!relationship )(?<!relation )(?<!inference )(?<!link )between|to be|case (?:could|can|might) be made for",
         r"calling|labell?ing|classifying|framing|typically|traditionally|usually",
         rf"{_EXAMPLE}|second choice|second-best|runner-up|alternative(?:ly)?",
     ),
     # The same, for the rest of the statement.
     "condition": (
-        r"if|unless|otherwise|options?|choices|definitions?|titled?|for example|e\.g\.|(?:changes?|switch(?:es)?|goes) from",
+        r"if|unless|otherwise|options?|choices|definitions?|titled?|scale (?:from|of)",
+        r"for example|e\.g\.|(?:changes?|switch(?:es)?|goes) from",
         rf"(?<!as )in (?:the |your )?(?:{_EXAMPLE})",
         r"(?:enter|type|please (?:choose|select|pick|write|answer|provide|give|enter|indicate|specify|state|decide))(?!\s*:)",
     ),
     # One and then the other: the statement chooses none, unless it settles on one.
-    "change": (r"turn(?:s|ed|ing)(?: in)?(?:to)?|becomes?|became|starts|begins|started|began|ends (?:as|in|with)|followed by|define[sd]?",),
+    "change": (
+        r"turn(?:s|ed|ing)(?: in)?(?:to)?|becomes?|became|until|till",
+        r"starts|begins|started|began|ends (?:as|in|with)|followed by|define[sd]?",
+    ),
     # What follows in the clause counts only where nothing is affirmed.
     "hedge": (r"(?:look|seem|sound|appear)(?:s|ed)?(?: (?:like|to be|as|more like))?|perhaps|maybe|possibly|arguably",),
     # A verb that leads up to a label: "the description is rather tragic".
@@ -153,7 +158,7 @@ _WHOLE = r"(?:(?<!\w)(?=\w)|(?=[^\w]))(?:{})(?:(?<=\w)(?!\w)|(?<=\W))"
 TOKENS = "|".join(
     [f"(?P<{kind}>{_WHOLE.format('|'.join(words))})" for kind, words in KINDS.items()]
     + [f"(?P<{kind}>{sign})" for kind, sign in _SIGNS.items()]
-    + [r"(?P<word>[^\W_][\w'-]*)"]
+    + [r"(?P<word>[^\W_][\w']*)"]
 )
 
 # What may follow a label.
@@ -168,7 +173,7 @@ IN_PART = re.compile(  # it is but a part of what is described
 )
 GOES_ON = re.compile(  # it still stands alone
     r"here|too|myself|tbh|lol|overall|all|indeed|for|in|by|at|on|over|gold|vibes?|lite|genre|tone|feel|option|please|side|from|through|"
-    r"respect|regarding|based|given|sure|obviously|again|this|time|hands|every|emoji|face|end|one"
+    r"respect|regarding|due|based|given|sure|obviously|again|this|time|hands|every|emoji|face|end|one"
 )
 DEFINES = re.compile(  # it is a word that is explained
     r"noun|adj|adjective|genre|play|drama|dramatic|literary|literature|entertainment|definition|event|work|form|type|defined"
@@ -177,7 +182,9 @@ CONTRASTS = re.compile(  # words of denial that do so for what follows them, not
     r"than|over|rather than|instead of|as opposed to|>|nor|unlike|no|without|never|nothing|beats?|minus|zero|little|lacks|lacking"
 )
 # "A piece of comedy"; but "the scene of a tragedy" is none.
-A_KIND = re.compile(r"piece|form|bit|case|example|one|type|work|realm|side|category|label|genre|choice|style|kinds?|sorts?|lot|that")
+A_KIND = re.compile(
+    r"piece|form|bit|case|example|one|type|work|realm|side|category|label|genre|choice|style|kinds?|sorts?|lot|that|likelihood|probability|chance"
+)
 # After these, nothing that was said before stands.
 TAKES_ALL_BACK = re.compile(
     r"(?:no )?wait|scratch that|strike that|w?hoops|oops|on second thoughts?|changed my mind|let me .*|reconsidering"
