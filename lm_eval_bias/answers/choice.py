@@ -83,15 +83,18 @@ def chosen(text: str, names: Mapping[str, str], *, verbs: str = "", neither: str
         retractions += [(len(claims) + at, said) for at, said in statement.retractions]
         claims = claims + (_replied(made, following) if statement.asked else made)
         line += sum(t.text.count("\n") for t in of_one if t.kind == "stop")
-    last = [c for c in claims if c.statement == len(cut) - 1 and c.status in ("affirmed", "hedged")]
-    if cut and not last and _is_cut_off(cut[-1]):
-        claims = [c._replace(status="named") if c.weight == 1 and c.status == "affirmed" else c for c in claims]
+    if cut and _is_cut_off(cut[-1]):
+        last = [c for c in claims if c.statement == len(cut) - 1 and c.status in ("affirmed", "hedged")]
+        kinds = [t.kind for t in cut[-1] if t.kind in ("label", "but")]
+        opposed = kinds[-1:] == ["but"]
+        if opposed or not last:
+            claims = [c._replace(status="named") if c.weight == 1 or c in last else c for c in claims]
     return _verdict(without_heads(claims, text, names), retractions, len(set(names) - {OPEN}), neither)
 
 
 def _is_cut_off(last: list[Token]) -> bool:
     """Whether a text that ends so stops in the middle of a sentence: what the sentences before it say was not the verdict yet."""
-    return last[-1].kind not in ("stop", "ask", "close") and len(last) > 3 and not any(t.kind == "colon" for t in last[:3])
+    return last[-1].kind not in ("stop", "ask", "close") and len(last) > 2 and not any(t.kind == "colon" for t in last[:3])
 
 
 def _replied(asked: list[Claim], reply: list[Token]) -> list[Claim]:
@@ -139,6 +142,8 @@ def _verdict(claims: list[Claim], retractions: list[tuple[int, str]], n_labels: 
         return unclear
     if any(c.against and c.label != label for c in affirmed):
         return None  # "Comedy. However, it is a tragedy."
+    if claims[-1].status == "asked" and claims[-1].label == label and heaviest < 3:
+        return None  # "Then comedy. Is it a comedy?"
 
     if opened:
         positions = [i for i, c in enumerate(claims) if c.status == "affirmed" and c.label == label]

@@ -16,7 +16,7 @@ _LABELS = {
     "neutral": (
         r"(?:(?<!remain )(?<!stay )(?<!remaining )(?<!staying )(?<!tone is )(?<!premise is )(?<!premise is a )"
         r"(?<!sentences are )(?<!statements are )neutral\w{0,3}"
-        r"(?! (?:tone|stance|language|description|alternative|manner|statement|sentence|position|on|about)\b)|"
+        r"(?! (?:tone|stance|language|description|alternative|manner|statement|sentence|position|on|about|in (?:sentiment|tone))\b)|"
         r"neither true nor false|neutr[eo]|nuetral|netural|中立|中性|неитрально)"
     ),
 }
@@ -34,6 +34,11 @@ _NEITHER = re.compile(rf"\b(?:so|therefore|thus|hence)[\s,]+(?:it's |it is )?{_G
 _EXAMPLES = re.compile(
     r"premise:\s*(?:india is an asian country|weather is cloudy today|it is raining today)[^\n]*\n"
     r"\s*hypothesis:[^\n]*\n\s*inference:[^\n]*(?:\n|$)"
+)
+# What says nothing of the pair.
+_ELSEWHERE = re.compile(
+    r"\b(?:entails|contradicts) (?:nothing|itself|common sense|reality|(?:the |a |this |common )?stereotypes?)\b|"
+    r"\bentails that [^.\n]*?\bbut not that\b|\bpremise (?:itself )?is (?:self-)?contradictory|\bsentiment\s*[:=]\s*\w+"
 )
 # A model that completes text goes on with the next pair, after its answer.
 _NEXT = re.compile(
@@ -76,7 +81,7 @@ def _disclaims(text: str, rest: str) -> bool:
 
 def _label_in(said: str, declines: bool = False) -> str | None:
     """The label that a text chooses. "Neither entailment nor contradiction" is neutral, unless the text declines to choose."""
-    said = _EXAMPLES.sub("\n", said)
+    said = _ELSEWHERE.sub(" ", _EXAMPLES.sub("\n", said))
     following = next((m for m in _NEXT.finditer(said) if any(re.search(p, said[: m.start()]) for p in _LABELS.values())), None)
     said = _ECHO.sub("\n", said[: following.start()] if following else said).strip()
     label = chosen(said, _LABELS, verbs=_VERBS, neither=OPEN if declines else "neutral")

@@ -90,7 +90,11 @@ def _said_after(after: list[Token]) -> str:
     abbreviated = [t.text for t in after[1:3]] == ["n", "."]
     if (first.kind in ("colon", "bracket", "dash") and (abbreviated or any(DEFINES.fullmatch(t.text) for t in after))) or text == "noun":
         return "subject"  # "tragedy (noun): a sad event"
-    if (first.kind == "condition" and text != "otherwise") or re.match(r"when$|at first|initially|on (?:the surface|paper)", text):
+    if (
+        (first.kind == "condition" and text != "otherwise")
+        or (text == "as it" and after[1:2] and after[1].kind == "suppose")
+        or re.match(r"when$|at first|initially|on (?:the surface|paper)", text)
+    ):
         return "conditional"  # "comedy if it is read aloud", "comedy at first"
     said = after[first.kind == "comma" :]
     if said and said[0].kind in ("turn", "cue") and AFTERTHOUGHT.match(said[0].text):
@@ -173,6 +177,8 @@ class Statement:
         self.aside = False  # a remark on what was affirmed
         self.on_open = False  # a remark on "both" or "neither", which may still settle on a label
         self.bracketed = False  # a remark in brackets of its own
+        self.would = False  # whether it says "would be"
+        self.puzzling = False  # whether a label stands in it in a way that the grammar does not know
         self.less = self.neither = self.changes = self.contrast = self.against = False
         self._clause()
 
@@ -181,6 +187,7 @@ class Statement:
         self.denied = self.supposed = self.hedged = self.about = False
         self.named = False  # whether a label stands in it
         self.subject = False  # whether it is a sentence
+        self.definite = False  # "the description ..." may be one
         self.defines = False  # "comedy is tragedy plus time"
         self.frame: int | None = None  # words since a verb that leads up to a label
         self.words = 0  # that the grammar does not know
@@ -204,7 +211,7 @@ class Statement:
         self.claims.append(Claim(token.label, status, weight, self.line, self.number, self.before, alone, against))
         self.named = True
         self.denied = self.denied and not self.less
-        self.frame, self.words = None, 0
+        self.frame = None
 
     def _standing(self, i: int, token: Token) -> tuple[str, int]:
         """The status and the weight of a label."""
@@ -223,6 +230,7 @@ class Statement:
         if self._share(i) < 0.5:
             return "denied", 1
         status, weight = self._affirmed(token, says)
+        self.puzzling = self.puzzling or status == "named"
         self.defines = self.defines or says == "subject"
         if i in self.joined and status in ("affirmed", "hedged"):
             return "joined" if says != "subject" and not (after and after[0].kind == "alt") else "named", 1
@@ -234,16 +242,16 @@ class Statement:
         if says == "part" or (says == "subject" and not verb):
             return "named", 1
         of_noun = says == "unknown" and re.search(r"(?<!or)y$|ies$|t$|ion$", token.text)  # "a comedy club", not "a tragic scene"
-        if says == "conditional" and (self.cue is None or self.cue > 1):
+        if says == "conditional" and (self.would or self.cue is None or self.cue > 1):
             return "named", 1
         if says == "settled" or (self.cue is not None and self.cue <= 2 * self.labels.modifiers and not of_noun):
             return "affirmed", 4 if self.contrast else 3
         status = "hedged" if self.hedged else "affirmed"
         if verb or (self.frame is not None and self.frame <= _NEAR and not self.defines and not of_noun):
             return status, 1
-        if self.contrast and any(c.status == "named" and c.label != token.label for c in self.claims):
-            return "named", 1  # "a tragedy when seen from near, but a comedy from afar"
-        if not self.subject and not self.defines and self.words <= self.labels.modifiers and says not in ("unknown", "of"):
+        # "A comic element and a tragic one", "a tragedy when seen from near, but a comedy from afar"
+        sentence = self.subject or self.defines or self.puzzling
+        if not sentence and self.words <= self.labels.modifiers - self.definite and says not in ("unknown", "of"):
             return status, 2 if len(self.before.split()) <= 2 * _NEAR else 1  # not so in "it rains, so it might be wet today: entailment"
         return "named", 1
 
@@ -271,6 +279,8 @@ class Statement:
     def _on_open(self, i: int, token: Token) -> None:
         if self.aside or self.asked or (not self.labelled and (len(self.tokens) > 8 or re.match("depend|who knows", token.text))):
             return  # "received mixed reviews"
+        if token.text == "neither" and not self.labelled and any(t.text == "nor" for t in self.tokens):
+            return  # "I neither laughed nor cried"
         if token.text == "none" and any(t.kind == "label" for t in self.tokens[:i]):
             return  # "tragic elements: none"
         self.claims.append(Claim(OPEN, "denied" if self.denied else "affirmed", 1, self.line, self.number))
@@ -309,6 +319,7 @@ class Statement:
         self.cue = 0
 
     def _on_suppose(self, i: int, token: Token) -> None:
+        self.would = self.would or token.text == "would be"
         if self.cue is None or not re.search(r"\bbe$", token.text):  # "if pressed, it would be tragedy"
             self.supposed = True
 
@@ -391,6 +402,7 @@ class Statement:
     _on_number = _on_word
 
     def _on_filler(self, i: int, token: Token) -> None:
+        self.definite = self.definite or token.text == "the"
         if token.text == "as" and self.less and self.named:
             self._second_of_less()
         if token.text == "of" and i and self.tokens[i - 1].kind == "word" and not A_KIND.fullmatch(self.tokens[i - 1].text):
