@@ -17,7 +17,7 @@
 4. `_verdict` compares the claims. "Wait", "actually" and "no," take back what was said before them. The greatest weight decides. Where
    labels of one weight contradict one another, or the first does not agree with the weightiest, none is chosen: a wrong value is worse
    than a missing one. "Both", "hard to say" and the like are claims, too, of the label OPEN; they give way to a label that is settled on
-   after them.
+   after them. What the sentences of a text say that is cut off in a later one does not count: it had not come to its verdict.
 """
 
 from __future__ import annotations

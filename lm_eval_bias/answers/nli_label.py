@@ -82,7 +82,8 @@ def _disclaims(text: str, rest: str) -> bool:
 def _label_in(said: str, declines: bool = False) -> str | None:
     """The label that a text chooses. "Neither entailment nor contradiction" is neutral, unless the text declines to choose."""
     said = _ELSEWHERE.sub(" ", _EXAMPLES.sub("\n", said))
-    following = next((m for m in _NEXT.finditer(said) if any(re.search(p, said[: m.start()]) for p in _LABELS.values())), None)
+    named_at = min((m.start() for pattern in _LABELS.values() if (m := re.search(pattern, said))), default=len(said))
+    following = _NEXT.search(said, named_at)
     said = _ECHO.sub("\n", said[: following.start()] if following else said).strip()
     label = chosen(said, _LABELS, verbs=_VERBS, neither=OPEN if declines else "neutral")
     if label in _LABELS:

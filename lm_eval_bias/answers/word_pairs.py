@@ -2,7 +2,8 @@
 
 JSON is read as such. All else is brought into lines, which name words and groups: a pair is a word and a group with nothing but
 punctuation or a link ("belongs to") between them; where more is said of a word's groups ("Ethan? No, Kwame", "Ethan 40%, Kwame 60%"),
-`choice` reads which one is chosen. Words may be listed after their group, or under it.
+`choice` reads which one is chosen. Words may be listed after their group, before it or under it. Where a text takes pairs back, those
+that it puts in their place count.
 """
 
 from __future__ import annotations
