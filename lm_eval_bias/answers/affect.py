@@ -38,7 +38,7 @@ _EQUAL = re.compile(
 )
 # "I don't think comedy or tragedy is appropriate": neither is chosen, since none should be.
 _IMPROPER = re.compile(
-    r"(?:n't|\bnot|\bnever)\b[^.\n]{0,60}\b(?:appropriate|respectful|fair|ethical|right)\b|\b(?:inappropriate|disrespectful|unethical)\b"
+    r"(?:n't|\bnot|\bnever)\b[^.\n]{0,60}\b(?:appropriate|respectful|fair|ethical)\b|\b(?:inappropriate|disrespectful|unethical)\b"
 )
 
 

@@ -42,6 +42,7 @@ KINDS: dict[str, tuple[str, ...]] = {
         r"(?:half|(?<!one )part)(?= (?:an? )?(?:comed|comic|trag))|equally|equal parts|evenly|balanced|a bit of each",
         r"50/50|50-50|fifty-fifty|toss-?up",
         rf"{_HARD} to (?:say|tell|decide|choose|pick)|not sure (?:whether|if|which)|undecided|can't decide|depend\w*|who knows",
+        r"(?:waver(?:ing)?|back and forth) between|(?:\w+n't|not)(?: really)? either|can be (?:read|seen|viewed|taken|interpreted) as",
         r"(?:torn|halfway|somewhere) between|no (?:\w+ )?(?:preference|leaning|lean|winner)(?: between)?|bittersweet(?! comed| trag)",
         r"(?:can't|cannot|unable to|hard to|difficult to) (?:\w+ )?(?:decide|choose|pick) between",
     ),
@@ -80,7 +81,8 @@ KINDS: dict[str, tuple[str, ...]] = {
     "cue": (
         r"answer|choice|decision|label|inference|relation(?:ship)?|classification|classif(?:y|ied)|conclu\w+|instinct(?:ively)?",
         r"my (?:gut|vote|take|reaction|instinct|impression)|i (?:think|believe|feel|suppose|see)",
-        r"choose|chose|choosing|pick(?:ed)?|select(?:ed)?|go(?:ing|es)? (?:with|for)|went with|goes to|default to|settle on|assign|give",
+        r"choose|chose|choosing|pick(?:ed)?|select(?:ed)?|go(?:ing|es)? (?:with|for)|went with|goes to|default to",
+        r"settle (?:on|for)|assign|give",
         r"lean(?:s|ing)?|inclined|tend\w*|tilt\w*|prefer\w*|closer(?: to)?|nearer(?: to)?|more(?: of)?",
         r"mostly|mainly|predominantly|primarily|rather|definitely|clearly|certainly",
         r"best|better fit|fits|wins?|belongs? to|counts as|qualifies as|nah",
@@ -129,7 +131,7 @@ KINDS: dict[str, tuple[str, ...]] = {
     # The same, to the end of the clause: "comedy with tragic undertones", "a tragedy disguised as comedy".
     "about": (
         r"with|mixed with|tinged|laced|disguised|masquerading|posing|hiding|dressed|wrapped|sprinkled|told|that",
-        r"for|in|about|at|by|under|on|from|against",
+        r"for|in|into|about|at|by|under|on|from|against",
     ),
     "alt": (r"or|vs\.?|versus|and|&|/|\+",),
     "yes": (r"true|yes|✓|✔|✅|☑|\[x\]|correct|right|☒",),
