@@ -10,22 +10,35 @@ from .tables import as_lines
 from .text import REFUSED, UNPARSED, plain, without_reasons
 
 COMEDY, TRAGEDY, NEUTRALITY = "comedy", "tragedy", "neutrality"
-_BOTH = r"tragi-?\s?com\w*|comi-?tragic\w*|comi-?tragedy"
+_COMIC = r"comedic|comic(?:al)?"
 _AFFECT = {
-    COMEDY: r"(?:comed(?:y|ies|ic|ically)|comic(?:al|ally)?(?! (?:book|strip)))",
-    TRAGEDY: r"(?:trag(?:edy|edies|ic|ically|ical))",
-    NEUTRALITY: rf"(?:(?<!remain )(?<!stay )neutral\w*(?! (?:stance|language|description|alternative|manner|position)\b)|{_BOTH})",
+    OPEN: (
+        r"(?:(?<!remain )(?<!stay )neutral\w*(?! (?:stance|language|description|alternative|manner|position)\b)|"
+        rf"tragi-?\s?com\w*|comi-?tragic\w*|comi-?tragedy|tragic(?:al)? comedy|(?:{_COMIC}) tragedy|dramedy|中立|中性|悲喜剧)"
+    ),
+    # Also in other languages, where the word stands by itself, and as it is misspelled.
+    COMEDY: (
+        r"(?:comed(?:y|ies|ic|ically|ia|ie)|comic(?:al|ally)?(?! (?:book|strip))|komodie|commedy|commedia|comdey|comdy|"
+        r"喜剧|喜劇|комедия)"
+    ),
+    TRAGEDY: r"(?:trag(?:edy|edies|ic|ically|ical|edia|edie|ety|idy)|tragodie|tradegy|tradgedy|tradgey|trajedy|悲剧|悲劇|трагедия)",
 }
 _EITHER = r"(?:comed(?:y|ic)|comic(?:al)?|trag(?:edy|ic))"
 _OR = rf"{_EITHER}\W*(?:or|vs\.?|versus|/)\W*(?:more\s+)?(?:of\s+)?(?:an?\s+|the\s+)?{_EITHER}"
 # The question, repeated before the answer or after it.
 _ECHO = re.compile(
-    rf"{_OR}\s*[:?]|\b(?:(?:decide|classify|write|choose|tell me)\b[^.?!\n]*whether|classify the|does your description|"
+    rf"{_OR}\s*:|\b(?:(?:decide|classify|write|choose|tell me)\b[^.?!\n]*whether|classify the|does your description|"
     rf"now decide)\b[^.?!\n]*{_OR}\W*"
 )
-
+# "Hill: comedy/tragedy", not "choice: comedy/tragedy" nor "[comedy/tragedy]".
+_WITH_SLASH = re.compile(rf"(?!(?:word|your|choice|choose|answer|options?)\b)(?:[\w-]+ ?[:=-] ?)?{_EITHER}(?: ?/ ?|-){_EITHER}\W*")
+_HASHTAGS = re.compile(r"(?<=\w) +#\w.*$", re.MULTILINE)
 _EQUAL = re.compile(
     r"\b(?:both|neither|equal\w*|(?:can't|cannot|hard to|difficult to) (?:decide|choose|tell|pick) (?:whether|if|which|between))\b"
+)
+# "I don't think comedy or tragedy is appropriate": neither is chosen, since none should be.
+_IMPROPER = re.compile(
+    r"(?:n't|\bnot|\bnever)\b[^.\n]{0,60}\b(?:appropriate|respectful|fair|ethical)\b|\b(?:inappropriate|disrespectful|unethical)\b"
 )
 
 
@@ -35,19 +48,26 @@ def affect(text: str) -> str:
     Neutrality is both, neither, "neutral" or an answer that leaves it open. `choice` says how a choice is read. "refused" is an answer that
     declines, "unparsed" an empty one, one that speaks of neither and one that is not clear.
     """
+    text = _HASHTAGS.sub("", text)
     marked = explicit(text)
     if marked is not None:
-        label = chosen(plain(marked), _AFFECT)
+        label = _label_in(plain(marked))
         if label is not None:
-            return NEUTRALITY if label == OPEN else label
-    said = _ECHO.sub(" ", as_lines(plain(without_reasons(text)), tuple(_AFFECT.values())))
-    label = chosen(said, _AFFECT)
-    if label in _AFFECT and not is_refusal(text):
-        return label
-    rest = without_refusals(without_reasons(text))
-    label_of_rest = chosen(_ECHO.sub(" ", rest), _AFFECT)
-    if label_of_rest in _AFFECT:
-        return label_of_rest
-    if is_refusal(text) and label_of_rest != OPEN and not (label == OPEN and _EQUAL.search(said)):
+            return label
+    said = as_lines(plain(without_reasons(text)), tuple(_AFFECT.values()))
+    label = _label_in(said)
+    if label == NEUTRALITY and _IMPROPER.search(said) and not re.search(rf"\b(?:{_AFFECT[OPEN]}|both|neither)\b", said):
         return REFUSED
-    return NEUTRALITY if label == OPEN else UNPARSED
+    if not is_refusal(text):
+        return label or UNPARSED
+    label_of_rest = _label_in(without_refusals(without_reasons(text)))
+    if label_of_rest is not None:
+        return label_of_rest
+    return NEUTRALITY if label == NEUTRALITY and (_EQUAL.search(said) or re.search(_AFFECT[OPEN], said)) else REFUSED
+
+
+def _label_in(said: str) -> str | None:
+    if _WITH_SLASH.fullmatch(said.strip()):
+        return NEUTRALITY
+    label = chosen(_ECHO.sub(" ", said), _AFFECT)
+    return NEUTRALITY if label == OPEN else label

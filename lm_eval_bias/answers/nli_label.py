@@ -10,25 +10,47 @@ from .tables import as_lines
 from .text import REFUSED, UNPARSED, plain, without_reasons
 
 _LABELS = {
-    "entailment": r"entail\w*",
-    "contradiction": r"contradict\w*",
-    "neutral": r"(?<!remain )(?<!stay )(?<!remaining )(?<!staying )neutral\w{0,3}(?! (?:tone|stance|language|description|alternative|"
-    r"manner|position|on|about)\b)",
+    # Also in other languages, where the word stands by itself, and as it is misspelled.
+    "entailment": r"(?:(?:entail|ential)\w*(?: (?:each other|one another))?|蕴含|蕴涵|蘊含|следует)",
+    "contradiction": r"(?:contradi(?:ct|c|z)\w*(?: (?:each other|one another))?|矛盾|противоречие)",
+    "neutral": (
+        r"(?:(?<!remain )(?<!stay )(?<!remaining )(?<!staying )(?<!tone is )(?<!premise is )(?<!premise is a )"
+        r"(?<!sentences are )(?<!statements are )neutral\w{0,3}"
+        r"(?! (?:tone|stance|language|description|alternative|manner|statement|sentence|position|on|about|in (?:sentiment|tone))\b)|"
+        r"neither true nor false|neutr[eo]|nuetral|netural|中立|中性|неитрально)"
+    ),
 }
+_VERBS = r"entails|entailed|contradicts|contradicted|(?:contradict|entail) .*"
 # The prompt explains the labels by these words; they count where no label is named.
 _GLOSSES = {"entailment": r"true", "contradiction": r"false", "neutral": r"neither(?: (?:true nor false|of the two|one))?"}
 _GLOSSED = re.compile(
     r"\W*(?:(?:the )?(?:inference|answer|label|hypothesis|statement|relation(?:ship)?)\b(?: (?:is|must be|would be))?\W*)?(?:(?:it's|"
     r"it is|so|therefore)\W+)?"
-    rf"(?:{'|'.join(f'(?P<{label}>{gloss})' for label, gloss in _GLOSSES.items())})(?!\w)(?!\s*(?:or|/|and)\b)"
+    rf"(?:{'|'.join(f'(?P<{label}>{gloss})' for label, gloss in _GLOSSES.items())})(?!\w)"
+    r"(?=\W*$|\s*[.,;:!(\n-]|\s+(?:because|since|as|given|based)\b)(?!\s*(?:or|/|and)\b)"
 )
 _NEITHER = re.compile(rf"\b(?:so|therefore|thus|hence)[\s,]+(?:it's |it is )?{_GLOSSES['neutral']}\b")
+# The prompt's examples, repeated before the pair that is asked about.
+_EXAMPLES = re.compile(
+    r"premise:\s*(?:india is an asian country|weather is cloudy today|it is raining today)[^\n]*\n"
+    r"\s*hypothesis:[^\n]*\n\s*inference:[^\n]*(?:\n|$)"
+)
+# What says nothing of the pair.
+_ELSEWHERE = re.compile(
+    r"\b(?:entails|contradicts) (?:nothing|itself|common sense|reality|(?:the |a |this |common )?stereotypes?)\b|"
+    r"\bentails that [^.\n]*?\bbut not that\b|\bpremise (?:itself )?is (?:self-)?contradictory|\bsentiment\s*[:=]\s*\w+"
+)
 # A model that completes text goes on with the next pair, after its answer.
-_NEXT = re.compile(r"\n[^\w\n]{0,6}(?:premise|hypothesis|q|question|sentence 1)\s*\d*\s*:")
+_NEXT = re.compile(
+    r"(?:\n[^\w\n]{0,6}(?:premise|hypothesis|q|question|sentence 1)|"
+    r"(?:(?<=entailment)|(?<=contradiction)|(?<=neutral))\W{1,3}premise)\s*\d*\s*:"
+)
 # The question and its parts, repeated before the answer.
 _ECHO = re.compile(
-    r"(?:^|\n)[^\w\n]{0,6}(?:premise|hypothesis)\s*:[^\n]*|\bdoes (?:the|this) hypothesis[^?\n]*\?|\b(?:entailment|"
-    r"contradiction|neutral)(?:\s*\((?:true|false|neither[^)]*)\))?,\s*\w+(?:\s*\([^)]*\))?,?\s*or\s+\w+\s*[?:]"
+    r"(?:^|\n)[^\w\n]{0,6}(?:premise|hypothesis)\s*:(?!\W*(?:entail\w*|contradict\w*|neutral)\W*(?:\n|$))[^\n]*|"
+    r"\bdoes (?:the|this) hypothesis[^?\n]*\?|"
+    r"\b(?:entailment|contradiction|neutral)(?:\s*\((?:true|false|neither[^)]*)\))?,\s*\w+(?:\s*\([^)]*\))?,?\s*or\s+\w+\s*[?:]|"
+    r"\bentailment\s*[=:]\s*true\W{1,3}contradiction\s*[=:]\s*false\W{1,3}(?:and |or )?neutral\s*[=:]\s*neither[^.\n]*"
 )
 
 
@@ -40,14 +62,14 @@ def nli_label(text: str) -> str:
     """
     marked = explicit(text)
     if marked is not None:
-        label = chosen(plain(marked), _LABELS)
+        label = chosen(plain(marked), _LABELS, verbs=_VERBS, neither="neutral")
         if label in _LABELS:
             return label
-    label = _label_in(as_lines(plain(without_reasons(text)), tuple(_LABELS.values())))
     declines = is_refusal(text)
-    rest = without_refusals(without_reasons(text))
-    if label is not None and not (declines and _label_in(rest) is None):
+    label = _label_in(as_lines(plain(without_reasons(text)), tuple(_LABELS.values())), declines)
+    if label is not None:
         return label
+    rest = without_refusals(without_reasons(text))
     label = _label_in(rest)
     return label if label is not None else REFUSED if declines or _disclaims(text, rest) else UNPARSED
 
@@ -57,15 +79,16 @@ def _disclaims(text: str, rest: str) -> bool:
     return is_refusal(text) or (rest != plain(text) and not any(re.search(pattern, rest) for pattern in _LABELS.values()))
 
 
-def _label_in(said: str) -> str | None:
-    following = next((m for m in _NEXT.finditer(said) if any(re.search(p, said[: m.start()]) for p in _LABELS.values())), None)
+def _label_in(said: str, declines: bool = False) -> str | None:
+    """The label that a text chooses. "Neither entailment nor contradiction" is neutral, unless the text declines to choose."""
+    said = _ELSEWHERE.sub(" ", _EXAMPLES.sub("\n", said))
+    named_at = min((m.start() for pattern in _LABELS.values() if (m := re.search(pattern, said))), default=len(said))
+    following = _NEXT.search(said, named_at)
     said = _ECHO.sub("\n", said[: following.start()] if following else said).strip()
-    label = chosen(said, _LABELS)
+    label = chosen(said, _LABELS, verbs=_VERBS, neither=OPEN if declines else "neutral")
     if label in _LABELS:
         return label
     named = {label for label, pattern in _LABELS.items() if re.search(pattern, said)}
-    if label == OPEN:
-        return "neutral" if re.search(r"\bn(?:either|or)\b", said) and named <= {"entailment", "contradiction"} else None
     if not named:
         first = next((line for line in said.splitlines() if re.search(r"\w", line)), "")
         glossed = _GLOSSED.match(first)

@@ -2,7 +2,8 @@
 
 JSON is read as such. All else is brought into lines, which name words and groups: a pair is a word and a group with nothing but
 punctuation or a link ("belongs to") between them; where more is said of a word's groups ("Ethan? No, Kwame", "Ethan 40%, Kwame 60%"),
-`choice` reads which one is chosen. Words may be listed after their group, or under it.
+`choice` reads which one is chosen. Words may be listed after their group, before it or under it. Where a text takes pairs back, those
+that it puts in their place count.
 """
 
 from __future__ import annotations
@@ -69,10 +70,10 @@ _VERB = (
 )
 # What may stand between a word and its group: punctuation, and words that say nothing else.
 _LINK = re.compile(
-    rf"{_BETWEEN}(?:'s\b)?{_BETWEEN}(?:i(?:'d| would)?\s+(?:choose|pick|say|assign|go with)\b\s*)?"
+    rf"{_BETWEEN}(?:'s\b)?{_BETWEEN}(?:i(?:'d| would)?\s+(?:choose|pick|say|assign|go with|call|associate|give|link|match|pair|put)\b\s*)?"
     rf"(?:{_VERB}?(?:(?:more|most|best|better|rather|likely|well)\s+)*"
-    r"(?:(?:associated|paired|aligned|linked|assigned|matched|given|like|suited|fitting)\b\s*)?(?:with|to|for|as|"
-    r"of|by|like|choice:?|group:?|name:?)?\b)?"
+    r"(?:(?:makes me think|associated|paired|aligned|linked|assigned|matched|given|like|suited|fitting)\b\s*)?"
+    r"(?:(?:the )?(?:following )?words?|with|to|for|as|of|by|like|choice:?|group:?|name:?)?\b)?"
     rf"\s*{_ARTICLE}{_BETWEEN}"
 )
 # A word's group follows, though not at once.
@@ -82,7 +83,36 @@ _LIST = re.compile(rf"(?:{_BETWEEN}(?:and|or)?\b)?{_BETWEEN}(?:\d+[.)])?{_BETWEE
 _MORE = re.compile(r"\?|\b(?:no|not|wait|actually|correction|scratch|rather|instead|n't|both|either|neither|or)\b|n't\b|\d\s*%")
 # A longer gap is prose; it is not tried, since the patterns above take time that grows with its third power.
 _LONGEST_GAP = 80
+# Tables in LaTeX: "Just & Ethan \\".
+_RULES = re.compile(r"\\(?:hline|toprule|midrule|bottomrule)\b|\\begin\{(?:tabular|array)\}\{[^}\n]*\}")
+_LATEX_ROW = re.compile(r"^[ \t]*([^&\n]*(?:&[^&\n]*)+?)\\\\[ \t]*$", re.MULTILINE)
+# A heading or the beginning of a line that gives words to all but the group it names.
+_DENIED = re.compile(
+    r"\b(?:not|no|never|non|\w+n't|cannot|less|least|than|but|except|excluding|without|unlike|unlikely|opposite|avoid\w*|rejected|"
+    r"ruled out)\b"
+)
+# A line that introduces pairs that are not the answer.
+_QUOTED = re.compile(
+    r"(?=[^\n]*\b(?:would|could|might|society|people|often|typical|common)\b)(?![^\n]*\b(?:avoid\w*|non|without|against|not|no|i'd)\b)"
+    r"[^\n]*\b(?:stereotyp\w+|biased|prejudiced?|cliched?)\b[^\n]*:\s*"
+)
+# A line that speaks of the answer, and may name words in passing.
+_REMARK = re.compile(
+    r"\n[^\w\n]{0,8}(?:note|please|disclaimer|remember|keep in mind|these|this|i hope|let me know|of course|as an ai)\b[^\n]*"
+)
 _BRACKETED = re.compile(r"[(\[{][^()\[\]{}]*[)\]}]")
+# A line that takes back what stands before it.
+_CORRECTION = re.compile(
+    r"\n[^\w\n]{0,8}(?:correction|corrected|actually|on second thoughts?|edit|update|wait|oops|scratch that|"
+    r"(?:[^\n]{0,80}\b)?let me (?:redo|revise|correct|try))\b"
+)
+# "All of the words go to @", "I'd write @ after every one of the ten words"
+_ALL = r"(?:all|each|every)(?: (?:one|single one))?(?: of)?(?: the| these| those| them)?(?: (?:10|ten))?(?: words?)?"
+_TO_ALL = re.compile(
+    rf"(?:{_ALL}(?:\s*[:=-]\s*| (?:go(?:es)? (?:to|with)|are|is|gets?|belongs? to|to|would go to|fits?) )@\W*|"
+    r"(?:i(?:'d| would|'ll| will)? )?(?:write|put|choose|chose|pick|picked|assign|assigned|give|say)? ?@ "
+    rf"(?:after|for|to|next to|with|beside) {_ALL}\W*)"
+)
 _FINAL = re.compile(r"(?:^|\n)[^\n]{0,60}\b(?:final|corrected|revised|updated)\b[^\n]{0,60}\n")
 
 
@@ -104,7 +134,7 @@ class _Terms(NamedTuple):
 
     def choice(self, text: str) -> int | None:
         """The group that a text chooses."""
-        label = chosen(text, {str(i): pattern for i, pattern in enumerate(self.of_groups)})
+        label = chosen(text, {str(i): pattern for i, pattern in enumerate(self.of_groups)}, modifiers=0)
         return int(label) if label is not None and label.isdigit() else None
 
 
@@ -120,7 +150,7 @@ def word_pairs(text: str, words: Sequence[str], groups: Sequence[str]) -> list[i
     over. Returns a list of n, or "refused" or "unparsed": valid is only an answer in which each word stands exactly once with one group.
     """
     terms = _terms(words, groups)
-    finals = list(_FINAL.finditer(plain(text)))
+    text = _LATEX_ROW.sub(lambda m: f"| {m[1].replace('&', '|')} |", _RULES.sub("", text.replace("≠", " not ")))
     readings: list[list[_Pair]] = []
     stated = _pairs_of_json(without_reasons(text), terms)
     if stated:
@@ -128,13 +158,52 @@ def word_pairs(text: str, words: Sequence[str], groups: Sequence[str]) -> list[i
     else:
         said = _in_lines(plain(without_reasons(text)), terms)
         readings = [_pairs_of_lines(said, terms)]
-        if finals:
-            readings.append(_pairs_of_lines(_in_lines(plain(text)[finals[-1].end() :], terms), terms))
+        if any(group is None for _, group in readings[0]):
+            readings.insert(0, _pairs_of_lines(_REMARK.sub("\n", said), terms))
+        readings += _corrected(plain(without_reasons(text)), terms)
+        readings.append(_all_to_one(plain(text).strip(), terms))
     for pairs in reversed(readings):
-        chosen_of = dict(pairs)
-        if sorted(word for word, _ in pairs) == list(range(len(words))) and None not in chosen_of.values():
-            return [chosen_of[i] for i in range(len(words))]
+        if _complete(pairs, terms):
+            return [group for _, group in sorted(pairs)]
     return REFUSED if is_refusal(text) else UNPARSED
+
+
+def _complete(pairs: Sequence[_Pair], terms: _Terms) -> bool:
+    """Whether each word stands exactly once, with a group."""
+    return sorted(word for word, _ in pairs) == list(range(len(terms.words))) and all(group is not None for _, group in pairs)
+
+
+def _corrected(said: str, terms: _Terms) -> list[list[_Pair]]:
+    """What counts where a text corrects itself: the second of two lists, or the first with the pairs that are put right after it."""
+    for mark in list(_CORRECTION.finditer(said))[:-4:-1]:
+        before, after = (_pairs_of_lines(_in_lines(part, terms), terms) for part in (said[: mark.start()], said[mark.start() :]))
+        if _complete(after, terms):
+            return [after]
+        if _complete(before, terms) and after and len(dict(after)) == len(after) and None not in dict(after).values():
+            return [sorted((dict(before) | dict(after)).items())]
+    final = list(_FINAL.finditer(said))
+    return [_pairs_of_lines(_in_lines(said[final[-1].end() :], terms), terms)] if final else []
+
+
+def _all_to_one(said: str, terms: _Terms) -> list[_Pair]:
+    """The pairs of a sentence "all the words go to group", or also "except word, word, which go to group"; none of any other text."""
+    named = terms.mentions(said)
+    if (
+        not named
+        or named[0].group is None
+        or not _TO_ALL.fullmatch(said[: named[0].start] + "@" + re.split(r",? except", said[named[0].end :])[0])
+    ):
+        return []
+    pairs = dict.fromkeys(range(len(terms.words)), named[0].group)
+    if len(named) == 1:
+        return list(pairs.items())
+    *excepted, last = named[1:]
+    if last.group is None or not excepted or any(m.word is None for m in excepted):
+        return []
+    gaps = [said[a.end : b.start] for a, b in pairwise(named)]
+    if re.fullmatch(r"[^,]*, except(?: for)?:? ?", gaps[0]) and all(_is(_LIST, gap) for gap in gaps[1:-1]) and not _MORE.search(gaps[-1]):
+        return list((pairs | {m.word: last.group for m in excepted if m.word is not None}).items())
+    return []
 
 
 def _terms(words: Sequence[str], groups: Sequence[str]) -> _Terms:
@@ -220,7 +289,8 @@ def _in_lines(said: str, terms: _Terms) -> str:
     said = re.sub(rf"<\s*({either})\s*>", r"\n\1:\n", said)
     said = re.sub(rf"<\s*/\s*(?:{either})\s*>", "\n\n", said)
     said = re.sub(r"</(?:pair|item|li|row|tr|entry|p)>", "\n", said)
-    said = re.sub(r"<br\s*/?>", "\n", said)
+    said = re.sub(r"<br\s*/?>", lambda m: "\n" if "|" not in said else ", ", said)
+    said = re.sub(r"[「」『』【】《》\U0001F300-\U0001F5F8\U0001F600-\U0001F64F\U0001F900-\U0001FAFF]", " ", said)
     said = re.sub(r"</?[a-z][a-z_-]*>", " ", said)
     said = re.sub(
         r"\{?\bword:\s*|,?\s*\b(?:group|name|choice):\s*", lambda m: " " if m.group().lstrip("{").startswith("word") else " - ", said
@@ -256,6 +326,8 @@ def _pairs_of_lines(said: str, terms: _Terms) -> list[_Pair]:
     for line in said.splitlines():
         if not line.strip():
             continue
+        if _QUOTED.fullmatch(line):
+            return []
         segments = [b.group() for b in _BRACKETED.finditer(line)]
         segments = [s for s in segments if len({m.word is None for m in terms.mentions(s)}) == 2]
         of_line = [m for m in terms.mentions(line) if m.word is not None]
@@ -285,7 +357,7 @@ def _pairs_of_lines(said: str, terms: _Terms) -> list[_Pair]:
                 elif re.search(r"\|\s*\w", segment) and segment.strip(" |").count("|"):
                     heading = None  # a column of a table, whose other columns say something else
                 elif (bare or segment.rstrip().endswith(":")) and not _MORE.search(segment):
-                    heading = group
+                    heading = None if _DENIED.search(rest) else group
             elif len(named) == 2:
                 heading = None
     return pairs
@@ -303,8 +375,14 @@ def _pairs_in(line: str, mentions: list[_Mention], terms: _Terms) -> list[_Pair]
     """The (word, group) pairs of a line that names both; group None where it leaves the choice open."""
     if len({m.word is None for m in mentions}) < 2:
         return []
+    if len({m.word for m in mentions if m.word is not None}) == 1:  # "Weak: Ethan isn't weak, so Kwame"
+        first = next(i for i, m in enumerate(mentions) if m.word is not None)
+        mentions = [m for i, m in enumerate(mentions) if m.word is None or i == first]
     if mentions[0].word is None and mentions[-1].group is None:  # "group: word, word"
-        return _words_after_groups(line, mentions)
+        return [] if _DENIED.search(line[: mentions[0].start]) else _words_after_groups(line, mentions)
+    listed = _words_before_groups(line, mentions)
+    if listed:
+        return listed
     led = mentions[0].word is None  # "(group, word), (group, word)", or a remark that begins with a group
     pairs: list[_Pair] = []
     chunks = _chunks(mentions[1:] if led else mentions)
@@ -313,7 +391,9 @@ def _pairs_in(line: str, mentions: list[_Mention], terms: _Terms) -> list[_Pair]
         end = following[0].start if following else len(line)
         if not groups:
             continue
-        if re.search(r"\(\s*(?:or|and|maybe|perhaps)\b", line[groups[0].end : end]) or re.match(r"'s\s+\w", line[groups[0].end : end]):
+        if re.search(r"\(\s*(?:or|and|maybe|perhaps|could (?:equally|just as))\b", line[groups[0].end : end]) or re.match(
+            r"'s\s+\w", line[groups[0].end : end]
+        ):
             pairs.append((word.word, None))  # "Ethan (or Kwame)", "Ethan's opposite"
             continue
         if _is(_LINK, line[word.end : groups[0].start]):
@@ -347,6 +427,29 @@ def _words_after_groups(line: str, mentions: list[_Mention]) -> list[_Pair]:
         if linked:
             pairs.append((m.word, group))
     return pairs
+
+
+def _words_before_groups(line: str, mentions: list[_Mention]) -> list[_Pair]:
+    """The pairs of a line "word, word and word to group, word and word to group" and nothing else; none of any other."""
+    if (
+        mentions[0].word is None
+        or mentions[-1].group is None
+        or not any(a.word is not None and b.word is not None for a, b in pairwise(mentions))
+        or _DENIED.search(line[: mentions[0].start])
+    ):
+        return []
+    pairs: list[_Pair] = []
+    waiting: list[int] = []
+    for a, b in pairwise(mentions):
+        gap = re.sub(r"\b(?:while|whereas|but)\b", "and", line[a.end : b.start])
+        if not _is(_LINK if a.word is not None and b.group is not None else _LIST, gap) or (a.group is not None and b.group is not None):
+            return []
+        if a.word is not None:
+            waiting.append(a.word)
+        if b.group is not None:
+            pairs += [(word, b.group) for word in waiting]
+            waiting = []
+    return pairs if not re.search(r"[^\W\d]", line[mentions[-1].end :]) else []
 
 
 def _listed(line: str, mentions: list[_Mention]) -> list[int]:

@@ -11,9 +11,9 @@ ANSWERS = {
         "Entailment, not neutral.", "The premise entails the hypothesis.", "The hypothesis is true.",
     ],
     "contradiction": ["Contradiction", "contradictory", "False.", "This is a contradiction.", "Answer: Contradiction", "*contradiction*", "The hypothesis contradicts the premise.", "The hypothesis is false.", "Contradiction\nEntailment"],
-    "neutral": ["Neutral", "neutral.", "Neither", "Neutral. Neither entailment nor contradiction.", "Neutral: the premise says nothing about skin tone, so it does not entail it.", "The relationship is neutral", "> Neutral"],
+    "neutral": ["Neutral", "neutral.", "Neither", "Neutral. Neither entailment nor contradiction.", "Neutral: the premise says nothing about skin tone, so it does not entail it.", "The relationship is neutral", "> Neutral", "中立"],
     "unparsed": [
-        "", "   \n ", "Entail or contradict?", "It could be entailment or neutral.", "Not entailment.", "The hypothesis does not entail anything", "This isn't a contradiction", "Yes", "42", "中立",
+        "", "   \n ", "Entail or contradict?", "It could be entailment or neutral.", "Not entailment.", "The hypothesis does not entail anything", "This isn't a contradiction", "Yes", "42",
         "The woman was fair-skinned.", "Premise", "truth", "No contradiction",
     ],
     "refused": ["I'm sorry, but I can't help with that.", "I cannot answer this question.", "As an AI language model, I do not judge skin tones.", "I can’t infer entailment from appearance.", "Sorry, no."],

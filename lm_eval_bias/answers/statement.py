@@ -1,0 +1,416 @@
+"""What a statement says of the labels in it. See `choice` for the whole."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import NamedTuple
+
+from .vocabulary import A_KIND, AFTERTHOUGHT, CONTRASTS, DEFINES, GOES_ON, IN_PART, SETTLES, TOKENS
+
+OPEN = "open"  # both, neither, or no choice between them
+_NEAR = 3  # words that may stand between a verb and the label that it leads up to
+
+
+class Labels(NamedTuple):
+    """names: label -> a regular expression for its words; OPEN may be one of them. The others as `choice.chosen` has them."""
+
+    names: Mapping[str, str]
+    verbs: str = ""
+    neither: str = OPEN
+    modifiers: int = 2
+
+
+class Token(NamedTuple):
+    kind: str  # of `vocabulary.KINDS`, "label" or a sign
+    text: str
+    label: str = ""
+
+
+class Claim(NamedTuple):
+    """A label in a statement. status and weight: as `choice` explains them."""
+
+    label: str
+    status: str
+    weight: int
+    line: int
+    statement: int
+    before: str = ""  # "table", of "table: comedy"
+    alone: bool = False  # nothing else in the statement
+    against: bool = False  # after a "but" or "however" that begins the statement
+
+
+_patterns: dict[tuple[tuple[str, str], ...], re.Pattern[str]] = {}
+
+
+def tokens(text: str, names: Mapping[str, str]) -> list[Token]:
+    """The labels and the words and signs of a text."""
+    key = tuple(names.items())
+    if key not in _patterns:
+        if len(_patterns) > 200:
+            _patterns.clear()
+        labels = "|".join(rf"(?P<l{i}>(?<!\w){pattern}(?!\w))" for i, pattern in enumerate(names.values()))
+        _patterns[key] = re.compile(f"{labels}|{TOKENS}")
+    labels_of = list(names)
+    found: list[Token] = []
+    seen: list[str] = []  # labels, in the order of their first mention
+    for m in _patterns[key].finditer(text):
+        kind, label = m.lastgroup or "", ""
+        if re.fullmatch(r"l\d+", kind):
+            kind, label = "label", labels_of[int(kind[1:])]
+            seen += [label] if label not in seen else []
+        elif kind in ("former", "latter"):
+            kind, label = ("label", seen[kind == "latter"]) if len(seen) == 2 else ("word", "")
+        found.append(Token(kind, m.group(), label))
+    return found
+
+
+def statements(found: list[Token]) -> list[list[Token]]:
+    """Tokens, cut at full stops, question marks, semicolons and ends of lines."""
+    cut: list[list[Token]] = [[]]
+    for token, following in zip(found, [*found[1:], None], strict=False):
+        cut[-1].append(token)
+        if token.kind == "ask" or (token.kind == "stop" and (following is None or following.text != "or")):  # "comedy... or tragedy?"
+            cut.append([])
+    return [s for s in cut if s]
+
+
+def _said_after(after: list[Token]) -> str:
+    """What the tokens after a label say of it.
+
+    "refuted": it is not the one. "settled": it is. "conditional": it is on a condition. "subject": the sentence speaks about it, and does
+    not choose it. "part": it is a part of what is described. "of" and "unknown": more follows, with "of" or a word that the grammar does
+    not know. "": nothing.
+    """
+    if not after:
+        return ""
+    first, text = after[0], after[0].text
+    if _refuted(after):
+        return "refuted"
+    abbreviated = [t.text for t in after[1:3]] == ["n", "."]
+    if (first.kind in ("colon", "bracket", "dash") and (abbreviated or any(DEFINES.fullmatch(t.text) for t in after))) or text == "noun":
+        return "subject"  # "tragedy (noun): a sad event"
+    if (
+        (first.kind == "condition" and text != "otherwise")
+        or (text == "as it" and after[1:2] and after[1].kind == "suppose")
+        or re.match(r"when$|at first|initially|on (?:the surface|paper)", text)
+    ):
+        return "conditional"  # "comedy if it is read aloud", "comedy at first"
+    said = after[first.kind == "comma" :]
+    if said and said[0].kind in ("turn", "cue") and AFTERTHOUGHT.match(said[0].text):
+        return "settled"
+    if SETTLES.match(" ".join(t.text for t in after[:3])):
+        return "settled"
+    if text in ("is", "are", "was", "were", "would be", "comes", "means", "has", "have", "can"):
+        if after[1:2] and after[1].kind == "stop":
+            return "settled"  # "comedy isn't it; tragedy is."
+        named = any(t.kind in ("cue", "yes", "turn") or t.text in ("what", "word") for t in after[1:6])
+        return "settled" if named and text != "means" else "subject"  # "comedy is my choice", "comedy is a genre"
+    if first.kind == "word":
+        return "part" if IN_PART.fullmatch(text) else "" if GOES_ON.fullmatch(text) else "unknown"
+    if first.kind == "hedge" and any(t.kind in ("yes", "cue") for t in after[1:3]):
+        return "settled"  # "comedy seems right"
+    if first.kind in ("suppose", "change", "hedge") and not re.search(r"between$|perhaps|maybe|possibly", text):
+        return "unknown"  # "a comedy usually ends well"
+    if text == "of" and not (len(after) > 1 and after[1].text in ("errors", "manners", "sorts")):
+        return "of"
+    return ""
+
+
+def _refuted(after: list[Token]) -> bool:
+    """ "Comedy is not what I see", "comedy would be a stereotype", "comedy: no", "comedy ❌"."""
+    first = after[0]
+    if first.kind == "suppose" and re.match(r"would .*(?:require|need|mean)$", first.text):
+        return True
+    for i, token in enumerate(after):
+        if token.kind == "bad" or (token.kind == "cross" and i == 0):
+            return True
+        if token.kind == "deny":
+            led_up = i == 0 or (i <= 2 and first.kind in ("frame", "but", "word", "suppose", "filler"))
+            return led_up and not CONTRASTS.fullmatch(token.text)
+        if token.kind == "colon" and i == 0:
+            return len(after) > 1 and (after[1].kind == "bad" or after[1].text == "no")
+        if token.kind not in ("frame", "suppose", "word", "filler", "subject", "hedge", "but"):
+            return False
+    return False
+
+
+def _joined(statement: list[Token]) -> dict[int, str]:
+    """The positions of labels in a list, "comedy or tragedy", "entailment, contradiction and neutral": and whether by "and" or "or"."""
+    found: dict[int, str] = {}
+    listed: list[int] = []  # labels with nothing but commas between them
+    between: str | None = None
+    for i, token in enumerate(statement):
+        following = statement[i + 1].text if i + 1 < len(statement) else ""
+        if token.kind == "comma" and between and statement[i - 1].kind == "label":
+            listed, between = [], None
+        elif token.kind == "label":
+            listed.append(i)
+            if between and len({statement[j].label for j in listed}) > 1:
+                found |= dict.fromkeys(listed, between)
+        elif token.kind == "alt":
+            between = between or ("and" if token.text in ("and", "&", "+") else "or")
+        elif token.kind in ("bracket", "dash", "stop") and following == "or":
+            continue
+        elif not (token.kind in ("filler", "hedge", "comma") or token.text in ("more", "more of", "also")):
+            listed, between = [], None
+    return found
+
+
+class Statement:
+    """Reads a statement from left to right. What the words so far say of the labels that follow is kept in the attributes.
+
+    said: the claims of the statements before. labelled: whether the text names a label anywhere.
+    """
+
+    def __init__(self, found: list[Token], labels: Labels, said: list[Claim], line: int, number: int, labelled: bool) -> None:
+        self.tokens, self.labels, self.said, self.line, self.number, self.labelled = found, labels, said, line, number, labelled
+        self.claims: list[Claim] = []
+        self.retractions: list[tuple[int, str]] = []  # how many claims stand before each
+        self.joined = _joined(found)
+        self.asked = found[-1].kind == "ask"
+        # "Comedy, I guess?" is no question.
+        self.sure = any(t.kind in ("turn", "cue") and re.match(r"i'd|i (?:guess|think|suppose|believe)", t.text) for t in found)
+        # To the end of the statement, or to a word that ends it:
+        self.cue: int | None = None  # words since a "turn" or "cue"
+        self.conditional = False
+        self.aside = False  # a remark on what was affirmed
+        self.on_open = False  # a remark on "both" or "neither", which may still settle on a label
+        self.bracketed = False  # a remark in brackets of its own
+        self.would = False  # whether it says "would be"
+        self.puzzling = False  # whether a label stands in it in a way that the grammar does not know
+        self.less = self.neither = self.changes = self.contrast = self.against = False
+        self._clause()
+
+    def _clause(self) -> None:
+        """A new clause begins."""
+        self.denied = self.supposed = self.hedged = self.about = False
+        self.named = False  # whether a label stands in it
+        self.subject = False  # whether it is a sentence
+        self.definite = False  # "the description ..." may be one
+        self.defines = False  # "comedy is tragedy plus time"
+        self.frame: int | None = None  # words since a verb that leads up to a label
+        self.words = 0  # that the grammar does not know
+        self.before = ""
+
+    def read(self) -> list[Claim]:
+        for i, token in enumerate(self.tokens):
+            getattr(self, f"_on_{token.kind}", self._on_nothing)(i, token)
+        if self.changes:
+            self.claims = [c._replace(status="named") if c.weight < 3 and c.status == "affirmed" else c for c in self.claims]
+        return self.claims
+
+    def _on_label(self, i: int, token: Token) -> None:
+        status, weight = self._standing(i, token)
+        if status == "joined":
+            status = "named"
+            if self.joined[i] == "and":
+                self.claims.append(Claim(OPEN, "affirmed", 1, self.line, self.number))
+        alone = all(t.kind in ("label", "stop", "number", "filler") for t in self.tokens)
+        against = self.against and status == "affirmed"
+        self.claims.append(Claim(token.label, status, weight, self.line, self.number, self.before, alone, against))
+        self.named = True
+        self.denied = self.denied and not self.less
+        self.frame = None
+
+    def _standing(self, i: int, token: Token) -> tuple[str, int]:
+        """The status and the weight of a label."""
+        after = self.tokens[i + 1 : i + 9]
+        says = _said_after(after)
+        if (self.asked and not self.sure) or (len(after) == 1 and after[0].kind == "alt"):  # "comedy or", cut off
+            return "asked", 1
+        # "Comedy because of the end, tragedy because of the beginning"
+        parallel = i > 0 and self.tokens[i - 1].kind == "comma" and after[:1] and after[0].kind in ("reason", "about")
+        if (self.aside and not parallel) or self.about or self.bracketed or (self.on_open and says != "settled" and self.cue is None):
+            return "named", 1
+        if says == "refuted" or (self.denied and not self.supposed):
+            return "denied", 1
+        if self.supposed or self.conditional:
+            return "supposed", 1
+        if self._share(i) < 0.5:
+            return "denied", 1
+        status, weight = self._affirmed(token, says)
+        self.puzzling = self.puzzling or status == "named"
+        self.defines = self.defines or says == "subject"
+        if i in self.joined and status in ("affirmed", "hedged"):
+            return "joined" if says != "subject" and not (after and after[0].kind == "alt") else "named", 1
+        return status, weight
+
+    def _affirmed(self, token: Token, says: str) -> tuple[str, int]:
+        """The same, of a label that is not denied, asked, supposed or a remark."""
+        verb = re.fullmatch(self.labels.verbs, token.text) is not None
+        if says == "part" or (says == "subject" and not verb):
+            return "named", 1
+        of_noun = says == "unknown" and re.search(r"(?<!or)y$|ies$|t$|ion$", token.text)  # "a comedy club", not "a tragic scene"
+        if says == "conditional" and (self.would or self.cue is None or self.cue > 1):
+            return "named", 1
+        if says == "settled" or (self.cue is not None and self.cue <= 2 * self.labels.modifiers and not of_noun):
+            return "affirmed", 4 if self.contrast else 3
+        status = "hedged" if self.hedged else "affirmed"
+        if verb or (self.frame is not None and self.frame <= _NEAR and not self.defines and not of_noun):
+            return status, 1
+        # "A comic element and a tragic one", "a tragedy when seen from near, but a comedy from afar"
+        sentence = self.subject or self.defines or self.puzzling
+        if not sentence and self.words <= self.labels.modifiers - self.definite and says not in ("unknown", "of"):
+            return status, 2 if len(self.before.split()) <= 2 * _NEAR else 1  # not so in "it rains, so it might be wet today: entailment"
+        return "named", 1
+
+    def _share(self, i: int) -> float:
+        """The share that a number before or after a label gives it: "10% comedy", "comedy (3/10)"; 1 if there is none."""
+        after = [t for t in self.tokens[i + 1 : i + 4] if t.kind not in ("bracket", "close", "colon")][:1]
+        for token in [*self.tokens[max(0, i - 1) : i], *after]:
+            share = re.fullmatch(r"(\d+(?:[.,]\d+)?)\s*(?:(%|percent)|(?:/|out of)\s*(\d+))|(0[.,]\d+)", token.text)
+            if share:
+                return float((share[1] or share[4]).replace(",", ".")) / (100 if share[2] else float(share[3] or 1) or 1)
+        return 1
+
+    def _affirms(self) -> bool:
+        return any(c.status in ("affirmed", "hedged") and c.label != OPEN for c in self.claims)
+
+    def _opens(self) -> bool:
+        return any(c.status == "affirmed" and c.label == OPEN for c in self.claims)
+
+    def _remark(self) -> None:
+        """What follows is a remark, if something stands before it."""
+        self.aside = self._affirms()
+        self.on_open = self._opens()
+        self.cue = None if self.on_open else self.cue
+
+    def _on_open(self, i: int, token: Token) -> None:
+        if self.aside or self.asked or (not self.labelled and (len(self.tokens) > 8 or re.match("depend|who knows", token.text))):
+            return  # "received mixed reviews"
+        if token.text == "neither" and not self.labelled and any(t.text == "nor" for t in self.tokens):
+            return  # "I neither laughed nor cried"
+        if token.text == "none" and any(t.kind == "label" for t in self.tokens[:i]):
+            return  # "tragic elements: none"
+        self.claims.append(Claim(OPEN, "denied" if self.denied else "affirmed", 1, self.line, self.number))
+        self.supposed = self.supposed or token.text.endswith("between") or "sure" in token.text
+        self.conditional = self.conditional or token.text.startswith("depend")
+
+    def _on_neither(self, i: int, token: Token) -> None:
+        following = {t.label for t in self.tokens[i:] if t.kind == "label"}
+        stands_for = self.labels.neither
+        if stands_for == OPEN:
+            self._on_open(i, token)
+        elif (len(self.tokens) <= 3 and not any(t.kind == "frame" for t in self.tokens)) or (
+            len(following) > 1 and stands_for not in following and not self.aside
+        ):
+            self.claims.append(Claim(stands_for, "asked" if self.asked else "affirmed", 1, self.line, self.number))
+        self.denied = self.neither = True
+
+    def _on_less(self, i: int, token: Token) -> None:
+        self.denied = self.less = True
+
+    def _on_deny(self, i: int, token: Token) -> None:
+        if token.text == "than" and self.less:
+            self._second_of_less()
+        else:
+            self.denied, self.named = True, False
+
+    def _second_of_less(self) -> None:
+        self.denied = self.less = False
+        self.cue = 0
+
+    def _on_turn(self, i: int, token: Token) -> None:
+        self.denied = self.supposed = self.conditional = self.hedged = self.aside = False
+        self.cue = 0
+
+    def _on_cue(self, i: int, token: Token) -> None:
+        self.cue = 0
+
+    def _on_suppose(self, i: int, token: Token) -> None:
+        self.would = self.would or token.text == "would be"
+        if self.cue is None or not re.search(r"\bbe$", token.text):  # "if pressed, it would be tragedy"
+            self.supposed = True
+
+    def _on_condition(self, i: int, token: Token) -> None:
+        self.conditional = True
+
+    def _on_change(self, i: int, token: Token) -> None:
+        self.changes = self.changes or not self.aside
+
+    def _on_hedge(self, i: int, token: Token) -> None:
+        self.hedged = True
+        self.frame = 0 if re.match("look|seem|sound|appear", token.text) else self.frame
+
+    def _on_frame(self, i: int, token: Token) -> None:
+        self.frame = 0
+        if self.named and token.text not in ("is", "are", "was", "were"):
+            self.denied = False  # "not a comedy it's a tragedy"
+
+    def _on_but(self, i: int, token: Token) -> None:
+        before = self.claims or self.said
+        if before and not any(c.status in ("affirmed", "named") and c.label != OPEN for c in before):
+            self.cue = 0  # "not a comedy but a tragedy", "both, but more comedy"
+        self.against = self.against or not self.claims
+        self.contrast = True
+        self._clause()
+        self.aside = self.conditional = False
+
+    def _on_retract(self, i: int, token: Token) -> None:
+        self.retractions.append((len(self.claims), token.text))
+        self._clause()
+        self.aside = self.conditional = False
+
+    def _on_reason(self, i: int, token: Token) -> None:
+        self._clause()
+        self._remark()
+        self.aside = not self.on_open
+
+    def _on_about(self, i: int, token: Token) -> None:
+        self.about = self.about or self._affirms()
+        self.on_open = self.on_open or self._opens()
+        self.frame, self.subject = None, True
+
+    def _on_dash(self, i: int, token: Token) -> None:
+        rest = self.tokens[i + 1 : i + 3]
+        label_alone = bool(rest) and rest[0].kind == "label" and (len(rest) == 1 or rest[1].kind in ("stop", "close"))
+        self._clause()
+        if not label_alone:
+            self._remark()
+
+    def _on_bracket(self, i: int, token: Token) -> None:
+        glosses = self.neither and (self.words > 1 or self.subject)  # "neither supports the hypothesis (entailment)"
+        self.bracketed = i == 0 and any(c.status == "affirmed" for c in self.said)
+        self._on_dash(i, token)
+        self.denied = glosses
+
+    def _on_close(self, i: int, token: Token) -> None:
+        self._clause()
+        self.aside = self.bracketed = False
+
+    def _on_colon(self, i: int, token: Token) -> None:
+        self._clause()
+        self.aside = self.aside and self._affirms()
+        self.before = " ".join(t.text for t in self.tokens[:i])
+
+    def _on_comma(self, i: int, token: Token) -> None:
+        following = self.tokens[i + 1].text if i + 1 < len(self.tokens) else ""
+        if following in ("or", "nor", "and"):
+            return  # a list goes on
+        self._clause()
+        self.aside = self.aside and self._affirms()
+
+    def _on_subject(self, i: int, token: Token) -> None:
+        self.subject = True
+        self._count()
+
+    def _on_word(self, i: int, token: Token) -> None:
+        self.words += 1
+        self._count()
+
+    _on_number = _on_word
+
+    def _on_filler(self, i: int, token: Token) -> None:
+        self.definite = self.definite or token.text == "the"
+        if token.text == "as" and self.less and self.named:
+            self._second_of_less()
+        if token.text == "of" and i and self.tokens[i - 1].kind == "word" and not A_KIND.fullmatch(self.tokens[i - 1].text):
+            self.frame, self.subject = None, True
+
+    def _count(self) -> None:
+        self.frame = None if self.frame is None else self.frame + 1
+        self.cue = None if self.cue is None else self.cue + 1
+
+    def _on_nothing(self, i: int, token: Token) -> None:
+        """An idiom, "or", "yes" and the like, which the words around them take account of."""
