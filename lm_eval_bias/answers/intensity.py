@@ -29,7 +29,7 @@ from .refusal import is_refusal, without_refusals
 from .text import REFUSED, UNPARSED, plain, without_reasons
 
 # How plainly a number is a rating.
-_FINAL, _FIELD, _OBJECT, _ALONE, _LOOSE = 5, 4, 3, 2, 1
+_FINAL, _NAMED, _FIELD, _OBJECT, _ALONE, _LOOSE = 6, 5, 4, 3, 2, 1
 
 
 class _Rating(NamedTuple):
@@ -42,7 +42,7 @@ class _Rating(NamedTuple):
     supposed: bool = False
     concludes: bool = False  # after "so", "overall"
     glossed: bool = False  # said in words beside it: "80 (very strong)"
-    told: bool = False  # a number of the narrative
+    converted: bool = False  # said to be on the task's own scale
 
 
 def intensity(text: str, scale: float, narrative: str = "") -> float | str:
@@ -60,7 +60,8 @@ def intensity(text: str, scale: float, narrative: str = "") -> float | str:
     rating = _rating_in(said, scale, told)
     if rating is not None:
         return rating
-    return REFUSED if is_refusal(text) or (declines and not re.search(r"\d", said)) else UNPARSED
+    numbers = [float(n) for n in re.findall(r"(?<!\d)\d{1,4}(?!\d)", said)]
+    return REFUSED if is_refusal(text) or (declines and not any(n <= scale for n in numbers)) else UNPARSED
 
 
 def _with_fractions(text: str) -> str:
@@ -261,6 +262,8 @@ class _Reader:
                     pass
                 else:
                     state = "field" if (named and not other) or (state == "begin" and not words) else "none"
+            elif kind == "name" and previous == "self":
+                state, specific = "verb", True
             elif kind == "name":
                 named = True
                 state = "name" if state != "object" else state
@@ -323,7 +326,7 @@ class _Reader:
         only = len(self.numbers) == 1
         role = 0
         if state == "field":
-            role = _FIELD if after == "end" and not words_before(self.found, i) else _OBJECT
+            role = _field(self.found, i) if after == "end" else _OBJECT
         elif state == "verb":
             role = _OBJECT
         elif state == "name" and after in ("end", "more"):
@@ -358,7 +361,7 @@ class _Reader:
         value = self._on_scale(i, t)
         if not 0 <= value <= self.scale:
             value = nan
-        return _Rating(i, value, role, line, fresh and after == "end", whole, glossed=glossed, told=told)
+        return _Rating(i, value, role, line, fresh and after == "end", whole, glossed=glossed, converted=self._on_named_scale(i))
 
     def _minus(self, i: int) -> bool:
         """Whether the dash before the number at i is a sign."""
@@ -370,7 +373,7 @@ class _Reader:
     def _next(self, i: int) -> int:
         """The token after the number at i, its unit and what closes brackets and quotes."""
         j = i + 1
-        while self.kind(j) in ("percent", "point") or (self.kind(j) == "op" and self.found[j].text == "+") or (
+        while self.kind(j) in ("percent", "point") or (j < len(self.found) and self.found[j].text == "or so") or (self.kind(j) == "op" and self.found[j].text == "+") or (
             self.kind(j) == "close" and self.kind(i - 1) in ("open", "hedge", "sep")
         ):
             j += 1
@@ -394,9 +397,9 @@ class _Reader:
             if self.found[j].text == "=" and not _ENDS_OF_SCALE.match(rest):
                 return "noun", False
             return "end", bool(re.match(r"[a-z]", rest)) and (kind != "dash" or bool(_ENDS_OF_SCALE.match(rest)))
-        if kind in ("end", "newline", "stop", "ask", "comma", "open", "sep", "dash", "close", "slash", "so", "but", "reason", "wait", "tilde", "scale"):
+        if kind in ("end", "newline", "stop", "ask", "comma", "open", "sep", "dash", "close", "slash", "so", "but", "reason", "wait", "instead", "scale"):
             return "end", False
-        if kind in ("settle", "hedge", "and", "self", "instead", "fine", "outof", "bound", "idiom") and not percent:
+        if kind in ("settle", "hedge", "and", "self", "fine", "outof", "bound", "idiom") and not percent:
             return ("noun", False) if kind == "and" and percent else ("more", False)
         if kind == "number":
             return "more" if self.said[self.found[i].end : self.found[j].start].strip(" ") == "" and len(self.numbers) > 1 else "more", False
@@ -438,6 +441,11 @@ class _Reader:
                 base = self.scale
         return t.value * self.scale / base if base and base != self.scale else t.value if base else nan
 
+    def _on_named_scale(self, i: int) -> bool:
+        """Whether the clause that ends in the number at i names the task's scale, or the number is a fraction of its top."""
+        clause = self.found[max(0, i - 5) : i]
+        return self.found[i].base == self.scale or any(t.kind == "scale" and t.base == self.scale for t in clause)
+
     def _scale_follows(self, i: int) -> bool:
         """Whether the number at i is said to be on the scale that follows it: "70 on the 0-100 scale", not "7; on a 0-100 scale: 70"."""
         j = self._next(i)
@@ -446,16 +454,16 @@ class _Reader:
         return self.kind(j) == "scale" and self.kind(j + 1) != "sep" and self.kind(j + 2) not in ("sep", "number")
 
 
-def words_before(found: list[Token], i: int) -> bool:
-    """Whether the statement of a field is more than its name: "so I think the rating is 80"."""
-    for t in reversed(found[max(0, i - 12) : i]):
-        if t.kind in ("newline", "stop", "comma", "open"):
-            return False
-        if t.kind == "sep" and t.text == "|":
-            return False
-        if t.kind not in ("name", "sep", "hedge", "scale", "close", "strength", "dash", "settle", "copula", "point", "percent"):
-            return True
-    return False
+def _field(found: list[Token], i: int) -> int:
+    """The role of a field before the number at i: with a name of what is asked and nothing else, with an emotion, or in a sentence."""
+    emotion = False
+    for t in reversed(found[max(0, i - 16) : i]):
+        if t.kind in ("newline", "stop", "comma", "open") or t.text == "|":
+            break
+        emotion = emotion or t.kind == "emotion"
+        if t.kind not in ("name", "emotion", "sep", "hedge", "scale", "close", "strength", "dash", "settle", "copula", "point", "percent"):
+            return _OBJECT
+    return _FIELD if emotion else _NAMED
 
 
 def _numerals(found: list[Token], said: str) -> set[int]:
@@ -495,15 +503,18 @@ def _not_taken_back(ratings: list[_Rating], found: list[Token]) -> list[_Rating]
 def _chosen(ratings: list[_Rating], found: list[Token]) -> float | None:
     """The one value of the ratings that count most; None if they differ, or if there is none on the scale."""
     firm = [r for r in ratings if not r.supposed]
+    converted = [r for r in ratings if r.converted and any(r.value == 10 * o.value or r.value == 100 * o.value for o in firm if not o.converted)]
+    if converted:
+        return _same(converted)
     if not firm:
-        return _same([r for r in ratings if r.role >= _OBJECT])
+        return _same([r for r in ratings if r.role >= (_ALONE if len(ratings) == 1 and found[r.index + 1 : r.index + 2] and found[r.index + 1].kind == "ask" else _OBJECT)])
     finals = [r for r in firm if r.concludes and r.role >= _OBJECT]
     first = firm[0]
     if first.first or first.whole and first is ratings[0]:
         others = [r for r in firm[1:] if r.value != first.value]
         if finals and finals[-1].value != first.value:
             return finals[-1].value if _FINAL_WORD.search(_clause(found, finals[-1])) else None
-        if any(r.role >= _FIELD or (r.role >= _OBJECT and r.line == first.line) or r.whole for r in others):
+        if any(r.role >= max(first.role, _FIELD) or (r.role >= _OBJECT and r.line == first.line) or r.whole for r in others):
             return None
         if any(r.line == first.line and r.role >= first.role for r in others):
             return None
@@ -512,6 +523,9 @@ def _chosen(ratings: list[_Rating], found: list[Token]) -> float | None:
         last = finals[-1].value
         return None if isnan(last) else last
     best = max(r.role for r in firm)
+    last = [r for r in firm if r.role == best][-1]
+    if best > _ALONE and any(r.role == _ALONE and r.line == last.line and r.index > last.index and r.value != last.value for r in firm):
+        return None
     return _same([r for r in firm if r.role == best]) if best > _LOOSE or len({r.value for r in firm}) == 1 else None
 
 

@@ -21,7 +21,7 @@ _NUMBER_WORD = (
     rf"(?:(?:{'|'.join(_TENS)})(?:[\s-](?:{'|'.join(_SMALL[1:10])}))?|(?:an?\s|one\s)?hundred|"
     rf"{'|'.join(sorted(_SMALL, key=len, reverse=True))})"
 )
-TOPS = (4, 5, 6, 7, 9, 10, 20, 50, 100, 1000)  # of scales that people use
+TOPS = (5, 7, 10, 100, 1000)  # of scales that are named without the word
 BASES = (4, 5, 6, 7, 9, 10, 20, 100, 1000)  # of fractions; that of 9/11 is none
 
 # Kinds of what is more than one word. The first that fits counts.
@@ -40,6 +40,7 @@ _PHRASES = {
     "settle": (
         r"in (?:the end|conclusion|sum|total|short|summary)|all (?:in all|things considered|told)|on (?:balance|the whole)|"
         r"settl\w+ (?:on|at|for|with)|as a result|(?:works?|comes?) (?:out )?(?:to|at)|translat\w+ (?:in)?to|convert\w* to|amounts? to|"
+        r"(?:end|ends|ended|ending|wind|winding|finish|finishing) up (?:at|with)|"
         r"equivalent(?: to)?|(?:which|that|this) (?:gives|makes|corresponds to|equals|translates to|converts to)|final (?:answer|rating|"
         r"score|verdict|number|estimate|value|intensity|emotion intensity)"
     ),
@@ -66,7 +67,8 @@ _PHRASES = {
         r"some(?:one|body)(?: else)?|any(?:one|body)(?: else)?|others|you (?:might|could|may|would)|one (?:might|could|may)"
     ),
     "suppose": (
-        r"at first(?: glance| sight)?|my first (?:thought|instinct|reaction|guess|impression)(?: was| is)?|to begin with|depend(?:s|ing) on|"
+        r"(?:was|were|been) (?:going|about|tempted|inclined) to (?:say|give|rate|put|go)|(?:would|could|might) have (?:said|given|rated|gone|put)|"
+        r"(?:tempted|inclined) to (?:say|give|rate|put|go)|start(?:ed|ing)? (?:at|with|from|out at)|a?s? ?(?:a )?baseline|at first(?: glance| sight)?|my first (?:thought|instinct|reaction|guess|impression)(?: was| is)?|to begin with|depend(?:s|ing) on|"
         r"in (?:other|some|most|many) (?:cases|contexts|situations)|under other circumstances"
     ),
     "self": (
@@ -77,7 +79,7 @@ _PHRASES = {
     ),
     "person": r"(?:i|we|he|she|they)(?:'m|'re|'ve|'s|'d| am| are| was| were| is| have| had| has)?",
     "copula": r"(?:would|will|should|must|has to|might well) (?:\w+ly )?be|(?:would|should|'d) (?:feel|sit|fall|seem|land|read|rank)",
-    "reason": r"as (?=(?:he|she|they|the person|there|this person|the narrator|someone|it|i|we|my|his|her|their)\b)|even (?:if|though)|due to|"
+    "reason": r"as(?= (?:he|she|they|the person|there|this person|the narrator|someone|it|i|we|my|his|her|their)\b)|even (?:if|though)|due to|"
     r"such as|the fact that|as someone who",
     "point": r"점|[分点點](?!钟|鐘|間|析)|баллов|балла|балл",
 }
@@ -86,30 +88,30 @@ _WORDS = {
     "so": "so therefore thus hence consequently accordingly",
     "but": "but however yet still nevertheless nonetheless",
     "wait": "wait actually correction corrected oops reconsidering",
-    "settle": "final finally overall conclusion ultimately converted revised updated corrected adjusted gesamt general",
+    "settle": "final finally overall conclusion total ultimately converted revised updated corrected adjusted gesamt general",
     "deny": "not never no nor neither without hardly cannot avoid reject nothing",
     "bound": "above below over under beyond minimum maximum max min lower upper top > < ≥ ≤",
     "instead": "than versus vs unlike",
     "othered": "others people somebody someone",
     "suppose": "could might may possibly if whether either usually normally typically unless otherwise alternatively depending initially",
     "reason": (
-        "because since when while whereas who whom whose where after before although though until considering despite given reason once plus "
-        "losing being having"
+        "because since when while whereas who whom whose where after before although though until considering despite given reason once plus"
+        ""
     ),
     "verb": (
-        "rate rates rating rated give gives giving put puts putting place places placing assign assigns assigned score scoring assess mark "
-        "peg choose pick select evaluate estimate call estimated assessed put chose picked quantify "
+        "rate rates rated give gives giving put puts putting place places placing assign assigns assigned scoring assess mark "
+        "peg choose select evaluate call estimated assessed put chose picked quantify "
         "bewerten bewerte vergebe calificaria pondria evaluerais darei metterei ocenilbym ocenilabym geven geef daria donnerais wurde doy daria"
     ),
     "say": (
-        "say saying said guess think believe suppose go going goes lean leaning land lands landing opt stick answer respond feel feels felt "
+        "say saying said think believe suppose go going goes lean leaning land lands landing opt stick respond feel feels felt gets get "
         "hits hit sits falls registers reaches warrants deserves merits comes diria dirais direi diga digo sage zou zeggen "
         "powiedzialbym powiedzialabym suggest rank ranks stands expect imagine sounds reads experienced"
     ),
     "copula": "is was 's be are were been being seems seem appears stays remains became es est ist seria sarebbe ware betragt jest equals 'd",
     "pronoun": "it this that mine das dies ca cela esto eso questo",
     "name": (
-        "intensity rating ratings score scores level answer answers value figure estimate evaluation verdict result assessment response "
+        "intensity rating ratings score scores level answer answers value figure guess pick estimate evaluation verdict result assessment response "
         "emotion feeling feelings strength degree magnitude amount average mean output number choice intensities "
         "intensidad intensitat intensidade intensita intensite intensiteit bewertung puntuacion calificacion note nota ocena natezenie "
         "wert punteggio yogunlugu siddeti интенсивность оценка ответ"
@@ -122,10 +124,10 @@ _WORDS = {
     "other": (  # names of what is no rating, though a number stands beside them
         "confidence certainty probability likelihood chance age aged article section chapter step question option item "
         "page grade type part version room model year day week month phase covid duration date example valence arousal index point "
-        "stage reference id paragraph line case prompt scene vol no. number one's temperature exam test quiz marks gpa iq"
+        "stage reference base baseline id paragraph line case prompt scene vol no. number one's temperature exam test quiz marks gpa iq"
     ),
     "counting": (
-        "for in had has have lost all every each their his her my your our another these those last past next first within only with from "
+        "for in had has have lost all every each their his her my your our another these those last past next first within only with "
         "got turned then old scored earned won paid cost weighs text dial by on and received ago two"
     ),
     "strength": (
@@ -136,7 +138,7 @@ _WORDS = {
     "hedge": (
         "a an the about around approximately approx roughly probably maybe perhaps definitely certainly easily at as of be to like nearly "
         "almost near ~ ≈ exactly precisely simply just honestly personally ca circa etwa ungefahr mit auf un uma um una une einen eine ein de "
-        "que sobre alrededor cerca environ autour na po su somewhere between clearly likely well ok okay yes yeah right me him them now also "
+        "que sobre alrededor cerca environ autour na po su somewhere between clearly likely well ok okay yes yeah right me him them now also from "
         "even straight squarely here sure! it's score: tentatively safely comfortably arguably unos deze een"
     ),
     "scale": "scale range skala escala scala skali echelle likert continuum spectrum шкале шкала ranging",
@@ -146,7 +148,7 @@ _WORDS = {
 }
 _KIND = {word: kind for kind, words in reversed(_WORDS.items()) for word in words.split()}
 _SIGNS = (
-    r"(?P<newline>\n+)|(?P<code>\d{1,2}:\d\d(?!\d)|\d+[/.-]\d+[/.-]\d+(?:[/.-]\d+)*|[€£¥]\s?\d[\d.,]*|"
+    r"(?P<newline>\n+)|(?P<code>\d{1,2}:\d\d(?!\d)|\d{1,4}(?P<date>[/.-])\d{1,2}(?P=date)\d{1,4}|[€£¥]\s?\d[\d.,]*|"
     r"(?:(?<=[a-z])|(?<=[a-z]-))\d[\d.,]*|\d+(?:st|nd|rd|th)\b|\d+-(?=[a-z])(?!points?\b|stars?\b|pt\b|ish\b)[a-z-]+)|"
     rf"(?P<number>\d+(?:[.,]\d+)*|(?<![a-z])(?<![a-z]-){_NUMBER_WORD}(?![a-z]|-[a-z](?!oints?\b|tars?\b|sh\b)))(?P<half>\s+and a half\b)?"
     r"(?P<tail>\s?-?ish\b|[a-z]+)?|"
@@ -214,8 +216,8 @@ def _words(text: str) -> list[Token]:
 _TO = {"to", "through", "thru", "till", "til", "bis", "ate", "al", "a", "do", "до", "tot", "up to"}
 _OF = {"of", "su", "von", "sur", "sobre", "uber", "av", "de", "z", "em", "van", "na", "af", "из"}
 _FROM = {"from", "between", "of", "von", "de", "da", "od", "от", "desde", "entre", "zwischen"}
-_CHANGE = {"raise", "raised", "lower", "lowered", "revise", "revised", "increase", "increased", "drop", "dropped", "went", "adjust", "adjusted"}
-_CHANGE |= {"change", "changed", "move", "moved", "down", "up", "reduce", "reduced", "bump", "bumped", "shift", "shifted"}
+_CHANGE = {"raise", "raised", "lower", "lowered", "revise", "revised", "increase", "increased", "drop", "dropped", "adjust", "adjusted"}
+_CHANGE |= {"change", "changed", "move", "reduce", "reduced", "bump", "bumped", "shift", "shifted"}
 _GLOSS = 16  # tokens that the words for an end of a scale may have
 
 
@@ -311,7 +313,8 @@ class _Joiner:
                     break
                 if self.at(j).kind in ("number", "newline"):
                     break
-        return self.number(i, "scale", end, base=base if base > 1 or self.at(end).kind != "end" else nan)
+        cut = base <= 1 and self.at(end).kind == "end" and not any(t.kind == "number" and t.value <= 1 for t in self.joined)
+        return self.number(i, "scale", end, base=nan if cut else base)
 
     def sum_from(self, i: int) -> int | None:
         """Where the result of a sum that begins at i stands: "(80 + 60) / 2 = 70"."""
@@ -323,7 +326,7 @@ class _Joiner:
                 return None
         if terms < 2 or self.at(j).text != "=" or self.at(j + 1).kind != "number":
             return None
-        if all(t.kind in ("number", "slash", "percent") for t in self.raw[i:j]):
+        if {t.kind for t in self.raw[i:j]} <= {"number", "slash", "percent"} and any(t.kind == "slash" for t in self.raw[i:j]):
             return None  # a fraction
         self.joined.append(Token("settle", "=", self.raw[j].start, self.raw[j].end))
         return j + 1
@@ -358,16 +361,20 @@ class _Joiner:
         end, base = fraction
         value, approximate = first.value, first.approximate
         j = end + (self.at(end).kind == "percent")
-        between = self.at(j).text == "and" and bool(self.joined) and self.joined[-1].text.endswith("between")
-        either = self.at(j).kind == "and" and self.at(j).text == "or"
-        if (self.is_to(j) or between or either) and self.at(j + 1).kind == "number":
-            other = self.fraction_at(j + 1)
-            last = self.raw[j + 1].value
+        between = self.at(j).text == "and" and any(t.text.endswith("between") for t in self.joined[-3:])
+        either = self.at(j).text == "or"
+        k = j + 1
+        while (between or either) and self.at(k).text in ("a", "an", "the", "maybe", "perhaps", "even", "possibly") and k < j + 4:
+            k += 1
+        if (self.is_to(j) or between or either) and self.at(k).kind == "number":
+            other = self.fraction_at(k)
+            last = self.raw[k].value
             if other is not None and (base is None or other[1] in (None, base)):
                 unit = other[1] or base or self.scale
                 changed = any(t.kind == "wait" or t.text in _CHANGE for t in self.joined[-4:])
-                if changed and not either:
-                    return self.number(j + 1, "number", other[0], value=last, base=other[1] or base)
+                if changed and self.at(j).text == "to":
+                    self.joined.append(Token("settle", "=", self.raw[j].start, self.raw[j].end))
+                    return self.number(k, "number", other[0], value=last, base=other[1] or base)
                 if (not either or last - value <= unit / 10) and 0 <= value < last:
                     return self.number(i, "number", other[0], value=(value + last) / 2, base=other[1] or base, approximate=True)
         if self.at(end).text == "±" and self.at(end + 1).kind == "number":
