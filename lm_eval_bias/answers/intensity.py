@@ -123,7 +123,7 @@ _AFTER_OBJECT = set(
     "just purely simply mainly mostly largely sagen geben bewerten vergeben einstufen sei de per por pour von aus depending making reflecting "
     "indicating suggesting meaning feels seems sounds is was today right there level levels mark total intensity rating again now from given "
     "wert einschatzen einordnen ausgehen emotional these those i'd we my his her their rather instead more less possibly probably likely "
-    "with honest reflects mean means worth of".split()
+    "captures capture fits fit suits matches describes conveys with honest reflects mean means worth of".split()
 )
 _AFTER_ALONE = {"because", "since", "as", "given", "for", "on", "based", "due", "considering", "although", "though", "if", "intensity", "out", "here"}
 _AFTER_ALONE |= {"overall", "it", "the", "this", "i", "they", "he", "she", "which", "that", "but", "not", "no", "actually", "wait", "so", "and", "would"}
@@ -163,13 +163,13 @@ class _Reader:
         fresh = True  # nothing but names and hedges since the text began
         words = 0  # of the statement
         after_comma = False
-        brackets: list[tuple[str, bool, bool]] = []
+        brackets: list[tuple[str, bool, bool, bool]] = []
         rated_in_statement = False
         previous = ""
         for i, t in enumerate(self.found):
             kind, text = t.kind, t.text
             if kind == "number" and i not in self.numerals:
-                inside = bool(brackets) and rated_in_statement
+                inside = bool(brackets) and brackets[-1][3]
                 rating = None if othered else self._rating(i, state, named, specific, words, fresh, line, out)
                 if rating is not None and not denied:
                     off = isnan(rating.value) and rating.role < _OBJECT
@@ -208,14 +208,14 @@ class _Reader:
                     state = "begin"
                 denied = denied and previous == "bound" and not specific
             elif kind == "open":
-                brackets.append((state, named, other))
+                brackets.append((state, named, other, rated_in_statement))
                 if previous not in ("sep", "copula", "verb", "say", "hedge", "dash", ""):
                     quiet = ("number", "strength", "name", "emotion", "comma", "stop", "newline", "scale", "percent", "code", "close", "deny", "settle")
                     state = "begin" if previous in quiet or not words else "none"
                 denied = denied and previous in ("deny", "bound")
             elif kind == "close":
                 if brackets:
-                    state, named_before, other = brackets.pop()
+                    state, named_before, other, _ = brackets.pop()
                     named = named or named_before
                     if state == "begin" and words:
                         state = "none" if previous != "number" else state
@@ -514,7 +514,7 @@ def _chosen(ratings: list[_Rating], found: list[Token]) -> float | None:
         others = [r for r in firm[1:] if r.value != first.value]
         if finals and finals[-1].value != first.value:
             return finals[-1].value if _FINAL_WORD.search(_clause(found, finals[-1])) else None
-        if any(r.role >= max(first.role, _FIELD) or (r.role >= _OBJECT and r.line == first.line) or r.whole for r in others):
+        if any(r.role >= max(first.role, _FIELD) or (r.role >= _ALONE and r.line == first.line) or r.whole for r in others):
             return None
         if any(r.line == first.line and r.role >= first.role for r in others):
             return None

@@ -67,8 +67,8 @@ _PHRASES = {
         r"some(?:one|body)(?: else)?|any(?:one|body)(?: else)?|others|you (?:might|could|may|would)|one (?:might|could|may)"
     ),
     "suppose": (
-        r"(?:was|were|been) (?:going|about|tempted|inclined) to (?:say|give|rate|put|go)|(?:would|could|might) have (?:said|given|rated|gone|put)|"
-        r"(?:tempted|inclined) to (?:say|give|rate|put|go)|start(?:ed|ing)? (?:at|with|from|out at)|a?s? ?(?:a )?baseline|at first(?: glance| sight)?|my first (?:thought|instinct|reaction|guess|impression)(?: was| is)?|to begin with|depend(?:s|ing) on|"
+        r"(?:i |i'd |we )?(?:was|were|been) (?:going|about|tempted|inclined) to (?:say|give|rate|put|go)|(?:i )?(?:would|could|might|'d) have (?:said|given|rated|gone|put)|"
+        r"(?:i'm |i am |i'd be )?(?:tempted|inclined) to (?:say|give|rate|put|go)|(?:i'd |i )?start(?:ed|ing)? (?:at|with|from|out at)|a?s? ?(?:a )?baseline|at first(?: glance| sight)?|my first (?:thought|instinct|reaction|guess|impression)(?: was| is)?|to begin with|depend(?:s|ing) on|"
         r"in (?:other|some|most|many) (?:cases|contexts|situations)|under other circumstances"
     ),
     "self": (
