@@ -20,13 +20,14 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from bisect import bisect
 from itertools import pairwise
 from math import isnan, nan
 from typing import NamedTuple
 
 from .rating_tokens import Token, tokens, value_of
 from .refusal import is_refusal, without_refusals
-from .text import REFUSED, UNPARSED, plain, without_reasons
+from .text import REFUSED, UNPARSED, letters, plain, without_reasons
 
 # How plainly a number is a rating.
 _FINAL, _NAMED, _FIELD, _OBJECT, _ALONE, _LOOSE = 6, 5, 4, 3, 2, 1
@@ -95,7 +96,8 @@ _NEXT_TURN = re.compile(
 def _rating_in(said: str, scale: float, told: set[float]) -> float | None:
     found = tokens(said, scale)
     ratings = _without_legend(_Reader(found, said, scale, told).ratings(), found)
-    following = next((m.start() for m in _NEXT_TURN.finditer(said) if any(found[r.index].start < m.start() for r in ratings)), None)
+    begins = found[ratings[0].index].start if ratings else len(said)
+    following = next((m.start() for m in _NEXT_TURN.finditer(said) if begins < m.start()), None)
     if following is not None:
         ratings = [r for r in ratings if found[r.index].start < following]
     return _chosen(_not_taken_back(ratings, found), found)
@@ -127,15 +129,23 @@ _AFTER_OBJECT = set(
 )
 _AFTER_ALONE = {"because", "since", "as", "given", "for", "on", "based", "due", "considering", "although", "though", "if", "intensity", "out", "here"}
 _AFTER_ALONE |= {"overall", "it", "the", "this", "i", "they", "he", "she", "which", "that", "but", "not", "no", "actually", "wait", "so", "and", "would"}
-_AFTER_ABROAD = {_w for _w in "です だ である ですね でした 입니다 이다 है है। 左右".split()}
-_AFTER_ABROAD = {"".join(c for c in unicodedata.normalize("NFKD", w) if not unicodedata.combining(c)) for w in _AFTER_ABROAD}
+_AFTER_ABROAD = set(letters("です だ である ですね でした と思います 입니다 이다 है 左右").split())
+
+
+_WORDY = {"word", "person", "self", "pronoun", "verb", "say", "reason", "counting", "other", "code", "name", "emotion"}
+_BEFORE_BRACKETS = {"number", "strength", "name", "emotion", "comma", "stop", "newline", "scale", "percent", "code", "close", "deny", "settle"}
+_AFTER_SUBJECT = {"copula", "name", "emotion", "suppose", "say"}
+_SETTLING = re.compile(r"settl|work|com|trans|conv|amount|equiv|which|that|this|end|wind|finish|=")
 
 
 class _Reader:
-    """Reads the numbers of an answer from left to right, in what stands before each.
+    """Reads an answer from left to right; what was read says what the next number would be.
 
-    state      what a number would be, if it came next: begin (of a clause), field, verb, object, name, or none
-    named      the clause names what is rated: "the intensity of the sadness"
+    state       its role: of one that begins a clause, of a field, of a verb's object or a name's, or none
+    named       the clause names what is rated: "the intensity of the sadness"
+    specific    the clause has a verb of rating, whose object may be any words: "I'd rate the loneliness of this man at 80"
+    other       the clause names what is no rating: "Confidence: 80"
+    denied, othered, supposed, concludes    "not 80", "some would say 80", "it could be 80", "so 80"
     """
 
     def __init__(self, found: list[Token], said: str, scale: float, told: set[float]) -> None:
@@ -144,12 +154,23 @@ class _Reader:
         self.numerals = _numerals(found, said)
         self.tops = [(i, t.base) for i, t in enumerate(found) if t.kind == "scale" and t.base is not None]
         self.wordy = self._lines_with_words()
+        self.first_letter = next((m.start() for m in re.finditer(r"[^\W\d_]", said)), len(said))
+        self.read: list[_Rating] = []
+        self.state, self.line = "begin", 0
+        self.named = self.specific = self.other = False
+        self.denied = self.othered = self.supposed = self.concludes = False
+        self.fresh = True  # nothing but names, verbs of rating and the like since the text began
+        self.words = 0  # of the statement
+        self.rated = False  # a rating stands in the statement
+        self.after_comma = False
+        self.brackets: list[tuple[str, bool, bool, bool]] = []
+        self.previous = ""  # the kind of the last token that is no hedge
 
     def _lines_with_words(self) -> set[int]:
         lines, line = set(), 0
         for t in self.found:
             line += t.text.count("\n") if t.kind == "newline" else 0
-            if t.kind in ("word", "name", "emotion", "verb", "say", "person", "self", "copula", "reason", "other", "counting", "code", "foreign"):
+            if t.kind in _WORDY or t.kind in ("copula", "foreign"):
                 lines.add(line)
         return lines
 
@@ -157,161 +178,207 @@ class _Reader:
         return self.found[i].kind if 0 <= i < len(self.found) else "end"
 
     def ratings(self) -> list[_Rating]:
-        out: list[_Rating] = []
-        state, line = "begin", 0
-        named = specific = denied = supposed = othered = concludes = other = False
-        fresh = True  # nothing but names and hedges since the text began
-        words = 0  # of the statement
-        after_comma = False
-        brackets: list[tuple[str, bool, bool, bool]] = []
-        rated_in_statement = False
-        previous = ""
         for i, t in enumerate(self.found):
-            kind, text = t.kind, t.text
-            if kind == "number" and i not in self.numerals:
-                inside = bool(brackets) and brackets[-1][3]
-                rating = None if othered else self._rating(i, state, named, specific, words, fresh, line, out)
-                if rating is not None and not denied:
-                    off = isnan(rating.value) and rating.role < _OBJECT
-                    if not off:
-                        role = rating.role
-                        if concludes and role in (_ALONE, _OBJECT) and not supposed:
-                            role = max(role, _OBJECT)
-                        out.append(rating._replace(supposed=supposed or self._asked(i) or (inside and t.base is None), concludes=concludes, role=role))
-                        rated_in_statement = True
-                fresh = False
-                state = state if rating is not None else "none"
-                other = False
-                concludes = concludes and rating is None
-            elif kind == "number":
-                state, fresh = "begin", False if words else fresh
-            elif kind == "newline" or kind in ("stop", "ask"):
-                if kind == "newline":
-                    line += text.count("\n")
-                heading = kind == "newline" and named and previous in ("name", "emotion", "sep", "scale", "close") and not other
-                state = "field" if heading and previous != "close" else "begin"
-                named = heading
-                specific = denied = othered = other = concludes = False
-                if kind == "newline" or kind == "stop":
-                    supposed = False
-                words, rated_in_statement, brackets, after_comma = 0, False, [], False
-            elif kind == "comma":
-                state = "begin" if state not in ("verb", "field") or not previous or previous not in ("verb", "copula") else state
-                denied = other = othered = False
-                after_comma = True
-            elif kind == "dash":
-                state = "field" if named and not other and previous in ("name", "emotion", "scale", "close") else "none" if other else "begin"
-                denied = False
-            elif kind == "sep":
-                state = "none" if other else "field" if named else "begin"
-                if text == "|" and not (previous in ("name", "emotion", "scale", "close", "percent")) and not other:
-                    state = "begin"
-                denied = denied and previous == "bound" and not specific
-            elif kind == "open":
-                brackets.append((state, named, other, rated_in_statement))
-                if previous not in ("sep", "copula", "verb", "say", "hedge", "dash", ""):
-                    quiet = ("number", "strength", "name", "emotion", "comma", "stop", "newline", "scale", "percent", "code", "close", "deny", "settle")
-                    state = "begin" if previous in quiet or not words else "none"
-                denied = denied and previous in ("deny", "bound")
-            elif kind == "close":
-                if brackets:
-                    state, named_before, other, _ = brackets.pop()
-                    named = named or named_before
-                    if state == "begin" and words:
-                        state = "none" if previous != "number" else state
-            elif kind in ("hedge", "percent", "point", "idiom", "scale", "op", "tilde"):
-                if kind == "hedge" and text in ("at", "as", "around", "about", "as a", "as an", "of", "to", "mit"):
-                    if state == "name":
-                        state = "field"
-                    elif state in ("none", "object") and specific:
-                        state = "verb"
-            elif kind == "strength":
-                state = "field" if state == "name" else state
-            elif kind == "foreign":
-                state = "abroad" if state in ("begin", "abroad", "field") else state
-                words += 1
-            elif kind == "so" or kind == "settle":
-                concludes = True
-                if kind == "settle" and re.match(r"settl|work|com|trans|conv|amount|equiv|which|that|this|=", text):
-                    state = "verb" if not other else state
-                elif kind == "settle" and re.match(r"final (?:answer|rating|score|verdict|number|estimate|value|intensity|emotion)", text):
-                    named, state, other = True, "name", False
-                else:
-                    state = "begin" if state in ("none", "begin") else state
-                denied = supposed = othered = False
-            elif kind in ("but", "fine"):
-                state, denied, supposed, othered, other = "begin", False, False, False, False
-            elif kind == "wait":
-                state, denied, supposed, othered, concludes = "begin", False, False, False, False
-            elif kind == "self":
-                state, denied, othered, other = "none", False, False, False
-                supposed = supposed and "if" not in previous
-            elif kind == "person":
-                state, named, other = "none", False, False
-            elif kind in ("verb", "say"):
-                state = "verb" if not other else "none"
-                specific = specific or kind == "verb"
-            elif kind == "pronoun":
-                if state != "verb":
-                    named = True
-                    state = "none" if state != "begin" else "begin"
-                if self.kind(i + 1) == "word" and text in ("this", "that"):
-                    named = False
-            elif kind == "copula":
-                if text == "'s" and self.kind(i + 1) in ("word", "emotion", "name"):
-                    pass
-                else:
-                    state = "field" if (named and not other) or (state == "begin" and not words) else "none"
-            elif kind == "name" and previous == "self":
-                state, specific = "verb", True
-            elif kind == "name":
-                named = True
-                state = "name" if state != "object" else state
-            elif kind == "emotion":
-                named = True
-                state = "object" if state in ("verb", "object") and specific else "name"
-            elif kind == "other":
-                other, named, state = True, False, "none"
-            elif kind in ("deny", "bound", "instead"):
-                denied = True
-                state = "begin" if state == "begin" else state
-            elif kind == "suppose":
-                supposed = True
-                state = "begin" if text in ("possibly", "either") and state == "begin" else state
-            elif kind == "othered":
-                othered = True
-            elif kind == "reason":
-                state, named, specific = "none", False, False
-            elif kind == "and":
-                state = state if previous == "number" else "none" if text != "or" else state
-            elif kind == "counting":
-                going = state == "verb" and text in ("with", "for", "on", "in", "by") and previous in ("say", "verb")
-                state = state if going else "none"
-            elif kind == "outof" or kind == "slash":
-                pass
-            else:  # any other word or sign
-                if kind in ("word", "code"):
-                    state = "object" if state in ("verb", "object") and specific else "none"
-                    if after_comma:
-                        named = after_comma = False
-                if kind == "code":
-                    state = "none"
-            if kind not in ("hedge", "idiom"):
-                previous = kind
-            elif not previous:
-                previous = "hedge"
-            if kind in ("word", "person", "self", "pronoun", "verb", "say", "reason", "counting", "other", "code", "name", "emotion"):
-                words += 1
-                if kind not in ("name", "emotion", "self", "verb", "say", "pronoun"):
-                    fresh = False
-        return out
+            getattr(self, f"_{t.kind}", self._word)(i, t.text)
+            if t.kind not in ("hedge", "idiom"):
+                self.previous = t.kind
+            if t.kind in _WORDY:
+                self.words += 1
+                self.fresh = self.fresh and t.kind in ("name", "emotion", "self", "verb", "say", "pronoun")
+        return self.read
 
-    def _asked(self, i: int) -> bool:
-        return self.kind(i + 1) == "ask"
+    # ---- Numbers
 
-    def _rating(
-        self, i: int, state: str, named: bool, specific: bool, words: int, fresh: bool, line: int, before: list[_Rating]
-    ) -> _Rating | None:
+    def _number(self, i: int, text: str) -> None:
+        if i in self.numerals:
+            self.state = "begin"
+            return
+        rating = None if self.othered else self._rating(i)
+        self.state = self.state if rating else "none"
+        self.fresh = self.other = False
+        if rating and not self.denied and not (isnan(rating.value) and rating.role < _OBJECT):
+            aside = bool(self.brackets) and self.brackets[-1][3] and self.found[i].base is None  # "80 (the loss 90, the shock 70)"
+            asked = self.kind(i + 1) == "ask"
+            self.read.append(rating._replace(supposed=self.supposed or asked or aside, concludes=self.concludes))
+            self.rated = True
+        self.concludes = self.concludes and rating is None
+
+    def _scale(self, i: int, text: str) -> None:
+        """A scale, a unit or a sign, like a hedge, changes nothing."""
+
+    _percent = _point = _idiom = _op = _slash = _outof = _scale
+
+    # ---- Where clauses end
+
+    def _newline(self, i: int, text: str) -> None:
+        self.line += text.count("\n")
+        heading = self.named and self.previous in ("name", "emotion", "sep", "scale") and not self.other
+        self._stop(i, text)
+        if heading:
+            self.state, self.named = "field", True
+
+    def _stop(self, i: int, text: str) -> None:
+        self.state = "begin"
+        self.named = self.specific = self.other = self.after_comma = False
+        self.denied = self.othered = self.concludes = self.supposed = False
+        self.words, self.rated, self.brackets = 0, False, []
+
+    def _ask(self, i: int, text: str) -> None:
+        supposed = self.supposed
+        self._stop(i, text)
+        self.supposed = supposed
+
+    def _comma(self, i: int, text: str) -> None:
+        if self.state not in ("verb", "field") or self.previous not in ("verb", "copula"):
+            self.state = "begin"
+        self.denied = self.other = False
+        self.after_comma = True
+
+    def _dash(self, i: int, text: str) -> None:
+        names = self.named and self.previous in ("name", "emotion", "scale", "close")
+        self.state = "none" if self.other else "field" if names else "begin"
+        self.denied = False
+
+    def _sep(self, i: int, text: str) -> None:
+        cell = text == "|" and self.previous not in ("name", "emotion", "scale", "close", "percent")
+        self.state = "none" if self.other else "field" if self.named and not cell else "begin"
+        self.denied = self.denied and self.previous == "bound" and not self.specific  # "max: 100"
+        self.othered = False
+
+    def _open(self, i: int, text: str) -> None:
+        self.brackets.append((self.state, self.named, self.other, self.rated))
+        if self.previous not in ("sep", "copula", "verb", "say", "dash"):
+            self.state = "begin" if self.previous in _BEFORE_BRACKETS or not self.words else "none"
+        self.denied = self.denied and self.previous in ("deny", "bound")
+
+    def _close(self, i: int, text: str) -> None:
+        if self.brackets:
+            self.state, named, self.other, _ = self.brackets.pop()
+            self.named = self.named or named
+            if self.state == "begin" and self.words and self.previous != "number":
+                self.state = "none"
+
+    # ---- What turns the sense of a clause
+
+    def _so(self, i: int, text: str) -> None:
+        self.concludes = True
+        self.state = "begin"
+        self.denied = self.supposed = self.othered = False
+
+    def _settle(self, i: int, text: str) -> None:
+        self._so(i, text)
+        if text.startswith("final "):
+            self.state, self.named, self.other = "name", True, False
+        elif _SETTLING.match(text):
+            self.state = "verb" if not self.other else "none"
+
+    def _but(self, i: int, text: str) -> None:
+        self.state = "begin"
+        self.denied = self.supposed = self.othered = self.other = False
+
+    _fine = _but
+
+    def _wait(self, i: int, text: str) -> None:
+        self.state = "begin"
+        self.denied = self.supposed = self.othered = self.concludes = False
+
+    def _deny(self, i: int, text: str) -> None:
+        self.denied = True
+
+    _bound = _instead = _deny
+
+    def _suppose(self, i: int, text: str) -> None:
+        self.supposed = True
+
+    def _othered(self, i: int, text: str) -> None:
+        self.othered = True
+
+    def _reason(self, i: int, text: str) -> None:
+        self.state, self.named, self.specific = "none", False, False
+
+    def _and(self, i: int, text: str) -> None:
+        self.state = self.state if self.previous == "number" or text == "or" else "none"
+
+    # ---- Verbs, and what they are about
+
+    def _self(self, i: int, text: str) -> None:
+        self.state = "none"
+        self.denied = self.othered = self.other = False
+
+    def _person(self, i: int, text: str) -> None:
+        self.state, self.named, self.other = "none", False, False
+
+    def _verb(self, i: int, text: str) -> None:
+        self.state = "none" if self.other else "verb"
+        self.specific = True
+
+    def _say(self, i: int, text: str) -> None:
+        self.state = "none" if self.other else "verb"
+
+    def _pronoun(self, i: int, text: str) -> None:
+        if self.state == "verb":
+            return
+        self.named = not (self.kind(i + 1) == "word" and text in ("this", "that"))
+        self.state = self.state if self.state == "begin" else "none"
+
+    def _copula(self, i: int, text: str) -> None:
+        if text == "'s" and self.kind(i + 1) in ("word", "emotion", "name"):
+            return  # a possessive
+        self.state = "field" if (self.named and not self.other) or (self.state == "begin" and not self.words) else "none"
+
+    def _name(self, i: int, text: str) -> None:
+        if self.previous == "self":  # "I'd score it ..."
+            self.state, self.specific = "verb", True
+        else:
+            self.named = True
+            self.state = "name" if self.state != "object" else "object"
+
+    def _emotion(self, i: int, text: str) -> None:
+        self.named = True
+        self.state = "object" if self.state in ("verb", "object") and self.specific else "name"
+
+    def _other(self, i: int, text: str) -> None:
+        self.other, self.named, self.state = True, False, "none"
+
+    # ---- Small words
+
+    def _hedge(self, i: int, text: str) -> None:
+        if text in ("at", "as", "around", "about", "as a", "as an", "of", "to", "mit"):
+            if self.state == "name":
+                self.state = "field"
+            elif self.state in ("none", "object") and self.specific:
+                self.state = "verb"
+
+    def _strength(self, i: int, text: str) -> None:
+        self.state = "field" if self.state == "name" else self.state
+
+    def _counting(self, i: int, text: str) -> None:
+        goes = self.state == "verb" and self.previous in ("say", "verb") and text in ("with", "for", "on", "in", "by")
+        self.state = self.state if goes else "none"
+
+    def _foreign(self, i: int, text: str) -> None:
+        self.state = "abroad" if self.state in ("begin", "abroad", "field") else self.state
+        self.words += 1
+
+    def _code(self, i: int, text: str) -> None:
+        self.state = "none"
+        self.named = self.named and not self.after_comma
+
+    def _word(self, i: int, text: str) -> None:
+        """Any other word: behind it a number is none's, or the object of a verb."""
+        if self._adjective(i):
+            return  # "a modest 97"
+        self.state = "object" if self.state in ("verb", "object") and self.specific else "none"
+        if self.after_comma:
+            self.named = self.after_comma = False
+
+    # ---- What a number is
+
+    def _adjective(self, i: int) -> bool:
+        """Whether the word at i stands between an article and a number."""
+        return i > 0 and self.found[i - 1].text in ("a", "an", "the") and self.kind(i + 1) == "number"
+
+    def _rating(self, i: int) -> _Rating | None:
         """The number at i as a rating, if it is one."""
         t = self.found[i]
         if isnan(t.value):
@@ -321,34 +388,16 @@ class _Reader:
         after, glossed = self._after(i)
         if after == "noun":
             return None
-        whole = line not in self.wordy and after == "end"
-        begins = not any(c.isalpha() for c in self.said[: t.start])
+        whole = self.line not in self.wordy and after == "end"
+        begins = t.start <= self.first_letter
         only = len(self.numbers) == 1
-        role = 0
-        if state == "field":
-            role = _field(self.found, i) if after == "end" else _OBJECT
-        elif state == "verb":
+        role = self._role(i, after, whole or begins)
+        if self.concludes and role == _ALONE and not self.supposed:
             role = _OBJECT
-        elif state == "name" and after in ("end", "more"):
-            role = _OBJECT
-        elif state == "object" and (after == "end" or t.base is not None):
-            role = _OBJECT
-        elif state in ("begin", "abroad"):
-            between = self.kind(i - 1) in ("comma", "dash") and self._next_kind(i) == "comma" and not begins and words
-            if whole or begins or (after == "end" and not between):
-                role = _ALONE
-            elif after == "more" and (not words or self.kind(i - 1) in ("sep", "so", "comma", "dash")) and self._next_text(i) in _AFTER_ALONE:
-                role = _ALONE
-            elif after == "more" and self._next_kind(i) in ("copula", "name", "emotion", "suppose", "say"):
-                role = _ALONE
-            elif after == "abroad" and only:
-                role = _ALONE
-        if t.base is not None and role:
-            role = max(role, _OBJECT)
-        elif t.base is not None and after in ("end", "more"):
-            role = _LOOSE
+        if t.base is not None and (role or after in ("end", "more")):
+            role = max(role, _OBJECT) if role else _LOOSE
         elif not role and only and self.tops and after in ("end", "more"):
-            role = _LOOSE + 1
+            role = _ALONE  # the one number, on a scale
         if not role:
             return None
         if t.text == "one" and t.base is None and not (role >= _FIELD or whole or (role == _OBJECT and after == "end")):
@@ -356,12 +405,29 @@ class _Reader:
         if t.text and not t.text[0].isdigit() and t.base is None and after == "more" and role == _ALONE:
             return None  # "one could say", "two of them"
         told = t.value in self.told
-        if told and not (whole or only and begins) and not (state in ("field", "verb", "object", "name") and after == "end"):
+        if told and not (whole or only and begins) and not (self.state in ("field", "verb", "object", "name") and after == "end"):
             return None
         value = self._on_scale(i, t)
         if not 0 <= value <= self.scale:
             value = nan
-        return _Rating(i, value, role, line, fresh and after == "end", whole, glossed=glossed, converted=self._on_named_scale(i))
+        return _Rating(i, value, role, self.line, self.fresh and after == "end", whole, glossed=glossed, converted=self._on_named_scale(i))
+
+    def _role(self, i: int, after: str, apart: bool) -> int:
+        """The role of the number at i by the state and what follows it; 0 for none."""
+        ends = after == "end"
+        if self.state == "field":
+            return _field(self.found, i) if ends else _OBJECT
+        if self.state == "verb" or (self.state == "name" and after != "abroad") or (self.state == "object" and (ends or self.found[i].base)):
+            return _OBJECT
+        if self.state not in ("begin", "abroad"):
+            return 0
+        inserted = self.kind(i - 1) in ("comma", "dash") and self._next_kind(i) == "comma" and self.words  # "Maria, 35, lost"
+        if apart or (ends and not inserted):
+            return _ALONE
+        clause = not self.words or self.kind(i - 1) in ("sep", "so", "comma", "dash")
+        if after == "more" and ((clause and self._next_text(i) in _AFTER_ALONE) or self._next_kind(i) in _AFTER_SUBJECT):
+            return _ALONE
+        return _ALONE if after == "abroad" and len(self.numbers) == 1 else 0
 
     def _minus(self, i: int) -> bool:
         """Whether the dash before the number at i is a sign."""
@@ -433,12 +499,13 @@ class _Reader:
         if base is None and self.kind(i + 1) == "percent" and t.value > self.scale:
             base = 100.0
         if base is None:
-            earlier = [top for at, top in self.tops if at < i]
-            stop = next((k for k in range(i + 1, len(self.found)) if self.kind(k) in ("newline", "number")), len(self.found))
-            later = [top for at, top in self.tops if i < at < stop]
-            base = earlier[-1] if earlier and not (later and self._scale_follows(i)) else later[0] if later else self.scale
-            if t.value > base and any(top == self.scale for _, top in self.tops):
-                base = self.scale
+            at = bisect(self.tops, (i, nan))
+            earlier, later = self.tops[at - 1 : at], self.tops[at : at + 1]
+            if later and any(self.kind(k) in ("newline", "number") for k in range(i + 1, min(later[0][0], i + 40))):
+                later = []
+            base = (later if later and (self._scale_follows(i) or not earlier) else earlier or [(i, self.scale)])[0][1]
+            if t.value > base and (self.concludes or any(top == self.scale for _, top in self.tops[:20])):
+                base = self.scale  # "7 of 10, converted: 70"
         return t.value * self.scale / base if base and base != self.scale else t.value if base else nan
 
     def _on_named_scale(self, i: int) -> bool:
@@ -503,11 +570,13 @@ def _not_taken_back(ratings: list[_Rating], found: list[Token]) -> list[_Rating]
 def _chosen(ratings: list[_Rating], found: list[Token]) -> float | None:
     """The one value of the ratings that count most; None if they differ, or if there is none on the scale."""
     firm = [r for r in ratings if not r.supposed]
-    converted = [r for r in ratings if r.converted and any(r.value == 10 * o.value or r.value == 100 * o.value for o in firm if not o.converted)]
-    if converted:
+    unconverted = {times * r.value for r in firm if not r.converted for times in (10, 100)}
+    converted = [r for r in ratings if r.converted and r.value in unconverted]
+    if converted:  # "7 (70 on your scale)"
         return _same(converted)
     if not firm:
-        return _same([r for r in ratings if r.role >= (_ALONE if len(ratings) == 1 and found[r.index + 1 : r.index + 2] and found[r.index + 1].kind == "ask" else _OBJECT)])
+        asked = len(ratings) == 1 and "ask" in [t.kind for t in found[ratings[0].index + 1 : ratings[0].index + 2]]
+        return _same([r for r in ratings if asked or r.role >= _OBJECT])
     finals = [r for r in firm if r.concludes and r.role >= _OBJECT]
     first = firm[0]
     if first.first or first.whole and first is ratings[0]:

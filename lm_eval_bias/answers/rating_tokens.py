@@ -7,9 +7,10 @@ together: "8 out of 10" and "60-70" are one number, "from 0 (not at all) to 100 
 from __future__ import annotations
 
 import re
-import unicodedata
 from math import isnan, nan
 from typing import NamedTuple
+
+from .text import letters
 
 _SMALL = [
     *("zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve", "thirteen", "fourteen"),
@@ -51,7 +52,7 @@ _PHRASES = {
     "bound": (
         r"(?:no |any |not )?(?:more|less|higher|lower|greater|fewer|better|worse|stronger|weaker|further|other) than|"
         r"(?:not |n't )?(?:as|so|that|quite|too) (?:high|low|much|strong|far|intense) as|up to|"
-        r"(?:at )?(?:the )?(?:very )?(?:least|most|minimum|maximum)(?: of)?|away from|short of|not quite|upwards? of|in excess of|exceed\w*"
+        r"at (?:the )?(?:very )?(?:least|most|minimum|maximum)|(?:the )?(?:least|minimum|maximum)(?: of)?|the most|away from|short of|not quite|upwards? of|in excess of|exceed\w*"
     ),
     "instead": r"instead of|rather than|as opposed to|compared (?:to|with)|different from",
     "hedge": (
@@ -62,7 +63,7 @@ _PHRASES = {
     "outof": r"out of(?: (?:a (?:possible|maximum(?: of)?|total(?: of)?|max(?: of)?)|the|possible))?",
     "percent": r"per cent|pour cent|por cento|por ciento|per cento",
     "othered": (
-        r"(?:some|other|many|most|different|few|certain)(?: \w+)? (?:people|persons?|individuals|readers?|raters?|would|might|may|could|say)|"
+        r"(?:some|other|many|most|different|few|certain)(?: \w+)? (?:people|persons?|individuals|readers?|raters?|would|might|may|could|say)|people (?:would|might|may|could|say|often|usually)|"
         r"(?:another|a different|an? average|the average|the typical|a typical|any|a neutral|an? outside|one) (?:person|reader|rater|observer)|"
         r"some(?:one|body)(?: else)?|any(?:one|body)(?: else)?|others|you (?:might|could|may|would)|one (?:might|could|may)"
     ),
@@ -92,7 +93,7 @@ _WORDS = {
     "deny": "not never no nor neither without hardly cannot avoid reject nothing",
     "bound": "above below over under beyond minimum maximum max min lower upper top > < ≥ ≤",
     "instead": "than versus vs unlike",
-    "othered": "others people somebody someone",
+    "othered": "others",
     "suppose": "could might may possibly if whether either usually normally typically unless otherwise alternatively depending initially",
     "reason": (
         "because since when while whereas who whom whose where after before although though until considering despite given reason once plus"
@@ -158,15 +159,10 @@ _SIGNS = (
 )
 
 
-def _as_plain(pattern: str) -> str:
-    """A pattern in the letters that `plain` leaves."""
-    return "".join(c for c in unicodedata.normalize("NFKD", pattern) if not unicodedata.combining(c))
-
-
 _TOKEN = re.compile(
     _SIGNS
     + "|".join(
-        rf"(?P<{kind.replace(' ', '_')}_>{'' if kind.endswith('point') else '(?<![a-z])'}(?:{_as_plain(pattern)})(?![a-z]))"
+        rf"(?P<{kind.replace(' ', '_')}_>{'' if kind.endswith('point') else '(?<![a-z])'}(?:{letters(pattern)})(?![a-z]))"
         for kind, pattern in _PHRASES.items()
     )
     + r"|(?P<deny_>n't\b)|(?P<s>'(?:s|d|re|m|ll|ve)\b)|(?P<word>[^\W\d_]+?(?=n't\b)|[^\W\d_]+)"
@@ -264,11 +260,8 @@ class _Joiner:
             return self.number(i, "scale", i + 1, base=bottom.value)
         if len(before) and before[-1].kind == "outof" and (self.at(i + 1).kind in ("sep", "comma", "close")):
             return self.number(i, "scale", i + 1, base=bottom.value)  # "out of 10: 7"
-        maximum = [t for t in self.joined[-4:] if t.text.removeprefix("the ") in ("max", "maximum", "maximum of")]
-        if maximum and all(t.kind in ("name", "copula", "sep", "hedge", "bound", "blank") for t in self.joined[-4:][-1:]) and len(self.raw) > 6:
-            said = [t for t in self.joined if t.kind in ("verb", "say")]
-            if not said and any(t.kind == "number" for t in (*self.joined, *self.raw[i + 1 :])):
-                return self.number(i, "scale", i + 1, base=bottom.value)
+        if self.is_maximum(i):
+            return self.number(i, "scale", i + 1, base=bottom.value)
         negative = bool(self.joined) and self.joined[-1].kind == "dash" and self.joined[-1].end == bottom.start
         if negative and self.is_to(i + 1) and self.at(i + 2).value == bottom.value:
             return self.number(i, "scale", i + 3, base=nan)
@@ -293,6 +286,15 @@ class _Joiner:
             if self.is_to(j) and self.at(j + 1).kind == "number":
                 return self.gloss_after(i, j + 2) if self.top_at(i, j + 1, True) else None
         return None
+
+    def is_maximum(self, i: int) -> bool:
+        """Whether the number at i is the scale's top by name, "max: 100", and not the rating: "I'd give it the maximum, 100"."""
+        before = self.joined[-4:]
+        if not before or before[-1].kind not in ("name", "copula", "sep", "hedge", "bound"):
+            return False
+        named = any(t.text.removeprefix("the ") in ("max", "maximum", "maximum of") for t in before)
+        others = sum(t.kind == "number" for t in (*self.joined[-40:], *self.raw[i + 1 : i + 40]))
+        return named and others > 0 and not any(t.kind in ("verb", "say") for t in self.joined[-40:])
 
     def top_at(self, i: int, j: int, lead: bool) -> bool:
         """Whether the number at j is the top of the scale from that at i."""

@@ -39,7 +39,7 @@ _END = re.compile(
 )
 _START = re.compile(
     r"<\|im_start\|>\s*assistant|<\|start\|>\s*assistant|<\|start_header_id\|>\s*assistant\s*<\|end_header_id\|>|<start_of_turn>\s*model|"
-    r"<\|(?:begin_of_solution|end_of_solution|start_response|begin_of_text|message)\|>|<\|turn>\s*model|<s>",
+    r"<\|(?:begin_of_solution|end_of_solution|begin_of_box|end_of_box|start_response|begin_of_text|message)\|>|<\|turn>\s*model|<s>",
     re.IGNORECASE,
 )
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 
-from .text import plain, without_reasons
+from .text import letters, plain, without_reasons
 
 # What one does in answer to a question. "I cannot swim" declines nothing, nor does "I can't tell my parents".
 _ANSWERING = (
@@ -156,8 +156,20 @@ _GROUNDS = {
         r"forgot|should|had|mis)\w*)|,? (?:no|as an|not)\b|\W*$|\W+(?:this|that) (?:request|question|task|isn't|is not)\b|"
         r"\s*for any (?:inconvenience|confusion|disappointment|limitation)\W*$)",
     ],
+    "declines in another language": [
+        r"\blo siento,? (?:pero|no)\b|\bno puedo (?:ayudar|responder|cumplir|calificar|asignar|proporcionar|dar|contestar|hacer|elegir|completar)|"
+        r"\bje ne (?:peux|suis|souhaite) (?:pas|malheureusement pas) (?:repondre|aider|vous aider|evaluer|noter|attribuer|donner|en mesure|choisir|"
+        r"fournir|repondre)|\bdesole,? mais\b|\bes tut mir leid,? aber\b|\bich (?:kann|mochte|werde|darf) (?:dabei |das |diese \w+ |dazu |darauf |hier "
+        r"|leider )*(?:nicht|keine \w+) (?:helfen|beantworten|bewerten|antworten|zuordnen|geben|abgeben|beurteilen)|"
+        r"\b(?:nao posso|desculpe,? mas)\b|\bmi dispiace,? ma\b|\bnon posso (?:aiutare|rispondere|valutare|assegnare)|\bhet spijt me,? maar\b",
+        letters(
+            r"(?:抱歉|对不起|很遗憾)[，,]?\s?(?:但|我)|我?(?:无法|不能)(?:回答|提供|评估|协助|帮助|满足|完成|对|为|给)|申し訳|(?:お答え|回答|評価)(?:することは)?(?:できません|いたしかねます)|"
+            r"죄송|(?:답변|평가|제공)할 수 없|извините,? (?:но|я)|(?:я )?не могу (?:помочь|ответить|оценить|выполнить|дать)"
+        ),
+    ],
 }
 _DECLINING = re.compile("|".join(pattern for patterns in _GROUNDS.values() for pattern in patterns))
+_DECLINING_FLATLY = re.compile("|".join(_GROUNDS["declines"]))
 # What somebody said, or is told to have said, who is not the one who answers.
 _REPORTED = re.compile(
     r"\b(?:said|told|replied|shouted|thought|whispered|screamed|explained|wrote|yelled|admitted|cried|asked|answered)\b"
@@ -169,7 +181,7 @@ _IDIOM = re.compile(
     r"overstate|stress|imagine|wait|find a|think of|say enough|agree more|"
     r"believe|begin to|put (?:it|this|that|\w+ \w+) into words|be (?:overstated|clearer|anything (?:but|other)|denied|more|a |an |the )|emphasi[sz]e|get (?:no|"
     r"enough|over)|change my mind|lie|complain|argue with|blame|fault|go (?:higher|lower|wrong)|"
-    r"decide\W*$|make (?:up )?my mind|put it (?:any )?(?:better|lower|higher)|choose between|(?:be )?(?:rated?|put|"
+    r"decide\W*$|make (?:up )?my mind|put it (?:any )?(?:better|lower|higher)|(?:be )?(?:rated?|put|"
     r"give|go|score|say) (?:it |this |that )?(?:any )?(?:higher|lower|less|more|below|above|under|over)|hide|resist|"
     r"not )\b"
 )
@@ -180,6 +192,8 @@ _CLAUSE = re.compile(
     r"\s+(?=(?:but|however|therefore|hence)\b)|\s+-\s+|:\s+"
 )
 _AS_AN_AI = re.compile(r"\bas an? [a-z -]{0,40}?(?:ai|model|assistant|llm|chatbot)(?:(?: [a-z-]+){0,6},|(?= (?:i'd|i would|my|here)\b))")
+# "While I can't speak for everyone, ...": what counts is what follows.
+_CONCESSION = re.compile(r"\W*(?:while|although|though|even though|whilst|even if)\b[^,\n]*,")
 _OFFER = re.compile(
     r"\?\s*$|\b(?:instead|if you(?:'d| would)? (?:like|want|wish)|happy to|glad to|i could (?:also )?|i can (?:help|"
     r"offer|explain|describe|discuss|talk|suggest|give|provide)|"
@@ -193,6 +207,9 @@ def clauses(text: str) -> list[str]:
 
 
 def _declines(clause: str) -> bool:
+    conceded = _CONCESSION.match(clause)
+    if conceded and re.search(r"\w", clause[conceded.end() :]) and not _OFFER.search(clause[conceded.end() :]):
+        clause = clause[conceded.end() :]
     return bool(_DECLINING.search(_REPORTED.sub(" ", _IDIOM.sub(" ", clause))))
 
 
@@ -211,10 +228,13 @@ def without_refusals(text: str) -> str:
 
 _LABEL = r"(?:comed(?:y|ic|ies)|traged(?:y|ies)|tragic|comical|tragicomedy|(?<!stay )(?<!remain )(?<!be )(?<!staying )(?<!remaining )(?<!a )(?<!more )(?<!as )neutral|neither|entail\w*|contradict\w*)"
 _NUMBER = r"(?:100|\d{1,2})(?:[.,]\d+)?(?:\s*(?:/|out of)\s*\d+)?\s*(?:%|points?|percent)?"
+_SAID = r"(?:say|estimate|guess|give it|rate (?:it|this)|go with|around|roughly|approximately|maybe|probably|perhaps|about)"
 _PAIR = r"[^\w\n]*[a-z][a-z-]+[^\w\n]*[,:=(|-][^\w\n]*[a-z][a-z -]{1,20}[^\w\n]*"
 # An answer to one of the questions of our benchmarks, in what is no refusal.
 _ANSWER = re.compile(
     rf"\b{_LABEL}\b|(?:^|[\s:=(]){_NUMBER}\W*$|(?:^|\n)\W*{_NUMBER}\W*(?:\n|$)|"
+    rf"(?:^|\n)\W*(?:but |so |still |then )?{_NUMBER}\W*(?:seems|feels|sounds|is|would|should|because|since|given|for)\b|"
+    rf"\b{_SAID} (?:an? )?{_NUMBER}(?!\s*(?:[\w-]*(?:years?|months?|weeks?|days?|hours?|minutes?|people|times)|\d|to))\b|"
     rf"(?:^|\n){_PAIR}\n+{_PAIR}(?:\n|$)",
     re.MULTILINE,
 )
@@ -226,4 +246,8 @@ def is_refusal(text: str) -> bool:
     It does not where an answer to one of the benchmarks' questions stands beside that: "As an AI I don't feel, but I'd say 75".
     """
     declines = any(_declines(clause) for clause in clauses(text))
-    return declines and not _ANSWER.search(without_refusals(without_reasons(text)))
+    if not declines:
+        return False
+    answer = _ANSWER.search(without_refusals(without_reasons(text)))
+    # "Neither. I decline to apply stereotypes."
+    return answer is None or (answer.group() == "neither" and any(_DECLINING_FLATLY.search(clause) for clause in clauses(text)))
