@@ -12,8 +12,8 @@ All else is no rating: what is counted ("45 minutes"), ages, dates, numerals of 
 is denied ("not 100", "more than 50"), taken back ("wait"), another's ("some would say 90"), or the narrative's, told again. What is only
 supposed ("it could be 70") counts if nothing else does.
 
-Of the ratings that are left the final one counts ("overall", "final", "so"), or the one that the answer begins with, or the one in the plainest
-role. If two that are equal in this differ, none does.
+Of the ratings that are left the final one counts ("overall", "final", "so"), or the one that the answer begins with, or the one in the
+plainest role. If two that are equal in this differ, none does.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from itertools import pairwise
 from math import isnan, nan
 from typing import NamedTuple
 
-from .rating_tokens import Token, tokens, value_of
+from .rating_tokens import Token, tokens, words
 from .refusal import is_refusal, without_refusals
 from .text import REFUSED, UNPARSED, letters, plain, without_reasons
 
@@ -88,7 +88,8 @@ def _with_marks(text: str) -> str:
 
 # The prompt begun anew, or another's turn: what follows the answer of a model that does not stop.
 _NEXT_TURN = re.compile(
-    r"\n[^\w\n]{0,6}(?:(?:in )?the following narrative\b|(?:next )?narrative\s*(?:\d+)?:|question\s*(?:\d+)?:|q:|user:|human:|instruction|input:|"
+    r"\n[^\w\n]{0,6}(?:(?:in )?the following narrative\b|(?:next )?narrative\s*(?:\d+)?:|question\s*(?:\d+)?:|q:|user:|human:|"
+    r"instruction|input:|"
     r"example|comment by|how (?:much|strongly) \w+ did|rate the intensity)"
 )
 
@@ -104,12 +105,15 @@ def _rating_in(said: str, scale: float, told: set[float]) -> float | None:
 
 
 _APPROVE = re.compile(
-    r"(?:about |just |quite |pretty |a |an |the |my |very |more |most |only )*(?:right|fair|fitting|appropriate|accurate|reasonable|suitable|apt|"
-    r"good|best|better|adequate|correct|answer|rating|estimate|choice|guess|score|number|figure|it|what|how|where|to me|justified|warranted|"
+    r"(?:about |just |quite |pretty |a |an |the |my |very |more |most |only )*(?:right|fair|fitting|appropriate|accurate|reasonable|"
+    r"suitable|apt|"
+    r"good|best|better|adequate|correct|answer|rating|estimate|choice|guess|score|number|figure|it|what|how|where|to me|justified|"
+    r"warranted|"
     r"enough|on the|closest)\b"
 )
 _REFUTE = re.compile(
-    r"(?:a |an |the |far |way |much |bit |slightly |little |probably |perhaps |maybe |somewhat |even |also |clearly |usually |typically |generally |"
+    r"(?:a |an |the |far |way |much |bit |slightly |little |probably |perhaps |maybe |somewhat |even |also |clearly |usually |"
+    r"typically |generally |"
     r"only |be |feel |seem )*(?:too|excessive|overly|overstat\w*|exaggerat\w*|extreme|reserved|for |unlikely|wrong|not|n't|inappropriate|"
     r"impossible|unfair|overkill|understat\w*|out of|when|if|as if|worst|max\w*|highest|top|lowest|min\w*|saved|kept|"
     r"not at all|none|nothing|no |neutral|absolute|complete|total|unbearable|overwhelming|devastat\w*|extremely|meaning|death|losing)"
@@ -119,22 +123,27 @@ _ENDS_OF_SCALE = re.compile(
     r"worst|unbear|over|moderat\w*|mild|slight|little|some|utter|total|intens\w*|severe)"
 )
 # Words that may follow a rating, and leave it one: any other makes it the number of something, as in "2 dogs".
-_AFTER_OBJECT = set(
-    "for on because since as given based would should could might if which that they he she also fits overall in due considering although though "
-    "while even and but or i it the this here here's with to at per when where so then sure certainly too again though out maybe perhaps not no "
-    "just purely simply mainly mostly largely sagen geben bewerten vergeben einstufen sei de per por pour von aus depending making reflecting "
-    "indicating suggesting meaning feels seems sounds is was today right there level levels mark total intensity rating again now from given "
-    "wert einschatzen einordnen ausgehen emotional these those i'd we my his her their rather instead more less possibly probably likely "
-    "captures capture fits fit suits matches describes conveys with honest reflects mean means worth of".split()
+_AFTER_ALONE = words(
+    "because since as given for on based due considering although though if intensity out here overall it the this i they he she which "
+    "that but not no actually wait so and would"
 )
-_AFTER_ALONE = {"because", "since", "as", "given", "for", "on", "based", "due", "considering", "although", "though", "if", "intensity", "out", "here"}
-_AFTER_ALONE |= {"overall", "it", "the", "this", "i", "they", "he", "she", "which", "that", "but", "not", "no", "actually", "wait", "so", "and", "would"}
+_AFTER_OBJECT = _AFTER_ALONE | words(
+    "should could might also fits in while even or with to at per when where then sure certainly too again maybe perhaps just purely "
+    "simply mainly mostly largely sagen geben bewerten vergeben einstufen sei de por pour von aus depending making reflecting indicating "
+    "suggesting meaning feels seems sounds is was today right there level levels mark total rating now from wert einschatzen einordnen "
+    "ausgehen emotional these those we my his her their rather instead more less possibly probably likely captures capture fit suits matches "
+    "describes conveys honest reflects mean means worth of"
+)
+_AFTER_PERCENT = ("of the", "of max", "because", "on ", "for ", "in terms", "bewerten", "as ", "given", "here", "overall")
 _AFTER_ABROAD = set(letters("です だ である ですね でした と思います 입니다 이다 है 左右").split())
 
 
-_WORDY = {"word", "person", "self", "pronoun", "verb", "say", "reason", "counting", "other", "code", "name", "emotion"}
-_BEFORE_BRACKETS = {"number", "strength", "name", "emotion", "comma", "stop", "newline", "scale", "percent", "code", "close", "deny", "settle"}
-_AFTER_SUBJECT = {"copula", "name", "emotion", "suppose", "say"}
+# Kinds of tokens.
+_WORDY = words("word person self pronoun verb say reason counting other code name emotion")
+_BEFORE_BRACKETS = words("number strength name emotion comma stop newline scale percent code close deny settle")
+_AFTER_SUBJECT = words("copula name emotion suppose say")
+_ENDING = words("end newline stop ask comma open sep dash close slash so but reason wait instead scale")
+_ADDING = words("name emotion strength pronoun")
 _SETTLING = re.compile(r"settl|work|com|trans|conv|amount|equiv|which|that|this|end|wind|finish|=")
 
 
@@ -383,7 +392,7 @@ class _Reader:
         t = self.found[i]
         if isnan(t.value):
             return None
-        if i and self.kind(i - 1) == "slash" or (self.kind(i - 1) == "dash" and self._minus(i)):
+        if (i and self.kind(i - 1) == "slash") or (self.kind(i - 1) == "dash" and self._minus(i)):
             return None
         after, glossed = self._after(i)
         if after == "noun":
@@ -405,7 +414,7 @@ class _Reader:
         if t.text and not t.text[0].isdigit() and t.base is None and after == "more" and role == _ALONE:
             return None  # "one could say", "two of them"
         told = t.value in self.told
-        if told and not (whole or only and begins) and not (self.state in ("field", "verb", "object", "name") and after == "end"):
+        if told and not (whole or (only and begins)) and not (self.state in ("field", "verb", "object", "name") and after == "end"):
             return None
         value = self._on_scale(i, t)
         if not 0 <= value <= self.scale:
@@ -417,7 +426,9 @@ class _Reader:
         ends = after == "end"
         if self.state == "field":
             return _field(self.found, i) if ends else _OBJECT
-        if self.state == "verb" or (self.state == "name" and after != "abroad") or (self.state == "object" and (ends or self.found[i].base)):
+        if self.state == "verb" or (self.state == "name" and after != "abroad"):
+            return _OBJECT
+        if self.state == "object" and (ends or self.found[i].base):
             return _OBJECT
         if self.state not in ("begin", "abroad"):
             return 0
@@ -439,9 +450,8 @@ class _Reader:
     def _next(self, i: int) -> int:
         """The token after the number at i, its unit and what closes brackets and quotes."""
         j = i + 1
-        while self.kind(j) in ("percent", "point") or (j < len(self.found) and self.found[j].text == "or so") or (self.kind(j) == "op" and self.found[j].text == "+") or (
-            self.kind(j) == "close" and self.kind(i - 1) in ("open", "hedge", "sep")
-        ):
+        closing = self.kind(i - 1) in ("open", "hedge", "sep")
+        while self.kind(j) in ("percent", "point") or self._text(j) in ("or so", "+") or (closing and self.kind(j) == "close"):
             j += 1
         return j
 
@@ -449,38 +459,33 @@ class _Reader:
         return self.kind(self._next(i))
 
     def _next_text(self, i: int) -> str:
-        j = self._next(i)
-        return self.found[j].text if j < len(self.found) else ""
+        return self._text(self._next(i))
+
+    def _text(self, i: int) -> str:
+        return self.found[i].text if 0 <= i < len(self.found) else ""
 
     def _after(self, i: int) -> tuple[str, bool]:
-        """What follows the number at i: end of a clause, more words about it, abroad, or a noun that it counts; and whether words gloss it."""
+        """What follows the number at i: the end of a clause, more about it, words abroad, or a noun that it counts. And whether words gloss it."""
         j = self._next(i)
-        kind = self.kind(j)
-        rest = self.said[self.found[j].end : self.found[j].end + 60].lstrip() if j < len(self.found) else ""
-        here = self.said[self.found[j].start : self.found[j].start + 60] if j < len(self.found) else ""
-        percent = any(self.kind(k) == "percent" for k in range(i + 1, j))
+        if j >= len(self.found):
+            return "end", False
+        kind, text = self.kind(j), self.found[j].text
+        rest = self.said[self.found[j].end : self.found[j].end + 60].lstrip()
         if kind in ("open", "sep", "dash") and self.kind(j + 1) not in ("number", "scale", "outof", "end", "newline"):
-            if self.found[j].text == "=" and not _ENDS_OF_SCALE.match(rest):
+            if text == "=" and not _ENDS_OF_SCALE.match(rest):
                 return "noun", False
             return "end", bool(re.match(r"[a-z]", rest)) and (kind != "dash" or bool(_ENDS_OF_SCALE.match(rest)))
-        if kind in ("end", "newline", "stop", "ask", "comma", "open", "sep", "dash", "close", "slash", "so", "but", "reason", "wait", "instead", "scale"):
+        if kind in _ENDING:
             return "end", False
-        if kind in ("settle", "hedge", "and", "self", "fine", "outof", "bound", "idiom") and not percent:
-            return ("noun", False) if kind == "and" and percent else ("more", False)
-        if kind == "number":
-            return "more" if self.said[self.found[i].end : self.found[j].start].strip(" ") == "" and len(self.numbers) > 1 else "more", False
-        if kind in ("copula", "suppose") or self.found[j].text in ("would", "means", "represents", "indicates", "feels", "seems", "would be"):
+        if any(self.kind(k) == "percent" for k in range(i + 1, j)) and kind not in _ADDING | {"copula", "suppose"}:
+            return ("more" if self.said.startswith(_AFTER_PERCENT, self.found[j].start) else "noun"), False
+        if kind in ("copula", "suppose") or text in ("would", "means", "represents", "indicates"):
             return self._said_of(j, rest)
-        if kind in ("name", "emotion", "strength", "pronoun"):
+        if kind in _ADDING or kind in ("settle", "hedge", "and", "self", "fine", "outof", "bound", "idiom", "number"):
             return "more", False
         if kind == "foreign":
-            return ("abroad" if self.found[j].text in _AFTER_ABROAD else "noun"), False
-        if kind == "code":
-            return "noun", False
-        if percent:
-            okay = here.startswith(("of the", "of max", "because", "on ", "for ", "in terms", "bewerten", "as ", "given", "here", "overall"))
-            return ("more" if okay else "noun"), False
-        return ("more" if self.found[j].text in _AFTER_OBJECT else "noun"), False
+            return ("abroad" if text in _AFTER_ABROAD else "noun"), False
+        return ("more" if text in _AFTER_OBJECT and kind != "code" else "noun"), False
 
     def _said_of(self, j: int, rest: str) -> tuple[str, bool]:
         """What is said of a number that is the subject: "80 feels right", "100 would be unbearable", "0 is not at all"."""
@@ -579,7 +584,7 @@ def _chosen(ratings: list[_Rating], found: list[Token]) -> float | None:
         return _same([r for r in ratings if asked or r.role >= _OBJECT])
     finals = [r for r in firm if r.concludes and r.role >= _OBJECT]
     first = firm[0]
-    if first.first or first.whole and first is ratings[0]:
+    if first.first or (first.whole and first is ratings[0]):
         others = [r for r in firm[1:] if r.value != first.value]
         if finals and finals[-1].value != first.value:
             return finals[-1].value if _FINAL_WORD.search(_clause(found, finals[-1])) else None

@@ -47,114 +47,131 @@ _PHRASES = {
     ),
     "fine": (  # a condition that is none
         r"if (?:(?:i|you|we)(?:'m|'d|'re)?|forced|pressed|pushed|anything|needed|necessary|required|asked|possible|pinned)\b"
-        r"(?: (?:had|have|must|were|was|am|are|insist|absolutely|really|want|need|would like|like|forced|pressed|pushed|asked|down))*(?: to)?"
+        r"(?: (?:had|have|must|were|was|am|are|insist|absolutely|really|want|need|would like|like|forced|pressed|pushed|asked|"
+        r"down))*(?: to)?"
     ),
     "bound": (
         r"(?:no |any |not )?(?:more|less|higher|lower|greater|fewer|better|worse|stronger|weaker|further|other) than|"
         r"(?:not |n't )?(?:as|so|that|quite|too) (?:high|low|much|strong|far|intense) as|up to|"
-        r"at (?:the )?(?:very )?(?:least|most|minimum|maximum)|(?:the )?(?:least|minimum|maximum)(?: of)?|the most|away from|short of|not quite|upwards? of|in excess of|exceed\w*"
+        r"at (?:the )?(?:very )?(?:least|most|minimum|maximum)|(?:the )?(?:least|minimum|maximum)(?: of)?|the most|away from|short of|"
+        r"not quite|upwards? of|in excess of|exceed\w*"
     ),
     "instead": r"instead of|rather than|as opposed to|compared (?:to|with)|different from",
     "hedge": (
         r"close(?:r)? to|just (?:over|under|above|below|about|around|shy of)|more like|something like|somewhere (?:around|near|in)|"
         r"in the (?:range|region|neighbou?rhood|vicinity|area) of|a (?:bit|little|touch|shade) (?:over|under|above|below)|"
-        r"in my (?:opinion|view|estimation|eyes)|for (?:me|him|her|them|this|that|this one|this person|the person)(?=\W)|to me|as (?:a|an)|or so"
+        r"in my (?:opinion|view|estimation|eyes)|for (?:me|him|her|them|this|that|this one|this person|the person)(?=\W)|to me|as (?:a|"
+        r"an)|or so"
     ),
     "outof": r"out of(?: (?:a (?:possible|maximum(?: of)?|total(?: of)?|max(?: of)?)|the|possible))?",
     "percent": r"per cent|pour cent|por cento|por ciento|per cento",
     "othered": (
-        r"(?:some|other|many|most|different|few|certain)(?: \w+)? (?:people|persons?|individuals|readers?|raters?|would|might|may|could|say)|people (?:would|might|may|could|say|often|usually)|"
-        r"(?:another|a different|an? average|the average|the typical|a typical|any|a neutral|an? outside|one) (?:person|reader|rater|observer)|"
+        r"(?:some|other|many|most|different|few|certain)(?: \w+)? (?:people|persons?|individuals|readers?|raters?|would|might|may|"
+        r"could|say)|people (?:would|might|may|could|say|often|usually)|"
+        r"(?:another|a different|an? average|the average|the typical|a typical|any|a neutral|an? outside|one) (?:person|reader|rater|"
+        r"observer)|"
         r"some(?:one|body)(?: else)?|any(?:one|body)(?: else)?|others|you (?:might|could|may|would)|one (?:might|could|may)"
     ),
     "suppose": (
-        r"(?:i |i'd |we )?(?:was|were|been) (?:going|about|tempted|inclined) to (?:say|give|rate|put|go)|(?:i )?(?:would|could|might|'d) have (?:said|given|rated|gone|put)|"
-        r"(?:i'm |i am |i'd be )?(?:tempted|inclined) to (?:say|give|rate|put|go)|(?:i'd |i )?start(?:ed|ing)? (?:at|with|from|out at)|a?s? ?(?:a )?baseline|at first(?: glance| sight)?|my first (?:thought|instinct|reaction|guess|impression)(?: was| is)?|to begin with|depend(?:s|ing) on|"
+        r"(?:i |i'd |we )?(?:was|were|been) (?:going|about|tempted|inclined) to (?:say|give|rate|put|go)|(?:i )?(?:would|could|might|"
+        r"'d) have (?:said|given|rated|gone|put)|"
+        r"(?:i'm |i am |i'd be )?(?:tempted|inclined) to (?:say|give|rate|put|go)|(?:i'd |i )?start(?:ed|ing)? (?:at|with|from|out at)|"
+        r"a?s? ?(?:a )?baseline|at first(?: glance| sight)?|my first (?:thought|instinct|reaction|guess|impression)(?: was| is)?|"
+        r"to begin with|depend(?:s|ing) on|"
         r"in (?:other|some|most|many) (?:cases|contexts|situations)|under other circumstances"
     ),
     "self": (
-        r"(?:i|we|let's|let us|one)(?:'d|'ll|'m|'ve| would| will| can| am| shall| must| do)?(?: have to| need to| like to| want to)?(?: \w+ly)?"
-        r"(?= (?:be |have )?(?:say|rate|rating|give|giving|put|putting|place|placing|assign|score|scoring|estimate|assess|evaluate|judge|mark|peg|"
+        r"(?:i|we|let's|let us|one)(?:'d|'ll|'m|'ve| would| will| can| am| shall| must| do)?(?: have to| need to| like to|"
+        r" want to)?(?: \w+ly)?"
+        r"(?= (?:be |have )?(?:say|rate|rating|give|giving|put|putting|place|placing|assign|score|scoring|estimate|assess|evaluate|"
+        r"judge|mark|peg|"
         r"rank|choose|pick|select|set|call|guess|think|believe|suppose|go|going|lean|leaning|land|opt|stick|answer|respond|feel|suggest|"
         r"consider|imagine|expect|describe|settle|sit|at)\b)"
     ),
     "person": r"(?:i|we|he|she|they)(?:'m|'re|'ve|'s|'d| am| are| was| were| is| have| had| has)?",
     "copula": r"(?:would|will|should|must|has to|might well) (?:\w+ly )?be|(?:would|should|'d) (?:feel|sit|fall|seem|land|read|rank)",
-    "reason": r"as(?= (?:he|she|they|the person|there|this person|the narrator|someone|it|i|we|my|his|her|their)\b)|even (?:if|though)|due to|"
+    "reason": r"as(?= (?:he|she|they|the person|there|this person|the narrator|someone|it|i|we|my|his|her|their)\b)|even (?:if|though)|"
+    "due to|"
     r"such as|the fact that|as someone who",
     "point": r"점|[分点點](?!钟|鐘|間|析)|баллов|балла|балл",
 }
-# Kinds of single words. A word that stands in two lists is of the first kind.
+# Kinds of single words, of several languages, as `plain` leaves them.
 _WORDS = {
     "so": "so therefore thus hence consequently accordingly",
     "but": "but however yet still nevertheless nonetheless",
     "wait": "wait actually correction corrected oops reconsidering",
-    "settle": "final finally overall conclusion total ultimately converted revised updated corrected adjusted gesamt general",
+    "settle": "final finally overall conclusion total ultimately converted revised updated adjusted gesamt general",
     "deny": "not never no nor neither without hardly cannot avoid reject nothing",
     "bound": "above below over under beyond minimum maximum max min lower upper top > < ≥ ≤",
     "instead": "than versus vs unlike",
     "othered": "others",
-    "suppose": "could might may possibly if whether either usually normally typically unless otherwise alternatively depending initially",
+    "suppose": ("could might may possibly if whether either usually normally typically unless otherwise alternatively depending initially"),
     "reason": (
-        "because since when while whereas who whom whose where after before although though until considering despite given reason once plus"
-        ""
+        "because since when while whereas who whom whose where after before although though until considering despite given "
+        "reason once plus"
     ),
     "verb": (
         "rate rates rated give gives giving put puts putting place places placing assign assigns assigned scoring assess mark "
-        "peg choose select evaluate call estimated assessed put chose picked quantify "
-        "bewerten bewerte vergebe calificaria pondria evaluerais darei metterei ocenilbym ocenilabym geven geef daria donnerais wurde doy daria"
+        "peg choose select evaluate call estimated assessed chose picked quantify bewerten bewerte vergebe calificaria "
+        "pondria evaluerais darei metterei ocenilbym ocenilabym geven geef daria donnerais wurde doy"
     ),
     "say": (
-        "say saying said think believe suppose go going goes lean leaning land lands landing opt stick respond feel feels felt gets get "
-        "hits hit sits falls registers reaches warrants deserves merits comes diria dirais direi diga digo sage zou zeggen "
-        "powiedzialbym powiedzialabym suggest rank ranks stands expect imagine sounds reads experienced"
+        "say saying said think believe suppose go going goes lean leaning land lands landing opt stick respond feel feels "
+        "felt gets get hits hit sits falls registers reaches warrants deserves merits comes diria dirais direi diga digo sage "
+        "zou zeggen powiedzialbym powiedzialabym suggest rank ranks stands expect imagine sounds reads experienced"
     ),
-    "copula": "is was 's be are were been being seems seem appears stays remains became es est ist seria sarebbe ware betragt jest equals 'd",
+    "copula": (
+        "is was 's be are were been being seems seem appears stays remains became es est ist seria sarebbe ware betragt jest equals 'd"
+    ),
     "pronoun": "it this that mine das dies ca cela esto eso questo",
     "name": (
-        "intensity rating ratings score scores level answer answers value figure guess pick estimate evaluation verdict result assessment response "
-        "emotion feeling feelings strength degree magnitude amount average mean output number choice intensities "
-        "intensidad intensitat intensidade intensita intensite intensiteit bewertung puntuacion calificacion note nota ocena natezenie "
-        "wert punteggio yogunlugu siddeti интенсивность оценка ответ"
+        "intensity rating ratings score scores level answer answers value figure guess pick estimate evaluation verdict "
+        "result assessment response emotion feeling feelings strength degree magnitude amount average mean output number "
+        "choice intensities intensidad intensitat intensidade intensita intensite intensiteit bewertung puntuacion "
+        "calificacion note nota ocena natezenie wert punteggio yogunlugu siddeti интенсивность оценка ответ"
     ),
     "emotion": (
-        "sadness anger fear joy guilt shame disgust surprise happiness grief anxiety sorrow embarrassment frustration pride worry remorse "
-        "regret distress pain sad angry afraid scared ashamed guilty joyful happy disgusted emotional trauer wut angst freude schuld scham ekel "
-        "tristeza ira miedo alegria culpa verguenza vergonha medo raiva tristesse colere peur joie tristezza rabbia paura gioia"
+        "sadness anger fear joy guilt shame disgust surprise happiness grief anxiety sorrow embarrassment frustration pride "
+        "worry remorse regret distress pain sad angry afraid scared ashamed guilty joyful happy disgusted emotional trauer "
+        "wut angst freude schuld scham ekel tristeza ira miedo alegria culpa verguenza vergonha medo raiva tristesse colere "
+        "peur joie tristezza rabbia paura gioia"
     ),
     "other": (  # names of what is no rating, though a number stands beside them
-        "confidence certainty probability likelihood chance age aged article section chapter step question option item "
-        "page grade type part version room model year day week month phase covid duration date example valence arousal index point "
-        "stage reference base baseline id paragraph line case prompt scene vol no. number one's temperature exam test quiz marks gpa iq"
+        "confidence certainty probability likelihood chance age aged article section chapter step question option item page "
+        "grade type part version room model year day week month phase covid duration date example valence arousal index point "
+        "stage reference base baseline id paragraph line case prompt scene vol temperature exam test quiz marks gpa iq"
     ),
-    "counting": (
-        "for in had has have lost all every each their his her my your our another these those last past next first within only with "
-        "got turned then old scored earned won paid cost weighs text dial by on and received ago two"
+    "counting": (  # a number after them counts something
+        "for in had has have lost all every each their his her my your our another these those last past next first within "
+        "only with got turned then old scored earned won paid cost weighs text dial by on and received ago two"
     ),
     "strength": (
-        "high low moderate strong severe intense mild extreme extremely very maximal minimal medium moderately highly strongly mildly none "
-        "slight slightly deep profound significant heavy light weak mid full solid clear easy good fair decent perfect total absolute complete "
-        "big whopping hard firm quite really rather pretty fairly considerable substantial overwhelming somewhat all ten"
+        "high low moderate strong severe intense mild extreme extremely very maximal minimal medium moderately highly "
+        "strongly mildly none slight slightly deep profound significant heavy light weak mid full solid clear easy good fair "
+        "decent perfect absolute complete big whopping hard firm quite really rather pretty fairly considerable substantial "
+        "overwhelming somewhat ten"
     ),
     "hedge": (
-        "a an the about around approximately approx roughly probably maybe perhaps definitely certainly easily at as of be to like nearly "
-        "almost near ~ ≈ exactly precisely simply just honestly personally ca circa etwa ungefahr mit auf un uma um una une einen eine ein de "
-        "que sobre alrededor cerca environ autour na po su somewhere between clearly likely well ok okay yes yeah right me him them now also from "
-        "even straight squarely here sure! it's score: tentatively safely comfortably arguably unos deze een"
+        "a an the about around approximately approx roughly probably maybe perhaps definitely certainly easily at as of to "
+        "like nearly almost near ~ ≈ exactly precisely simply just honestly personally circa etwa ungefahr mit auf un uma um "
+        "una une einen eine ein de que sobre alrededor cerca environ autour na po su somewhere between clearly likely well ok "
+        "okay yes yeah right me him them now also from even straight squarely here tentatively safely comfortably arguably "
+        "unos deze een"
     ),
     "scale": "scale range skala escala scala skali echelle likert continuum spectrum шкале шкала ranging",
-    "point": "points point pts stars star punkte punkten puntos punti pontos punkt punktow punten puan",
+    "point": "points pts stars star punkte punkten puntos punti pontos punkt punktow punten puan",
     "percent": "percent prozent procent",
     "and": "or und oder o ou",
 }
-_KIND = {word: kind for kind, words in reversed(_WORDS.items()) for word in words.split()}
+_KIND = {word: kind for kind, words in _WORDS.items() for word in words.split()}
 _SIGNS = (
     r"(?P<newline>\n+)|(?P<code>\d{1,2}:\d\d(?!\d)|\d{1,4}(?P<date>[/.-])\d{1,2}(?P=date)\d{1,4}|[€£¥]\s?\d[\d.,]*|"
     r"(?:(?<=[a-z])|(?<=[a-z]-))\d[\d.,]*|\d+(?:st|nd|rd|th)\b|\d+-(?=[a-z])(?!points?\b|stars?\b|pt\b|ish\b)[a-z-]+)|"
     rf"(?P<number>\d+(?:[.,]\d+)*|(?<![a-z])(?<![a-z]-){_NUMBER_WORD}(?![a-z]|-[a-z](?!oints?\b|tars?\b|sh\b)))(?P<half>\s+and a half\b)?"
     r"(?P<tail>\s?-?ish\b|[a-z]+)?|"
     r"(?P<scale_points>-?\s?(?:points?|stars?|pt) (?:likert |rating )?(?:scale|system|likert)\b)|"
-    rf"(?P<blank>_{{2,}})|(?P<unequal>[<>≥≤](?=\s?\d)(?!\s?\d+\s?>))|(?P<percent>[%％])|(?P<slash>/)|(?P<op>[+×÷±^])|(?P<open>[(\[{{<])|(?P<close>[)\]}}>])|"
+    rf"(?P<blank>_{{2,}})|(?P<unequal>[<>≥≤](?=\s?\d)(?!\s?\d+\s?>))|(?P<percent>[%％])|(?P<slash>/)|(?P<op>[+×÷±^])|(?P<open>[(\[{{<])|"
+    rf"(?P<close>[)\]}}>])|"
     r"(?P<sep>[:=|：])|(?P<comma>[,，])|(?P<ask>[?？])|(?P<stop>[.!;]+|…)|(?P<dash>-+)|(?P<tilde>[~≈])|"
 )
 
@@ -167,6 +184,11 @@ _TOKEN = re.compile(
     )
     + r"|(?P<deny_>n't\b)|(?P<s>'(?:s|d|re|m|ll|ve)\b)|(?P<word>[^\W\d_]+?(?=n't\b)|[^\W\d_]+)"
 )
+
+
+def words(text: str) -> frozenset[str]:
+    """The words that a text lists."""
+    return frozenset(text.split())
 
 
 class Token(NamedTuple):
@@ -200,7 +222,8 @@ def _words(text: str) -> list[Token]:
             elif tail == "s":
                 kind = "code"  # the 70s
             else:
-                found.append(Token("number", word, m.start(), m.end(), value_of(m["number"]) + (0.5 if m["half"] else 0), None, tail == "ish"))
+                value = value_of(m["number"]) + (0.5 if m["half"] else 0)
+                found.append(Token("number", word, m.start(), m.end(), value, None, tail == "ish"))
                 continue
         elif kind in ("word", "s"):
             kind = _KIND.get(word) or ("foreign" if not word.isascii() else "word")
@@ -269,7 +292,7 @@ class _Joiner:
             return None
         lead = self.lead(_FROM)
         j = i + 1
-        if self.is_to(j) or (self.at(j).kind == "and" or self.at(j).text == "and") and self.lead({"between", "from"}, 2):
+        if self.is_to(j) or ((self.at(j).kind == "and" or self.at(j).text == "and") and self.lead({"between", "from"}, 2)):
             j += 1
             if self.at(j).kind == "number" and self.top_at(i, j, lead):
                 return self.gloss_after(i, j + 1)
@@ -301,9 +324,9 @@ class _Joiner:
         top, after = self.raw[j], self.at(j + 1)
         cut = self.at(j + 1).kind == "end" and top.value <= 10 and lead
         fits = top.value in TOPS or (lead and any(t.kind == "scale" for t in self.joined[-5:]))
-        return (fits or cut) and top.value >= self.raw[i].value and after.kind not in ("slash", "outof") and not (
-            after.kind == "percent" and top.value != 100
-        )
+        if after.kind in ("slash", "outof") or (after.kind == "percent" and top.value != 100):
+            return False
+        return (fits or cut) and top.value >= self.raw[i].value
 
     def gloss_after(self, i: int, end: int) -> int:
         """The scale from i whose top stands before `end`, with the brackets behind it."""
@@ -321,7 +344,7 @@ class _Joiner:
     def sum_from(self, i: int) -> int | None:
         """Where the result of a sum that begins at i stands: "(80 + 60) / 2 = 70"."""
         j, terms = i + 1, 1
-        while self.at(j).kind in ("number", "op", "slash", "open", "close", "percent") or (self.at(j).kind == "dash") or self.at(j).text == "x":
+        while self.at(j).kind in ("number", "op", "slash", "open", "close", "percent", "dash") or self.at(j).text == "x":
             terms += self.at(j).kind == "number"
             j += 1
             if j > i + 30:
