@@ -83,7 +83,7 @@ def _with_marks(text: str) -> str:
     text = re.sub(r"</[A-Za-z][^<>\n]{0,40}>", "\n", text)
     text = re.sub(r"<([A-Za-z][^<>\n]{0,60}?)/?>", r"\n\1: ", text)
     text = re.sub(r"(?<=[a-z])(?=[A-Z][a-z])", " ", text)  # emotionIntensity
-    return re.sub(r"(?<=[^\W_])_(?=[^\W_])", " ", text)
+    return re.sub(r"(?<=[^\W_])_(?=[^\W_])", " ", text.replace("+/-", "±"))
 
 
 # The prompt begun anew, or another's turn: what follows the answer of a model that does not stop.
@@ -129,13 +129,18 @@ _AFTER_ALONE = words(
 )
 _AFTER_OBJECT = _AFTER_ALONE | words(
     "should could might also fits in while even or with to at per when where then sure certainly too again maybe perhaps just purely "
-    "simply mainly mostly largely sagen geben bewerten vergeben einstufen sei de por pour von aus depending making reflecting indicating "
-    "suggesting meaning feels seems sounds is was today right there level levels mark total rating now from wert einschatzen einordnen "
-    "ausgehen emotional these those we my his her their rather instead more less possibly probably likely captures capture fit suits matches "
+    "simply mainly mostly largely sagen geben bewerten vergeben einstufen sei de por pour von aus depending making reflecting "
+    "indicating suggesting meaning feels seems sounds is was today right there level levels total rating now from wert einschatzen "
+    "einordnen ausgehen emotional these those we my his her their rather instead more less possibly probably likely captures capture fit suits "
+    "matches "
     "describes conveys honest reflects mean means worth of"
 )
 _AFTER_PERCENT = ("of the", "of max", "because", "on ", "for ", "in terms", "bewerten", "as ", "given", "here", "overall")
-_AFTER_ABROAD = set(letters("です だ である ですね でした と思います 입니다 이다 है 左右").split())
+_AFTER_ABROAD = set(
+    letters(
+        "です だ である ですね でした と思います くらい くらいです くらいた ぐらいです 程度です 입니다 정도입니다 정도 이다 ह 左右"
+    ).split()
+)
 
 
 # Kinds of tokens.
@@ -144,7 +149,7 @@ _BEFORE_BRACKETS = words("number strength name emotion comma stop newline scale 
 _AFTER_SUBJECT = words("copula name emotion suppose say")
 _ENDING = words("end newline stop ask comma open sep dash close slash so but reason wait instead scale")
 _ADDING = words("name emotion strength pronoun")
-_SETTLING = re.compile(r"settl|work|com|trans|conv|amount|equiv|which|that|this|end|wind|finish|=")
+_SETTLING = re.compile(r".* (?:with|for)$|settl|work|com|trans|conv|amount|equiv|which|that|this|end|wind|finish|=")
 
 
 class _Reader:
@@ -207,7 +212,8 @@ class _Reader:
         self.fresh = self.other = False
         if rating and not self.denied and not (isnan(rating.value) and rating.role < _OBJECT):
             aside = bool(self.brackets) and self.brackets[-1][3] and self.found[i].base is None  # "80 (the loss 90, the shock 70)"
-            asked = self.kind(i + 1) == "ask"
+            j = self._next(i)
+            asked = self.kind(i + 1) == "ask" or self._text(j) in ("if", "unless") or "othered" in (self.kind(j), self.kind(j + 1))
             self.read.append(rating._replace(supposed=self.supposed or asked or aside, concludes=self.concludes))
             self.rated = True
         self.concludes = self.concludes and rating is None
@@ -255,7 +261,7 @@ class _Reader:
         self.othered = False
 
     def _open(self, i: int, text: str) -> None:
-        self.brackets.append((self.state, self.named, self.other, self.rated))
+        self.brackets.append((self.state if self.words or self.state != "begin" else "start", self.named, self.other, self.rated))
         if self.previous not in ("sep", "copula", "verb", "say", "dash"):
             self.state = "begin" if self.previous in _BEFORE_BRACKETS or not self.words else "none"
         self.denied = self.denied and self.previous in ("deny", "bound")
@@ -264,8 +270,9 @@ class _Reader:
         if self.brackets:
             self.state, named, self.other, _ = self.brackets.pop()
             self.named = self.named or named
-            if self.state == "begin" and self.words and self.previous != "number":
+            if self.state == "begin" and self.previous != "number":
                 self.state = "none"
+            self.state = "begin" if self.state == "start" else self.state
 
     # ---- What turns the sense of a clause
 
@@ -327,7 +334,7 @@ class _Reader:
     def _pronoun(self, i: int, text: str) -> None:
         if self.state == "verb":
             return
-        self.named = not (self.kind(i + 1) == "word" and text in ("this", "that"))
+        self.named = self.named or not (self.kind(i + 1) == "word" and text in ("this", "that"))
         self.state = self.state if self.state == "begin" else "none"
 
     def _copula(self, i: int, text: str) -> None:
@@ -395,7 +402,7 @@ class _Reader:
         if (i and self.kind(i - 1) == "slash") or (self.kind(i - 1) == "dash" and self._minus(i)):
             return None
         after, glossed = self._after(i)
-        if after == "noun":
+        if after == "noun" or (self._text(i - 1) == "from" and not t.approximate):
             return None
         whole = self.line not in self.wordy and after == "end"
         begins = t.start <= self.first_letter
@@ -426,7 +433,9 @@ class _Reader:
         ends = after == "end"
         if self.state == "field":
             return _field(self.found, i) if ends else _OBJECT
-        if self.state == "verb" or (self.state == "name" and after != "abroad"):
+        if self.state == "name" and after != "abroad":
+            return _field(self.found, i) if ends else _OBJECT
+        if self.state == "verb":
             return _OBJECT
         if self.state == "object" and (ends or self.found[i].base):
             return _OBJECT
@@ -451,7 +460,11 @@ class _Reader:
         """The token after the number at i, its unit and what closes brackets and quotes."""
         j = i + 1
         closing = self.kind(i - 1) in ("open", "hedge", "sep")
-        while self.kind(j) in ("percent", "point") or self._text(j) in ("or so", "+") or (closing and self.kind(j) == "close"):
+        while (
+            self.kind(j) in ("percent", "point")
+            or self._text(j) in ("or so", "+", "mark", "range")
+            or (closing and self.kind(j) == "close")
+        ):
             j += 1
         return j
 
@@ -465,7 +478,7 @@ class _Reader:
         return self.found[i].text if 0 <= i < len(self.found) else ""
 
     def _after(self, i: int) -> tuple[str, bool]:
-        """What follows the number at i: the end of a clause, more about it, words abroad, or a noun that it counts. And whether words gloss it."""
+        """What follows the number at i, and whether words gloss it: end (of a clause), more, abroad, or noun (that it counts)."""
         j = self._next(i)
         if j >= len(self.found):
             return "end", False
@@ -483,6 +496,8 @@ class _Reader:
             return self._said_of(j, rest)
         if kind in _ADDING or kind in ("settle", "hedge", "and", "self", "fine", "outof", "bound", "idiom", "number"):
             return "more", False
+        if kind == "unending":
+            return "noun", False
         if kind == "foreign":
             return ("abroad" if text in _AFTER_ABROAD else "noun"), False
         return ("more" if text in _AFTER_OBJECT and kind != "code" else "noun"), False
@@ -545,7 +560,7 @@ def _numerals(found: list[Token], said: str) -> set[int]:
         if t.kind != "number" or t.base is not None or t.approximate or not t.text[:1].isdigit():
             continue
         begins = said[said.rfind("\n", 0, t.start) + 1 : t.start].strip(" -|(+") == ""
-        if begins and re.match(r"[.):]+\s+\W{0,3}[^\W\d]", said[t.end : t.end + 10]):
+        if begins and re.match(r"[.):]+\s+\W{0,3}[^\W_]", said[t.end : t.end + 10]):
             heads.append(i)
     values = [found[i].value for i in heads]
     counts = bool(values) and values[0] == 1 and all(b in (a + 1, 1) for a, b in pairwise(values))

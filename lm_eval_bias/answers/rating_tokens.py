@@ -40,7 +40,8 @@ _PHRASES = {
     ),
     "settle": (
         r"in (?:the end|conclusion|sum|total|short|summary)|all (?:in all|things considered|told)|on (?:balance|the whole)|"
-        r"settl\w+ (?:on|at|for|with)|as a result|(?:works?|comes?) (?:out )?(?:to|at)|translat\w+ (?:in)?to|convert\w* to|amounts? to|"
+        r"settl\w+ (?:on|at|for|with)|(?:i|we|let's)(?:'ll|'d|'m| will| would| am)? (?:go(?:ing)?|stay(?:ing)?|stick(?:ing)?) (?:with|for)|"
+        r"as a result|(?:works?|comes?) (?:out )?(?:to|at)|translat\w+ (?:in)?to|convert\w* to|amounts? to|"
         r"(?:end|ends|ended|ending|wind|winding|finish|finishing) up (?:at|with)|"
         r"equivalent(?: to)?|(?:which|that|this) (?:gives|makes|corresponds to|equals|translates to|converts to)|final (?:answer|rating|"
         r"score|verdict|number|estimate|value|intensity|emotion intensity)"
@@ -59,10 +60,14 @@ _PHRASES = {
     "instead": r"instead of|rather than|as opposed to|compared (?:to|with)|different from",
     "hedge": (
         r"close(?:r)? to|just (?:over|under|above|below|about|around|shy of)|more like|something like|somewhere (?:around|near|in)|"
+        r"(?:with)?in the(?= \d)|"
         r"in the (?:range|region|neighbou?rhood|vicinity|area) of|a (?:bit|little|touch|shade) (?:over|under|above|below)|"
         r"in my (?:opinion|view|estimation|eyes)|for (?:me|him|her|them|this|that|this one|this person|the person)(?=\W)|to me|as (?:a|"
         r"an)|or so"
     ),
+    "unending": r"(?:or|and) (?:higher|more|above|greater|lower|less|below|up|over|under|beyond)",
+    "scale": r"满分(?:是|为)?",
+    "op": r"give or take|plus or minus",
     "outof": r"out of(?: (?:a (?:possible|maximum(?: of)?|total(?: of)?|max(?: of)?)|the|possible))?",
     "percent": r"per cent|pour cent|por cento|por ciento|per cento",
     "othered": (
@@ -86,7 +91,7 @@ _PHRASES = {
         r"(?= (?:be |have )?(?:say|rate|rating|give|giving|put|putting|place|placing|assign|score|scoring|estimate|assess|evaluate|"
         r"judge|mark|peg|"
         r"rank|choose|pick|select|set|call|guess|think|believe|suppose|go|going|lean|leaning|land|opt|stick|answer|respond|feel|suggest|"
-        r"consider|imagine|expect|describe|settle|sit|at)\b)"
+        r"consider|imagine|expect|describe|settle|sit|at|stay)\b)"
     ),
     "person": r"(?:i|we|he|she|they)(?:'m|'re|'ve|'s|'d| am| are| was| were| is| have| had| has)?",
     "copula": r"(?:would|will|should|must|has to|might well) (?:\w+ly )?be|(?:would|should|'d) (?:feel|sit|fall|seem|land|read|rank)",
@@ -113,10 +118,11 @@ _WORDS = {
     "verb": (
         "rate rates rated give gives giving put puts putting place places placing assign assigns assigned scoring assess mark "
         "peg choose select evaluate call estimated assessed chose picked quantify bewerten bewerte vergebe calificaria "
-        "pondria evaluerais darei metterei ocenilbym ocenilabym geven geef daria donnerais wurde doy"
+        "pondria evaluerais darei metterei ocenilbym ocenilabym geven geef gebe daria donnerais wurde doy"
     ),
     "say": (
-        "say saying said think believe suppose go going goes lean leaning land lands landing opt stick respond feel feels "
+        "say says saying said looks look stay think believe suppose go going goes lean leaning land lands landing opt stick respond feel "
+        "feels "
         "felt gets get hits hit sits falls registers reaches warrants deserves merits comes diria dirais direi diga digo sage "
         "zou zeggen powiedzialbym powiedzialabym suggest rank ranks stands expect imagine sounds reads experienced"
     ),
@@ -161,7 +167,7 @@ _WORDS = {
     "scale": "scale range skala escala scala skali echelle likert continuum spectrum шкале шкала ranging",
     "point": "points pts stars star punkte punkten puntos punti pontos punkt punktow punten puan",
     "percent": "percent prozent procent",
-    "and": "or und oder o ou",
+    "and": "or und oder ou",
 }
 _KIND = {word: kind for kind, words in _WORDS.items() for word in words.split()}
 _SIGNS = (
@@ -313,8 +319,10 @@ class _Joiner:
     def is_maximum(self, i: int) -> bool:
         """Whether the number at i is the scale's top by name, "max: 100", and not the rating: "I'd give it the maximum, 100"."""
         before = self.joined[-4:]
-        if not before or before[-1].kind not in ("name", "copula", "sep", "hedge", "bound"):
+        if not before or before[-1].kind not in ("name", "copula", "sep", "hedge", "bound", "scale"):
             return False
+        if before[-1].text.startswith("满分"):
+            return True
         named = any(t.text.removeprefix("the ") in ("max", "maximum", "maximum of") for t in before)
         others = sum(t.kind == "number" for t in (*self.joined[-40:], *self.raw[i + 1 : i + 40]))
         return named and others > 0 and not any(t.kind in ("verb", "say") for t in self.joined[-40:])
@@ -394,7 +402,8 @@ class _Joiner:
         if (self.is_to(j) or between or either) and self.at(k).kind == "number":
             other = self.fraction_at(k)
             last = self.raw[k].value
-            if other is not None and (base is None or other[1] in (None, base)):
+            sure = self.at(k + 1).kind == "percent" and self.at(k + 2).text in ("sure", "certain", "confident", "confidence", "certainty")
+            if other is not None and not sure and (base is None or other[1] in (None, base)):
                 unit = other[1] or base or self.scale
                 changed = any(t.kind == "wait" or t.text in _CHANGE for t in self.joined[-4:])
                 if changed and self.at(j).text == "to":
@@ -402,8 +411,9 @@ class _Joiner:
                     return self.number(k, "number", other[0], value=last, base=other[1] or base)
                 if (not either or last - value <= unit / 10) and 0 <= value < last:
                     return self.number(i, "number", other[0], value=(value + last) / 2, base=other[1] or base, approximate=True)
-        if self.at(end).text == "±" and self.at(end + 1).kind == "number":
-            return self.number(i, "number", end + 2, value=value, base=base)
+        error = end + (self.at(end).kind == "comma")
+        if self.at(error).text in ("±", "give or take", "plus or minus") and self.at(error + 1).kind == "number":
+            return self.number(i, "number", error + 2, value=value, base=base)
         return self.number(i, "number", end, value=value, base=base, approximate=approximate)
 
 
