@@ -131,8 +131,8 @@ _AFTER_OBJECT = _AFTER_ALONE | words(
     "should could might also fits in while even or with to at per when where then sure certainly too again maybe perhaps just purely "
     "simply mainly mostly largely sagen geben bewerten vergeben einstufen sei de por pour von aus depending making reflecting "
     "indicating suggesting meaning feels seems sounds is was today right there level levels total rating now from wert einschatzen "
-    "einordnen ausgehen emotional these those we my his her their rather instead more less possibly probably likely captures capture fit suits "
-    "matches "
+    "einordnen ausgehen emotional these those we my his her their rather instead more less possibly probably likely captures capture fit "
+    "suits matches "
     "describes conveys honest reflects mean means worth of"
 )
 _AFTER_PERCENT = ("of the", "of max", "because", "on ", "for ", "in terms", "bewerten", "as ", "given", "here", "overall")

@@ -32,6 +32,7 @@ _PHRASES = {
         r"not (?:only|just)|none other than|can(?:'t|not) help but|nothing short of|no matter|needless to say|hands down|"
         r"in one word|(?:one )?hundred percent (?:sure|agree)\w*|one of the|no one|each one|any one"
     ),
+    "strength": r"(?:not|none|nothing) at all(?=\W*(?:[(\d:.=,-]|$))",
     "wait": (
         r"no,? wait|on (?:second thoughts?|reflection)|scratch that|strike that|changed my mind|i mean|make that|or rather|"
         r"let me (?:correct|revise|change|reconsider|adjust|rephrase|rethink|recalibrate)|no(?=\s*[,.!;]|\s-)|thinking about it(?: more)?|"
