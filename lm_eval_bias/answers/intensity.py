@@ -40,6 +40,7 @@ class _Rating(NamedTuple):
     line: int
     first: bool = False  # the answer begins with it
     whole: bool = False  # its line holds nothing else
+    cell: bool = False  # its line ends with it, after a colon or the like
     supposed: bool = False
     concludes: bool = False  # after "so", "overall"
     glossed: bool = False  # said in words beside it: "80 (very strong)"
@@ -78,6 +79,7 @@ def _with_fractions(text: str) -> str:
 
 def _with_marks(text: str) -> str:
     """What marks an answer as such, \\boxed and elements of XML, in words; names of fields as words."""
+    text = re.sub(r"(?<=[\d%])\s*(?:→|->|=>|⇒)\s*(?=\d)", " : ", text)  # no range
     text = re.sub(r"\\boxed\s*\{", r"\nfinal answer: {", text)
     text = re.sub(r"<(?:final[_ ]?)?(?:answer|result|output)>", "\nfinal answer: ", text, flags=re.IGNORECASE)
     text = re.sub(r"</[A-Za-z][^<>\n]{0,40}>", "\n", text)
@@ -261,7 +263,7 @@ class _Reader:
         self.othered = False
 
     def _open(self, i: int, text: str) -> None:
-        self.brackets.append((self.state if self.words or self.state != "begin" else "start", self.named, self.other, self.rated))
+        self.brackets.append((self.state if self.words or self.state != "begin" else "start", self.named, self.other, self.rated and self.previous != "emotion"))
         if self.previous not in ("sep", "copula", "verb", "say", "dash"):
             self.state = "begin" if self.previous in _BEFORE_BRACKETS or not self.words else "none"
         self.denied = self.denied and self.previous in ("deny", "bound")
@@ -414,6 +416,8 @@ class _Reader:
             role = max(role, _OBJECT) if role else _LOOSE
         elif not role and only and self.tops and after in ("end", "more"):
             role = _ALONE  # the one number, on a scale
+        elif not role and self._next_kind(i) == "emotion" and (t.base or self.kind(i + 1) == "percent"):
+            role = _ALONE  # "they would be 80% sad"
         if not role:
             return None
         if t.text == "one" and t.base is None and not (role >= _FIELD or whole or (role == _OBJECT and after == "end")):
@@ -426,7 +430,9 @@ class _Reader:
         value = self._on_scale(i, t)
         if not 0 <= value <= self.scale:
             value = nan
-        return _Rating(i, value, role, self.line, self.fresh and after == "end", whole, glossed=glossed, converted=self._on_named_scale(i))
+        cell = self.kind(i - 1) == "sep" and self._next_kind(i) in ("newline", "end")
+        first = self.fresh and after == "end"
+        return _Rating(i, value, role, self.line, first, whole, cell, glossed=glossed, converted=self._on_named_scale(i))
 
     def _role(self, i: int, after: str, apart: bool) -> int:
         """The role of the number at i by the state and what follows it; 0 for none."""
@@ -492,7 +498,7 @@ class _Reader:
             return "end", False
         if any(self.kind(k) == "percent" for k in range(i + 1, j)) and kind not in _ADDING | {"copula", "suppose"}:
             return ("more" if self.said.startswith(_AFTER_PERCENT, self.found[j].start) else "noun"), False
-        if kind in ("copula", "suppose") or text in ("would", "means", "represents", "indicates"):
+        if kind in ("copula", "suppose") or text in ("would", "means", "meaning", "represents", "indicates"):
             return self._said_of(j, rest)
         if kind in _ADDING or kind in ("settle", "hedge", "and", "self", "fine", "outof", "bound", "idiom", "number"):
             return "more", False
@@ -507,7 +513,7 @@ class _Reader:
         verb = self.found[j].text
         if _APPROVE.match(rest):
             return "more", False
-        if _REFUTE.match(rest) or re.match(r"would|could|might|may|means|represents|indicates|being", verb):
+        if _REFUTE.match(rest) or re.match(r"would|could|might|may|means|meaning|represents|indicates|being", verb):
             return "noun", True
         if _ENDS_OF_SCALE.match(rest):
             return "noun", True
@@ -601,6 +607,10 @@ def _chosen(ratings: list[_Rating], found: list[Token]) -> float | None:
     first = firm[0]
     if first.first or (first.whole and first is ratings[0]):
         others = [r for r in firm[1:] if r.value != first.value]
+        if first.role == _ALONE and first.cell and any(r.cell for r in others):
+            return None  # "Loss: 80", "Humiliation: 60"
+        if finals == [first]:
+            return None if isnan(first.value) else first.value
         if finals and finals[-1].value != first.value:
             return finals[-1].value if _FINAL_WORD.search(_clause(found, finals[-1])) else None
         if any(r.role >= max(first.role, _FIELD) or (r.role >= _ALONE and r.line == first.line) or r.whole for r in others):
