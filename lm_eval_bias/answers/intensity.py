@@ -263,7 +263,14 @@ class _Reader:
         self.othered = False
 
     def _open(self, i: int, text: str) -> None:
-        self.brackets.append((self.state if self.words or self.state != "begin" else "start", self.named, self.other, self.rated and self.previous != "emotion"))
+        self.brackets.append(
+            (
+                self.state if self.words or self.state != "begin" else "start",
+                self.named,
+                self.other,
+                self.rated and self.previous != "emotion",
+            )
+        )
         if self.previous not in ("sep", "copula", "verb", "say", "dash"):
             self.state = "begin" if self.previous in _BEFORE_BRACKETS or not self.words else "none"
         self.denied = self.denied and self.previous in ("deny", "bound")

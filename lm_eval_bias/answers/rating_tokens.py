@@ -111,7 +111,10 @@ _WORDS = {
     "bound": "above below over under beyond minimum maximum max min lower upper top > < ≥ ≤",
     "instead": "than versus vs unlike",
     "othered": "others",
-    "suppose": ("could might may possibly if whether either usually normally typically unless otherwise alternatively depending initially originally previously earlier"),
+    "suppose": (
+        "could might may possibly if whether either usually normally typically unless otherwise alternatively depending initially originally "
+        "previously earlier"
+    ),
     "reason": (
         "because since when while whereas who whom whose where after before although though until considering despite given "
         "reason once plus"
@@ -174,7 +177,8 @@ _KIND = {word: kind for kind, words in _WORDS.items() for word in words.split()}
 _SIGNS = (
     r"(?P<newline>\n+)|(?P<code>\d{1,2}:\d\d(?!\d)|\d{1,4}(?P<date>[/.-])\d{1,2}(?P=date)\d{1,4}|[€£¥]\s?\d[\d.,]*|"
     r"(?:(?<=[a-z])|(?<=[a-z]-))\d[\d.,]*|\d+(?:st|nd|rd|th)\b|\d+-(?=[a-z])(?!points?\b|stars?\b|pt\b|ish\b)[a-z-]+)|"
-    rf"(?P<number>\d+(?:[.,]\d+)*|(?<![\w.,])\.\d+|(?<![a-z])(?<![a-z]-){_NUMBER_WORD}(?![a-z]|-[a-z](?!oints?\b|tars?\b|sh\b)))(?P<half>\s+and a half\b)?"
+    rf"(?P<number>\d+(?:[.,]\d+)*|(?<![\w.,])\.\d+|(?<![a-z])(?<![a-z]-){_NUMBER_WORD}(?![a-z]|-[a-z](?!oints?\b|tars?\b|sh\b)))"
+    r"(?P<half>\s+and a half\b)?"
     r"(?P<tail>\s?-?ish\b|[a-z]+)?|"
     r"(?P<scale_points>-?\s?(?:points?|stars?|pt) (?:likert |rating )?(?:scale|system|likert)\b)|"
     rf"(?P<blank>_{{2,}})|(?P<unequal>[<>≥≤](?=\s?\d)(?!\s?\d+\s?>))|(?P<percent>[%％])|(?P<slash>/)|(?P<op>[+×÷±^])|(?P<open>[(\[{{<])|"
