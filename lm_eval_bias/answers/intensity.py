@@ -25,7 +25,7 @@ from itertools import pairwise
 from math import isnan, nan
 from typing import NamedTuple
 
-from .rating_tokens import Token, tokens, words
+from .rating_tokens import Token, numbers_in, tokens, words
 from .refusal import is_refusal, without_refusals
 from .text import REFUSED, UNPARSED, letters, plain, without_reasons
 
@@ -55,7 +55,7 @@ def intensity(text: str, scale: float, narrative: str = "") -> float | str:
     "refused" or "unparsed".
     """
     text = _with_marks(_with_fractions(text))
-    told = {token.value for token in tokens(plain(narrative), scale) if token.kind in ("number", "scale")}
+    told = numbers_in(plain(narrative))
     kept = without_refusals(without_reasons(text))
     declines = kept != plain(text) and kept != plain(without_reasons(text))
     said = kept if declines else plain(without_reasons(text))
@@ -437,7 +437,7 @@ class _Reader:
         value = self._on_scale(i, t)
         if not 0 <= value <= self.scale:
             value = nan
-        cell = self.kind(i - 1) == "sep" and self._next_kind(i) in ("newline", "end")
+        cell = self.previous in ("sep", "dash") and self._next_kind(i) in ("newline", "end")
         first = self.fresh and after == "end"
         return _Rating(i, value, role, self.line, first, whole, cell, glossed=glossed, converted=self._on_named_scale(i))
 
@@ -612,10 +612,11 @@ def _chosen(ratings: list[_Rating], found: list[Token]) -> float | None:
         return _same([r for r in ratings if asked or r.role >= _OBJECT])
     finals = [r for r in firm if r.concludes and r.role >= _OBJECT]
     first = firm[0]
+    best = max(r.role for r in firm)
+    if best < _NAMED and not finals and len({r.value for r in firm if r.cell}) > 1:
+        return None  # "Loss: 80", "Humiliation: 60"
     if first.first or (first.whole and first is ratings[0]):
         others = [r for r in firm[1:] if r.value != first.value]
-        if first.role == _ALONE and first.cell and any(r.cell for r in others):
-            return None  # "Loss: 80", "Humiliation: 60"
         if finals == [first]:
             return None if isnan(first.value) else first.value
         if finals and finals[-1].value != first.value:
@@ -628,7 +629,6 @@ def _chosen(ratings: list[_Rating], found: list[Token]) -> float | None:
     if finals:
         last = finals[-1].value
         return None if isnan(last) else last
-    best = max(r.role for r in firm)
     last = [r for r in firm if r.role == best][-1]
     if best > _ALONE and any(r.role == _ALONE and r.line == last.line and r.index > last.index and r.value != last.value for r in firm):
         return None

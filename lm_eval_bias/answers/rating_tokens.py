@@ -112,8 +112,8 @@ _WORDS = {
     "instead": "than versus vs unlike",
     "othered": "others",
     "suppose": (
-        "could might may possibly if whether either usually normally typically unless otherwise alternatively depending initially originally "
-        "previously earlier"
+        "could might may possibly if whether either usually normally typically unless otherwise alternatively depending initially "
+        "originally previously earlier"
     ),
     "reason": (
         "because since when while whereas who whom whose where after before although though until considering despite given "
@@ -125,7 +125,7 @@ _WORDS = {
         "pondria evaluerais darei metterei ocenilbym ocenilabym geven geef gebe daria donnerais wurde doy"
     ),
     "say": (
-        "say says saying said looks look stay think believe suppose go going goes lean leaning land lands landing opt stick respond feel "
+        "say says saying looks look stay think believe suppose go going goes lean leaning land lands landing opt stick respond feel "
         "feels "
         "felt gets get hits hit sits falls registers reaches warrants deserves merits comes diria dirais direi diga digo sage "
         "zou zeggen powiedzialbym powiedzialabym suggest rank ranks stands expect imagine sounds reads experienced"
@@ -141,7 +141,7 @@ _WORDS = {
         "calificacion note nota ocena natezenie wert punteggio yogunlugu siddeti интенсивность оценка ответ"
     ),
     "emotion": (
-        "sadness anger fear joy guilt shame disgust surprise happiness grief anxiety sorrow embarrassment frustration pride "
+        "sadness anger fear joy boredom relief trust guilt shame disgust surprise happiness grief anxiety sorrow embarrassment frustration pride "
         "worry remorse regret distress pain sad angry afraid scared ashamed guilty joyful happy disgusted emotional trauer "
         "wut angst freude schuld scham ekel tristeza ira miedo alegria culpa verguenza vergonha medo raiva tristesse colere "
         "peur joie tristezza rabbia paura gioia"
@@ -425,3 +425,9 @@ class _Joiner:
 def tokens(text: str, scale: float) -> list[Token]:
     """The tokens of an answer that `plain` gave, on a scale from 0 to `scale`; what is off any scale remains a number."""
     return [t for t in _Joiner(_words(text), scale).join() if not (t.kind == "number" and isnan(t.value) and t.base)]
+
+
+def numbers_in(text: str) -> set[float]:
+    """All numbers of a text that `plain` gave, each by itself, in digits or words; "one" is mostly a pronoun."""
+    found = {t.value for t in _words(text) if t.kind == "number" and t.text != "one"}
+    return found | {float(digits) for digits in re.findall(r"\d{1,9}", text)}
