@@ -130,13 +130,18 @@ _AFTER_ALONE = words(
     "that but not no actually wait so and would"
 )
 _AFTER_OBJECT = _AFTER_ALONE | words(
-    "should could might also fits in while even or with to at per when where then sure certainly too again maybe perhaps just purely "
-    "simply mainly mostly largely sagen geben bewerten vergeben einstufen sei de por pour von aus depending making reflecting "
-    "indicating suggesting meaning feels seems sounds is was today right there level levels total rating now from wert einschatzen "
-    "einordnen ausgehen emotional these those we my his her their rather instead more less possibly probably likely captures capture fit "
-    "suits matches "
-    "describes conveys honest reflects mean means worth of"
+    "should could might also fits while even or here's with per when where then sure certainly too again maybe perhaps just purely simply "
+    "mainly mostly largely sagen geben bewerten vergeben einstufen sei por pour von aus depending making reflecting indicating suggesting "
+    "feels seems sounds is was today right there level levels total rating now wert einschatzen einordnen ausgehen emotional these "
+    "those we my his her their rather instead possibly probably likely captures capture fit suits matches describes conveys honest "
+    "reflects mean means worth"
 )
+# "80 of sadness", "80 in terms of anger"; not "4 of us", "3 in the morning".
+_ABOUT = re.compile(
+    r"(?:of|in|at) (?:the |my |this |that |your |its |his |her |their )?(?:scale|intensity|terms|total|all|case|opinion|view|\w*ness|anger|"
+    r"fear|joy|guilt|shame|disgust|surprise|pride|relief|trust|boredom|most|best|worst|least|max\w*|emotion\w*|strength|level)\b"
+)
+_TIME_OF_DAY = words("when before after in at until")
 _AFTER_PERCENT = ("of the", "of max", "because", "on ", "for ", "in terms", "bewerten", "as ", "given", "here", "overall")
 _AFTER_ABROAD = set(
     letters(
@@ -501,6 +506,10 @@ class _Reader:
             if text == "=" and not _ENDS_OF_SCALE.match(rest):
                 return "noun", False
             return "end", bool(re.match(r"[a-z]", rest)) and (kind != "dash" or bool(_ENDS_OF_SCALE.match(rest)))
+        if text in ("of", "in", "at", "to", "de"):
+            return ("more" if _ABOUT.match(self.said, self.found[j].start) else "noun"), False
+        if self._text(i - 2) == "it" and self._text(i - 1) == "was" and text in _TIME_OF_DAY:
+            return "noun", False
         if kind in _ENDING:
             return "end", False
         if any(self.kind(k) == "percent" for k in range(i + 1, j)) and kind not in _ADDING | {"copula", "suppose"}:
@@ -611,28 +620,28 @@ def _chosen(ratings: list[_Rating], found: list[Token]) -> float | None:
         asked = len(ratings) == 1 and "ask" in [t.kind for t in found[ratings[0].index + 1 : ratings[0].index + 2]]
         return _same([r for r in ratings if asked or r.role >= _OBJECT])
     finals = [r for r in firm if r.concludes and r.role >= _OBJECT]
-    first = firm[0]
     best = max(r.role for r in firm)
     if best < _NAMED and not finals and len({r.value for r in firm if r.cell}) > 1:
         return None  # "Loss: 80", "Humiliation: 60"
+    first = firm[0]
     if first.first or (first.whole and first is ratings[0]):
-        others = [r for r in firm[1:] if r.value != first.value]
-        if finals == [first]:
-            return None if isnan(first.value) else first.value
-        if finals and finals[-1].value != first.value:
-            return finals[-1].value if _FINAL_WORD.search(_clause(found, finals[-1])) else None
-        if any(r.role >= max(first.role, _FIELD) or (r.role >= _ALONE and r.line == first.line) or r.whole for r in others):
-            return None
-        if any(r.line == first.line and r.role >= first.role for r in others):
-            return None
-        return None if isnan(first.value) else first.value
+        return _begun(first, firm[1:], finals, found)
     if finals:
-        last = finals[-1].value
-        return None if isnan(last) else last
+        return _same(finals[-1:])
     last = [r for r in firm if r.role == best][-1]
     if best > _ALONE and any(r.role == _ALONE and r.line == last.line and r.index > last.index and r.value != last.value for r in firm):
-        return None
+        return None  # "For me it's 70, for them 90"
     return _same([r for r in firm if r.role == best]) if best > _LOOSE or len({r.value for r in firm}) == 1 else None
+
+
+def _begun(first: _Rating, later: list[_Rating], finals: list[_Rating], found: list[Token]) -> float | None:
+    """The value of the rating that the answer begins with, if what follows is no other rating of the same weight."""
+    if finals and finals[-1].value != first.value:
+        return _same(finals[-1:]) if _FINAL_WORD.search(_clause(found, finals[-1])) else None
+    others = [r for r in later if r.value != first.value]
+    if finals != [first] and any(r.role >= max(first.role, _FIELD) or r.line == first.line or r.whole for r in others):
+        return None
+    return _same([first])
 
 
 _FINAL_WORD = re.compile(r"\b(?:final|finally|overall|settle|conclusion|ultimately|revised|updated|converted)\b|=")

@@ -64,7 +64,7 @@ _PHRASES = {
         r"(?:with)?in the(?= \d)|"
         r"in the (?:range|region|neighbou?rhood|vicinity|area) of|a (?:bit|little|touch|shade) (?:over|under|above|below)|"
         r"in my (?:opinion|view|estimation|eyes)|for (?:me|him|her|them|this|that|this one|this person|the person)(?=\W)|to me|as (?:a|"
-        r"an)|or so"
+        r"an)|or so|more or less"
     ),
     "unending": r"(?:or|and) (?:higher|more|above|greater|lower|less|below|up|over|under|beyond)",
     "scale": r"满分(?:是|为)?",
@@ -141,8 +141,8 @@ _WORDS = {
         "calificacion note nota ocena natezenie wert punteggio yogunlugu siddeti интенсивность оценка ответ"
     ),
     "emotion": (
-        "sadness anger fear joy boredom relief trust guilt shame disgust surprise happiness grief anxiety sorrow embarrassment frustration pride "
-        "worry remorse regret distress pain sad angry afraid scared ashamed guilty joyful happy disgusted emotional trauer "
+        "sadness anger fear joy boredom relief trust guilt shame disgust surprise happiness grief anxiety sorrow embarrassment frustration "
+        "pride worry remorse regret distress pain sad angry afraid scared ashamed guilty joyful happy disgusted emotional trauer "
         "wut angst freude schuld scham ekel tristeza ira miedo alegria culpa verguenza vergonha medo raiva tristesse colere "
         "peur joie tristezza rabbia paura gioia"
     ),
