@@ -79,6 +79,7 @@ def _with_fractions(text: str) -> str:
 
 def _with_marks(text: str) -> str:
     """What marks an answer as such, \\boxed and elements of XML, in words; names of fields as words."""
+    text = re.sub(r"\$(?=\d)(?![^\n]{0,60}[\d})%]\s?\$(?!\d))", "€", text)  # money, not LaTeX
     text = re.sub(r"(?<=[\d%])\s*(?:→|->|=>|⇒)\s*(?=\d)", " : ", text)  # no range
     text = re.sub(r"\\boxed\s*\{", r"\nfinal answer: {", text)
     text = re.sub(r"<(?:final[_ ]?)?(?:answer|result|output)>", "\nfinal answer: ", text, flags=re.IGNORECASE)
@@ -214,6 +215,8 @@ class _Reader:
         if i in self.numerals:
             self.state = "begin"
             return
+        if self.state == "name" and self.kind(i + 1) == "sep" and self.kind(i + 2 + (self.kind(i + 2) == "newline")) == "number":
+            return  # "Answer 1: 70"
         rating = None if self.othered else self._rating(i)
         self.state = self.state if rating else "none"
         self.fresh = self.other = False
@@ -262,6 +265,9 @@ class _Reader:
         self.denied = False
 
     def _sep(self, i: int, text: str) -> None:
+        if self.previous == "scale" and self._text(i - 1) == "range" and not self.named:
+            self.state = "none"
+            return
         cell = text == "|" and self.previous not in ("name", "emotion", "scale", "close", "percent")
         self.state = "none" if self.other else "field" if self.named and not cell else "begin"
         self.denied = self.denied and self.previous == "bound" and not self.specific  # "max: 100"
@@ -415,8 +421,11 @@ class _Reader:
             return None
         if (i and self.kind(i - 1) == "slash") or (self.kind(i - 1) == "dash" and self._minus(i)):
             return None
+        if self._text(i + 1).startswith("star") and t.base is None and not self.tops:
+            return None  # of how many?
         after, glossed = self._after(i)
-        if after == "noun" or (self._text(i - 1) == "from" and not t.approximate):
+        aged = self._text(i - 1) == "at" and self.state == "begin" and self._next_kind(i) == "comma"  # "At 28, I'd say 60"
+        if after == "noun" or aged or (self._text(i - 1) == "from" and not t.approximate):
             return None
         whole = self.line not in self.wordy and after == "end"
         begins = t.start <= self.first_letter

@@ -34,7 +34,8 @@ _PHRASES = {
     ),
     "strength": r"(?:not|none|nothing) at all(?=\W*(?:[(\d:.=,-]|$))",
     "wait": (
-        r"no,? wait|on (?:second thoughts?|reflection)|scratch that|strike that|changed my mind|i mean|make that|or rather|"
+        r"no,? wait|(?<!the )(?<!a )(?<!long )(?<!my )(?<!his )(?<!her )(?<!their )(?<!to )(?<!minute )(?<!hour )wait(?! (?:was|is|"
+        r"time|for|of)\b)|on (?:second thoughts?|reflection)|scratch that|strike that|changed my mind|i mean|make that|or rather|"
         r"let me (?:correct|revise|change|reconsider|adjust|rephrase|rethink|recalibrate)|no(?=\s*[,.!;]|\s-)|thinking about it(?: more)?|"
         r"(?:i(?:'d| would| should|'ll| will| want to)|would|to)(?: like to)? (?:revise|correct|change|adjust|lower|raise|bump|reconsider|"
         r"move|nudge|bring)(?= (?:it|that|this|my|the|up|down|to))"
@@ -105,7 +106,7 @@ _PHRASES = {
 _WORDS = {
     "so": "so therefore thus hence consequently accordingly",
     "but": "but however yet still nevertheless nonetheless",
-    "wait": "wait actually correction corrected oops reconsidering",
+    "wait": "actually correction corrected oops reconsidering",
     "settle": "final finally overall conclusion total ultimately converted revised updated adjusted gesamt general",
     "deny": "not never no nor neither without hardly cannot avoid reject nothing",
     "bound": "above below over under beyond minimum maximum max min lower upper top > < ≥ ≤",
@@ -148,7 +149,7 @@ _WORDS = {
     ),
     "other": (  # names of what is no rating, though a number stands beside them
         "confidence certainty probability likelihood chance age aged article section chapter step question option item page "
-        "grade type part version room model year day week month phase covid duration date example valence arousal index point "
+        "grade type part version room model year day week month phase covid duration date example valence arousal index "
         "stage reference base baseline id paragraph line case prompt scene vol temperature exam test quiz marks gpa iq"
     ),
     "counting": (  # a number after them counts something
@@ -169,14 +170,15 @@ _WORDS = {
         "unos deze een"
     ),
     "scale": "scale range skala escala scala skali echelle likert continuum spectrum шкале шкала ranging",
-    "point": "points pts stars star punkte punkten puntos punti pontos punkt punktow punten puan",
+    "point": "point points pts stars star punkte punkten puntos punti pontos punkt punktow punten puan",
     "percent": "percent prozent procent",
     "and": "or und oder ou",
 }
 _KIND = {word: kind for kind, words in _WORDS.items() for word in words.split()}
 _SIGNS = (
-    r"(?P<newline>\n+)|(?P<code>\d{1,2}:\d\d(?!\d)|\d{1,4}(?P<date>[/.-])\d{1,2}(?P=date)\d{1,4}|[€£¥]\s?\d[\d.,]*|"
-    r"(?:(?<=[a-z])|(?<=[a-z]-))\d[\d.,]*|\d+(?:st|nd|rd|th)\b|\d+-(?=[a-z])(?!points?\b|stars?\b|pt\b|ish\b)[a-z-]+)|"
+    r"(?P<newline>\n+)|(?P<code>\d{1,2}:\d\d(?!\d)|(?<![-\d])\d{1,2}:\d{1,2}(?![\d/])|\d{1,4}(?P<date>[/.-])\d{1,2}(?P=date)\d{1,4}|"
+    r"[€£¥]\s?\d+(?:[.,]\d+)*|\d+(?:[.,]\d+)*\s?(?:[€£¥°]|(?:min|mins|hrs?|secs?|km|kg|cm|mm|ml|lbs?|oz|mph)\b)|"
+    r"(?:(?<=[a-z])|(?<=[a-z]-))\d+(?:[.,]\d+)*|\d+(?:st|nd|rd|th)\b|\d+-(?=[a-z])(?!points?\b|stars?\b|pt\b|ish\b)[a-z-]+)|"
     rf"(?P<number>\d+(?:[.,]\d+)*|(?<![\w.,])\.\d+|(?<![a-z])(?<![a-z]-){_NUMBER_WORD}(?![a-z]|-[a-z](?!oints?\b|tars?\b|sh\b)))"
     r"(?P<half>\s+and a half\b)?"
     r"(?P<tail>\s?-?ish\b|[a-z]+)?|"
@@ -405,17 +407,21 @@ class _Joiner:
         while (between or either) and self.at(k).text in ("a", "an", "the", "maybe", "perhaps", "even", "possibly") and k < j + 4:
             k += 1
         if (self.is_to(j) or between or either) and self.at(k).kind == "number":
-            other = self.fraction_at(k)
+            fraction = self.fraction_at(k)
             last = self.raw[k].value
             sure = self.at(k + 1).kind == "percent" and self.at(k + 2).text in ("sure", "certain", "confident", "confidence", "certainty")
-            if other is not None and not sure and (base is None or other[1] in (None, base)):
-                unit = other[1] or base or self.scale
+            if fraction is not None and not sure and (base is None or fraction[1] in (None, base)):
+                unit = fraction[1] or base or self.scale
                 changed = any(t.kind == "wait" or t.text in _CHANGE for t in self.joined[-4:])
                 if changed and self.at(j).text == "to":
                     self.joined.append(Token("settle", "=", self.raw[j].start, self.raw[j].end))
-                    return self.number(k, "number", other[0], value=last, base=other[1] or base)
+                    return self.number(k, "number", fraction[0], value=last, base=fraction[1] or base)
                 if (not either or last - value <= unit / 10) and 0 <= value < last:
-                    return self.number(i, "number", other[0], value=(value + last) / 2, base=other[1] or base, approximate=True)
+                    return self.number(i, "number", fraction[0], value=(value + last) / 2, base=fraction[1] or base, approximate=True)
+        dash, other = self.at(end), self.at(end + 1)
+        tight = dash.kind == "dash" and dash.start == self.raw[end - 1].end and dash.end == other.start
+        if tight and base is None and other.kind == "number" and other.value <= value:
+            return self.number(i, "code", end + 2)  # "we lost 3-1"
         error = end + (self.at(end).kind == "comma")
         if self.at(error).text in ("±", "give or take", "plus or minus") and self.at(error + 1).kind == "number":
             return self.number(i, "number", error + 2, value=value, base=base)
