@@ -153,11 +153,11 @@ _AFTER_ABROAD = set(
 
 # Kinds of tokens.
 _WORDY = words("word person self pronoun verb say reason counting other code name emotion")
-_BEFORE_BRACKETS = words("number strength name emotion comma stop newline scale percent code close deny settle")
+_BEFORE_BRACKETS = words("number strength name emotion comma stop newline scale percent code close deny settle final arrive")
 _AFTER_SUBJECT = words("copula name emotion suppose say")
 _ENDING = words("end newline stop ask comma open sep dash close slash so but reason wait instead scale")
+_IN_FIELD = words("name emotion sep hedge scale close strength dash settle final arrive copula point percent")
 _ADDING = words("name emotion strength pronoun")
-_SETTLING = re.compile(r".* (?:with|for)$|settl|work|com|trans|conv|amount|equiv|which|that|this|end|wind|finish|=")
 
 
 class _Reader:
@@ -301,12 +301,15 @@ class _Reader:
         self.state = "begin"
         self.denied = self.supposed = self.othered = False
 
-    def _settle(self, i: int, text: str) -> None:
+    _settle = _so
+
+    def _final(self, i: int, text: str) -> None:
         self._so(i, text)
-        if text.startswith("final "):
-            self.state, self.named, self.other = "name", True, False
-        elif _SETTLING.match(text):
-            self.state = "verb" if not self.other else "none"
+        self.state, self.named, self.other = "name", True, False
+
+    def _arrive(self, i: int, text: str) -> None:
+        self._so(i, text)
+        self.state = "verb" if not self.other else "none"
 
     def _but(self, i: int, text: str) -> None:
         self.state = "begin"
@@ -525,7 +528,7 @@ class _Reader:
             return ("more" if self.said.startswith(_AFTER_PERCENT, self.found[j].start) else "noun"), False
         if kind in ("copula", "suppose") or text in ("would", "means", "meaning", "represents", "indicates"):
             return self._said_of(j, rest)
-        if kind in _ADDING or kind in ("settle", "hedge", "and", "self", "fine", "outof", "bound", "idiom", "number"):
+        if kind in _ADDING or kind in ("settle", "final", "arrive", "hedge", "and", "self", "fine", "outof", "bound", "idiom", "number"):
             return "more", False
         if kind == "unending":
             return "noun", False
@@ -579,7 +582,7 @@ def _field(found: list[Token], i: int) -> int:
         if t.kind in ("newline", "stop", "comma", "open") or t.text == "|":
             break
         emotion = emotion or t.kind == "emotion"
-        if t.kind not in ("name", "emotion", "sep", "hedge", "scale", "close", "strength", "dash", "settle", "copula", "point", "percent"):
+        if t.kind not in _IN_FIELD:
             return _OBJECT
     return _FIELD if emotion else _NAMED
 

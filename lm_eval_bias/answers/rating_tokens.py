@@ -2,6 +2,20 @@
 
 `tokens` cuts a text that `plain` has made into words, each of the kind that its part in a rating gives it, and joins numbers that belong
 together: "8 out of 10" and "60-70" are one number, "from 0 (not at all) to 100 (extremely)" and "5-point scale" are one scale.
+
+    name, emotion       what is rated: "intensity", "sadness"       other       what is not: "confidence", "age"
+    self                "I'd", if a verb of rating follows          person      "I was", "she"
+    verb, say           "rate" and its object; "say", "feel"        copula      "is", "seems", "would be"
+    hedge, strength     "about", "a"; "strong"                      counting    "for", "lost", "his": a count follows
+    so, settle, final   what concludes: "so", "overall", "final rating"
+    arrive              what leads to the result: "I'll go with", "works out to", "="
+    but, fine, wait     turns of a sentence: "but"; "if I must"; "no, wait", which takes back what was said
+    deny, bound, instead    "not"; "more than", "at least"; "rather than"
+    suppose, othered    "could", "if", "at first"; "some would say"
+    reason              "because", "after", "who": another clause begins
+    idiom               words that say nothing: "no doubt"
+    point, percent      units of a rating        unending    "or higher"
+    code                digits that are no number of anything rated: "6:45", "2nd", "COVID-19", "€5"
 """
 
 from __future__ import annotations
@@ -40,13 +54,15 @@ _PHRASES = {
         r"(?:i(?:'d| would| should|'ll| will| want to)|would|to)(?: like to)? (?:revise|correct|change|adjust|lower|raise|bump|reconsider|"
         r"move|nudge|bring)(?= (?:it|that|this|my|the|up|down|to))"
     ),
+    "final": r"final (?:answer|rating|score|verdict|number|estimate|value|emotion intensity|intensity)",
     "settle": (
-        r"in (?:the end|conclusion|sum|total|short|summary)|all (?:in all|things considered|told)|on (?:balance|the whole)|"
+        r"in (?:the end|conclusion|sum|total|short|summary)|all (?:in all|things considered|told)|on (?:balance|the whole)|as a result"
+    ),
+    "arrive": (
         r"settl\w+ (?:on|at|for|with)|(?:i|we|let's)(?:'ll|'d|'m| will| would| am)? (?:go(?:ing)?|stay(?:ing)?|stick(?:ing)?) (?:with|for)|"
-        r"as a result|(?:works?|comes?) (?:out )?(?:to|at)|translat\w+ (?:in)?to|convert\w* to|amounts? to|"
+        r"(?:works?|comes?) (?:out )?(?:to|at)|translat\w+ (?:in)?to|convert\w* to|amounts? to|equivalent(?: to)?|"
         r"(?:end|ends|ended|ending|wind|winding|finish|finishing) up (?:at|with)|"
-        r"equivalent(?: to)?|(?:which|that|this) (?:gives|makes|corresponds to|equals|translates to|converts to)|final (?:answer|rating|"
-        r"score|verdict|number|estimate|value|intensity|emotion intensity)"
+        r"(?:which|that|this) (?:gives|makes|corresponds to|equals|translates to|converts to)"
     ),
     "fine": (  # a condition that is none
         r"if (?:(?:i|you|we)(?:'m|'d|'re)?|forced|pressed|pushed|anything|needed|necessary|required|asked|possible|pinned)\b"
@@ -83,7 +99,7 @@ _PHRASES = {
         r"(?:i |i'd |we )?(?:was|were|been) (?:going|about|tempted|inclined) to (?:say|give|rate|put|go)|(?:i )?(?:would|could|might|"
         r"'d) have (?:said|given|rated|gone|put)|"
         r"(?:i'm |i am |i'd be )?(?:tempted|inclined) to (?:say|give|rate|put|go)|(?:i'd |i )?start(?:ed|ing)? (?:at|with|from|out at)|"
-        r"a?s? ?(?:a )?baseline|at first(?: glance| sight)?|my first (?:thought|instinct|reaction|guess|impression)(?: was| is)?|"
+        r"(?:as )?(?:a )?baseline|at first(?: glance| sight)?|my first (?:thought|instinct|reaction|guess|impression)(?: was| is)?|"
         r"to begin with|depend(?:s|ing) on|"
         r"in (?:other|some|most|many) (?:cases|contexts|situations)|under other circumstances"
     ),
@@ -97,9 +113,10 @@ _PHRASES = {
     ),
     "person": r"(?:i|we|he|she|they)(?:'m|'re|'ve|'s|'d| am| are| was| were| is| have| had| has)?",
     "copula": r"(?:would|will|should|must|has to|might well) (?:\w+ly )?be|(?:would|should|'d) (?:feel|sit|fall|seem|land|read|rank)",
-    "reason": r"as(?= (?:he|she|they|the person|there|this person|the narrator|someone|it|i|we|my|his|her|their)\b)|even (?:if|though)|"
-    "due to|"
-    r"such as|the fact that|as someone who",
+    "reason": (
+        r"as(?= (?:he|she|they|the person|there|this person|the narrator|someone|it|i|we|my|his|her|their)\b)|even (?:if|though)|"
+        r"due to|such as|the fact that|as someone who"
+    ),
     "point": r"점|[分点點](?!钟|鐘|間|析)|баллов|балла|балл",
 }
 # Kinds of single words, of several languages, as `plain` leaves them.
@@ -368,7 +385,7 @@ class _Joiner:
             return None
         if {t.kind for t in self.raw[i:j]} <= {"number", "slash", "percent"} and any(t.kind == "slash" for t in self.raw[i:j]):
             return None  # a fraction
-        self.joined.append(Token("settle", "=", self.raw[j].start, self.raw[j].end))
+        self.joined.append(Token("arrive", "=", self.raw[j].start, self.raw[j].end))
         return j + 1
 
     def fraction_at(self, i: int) -> tuple[int, float | None] | None:
@@ -414,7 +431,7 @@ class _Joiner:
                 unit = fraction[1] or base or self.scale
                 changed = any(t.kind == "wait" or t.text in _CHANGE for t in self.joined[-4:])
                 if changed and self.at(j).text == "to":
-                    self.joined.append(Token("settle", "=", self.raw[j].start, self.raw[j].end))
+                    self.joined.append(Token("arrive", "=", self.raw[j].start, self.raw[j].end))
                     return self.number(k, "number", fraction[0], value=last, base=fraction[1] or base)
                 if (not either or last - value <= unit / 10) and 0 <= value < last:
                     return self.number(i, "number", fraction[0], value=(value + last) / 2, base=fraction[1] or base, approximate=True)
