@@ -184,6 +184,7 @@ class _Reader:
         self.fresh = True  # nothing but names, verbs of rating and the like since the text began
         self.words = 0  # of the statement
         self.rated = False  # a rating stands in the statement
+        self.headed = False  # the line above ends with a field's name
         self.after_comma = False
         self.brackets: list[tuple[str, bool, bool, bool]] = []
         self.previous = ""  # the kind of the last token that is no hedge
@@ -239,8 +240,7 @@ class _Reader:
         self.line += text.count("\n")
         heading = self.named and self.previous in ("name", "emotion", "sep", "scale") and not self.other
         self._stop(i, text)
-        if heading:
-            self.state, self.named = "field", True
+        self.headed = heading
 
     def _stop(self, i: int, text: str) -> None:
         self.state = "begin"
@@ -424,6 +424,8 @@ class _Reader:
             return None
         if (i and self.kind(i - 1) == "slash") or (self.kind(i - 1) == "dash" and self._minus(i)):
             return None
+        if any(self.kind(j) == "number" and self.found[j].value != t.value for j in (i - 1, i + 1)):
+            return None  # 10 20 30
         if self._text(i + 1).startswith("star") and t.base is None and not self.tops:
             return None  # of how many?
         after, glossed = self._after(i)
@@ -434,6 +436,8 @@ class _Reader:
         begins = t.start <= self.first_letter
         only = len(self.numbers) == 1
         role = self._role(i, after, whole or begins)
+        if whole and self.headed:
+            role = _NAMED
         if self.concludes and role == _ALONE and not self.supposed:
             role = _OBJECT
         if t.base is not None and (role or after in ("end", "more")):
@@ -593,7 +597,8 @@ def _numerals(found: list[Token], said: str) -> set[int]:
     for i, t in enumerate(found):
         if t.kind != "number" or t.base is not None or t.approximate or not t.text[:1].isdigit():
             continue
-        begins = said[said.rfind("\n", 0, t.start) + 1 : t.start].strip(" -|(+") == ""
+        line = said[said.rfind("\n", 0, t.start) + 1 : t.start].strip(" -|(+")
+        begins = line == "" or (t.value == 1 and line[-1] in ".:!?")
         if begins and re.match(r"[.):]+\s+\W{0,3}[^\W_]", said[t.end : t.end + 10]):
             heads.append(i)
     values = [found[i].value for i in heads]
@@ -604,8 +609,10 @@ def _numerals(found: list[Token], said: str) -> set[int]:
 
 def _without_legend(ratings: list[_Rating], found: list[Token]) -> list[_Rating]:
     """Ratings without those that only say what numbers mean: "0 (not at all), 50 (moderately), 100 (extremely)"."""
-    glossed = {r.value for r in ratings if r.glossed and r.role < _OBJECT}
-    return [r for r in ratings if not (r.glossed and r.role < _OBJECT and len(glossed) > 1)]
+    glossed = {r.value for r in ratings if r.glossed}
+    weak = {r.value for r in ratings if r.glossed and r.role < _OBJECT}
+    legend = [r for r in ratings if r.glossed and not r.concludes and (len(glossed) > 2 or (len(weak) > 1 and r.role < _OBJECT))]
+    return [r for r in ratings if r not in legend]
 
 
 def _not_taken_back(ratings: list[_Rating], found: list[Token]) -> list[_Rating]:
@@ -630,11 +637,13 @@ def _chosen(ratings: list[_Rating], found: list[Token]) -> float | None:
         return _same(converted)
     if not firm:
         asked = len(ratings) == 1 and "ask" in [t.kind for t in found[ratings[0].index + 1 : ratings[0].index + 2]]
-        return _same([r for r in ratings if asked or r.role >= _OBJECT])
+        return _same(ratings) if asked or any(r.role >= _OBJECT for r in ratings) else None
     finals = [r for r in firm if r.concludes and r.role >= _OBJECT]
     best = max(r.role for r in firm)
     if best < _NAMED and not finals and len({r.value for r in firm if r.cell}) > 1:
         return None  # "Loss: 80", "Humiliation: 60"
+    if best < _FINAL and not finals and len({r.value for r in firm if r.whole or r.role == best}) > 1 and any(r.whole for r in firm[1:]):
+        return None  # "80", and "70" on the next line
     first = firm[0]
     if first.first or (first.whole and first is ratings[0]):
         return _begun(first, firm[1:], finals, found)

@@ -33,8 +33,8 @@ _SMALL = [
 _TENS = ["twenty", "thirty", "forty", "fifty", "sixty", "seventy", "eighty", "ninety"]
 _VALUES = {word: i for i, word in enumerate(_SMALL)} | {word: 10 * i for i, word in enumerate(_TENS, start=2)} | {"hundred": 100}
 _NUMBER_WORD = (
-    rf"(?:(?:{'|'.join(_TENS)})(?:[\s-](?:{'|'.join(_SMALL[1:10])}))?|(?:an?\s|one\s)?hundred|"
-    rf"{'|'.join(sorted(_SMALL, key=len, reverse=True))})"
+    rf"(?:(?:{'|'.join(_TENS)})(?:[\s-](?:{'|'.join(_SMALL[1:10])}))?|(?:an?\s|one\s)?hundred"
+    rf"(?:\sand\s(?:{'|'.join([*_TENS, *_SMALL[1:]])}))?|{'|'.join(sorted(_SMALL, key=len, reverse=True))})"
 )
 TOPS = (5, 7, 10, 100, 1000)  # of scales that are named without the word
 BASES = (4, 5, 6, 7, 9, 10, 20, 100, 1000)  # of fractions; that of 9/11 is none
@@ -183,8 +183,8 @@ _WORDS = {
         "a an the about around approximately approx roughly probably maybe perhaps definitely certainly easily at as of to "
         "like nearly almost near ~ ≈ exactly precisely simply just honestly personally circa etwa ungefahr mit auf un uma um "
         "una une einen eine ein de que sobre alrededor cerca environ autour na po su somewhere between clearly likely well ok "
-        "okay yes yeah right me him them now also from even straight squarely here tentatively safely comfortably arguably "
-        "unos deze een"
+        "okay sure absolutely understood alright yes yeah right me him them now also from even straight squarely here "
+        "tentatively safely comfortably arguably unos deze een"
     ),
     "scale": "scale range skala escala scala skali echelle likert continuum spectrum шкале шкала ranging",
     "point": "point points pts stars star punkte punkten puntos punti pontos punkt punktow punten puan",
