@@ -522,6 +522,8 @@ class _Reader:
             if text == "=" and not _ENDS_OF_SCALE.match(rest):
                 return "noun", False
             return "end", bool(re.match(r"[a-z]", rest)) and (kind != "dash" or bool(_ENDS_OF_SCALE.match(rest)))
+        if text in ("on", "using") and self._scale_named(j + 1):
+            return "end", False
         if text in ("of", "in", "at", "to", "de"):
             return ("more" if _ABOUT.match(self.said, self.found[j].start) else "noun"), False
         if self._text(i - 2) == "it" and self._text(i - 1) == "was" and text in _TIME_OF_DAY:
@@ -539,6 +541,12 @@ class _Reader:
         if kind == "foreign":
             return ("abroad" if text in _AFTER_ABROAD else "noun"), False
         return ("more" if text in _AFTER_OBJECT and kind != "code" else "noun"), False
+
+    def _scale_named(self, i: int) -> bool:
+        """Whether the tokens from i on are a scale: "the scale where 0 is ..."."""
+        while self.kind(i) in ("hedge", "counting"):
+            i += 1
+        return self.kind(i) == "scale"
 
     def _said_of(self, j: int, rest: str) -> tuple[str, bool]:
         """What is said of a number that is the subject: "80 feels right", "100 would be unbearable", "0 is not at all"."""

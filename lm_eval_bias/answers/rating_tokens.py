@@ -48,7 +48,7 @@ _PHRASES = {
     ),
     "strength": r"(?:not|none|nothing) at all(?=\W*(?:[(\d:.=,-]|$))",
     "wait": (
-        r"no,? wait|(?<!the )(?<!a )(?<!long )(?<!my )(?<!his )(?<!her )(?<!their )(?<!to )(?<!minute )(?<!hour )wait(?! (?:was|is|"
+        r"no,? wait|(?:slightly|somewhat|a (?:bit|little|touch)|even|rather) (?:lower|higher)|(?<!the )(?<!a )(?<!long )(?<!my )(?<!his )(?<!her )(?<!their )(?<!to )(?<!minute )(?<!hour )wait(?! (?:was|is|"
         r"time|for|of)\b)|on (?:second thoughts?|reflection)|scratch that|strike that|changed my mind|i mean|make that|or rather|"
         r"let me (?:correct|revise|change|reconsider|adjust|rephrase|rethink|recalibrate)|no(?=\s*[,.!;]|\s-)|thinking about it(?: more)?|"
         r"(?:i(?:'d| would| should|'ll| will| want to)|would|to)(?: like to)? (?:revise|correct|change|adjust|lower|raise|bump|reconsider|"
@@ -93,7 +93,8 @@ _PHRASES = {
         r"could|say)|people (?:would|might|may|could|say|often|usually)|"
         r"(?:another|a different|an? average|the average|the typical|a typical|any|a neutral|an? outside|one) (?:person|reader|rater|"
         r"observer)|"
-        r"some(?:one|body)(?: else)?|any(?:one|body)(?: else)?|others|you (?:might|could|may|would)|one (?:might|could|may)"
+        r"some(?:one|body)(?: else)?|any(?:one|body)(?: else)?|others|my (?:friends?|neighbou?rs?|family|parents?|mother|father|wife|husband|sister|"
+        r"brother|colleagues?|people|community) (?:would|might|may|could)|you (?:might|could|may|would)|one (?:might|could|may)"
     ),
     "suppose": (
         r"(?:i |i'd |we )?(?:was|were|been) (?:going|about|tempted|inclined) to (?:say|give|rate|put|go)|(?:i )?(?:would|could|might|"
@@ -146,7 +147,8 @@ _WORDS = {
         "say says saying looks look stay think believe suppose go going goes lean leaning land lands landing opt stick respond feel "
         "feels "
         "felt gets get hits hit sits falls registers reaches warrants deserves merits comes diria dirais direi diga digo sage "
-        "zou zeggen powiedzialbym powiedzialabym suggest rank ranks stands expect imagine sounds reads experienced"
+        "zou zeggen powiedzialbym powiedzialabym suggest rank ranks stands expect imagine sounds reads experienced suggests "
+        "implies indicates"
     ),
     "copula": (
         "is was 's be are were been being seems seem appears stays remains became es est ist seria sarebbe ware betragt jest equals 'd"
@@ -183,7 +185,7 @@ _WORDS = {
         "a an the about around approximately approx roughly probably maybe perhaps definitely certainly easily at as of to "
         "like nearly almost near ~ ≈ exactly precisely simply just honestly personally circa etwa ungefahr mit auf un uma um "
         "una une einen eine ein de que sobre alrededor cerca environ autour na po su somewhere between clearly likely well ok "
-        "okay sure absolutely understood alright yes yeah right me him them now also from even straight squarely here "
+        "lol imo imho tbh ngl fr okay sure absolutely understood alright yes yeah right me him them now also from even straight squarely here "
         "tentatively safely comfortably arguably unos deze een"
     ),
     "scale": "scale range skala escala scala skali echelle likert continuum spectrum шкале шкала ranging",
@@ -309,7 +311,7 @@ class _Joiner:
             return self.number(i, "scale", i + 2, base=bottom.value)
         before = self.joined[-2:]
         named = len(before) == 2 and before[0].kind == "scale" and before[1].text in ("of", "to", "out of", "up to")
-        if named and not self.is_to(i + 1):
+        if named and bottom.value > 1 and not self.is_to(i + 1):
             return self.number(i, "scale", i + 1, base=bottom.value)
         if len(before) and before[-1].kind == "outof" and (self.at(i + 1).kind in ("sep", "comma", "close")):
             return self.number(i, "scale", i + 1, base=bottom.value)  # "out of 10: 7"
@@ -322,6 +324,9 @@ class _Joiner:
             return None
         lead = self.lead(_FROM)
         j = i + 1
+        bracketed = [self.at(i - 1).kind, *(self.at(k).kind for k in range(j, j + 3))] == ["open", "comma", "number", "close"]
+        if bracketed and self.at(i + 2).value in TOPS:
+            return self.number(i, "scale", i + 3, base=self.at(i + 2).value)  # [0, 100]
         if self.is_to(j) or ((self.at(j).kind == "and" or self.at(j).text == "and") and self.lead({"between", "from"}, 2)):
             j += 1
             if self.at(j).kind == "number" and self.top_at(i, j, lead):
