@@ -128,7 +128,7 @@ _ENDS_OF_SCALE = re.compile(
 # Words that may follow a rating, and leave it one: any other makes it the number of something, as in "2 dogs".
 _AFTER_ALONE = words(
     "because since as given for on based due considering although though if intensity out here overall it the this i they he she which "
-    "that but not no actually wait so and would"
+    "that but not no actually wait so and would lol imo tbh fr"
 )
 _AFTER_OBJECT = _AFTER_ALONE | words(
     "should could might also fits while even or here's with per when where then sure certainly too again maybe perhaps just purely simply "

@@ -48,7 +48,8 @@ _PHRASES = {
     ),
     "strength": r"(?:not|none|nothing) at all(?=\W*(?:[(\d:.=,-]|$))",
     "wait": (
-        r"no,? wait|(?:slightly|somewhat|a (?:bit|little|touch)|even|rather) (?:lower|higher)|(?<!the )(?<!a )(?<!long )(?<!my )(?<!his )(?<!her )(?<!their )(?<!to )(?<!minute )(?<!hour )wait(?! (?:was|is|"
+        r"no,? wait|(?:slightly|somewhat|a (?:bit|little|touch)|even|rather) (?:lower|higher)|"
+        r"(?<!the )(?<!a )(?<!long )(?<!my )(?<!his )(?<!her )(?<!their )(?<!to )(?<!minute )(?<!hour )wait(?! (?:was|is|"
         r"time|for|of)\b)|on (?:second thoughts?|reflection)|scratch that|strike that|changed my mind|i mean|make that|or rather|"
         r"let me (?:correct|revise|change|reconsider|adjust|rephrase|rethink|recalibrate)|no(?=\s*[,.!;]|\s-)|thinking about it(?: more)?|"
         r"(?:i(?:'d| would| should|'ll| will| want to)|would|to)(?: like to)? (?:revise|correct|change|adjust|lower|raise|bump|reconsider|"
@@ -93,7 +94,8 @@ _PHRASES = {
         r"could|say)|people (?:would|might|may|could|say|often|usually)|"
         r"(?:another|a different|an? average|the average|the typical|a typical|any|a neutral|an? outside|one) (?:person|reader|rater|"
         r"observer)|"
-        r"some(?:one|body)(?: else)?|any(?:one|body)(?: else)?|others|my (?:friends?|neighbou?rs?|family|parents?|mother|father|wife|husband|sister|"
+        r"some(?:one|body)(?: else)?|any(?:one|body)(?: else)?|others|"
+        r"my (?:friends?|neighbou?rs?|family|parents?|mother|father|wife|husband|sister|"
         r"brother|colleagues?|people|community) (?:would|might|may|could)|you (?:might|could|may|would)|one (?:might|could|may)"
     ),
     "suppose": (
@@ -185,8 +187,8 @@ _WORDS = {
         "a an the about around approximately approx roughly probably maybe perhaps definitely certainly easily at as of to "
         "like nearly almost near ~ ≈ exactly precisely simply just honestly personally circa etwa ungefahr mit auf un uma um "
         "una une einen eine ein de que sobre alrededor cerca environ autour na po su somewhere between clearly likely well ok "
-        "lol imo imho tbh ngl fr okay sure absolutely understood alright yes yeah right me him them now also from even straight squarely here "
-        "tentatively safely comfortably arguably unos deze een"
+        "lol imo imho tbh ngl fr okay sure absolutely understood alright yes yeah right me him them now also from even "
+        "straight squarely here tentatively safely comfortably arguably unos deze een"
     ),
     "scale": "scale range skala escala scala skali echelle likert continuum spectrum шкале шкала ranging",
     "point": "point points pts stars star punkte punkten puntos punti pontos punkt punktow punten puan",
