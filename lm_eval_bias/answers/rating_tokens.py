@@ -278,7 +278,7 @@ class _Joiner:
     """Joins the numbers of a text from left to right."""
 
     def __init__(self, raw: list[Token], scale: float) -> None:
-        self.raw, self.scale = raw, scale
+        self.raw, self.task_scale = raw, scale
         self.joined: list[Token] = []
 
     def at(self, i: int) -> Token:
@@ -306,41 +306,48 @@ class _Joiner:
     def lead(self, words: set[str], n: int = 5) -> bool:
         return any(t.kind == "scale" or t.text in words for t in self.joined[-n:])
 
+    def scale(self, i: int, end: int, base: float) -> int:
+        return self.number(i, "scale", end, base=base)
+
     def scale_from(self, i: int) -> int | None:
-        """Where a scale that begins at i ends: "0 (not at all) to 100 (extremely)", "5-point scale", "10" after "scale of"."""
+        """Where a scale that begins at i ends; None if none does. One whose top is not read has NaN for it."""
         bottom = self.raw[i]
-        if self.at(i + 1).kind == "scale points":
-            return self.number(i, "scale", i + 2, base=bottom.value)
-        before = self.joined[-2:]
-        named = len(before) == 2 and before[0].kind == "scale" and before[1].text in ("of", "to", "out of", "up to")
-        if named and bottom.value > 1 and not self.is_to(i + 1):
-            return self.number(i, "scale", i + 1, base=bottom.value)
-        if len(before) and before[-1].kind == "outof" and (self.at(i + 1).kind in ("sep", "comma", "close")):
-            return self.number(i, "scale", i + 1, base=bottom.value)  # "out of 10: 7"
-        if self.is_maximum(i):
-            return self.number(i, "scale", i + 1, base=bottom.value)
-        negative = bool(self.joined) and self.joined[-1].kind == "dash" and self.joined[-1].end == bottom.start
-        if negative and self.is_to(i + 1) and self.at(i + 2).value == bottom.value:
-            return self.number(i, "scale", i + 3, base=nan)
-        if bottom.value not in (0, 1):
-            return None
+        return self.named_scale(i) or (self.ends_of_scale(i) if bottom.value in (0, 1) else None)
+
+    def named_scale(self, i: int) -> int | None:
+        """A scale of one number: "5-point scale", "scale of 10", "out of 10: 7", "max: 100"; or "-5 to 5", which is not the task's kind."""
+        top, after = self.raw[i], self.at(i + 1)
+        before = [Token("begin", "", -1, -1)] * 2 + self.joined[-2:]
+        if after.kind == "scale points":
+            return self.scale(i, i + 2, top.value)
+        of = before[-2].kind == "scale" and before[-1].text in ("of", "to", "out of", "up to") and top.value > 1 and not self.is_to(i + 1)
+        out_of = before[-1].kind == "outof" and after.kind in ("sep", "comma", "close")
+        if of or out_of or self.is_maximum(i):
+            return self.scale(i, i + 1, top.value)
+        negative = before[-1].kind == "dash" and before[-1].end == top.start
+        return self.scale(i, i + 3, nan) if negative and self.is_to(i + 1) and self.at(i + 2).value == top.value else None
+
+    def ends_of_scale(self, i: int) -> int | None:
+        """A scale of two numbers, of which i is the lower: "0-100", "[0, 100]", "from 0 (not at all) to 100 (extremely)", or cut off."""
         lead = self.lead(_FROM)
-        j = i + 1
-        bracketed = [self.at(i - 1).kind, *(self.at(k).kind for k in range(j, j + 3))] == ["open", "comma", "number", "close"]
-        if bracketed and self.at(i + 2).value in TOPS:
-            return self.number(i, "scale", i + 3, base=self.at(i + 2).value)  # [0, 100]
-        if self.is_to(j) or ((self.at(j).kind == "and" or self.at(j).text == "and") and self.lead({"between", "from"}, 2)):
-            j += 1
-            if self.at(j).kind == "number" and self.top_at(i, j, lead):
-                return self.gloss_after(i, j + 1)
-            return self.number(i, "scale", j, base=nan) if self.at(j).kind == "end" and lead else None
-        glossed = self.at(j).kind in ("open", "sep", "comma") or self.at(j).text in ("being", "meaning", "for", "is", "means")
-        if not glossed or not (lead or self.at(j).kind == "open"):
-            return self.number(i, "scale", j, base=nan) if self.at(j).kind == "end" and self.lead({"from", "between"}, 2) else None
+        after = self.at(i + 1)
+        if [self.at(k).kind for k in range(i - 1, i + 4)] == ["open", "number", "comma", "number", "close"] and self.at(
+            i + 2
+        ).value in TOPS:
+            return self.scale(i, i + 3, self.at(i + 2).value)
+        if self.is_to(i + 1) or (after.text == "and" and self.lead({"between", "from"}, 2)):
+            if self.at(i + 2).kind == "number" and self.top_at(i, i + 2, lead):
+                return self.gloss_after(i, i + 3)
+            return self.scale(i, i + 2, nan) if self.at(i + 2).kind == "end" and lead else None
+        if after.kind == "end" and self.lead({"from", "between"}, 2):
+            return self.scale(i, i + 1, nan)
+        glossed = after.kind in ("open", "sep", "comma") or after.text in ("being", "meaning", "for", "is", "means")
+        if not glossed or not (lead or after.kind == "open"):
+            return None
         for j in range(i + 2, i + _GLOSS):
             token = self.at(j)
             if token.kind == "end" and lead:
-                return self.number(i, "scale", j, base=nan)  # cut off
+                return self.scale(i, j, nan)
             if token.kind in ("newline", "stop", "number", "end"):
                 return None
             if self.is_to(j) and self.at(j + 1).kind == "number":
@@ -378,7 +385,7 @@ class _Joiner:
                 if self.at(j).kind in ("number", "newline"):
                     break
         cut = base <= 1 and self.at(end).kind == "end" and not any(t.kind == "number" and t.value <= 1 for t in self.joined)
-        return self.number(i, "scale", end, base=nan if cut else base)
+        return self.scale(i, end, nan if cut else base)
 
     def sum_from(self, i: int) -> int | None:
         """Where the result of a sum that begins at i stands: "(80 + 60) / 2 = 70"."""
@@ -409,8 +416,8 @@ class _Joiner:
         if bottom.kind != "number":
             return i + 1, None
         last = self.at(k + 1).kind == "end" or (self.at(k + 1).kind == "stop" and self.at(k + 2).kind == "end")
-        if last and self.raw[i].value > bottom.value and f"{self.scale:g}".startswith(bottom.text):
-            return k + 1, self.scale  # "75 out of 1", cut off
+        if last and self.raw[i].value > bottom.value and f"{self.task_scale:g}".startswith(bottom.text):
+            return k + 1, self.task_scale  # "75 out of 1", cut off
         if bottom.value not in BASES:
             return None
         return k + 1 + (opened and self.at(k + 1).kind == "close"), bottom.value
@@ -435,7 +442,7 @@ class _Joiner:
             last = self.raw[k].value
             sure = self.at(k + 1).kind == "percent" and self.at(k + 2).text in ("sure", "certain", "confident", "confidence", "certainty")
             if fraction is not None and not sure and (base is None or fraction[1] in (None, base)):
-                unit = fraction[1] or base or self.scale
+                unit = fraction[1] or base or self.task_scale
                 changed = any(t.kind == "wait" or t.text in _CHANGE for t in self.joined[-4:])
                 if changed and self.at(j).text == "to":
                     self.joined.append(Token("arrive", "=", self.raw[j].start, self.raw[j].end))
