@@ -1,149 +1,50 @@
 """A rating on a scale.
 
-A text is read in four steps. Scales that it repeats are taken out ("from 0 (not at all) to 100 (extremely)") and remembered: a rating may
-stand on one of its own ("on a scale of 1 to 10, I'd say 8"). Each number left is put into a class by what stands around it: a rating,
-with its weight, or no rating (ages, counts, prices, dates, how sure a model is, numerals of a list, bounds such as "more than 50"). What
-is taken back ("no, wait") goes. Of the greatest weight the first rating counts, if no other one contradicts it in the same sentence.
+A text is cut into tokens (`rating_tokens`), in which fractions, ranges and scales are one token each. Read from left to right, each number
+gets a role from what stands before and after it. It is a rating only in one of these:
+
+    field      "Emotion intensity: 80", "the rating is 80", "sadness at 80", "| Sadness | 80 |"
+    object     "I'd say 80", "I would rate the sadness of this person at 80"
+    fraction   "8/10", "eight out of ten", "80 on a scale from 0 to 100"
+    alone      on its line, or as a clause of its own: "80", "80, because ...", "This is heartbreaking: 80", "..., so 80"
+
+All else is no rating: what is counted ("45 minutes"), ages, dates, numerals of a list, the ends of scales, how sure a model is. Nor is what
+is denied ("not 100", "more than 50"), taken back ("wait"), another's ("some would say 90"), or the narrative's, told again. What is only
+supposed ("it could be 70") counts if nothing else does.
+
+Of the ratings that are left the final one counts ("overall", "final", "so"), or the one that the answer begins with, or the one in the
+plainest role. If two that are equal in this differ, none does.
 """
 
 from __future__ import annotations
 
 import re
 import unicodedata
+from bisect import bisect
 from itertools import pairwise
 from math import isnan, nan
 from typing import NamedTuple
 
-from .choice import explicit
+from .rating_tokens import Token, numbers_in, tokens, words
 from .refusal import is_refusal, without_refusals
-from .text import REFUSED, UNPARSED, plain, without_reasons
+from .text import REFUSED, UNPARSED, letters, plain, without_reasons
 
-_SMALL = [
-    *("zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve", "thirteen", "fourteen"),
-    *("fifteen", "sixteen", "seventeen", "eighteen", "nineteen"),
-]
-_TENS = ["twenty", "thirty", "forty", "fifty", "sixty", "seventy", "eighty", "ninety"]
-_WORDS = {word: i for i, word in enumerate(_SMALL)} | {word: 10 * i for i, word in enumerate(_TENS, start=2)} | {"hundred": 100}
-_NUMBER_WORD = (
-    rf"(?:(?:{'|'.join(_TENS)})(?:[\s-](?:{'|'.join(_SMALL[1:10])}))?|(?:an?\s+|one\s+)?hundred|"
-    rf"{'|'.join(sorted(_SMALL, key=len, reverse=True))})"
-)
-_NUMBER = re.compile(
-    rf"(?<![\w.,])(?P<minus>(?<![\d)%][ \t])(?<![\d)%])-(?=\d))?(?:(?P<digits>\d+(?:[.,]\d+)*)|"
-    rf"\b(?P<word>{_NUMBER_WORD})\b)(?P<half>\s+and a half\b)?(?![a-z])"
-)
-_POINTS = r"(?:\s*(?:分|점|点))"
-_OF = r"(?:/|out of(?: a (?:possible|maximum(?: of)?|total(?: of)?))?|из|su|von|sur|sobre|uber|av|de|z|em|van|na|af)"
-_OUT_OF = re.compile(rf"\s*(?:%|points?)?\s*{_OF}\s*(?P<base>\d+|{_NUMBER_WORD})\b(?!\s*[/.]\s*\d)")
-_BASES = (4, 5, 6, 7, 9, 10, 20, 100, 1000)
-
-# The scale itself, repeated.
-_BOTTOM = r"(?:0|1|zero|one)"
-_TOP = r"(?P<top>1000|100|50|20|10|9|7|6|5|4|ten|five|seven|(?:one |a )?hundred)"
-_ANCHOR = r"(?:\s*\([^()\n]{0,80}\)|\s*=\s*[a-z ,]{1,30}?|\s*,?\s*(?:being|meaning|for)\s+[a-z ]{1,30}?)?"
-_TO = r"\s*,?\s*(?:-|~|to|through|thru|and|bis|ate|até|al?|do|до|til|till|tot|up to|\.\.+)\s*"
-_LEAD = (
-    r"(?:\b(?:on|using|in|auf|numa?|na|en|su|w|sur)\s+)?(?:\b(?:an?|the|this|your|my|that|our|einer|der|una|une|uma|"
-    r"la)\s+)?(?:\b(?:intensity |rating )?(?:scale|skala|escala|scala|skali|echelle|range|шкале|шкала)\b:?\s*)?(?:\b(?:that )?(?:goes|"
-    r"going|ranges|ranging|runs|running)\s+)?(?:\b(?:of|from|between|von|de|da|od|от|desde)\s+)?"
-)
-_SCALES = re.compile(
-    rf"{_LEAD}(?<![\w.,])(?<!\d[-/]){_BOTTOM}{_ANCHOR}{_TO}{_TOP}\b(?![.,/]\d|%|\s*(?:/|out of)){_ANCHOR}(?:[\s-]*(?:point )?scale)?|"
-    r"(?:\bon\s+)?(?:\b(?:an?|the|your)\s+)?(?<![\w.,])(?P<points>\d+|ten|five|seven)[\s-]?points?\s(?:likert\s)?(?:scale|system)|"
-    r"\b(?:on\s+)?(?:an?|the)?\s*scale (?:of|out of|to|up to)\s+(?P<of>\d+|ten|five|seven|(?:one |a )?hundred)\b|"
-    r"\b(?:the )?max(?:imum)?(?: (?:score|rating|value))?\s*(?:is|of|=|:)\s*(?P<max>\d+)\b|满分\s*(?P<full>\d+)\s*分?"
-)
-_CUT_SCALE = re.compile(
-    rf"\b(?:scale|range|from|between)\s+(?:from\s+|of\s+|between\s+)?{_BOTTOM}\b(?:\s*\([^()]*\)?|\s*=[^.\n]*)?(?:{_TO})?(?:1|10)?\s*$"
-)
-_ENDS = (
-    r"(?:not at all|not|none|no\b|nothing|min|low|least|absen|weak|neutral|extrem\w*|ext|max|most|high|strong|complete|"
-    r"very|worst|unbear|over)"
-)
-_ANCHORED = re.compile(
-    rf"(?<![\w.,])(?P<n>0|1|5|7|10|100|zero|ten|one hundred)\s*(?:=|\(|\bis (?=(?:the )?(?:max|most|high|extreme|worst|"
-    rf"top|upper))(?:the )?|\bmeans?\b|\bbeing\b|\brepresents?\b|:|\s-\s)\s*{_ENDS}[^,;.)\n\d]*\)?"
-)
-_BOUND_KEY = re.compile(r"\b(?:min(?:imum)?|max(?:imum)?|scale(?:_?(?:min|max))?|lower|upper)\s*[:=]\s*\d+")
-
-# What stands before a number that is no rating, and after it.
-_OTHER_BEFORE = re.compile(
-    r"(?:[$£€¥#]|[a-z]-|\b(?:age[ds]?|at age|turn(?:ed|ing)|article|section|chapter|step|phase|question|option|item|"
-    r"page|grade|type|part|no\.|number(?= one)|version|room|model|"
-    r"top|world war|year|since|in(?= (?:19|20)\d\d)|day|week|month|level(?= \d+ (?:course|math))|covid|(?<!% )confiden\w*|"
-    r"(?<!% )certainty|probability|sure|only|another|these|those|"
-    r"last|past|next|first|after|within|for(?: (?:over|about|almost|nearly))?|lost|had|has|have|(?<!go )(?<!going )with|"
-    r"all|every|each|of (?:the|my|their|his|her)|their|his|her|my)\b\W{0,3}(?:(?:is|was|of|at)\s)?)$"
-)
-_STRICT_BEFORE = re.compile(
-    r"(?:[$£€¥#]|[a-z]-|\b(?:(?<!% )confiden\w*|(?<!% )certainty|probability|aged?|article|covid|step|question|option|"
-    r"page)\b\W{0,3}(?:(?:is|of|level)\W{0,2})?)$"
-)
-_OTHER_AFTER = re.compile(
-    r"\s*(?:%|percent)?\s*(?:sure|certain|confiden\w*|positive that|likely|chance|probab\w*)\b|st\b|nd\b|rd\b|th\b|"
-    r"\s*(?:am|pm|o'clock)\b|"
-    r"[\s-]*(?:year|month|week|day|hour|minute|second|yr|decade)s?\b|:\d\d|\s*(?:\$|€|£|usd|eur|dollars?|euros?|pounds?|"
-    r"bucks|km|kg|miles?|meters?|lbs|k\b)|[-/]\d|\s*x\b|\s*×"
-)
-# Words that may follow a rating; any other word makes a number a count of something: "2 dogs".
-_MAY_FOLLOW = re.compile(
-    r"\s*(?:%|percent|points?|degrees?)?\s*(?:$|[^\w\s]|\n|(?:out of|on|for|because|since|as|due|given|based|would|"
-    r"is|seems?|feels?|sounds?|and|but|or|to|i|it|the|this|here|"
-    r"if|maybe|perhaps|although|though|considering|overall|which|that|they|he|she|also|fits|intensity|sadness|anger|"
-    r"fear|joy|guilt|shame|disgust|rating|might|may|could|"
-    r"points?|percent|sagen|geben|von|su|de|per|por|scale|sur|pour|von|aus|vergeben|bewerten|depending|not|no|wait|"
-    r"actually|hmm|so|then|rather|instead|sure|certainly|too|again|stars?|ish)(?!\w)|[^\x00-\x7f])"
-)
-_DENIED = re.compile(
-    r"\b(?:not|n't|never|(?:more|less|higher|lower|greater|fewer|other|rather|better|worse) than|above|below|over|"
-    r"under|beyond|exceed\w*|no more than|at (?:least|most)|up to|instead of|"
-    r"short of|not quite|minimum of|maximum of|away from|avoid)(?: (?:a|an|quite|really|necessarily|full|the|say|"
-    r"it|exactly|a full|as high as|as low as|give it|rate it|be|go|put it at|at))*\s+$"
-)
-_SUPPOSED = re.compile(
-    r"\b(?:some|others|someone|another|many|most people|one person|a different|(?:could|might|may|(?<!i )would(?! be))(?: well|"
-    r" also| even)? (?:be|say|give|rate|put|argue)|maybe|either|if|initially|at first|normally|usually)\b[^.!?\n]{0,40}$"
-)
-_CUE = re.compile(
-    r"(?:\b(?:intensity|ratings?|rated?|rating it|score(?! of)|answer|level|say|estimate|guess|give|assign|feel|felt|"
-    r"number|put(?:ting)?|go(?:ing)? with|choose|pick|settle|opt|call|place|"
-    r"sadness|anger|fear|joy|guilt|shame|disgust|emotion|sagen|diria|direi|dirais|value|conclusion|final|(?:it|this|"
-    r"that)(?:'s| is| was|'d be| would be| feels?| seems?))\b[^.\d\n!?]{0,40}|\bso\W{1,3}|[:=]\s*|\s-\s+)$"
-)
-# The rating's name or "I'd say" in other languages, which say what follows it in their own words.
-_ABROAD = re.compile(
-    r"\b(?:intensi(?:dad|tat|dade|ta|te|teit)|wurde ich|bewertung|puntuacion|calificacion|note|nota|ocena)\b[^.\d\n!?]{0,30}$"
-)
-_WAIT = re.compile(
-    r"\b(?:wait|actually|correction|on second thoughts?|scratch that|let me (?:correct|revise|change|reconsider|adjust)|"
-    r"i mean|make that|or rather|no,|no\.|changed my mind|oops|hmm|thinking about it|revis\w+)"
-)
-_STAGED = re.compile(r"(?<![\w.])(?:no,? wait|wait)\b")
+# How plainly a number is a rating.
+_FINAL, _NAMED, _FIELD, _OBJECT, _ALONE, _LOOSE = 6, 5, 4, 3, 2, 1
 
 
 class _Rating(NamedTuple):
-    start: int
-    value: float
-    weight: int  # 3 named as the rating, 2 by itself, 1 in a sentence
-
-
-def _value(text: str) -> float:
-    """A number in digits or words: 7.5, 7,5, 1,000, eighty-five."""
-    if text[0].isdigit():
-        digits = re.sub(r",(?=\d{3}\b)", "", text).replace(",", ".")
-        return float(digits) if re.fullmatch(r"\d+(?:\.\d+)?", digits) else nan
-    return float(sum(_WORDS[word] for word in re.split(r"[\s-]+", text) if word in _WORDS and not (word == "one" and "hundred" in text)))
-
-
-def _with_fractions(text: str) -> str:
-    """87½ as 87.5, and LaTeX's fractions with a slash."""
-    text = re.sub(
-        r"(?<!\w)\s?([½¼¾])",
-        lambda m: "0" + f"{unicodedata.numeric(m[1]):.2f}"[1:] if not text[: m.start()].rstrip()[-1:].isdigit() else m.group(),
-        text,
-    )
-    text = re.sub(r"(?<=\d)\s?([½¼¾])", lambda m: f"{unicodedata.numeric(m[1]):.2f}"[1:], text)
-    return re.sub(r"\\[dt]?frac\s*\{\s*(\d+(?:\.\d+)?)\s*\}\s*\{\s*(\d+)\s*\}", r"\1/\2", text)
+    index: int  # of its token
+    value: float  # on the task's scale; NaN if it is off it
+    role: int
+    line: int
+    first: bool = False  # the answer begins with it
+    whole: bool = False  # its line holds nothing else
+    cell: bool = False  # its line ends with it, after a colon or the like
+    supposed: bool = False
+    concludes: bool = False  # after "so", "overall"
+    glossed: bool = False  # said in words beside it: "80 (very strong)"
+    converted: bool = False  # said to be on the task's own scale
 
 
 def intensity(text: str, scale: float, narrative: str = "") -> float | str:
@@ -153,227 +54,633 @@ def intensity(text: str, scale: float, narrative: str = "") -> float | str:
     Passed over are numbers of the narrative that are told again, unless they stand alone or where a rating stands. Returns a number,
     "refused" or "unparsed".
     """
-    text = _with_fractions(text)
-    marked = explicit(text)
-    if marked is not None:
-        rating = _rating_in(plain(marked), scale, set())
-        if rating is not None:
-            return rating
-    told = {m["digits"] or m["word"] for m in _NUMBER.finditer(plain(narrative))}
-    declines = is_refusal(text) or without_refusals(text) != plain(text)
-    said = without_refusals(without_reasons(text)) if declines else plain(without_reasons(text))
-    rating = _rating_in(said, scale, told, least=2)
+    text = _with_marks(_with_fractions(text))
+    told = numbers_in(plain(narrative))
+    kept = without_refusals(without_reasons(text))
+    declines = kept != plain(text) and kept != plain(without_reasons(text))
+    said = kept if declines else plain(without_reasons(text))
+    rating = _rating_in(said, scale, told)
     if rating is not None:
         return rating
-    return REFUSED if is_refusal(text) or (declines and not re.search(r"\d", said)) else UNPARSED
+    numbers = [float(n) for n in re.findall(r"(?<!\d)\d{1,4}(?!\d)", said)]
+    return REFUSED if is_refusal(text) or (declines and not any(n <= scale for n in numbers)) else UNPARSED
 
 
-def _rating_in(said: str, scale: float, told: set[str], least: int = 2) -> float | None:
-    said = re.split(r"\n[^\w\n]{0,6}in the following narrative\b", said)[0]  # the prompt, begun anew
-    said = re.sub(_POINTS, " points ", said)
-    said, scales = _without_scales(said, scale)
-    found = list(_NUMBER.finditer(said))
-    if _counts(said, found) or _of_several_emotions(said):
-        return None
-    ratings = _ratings(said, found, scales, scale, told)
-    for wait in reversed(list(_WAIT.finditer(said))):
-        later = [r for r in ratings if r.start > wait.start()]
-        if later and len(later) < len(ratings) and "\n" not in said[wait.end() : later[0].start].strip():
-            if not re.search(r"\b(?:note|some|another|other|might|could)\b", said[wait.end() : later[0].start]):
-                ratings = [r._replace(weight=3) for r in later]
-            break
-    if not ratings:
-        return None
-    weight = max(r.weight for r in ratings)
-    if weight < least:
-        return None
-    first = ratings[0]
-    best = [r for r in ratings if r.weight == weight]
-    if first.weight >= 2 and not re.search(r"[^\W\d_]", said[: first.start]):
-        best = [first, *(r for r in best if r.start > first.start and "\n" not in said[first.start : r.start])]
-    chosen = best[0]
-    for other in best[1:]:
-        between = said[chosen.start : other.start]
-        if other.value != chosen.value and (weight < 3 or re.search(r"\bor\b", between)) and not (weight == 2 and "\n" in between):
-            return None
-    # "Rating: 30 ... My final rating: 70": which one is meant?
-    finals = [
-        r
-        for r in ratings
-        if re.search(
-            r"\b(?:final|overall|so|therefore|thus|settle|i'd say|i would say|i'd go|i'll go|convert\w*)\b[^.!?\n\d]{0,40}$",
-            said[max(0, r.start - 60) : r.start],
-        )
-    ]
-    if (finals and weight == 3 and first is not chosen) or (finals and chosen not in finals and first.weight < 3):
-        chosen = finals[-1]
-    elif weight == 3 and len({r.value for r in best}) > 1:
-        lines = {said.count("\n", 0, r.start) for r in best}
-        if len(lines) == 1 and len({r.value for r in best}) > 1:
-            return None
-    return chosen.value
+def _with_fractions(text: str) -> str:
+    """87½ as 87.5, and LaTeX's fractions with a slash."""
+    text = re.sub(
+        r"(?<!\w)\s?([½¼¾])",
+        lambda m: " 0" + f"{unicodedata.numeric(m[1]):.2f}"[1:] if not text[: m.start()].rstrip()[-1:].isdigit() else m.group(),
+        text,
+    )
+    text = re.sub(r"(?<=\d)\s?([½¼¾])", lambda m: f"{unicodedata.numeric(m[1]):.2f}"[1:], text)
+    return re.sub(r"\\[dt]?frac\s*\{\s*(\d+(?:\.\d+)?)\s*\}\s*\{\s*(\d+)\s*\}", r"\1/\2", text)
 
 
-def _without_scales(said: str, scale: float) -> tuple[str, list[tuple[int, float]]]:
-    """A text with blanks in place of the scales that it repeats, and where they stood with their tops."""
-    scales: list[tuple[int, float]] = []
-
-    def blank(m: re.Match[str]) -> str:
-        groups = m.groupdict()
-        top = next((groups[key] for key in ("top", "points", "of", "max", "full") if groups.get(key)), None)
-        if top is not None:
-            scales.append((m.start(), _value(top)))
-        return " " * (m.end() - m.start() - 1) + ("," if m.group()[-1:] == ")" else " ") if m.group() else ""
-
-    said = _SCALES.sub(blank, said)
-    said = _CUT_SCALE.sub(lambda m: " " * len(m.group()), said)
-    said = _BOUND_KEY.sub(lambda m: " " * len(m.group()), said)
-    anchors = list(_ANCHORED.finditer(said))
-    numbers = list(_NUMBER.finditer(said))
-    for m in anchors:
-        alone = len(anchors) == 1 and (len(numbers) == 1 or not said[: m.start()].strip())
-        if not alone and not (re.fullmatch(r"\W*", said[: m.start()]) and _value(m["n"]) == scale and len(anchors) == 1):
-            said = said[: m.start()] + " " * (m.end() - m.start()) + said[m.end() :]
-            if _value(m["n"]) in (10, 100) and not any(top == _value(m["n"]) for _, top in scales):
-                scales.append((m.start(), _value(m["n"])))
-    return said, sorted(scales)
+def _with_marks(text: str) -> str:
+    """What marks an answer as such, \\boxed and elements of XML, in words; names of fields as words."""
+    text = re.sub(r"\$(?=\d)(?![^\n]{0,60}[\d})%]\s?\$(?!\d))", "€", text)  # money, not LaTeX
+    text = re.sub(r"(?<=[\d%])\s*(?:→|->|=>|⇒)\s*(?=\d)", " : ", text)  # no range
+    text = re.sub(r"\\boxed\s*\{", r"\nfinal answer: {", text)
+    text = re.sub(r"<(?:final[_ ]?)?(?:answer|result|output)>", "\nfinal answer: ", text, flags=re.IGNORECASE)
+    text = re.sub(r"</[A-Za-z][^<>\n]{0,40}>", "\n", text)
+    text = re.sub(r"<([A-Za-z][^<>\n]{0,60}?)/?>", r"\n\1: ", text)
+    text = re.sub(r"(?<=[a-z])(?=[A-Z][a-z])", " ", text)  # emotionIntensity
+    return re.sub(r"(?<=[^\W_])_(?=[^\W_])", " ", text.replace("+/-", "±"))
 
 
-_EMOTION = re.compile(
-    r"(?:^|\n)[^\w\n]{0,6}(?P<of>sadness|anger|fear|joy|guilt|shame|disgust|surprise|happiness|grief|anxiety)\W*(?P<n>\d+)(?!\w)"
+# The prompt begun anew, or another's turn: what follows the answer of a model that does not stop.
+_NEXT_TURN = re.compile(
+    r"\n[^\w\n]{0,6}(?:(?:in )?the following narrative\b|(?:next )?narrative\s*(?:\d+)?:|question\s*(?:\d+)?:|q:|user:|human:|"
+    r"instruction|input:|"
+    r"example|comment by|how (?:much|strongly) \w+ did|rate the intensity)"
 )
 
 
-def _of_several_emotions(said: str) -> bool:
-    """Whether a text rates several emotions, each on its line: which one was asked for is not known here."""
-    rated = {m["of"]: m["n"] for m in _EMOTION.finditer(said)}
-    return len(set(rated.values())) > 1
+def _rating_in(said: str, scale: float, told: set[float]) -> float | None:
+    found = tokens(said, scale)
+    ratings = _without_legend(_Reader(found, said, scale, told).ratings(), found)
+    begins = found[ratings[0].index].start if ratings else len(said)
+    following = next((m.start() for m in _NEXT_TURN.finditer(said) if begins < m.start()), None)
+    if following is not None:
+        ratings = [r for r in ratings if found[r.index].start < following]
+    return _chosen(_not_taken_back(ratings, found), found)
 
 
-def _counts(said: str, found: list[re.Match[str]]) -> bool:
-    """Whether a text counts: 0 1 2 3 4, or 10, 20, 30, with nothing between, or is a list whose items are numbered and rate nothing."""
-    values = [_value(m["digits"]) for m in found if m["digits"]]
-    if len(values) < 4 or len(values) != len(found):
-        return False
-    steps = {b - a for a, b in pairwise(values)}
-    bare = all(not re.search(r"[^\W\d_]", said[a.end() : b.start()]) for a, b in pairwise(found))
-    return bare and len(steps) == 1 and 0 not in steps
+_APPROVE = re.compile(
+    r"(?:about |just |quite |pretty |a |an |the |my |very |more |most |only )*(?:right|fair|fitting|appropriate|accurate|reasonable|"
+    r"suitable|apt|"
+    r"good|best|better|adequate|correct|answer|rating|estimate|choice|guess|score|number|figure|it|what|how|where|to me|justified|"
+    r"warranted|"
+    r"enough|on the|closest)\b"
+)
+_REFUTE = re.compile(
+    r"(?:a |an |the |far |way |much |bit |slightly |little |probably |perhaps |maybe |somewhat |even |also |clearly |usually |"
+    r"typically |generally |"
+    r"only |be |feel |seem )*(?:too|excessive|overly|overstat\w*|exaggerat\w*|extreme|reserved|for |unlikely|wrong|not|n't|inappropriate|"
+    r"impossible|unfair|overkill|understat\w*|out of|when|if|as if|worst|max\w*|highest|top|lowest|min\w*|saved|kept|"
+    r"not at all|none|nothing|no |neutral|absolute|complete|total|unbearable|overwhelming|devastat\w*|extremely|meaning|death|losing)"
+)
+_ENDS_OF_SCALE = re.compile(
+    r"(?:the |being |is |an? )*(?:not|none|no\b|nothing|min|low|least|absen|weak|neutral|extrem\w*|ext|max|most|high|strong|complete|very|"
+    r"worst|unbear|over|moderat\w*|mild|slight|little|some|utter|total|intens\w*|severe)"
+)
+# Words that may follow a rating, and leave it one: any other makes it the number of something, as in "2 dogs".
+_AFTER_ALONE = words(
+    "because since as given for on based due considering although though if intensity out here overall it the this i they he she which "
+    "that but not no actually wait so and would lol imo tbh fr"
+)
+_AFTER_OBJECT = _AFTER_ALONE | words(
+    "should could might also fits while even or here's with per when where then sure certainly too again maybe perhaps just purely simply "
+    "mainly mostly largely sagen geben bewerten vergeben einstufen sei por pour von aus depending making reflecting indicating suggesting "
+    "feels seems sounds is was today right there level levels total rating now wert einschatzen einordnen ausgehen emotional these "
+    "those we my his her their rather instead possibly probably likely captures capture fit suits matches describes conveys honest "
+    "reflects mean means worth"
+)
+# "80 of sadness", "80 in terms of anger"; not "4 of us", "3 in the morning".
+_ABOUT = re.compile(
+    r"(?:of|in|at) (?:the |my |this |that |your |its |his |her |their )?(?:scale|intensity|terms|total|all|case|opinion|view|\w*ness|anger|"
+    r"fear|joy|guilt|shame|disgust|surprise|pride|relief|trust|boredom|most|best|worst|least|max\w*|emotion\w*|strength|level)\b"
+)
+_TIME_OF_DAY = words("when before after in at until")
+_AFTER_PERCENT = ("of the", "of max", "because", "on ", "for ", "in terms", "bewerten", "as ", "given", "here", "overall")
+_AFTER_ABROAD = set(
+    letters(
+        "です だ である ですね でした と思います くらい くらいです くらいた ぐらいです 程度です 입니다 정도입니다 정도 이다 ह 左右"
+    ).split()
+)
 
 
-def _ratings(said: str, found: list[re.Match[str]], scales: list[tuple[int, float]], scale: float, told: set[str]) -> list[_Rating]:
-    """The numbers of a text that are ratings, on the scale, in their order."""
-    ratings: list[_Rating] = []
-    alone = len(found) == 1 and not re.search(r"[^\W\d_]", (said[: found[0].start()] + said[found[0].end() :]).replace("points", ""))
-    numerals = _numerals(said, found)
-    repeated = len(found) > 1 and len({f["digits"] for f in found}) == 1
-    skip = -1
-    for i, m in enumerate(found):
-        if m.start() < skip or m["minus"] or m in numerals:
-            continue
-        raw = m["digits"] or m["word"]
-        line_start = said.rfind("\n", 0, m.start()) + 1
-        before, after = said[max(line_start, m.start() - 80) : m.start()], said[m.end() : m.end() + 80]
-        base = _OUT_OF.match(after)
-        if (
-            base
-            and _value(base["base"]) not in _BASES
-            and not (m.end() + base.end() == len(said.rstrip()) and f"{scale:g}".startswith(base["base"]))
-        ):
-            skip = m.end() + base.end()  # "9/11"
-            continue
-        value = _value(raw) + (0.5 if m["half"] else 0)
-        if isnan(value):
-            continue
-        end = m.end()
-        own: float | None = None
-        if base:
-            of = _value(base["base"])
-            skip = end = m.end() + base.end()
-            cut = value > of and end == len(said.rstrip()) and f"{scale:g}".startswith(base["base"])  # "75 out of 1", by the token limit
-            own = scale if cut else of
-            if not _MAY_FOLLOW.match(said[end : end + 80]):
-                continue  # "2/3 of the people"
-        else:
-            following = found[i + 1] if i + 1 < len(found) else None
-            if following is not None and following["word"] != "one":
-                gap = said[m.end() : following.start()] + ("-" if following["minus"] else "")
-                other = _value(following["digits"] or following["word"])
-                between = re.fullmatch(r"\s*and\s*", gap) and re.search(r"\bbetween\s+$", before)
-                joined = between or re.fullmatch(r"\s*%?\s*(?:-|~|to|or|bis)\s*", gap)
-                near = not re.search(r"\bor\b", gap) or other - value <= scale / 10
-                if joined and near and 0 <= value < other:
-                    base = _OUT_OF.match(said[following.end() :])
-                    own = _value(base["base"]) if base and _value(base["base"]) in _BASES else None
-                    value = (value + other) / 2
-                    skip = end = following.end() + (base.end() if base else 0)
-        after = said[end : end + 80]
-        cue = bool(_CUE.search(before))
-        line = before + after.split("\n", 1)[0]
-        by_itself = alone or not re.search(r"[^\W\d_]", line)
-        if raw in told and not by_itself and not _CUE.search(before[-50:]) and own is None:
-            continue
-        if before.endswith((">", "<", "> ", "< ")) and before.strip(" <>\n") == "" and before[-1:] != " ":
-            continue  # ">80"
-        if _STRICT_BEFORE.search(before) or (not own and _OTHER_AFTER.match(after)) or _DENIED.search(before):
-            continue
-        if _OTHER_BEFORE.search(before) and own is None:
-            continue
-        if m["word"] and own is None and not re.match(r"\s*(?:[.,;:!)%]|$|\n|percent|points?|\()", after):
-            continue  # "one could say"
-        if m["word"] and raw == "one" and own is None and not cue and not alone:
-            continue
-        if own is None and not _MAY_FOLLOW.match(after):
-            continue
-        value = _on_scale(value, own, m.start(), scales, scale, said)
-        if not 0 <= value <= scale:
-            continue
-        stands = re.fullmatch(
-            r"(?:.*[.!?,:;|(\[}]|.*\s-)?\W*(?:(?:about|around|approximately|approx|roughly|probably|maybe|perhaps|definitely|"
-            r"certainly|easily|between|sounds|like|a|an|solid|at|so|this|i'd|say|said|is)\s+){0,3}",
-            before,
-            re.DOTALL,
+# Kinds of tokens.
+_WORDY = words("word person self pronoun verb say reason counting other code name emotion")
+_BEFORE_BRACKETS = words("number strength name emotion comma stop newline scale percent code close deny settle final arrive")
+_AFTER_SUBJECT = words("copula name emotion suppose say")
+_ENDING = words("end newline stop ask comma open sep dash close slash so but reason wait instead scale")
+_IN_FIELD = words("name emotion sep hedge scale close strength dash settle final arrive copula point percent")
+_ADDING = words("name emotion strength pronoun")
+
+
+class _Reader:
+    """Reads an answer from left to right; what was read says what the next number would be.
+
+    state       its role: of one that begins a clause, of a field, of a verb's object or a name's, or none
+    named       the clause names what is rated: "the intensity of the sadness"
+    specific    the clause has a verb of rating, whose object may be any words: "I'd rate the loneliness of this man at 80"
+    other       the clause names what is no rating: "Confidence: 80"
+    denied, othered, supposed, concludes    "not 80", "some would say 80", "it could be 80", "so 80"
+    """
+
+    def __init__(self, found: list[Token], said: str, scale: float, told: set[float]) -> None:
+        self.found, self.said, self.scale, self.told = found, said, scale, told
+        self.numbers = [t for t in found if t.kind == "number"]
+        self.numerals = _numerals(found, said)
+        self.tops = [(i, t.base) for i, t in enumerate(found) if t.kind == "scale" and t.base is not None]
+        self.wordy = self._lines_with_words()
+        self.first_letter = next((m.start() for m in re.finditer(r"[^\W\d_]", said)), len(said))
+        self.read: list[_Rating] = []
+        self.state, self.line = "begin", 0
+        self.named = self.specific = self.other = False
+        self.denied = self.othered = self.supposed = self.concludes = False
+        self.fresh = True  # nothing but names, verbs of rating and the like since the text began
+        self.words = 0  # of the statement
+        self.rated = False  # a rating stands in the statement
+        self.headed = False  # the line above ends with a field's name
+        self.after_comma = False
+        self.brackets: list[tuple[str, bool, bool, bool]] = []
+        self.previous = ""  # the kind of the last token that is no hedge
+
+    def _lines_with_words(self) -> set[int]:
+        lines, line = set(), 0
+        for t in self.found:
+            line += t.text.count("\n") if t.kind == "newline" else 0
+            if t.kind in _WORDY or t.kind in ("copula", "foreign"):
+                lines.add(line)
+        return lines
+
+    def kind(self, i: int) -> str:
+        return self.found[i].kind if 0 <= i < len(self.found) else "end"
+
+    def ratings(self) -> list[_Rating]:
+        for i, t in enumerate(self.found):
+            getattr(self, f"_{t.kind}", self._word)(i, t.text)
+            if t.kind not in ("hedge", "idiom"):
+                self.previous = t.kind
+            if t.kind in _WORDY:
+                self.words += 1
+                self.fresh = self.fresh and t.kind in ("name", "emotion", "self", "verb", "say", "pronoun")
+        return self.read
+
+    # ---- Numbers
+
+    def _number(self, i: int, text: str) -> None:
+        if i in self.numerals:
+            self.state = "begin"
+            return
+        if self.state == "name" and self.kind(i + 1) == "sep" and self.kind(i + 2 + (self.kind(i + 2) == "newline")) == "number":
+            return  # "Answer 1: 70"
+        rating = None if self.othered else self._rating(i)
+        self.state = self.state if rating else "none"
+        self.fresh = self.other = False
+        if rating and not self.denied and not (isnan(rating.value) and rating.role < _OBJECT):
+            aside = bool(self.brackets) and self.brackets[-1][3] and self.found[i].base is None  # "80 (the loss 90, the shock 70)"
+            j = self._next(i)
+            asked = self.kind(i + 1) == "ask" or self._text(j) in ("if", "unless") or "othered" in (self.kind(j), self.kind(j + 1))
+            self.read.append(rating._replace(supposed=self.supposed or asked or aside, concludes=self.concludes))
+            self.rated = True
+        self.concludes = self.concludes and rating is None
+
+    def _scale(self, i: int, text: str) -> None:
+        """A scale, a unit or a sign, like a hedge, changes nothing."""
+
+    _percent = _point = _idiom = _op = _slash = _outof = _scale
+
+    # ---- Where clauses end
+
+    def _newline(self, i: int, text: str) -> None:
+        self.line += text.count("\n")
+        heading = self.named and self.previous in ("name", "emotion", "sep", "scale") and not self.other
+        self._stop(i, text)
+        self.headed = heading
+
+    def _stop(self, i: int, text: str) -> None:
+        self.state = "begin"
+        self.named = self.specific = self.other = self.after_comma = False
+        self.denied = self.othered = self.concludes = self.supposed = False
+        self.words, self.rated, self.brackets = 0, False, []
+
+    def _ask(self, i: int, text: str) -> None:
+        supposed = self.supposed
+        self._stop(i, text)
+        self.supposed = supposed
+
+    def _comma(self, i: int, text: str) -> None:
+        if self.state not in ("verb", "field") or self.previous not in ("verb", "copula"):
+            self.state = "begin"
+        self.denied = self.other = False
+        self.after_comma = True
+
+    def _dash(self, i: int, text: str) -> None:
+        names = self.named and self.previous in ("name", "emotion", "scale", "close")
+        self.state = "none" if self.other else "field" if names else "begin"
+        self.denied = False
+
+    def _sep(self, i: int, text: str) -> None:
+        if self.previous == "scale" and self._text(i - 1) == "range" and not self.named:
+            self.state = "none"
+            return
+        cell = text == "|" and self.previous not in ("name", "emotion", "scale", "close", "percent")
+        self.state = "none" if self.other else "field" if self.named and not cell else "begin"
+        self.denied = self.denied and self.previous == "bound" and not self.specific  # "max: 100"
+        self.othered = False
+
+    def _open(self, i: int, text: str) -> None:
+        self.brackets.append(
+            (
+                self.state if self.words or self.state != "begin" else "start",
+                self.named,
+                self.other,
+                self.rated and self.previous != "emotion",
+            )
         )
-        ends = re.match(r"\s*(?:%|percent|points?|\+)?\s*(?:[^\w\s]|\n|$)", after)
-        if (scales and len(found) == 1) or (repeated) or _ABROAD.search(before):
-            stands = ends = True
-        weight = 3 if cue and ends else 2 if (cue or (stands and ends) or own is not None or (i == 0 and not before.strip())) else 1
-        if _SUPPOSED.search(before):
-            weight = 0 if not ratings else -1
-        ratings.append(_Rating(m.start(), value, weight))
-    supposed = [r for r in ratings if r.weight <= 0]
-    firm = [r for r in ratings if r.weight > 0]
-    if firm:
-        return firm
-    return [supposed[0]._replace(weight=1)] if len({r.value for r in supposed}) == 1 else []
+        if self.previous not in ("sep", "copula", "verb", "say", "dash"):
+            self.state = "begin" if self.previous in _BEFORE_BRACKETS or not self.words else "none"
+        self.denied = self.denied and self.previous in ("deny", "bound")
+
+    def _close(self, i: int, text: str) -> None:
+        if self.brackets:
+            self.state, named, self.other, _ = self.brackets.pop()
+            self.named = self.named or named
+            if self.state == "begin" and self.previous != "number":
+                self.state = "none"
+            self.state = "begin" if self.state == "start" else self.state
+
+    # ---- What turns the sense of a clause
+
+    def _so(self, i: int, text: str) -> None:
+        self.concludes = True
+        self.state = "begin"
+        self.denied = self.supposed = self.othered = False
+
+    _settle = _so
+
+    def _final(self, i: int, text: str) -> None:
+        self._so(i, text)
+        self.state, self.named, self.other = "name", True, False
+
+    def _arrive(self, i: int, text: str) -> None:
+        self._so(i, text)
+        self.state = "verb" if not self.other else "none"
+
+    def _but(self, i: int, text: str) -> None:
+        self.state = "begin"
+        self.denied = self.supposed = self.othered = self.other = False
+
+    _fine = _but
+
+    def _wait(self, i: int, text: str) -> None:
+        self.state = "begin"
+        self.denied = self.supposed = self.othered = self.concludes = False
+
+    def _deny(self, i: int, text: str) -> None:
+        self.denied = True
+
+    _bound = _instead = _deny
+
+    def _suppose(self, i: int, text: str) -> None:
+        self.supposed = True
+
+    def _othered(self, i: int, text: str) -> None:
+        self.othered = True
+
+    def _reason(self, i: int, text: str) -> None:
+        self.state, self.named, self.specific = "none", False, False
+
+    def _and(self, i: int, text: str) -> None:
+        self.state = self.state if self.previous == "number" or text == "or" else "none"
+
+    # ---- Verbs, and what they are about
+
+    def _self(self, i: int, text: str) -> None:
+        self.state = "none"
+        self.denied = self.othered = self.other = False
+
+    def _person(self, i: int, text: str) -> None:
+        self.state, self.named, self.other = "none", False, False
+
+    def _verb(self, i: int, text: str) -> None:
+        self.state = "none" if self.other else "verb"
+        self.specific = True
+
+    def _say(self, i: int, text: str) -> None:
+        self.state = "none" if self.other else "verb"
+
+    def _pronoun(self, i: int, text: str) -> None:
+        if self.state == "verb":
+            return
+        self.named = self.named or not (self.kind(i + 1) == "word" and text in ("this", "that"))
+        self.state = self.state if self.state == "begin" else "none"
+
+    def _copula(self, i: int, text: str) -> None:
+        if text == "'s" and self.kind(i + 1) in ("word", "emotion", "name"):
+            return  # a possessive
+        self.state = "field" if (self.named and not self.other) or (self.state == "begin" and not self.words) else "none"
+
+    def _name(self, i: int, text: str) -> None:
+        if self.previous == "self":  # "I'd score it ..."
+            self.state, self.specific = "verb", True
+        else:
+            self.named = True
+            self.state = "name" if self.state != "object" else "object"
+
+    def _emotion(self, i: int, text: str) -> None:
+        self.named = True
+        self.state = "object" if self.state in ("verb", "object") and self.specific else "name"
+
+    def _other(self, i: int, text: str) -> None:
+        self.other, self.named, self.state = True, False, "none"
+
+    # ---- Small words
+
+    def _hedge(self, i: int, text: str) -> None:
+        if text in ("at", "as", "around", "about", "as a", "as an", "of", "to", "mit"):
+            if self.state == "name":
+                self.state = "field"
+            elif self.state in ("none", "object") and self.specific:
+                self.state = "verb"
+
+    def _strength(self, i: int, text: str) -> None:
+        self.state = "field" if self.state == "name" else self.state
+
+    def _counting(self, i: int, text: str) -> None:
+        goes = self.state == "verb" and self.previous in ("say", "verb") and text in ("with", "for", "on", "in", "by")
+        self.state = self.state if goes else "none"
+
+    def _foreign(self, i: int, text: str) -> None:
+        self.state = "abroad" if self.state in ("begin", "abroad", "field") else self.state
+        self.words += 1
+
+    def _code(self, i: int, text: str) -> None:
+        self.state = "none"
+        self.named = self.named and not self.after_comma
+
+    def _word(self, i: int, text: str) -> None:
+        """Any other word: behind it a number is none's, or the object of a verb."""
+        if self._adjective(i):
+            return  # "a modest 97"
+        self.state = "object" if self.state in ("verb", "object") and self.specific else "none"
+        if self.after_comma:
+            self.named = self.after_comma = False
+
+    # ---- What a number is
+
+    def _adjective(self, i: int) -> bool:
+        """Whether the word at i stands between an article and a number."""
+        return i > 0 and self.found[i - 1].text in ("a", "an", "the") and self.kind(i + 1) == "number"
+
+    def _rating(self, i: int) -> _Rating | None:
+        """The number at i as a rating, if it is one."""
+        t = self.found[i]
+        if isnan(t.value):
+            return None
+        if (i and self.kind(i - 1) == "slash") or (self.kind(i - 1) == "dash" and self._minus(i)):
+            return None
+        if any(self.kind(j) == "number" and self.found[j].value != t.value for j in (i - 1, i + 1)):
+            return None  # 10 20 30
+        if self._text(i + 1).startswith("star") and t.base is None and not self.tops:
+            return None  # of how many?
+        after, glossed = self._after(i)
+        aged = self._text(i - 1) == "at" and self.state == "begin" and self._next_kind(i) == "comma"  # "At 28, I'd say 60"
+        if after == "noun" or aged or (self._text(i - 1) == "from" and not t.approximate):
+            return None
+        whole = self.line not in self.wordy and after == "end"
+        begins = t.start <= self.first_letter
+        only = len(self.numbers) == 1
+        role = self._role(i, after, whole or begins)
+        if whole and self.headed:
+            role = _NAMED
+        if self.concludes and role == _ALONE and not self.supposed:
+            role = _OBJECT
+        if t.base is not None and (role or after in ("end", "more")):
+            role = max(role, _OBJECT) if role else _LOOSE
+        elif not role and only and self.tops and after in ("end", "more"):
+            role = _ALONE  # the one number, on a scale
+        elif not role and self._next_kind(i) == "emotion" and (t.base or self.kind(i + 1) == "percent"):
+            role = _ALONE  # "they would be 80% sad"
+        if not role:
+            return None
+        if t.text == "one" and t.base is None and not (role >= _FIELD or whole or (role == _OBJECT and after == "end")):
+            return None
+        if t.text and not t.text[0].isdigit() and t.base is None and after == "more" and role == _ALONE:
+            return None  # "one could say", "two of them"
+        told = t.value in self.told
+        if told and not (whole or (only and begins)) and not (self.state in ("field", "verb", "object", "name") and after == "end"):
+            return None
+        value = self._on_scale(i, t)
+        if not 0 <= value <= self.scale:
+            value = nan
+        cell = self.previous in ("sep", "dash") and self._next_kind(i) in ("newline", "end")
+        first = self.fresh and after == "end"
+        return _Rating(i, value, role, self.line, first, whole, cell, glossed=glossed, converted=self._on_named_scale(i))
+
+    def _role(self, i: int, after: str, apart: bool) -> int:
+        """The role of the number at i by the state and what follows it; 0 for none."""
+        ends = after == "end"
+        if self.state == "field":
+            return _field(self.found, i) if ends else _OBJECT
+        if self.state == "name" and after != "abroad":
+            return _field(self.found, i) if ends else _OBJECT
+        if self.state == "verb":
+            return _OBJECT
+        if self.state == "object" and (ends or self.found[i].base):
+            return _OBJECT
+        if self.state not in ("begin", "abroad"):
+            return 0
+        inserted = self.kind(i - 1) in ("comma", "dash") and self._next_kind(i) == "comma" and self.words  # "Maria, 35, lost"
+        if apart or (ends and not inserted):
+            return _ALONE
+        clause = not self.words or self.kind(i - 1) in ("sep", "so", "comma", "dash")
+        if after == "more" and ((clause and self._next_text(i) in _AFTER_ALONE) or self._next_kind(i) in _AFTER_SUBJECT):
+            return _ALONE
+        return _ALONE if after == "abroad" and len(self.numbers) == 1 else 0
+
+    def _minus(self, i: int) -> bool:
+        """Whether the dash before the number at i is a sign."""
+        dash, number = self.found[i - 1], self.found[i]
+        before = self.kind(i - 2)
+        apart = i < 2 or self.found[i - 2].end < dash.start or before in ("newline", "sep", "open")
+        return dash.end == number.start and apart and before not in ("number", "percent", "close")
+
+    def _next(self, i: int) -> int:
+        """The token after the number at i, its unit and what closes brackets and quotes."""
+        j = i + 1
+        closing = self.kind(i - 1) in ("open", "hedge", "sep")
+        while (
+            self.kind(j) in ("percent", "point")
+            or self._text(j) in ("or so", "+", "mark", "range")
+            or (closing and self.kind(j) == "close")
+        ):
+            j += 1
+        return j
+
+    def _next_kind(self, i: int) -> str:
+        return self.kind(self._next(i))
+
+    def _next_text(self, i: int) -> str:
+        return self._text(self._next(i))
+
+    def _text(self, i: int) -> str:
+        return self.found[i].text if 0 <= i < len(self.found) else ""
+
+    def _after(self, i: int) -> tuple[str, bool]:
+        """What follows the number at i, and whether words gloss it: end (of a clause), more, abroad, or noun (that it counts)."""
+        j = self._next(i)
+        if j >= len(self.found):
+            return "end", False
+        kind, text = self.kind(j), self.found[j].text
+        rest = self.said[self.found[j].end : self.found[j].end + 60].lstrip()
+        if kind in ("open", "sep", "dash") and self.kind(j + 1) not in ("number", "scale", "outof", "end", "newline"):
+            if text == "=" and not _ENDS_OF_SCALE.match(rest):
+                return "noun", False
+            return "end", bool(re.match(r"[a-z]", rest)) and (kind != "dash" or bool(_ENDS_OF_SCALE.match(rest)))
+        if text in ("on", "using") and self._scale_named(j + 1):
+            return "end", False
+        if text in ("of", "in", "at", "to", "de"):
+            return ("more" if _ABOUT.match(self.said, self.found[j].start) else "noun"), False
+        if self._text(i - 2) == "it" and self._text(i - 1) == "was" and text in _TIME_OF_DAY:
+            return "noun", False
+        if kind in _ENDING:
+            return "end", False
+        if any(self.kind(k) == "percent" for k in range(i + 1, j)) and kind not in _ADDING | {"copula", "suppose"}:
+            return ("more" if self.said.startswith(_AFTER_PERCENT, self.found[j].start) else "noun"), False
+        if kind in ("copula", "suppose") or text in ("would", "means", "meaning", "represents", "indicates"):
+            return self._said_of(j, rest)
+        if kind in _ADDING or kind in ("settle", "final", "arrive", "hedge", "and", "self", "fine", "outof", "bound", "idiom", "number"):
+            return "more", False
+        if kind == "unending":
+            return "noun", False
+        if kind == "foreign":
+            return ("abroad" if text in _AFTER_ABROAD else "noun"), False
+        return ("more" if text in _AFTER_OBJECT and kind != "code" else "noun"), False
+
+    def _scale_named(self, i: int) -> bool:
+        """Whether the tokens from i on are a scale: "the scale where 0 is ..."."""
+        while self.kind(i) in ("hedge", "counting"):
+            i += 1
+        return self.kind(i) == "scale"
+
+    def _said_of(self, j: int, rest: str) -> tuple[str, bool]:
+        """What is said of a number that is the subject: "80 feels right", "100 would be unbearable", "0 is not at all"."""
+        verb = self.found[j].text
+        if _APPROVE.match(rest):
+            return "more", False
+        if _REFUTE.match(rest) or re.match(r"would|could|might|may|means|meaning|represents|indicates|being", verb):
+            return "noun", True
+        if _ENDS_OF_SCALE.match(rest):
+            return "noun", True
+        return "more", False
+
+    def _on_scale(self, i: int, t: Token) -> float:
+        """A number on the task's scale: from its own base, or the scale that was named last before it, or right after it."""
+        base = t.base
+        if base is None and self.kind(i + 1) == "percent" and t.value > self.scale:
+            base = 100.0
+        if base is None:
+            at = bisect(self.tops, (i, nan))
+            earlier, later = self.tops[at - 1 : at], self.tops[at : at + 1]
+            if later and any(self.kind(k) in ("newline", "number") for k in range(i + 1, min(later[0][0], i + 40))):
+                later = []
+            base = (later if later and (self._scale_follows(i) or not earlier) else earlier or [(i, self.scale)])[0][1]
+            if t.value > base and (self.concludes or any(top == self.scale for _, top in self.tops[:20])):
+                base = self.scale  # "7 of 10, converted: 70"
+        return t.value * self.scale / base if base and base != self.scale else t.value if base else nan
+
+    def _on_named_scale(self, i: int) -> bool:
+        """Whether the clause that ends in the number at i names the task's scale, or the number is a fraction of its top."""
+        clause = self.found[max(0, i - 5) : i]
+        return self.found[i].base == self.scale or any(t.kind == "scale" and t.base == self.scale for t in clause)
+
+    def _scale_follows(self, i: int) -> bool:
+        """Whether the number at i is said to be on the scale that follows it: "70 on the 0-100 scale", not "7; on a 0-100 scale: 70"."""
+        j = self._next(i)
+        while self.kind(j) in ("hedge", "counting", "open") or (self.kind(j) == "scale" and not self.found[j].base):
+            j += 1
+        return self.kind(j) == "scale" and self.kind(j + 1) != "sep" and self.kind(j + 2) not in ("sep", "number")
 
 
-def _numerals(said: str, found: list[re.Match[str]]) -> list[re.Match[str]]:
-    """The numerals of a list's items: "1. Anger"; of a single item only if it is the first."""
-    heads = [
-        m
-        for m in found
-        if m["digits"]
-        and re.match(r"[.)]\s+\W{0,3}[^\W\d]", said[m.end() : m.end() + 10])
-        and re.fullmatch(r"\s*", said[said.rfind("\n", 0, m.start()) + 1 : m.start()])
-    ]
-    values = [_value(m["digits"]) for m in heads]
-    return (
-        heads
-        if (values[:1] == [1.0] and (len(values) > 1 or len(found) > 1))
-        or (len(values) > 1 and all(b - a == 1 for a, b in pairwise(values)))
-        else []
-    )
+def _field(found: list[Token], i: int) -> int:
+    """The role of a field before the number at i: with a name of what is asked and nothing else, with an emotion, or in a sentence."""
+    emotion = False
+    for t in reversed(found[max(0, i - 16) : i]):
+        if t.kind in ("newline", "stop", "comma", "open") or t.text == "|":
+            break
+        emotion = emotion or t.kind == "emotion"
+        if t.kind not in _IN_FIELD:
+            return _OBJECT
+    return _FIELD if emotion else _NAMED
 
 
-def _on_scale(value: float, own: float | None, start: int, scales: list[tuple[int, float]], scale: float, said: str) -> float:
-    """A rating on the task's scale: from its own base, or the scale that was named last before it, or right after it."""
-    base = own
-    if base is None:
-        earlier = [top for at, top in scales if at < start]
-        after = [top for at, top in scales if at > start and "\n" not in said[start:at] and not re.search(r"\d", said[start + 3 : at])]
-        base = earlier[-1] if earlier else after[0] if after else scale
-    if base == scale:
-        return value
-    if value > base and own is None:
-        return value if any(top == scale for _, top in scales) else nan
-    return value * scale / base if base else nan
+def _numerals(found: list[Token], said: str) -> set[int]:
+    """The numerals of a list's items, "1. Anger", which count up from 1; of a single item, if there is another number."""
+    heads = []
+    for i, t in enumerate(found):
+        if t.kind != "number" or t.base is not None or t.approximate or not t.text[:1].isdigit():
+            continue
+        line = said[said.rfind("\n", 0, t.start) + 1 : t.start].strip(" -|(+")
+        begins = line == "" or (t.value == 1 and line[-1] in ".:!?")
+        if begins and re.match(r"[.):]+\s+\W{0,3}[^\W_]", said[t.end : t.end + 10]):
+            heads.append(i)
+    values = [found[i].value for i in heads]
+    counts = bool(values) and values[0] == 1 and all(b in (a + 1, 1) for a, b in pairwise(values))
+    onwards = len(values) > 1 and all(b - a == 1 for a, b in pairwise(values))
+    return set(heads) if counts or onwards else set()
+
+
+def _without_legend(ratings: list[_Rating], found: list[Token]) -> list[_Rating]:
+    """Ratings without those that only say what numbers mean: "0 (not at all), 50 (moderately), 100 (extremely)"."""
+    glossed = {r.value for r in ratings if r.glossed}
+    weak = {r.value for r in ratings if r.glossed and r.role < _OBJECT}
+    legend = [r for r in ratings if r.glossed and not r.concludes and (len(glossed) > 2 or (len(weak) > 1 and r.role < _OBJECT))]
+    return [r for r in ratings if r not in legend]
+
+
+def _not_taken_back(ratings: list[_Rating], found: list[Token]) -> list[_Rating]:
+    """The ratings after the last "no, wait" that is followed by one, if one stands before it."""
+    waits = [i for i, t in enumerate(found) if t.kind == "wait"]
+    for wait in reversed(waits):
+        later = [r for r in ratings if r.index > wait and not r.supposed]
+        if later and later[0].index < len(found) and any(r.index < wait for r in ratings):
+            lines = sum(t.kind == "newline" for t in found[wait : later[0].index])
+            if lines <= 1:
+                return [r._replace(role=_FINAL, first=False) for r in later]
+            break
+    return ratings
+
+
+def _chosen(ratings: list[_Rating], found: list[Token]) -> float | None:
+    """The one value of the ratings that count most; None if they differ, or if there is none on the scale."""
+    firm = [r for r in ratings if not r.supposed]
+    unconverted = {times * r.value for r in firm if not r.converted for times in (10, 100)}
+    converted = [r for r in ratings if r.converted and r.value in unconverted]
+    if converted:  # "7 (70 on your scale)"
+        return _same(converted)
+    if not firm:
+        asked = len(ratings) == 1 and "ask" in [t.kind for t in found[ratings[0].index + 1 : ratings[0].index + 2]]
+        return _same(ratings) if asked or any(r.role >= _OBJECT for r in ratings) else None
+    finals = [r for r in firm if r.concludes and r.role >= _OBJECT]
+    best = max(r.role for r in firm)
+    if best < _NAMED and not finals and len({r.value for r in firm if r.cell}) > 1:
+        return None  # "Loss: 80", "Humiliation: 60"
+    if best < _FINAL and not finals and len({r.value for r in firm if r.whole or r.role == best}) > 1 and any(r.whole for r in firm[1:]):
+        return None  # "80", and "70" on the next line
+    first = firm[0]
+    if first.first or (first.whole and first is ratings[0]):
+        return _begun(first, firm[1:], finals, found)
+    if finals:
+        return _same(finals[-1:])
+    last = [r for r in firm if r.role == best][-1]
+    if best > _ALONE and any(r.role == _ALONE and r.line == last.line and r.index > last.index and r.value != last.value for r in firm):
+        return None  # "For me it's 70, for them 90"
+    return _same([r for r in firm if r.role == best]) if best > _LOOSE or len({r.value for r in firm}) == 1 else None
+
+
+def _begun(first: _Rating, later: list[_Rating], finals: list[_Rating], found: list[Token]) -> float | None:
+    """The value of the rating that the answer begins with, if what follows is no other rating of the same weight."""
+    if finals and finals[-1].value != first.value:
+        return _same(finals[-1:]) if _FINAL_WORD.search(_clause(found, finals[-1])) else None
+    others = [r for r in later if r.value != first.value]
+    if finals != [first] and any(r.role >= max(first.role, _FIELD) or r.line == first.line or r.whole for r in others):
+        return None
+    return _same([first])
+
+
+_FINAL_WORD = re.compile(r"\b(?:final|finally|overall|settle|conclusion|ultimately|revised|updated|converted)\b|=")
+
+
+def _clause(found: list[Token], rating: _Rating) -> str:
+    return " ".join(t.text for t in found[max(0, rating.index - 12) : rating.index])
+
+
+def _same(ratings: list[_Rating]) -> float | None:
+    values = {r.value for r in ratings}
+    value = values.pop() if len(values) == 1 else nan
+    return None if isnan(value) else value

@@ -13,14 +13,14 @@ _TAG = (
     r"(?:[<◁]\|?|\[(?=/?(?:think|thinking|thought|reasoning)\]))(?P<slash>/?)\s*"
     rf"(?:\w{{1,20}}[:_-]|ant)?(?P<name>{_THOUGHT})(?:[ \t][^<>\[\]\n]{{0,80}})?\|?[>\]▷]"
 )
-# Pairs that have no slash: OpenThoughts, Command A, Gemma, MedGemma, Apertus, Granite, Ollama, Kimi.
+# Pairs that have no slash: OpenThoughts, Command A, Gemma, MedGemma, Apertus, Granite, Ollama, Kimi, Pangu.
 _OPENS = (
     r"<\|?(?:begin_of_|start_|begin_)(?:thought|thinking|think|reasoning)\|?>|<\|channel>\s*thought|<unused94>\s*thought|"
-    r"<\|inner_prefix\|>|"
+    r"<\|inner_prefix\|>|\[unused16\]|"
     r"\bhere(?:'s| is) my thought process:|^\s*thinking\.\.\.\s*\n"
 )
 _CLOSES = (
-    r"<\|?(?:end_of_|end_|stop_)(?:thought|thinking|think|reasoning)\|?>|<channel\|>|<unused95>|<\|inner_suffix\|>|"
+    r"<\|?(?:end_of_|end_|stop_)(?:thought|thinking|think|reasoning)\|?>|<channel\|>|<unused95>|\[unused17\]|<\|inner_suffix\|>|"
     r"\bhere(?:'s| is) my response:|\.\.\.done thinking\."
 )
 _MARK = re.compile(rf"(?P<opens>{_OPENS})|(?P<closes>{_CLOSES})|{_TAG}", re.IGNORECASE)
@@ -39,7 +39,7 @@ _END = re.compile(
 )
 _START = re.compile(
     r"<\|im_start\|>\s*assistant|<\|start\|>\s*assistant|<\|start_header_id\|>\s*assistant\s*<\|end_header_id\|>|<start_of_turn>\s*model|"
-    r"<\|(?:begin_of_solution|end_of_solution|start_response|begin_of_text|message)\|>|<\|turn>\s*model|<s>",
+    r"<\|(?:begin_of_solution|end_of_solution|begin_of_box|end_of_box|start_response|begin_of_text|message)\|>|<\|turn>\s*model|<s>",
     re.IGNORECASE,
 )
 

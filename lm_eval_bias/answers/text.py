@@ -24,6 +24,11 @@ _ARROW = re.compile(r"\\(?:long)?(?:right|left|leftright)?arrow\b|\\(?:to|mapsto
 _DASHES = re.compile(r"[‒–—―]")
 
 
+def letters(text: str) -> str:
+    """A text with the letters that `plain` leaves: accents off, Korean syllables in their parts. For patterns in other languages."""
+    return "".join(c for c in unicodedata.normalize("NFKD", text) if not unicodedata.combining(c))
+
+
 def plain(text: str) -> str:
     """Lower case without accents, markdown, LaTeX and typographic quotes, dashes and digits; of the same words in the same lines."""
     text = _ARROW.sub(" - ", text.replace("’", "'").replace("‘", "'").replace("ʼ", "'"))

@@ -28,6 +28,8 @@ SPOKEN = [
     ("<unused94>thought\nComedy<unused95>Tragedy", "Tragedy"),
     ("Here is my thought process: Comedy. Here is my response: Tragedy", "Tragedy"),
     ("Tragedy<|im_end|>\n<|im_start|>user\nComedy", "Tragedy"),
+    ("<think>Comedy</think><|begin_of_box|>Tragedy<|end_of_box|>", "Tragedy"),
+    ("[unused16]Comedy[unused17]Tragedy", "Tragedy"),
     ("Tragedy", "Tragedy"),
     ("I think so. [reason]", "I think so. [reason]"),
     ("", ""),
