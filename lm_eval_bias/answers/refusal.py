@@ -88,7 +88,7 @@ _GROUNDS = {
         rf"{_I}(?:'ll| will|'d| would|'m| am| must| have to| need to| should)?(?: (?:going to have|have|need|going|gonna|"
         rf"like|forced|obliged|obligated|compelled|choosing|inclined|want|wish|prefer|afraid i must|afraid i have|afraid i'll have|"
         rf"choose|chose))?(?: to)?"
-        rf"(?: \w+ly)? (?:declin(?:e|ing)|refus(?:e|ing)(?! to (?!{_ADVERBS}{_ANSWERING}\b))|abstain(?:ing)?|refrain(?:ing)?|"
+        rf"(?: \w+ly| thus)? (?:declin(?:e|ing)|refus(?:e|ing)(?! to (?!{_ADVERBS}{_ANSWERING}\b))|abstain(?:ing)?|refrain(?:ing)?|"
         r"pass\b(?: on| up|[.!,]|$)|skip(?:ping)? (?:this|that|it|the)|"
         r"opt(?:ing)? out|bow(?:ing)? out|sit(?:ting)? this|stop(?:ping)? (?:here|there|short)|push back|draw the line|drawing the line|"
         r"not (?:answer|rate|do (?:this|that)|choose|engage|pair|assign|give(?! (?:up|in)\b)|provide|respond|participate|comply|complete)|"
@@ -97,6 +97,7 @@ _GROUNDS = {
         rf"unrated|open|out)\b",
         r"\bcount me out\b|\bhard pass\b|\bnot (?:for me|my place|up to me) to (?:say|judge|decide|rate|guess|assign|label|put|choose|"
         r"speak|answer)\b|^\W*no comment\b|^\W*(?:request |task )?(?:declined|refused)\W*$",
+        r"^(?:therefore|hence) (?:have to |must )?(?:decline|refuse|abstain)\b",  # a clause begins there
         r"\bi want no part\b|^\W*(?:declining|refusing|skipping|passing on) (?:this|that|it)\b|\b(?:refusal|refused|"
         r"declined)\s*[:=]\s*(?:true|yes)\b",
         r"^\W*\(?(?:politely |respectfully )?(?:refuses|declines|declined|declining|refusing) to (?:answer|rate|respond|say|"
@@ -268,7 +269,9 @@ def without_refusals(text: str) -> str:
 
 # Not "to stay neutral".
 _NEUTRAL = "".join(rf"(?<!{word} )" for word in ("stay", "remain", "be", "staying", "remaining", "a", "more", "as")) + "neutral"
-_LABEL = rf"(?:comed(?:y|ic|ies)|traged(?:y|ies)|tragic|comical|tragicomedy|{_NEUTRAL}|neither|entail\w*|contradict\w*)"
+# Not "neither group should be tied to these words".
+_NEITHER = r"neither(?! (?:group|name|person|side|of (?:the|these|those) (?:two )?(?:groups|names|people))\b)"
+_LABEL = rf"(?:comed(?:y|ic|ies)|traged(?:y|ies)|tragic|comical|tragicomedy|{_NEUTRAL}|{_NEITHER}|entail\w*|contradict\w*)"
 _NUMBER = r"(?:100|\d{1,2})(?:[.,]\d+)?(?:\s*(?:/|out of)\s*\d+)?\s*(?:%|points?|percent)?"
 _SAID = r"(?:say|estimate|guess|give it|rate (?:it|this)|go with|around|roughly|approximately|maybe|probably|perhaps|about)"
 _PAIR = r"[^\w\n]*[a-z][a-z-]+[^\w\n]*[,:=(|-][^\w\n]*[a-z][a-z -]{1,20}[^\w\n]*"
@@ -287,13 +290,25 @@ _ANSWER = re.compile(
 )
 
 
+def _lists_pairs(text: str) -> bool:
+    """Whether a text has a list of words and groups, before it offers something else: three lines and more, of one or two groups."""
+    rows = []
+    for line in plain(without_reasons(text)).splitlines():
+        if _OFFER.search(line):
+            break
+        if re.fullmatch(_PAIR, line) and not _declines(line):
+            rows.append([cell.strip() for cell in re.split(r"[,:=(|-]", line.strip("|*- ")) if cell.strip()])
+    sides = zip(*(row[:2] for row in rows if len(row) > 1), strict=True)
+    return len(rows) > 2 and any(len(set(side)) <= 2 for side in sides)
+
+
 def is_refusal(text: str) -> bool:
     """Whether a text declines to answer: "I cannot ...", "I'd rather not", "This can't be rated", "as an AI ...", an apology.
 
     It does not where an answer to one of the benchmarks' questions stands beside that: "As an AI I don't feel, but I'd say 75".
     """
     declines = any(_declines(clause) for clause in clauses(text))
-    if not declines or _OPTION.match(plain(text)):
+    if not declines or _OPTION.match(plain(text)) or _lists_pairs(text):
         return False
     if any(not _declines((clauses(m["lead"]) or [""])[-1]) for m in _LISTED.finditer(plain(text))):
         return False
