@@ -6,6 +6,7 @@ import io
 import json
 import logging
 from math import isnan
+from types import SimpleNamespace
 
 import pytest
 import tiny
@@ -14,6 +15,7 @@ import torch
 import transformers
 from lm_eval.api.instance import Instance
 from lm_eval.api.model import CachingLM
+from minicons.scorer import MaskedLMScorer
 from tqdm import tqdm
 
 from lm_eval_bias import harness
@@ -96,22 +98,23 @@ def test_a_text_gets_the_sum_over_its_tokens_each_masked_in_turn(name, metric, e
 @pytest.mark.parametrize("metric", METRICS)
 @pytest.mark.parametrize("name", ["BERT", "RoBERTa", "DeBERTa", "DeBERTa v2"])
 def test_scores_are_those_of_minicons(name, metric, encoders):
-    """Whole sentences, and shared tokens as the sum of its scores of single ones: all but those of the word that differs."""
-    scorer = pytest.importorskip("minicons.scorer").MaskedLMScorer(encoders(name)[0], "cpu", tokenizer=encoders(name)[1])
-    model = lm(encoders(name), pll=metric)
-    whole = scorer.sequence_score(SENTENCES, reduction=lambda scores: scores.sum().item(), PLL_metric=metric)
-    assert [value for value, _ in likelihoods(model, [("", text) for text in SENTENCES])] == pytest.approx(whole, abs=1e-4)
+    """Whole sentences, and shared tokens as the sum of its scores of single ones: all but those of the word that differs.
 
-    found = paired(model, [(TALL, SHORT), (SHORT, TALL)])
-    for sentence, word, (value, count, method) in zip((TALL, SHORT), ("tall", "short"), found, strict=True):
-        (scores,) = scorer.token_score([sentence], PLL_metric=metric)
-        offsets = encoders(name)[1](sentence, add_special_tokens=False, return_offsets_mapping=True)["offset_mapping"]
-        first = sentence.index(word)
-        # A blank of its own, as some tokenizers have it, belongs to the word behind it: here that is the character before.
-        differs = [end > first - 1 and start < first + len(word) and (start, end) != (first - 2, first - 1) for start, end in offsets]
-        kept = [score for (_, score), gone in zip(scores, differs, strict=True) if not gone]
-        assert (count, method) == (len(kept), "shared tokens")
-        assert value == pytest.approx(sum(kept), abs=1e-4)
+    It gets texts as tokens, since it asks tokenizers for a method that they no longer have.
+    """
+    model, tokenizer = encoders(name)
+    scorer = MaskedLMScorer(model, "cpu", tokenizer=tokenizer)
+    found = likelihoods(lm(encoders(name), pll=metric), [("", text) for text in SENTENCES])
+    whole = scorer.sequence_score(tokenizer(SENTENCES, padding=True), reduction=lambda scores: scores.sum().item(), PLL_metric=metric)
+    assert [value for value, _ in found] == pytest.approx(whole, abs=1e-4)
+
+    pairs = [(TALL, SHORT), (SHORT, TALL)]
+    for (sentence, _), word, answer in zip(pairs, (" tall", " short"), paired(lm(encoders(name), pll=metric), pairs), strict=True):
+        encoded = tokenizer([sentence], return_offsets_mapping=True)
+        (scores,) = scorer.token_score(encoded, PLL_metric=metric)
+        first, last = sentence.index(word), sentence.index(word) + len(word)
+        outside = [score for (_, score), (start, end) in zip(scores, encoded["offset_mapping"][0][1:-1], strict=True) if end <= first or start >= last]
+        assert answer == (pytest.approx(sum(outside), abs=1e-4), len(outside), "shared tokens")
 
 
 @pytest.mark.parametrize("name", ["BERT", "RoBERTa", "XLM-R"])
@@ -120,8 +123,7 @@ def test_of_a_pair_all_tokens_are_scored_but_those_of_the_word_that_differs(name
     tokenizer = encoders(name)[1]
     rest = len(tokenizer("I saw a", add_special_tokens=False)["input_ids"]) + len(tokenizer(" woman near the station.", add_special_tokens=False)["input_ids"])
     (tall, tall_count, _), (short, short_count, _) = paired(lm(encoders(name)), [(TALL, SHORT), (SHORT, TALL)])
-    # The tokenizer of XLM-R puts its sign of a blank before a text that begins with one, too.
-    assert tall_count == short_count == rest - (name == "XLM-R")
+    assert tall_count == short_count == rest
     for value, sentence, word in ((tall, TALL, " tall"), (short, SHORT, " short")):
         first = sentence.index(word)
         outside = [log for start, end, log, _ in one_by_one(encoders(name), sentence, "original") if end <= first or start >= first + len(word)]
@@ -146,7 +148,7 @@ class Characters:
     all_special_ids, unk_token_id = [0, 1, 2, 3], 3
 
     def __call__(self, texts, **_):
-        return transformers.BatchEncoding({}, [Encoding(text) for text in texts])
+        return SimpleNamespace(encodings=[Encoding(text) for text in texts])
 
 
 class Encoding:
@@ -154,7 +156,7 @@ class Encoding:
         self.ids = [1, *(3 if c == "?" else ord(c) for c in text), 2]
         self.offsets = [(0, 0), *((i, i + 1) for i in range(len(text))), (0, 0)]
         self.special_tokens_mask = [1, *[0] * len(text), 1]
-        self.word_ids = [None, *(text[:i].count(" ") for i in range(len(text))), None]
+        self.word_ids = [None, *(text[: i + 1].count(" ") for i in range(len(text))), None]
 
 
 def masked(asked, within_words=False):
@@ -167,11 +169,11 @@ def masked(asked, within_words=False):
 
 def test_each_row_masks_one_token_or_with_it_what_follows_in_its_word():
     assert masked([Ask("ab c")]) == ["<_b c>", "<a_ c>", "<ab_c>", "<ab _>"]
-    assert masked([Ask("ab c")], within_words=True) == ["<__ c>", "<a_ c>", "<ab_c>", "<ab _>"]
+    assert masked([Ask("ab c")], within_words=True) == ["<__ c>", "<a_ c>", "<ab__>", "<ab _>"]
 
 
 def test_a_context_and_the_words_that_differ_stay_visible():
-    assert masked([Ask("ab c", start=3)]) == ["<ab _>"]
+    assert masked([Ask("ab c", start=2)]) == ["<ab_c>", "<ab _>"]
     assert masked([Ask("ab", start=1)], within_words=True) == ["<a_>"]
     assert masked([Ask("abc", given=((1, 2),))]) == ["<_bc>", "<ab_>"]
     assert masked([Ask("abc", given=((1, 2),))], within_words=True) == ["<_b_>", "<ab_>"]
@@ -283,18 +285,16 @@ def test_the_cache_tells_pairs_variants_and_models_apart(encoders, tmp_path):
 def test_the_cache_gets_each_text_as_soon_as_it_is_done(encoders, tmp_path):
     """A run that is stopped goes on from there."""
     inner, outer = cached(encoders("BERT"), tmp_path / "cache.db")
-    read, calls = inner._read, []
+    read = inner._read
 
     def stopped(batch):
-        calls.append(len(batch.ids))
-        if len(calls) > 2:
+        if len(outer.dbdict) == 2:
             raise KeyboardInterrupt
         return read(batch)
 
-    inner._read, inner._most_rows = stopped, 20
+    inner._read = stopped
     with pytest.raises(KeyboardInterrupt):
         likelihoods(outer, [("", text) for text in SENTENCES])
-    assert len(outer.dbdict) >= 1
     outer.dbdict.close()
     again, outer = cached(encoders("BERT"), tmp_path / "cache.db")
     expected = lm(encoders("BERT"))
@@ -366,7 +366,7 @@ def test_an_encoder_decoder_is_sent_to_hf():
 
 
 def test_an_encoder_that_was_given_to_hf_prefix_is_sent_to_hf_mlm(encoders, tmp_path):
-    with pytest.raises(UsageError, match=r"--model hf-prefix: .*BertForMaskedLM.* is an encoder.*--model hf-mlm"):
+    with pytest.raises(UsageError, match=r"--model hf-prefix: .*bert.* is an encoder.*--model hf-mlm"):
         PrefixLM(encoders("BERT")[0], tokenizer=encoders("BERT")[1])
     with pytest.raises(UsageError, match=r"DistilBertForMaskedLM.* is an encoder.*--model hf-mlm"):
         PrefixLM(tiny_masked.saved(tmp_path, "DistilBERT"), device="cpu")
