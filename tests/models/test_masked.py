@@ -373,7 +373,7 @@ def test_an_encoder_that_was_given_to_hf_prefix_is_sent_to_hf_mlm(encoders, tmp_
 
 
 def test_a_tokenizer_without_a_mask_token(encoders):
-    with pytest.raises(UsageError, match="has no mask token.*tokenizer=.*--model hf-prefix"):
+    with pytest.raises(UsageError, match=r"has no mask token.*tokenizer=.*--model hf-prefix"):
         MaskedLM(encoders("BERT")[0], tokenizer=tiny.tokenizer())
 
 

@@ -85,7 +85,7 @@ def assert_scored(found, documents, columns, score):
 def test_the_two_sentences_of_crows_pairs_are_scored_by_the_tokens_they_share(tasks, caplog):
     found = evaluated(bert(), tasks, "local_pairs")
     assert_scored(found, PAIRS, ("sent_more", "sent_less"), lambda a, b: shared(bert(), a, b))
-    assert "local_pairs are scored by the tokens they share (pairs=off: whole)" in caplog.text
+    assert "the sentences of local_pairs are scored by the tokens that a pair shares (pairs=off: whole)" in caplog.text
 
 
 def test_or_whole_if_asked_so(tasks):
