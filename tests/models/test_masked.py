@@ -13,7 +13,6 @@ import tiny
 import tiny_masked
 import torch
 import transformers
-from lm_eval.api.instance import Instance
 from lm_eval.api.model import CachingLM
 from minicons.scorer import MaskedLMScorer
 from tqdm import tqdm
@@ -59,12 +58,16 @@ def lm(encoder, **options):
     return MaskedLM(encoder[0], tokenizer=encoder[1], **options)
 
 
+def requests(kind, arguments):
+    return [harness.request(kind, {}, each, 0, "task", i) for i, each in enumerate(arguments)]
+
+
 def likelihoods(model, pairs):
-    return model.loglikelihood([Instance("loglikelihood", {}, pair, i) for i, pair in enumerate(pairs)], disable_tqdm=True)
+    return model.loglikelihood(requests("loglikelihood", pairs), disable_tqdm=True)
 
 
 def paired(model, pairs):
-    return getattr(model, REQUEST)([harness.request(REQUEST, {}, pair, 0, "task", i) for i, pair in enumerate(pairs)])
+    return getattr(model, REQUEST)(requests(REQUEST, pairs))
 
 
 def one_by_one(encoder, text, metric):
@@ -196,9 +199,9 @@ def test_special_tokens_are_never_scored_nor_is_their_text(encoders):
 
 @pytest.mark.parametrize("options", [{"batch_size": 1}, {"batch_size": 64}, {"batch_size": "auto"}])
 def test_the_batch_size_changes_nothing(options, encoders):
-    requests = [("", text) for text in SENTENCES * 2] + CONTINUATIONS
-    expected = [likelihoods(lm(encoders("ModernBERT")), [request])[0][0] for request in requests]
-    assert [value for value, _ in likelihoods(lm(encoders("ModernBERT"), **options), requests)] == pytest.approx(expected, abs=1e-4)
+    asked = [("", text) for text in SENTENCES * 2] + CONTINUATIONS
+    expected = [likelihoods(lm(encoders("ModernBERT")), [each])[0][0] for each in asked]
+    assert [value for value, _ in likelihoods(lm(encoders("ModernBERT"), **options), asked)] == pytest.approx(expected, abs=1e-4)
 
 
 def test_half_the_batch_where_memory_runs_out(encoders, caplog):
@@ -231,7 +234,7 @@ def test_a_head_that_reads_all_positions_gets_them(encoders):
 
 def test_rolling_is_the_score_of_the_whole_text(encoders):
     model = lm(encoders("BERT"))
-    found = model.loglikelihood_rolling([Instance("loglikelihood_rolling", {}, (text,), 0) for text in SENTENCES], disable_tqdm=True)
+    found = model.loglikelihood_rolling(requests("loglikelihood_rolling", [(text,) for text in SENTENCES]), disable_tqdm=True)
     assert found == [value for value, _ in likelihoods(model, [("", text) for text in SENTENCES])]
 
 
@@ -239,7 +242,7 @@ def test_the_progress_bar_counts_masked_tokens(encoders, monkeypatch):
     seen = io.StringIO()
     monkeypatch.setattr("lm_eval_bias.models.masked.tqdm", lambda *a, **k: tqdm(*a, **{**k, "file": seen, "mininterval": 0}))
     model = lm(encoders("BERT"))
-    model.loglikelihood([Instance("loglikelihood", {}, ("", text), 0) for text in SENTENCES[:2]])
+    model.loglikelihood(requests("loglikelihood", [("", text) for text in SENTENCES[:2]]))
     tokens = sum(len(encoders("BERT")[1](text, add_special_tokens=False)["input_ids"]) for text in SENTENCES[:2])
     assert f"{tokens}/{tokens}" in seen.getvalue() and "masked tokens/s" in seen.getvalue()
 
@@ -260,14 +263,14 @@ def cached(encoder, path, **options):
 
 
 def test_what_is_in_the_cache_is_not_computed_again(encoders, tmp_path):
-    pairs, requests = [(TALL, SHORT), (SHORT, TALL)], [("", TALL), *CONTINUATIONS]
+    pairs, alone = [(TALL, SHORT), (SHORT, TALL)], [("", TALL), *CONTINUATIONS]
     results = []
     for _ in range(2):
         inner, outer = cached(encoders("BERT"), tmp_path / "cache.db")
-        results.append((paired(outer, pairs), likelihoods(outer, requests)))
+        results.append((paired(outer, pairs), likelihoods(outer, alone)))
         outer.dbdict.close()
     assert results[0] == results[1] and inner.tokens_computed == 0
-    assert results[0] == (paired(lm(encoders("BERT")), pairs), likelihoods(lm(encoders("BERT")), requests))
+    assert results[0] == (paired(lm(encoders("BERT")), pairs), likelihoods(lm(encoders("BERT")), alone))
 
 
 def test_the_cache_tells_pairs_variants_and_models_apart(encoders, tmp_path):
@@ -306,7 +309,7 @@ def test_the_cache_gets_each_text_as_soon_as_it_is_done(encoders, tmp_path):
 
 def test_other_models_use_the_harness_cache_as_ever(tmp_path):
     outer = CachingLM(PrefixLM(tiny.model("Llama"), tokenizer=tiny.tokenizer(), max_length=128), str(tmp_path / "cache.db"))
-    assert likelihoods(outer.lm, [("a", "b")]) == outer.loglikelihood([Instance("loglikelihood", {}, ("a", "b"), 0)])
+    assert likelihoods(outer.lm, [("a", "b")]) == outer.loglikelihood(requests("loglikelihood", [("a", "b")]))
     assert len(outer.dbdict) == 1
 
 
