@@ -158,6 +158,22 @@ class MaskedLM(HFLM):
         return super().max_length if most is None else min(most, super().max_length)
 
     @property
+    def prefix_token_id(self) -> int:
+        """The special token before a text."""
+        first = self.tokenizer.cls_token_id
+        return super().prefix_token_id if first is None else first
+
+    def _encode_pair(self, context: str, continuation: str) -> tuple[list[int], list[int]]:
+        """The tokens of a context and of what follows, special ones included.
+
+        The one that ends a text makes choices exclude one another: the model sees that "8" is all, so it is no beginning of "85".
+        """
+        ask = Ask(context + continuation, len(context.rstrip()))
+        made = rows(self.tokenizer, [ask], False, lambda count: None)
+        first = int(made.position.min()) if len(made) else len(made.ids.values)
+        return made.ids.values[:first].tolist(), made.ids.values[first:].tolist()
+
+    @property
     def _name(self) -> str:
         return self.pretrained if isinstance(self.pretrained, str) else self.model.name_or_path or type(self.model).__name__
 

@@ -18,6 +18,7 @@ from minicons.scorer import MaskedLMScorer
 from tqdm import tqdm
 
 from lm_eval_bias import harness
+from lm_eval_bias.choices import Nesting
 from lm_eval_bias.models.masked import MaskedLM
 from lm_eval_bias.models.masked_rows import Ask, rows
 from lm_eval_bias.models.prefix import PrefixLM
@@ -230,6 +231,15 @@ def test_a_head_that_reads_all_positions_gets_them(encoders):
     expected = [sum(log for _, _, log, _ in one_by_one((model, tokenizer), text, "original")) for text in SENTENCES[:2]]
     # One at a time: this head reads padding too.
     assert [likelihoods(crowded, [("", text)])[0][0] for text in SENTENCES[:2]] == pytest.approx(expected, abs=1e-4)
+
+
+def test_no_choice_is_the_beginning_of_another(encoders):
+    """The end of the text is seen: "a" and "a d" exclude one another, so no probability is taken from either."""
+    model, tokenizer = lm(encoders("BERT")), encoders("BERT")[1]
+    assert Nesting(model)("Which? Answer:", [" a", " a d", " d"]) == [[], [], []]
+    before, behind = model._encode_pair("Which? Answer:", " a d")
+    assert tokenizer.convert_ids_to_tokens(behind) == ["a", "d", "</s>"]
+    assert before + behind == tokenizer("Which? Answer: a d")["input_ids"] and before[0] == model.prefix_token_id
 
 
 def test_rolling_is_the_score_of_the_whole_text(encoders):
