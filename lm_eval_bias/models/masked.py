@@ -411,4 +411,4 @@ def _shared(sentence: str, other: str) -> Ask:
     return Ask(sentence, 0, tuple(modified(sentence, other)))
 
 
-harness.own_cache(MaskedLM, "loglikelihood", "loglikelihood_rolling")
+harness.own_cache(MaskedLM, "loglikelihood", "loglikelihood_rolling", sentence_pairs.REQUEST)
