@@ -1,0 +1,80 @@
+"""A request for the score of a sentence beside another that differs from it in some words, and what the two share.
+
+The harness calls `getattr(lm, request_type)(requests)` once for each request type. `pair_loglikelihood` is such a type for every model of
+the harness: a model that reads from left to right answers the joint log-likelihood of the sentence, and a masked language model
+(models/masked.py) that of the words which both sentences share, given those that differ. Importing this module adds the method to the
+harness's classes.
+"""
+
+from __future__ import annotations
+
+import unicodedata
+from difflib import SequenceMatcher
+from typing import Any
+
+from lm_eval_bias import harness
+
+REQUEST = "pair_loglikelihood"
+JOINT = "joint"
+SHARED = "shared tokens"
+Answer = tuple[float, int | None, str]
+"""A log-likelihood in nats, of how many tokens it is the sum (None if the model does not say), and how it was made: JOINT or SHARED."""
+Span = tuple[int, int]
+"""Where something stands in a text: its first character, and the one after its last."""
+# One of these between two letters makes no end of a word: "dark-skinned", "doctor's".
+JOINERS = frozenset("-'\u2019\u2010\u2011")
+
+
+def pair_loglikelihood(self: Any, requests: list[Any]) -> list[Answer]:
+    """`LM.pair_loglikelihood`: an answer for each request, whose arguments are the sentence to score and the other one of its pair.
+
+    Asks the model's own `loglikelihood` for the sentence without a context, where the harness puts its prefix token. The other sentence is
+    not read, but it is part of what the request is.
+    """
+    asked = [harness.request("loglikelihood", r.doc, ("", r.args[0]), r.idx, r.task_name, r.doc_id, r.repeats) for r in requests]
+    return [(float(answer[0]), None, JOINT) for answer in self.loglikelihood(asked)]
+
+
+harness.add_request_type(REQUEST, pair_loglikelihood)
+
+
+def words(text: str) -> list[Span]:
+    """The words and the punctuation marks of a text, in order.
+
+    A hyphen or an apostrophe within a word belongs to it. In a script that puts no spaces between words, each wide character is a word.
+    """
+    found: list[Span] = []
+    start = 0
+    while start < len(text):
+        end = start + 1
+        if _of_words(text[start]):
+            while end < len(text) and (_of_words(text[end]) or (text[end] in JOINERS and _of_words(text[end + 1 : end + 2]))):
+                end += 1
+        if not text[start].isspace():
+            found.append((start, end))
+        start = end
+    return found
+
+
+def _of_words(character: str) -> bool:
+    """Whether a character makes words together with its neighbours."""
+    if not character or character.isspace() or unicodedata.category(character)[0] in "PS":
+        return False
+    return unicodedata.east_asian_width(character) != "W" or unicodedata.name(character, "").startswith("HANGUL")
+
+
+def modified(sentence: str, other: str) -> list[Span]:
+    """The words of a sentence that the other one of its pair does not share.
+
+    Words are matched in order, so that those which are shared correspond one to one: `modified(a, b)` and `modified(b, a)` leave the same
+    words. Nangia et al. 2020 match tokens in the same way.
+    """
+    # The matching is not symmetric by itself.
+    texts = sorted([sentence, other])
+    spans = [words(text) for text in texts]
+    sequences = [[text[start:end] for start, end in each] for text, each in zip(texts, spans, strict=True)]
+    which = texts.index(sentence)
+    shared: set[int] = set()
+    for block in SequenceMatcher(None, sequences[0], sequences[1], autojunk=False).get_matching_blocks():
+        shared.update(range(block[which], block[which] + block.size))
+    return [span for i, span in enumerate(spans[which]) if i not in shared]
