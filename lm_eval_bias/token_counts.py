@@ -1,4 +1,4 @@
-"""Log-likelihoods of choices with the number of tokens that each adds up: a request for every model of the harness, and a task that asks it.
+"""Log-likelihoods of choices with the number of tokens that each adds up: a request for every model of the harness, and a task of it.
 
 The harness's own requests answer (log-likelihood, is greedy). How many tokens a choice has is known beside the model alone, and different
 tokenizers cut it differently, so it is asked there. The requests that reach the model are ordinary ones, in one call: what a model shares
