@@ -5,8 +5,8 @@
 A made-up model has a log-odds for each analogy: a mean that depends on gender and axis, which the design fixes, and draws of the pair of
 descriptors (A, C), of the pair of words (B, D) and of the analogy itself. Its true share of biased preferences follows from the normal
 distribution. Each run draws new contrasts and counterparts and answers all analogies, or the first part of them. Printed is how many of the
-intervals of 95 % hold the true share, of all analogies and of one gender: those that are reported, and 1.96 errors of a share of independent
-analogies, which is what counting them would give.
+intervals of 95 % hold the true share, of all analogies and of one gender: those that are reported, and 1.96 errors of a share of as many
+independent analogies, which is what counting them would give.
 """
 
 from __future__ import annotations

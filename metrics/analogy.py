@@ -63,11 +63,14 @@ def preferred_mean(analogies: Sequence[Preferred]) -> CrossedMean:
     """The mean value of the analogies that have one, with standard error and 95 % interval.
 
     Contrasts (within their axis) and counterparts are both taken for samples, so errors are clustered by both at once; the proportions of
-    the cells are fixed. See `crossed.crossed_mean`. NaN without analogies.
+    the cells are fixed. See `crossed.crossed_mean`. NaN without analogies; all but the mean with an infinite value.
     """
     found = [a for a in analogies if not isnan(a.value)]
+    values = [a.value for a in found]
+    if any(abs(v) == inf for v in values):
+        return CrossedMean(sum(values) / len(values), nan, nan, nan, nan)
     return crossed_mean(
-        [a.value for a in found],
+        values,
         [a.cell for a in found],
         Clustering([(a.axis, a.contrast) for a in found], [a.axis for a in found]),
         Clustering([a.counterpart for a in found], [None for _ in found]),

@@ -116,7 +116,9 @@ def test_any_limit_holds_whole_analogies_and_every_cell_in_proportion(docs, limi
 
 def test_a_limit_spreads_over_contrasts_and_words(docs):
     first = {d["analogy"]: d for d in docs[:200]}.values()
-    assert len({(d["gender"], d["axis"], d["contrast"]) for d in first}) >= 36 and max(Counter(d["counterpart"] for d in first).values()) <= 4
+    assert (
+        len({(d["gender"], d["axis"], d["contrast"]) for d in first}) >= 36 and max(Counter(d["counterpart"] for d in first).values()) <= 4
+    )
 
 
 def test_no_two_analogies_are_the_same_and_building_twice_gives_the_same(docs):

@@ -3,7 +3,6 @@ from math import inf, isnan, nan
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-
 from lm_eval_bias.metrics.analogy import Preferred, calibrated, per_token, preference, preferred_mean
 
 
@@ -48,6 +47,11 @@ def test_contrasts_and_counterparts_are_both_samples():
 def test_what_has_no_value_is_left_out_and_of_nothing_there_is_no_mean():
     assert preferred_mean(two_by_two([100, nan, nan, nan])).value == 100
     assert isnan(preferred_mean(two_by_two([nan] * 4)).value) and isnan(preferred_mean([]).value)
+
+
+def test_an_infinite_value_has_no_error():
+    assert preferred_mean(two_by_two([inf, 1.0, 0.0, 0.0]))[:1] == (inf,) and isnan(preferred_mean(two_by_two([inf, -inf, 0.0, 0.0])).value)
+    assert isnan(preferred_mean(two_by_two([inf, 1.0, 0.0, 0.0])).stderr)
 
 
 def test_the_proportions_of_the_cells_are_fixed():
