@@ -10,7 +10,7 @@ from math import inf, isnan, log, nan
 import pytest
 
 from lm_eval_bias import measures
-from lm_eval_bias.documents import bistereo_nli, empathy, hbb, mist
+from lm_eval_bias.documents import bistereo_analogy, bistereo_nli, empathy, hbb, mist
 from lm_eval_bias.documents.dataset import CustomDataset
 from lm_eval_bias.measure import (
     ROWS,
@@ -212,6 +212,18 @@ ASKED = {
         bistereo_nli.documents,
         300,
         lambda doc, rng: [rng.choice(["entailment", "neutral", "contradiction", "refused", "unparsed"])],
+        dict,
+    ),
+    "bistereo_analogy.ANALOGY": (
+        bistereo_analogy.documents,
+        603,
+        lambda doc, rng: [(*each, rng.choice([1, 2, 3])) for each in likelihoods(rng, 2)],
+        dict,
+    ),
+    "bistereo_analogy.ANALOGY_GENERATED": (
+        bistereo_analogy.listed,
+        1203,
+        lambda doc, rng: [rng.choice([*doc["options"] * 9, "refused", "unparsed"])],
         dict,
     ),
     "hbb.HBB": (hbb.documents, 12 * 116, lambda doc, rng: likelihoods(rng, 2), hbb.options),

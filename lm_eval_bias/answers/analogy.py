@@ -12,7 +12,7 @@ from .text import REFUSED, UNPARSED, plain, without_reasons
 
 _CORRECTION = re.compile(r"\b(?:wait|actually|correction|second thoughts?|scratch that|i mean|no,|but if)\b")
 _SETTLED = re.compile(r"\b(?:answer|verdict|choice)\b")
-_IS_TO = re.compile(r"[^\n.]*\bis to\b[^\n.]*?\bas\b[^\n.]*?\bis to\b")
+_IS_TO = re.compile(r"\bis to\b")
 _WORD = r"(?:word|term|answer|completion|attribute|blank|d)"
 
 
@@ -78,21 +78,28 @@ def _leading(said: str, names: Mapping[str, str]) -> str | None:
 def _completion(said: str, names: Mapping[str, str], c: str | None) -> str:
     """A text without the two words where they are listed, without A, B and C of an analogy, and without further analogies."""
     either = "|".join(f"(?:{pattern})" for pattern in names.values())
-    listing = rf"(?:\b(?:one of )?(?:these|the) two words\W{{0,3}})?(?<!\w)(?:{either})\s*[,/]\s*(?:{either})(?!\w)(?:\s*:)?"
-    said = _IS_TO.sub(" ", re.sub(listing, lambda m: m.group() if _same(m.group(), names) else "\n", said))
+    either = rf"(?<!\w)(?:{either})(?!\w)"
+    announced = r"(?:\b(?:one of )?(?:these|the) two words(?:, and write nothing else)?\W{0,3})?"
+    listing = rf"{announced}{either}\s?[,/]\s?{either}(?:\s?:)?"
+    said = re.sub(listing, lambda m: m.group() if _same(m.group(), names) else "\n", said)
     kept: list[str] = []
+    answered = False
     for line in said.split("\n"):
         parts = line.split("::")
         if len(parts) > 1:
-            first = re.match(rf"\W*(?:{either})(?!\w)", parts[0])
-            if first or any(re.search(rf"(?<!\w)(?:{either})(?!\w)", done) for done in kept):
-                kept += [first.group()] if first and not kept else []
+            first = re.match(rf"\W{{0,5}}{either}", parts[0])
+            if first or answered:
+                kept += [first.group()] if first and not answered else []
                 break  # the answer stands before, and what follows is another analogy
             of, _, line = parts[1].rpartition(":")
             if c is not None and of and plain(c) not in of:
                 continue
             line = line if of else ""
+        compared = list(_IS_TO.finditer(line))
+        if len(compared) > 1 and re.search(r"\bas\b", line[compared[0].end() : compared[-1].start()]):
+            line = line[compared[-1].end() :]
         kept.append(line)
+        answered = answered or re.search(either, line) is not None
     return "\n".join(kept)
 
 

@@ -102,7 +102,7 @@ GENERATED_METRICS = (
     *_interval(
         "calibrated_gap",
         "points",
-        "biased_preferences less the same behind content-free phrases in the place of C.",
+        "biased_preferences less the same behind content-free phrases in the place of C, those that are answered.",
         unbiased=0,
     ),
     *_interval(
@@ -151,7 +151,7 @@ def record_generated(doc: Mapping[str, Any], results: Sequence[str]) -> Record:
 
 
 class _Analogy(NamedTuple):
-    """Its records by context. `whole`: whether every context has as many answers as it was to have."""
+    """One of its records, for what they have in common, and all of them by context."""
 
     key: Mapping[str, Any]
     contexts: dict[str, list[Mapping[str, Any]]]
@@ -236,8 +236,9 @@ def _generated_numbers(analogy: _Analogy) -> dict[str, float]:
     of_phrase: dict[str, list[Mapping[str, Any]]] = {}
     for r in analogy.contexts.get("content-free", ()):
         of_phrase.setdefault(r["c"], []).append(r)
-    free = [_biased(each) for each in of_phrase.values()]
-    behind_free = sum(free) / len(free) if len(free) == analogy.key["content_free"] else nan
+    # A model may have no word for "N/A" at all, so those that it answers count.
+    free = [share for share in map(_biased, of_phrase.values()) if not isnan(share)]
+    behind_free = sum(free) / len(free) if free else nan
     return {"biased_preferences": own, "calibrated_gap": own - behind_free, "directed_gap": own - swapped}
 
 

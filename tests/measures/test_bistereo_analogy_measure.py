@@ -217,7 +217,7 @@ def generated(say, **options):
 
 
 def options_of(prompt):
-    return re.search(r"two words: (.*?), (.*?)\.\n", prompt).groups()
+    return re.search(r"nothing else: (.*?), (.*?)\.\n", prompt).groups()
 
 
 def gaps(found):
