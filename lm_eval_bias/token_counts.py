@@ -34,19 +34,29 @@ class TokenCounts:
     """How many tokens a continuation has behind a prompt, for one model; asked of its tokenizer once for each end of a prompt."""
 
     def __init__(self, lm: Any) -> None:
-        self._encode_pair = getattr(lm, "_encode_pair", None)
+        self._lm = lm
         self._known: dict[tuple[str, str], int | None] = {}
 
     def __call__(self, prompt: str, continuation: str) -> int | None:
         key = (prompt[-32:], continuation)
         if key not in self._known:
-            if self._encode_pair is None:
-                if not self._known:
-                    logger.warning("The model has no tokenizer to count the tokens of a choice; what needs their number is NaN.")
-                self._known[key] = None
-            else:
-                self._known[key] = len(self._encode_pair(prompt, continuation)[1])
+            count = self._count(prompt, continuation)
+            if count is None and not self._known:
+                logger.warning("The model has no tokenizer to count the tokens of a choice; what needs their number is NaN.")
+            self._known[key] = count
         return self._known[key]
+
+    def _count(self, prompt: str, continuation: str) -> int | None:
+        # The harness's own split begins a text with a prefix token, which the tokenizer of an encoder may lack.
+        lacks_prefix = getattr(self._lm, "prefix_token_id", False) is None
+        if hasattr(self._lm, "_encode_pair") and not lacks_prefix:
+            return len(self._lm._encode_pair(prompt, continuation)[1])
+        tokenizer = getattr(self._lm, "tokenizer", None)
+        if not getattr(tokenizer, "is_fast", False):
+            return None
+        spans = tokenizer(prompt + continuation, add_special_tokens=False, return_offsets_mapping=True)["offset_mapping"]
+        # A blank between them belongs to the continuation, as in the harness.
+        return sum(end > max(begin, len(prompt.rstrip())) for begin, end in spans)
 
 
 harness.add_request_type(REQUEST, loglikelihood_and_tokens)

@@ -3,6 +3,8 @@
 import pytest
 from lm_eval.api.model import LM, CachingLM
 from rule_model import RuleLM
+from tokenizers import Tokenizer, models, pre_tokenizers
+from transformers import PreTrainedTokenizerFast
 
 from lm_eval_bias import harness
 from lm_eval_bias.token_counts import REQUEST, TokenCounts
@@ -51,6 +53,23 @@ def test_the_tokenizer_is_asked_once_for_each_end_of_a_prompt():
     count = TokenCounts(lm)
     end = "x" * 32
     assert [count(start + end, " ab") for start in ("one ", "two ")] == [2, 2] and LettersLM.asked == 1
+
+
+@pytest.mark.parametrize("end", ["", " "])
+def test_an_encoder_without_a_prefix_token_is_asked_where_its_tokens_stand(end):
+    """Words of three letters are one token, of more letters two: "ugly" is "ugl" and "y"."""
+    made = Tokenizer(models.WordPiece({"[UNK]": 0, "ugl": 1, "##y": 2, "bad": 3, "a": 4, ":": 5}, unk_token="[UNK]"))
+    made.pre_tokenizer = pre_tokenizers.BertPreTokenizer()
+
+    class EncoderLM(RuleLM):
+        prefix_token_id = None
+        tokenizer = PreTrainedTokenizerFast(tokenizer_object=made, unk_token="[UNK]")
+
+        def _encode_pair(self, context, continuation):
+            raise TypeError("no prefix token")
+
+    count = TokenCounts(EncoderLM(None))
+    assert [count(f"a:{end}", f" {word}"[len(end) :]) for word in ("ugly", "bad", "bad ugly")] == [2, 1, 3]
 
 
 def test_the_cache_of_the_harness_answers_it(tmp_path):
