@@ -31,7 +31,10 @@ def loglikelihood_and_tokens(self: Any, requests: list[Any]) -> list[CountedLike
 
 
 class TokenCounts:
-    """How many tokens a continuation has behind a prompt, for one model; asked of its tokenizer once for each end of a prompt."""
+    """How many tokens the log-likelihood of a continuation adds up, for one model; its tokenizer is asked once for each end of a prompt.
+
+    Blanks at the end of a prompt, such as the line break before a chat answer, count with the continuation, as the harness scores them.
+    """
 
     def __init__(self, lm: Any) -> None:
         self._lm = lm
