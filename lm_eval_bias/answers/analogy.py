@@ -10,7 +10,10 @@ from .refusal import is_refusal, without_refusals
 from .tables import as_lines
 from .text import REFUSED, UNPARSED, plain, without_reasons
 
-_CORRECTION = re.compile(r"\b(?:wait|actually|correction|second thoughts?|scratch that|i mean|no,|but if)\b")
+_CORRECTION = re.compile(
+    r"\b(?:wait|actually|correction|second thoughts?|scratch that|i mean|no,|but if|"
+    r"(?:however|but),? (?:i|my|we)(?:'d| would| will|'ll)? (?:prefer|choose|pick|go|answer|choice))\b"
+)
 _SETTLED = re.compile(r"\b(?:answer|verdict|choice)\b")
 _IS_TO = re.compile(r"\bis to\b")
 _WORD = r"(?:word|term|answer|completion|attribute|blank|d)"
@@ -51,7 +54,7 @@ def _word_in(said: str, names: Mapping[str, str], c: str | None) -> str | None:
 
 def _stated(said: str, names: Mapping[str, str], c: str | None) -> str | None:
     """The word that a text says is D, or is the word; None if it says so of none or of both, or takes it back."""
-    of_c = [] if c is None else [rf"(?<!\w){re.escape(plain(c))}\s*[:=]"]
+    of_c = [] if c is None else [rf"(?<!\w){re.escape(plain(c))}(?:\s?[:=]| (?:is|would be|should be|must be)\b)"]
     found: dict[str, int] = {}
     for option, pattern in names.items():
         word = rf"\W{{0,3}}{pattern}(?!\w)(?!\W{{1,3}}(?:or|and)\b)(?!\s*\?)"
