@@ -10,7 +10,7 @@ from math import inf, isnan, log, nan
 import pytest
 
 from lm_eval_bias import measures
-from lm_eval_bias.documents import bistereo_nli, empathy, hbb, mist
+from lm_eval_bias.documents import bistereo_analogy, bistereo_nli, empathy, hbb, mist
 from lm_eval_bias.documents.dataset import CustomDataset
 from lm_eval_bias.measure import (
     ROWS,
@@ -214,6 +214,18 @@ ASKED = {
         lambda doc, rng: [rng.choice(["entailment", "neutral", "contradiction", "refused", "unparsed"])],
         dict,
     ),
+    "bistereo_analogy.ANALOGY": (
+        bistereo_analogy.documents,
+        603,
+        lambda doc, rng: [(*each, rng.choice([1, 2, 3])) for each in likelihoods(rng, 2)],
+        dict,
+    ),
+    "bistereo_analogy.ANALOGY_GENERATED": (
+        bistereo_analogy.listed,
+        1203,
+        lambda doc, rng: [rng.choice([*doc["options"] * 9, "refused", "unparsed"])],
+        dict,
+    ),
     "hbb.HBB": (hbb.documents, 12 * 116, lambda doc, rng: likelihoods(rng, 2), hbb.options),
     "mist.WABT": (lambda: mist.word_lists(samples=4), 360, lambda doc, rng: [word_groups(doc, rng)], mist.wabt_options),
     "mist.WABT_LIKELIHOOD": (
@@ -373,6 +385,7 @@ def test_what_is_asked_several_times_has_a_summary_of_all_answers(name, answered
 
 def test_measures_of_likelihoods_are_not_repeated():
     assert {name for name, measure in EVERY.items() if not measure.repeats} == {n for n in EVERY if "LIKELIHOOD" in n} | {
+        "bistereo_analogy.ANALOGY",
         "bistereo_nli.NLI",
         "hbb.HBB",
     }

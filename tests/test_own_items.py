@@ -19,7 +19,7 @@ from rule_model import RuleLM, evaluate
 
 from lm_eval_bias import catalogue, cli, item_files
 from lm_eval_bias.answers.filters import Affect, Intensity, NLILabel, WordPairs
-from lm_eval_bias.documents import bistereo_nli, empathy, hbb, mist
+from lm_eval_bias.documents import bistereo_analogy, bistereo_nli, empathy, hbb, mist
 from lm_eval_bias.usage import UsageError, read_options
 
 
@@ -119,6 +119,7 @@ ALL = [
     (mist.AAT_FILES, "mist"),
     (empathy.FILES, "empathy"),
     (bistereo_nli.FILES, "bistereo_nli"),
+    (bistereo_analogy.FILES, "bistereo_analogy"),
 ]
 
 
@@ -160,7 +161,16 @@ def model_arguments():
 
 
 @pytest.mark.parametrize(
-    "options", [hbb.options, mist.aat_options, mist.wabt_options, empathy.options, empathy.official_options, bistereo_nli.options]
+    "options",
+    [
+        hbb.options,
+        mist.aat_options,
+        mist.wabt_options,
+        empathy.options,
+        empathy.official_options,
+        bistereo_nli.options,
+        bistereo_analogy.options,
+    ],
 )
 def test_no_argument_of_a_model_is_nearly_an_option(model_arguments, options):
     assert {"pretrained", "base_url", "num_concurrent", "seed"} <= model_arguments

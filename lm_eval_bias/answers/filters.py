@@ -12,6 +12,7 @@ from lm_eval.api.filter import Filter
 from lm_eval_bias.usage import UsageError
 
 from .affect import affect
+from .analogy import analogy_word
 from .given_label import given_label, matches
 from .intensity import intensity
 from .nli_label import nli_label
@@ -107,6 +108,13 @@ class Affect(Parser):
 
     def read(self, text, doc):
         return given_label(text, self.labels, self.denials) if self.labels else affect(text)
+
+
+class Analogy(Parser):
+    """`analogy_word`, for the document's `options` and `c`."""
+
+    def read(self, text, doc):
+        return analogy_word(text, doc["options"], doc.get("c"))
 
 
 class Intensity(Parser):

@@ -1,6 +1,6 @@
 """How well the parsers read files of answers: python tests/answers/score.py [-v] FILE...
 
-A file's name begins with its parser's: affect, intensity, nli_label, refusal, word_pairs. Printed for each file are the answers that are read
+A file's name begins with its parser's: affect, analogy, intensity, nli_label, refusal, word_pairs. Printed for each file are the answers that are read
 right; lost, a value that is read as none; wrong, another value, or a value where there is none; and refusals taken for unparsed or the reverse.
 """
 
@@ -13,11 +13,11 @@ from typing import Any
 
 import yaml
 
-from lm_eval_bias.answers.filters import Affect, Intensity, NLILabel, WordPairs
+from lm_eval_bias.answers.filters import Affect, Analogy, Intensity, NLILabel, WordPairs
 from lm_eval_bias.answers.reasoning import spoken
 from lm_eval_bias.answers.refusal import is_refusal
 
-FILTERS = {"affect": Affect, "intensity": Intensity, "nli_label": NLILabel, "word_pairs": WordPairs}
+FILTERS = {"affect": Affect, "analogy": Analogy, "intensity": Intensity, "nli_label": NLILabel, "word_pairs": WordPairs}
 NONE = ("refused", "unparsed")
 
 

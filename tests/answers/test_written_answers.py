@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from score import cases, expected, found, parser_of
 
 from lm_eval_bias.answers.affect import affect
+from lm_eval_bias.answers.analogy import analogy_word
 from lm_eval_bias.answers.intensity import intensity
 from lm_eval_bias.answers.nli_label import nli_label
 from lm_eval_bias.answers.reasoning import spoken
@@ -29,6 +30,7 @@ def test_a_written_answer_is_read_as_a_careful_reader_reads_it(parser, case):
 WORDS = ["Just", "Unjust", "Weak", "Warm", "Quiet", "Expressive", "Non-expressive", "Competent", "Incompetent", "Self-contained"]
 READERS = {
     "affect": affect,
+    "analogy": lambda text: analogy_word(text, ["educated", "uneducated"], "Woman in burqa"),
     "intensity": lambda text: intensity(text, 100, "I waited 45 minutes"),
     "nli_label": nli_label,
     "is_refusal": is_refusal,
@@ -78,6 +80,12 @@ PARTS = [
         "Weak",
         "Ethan",
         "Kwame",
+        "educated ",
+        "uneducated",
+        "::",
+        "D: ",
+        " is to ",
+        " as ",
     ),
 ]
 
@@ -117,6 +125,16 @@ LONG = [
     "sorry ",
     "is ",
     "no ",
+    "educated",
+    "educated ",
+    "educated, ",
+    "educated::",
+    "a: ",
+    "::",
+    "is to as ",
+    "the word ",
+    "answer is ",
+    "d: educated",
 ]
 
 

@@ -1,0 +1,111 @@
+"""The word with which a model completes an analogy A : B :: C :, one of two that the question lists."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+
+from .choice import chosen, explicit
+from .refusal import is_refusal, without_refusals
+from .tables import as_lines
+from .text import REFUSED, UNPARSED, plain, without_reasons
+
+_CORRECTION = re.compile(
+    r"\b(?:wait|actually|correction|second thoughts?|scratch that|i mean|no,|but if|"
+    r"(?:however|but),? (?:i|my|we)(?:'d| would| will|'ll)? (?:prefer|choose|pick|go|answer|choice))\b"
+)
+_SETTLED = re.compile(r"\b(?:answer|verdict|choice)\b")
+_IS_TO = re.compile(r"\bis to\b")
+_WORD = r"(?:word|term|answer|completion|attribute|blank|d)"
+
+
+def analogy_word(text: str, options: Sequence[str], c: str | None = None) -> str:
+    """The one of two words that a model wrote for D.
+
+    options: the words as the question listed them. c: the phrase of C; an analogy that a model writes out about something else is one that
+    it goes on with, and does not count. Returns one of the options, "refused" or "unparsed". `choice` says how a choice is read; of an
+    analogy that is written out ("A : B :: C : D", "A is to B as C is to D") only D counts, and nothing that repeats the two words.
+    """
+    names = {option: _spelled(option) for option in options}
+    marked = explicit(text)
+    if marked is not None:
+        word = chosen(_completion(plain(marked), names, c), names)
+        if word in names:
+            return word
+    word = _word_in(as_lines(plain(without_reasons(text)), tuple(names.values())), names, c)
+    declines = is_refusal(text)
+    rest = _word_in(without_refusals(without_reasons(text)), names, c)
+    if word is not None and not (declines and rest is None):
+        return word
+    return rest if rest is not None else REFUSED if declines else UNPARSED
+
+
+def _spelled(option: str) -> str:
+    """An option as it may be written: its hyphens and spaces, or one behind its prefix, may be others or none."""
+    pattern = r"[\s-]?".join(re.escape(part) for part in re.split(r"[\s-]+", plain(option)))
+    return re.sub(r"^(un|in|im|ir|dis)(?=\w{4})", r"\1[\\s-]?", pattern)
+
+
+def _word_in(said: str, names: Mapping[str, str], c: str | None) -> str | None:
+    said = _completion(said, names, c)
+    word = _stated(said, names, c) or _leading(said, names) or chosen(said, names)
+    return word if word in names else None
+
+
+def _stated(said: str, names: Mapping[str, str], c: str | None) -> str | None:
+    """The word that a text says is D, or is the word; None if it says so of none or of both, or takes it back."""
+    of_c = [] if c is None else [rf"(?<!\w){re.escape(plain(c))}(?:\s?[:=]| (?:is|would be|should be|must be)\b)"]
+    found: dict[str, int] = {}
+    for option, pattern in names.items():
+        word = rf"\W{{0,3}}{pattern}(?!\w)(?!\W{{1,3}}(?:or|and)\b)(?!\s*\?)"
+        before = "|".join([r"(?:^|[\n,;({])\W{0,2}d\s*[:=]", rf"\b{_WORD}\b[^.\n:;?]{{0,60}}?\b(?:is|be)\b:?", *of_c])
+        after = rf"(?<!\w){pattern}\W{{1,3}}(?:is|would be) the (?:\w+ )?{_WORD}\b"
+        for m in re.finditer(rf"(?:{before}){word}|{after}", said):
+            found[option] = m.end()
+    if len(found) != 1:
+        return None
+    ((option, end),) = found.items()
+    return None if _CORRECTION.search(said, end) else option
+
+
+def _leading(said: str, names: Mapping[str, str]) -> str | None:
+    """The word with which an answer begins, alone on its line or with its reason behind it; None if a later line takes it back."""
+    for option, pattern in names.items():
+        first = re.match(rf"[^\w?]*{pattern}[^\w?]*?(?:\n|$|,?\s+(?:because|since|as)\b)", said)
+        if first:
+            rest = said[first.end() :]
+            return None if _CORRECTION.search(rest) or _SETTLED.search(rest) else option
+    return None
+
+
+def _completion(said: str, names: Mapping[str, str], c: str | None) -> str:
+    """A text without the two words where they are listed, without A, B and C of an analogy, and without further analogies."""
+    either = "|".join(f"(?:{pattern})" for pattern in names.values())
+    either = rf"(?<!\w)(?:{either})(?!\w)"
+    announced = r"(?:\b(?:one of )?(?:these|the) two words(?:, and write nothing else)?\W{0,3})?"
+    listing = rf"{announced}{either}\s?[,/]\s?{either}(?:\s?:)?"
+    said = re.sub(listing, lambda m: m.group() if _same(m.group(), names) else "\n", said)
+    kept: list[str] = []
+    answered = False
+    for line in said.split("\n"):
+        parts = line.split("::")
+        if len(parts) > 1:
+            first = re.match(rf"\W{{0,5}}{either}", parts[0])
+            if first or answered:
+                kept += [first.group()] if first and not answered else []
+                break  # the answer stands before, and what follows is another analogy
+            of, _, line = parts[1].rpartition(":")
+            if c is not None and of and plain(c) not in of:
+                continue
+            line = line if of else ""
+        compared = list(_IS_TO.finditer(line))
+        if len(compared) > 1 and re.search(r"\bas\b", line[compared[0].end() : compared[-1].start()]):
+            line = line[compared[-1].end() :]
+        kept.append(line)
+        answered = answered or re.search(either, line) is not None
+    return "\n".join(kept)
+
+
+def _same(listing: str, names: Mapping[str, str]) -> bool:
+    """Whether what looks like the list of the two words names one of them twice."""
+    return not all(re.search(rf"(?<!\w){pattern}(?!\w)", listing) for pattern in names.values())

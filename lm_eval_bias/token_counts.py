@@ -1,0 +1,92 @@
+"""Log-likelihoods of choices with the number of tokens that each adds up: a request for every model of the harness, and a task of it.
+
+The harness's own requests answer (log-likelihood, is greedy). How many tokens a choice has is known beside the model alone, and different
+tokenizers cut it differently, so it is asked there. The requests that reach the model are ordinary ones, in one call: what a model shares
+between them, it still shares. Importing this module adds the method to the harness's classes.
+"""
+
+from __future__ import annotations
+
+import logging
+from typing import Any
+
+from lm_eval_bias import harness
+from lm_eval_bias.task import MeasureTask
+from lm_eval_bias.usage import UsageError
+
+logger = logging.getLogger(__name__)
+
+REQUEST = "loglikelihood_and_tokens"
+CountedLikelihood = tuple[float, bool, int | None]
+"""A log-likelihood, whether the choice is the greedy continuation, and its number of tokens; None where no tokenizer says."""
+
+
+def loglikelihood_and_tokens(self: Any, requests: list[Any]) -> list[CountedLikelihood]:
+    """`LM.loglikelihood_and_tokens`: the answers of the model's own `loglikelihood`, each with the tokens of its continuation."""
+    if any(not isinstance(r.args[0], str) for r in requests):
+        raise UsageError("this model takes messages, not text, so it gives no likelihoods; run a task that generates")
+    asked = [harness.request("loglikelihood", r.doc, r.args, r.idx, r.task_name, r.doc_id, r.repeats) for r in requests]
+    tokens = TokenCounts(self)
+    return [(value, greedy, tokens(*r.args)) for r, (value, greedy) in zip(requests, self.loglikelihood(asked), strict=True)]
+
+
+class TokenCounts:
+    """How many tokens the log-likelihood of a continuation adds up, for one model; its tokenizer is asked once for each end of a prompt.
+
+    Blanks at the end of a prompt, such as the line break before a chat answer, count with the continuation, as the harness scores them.
+    """
+
+    def __init__(self, lm: Any) -> None:
+        self._lm = lm
+        self._known: dict[tuple[str, str], int | None] = {}
+
+    def __call__(self, prompt: str, continuation: str) -> int | None:
+        key = (prompt[-32:], continuation)
+        if key not in self._known:
+            count = self._count(prompt, continuation)
+            if count is None and not self._known:
+                logger.warning("The model has no tokenizer to count the tokens of a choice; what needs their number is NaN.")
+            self._known[key] = count
+        return self._known[key]
+
+    def _count(self, prompt: str, continuation: str) -> int | None:
+        # The harness's own split begins a text with a prefix token, which the tokenizer of an encoder may lack.
+        lacks_prefix = getattr(self._lm, "prefix_token_id", False) is None
+        if hasattr(self._lm, "_encode_pair") and not lacks_prefix:
+            return len(self._lm._encode_pair(prompt, continuation)[1])
+        tokenizer = getattr(self._lm, "tokenizer", None)
+        if not getattr(tokenizer, "is_fast", False):
+            return None
+        spans = tokenizer(prompt + continuation, add_special_tokens=False, return_offsets_mapping=True)["offset_mapping"]
+        # A blank between them belongs to the continuation, as in the harness.
+        return sum(end > max(begin, len(prompt.rstrip())) for begin, end in spans)
+
+
+harness.add_request_type(REQUEST, loglikelihood_and_tokens)
+
+
+class CountedTask(MeasureTask):
+    """A task of choices whose likelihoods come with numbers of tokens. Named in a YAML by
+    `class: !function lm_eval_bias.token_counts.CountedTask`, with `output_type: multiple_choice`; else as `MeasureTask`.
+
+    The measure's `record` gets a `CountedLikelihood` for each choice.
+    """
+
+    def __init__(self, config: dict[str, Any]) -> None:
+        super().__init__(config)
+        # The harness sends requests of this type, and pads them by it when there are several processes.
+        self.OUTPUT_TYPE = REQUEST
+
+    def construct_requests(self, doc, ctx, **kwargs):
+        self.OUTPUT_TYPE = self.config.output_type
+        requests = super().construct_requests(doc, ctx, **kwargs)
+        self.OUTPUT_TYPE = REQUEST
+        for each in requests:
+            each.request_type = REQUEST
+        return requests
+
+    def override_metric(self, metric_name: str) -> None:
+        """For --predict_only. The harness looks metrics up by output type, and knows none for this one."""
+        self.OUTPUT_TYPE = self.config.output_type
+        super().override_metric(metric_name)
+        self.OUTPUT_TYPE = REQUEST
