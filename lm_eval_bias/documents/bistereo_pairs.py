@@ -29,6 +29,7 @@ _GENDERED = re.compile(r"\[([^\[\]/]*)/([^\[\]/]*)\]")
 _SLOT = re.compile(r"\[[^\[\]]*\]")
 _BEFORE_MARK = re.compile(r" +(?=[.,;:!?])")
 _FIRST = re.compile(r"\w")
+_FIXED_ARTICLE = re.compile(r"\ban? \[[AB]\]", re.IGNORECASE)
 _LOOSE_ARTICLE = re.compile(r"\[a\](?! \[[AB]\])")
 
 # ---- The files
@@ -68,8 +69,11 @@ def _template_problems(rows: Any, others: Mapping[str, Any]) -> Iterator[Found]:
             yield (i, GENDERS[0]), "neither gender is asked it"
         if len(set(texts)) < len(texts):
             yield (i, "text"), "two of its alternatives are the same"
+        open_texts = [skeleton(text, 0, infused) for text in texts for infused in (True, False)]
+        if articles and (wrong := next(filter(None, map(_FIXED_ARTICLE.search, open_texts)), None)):
+            yield (i, "text"), f"{wrong.group()!r}: write [a], which is a or an as the word has it"
         for pair in groups["axes"][row["axis"]]:
-            if len(articles & set(pair.values())) == 1 and any("[a] [B]" in skeleton(text, 0, infused) for text in texts for infused in (0, 1)):
+            if len(articles & set(pair.values())) == 1 and any("[a] [B]" in text for text in open_texts):
                 yield (i, "text"), f"[a] before {' and '.join(pair.values())}: the sentences would differ in the article too"
 
 

@@ -53,7 +53,7 @@ METRICS = (
     Metric(
         "left_out",
         "%",
-        "Answered pairs that cannot be calibrated, because the neutral pair is unanswered or was not asked.",
+        "Answered pairs in no contrast: the neutral pair that calibrates them, or the other context, is unanswered or was not asked.",
         better="lower",
         stderr=False,
     ),
