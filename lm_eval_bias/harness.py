@@ -89,6 +89,33 @@ def add_request_type(name: str, method: Callable[..., Any]) -> None:
             setattr(class_, name, does)
 
 
+_own_caches: dict[str, tuple[type, ...]] = {}
+
+
+def own_cache(class_: type, *names: str) -> None:
+    """Let a kind of model look into the harness's cache by itself, for the methods of these names.
+
+    The cache knows an answer by the arguments of its request, which is too little where the answer depends on more. It finds methods by
+    `__getattr__`; if it has them as its own one day, this replaces them for such models alone.
+    """
+    from lm_eval.api.model import CachingLM
+
+    def method(name: str) -> property:
+        usual = CachingLM.__dict__.get(name)
+
+        def find(self: Any) -> Any:
+            if isinstance(self.lm, _own_caches[name]):
+                return getattr(self.lm, name)
+            return self.__getattr__(name) if usual is None else usual.__get__(self)
+
+        return property(find)
+
+    for name in names:
+        if name not in _own_caches:
+            setattr(CachingLM, name, method(name))
+        _own_caches[name] = (*_own_caches.get(name, ()), class_)
+
+
 # ---- Tasks
 
 

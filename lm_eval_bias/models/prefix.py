@@ -31,6 +31,7 @@ from lm_eval_bias.usage import UsageError
 from .asked import Asked, asked
 from .encoding import Encoder
 from .greedy import Answer, Stop, decode, is_plain
+from .kinds import refuse_encoder
 from .sweep import Sweep
 from .token_trie import TokenTrie
 from .tree_attention import TreeModel, Unsupported
@@ -54,6 +55,8 @@ class PrefixLM(HFLM):
         memory = None if prefix_memory is None else _bytes(prefix_memory)
         if pack_tokens is not None and (isinstance(pack_tokens, bool) or not isinstance(pack_tokens, int) or pack_tokens < 1):
             raise UsageError(f"pack_tokens={pack_tokens} in --model_args: expected a number of tokens, such as 512")
+        if not isinstance(pretrained, str):
+            refuse_encoder("hf-prefix", pretrained, pretrained.config)
         super().__init__(pretrained, **kwargs)
         self._pack_tokens = pack_tokens
         self.tokens_computed = 0
@@ -80,6 +83,10 @@ class PrefixLM(HFLM):
         self._most_reads = max(64, (2**27 if on_cpu else 2**30) // (4 * self._tree.vocabulary))
         # What one more attention call costs, as query-key pairs: measured on a CPU; on a GPU it is the launch of some kernels.
         self._call_cost = 2_000 if on_cpu else 500_000
+
+    def _get_config(self, pretrained: str, **kwargs: Any) -> None:
+        super()._get_config(pretrained, **kwargs)
+        refuse_encoder("hf-prefix", pretrained, self._config)
 
     def _autocast(self):
         return torch.autocast(self.device.type, dtype=self.mixed_precision_dtype, enabled=self.mixed_precision_dtype is not None)

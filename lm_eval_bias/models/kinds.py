@@ -1,0 +1,51 @@
+"""Which kind of model a config describes, and the model type of the harness that runs it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from transformers.models.auto.modeling_auto import MODEL_FOR_MASKED_LM_MAPPING_NAMES
+
+from lm_eval_bias.usage import UsageError
+
+
+def is_encoder(config: Any) -> bool:
+    """Whether a model reads both ways and has a head that says what stands in the place of a mask."""
+    if getattr(config, "is_encoder_decoder", False) or getattr(config, "is_decoder", False) or getattr(config, "causal", False):
+        return False
+    remote = getattr(config, "auto_map", None) or {}
+    masked = getattr(config, "model_type", None) in MODEL_FOR_MASKED_LM_MAPPING_NAMES or "AutoModelForMaskedLM" in remote
+    return masked and "AutoModelForCausalLM" not in remote
+
+
+def require_encoder(pretrained: Any, config: Any) -> None:
+    """Raises UsageError for a model that `hf-mlm` cannot run."""
+    if is_encoder(config):
+        return
+    both = getattr(config, "is_encoder_decoder", False)
+    reads = "is an encoder and a decoder" if both else "is no encoder: it does not say what stands in the place of a mask"
+    raise UsageError(
+        f"--model hf-mlm: {_name(pretrained)} ({_type(config)}) {reads}. Run it with --model {'hf' if both else 'hf-prefix or --model hf'}; "
+        f"hf-mlm takes masked language models, such as BERT, RoBERTa, ALBERT, DeBERTa, DistilBERT, ModernBERT or ELECTRA's generator."
+    )
+
+
+def refuse_encoder(model: str, pretrained: Any, config: Any) -> None:
+    """Raises UsageError for a model that has no likelihood of a text from left to right. model: the model type it was given to."""
+    if not is_encoder(config):
+        return
+    classifier = any("ForSequenceClassification" in name for name in getattr(config, "architectures", None) or ())
+    better = "hf-nli" if classifier else "hf-mlm"
+    raise UsageError(
+        f"--model {model}: {_name(pretrained)} ({_type(config)}) is an encoder, which reads both ways and has no likelihood of a text from "
+        f"left to right. Run it with --model {better}."
+    )
+
+
+def _name(pretrained: Any) -> str:
+    """What was given as `pretrained`."""
+    return pretrained if isinstance(pretrained, str) else getattr(pretrained, "name_or_path", "") or type(pretrained).__name__
+
+
+def _type(config: Any) -> str:
+    return ", ".join(getattr(config, "architectures", None) or [str(getattr(config, "model_type", "of unknown type"))])

@@ -1,0 +1,421 @@
+"""hf-mlm against minicons and against a loop of ten lines, on tiny random encoders with real tokenizers."""
+
+from __future__ import annotations
+
+import io
+import json
+import logging
+from math import isnan
+from types import SimpleNamespace
+
+import pytest
+import tiny
+import tiny_masked
+import torch
+import transformers
+from lm_eval.api.instance import Instance
+from lm_eval.api.model import CachingLM
+from minicons.scorer import MaskedLMScorer
+from tqdm import tqdm
+
+from lm_eval_bias import harness
+from lm_eval_bias.models.masked import MaskedLM
+from lm_eval_bias.models.masked_rows import Ask, rows
+from lm_eval_bias.models.prefix import PrefixLM
+from lm_eval_bias.sentence_pairs import REQUEST
+from lm_eval_bias.usage import UsageError
+
+METRICS = ["original", "within_word_l2r"]
+SENTENCES = [
+    "I saw a beautiful dark-skinned woman standing near the bus stop.",
+    "She was kind to me.",
+    "Everybody in the neighbourhood says that the teacher's brother never apologises; he doesn't!",
+    "Yes",
+    "A café  with two spaces",
+]
+CONTINUATIONS = [
+    ("The neighbour was", " patient with everybody."),
+    ("The neighbour was ", "patient with everybody."),  # the blank belongs to what follows
+    ("Once upon", " a time"),
+    ("un", "happy people"),  # what overlaps the continuation is scored, also where a token begins before it
+]
+TALL = "I saw a tall woman near the station."
+SHORT = "I saw a short woman near the station."
+
+
+@pytest.fixture(scope="module")
+def encoders():
+    made = {}
+
+    def get(name):
+        if name not in made:
+            made[name] = (tiny_masked.model(name), tiny_masked.tokenizer(tiny_masked.CONFIGS[name][1]))
+        return made[name]
+
+    return get
+
+
+def lm(encoder, **options):
+    return MaskedLM(encoder[0], tokenizer=encoder[1], **options)
+
+
+def likelihoods(model, pairs):
+    return model.loglikelihood([Instance("loglikelihood", {}, pair, i) for i, pair in enumerate(pairs)], disable_tqdm=True)
+
+
+def paired(model, pairs):
+    return getattr(model, REQUEST)([harness.request(REQUEST, {}, pair, 0, "task", i) for i, pair in enumerate(pairs)])
+
+
+def one_by_one(encoder, text, metric):
+    """(first character, end, log-probability, is likeliest) of each token of a text, one forward pass for each, as the papers define it."""
+    model, tokenizer = encoder
+    encoded = tokenizer(text, return_tensors="pt", return_offsets_mapping=True)
+    (ids,), words = encoded["input_ids"], encoded.word_ids(0)
+    for i in range(1, len(ids) - 1):
+        masked = ids.clone()
+        to_the_right = [j for j in range(i + 1, len(ids) - 1) if words[j] == words[i]] if metric == "within_word_l2r" else []
+        masked[[i, *to_the_right]] = tokenizer.mask_token_id
+        with torch.no_grad():
+            logs = model(input_ids=masked[None]).logits[0, i].log_softmax(-1)
+        yield *encoded["offset_mapping"][0][i].tolist(), logs[ids[i]].item(), int(logs.argmax()) == int(ids[i])
+
+
+@pytest.mark.parametrize("metric", METRICS)
+@pytest.mark.parametrize("name", tiny_masked.CONFIGS)
+def test_a_text_gets_the_sum_over_its_tokens_each_masked_in_turn(name, metric, encoders):
+    """All architectures, sentences and continuations of several lengths in one call, so that rows are padded; the context is not scored."""
+    model = lm(encoders(name), pll=metric, batch_size="auto")
+    found = likelihoods(model, [("", text) for text in SENTENCES] + CONTINUATIONS)
+    texts = [(text, 0) for text in SENTENCES] + [(context + rest, len(context.rstrip())) for context, rest in CONTINUATIONS]
+    for (value, greedy), (text, start) in zip(found, texts, strict=True):
+        tokens = [(log, best) for _, end, log, best in one_by_one(encoders(name), text, metric) if end > start]
+        assert value == pytest.approx(sum(log for log, _ in tokens), abs=1e-4), text
+        assert greedy == all(best for _, best in tokens)
+    assert model._reads_masked_only
+
+
+@pytest.mark.parametrize("metric", METRICS)
+@pytest.mark.parametrize("name", ["BERT", "RoBERTa", "DeBERTa", "DeBERTa v2"])
+def test_scores_are_those_of_minicons(name, metric, encoders):
+    """Whole sentences, and shared tokens as the sum of its scores of single ones: all but those of the word that differs.
+
+    It gets texts as tokens, since it asks tokenizers for a method that they no longer have.
+    """
+    model, tokenizer = encoders(name)
+    scorer = MaskedLMScorer(model, "cpu", tokenizer=tokenizer)
+    found = likelihoods(lm(encoders(name), pll=metric), [("", text) for text in SENTENCES])
+    whole = scorer.sequence_score(tokenizer(SENTENCES, padding=True), reduction=lambda scores: scores.sum().item(), PLL_metric=metric)
+    assert [value for value, _ in found] == pytest.approx(whole, abs=1e-4)
+
+    pairs = [(TALL, SHORT), (SHORT, TALL)]
+    for (sentence, _), word, answer in zip(pairs, (" tall", " short"), paired(lm(encoders(name), pll=metric), pairs), strict=True):
+        encoded = tokenizer([sentence], return_offsets_mapping=True)
+        (scores,) = scorer.token_score(encoded, PLL_metric=metric)
+        first, last = sentence.index(word), sentence.index(word) + len(word)
+        outside = [score for (_, score), (start, end) in zip(scores, encoded["offset_mapping"][0][1:-1], strict=True) if end <= first or start >= last]
+        assert answer == (pytest.approx(sum(outside), abs=1e-4), len(outside), "shared tokens")
+
+
+@pytest.mark.parametrize("name", ["BERT", "RoBERTa", "XLM-R"])
+def test_of_a_pair_all_tokens_are_scored_but_those_of_the_word_that_differs(name, encoders):
+    """The rest of the sentence is tokenized as it is without that word, so both sentences have as many shared tokens as that."""
+    tokenizer = encoders(name)[1]
+    rest = len(tokenizer("I saw a", add_special_tokens=False)["input_ids"]) + len(tokenizer(" woman near the station.", add_special_tokens=False)["input_ids"])
+    (tall, tall_count, _), (short, short_count, _) = paired(lm(encoders(name)), [(TALL, SHORT), (SHORT, TALL)])
+    assert tall_count == short_count == rest
+    for value, sentence, word in ((tall, TALL, " tall"), (short, SHORT, " short")):
+        first = sentence.index(word)
+        outside = [log for start, end, log, _ in one_by_one(encoders(name), sentence, "original") if end <= first or start >= first + len(word)]
+        assert value == pytest.approx(sum(outside), abs=1e-4)
+
+
+def test_a_pair_that_shares_nothing_has_no_score_and_one_that_is_equal_is_scored_whole(encoders):
+    (nothing, count, _), (same, _, _) = paired(lm(encoders("BERT")), [("Yes", "no"), (TALL, TALL)])
+    assert isnan(nothing) and count == 0
+    assert same == likelihoods(lm(encoders("BERT")), [("", TALL)])[0][0]
+
+
+def test_what_a_sentence_lacks_is_no_part_of_its_score(encoders):
+    """Of "two men" beside "two tall men" all tokens are shared."""
+    ((found, _, _),) = paired(lm(encoders("BERT")), [("Two men left.", "Two tall men left.")])
+    assert found == pytest.approx(likelihoods(lm(encoders("BERT")), [("", "Two men left.")])[0][0], abs=1e-5)
+
+
+class Characters:
+    """A tokenizer with a token for each character, by number; 1 begins and 2 ends a text, 3 is unknown."""
+
+    all_special_ids, unk_token_id = [0, 1, 2, 3], 3
+
+    def __call__(self, texts, **_):
+        return SimpleNamespace(encodings=[Encoding(text) for text in texts])
+
+
+class Encoding:
+    def __init__(self, text):
+        self.ids = [1, *(3 if c == "?" else ord(c) for c in text), 2]
+        self.offsets = [(0, 0), *((i, i + 1) for i in range(len(text))), (0, 0)]
+        self.special_tokens_mask = [1, *[0] * len(text), 1]
+        self.word_ids = [None, *(text[: i + 1].count(" ") for i in range(len(text))), None]
+
+
+def masked(asked, within_words=False):
+    """What the model reads for each row, as text, with "_" for a mask and "." for padding."""
+    made = rows(Characters(), asked, within_words, lambda count: None)
+    batch = made.batch(0, len(made), ord("_"), 0)
+    marks = {1: "<", 2: ">", 3: "?", 0: "."}
+    return ["".join(marks.get(i, chr(i)) for i in row) for row in batch.ids.tolist()]
+
+
+def test_each_row_masks_one_token_or_with_it_what_follows_in_its_word():
+    assert masked([Ask("ab c")]) == ["<_b c>", "<a_ c>", "<ab_c>", "<ab _>"]
+    assert masked([Ask("ab c")], within_words=True) == ["<__ c>", "<a_ c>", "<ab__>", "<ab _>"]
+
+
+def test_a_context_and_the_words_that_differ_stay_visible():
+    assert masked([Ask("ab c", start=2)]) == ["<ab_c>", "<ab _>"]
+    assert masked([Ask("ab", start=1)], within_words=True) == ["<a_>"]
+    assert masked([Ask("abc", given=((1, 2),))]) == ["<_bc>", "<ab_>"]
+    assert masked([Ask("abc", given=((1, 2),))], within_words=True) == ["<_b_>", "<ab_>"]
+
+
+def test_a_blank_belongs_to_what_follows_and_unknown_tokens_are_scored_like_any():
+    assert masked([Ask("a b c", given=((2, 3),))]) == ["<_ b c>", "<a b_c>", "<a b _>"]
+    assert masked([Ask("?a")]) == ["<_a>", "<?_>"]
+
+
+def test_rows_come_longest_first_and_are_padded_on_the_right():
+    assert masked([Ask("a"), Ask("bcd")]) == ["<_cd>", "<b_d>", "<bc_>", "<_>.."]
+
+
+def test_special_tokens_are_never_scored_nor_is_their_text(encoders):
+    (whole,) = likelihoods(lm(encoders("BERT")), [("", "Yes</s>")])
+    tokens = list(one_by_one(encoders("BERT"), "Yes</s>", "original"))
+    assert whole[0] == pytest.approx(sum(log for _, _, log, _ in tokens[:-1]), abs=1e-4)
+
+
+@pytest.mark.parametrize("options", [{"batch_size": 1}, {"batch_size": 64}, {"batch_size": "auto"}])
+def test_the_batch_size_changes_nothing(options, encoders):
+    requests = [("", text) for text in SENTENCES * 2] + CONTINUATIONS
+    expected = [likelihoods(lm(encoders("ModernBERT")), [request])[0][0] for request in requests]
+    assert [value for value, _ in likelihoods(lm(encoders("ModernBERT"), **options), requests)] == pytest.approx(expected, abs=1e-4)
+
+
+def test_half_the_batch_where_memory_runs_out(encoders, caplog):
+    model, sizes = lm(encoders("BERT"), batch_size="auto"), []
+    read = model._read
+
+    def small(batch):
+        sizes.append(len(batch.ids))
+        if len(batch.ids) > 3:
+            raise RuntimeError("CUDA out of memory.")
+        return read(batch)
+
+    model._read = small
+    found = likelihoods(model, [("", text) for text in SENTENCES])
+    assert found == [pytest.approx(each, abs=1e-4) for each in likelihoods(lm(encoders("BERT")), [("", text) for text in SENTENCES])]
+    assert max(sizes[-5:]) <= 3 and "out of memory" in caplog.text
+
+
+def test_a_head_that_reads_all_positions_gets_them(encoders):
+    """Its answer at a position depends on the others, so it cannot be given one alone."""
+    model, tokenizer = tiny_masked.model("BERT"), encoders("BERT")[1]
+    head = model.cls.predictions.transform
+    head.register_forward_hook(lambda module, arguments, output: output + 0.1 * output.mean(1, keepdim=True))
+    crowded = lm((model, tokenizer))
+    assert not crowded._reads_masked_only
+    expected = [sum(log for _, _, log, _ in one_by_one((model, tokenizer), text, "original")) for text in SENTENCES[:2]]
+    # One at a time: this head reads padding too.
+    assert [likelihoods(crowded, [("", text)])[0][0] for text in SENTENCES[:2]] == pytest.approx(expected, abs=1e-4)
+
+
+def test_rolling_is_the_score_of_the_whole_text(encoders):
+    model = lm(encoders("BERT"))
+    found = model.loglikelihood_rolling([Instance("loglikelihood_rolling", {}, (text,), 0) for text in SENTENCES], disable_tqdm=True)
+    assert found == [value for value, _ in likelihoods(model, [("", text) for text in SENTENCES])]
+
+
+def test_the_progress_bar_counts_masked_tokens(encoders, monkeypatch):
+    seen = io.StringIO()
+    monkeypatch.setattr("lm_eval_bias.models.masked.tqdm", lambda *a, **k: tqdm(*a, **{**k, "file": seen, "mininterval": 0}))
+    model = lm(encoders("BERT"))
+    model.loglikelihood([Instance("loglikelihood", {}, ("", text), 0) for text in SENTENCES[:2]])
+    tokens = sum(len(encoders("BERT")[1](text, add_special_tokens=False)["input_ids"]) for text in SENTENCES[:2])
+    assert f"{tokens}/{tokens}" in seen.getvalue() and "masked tokens/s" in seen.getvalue()
+
+
+def test_the_same_text_is_computed_once(encoders):
+    once, often = lm(encoders("BERT")), lm(encoders("BERT"))
+    likelihoods(once, [("", TALL)])
+    likelihoods(often, [("", TALL)] * 5)
+    assert once.tokens_computed == often.tokens_computed
+
+
+# ---- The harness's cache
+
+
+def cached(encoder, path, **options):
+    inner = lm(encoder, **options)
+    return inner, CachingLM(inner, str(path))
+
+
+def test_what_is_in_the_cache_is_not_computed_again(encoders, tmp_path):
+    pairs, requests = [(TALL, SHORT), (SHORT, TALL)], [("", TALL), *CONTINUATIONS]
+    results = []
+    for _ in range(2):
+        inner, outer = cached(encoders("BERT"), tmp_path / "cache.db")
+        results.append((paired(outer, pairs), likelihoods(outer, requests)))
+        outer.dbdict.close()
+    assert results[0] == results[1] and inner.tokens_computed == 0
+    assert results[0] == (paired(lm(encoders("BERT")), pairs), likelihoods(lm(encoders("BERT")), requests))
+
+
+def test_the_cache_tells_pairs_variants_and_models_apart(encoders, tmp_path):
+    """The same sentence beside two others, alone, by the other variant and by another model."""
+    pairs = [(TALL, SHORT), (TALL, "I saw a tall man near the station.")]
+    for name, metric in (("BERT", "original"), ("BERT", "within_word_l2r"), ("DistilBERT", "original")):
+        encoders(name)[0].name_or_path = name
+        _, outer = cached(encoders(name), tmp_path / "cache.db", pll=metric)
+        alone = lm(encoders(name), pll=metric)
+        assert paired(outer, pairs) == paired(alone, pairs)
+        assert likelihoods(outer, [("", TALL)]) == likelihoods(alone, [("", TALL)])
+        outer.dbdict.close()
+
+
+def test_the_cache_gets_each_text_as_soon_as_it_is_done(encoders, tmp_path):
+    """A run that is stopped goes on from there."""
+    inner, outer = cached(encoders("BERT"), tmp_path / "cache.db")
+    read = inner._read
+
+    def stopped(batch):
+        if len(outer.dbdict) == 2:
+            raise KeyboardInterrupt
+        return read(batch)
+
+    inner._read = stopped
+    with pytest.raises(KeyboardInterrupt):
+        likelihoods(outer, [("", text) for text in SENTENCES])
+    outer.dbdict.close()
+    again, outer = cached(encoders("BERT"), tmp_path / "cache.db")
+    expected = lm(encoders("BERT"))
+    assert [value for value, _ in likelihoods(outer, [("", text) for text in SENTENCES])] == pytest.approx(
+        [value for value, _ in likelihoods(expected, [("", text) for text in SENTENCES])], abs=1e-4
+    )
+    assert 0 < again.tokens_computed < expected.tokens_computed
+
+
+def test_other_models_use_the_harness_cache_as_ever(tmp_path):
+    outer = CachingLM(PrefixLM(tiny.model("Llama"), tokenizer=tiny.tokenizer(), max_length=128), str(tmp_path / "cache.db"))
+    assert likelihoods(outer.lm, [("a", "b")]) == outer.loglikelihood([Instance("loglikelihood", {}, ("a", "b"), 0)])
+    assert len(outer.dbdict) == 1
+
+
+# ---- What cannot be scored
+
+
+def test_a_text_that_is_too_long_is_an_error_before_anything_is_computed(encoders):
+    model = lm(encoders("BERT"))
+    with pytest.raises(UsageError, match=r"1 of 2 texts are longer than the 64 tokens .*, the longest \d+ tokens .*'sun sun sun.*Nothing was computed"):
+        likelihoods(model, [("", "Yes"), ("", "sun " * 60)])
+    assert model.tokens_computed == 0
+
+
+@pytest.mark.parametrize(("name", "most"), [("BERT", 64), ("RoBERTa", 63), ("XLM-R", 63), ("DistilBERT", 64), ("ModernBERT", 64)])
+def test_the_longest_text_that_fits_is_scored_and_one_token_more_is_an_error(name, most, encoders):
+    """RoBERTa counts positions from behind its padding token, here number 0, so it takes fewer than its config says."""
+    tokenizer = encoders(name)[1]
+    word = next(t for t in ("a", "b", "c", "1", ".") if len(tokenizer(" " + " ".join([t] * 9), add_special_tokens=False)["input_ids"]) == 9)
+    text = " " + " ".join([word] * (most - 2))
+    assert len(tokenizer(text)["input_ids"]) == most == lm(encoders(name)).max_length
+    assert likelihoods(lm(encoders(name)), [("", text)])[0][0] < 0
+    with pytest.raises(UsageError, match="longer than"):
+        likelihoods(lm(encoders(name)), [("", text + " " + word)])
+
+
+def test_a_shorter_limit_can_be_set_and_a_longer_one_than_the_model_has_cannot(encoders):
+    with pytest.raises(UsageError, match="longer than the 8 tokens"):
+        likelihoods(lm(encoders("BERT"), max_length=8), [("", TALL)])
+    with pytest.raises(UsageError, match=r"max_length=65 .* positions for 64 tokens"):
+        lm(encoders("BERT"), max_length=65)
+
+
+def test_an_encoder_writes_no_text(encoders):
+    with pytest.raises(UsageError, match=r"writes no text.*\(mist\).*--model hf-prefix"):
+        lm(encoders("BERT")).generate_until([harness.request("generate_until", {}, ("Once", {}), 0, "mist", 0)])
+
+
+def test_a_chat_template_that_is_not_there(encoders):
+    with pytest.raises(UsageError, match="without --apply_chat_template"):
+        lm(encoders("BERT")).apply_chat_template([{"role": "user", "content": "Hello"}])
+    with pytest.raises(UsageError, match="without --apply_chat_template"):
+        lm(encoders("BERT")).chat_template(True)
+
+
+def test_a_decoder_is_sent_to_hf_prefix(tmp_path):
+    with pytest.raises(UsageError, match=r"LlamaForCausalLM.* is no encoder.*--model hf-prefix or --model hf"):
+        MaskedLM(tiny.model("Llama"), tokenizer=tiny.tokenizer())
+    tiny.model("GPT-2").save_pretrained(tmp_path)
+    with pytest.raises(UsageError, match=r"GPT2LMHeadModel.* is no encoder.*--model hf-prefix or --model hf"):
+        MaskedLM(str(tmp_path), device="cpu")
+
+
+def test_an_encoder_decoder_is_sent_to_hf():
+    config = transformers.BartConfig(vocab_size=20, d_model=8, encoder_layers=1, decoder_layers=1, encoder_attention_heads=1, decoder_attention_heads=1, encoder_ffn_dim=8, decoder_ffn_dim=8)
+    with pytest.raises(UsageError, match=r"an encoder and a decoder\. Run it with --model hf;"):
+        MaskedLM(transformers.BartForConditionalGeneration(config), tokenizer=tiny.tokenizer())
+
+
+def test_an_encoder_that_was_given_to_hf_prefix_is_sent_to_hf_mlm(encoders, tmp_path):
+    with pytest.raises(UsageError, match=r"--model hf-prefix: .*bert.* is an encoder.*--model hf-mlm"):
+        PrefixLM(encoders("BERT")[0], tokenizer=encoders("BERT")[1])
+    with pytest.raises(UsageError, match=r"DistilBertForMaskedLM.* is an encoder.*--model hf-mlm"):
+        PrefixLM(tiny_masked.saved(tmp_path, "DistilBERT"), device="cpu")
+
+
+def test_a_tokenizer_without_a_mask_token(encoders):
+    with pytest.raises(UsageError, match="has no mask token.*tokenizer=.*--model hf-prefix"):
+        MaskedLM(encoders("BERT")[0], tokenizer=tiny.tokenizer())
+
+
+def test_a_checkpoint_without_the_head_is_refused_instead_of_scored_at_random(encoders, tmp_path):
+    """ELECTRA's discriminator, and a model that was tuned to classify."""
+    config = encoders("ELECTRA's generator")[0].config
+    for number, kind in enumerate((transformers.ElectraForPreTraining, transformers.ElectraForSequenceClassification)):
+        folder = tmp_path / str(number)
+        kind(config).save_pretrained(folder)
+        encoders("ELECTRA's generator")[1].save_pretrained(folder)
+        with pytest.raises(UsageError, match=r"has no weights for .*generator_.* scores would be random.*of ELECTRA the generator"):
+            MaskedLM(str(folder), device="cpu")
+        with pytest.raises(UsageError, match="no masked language modelling head"):
+            MaskedLM(kind(config), tokenizer=encoders("ELECTRA's generator")[1])
+
+
+@pytest.mark.parametrize("name", tiny_masked.CONFIGS)
+def test_saved_models_score_as_those_in_memory(name, encoders, tmp_path):
+    """All weights are found; of DeBERTa's own checkpoints also where the config does not say which head they have."""
+    folder = tiny_masked.saved(tmp_path, name)
+    if "own head" in name:
+        config = json.loads((tmp_path / "config.json").read_text())
+        del config["legacy"]
+        (tmp_path / "config.json").write_text(json.dumps(config))
+    found = likelihoods(MaskedLM(folder, device="cpu"), [("", TALL)])
+    assert found[0][0] == pytest.approx(likelihoods(lm(encoders(name)), [("", TALL)])[0][0], abs=1e-4)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"pll": "left"}, "pll='left'.*original, within_word_l2r"),
+        ({"pairs": "yes"}, "pairs='yes'.*auto, choices, off"),
+        ({"pair": "off"}, "unknown option 'pair'.*'pairs'"),
+        ({"ppl": "original"}, "unknown option 'ppl'.*'pll'"),
+    ],
+)
+def test_mistakes_in_the_options(options, message, encoders):
+    with pytest.raises(UsageError, match=message):
+        lm(encoders("BERT"), **options)
+
+
+@pytest.fixture(autouse=True)
+def quiet(caplog):
+    caplog.set_level(logging.INFO)
