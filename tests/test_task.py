@@ -215,9 +215,9 @@ EMPATHY = [f"empathy_{category}" for category in ("race", "nationality", "religi
 def test_every_task_and_group_loads_and_is_tagged():
     manager = TaskManager()
     assert {"bistereo", "mist", "implicit_bias"} <= set(manager.all_groups)
-    assert {"bistereo_nli", "hbb", "mist_wabt", "mist_aat", "winogender_all"} <= manager.task_index["social_bias"].tags  # ours beside the harness's own
+    assert {"bistereo_nli", "bistereo_pairs", "hbb", "mist_wabt", "mist_aat", "winogender_all"} <= manager.task_index["social_bias"].tags  # ours beside the harness's own
     loaded = manager.load(["implicit_bias", "bistereo_nli_generate", "bistereo_nli_men_looks"])
-    assert set(loaded["tasks"]) == {"bistereo_nli", "hbb", "mist_wabt", "mist_aat", *EMPATHY, "bistereo_nli_generate", "bistereo_nli_men_looks"}
+    assert set(loaded["tasks"]) == {"bistereo_nli", "bistereo_pairs", "hbb", "mist_wabt", "mist_aat", *EMPATHY, "bistereo_nli_generate", "bistereo_nli_men_looks"}
 
 
 def test_a_misspelt_task_name_is_the_harnesss_own_error():
