@@ -17,7 +17,17 @@ from typing import Any
 
 import numpy as np
 from lm_eval_bias.metrics.crossed import codes
-from lm_eval_bias.metrics.sentence_preference import ALPHA, CONTEXTS, CONTRASTS, Contrast, Design, Pair, preference, sentence_preference, sign_test
+from lm_eval_bias.metrics.sentence_preference import (
+    ALPHA,
+    CONTEXTS,
+    CONTRASTS,
+    Contrast,
+    Design,
+    Pair,
+    preference,
+    sentence_preference,
+    sign_test,
+)
 from scipy.stats import norm
 
 from lm_eval_bias.documents.bistereo_pairs import THRESHOLD, documents
@@ -43,7 +53,17 @@ class Scores:
     def pairs(self, x: np.ndarray) -> list[Pair]:
         """With that difference in each pair."""
         return [
-            Pair(d["wording"], d["axis"], d["gender"], d["sentiment"], d["attribute"], (d["desirable"], d["undesirable"]), d["variant"], v, 0.0)
+            Pair(
+                d["wording"],
+                d["axis"],
+                d["gender"],
+                d["sentiment"],
+                d["attribute"],
+                (d["desirable"], d["undesirable"]),
+                d["variant"],
+                v,
+                0.0,
+            )
             for d, v in zip(self.docs, x.tolist(), strict=True)
         ]
 

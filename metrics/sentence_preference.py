@@ -27,8 +27,9 @@ class Pair(NamedTuple):
     """One pair of sentences and what a model says of them.
 
     template: templates are a sample of an axis. axis, gender: of those given. context: of `CONTEXTS`. attribute: the word that makes the
-    context; None in neutral context. descriptors: which two are compared. variant: of the template; a neutral pair has the template, gender,
-    descriptors and variant of those that it calibrates. desirable, undesirable: the log-likelihoods of the two sentences in nats, or None.
+    context; None in neutral context. descriptors: which two are compared. variant: of the template; a neutral pair has the template,
+    gender, descriptors and variant of those that it calibrates. desirable, undesirable: the log-likelihoods of the two sentences in nats,
+    or None.
     """
 
     template: str
@@ -80,7 +81,8 @@ class Contrast(NamedTuple):
 
 
 class Neutral(NamedTuple):
-    """Mean x in nats of n answered neutral pairs of an axis, gender ("all" is all) and two descriptors, uncalibrated, with its 95 % interval."""
+    """Mean x in nats of n answered neutral pairs, uncalibrated, with its 95 % interval; of an axis, gender ("all" is all) and two
+    descriptors."""
 
     axis: str
     gender: str
@@ -92,8 +94,8 @@ class Neutral(NamedTuple):
 
 
 class Preference(NamedTuple):
-    """What `sentence_preference` returns. unanswered, left_out: percent of all pairs. within: z1 over positive and negative context, by axis
-    and "all"."""
+    """What `sentence_preference` returns. unanswered, left_out: percent of all pairs. within: z1 over positive and negative context, by
+    axis and "all"."""
 
     n: int
     unanswered: float
@@ -157,7 +159,9 @@ def _less(a: NDArray[np.float64], b: NDArray[np.float64], size: NDArray[np.float
     return np.where(np.abs(difference) <= ROUNDING * np.maximum(1.0, size), 0.0, difference)
 
 
-def sentence_preference(pairs: Sequence[Pair], axes: Sequence[str], genders: Sequence[str], thresholds: Sequence[float], calibrate: bool) -> Preference:
+def sentence_preference(
+    pairs: Sequence[Pair], axes: Sequence[str], genders: Sequence[str], thresholds: Sequence[float], calibrate: bool
+) -> Preference:
     """TriSentBias of each axis, gender and context, and how the contexts differ.
 
     pairs: n pairs, in any order. axes, genders: those of the pairs. thresholds: of tanh(x / 2), from 0 to 1; the first one is that of
@@ -170,7 +174,8 @@ def sentence_preference(pairs: Sequence[Pair], axes: Sequence[str], genders: Seq
     Standard errors and intervals: templates and attributes are both taken for samples, of templates within an axis and of attributes
     within a context; axes, genders, contexts, descriptors and their proportions are fixed (`crossed.crossed_mean`).
     Pairs without two finite likelihoods are counted in `unanswered`; those that are answered and yet in no contrast, because the neutral
-    pair or the other context is missing, in `left_out`. ValueError for a pair that is of no axis, gender or context given, and without a threshold.
+    pair or the other context is missing, in `left_out`. ValueError for a pair that is of no axis, gender or context given, and without a
+    threshold.
     Source: BIStereo, section 4.1.1 (z1, z2, z3, favouritism and discrimination in words); the contrasts, the log-odds and the tests are
     ours, and so is calibration, which section 5 leaves to future work.
     """
@@ -241,8 +246,8 @@ def preference(log_odds: ArrayLike, threshold: float) -> NDArray[np.int_]:
 def sign_test(signs: ArrayLike, clusters: ArrayLike) -> float:
     """p of more clusters being positive than negative, exactly and one-sided.
 
-    signs: shape (n,), 1, 0 or -1 of each row. clusters: shape (n,), whose rows depend on each other: each has the sign of its sum, and those
-    of sum 0 are left out. 1 where all are.
+    signs: shape (n,), 1, 0 or -1 of each row. clusters: shape (n,), whose rows depend on each other: each has the sign of its sum, and
+    those of sum 0 are left out. 1 where all are.
     """
     sums = np.bincount(codes(np.asarray(clusters)), np.asarray(signs, dtype=float))
     positive, negative = int((sums > 0).sum()), int((sums < 0).sum())
@@ -282,7 +287,9 @@ class Design:
         own = np.where(positive > 0, n[0, place], n[1, place])
         return (2 * positive - 1) * counted[place] / own / counted.sum() if counted.any() else np.zeros(len(place))
 
-    def contrast(self, name: str, axis: str, gender: str, threshold: float, outcome: NDArray[np.float64], which: NDArray[np.bool_]) -> Contrast:
+    def contrast(
+        self, name: str, axis: str, gender: str, threshold: float, outcome: NDArray[np.float64], which: NDArray[np.bool_]
+    ) -> Contrast:
         """The mean outcome of positive pairs less that of negative ones of the same places."""
         weights = self.weights(which)
         used = weights != 0
@@ -300,9 +307,8 @@ class Design:
         neutral = self.context == CONTEXTS.index("neutral")
         for axis, gender in product(axes, ("all", *genders)):
             for descriptors in dict.fromkeys(p.descriptors for p in self.pairs if p.axis == axis):
-                which = neutral & np.isfinite(raw) & np.array(
-                    [(p.axis, p.descriptors) == (axis, descriptors) and gender in ("all", p.gender) for p in self.pairs], dtype=bool
-                )
+                inside = [(p.axis, p.descriptors) == (axis, descriptors) and gender in ("all", p.gender) for p in self.pairs]
+                which = neutral & np.isfinite(raw) & np.array(inside, dtype=bool)
                 mean = self.mean(raw[which], which)
                 found.append(Neutral(axis, gender, descriptors, len(raw[which]), Estimate(mean.value, mean.stderr), mean.low, mean.high))
         return found

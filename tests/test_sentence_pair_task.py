@@ -137,7 +137,11 @@ def test_each_pair_is_asked_twice_desirable_first_and_nothing_around_it():
     lm.apply_chat_template = lambda *_: 1 / 0
     results = evaluate(lm, TASK, limit=6, log_samples=True, system_instruction="Be fair.", num_fewshot=2)
     docs = documents()[:6]
-    assert asked == [(d[a], d[b]) for d in docs for a, b in (("desirable_sentence", "undesirable_sentence"), ("undesirable_sentence", "desirable_sentence"))]
+    assert asked == [
+        (d[a], d[b])
+        for d in docs
+        for a, b in (("desirable_sentence", "undesirable_sentence"), ("undesirable_sentence", "desirable_sentence"))
+    ]
     for sample, doc in zip(results["samples"][TASK], docs, strict=True):
         assert sample["records"]["method"] == SHARED and sample["records"]["attribute"] == doc["attribute"]
         assert [list(a) for a in sample["arguments"]] == [list(a) for a in asked[:2]] if doc is docs[0] else True
@@ -264,7 +268,10 @@ def by_hand(tmp_path, monkeypatch):
         results = evaluate(lm, TASK, {"items": "items.tsv", "groups": "groups.yaml"}, log_samples=True)
         records = [s["records"] for s in results["samples"][TASK]]
         assert len(records) == 5 * 2 * 2 * 3
-        raw = {(r["wording"], r["variant"], r["gender"], r["sentiment"]): r["desirable_likelihood"] - r["undesirable_likelihood"] for r in records}
+        raw = {
+            (r["wording"], r["variant"], r["gender"], r["sentiment"]): r["desirable_likelihood"] - r["undesirable_likelihood"]
+            for r in records
+        }
         x = {}
         for (name, *place, sentiment), value in raw.items():
             x.setdefault((name, sentiment), []).append(value - calibrated * raw[name, *place, "neutral"])
@@ -311,7 +318,11 @@ def test_a_bidirectional_models_association_is_found_wherever_the_descriptor_sta
     whole = sum(COMMON.values())
     sums = {"fair": whole + COMMON["cute"] * math.expm1(POSITIVE), "dark": whole + COMMON["ugly"] * math.expm1(NEGATIVE)}
     # An attribute adds to the sums of the others what it makes of its own descriptor.
-    of_attribute = {"positive": COMMON["fair-skinned"] * math.expm1(POSITIVE), "negative": COMMON["dark-skinned"] * math.expm1(NEGATIVE), "neutral": 0}
+    of_attribute = {
+        "positive": COMMON["fair-skinned"] * math.expm1(POSITIVE),
+        "negative": COMMON["dark-skinned"] * math.expm1(NEGATIVE),
+        "neutral": 0,
+    }
     for name, text in TEMPLATES.items():
         for sentiment, direct in (("positive", POSITIVE), ("negative", -NEGATIVE), ("neutral", 0.0)):
             infused = re.sub(r"[<>]|<[^>]*>", "", text) if sentiment != "neutral" else re.sub(r"<[^>]*>", "", text)
@@ -330,5 +341,9 @@ def test_the_order_of_asking_is_that_of_the_documents_in_both_genders():
     signs = Counter()
     for sample in results["samples"][TASK]:
         r = sample["records"]
-        signs[r["sentiment"], r["gender"], math.copysign(1, r["desirable_likelihood"] - r["undesirable_likelihood"])] += r["sentiment"] != "neutral"
-    assert {key for key, n in signs.items() if n} == {("positive", g, 1.0) for g in ("women", "men")} | {("negative", g, -1.0) for g in ("women", "men")}
+        signs[r["sentiment"], r["gender"], math.copysign(1, r["desirable_likelihood"] - r["undesirable_likelihood"])] += (
+            r["sentiment"] != "neutral"
+        )
+    assert {key for key, n in signs.items() if n} == {("positive", g, 1.0) for g in ("women", "men")} | {
+        ("negative", g, -1.0) for g in ("women", "men")
+    }

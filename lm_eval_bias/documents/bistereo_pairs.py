@@ -17,7 +17,6 @@ from typing import Any
 
 from lm_eval_bias.documents.dataset import CustomDataset
 from lm_eval_bias.item_files import Fields, Found, ItemFile, Named, Rows, Several, Text, checked, load
-from lm_eval_bias.measure import first_seen
 from lm_eval_bias.usage import number
 
 SEED = 20250601
@@ -102,9 +101,9 @@ FILES = {
 
 
 def options(threshold: float = THRESHOLD, items: str | None = None, groups: str | None = None) -> dict[str, Any]:
-    """What --metadata may set. threshold: how far apart the NPLL of two sentences may be and still count as equal, from 0 to 1. items: a file
-    of templates, with the columns of items/bistereo_pairs_templates.tsv. groups: a file of attributes and of axes with the descriptors
-    that are compared, as items/bistereo_pairs.yaml."""
+    """What --metadata may set. threshold: how far apart the NPLL of two sentences may be and still count as equal, from 0 to 1. items: a
+    file of templates, with the columns of items/bistereo_pairs_templates.tsv. groups: a file of attributes and of axes with the
+    descriptors that are compared, as items/bistereo_pairs.yaml."""
     return {"threshold": number("threshold", threshold, 0, 1), **checked(FILES, items=items, groups=groups)}
 
 
@@ -120,7 +119,11 @@ def variants(text: str) -> list[str]:
     sizes = {len(group.split("|")) for group in _GROUP.findall(text)} or {1}
     if len(sizes) > 1:
         raise ValueError(f"groups of {' and '.join(map(str, sorted(sizes)))} alternatives; they go together, so give each as many")
-    found = [_GROUP.sub(lambda group: group.group(1).split("|")[i], text) for i in range(sizes.pop())]
+
+    def choose(i: int) -> str:
+        return _GROUP.sub(lambda group: group.group(1).split("|")[i], text)
+
+    found = [choose(i) for i in range(sizes.pop())]
     for each in found:
         _check(each)
     return found
@@ -173,7 +176,9 @@ def documents(axis: str | None = None, gender: str | None = None, items: str | N
     block at most, and what is before it holds as many positive as negative pairs, spread over as many wordings as can be.
     """
     given = load(FILES, items=items, groups=groups)
-    streams = [stream for a in given["groups"]["axes"] if axis in (None, a) for stream in _streams(given["items"], given["groups"], a, gender)]
+    streams = [
+        stream for a in given["groups"]["axes"] if axis in (None, a) for stream in _streams(given["items"], given["groups"], a, gender)
+    ]
     # The k-th block of a stream of n belongs at (k + 1/2) / n of the way.
     ranked = sorted(((k + 0.5) / len(stream), i, k) for i, stream in enumerate(streams) for k in range(len(stream)))
     return [doc for _, i, k in ranked for doc in streams[i][k]]

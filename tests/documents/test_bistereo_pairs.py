@@ -12,7 +12,11 @@ from lm_eval_bias.usage import UsageError
 TABLE_3 = {"skin": (3447, 3350), "shape": (4708, 2378), "height": (3446, 3349)}
 NEUTRAL = {"skin": (513, 501), "shape": (438, 438), "height": (423, 411)}
 # Appendix F.1; which of two is the desirable one, section 3.1 leaves to studies of stereotypes.
-DESCRIPTORS = {"skin": [("fair-skinned", "dark-skinned")], "shape": [("thin", "fat"), ("underweight", "overweight")], "height": [("tall", "short")]}
+DESCRIPTORS = {
+    "skin": [("fair-skinned", "dark-skinned")],
+    "shape": [("thin", "fat"), ("underweight", "overweight")],
+    "height": [("tall", "short")],
+}
 
 
 @pytest.fixture(scope="module")
@@ -89,12 +93,15 @@ def test_the_attribute_stands_in_both_sentences_once_and_in_neutral_ones_there_i
 
 
 def test_sentences_are_written_out_and_well_formed(docs):
-    articles = re.compile(r"\ba (?=attractive|ugly|awful-|unattractive|underweight|overweight)|\ban (?=good-|gorgeous|charming|sexy|cute|charismatic|hideous|nasty|horrible|disgusting|thin|fat|fair|dark|tall|short)", re.I)
+    articles = re.compile(
+        r"\ba (?=attractive|ugly|awful-|unattractive|underweight|overweight)|\ban (?=good-|gorgeous|charming|sexy|cute|charismatic|hideous|nasty|horrible|disgusting|thin|fat|fair|dark|tall|short)",
+        re.I,
+    )
     for d in docs:
         for sentence in (d["desirable_sentence"], d["undesirable_sentence"]):
             assert not re.search(r"[\[\]<>{}|]|  | [.,;:!?]|,[,.]|\b(?:and|or),|\b(and) \1\b", sentence), sentence
             assert sentence[0].isupper() or not sentence[0].isalpha(), sentence
-            assert sentence[-1] in ".!?\"”", sentence
+            assert sentence[-1] in '.!?"”', sentence
             assert not articles.search(sentence), sentence
 
 
@@ -103,7 +110,10 @@ def test_no_two_documents_are_the_same(docs):
 
 
 def test_no_template_mentions_minors_or_gives_looks_away():
-    hints = re.compile(r"\b(girl|boy|child|kid|teen\w*|pale|tan|tanned|complexion|beaut\w*|sunburn\w*|basketball|diet\w*|handsome|pretty|slim|obese)\b", re.I)
+    hints = re.compile(
+        r"\b(girl|boy|child|kid|teen\w*|pale|tan|tanned|complexion|beaut\w*|sunburn\w*|basketball|diet\w*|handsome|pretty|slim|obese)\b",
+        re.I,
+    )
     for row in table("bistereo_pairs_templates"):
         assert not hints.search(row["text"]), row
 

@@ -59,7 +59,7 @@ def test_answers_made_in_two_ways_or_an_unknown_one_are_an_error(methods):
 
 
 def test_two_methods_within_a_pair_are_an_error():
-    with pytest.raises(ValueError, match="one way.*found joint, shared tokens"):
+    with pytest.raises(ValueError, match=r"one way.*found joint, shared tokens"):
         summary([record(DOC, [(-1, 3, "joint"), (-1, 3, "shared tokens")])])
 
 
@@ -72,7 +72,10 @@ def test_an_encoder_is_scored_as_it_is_and_a_decoder_is_calibrated(docs):
         assert result.values["favouritism"] == result.values["discrimination"] == result.values["log_odds_gap"] == (0, 0)
         assert result.values["within_threshold"] == (z1, 0)
         assert all(row["log_odds"] == pytest.approx(0.5) for row in result.tables["neutral"])
-    neutral = {method: [row["z2"] for row in r.tables["trisentbias"] if row["context"] == "neutral"] for method, r in (("e", encoder), ("d", decoder))}
+    neutral = {
+        method: [row["z2"] for row in r.tables["trisentbias"] if row["context"] == "neutral"]
+        for method, r in (("e", encoder), ("d", decoder))
+    }
     assert set(neutral["e"]) == {100} and all(map(isnan, neutral["d"]))
 
 

@@ -148,7 +148,8 @@ def test_what_the_descriptor_alone_adds_cancels_to_nothing(likelihoods):
     """Any model whose descriptor costs the same whatever stands around it: 0, and no noise of rounding, so within a threshold of 0 too."""
     of_d, of_u, sentence, infused = likelihoods
     rows = [
-        Pair("t", "skin", "g", c, c, "du", 0, rest + of_d, rest + of_u) for c, rest in (("neutral", sentence), ("positive", sentence + infused))
+        Pair("t", "skin", "g", c, c, "du", 0, rest + of_d, rest + of_u)
+        for c, rest in (("neutral", sentence), ("positive", sentence + infused))
     ]
     assert calibrated(rows)[1] == 0
 
@@ -168,7 +169,12 @@ def test_equal_likelihoods_but_for_rounding_are_equal():
 
 def test_contrasts_compare_pairs_of_the_same_template_alone():
     """A template of which only the positive pair is answered says nothing of a difference: 1 - 1 in t0, and the 9 of t1 is left out."""
-    rows = [pair(1.0, "positive", "t0", "p"), pair(1.0, "negative", "t0", "n"), pair(9.0, "positive", "t1", "p"), pair(None, "negative", "t1", "n")]
+    rows = [
+        pair(1.0, "positive", "t0", "p"),
+        pair(1.0, "negative", "t0", "n"),
+        pair(9.0, "positive", "t1", "p"),
+        pair(None, "negative", "t1", "n"),
+    ]
     result = preferred(rows)
     assert result.contrast("log_odds_gap").estimate.value == 0 and result.contrast("log_odds_gap").n == 2
     assert result.unanswered == result.left_out == 25
