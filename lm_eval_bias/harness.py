@@ -75,18 +75,14 @@ def place(task: Any, given: Mapping[str, Any]) -> tuple[str, int, int]:
 def add_request_type(name: str, method: Callable[..., Any]) -> None:
     """A method for every model of the harness, which `evaluate` calls with all requests of that type.
 
-    The harness's cache looks answers up in its own `generate_until` and `loglikelihood`, so it gets the method too; a model that has a
-    method of its own is asked by it. If `evaluate` no longer calls `getattr(lm, request_type)`, such requests end in its error.
+    The harness's cache looks answers up in its own `generate_until` and `loglikelihood`, so it gets the method too. If `evaluate` no longer
+    calls `getattr(lm, request_type)`, such requests end in its error.
     """
     from lm_eval.api.model import LM, CachingLM
 
-    def cached(self: Any, requests: list[Any]) -> Any:
-        own = getattr(type(self.lm), name, method)
-        return method(self, requests) if own is method else own(self.lm, requests)
-
-    for class_, does in ((LM, method), (CachingLM, cached)):
+    for class_ in (LM, CachingLM):
         if not hasattr(class_, name):
-            setattr(class_, name, does)
+            setattr(class_, name, method)
 
 
 _own_caches: dict[str, tuple[type, ...]] = {}

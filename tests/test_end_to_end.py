@@ -27,7 +27,7 @@ COMMANDS = {
     "chat": [*HF, *BOTH, *CHAT, "--batch_size", "4"],
     "chat, shared": [*PREFIX, *BOTH, *CHAT, "--batch_size", "auto", "--use_cache", "CACHE"],
     "generate": [*PREFIX, "--tasks", "bistereo_nli_generate,mist,mist_wabt_likelihood,empathy,empathy_race_p2,empathy_religion_s1", "--limit", str(LIMIT), *CHAT, *SHORT],
-    "masked": ["--model", "hf-mlm", "--tasks", "bistereo_pairs", "--limit", "60", *CHAT],
+    "masked": ["--model", "hf-mlm", "--tasks", "bistereo_pairs", "--limit", "60"],
     "mistake": [*PREFIX, "--tasks", "hbb", "--limit", "2", "--metadata", "threshold=-1.5"],
 }
 TWO_PROCESSES = ["-m", "accelerate.commands.launch", "--cpu", "--num_processes", "2", "--num_machines", "1", "--mixed_precision", "no", "--dynamo_backend", "no"]

@@ -86,10 +86,13 @@ class CountingLM(LM):
 
 
 class OwnLM(CountingLM):
-    """Has a way of its own to score pairs."""
+    """Has a way of its own to score pairs, and to keep the scores."""
 
     def pair_loglikelihood(self, requests):
         return [(0.5, 3, "own") for _ in requests]
+
+
+harness.own_cache(OwnLM, REQUEST)
 
 
 def pairs():
@@ -110,4 +113,5 @@ def test_the_cache_asks_such_a_model_once(tmp_path):
 
 
 def test_the_cache_leaves_pairs_to_a_model_that_has_its_own_way(tmp_path):
-    assert getattr(CachingLM(OwnLM(), str(tmp_path / "cache.db")), REQUEST)(pairs()) == [(0.5, 3, "own")] * 2
+    assert getattr(CachingLM(OwnLM(), str(tmp_path / "own.db")), REQUEST)(pairs()) == [(0.5, 3, "own")] * 2
+    assert getattr(CachingLM(CountingLM(), str(tmp_path / "usual.db")), REQUEST)(pairs())[0] == (-3.0, None, "joint")

@@ -22,11 +22,13 @@ def require_encoder(pretrained: Any, config: Any) -> None:
     """Raises UsageError for a model that `hf-mlm` cannot run."""
     if is_encoder(config):
         return
-    both = getattr(config, "is_encoder_decoder", False)
-    reads = "is an encoder and a decoder" if both else "is no encoder: it does not say what stands in the place of a mask"
+    if getattr(config, "is_encoder_decoder", False):
+        reads, better = "is an encoder and a decoder", "hf"
+    else:
+        reads, better = "is no encoder: it does not say what stands in the place of a mask", "hf-prefix or --model hf"
     raise UsageError(
-        f"--model hf-mlm: {_name(pretrained)} ({_type(config)}) {reads}. Run it with --model {'hf' if both else 'hf-prefix or --model hf'}; "
-        f"hf-mlm takes masked language models, such as BERT, RoBERTa, ALBERT, DeBERTa, DistilBERT, ModernBERT or ELECTRA's generator."
+        f"--model hf-mlm: {_name(pretrained)} ({_type(config)}) {reads}. Run it with --model {better}; hf-mlm takes masked "
+        f"language models, such as BERT, RoBERTa, ALBERT, DeBERTa, DistilBERT, ModernBERT or ELECTRA's generator."
     )
 
 

@@ -40,9 +40,9 @@ PAIRS = ("auto", "choices", "off")
 SENTENCES = ("sent_more", "sent_less")
 # What cannot be answered says what is given instead.
 NO_TEXT = (
-    "--model hf-mlm: {model} is an encoder and writes no text, so it cannot answer a request to generate ({task}). Run tasks that are scored "
-    "by likelihood; many tasks have a variant for it, which `lm-eval-bias tasks` lists. For generation run a decoder with --model hf-prefix "
-    "or --model hf."
+    "--model hf-mlm: {model} is an encoder and writes no text, so it cannot answer a request to generate ({task}). Run tasks that are "
+    "scored by likelihood; many tasks have a variant for it, which `lm-eval-bias tasks` lists. For generation run a decoder with "
+    "--model hf-prefix or --model hf."
 )
 
 Score = tuple[float, bool, int]
@@ -121,13 +121,13 @@ class MaskedLM(HFLM):
         name = getattr(self.tokenizer, "name_or_path", "") or type(self.tokenizer).__name__
         if self.tokenizer.mask_token_id is None:
             raise UsageError(
-                f"--model hf-mlm: the tokenizer of {name} has no mask token, so nothing can be masked. Give the model's own with tokenizer=... in "
-                f"--model_args; a model that was never trained on masks is a decoder, for --model hf-prefix or --model hf."
+                f"--model hf-mlm: the tokenizer of {name} has no mask token, so nothing can be masked. Give the model's own with "
+                f"tokenizer=... in --model_args; a model that was never trained on masks is a decoder, for --model hf-prefix or --model hf."
             )
         if not self.tokenizer.is_fast:
             raise UsageError(
-                f"--model hf-mlm: the tokenizer of {name} does not tell where its tokens stand in the text ({type(self.tokenizer).__name__}). "
-                f"Give a fast one, with a tokenizer.json, by tokenizer=... in --model_args."
+                f"--model hf-mlm: the tokenizer of {name} ({type(self.tokenizer).__name__}) does not tell where its tokens stand in the "
+                f"text. Give a fast one, with a tokenizer.json, by tokenizer=... in --model_args."
             )
 
     def _check_positions(self) -> None:
@@ -137,13 +137,15 @@ class MaskedLM(HFLM):
         size = self.model.get_input_embeddings().weight.shape[0]
         if self.tokenizer.mask_token_id >= size:
             raise UsageError(
-                f"--model hf-mlm: the mask token of the tokenizer is number {self.tokenizer.mask_token_id}, and the model knows {size} tokens; "
-                f"give the model's own tokenizer"
+                f"--model hf-mlm: the mask token of the tokenizer is number {self.tokenizer.mask_token_id}, and the model knows {size} "
+                f"tokens; give the model's own tokenizer by tokenizer=... in --model_args"
             )
 
     def _positions(self) -> int | None:
-        """How many tokens the model has learned positions for; None if it learns none. RoBERTa and its kin count from behind the padding."""
-        tables = [m for name, m in self.model.named_modules() if name.endswith("position_embeddings") and isinstance(m, torch.nn.Embedding)]
+        """How many tokens the model has learned positions for; None if it learns none."""
+        learned = (m for name, m in self.model.named_modules() if name.endswith("position_embeddings"))
+        tables = [m for m in learned if isinstance(m, torch.nn.Embedding)]
+        # RoBERTa and its kin count from behind the number of the padding token.
         sizes = [t.num_embeddings - (0 if t.padding_idx is None else t.padding_idx + 1) for t in tables]
         return min(sizes, default=None)
 
@@ -154,6 +156,22 @@ class MaskedLM(HFLM):
             return self._max_length
         most = self._positions()
         return super().max_length if most is None else min(most, super().max_length)
+
+    @property
+    def prefix_token_id(self) -> int:
+        """The special token before a text."""
+        first = self.tokenizer.cls_token_id
+        return super().prefix_token_id if first is None else first
+
+    def _encode_pair(self, context: str, continuation: str) -> tuple[list[int], list[int]]:
+        """The tokens of a context and of what follows, special ones included.
+
+        The one that ends a text makes choices exclude one another: the model sees that "8" is all, so it is no beginning of "85".
+        """
+        ask = Ask(context + continuation, len(context.rstrip()))
+        made = rows(self.tokenizer, [ask], False, lambda count: None)
+        first = int(made.position.min()) if len(made) else len(made.ids.values)
+        return made.ids.values[:first].tolist(), made.ids.values[first:].tolist()
 
     @property
     def _name(self) -> str:
@@ -184,8 +202,8 @@ class MaskedLM(HFLM):
         return [(value, greedy) for value, greedy, _ in self._scores(asked, keys, "loglikelihood", disable_tqdm)]
 
     def pair_loglikelihood(self, requests: list[Instance], disable_tqdm: bool = False) -> list[sentence_pairs.Answer]:
-        """For each request, whose arguments are a sentence and the other of its pair, the log-likelihood of the tokens that both share, each
-        masked in turn, while the others stay visible (Nangia et al. 2020). NaN where they share nothing."""
+        """For each request, whose arguments are a sentence and the other of its pair, the log-likelihood of the tokens that both share,
+        each masked in turn, while the others stay visible (Nangia et al. 2020). NaN where they share nothing."""
         asked = [_shared(*request.args) for request in requests]
         keys = [("shared", *request.args) for request in requests]
         return [(value, count, SHARED) for value, _, count in self._scores(asked, keys, sentence_pairs.REQUEST, disable_tqdm)]
@@ -232,7 +250,7 @@ class MaskedLM(HFLM):
                     (others[i],) = (text for index, (_, text) in choices.items() if index != requests[i].idx)
         tasks = sorted({str(requests[i].task_name) for i in alone if others[i] is not None})
         if tasks:
-            logger.warning("hf-mlm: the two sentences of each document of %s are scored by the tokens they share (pairs=off: whole)", ", ".join(tasks))
+            logger.warning("hf-mlm: the sentences of %s are scored by the tokens that a pair shares (pairs=off: whole)", ", ".join(tasks))
         return others
 
     # ---- Scores
@@ -245,11 +263,11 @@ class MaskedLM(HFLM):
         """
         cache = getattr(self.cache_hook, "dbdict", None)
         known: dict[Ask, Score] = {}
-        name = (f"hf-mlm {kind}", self._name, str(self.revision), str(self.peft), str(self.model.dtype), self.pll)
-        stored = {ask: key for ask, key in zip(asked, keys, strict=True)}
+        made = (self._name, str(self.revision), str(self.peft), str(self.delta), str(self.model.dtype), self.pll)
+        stored = dict(zip(asked, ((*made, *key) for key in keys), strict=True))
         if cache is not None:
             for ask, key in stored.items():
-                found = cache.get(hash_args("hf-mlm", [*name[1:], *key]))
+                found = cache.get(hash_args("hf-mlm", key))
                 if found is not None:
                     known[ask] = found
             logger.info("hf-mlm: %d of %d texts are in the cache", len(known), len(stored))
@@ -258,7 +276,7 @@ class MaskedLM(HFLM):
         def finished(ask: Ask, score: Score) -> None:
             known[ask] = score
             if cache is not None:
-                self.cache_hook.add_partial("hf-mlm", [*name[1:], *stored[ask]], score)
+                self.cache_hook.add_partial("hf-mlm", stored[ask], score)
 
         if new:
             with no_search_of_old():
@@ -275,7 +293,8 @@ class MaskedLM(HFLM):
         for i in np.flatnonzero(counts == 0):  # nothing to predict: no share of a pair, which is no score, or an empty continuation
             finished(asked[i], (nan if asked[i].given else 0.0, True, 0))
         limit = self._limit(made.longest(0)) if len(made) else 0
-        logger.info("hf-mlm: %d texts, %d tokens to predict, %d tokens to compute", len(asked), len(made), int((counts * made.ids.lengths).sum()))
+        computed = int((counts * made.ids.lengths).sum())
+        logger.info("hf-mlm: %d texts, %d tokens to predict, %d tokens to compute", len(asked), len(made), computed)
         start = 0
         left = counts.copy()
         with tqdm(total=len(made), desc=title, unit=" masked tokens", disable=quiet) as bar:
@@ -314,9 +333,9 @@ class MaskedLM(HFLM):
         if len(too_long):
             worst = int(too_long[np.argmax(lengths[too_long])])
             raise UsageError(
-                f"--model hf-mlm: {len(too_long)} of {len(lengths)} texts are longer than the {most} tokens that {self._name} takes, the longest "
-                f"{lengths[worst]} tokens with its special ones: {asked[worst].text[:60]!r}... Nothing was computed, since a text that is cut "
-                f"gets another score. Leave these out, use fewer few-shot examples, or take a model for longer texts."
+                f"--model hf-mlm: {len(too_long)} of {len(lengths)} texts are longer than the {most} tokens that {self._name} takes, the "
+                f"longest {lengths[worst]} tokens with its special ones: {asked[worst].text[:60]!r}... Nothing was computed, since a text "
+                f"that is cut gets another score. Leave these out, use fewer few-shot examples, or take a model for longer texts."
             )
 
     # ---- The model
@@ -392,4 +411,4 @@ def _shared(sentence: str, other: str) -> Ask:
     return Ask(sentence, 0, tuple(modified(sentence, other)))
 
 
-harness.own_cache(MaskedLM, "loglikelihood", "loglikelihood_rolling")
+harness.own_cache(MaskedLM, "loglikelihood", "loglikelihood_rolling", sentence_pairs.REQUEST)

@@ -13,12 +13,12 @@ import tiny
 import tiny_masked
 import torch
 import transformers
-from lm_eval.api.instance import Instance
 from lm_eval.api.model import CachingLM
 from minicons.scorer import MaskedLMScorer
 from tqdm import tqdm
 
 from lm_eval_bias import harness
+from lm_eval_bias.choices import Nesting
 from lm_eval_bias.models.masked import MaskedLM
 from lm_eval_bias.models.masked_rows import Ask, rows
 from lm_eval_bias.models.prefix import PrefixLM
@@ -59,12 +59,16 @@ def lm(encoder, **options):
     return MaskedLM(encoder[0], tokenizer=encoder[1], **options)
 
 
+def requests(kind, arguments):
+    return [harness.request(kind, {}, each, 0, "task", i) for i, each in enumerate(arguments)]
+
+
 def likelihoods(model, pairs):
-    return model.loglikelihood([Instance("loglikelihood", {}, pair, i) for i, pair in enumerate(pairs)], disable_tqdm=True)
+    return model.loglikelihood(requests("loglikelihood", pairs), disable_tqdm=True)
 
 
 def paired(model, pairs):
-    return getattr(model, REQUEST)([harness.request(REQUEST, {}, pair, 0, "task", i) for i, pair in enumerate(pairs)])
+    return getattr(model, REQUEST)(requests(REQUEST, pairs))
 
 
 def one_by_one(encoder, text, metric):
@@ -196,9 +200,9 @@ def test_special_tokens_are_never_scored_nor_is_their_text(encoders):
 
 @pytest.mark.parametrize("options", [{"batch_size": 1}, {"batch_size": 64}, {"batch_size": "auto"}])
 def test_the_batch_size_changes_nothing(options, encoders):
-    requests = [("", text) for text in SENTENCES * 2] + CONTINUATIONS
-    expected = [likelihoods(lm(encoders("ModernBERT")), [request])[0][0] for request in requests]
-    assert [value for value, _ in likelihoods(lm(encoders("ModernBERT"), **options), requests)] == pytest.approx(expected, abs=1e-4)
+    asked = [("", text) for text in SENTENCES * 2] + CONTINUATIONS
+    expected = [likelihoods(lm(encoders("ModernBERT")), [each])[0][0] for each in asked]
+    assert [value for value, _ in likelihoods(lm(encoders("ModernBERT"), **options), asked)] == pytest.approx(expected, abs=1e-4)
 
 
 def test_half_the_batch_where_memory_runs_out(encoders, caplog):
@@ -229,9 +233,18 @@ def test_a_head_that_reads_all_positions_gets_them(encoders):
     assert [likelihoods(crowded, [("", text)])[0][0] for text in SENTENCES[:2]] == pytest.approx(expected, abs=1e-4)
 
 
+def test_no_choice_is_the_beginning_of_another(encoders):
+    """The end of the text is seen: "a" and "a d" exclude one another, so no probability is taken from either."""
+    model, tokenizer = lm(encoders("BERT")), encoders("BERT")[1]
+    assert Nesting(model)("Which? Answer:", [" a", " a d", " d"]) == [[], [], []]
+    before, behind = model._encode_pair("Which? Answer:", " a d")
+    assert tokenizer.convert_ids_to_tokens(behind) == ["a", "d", "</s>"]
+    assert before + behind == tokenizer("Which? Answer: a d")["input_ids"] and before[0] == model.prefix_token_id
+
+
 def test_rolling_is_the_score_of_the_whole_text(encoders):
     model = lm(encoders("BERT"))
-    found = model.loglikelihood_rolling([Instance("loglikelihood_rolling", {}, (text,), 0) for text in SENTENCES], disable_tqdm=True)
+    found = model.loglikelihood_rolling(requests("loglikelihood_rolling", [(text,) for text in SENTENCES]), disable_tqdm=True)
     assert found == [value for value, _ in likelihoods(model, [("", text) for text in SENTENCES])]
 
 
@@ -239,7 +252,7 @@ def test_the_progress_bar_counts_masked_tokens(encoders, monkeypatch):
     seen = io.StringIO()
     monkeypatch.setattr("lm_eval_bias.models.masked.tqdm", lambda *a, **k: tqdm(*a, **{**k, "file": seen, "mininterval": 0}))
     model = lm(encoders("BERT"))
-    model.loglikelihood([Instance("loglikelihood", {}, ("", text), 0) for text in SENTENCES[:2]])
+    model.loglikelihood(requests("loglikelihood", [("", text) for text in SENTENCES[:2]]))
     tokens = sum(len(encoders("BERT")[1](text, add_special_tokens=False)["input_ids"]) for text in SENTENCES[:2])
     assert f"{tokens}/{tokens}" in seen.getvalue() and "masked tokens/s" in seen.getvalue()
 
@@ -260,14 +273,14 @@ def cached(encoder, path, **options):
 
 
 def test_what_is_in_the_cache_is_not_computed_again(encoders, tmp_path):
-    pairs, requests = [(TALL, SHORT), (SHORT, TALL)], [("", TALL), *CONTINUATIONS]
+    pairs, alone = [(TALL, SHORT), (SHORT, TALL)], [("", TALL), *CONTINUATIONS]
     results = []
     for _ in range(2):
         inner, outer = cached(encoders("BERT"), tmp_path / "cache.db")
-        results.append((paired(outer, pairs), likelihoods(outer, requests)))
+        results.append((paired(outer, pairs), likelihoods(outer, alone)))
         outer.dbdict.close()
     assert results[0] == results[1] and inner.tokens_computed == 0
-    assert results[0] == (paired(lm(encoders("BERT")), pairs), likelihoods(lm(encoders("BERT")), requests))
+    assert results[0] == (paired(lm(encoders("BERT")), pairs), likelihoods(lm(encoders("BERT")), alone))
 
 
 def test_the_cache_tells_pairs_variants_and_models_apart(encoders, tmp_path):
@@ -306,7 +319,7 @@ def test_the_cache_gets_each_text_as_soon_as_it_is_done(encoders, tmp_path):
 
 def test_other_models_use_the_harness_cache_as_ever(tmp_path):
     outer = CachingLM(PrefixLM(tiny.model("Llama"), tokenizer=tiny.tokenizer(), max_length=128), str(tmp_path / "cache.db"))
-    assert likelihoods(outer.lm, [("a", "b")]) == outer.loglikelihood([Instance("loglikelihood", {}, ("a", "b"), 0)])
+    assert likelihoods(outer.lm, [("a", "b")]) == outer.loglikelihood(requests("loglikelihood", [("a", "b")]))
     assert len(outer.dbdict) == 1
 
 
@@ -373,7 +386,7 @@ def test_an_encoder_that_was_given_to_hf_prefix_is_sent_to_hf_mlm(encoders, tmp_
 
 
 def test_a_tokenizer_without_a_mask_token(encoders):
-    with pytest.raises(UsageError, match="has no mask token.*tokenizer=.*--model hf-prefix"):
+    with pytest.raises(UsageError, match=r"has no mask token.*tokenizer=.*--model hf-prefix"):
         MaskedLM(encoders("BERT")[0], tokenizer=tiny.tokenizer())
 
 
