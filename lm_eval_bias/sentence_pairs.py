@@ -3,7 +3,7 @@
 The harness calls `getattr(lm, request_type)(requests)` once for each request type. `pair_loglikelihood` is such a type for every model of
 the harness: a model that reads from left to right answers the joint log-likelihood of the sentence, and a masked language model
 (models/masked.py) that of the words which both sentences share, given those that differ. Importing this module adds the method to the
-harness's classes.
+harness's classes. `SentencePairTask` is a task that asks so.
 """
 
 from __future__ import annotations
@@ -13,6 +13,9 @@ from difflib import SequenceMatcher
 from typing import Any
 
 from lm_eval_bias import harness
+from lm_eval_bias.task import MeasureTask
+from lm_eval_bias.templates import render
+from lm_eval_bias.usage import UsageError
 
 REQUEST = "pair_loglikelihood"
 JOINT = "joint"
@@ -78,3 +81,54 @@ def modified(sentence: str, other: str) -> list[Span]:
     for block in SequenceMatcher(None, sequences[0], sequences[1], autojunk=False).get_matching_blocks():
         shared.update(range(block[which], block[which] + block.size))
     return [span for i, span in enumerate(spans[which]) if i not in shared]
+
+
+class SentencePairTask(MeasureTask):
+    """A task that asks for both sentences of a pair. Named in a YAML by `class: !function lm_eval_bias.sentence_pairs.SentencePairTask`.
+
+    Beside what `MeasureTask` reads: `sentences`, a list of two, each a column of the documents or a jinja template over them. The measure's
+    `record` gets two results, the answer to the first sentence and that to the second. The sentences are scored as they stand: there are
+    no examples, and neither a system message nor a chat template is put around them.
+    """
+
+    # What the harness knows it as where it does not ask for the type of the requests.
+    KIND = "loglikelihood"
+
+    def __new__(cls, config=None, **kwargs):
+        return super().__new__(cls, {**(config or {}), "output_type": cls.KIND})
+
+    def __init__(self, config: dict[str, Any]) -> None:
+        config = dict(config)
+        self.sentences = read_sentences(config.get("task"), config.pop("sentences", None))
+        config = {"doc_to_text": self.sentences[0], "doc_to_target": "", "num_fewshot": 0, **config, "output_type": self.KIND}
+        if config["num_fewshot"]:
+            raise UsageError(f"{config.get('task')}: a task of sentence pairs takes no few-shot examples, found {config['num_fewshot']}")
+        super().__init__(config)
+        # The harness sends requests of this type, and pads them by it when there are several processes.
+        self.OUTPUT_TYPE = REQUEST
+
+    def fewshot_context(self, doc, num_fewshot, **kwargs):
+        """Nothing stands before a sentence."""
+        return ""
+
+    def construct_requests(self, doc, ctx, **kwargs):
+        first, second = (str(render(sentence, doc)) for sentence in self.sentences)
+        task, doc_id, repeats = harness.place(self, kwargs)
+        pairs = ((first, second), (second, first))
+        return [harness.request(REQUEST, doc, pair, index, task, doc_id, repeats) for index, pair in enumerate(pairs)]
+
+    def override_metric(self, metric_name: str) -> None:
+        """For --predict_only. The harness looks metrics up by output type, and knows none for a pair."""
+        self.OUTPUT_TYPE = self.config.output_type
+        super().override_metric(metric_name)
+        self.OUTPUT_TYPE = REQUEST
+
+    def dump_config(self) -> dict:
+        return {**super().dump_config(), "sentences": self.sentences}
+
+
+def read_sentences(task: str | None, sentences: Any) -> list[str]:
+    """The two sentences of a task's YAML, checked. Raises UsageError."""
+    if not isinstance(sentences, list) or len(sentences) != 2 or not all(isinstance(each, str) and each for each in sentences):
+        raise UsageError(f"{task}: expected `sentences`, a list of two columns or templates, found {sentences!r}")
+    return list(sentences)

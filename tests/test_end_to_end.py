@@ -8,15 +8,17 @@ import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
 from functools import cached_property
-from math import exp
+from math import exp, tanh
 
 import pytest
+
+from tests.models import tiny_masked
 
 pytestmark = pytest.mark.model
 
 LIMIT = 6
 SHORT = ["--gen_kwargs", "max_gen_toks=12"]
-BOTH = ["--tasks", "bistereo_nli,hbb,mist_aat_likelihood,empathy_religion,empathy_religion_likelihood", "--limit", str(LIMIT), *SHORT]
+BOTH = ["--tasks", "bistereo_nli,bistereo_pairs,hbb,mist_aat_likelihood,empathy_religion,empathy_religion_likelihood", "--limit", str(LIMIT), *SHORT]
 CHAT = ["--apply_chat_template"]
 HF, PREFIX = ["--model", "hf"], ["--model", "hf-prefix"]
 COMMANDS = {
@@ -25,6 +27,7 @@ COMMANDS = {
     "chat": [*HF, *BOTH, *CHAT, "--batch_size", "4"],
     "chat, shared": [*PREFIX, *BOTH, *CHAT, "--batch_size", "auto", "--use_cache", "CACHE"],
     "generate": [*PREFIX, "--tasks", "bistereo_nli_generate,mist,mist_wabt_likelihood,empathy,empathy_race_p2,empathy_religion_s1", "--limit", str(LIMIT), *CHAT, *SHORT],
+    "masked": ["--model", "hf-mlm", "--tasks", "bistereo_pairs", "--limit", "60"],
     "mistake": [*PREFIX, "--tasks", "hbb", "--limit", "2", "--metadata", "threshold=-1.5"],
 }
 # Not `accelerate launch --cpu --num_processes 2`, which starts one process.
@@ -62,9 +65,10 @@ class Run:
 def runs(model_folder, tmp_path_factory):
     """All commands, two at a time."""
     folder = tmp_path_factory.mktemp("runs")
+    encoder = tiny_masked.saved(folder / "encoder", "BERT")
 
     def run(name):
-        return Run(model_folder, folder / name.replace(", ", "-"), COMMANDS[name], TWO_PROCESSES if name == "plain, shared" else ())
+        return Run(encoder if name == "masked" else model_folder, folder / name.replace(", ", "-"), COMMANDS[name], TWO_PROCESSES if name == "plain, shared" else ())
 
     with ThreadPoolExecutor(2) as pool:
         return dict(zip(COMMANDS, pool.map(run, COMMANDS), strict=True))
@@ -103,10 +107,53 @@ def test_two_processes_share_the_documents_and_write_one_results_file(runs):
     assert [s["doc_id"] for s in run.samples("hbb")] == list(range(LIMIT))
 
 
+def test_both_sentences_of_a_pair_are_scored_as_they_stand_and_alike_with_and_without_a_chat_template(runs):
+    """Six documents are one block: neutral, positive and negative pair of women, then of men."""
+    first, *others = (runs[name].samples("bistereo_pairs") for name in ("plain", "plain, shared", "chat", "chat, shared"))
+    assert [(s["doc"]["sentiment"], s["doc"]["gender"]) for s in first] == [(c, g) for g in ("women", "men") for c in ("neutral", "positive", "negative")]
+    likelihoods = [[s["records"][f"{kind}_likelihood"] for s in first for kind in ("desirable", "undesirable")]]
+    for run in others:
+        likelihoods.append([s["records"][f"{kind}_likelihood"] for s in run for kind in ("desirable", "undesirable")])
+        assert likelihoods[-1] == pytest.approx(likelihoods[0], abs=1e-3)
+    assert len(set(likelihoods[0])) == 12 and all(-200 < x < -20 for x in likelihoods[0])
+    for s in first:
+        asked = [s["arguments"][f"gen_args_{i}"]["arg_0"] for i in (0, 1)]
+        assert asked == [s["doc"]["desirable_sentence"], s["doc"]["undesirable_sentence"]] and s["records"]["method"] == "joint"
+
+
+def test_the_score_of_a_decoder_follows_from_the_samples(runs):
+    """From the samples file alone: of each gender the difference of two pairs, and the contrast of the contexts, in which the neutral pair cancels."""
+    run = runs["chat, shared"]
+    x = {}
+    for s in run.samples("bistereo_pairs"):
+        (d, *_), (u, *_) = (r[0] for r in s["resps"])
+        x[s["doc"]["gender"], s["doc"]["sentiment"]] = float(d) - float(u)
+    gap = sum(x[g, "positive"] - x[g, "negative"] for g in ("women", "men")) / 2
+    assert run.numbers("bistereo_pairs")["log_odds_gap", None] == pytest.approx(gap, abs=1e-9)
+    calibrated = [x[g, c] - x[g, "neutral"] for g in ("women", "men") for c in ("positive", "negative")]
+    within = 100 * sum(abs(tanh(each / 2)) <= 0.02 for each in calibrated) / 4
+    assert run.results["results"]["bistereo_pairs"]["within_threshold,none"] == within
+    tables = run.results["configs"]["bistereo_pairs"]["cells"]
+    assert {row["score"] for row in tables["trisentbias"]} == {"calibrated joint"} and tables["neutral"][0]["method"] == "joint"
+
+
+def test_an_encoder_is_asked_the_words_that_both_sentences_share(runs):
+    run = runs["masked"]
+    samples = run.samples("bistereo_pairs")
+    assert len(samples) == 60 and {s["records"]["method"] for s in samples} == {"shared tokens"}
+    for s in samples:
+        (_, one, _), (_, other, _) = (r[0] for r in s["resps"])
+        assert one == other and int(one) > 5  # as many tokens of either
+    tables = run.results["configs"]["bistereo_pairs"]["cells"]
+    assert {row["score"] for row in tables["trisentbias"]} == {"shared tokens"}
+    assert all(row["z1"] + row["z2"] + row["z3"] == pytest.approx(100) for row in tables["trisentbias"] if row["n"])
+    assert any(row["n"] for row in tables["trisentbias"] if row["context"] == "neutral")
+
+
 def test_the_cache_holds_every_request(runs):
     run = runs["chat, shared"]
     with sqlite3.connect(next(run.output.glob("cache*.db"))) as database:
-        assert database.execute("select count(*) from unnamed").fetchone() == (LIMIT * 3 + LIMIT * 2 + LIMIT * (1 + 2) + LIMIT + LIMIT * 101,)
+        assert database.execute("select count(*) from unnamed").fetchone() == (LIMIT * 3 + LIMIT * 2 + LIMIT * 2 + LIMIT * (1 + 2) + LIMIT + LIMIT * 101,)
 
 
 @pytest.mark.parametrize(("plain", "shared"), [("plain", "plain, shared"), ("chat", "chat, shared")])

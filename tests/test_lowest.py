@@ -21,6 +21,7 @@ NOT_THE_OLDEST = {"torch"}  # constraints-lowest.txt says why
 LIMIT = 2
 TASKS = {
     "bistereo_nli": "multiple_choice",
+    "bistereo_pairs": "pair_loglikelihood",
     "hbb": "multiple_choice",
     "mist_wabt": "generate_until",
     "mist_aat": "conversation, generated",
@@ -88,7 +89,7 @@ def test_a_request_of_each_type_ends_in_numbers(runs, model, task):
 def test_prefixes_are_shared_and_change_nothing(runs):
     assert "runs as hf" not in runs["hf-prefix"][0].stderr
     (_, _, plain), (_, _, shared) = runs["hf"], runs["hf-prefix"]
-    for task in ("bistereo_nli", "hbb"):
+    for task in ("bistereo_nli", "bistereo_pairs", "hbb"):
         for a, b in zip(plain[task], shared[task], strict=True):
             assert [float(r[0][0]) for r in a["resps"]] == pytest.approx([float(r[0][0]) for r in b["resps"]], abs=1e-3)
     for task in ("mist_wabt", "mist_aat"):

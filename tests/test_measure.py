@@ -10,7 +10,7 @@ from math import inf, isnan, log, nan
 import pytest
 
 from lm_eval_bias import measures
-from lm_eval_bias.documents import bistereo_analogy, bistereo_nli, empathy, hbb, mist
+from lm_eval_bias.documents import bistereo_analogy, bistereo_nli, bistereo_pairs, empathy, hbb, mist
 from lm_eval_bias.documents.dataset import CustomDataset
 from lm_eval_bias.measure import (
     ROWS,
@@ -205,6 +205,11 @@ def numbers_from_0_to_100(doc, rng):
     return [[[(nan if broken else -log(101) - abs(n - mean) * rng.random(), False) for n in range(101)]]]
 
 
+def joint_likelihoods(doc, rng):
+    """Of the two sentences of a pair; now and then one that is no number."""
+    return [(nan if rng.random() < 0.01 else rng.gauss(-60, 1), None, "joint") for _ in range(2)]
+
+
 # Of each measure: the first documents, what a model might answer to one, and the options as they are by default.
 ASKED = {
     "bistereo_nli.NLI": (bistereo_nli.documents, 300, lambda doc, rng: likelihoods(rng, 3), dict),
@@ -226,6 +231,7 @@ ASKED = {
         lambda doc, rng: [rng.choice([*doc["options"] * 9, "refused", "unparsed"])],
         dict,
     ),
+    "bistereo_pairs.PAIRS": (bistereo_pairs.documents, 601, joint_likelihoods, bistereo_pairs.options),
     "hbb.HBB": (hbb.documents, 12 * 116, lambda doc, rng: likelihoods(rng, 2), hbb.options),
     "mist.WABT": (lambda: mist.word_lists(samples=4), 360, lambda doc, rng: [word_groups(doc, rng)], mist.wabt_options),
     "mist.WABT_LIKELIHOOD": (
@@ -387,5 +393,6 @@ def test_measures_of_likelihoods_are_not_repeated():
     assert {name for name, measure in EVERY.items() if not measure.repeats} == {n for n in EVERY if "LIKELIHOOD" in n} | {
         "bistereo_analogy.ANALOGY",
         "bistereo_nli.NLI",
+        "bistereo_pairs.PAIRS",
         "hbb.HBB",
     }

@@ -22,7 +22,7 @@ from lm_eval_bias.catalogue import tasks_folder
 from tests.test_task import RuleLM, evaluate, halo_rule
 
 # What each task is asked: whole documents of hbb in both orders, one list of mist_wabt, and so on.
-DOCUMENTS = {"bistereo_nli": 8, "hbb": 4, "mist_wabt": 1, "mist_aat": 2, "empathy_religion_likelihood": 1}
+DOCUMENTS = {"bistereo_nli": 8, "bistereo_pairs": 60, "hbb": 4, "mist_wabt": 1, "mist_aat": 2, "empathy_religion_likelihood": 1}
 COMMANDS = {
     "hf": ["--model", "hf", "--batch_size", "4"],
     "hf-prefix": ["--model", "hf-prefix", "--apply_chat_template", "--metadata", '{"order": "paper"}'],
@@ -127,7 +127,7 @@ def test_a_task_makes_the_requests_of_its_output_type_and_stays_what_it_is():
     loaded = TaskManager(include_path=tasks_folder(), include_defaults=False).load(list(DOCUMENTS))["tasks"]
     for task in loaded.values():
         class_ = type(task)
-        assert isinstance(task, harness.task_base()) and class_.__name__ in ("MeasureTask", "ConversationMeasureTask")
+        assert isinstance(task, harness.task_base()) and class_.__name__ in ("MeasureTask", "ConversationMeasureTask", "SentencePairTask")
         assert harness.asking(class_, "multiple_choice") is class_ or not hasattr(task, "process_instances")
     assert type(loaded["hbb"]) is type(loaded["bistereo_nli"]) and type(loaded["mist_aat"]) is type(loaded["empathy_religion_likelihood"])
     copied = type(loaded["hbb"]).__new__(type(loaded["hbb"]))  # as copy and pickle make an object

@@ -19,7 +19,7 @@ from rule_model import RuleLM, evaluate
 
 from lm_eval_bias import catalogue, cli, item_files
 from lm_eval_bias.answers.filters import Affect, Intensity, NLILabel, WordPairs
-from lm_eval_bias.documents import bistereo_analogy, bistereo_nli, empathy, hbb, mist
+from lm_eval_bias.documents import bistereo_analogy, bistereo_nli, bistereo_pairs, empathy, hbb, mist
 from lm_eval_bias.usage import UsageError, read_options
 
 
@@ -120,6 +120,7 @@ ALL = [
     (empathy.FILES, "empathy"),
     (bistereo_nli.FILES, "bistereo_nli"),
     (bistereo_analogy.FILES, "bistereo_analogy"),
+    (bistereo_pairs.FILES, "bistereo_pairs"),
 ]
 
 
@@ -170,6 +171,7 @@ def model_arguments():
         empathy.official_options,
         bistereo_nli.options,
         bistereo_analogy.options,
+        bistereo_pairs.options,
     ],
 )
 def test_no_argument_of_a_model_is_nearly_an_option(model_arguments, options):
@@ -549,6 +551,96 @@ def test_problems_of_a_template(write, template, cause):
 def test_three_descriptors_are_refused(write):
     path = write("g.yaml", {**ADJECTIVES, "descriptors": {name: {"base": name, "eine": name} for name in ("a", "b", "c")}})
     assert problems(bistereo_nli.FILES, groups=path, items=write("t.yaml", [TEMPLATE]))[0].endswith("descriptors: expected 2, found 3")
+
+
+# ---- BIStereo-Pairs
+
+HAIR = {
+    "attributes": {"positive": ["able", "kind"], "negative": ["dull"]},
+    "axes": {"hair": [{"desirable": "long-haired", "undesirable": "bald"}, {"desirable": "blond", "undesirable": "grey"}]},
+    "an": ["able"],
+}
+LINES = [
+    {"wording": "h1", "axis": "hair", "women": 2, "men": 1, "text": "{Here|There} sat [a] <[A] >[B] [woman/man]."},
+    {"wording": "h2", "axis": "hair", "women": 0, "men": 1, "text": "[B]< and [A]>, [she/he] left."},
+]
+
+
+def test_axes_descriptors_and_attributes_of_ones_own(write):
+    """3 attributes and none, of 2 descriptor pairs: 8 for each variant and gender; 2 + 1 of h1, and 1 of h2."""
+    docs = bistereo_pairs.documents(items=write("i.yaml", LINES), groups=write("g.yaml", HAIR))
+    assert len(docs) == 8 * 4
+    texts = {(d["wording"], d["variant"], d["gender"], d["desirable"], d["attribute"]): d["desirable_sentence"] for d in docs}
+    assert texts["h1", 1, "women", "blond", "able"] == "There sat an able blond woman."
+    assert texts["h1", 0, "men", "long-haired", None] == "Here sat a long-haired man."
+    assert texts["h2", 0, "men", "blond", "dull"] == "Blond and dull, he left."
+    assert Counter(d["gender"] for d in docs) == {"women": 16, "men": 16}
+
+
+def test_a_known_bias_about_hair_through_the_harness(write):
+    """Long hair and blond where the attribute is kind or able, 1 nat of joint likelihood: everything that can be counted."""
+    metadata = {"items": write("i.yaml", LINES), "groups": write("g.yaml", HAIR)}
+    rule = lambda _, s: float(bool(re.search("(?i)long|blond", s)) and bool(re.search("able|kind", s)))  # noqa: E731
+    results = evaluate(RuleLM(rule), "bistereo_pairs", metadata, log_samples=True)
+    numbers = results["results"]["bistereo_pairs"]
+    assert numbers["favouritism,none"] == 100 and numbers["discrimination,none"] == 0 and numbers["log_odds_gap,none"] == 1
+    assert results["samples"]["bistereo_pairs"][0]["records"]["items_file"].startswith("i.yaml sha256:")
+
+
+@pytest.mark.parametrize(
+    ("change", "cause"),
+    [
+        ({"axis": "nose"}, "axis: 'nose' is not one of the groups' axes (hair)"),
+        ({"women": 3}, "women: expected how many of its 2 alternatives are asked, a number from 0, found '3'"),
+        ({"men": "-1"}, "men: expected how many of its 2 alternatives are asked, a number from 0, found '-1'"),
+        ({"men": 1.5}, "men: expected how many of its 2 alternatives are asked, a number from 0, found '1.5'"),
+        ({"women": 0, "men": 0}, "women: neither gender is asked it"),
+        ({"text": "{Here|There} sat <[A] >one."}, "text: expected one [B], where the descriptor stands, found 0"),
+        ({"text": "{Here|There} sat [B] one."}, "text: expected one <...[A]...>, where the attribute stands with what binds it to the sentence"),
+        ({"text": "{Here|There} sat <[A] >[B] {a|b|c}."}, "text: groups of 2 and 3 alternatives; they go together, so give each as many"),
+        ({"text": "{Here|Here} sat <[A] >[B] one."}, "text: two of its alternatives are the same"),
+        ({"text": "{Here|There} sat a <[A] >[B] one."}, "text: 'a [A]': write [a], which is a or an as the word has it"),
+        ({"text": "{Here|There} sat <[A] >[B] [person]."}, "text: [person] is no slot; expected [A], [B], [a] or the forms of both genders, [she/he]"),
+    ],
+)
+def test_problems_of_a_template_of_pairs(write, change, cause):
+    path = write("i.yaml", [{**LINES[0], **change}])
+    (found,) = problems(bistereo_pairs.FILES, items=path, groups=write("g.yaml", HAIR))
+    assert re.fullmatch(rf"i\.yaml, line \d+, {re.escape(cause)}", found), found
+
+
+@pytest.mark.parametrize(
+    ("change", "cause"),
+    [
+        (lambda g: g["attributes"].update(negative=["kind"]), "attributes > negative > entry 1: 'kind' stands among the positive ones too"),
+        (lambda g: g["attributes"].pop("negative"), "attributes: negative is missing"),
+        (lambda g: g["axes"]["hair"].append({"desirable": "curly", "undesirable": "curly"}), "axes > hair > entry 3: 'curly' is compared with itself"),
+        (lambda g: g["axes"]["hair"].append(g["axes"]["hair"][0]), "axes > hair > entry 3: this pair stands here twice"),
+        (lambda g: g["axes"]["hair"].append({"desirable": "curly"}), "axes > hair > entry 3: undesirable is missing"),
+        (lambda g: g.update(axes={}), "axes: expected 1 at least, found 0"),
+    ],
+)
+def test_problems_of_the_groups_of_pairs(write, change, cause):
+    data = json.loads(json.dumps(HAIR))
+    change(data)
+    (found,) = problems(bistereo_pairs.FILES, groups=write("g.yaml", data), items=write("i.yaml", LINES))
+    assert re.sub(r"line \d+, ", "", found) == f"g.yaml, {cause}"
+
+
+def test_descriptors_with_unlike_articles_are_told(write):
+    """Else the two sentences would differ in a and an too."""
+    groups = write("g.yaml", {**HAIR, "axes": {"hair": [{"desirable": "able", "undesirable": "bald"}]}})
+    (found,) = problems(bistereo_pairs.FILES, groups=groups, items=write("i.yaml", LINES))
+    assert found.endswith("text: [a] before able and bald: the sentences would differ in the article too")
+
+
+def test_check_tells_what_files_of_pairs_hold(write, capsys):
+    assert cli.main(["check", write("i.yaml", LINES), write("g.yaml", HAIR), "--for", "bistereo_pairs"]) == 0
+    assert capsys.readouterr().out.splitlines() == [
+        "i.yaml: items of bistereo_pairs: 2 wordings, 2 variants for women, 2 variants for men",
+        "g.yaml: groups of bistereo_pairs: 1 axes, 2 descriptor pairs, 3 attributes",
+        "32 documents",
+    ]
 
 
 # ---- Answers in another language
