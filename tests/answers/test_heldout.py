@@ -1,8 +1,9 @@
 """The half of the answers that was kept aside: written by someone who had not seen the parsers, and unseen by whoever wrote them.
 
 Do not read these files while you work on a parser; what is left of their worth is that nobody has. The issue asks for wrong values below 1 %.
-A first such half gave 12 of 571 (2.1 %) and is now among the other cases. The present one was scored once, with the parsers of the commit that
-brings it: affect, intensity, nli_label and word_pairs 0 wrong of 120 each, 4, 0, 9 and 10 lost. What is held here is that it gets no worse.
+A first such half gave 12 of 571 (2.1 %) and is now among the other cases, as are the refusals of a second (2 of 120). The present ones were scored
+once, with the parsers of the commits that bring them: affect, intensity, nli_label and word_pairs 0 wrong of 120 each, 4, 0, 9 and 10 lost; refusal
+1 wrong of 150, 5 lost. What is held here is that it gets no worse.
 """
 
 from collections import Counter
@@ -22,4 +23,4 @@ def test_answers_that_nobody_saw_are_hardly_ever_read_wrongly():
 @pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)
 def test_each_parser_reads_nine_of_ten(path):
     counts = Counter(outcome(parser_of(path), case) for case in cases(path))
-    assert sum(counts.values()) >= 75 and counts["right"] >= 0.9 * sum(counts.values()) and counts["wrong"] <= 0.02 * sum(counts.values())
+    assert sum(counts.values()) >= 75 and counts["right"] >= 0.9 * sum(counts.values()) and counts["wrong"] < 0.01 * sum(counts.values())
