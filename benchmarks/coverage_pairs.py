@@ -35,7 +35,7 @@ from lm_eval_bias.documents.bistereo_pairs import THRESHOLD, documents
 PREFERS = {"positive": 0.5, "negative": -0.3, "neutral": 0.2}
 """The mean of x in each context, in nats."""
 NOISE = 1.0
-SPREADS = {"both": (0.7, 0.5), "templates alone": (0.7, 0.0), "attributes alone": (0.0, 0.5)}
+SPREADS = {"both": (0.7, 0.5), "templates alone": (0.7, 0.0), "attributes alone": (0.0, 0.5), "neither": (0.0, 0.0)}
 
 
 class Scores:
