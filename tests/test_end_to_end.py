@@ -55,7 +55,8 @@ class Run:
 
     def samples(self, task):
         assert self.done.returncode == 0, self.done.stderr[-3000:]
-        return [json.loads(line) for line in next(self.output.rglob(f"samples_{task}_2*.jsonl")).read_text().splitlines()]
+        samples = [json.loads(line) for line in next(self.output.rglob(f"samples_{task}_2*.jsonl")).read_text().splitlines()]
+        return sorted(samples, key=lambda sample: sample["doc_id"])  # the harness writes those of one process after the other
 
     def likelihoods(self, task):
         return [float(value) for s in self.samples(task) for ((value, _),) in s["resps"]]
