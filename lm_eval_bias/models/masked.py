@@ -172,6 +172,10 @@ class MaskedLM(HFLM):
         first = int(made.position.min()) if len(made) else len(made.ids.values)
         return made.ids.values[:first].tolist(), made.ids.values[first:].tolist()
 
+    def scored_tokens(self, context: str, continuation: str) -> int:
+        """Of how many tokens the score of a continuation is the sum: special ones have none."""
+        return len(rows(self.tokenizer, [Ask(context + continuation, len(context.rstrip()))], False, lambda count: None))
+
     @property
     def _name(self) -> str:
         return self.pretrained if isinstance(self.pretrained, str) else self.model.name_or_path or type(self.model).__name__
