@@ -26,11 +26,11 @@ from tqdm import tqdm
 
 from lm_eval_bias import harness, sentence_pairs
 from lm_eval_bias.garbage import no_search_of_old
-from lm_eval_bias.sentence_pairs import SHARED, modified
+from lm_eval_bias.sentence_pairs import SHARED
 from lm_eval_bias.usage import UsageError
 
 from .kinds import require_encoder
-from .masked_rows import Ask, Batch, rows
+from .masked_rows import Ask, Batch, rows, shared
 from .processes import share_documents
 
 logger = logging.getLogger(__name__)
@@ -172,6 +172,10 @@ class MaskedLM(HFLM):
         first = int(made.position.min()) if len(made) else len(made.ids.values)
         return made.ids.values[:first].tolist(), made.ids.values[first:].tolist()
 
+    def count_scored(self, context: str, continuation: str) -> int:
+        """How many tokens the score of a continuation adds up. `_encode_pair` has one more, the special one that ends the text."""
+        return len(rows(self.tokenizer, [Ask(context + continuation, len(context.rstrip()))], False, lambda count: None))
+
     @property
     def _name(self) -> str:
         return self.pretrained if isinstance(self.pretrained, str) else self.model.name_or_path or type(self.model).__name__
@@ -188,6 +192,7 @@ class MaskedLM(HFLM):
         """For each request, whose arguments are a context and a continuation, the pseudo-log-likelihood of the continuation in nats, and
         whether each of its tokens is the likeliest in its place."""
         others = self._others(requests)
+        paired = iter(shared(self.tokenizer, [(r.args[1], other) for r, other in zip(requests, others, strict=True) if other is not None]))
         asked, keys = [], []
         for request, other in zip(requests, others, strict=True):
             context, continuation = request.args
@@ -196,16 +201,18 @@ class MaskedLM(HFLM):
                 asked.append(Ask(context + continuation, len(context.rstrip())))
                 keys.append(("whole", context, continuation))
             else:
-                asked.append(_shared(continuation, other))
+                asked.append(next(paired))
                 keys.append(("shared", continuation, other))
-        return [(value, greedy) for value, greedy, _ in self._scores(asked, keys, "loglikelihood", disable_tqdm)]
+        scores = self._scores(asked, keys, "loglikelihood", disable_tqdm)
+        return [(value if count or other is None else nan, greedy) for (value, greedy, count), other in zip(scores, others, strict=True)]
 
     def pair_loglikelihood(self, requests: list[Instance], disable_tqdm: bool = False) -> list[sentence_pairs.Answer]:
         """For each request, whose arguments are a sentence and the other of its pair, the log-likelihood of the tokens that both share,
         each masked in turn, while the others stay visible (Nangia et al. 2020). NaN where they share nothing."""
-        asked = [_shared(*request.args) for request in requests]
+        asked = shared(self.tokenizer, [request.args for request in requests])
         keys = [("shared", *request.args) for request in requests]
-        return [(value, count, SHARED) for value, _, count in self._scores(asked, keys, sentence_pairs.REQUEST, disable_tqdm)]
+        scores = self._scores(asked, keys, sentence_pairs.REQUEST, disable_tqdm)
+        return [(value if count else nan, count, SHARED) for value, _, count in scores]
 
     def loglikelihood_rolling(self, requests: list[Instance], disable_tqdm: bool = False) -> list[float]:
         """The pseudo-log-likelihood of whole texts. A text that is longer than the model is an error: windows would show other contexts."""
@@ -236,7 +243,7 @@ class MaskedLM(HFLM):
             for i in alone:
                 doc = requests[i].doc
                 if isinstance(doc, dict) and all(isinstance(doc.get(column), str) for column in SENTENCES):
-                    more, less = (doc[column] for column in SENTENCES)
+                    more, less = (doc[column].strip() for column in SENTENCES)
                     others[i] = {more: less, less: more}.get(requests[i].args[1].strip())
         elif self.pairs == "choices":
             documents: dict[tuple, dict[int, str]] = {}
@@ -289,8 +296,8 @@ class MaskedLM(HFLM):
         self._refuse_too_long(asked, made.ids.lengths)
         counts = made.counts
         total, greedy = np.zeros(len(asked)), np.ones(len(asked), dtype=bool)
-        for i in np.flatnonzero(counts == 0):  # nothing to predict: no share of a pair, which is no score, or an empty continuation
-            finished(asked[i], (nan if asked[i].given else 0.0, True, 0))
+        for i in np.flatnonzero(counts == 0):  # nothing to predict: an empty continuation, or a pair that shares nothing
+            finished(asked[i], (0.0, True, 0))
         limit = self._limit(made.longest(0)) if len(made) else 0
         computed = int((counts * made.ids.lengths).sum())
         logger.info("hf-mlm: %d texts, %d tokens to predict, %d tokens to compute", len(asked), len(made), computed)
@@ -403,11 +410,6 @@ def _narrowed(body: torch.nn.Module, select: Any) -> Any:
         yield
     finally:
         handle.remove()
-
-
-def _shared(sentence: str, other: str) -> Ask:
-    """What is asked of the sentence of a pair."""
-    return Ask(sentence, 0, tuple(modified(sentence, other)))
 
 
 harness.own_cache(MaskedLM, "loglikelihood", "loglikelihood_rolling", sentence_pairs.REQUEST)

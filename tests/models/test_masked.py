@@ -15,12 +15,13 @@ import torch
 import transformers
 from lm_eval.api.model import CachingLM
 from minicons.scorer import MaskedLMScorer
+from tokenizers import Regex, Tokenizer, models, pre_tokenizers
 from tqdm import tqdm
 
-from lm_eval_bias import harness
+from lm_eval_bias import harness, token_counts
 from lm_eval_bias.choices import Nesting
 from lm_eval_bias.models.masked import MaskedLM
-from lm_eval_bias.models.masked_rows import Ask, rows
+from lm_eval_bias.models.masked_rows import Ask, rows, shared
 from lm_eval_bias.models.prefix import PrefixLM
 from lm_eval_bias.sentence_pairs import REQUEST
 from lm_eval_bias.usage import UsageError
@@ -138,6 +139,63 @@ def test_a_pair_that_shares_nothing_has_no_score_and_one_that_is_equal_is_scored
     (nothing, count, _), (same, _, _) = paired(lm(encoders("BERT")), [("Yes", "no"), (TALL, TALL)])
     assert isnan(nothing) and count == 0
     assert same == likelihoods(lm(encoders("BERT")), [("", TALL)])[0][0]
+
+
+def pieces(*longer):
+    """A tokenizer whose tokens are these, and all other characters one by one."""
+    made = Tokenizer(models.WordLevel({"?": 0}, unk_token="?"))
+    made.pre_tokenizer = pre_tokenizers.Split(Regex("|".join([*longer, "."])), "isolated")
+    return transformers.PreTrainedTokenizerFast(tokenizer_object=made, unk_token="?")
+
+
+@pytest.mark.parametrize(
+    ("longer", "one", "two", "both"),
+    [
+        ([], "A tall, b", "A old, b", ["A", ",", " ", "b"]),
+        # The comma is in one token with the end of "tall", so it is not scored behind "old" either.
+        (["l,"], "A tall, b", "A old, b", ["A", " ", "b"]),
+        # The first sentence loses its second character to the one that differs, the other then its third, which stands with the second.
+        (["他很", "很高"], "他很高兴。", "她很高兴。", ["兴", "。"]),
+        (["他很高兴。"], "他很高兴。", "她很高兴。", []),
+    ],
+)
+def test_both_sentences_are_scored_over_the_same_words_whatever_the_tokens_hold(longer, one, two, both):
+    tokenizer = pieces(*longer)
+    for ask in shared(tokenizer, [(one, two), (two, one)]):
+        made = rows(tokenizer, [ask], False, lambda count: None)
+        offsets = tokenizer(ask.text, return_offsets_mapping=True)["offset_mapping"]
+        assert [ask.text[slice(*offsets[i])] for i in made.position] == both
+
+
+@pytest.mark.parametrize(("one", "two"), [("", "Yes"), ("Yes", ""), ("", ""), ("Yes", "no")])
+def test_sentences_that_share_no_word_have_no_score_by_either_request(one, two, encoders):
+    model, document = lm(encoders("BERT")), {"sent_more": one, "sent_less": two}
+    asked = [harness.request("loglikelihood", document, ("", text), i, "task", 0) for i, text in enumerate((one, two))]
+    assert all(isnan(value) for value, *_ in paired(model, [(one, two), (two, one)]) + model.loglikelihood(asked))
+
+
+def test_blanks_around_the_sentences_of_crows_pairs_do_not_hide_that_they_are_a_pair(encoders):
+    """Otherwise one of the two would be scored by all its tokens, and the other by the shared ones."""
+    document = {"sent_more": TALL + " ", "sent_less": SHORT}
+    asked = [harness.request("loglikelihood", document, ("", text), i, "task", 0) for i, text in enumerate(document.values())]
+    expected = [value for value, *_ in paired(lm(encoders("BERT")), [(TALL, SHORT), (SHORT, TALL)])]
+    assert [value for value, _ in lm(encoders("BERT")).loglikelihood(asked)] == pytest.approx(expected, abs=1e-4)
+
+
+@pytest.mark.parametrize("name", ["BERT", "RoBERTa", "XLM-R"])
+def test_a_blank_at_the_end_of_one_sentence_of_a_pair_is_no_token_more(name, encoders):
+    model = lm(encoders(name))
+    assert paired(model, [(TALL + " ", SHORT), (SHORT, TALL + " ")]) == paired(model, [(TALL, SHORT), (SHORT, TALL)])
+
+
+@pytest.mark.parametrize("name", ["BERT", "RoBERTa", "XLM-R"])
+@pytest.mark.parametrize(("context", "continuation"), CONTINUATIONS)
+def test_the_tokens_of_a_choice_are_those_that_its_score_adds_up(name, context, continuation, encoders):
+    """Not the special one that ends the text."""
+    model = lm(encoders(name))
+    ((value, _, count),) = getattr(model, token_counts.REQUEST)(requests(token_counts.REQUEST, [(context, continuation)]))
+    scored = [log for _, end, log, _ in one_by_one(encoders(name), context + continuation, "original") if end > len(context.rstrip())]
+    assert count == len(scored) and value == pytest.approx(sum(scored), abs=1e-4)
 
 
 def test_what_a_sentence_lacks_is_no_part_of_its_score(encoders):
