@@ -95,8 +95,7 @@ def rows(tokenizer: Any, asked: Sequence[Ask], within_words: bool, counted: Call
             predicted = np.array(_predicted(ask, encoding, special), bool)
             group = np.arange(len(predicted))
             if within_words:
-                # A token without a word is a word by itself.
-                group = np.array([len(group) + i if word is None else word for i, word in enumerate(encoding.word_ids)], dtype=int)
+                group = np.array(_words(ask.text, encoding), dtype=int)
             ids.append(encoding.ids)
             groups.append(np.where(predicted, group, -1))
         counted(len(part))
@@ -151,6 +150,22 @@ def _overlap(one: Span, two: Span) -> bool:
 def _parts(asked: Sequence[Any]) -> Iterator[Sequence[Any]]:
     for start in range(0, len(asked), AT_A_TIME):
         yield asked[start : start + AT_A_TIME]
+
+
+def _words(text: str, encoding: Any) -> list[int]:
+    """The number of the word of each token. A token without a word is a word by itself.
+
+    Words are those of the tokenizer, and end before a blank. Gemma's tokenizer, which mmBERT has, makes one word of a whole text.
+    """
+    numbers: list[int] = []
+    number, last, before = -1, None, (0, 0)
+    for word, (start, end) in zip(encoding.word_ids, encoding.offsets, strict=True):
+        behind_blank = text[slice(*before)].strip() and any(map(str.isspace, text[before[1] : start + 1]))
+        if word is None or word != last or behind_blank:
+            number += 1
+        numbers.append(number)
+        last, before = word, (start, end)
+    return numbers
 
 
 def _predicted(ask: Ask, encoding: Any, special: set[int]) -> list[bool]:

@@ -15,7 +15,7 @@ import torch
 import transformers
 from lm_eval.api.model import CachingLM
 from minicons.scorer import MaskedLMScorer
-from tokenizers import Regex, Tokenizer, models, pre_tokenizers
+from tokenizers import Regex, Tokenizer, models, normalizers, pre_tokenizers
 from tqdm import tqdm
 
 from lm_eval_bias import harness, token_counts
@@ -232,6 +232,16 @@ def masked(asked, within_words=False):
 def test_each_row_masks_one_token_or_with_it_what_follows_in_its_word():
     assert masked([Ask("ab c")]) == ["<_b c>", "<a_ c>", "<ab_c>", "<ab _>"]
     assert masked([Ask("ab c")], within_words=True) == ["<__ c>", "<a_ c>", "<ab__>", "<ab _>"]
+
+
+def test_a_word_ends_before_a_blank_where_the_tokenizer_makes_one_word_of_a_text():
+    """As Gemma's does: its blanks are letters before it looks for words."""
+    made = Tokenizer(models.BPE({letter: i for i, letter in enumerate("_abc▁")}, []))
+    made.normalizer, made.pre_tokenizer = normalizers.Replace(" ", "▁"), pre_tokenizers.Split(" ", "merged_with_previous")
+    tokenizer = transformers.PreTrainedTokenizerFast(tokenizer_object=made)
+    assert set(tokenizer(["ab bc a"]).encodings[0].word_ids) == {0}
+    batch = (found := rows(tokenizer, [Ask("ab bc a")], True, lambda count: None)).batch(0, len(found), 0, 0)
+    assert ["".join("_abc▁"[i] for i in row) for row in batch.ids] == ["__▁bc▁a", "a_▁bc▁a", "ab___▁a", "ab▁__▁a", "ab▁b_▁a", "ab▁bc__", "ab▁bc▁_"]
 
 
 def test_a_context_and_the_words_that_differ_stay_visible():
