@@ -105,6 +105,7 @@ class MaskedLM(HFLM):
         self.tokens_computed = 0
         """How many tokens went through the model so far, padding included."""
         self._reads_masked_only = self._head_takes_any_rows()
+        self._pads = self._takes_padding()
 
     # ---- What is loaded
 
@@ -306,6 +307,8 @@ class MaskedLM(HFLM):
         with tqdm(total=len(made), desc=title, unit=" masked tokens", disable=quiet) as bar:
             while start < len(made):
                 stop = min(len(made), start + max(1, min(self._most_rows, limit // made.longest(start))))
+                if not self._pads:
+                    stop = made.end_of_length(start, stop)
                 batch = made.batch(start, stop, self.tokenizer.mask_token_id, self._padding)
                 try:
                     values, matches = self._read(batch)
@@ -392,6 +395,29 @@ class MaskedLM(HFLM):
             same = False
         if not same:
             logger.info("hf-mlm: the head of %s reads all positions of a text at once", self._name)
+        return same
+
+    def _takes_padding(self) -> bool:
+        """Whether padding changes nothing, tried on a few tokens. If it does, only texts of the same length go through the model together.
+
+        ConvBERT's convolutions and FNet's Fourier transform read what the attention mask hides from others.
+        """
+        length = min(8, self.max_length // 2)
+        another = next(i for i in range(3) if i not in (self.tokenizer.mask_token_id, self._padding))
+        ids = np.full((1, 2 * length), self._padding)
+        ids[:, :length] = np.where(np.arange(length) % 2, self.tokenizer.mask_token_id, another)
+        mask = np.arange(2 * length)[None] < length
+        position = np.array([length - 1])
+        try:
+            padded = self._logits(Batch(ids, mask, position, position), self._reads_masked_only).float()
+            alone = self._logits(Batch(ids[:, :length], mask[:, :length], position, position), self._reads_masked_only).float()
+            exact = self.model.dtype == torch.float32 and self.mixed_precision_dtype is None
+            same = bool((padded - alone).abs().max() <= (1e-3 if exact else 3e-2) * alone.abs().max())
+        except Exception as error:
+            logger.debug("hf-mlm: %s takes no padding: %s", self._name, error)
+            same = False
+        if not same:
+            logger.info("hf-mlm: padding changes the answers of %s, so only texts of the same length share a batch", self._name)
         return same
 
 

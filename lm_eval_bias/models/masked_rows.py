@@ -66,6 +66,11 @@ class Rows:
         """The tokens of the longest row from a place on."""
         return int(self.ids.lengths[self.text[start]])
 
+    def end_of_length(self, start: int, stop: int) -> int:
+        """Behind the last of the rows from `start` to `stop` that are as long as the first."""
+        lengths = self.ids.lengths[self.text[start:stop]]
+        return start + int((lengths == lengths[0]).sum())
+
     def batch(self, start: int, stop: int, mask_token: int, padding: int) -> Batch:
         """The rows from `start` to `stop`."""
         text, position = self.text[start:stop], self.position[start:stop]
