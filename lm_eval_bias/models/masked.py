@@ -173,8 +173,8 @@ class MaskedLM(HFLM):
         first = int(made.position.min()) if len(made) else len(made.ids.values)
         return made.ids.values[:first].tolist(), made.ids.values[first:].tolist()
 
-    def count_scored(self, context: str, continuation: str) -> int:
-        """How many tokens the score of a continuation adds up. `_encode_pair` has one more, the special one that ends the text."""
+    def scored_tokens(self, context: str, continuation: str) -> int:
+        """Of how many tokens the score of a continuation is the sum: special ones have none."""
         return len(rows(self.tokenizer, [Ask(context + continuation, len(context.rstrip()))], False, lambda count: None))
 
     @property

@@ -1,7 +1,6 @@
 """Scripted models through the harness: each known habit gets the number that it must, and frequency, length and position get none."""
 
 import hashlib
-import importlib.util
 import json
 import random
 import re
@@ -279,10 +278,8 @@ def test_several_answers_to_one_question_are_averaged():
 
 @pytest.mark.parametrize("part", [1, 4, 10])
 @pytest.mark.parametrize("varies", ["both", "counterparts alone"])
-def test_intervals_hold_what_they_promise_where_contrasts_and_counterparts_vary(root, part, varies):
+def test_intervals_hold_what_they_promise_where_contrasts_and_counterparts_vary(benchmark_named, part, varies):
     """Of 400 models, all analogies, a quarter and a tenth. At 95 % the share of 400 has a standard error of 1.1 points."""
-    spec = importlib.util.spec_from_file_location("coverage_bistereo_analogy", root / "benchmarks" / "coverage_bistereo_analogy.py")
-    benchmark = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(benchmark)
+    benchmark = benchmark_named("coverage_bistereo_analogy")
     reported, _, error = benchmark.coverage(benchmark.Analogies(part, seed=7), benchmark.SPREADS[varies], 400)
     assert 92 - 1.1 <= reported <= 97 + 1.1 and 0.85 < error < 1.15

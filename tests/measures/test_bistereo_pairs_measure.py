@@ -1,4 +1,3 @@
-import importlib.util
 import random
 from itertools import product
 from math import inf, isnan, nan, sqrt
@@ -135,14 +134,12 @@ def test_a_random_model_has_no_bias_and_no_stars(docs):
     ("part", "varies", "runs"),
     [(1, "both", 100), (4, "both", 200), (10, "both", 300), (10, "templates alone", 300), (10, "attributes alone", 300)],
 )
-def test_intervals_hold_what_they_promise(docs, root, part, varies, runs):
+def test_intervals_hold_what_they_promise(docs, benchmark_named, part, varies, runs):
     """Of models with other templates and attributes; a share that is 95 % in truth is taken for it within 3.5 of its standard errors.
 
     Where attributes vary, a star that templates alone decide stands in a third of the models that have no preference.
     """
-    spec = importlib.util.spec_from_file_location("coverage_pairs", root / "benchmarks" / "coverage_pairs.py")
-    benchmark = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(benchmark)
+    benchmark = benchmark_named("coverage_pairs")
     scores = benchmark.Scores(docs[: len(docs) // part])
     assert scores.same_as_reported(scores.draw(*benchmark.SPREADS[varies], benchmark.PREFERS))
     found = benchmark.coverage(scores, *benchmark.SPREADS[varies], runs)
