@@ -26,11 +26,11 @@ from tqdm import tqdm
 
 from lm_eval_bias import harness, sentence_pairs
 from lm_eval_bias.garbage import no_search_of_old
-from lm_eval_bias.sentence_pairs import SHARED, modified
+from lm_eval_bias.sentence_pairs import SHARED
 from lm_eval_bias.usage import UsageError
 
 from .kinds import require_encoder
-from .masked_rows import Ask, Batch, rows
+from .masked_rows import Ask, Batch, rows, shared
 from .processes import share_documents
 
 logger = logging.getLogger(__name__)
@@ -105,6 +105,7 @@ class MaskedLM(HFLM):
         self.tokens_computed = 0
         """How many tokens went through the model so far, padding included."""
         self._reads_masked_only = self._head_takes_any_rows()
+        self._pads = self._takes_padding()
 
     # ---- What is loaded
 
@@ -192,6 +193,7 @@ class MaskedLM(HFLM):
         """For each request, whose arguments are a context and a continuation, the pseudo-log-likelihood of the continuation in nats, and
         whether each of its tokens is the likeliest in its place."""
         others = self._others(requests)
+        paired = iter(shared(self.tokenizer, [(r.args[1], other) for r, other in zip(requests, others, strict=True) if other is not None]))
         asked, keys = [], []
         for request, other in zip(requests, others, strict=True):
             context, continuation = request.args
@@ -200,16 +202,18 @@ class MaskedLM(HFLM):
                 asked.append(Ask(context + continuation, len(context.rstrip())))
                 keys.append(("whole", context, continuation))
             else:
-                asked.append(_shared(continuation, other))
+                asked.append(next(paired))
                 keys.append(("shared", continuation, other))
-        return [(value, greedy) for value, greedy, _ in self._scores(asked, keys, "loglikelihood", disable_tqdm)]
+        scores = self._scores(asked, keys, "loglikelihood", disable_tqdm)
+        return [(value if count or other is None else nan, greedy) for (value, greedy, count), other in zip(scores, others, strict=True)]
 
     def pair_loglikelihood(self, requests: list[Instance], disable_tqdm: bool = False) -> list[sentence_pairs.Answer]:
         """For each request, whose arguments are a sentence and the other of its pair, the log-likelihood of the tokens that both share,
         each masked in turn, while the others stay visible (Nangia et al. 2020). NaN where they share nothing."""
-        asked = [_shared(*request.args) for request in requests]
+        asked = shared(self.tokenizer, [request.args for request in requests])
         keys = [("shared", *request.args) for request in requests]
-        return [(value, count, SHARED) for value, _, count in self._scores(asked, keys, sentence_pairs.REQUEST, disable_tqdm)]
+        scores = self._scores(asked, keys, sentence_pairs.REQUEST, disable_tqdm)
+        return [(value if count else nan, count, SHARED) for value, _, count in scores]
 
     def loglikelihood_rolling(self, requests: list[Instance], disable_tqdm: bool = False) -> list[float]:
         """The pseudo-log-likelihood of whole texts. A text that is longer than the model is an error: windows would show other contexts."""
@@ -240,7 +244,7 @@ class MaskedLM(HFLM):
             for i in alone:
                 doc = requests[i].doc
                 if isinstance(doc, dict) and all(isinstance(doc.get(column), str) for column in SENTENCES):
-                    more, less = (doc[column] for column in SENTENCES)
+                    more, less = (doc[column].strip() for column in SENTENCES)
                     others[i] = {more: less, less: more}.get(requests[i].args[1].strip())
         elif self.pairs == "choices":
             documents: dict[tuple, dict[int, str]] = {}
@@ -293,8 +297,8 @@ class MaskedLM(HFLM):
         self._refuse_too_long(asked, made.ids.lengths)
         counts = made.counts
         total, greedy = np.zeros(len(asked)), np.ones(len(asked), dtype=bool)
-        for i in np.flatnonzero(counts == 0):  # nothing to predict: no share of a pair, which is no score, or an empty continuation
-            finished(asked[i], (nan if asked[i].given else 0.0, True, 0))
+        for i in np.flatnonzero(counts == 0):  # nothing to predict: an empty continuation, or a pair that shares nothing
+            finished(asked[i], (0.0, True, 0))
         limit = self._limit(made.longest(0)) if len(made) else 0
         computed = int((counts * made.ids.lengths).sum())
         logger.info("hf-mlm: %d texts, %d tokens to predict, %d tokens to compute", len(asked), len(made), computed)
@@ -303,6 +307,8 @@ class MaskedLM(HFLM):
         with tqdm(total=len(made), desc=title, unit=" masked tokens", disable=quiet) as bar:
             while start < len(made):
                 stop = min(len(made), start + max(1, min(self._most_rows, limit // made.longest(start))))
+                if not self._pads:
+                    stop = made.end_of_length(start, stop)
                 batch = made.batch(start, stop, self.tokenizer.mask_token_id, self._padding)
                 try:
                     values, matches = self._read(batch)
@@ -391,6 +397,29 @@ class MaskedLM(HFLM):
             logger.info("hf-mlm: the head of %s reads all positions of a text at once", self._name)
         return same
 
+    def _takes_padding(self) -> bool:
+        """Whether padding changes nothing, tried on a few tokens. If it does, only texts of the same length go through the model together.
+
+        ConvBERT's convolutions and FNet's Fourier transform read what the attention mask hides from others.
+        """
+        length = min(8, self.max_length // 2)
+        another = next(i for i in range(3) if i not in (self.tokenizer.mask_token_id, self._padding))
+        ids = np.full((1, 2 * length), self._padding)
+        ids[:, :length] = np.where(np.arange(length) % 2, self.tokenizer.mask_token_id, another)
+        mask = np.arange(2 * length)[None] < length
+        position = np.array([length - 1])
+        try:
+            padded = self._logits(Batch(ids, mask, position, position), self._reads_masked_only).float()
+            alone = self._logits(Batch(ids[:, :length], mask[:, :length], position, position), self._reads_masked_only).float()
+            exact = self.model.dtype == torch.float32 and self.mixed_precision_dtype is None
+            same = bool((padded - alone).abs().max() <= (1e-3 if exact else 3e-2) * alone.abs().max())
+        except Exception as error:
+            logger.debug("hf-mlm: %s takes no padding: %s", self._name, error)
+            same = False
+        if not same:
+            logger.info("hf-mlm: padding changes the answers of %s, so only texts of the same length share a batch", self._name)
+        return same
+
 
 @contextmanager
 def _narrowed(body: torch.nn.Module, select: Any) -> Any:
@@ -407,11 +436,6 @@ def _narrowed(body: torch.nn.Module, select: Any) -> Any:
         yield
     finally:
         handle.remove()
-
-
-def _shared(sentence: str, other: str) -> Ask:
-    """What is asked of the sentence of a pair."""
-    return Ask(sentence, 0, tuple(modified(sentence, other)))
 
 
 harness.own_cache(MaskedLM, "loglikelihood", "loglikelihood_rolling", sentence_pairs.REQUEST)

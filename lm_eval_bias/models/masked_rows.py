@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from lm_eval_bias.sentence_pairs import Span
+from lm_eval_bias.sentence_pairs import Span, modified, words
 
 from .ragged import Ragged
 
@@ -66,6 +66,11 @@ class Rows:
         """The tokens of the longest row from a place on."""
         return int(self.ids.lengths[self.text[start]])
 
+    def end_of_length(self, start: int, stop: int) -> int:
+        """Behind the last of the rows from `start` to `stop` that are as long as the first."""
+        lengths = self.ids.lengths[self.text[start:stop]]
+        return start + int((lengths == lengths[0]).sum())
+
     def batch(self, start: int, stop: int, mask_token: int, padding: int) -> Batch:
         """The rows from `start` to `stop`."""
         text, position = self.text[start:stop], self.position[start:stop]
@@ -95,8 +100,7 @@ def rows(tokenizer: Any, asked: Sequence[Ask], within_words: bool, counted: Call
             predicted = np.array(_predicted(ask, encoding, special), bool)
             group = np.arange(len(predicted))
             if within_words:
-                # A token without a word is a word by itself.
-                group = np.array([len(group) + i if word is None else word for i, word in enumerate(encoding.word_ids)], dtype=int)
+                group = np.array(_words(ask.text, encoding), dtype=int)
             ids.append(encoding.ids)
             groups.append(np.where(predicted, group, -1))
         counted(len(part))
@@ -111,9 +115,62 @@ def rows(tokenizer: Any, asked: Sequence[Ask], within_words: bool, counted: Call
     return Rows(all_ids, all_groups, text[order], (where - all_ids.offsets[text])[order])
 
 
-def _parts(asked: Sequence[Ask]) -> Iterator[Sequence[Ask]]:
+def shared(tokenizer: Any, pairs: Sequence[tuple[str, str]]) -> list[Ask]:
+    """What is asked of the first sentence of each pair: its tokens of the words that both share.
+
+    A token may hold a shared word together with one that differs ("l,", or two characters of Chinese). Such a word is not predicted, so it
+    is not predicted in the other sentence either: both sums are over the same words. Blanks at the end of a sentence belong to none.
+    """
+    asked: dict[tuple[str, str], Ask] = {}
+    for part in _parts(list(dict.fromkeys(tuple(sorted(pair)) for pair in pairs))):
+        texts = [text.rstrip() for pair in part for text in pair]
+        encoded = tokenizer(texts, add_special_tokens=True, verbose=False)
+        tokens = [[span for span in encoding.offsets if span[0] < span[1]] for encoding in encoded.encodings]
+        for i, (one, two) in enumerate(part):
+            both = texts[2 * i], texts[2 * i + 1]
+            given = _given(both, tokens[2 * i : 2 * i + 2])
+            asked[one, two], asked[two, one] = (Ask(text, 0, spans) for text, spans in zip(both, given, strict=True))
+    return [asked[pair] for pair in pairs]
+
+
+def _given(texts: tuple[str, str], tokens: Sequence[Sequence[Span]]) -> tuple[tuple[Span, ...], tuple[Span, ...]]:
+    """For each of two sentences the words that are not predicted. tokens: where those of each stand in it."""
+    gone = modified(*texts), modified(texts[1], texts[0])
+    kept = list(zip(*([word for word in words(text) if word not in out] for text, out in zip(texts, gone, strict=True)), strict=True))
+    while True:
+        # What the tokens hold that overlap a word which is not predicted.
+        held = [[token for token in each if any(_overlap(token, word) for word in out)] for each, out in zip(tokens, gone, strict=True)]
+        lost = [pair for pair in kept if any(_overlap(word, token) for word, each in zip(pair, held, strict=True) for token in each)]
+        if not lost:
+            return tuple(sorted(gone[0])), tuple(sorted(gone[1]))
+        kept = [pair for pair in kept if pair not in lost]
+        for out, more in zip(gone, zip(*lost, strict=True), strict=True):
+            out.extend(more)
+
+
+def _overlap(one: Span, two: Span) -> bool:
+    return one[0] < two[1] and two[0] < one[1]
+
+
+def _parts(asked: Sequence[Any]) -> Iterator[Sequence[Any]]:
     for start in range(0, len(asked), AT_A_TIME):
         yield asked[start : start + AT_A_TIME]
+
+
+def _words(text: str, encoding: Any) -> list[int]:
+    """The number of the word of each token. A token without a word is a word by itself.
+
+    Words are those of the tokenizer, and end before a blank. Gemma's tokenizer, which mmBERT has, makes one word of a whole text.
+    """
+    numbers: list[int] = []
+    number, last, before = -1, None, (0, 0)
+    for word, (start, end) in zip(encoding.word_ids, encoding.offsets, strict=True):
+        behind_blank = text[slice(*before)].strip() and any(map(str.isspace, text[before[1] : start + 1]))
+        if word is None or word != last or behind_blank:
+            number += 1
+        numbers.append(number)
+        last, before = word, (start, end)
+    return numbers
 
 
 def _predicted(ask: Ask, encoding: Any, special: set[int]) -> list[bool]:

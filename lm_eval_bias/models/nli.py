@@ -18,10 +18,12 @@ import torch.nn.functional as F
 import transformers
 from accelerate.utils.memory import should_reduce_batch_size
 from lm_eval.api.instance import Instance
+from lm_eval.api.model import hash_args
 from lm_eval.models.huggingface import HFLM
 from lm_eval.models.utils_hf import clear_torch_cache
 from tqdm import tqdm
 
+from lm_eval_bias import harness
 from lm_eval_bias.items import lexicon
 from lm_eval_bias.usage import UsageError
 
@@ -74,6 +76,8 @@ class EntailmentLM(HFLM):
         self._labels = _head(self.model.config, _named("labels", labels) if labels is not None else None, self._name())
         if self.model.config.pad_token_id is None:  # classifiers made of decoders look for it
             self.model.config.pad_token_id = self.tokenizer.pad_token_id
+        # On the left, padding would move every token of a model with learned positions.
+        self.tokenizer.padding_side = "right"
         share_documents(self)
 
     def _name(self) -> str:
@@ -142,8 +146,7 @@ class EntailmentLM(HFLM):
             shown = "; ".join(f"{place}: {places[place][:60]}" for place in sorted(places)[:6])
             raise UsageError(
                 f"{task}: hf-nli does not know which labels its choices name ({shown}). Say it in their order in --model_args, such as "
-                "choices=entailment/neutral/contradiction or choices=entailment/not_entailment. Where an interrupted run left some choices "
-                "of a document in --use_cache, use another cache"
+                "choices=entailment/neutral/contradiction or choices=entailment/not_entailment"
             )
         if NOT_ENTAILMENT in self._labels and self._not_entailment is None and not set(meaning.values()) <= HEADS[1]:
             raise UsageError(
@@ -155,18 +158,26 @@ class EntailmentLM(HFLM):
     # ---- What the model says
 
     def loglikelihood(self, requests: list[Instance], disable_tqdm: bool = False) -> list[tuple[float, bool]]:
-        """For each request the log-probability of its label, and whether no other choice is likelier. A pair is classified once."""
+        """For each request the log-probability of its label, and whether no other choice is likelier. A pair is classified once.
+
+        The harness's cache knows a request by its prompt, which is not what the model reads, so this one looks into it by itself.
+        """
         questions = self._questions(requests)
+        made = (self._name(), str(self.revision), str(self.peft), str(self.delta), str(self.model.dtype), "/".join(self._labels))
+        keys = [(*made, str(self._not_entailment), *each.pair, each.label, *sorted(each.labels)) for each in questions]
+        cache = getattr(self.cache_hook, "dbdict", None)
+        known = {key: cache.get(hash_args("hf-nli", key)) for key in dict.fromkeys(keys)} if cache is not None else {}
+        answers: list[tuple[float, bool]] = [known.get(key) or (-inf, False) for key in keys]
         asking: dict[tuple[str, str], list[int]] = {}
         for i, question in enumerate(questions):
-            asking.setdefault(question.pair, []).append(i)
-        answers: list[tuple[float, bool]] = [(-inf, False)] * len(requests)
+            if known.get(keys[i]) is None:
+                asking.setdefault(question.pair, []).append(i)
         for pair, probabilities in self._classified(list(asking), disable_tqdm):
             for i in asking[pair]:
                 each = {label: self._likelihood(probabilities, label) for label in questions[i].labels}
                 value = each[questions[i].label]
                 answers[i] = (value, value == max(each.values()))
-                self.cache_hook.add_partial("loglikelihood", requests[i].args, answers[i])
+                self.cache_hook.add_partial("hf-nli", keys[i], answers[i])
         return answers
 
     def _likelihood(self, probabilities: Mapping[str, float], label: str) -> float:
@@ -298,3 +309,6 @@ def _either(a: float, b: float) -> float:
     """The logarithm of the sum of two probabilities, from theirs."""
     most, least = max(a, b), min(a, b)
     return most if least == -inf else most + log(1 + exp(least - most))
+
+
+harness.own_cache(EntailmentLM, "loglikelihood")

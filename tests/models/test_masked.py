@@ -15,12 +15,13 @@ import torch
 import transformers
 from lm_eval.api.model import CachingLM
 from minicons.scorer import MaskedLMScorer
+from tokenizers import Regex, Tokenizer, models, normalizers, pre_tokenizers
 from tqdm import tqdm
 
-from lm_eval_bias import harness
+from lm_eval_bias import harness, token_counts
 from lm_eval_bias.choices import Nesting
 from lm_eval_bias.models.masked import MaskedLM
-from lm_eval_bias.models.masked_rows import Ask, rows
+from lm_eval_bias.models.masked_rows import Ask, rows, shared
 from lm_eval_bias.models.prefix import PrefixLM
 from lm_eval_bias.sentence_pairs import REQUEST
 from lm_eval_bias.usage import UsageError
@@ -96,7 +97,24 @@ def test_a_text_gets_the_sum_over_its_tokens_each_masked_in_turn(name, metric, e
         tokens = [(log, best) for _, end, log, best in one_by_one(encoders(name), text, metric) if end > start]
         assert value == pytest.approx(sum(log for log, _ in tokens), abs=1e-4), text
         assert greedy == all(best for _, best in tokens)
-    assert model._reads_masked_only
+    assert model._reads_masked_only and model._pads
+
+
+@pytest.mark.parametrize(
+    ("config", "options", "kind"),
+    [(transformers.ConvBertConfig, {"embedding_size": 16}, "wordpiece"), (transformers.FNetConfig, {}, "unigram")],
+    ids=["ConvBERT", "FNet"],
+)
+def test_a_model_that_reads_padding_gets_none(config, options, kind):
+    """A convolution and a Fourier transform look past the attention mask: a score would depend on what else is in the batch."""
+    tokenizer = tiny_masked.tokenizer(kind)
+    torch.manual_seed(0)
+    made = config(vocab_size=len(tokenizer), pad_token_id=tokenizer.pad_token_id, initializer_range=0.2, **tiny_masked.SIZES, **options)
+    encoder = transformers.AutoModelForMaskedLM.from_config(made).eval(), tokenizer
+    model = lm(encoder, batch_size="auto")
+    expected = [sum(log for _, _, log, _ in one_by_one(encoder, text, "original")) for text in SENTENCES]
+    assert [value for value, _ in likelihoods(model, [("", text) for text in SENTENCES])] == pytest.approx(expected, abs=1e-4)
+    assert not model._pads
 
 
 @pytest.mark.parametrize("metric", METRICS)
@@ -140,6 +158,63 @@ def test_a_pair_that_shares_nothing_has_no_score_and_one_that_is_equal_is_scored
     assert same == likelihoods(lm(encoders("BERT")), [("", TALL)])[0][0]
 
 
+def pieces(*longer):
+    """A tokenizer whose tokens are these, and all other characters one by one."""
+    made = Tokenizer(models.WordLevel({"?": 0}, unk_token="?"))
+    made.pre_tokenizer = pre_tokenizers.Split(Regex("|".join([*longer, "."])), "isolated")
+    return transformers.PreTrainedTokenizerFast(tokenizer_object=made, unk_token="?")
+
+
+@pytest.mark.parametrize(
+    ("longer", "one", "two", "both"),
+    [
+        ([], "A tall, b", "A old, b", ["A", ",", " ", "b"]),
+        # The comma is in one token with the end of "tall", so it is not scored behind "old" either.
+        (["l,"], "A tall, b", "A old, b", ["A", " ", "b"]),
+        # The first sentence loses its second character to the one that differs, the other then its third, which stands with the second.
+        (["他很", "很高"], "他很高兴。", "她很高兴。", ["兴", "。"]),
+        (["他很高兴。"], "他很高兴。", "她很高兴。", []),
+    ],
+)
+def test_both_sentences_are_scored_over_the_same_words_whatever_the_tokens_hold(longer, one, two, both):
+    tokenizer = pieces(*longer)
+    for ask in shared(tokenizer, [(one, two), (two, one)]):
+        made = rows(tokenizer, [ask], False, lambda count: None)
+        offsets = tokenizer(ask.text, return_offsets_mapping=True)["offset_mapping"]
+        assert [ask.text[slice(*offsets[i])] for i in made.position] == both
+
+
+@pytest.mark.parametrize(("one", "two"), [("", "Yes"), ("Yes", ""), ("", ""), ("Yes", "no")])
+def test_sentences_that_share_no_word_have_no_score_by_either_request(one, two, encoders):
+    model, document = lm(encoders("BERT")), {"sent_more": one, "sent_less": two}
+    asked = [harness.request("loglikelihood", document, ("", text), i, "task", 0) for i, text in enumerate((one, two))]
+    assert all(isnan(value) for value, *_ in paired(model, [(one, two), (two, one)]) + model.loglikelihood(asked))
+
+
+def test_blanks_around_the_sentences_of_crows_pairs_do_not_hide_that_they_are_a_pair(encoders):
+    """Otherwise one of the two would be scored by all its tokens, and the other by the shared ones."""
+    document = {"sent_more": TALL + " ", "sent_less": SHORT}
+    asked = [harness.request("loglikelihood", document, ("", text), i, "task", 0) for i, text in enumerate(document.values())]
+    expected = [value for value, *_ in paired(lm(encoders("BERT")), [(TALL, SHORT), (SHORT, TALL)])]
+    assert [value for value, _ in lm(encoders("BERT")).loglikelihood(asked)] == pytest.approx(expected, abs=1e-4)
+
+
+@pytest.mark.parametrize("name", ["BERT", "RoBERTa", "XLM-R"])
+def test_a_blank_at_the_end_of_one_sentence_of_a_pair_is_no_token_more(name, encoders):
+    model = lm(encoders(name))
+    assert paired(model, [(TALL + " ", SHORT), (SHORT, TALL + " ")]) == paired(model, [(TALL, SHORT), (SHORT, TALL)])
+
+
+@pytest.mark.parametrize("name", ["BERT", "RoBERTa", "XLM-R"])
+@pytest.mark.parametrize(("context", "continuation"), CONTINUATIONS)
+def test_the_tokens_of_a_choice_are_those_that_its_score_adds_up(name, context, continuation, encoders):
+    """Not the special one that ends the text."""
+    model = lm(encoders(name))
+    ((value, _, count),) = getattr(model, token_counts.REQUEST)(requests(token_counts.REQUEST, [(context, continuation)]))
+    scored = [log for _, end, log, _ in one_by_one(encoders(name), context + continuation, "original") if end > len(context.rstrip())]
+    assert count == len(scored) and value == pytest.approx(sum(scored), abs=1e-4)
+
+
 def test_what_a_sentence_lacks_is_no_part_of_its_score(encoders):
     """Of "two men" beside "two tall men" all tokens are shared."""
     ((found, _, _),) = paired(lm(encoders("BERT")), [("Two men left.", "Two tall men left.")])
@@ -174,6 +249,16 @@ def masked(asked, within_words=False):
 def test_each_row_masks_one_token_or_with_it_what_follows_in_its_word():
     assert masked([Ask("ab c")]) == ["<_b c>", "<a_ c>", "<ab_c>", "<ab _>"]
     assert masked([Ask("ab c")], within_words=True) == ["<__ c>", "<a_ c>", "<ab__>", "<ab _>"]
+
+
+def test_a_word_ends_before_a_blank_where_the_tokenizer_makes_one_word_of_a_text():
+    """As Gemma's does: its blanks are letters before it looks for words."""
+    made = Tokenizer(models.BPE({letter: i for i, letter in enumerate("_abc▁")}, []))
+    made.normalizer, made.pre_tokenizer = normalizers.Replace(" ", "▁"), pre_tokenizers.Split(" ", "merged_with_previous")
+    tokenizer = transformers.PreTrainedTokenizerFast(tokenizer_object=made)
+    assert set(tokenizer(["ab bc a"]).encodings[0].word_ids) == {0}
+    batch = (found := rows(tokenizer, [Ask("ab bc a")], True, lambda count: None)).batch(0, len(found), 0, 0)
+    assert ["".join("_abc▁"[i] for i in row) for row in batch.ids] == ["__▁bc▁a", "a_▁bc▁a", "ab___▁a", "ab▁__▁a", "ab▁b_▁a", "ab▁bc__", "ab▁bc▁_"]
 
 
 def test_a_context_and_the_words_that_differ_stay_visible():
@@ -229,8 +314,7 @@ def test_a_head_that_reads_all_positions_gets_them(encoders):
     crowded = lm((model, tokenizer))
     assert not crowded._reads_masked_only
     expected = [sum(log for _, _, log, _ in one_by_one((model, tokenizer), text, "original")) for text in SENTENCES[:2]]
-    # One at a time: this head reads padding too.
-    assert [likelihoods(crowded, [("", text)])[0][0] for text in SENTENCES[:2]] == pytest.approx(expected, abs=1e-4)
+    assert [value for value, _ in likelihoods(crowded, [("", text) for text in SENTENCES[:2]])] == pytest.approx(expected, abs=1e-4)
 
 
 def test_no_choice_is_the_beginning_of_another(encoders):

@@ -14,6 +14,7 @@ import pytest
 import torch
 import transformers
 from classifiers import ARCHITECTURES, MNLI, RTE, TEXTS, random_classifier, word_classifier
+from lm_eval.api.model import CachingLM
 from lm_eval.tasks import TaskManager
 
 from lm_eval_bias import harness
@@ -63,6 +64,15 @@ def test_the_probabilities_are_those_of_the_model_asked_pair_by_pair(name, batch
         assert sum(exp(value) for value, _ in found) == pytest.approx(1)
         assert [greedy for _, greedy in found].index(True) == max(range(3), key=lambda k: found[k][0])
     assert len({value for value, _ in answers}) > 30, "the texts make a difference"
+
+
+@pytest.mark.parametrize("name", ["BERT", "RoBERTa", "GPT-2"])
+def test_a_tokenizer_that_pads_on_the_left_changes_nothing(name):
+    model, tokenizer = random_classifier(name)
+    tokenizer.padding_side = "left"
+    lm = EntailmentLM(model, tokenizer=tokenizer, batch_size=len(PAIRS))
+    expected = [value for pair in PAIRS for value, _ in loaded(name).loglikelihood(requests([pair]))]
+    assert [value for value, _ in lm.loglikelihood(requests())] == pytest.approx(expected, abs=1e-5)
 
 
 def test_a_pair_is_read_once_however_many_choices_and_documents_ask_for_it():
@@ -412,12 +422,32 @@ def test_the_cache_answers_the_second_time(tmp_path):
     assert str(run(silent)) == str(first)
 
 
+def test_the_cache_knows_a_pair_whatever_the_prompt_says(tmp_path):
+    """The prompt is not read, so it may be the same for all documents; the harness's cache knows requests by it alone."""
+    asked = [harness.request("loglikelihood", r.doc, ("", r.args[1]), r.idx, r.task_name, r.doc_id) for r in requests()]
+    expected = loaded().loglikelihood(requests())
+    for _ in range(2):
+        cached = CachingLM(loaded(), str(tmp_path / "cache.db"))
+        assert [value for value, _ in cached.loglikelihood(asked)] == pytest.approx([value for value, _ in expected])
+        cached.dbdict.close()
+
+
+def test_the_cache_tells_the_names_of_labels_apart(tmp_path):
+    found = []
+    for names in (["entailment", "neutral", "contradiction"], ["neutral", "entailment", "contradiction"]):
+        cached = CachingLM(loaded(labels=names), str(tmp_path / "cache.db"))
+        found.append([value for value, _ in cached.loglikelihood(requests())])
+        assert found[-1] == pytest.approx([value for value, _ in loaded(labels=names).loglikelihood(requests())])
+        cached.dbdict.close()
+    assert found[0] != found[1]
+
+
 def test_an_interrupted_run_goes_on_where_only_some_choices_of_a_document_were_kept():
     """What "False" means is known from the other documents: a harness with a cache asks for the rest alone."""
     lm = loaded()
     whole = lm.loglikelihood(requests())
     assert lm.loglikelihood(requests()[2:]) == [(pytest.approx(value), greedy) for value, greedy in whole[2:]]
-    with pytest.raises(UsageError, match="use another cache"):
+    with pytest.raises(UsageError, match="does not know which labels"):
         lm.loglikelihood(requests()[-1:])
 
 
