@@ -6,6 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from lm_eval_bias.metrics.sentence_preference import (
     CONTEXTS,
+    CONTRASTS,
     Pair,
     calibrated,
     differences,
@@ -185,6 +186,17 @@ def test_a_place_counts_by_the_harmonic_mean_of_its_pairs():
     rows = [pair(4.0, "positive", "t0", "p"), pair(2.0, "positive", "t0", "q"), pair(1.0, "negative", "t0", "n")]
     rows += [pair(0.0, "positive", "t1", "p"), pair(1.0, "negative", "t1", "n")]
     assert preferred(rows).contrast("log_odds_gap").estimate.value == pytest.approx((8 / 3 - 1) / (7 / 3))
+
+
+def test_shares_take_a_difference_of_spread_for_a_preference_and_the_log_odds_do_not():
+    """x is 1 give or take 0.5 in positive, give or take 2 in negative context: half of the latter are -1. Means are equal, shares are not."""
+    found = preferred(crossed(lambda c, t, a: 1 + (-1) ** (t + a) * (0.5 if c == "positive" else 2), attributes=6))
+    assert [found.contrast(name).estimate.value for name in CONTRASTS] == [50, 50, pytest.approx(0)]
+
+
+def test_shares_do_not_see_what_a_large_preference_hides_and_the_log_odds_do():
+    found = preferred(crossed(lambda c, t, a: 3.5 if c == "positive" else 2.5))
+    assert [found.contrast(name).estimate.value for name in CONTRASTS] == [0, 0, 1]
 
 
 # ---- Errors
