@@ -218,6 +218,29 @@ def test_attributes_alone_vary():
     assert (found.low, found.high) == pytest.approx((40 - 2.776 * error, 40 + 2.776 * error), abs=0.05)
 
 
+def test_a_constant_preference_leaves_no_chance_however_many_pairs_are_answered():
+    """x is 5 in the one axis and -5 in the other, in both contexts; of the pairs 30 % are unanswered, so that pairs count unequally."""
+    rng = np.random.default_rng(3)
+    rows = [
+        r
+        for axis, x in (("skin", 5.0), ("height", -5.0))
+        for r in crossed(lambda c, t, a, x=x: x if rng.random() > 0.3 else None, axis=axis)
+    ]
+    result = preferred(rows, axes=("skin", "height"))
+    for name in CONTRASTS:
+        found = result.contrast(name)
+        assert (*found.estimate, found.low, found.high) == pytest.approx((0, 0, 0, 0), abs=1e-9)
+
+
+def test_contexts_are_no_chance_where_an_axis_has_one_template():
+    """Nothing varies within a context: always the stereotype, or always one sentence."""
+    for x, expected in ((lambda c, t, a: 1.0 if c == "positive" else -1.0, (100, 100, 2)), (lambda c, t, a: 5.0, (0, 0, 0))):
+        result = preferred([*crossed(x), *crossed(x, templates=1, axis="height")], axes=("skin", "height"))
+        for name, value in zip(CONTRASTS, expected, strict=True):
+            found = result.contrast(name)
+            assert (found.low, found.high) == pytest.approx((value, value))
+
+
 def test_axes_and_genders_are_no_chance():
     rows = crossed(lambda c, t, a: 1.0) + crossed(lambda c, t, a: -1.0, gender="h") + crossed(lambda c, t, a: 0.0, axis="height")
     result = preferred(rows, axes=("skin", "height"), genders=("g", "h"))
