@@ -172,6 +172,10 @@ class MaskedLM(HFLM):
         first = int(made.position.min()) if len(made) else len(made.ids.values)
         return made.ids.values[:first].tolist(), made.ids.values[first:].tolist()
 
+    def tokens_scored(self, context: str, continuation: str) -> int:
+        """How many tokens `loglikelihood` adds up: those of the continuation, without the special one behind it, which is seen alone."""
+        return int(rows(self.tokenizer, [Ask(context + continuation, len(context.rstrip()))], False, lambda count: None).counts[0])
+
     @property
     def _name(self) -> str:
         return self.pretrained if isinstance(self.pretrained, str) else self.model.name_or_path or type(self.model).__name__
