@@ -50,8 +50,8 @@ class TokenCounts:
         return self._known[key]
 
     def _count(self, prompt: str, continuation: str) -> int | None:
-        if hasattr(self._lm, "tokens_scored"):  # an encoder sees more of a continuation than it scores
-            return self._lm.tokens_scored(prompt, continuation)
+        if hasattr(self._lm, "scored_tokens"):  # a model that says it itself
+            return self._lm.scored_tokens(prompt, continuation)
         # The harness's own split begins a text with a prefix token, which the tokenizer of an encoder may lack.
         lacks_prefix = getattr(self._lm, "prefix_token_id", False) is None
         if hasattr(self._lm, "_encode_pair") and not lacks_prefix:

@@ -8,6 +8,8 @@ import sys
 import pytest
 from transformers import AutoTokenizer
 
+from tests.models import tiny_masked
+
 pytestmark = pytest.mark.model
 
 LIMIT = 10  # two analogies in all contexts
@@ -24,17 +26,21 @@ def runs(model_folder, tmp_path_factory):
     """name -> what the command printed, its results, and the samples of each task."""
     made = {}
     for name, arguments in COMMANDS.items():
-        output = tmp_path_factory.mktemp("run")
-        command = [sys.executable, "-m", "lm_eval", "--model_args", f"pretrained={model_folder}", "--device", "cpu", "--limit", str(LIMIT)]
-        command += ["--output_path", str(output), "--log_samples", "--gen_kwargs", "max_gen_toks=8", *arguments]
-        done = subprocess.run(command, capture_output=True, text=True, env={**os.environ, "OMP_NUM_THREADS": "1"})
-        assert done.returncode == 0, done.stderr[-3000:]
-        samples = {
-            path.name.split("_2")[0].removeprefix("samples_"): [json.loads(line) for line in path.read_text().splitlines()]
-            for path in output.rglob("samples_*.jsonl")
-        }
-        made[name] = done.stdout, json.loads(next(output.rglob("results_*.json")).read_text()), samples
+        made[name] = run(model_folder, tmp_path_factory.mktemp("run"), [*arguments, "--gen_kwargs", "max_gen_toks=8"])
     return made
+
+
+def run(model, output, arguments):
+    """One command of a person: what it printed, its results, and the samples of each task."""
+    command = [sys.executable, "-m", "lm_eval", "--model_args", f"pretrained={model}", "--device", "cpu", "--limit", str(LIMIT)]
+    command += ["--output_path", str(output), "--log_samples", *arguments]
+    done = subprocess.run(command, capture_output=True, text=True, env={**os.environ, "OMP_NUM_THREADS": "1"})
+    assert done.returncode == 0, done.stderr[-3000:]
+    samples = {
+        path.name.split("_2")[0].removeprefix("samples_"): [json.loads(line) for line in path.read_text().splitlines()]
+        for path in output.rglob("samples_*.jsonl")
+    }
+    return done.stdout, json.loads(next(output.rglob("results_*.json")).read_text()), samples
 
 
 @pytest.mark.parametrize("name", COMMANDS)
@@ -73,3 +79,14 @@ def test_written_words_are_parsed(runs, name):
     assert len(answers) == LIMIT and set(answers) <= {"biased", "unbiased", "refused", "unparsed"}
     share = 100 * sum(a in ("refused", "unparsed") for a in answers) / LIMIT
     assert results["results"]["bistereo_analogy_generate"]["unanswered,word"] == pytest.approx(share)
+
+
+def test_an_encoder_answers_by_pseudo_log_likelihood(tmp_path):
+    """A tiny random BERT, whose scores say nothing; each word is scored over its own tokens."""
+    encoder = tiny_masked.saved(tmp_path / "encoder", "BERT", max_position_embeddings=512)
+    printed, results, samples = run(encoder, tmp_path / "run", ["--model", "hf-mlm", "--tasks", "bistereo_analogy"])
+    assert "|calibrated_preferences" in printed and results["results"]["bistereo_analogy"]["unanswered,none"] == 0
+    tokenizer = AutoTokenizer.from_pretrained(encoder)
+    for s in samples["bistereo_analogy"]:
+        for word, ((value, _, tokens),) in zip(s["doc"]["choices"], s["resps"], strict=True):
+            assert float(value) < 0 and int(tokens) == len(tokenizer.encode(word, add_special_tokens=False))

@@ -172,9 +172,9 @@ class MaskedLM(HFLM):
         first = int(made.position.min()) if len(made) else len(made.ids.values)
         return made.ids.values[:first].tolist(), made.ids.values[first:].tolist()
 
-    def tokens_scored(self, context: str, continuation: str) -> int:
-        """How many tokens `loglikelihood` adds up: those of the continuation, without the special one behind it, which is seen alone."""
-        return int(rows(self.tokenizer, [Ask(context + continuation, len(context.rstrip()))], False, lambda count: None).counts[0])
+    def scored_tokens(self, context: str, continuation: str) -> int:
+        """Of how many tokens the score of a continuation is the sum: special ones have none."""
+        return len(rows(self.tokenizer, [Ask(context + continuation, len(context.rstrip()))], False, lambda count: None))
 
     @property
     def _name(self) -> str:

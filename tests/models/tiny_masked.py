@@ -15,7 +15,7 @@ RELATIVE = {"relative_attention": True, "pos_att_type": ["p2c", "c2p"], "positio
 
 # Name -> the config, and the tokenizer that the real models of the architecture have the like of.
 CONFIGS = {
-    "BERT": (lambda **k: transformers.BertConfig(**SIZES, **k), "wordpiece"),
+    "BERT": (lambda **k: transformers.BertConfig(**{**SIZES, **k}), "wordpiece"),
     "RoBERTa": (lambda **k: transformers.RobertaConfig(**SIZES, type_vocab_size=1, **k), "bytes"),
     "XLM-R": (lambda **k: transformers.XLMRobertaConfig(**SIZES, type_vocab_size=1, **k), "unigram"),
     "ALBERT": (lambda **k: transformers.AlbertConfig(**SIZES, embedding_size=16, **k), "unigram"),
