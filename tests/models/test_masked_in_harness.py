@@ -132,25 +132,6 @@ def test_a_task_that_generates_says_what_an_encoder_cannot_do():
 # ---- Through the command line
 
 
-def test_the_analogies_on_an_encoder(tmp_path, monkeypatch):
-    """Their prompt is longer than the other texts, so this encoder has room for it. Two analogies in all contexts."""
-    monkeypatch.setitem(tiny_masked.SIZES, "max_position_embeddings", 256)
-    model = tiny_masked.saved(tmp_path / "model", "BERT")
-    command = [sys.executable, "-m", "lm_eval", "--model", "hf-mlm", "--model_args", f"pretrained={model}", "--device", "cpu", "--limit", "10"]
-    command += ["--tasks", "bistereo_analogy", "--output_path", str(tmp_path), "--log_samples"]
-    done = subprocess.run(command, capture_output=True, text=True, env={**os.environ, "OMP_NUM_THREADS": "1"})
-    assert done.returncode == 0, done.stderr[-3000:]
-    samples = [json.loads(line) for line in next(tmp_path.rglob("samples_bistereo_analogy_2*.jsonl")).read_text().splitlines()]
-    words = tiny_masked.tokenizer("wordpiece")
-    for s in samples:
-        tokens = [int(answer[0][2]) for answer in s["resps"]]
-        assert tokens == [len(words.tokenize(word)) for word in s["doc"]["choices"]]
-        assert s["records"]["log_odds"] == pytest.approx(float(s["resps"][1][0][0]) - float(s["resps"][0][0][0]))
-    cells = json.loads(next(tmp_path.rglob("results_*.json")).read_text())["configs"]["bistereo_analogy"]["cells"]
-    numbers = {row["metric"]: row["value"] for row in cells["numbers"] if row["group"] is None}
-    assert len(samples) == 10 and [numbers[name] for name in ("unanswered", "left_out", "analogies")] == [0, 0, 2]
-
-
 @pytest.fixture(scope="module")
 def runs(tasks, tmp_path_factory):
     """The samples of the same command as one process and as two."""
