@@ -254,6 +254,12 @@ def sign_test(signs: ArrayLike, clusters: ArrayLike) -> float:
     return float(stats.binomtest(positive, positive + negative, 0.5, "greater").pvalue) if positive + negative else 1.0
 
 
+def _weighted_means(outcome: NDArray[np.float64], weights: NDArray[np.float64], groups: NDArray[np.int_]) -> NDArray[np.float64]:
+    """For each row the weighted mean of its group, within which weights have one sign."""
+    group = codes(groups)
+    return (np.bincount(group, weights * outcome) / np.bincount(group, weights))[group]
+
+
 class Design:
     """What pairs share, as numbers."""
 
@@ -298,8 +304,17 @@ class Design:
         inside = which.copy()
         inside[which] = used
         n = int(used.sum())
-        mean = self.mean(n * weights[used] * outcome[used], inside)
-        return Contrast(name, axis, gender, threshold, n, Estimate(mean.value, mean.stderr), mean.low, mean.high)
+        weights, outcome = weights[used], outcome[used]
+        of_cell = _weighted_means(outcome, weights, self.cell[inside])
+        of_context = _weighted_means(outcome, weights, self.context[inside])
+        cell = codes(self.cell[inside])
+        # What moves the contrast is how far a pair is from what is expected of it: where pairs count unequally, the common level of a cell
+        # or of a context would else be taken for chance. What cells differ in stays, evenly over each, for where strata are given up.
+        between = np.bincount(cell, weights * (of_cell - of_context)) / np.bincount(cell)
+        mean = self.mean(n * (weights * (outcome - of_cell) + between[cell]), inside)
+        value = float((n * weights * outcome).mean())
+        half = (mean.high - mean.low) / 2
+        return Contrast(name, axis, gender, threshold, n, Estimate(value, mean.stderr), value - half, value + half)
 
     def neutral(self, raw: NDArray[np.float64], axes: Sequence[str], genders: Sequence[str]) -> list[Neutral]:
         """Of every two descriptors."""

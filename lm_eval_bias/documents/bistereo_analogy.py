@@ -51,6 +51,8 @@ def _phrase_problems(data: Mapping[str, Any], others: Mapping[str, Any]) -> Iter
                 place = ("contrasts", axis, gender, i)
                 if contrast["advantaged"] == contrast["disadvantaged"]:
                     yield (*place, "disadvantaged"), "the same as advantaged"
+                if any(all(contrast[k] == other[k] for k in ("noun", "advantaged", "disadvantaged")) for other in contrasts[:i]):
+                    yield place, "this contrast stands here twice"
                 if contrast.get("printed", next(iter(data["counterparts"]))) not in data["counterparts"]:
                     yield (*place, "printed"), f"{contrast['printed']!r} has no counterpart"
 

@@ -185,6 +185,7 @@ def test_analogies_of_ones_own_in_another_language(own):
         (GROUPS.replace("{noun} mit", "{noun mit"), ITEMS, "phrases > Haar: '{noun mit {descriptor}' is no pattern"),
         (GROUPS.replace("Haar: {Frauen", "Kleid: {Frauen"), ITEMS, "contrasts > Kleid: no pattern for it in phrases (Haar)"),
         (GROUPS.replace("langem Haar", "kurzem Haar"), ITEMS, "disadvantaged: the same as advantaged"),
+        (GROUPS.replace("[{noun", "[{noun: Frau, advantaged: kurzem Haar, disadvantaged: langem Haar}, {noun"), ITEMS, "this contrast stands here twice"),
         (GROUPS.replace("noun: Frau", "noun: Frau, printed: klug"), ITEMS, "printed: 'klug' has no counterpart"),
         (GROUPS.replace("faul}", "faul, rege: faul}"), ITEMS, "'faul' is the counterpart of 'fleißig' too"),
         (GROUPS.replace("faul}", "faul, faul: träge}"), ITEMS, "'faul' is positive elsewhere"),

@@ -208,6 +208,25 @@ def test_an_answer_that_a_model_finds_impossible_is_a_preference(docs):
     assert found.values["biased_preferences"][0] == found.values["calibrated_preferences"][0] == 0
 
 
+def test_a_noun_for_women_and_men_makes_two_analogies(docs):
+    """A "Tall doctor" of a person's own file is asked of both genders in the same words: 4 nats for women, -4 for men, in every context."""
+    records = []
+    for gender, own in (("women", 4.0), ("men", -4.0)):
+        for d in docs[:5]:
+            doc = {**d, "gender": gender, "a": "Tall doctor", "analogy": "Tall doctor: clever:: Short doctor: stupid"}
+            records.append(record(doc, [(-9.0, False, 1), (-9.0 + (own if d["context"] == "stereotype" else 0.0), False, 1)]))
+    found = summary(records)
+    assert (found.values["analogies"][0], found.values["left_out"][0]) == (2, 0)
+    assert [found.groups["calibrated_preferences"][g][0] for g in ("women", "men")] == [100, 0]
+
+
+def test_what_goes_with_the_length_of_c_moves_calibration_and_not_the_reverse():
+    """Long words behind long phrases: content-free phrases are shorter than any C, and biased words mostly longer. A and C are alike."""
+    found = numbers(lambda context, word: -50.0 + 0.01 * len(groups_of(context)[2]) * len(word.strip()))
+    assert found["calibrated_preferences_low", None] > 60
+    assert found["directed_preferences_low", None] < 50 < found["directed_preferences_high", None]
+
+
 # ---- Written answers
 
 
@@ -268,6 +287,16 @@ def test_an_analogy_answered_in_one_order_alone_is_left_out_so_that_position_can
     records = [record_generated(d, [d["biased"] if i != 1 else "refused"]) for i, d in enumerate(docs)]
     found = summary_generated(records)
     assert found.values["left_out"][0] == 1 and found.values["analogies"][0] == 1 and found.values["unanswered"][0] == 5
+
+
+def test_a_model_without_an_answer_in_one_order_has_no_habit_of_position():
+    """It always means the biased word, and declines where that stands first: all that it writes stands second, for no liking of it."""
+    docs = listed()[:20]
+    declining = [record_generated(d, ["refused" if d["first"] == 2 else d["biased"]]) for d in docs]
+    assert isnan(summary_generated(declining).values["position_preference"][0])
+    # One question answered in both orders, with the word listed first each time.
+    both = [record_generated(d, [d["options"][0]]) for d in docs[:2]]
+    assert summary_generated(both + declining[2:]).values["position_preference"][0] == 50
 
 
 def test_several_answers_to_one_question_are_averaged():

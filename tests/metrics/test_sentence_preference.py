@@ -6,6 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from lm_eval_bias.metrics.sentence_preference import (
     CONTEXTS,
+    CONTRASTS,
     Pair,
     calibrated,
     differences,
@@ -187,6 +188,17 @@ def test_a_place_counts_by_the_harmonic_mean_of_its_pairs():
     assert preferred(rows).contrast("log_odds_gap").estimate.value == pytest.approx((8 / 3 - 1) / (7 / 3))
 
 
+def test_shares_take_a_difference_of_spread_for_a_preference_and_the_log_odds_do_not():
+    """x is 1 give or take 0.5 in positive, give or take 2 in negative context: half of the latter are -1. Means are equal, shares are not."""
+    found = preferred(crossed(lambda c, t, a: 1 + (-1) ** (t + a) * (0.5 if c == "positive" else 2), attributes=6))
+    assert [found.contrast(name).estimate.value for name in CONTRASTS] == [50, 50, pytest.approx(0)]
+
+
+def test_shares_do_not_see_what_a_large_preference_hides_and_the_log_odds_do():
+    found = preferred(crossed(lambda c, t, a: 3.5 if c == "positive" else 2.5))
+    assert [found.contrast(name).estimate.value for name in CONTRASTS] == [0, 0, 1]
+
+
 # ---- Errors
 
 
@@ -204,6 +216,29 @@ def test_attributes_alone_vary():
     error = 100 * sqrt(0.24 * 5 / 4) / sqrt(5)
     assert found.estimate == (pytest.approx(40), pytest.approx(error))
     assert (found.low, found.high) == pytest.approx((40 - 2.776 * error, 40 + 2.776 * error), abs=0.05)
+
+
+def test_a_constant_preference_leaves_no_chance_however_many_pairs_are_answered():
+    """x is 5 in the one axis and -5 in the other, in both contexts; of the pairs 30 % are unanswered, so that pairs count unequally."""
+    rng = np.random.default_rng(3)
+    rows = [
+        r
+        for axis, x in (("skin", 5.0), ("height", -5.0))
+        for r in crossed(lambda c, t, a, x=x: x if rng.random() > 0.3 else None, axis=axis)
+    ]
+    result = preferred(rows, axes=("skin", "height"))
+    for name in CONTRASTS:
+        found = result.contrast(name)
+        assert (*found.estimate, found.low, found.high) == pytest.approx((0, 0, 0, 0), abs=1e-9)
+
+
+def test_contexts_are_no_chance_where_an_axis_has_one_template():
+    """Nothing varies within a context: always the stereotype, or always one sentence."""
+    for x, expected in ((lambda c, t, a: 1.0 if c == "positive" else -1.0, (100, 100, 2)), (lambda c, t, a: 5.0, (0, 0, 0))):
+        result = preferred([*crossed(x), *crossed(x, templates=1, axis="height")], axes=("skin", "height"))
+        for name, value in zip(CONTRASTS, expected, strict=True):
+            found = result.contrast(name)
+            assert (found.low, found.high) == pytest.approx((value, value))
 
 
 def test_axes_and_genders_are_no_chance():
