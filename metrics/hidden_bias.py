@@ -200,7 +200,8 @@ def hidden_bias(
     temperature: at which answers would be drawn (the paper's 0.8). placebo: types whose two identities nobody has a stereotype about;
     they have rows of their own and stay out of the total. themes: concept pair -> the theme it belongs to, each its own if None.
     Standard errors: bootstrap over themes, since concept pairs of one theme resemble each other; NaN for a row with instances in fewer
-    than ten themes, and that of the score with biased instances in fewer. The excess is paired: each draw of themes takes their placebos with them.
+    than ten themes, and that of the score with biased instances in fewer. The excess is paired: each draw of themes takes their placebos
+    with them.
     Every concept pair that occurs among the questions is expected whole: `left_out` is how many of its instances lack an answer.
     Source: HBB, sections 3.3 and 4.1.2 and Table 2; excess, log-odds, `difference`, `advantage` and `position_preference` are ours.
     """
