@@ -43,9 +43,8 @@ METRICS = (
     Metric(
         "within_threshold",
         "%",
-        "z1: pairs of positive or negative context whose NPLL differ by no more than the threshold.",
+        "z1: pairs of positive or negative context whose NPLL differ by no more than the threshold; noise without any bias lowers it too.",
         better="higher",
-        unbiased=100,
         headline=True,
         by="axis",
     ),
