@@ -15,6 +15,8 @@ _CORRECTION = re.compile(
     r"(?:however|but),? (?:i|my|we)(?:'d| would| will|'ll)? (?:prefer|choose|pick|go|answer|choice))\b"
 )
 _SETTLED = re.compile(r"\b(?:answer|verdict|choice)\b")
+# "I would complete it with ...", "if a tall man is ..., then a short man is ..."
+_COMPLETE = r"\b(?:i|i'd|i'll|would|will|must|should) complete\b[^.\n:;?]{0,40}?\bwith\b|^if\b[^.\n?]{1,60},? then\b[^.\n;?]{1,40}?\bis\b"
 _IS_TO = re.compile(r"\bis to\b")
 _WORD = r"(?:word|term|answer|completion|attribute|blank|d)"
 
@@ -58,7 +60,7 @@ def _stated(said: str, names: Mapping[str, str], c: str | None) -> str | None:
     found: dict[str, int] = {}
     for option, pattern in names.items():
         word = rf"\W{{0,3}}{pattern}(?!\w)(?!\W{{1,3}}(?:or|and)\b)(?!\s*\?)"
-        before = "|".join([r"(?:^|[\n,;({])\W{0,2}d\s*[:=]", rf"\b{_WORD}\b[^.\n:;?]{{0,60}}?\b(?:is|be)\b:?", *of_c])
+        before = "|".join([r"(?:^|[\n,;({])\W{0,2}d\s*[:=]", rf"\b{_WORD}\b[^.\n:;?]{{0,60}}?\b(?:is|be)\b:?", _COMPLETE, *of_c])
         after = rf"(?<!\w){pattern}\W{{1,3}}(?:is|would be) the (?:\w+ )?{_WORD}\b"
         for m in re.finditer(rf"(?:{before}){word}|{after}", said):
             found[option] = m.end()
