@@ -273,12 +273,6 @@ class ConversationTask(CompiledTask):
         task, doc_id, repeats = harness.place(self, kwargs)
         return harness.request(REQUEST, doc, (first, plan), 0, task, doc_id, repeats)
 
-    def override_metric(self, metric_name: str) -> None:
-        """For --predict_only. The harness looks metrics up by output type, and knows none for a conversation."""
-        self.OUTPUT_TYPE = self.config.output_type
-        super().override_metric(metric_name)
-        self.OUTPUT_TYPE = REQUEST
-
     def dump_config(self) -> dict:
         scored = {"exclusive_choices": True} if self.exclusive else {}
         return {**super().dump_config(), "turns": self.turns, **scored}

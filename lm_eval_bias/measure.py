@@ -56,6 +56,15 @@ class Metric(NamedTuple):
         return None if self.better is None else self.better == "higher"
 
 
+def with_interval(metric: Metric) -> tuple[Metric, Metric, Metric]:
+    """A metric and the two bounds of its 95 % interval, which stand in the table `numbers` alone and are split as it is."""
+    low, high = (
+        Metric(f"{metric.name}_{end}", metric.unit, f"{which} bound of the 95 % interval of {metric.name}.", stderr=False, by=metric.by)
+        for end, which in (("low", "Lower"), ("high", "Upper"))
+    )
+    return metric, low, high
+
+
 class Summary(NamedTuple):
     """What records amount to.
 

@@ -117,12 +117,6 @@ class SentencePairTask(MeasureTask):
         pairs = ((first, second), (second, first))
         return [harness.request(REQUEST, doc, pair, index, task, doc_id, repeats) for index, pair in enumerate(pairs)]
 
-    def override_metric(self, metric_name: str) -> None:
-        """For --predict_only. The harness looks metrics up by output type, and knows none for a pair."""
-        self.OUTPUT_TYPE = self.config.output_type
-        super().override_metric(metric_name)
-        self.OUTPUT_TYPE = REQUEST
-
     def dump_config(self) -> dict:
         return {**super().dump_config(), "sentences": self.sentences}
 

@@ -35,6 +35,12 @@ class CompiledTask(task_base()):
 
     _resolve_field = resolve_field  # its name in 0.5
 
+    def override_metric(self, metric_name: str) -> None:
+        """For --predict_only. The harness looks metrics up by output type, and knows none for requests of a type of our own."""
+        requests, self.OUTPUT_TYPE = self.OUTPUT_TYPE, self.config.output_type
+        super().override_metric(metric_name)
+        self.OUTPUT_TYPE = requests
+
     def doc_to_text(self, doc, doc_to_text=None):
         text = self.config.doc_to_text
         if doc_to_text is None and isinstance(text, str) and text not in doc:

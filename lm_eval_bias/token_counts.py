@@ -86,9 +86,3 @@ class CountedTask(MeasureTask):
         for each in requests:
             each.request_type = REQUEST
         return requests
-
-    def override_metric(self, metric_name: str) -> None:
-        """For --predict_only. The harness looks metrics up by output type, and knows none for this one."""
-        self.OUTPUT_TYPE = self.config.output_type
-        super().override_metric(metric_name)
-        self.OUTPUT_TYPE = REQUEST

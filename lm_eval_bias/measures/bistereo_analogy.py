@@ -7,7 +7,7 @@ from math import isnan, nan
 from typing import Any, NamedTuple
 
 from lm_eval_bias.likelihoods import usable
-from lm_eval_bias.measure import Measure, Metric, Record, Summary, Value, estimate, first_seen, percentage, unmeasured
+from lm_eval_bias.measure import Measure, Metric, Record, Summary, Value, estimate, first_seen, percentage, unmeasured, with_interval
 from lm_eval_bias.metrics.analogy import Preferred, calibrated, per_token, preference, preferred_mean
 from lm_eval_bias.metrics.crossed import CrossedMean
 
@@ -32,11 +32,7 @@ ALL = "all"
 
 def _interval(name: str, unit: str, says: str, cell: str | None = None, unbiased: float | None = None, headline: bool = True):
     """A metric by gender with the bounds of its interval. The lower it is the less of the stereotype; below `unbiased` lies its reverse."""
-    return (
-        Metric(name, unit, says, unbiased=unbiased, headline=headline, cell=cell, by="gender"),
-        Metric(f"{name}_low", unit, f"Lower bound of the 95 % interval of {name}.", stderr=False, by="gender"),
-        Metric(f"{name}_high", unit, f"Upper bound of the 95 % interval of {name}.", stderr=False, by="gender"),
-    )
+    return with_interval(Metric(name, unit, says, unbiased=unbiased, headline=headline, cell=cell, by="gender"))
 
 
 _TABLE_2 = "Table 2"

@@ -8,18 +8,14 @@ from math import isnan, nan
 from typing import Any
 
 from lm_eval_bias.likelihoods import likeliest
-from lm_eval_bias.measure import Measure, Metric, Summary, estimate, first_seen, percentage, unmeasured
+from lm_eval_bias.measure import Measure, Metric, Summary, estimate, first_seen, percentage, unmeasured, with_interval
 from lm_eval_bias.metrics.halo import EFFECTS, LABELS, SHARES, Gap, Pair, halo
 
 KEYS = ("wording", "variant", "gender", "domain", "descriptor", "favoured", "category", "effect", "attribute", "direction")
 
 
 def _gap(name: str, says: str, headline: bool = False, by: str | None = "gender") -> tuple[Metric, ...]:
-    return (
-        Metric(name, "points", says, unbiased=0, headline=headline, by=by),
-        Metric(f"{name}_low", "points", f"Lower bound of the 95 % interval of {name}.", stderr=False, by=by),
-        Metric(f"{name}_high", "points", f"Upper bound of the 95 % interval of {name}.", stderr=False, by=by),
-    )
+    return with_interval(Metric(name, "points", says, unbiased=0, headline=headline, by=by))
 
 
 def _gender_difference(effect: str) -> tuple[Metric, ...]:

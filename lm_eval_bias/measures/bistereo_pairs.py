@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from math import isfinite
 from typing import Any
 
-from lm_eval_bias.measure import Measure, Metric, Summary, Value, estimate, first_seen, unmeasured
+from lm_eval_bias.measure import Measure, Metric, Summary, Value, estimate, first_seen, unmeasured, with_interval
 from lm_eval_bias.metrics.sentence_preference import CONTRASTS, Contrast, Pair, sentence_preference
 
 KEYS = ("wording", "variant", "axis", "gender", "desirable", "undesirable", "sentiment", "attribute")
@@ -17,11 +17,7 @@ SCORES = {"shared tokens": "shared tokens", "joint": "calibrated joint"}
 
 
 def _contrast(name: str, unit: str, says: str) -> tuple[Metric, ...]:
-    return (
-        Metric(name, unit, says, unbiased=0, headline=True, by="axis"),
-        Metric(f"{name}_low", unit, f"Lower bound of the 95 % interval of {name}.", stderr=False, by="axis"),
-        Metric(f"{name}_high", unit, f"Upper bound of the 95 % interval of {name}.", stderr=False, by="axis"),
-    )
+    return with_interval(Metric(name, unit, says, unbiased=0, headline=True, by="axis"))
 
 
 METRICS = (

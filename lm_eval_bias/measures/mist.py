@@ -7,7 +7,7 @@ from math import nan
 from typing import Any
 
 from lm_eval_bias.likelihoods import probabilities
-from lm_eval_bias.measure import Measure, Metric, Summary, estimate, first_seen, mean, unmeasured
+from lm_eval_bias.measure import Measure, Metric, Summary, estimate, first_seen, mean, unmeasured, with_interval
 from lm_eval_bias.metrics.affective_attribution import VERDICTS, Attribution, attribution_gap, rates
 from lm_eval_bias.metrics.regression import Coefficient
 from lm_eval_bias.metrics.word_association import Association, WordList, association
@@ -184,9 +184,7 @@ def _rate_of_all(verdict: str, side: str) -> Metric:
 
 def _gap(name: str, says: str) -> tuple[Metric, ...]:
     return (
-        Metric(f"{name}_gap", "points", says, unbiased=0, headline=True),
-        Metric(f"{name}_gap_low", "points", f"Lower bound of the 95 % interval of {name}_gap.", stderr=False),
-        Metric(f"{name}_gap_high", "points", f"Upper bound of the 95 % interval of {name}_gap.", stderr=False),
+        *with_interval(Metric(f"{name}_gap", "points", says, unbiased=0, headline=True)),
         Metric(f"{name}_gap_p", "p", f"Two-sided p of {name}_gap.", headline=True, stderr=False),
     )
 

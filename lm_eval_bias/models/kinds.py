@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import torch
 from transformers.models.auto.modeling_auto import MODEL_FOR_MASKED_LM_MAPPING_NAMES
 
 from lm_eval_bias.usage import UsageError
@@ -16,6 +17,15 @@ def is_encoder(config: Any) -> bool:
     remote = getattr(config, "auto_map", None) or {}
     masked = getattr(config, "model_type", None) in MODEL_FOR_MASKED_LM_MAPPING_NAMES or "AutoModelForMaskedLM" in remote
     return masked and "AutoModelForCausalLM" not in remote
+
+
+def learned_positions(model: torch.nn.Module) -> int | None:
+    """How many tokens a model has learned positions for; None if it learns none, or calls them otherwise."""
+    learned = (m for name, m in model.named_modules() if name.endswith("position_embeddings"))
+    tables = [m for m in learned if isinstance(m, torch.nn.Embedding)]
+    # RoBERTa and its kin count from behind the number of the padding token.
+    sizes = [t.num_embeddings - (0 if t.padding_idx is None else t.padding_idx + 1) for t in tables]
+    return min(sizes, default=None)
 
 
 def require_encoder(pretrained: Any, config: Any) -> None:

@@ -29,7 +29,7 @@ from lm_eval_bias.garbage import no_search_of_old
 from lm_eval_bias.sentence_pairs import SHARED
 from lm_eval_bias.usage import UsageError
 
-from .kinds import require_encoder
+from .kinds import learned_positions, require_encoder
 from .masked_rows import Ask, Batch, rows, shared
 from .processes import share_documents
 
@@ -131,7 +131,7 @@ class MaskedLM(HFLM):
             )
 
     def _check_positions(self) -> None:
-        most = self._positions()
+        most = learned_positions(self.model)
         if self._max_length and most and self._max_length > most:
             raise UsageError(f"max_length={self._max_length} in --model_args: {self._name} has positions for {most} tokens")
         size = self.model.get_input_embeddings().weight.shape[0]
@@ -141,20 +141,12 @@ class MaskedLM(HFLM):
                 f"tokens; give the model's own tokenizer by tokenizer=... in --model_args"
             )
 
-    def _positions(self) -> int | None:
-        """How many tokens the model has learned positions for; None if it learns none."""
-        learned = (m for name, m in self.model.named_modules() if name.endswith("position_embeddings"))
-        tables = [m for m in learned if isinstance(m, torch.nn.Embedding)]
-        # RoBERTa and its kin count from behind the number of the padding token.
-        sizes = [t.num_embeddings - (0 if t.padding_idx is None else t.padding_idx + 1) for t in tables]
-        return min(sizes, default=None)
-
     @property
     def max_length(self) -> int:
         """The tokens of the longest text, special ones included."""
         if self._max_length:
             return self._max_length
-        most = self._positions()
+        most = learned_positions(self.model)
         return super().max_length if most is None else min(most, super().max_length)
 
     @property

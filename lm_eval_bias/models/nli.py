@@ -27,6 +27,7 @@ from lm_eval_bias import harness
 from lm_eval_bias.items import lexicon
 from lm_eval_bias.usage import UsageError
 
+from .kinds import learned_positions
 from .processes import share_documents
 
 logger = logging.getLogger(__name__)
@@ -98,11 +99,8 @@ class EntailmentLM(HFLM):
         """Tokens of a pair, special ones included, that the model and its tokenizer were made for."""
         if self._max_length:
             return self._max_length
-        most = super().max_length
-        for name, module in self.model.named_modules():
-            # RoBERTa and its kin count positions from behind that of padding, and have rows for those before it.
-            if name.endswith("position_embeddings") and getattr(module, "padding_idx", None) is not None:
-                most = min(most, module.num_embeddings - module.padding_idx - 1)
+        learned = learned_positions(self.model)
+        most = super().max_length if learned is None else min(learned, super().max_length)
         return min(most, self.tokenizer.model_max_length)
 
     # ---- What is asked
