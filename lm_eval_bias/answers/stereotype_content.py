@@ -107,7 +107,7 @@ class ContentDictionary:
         content, how = self._exact(words)
         if how or not words or len(words) > LONGEST_PHRASE:
             return Found(content, how)
-        content = self._phrase(words) or self._each(keyword)
+        content = self._each(keyword) or self._phrase(words)
         return Found(content, "phrase") if content else NOTHING
 
     def _exact(self, words: tuple[str, ...]) -> Found:
@@ -128,6 +128,8 @@ class ContentDictionary:
     def _phrase(self, words: tuple[str, ...]) -> Content:
         if len(words) == 1:
             return self._contrary_prefix(words[0])
+        if words[0] == "self":  # turns some words round and others not: self-reliance, self-control
+            return []
         kinds = _phrase_words()
         for begin in (2, 1):  # "lack of" before "lack"
             if " ".join(words[:begin]) in kinds["contrary"] and (content := self._part(words[begin:])):
@@ -159,7 +161,7 @@ class ContentDictionary:
         for prefix in ("un", "non"):
             rest = word.removeprefix(prefix)
             if rest != word and len(rest) > 4 and word not in _phrase_words()["no_contrary"]:
-                return turned([(dimension, direction) for dimension, direction in self._exact((rest,)).content if direction])
+                return turned([(dimension, direction) for dimension, direction in self._written.get(_joined([rest]), ()) if direction])
         return []
 
     def _each(self, keyword: str) -> Content:
