@@ -99,10 +99,11 @@ class ContentDictionary:
     def look_up(self, keyword: str) -> Found:
         """Dimensions of a keyword: as it is written; else by the base form of each of its words; else what decides a phrase.
 
-        A phrase is decided by its last word, by the words before a preposition or before a word for people or their nature; adverbs are
+        A phrase is decided by its last word or words, by those before a preposition or before a word for people or their nature; adverbs are
         left out, and words that say the contrary turn directions round (`items/stereotype_content_phrases.yaml`).
         Source: StereoMap, appendix M: the rows of Table 15 are these three steps.
         """
+        keyword = re.sub(r"\([^()]*\)", " ", keyword)
         words = tuple(_words(keyword))
         content, how = self._exact(words)
         if how or not words or len(words) > LONGEST_PHRASE:
@@ -128,8 +129,6 @@ class ContentDictionary:
     def _phrase(self, words: tuple[str, ...]) -> Content:
         if len(words) == 1:
             return self._contrary_prefix(words[0])
-        if words[0] == "self":  # turns some words round and others not: self-reliance, self-control
-            return []
         kinds = _phrase_words()
         for begin in (2, 1):  # "lack of" before "lack"
             if " ".join(words[:begin]) in kinds["contrary"] and (content := self._part(words[begin:])):
@@ -139,7 +138,11 @@ class ContentDictionary:
         for size in (3, 2, 1):
             if " ".join(words[:size]) in kinds["openers"]:
                 return self._part(words[size:])
-        if (words[0] in kinds["degree"] or _adverb(words[0])) and (content := self._part(words[1:])):
+        if (
+            (words[0] in kinds["degree"] or _adverb(words[0]))
+            and words[0] not in kinds["other_matters"]
+            and (content := self._part(words[1:]))
+        ):
             return content
         for i, word in enumerate(words[1:], start=1):
             if word in kinds["prepositions"]:
@@ -148,7 +151,7 @@ class ContentDictionary:
             return content
         if lemma(words[-1]) in kinds["bearers"]:
             return self._part(words[:-1])
-        return self._part(words[-1:])
+        return [] if words[0] in kinds["other_matters"] else self._part(words[1:])
 
     def _agent(self, words: tuple[str, ...]) -> Content:
         """ "risk taking" by "risk taker", and the reverse: the example of appendix M."""
@@ -165,8 +168,8 @@ class ContentDictionary:
         return []
 
     def _each(self, keyword: str) -> Content:
-        """Content of several words that are only joined: "rich and famous", "kind/caring"."""
-        parts = re.split(r"/|,|&|\band\b|\bor\b", keyword.lower())
+        """Content of several words that are only joined: "rich and famous", "smart but lazy", "kind/caring"."""
+        parts = re.split(r"/|,|;|&|\b(?:and|or|but|yet)\b", keyword.lower())
         found: dict[str, set[int]] = defaultdict(set)
         for part in parts if len(parts) > 1 else ():
             for dimension, direction in self._part(tuple(_words(part))):
