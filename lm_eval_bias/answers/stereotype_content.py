@@ -72,8 +72,16 @@ def lemma(word: str) -> str:
     """The base form of an English word, in lower case."""
     import simplemma  # 0.1 s with its word list, which only those need who look something up
 
-    base = simplemma.lemmatize(word, lang="en").lower()
-    return f"{base[:-2]}f" if word.endswith("ves") and base in ("thieve", "wive", "halve", "loave") else base
+    return simplemma.lemmatize(word, lang="en").lower()
+
+
+def _bases(words: tuple[str, ...]) -> Iterator[list[str]]:
+    """Base forms of a phrase: of all its words, and of the last alone, which has the plural of "risk takers"."""
+    last = lemma(words[-1])
+    yield [*map(lemma, words[:-1]), last]
+    yield [*words[:-1], last]
+    if words[-1].endswith("ves") and last.endswith("ve"):  # the lemmas that the library gives of "thieves" and "housewives"
+        yield from ([*words[:-1], last[:-2] + ending] for ending in ("f", "fe"))
 
 
 class ContentDictionary:
@@ -92,15 +100,12 @@ class ContentDictionary:
     def __contains__(self, word: str) -> bool:
         return folded(word) in self._written
 
-    def __iter__(self) -> Iterator[str]:
-        """The words as they are folded."""
-        return iter(self._written)
-
     def look_up(self, keyword: str) -> Found:
         """Dimensions of a keyword: as it is written; else by the base form of each of its words; else what decides a phrase.
 
-        A phrase is decided by its last word or words, by those before a preposition or before a word for people or their nature; adverbs are
-        left out, and words that say the contrary turn directions round (`items/stereotype_content_phrases.yaml`).
+        A phrase is decided by its last word or words, by those before a preposition or before a word for people or their nature;
+        adverbs are left out, words that say the contrary turn directions round (`items/stereotype_content_phrases.yaml`), and of words
+        that are joined by "and" or a comma all count. What stands in brackets is left out.
         Source: StereoMap, appendix M: the rows of Table 15 are these three steps.
         """
         keyword = re.sub(r"\([^()]*\)", " ", keyword)
@@ -115,9 +120,7 @@ class ContentDictionary:
         """Content of words as they are written, or of their base forms."""
         if content := self._written.get(_joined(words)):
             return Found(list(content), "written")
-        # The base form of all words, and that of the last alone: "risk takers" has its plural there.
-        for bases in ([lemma(word) for word in words], [*words[:-1], *map(lemma, words[-1:])]):
-            key = _joined(bases)
+        for key in map(_joined, _bases(words) if words else ()):
             if content := self._written.get(key) or self._lemmas.get(key):
                 return Found(list(content), "lemma")
         return NOTHING
