@@ -126,10 +126,10 @@ def _published(part: str) -> dict[str, dict[str, dict[str, Any]]]:
     tables = lexicon("stereomap_published")
     key_of = {row["name"]: row["key"] for row in table("stereomap_groups")}
     key_of |= {row["table2"]: row["key"] for row in table("stereomap_groups") if row["table2"] != "none"}
-    sources = dict(tables["table 2"]) if part == "original" else {**tables["table 2"], **tables["table 5"]}
+    sources = {**tables["table_2"], **(tables["table_5"] if part != "original" else {})}
     found: dict[str, dict[str, dict[str, Any]]] = {}
     for source, clusters in sources.items():
-        for i, cluster in enumerate(clusters):
+        for i, cluster in enumerate(clusters["clusters"]):
             for name in cluster["groups"]:
                 entry = {"cluster": str(i), "competence": cluster["competence"], "warmth": cluster["warmth"]}
                 found.setdefault(key_of[name], {})[source] = entry
