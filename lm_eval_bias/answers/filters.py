@@ -17,6 +17,7 @@ from .given_label import given_label, matches
 from .intensity import intensity
 from .nli_label import nli_label
 from .reasoning import spoken
+from .survey import survey_answer
 from .text import CUT_OFF, REFUSED, UNPARSED
 from .word_pairs import word_pairs
 
@@ -122,3 +123,10 @@ class Intensity(Parser):
 
     def read(self, text, doc):
         return intensity(text, doc["scale"], doc["narrative"])
+
+
+class Survey(Parser):
+    """`survey_answer`, for the document's `items`, the group as its `text` names it, and as many `keywords` as it asks."""
+
+    def read(self, text, doc):
+        return survey_answer(text, doc["items"], doc.get("text", ""), doc.get("keywords", 0))
