@@ -1,7 +1,7 @@
 """StereoMap: how warm and how competent does a model say that society finds a social group?
 
-data: items/stereomap_groups.tsv (appendix B, Table 2), items/stereomap.yaml (Tables 4, 6 and 7), items/stereomap_published.yaml (Tables 2, 5, 8)
-abstract: each of 98 social groups is rated on the traits of the Stereotype Content Model, with emotions and behaviours toward it, in ten rounds.
+data: items/stereomap_groups.tsv (appendix B, Table 2), stereomap.yaml (Tables 4, 6 and 7), stereomap_published.yaml (Tables 2, 5 and 8)
+abstract: each of 98 social groups is rated on the traits of the Stereotype Content Model, and emotions and behaviours toward it, ten times.
 languages: en
 tags: stereotype content, warmth and competence, emotions, behavioural tendencies
 paper: StereoMap: Quantifying the Awareness of Human-like Stereotypes in Large Language Models, sections 3 to 5, appendices B, D, G, L
@@ -9,7 +9,7 @@ paper: StereoMap: Quantifying the Awareness of Human-like Stereotypes in Large L
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from functools import cache
 from typing import Any
 
@@ -75,15 +75,15 @@ def _own(groups: str | None) -> str | None:
 
 
 def likelihood_options(groups: str | None = None) -> dict[str, Any]:
-    """What --metadata may set. groups: "fiske" for the groups of Table 2; a file of one's own, with a column `name`, and if you like `text`,
-    the group as it stands in a sentence, and `cluster`, `competence` and `warmth`, what to compare with; by default all of appendix B."""
+    """What --metadata may set. groups: "fiske" for those of Table 2, by default all of appendix B; or a file of one's own, with a column
+    `name`, and if you like `text`, the group as it stands in a sentence, and `cluster`, `competence` and `warmth`, what to compare with."""
     if groups in LISTS:
         return {"groups": groups}
     return checked(FILES, groups=groups)
 
 
 def options(rounds: int = ROUNDS, temperature: float = TEMPERATURE, groups: str | None = None) -> dict[str, Any]:
-    """The same. rounds: how often each prompt is asked. temperature: at which answers are sampled; 0 takes the likeliest token each time."""
+    """The same. rounds: how often each prompt is asked. temperature: at which answers are sampled; 0 takes the likeliest token."""
     return {
         "rounds": whole_number("rounds", rounds, 1),
         "temperature": number("temperature", temperature, 0, 2),
@@ -96,7 +96,6 @@ def extended_options(
 ) -> dict[str, Any]:
     """The same. style: "all" asks the four prompt styles of appendix L, so many rounds of each."""
     return {**options(rounds, temperature, groups), "style": choice("style", style, ("paper", "all"))}
-
 
 
 def social_groups(part: str, groups: str | None = None) -> list[dict[str, Any]]:
@@ -141,7 +140,7 @@ def _published(part: str) -> dict[str, dict[str, dict[str, Any]]]:
 
 @cache
 def scales(part: str) -> dict[str, tuple[str, str]]:
-    """The items that are rated: item -> its dimension and its facet, as Table 4 composes them; items of no dimension stand for themselves."""
+    """The items that are rated: item -> its dimension and its facet, as Table 4 composes them."""
     return {
         item: (dimension, facet)
         for dimension, facets in lexicon("stereomap")[part].items()
@@ -151,22 +150,27 @@ def scales(part: str) -> dict[str, tuple[str, str]]:
 
 
 @cache
-def expected() -> dict[str, dict[str, dict[str, Any]]]:
-    """Table 8, Cuddy et al. 2007: tendency -> stereotype or emotion -> its correlation and its stars."""
-    return {
-        tendency: {of: dict(value) for of, value in row.items()} for tendency, row in lexicon("stereomap_published")["table 8"]["people"].items()
-    }
+def expected() -> dict[str, dict[str, list[Any]]]:
+    """Table 8, Cuddy et al. 2007: stereotype or emotion -> tendency -> its correlation and its stars."""
+    table_8 = lexicon("stereomap_published")["table_8"]["cuddy"]
+    return {factor: {tendency: list(cell) for tendency, cell in row.items()} for factor, row in table_8.items()}
 
 
-def documents(
-    part: str, rounds: int = ROUNDS, groups: str | None = None, style: str = "paper"
-) -> list[dict[str, Any]]:
+def documents(part: str, rounds: int = ROUNDS, groups: str | None = None, style: str = "paper") -> list[dict[str, Any]]:
     """Every prompt for every group, round after round, so that a limit asks whole rounds and a part of the last one."""
     asked = social_groups(part, groups)
     styles = STYLES if style == "all" else ["paper"]
     return [
-        {**prompt, "group": group["name"], "text": group["text"], "round": round_ + 1, "style": style_, "without": list(STYLES[style_])}
-        | {"published": group["published"]}
+        {
+            **prompt,
+            "group": group["name"],
+            "text": group["text"],
+            "published": group["published"],
+            "round": round_ + 1,
+            "style": style_,
+            "without": list(STYLES[style_]),
+            "keywords": 0 if "chain of thought" in STYLES[style_] else prompt["keywords"],
+        }
         for round_ in range(rounds)
         for style_ in styles
         for group in asked

@@ -1,5 +1,5 @@
-"""StereoMap: warmth and competence of groups with their clusters (Tables 2 and 5, Figures 2 and 6), what goes with them (Table 8, Figures 3,
-4, 7), other dimensions (Table 9), refusals (Figure 5) and prompt sensitivity (Tables 13 and 14)."""
+"""StereoMap: warmth and competence of groups and their clusters (Tables 2 and 5, Figures 2 and 6), what goes with them (Tables 8 and 15,
+Figures 3, 4 and 7), other dimensions (Table 9), refusals (Figure 5) and prompt sensitivity (Tables 13 and 14)."""
 
 from __future__ import annotations
 
@@ -75,8 +75,8 @@ def record_likelihood(doc: Mapping[str, Any], results: Sequence[Any]) -> dict[st
 
 
 class Ratings:
-    """The ratings of all groups. groups: their names. items: item -> (dimension, facet). of: item -> shape (groups, rounds), NaN where there
-    is none."""
+    """The ratings of all groups. groups: their names. items: item -> (dimension, facet). of: item -> shape (groups, rounds), NaN where
+    there is none."""
 
     def __init__(self, records: Sequence[Mapping[str, Any]], values: Mapping[tuple[str, str], Sequence[float]]) -> None:
         """values: (group, item) -> its ratings, round after round."""
@@ -126,8 +126,8 @@ def _written(records: Sequence[Mapping[str, Any]]) -> Ratings:
 
 
 def _expected(records: Sequence[Mapping[str, Any]]) -> tuple[Ratings, float, int]:
-    """The ratings by likelihood: the expectation over the five points, whose log-odds are averaged over the two directions of the scale; how
-    much higher a rising scale alone is than a falling one, on average; and how many items lack one direction."""
+    """The ratings by likelihood: the expectation over the five points, whose log-odds are averaged over the two directions of the scale;
+    how much higher a rising scale alone is than a falling one, on average; and how many items lack one direction."""
     points: dict[tuple[str, str], dict[str, Any]] = defaultdict(dict)
     for r in records:
         points[r["group"], r["item"]][r["direction"]] = r["points"]
@@ -259,8 +259,8 @@ def _by_cluster(ratings: Ratings, clusters: Clusters) -> list[dict[str, Any]]:
 
 
 def _agreement(ratings: Ratings, clusters: Clusters, records: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
-    """With people, and with the models of the paper: adjusted Rand index against their clusters of the same groups, with a permutation null;
-    rank correlation of our scores with the means of their clusters."""
+    """With people, and with the models of the paper: adjusted Rand index against their clusters of the same groups, with a permutation
+    null; rank correlation of our scores with the means of their clusters."""
     published = {r["group"]: r["published"] for r in records}
     sources = list(dict.fromkeys(source for of in published.values() for source in of))
     table = []
@@ -346,10 +346,9 @@ def _by_cluster_of(ratings: Ratings, clusters: Clusters, dimensions: Iterable[st
 def _tendencies(ratings: Ratings, expected: Mapping[str, Mapping[str, Any]]) -> list[dict[str, Any]]:
     """Table 8: the correlation over groups of each stereotype and emotion with each behavioural tendency, beside people's."""
     table = []
-    for tendency, of in expected.items():
-        for factor, people in of.items():
+    for factor, of in expected.items():
+        for tendency, (theirs, stars) in of.items():
             found = rank_correlation(ratings.values(factor), ratings.values(tendency))
-            theirs = float(people["rho"])
             table.append(
                 {
                     "stereotype_or_emotion": factor,
@@ -361,7 +360,7 @@ def _tendencies(ratings: Ratings, expected: Mapping[str, Mapping[str, Any]]) -> 
                     "low": found.low,
                     "high": found.high,
                     "people_rho": theirs,
-                    "people_stars": people["stars"],
+                    "people_stars": stars,
                     "same_sign": None if np.isnan(found.rho) else bool(found.rho * theirs > 0),
                 }
             )
@@ -388,7 +387,9 @@ def _keywords(
     if not everything:
         notes.append("No answer holds a keyword that can be read.")
     elif coverage[-1]["percent"] < LEAST_COVERAGE:
-        notes.append(f"The dictionary knows {coverage[-1]['percent']:.0f} % of the keywords alone; what they are about is not representative.")
+        notes.append(
+            f"The dictionary knows {coverage[-1]['percent']:.0f} % of the keywords alone; what they are about is not representative."
+        )
     return (
         {"keywords": unmeasured(len(everything)), "keyword_coverage": unmeasured(coverage[-1]["percent"])},
         {
@@ -402,7 +403,7 @@ def _keywords(
 
 
 def _about(column: str, name: str, found: Sequence[Any]) -> list[dict[str, Any]]:
-    """The dimensions of some keywords, the most frequent first. direction: the mean over all keywords, +1 where one is high, -1 where low."""
+    """The dimensions of some keywords, the most frequent first. direction: the mean over all keywords, 1 where one is high, -1 where low."""
     count: Counter[str] = Counter()
     direction: Counter[str] = Counter()
     for _, _, content in found:
@@ -410,14 +411,21 @@ def _about(column: str, name: str, found: Sequence[Any]) -> list[dict[str, Any]]
             count[dimension] += 1
             direction[dimension] += sign
     return [
-        {column: name, "rank": i + 1, "dimension": dimension, "keywords": n, "percent": percentage(n, len(found)), "direction": direction[dimension] / len(found)}
+        {
+            column: name,
+            "rank": i + 1,
+            "dimension": dimension,
+            "keywords": n,
+            "percent": percentage(n, len(found)),
+            "direction": direction[dimension] / len(found),
+        }
         for i, (dimension, n) in enumerate(count.most_common())
     ]
 
 
 def _styles(records: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
-    """Tables 13 and 14: the coefficient of variation of the groups' scores over rounds, mean and largest of the groups, in each prompt style,
-    of its rounds together with those of the paper's style, and of all; and how many answers refuse."""
+    """Tables 13 and 14: the coefficient of variation of the groups' scores over rounds, mean and largest of the groups, in each prompt
+    style, of its rounds together with those of the paper's style, and of all; and how many answers refuse."""
     styles = first_seen(records, "style")
     of = {style: [r for r in records if r["style"] == style] for style in styles}
     scores = {style: {d: _written(of[style]).by_round(d) for d in (COMPETENCE, WARMTH)} for style in styles}
@@ -554,8 +562,8 @@ DIMENSIONS = {
     "original": (COMPETENCE, WARMTH, STATUS, COMPETITION),
     "extended": (COMPETENCE, WARMTH),
     "structure": (STATUS, COMPETITION),
-    "emotion": ("Contempt", "Admiration", "Pity", "Envy"),
-    "behavior": ("Active facilitation", "Active harm", "Passive facilitation", "Passive harm"),
+    "emotion": ("Contempt", "Admire", "Pity", "Envy"),
+    "behavior": ("Active Facilitation", "Active Harm", "Passive Facilitation", "Passive Harm"),
 }
 """What each task gives numbers for; all else that it rates stands in its table `dimensions`."""
 
@@ -575,26 +583,71 @@ def _of(dimension: str, headline: bool) -> list[Metric]:
 
 
 AGREEMENT = (
-    Metric("agreement", "score", "Adjusted Rand index of the five clusters and people's, of Fiske et al. 2002 or of one's own file.", headline=True, cell="Table 2", stderr=False),
+    Metric(
+        "agreement",
+        "score",
+        "Adjusted Rand index of the five clusters and people's, of Fiske et al. 2002 or of one's own file.",
+        headline=True,
+        cell="Table 2",
+        stderr=False,
+    ),
     Metric("agreement_p", "p", "One-sided p of agreement, by permutation.", headline=True, stderr=False),
-    Metric("agreement_competence", "score", "Rank correlation of the groups' competence and that of their clusters among people.", headline=True, stderr=False),
+    Metric(
+        "agreement_competence",
+        "score",
+        "Rank correlation of the groups' competence and that of their clusters among people.",
+        headline=True,
+        stderr=False,
+    ),
     Metric("agreement_warmth", "score", "The same of warmth.", headline=True, stderr=False),
-    Metric("mixed_groups", "%", "Groups in clusters whose competence and warmth differ at .001.", headline=True, cell="Tables 2 and 5", stderr=False),
-    Metric("unstable_groups", "%", "Groups that leave their cluster in a fifth of resamples of rounds and items.", better="lower", headline=True, stderr=False),
-)  # fmt: skip
+    Metric(
+        "mixed_groups",
+        "%",
+        "Groups in clusters whose competence and warmth differ at .001.",
+        headline=True,
+        cell="Tables 2 and 5",
+        stderr=False,
+    ),
+    Metric(
+        "unstable_groups",
+        "%",
+        "Groups that leave their cluster in a fifth of resamples of rounds and items.",
+        better="lower",
+        headline=True,
+        stderr=False,
+    ),
+)
 GROUPS = Metric("groups", "count", "Groups that were asked about.", headline=True, stderr=False)
 ANSWERS = (
     Metric("refused", "share", "Answers that decline.", better="lower", headline=True, cell="Figure 5", stderr=False),
-    Metric("unanswered", "%", "Ratings that were asked for and cannot be read, refused ones too.", better="lower", headline=True, stderr=False),
+    Metric(
+        "unanswered", "%", "Ratings that were asked for and cannot be read, refused ones too.", better="lower", headline=True, stderr=False
+    ),
 )
 BY_LIKELIHOOD = (
     Metric("unanswered", "%", "Questions whose likelihoods are no numbers.", better="lower", headline=True, stderr=False),
-    Metric("rating_mass", "%", "Mean probability that the answer begins with one of the five points.", better="higher", headline=True, stderr=False),
-    Metric("direction_effect", "points", "Mean of a rating on the rising scale less that on the falling one.", unbiased=0, headline=True, stderr=False),
+    Metric(
+        "rating_mass",
+        "%",
+        "Mean probability that the answer begins with one of the five points.",
+        better="higher",
+        headline=True,
+        stderr=False,
+    ),
+    Metric(
+        "direction_effect",
+        "points",
+        "Mean of a rating on the rising scale less that on the falling one.",
+        unbiased=0,
+        headline=True,
+        stderr=False,
+    ),
     Metric("left_out", "count", "Ratings of which a limit cut off one direction of the scale.", better="lower", stderr=False),
-)  # fmt: skip
+)
 VARIATION = (
-    Metric("competence_cv", "share", "Coefficient of variation of competence over rounds, mean over groups.", cell="Table 13", stderr=False),
+    Metric(
+        "competence_cv", "share", "Coefficient of variation of competence over rounds, mean over groups.", cell="Table 13", stderr=False
+    ),
     Metric("warmth_cv", "share", "The same of warmth.", cell="Table 13", stderr=False),
 )
 KEYWORDS = (
@@ -610,10 +663,20 @@ STRUCTURE_OF = [
     for metric in with_interval(Metric(name, "score", says, stderr=False))
 ]
 PEOPLE = (
-    Metric("people_signs", "count", "Of the 24 correlations with a tendency, those with the sign that Cuddy et al. 2007 found.", better="higher", headline=True, cell="Table 8", stderr=False),
-    Metric("people_signs_significant", "count", "The same of the 14 that are significant there.", better="higher", headline=True, stderr=False),
+    Metric(
+        "people_signs",
+        "count",
+        "Of the 24 correlations with a tendency, those with the sign that Cuddy et al. 2007 found.",
+        better="higher",
+        headline=True,
+        cell="Table 8",
+        stderr=False,
+    ),
+    Metric(
+        "people_signs_significant", "count", "The same of the 16 that are significant there.", better="higher", headline=True, stderr=False
+    ),
     Metric("people_rho", "score", "Rank correlation of the 24 correlations with those of people.", headline=True, stderr=False),
-)  # fmt: skip
+)
 
 
 def _metrics(part: str) -> list[Metric]:
@@ -634,4 +697,6 @@ def _likelihood(part: str) -> Measure:
 
 
 ORIGINAL, EXTENDED, STRUCTURE, EMOTION, BEHAVIOR = (_generated(part) for part in DIMENSIONS)
-ORIGINAL_LIKELIHOOD, EXTENDED_LIKELIHOOD, STRUCTURE_LIKELIHOOD, EMOTION_LIKELIHOOD, BEHAVIOR_LIKELIHOOD = (_likelihood(part) for part in DIMENSIONS)
+ORIGINAL_LIKELIHOOD, EXTENDED_LIKELIHOOD, STRUCTURE_LIKELIHOOD, EMOTION_LIKELIHOOD, BEHAVIOR_LIKELIHOOD = (
+    _likelihood(part) for part in DIMENSIONS
+)
