@@ -45,7 +45,10 @@ OWN = "groups file"
 
 
 def _group_problems(rows: Any, others: Mapping[str, Any]) -> Iterator[Found]:
+    first: dict[tuple[str | None, str], int] = {}
     for i, row in enumerate(rows):
+        if first.setdefault((row.get("list"), row["name"]), i) != i:
+            yield (i, "name"), f"{row['name']} stands in row {first[row.get('list'), row['name']] + 1} too"
         for field in ("competence", "warmth"):
             if field in row:
                 try:
@@ -60,7 +63,6 @@ GROUPS = ItemFile(
     "stereomap_groups.tsv",
     Rows(
         Fields({name: Text() for name in ("text", "list", "table2", "key", "cluster", "competence", "warmth")}, name=Text()),
-        unique=["list", "name"],
         least=2,
     ),
     _group_problems,

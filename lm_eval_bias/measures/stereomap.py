@@ -117,12 +117,14 @@ class Ratings:
 
 
 def _written(records: Sequence[Mapping[str, Any]]) -> Ratings:
-    """The ratings of answers. Several answers to one prompt are so many rounds."""
-    values: dict[tuple[str, str], list[float]] = defaultdict(list)
+    """The ratings of answers. Of several answers to one prompt of a round the mean counts."""
+    rounds = {number: i for i, number in enumerate(sorted({r["round"] for r in records}))}
+    given: dict[tuple[str, str], list[list[float]]] = defaultdict(lambda: [[] for _ in rounds])
     for r in records:
-        for item in r["scales"]:
-            values[r["group"], item].append(float(r["ratings"].get(item, nan)))
-    return Ratings(records, values)
+        for item, rating in r["ratings"].items():
+            if item in r["scales"]:
+                given[r["group"], item][rounds[r["round"]]].append(rating)
+    return Ratings(records, {key: [mean(answers) for answers in of] for key, of in given.items()})
 
 
 def _expected(records: Sequence[Mapping[str, Any]]) -> tuple[Ratings, float, int]:
@@ -403,7 +405,7 @@ def _keywords(
 
 
 def _about(column: str, name: str, found: Sequence[Any]) -> list[dict[str, Any]]:
-    """The dimensions of some keywords, the most frequent first. direction: the mean over all keywords, 1 where one is high, -1 where low."""
+    """The dimensions of some keywords, the most frequent first. direction: the mean over all keywords, 1 for high, -1 for low."""
     count: Counter[str] = Counter()
     direction: Counter[str] = Counter()
     for _, _, content in found:
@@ -468,12 +470,11 @@ def _answers(records: Sequence[Mapping[str, Any]]) -> dict[str, Value]:
     }
 
 
-def _told(notes: Iterable[str]) -> list[dict[str, Any]]:
-    """Sentences for the log, and for the results file."""
-    told = [{"note": note} for note in notes]
-    for row in told:
-        logger.warning(row["note"])
-    return told
+def _told(part: str, notes: Sequence[str]) -> dict[str, list[dict[str, Any]]]:
+    """Sentences for the log, and as a table for the results file."""
+    for note in notes:
+        logger.warning("StereoMap, %s: %s", part, note)
+    return {"notes": [{"note": note} for note in notes]} if notes else {}
 
 
 def _asked(records: Sequence[Mapping[str, Any]]) -> Sequence[Mapping[str, Any]]:
@@ -492,7 +493,7 @@ def summary(records: Sequence[Mapping[str, Any]], part: str, **_: Any) -> Summar
     silent = [row["group"] for row in tables["groups"] if row["refused"] == 1]
     if silent:
         notes.append(f"Every answer refuses for {len(silent)} of {len(tables['groups'])} groups: {', '.join(silent)}.")
-    return Summary(values=values, tables={**tables, "notes": _told(notes)})
+    return Summary(values=values, tables={**tables, **_told(part, notes)})
 
 
 def summary_likelihood(records: Sequence[Mapping[str, Any]], part: str, **_: Any) -> Summary:
@@ -506,7 +507,7 @@ def summary_likelihood(records: Sequence[Mapping[str, Any]], part: str, **_: Any
         "unanswered": unmeasured(percentage(sum(r["points"] is None for r in records), len(records))),
         "left_out": unmeasured(cut_off),
     }
-    return Summary(values=values, tables={**tables, "notes": _told(notes)})
+    return Summary(values=values, tables={**tables, **_told(part, notes)})
 
 
 def _numbers(
