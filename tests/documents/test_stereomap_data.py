@@ -9,7 +9,11 @@ import pytest
 from lm_eval_bias.items import lexicon, table
 
 MODELS = ("davinci", "gpt-3.5", "bard")
-DIMENSIONS = lexicon("stereomap")["dimensions"]
+RATED = lexicon("stereomap")
+DIMENSIONS = {  # as Table 4 has them: an emotion and a tendency is what a facet is to warmth and competence
+    **{name: RATED["extended"][name] for name in ("Warmth", "Competence")},
+    **{name: {of: next(iter(facets.values())) for of, facets in RATED[name.lower()].items()} for name in ("Emotion", "Behavior")},
+}
 PUBLISHED = lexicon("stereomap_published")
 BEHAVIORS = list(DIMENSIONS["Behavior"])
 
@@ -119,7 +123,7 @@ def test_ratings_of_table_4_are_asked_in_table_7(paper):
 
 
 def test_items_are_those_of_table_6(paper):
-    original = lexicon("stereomap")["original"]
+    original = {name: next(iter(facets.values())) for name, facets in RATED["original"].items()}
     printed = [re.findall("’([^’]+)’", line) for line in paper if line.startswith("attribute=")]
     assert [list(original[name]) for name in ("Competence", "Warmth")] == printed
     assert [len(original[name]) for name in ("Competence", "Warmth", "Status", "Competition")] == [8, 7, 3, 3]
