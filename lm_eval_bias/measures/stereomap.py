@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from lm_eval_bias.likelihoods import mass, probabilities, usable
 from lm_eval_bias.measure import Measure, Metric, Summary, Value, first_seen, mean, percentage, unmeasured, with_interval
-from lm_eval_bias.metrics.group_scores import GroupScore, group_scores, mean_score, resampled_scores, score, spread, variation
+from lm_eval_bias.metrics.group_scores import GroupScores, group_scores, mean_score, resampled_scores, score, spread, variation
 from lm_eval_bias.metrics.partition import changed_share, order, paired_test, place_names, rand_test
 from lm_eval_bias.metrics.rank_correlation import rank_correlation
 
@@ -24,13 +24,16 @@ logger = logging.getLogger(__name__)
 COMPETENCE, WARMTH, STATUS, COMPETITION = "Competence", "Warmth", "Status", "Competition"
 CLUSTERS, SEED = 5, 0
 """Section 3.1; the seed of k-means is that of the authors' program."""
-STARTS, DRAWS, RESTARTS = 100, 1000, 10
+STARTS, DRAWS, RESTARTS = 100, 300, 5
 """Of k-means on the scores; of the resamples of rounds and items, and of k-means on each."""
 UNSTABLE = 0.2
 """A group that leaves its cluster in so many resamples is marked."""
 LEAST_COVERAGE = 50
 PAPER = "paper"
 POINTS = np.arange(1, 6)
+ENDS, GREATEST_SPREAD = (1.0, 5.0), 2.0
+"""Of the scale; half of the groups at each end. No interval goes beyond."""
+LEAST_MASS = 50
 
 Array = NDArray[np.float64]
 
@@ -89,19 +92,20 @@ class Ratings:
                 found = values.get((group, item), ())
                 table[i, : len(found)] = found
         self.dimensions: list[str] = list(dict.fromkeys(dimension for dimension, _ in self.items.values()))
-        self._scores: dict[str, GroupScore] = {}
+        self._scores: dict[str, GroupScores] = {}
 
     def array(self, dimension: str) -> Array:
-        """Shape (groups, rounds, items) of a dimension."""
-        return np.stack([self.of[item] for item in self._members(dimension)], axis=2)
+        """Shape (groups, rounds, items) of a dimension; one of NaN alone where a limit cut off all its items."""
+        return np.stack([self.of[item] for item in self._members(dimension)] or [np.full((len(self.groups), 1), nan)], axis=2)
 
     def facets(self, dimension: str) -> list[str]:
-        return [self.items[item][1] for item in self._members(dimension)]
+        """Of each item."""
+        return [self.items[item][1] for item in self._members(dimension)] or [dimension]
 
     def _members(self, dimension: str) -> list[str]:
         return [item for item, (of, _) in self.items.items() if of == dimension]
 
-    def scores(self, dimension: str) -> GroupScore:
+    def scores(self, dimension: str) -> GroupScores:
         """Of each group, with its interval."""
         if dimension not in self._scores:
             self._scores[dimension] = group_scores(self.array(dimension), self.facets(dimension))
@@ -302,7 +306,8 @@ def _groups(ratings: Ratings, records: Sequence[Mapping[str, Any]], clusters: Cl
         for dimension in ratings.dimensions:
             found, name = ratings.scores(dimension), _column(dimension)
             row |= {name: float(found.value[i])}
-            row |= {f"{name}_{part}": float(getattr(found, part)[i]) for part in ("stderr", "low", "high")}
+            row |= {f"{name}_stderr": float(found.stderr[i])}
+            row |= {f"{name}_{end}": float(np.clip(getattr(found, end)[i], *ENDS)) for end in ("low", "high")}
         rows.append(row)
     return rows
 
@@ -457,8 +462,8 @@ def _overall(ratings: Ratings, dimensions: Iterable[str]) -> dict[str, Value]:
         middle = mean_score(ratings.array(dimension), ratings.facets(dimension))
         apart = spread(ratings.array(dimension), ratings.facets(dimension))
         values |= {name: (float(middle.value), float(middle.stderr)), f"{name}_spread": unmeasured(apart.value)}
-        for key, found in ((name, middle), (f"{name}_spread", apart)):
-            values |= {f"{key}_low": unmeasured(found.low), f"{key}_high": unmeasured(found.high)}
+        for key, found, least, most in ((name, middle, *ENDS), (f"{name}_spread", apart, 0, GREATEST_SPREAD)):
+            values |= {f"{key}_{end}": unmeasured(np.clip(getattr(found, end), least, most)) for end in ("low", "high")}
     return values
 
 
@@ -507,6 +512,10 @@ def summary_likelihood(records: Sequence[Mapping[str, Any]], part: str, **_: Any
         "unanswered": unmeasured(percentage(sum(r["points"] is None for r in records), len(records))),
         "left_out": unmeasured(cut_off),
     }
+    if values["rating_mass"][0] < LEAST_MASS:
+        notes.append(
+            f"The five points have {values['rating_mass'][0]:.0f} % of the probability; the model would rather say something else."
+        )
     return Summary(values=values, tables={**tables, **_told(part, notes)})
 
 
@@ -587,7 +596,7 @@ AGREEMENT = (
     Metric(
         "agreement",
         "score",
-        "Adjusted Rand index of the five clusters and people's, of Fiske et al. 2002 or of one's own file.",
+        "Adjusted Rand index of the five clusters and those of people (Fiske 2002, Table 2) or of one's own file.",
         headline=True,
         cell="Table 2",
         stderr=False,
@@ -667,7 +676,7 @@ PEOPLE = (
     Metric(
         "people_signs",
         "count",
-        "Of the 24 correlations with a tendency, those with the sign that Cuddy et al. 2007 found.",
+        "Of the 24 correlations with a tendency, those with the sign that is printed for people (Cuddy 2007).",
         better="higher",
         headline=True,
         cell="Table 8",
