@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import tempfile
 import urllib.error
+import urllib.parse
 import urllib.request
 from pathlib import Path
 from typing import NamedTuple
@@ -50,7 +51,7 @@ def official_file(name: str, file: str) -> Path:
     kept = cache_folder() / "official" / name / release.commit / file
     if has_checksum(kept, sha256):
         return kept
-    address = ADDRESS.format(repository=release.repository, commit=release.commit, path=path)
+    address = ADDRESS.format(repository=release.repository, commit=release.commit, path=urllib.parse.quote(path))
     try:
         with urllib.request.urlopen(address, timeout=60) as response:
             content = response.read()

@@ -60,6 +60,14 @@ def test_a_file_is_fetched_once_from_the_pinned_commit(release, server):
     assert server.asked == [PLACE]
 
 
+def test_a_path_with_a_space_is_asked_for_as_an_address_has_it(release, server, monkeypatch):
+    made = sources.source("empathy")
+    monkeypatch.setattr(sources, "source", lambda name: made._replace(files={FILE: ("data/all of it.tsv", made.files[FILE][1])}))
+    server.asked.clear()
+    server.files[place := f"/someone/something/{'a' * 40}/data/all%20of%20it.tsv"] = release
+    assert sources.official_file("empathy", FILE).read_bytes() == release and server.asked == [place]
+
+
 def test_a_file_with_another_checksum_is_refused(release, server):
     server.files[PLACE] = b"something else"
     with pytest.raises(UsageError, match="has another checksum than expected"):

@@ -17,6 +17,7 @@ from .given_label import given_label, matches
 from .intensity import intensity
 from .nli_label import nli_label
 from .reasoning import spoken
+from .stereotype_content import DICTIONARIES
 from .survey import survey_answer
 from .text import CUT_OFF, REFUSED, UNPARSED
 from .word_pairs import word_pairs
@@ -130,3 +131,24 @@ class Survey(Parser):
 
     def read(self, text, doc):
         return survey_answer(text, doc["items"], doc.get("text", ""), doc.get("keywords", 0))
+
+
+class SurveyContent(Survey):
+    """`survey_answer`, and what its keywords are about, each as [keyword, the step that found it or None, [[dimension, direction], ...]].
+
+    The list stands beside ratings and keywords as "content". dictionary: "ours", or "official", which is fetched as
+    `sources.official_file` says; UsageError if it cannot be had, before a model is asked.
+    """
+
+    def __init__(self, dictionary: str = "ours", **options: Any) -> None:
+        super().__init__(**options)
+        if dictionary not in DICTIONARIES:
+            raise UsageError(f"filter {type(self).__name__}: dictionary: expected {' or '.join(DICTIONARIES)}, found {dictionary!r}")
+        self.dictionary = DICTIONARIES[dictionary]()
+
+    def read(self, text, doc):
+        answer = super().read(text, doc)
+        if not isinstance(answer, dict):
+            return answer
+        found = [(keyword, self.dictionary.look_up(keyword)) for keyword in answer["keywords"]]
+        return {**answer, "content": [[keyword, how, [list(each) for each in content]] for keyword, (content, how) in found]}

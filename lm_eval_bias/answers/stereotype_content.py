@@ -1,0 +1,253 @@
+"""Keywords about people -> dimensions of stereotype content with direction: a dictionary, and how a keyword is looked up in it.
+
+Paper: StereoMap, section 3.2 and appendix M; the dimensions are those of Nicolas et al. 2021. Two dictionaries: ours, in
+`items/stereotype_content.tsv`, and the authors' released one.
+"""
+
+from __future__ import annotations
+
+import csv
+import re
+import unicodedata
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping
+from functools import cache, lru_cache
+from typing import NamedTuple
+
+from lm_eval_bias.items import lexicon, table
+from lm_eval_bias.sources import official_file
+
+Content = list[tuple[str, int]]
+"""(dimension, direction) of a word: 1 high, -1 low, 0 where the dimension has no direction for it."""
+
+LONGEST_PHRASE = 5
+"""Keywords of more words are explanations: they are looked up as they are written, and no further."""
+
+_SPELLINGS = [  # British -> American, and others of which English has two; both a dictionary's words and keywords are folded by them
+    (r"(?<=[a-z]{2})our(?=$|s$|ed$|ing$|able$|ful$|less$|ite$|ites$|ly$|y$)", "or"),
+    (r"(?<=[a-z]{3})is(?=e$|ed$|es$|er$|ers$|ing$|ation$)", "iz"),
+    (r"(?<=[a-z]{3})lys(?=e$|ed$|es$|er$|ing$)", "lyz"),
+    (r"ll(?=ed$|ing$|ful$|fully$|fulness$|or$|ors$|ment$)", "l"),
+    (r"(?<=[a-z]{2})[eo]able$", "able"),  # likeable
+    (r"(?<=def)ence|(?<=off)ence|(?<=pret)ence", "ense"),
+    (r"sceptic", "skeptic"),
+    (r"(?<=[bht])re$", "er"),
+    (r"judgement", "judgment"),
+]
+
+
+class Found(NamedTuple):
+    """What a dictionary says of a keyword. how: "written", "lemma" or "phrase", the first step that found it; None if none did."""
+
+    content: Content
+    how: str | None
+
+
+NOTHING = Found([], None)
+
+
+def folded(text: str) -> str:
+    """A word or phrase without what spelling leaves open: case, accents, hyphens, spaces, apostrophes, British or American."""
+    return _joined(_words(text))
+
+
+def _joined(words: Iterable[str]) -> str:
+    return _american("".join(map(_american, words)))  # each, and all: the rules look at what ends a word, and "street-wise" is "streetwise"
+
+
+@lru_cache(maxsize=100_000)
+def _american(word: str) -> str:
+    for pattern, spelling in _SPELLINGS:
+        word = re.sub(pattern, spelling, word)
+    return word
+
+
+def _words(text: str) -> list[str]:
+    plain = "".join(c for c in unicodedata.normalize("NFKD", text.lower()) if not unicodedata.combining(c))
+    return re.findall(r"[^\W_]+", re.sub(r"['’.]", "", plain))
+
+
+@lru_cache(maxsize=100_000)
+def lemma(word: str) -> str:
+    """The base form of an English word, in lower case."""
+    import simplemma  # 0.1 s with its word list, which only those need who look something up
+
+    return simplemma.lemmatize(word, lang="en").lower()
+
+
+def _bases(words: tuple[str, ...]) -> Iterator[list[str]]:
+    """Base forms of a phrase: of all its words, and of the last alone, which has the plural of "risk takers"."""
+    last = lemma(words[-1])
+    yield [*map(lemma, words[:-1]), last]
+    yield [*words[:-1], last]
+    if words[-1].endswith("ves") and last.endswith("ve"):  # the lemmas that the library gives of "thieves" and "housewives"
+        yield from ([*words[:-1], last[:-2] + ending] for ending in ("f", "fe"))
+
+
+class ContentDictionary:
+    """Words with the dimensions they belong to.
+
+    rows: word, dimension, direction; a word of two dimensions has two. lemmas: rows by base forms that the dictionary itself gives, asked
+    only for the base form of a keyword. Where rows that fold to the same word differ in direction, the dimension has none (0).
+    """
+
+    def __init__(self, rows: Iterable[Mapping[str, str | int]], lemmas: Iterable[Mapping[str, str | int]] = ()) -> None:
+        self._written, self._lemmas = _by_word(rows), _by_word(lemmas)
+
+    def __len__(self) -> int:
+        return len(self._written)
+
+    def __contains__(self, word: str) -> bool:
+        return folded(word) in self._written
+
+    def look_up(self, keyword: str) -> Found:
+        """Dimensions of a keyword: as it is written; else by the base form of each of its words; else what decides a phrase.
+
+        A phrase is decided by its last word or words, by those before a preposition or before a word for people or their nature;
+        adverbs are left out, words that say the contrary turn directions round (`items/stereotype_content_phrases.yaml`), and of words
+        that are joined by "and" or a comma all count. What stands in brackets is left out.
+        Source: StereoMap, appendix M: the rows of Table 15 are these three steps.
+        """
+        keyword = re.sub(r"\([^()]*\)", " ", keyword)
+        words = tuple(_words(keyword))
+        content, how = self._exact(words)
+        if how or not words or len(words) > LONGEST_PHRASE:
+            return Found(content, how)
+        content = self._each(keyword) or self._phrase(words)
+        return Found(content, "phrase") if content else NOTHING
+
+    def _exact(self, words: tuple[str, ...]) -> Found:
+        """Content of words as they are written, or of their base forms."""
+        if content := self._written.get(_joined(words)):
+            return Found(list(content), "written")
+        for key in map(_joined, _bases(words) if words else ()):
+            if content := self._written.get(key) or self._lemmas.get(key):
+                return Found(list(content), "lemma")
+        return NOTHING
+
+    def _part(self, words: tuple[str, ...]) -> Content:
+        """Content of a part of a keyword, exactly or as a phrase again."""
+        return (self._exact(words).content or self._phrase(words)) if words else []
+
+    def _phrase(self, words: tuple[str, ...]) -> Content:
+        if len(words) == 1:
+            return self._contrary_prefix(words[0])
+        kinds = _phrase_words()
+        for begin in (2, 1):  # "lack of" before "lack"
+            if " ".join(words[:begin]) in kinds["contrary"] and (content := self._part(words[begin:])):
+                return turned(content)
+        if words[0] in kinds["bad_of_its_kind"] and (content := self._part(words[1:])):
+            return [(dimension, min(direction, -direction)) for dimension, direction in content]
+        for size in (3, 2, 1):
+            if " ".join(words[:size]) in kinds["openers"]:
+                return self._part(words[size:])
+        if (
+            (words[0] in kinds["degree"] or _adverb(words[0]))
+            and words[0] not in kinds["other_matters"]
+            and (content := self._part(words[1:]))
+        ):
+            return content
+        for i, word in enumerate(words[1:], start=1):
+            if word in kinds["prepositions"]:
+                return self._part(words[:i])
+        if content := self._agent(words):
+            return content
+        if lemma(words[-1]) in kinds["bearers"]:
+            return self._part(words[:-1])
+        return [] if words[0] in kinds["other_matters"] else self._part(words[1:])
+
+    def _agent(self, words: tuple[str, ...]) -> Content:
+        """ "risk taking" by "risk taker", and the reverse: the example of appendix M."""
+        *before, last = words
+        other = re.sub(r"ing$", "er", last) if last.endswith("ing") else re.sub(r"ers?$", "ing", last)
+        return self._exact((*before, other)).content if other != last else []
+
+    def _contrary_prefix(self, word: str) -> Content:
+        """un- and non-, which say the contrary of the word behind; no other prefix does so safely ("invaluable", "distress")."""
+        for prefix in ("un", "non"):
+            rest = word.removeprefix(prefix)
+            if rest != word and len(rest) > 4 and word not in _phrase_words()["no_contrary"]:
+                return turned([(dimension, direction) for dimension, direction in self._written.get(_joined([rest]), ()) if direction])
+        return []
+
+    def _each(self, keyword: str) -> Content:
+        """Content of several words that are only joined: "rich and famous", "smart but lazy", "kind/caring"."""
+        parts = re.split(r"/|,|;|&|\b(?:and|or|but|yet)\b", keyword.lower())
+        found: dict[str, set[int]] = defaultdict(set)
+        for part in parts if len(parts) > 1 else ():
+            for dimension, direction in self._part(tuple(_words(part))):
+                found[dimension].add(direction)
+        return _settled(found)
+
+
+def turned(content: Content) -> Content:
+    """The contrary."""
+    return [(dimension, -direction) for dimension, direction in content]
+
+
+def _settled(found: Mapping[str, set[int]]) -> Content:
+    """One direction for each dimension; 0 where they differ."""
+    return [(dimension, sum(directions)) for dimension, directions in found.items()]
+
+
+def _by_word(rows: Iterable[Mapping[str, str | int]]) -> dict[str, Content]:
+    found: dict[str, dict[str, set[int]]] = {}
+    for row in rows:
+        dimensions = found.setdefault(folded(str(row["word"])), {})
+        dimensions.setdefault(str(row["dimension"]), set()).add(int(row["direction"]))
+    return {word: _settled(dimensions) for word, dimensions in found.items()}
+
+
+def _adverb(word: str) -> bool:
+    return len(word) > 4 and word.endswith("ly")
+
+
+@cache
+def _phrase_words() -> dict[str, frozenset[str]]:
+    return {kind: frozenset(word.replace("'", "") for word in words) for kind, words in lexicon("stereotype_content_phrases").items()}
+
+
+@cache
+def ours() -> ContentDictionary:
+    """The dictionary of this package, `items/stereotype_content.tsv`: nine dimensions."""
+    return ContentDictionary(table("stereotype_content"))
+
+
+RENAMED = {"agency": "assertiveness"}
+
+
+@cache
+def official() -> ContentDictionary:
+    """The dictionary that the authors released (Nicolas et al. 2021): all its dimensions under its own names in lower case.
+
+    Only Agency is called assertiveness, as in the paper's text. Words are found in its columns of preprocessed words (in lower case,
+    and without spaces), base forms in that of its lemmas too. Raises UsageError if the file cannot be had (`sources.official_file`).
+    """
+    with official_file("stereomap", "Full_Dictionaries.csv").open(encoding="utf-8-sig", newline="") as file:
+        header, *rows = csv.reader(file)
+    at = {name: i for i, name in enumerate(header)}
+    word, low, joined, base = (
+        next(i for name, i in at.items() if name.startswith(begin))
+        for begin in ("original word", "preprocessed word 1", "preprocessed word 2", "preprocessed word 3")
+    )
+    dimensions = []
+    for name, column in at.items():
+        if name.endswith(" dictionary"):
+            named = name.removesuffix(" dictionary").lower()
+            dimensions.append((RENAMED.get(named, named), column, at.get(name.replace(" dictionary", " direction"))))
+    written, lemmas = [], []
+    for row in rows:
+        content = [
+            (dimension, 0 if direction is None or row[direction] == "NA" else int(row[direction]))
+            for dimension, member, direction in dimensions
+            if row[member] != "0"
+        ]
+        # "no" and "na" are NA there: no answer.
+        spelled = {row[column] for column in (low, joined) if row[low] != "NA"} or {row[word]}
+        for dimension, direction in content:
+            written += [{"word": spelling, "dimension": dimension, "direction": direction} for spelling in spelled]
+            lemmas.append({"word": row[base], "dimension": dimension, "direction": direction})
+    return ContentDictionary(written, lemmas)
+
+
+DICTIONARIES = {"ours": ours, "official": official}
