@@ -1,9 +1,9 @@
 """The keywords that an answer lists.
 
-A line may be the heading of a section, by its words: keywords, reasons, ratings. Keywords are the first list behind a heading of keywords or
-in a sentence that names them ("five keywords are ..."); without either, the first list of the answer before its reasons and ratings. A list
-is a run of lines with the same marker, of bare words, or words between commas. What stands in bold or before a colon, dash or bracket is the
-keyword, the rest explains it.
+A line may be the heading of a section, by its words: keywords, reasons, ratings. Keywords are the first list behind a heading of keywords
+or in a sentence that names them ("five keywords are ..."); without either, the first list of the answer before its reasons and ratings. A
+list is a run of lines with the same marker, of bare words, or words between commas. What stands in bold or before a colon, dash or bracket
+is the keyword, the rest explains it.
 """
 
 from __future__ import annotations
@@ -81,8 +81,8 @@ class _Reader:
             following = next((k for k in range(i + 1, len(lines)) if k not in rated or lines[k].said[-1:] != ":"), len(lines))
             if section and not section[1] and (following == len(lines) or (self.sections[following] and not self.sections[following][1])):
                 self.sections[i] = ("none", "")
-        self.sections = [None if section and section[0] == "none" else section for section in self.sections]
-        self.end = min([i for i in rated] + [i for i, s in enumerate(self.sections) if s and s[0] != "keywords"] + [len(lines)])
+        others = [i for i, section in enumerate(self.sections) if section and section[0] in ("reasons", "ratings")]
+        self.end = min([*(i for i in rated if not lines[i].said.endswith(":")), *others, len(lines)])
 
     def headed(self) -> list[str]:
         """Those behind the first heading of keywords that has any."""
@@ -178,11 +178,12 @@ class _Reader:
 
 
 def _spoken(line: Line) -> Line:
-    """A line without the clauses that decline."""
+    """A line without the sentences, and the parts of them that "but" ends, that decline."""
     if not _declines(line):
         return line
-    rest = " ".join(without_refusals(line.text).split("\n"))
-    return line._replace(text=re.sub(r"^(?:but|however|though)\W+", "", rest), said=rest)
+    parts = re.split(r"(?<=[.!?;])\s+|,?\s+(?=(?:but|however)\b)", line.text)
+    rest = " ".join(part for part in parts if without_refusals(part) == plain(part))
+    return line._replace(text=re.sub(r"^(?:but|however)\W+", "", rest), said=plain(rest))
 
 
 def _declines(line: Line) -> bool:
