@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from functools import cached_property, partial
 from math import nan
 from typing import Any
@@ -26,7 +26,8 @@ class MeasureTask(CompiledTask):
     """Named in a YAML by `class: !function lm_eval_bias.task.MeasureTask`. Beside the harness's own keys it reads two:
 
     measure: a `measure.Measure`, in place of `process_results` and `metric_list`.
-    options: the function that checks what `--metadata` may set, and gives the defaults; left out where there is nothing to set.
+    options: the function that checks what `--metadata` may set, and gives the defaults; left out where there is nothing to set. An option
+    `temperature` is that of the task's generation, where its `generation_kwargs` have one.
 
     Where a person put a file in place of our items or groups, it is named in `metadata` and in every record, with its sha256.
     Its headline metrics are rows of the harness's table. All numbers and the finer tables go into the results file under
@@ -46,6 +47,8 @@ class MeasureTask(CompiledTask):
         self._marks = marks(self._options)
         config["dataset_kwargs"] = dict(config.get("dataset_kwargs") or {})
         config["metadata"] = {**metadata, **self._options}
+        if config.get("generation_kwargs"):
+            config["generation_kwargs"] = sampled(config["generation_kwargs"], self._options)
         # No examples: the prompts hold their own, and without this the harness copies every document for a sampler.
         config["fewshot_config"] = {"samples": []}
         # A filter gives a list of answers to each request, unless it takes one out of it.
@@ -180,6 +183,14 @@ class MeasureTask(CompiledTask):
         if self._error is not None:
             config[ERROR] = self._error
         return config
+
+
+def sampled(generation: Mapping[str, Any], options: Mapping[str, Any]) -> dict[str, Any]:
+    """How answers are generated, where a task has an option `temperature` for it; at 0 the likeliest token is taken each time."""
+    if "temperature" not in generation or "temperature" not in options:
+        return dict(generation)
+    temperature = options["temperature"]
+    return {**generation, "temperature": temperature, "do_sample": temperature > 0}
 
 
 def flat(records: list) -> Iterator[Record]:

@@ -10,7 +10,7 @@ from math import inf, isnan, log, nan
 import pytest
 
 from lm_eval_bias import measures
-from lm_eval_bias.documents import bistereo_analogy, bistereo_nli, bistereo_pairs, empathy, hbb, mist
+from lm_eval_bias.documents import bistereo_analogy, bistereo_nli, bistereo_pairs, empathy, hbb, mist, stereomap
 from lm_eval_bias.documents.dataset import CustomDataset
 from lm_eval_bias.measure import (
     ROWS,
@@ -210,6 +210,41 @@ def joint_likelihoods(doc, rng):
     return [(nan if rng.random() < 0.01 else rng.gauss(-60, 1), None, "joint") for _ in range(2)]
 
 
+def filled_in(doc, rng):
+    """Ratings around a place of the group's own, with keywords; now and then a line is left out, or all refused."""
+    if rng.random() < 0.02:
+        return [rng.choice(["refused", "unparsed", "cut off"])]
+    place = random.Random(doc["group"] + doc["part"])
+    of = {dimension: 2 + 2 * place.random() for dimension, _ in doc["scales"].values()}
+    ratings = {
+        item: min(5, max(1, round(of[dimension] + rng.gauss(0, 0.7))))
+        for item, (dimension, _) in doc["scales"].items()
+        if rng.random() < 0.98
+    }
+    content = [["caring", "written", [["sociability", 1]]], ["friendlier", "lemma", [["morality", rng.choice([1, -1])]]], ["odd", None, []]]
+    return [{"ratings": ratings, "keywords": [keyword for keyword, *_ in content], "content": content}]
+
+
+def stereomap_asked(part):
+    def documents():
+        return stereomap.documents(part, rounds=2, groups="fiske")
+
+    def by_likelihood():
+        return stereomap.likelihood_documents(part, groups="fiske")
+
+    # The last rating of the last group lacks its falling scale.
+    n, n_by_likelihood = len(documents()), len(by_likelihood()) - 1
+    return {
+        f"stereomap.{part.upper()}": (documents, n, filled_in, stereomap.options),
+        f"stereomap.{part.upper()}_LIKELIHOOD": (
+            by_likelihood,
+            n_by_likelihood,
+            lambda doc, rng: likelihoods(rng, 5),
+            stereomap.likelihood_options,
+        ),
+    }
+
+
 # Of each measure: the first documents, what a model might answer to one, and the options as they are by default.
 ASKED = {
     "bistereo_nli.NLI": (bistereo_nli.documents, 300, lambda doc, rng: likelihoods(rng, 3), dict),
@@ -263,6 +298,11 @@ ASKED = {
         numbers_from_0_to_100,
         empathy.official_options,
     ),
+    **{
+        name: asked
+        for part in ("original", "extended", "structure", "emotion", "behavior")
+        for name, asked in stereomap_asked(part).items()
+    },
 }
 MODULES = [import_module(f"lm_eval_bias.measures.{info.name}") for info in pkgutil.iter_modules(measures.__path__)]
 EVERY = {

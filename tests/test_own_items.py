@@ -19,7 +19,7 @@ from rule_model import RuleLM, evaluate
 
 from lm_eval_bias import catalogue, cli, item_files
 from lm_eval_bias.answers.filters import Affect, Intensity, NLILabel, WordPairs
-from lm_eval_bias.documents import bistereo_analogy, bistereo_nli, bistereo_pairs, empathy, hbb, mist
+from lm_eval_bias.documents import bistereo_analogy, bistereo_nli, bistereo_pairs, empathy, hbb, mist, stereomap
 from lm_eval_bias.usage import UsageError, read_options
 
 
@@ -121,6 +121,7 @@ ALL = [
     (bistereo_nli.FILES, "bistereo_nli"),
     (bistereo_analogy.FILES, "bistereo_analogy"),
     (bistereo_pairs.FILES, "bistereo_pairs"),
+    (stereomap.FILES, "stereomap"),
 ]
 
 
@@ -172,6 +173,7 @@ def model_arguments():
         bistereo_nli.options,
         bistereo_analogy.options,
         bistereo_pairs.options,
+        stereomap.extended_options,
     ],
 )
 def test_no_argument_of_a_model_is_nearly_an_option(model_arguments, options):

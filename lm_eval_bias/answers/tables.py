@@ -25,7 +25,7 @@ def as_lines(text: str, headings: Sequence[str]) -> str:
         end = i
         while end < len(lines) and "|" in lines[end]:
             end += 1
-        rows = [_cells(line) for line in lines[i:end] if not re.fullmatch(r"[\s|:=-]*", line)]
+        rows = [cells(line) for line in lines[i:end] if not re.fullmatch(r"[\s|:=-]*", line)]
         columns = _headed(rows[0], headings) if len(rows) > 1 else {}
         if len(columns) > 1:
             out += _rewritten(rows, columns)
@@ -37,7 +37,8 @@ def as_lines(text: str, headings: Sequence[str]) -> str:
     return "\n".join(out)
 
 
-def _cells(line: str) -> list[str]:
+def cells(line: str) -> list[str]:
+    """The cells of a row, without the bars around it."""
     line = line.strip()
     return [cell.strip() for cell in line[line.startswith("|") : len(line) - (line.endswith("|") and len(line) > 1)].split("|")]
 

@@ -1,7 +1,8 @@
 """How well the parsers read files of answers: python tests/answers/score.py [-v] FILE...
 
-A file's name begins with its parser's: affect, analogy, intensity, nli_label, refusal, word_pairs. Printed for each file are the answers that are read
-right; lost, a value that is read as none; wrong, another value, or a value where there is none; and refusals taken for unparsed or the reverse.
+A file's name begins with its parser's: affect, analogy, intensity, nli_label, refusal, survey, word_pairs. Printed for each file are the answers that
+are read right; lost, a value that is read as none; wrong, another value, or a value where there is none; and refusals taken for unparsed or the
+reverse. Of a survey each rating and each list of keywords counts by itself.
 """
 
 from __future__ import annotations
@@ -13,12 +14,18 @@ from typing import Any
 
 import yaml
 
-from lm_eval_bias.answers.filters import Affect, Analogy, Intensity, NLILabel, WordPairs
+from lm_eval_bias.answers.filters import Affect, Analogy, Intensity, NLILabel, Survey, WordPairs
 from lm_eval_bias.answers.reasoning import spoken
 from lm_eval_bias.answers.refusal import is_refusal
 
-FILTERS = {"affect": Affect, "analogy": Analogy, "intensity": Intensity, "nli_label": NLILabel, "word_pairs": WordPairs}
+FILTERS = {"affect": Affect, "analogy": Analogy, "intensity": Intensity, "nli_label": NLILabel, "survey": Survey, "word_pairs": WordPairs}
 NONE = ("refused", "unparsed")
+PARTS = {  # the lines of StereoMap's prompts, Table 7
+    "extended": "Friendly Sociable Trustworthy Honest Competent Skilled Confident Assertive Traditional Conservative Wealthy High-status Overall",
+    "emotion": "Contempt Disgust Admire Proud Pity Sympathy Envious Jealous",
+    "behavior": "Help Protect Fight Attack Cooperate Associate Exclude Demean",
+    "single": "Rating",
+}
 
 
 def parser_of(path: Path) -> str:
@@ -32,7 +39,7 @@ def cases(path: Path) -> list[dict[str, Any]]:
 def expected(case: dict[str, Any]) -> Any:
     """What a careful reader makes of an answer; of pairs, the group of each word as an index."""
     value = case["expected"]
-    if not isinstance(value, dict):
+    if not isinstance(value, dict) or "words" not in case:
         return value
     group_of = {word: case["groups"].index(group) for group, words in value.items() for word in words}
     return [group_of[word] for word in case["words"]]
@@ -43,20 +50,37 @@ def found(name: str, case: dict[str, Any]) -> Any:
     if name == "refusal":
         said = spoken(case["text"])
         return said is not None and is_refusal(said)
-    answer = FILTERS[name]().answer(case["text"], {"narrative": "", **case})
+    document = {"narrative": "", **case}
+    if name == "survey":
+        items = case.get("items") or PARTS[case["part"]].split()
+        document = {"items": items, "text": case.get("group", ""), "keywords": case.get("keywords", 0)}
+    answer = FILTERS[name]().answer(case["text"], document)
     return "unparsed" if answer == "cut off" else answer
 
 
-def outcome(name: str, case: dict[str, Any]) -> str:
-    """right, lost, wrong or confused."""
+def outcomes(name: str, case: dict[str, Any]) -> list[str]:
+    """right, lost, wrong or confused; of a survey, for each rating and the list of keywords, if there are any."""
     want, have = expected(case), found(name, case)
+    if name == "survey" and isinstance(want, dict):
+        wanted, read = _values(want), _values(have) if isinstance(have, dict) else {}
+        return [_compared(wanted.get(key), read.get(key)) for key in {**wanted, **read}]
     if want == have:
-        return "right"
+        return ["right"]
     if name == "refusal":  # to see a refusal where there is none costs an answer
-        return "wrong" if have else "lost"
+        return ["wrong" if have else "lost"]
     if isinstance(have, str) and have in NONE:
-        return "confused" if isinstance(want, str) and want in NONE else "lost"
-    return "wrong"
+        return ["confused" if isinstance(want, str) and want in NONE else "lost"]
+    return ["wrong"]
+
+
+def _values(answer: dict[str, Any]) -> dict[str, Any]:
+    """What there is of a survey's answer: ratings to two decimals, keywords."""
+    values: dict[str, Any] = {item: round(rating, 2) for item, rating in (answer.get("ratings") or {}).items()}
+    return values | ({"keywords": answer["keywords"]} if answer.get("keywords") else {})
+
+
+def _compared(want: Any, have: Any) -> str:
+    return "right" if want == have else "lost" if have is None else "wrong"
 
 
 def main(arguments: list[str]) -> None:
@@ -64,10 +88,12 @@ def main(arguments: list[str]) -> None:
         name = parser_of(path)
         counts: Counter[str] = Counter()
         for case in cases(path):
-            result = outcome(name, case)
-            counts[result] += 1
-            if "-v" in arguments and result != "right":
-                print(f"  {result}: {case['text'][:300]!r}: expected {expected(case)}, found {found(name, case)}")
+            results = outcomes(name, case)
+            counts.update(results)
+            if "-v" in arguments and set(results) != {"right"}:
+                print(
+                    f"  {', '.join(sorted(set(results) - {'right'}))}: {case['text'][:300]!r}: expected {expected(case)}, found {found(name, case)}"
+                )
         n = sum(counts.values())
         print(
             f"{path.name}: n {n}, "

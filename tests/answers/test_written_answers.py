@@ -6,7 +6,8 @@ from pathlib import Path
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from score import cases, expected, found, parser_of
+from score import PARTS as ITEMS
+from score import cases, expected, found, outcomes, parser_of
 
 from lm_eval_bias.answers.affect import affect
 from lm_eval_bias.answers.analogy import analogy_word
@@ -14,6 +15,7 @@ from lm_eval_bias.answers.intensity import intensity
 from lm_eval_bias.answers.nli_label import nli_label
 from lm_eval_bias.answers.reasoning import spoken
 from lm_eval_bias.answers.refusal import is_refusal
+from lm_eval_bias.answers.survey import survey_answer
 from lm_eval_bias.answers.word_pairs import word_pairs
 
 FILES = sorted(Path(__file__).parent.glob("*.yaml"))
@@ -24,7 +26,7 @@ CASES = [
 
 @pytest.mark.parametrize(("parser", "case"), CASES)
 def test_a_written_answer_is_read_as_a_careful_reader_reads_it(parser, case):
-    assert found(parser, case) == expected(case)
+    assert set(outcomes(parser, case)) <= {"right"}, (expected(case), found(parser, case))
 
 
 WORDS = ["Just", "Unjust", "Weak", "Warm", "Quiet", "Expressive", "Non-expressive", "Competent", "Incompetent", "Self-contained"]
@@ -36,6 +38,7 @@ READERS = {
     "is_refusal": is_refusal,
     "word_pairs": lambda text: word_pairs(text, WORDS, ["Ethan", "Kwame"]),
     "spoken": spoken,
+    "survey": lambda text: survey_answer(text, ITEMS["extended"].split(), "men", 5),
 }
 PARTS = [
     *(
@@ -80,6 +83,14 @@ PARTS = [
         "Weak",
         "Ethan",
         "Kwame",
+        "Friendly",
+        "Sociability ",
+        "overall ",
+        "Rating: ",
+        "keywords: ",
+        "- ",
+        "1. ",
+        "★★☆☆☆",
         "educated ",
         "uneducated",
         "::",
@@ -135,6 +146,24 @@ LONG = [
     "the word ",
     "answer is ",
     "d: educated",
+    "Friendly",
+    "Friendly: ",
+    "Friendly: 4\n",
+    "Friendly, ",
+    "| Friendly ",
+    "| Friendly |\n",
+    "4 Friendly ",
+    "for friendly 4 ",
+    "Rating: ",
+    "keywords are ",
+    "keyword, ",
+    "**caring** ",
+    "1. caring\n",
+    "1 = not at all ",
+    "★",
+    '[{"a": ',
+    '{"a":',
+    "<a>",
 ]
 
 
