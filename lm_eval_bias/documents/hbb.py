@@ -16,6 +16,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from lm_eval_bias.documents.dataset import CustomDataset
+from lm_eval_bias.documents.hbb_concepts import TOKEN, unfit
+from lm_eval_bias.documents.hbb_concepts import form as form_of
 from lm_eval_bias.item_files import Fields, Flag, Found, ItemFile, Named, Rows, Several, Text, checked, load
 from lm_eval_bias.items import lexicon
 from lm_eval_bias.metrics.hidden_bias import TEMPERATURE, THRESHOLD
@@ -25,21 +27,10 @@ SEED = 20250601
 ORDERS = {"both": 2, "paper": 1}
 COLDEST, HOTTEST = 0.01, 100.0
 THAT_OF_THE_NAME = "that of the name"
-# [[X]], [[X's]] and [[X:NAME]]; the pronouns of the groups' file have a form for each NAME, or these for the short ones.
-_TOKEN = re.compile(r"\[\[X(?:(?P<possessive>'s)|:(?P<form>[^\[\]]+))?\]\]")
-_SHORT = {"obj": "object", "self": "reflexive"}
 # What may stand between the end of a sentence, or the beginning of the text, and its first word.
 _SENTENCE_START = re.compile(r"(?:^|[.!?]\s+|[.][\"”’“«»)]+\s+)[\"“‘„«»(]*$")
 
 # ---- The files
-
-
-def _form(token: re.Match[str], forms: Mapping[str, str]) -> str:
-    """The name of the form that a token asks for."""
-    if token["possessive"]:
-        return "possessive"
-    name = token["form"] or "subject"
-    return name if name in forms else _SHORT.get(name, name)
 
 
 def _pronoun(described: Mapping[str, str]) -> str | None:
@@ -83,16 +74,8 @@ def _group_problems(data: Mapping[str, Any], others: Mapping[str, Any]) -> Itera
 def _concept_problems(rows: Any, others: Mapping[str, Any]) -> Iterator[Found]:
     forms = next(iter(others["groups"]["pronouns"].values()))
     for i, row in enumerate(rows):
-        if "[[X]]" not in row["context"]:
-            yield (i, "context"), "[[X]] is missing, where the person is described"
-        if row["option_1"] == row["option_2"]:
-            yield (i, "option_2"), "the same as option_1"
-        for field in ("context", "option_1", "option_2"):
-            for token in _TOKEN.finditer(row[field]):
-                if _form(token, forms) not in forms:
-                    yield (i, field), f"{token.group()} is no form of a pronoun ({', '.join(forms)})"
-            for rest in re.findall(r"\[\[.*?\]\]", _TOKEN.sub("", row[field])):
-                yield (i, field), f"{rest} is no form of [[X]]"
+        for field, _, cause in unfit(row, forms):
+            yield (i, field), cause
 
 
 _IDENTITY = Fields({"pronoun": Text()}, descriptor=Text())
@@ -196,10 +179,10 @@ def refer(text: str, pronoun: str, groups: Mapping[str, Any] | None = None) -> s
     capitals = _language(groups)["sentence_capitals"]
 
     def form(token: re.Match[str]) -> str:
-        word = forms[_form(token, forms)]
+        word = forms[form_of(token, forms)]
         return word[:1].upper() + word[1:] if capitals and _SENTENCE_START.search(text[: token.start()]) else word
 
-    return _TOKEN.sub(form, text)
+    return TOKEN.sub(form, text)
 
 
 def questions(concept: Mapping[str, str], groups: Mapping[str, Any] | None = None) -> Iterator[dict[str, Any]]:
