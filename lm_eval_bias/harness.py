@@ -6,10 +6,11 @@ Nothing of the harness is imported before one of these functions is called. The 
 from __future__ import annotations
 
 import atexit
+import inspect
 import logging
 import os
 import sys
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
@@ -17,6 +18,8 @@ from types import ModuleType
 from typing import Any
 
 import jinja2
+
+from lm_eval_bias.usage import UsageError
 
 logger = logging.getLogger(__name__)
 
@@ -223,6 +226,66 @@ def _end() -> None:
     sys.stdout.flush()
     sys.stderr.flush()
     os._exit(1)
+
+
+# ---- A model by itself
+
+
+class Writer:
+    """A model of the harness that is asked texts, without a task.
+
+    `at_once` is how many prompts it takes side by side: its requests under way, or its batch.
+    """
+
+    def __init__(
+        self,
+        model: str,
+        model_args: str = "",
+        gen_kwargs: str = "",
+        apply_chat_template: bool | None = None,
+        batch_size: str | None = None,
+        device: str | None = None,
+    ) -> None:
+        """Load a model type of the registry. apply_chat_template: None is where the model has a template, or takes nothing but messages.
+
+        Raises UsageError for an unknown model type and for what its class refuses. If the registry or `create_from_arg_string` is gone,
+        the error names them.
+        """
+        import lm_eval.models  # noqa: F401  (fills the registry, and lets ours in)
+        from lm_eval.api.registry import get_model
+        from lm_eval.utils import simple_parse_args_string
+
+        try:
+            class_ = get_model(model)
+        except (ValueError, KeyError) as error:
+            raise UsageError(f"--model {model}: {error}") from error
+        try:
+            more = {"batch_size": batch_size, "device": device}
+            self.lm = class_.create_from_arg_string(model_args, {k: v for k, v in more.items() if v is not None})
+            # A stop string that no answer holds: without any, some servers fail.
+            usual = {"do_sample": True, "temperature": 1.0, "max_gen_toks": 512, "until": ["<|endoftext|>"]}
+            self.gen_kwargs = usual | simple_parse_args_string(gen_kwargs)
+        except Exception as error:
+            raise UsageError(f"--model {model}: cannot be loaded with {model_args!r}: {type(error).__name__} {error}") from error
+        template = getattr(getattr(self.lm, "tokenizer", None), "chat_template", None)
+        # The types that take nothing but messages say so in their names alone: local-chat-completions, anthropic-chat, litellm-chat.
+        self.messages = bool("chat" in model or template) if apply_chat_template is None else apply_chat_template
+        numbers = [getattr(self.lm, name, 1) for name in ("_concurrent", "_batch_size", "batch_size_per_gpu")]
+        self.at_once = max([1, *(n for n in numbers if isinstance(n, int))])
+
+    def ask(self, prompts: Sequence[str], seeds: Sequence[int]) -> list[str]:
+        """The answer to each prompt. A server that takes seeds gets each its own; elsewhere the first sets the random numbers of torch."""
+        seeded = "seed" in inspect.signature(getattr(self.lm, "_create_payload", len)).parameters
+        if not seeded:
+            import torch
+
+            torch.manual_seed(seeds[0])
+        asked = []
+        for i, (prompt, seed) in enumerate(zip(prompts, seeds, strict=True)):
+            text = self.lm.apply_chat_template([{"role": "user", "content": prompt}]) if self.messages else prompt
+            given = {**self.gen_kwargs, **({"seed": seed} if seeded else {})}
+            asked.append(request("generate_until", {}, (text, given), i, None, i))
+        return self.lm.generate_until(asked)
 
 
 # ---- Task index and model types

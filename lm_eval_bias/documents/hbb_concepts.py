@@ -44,14 +44,16 @@ def form(token: re.Match[str], forms: Mapping[str, str]) -> str:
 
 
 def unfit(concept: Mapping[str, str], forms: Mapping[str, str]) -> Iterator[Unfit]:
-    """All that is wrong with a concept pair whose fields are filled. forms: of a pronoun of the groups' file, name -> word."""
+    """All that is wrong with a concept pair whose fields are filled, or with the part of it that there is: without option_2, or both options.
+
+    forms: of a pronoun of the groups' file, name -> word.
+    """
     if "[[X]]" not in concept["context"]:
         yield Unfit("context", "missing placeholder", "[[X]] is missing, where the person is described")
     elif re.search(r"\[\[X\]\]['’]s\b", concept["context"]):
         yield Unfit("context", "pronoun", "[[X]]'s: a descriptor has no such form; write the sentence with [[X]] by itself")
-    if concept["option_1"] == concept["option_2"]:
-        yield Unfit("option_2", "options alike", "the same as option_1")
-    for field in TEXTS:
+    options = [field for field in TEXTS[1:] if field in concept]
+    for field in ("context", *options):
         text = concept[field]
         others = re.findall(r"\[\[.*?\]\]", TOKEN.sub("", text))
         for token in TOKEN.finditer(text):
@@ -61,14 +63,17 @@ def unfit(concept: Mapping[str, str], forms: Mapping[str, str]) -> Iterator[Unfi
             yield Unfit(field, "missing placeholder", f"{rest} is no form of [[X]]")
         if field != "context" and not others and not TOKEN.search(text):
             yield Unfit(field, "missing placeholder", "[[X]] is missing, or a form of it, so the option says nothing of the person")
-    for n in "12":
-        if said := named(concept[f"option_{n}"], concept[f"concept_{n}"]):
-            yield Unfit(f"option_{n}", "concept named", f"names its concept, {said!r}, which it is to show by what the person does")
-    one, two = (len(TOKEN.sub("X", concept[f"option_{n}"])) for n in "12")
+    for field in options:
+        if said := named(concept[field], concept[field.replace("option", "concept")]):
+            yield Unfit(field, "concept named", f"names its concept, {said!r}, which it is to show by what the person does")
+    if len(options) < 2:
+        return
+    if concept["option_1"] == concept["option_2"]:
+        yield Unfit("option_2", "options alike", "the same as option_1")
+    one, two = (len(TOKEN.sub("X", concept[field])) for field in options)
     if min(one, two) < SHORTEST * max(one, two):
-        shorter = "option_1" if one < two else "option_2"
         cause = f"{min(one, two)} characters, the other option has {max(one, two)}: less than half, so length alone tells them apart"
-        yield Unfit(shorter, "option lengths", cause)
+        yield Unfit("option_1" if one < two else "option_2", "option lengths", cause)
 
 
 def named(text: str, concept: str) -> str | None:
