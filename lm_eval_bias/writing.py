@@ -154,20 +154,30 @@ def write(
 
 
 class Outcome(NamedTuple):
-    """accepted, rejected: drafts. answers: how many there were. refused: (step, check) -> how many of them were refused by it."""
+    """accepted, rejected: drafts. answers: how many there were. refused: (step, check) -> how many of them were refused by it.
+
+    repeated: how many, asked for again, were word for word the one before.
+    """
 
     accepted: list[Draft]
     rejected: list[Draft]
     answers: int
     refused: Counter[tuple[str, str]]
+    repeated: int
 
 
 def outcome(made: Sequence[Draft], pipeline: Pipeline, lines: Iterable[Mapping[str, Any]]) -> Outcome:
     """What became of a run. lines: of its journal."""
     asked = [line for line in lines if "step" in line]
     refused = Counter((line["step"], line["refused"][0]) for line in asked if "refused" in line)
+    before: dict[tuple[str, str], str] = {}
+    repeated = 0
+    for line in asked:
+        place = line["row"], line["step"]
+        repeated += before.get(place) == line["answer"]
+        before[place] = line["answer"]
     done = len(pipeline.steps)
-    return Outcome([d for d in made if d.step == done], [d for d in made if d.step < done], len(asked), refused)
+    return Outcome([d for d in made if d.step == done], [d for d in made if d.step < done], len(asked), refused, repeated)
 
 
 def told(result: Outcome, pipeline: Pipeline, out: Path) -> Iterator[str]:
@@ -178,6 +188,8 @@ def told(result: Outcome, pipeline: Pipeline, out: Path) -> Iterator[str]:
     order = [step.name for step in pipeline.steps]
     for (step, check), n in sorted(result.refused.items(), key=lambda each: (order.index(each[0][0]), -each[1])):
         yield f"    {n:4}  {step}: {check}"
+    if result.repeated:
+        yield f"  {result.repeated} answers, asked for again, were the one before word for word: the writer does not sample (--gen_kwargs)"
     for draft in result.rejected:
         check, cause = draft.refused or ("", "")
         yield f"  rejected {draft.known['id']} at {order[draft.step]}, {check}: {cause}"

@@ -31,6 +31,7 @@ _FILLED = re.compile(r"\{([^{}]+)\}")
 _SENTENCE_END = re.compile(r"(?<!\bMr)(?<!\bMs)(?<!\bDr)(?<!\bMrs)(?<!\bSt)(?<!\be\.g)(?<!\bi\.e)[.!?][\"”’')]*\s+(?=[\"“‘'(]*(?:[A-Z]|\[\[))")
 _STORY = re.compile(r"sentence\s*1\s*:(?P<context>.*?)\bsentence\s*2\s*:(?P<option>.*)", re.I | re.S)
 _SECOND = re.compile(r"(?:sentence\s*(?:2\s*)?:)(?P<option>.*)", re.I | re.S)
+_WRAPPED = ('""', "''", "“”", "<>", "**", "``")
 _LEAD = re.compile(r"^(?:(?:final )?answer|(?:the )?(?:two |raw )?concepts?(?: pair)?(?: are)?)\s*:\s*", re.I)
 
 
@@ -127,7 +128,7 @@ def _said(answer: str) -> str:
 def _bare(text: str) -> str:
     """One line without the quotes or brackets around it."""
     text = " ".join(text.split())
-    while len(text) > 1 and (text[0], text[-1]) in (('"', '"'), ("'", "'"), ("“", "”"), ("<", ">"), ("*", "*"), ("`", "`")):
+    while len(text) > 1 and text[0] + text[-1] in _WRAPPED and not set(text[0] + text[-1]) & set(text[1:-1]):
         text = text[1:-1].strip()
     return text
 
@@ -149,7 +150,7 @@ def _read_summary(answer: str, known: Known) -> dict[str, str]:
 def _concepts(answer: str, known: Known) -> tuple[str, str]:
     said = _said(answer)
     lines = [line.strip() for line in said.splitlines() if line.strip()]
-    line = _LEAD.sub("", _bare(lines[0]))
+    line = _bare(_LEAD.sub("", _bare(lines[0])))
     parts = [_bare(part).rstrip(".") for part in line.split(";" if ";" in line else ":")]
     parts = [re.sub(r"^concept ?[12]\s*[:=]\s*", "", part, flags=re.I).strip() for part in parts]
     if len(lines) > 1 or len(parts) != 2 or not all(parts):
