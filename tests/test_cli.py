@@ -23,10 +23,16 @@ def test_the_help_texts_stand_in_the_docs(root, monkeypatch):
     """Every command's help, as it prints it, in docs/cli.md. Where they differ, this prints what belongs there."""
     monkeypatch.setenv("NO_COLOR", "1")
     docs = (root / "docs" / "cli.md").read_text()
-    top = cli.parser()
-    commands = next(a for a in top._actions if a.choices and hasattr(a.choices, "values"))
-    for parser in (top, *commands.choices.values()):
+    for parser in parsers(cli.parser()):
         assert f"```text\n{parser.format_help()}```" in docs, parser.format_help()
+
+
+def parsers(top):
+    """A parser, its commands, and theirs."""
+    yield top
+    for action in top._actions:
+        for parser in action.choices.values() if hasattr(action.choices, "values") else ():
+            yield from parsers(parser)
 
 
 def test_the_catalogue_tells_every_task_of_the_harness_index():

@@ -79,9 +79,14 @@ def test_no_shared_file_names_a_benchmark(root):
         *package.glob("*.py"),
         *(package / "commands").glob("*.py"),
         *(package / "models").glob("*.py"),
+        *(package / "review").glob("*"),
+        package / "pipelines" / "__init__.py",
         package / "documents" / "dataset.py",
     ]
     for path in [*shared, *(root / "metrics").glob("re*.py")]:
+        if path.suffix != ".py":
+            assert path.is_dir() or not BENCHMARKS.search(path.read_text()), path
+            continue
         tree = ast.parse(path.read_text())
         said = [(node, text) for node, text in texts(tree) if not described(node, tree)]
         for node in ast.walk(tree):

@@ -300,8 +300,8 @@ def serve(review: Review, port: int, ready: Callable[[str], None]) -> None:
     """Serve until Ctrl+C. ready: called with the address."""
     made, address = server(review, port)
     with made:
-        ready(address)
         try:
+            ready(address)
             made.serve_forever()
         except KeyboardInterrupt:
             print()
