@@ -30,14 +30,17 @@ def review_of(out: Path) -> Path:
 
 
 class Draft:
-    """An item in the making. known: its row, and what the answers gave. step: the number of the next one. tries: answers to it so far.
+    """An item in the making.
+
+    known: its row, and what the answers gave. start, step: the numbers of its first step and of the next. tries: answers to that so far.
 
     refused: the last one's check and cause; None if it has none, or was taken.
     """
 
-    def __init__(self, row: Mapping[str, str]) -> None:
+    def __init__(self, row: Mapping[str, str], start: int) -> None:
         self.known = dict(row)
-        self.step = self.tries = 0
+        self.start = self.step = start
+        self.tries = 0
         self.refused: tuple[str, str] | None = None
 
     def take(self, found: Mapping[str, str] | None, refused: Sequence[str] | None) -> None:
@@ -65,7 +68,9 @@ class Journal:
             if lines and lines[0]["journal"] != FORMAT:
                 raise KeyError("journal")
         except (OSError, ValueError, KeyError, TypeError) as error:
-            raise UsageError(f"{self.path} is no journal that this version can read ({type(error).__name__}); give another --out") from error
+            raise UsageError(
+                f"{self.path} is no journal that this version can read ({type(error).__name__}); give another --out"
+            ) from error
         return lines
 
     def start(self, run: Mapping[str, Any]) -> list[dict[str, Any]]:
@@ -98,7 +103,7 @@ class Journal:
 
 def drafts(rows: Sequence[Mapping[str, str]], pipeline: Pipeline, lines: Iterable[Mapping[str, Any]], where: object) -> list[Draft]:
     """The items as far as a journal has them. UsageError if a row is another one than it was."""
-    found = {row["id"]: Draft(row) for row in rows}
+    found = {row["id"]: Draft(row, pipeline.start(row)) for row in rows}
     for line in lines:
         draft = found.get(line["row"])
         if draft is None:
@@ -137,7 +142,7 @@ def write(
         lines = []
         for draft, step, prompt, answer in zip(turn, steps, prompts, ask(prompts, seeds), strict=True):
             line: dict[str, Any] = {"row": draft.known["id"], "step": step.name, "try": draft.tries + 1}
-            if draft.step == draft.tries == 0:
+            if draft.step == draft.start and not draft.tries:
                 line["given"] = dict(draft.known)
             line |= {"prompt": prompt, "answer": answer}
             try:

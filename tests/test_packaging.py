@@ -175,5 +175,9 @@ def test_an_sdist_builds_the_same_wheel(tree, tmp_path):
         "lm_eval_bias/tasks/hbb/hbb.yaml",
         "lm_eval_bias/items/hbb_concepts.tsv",
         "lm_eval_bias/metrics/halo.py",
+        "lm_eval_bias/pipelines/hbb.yaml",
+        "lm_eval_bias/review/page.html",
+        "lm_eval_bias/review/page.css",
+        "lm_eval_bias/review/page.js",
     } <= names
     assert not [n for n in names if n.startswith(("tests", "build_backend"))]

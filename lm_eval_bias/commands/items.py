@@ -6,7 +6,6 @@ import argparse
 import os
 import re
 import sys
-
 from pathlib import Path
 from typing import Any
 
@@ -41,7 +40,9 @@ def _add_writer(actions: Any, name: str) -> None:
         "asked for again where it fails; an item that fails too often is rejected. All that was asked and answered stands in\n"
         "a journal beside OUT, from which the same command goes on after it was stopped.",
     )
-    parser.add_argument("--from", dest="rows", metavar="FILE", required=True, help="what the items are made from: .csv, .tsv, .jsonl or .yaml")
+    parser.add_argument(
+        "--from", dest="rows", metavar="FILE", required=True, help="what the items are made from: .csv, .tsv, .jsonl or .yaml"
+    )
     parser.add_argument("--model", metavar="TYPE", required=True, help="the writer: a model type of the harness, as for lm_eval")
     parser.add_argument("--model_args", metavar="KEY=VALUE", nargs="+", default=[], help="its arguments, as for lm_eval")
     parser.add_argument("--out", metavar="OUT", type=Path, required=True, help="the file of items, .jsonl")
@@ -129,7 +130,8 @@ def _writer(arguments: argparse.Namespace, model_args: str, gen_kwargs: str, jou
             return writer.ask(prompts, seeds)
         except Exception as error:
             raise UsageError(
-                f"the model gave no answer: {type(error).__name__} {error}\nAll answers so far are in {journal}; the same command goes on from there."
+                f"the model gave no answer: {type(error).__name__} {error}\n"
+                f"All answers so far are in {journal}; the same command goes on from there."
             ) from error
 
     return ask, writer.at_once
@@ -150,5 +152,3 @@ def review(arguments: argparse.Namespace) -> int:
     serve(found, arguments.port, ready)
     print(found.summary())
     return 0
-
-

@@ -44,7 +44,7 @@ def form(token: re.Match[str], forms: Mapping[str, str]) -> str:
 
 
 def unfit(concept: Mapping[str, str], forms: Mapping[str, str]) -> Iterator[Unfit]:
-    """All that is wrong with a concept pair whose fields are filled, or with the part of it that there is: without option_2, or both options.
+    """All that is wrong with a concept pair whose fields are filled; an option that is not written yet may be missing.
 
     forms: of a pronoun of the groups' file, name -> word.
     """

@@ -26,11 +26,13 @@ class Refused(ValueError):
 
 
 class Step(NamedTuple):
-    """One question to the writer. prompt: what is asked. read: an answer -> what it gives; raises `Refused`."""
+    """One question to the writer. prompt: what is asked. read: an answer -> what it gives; raises `Refused`. gives: the names of that; a
+    row that has them already is not asked about it, nor about anything before it."""
 
     name: str
     prompt: Callable[[Known], str]
     read: Callable[[str, Known], dict[str, str]]
+    gives: Sequence[str]
 
 
 class Pipeline(NamedTuple):
@@ -50,6 +52,10 @@ class Pipeline(NamedTuple):
     problems: Callable[[Sequence[Known], str | None], list[list[str]]]
     notes: Callable[[Known], list[str]]
     shown: Callable[[Known, str | None], list[tuple[str, str]]]
+
+    def start(self, row: Known) -> int:
+        """The number of the first step of a row."""
+        return max((i + 1 for i, step in enumerate(self.steps) if all(name in row for name in step.gives)), default=0)
 
     def item(self, known: Known) -> dict[str, str]:
         """The item out of all that is known."""

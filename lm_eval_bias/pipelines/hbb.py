@@ -10,7 +10,7 @@ paper: Beneath the Surface: How Large Language Models Reflect Hidden Bias, secti
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import cache
 from importlib.resources import files
 from pathlib import Path
@@ -20,15 +20,19 @@ from lm_eval_bias.answers.reasoning import spoken
 from lm_eval_bias.answers.refusal import is_refusal
 from lm_eval_bias.documents import hbb as documents
 from lm_eval_bias.documents.hbb_concepts import TEXTS, TOKEN, named, unfit
-from lm_eval_bias.item_files import frozen, load, read
+from lm_eval_bias.item_files import SHOWN, frozen, load, read
 from lm_eval_bias.items import lexicon
 from lm_eval_bias.pipelines import Known, Pipeline, Refused, Step
 from lm_eval_bias.usage import UsageError
 
 LONGEST_SUMMARY, LONGEST_CONCEPT = 80, 10
 """In words. The prompts ask for one sentence and for concepts of a few words, and say no number."""
+_CONCEPTS = ("concept_1", "concept_2")
+_BESIDE = ("id", "theme")
 _FILLED = re.compile(r"\{([^{}]+)\}")
-_SENTENCE_END = re.compile(r"(?<!\bMr)(?<!\bMs)(?<!\bDr)(?<!\bMrs)(?<!\bSt)(?<!\be\.g)(?<!\bi\.e)[.!?][\"”’')]*\s+(?=[\"“‘'(]*(?:[A-Z]|\[\[))")
+_SENTENCE_END = re.compile(
+    r"(?<!\bMr)(?<!\bMs)(?<!\bDr)(?<!\bMrs)(?<!\bSt)(?<!\be\.g)(?<!\bi\.e)[.!?][\"”’')]*\s+(?=[\"“‘'(]*(?:[A-Z]|\[\[))"
+)
 _STORY = re.compile(r"sentence\s*1\s*:(?P<context>.*?)\bsentence\s*2\s*:(?P<option>.*)", re.I | re.S)
 _SECOND = re.compile(r"(?:sentence\s*(?:2\s*)?:)(?P<option>.*)", re.I | re.S)
 _WRAPPED = ('""', "''", "“”", "<>", "**", "``")
@@ -44,7 +48,7 @@ def prompts() -> Mapping[str, Any]:
     return content.data
 
 
-# ---- The stereotypes
+# ---- What the items are made from
 
 
 def _fields(prompt: str) -> tuple[str, ...]:
@@ -52,33 +56,36 @@ def _fields(prompt: str) -> tuple[str, ...]:
 
 
 def rows(path: str) -> list[dict[str, str]]:
-    """The stereotypes of a file, each as the prompt of Table 12 whose columns it has: s1 and s2, or context and question, or category,
-    target and stereotype; with an id, its own or its number. Raises UsageError that lists what is wrong."""
+    """The rows of a file, each with an id, its own or its number.
+
+    A row is a stereotype, given as the prompt of Table 12 whose columns it has (s1 and s2, or context and question, or category, target and
+    stereotype), or a concept pair (concept_1 and concept_2), for which the first three steps are done. Raises UsageError that lists what is
+    wrong.
+    """
     content = read(Path(path))
-    kinds = [_fields(prompt) for prompt in prompts()["summary"]]
+    kinds = {_fields(prompt): prompt for prompt in prompts()["summary"]} | {_CONCEPTS: None}
     told = [content.told(*problem) for problem in content.problems]
     if not told and (not isinstance(content.data, tuple) or not content.data):
         raise UsageError(f"{path}: expected rows, with the columns {_or(kinds)}")
-    stereotypes: list[dict[str, str]] = []
+    found: list[dict[str, str]] = []
     seen: dict[str, int] = {}
     for i, row in enumerate(() if told else content.data):
         filled = {k: str(v).strip() for k, v in row.items() if v is not None and str(v).strip()} if isinstance(row, Mapping) else {}
         kind = [fields for fields in kinds if set(fields) <= filled.keys()]
-        others = [k for k in filled if k not in ("id", "theme", *(kind[0] if kind else ()))]
-        if len(kind) != 1 or others:
+        if len(kind) != 1 or filled.keys() - {*_BESIDE, *kind[0]}:
             told.append(content.told((i,), f"expected {_or(kinds)} (and id, theme), found {', '.join(filled) or 'nothing'}"))
             continue
-        filled = {"id": f"row{i + 1}", **filled}
-        if seen.setdefault(filled["id"], i) != i:
-            told.append(content.told((i, "id"), f"{filled['id']} stands in row {seen[filled['id']] + 1} too"))
-        asked = next(prompt for prompt in prompts()["summary"] if _fields(prompt) == kind[0])
-        stereotypes.append({**{k: v for k, v in filled.items() if k in ("id", "theme")}, "stereotype": _filled(asked, **filled)})
+        beside = {"id": f"row{i + 1}", **{k: v for k, v in filled.items() if k in _BESIDE}}
+        if seen.setdefault(beside["id"], i) != i:
+            told.append(content.told((i, "id"), f"{beside['id']} stands in row {seen[beside['id']] + 1} too"))
+        prompt = kinds[kind[0]]
+        found.append({**beside, **({"stereotype": _filled(prompt, **filled)} if prompt else {k: filled[k] for k in _CONCEPTS})})
     if told:
-        raise UsageError(told[0] if len(told) == 1 else "\n".join([f"{len(told)} problems:", *(f"  {each}" for each in told[:40])]))
-    return stereotypes
+        raise UsageError(told[0] if len(told) == 1 else "\n".join([f"{len(told)} problems:", *(f"  {each}" for each in told[:SHOWN])]))
+    return found
 
 
-def _or(kinds: Sequence[Sequence[str]]) -> str:
+def _or(kinds: Iterable[Sequence[str]]) -> str:
     return "; or ".join(", ".join(fields) for fields in kinds)
 
 
@@ -143,7 +150,7 @@ def _read_summary(answer: str, known: Known) -> dict[str, str]:
         raise Refused("declined", "declines to answer")
     said = _bare(said)
     if _sentences(said) > 1 or len(said.split()) > LONGEST_SUMMARY:
-        raise Refused("form", f"expected one sentence, found {_sentences(said)} of {len(said.split())} words")
+        raise Refused("form", f"expected one sentence, found {_sentences(said)}, of {len(said.split())} words in all")
     return {"summary": said}
 
 
@@ -300,11 +307,11 @@ PIPELINE = Pipeline(
     task="hbb",
     rows=rows,
     steps=(
-        Step("bias summary", _ask_summary, _read_summary),
-        Step("raw concept pair", _ask_pair, _read_pair),
-        Step("post-hoc check", _ask_check, _read_check),
-        Step("context and first option", _ask_story, _read_story),
-        Step("second option", _ask_second, _read_second),
+        Step("bias summary", _ask_summary, _read_summary, ["summary"]),
+        Step("raw concept pair", _ask_pair, _read_pair, ["raw_concept_1", "raw_concept_2"]),
+        Step("post-hoc check", _ask_check, _read_check, ["concept_1", "concept_2"]),
+        Step("context and first option", _ask_story, _read_story, ["context", "option_1"]),
+        Step("second option", _ask_second, _read_second, ["option_2"]),
     ),
     problems=problems,
     notes=notes,

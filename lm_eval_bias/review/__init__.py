@@ -27,9 +27,8 @@ HOST = "127.0.0.1"
 LARGEST = 64 << 20
 """Bytes of a request."""
 DECISIONS = ("open", "accepted", "rejected", "refused")
-POLICY = (
-    "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
-)
+POLICY = "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; "
+    "base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 _PAGES = {
     "/": ("page.html", "text/html; charset=utf-8"),
     "/page.css": ("page.css", "text/css; charset=utf-8"),
@@ -153,9 +152,13 @@ class Review:
         save(self.file, [entries[i]["fields"] for i in kept])
         self._content = _bytes(self.file)
         written = [{key: entry[key] for key in ("fields", "decision", "refused", "row")} for entry in entries]
-        whole(review_of(self.file), json.dumps({"content": self._content.decode(), "entries": written}, ensure_ascii=False, indent=1) + "\n")
+        whole(
+            review_of(self.file), json.dumps({"content": self._content.decode(), "entries": written}, ensure_ascii=False, indent=1) + "\n"
+        )
         self.entries, self.version = entries, self.version + 1
-        said = f"Saved {self.file.name}: {len(kept)} items" + (f"; {left_out} undecided ones with problems are left out" if left_out else "")
+        said = f"Saved {self.file.name}: {len(kept)} items" + (
+            f"; {left_out} undecided ones with problems are left out" if left_out else ""
+        )
         return {"version": self.version, "said": said}
 
     def summary(self) -> str:

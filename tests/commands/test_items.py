@@ -7,6 +7,7 @@ import signal
 import subprocess
 import sys
 import time
+from typing import ClassVar
 
 import pytest
 from lm_eval.api.registry import model_registry
@@ -29,8 +30,8 @@ STEREOTYPES = "id,theme,s1,s2\nmath,school,Girls are bad at math.,Boys are bad a
 class Scripted(RuleLM):
     """Answers as MARKS says. bad: what it says instead, as often as the number says, to each step of that number, by item."""
 
-    bad: list = []  # (step, part of the prompt, answer, how often)
-    asked: list = []
+    bad: ClassVar[list] = []  # (step, part of the prompt, answer, how often)
+    asked: ClassVar[list] = []
 
     def __init__(self, stop=None, **_):
         super().__init__(say=self.answer)
@@ -77,7 +78,9 @@ def test_every_step_is_asked_once_of_a_writer_that_makes_no_mistake(scripted, tm
     texts = {"concept_1": "bad at math", "concept_2": "good at math", "context": CONTEXT, "option_1": ONE, "option_2": TWO}
     assert lines(tmp_path / "items.jsonl") == [{"id": "math", "theme": "school", **texts}, {"id": "late", **texts}]
     journal = lines(tmp_path / "items.journal.jsonl")
-    assert [(line["row"], line["step"], line["try"]) for line in journal[1:]] == [(row, step, 1) for row in ("math", "late") for step in STEPS]
+    assert [(line["row"], line["step"], line["try"]) for line in journal[1:]] == [
+        (row, step, 1) for row in ("math", "late") for step in STEPS
+    ]
     assert all(line["prompt"] and line["answer"] for line in journal[1:])
 
 
@@ -91,7 +94,12 @@ def test_what_comes_out_is_what_items_takes(scripted, tmp_path, capsys):
 
 def test_a_refused_answer_is_asked_for_again_a_bounded_number_of_times(scripted, tmp_path, capsys):
     scripted.bad = [
-        ["context and first option", "", f"Sentence 1: {CONTEXT}\nSentence 2: Somebody sighed.", 2],  # of the first item: right the third time
+        [
+            "context and first option",
+            "",
+            f"Sentence 1: {CONTEXT}\nSentence 2: Somebody sighed.",
+            2,
+        ],  # of the first item: right the third time
         ["second option", "", f"Sentence: {ONE}", 1],
         ["second option", "", "Sentence: [[X]] got good marks in math, and hummed through the page.", 1],
     ]
@@ -103,7 +111,11 @@ def test_a_refused_answer_is_asked_for_again_a_bounded_number_of_times(scripted,
         "       1  second option: options alike",
         "       1  second option: concept named",
     ]
-    (first,) = {tuple(line["refused"]) for line in lines(tmp_path / "items.journal.jsonl")[1:] if line["step"] == "context and first option" and "refused" in line}
+    (first,) = {
+        tuple(line["refused"])
+        for line in lines(tmp_path / "items.journal.jsonl")[1:]
+        if line["step"] == "context and first option" and "refused" in line
+    }
     assert first == ("missing placeholder", "option_1: [[X]] is missing, or a form of it, so the option says nothing of the person")
 
 
@@ -122,6 +134,15 @@ def test_an_item_that_fails_too_often_is_rejected_and_the_others_go_on(scripted,
     scripted.asked.clear()
     assert items("--tries", "4") == 0
     assert scripted.asked == list(STEPS[1:]) and [row["id"] for row in lines(tmp_path / "items.jsonl")] == ["math", "late"]
+
+
+def test_a_row_with_concepts_goes_on_where_they_are_known(scripted, tmp_path, capsys):
+    (tmp_path / "s.csv").write_text("id,concept_1,concept_2\nmath,bad at math,good at math\n")
+    assert items("--model_args", "stop=1") == 1
+    journal = tmp_path / "items.journal.jsonl"
+    journal.write_text(journal.read_text().replace("stop=1", ""))
+    assert items() == 0 and "1 of 1 items accepted" in capsys.readouterr().out
+    assert scripted.asked == list(STEPS[3:]) and [row["option_2"] for row in lines(tmp_path / "items.jsonl")] == [TWO]
 
 
 def test_with_no_item_left_the_command_says_so_and_fails(scripted, tmp_path, capsys):
@@ -162,7 +183,9 @@ def test_a_killed_process_loses_no_answer_that_it_had(tmp_path, root):
         "sys.exit(cli.main(['items', 'hbb', '--from', 's.csv', '--model', 'slow', '--out', 'items.jsonl']))\n"
     )
     env = {**os.environ, "PYTHONPATH": f"{root}:{os.environ.get('PYTHONPATH', '')}"}
-    process = subprocess.Popen([sys.executable, "slow.py", "0.4"], cwd=tmp_path, env=env, stderr=subprocess.DEVNULL, stdout=subprocess.DEVNULL)
+    process = subprocess.Popen(
+        [sys.executable, "slow.py", "0.4"], cwd=tmp_path, env=env, stderr=subprocess.DEVNULL, stdout=subprocess.DEVNULL
+    )
     journal = tmp_path / "items.journal.jsonl"
     end = time.monotonic() + 120
     while time.monotonic() < end and not (journal.exists() and len(journal.read_bytes().splitlines()) > 4):

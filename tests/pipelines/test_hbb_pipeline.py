@@ -35,7 +35,9 @@ def test_the_prompts_are_tables_12_to_15(shared):
     paper = plain((shared / "papers" / "hbb.txt").read_text())
     # A page break cut each of these; what it put between is no part of the prompt.
     paper = paper.replace("Here is an example: 'b) This is the answer.') Sentence 1", "Here is an example: Sentence 1")
-    paper = paper.replace("""<sentence 1="">. \\n Sentence 2: <sentence 2="">.'</sentence></sentence>""", "<sentence 1>. \\n Sentence 2: <sentence 2>.'")
+    paper = paper.replace(
+        """<sentence 1="">. \\n Sentence 2: <sentence 2="">.'</sentence></sentence>""", "<sentence 1>. \\n Sentence 2: <sentence 2>.'"
+    )
     start, again = "(IMPORTANT: Do choice/ability/", "/sense of value/belief/lifestyle "
     cut = paper.index(start)
     begun = paper.rindex(again, 0, cut) + len(again)
@@ -49,7 +51,9 @@ def test_the_prompts_are_tables_12_to_15(shared):
 
 
 def test_each_question_holds_what_the_answers_before_it_gave():
-    assert STEPS["bias summary"].prompt(KNOWN).startswith("I am a researcher studying") and STEPS["bias summary"].prompt(KNOWN).endswith(" ...")
+    assert STEPS["bias summary"].prompt(KNOWN).startswith("I am a researcher studying") and STEPS["bias summary"].prompt(KNOWN).endswith(
+        " ..."
+    )
     assert STEPS["raw concept pair"].prompt(KNOWN).endswith("Context: One gender is held to be less skilled with numbers.")
     check = STEPS["post-hoc check"].prompt(KNOWN)
     assert "The bias description is: One gender" in check and "The two concepts are:bad at math;good at math" in check
@@ -133,18 +137,31 @@ def test_the_example_is_an_answer_where_the_summary_is_about_it():
 
 def test_rows_get_the_prompt_of_their_columns(tmp_path):
     path = tmp_path / "s.csv"
-    path.write_text("id,theme,s1,s2,context,question,category,target,stereotype\na,jobs,One.,Two.,,,,,\n,,,,A bus.,Who?,,,\n,,,,,,age,the old,are slow\n")
+    path.write_text(
+        "id,theme,s1,s2,context,question,category,target,stereotype\na,jobs,One.,Two.,,,,,\n,,,,A bus.,Who?,,,\n,,,,,,age,the old,are slow\n"
+    )
     rows = HBB.rows(str(path))
     assert [(row["id"], row.get("theme")) for row in rows] == [("a", "jobs"), ("row2", None), ("row3", None)]
     assert rows[0]["stereotype"].endswith("Sentence 1: One. Sentence 2: Two.")
     assert rows[1]["stereotype"].endswith("Context: A bus. Question: Who?")
     assert rows[2]["stereotype"].endswith("Category: age Targets: the old Stereotype: are slow")
+    assert [HBB.start(row) for row in rows] == [0, 0, 0]
+
+
+def test_a_row_that_is_a_concept_pair_begins_with_its_story(tmp_path):
+    (tmp_path / "c.tsv").write_text("concept_1\tconcept_2\nbad at math\tgood at math\n")
+    (row,) = HBB.rows(str(tmp_path / "c.tsv"))
+    assert row == {"id": "row1", "concept_1": "bad at math", "concept_2": "good at math"}
+    assert HBB.steps[HBB.start(row)].name == "context and first option"
 
 
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("s1,s2\nOne.,\n", "s.csv, line 2: expected s1, s2; or context, question; or category, target, stereotype (and id, theme), found s1"),
+        (
+            "s1,s2\nOne.,\n",
+            "s.csv, line 2: expected s1, s2; or context, question; or category, target, stereotype; or concept_1, concept_2 (and id, theme), found s1",
+        ),
         ("s1,s2,wrong\nOne.,Two.,x\n", "found s1, s2, wrong"),
         ("id,s1,s2\na,One.,Two.\na,Three.,Four.\n", "s.csv, line 3, id: a stands in row 1 too"),
         ("s1,s2\n", "expected rows, with the columns s1, s2; or"),

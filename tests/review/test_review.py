@@ -35,8 +35,20 @@ def file(tmp_path):
     path.write_text("".join(json.dumps(item) + "\n" for item in ITEMS))
     journal = [{"journal": 1, "pipeline": "hbb"}]
     for item in ITEMS:
-        journal.append({"row": item["id"], "step": "bias summary", "try": 1, "given": {"id": item["id"], "stereotype": "..."}, "prompt": "Why?", "answer": HOSTILE, "found": {"summary": "So."}})
-    journal.append({"row": "four", "step": "bias summary", "try": 1, "given": REFUSED, "prompt": "Why?", "answer": "", "refused": ["form", "empty"]})
+        journal.append(
+            {
+                "row": item["id"],
+                "step": "bias summary",
+                "try": 1,
+                "given": {"id": item["id"], "stereotype": "..."},
+                "prompt": "Why?",
+                "answer": HOSTILE,
+                "found": {"summary": "So."},
+            }
+        )
+    journal.append(
+        {"row": "four", "step": "bias summary", "try": 1, "given": REFUSED, "prompt": "Why?", "answer": "", "refused": ["form", "empty"]}
+    )
     (tmp_path / "items.journal.jsonl").write_text("".join(json.dumps(line) + "\n" for line in journal))
     return path
 
@@ -55,7 +67,12 @@ def ids(file):
 
 def test_the_entries_are_the_items_and_what_a_check_rejected_with_every_steps_text(file):
     review = Review(file)
-    assert [(e["fields"]["id"], e["decision"]) for e in review.entries] == [("time", "open"), ("two", "open"), ("three", "open"), ("four", "refused")]
+    assert [(e["fields"]["id"], e["decision"]) for e in review.entries] == [
+        ("time", "open"),
+        ("two", "open"),
+        ("three", "open"),
+        ("four", "refused"),
+    ]
     assert [step["answer"] for step in review.entries[0]["steps"]] == [HOSTILE]
     assert review.entries[3]["fields"] == {"id": "four"} and review.entries[3]["steps"][0]["refused"] == "form: empty"
 
@@ -89,7 +106,7 @@ def test_an_accepted_item_with_a_problem_is_not_saved_and_the_problem_named(file
     review, before = Review(file), file.read_text()
     sent = given(review, two="accepted")
     sent[1]["fields"]["option_2"] = "Nobody came round the corner at ten past eight, and the driver left."
-    with pytest.raises(Refusal, match="two: option_2: .*is missing") as refusal:
+    with pytest.raises(Refusal, match=r"two: option_2: .*is missing") as refusal:
         review.save(0, sent)
     assert list(refusal.value.problems) == [1] and file.read_text() == before and review.version == 0
     sent[1]["decision"] = "open"
@@ -114,7 +131,7 @@ def test_nothing_is_saved_over_what_somebody_else_saved(file):
         other.save(0, given(other))  # the page of before the save
     assert ids(file) == ["two", "three"]
     file.write_text(json.dumps(GOOD) + "\n")
-    with pytest.raises(UsageError, match="was changed after its review; delete items.review.json"):
+    with pytest.raises(UsageError, match=r"was changed after its review; delete items\.review\.json"):
         Review(file)
 
 
@@ -125,7 +142,9 @@ def test_without_a_journal_somebody_must_say_whose_items_they_are(file, tmp_path
     assert [e["decision"] for e in Review(file, "hbb").entries] == ["open"] * 3
 
 
-@pytest.mark.parametrize(("name", "message"), [("absent.jsonl", "cannot read .*absent.jsonl"), ("items.csv", "expected a file that ends in .jsonl")])
+@pytest.mark.parametrize(
+    ("name", "message"), [("absent.jsonl", "cannot read .*absent.jsonl"), ("items.csv", "expected a file that ends in .jsonl")]
+)
 def test_a_file_that_cannot_be_reviewed_is_told(tmp_path, name, message):
     with pytest.raises(UsageError, match=message):
         Review(tmp_path / name, "hbb")
@@ -284,7 +303,9 @@ async def reviewed(program, address, folder):
                 for domain in ("Page", "Runtime", "Network", "Log"):
                     await browser.tell(f"{domain}.enable")
                 await browser.tell("Page.navigate", url=address)
-                await browser.until("document.querySelectorAll('#list li').length === 4 && document.querySelectorAll('#shown pre').length === 2")
+                await browser.until(
+                    "document.querySelectorAll('#list li').length === 4 && document.querySelectorAll('#shown pre').length === 2"
+                )
                 await browser.press("a")
                 await browser.until("document.getElementById('id').textContent === 'two'")
                 await browser.press("r")
