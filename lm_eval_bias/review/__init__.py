@@ -27,8 +27,10 @@ HOST = "127.0.0.1"
 LARGEST = 64 << 20
 """Bytes of a request."""
 DECISIONS = ("open", "accepted", "rejected", "refused")
-POLICY = "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; "
+POLICY = (
+    "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; "
     "base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+)
 _PAGES = {
     "/": ("page.html", "text/html; charset=utf-8"),
     "/page.css": ("page.css", "text/css; charset=utf-8"),
