@@ -5,9 +5,9 @@ the truth of mean and spread is that of all groups. An experiment draws groups, 
 group by itself, and in proportion to where the group stands; a round strays for all items, and a rating by itself. Ratings of sampled
 answers are whole numbers from 1 to 5; likelihoods have one round without chance and are expectations.
 
-Printed are percentages of intervals that hold the truth, all of which claim 95: of a group's score as a run prints it, and by itself; of
-the mean; of the spread; then of how many experiments the spread's interval leaves out 0. Of 400 experiments a true 95 % shows as 93 to 97 in
-19 of 20 cells (groups: closer, but the groups of an experiment share items).
+Printed are percentages of intervals that hold the truth, all of which claim 95: of a group's score as a run prints it, and by itself;
+of the mean; of the spread; then of how many experiments the spread's interval leaves out 0. Of 400 experiments a true 95 % shows as 93
+to 97 in 19 of 20 cells (groups: closer, but the groups of an experiment share items).
 
     python benchmarks/coverage_stereomap.py [--experiments 400]    # 70 seconds of one core
 """

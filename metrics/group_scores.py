@@ -135,10 +135,10 @@ def spread(ratings: ArrayLike, facets: Facets) -> Spread:
 
     ratings: shape (groups, rounds, items). The estimate is by moments: the variance of the scores less the mean variance by which a
     group's score strays from the others'; what an item does to all groups is no part of either. Where that is below 0 it is reported as 0.
-    The interval takes groups and items for samples. That of the variance of the scores is of chi-square, with degrees of freedom from its
-    own variance over groups (which follows their kurtosis) and items; from it and that of the chance variance comes that of the
-    difference. A lower bound of 0 says that all groups may be seen alike. Where
-    groups differ in something else, of which four items have more or less by chance, it lies above 0 a little too often. NaN with fewer than three groups with a score, and where chance
+    The interval takes groups and items for samples. That of the variance of the scores is of chi-square, with degrees of freedom from
+    its own variance over groups (which follows their kurtosis) and items; from it and that of the chance variance comes that of the
+    difference. A lower bound of 0 says that all groups may be seen alike. Where groups differ in something else, of which four items
+    have more or less by chance, it lies above 0 a little too often. NaN with fewer than three groups with a score, and where chance
     cannot be told (one item in one round).
     Source: Zou and Donner, Construction of Confidence Limits About Effect Measures: A General Approach (2008); Ting et al., Confidence
     Intervals on Linear Combinations of Variance Components (1990), for two variances.
