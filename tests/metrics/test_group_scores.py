@@ -1,6 +1,4 @@
-import sys
 from math import inf, isnan, sqrt
-from pathlib import Path
 from time import perf_counter
 
 import numpy as np
@@ -19,16 +17,6 @@ from lm_eval_bias.metrics.group_scores import (
 
 NAN = np.nan
 WARMTH = ("Sociability", "Sociability", "Morality", "Morality")
-
-
-@pytest.fixture(scope="module")
-def coverage():
-    sys.path.insert(0, str(Path(__file__).parents[2] / "benchmarks"))
-    try:
-        import coverage_stereomap
-    finally:
-        sys.path.pop(0)
-    return coverage_stereomap.coverage
 
 
 def test_score_is_the_mean_over_facets_of_items_of_rounds():
@@ -71,8 +59,8 @@ def test_one_item_has_an_interval_over_rounds():
 
 
 def test_items_and_rounds_agree_with_the_crossed_mean():
-    """Without strata, items and rounds are two clusterings of the ratings; the crossed mean counts what both count as CGM do, with the
-    factor n / (n - 1) of all ratings, here it is that of an analysis of variance. The two differ by less than that."""
+    """Of one facet, items and rounds are two clusterings of the ratings. The crossed mean takes off the variance of the ratings, here only
+    what is left of it without items and rounds is: about a hundredth of the error."""
     rng = np.random.default_rng(1)
     ratings = 3 + rng.normal(0, 0.5, (1, 8)) + rng.normal(0, 0.4, (10, 1)) + rng.normal(0, 0.2, (10, 8))
     nothing = np.zeros(80, dtype=int)
@@ -192,8 +180,8 @@ def test_spread_without_chance_is_the_standard_deviation():
 
 
 def test_spread_takes_chance_off_by_hand():
-    """One facet of two items, one round: 1 3 | 3 1 | 5 7 | 7 5. Scores 2 2 6 6, variance 16 / 3. The items do nothing to all groups, and each
-    strays by 1: variance of an item 2, of a score 1 by the 4 groups' own freedom; 1 * 4 / 3 of the 3 that are free beside the items' own."""
+    """One facet of two items, one round: 1 3 | 3 1 | 5 7 | 7 5. Scores 2 2 6 6, variance 16 / 3. No item is higher for all. Each strays by 1:
+    the variance of two items is 2, of their mean 1; and 4 / 3 times that, as one of the 4 groups is spent on what items do to all."""
     found = spread([[[1, 3]], [[3, 1]], [[5, 7]], [[7, 5]]], "aa")
     assert found.value == pytest.approx(sqrt(16 / 3 - 4 / 3))
 
@@ -216,6 +204,16 @@ def test_noise_is_no_spread():
         strays = rng.normal(0, 0.4, (50, 1, 4)) + rng.normal(0, 0.3, (50, 10, 1)) + rng.normal(0, 0.5, (50, 10, 4))
         above += spread(np.clip(np.round(3 + strays), 1, 5), WARMTH).low > 0
     assert above / 200 < 0.06
+
+
+def test_groups_that_stray_alike_are_no_spread():
+    """Another trait, in which groups differ, and of which each of eight items has more or less: groups stray, but not each for itself."""
+    rng = np.random.default_rng(10)
+    above = 0
+    for _ in range(200):
+        strays = rng.normal(0, 0.4, (98, 1, 1)) * rng.normal(0, 1, (1, 1, 8)) + rng.normal(0, 0.2, (98, 10, 8))
+        above += spread(3 + strays, "a" * 8).low > 0
+    assert above / 200 < 0.08
 
 
 def test_mean_by_hand():
@@ -250,9 +248,9 @@ def test_variation_is_the_average_and_the_largest_over_groups():
     ("items", "whole", "rounds", "groups"),
     [((2, 2), True, 10, 98), ((2, 2), True, 10, 24), ((2, 2), False, 1, 98), ((8,), True, 10, 98), ((7,), False, 1, 24)],
 )
-def test_intervals_hold_the_truth(coverage, kind, items, whole, rounds, groups):
+def test_intervals_hold_the_truth(benchmark_named, kind, items, whole, rounds, groups):
     """As benchmarks/coverage_stereomap.py prints them; of 200 experiments 95 % show as 90 to 99 in nearly all."""
-    of_groups, _, mean, apart, above = coverage(kind, whole, groups, rounds, items, 200)
+    of_groups, _, mean, apart, above = benchmark_named("coverage_stereomap").coverage(kind, whole, groups, rounds, items, 200)
     assert 92 <= of_groups <= 97.5 and 90 <= mean <= 99 and 90 <= apart <= 99.5
     assert above == 100 if kind == "five clusters" else above <= 7
 
