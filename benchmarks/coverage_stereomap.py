@@ -44,7 +44,8 @@ class World:
         of_facet = 0.0 if kind.startswith("alike") else 0.2 * self.random.standard_normal((groups, facets, 1))
         alone = 0.35 * self.random.standard_normal((groups, facets, items))
         if kind == "alike but for another trait":
-            alone = 0.35 * self.random.standard_normal((groups, 1, 1)) * self.random.standard_normal((facets, items))
+            of_trait = self.random.standard_normal((facets, items))
+            alone = 0.35 * self.random.standard_normal((groups, 1, 1)) * (of_trait - of_trait.mean(axis=1, keepdims=True))
         latent = 3.2 + places[:, None, None] * (1 + 0.15 * self.random.standard_normal((facets, items)))
         self.latent = latent + of_facet + 0.2 * self.random.standard_normal((facets, items)) + alone - alone.mean(axis=2, keepdims=True)
         self.of_rounds, self.of_ratings = (0.15, 0.3) if whole else (0.0, 0.0)

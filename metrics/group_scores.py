@@ -274,7 +274,9 @@ class _Design:
         self.left_df = (spare[:, None] * np.maximum(self.counts - 1, 0)).sum(axis=1)
         per_rating = self.left.sum() / max(self.left_df.sum(), 1)
         self.per_rating_weight = (self.weights**2 / np.maximum(self.times, 1)).sum(axis=1)
-        self.both = per_rating * self.per_rating_weight
+        # The variance of items, which all groups share, has as much of it as there are rounds to an item on the whole.
+        usual = (self.rated / np.maximum(self.times, 1)).sum() / max(self.rated.sum(), 1)
+        self.both = per_rating * usual * (self.weights**2).sum(axis=1)
 
     def variance(self) -> Floats:
         """Of the score of each group."""
