@@ -182,7 +182,7 @@ class Clusters:
             self.notes.append(f"No clusters: the {known.sum()} groups have {distinct} different place{plural}, and {CLUSTERS} are needed.")
             return
         centres = np.array([points[known][found == k].mean(axis=0) for k in range(CLUSTERS)])
-        ranked = order(centres)
+        ranked = order(centres, points[known])
         self.labels[known] = np.argsort(ranked)[found]
         self.names = place_names(centres[ranked], points[known])
         self.changed[known] = self._stability(ratings, known)
