@@ -33,7 +33,9 @@ PAPER = "paper"
 POINTS = np.arange(1, 6)
 ENDS, GREATEST_SPREAD = (1.0, 5.0), 2.0
 """Of the scale; half of the groups at each end. No interval goes beyond."""
-LEAST_MASS = 50
+LEAST_MASS, LEAST_ALIKE = 50, 0.3
+ROUNDING = 1e-9
+"""Points of the scale: ratings that are no further apart are equal."""
 
 Array = NDArray[np.float64]
 
@@ -131,13 +133,15 @@ def _written(records: Sequence[Mapping[str, Any]]) -> Ratings:
     return Ratings(records, {key: [mean(answers) for answers in of] for key, of in given.items()})
 
 
-def _expected(records: Sequence[Mapping[str, Any]]) -> tuple[Ratings, float, int]:
+def _expected(records: Sequence[Mapping[str, Any]]) -> tuple[Ratings, float, float, int]:
     """The ratings by likelihood: the expectation over the five points, whose log-odds are averaged over the two directions of the scale;
-    how much higher a rising scale alone is than a falling one, on average; and how many items lack one direction."""
+    how much higher a rising scale alone is than a falling one, on average; how far the two put the groups alike; and how many items lack
+    one direction."""
     points: dict[tuple[str, str], dict[str, Any]] = defaultdict(dict)
     for r in records:
         points[r["group"], r["item"]][r["direction"]] = r["points"]
-    values, effects, cut_off = {}, [], 0
+    values, cut_off = {}, 0
+    alone: dict[str, list[tuple[float, float]]] = defaultdict(list)
     for key, by_direction in points.items():
         cut_off += len(by_direction) < 2
         rising, falling = by_direction.get("rising"), by_direction.get("falling")
@@ -145,8 +149,18 @@ def _expected(records: Sequence[Mapping[str, Any]]) -> tuple[Ratings, float, int
             values[key] = [nan]
             continue
         values[key] = [_expectation([(a + b) / 2 for a, b in zip(rising, falling, strict=True)])]
-        effects.append(_expectation(rising) - _expectation(falling))
-    return Ratings(records, values), mean(effects), cut_off
+        alone[key[1]].append((_expectation(rising), _expectation(falling)))
+    effect = mean(a - b for pairs in alone.values() for a, b in pairs)
+    return Ratings(records, values), effect, _alike(alone.values()), cut_off
+
+
+def _alike(items: Iterable[Sequence[tuple[float, float]]]) -> float:
+    """The correlation over groups of a rating on the rising scale and on the falling one, within items: of each item, the pairs of its
+    groups. NaN where either does not vary."""
+    centred = [np.array(pairs) - np.mean(pairs, axis=0) for pairs in items]
+    away = np.concatenate(centred) if centred else np.zeros((0, 2))
+    size = np.sqrt((away**2).sum(axis=0))
+    return float(away[:, 0] @ away[:, 1] / size.prod()) if (size > ROUNDING).all() else nan
 
 
 def _expectation(log_likelihoods: Sequence[float]) -> float:
@@ -504,11 +518,12 @@ def summary(records: Sequence[Mapping[str, Any]], part: str, **_: Any) -> Summar
 
 def summary_likelihood(records: Sequence[Mapping[str, Any]], part: str, **_: Any) -> Summary:
     """The same of ratings by likelihood."""
-    ratings, effect, cut_off = _expected(records)
+    ratings, effect, alike, cut_off = _expected(records)
     values, tables, notes = _numbers(part, ratings, records)
     values |= {
         "groups": unmeasured(len(ratings.groups)),
         "rating_mass": unmeasured(100 * mean(r["rating_mass"] for r in records)),
+        "direction_agreement": unmeasured(alike),
         "direction_effect": unmeasured(effect),
         "unanswered": unmeasured(percentage(sum(r["points"] is None for r in records), len(records))),
         "left_out": unmeasured(cut_off),
@@ -516,6 +531,11 @@ def summary_likelihood(records: Sequence[Mapping[str, Any]], part: str, **_: Any
     if values["rating_mass"][0] < LEAST_MASS:
         notes.append(
             f"The five points have {values['rating_mass'][0]:.0f} % of the probability; the model would rather say something else."
+        )
+    if alike < LEAST_ALIKE:
+        notes.append(
+            f"The two directions of the scale put the groups in different order (correlation {alike:.2f}): the model chooses a point with "
+            "little regard to what it stands for, and what differs between groups is what remains of that."
         )
     return Summary(values=values, tables={**tables, **_told(part, notes)})
 
@@ -646,13 +666,15 @@ BY_LIKELIHOOD = (
         stderr=False,
     ),
     Metric(
-        "direction_effect",
-        "points",
-        "Mean of a rating on the rising scale less that on the falling one.",
-        unbiased=0,
+        "direction_agreement",
+        "score",
+        "Correlation over groups of a rating on the rising scale and on the falling one: 1 where the scale is read, -1 where one point "
+        "is chosen whichever way the scale runs.",
+        better="higher",
         headline=True,
         stderr=False,
     ),
+    Metric("direction_effect", "points", "Mean of a rating on the rising scale less that on the falling one.", unbiased=0, stderr=False),
     Metric("left_out", "count", "Ratings of which a limit cut off one direction of the scale.", better="lower", stderr=False),
 )
 VARIATION = (

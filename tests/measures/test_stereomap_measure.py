@@ -162,6 +162,37 @@ def test_a_model_that_reads_the_scale_has_its_ratings_whichever_way_that_runs():
     assert groups["Women"]["warmth"] == pytest.approx(((five + two) / 2 + two) / 2)
 
 
+def by_likelihood(part, says, groups="fiske"):
+    """Records of a part: .9 on the point that says(doc) names, .02 on each of the others."""
+    of = getattr(measure, f"{part.upper()}_LIKELIHOOD")
+    return [
+        of.record(doc, [(log(0.9 if point == says(doc) else 0.02), False) for point in range(1, 6)])
+        for doc in stereomap.likelihood_documents(part, groups=groups)
+    ]
+
+
+def test_a_point_that_follows_the_groups_name_and_not_the_scale_is_told_from_one_that_follows_the_scale():
+    """Groups differ, and the mean point may well be three: then the effect of the direction is 0 for either model."""
+    lengths = {name: len(name) % 5 + 1 for name in {g["name"] for g in stereomap.social_groups("extended", "fiske")}}
+    effect = 2 * (sum(lengths.values()) / 24 - 3) * 0.88 / 0.98  # the expectation is 3 + (point - 3) (.9 - .02) / .98
+    for sign, says in (
+        (-1, lambda doc: lengths[doc["group"]]),
+        (1, lambda doc: lengths[doc["group"]] if doc["direction"] == "rising" else 6 - lengths[doc["group"]]),
+    ):
+        found = measure.EXTENDED_LIKELIHOOD.summary(by_likelihood("extended", says))
+        assert found.values["direction_agreement"][0] == pytest.approx(sign)
+        assert found.values["direction_effect"][0] == pytest.approx(effect if sign < 0 else 0)
+        told = any("two directions of the scale" in note["note"] for note in found.tables.get("notes", ()))
+        assert told == (sign < 0)
+        assert (found.values["warmth_spread"][0] == pytest.approx(0)) == (sign < 0)
+    assert abs(effect) < 0.2
+
+
+def test_directions_agree_about_nothing_where_groups_do_not_differ():
+    found = measure.EXTENDED_LIKELIHOOD.summary(by_likelihood("extended", lambda doc: len(doc["item"]) % 5 + 1))
+    assert isnan(found.values["direction_agreement"][0]) and "two directions" not in str(found.tables["notes"])
+
+
 def test_a_limit_that_cuts_a_rating_in_two_is_told():
     results = evaluate(RuleLM(point(lambda prompt: 4)), "stereomap_structure_likelihood", limit=3)
     assert numbers_of(results, "stereomap_structure_likelihood")["left_out", None] == 1
