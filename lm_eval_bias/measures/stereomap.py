@@ -114,8 +114,15 @@ class Ratings:
         return self._scores[dimension]
 
     def values(self, dimension: str) -> Array:
-        """The scores alone, shape (groups,)."""
-        return self.scores(dimension).value
+        """The scores alone, shape (groups,), without what rounding adds: equal scores are tied."""
+        return self.scores(dimension).value.round(9)
+
+    def alike(self, dimension: str) -> bool:
+        """Whether there are several rounds and every rating is the same in all of them, as at temperature 0."""
+        ratings = self.array(dimension)
+        given = ~np.isnan(ratings).all(axis=1)
+        low, high = (extreme(ratings, axis=1, initial=end, where=~np.isnan(ratings)) for extreme, end in ((np.min, 9), (np.max, 0)))
+        return ratings.shape[1] > 1 and not ((high - low)[given] > ROUNDING).any()
 
     def by_round(self, dimension: str) -> Array:
         """Scores of each round alone, shape (groups, rounds)."""
@@ -199,7 +206,10 @@ class Clusters:
         ranked = order(centres)
         self.labels[known] = np.argsort(ranked)[found]
         self.names = place_names(centres[ranked], points[known])
-        self.changed[known] = self._stability(ratings, known)
+        if all(np.isfinite(ratings.scores(dimension).stderr[known]).any() for dimension in (COMPETENCE, WARMTH)):
+            self.changed[known] = self._stability(ratings, known)
+        else:
+            self.notes.append("With one rating of each group how firmly it lies in its cluster cannot be told.")
 
     def _stability(self, ratings: Ratings, known: NDArray[np.bool_]) -> Array:
         both = [(ratings.array(dimension)[known], ratings.facets(dimension)) for dimension in (COMPETENCE, WARMTH)]
@@ -238,7 +248,7 @@ def _mapped(ratings: Ratings, records: Sequence[Mapping[str, Any]]) -> tuple[Clu
     people = agreement[0] if agreement else defaultdict(lambda: nan)
     in_clusters = clusters.labels >= 0
     mixed = sum(row["groups"] for row in rows if row["sign"] != "=")
-    marked = (clusters.changed[in_clusters] >= UNSTABLE).sum()
+    marked = percentage((clusters.changed >= UNSTABLE).sum(), (~np.isnan(clusters.changed)).sum())
     return (
         clusters,
         {
@@ -247,7 +257,7 @@ def _mapped(ratings: Ratings, records: Sequence[Mapping[str, Any]]) -> tuple[Clu
             "agreement_competence": unmeasured(people["competence_rho"]),
             "agreement_warmth": unmeasured(people["warmth_rho"]),
             "mixed_groups": unmeasured(percentage(mixed, int(in_clusters.sum())) if rows else nan),
-            "unstable_groups": unmeasured(percentage(int(marked), int(in_clusters.sum())) if rows else nan),
+            "unstable_groups": unmeasured(marked),
         },
         {"clusters": rows, "agreement": agreement},
     )
@@ -257,6 +267,8 @@ def _by_cluster(ratings: Ratings, clusters: Clusters) -> list[dict[str, Any]]:
     """Tables 2 and 5: mean scores of each cluster, and the paired t test of its groups' scores, round by round."""
     competence, warmth = ratings.values(COMPETENCE), ratings.values(WARMTH)
     by_round = [ratings.by_round(dimension) for dimension in (COMPETENCE, WARMTH)]
+    if ratings.alike(COMPETENCE) and ratings.alike(WARMTH):
+        by_round = [competence[:, None], warmth[:, None]]  # ten copies of an answer are one
     rows = []
     for k, name in enumerate(clusters.names):
         mine = clusters.labels == k
@@ -316,7 +328,7 @@ def _groups(ratings: Ratings, records: Sequence[Mapping[str, Any]], clusters: Cl
             row |= {
                 "cluster": clusters.name(i),
                 "left_its_cluster": float(clusters.changed[i]),
-                "unstable": bool(clusters.changed[i] >= UNSTABLE),
+                "unstable": None if np.isnan(clusters.changed[i]) else bool(clusters.changed[i] >= UNSTABLE),
             }
         for dimension in ratings.dimensions:
             found, name = ratings.scores(dimension), _column(dimension)
