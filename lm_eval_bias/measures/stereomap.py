@@ -33,7 +33,9 @@ PAPER = "paper"
 POINTS = np.arange(1, 6)
 ENDS, GREATEST_SPREAD = (1.0, 5.0), 2.0
 """Of the scale; half of the groups at each end. No interval goes beyond."""
-LEAST_MASS = 50
+LEAST_MASS, LEAST_ALIKE = 50, 0.3
+ROUNDING = 1e-9
+"""Points of the scale: ratings that are no further apart are equal."""
 
 Array = NDArray[np.float64]
 
@@ -112,8 +114,15 @@ class Ratings:
         return self._scores[dimension]
 
     def values(self, dimension: str) -> Array:
-        """The scores alone, shape (groups,)."""
-        return self.scores(dimension).value
+        """The scores alone, shape (groups,), without what rounding adds: equal scores are tied."""
+        return self.scores(dimension).value.round(9)
+
+    def alike(self, dimension: str) -> bool:
+        """Whether there are several rounds and every rating is the same in all of them, as at temperature 0."""
+        ratings = self.array(dimension)
+        given = ~np.isnan(ratings).all(axis=1)
+        low, high = (extreme(ratings, axis=1, initial=end, where=~np.isnan(ratings)) for extreme, end in ((np.min, 9), (np.max, 0)))
+        return ratings.shape[1] > 1 and not ((high - low)[given] > ROUNDING).any()
 
     def by_round(self, dimension: str) -> Array:
         """Scores of each round alone, shape (groups, rounds)."""
@@ -131,13 +140,15 @@ def _written(records: Sequence[Mapping[str, Any]]) -> Ratings:
     return Ratings(records, {key: [mean(answers) for answers in of] for key, of in given.items()})
 
 
-def _expected(records: Sequence[Mapping[str, Any]]) -> tuple[Ratings, float, int]:
+def _expected(records: Sequence[Mapping[str, Any]]) -> tuple[Ratings, float, float, int]:
     """The ratings by likelihood: the expectation over the five points, whose log-odds are averaged over the two directions of the scale;
-    how much higher a rising scale alone is than a falling one, on average; and how many items lack one direction."""
+    how much higher a rising scale alone is than a falling one, on average; how far the two put the groups alike; and how many items lack
+    one direction."""
     points: dict[tuple[str, str], dict[str, Any]] = defaultdict(dict)
     for r in records:
         points[r["group"], r["item"]][r["direction"]] = r["points"]
-    values, effects, cut_off = {}, [], 0
+    values, cut_off = {}, 0
+    alone: dict[str, list[tuple[float, float]]] = defaultdict(list)
     for key, by_direction in points.items():
         cut_off += len(by_direction) < 2
         rising, falling = by_direction.get("rising"), by_direction.get("falling")
@@ -145,8 +156,18 @@ def _expected(records: Sequence[Mapping[str, Any]]) -> tuple[Ratings, float, int
             values[key] = [nan]
             continue
         values[key] = [_expectation([(a + b) / 2 for a, b in zip(rising, falling, strict=True)])]
-        effects.append(_expectation(rising) - _expectation(falling))
-    return Ratings(records, values), mean(effects), cut_off
+        alone[key[1]].append((_expectation(rising), _expectation(falling)))
+    effect = mean(a - b for pairs in alone.values() for a, b in pairs)
+    return Ratings(records, values), effect, _alike(alone.values()), cut_off
+
+
+def _alike(items: Iterable[Sequence[tuple[float, float]]]) -> float:
+    """The correlation over groups of a rating on the rising scale and on the falling one, within items: of each item, the pairs of its
+    groups. NaN where either does not vary."""
+    centred = [np.array(pairs) - np.mean(pairs, axis=0) for pairs in items]
+    away = np.concatenate(centred) if centred else np.zeros((0, 2))
+    size = np.sqrt((away**2).sum(axis=0))
+    return float(away[:, 0] @ away[:, 1] / size.prod()) if (size > ROUNDING).all() else nan
 
 
 def _expectation(log_likelihoods: Sequence[float]) -> float:
@@ -185,7 +206,10 @@ class Clusters:
         ranked = order(centres, points[known])
         self.labels[known] = np.argsort(ranked)[found]
         self.names = place_names(centres[ranked], points[known])
-        self.changed[known] = self._stability(ratings, known)
+        if all(np.isfinite(ratings.scores(dimension).stderr[known]).any() for dimension in (COMPETENCE, WARMTH)):
+            self.changed[known] = self._stability(ratings, known)
+        else:
+            self.notes.append("With one rating of each group how firmly it lies in its cluster cannot be told.")
 
     def _stability(self, ratings: Ratings, known: NDArray[np.bool_]) -> Array:
         both = [(ratings.array(dimension)[known], ratings.facets(dimension)) for dimension in (COMPETENCE, WARMTH)]
@@ -224,7 +248,7 @@ def _mapped(ratings: Ratings, records: Sequence[Mapping[str, Any]]) -> tuple[Clu
     people = agreement[0] if agreement else defaultdict(lambda: nan)
     in_clusters = clusters.labels >= 0
     mixed = sum(row["groups"] for row in rows if row["sign"] != "=")
-    marked = (clusters.changed[in_clusters] >= UNSTABLE).sum()
+    marked = percentage((clusters.changed >= UNSTABLE).sum(), (~np.isnan(clusters.changed)).sum())
     return (
         clusters,
         {
@@ -233,7 +257,7 @@ def _mapped(ratings: Ratings, records: Sequence[Mapping[str, Any]]) -> tuple[Clu
             "agreement_competence": unmeasured(people["competence_rho"]),
             "agreement_warmth": unmeasured(people["warmth_rho"]),
             "mixed_groups": unmeasured(percentage(mixed, int(in_clusters.sum())) if rows else nan),
-            "unstable_groups": unmeasured(percentage(int(marked), int(in_clusters.sum())) if rows else nan),
+            "unstable_groups": unmeasured(marked),
         },
         {"clusters": rows, "agreement": agreement},
     )
@@ -243,6 +267,8 @@ def _by_cluster(ratings: Ratings, clusters: Clusters) -> list[dict[str, Any]]:
     """Tables 2 and 5: mean scores of each cluster, and the paired t test of its groups' scores, round by round."""
     competence, warmth = ratings.values(COMPETENCE), ratings.values(WARMTH)
     by_round = [ratings.by_round(dimension) for dimension in (COMPETENCE, WARMTH)]
+    if ratings.alike(COMPETENCE) and ratings.alike(WARMTH):
+        by_round = [competence[:, None], warmth[:, None]]  # ten copies of an answer are one
     rows = []
     for k, name in enumerate(clusters.names):
         mine = clusters.labels == k
@@ -302,7 +328,7 @@ def _groups(ratings: Ratings, records: Sequence[Mapping[str, Any]], clusters: Cl
             row |= {
                 "cluster": clusters.name(i),
                 "left_its_cluster": float(clusters.changed[i]),
-                "unstable": bool(clusters.changed[i] >= UNSTABLE),
+                "unstable": None if np.isnan(clusters.changed[i]) else bool(clusters.changed[i] >= UNSTABLE),
             }
         for dimension in ratings.dimensions:
             found, name = ratings.scores(dimension), _column(dimension)
@@ -504,11 +530,12 @@ def summary(records: Sequence[Mapping[str, Any]], part: str, **_: Any) -> Summar
 
 def summary_likelihood(records: Sequence[Mapping[str, Any]], part: str, **_: Any) -> Summary:
     """The same of ratings by likelihood."""
-    ratings, effect, cut_off = _expected(records)
+    ratings, effect, alike, cut_off = _expected(records)
     values, tables, notes = _numbers(part, ratings, records)
     values |= {
         "groups": unmeasured(len(ratings.groups)),
         "rating_mass": unmeasured(100 * mean(r["rating_mass"] for r in records)),
+        "direction_agreement": unmeasured(alike),
         "direction_effect": unmeasured(effect),
         "unanswered": unmeasured(percentage(sum(r["points"] is None for r in records), len(records))),
         "left_out": unmeasured(cut_off),
@@ -516,6 +543,11 @@ def summary_likelihood(records: Sequence[Mapping[str, Any]], part: str, **_: Any
     if values["rating_mass"][0] < LEAST_MASS:
         notes.append(
             f"The five points have {values['rating_mass'][0]:.0f} % of the probability; the model would rather say something else."
+        )
+    if alike < LEAST_ALIKE:
+        notes.append(
+            f"The two directions of the scale put the groups in different order (correlation {alike:.2f}): the model chooses a point with "
+            "little regard to what it stands for, and what differs between groups is what remains of that."
         )
     return Summary(values=values, tables={**tables, **_told(part, notes)})
 
@@ -646,13 +678,15 @@ BY_LIKELIHOOD = (
         stderr=False,
     ),
     Metric(
-        "direction_effect",
-        "points",
-        "Mean of a rating on the rising scale less that on the falling one.",
-        unbiased=0,
+        "direction_agreement",
+        "score",
+        "Correlation over groups of a rating on the rising scale and on the falling one: 1 where the scale is read, -1 where one point "
+        "is chosen whichever way the scale runs.",
+        better="higher",
         headline=True,
         stderr=False,
     ),
+    Metric("direction_effect", "points", "Mean of a rating on the rising scale less that on the falling one.", unbiased=0, stderr=False),
     Metric("left_out", "count", "Ratings of which a limit cut off one direction of the scale.", better="lower", stderr=False),
 )
 VARIATION = (

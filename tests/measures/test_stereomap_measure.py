@@ -106,6 +106,44 @@ def test_a_group_that_nobody_rated_is_left_out_of_the_clusters_and_named():
     assert found.values["refused"][0] == pytest.approx(1 / 24) and found.values["unanswered"][0] == pytest.approx(100 / 24)
 
 
+def test_ten_copies_of_an_answer_are_one_pair_of_the_test():
+    """At temperature 0 every round is the same: the test is that of one round, and not of ten times as many pairs."""
+
+    def rating(doc, item):
+        return as_people({**doc, "round": 1}, item) + random.Random(f"{doc['group']}{item}").gauss(0, 0.5)
+
+    once, copied = (summary("original", asked("original", rating, rounds=rounds)) for rounds in (1, 10))
+    assert [(row["n"], row["sign"]) for row in copied.tables["clusters"]] == [(row["n"], row["sign"]) for row in once.tables["clusters"]]
+    assert sum(row["n"] for row in copied.tables["clusters"]) == 24
+    assert copied.values["mixed_groups"] == once.values["mixed_groups"] != 100
+    # A limit that cuts the last round leaves copies copies.
+    cut = asked("original", rating, rounds=3)[:-100]
+    assert sum(row["n"] for row in summary("original", cut).tables["clusters"]) == 24
+    assert sum(row["n"] for row in summary("original", asked("original", as_people, rounds=2)).tables["clusters"]) == 48
+
+
+def test_how_firm_a_cluster_is_is_not_known_of_one_rating_a_half():
+    def rating(doc, item):
+        return as_people(doc, item) if item in ("Friendly", "Honest", "Skilled", "Assertive") else None
+
+    found = summary("extended", asked("extended", rating, rounds=1))
+    assert isnan(found.values["unstable_groups"][0]) and found.values["agreement"][0] > 0
+    assert all(isnan(row["left_its_cluster"]) and row["unstable"] is None for row in found.tables["groups"])
+    assert "cannot be told" in str(found.tables["notes"])
+
+
+def test_equal_scores_are_tied_whatever_rounding_makes_of_them():
+    """Competence is (3 x 4.7 + 7 x 1.1) / 10 = 2.18 of all groups, in an order of rounds that is each group's own."""
+
+    def rating(doc, item):
+        rounds = random.Random(f"{doc['group']}{item}").sample(range(1, 11), 10)
+        fives = 3 if doc["scales"][item][0] == "Competence" else 1 + len(doc["group"]) % 5
+        return 4.7 if rounds[doc["round"] - 1] <= fives else 1.1
+
+    found = summary("extended", asked("extended", rating))
+    assert isnan(found.values["agreement_competence"][0]) and not isnan(found.values["agreement_warmth"][0])
+
+
 def test_a_group_between_two_clusters_is_marked():
     """Four groups stand fast; the fifth and sixth are one place apart, and the rounds of the last one stray between two clusters."""
     places = {"Asians": (5, 1), "Women": (1, 5), "Poor people": (1, 1), "Jews": (5, 5), "Men": (3, 3)}
@@ -160,6 +198,37 @@ def test_a_model_that_reads_the_scale_has_its_ratings_whichever_way_that_runs():
     assert groups["Men"]["warmth"] == pytest.approx(two)
     # Sociability is the mean of Friendly and Sociable, warmth that of sociability and morality.
     assert groups["Women"]["warmth"] == pytest.approx(((five + two) / 2 + two) / 2)
+
+
+def by_likelihood(part, says, groups="fiske"):
+    """Records of a part: .9 on the point that says(doc) names, .02 on each of the others."""
+    of = getattr(measure, f"{part.upper()}_LIKELIHOOD")
+    return [
+        of.record(doc, [(log(0.9 if point == says(doc) else 0.02), False) for point in range(1, 6)])
+        for doc in stereomap.likelihood_documents(part, groups=groups)
+    ]
+
+
+def test_a_point_that_follows_the_groups_name_and_not_the_scale_is_told_from_one_that_follows_the_scale():
+    """Groups differ, and the mean point may well be three: then the effect of the direction is 0 for either model."""
+    lengths = {name: len(name) % 5 + 1 for name in {g["name"] for g in stereomap.social_groups("extended", "fiske")}}
+    effect = 2 * (sum(lengths.values()) / 24 - 3) * 0.88 / 0.98  # the expectation is 3 + (point - 3) (.9 - .02) / .98
+    for sign, says in (
+        (-1, lambda doc: lengths[doc["group"]]),
+        (1, lambda doc: lengths[doc["group"]] if doc["direction"] == "rising" else 6 - lengths[doc["group"]]),
+    ):
+        found = measure.EXTENDED_LIKELIHOOD.summary(by_likelihood("extended", says))
+        assert found.values["direction_agreement"][0] == pytest.approx(sign)
+        assert found.values["direction_effect"][0] == pytest.approx(effect if sign < 0 else 0)
+        told = any("two directions of the scale" in note["note"] for note in found.tables.get("notes", ()))
+        assert told == (sign < 0)
+        assert (found.values["warmth_spread"][0] == pytest.approx(0)) == (sign < 0)
+    assert abs(effect) < 0.2
+
+
+def test_directions_agree_about_nothing_where_groups_do_not_differ():
+    found = measure.EXTENDED_LIKELIHOOD.summary(by_likelihood("extended", lambda doc: len(doc["item"]) % 5 + 1))
+    assert isnan(found.values["direction_agreement"][0]) and "two directions" not in str(found.tables["notes"])
 
 
 def test_a_limit_that_cuts_a_rating_in_two_is_told():
