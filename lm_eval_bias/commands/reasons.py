@@ -52,7 +52,7 @@ def add(commands: Any) -> None:
         help=f"take the questions whose item holds one of these words; default {' '.join(ITEMS)}, `all` takes all",
     )
     parser.add_argument(
-        "--model", metavar="NAME", help=f"sentence embedding model: a folder or a name; default {MODEL}, from the package {PACKAGE} if it is there"
+        "--model", metavar="NAME", help=f"sentence embedding model, a folder or a name; default {MODEL}, of {PACKAGE} if that is there"
     )
     parser.add_argument("--top", metavar="N", type=int, default=15, help="so many phrases in each table; default 15")
     parser.add_argument("--ngram", metavar="N", type=int, nargs=2, default=[1, 3], help="least and most words of a phrase; default 1 3")
@@ -69,7 +69,7 @@ def add(commands: Any) -> None:
     parser.add_argument(
         "--diversity", action="store_true", help="print how diverse the reasons are, by prompt style, instead of key phrases"
     )
-    parser.add_argument("--output", metavar="FILE", type=Path, help="write the tables there, as .csv or .json, with an example for each phrase")
+    parser.add_argument("--output", metavar="FILE", type=Path, help="write the tables there (.csv, .json), with an example for each phrase")
     parser.set_defaults(run=run)
 
 

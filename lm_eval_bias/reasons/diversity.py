@@ -17,8 +17,10 @@ def self_bleu(texts: Sequence[str]) -> float:
 
     BLEU = exp(min(0, 1 - r / c)) * exp(mean over n = 1..4 of log p_n), where p_n is the share of the text's n-grams that one of the others
     has, as often at most as that one has them, c its number of words and r that of the other nearest in length; 0.1 stands for no n-gram
-    in common. Texts are lower-cased; of one shorter than 4 words the n-grams that it has count. NaN for fewer than two texts.
-    Source: Zhu et al. 2018 (Texygen); sacrebleu's sentence BLEU with smoothing "floor" 0.1, which is what their program does.
+    in common, and BLEU is 0 without a word in common. Texts are lower-cased; of one shorter than 4 words the n-grams that it has count.
+    NaN for fewer than two texts.
+    Source: Zhu et al. 2018 (Texygen), whose program smooths so (NLTK's method 1); sacrebleu's sentence BLEU. Table 14 does not say up to
+    which n, and among which texts.
     """
     if len(texts) < 2:
         return nan

@@ -1,9 +1,9 @@
 """Reasons -> key phrases, by sentence embeddings, as KeyBERT finds them.
 
 KeyBERT (Grootendorst 2020) takes the word sequences of a text whose embeddings are most similar to that of the text. Called on the joined
-answers of a cluster, as StereoMap's section 3.2 has it, it sees the first two or three: all-MiniLM-L6-v2 reads 256 tokens. Here each sentence is embedded, and
-the mean of an answer's sentences, and of a cluster's answers, stands for it; no phrase goes beyond a mark of punctuation. The choice by
-similarity and by maximal marginal relevance is KeyBERT's, in memory that grows with the phrases and not with their square.
+answers of a cluster, it sees the first two or three: all-MiniLM-L6-v2 reads 256 tokens. Here each sentence is embedded, and the mean of
+an answer's sentences, and of a cluster's answers, stands for it; no phrase goes beyond a mark of punctuation. The choice by similarity
+and by maximal marginal relevance is KeyBERT's, in memory that grows with the phrases and not with their square.
 """
 
 from __future__ import annotations

@@ -17,8 +17,8 @@ ALL = "all"
 
 
 class Answer(NamedTuple):
-    """One answer. text: what the model said, without its reasoning. group: the label. named: the group as it stands in a sentence, as far as
-    the document tells. question: the items that were asked. prompt: what the model read."""
+    """One answer. text: what the model said, without its reasoning. group: the label. named: the group as it stands in a sentence, where the
+    document tells. question: the items that were asked. prompt: what the model read."""
 
     text: str
     group: str
@@ -191,9 +191,10 @@ def clusters_beside(files: Sequence[Path], groups: Iterable[str]) -> Clusters | 
 
 def _tables(path: Path, content: Any) -> Iterator[Clusters]:
     """Every table `groups` with clusters."""
-    configs = content.get("configs") if isinstance(content, dict) else None
-    held = [(task, config.get("cells")) for task, config in configs.items() if isinstance(config, dict)] if isinstance(configs, dict) else []
-    if isinstance(content, dict) and isinstance(content.get("cells"), dict):
+    content = content if isinstance(content, dict) else {}
+    configs = content["configs"] if isinstance(content.get("configs"), dict) else {}
+    held = [(task, config.get("cells")) for task, config in configs.items() if isinstance(config, dict)]
+    if isinstance(content.get("cells"), dict):
         held.append((content.get("task", "the merged samples"), content["cells"]))
     for task, cells in held:
         rows = cells.get("groups") if isinstance(cells, dict) else None

@@ -22,8 +22,8 @@ _POINT = r"(?:\s*(?:\([^()]*\)|[-:,]\s*(?:not at all|slightly|somewhat|moderatel
 _BULLET = re.compile(r"^[\s>|•·+*-]*(?:(?:(?:keyword|reason)\s*)?\d{1,2}[.):]\s*|(?:keyword|reason)\s*\d{1,2}\s*[-:.]*\s*)*[\s>|•·+*-]*")
 # "rating: 4/5.", and what follows it in the same line stays.
 _RATING_FIRST = re.compile(
-    rf"^\W*(?:(?:the|my|overall|final|society's|i would say)\s+){{0,3}}(?:ratings?|scores?)\b[^.:=\d\n]{{0,60}}?(?:\bis\b|\bof\b|\bas\b|[:=-])"
-    rf"\W{{0,3}}{_NUMBER}{_SCALE}{_POINT}\s*[.,;)\]}}]*"
+    rf"^\W*(?:(?:the|my|overall|final|society's|i would say)\s+){{0,3}}(?:ratings?|scores?)\b[^.:=\d\n]{{0,60}}?"
+    rf"(?:\bis\b|\bof\b|\bas\b|[:=-])\W{{0,3}}{_NUMBER}{_SCALE}{_POINT}\s*[.,;)\]}}]*"
 )
 # A whole line: "friendly: 4", "| friendly | 4 |", "4/5", "the rating would be 3 (somewhat)".
 _RATING_LINE = re.compile(rf"^\W*(?:[a-z][\w' /-]{{0,40}}?\s*(?:\bis\b|\bbe\b|[:=|-])\W*)?{_NUMBER}{_SCALE}{_POINT}\W*$")
@@ -31,7 +31,9 @@ _RATING_LINE = re.compile(rf"^\W*(?:[a-z][\w' /-]{{0,40}}?\s*(?:\bis\b|\bbe\b|[:
 _RATES = re.compile(rf"\b(?:rat(?:e|es|ed|ing|ings)|scored?|scores|scale)\b.*\b{_NUMBER}\b|\b{_NUMBER}\b.*\b(?:rat(?:ed|ing|ings)|scale)\b")
 _BECAUSE = re.compile(r"\b(?:because(?: of)?|since|due to|given that|owing to)\b\s*")
 # "reasons for the rating:", "here are three keywords with descriptions:", "rating:"
-_HEADING = re.compile(r"^\W*(?:[^.:]*\b(?:ratings?|reasons?|keywords?|descriptions?|explanations?)\b[^.:]*:?|(?:note|answer|explanation)\s*:?)\W*$")
+_HEADING = re.compile(
+    r"^\W*(?:[^.:]*\b(?:ratings?|reasons?|keywords?|descriptions?|explanations?)\b[^.:]*:?|(?:note|answer|explanation)\s*:?)\W*$"
+)
 _SENTENCE_END = re.compile(r"(?<!\b[a-z]\.)(?<=[.!?;])\s+")
 
 
@@ -72,9 +74,7 @@ def _words_of(prompt: str) -> str:
 
 # ---- Who is meant
 
-_PERSONS = (
-    r"(?:people|persons?|individuals?|folks?|men|women|man|woman|adults?|groups?|families|members?|americans?|workers?|communit(?:y|ies)|ones?)"
-)
+_PERSONS = r"(?:people|persons?|individuals?|folks?|men|women|man|woman|adults?|groups?|families|members?|americans?|workers?|communit(?:y|ies)|ones?)"
 _MEMBERS = r"(?:(?:the |a )?members? of (?:the |these )?)?"
 
 
