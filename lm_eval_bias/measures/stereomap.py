@@ -259,6 +259,7 @@ def _by_cluster(ratings: Ratings, clusters: Clusters) -> list[dict[str, Any]]:
                 "t": float(test.t),
                 "p": float(test.p),
                 "n": int(test.n),
+                "p_over_groups": float(paired_test(competence[mine], warmth[mine]).p),
             }
         )
     return rows
