@@ -17,8 +17,8 @@ ALL = "all"
 
 
 class Answer(NamedTuple):
-    """One answer. text: what the model said, without its reasoning. group: the label. named: the group as it stands in a sentence, where the
-    document tells. question: the items that were asked. prompt: what the model read."""
+    """One answer. text: what the model said, without its reasoning. group: the label. named: the group in a sentence, where the document
+    tells it. question: the items that were asked. prompt: what the model read."""
 
     text: str
     group: str

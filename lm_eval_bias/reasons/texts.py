@@ -74,7 +74,10 @@ def _words_of(prompt: str) -> str:
 
 # ---- Who is meant
 
-_PERSONS = r"(?:people|persons?|individuals?|folks?|men|women|man|woman|adults?|groups?|families|members?|americans?|workers?|communit(?:y|ies)|ones?)"
+_PERSONS = (
+    r"(?:people|persons?|individuals?|folks?|men|women|man|woman|adults?|groups?|families|members?|americans?|workers?|"
+    + r"communit(?:y|ies)|ones?)"
+)
 _MEMBERS = r"(?:(?:the |a )?members? of (?:the |these )?)?"
 
 
