@@ -122,11 +122,11 @@ def test_ten_copies_of_an_answer_are_one_pair_of_the_test():
     assert sum(row["n"] for row in summary("original", asked("original", as_people, rounds=2)).tables["clusters"]) == 48
 
 
-def test_how_firm_a_cluster_is_is_not_known_of_one_rating_a_half():
+def test_how_firm_a_cluster_is_is_not_known_of_one_rating_each():
     def rating(doc, item):
-        return as_people(doc, item) if item in ("Friendly", "Honest", "Skilled", "Assertive") else None
+        return as_people(doc, item) if item in ("competent", "warm") else None
 
-    found = summary("extended", asked("extended", rating, rounds=1))
+    found = summary("original", asked("original", rating, rounds=1))
     assert isnan(found.values["unstable_groups"][0]) and found.values["agreement"][0] > 0
     assert all(isnan(row["left_its_cluster"]) and row["unstable"] is None for row in found.tables["groups"])
     assert "cannot be told" in str(found.tables["notes"])
