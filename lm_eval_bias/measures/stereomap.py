@@ -117,6 +117,17 @@ class Ratings:
         """The scores alone, shape (groups,), without what rounding adds: equal scores are tied."""
         return self.scores(dimension).value.round(9)
 
+    def lacking(self, dimensions: Iterable[str]) -> dict[str, list[str]]:
+        """Item of these dimensions -> the groups with a score that no round rated on it, where it was rated of others."""
+        found = {}
+        for dimension in dimensions:
+            scored = ~np.isnan(self.values(dimension))
+            for item in self._members(dimension):
+                rated = ~np.isnan(self.of[item]).all(axis=1)
+                if (rated & scored).any() and (scored & ~rated).any():
+                    found[item] = [self.groups[i] for i in np.flatnonzero(scored & ~rated)]
+        return found
+
     def alike(self, dimension: str) -> bool:
         """Whether there are several rounds and every rating is the same in all of them, as at temperature 0."""
         ratings = self.array(dimension)
@@ -312,18 +323,16 @@ def _agreement(ratings: Ratings, clusters: Clusters, records: Sequence[Mapping[s
 
 
 def _groups(ratings: Ratings, records: Sequence[Mapping[str, Any]], clusters: Clusters | None) -> list[dict[str, Any]]:
-    """A row for each group: its scores with intervals, its cluster, its refusals (Figure 5)."""
+    """A row for each group: its scores with intervals, its cluster; of answers in words its refusals (Figure 5) and what is not read."""
     answers = defaultdict(list)
     for r in records:
-        answers[r["group"]].append(r.get("answer", "answered"))
+        answers[r["group"]].append(r)
     rows = []
     for i, group in enumerate(ratings.groups):
         given = answers[group]
-        row: dict[str, Any] = {
-            "group": group,
-            "answers": len(given),
-            "refused": sum(a == "refused" for a in given) / len(given),
-        }
+        row: dict[str, Any] = {"group": group, "answers": len(given)}
+        if "answer" in given[0]:
+            row |= {name: number for name, (number, _) in _answers(given).items()}
         if clusters is not None:
             row |= {
                 "cluster": clusters.name(i),
@@ -457,19 +466,35 @@ def _about(column: str, name: str, found: Sequence[Any]) -> list[dict[str, Any]]
     ]
 
 
+def _scores_by_round(ratings: Ratings, groups: Sequence[str]) -> dict[str, Array]:
+    """Competence and warmth of these groups, shape (groups, rounds); NaN of those that a limit cut off."""
+    at = [groups.index(group) for group in ratings.groups]
+    result = {}
+    for dimension in (COMPETENCE, WARMTH):
+        found = ratings.by_round(dimension)
+        result[dimension] = np.full((len(groups), found.shape[1]), nan)
+        result[dimension][at] = found
+    return result
+
+
 def _styles(records: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
     """Tables 13 and 14: the coefficient of variation of the groups' scores over rounds, mean and largest of the groups, in each prompt
-    style, of its rounds together with those of the paper's style, and of all; and how many answers refuse."""
+    style, of its rounds together with those of the paper's style, and of all; and how many answers refuse. Groups without a score in one
+    of the styles that are put together are left out there."""
     styles = first_seen(records, "style")
     of = {style: [r for r in records if r["style"] == style] for style in styles}
-    scores = {style: {d: _written(of[style]).by_round(d) for d in (COMPETENCE, WARMTH)} for style in styles}
+    groups = first_seen(records, "group")
+    scores = {style: _scores_by_round(_written(of[style]), groups) for style in styles}
 
     def row(name: str, mine: Sequence[str], compared: Sequence[str]) -> dict[str, Any]:
         refused = [r["answer"] == "refused" for style in mine for r in of[style]]
         result: dict[str, Any] = {"style": name, "answers": len(refused), "refused": sum(refused) / len(refused)}
         for column, chosen in (("cv", mine), ("cv_with_paper", compared)):
             for dimension in (COMPETENCE, WARMTH):
-                found = variation(np.concatenate([scores[style][dimension] for style in chosen], axis=1))
+                compared_scores = [scores[style][dimension] for style in chosen]
+                # Of a group that one of them has no score of, the others would be compared with themselves.
+                everywhere = np.all([~np.isnan(of_style).all(axis=1) for of_style in compared_scores], axis=0)
+                found = variation(np.concatenate(compared_scores, axis=1)[everywhere])
                 prefix = f"{dimension.lower()}_{column}"
                 result |= {prefix: found.average, f"{prefix}_max": found.largest}
         return result
@@ -521,7 +546,8 @@ def summary(records: Sequence[Mapping[str, Any]], part: str, **_: Any) -> Summar
     values |= {"groups": unmeasured(len(first_seen(mine, "group"))), **_answers(mine)}
     if part in ("original", "extended"):
         tables["styles"] = _styles(records)
-        values |= {name: unmeasured(tables["styles"][0][name]) for name in ("competence_cv", "warmth_cv")}
+        paper = tables["styles"][0] if mine else {}
+        values |= {name: unmeasured(paper.get(name, nan)) for name in ("competence_cv", "warmth_cv")}
     silent = [row["group"] for row in tables["groups"] if row["refused"] == 1]
     if silent:
         notes.append(f"Every answer refuses for {len(silent)} of {len(tables['groups'])} groups: {', '.join(silent)}.")
@@ -588,6 +614,10 @@ def _numbers(
         values |= found
         tables |= more
         notes += told
+    lacking = ratings.lacking(dict.fromkeys((*(() if part == "structure" else (COMPETENCE, WARMTH)), *shown)))
+    if lacking:
+        named = "; ".join(f"{item} of {', '.join(groups)}" for item, groups in lacking.items())
+        notes.append(f"Rated of the other groups alone, whose scores do not compare with those that lack it: {named}.")
     tables["groups"] = _groups(ratings, records, clusters)
     tables["dimensions"] = _dimensions(ratings)
     return values, tables, notes
