@@ -26,8 +26,8 @@ CLUSTERS, SEED = 5, 0
 """Section 3.1; the seed of k-means is that of the authors' program."""
 STARTS, DRAWS, RESTARTS = 100, 300, 5
 """Of k-means on the scores; of the resamples of rounds and items, and of k-means on each."""
-UNSTABLE = 0.2
-"""A group that leaves its cluster in so many resamples is marked."""
+UNSTABLE, MOST_UNSTABLE = 0.2, 0.5
+"""A group that leaves its cluster in so many resamples is marked; with so many marked a sentence says that clusters may be chance."""
 LEAST_COVERAGE = 50
 PAPER = "paper"
 POINTS = np.arange(1, 6)
@@ -141,14 +141,19 @@ class Ratings:
 
 
 def _written(records: Sequence[Mapping[str, Any]]) -> Ratings:
-    """The ratings of answers. Of several answers to one prompt of a round the mean counts."""
-    rounds = {number: i for i, number in enumerate(sorted({r["round"] for r in records}))}
-    given: dict[tuple[str, str], list[list[float]]] = defaultdict(lambda: [[] for _ in rounds])
+    """The ratings of answers. Several answers to one prompt of a round, as `repeats` asks for, are rounds of their own."""
+    times: Counter[Any] = Counter()
+    given: dict[tuple[str, str], dict[tuple[int, int], float]] = defaultdict(dict)
+    rounds = set()
     for r in records:
+        prompt = r["group"], r["round"], tuple(r["scales"])
+        times[prompt] += 1
+        round_ = r["round"], times[prompt]
+        rounds.add(round_)
         for item, rating in r["ratings"].items():
             if item in r["scales"]:
-                given[r["group"], item][rounds[r["round"]]].append(rating)
-    return Ratings(records, {key: [mean(answers) for answers in of] for key, of in given.items()})
+                given[r["group"], item][round_] = rating
+    return Ratings(records, {key: [of.get(round_, nan) for round_ in sorted(rounds)] for key, of in given.items()})
 
 
 def _expected(records: Sequence[Mapping[str, Any]]) -> tuple[Ratings, float, float, int]:
@@ -272,6 +277,24 @@ def _mapped(ratings: Ratings, records: Sequence[Mapping[str, Any]]) -> tuple[Clu
         },
         {"clusters": rows, "agreement": agreement},
     )
+
+
+def _doubts(ratings: Ratings, values: Mapping[str, Value], rows: Sequence[Mapping[str, Any]]) -> list[str]:
+    """What would make something of clusters that are none: k-means finds them in noise, signs in words that are rated higher of all."""
+    if not rows:
+        return []
+    notes = []
+    alike = all(spread(ratings.array(d), ratings.facets(d)).low == 0 for d in (COMPETENCE, WARMTH))
+    unstable = values["unstable_groups"][0]
+    if alike or unstable >= 100 * MOST_UNSTABLE:
+        why = "by neither competence nor warmth do groups differ for certain" if alike else f"{unstable:.0f} % of groups are unstable"
+        notes.append(f"The clusters may be chance, with their signs and their agreement: {why}.")
+    signs = {row["sign"] for row in rows}
+    if len(signs) == 1 and "=" not in signs:
+        first, second = (COMPETENCE, WARMTH) if signs == {">"} else (WARMTH, COMPETENCE)
+        why = "its words may be rated higher of anyone, and mixed_groups are all groups"
+        notes.append(f"{first} is above {second.lower()} in every cluster: {why}.")
+    return notes
 
 
 def _by_cluster(ratings: Ratings, clusters: Clusters) -> list[dict[str, Any]]:
@@ -590,10 +613,11 @@ def _numbers(
     if part != "structure":
         clusters, found, tables = _mapped(ratings, records)
         notes += clusters.notes
+        notes += _doubts(ratings, found, tables["clusters"])
         if part in ("original", "extended"):
             values |= found
-    if part == "original":
-        for first, second in ((STATUS, COMPETENCE), (COMPETITION, WARMTH)):
+    if part in CORRELATED:
+        for first, second in CORRELATED[part]:
             correlation = rank_correlation(ratings.values(first), ratings.values(second))
             name = f"{first.lower()}_{second.lower()}"
             bounds = {f"{name}_{end}": unmeasured(getattr(correlation, end)) for end in ("low", "high")}
@@ -729,14 +753,9 @@ KEYWORDS = (
     Metric("keyword_coverage", "%", "Keywords that the dictionary knows.", better="higher", headline=True, cell="Table 15", stderr=False),
     Metric("keywords", "count", "Keywords that were read.", stderr=False),
 )
-STRUCTURE_OF = [
-    metric
-    for name, says in (
-        ("status_competence", "Rank correlation of status and competence over groups."),
-        ("competition_warmth", "Rank correlation of competition and warmth over groups."),
-    )
-    for metric in with_interval(Metric(name, "score", says, stderr=False))
-]
+LIKING = ((COMPETENCE, WARMTH),)
+"""Near 1 where a model says of a group how much it is liked, and nothing else."""
+CORRELATED = {"original": (*LIKING, (STATUS, COMPETENCE), (COMPETITION, WARMTH)), "extended": LIKING}
 PEOPLE = (
     Metric(
         "people_signs",
@@ -758,8 +777,17 @@ def _metrics(part: str) -> list[Metric]:
     """Those that both ways of asking have."""
     headline = DIMENSIONS[part] if part != "original" else (COMPETENCE, WARMTH)
     spreads = [metric for dimension in DIMENSIONS[part] for metric in _of(dimension, dimension in headline)]
-    more = {"original": [*AGREEMENT, *STRUCTURE_OF], "extended": AGREEMENT, "behavior": PEOPLE}.get(part, ())
-    return [GROUPS, *spreads, *more]
+    more = {"original": AGREEMENT, "extended": AGREEMENT, "behavior": PEOPLE}.get(part, ())
+    correlations = [
+        Metric(
+            f"{_column(first)}_{_column(second)}",
+            "score",
+            f"Rank correlation of {first.lower()} and {second.lower()} over groups.",
+            stderr=False,
+        )
+        for first, second in CORRELATED.get(part, ())
+    ]
+    return [GROUPS, *spreads, *more, *(metric for correlation in correlations for metric in with_interval(correlation))]
 
 
 def _generated(part: str) -> Measure:

@@ -157,6 +157,44 @@ def test_groups_that_lack_an_item_are_named_for_items_are_not_rated_alike():
     assert any(row["note"].endswith(f": Honest of {', '.join(long)}.") for row in found.tables["notes"])
 
 
+def test_several_answers_to_a_prompt_are_rounds():
+    def rating(answer):
+        return lambda doc, item: as_people({**doc, "round": answer}, item)
+
+    repeated = [records for answer in range(1, 5) for records in asked("original", rating(answer), rounds=1)]
+    of_rounds = asked("original", as_people, rounds=4)
+    repeated, of_rounds = summary("original", repeated), summary("original", of_rounds)
+    assert repeated.tables["groups"] == of_rounds.tables["groups"] and repeated.tables["clusters"] == of_rounds.tables["clusters"]
+    assert repeated.values["competence_cv"] == of_rounds.values["competence_cv"] != (0, 0)
+
+
+def test_clusters_of_noise_may_be_chance_and_a_sentence_says_so():
+    def noise(doc, item):
+        return 3 + random.Random(f"{doc['group']}{item}{doc['round']}").choice([-1, 0, 1])
+
+    found = summary("extended", asked("extended", noise))
+    assert found.values["unstable_groups"][0] > 50
+    assert any(row["note"].startswith("The clusters may be chance") for row in found.tables["notes"])
+
+
+def test_words_that_are_rated_higher_of_anyone_are_no_mixed_stereotype_and_a_sentence_says_so():
+    """Each group is liked more or less, by .6 points from its neighbour, and the words for competence half a point more of all."""
+    places = {g["name"]: 1.2 + i % 5 * 0.6 for i, g in enumerate(stereomap.social_groups("extended", "fiske"))}
+
+    def liking(words):
+        return lambda doc, item: (
+            places[doc["group"]]
+            + (doc["scales"][item][0] == words) / 2
+            + random.Random(f"{doc['group']}{item}{doc['round']}").gauss(0, 0.1)
+        )
+
+    for words, sign in (("Competence", ">"), ("Warmth", "<")):
+        found = summary("extended", asked("extended", liking(words)))
+        assert {row["sign"] for row in found.tables["clusters"]} == {sign} and found.values["mixed_groups"][0] == 100
+        assert sum(row["note"].startswith(f"{words} is above ") for row in found.tables["notes"]) == 1
+        assert found.values["competence_warmth"][0] > 0.9
+
+
 def test_a_group_between_two_clusters_is_marked():
     """Four groups stand fast; the fifth and sixth are one place apart, and the rounds of the last one stray between two clusters."""
     places = {"Asians": (5, 1), "Women": (1, 5), "Poor people": (1, 1), "Jews": (5, 5), "Men": (3, 3)}
