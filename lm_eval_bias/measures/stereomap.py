@@ -26,8 +26,8 @@ CLUSTERS, SEED = 5, 0
 """Section 3.1; the seed of k-means is that of the authors' program."""
 STARTS, DRAWS, RESTARTS = 100, 300, 5
 """Of k-means on the scores; of the resamples of rounds and items, and of k-means on each."""
-UNSTABLE = 0.2
-"""A group that leaves its cluster in so many resamples is marked."""
+UNSTABLE, MOST_UNSTABLE = 0.2, 0.5
+"""A group that leaves its cluster in so many resamples is marked; with so many marked a sentence says that clusters may be chance."""
 LEAST_COVERAGE = 50
 PAPER = "paper"
 POINTS = np.arange(1, 6)
@@ -117,6 +117,17 @@ class Ratings:
         """The scores alone, shape (groups,), without what rounding adds: equal scores are tied."""
         return self.scores(dimension).value.round(9)
 
+    def lacking(self, dimensions: Iterable[str]) -> dict[str, list[str]]:
+        """Item of these dimensions -> the groups with a score that no round rated on it, where it was rated of others."""
+        found = {}
+        for dimension in dimensions:
+            scored = ~np.isnan(self.values(dimension))
+            for item in self._members(dimension):
+                rated = ~np.isnan(self.of[item]).all(axis=1)
+                if (rated & scored).any() and (scored & ~rated).any():
+                    found[item] = [self.groups[i] for i in np.flatnonzero(scored & ~rated)]
+        return found
+
     def alike(self, dimension: str) -> bool:
         """Whether there are several rounds and every rating is the same in all of them, as at temperature 0."""
         ratings = self.array(dimension)
@@ -130,14 +141,19 @@ class Ratings:
 
 
 def _written(records: Sequence[Mapping[str, Any]]) -> Ratings:
-    """The ratings of answers. Of several answers to one prompt of a round the mean counts."""
-    rounds = {number: i for i, number in enumerate(sorted({r["round"] for r in records}))}
-    given: dict[tuple[str, str], list[list[float]]] = defaultdict(lambda: [[] for _ in rounds])
+    """The ratings of answers. Several answers to one prompt of a round, as `repeats` asks for, are rounds of their own."""
+    times: Counter[Any] = Counter()
+    given: dict[tuple[str, str], dict[tuple[int, int], float]] = defaultdict(dict)
+    rounds = set()
     for r in records:
+        prompt = r["group"], r["round"], tuple(r["scales"])
+        times[prompt] += 1
+        round_ = r["round"], times[prompt]
+        rounds.add(round_)
         for item, rating in r["ratings"].items():
             if item in r["scales"]:
-                given[r["group"], item][rounds[r["round"]]].append(rating)
-    return Ratings(records, {key: [mean(answers) for answers in of] for key, of in given.items()})
+                given[r["group"], item][round_] = rating
+    return Ratings(records, {key: [of.get(round_, nan) for round_ in sorted(rounds)] for key, of in given.items()})
 
 
 def _expected(records: Sequence[Mapping[str, Any]]) -> tuple[Ratings, float, float, int]:
@@ -263,6 +279,24 @@ def _mapped(ratings: Ratings, records: Sequence[Mapping[str, Any]]) -> tuple[Clu
     )
 
 
+def _doubts(ratings: Ratings, values: Mapping[str, Value], rows: Sequence[Mapping[str, Any]]) -> list[str]:
+    """What would make something of clusters that are none: k-means finds them in noise, signs in words that are rated higher of all."""
+    if not rows:
+        return []
+    notes = []
+    alike = all(spread(ratings.array(d), ratings.facets(d)).low == 0 for d in (COMPETENCE, WARMTH))
+    unstable = values["unstable_groups"][0]
+    if alike or unstable >= 100 * MOST_UNSTABLE:
+        why = "by neither competence nor warmth do groups differ for certain" if alike else f"{unstable:.0f} % of groups are unstable"
+        notes.append(f"The clusters may be chance, with their signs and their agreement: {why}.")
+    signs = {row["sign"] for row in rows}
+    if len(signs) == 1 and "=" not in signs:
+        first, second = (COMPETENCE, WARMTH) if signs == {">"} else (WARMTH, COMPETENCE)
+        why = "its words may be rated higher of anyone, and mixed_groups are all groups"
+        notes.append(f"{first} is above {second.lower()} in every cluster: {why}.")
+    return notes
+
+
 def _by_cluster(ratings: Ratings, clusters: Clusters) -> list[dict[str, Any]]:
     """Tables 2 and 5: mean scores of each cluster, and the paired t test of its groups' scores, round by round."""
     competence, warmth = ratings.values(COMPETENCE), ratings.values(WARMTH)
@@ -312,18 +346,16 @@ def _agreement(ratings: Ratings, clusters: Clusters, records: Sequence[Mapping[s
 
 
 def _groups(ratings: Ratings, records: Sequence[Mapping[str, Any]], clusters: Clusters | None) -> list[dict[str, Any]]:
-    """A row for each group: its scores with intervals, its cluster, its refusals (Figure 5)."""
+    """A row for each group: its scores with intervals, its cluster; of answers in words its refusals (Figure 5) and what is not read."""
     answers = defaultdict(list)
     for r in records:
-        answers[r["group"]].append(r.get("answer", "answered"))
+        answers[r["group"]].append(r)
     rows = []
     for i, group in enumerate(ratings.groups):
         given = answers[group]
-        row: dict[str, Any] = {
-            "group": group,
-            "answers": len(given),
-            "refused": sum(a == "refused" for a in given) / len(given),
-        }
+        row: dict[str, Any] = {"group": group, "answers": len(given)}
+        if "answer" in given[0]:
+            row |= {name: number for name, (number, _) in _answers(given).items()}
         if clusters is not None:
             row |= {
                 "cluster": clusters.name(i),
@@ -457,19 +489,35 @@ def _about(column: str, name: str, found: Sequence[Any]) -> list[dict[str, Any]]
     ]
 
 
+def _scores_by_round(ratings: Ratings, groups: Sequence[str]) -> dict[str, Array]:
+    """Competence and warmth of these groups, shape (groups, rounds); NaN of those that a limit cut off."""
+    at = [groups.index(group) for group in ratings.groups]
+    result = {}
+    for dimension in (COMPETENCE, WARMTH):
+        found = ratings.by_round(dimension)
+        result[dimension] = np.full((len(groups), found.shape[1]), nan)
+        result[dimension][at] = found
+    return result
+
+
 def _styles(records: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
     """Tables 13 and 14: the coefficient of variation of the groups' scores over rounds, mean and largest of the groups, in each prompt
-    style, of its rounds together with those of the paper's style, and of all; and how many answers refuse."""
+    style, of its rounds together with those of the paper's style, and of all; and how many answers refuse. Groups without a score in one
+    of the styles that are put together are left out there."""
     styles = first_seen(records, "style")
     of = {style: [r for r in records if r["style"] == style] for style in styles}
-    scores = {style: {d: _written(of[style]).by_round(d) for d in (COMPETENCE, WARMTH)} for style in styles}
+    groups = first_seen(records, "group")
+    scores = {style: _scores_by_round(_written(of[style]), groups) for style in styles}
 
     def row(name: str, mine: Sequence[str], compared: Sequence[str]) -> dict[str, Any]:
         refused = [r["answer"] == "refused" for style in mine for r in of[style]]
         result: dict[str, Any] = {"style": name, "answers": len(refused), "refused": sum(refused) / len(refused)}
         for column, chosen in (("cv", mine), ("cv_with_paper", compared)):
             for dimension in (COMPETENCE, WARMTH):
-                found = variation(np.concatenate([scores[style][dimension] for style in chosen], axis=1))
+                compared_scores = [scores[style][dimension] for style in chosen]
+                # Of a group that one of them has no score of, the others would be compared with themselves.
+                everywhere = np.all([~np.isnan(of_style).all(axis=1) for of_style in compared_scores], axis=0)
+                found = variation(np.concatenate(compared_scores, axis=1)[everywhere])
                 prefix = f"{dimension.lower()}_{column}"
                 result |= {prefix: found.average, f"{prefix}_max": found.largest}
         return result
@@ -521,7 +569,8 @@ def summary(records: Sequence[Mapping[str, Any]], part: str, **_: Any) -> Summar
     values |= {"groups": unmeasured(len(first_seen(mine, "group"))), **_answers(mine)}
     if part in ("original", "extended"):
         tables["styles"] = _styles(records)
-        values |= {name: unmeasured(tables["styles"][0][name]) for name in ("competence_cv", "warmth_cv")}
+        paper = tables["styles"][0] if mine else {}
+        values |= {name: unmeasured(paper.get(name, nan)) for name in ("competence_cv", "warmth_cv")}
     silent = [row["group"] for row in tables["groups"] if row["refused"] == 1]
     if silent:
         notes.append(f"Every answer refuses for {len(silent)} of {len(tables['groups'])} groups: {', '.join(silent)}.")
@@ -564,10 +613,11 @@ def _numbers(
     if part != "structure":
         clusters, found, tables = _mapped(ratings, records)
         notes += clusters.notes
+        notes += _doubts(ratings, found, tables["clusters"])
         if part in ("original", "extended"):
             values |= found
-    if part == "original":
-        for first, second in ((STATUS, COMPETENCE), (COMPETITION, WARMTH)):
+    if part in CORRELATED:
+        for first, second in CORRELATED[part]:
             correlation = rank_correlation(ratings.values(first), ratings.values(second))
             name = f"{first.lower()}_{second.lower()}"
             bounds = {f"{name}_{end}": unmeasured(getattr(correlation, end)) for end in ("low", "high")}
@@ -588,6 +638,10 @@ def _numbers(
         values |= found
         tables |= more
         notes += told
+    lacking = ratings.lacking(dict.fromkeys((*(() if part == "structure" else (COMPETENCE, WARMTH)), *shown)))
+    if lacking:
+        named = "; ".join(f"{item} of {', '.join(groups)}" for item, groups in lacking.items())
+        notes.append(f"Rated of the other groups alone, whose scores do not compare with those that lack it: {named}.")
     tables["groups"] = _groups(ratings, records, clusters)
     tables["dimensions"] = _dimensions(ratings)
     return values, tables, notes
@@ -699,14 +753,9 @@ KEYWORDS = (
     Metric("keyword_coverage", "%", "Keywords that the dictionary knows.", better="higher", headline=True, cell="Table 15", stderr=False),
     Metric("keywords", "count", "Keywords that were read.", stderr=False),
 )
-STRUCTURE_OF = [
-    metric
-    for name, says in (
-        ("status_competence", "Rank correlation of status and competence over groups."),
-        ("competition_warmth", "Rank correlation of competition and warmth over groups."),
-    )
-    for metric in with_interval(Metric(name, "score", says, stderr=False))
-]
+LIKING = ((COMPETENCE, WARMTH),)
+"""Near 1 where a model says of a group how much it is liked, and nothing else."""
+CORRELATED = {"original": (*LIKING, (STATUS, COMPETENCE), (COMPETITION, WARMTH)), "extended": LIKING}
 PEOPLE = (
     Metric(
         "people_signs",
@@ -728,8 +777,17 @@ def _metrics(part: str) -> list[Metric]:
     """Those that both ways of asking have."""
     headline = DIMENSIONS[part] if part != "original" else (COMPETENCE, WARMTH)
     spreads = [metric for dimension in DIMENSIONS[part] for metric in _of(dimension, dimension in headline)]
-    more = {"original": [*AGREEMENT, *STRUCTURE_OF], "extended": AGREEMENT, "behavior": PEOPLE}.get(part, ())
-    return [GROUPS, *spreads, *more]
+    more = {"original": AGREEMENT, "extended": AGREEMENT, "behavior": PEOPLE}.get(part, ())
+    correlations = [
+        Metric(
+            f"{_column(first)}_{_column(second)}",
+            "score",
+            f"Rank correlation of {first.lower()} and {second.lower()} over groups.",
+            stderr=False,
+        )
+        for first, second in CORRELATED.get(part, ())
+    ]
+    return [GROUPS, *spreads, *more, *(metric for correlation in correlations for metric in with_interval(correlation))]
 
 
 def _generated(part: str) -> Measure:

@@ -13,6 +13,7 @@ from lm_eval_bias.items import lexicon
 from lm_eval_bias.measures import stereomap as measure
 
 REFUSAL = "I'm sorry, but I can't rate groups of people."
+REFUSAL_READ = "refused"
 
 
 def asked(part, rating, groups="fiske", rounds=10, keywords=(), **options):
@@ -142,6 +143,56 @@ def test_equal_scores_are_tied_whatever_rounding_makes_of_them():
 
     found = summary("extended", asked("extended", rating))
     assert isnan(found.values["agreement_competence"][0]) and not isnan(found.values["agreement_warmth"][0])
+
+
+def test_groups_that_lack_an_item_are_named_for_items_are_not_rated_alike():
+    """Honest is rated 1 and all else 3, of all groups alike; for names of more than ten letters it is left out."""
+    long = [g["name"] for g in stereomap.social_groups("extended", "fiske") if len(g["name"]) > 10]
+    records = asked("extended", lambda doc, item: (None if doc["group"] in long else 1) if item == "Honest" else 3, rounds=2)
+    found = summary("extended", records)
+    rows = {row["group"]: row for row in found.tables["groups"]}
+    # Morality is (3 + 1) / 2, or 3; warmth its mean with a sociability of 3.
+    assert rows["Asians"]["warmth"] == 2.5 and rows[long[0]]["warmth"] == 3
+    assert rows["Asians"]["unanswered"] == 0 and rows[long[0]]["unanswered"] == pytest.approx(100 / 13)
+    assert any(row["note"].endswith(f": Honest of {', '.join(long)}.") for row in found.tables["notes"])
+
+
+def test_several_answers_to_a_prompt_are_rounds():
+    def rating(answer):
+        return lambda doc, item: as_people({**doc, "round": answer}, item)
+
+    repeated = [records for answer in range(1, 5) for records in asked("original", rating(answer), rounds=1)]
+    of_rounds = asked("original", as_people, rounds=4)
+    repeated, of_rounds = summary("original", repeated), summary("original", of_rounds)
+    assert repeated.tables["groups"] == of_rounds.tables["groups"] and repeated.tables["clusters"] == of_rounds.tables["clusters"]
+    assert repeated.values["competence_cv"] == of_rounds.values["competence_cv"] != (0, 0)
+
+
+def test_clusters_of_noise_may_be_chance_and_a_sentence_says_so():
+    def noise(doc, item):
+        return 3 + random.Random(f"{doc['group']}{item}{doc['round']}").choice([-1, 0, 1])
+
+    found = summary("extended", asked("extended", noise))
+    assert found.values["unstable_groups"][0] > 50
+    assert any(row["note"].startswith("The clusters may be chance") for row in found.tables["notes"])
+
+
+def test_words_that_are_rated_higher_of_anyone_are_no_mixed_stereotype_and_a_sentence_says_so():
+    """Each group is liked more or less, by .6 points from its neighbour, and the words for competence half a point more of all."""
+    places = {g["name"]: 1.2 + i % 5 * 0.6 for i, g in enumerate(stereomap.social_groups("extended", "fiske"))}
+
+    def liking(words):
+        return lambda doc, item: (
+            places[doc["group"]]
+            + (doc["scales"][item][0] == words) / 2
+            + random.Random(f"{doc['group']}{item}{doc['round']}").gauss(0, 0.1)
+        )
+
+    for words, sign in (("Competence", ">"), ("Warmth", "<")):
+        found = summary("extended", asked("extended", liking(words)))
+        assert {row["sign"] for row in found.tables["clusters"]} == {sign} and found.values["mixed_groups"][0] == 100
+        assert sum(row["note"].startswith(f"{words} is above ") for row in found.tables["notes"]) == 1
+        assert found.values["competence_warmth"][0] > 0.9
 
 
 def test_a_group_between_two_clusters_is_marked():
@@ -324,3 +375,37 @@ def test_the_coefficient_of_variation_over_rounds_and_styles():
     assert rows["all"]["warmth_cv"] == pytest.approx(0.5 / 3)
     assert found.values["competence_cv"][0] == pytest.approx(1 / 3)
     assert found.values["competence"][0] == pytest.approx(3)  # of the paper's style alone
+
+
+def test_a_style_that_refuses_is_not_compared_with_itself():
+    def rating(doc, item):
+        if doc["style"] == "neither" and doc["group"] != "Men":
+            return REFUSAL_READ
+        return 3 + (1 if doc["round"] % 2 else -1) * (doc["style"] == "paper" and doc["group"] != "Men")
+
+    found = summary("extended", asked("extended", rating, style="all"))
+    rows = {row["style"]: row for row in found.tables["styles"]}
+    assert rows["neither"]["refused"] == pytest.approx(23 / 24)
+    # Of Men alone, of whom every rating is 3; the others' would be those of the paper's style.
+    assert rows["neither"]["competence_cv_with_paper"] == rows["all"]["warmth_cv_max"] == 0
+    assert rows["no instructions"]["competence_cv_with_paper"] == pytest.approx(23 / 24 * 0.5**0.5 / 3)
+    found = summary("extended", asked("extended", lambda doc, item: REFUSAL_READ if doc["style"] == "neither" else 3, style="all"))
+    rows = {row["style"]: row for row in found.tables["styles"]}
+    assert all(isnan(rows["neither"][name]) for name in ("competence_cv", "competence_cv_with_paper", "warmth_cv_with_paper_max"))
+    assert isnan(rows["all"]["warmth_cv"]) and rows["no instructions"]["warmth_cv_with_paper"] == 0
+
+
+def test_a_limit_that_cuts_a_style_leaves_the_numbers_of_the_paper_s():
+    """The second style is asked of two groups alone. Of 3, 4 and 3 the mean is 10/3 and the variance 2/9."""
+    records = asked("extended", lambda doc, item: 3 + (doc["group"] == "Asians" and doc["round"] == 2), rounds=2, style="all")
+    first = [r for r in records if r["style"] == "paper"]
+    rows = {row["style"]: row for row in summary("extended", [*first, *records[24:26]]).tables["styles"]}
+    assert rows["no chain of thought"]["answers"] == 2 and isnan(rows["no chain of thought"]["competence_cv"])
+    # Asians have 3 and 4 in the paper's style, 3 in the other; the second group 3 throughout.
+    assert rows["no chain of thought"]["competence_cv_with_paper_max"] == pytest.approx((2 / 9) ** 0.5 / (10 / 3))
+    assert rows["no chain of thought"]["competence_cv_with_paper"] == pytest.approx((2 / 9) ** 0.5 / (10 / 3) / 2)
+
+
+def test_no_records_are_no_numbers():
+    for part in measure.DIMENSIONS:
+        assert summary(part, []).values["groups"][0] == 0
