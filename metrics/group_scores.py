@@ -14,13 +14,15 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy import stats
+from scipy import linalg, stats
 
 from .crossed import codes
 from .resampling import SEED
 from .student import ROUNDING
 
 DRAWS = 1000
+FEW = 24
+"""Groups whose own fourth moment counts as much as that of a normal distribution does."""
 Facets = Sequence[Hashable]
 Floats = NDArray[np.float64]
 
@@ -133,9 +135,10 @@ def spread(ratings: ArrayLike, facets: Facets) -> Spread:
 
     ratings: shape (groups, rounds, items). The estimate is by moments: the variance of the scores less the mean variance by which a
     group's score strays from the others'; what an item does to all groups is no part of either. Where that is below 0 it is reported as 0.
-    The interval takes groups and items for samples. That of the variance of the scores is of chi-square, with degrees of freedom from its
-    own variance over groups (which follows their kurtosis) and items; from it and that of the chance variance comes that of the
-    difference. A lower bound of 0 says that all groups may be seen alike. NaN with fewer than three groups with a score, and where chance
+    The interval takes groups and items for samples. That of the variance of the scores is of chi-square, with degrees of freedom from
+    its own variance over groups (which follows their kurtosis) and items; from it and that of the chance variance comes that of the
+    difference. A lower bound of 0 says that all groups may be seen alike. Where groups differ in something else, of which four items
+    have more or less by chance, it lies above 0 a little too often. NaN with fewer than three groups with a score, and where chance
     cannot be told (one item in one round).
     Source: Zou and Donner, Construction of Confidence Limits About Effect Measures: A General Approach (2008); Ting et al., Confidence
     Intervals on Linear Combinations of Variance Components (1990), for two variances.
@@ -199,6 +202,10 @@ class _Design:
 
     def __init__(self, ratings: Floats, facet: NDArray[np.int_]) -> None:
         self.ratings = ratings
+        self.one_item = len(facet) == 1
+        rated = ~np.isnan(ratings).all(axis=(0, 1))
+        if set(facet[rated]) == set(facet):  # an item that nobody rated is none
+            ratings, facet = ratings[:, :, rated], facet[rated]
         nothing = ROUNDING * max(1.0, np.nanmax(abs(ratings), initial=0.0))
         x, self.times = _mean(ratings, axis=1)
         self.rated = self.times > 0
@@ -235,12 +242,26 @@ class _Design:
         per_item = (effect**2) @ self.member / np.maximum(asked - 1, 1)
         spare = np.maximum(self.counts - 1, 0).sum(axis=0)
         per_group_item = np.where(spare > 0, (self.interactions**2).sum(axis=0) @ self.member / np.maximum(spare, 1), np.nan)
-        if len(self.member) < 2:  # one item is no sample
+        if self.one_item:  # which is no sample
             per_item, per_group_item = np.zeros(1), np.zeros(1)
         squares = self.weights**2 @ self.member
         self.shared, self.alone = squares @ per_item, squares @ per_group_item
         self.shared_df = float((asked - 1).sum())
-        self.alone_df = float(spare.sum()) - self.shared_df
+        # Groups that stray alike are not so many groups.
+        self.alone_df = min(float(spare.sum()) - self.shared_df, self.shared_df * self._unlike_groups())
+
+    def _unlike_groups(self) -> float:
+        """How many groups that stray independently tell as much as these do, from how alike different contrasts of items are.
+
+        A contrast is a vector over groups. With covariance S between groups, its squared length estimates trace(S) with trace(S)^2 /
+        trace(S^2) degrees of freedom, and the squared product of two contrasts trace(S^2). Infinite with a single contrast.
+        """
+        contrasts = [self.interactions[:, of > 0] @ linalg.helmert(int(of.sum())).T for of in self.member.T if of.sum() > 1]
+        products = np.concatenate(contrasts, axis=1) if contrasts else np.zeros((len(self.value), 0))
+        products = products.T @ products
+        lengths = np.diag(products)
+        alike = (products**2).sum() - (lengths**2).sum()
+        return float((lengths.sum() ** 2 - (lengths**2).sum()) / alike) if alike > 0 else np.inf
 
     def _rounds(self, given: NDArray[np.bool_]) -> None:
         rounds = given.any(axis=2).sum(axis=1)
@@ -257,11 +278,13 @@ class _Design:
         self.left_df = (spare[:, None] * np.maximum(self.counts - 1, 0)).sum(axis=1)
         per_rating = self.left.sum() / max(self.left_df.sum(), 1)
         self.per_rating_weight = (self.weights**2 / np.maximum(self.times, 1)).sum(axis=1)
-        self.both = per_rating * self.per_rating_weight
+        # The variance of items, which all groups share, has as much of it as there are rounds to an item on the whole.
+        usual = (self.rated / np.maximum(self.times, 1)).sum() / max(self.rated.sum(), 1)
+        self.both = per_rating * usual * (self.weights**2).sum(axis=1)
 
     def variance(self) -> Floats:
         """Of the score of each group."""
-        if len(self.member) < 2 and not self.rounds_df:
+        if self.one_item and not self.rounds_df:
             return np.full(len(self.value), np.nan)
         items = self.shared + self.alone
         return np.maximum(np.maximum(items, self.of_rounds), items + self.of_rounds - self.both)
@@ -284,7 +307,7 @@ class _Design:
 
     def spread(self) -> Spread:
         values, n = self.value[self.scored], int(self.scored.sum())
-        if n < 3 or (len(self.member) < 2 and not self.rounds_df):
+        if n < 3 or (self.one_item and not self.rounds_df):
             return Spread(np.nan, np.nan, np.nan)
         away = _tidy(values - values.mean(), ROUNDING * max(1.0, abs(values).max()))
         total = float((away**2).sum()) / (n - 1)
@@ -295,8 +318,10 @@ class _Design:
         if not total:
             return Spread(0.0, 0.0, 0.0 if not chance else float(np.sqrt(chance)))
         # Variances of the two variances.
-        of_groups = (float((away**4).mean()) - total**2 * (n - 3) / (n - 1)) / n
-        of_groups = max(of_groups, 0.1 * 2 * total**2 / (n - 1))
+        normal = 2 * total**2 / (n - 1)
+        own = max((float((away**4).mean()) - total**2 * (n - 3) / (n - 1)) / n, 0.1 * normal)
+        # The fourth moment of few groups is small too often: of 24 it counts half.
+        of_groups = (n * own + FEW * normal) / (n + FEW)
         by_item = 2 * away[:, None] * (self.weights * self.interactions)[self.scored] / (n - 1)
         asked = self.member.sum(axis=0) @ self.member.T
         factor = asked / np.maximum(asked - 1, 1)
@@ -318,6 +343,7 @@ class _Design:
 
 def _of_chi_square(variance: float, df: float) -> tuple[float, float]:
     """The interval of 95 % of a variance with so many degrees of freedom."""
+    df = max(df, 1.0)  # with less the upper end is beyond every scale
     return variance * df / stats.chi2.ppf(0.975, df), variance * df / stats.chi2.ppf(0.025, df)
 
 

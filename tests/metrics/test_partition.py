@@ -1,0 +1,155 @@
+from math import inf, isnan
+
+import numpy as np
+import pytest
+from lm_eval_bias.metrics.partition import adjusted_rand_index, changed_share, order, paired_test, place_names, rand_test
+from scipy import stats
+from sklearn.metrics import adjusted_rand_score
+
+
+def test_index_by_hand():
+    """Six items: two clusters of three against 2 + 1 | 1 + 2. Pairs together in both: 1 + 1 = 2; in one: 2 * 3 = 6 each; of 15 pairs
+    6 * 6 / 15 = 2.4 are expected. (2 - 2.4) / (6 - 2.4)."""
+    assert adjusted_rand_index("aaabbb", "xxyxyy") == pytest.approx((2 - 2.4) / (6 - 2.4))
+
+
+def test_index_is_scikit_learns():
+    rng = np.random.default_rng(1)
+    for _ in range(50):
+        n = rng.integers(2, 40)
+        a, b = rng.integers(0, rng.integers(1, 8), n), rng.integers(0, rng.integers(1, 8), n)
+        assert adjusted_rand_index(a, b) == pytest.approx(adjusted_rand_score(a, b), abs=1e-12)
+
+
+@pytest.mark.parametrize(("a", "b"), [("aaa", "xxx"), ("abc", "xyz"), ("aaa", "xyz"), ("abc", "xxx"), ("aab", "xxx"), ("aab", "yyx")])
+def test_degenerate_partitions_are_scikit_learns(a, b):
+    assert adjusted_rand_index(a, b) == adjusted_rand_score(list(a), list(b))
+
+
+def test_names_of_clusters_do_not_matter():
+    assert adjusted_rand_index([0, 0, 1, 2], ["z", "z", "y", "x"]) == 1
+
+
+@pytest.mark.parametrize("labels", ["", "a"])
+def test_fewer_than_two_items_are_nan(labels):
+    assert isnan(adjusted_rand_index(labels, labels))
+    n, *rest = rand_test(labels, labels)
+    assert n == len(labels) and all(map(isnan, rest))
+
+
+def test_lengths_must_agree():
+    with pytest.raises(ValueError, match="found 2 and 3 labels"):
+        adjusted_rand_index("ab", "abc")
+
+
+def test_p_of_agreement_by_counting():
+    """aabb against itself: of the 6 arrangements of xxyy 2 agree fully, so p is 1 / 3."""
+    found = rand_test("aabb", "xxyy", permutations=20_000)
+    assert found.n == 4 and found.value == 1
+    assert found.p == pytest.approx(1 / 3, abs=0.015)
+
+
+def test_chance_agrees_by_chance():
+    """Of partitions by chance, one in twenty has p below .05, and null_high is where that begins."""
+    rng = np.random.default_rng(2)
+    tests = [rand_test(rng.integers(0, 5, 23), rng.integers(0, 5, 23), permutations=400, seed=i) for i in range(300)]
+    assert np.mean([t.p < 0.05 for t in tests]) == pytest.approx(0.05, abs=0.035)
+    assert np.mean([t.value > t.null_high for t in tests]) == pytest.approx(0.05, abs=0.035)
+    assert np.mean([t.value for t in tests]) == pytest.approx(0, abs=0.02)
+
+
+def test_the_same_partition_is_no_chance():
+    found = rand_test([0, 1, 2, 3, 4] * 5, list("abcde") * 5, permutations=999)
+    assert found.value == 1 and found.p == 1 / 1000 and found.null_high < 0.3
+
+
+def test_one_cluster_has_p_one():
+    assert rand_test("aaaa", "xyyy", permutations=99).p == 1
+    assert rand_test("aaaa", "xxxx", permutations=99) == (4, 1, 1, 1)
+
+
+POINTS = [[1, 1], [1, 5], [5, 1], [5, 5], [3, 3]]
+"""Mean 3, standard deviation sqrt(16 / 5) = 1.79 on both: low is below 2.11, high above 3.89."""
+
+
+def test_place_names_say_first_coordinate_first():
+    assert place_names([[1, 5], [5, 1], [3, 3], [2.1, 3.9], [2.2, 3.8]], POINTS) == [
+        "low-high",
+        "high-low",
+        "middle-middle",
+        "low-high 2",
+        "middle-middle 2",
+    ]
+
+
+def test_equal_names_are_numbered_from_low_to_high():
+    assert place_names([[3.4, 3.4], [3, 3], [2.6, 2.6]], POINTS) == ["middle-middle 3", "middle-middle 2", "middle-middle"]
+
+
+def test_places_without_variation_are_in_the_middle():
+    assert place_names([[3.1, 3.1]] * 2, [[0.1 + 3, 3.1]] * 5) == ["middle-middle", "middle-middle 2"]
+    assert place_names(np.zeros((0, 2)), np.zeros((0, 2))) == []
+
+
+def test_points_without_a_score_do_not_count():
+    assert place_names([[1, 5]], [*POINTS, [np.nan, 9]]) == ["low-high"]
+
+
+def test_clusters_are_ordered_from_low_low_to_high_high():
+    assert order([[5, 5], [1, 1], [3, 3], [5, 3]]) == [1, 2, 3, 0]
+    # The second coordinate varies ten times as much among the points: one point of it counts a tenth of one of the first.
+    assert order([[3, 13], [5, 3]], points=[[0, 0], [2, 20], [4, 40]]) == [0, 1]
+
+
+def test_changed_share_matches_clusters_by_overlap():
+    labels = [0, 0, 0, 1, 1]
+    resampled = [
+        [7, 7, 7, 2, 2],  # the same under other names
+        [1, 1, 0, 0, 0],  # the third leaves
+        [0, 0, 0, 0, 0],  # one cluster: it is that of the first three, and the others are without
+        [3, 3, 4, 5, 5],  # the third has a cluster of its own
+    ]
+    assert changed_share(labels, resampled).tolist() == [0, 0, 0.5, 0.25, 0.25]
+
+
+def test_items_without_a_score_are_left_out_of_the_count():
+    found = changed_share([0, 0, 1, 1, -1], [[0, 0, 1, np.nan, 1], [1, 1, 0, -1, 0], [0, 1, 1, 1, np.nan], [0, 0, 1, np.nan, 0]])
+    assert found[:4].tolist() == [0, 0.25, 0, 0] and isnan(found[4])
+    assert np.isnan(changed_share([0, 1], [[np.nan, 0]])).tolist() == [True, False]
+    assert np.isnan(changed_share([0, 1], np.zeros((0, 2)))).all()
+
+
+def test_changed_share_says_what_shapes_it_needs():
+    with pytest.raises(ValueError, match=r"resampled must have shape \(draws, 3\)"):
+        changed_share([0, 1, 2], [[0, 1]])
+
+
+def test_paired_test_is_scipys():
+    rng = np.random.default_rng(3)
+    first, second = rng.normal(3, 1, 20), rng.normal(3.4, 1, 20)
+    found, expected = paired_test(first, second), stats.ttest_rel(first, second)
+    assert (found.n, found.difference) == (20, pytest.approx(np.mean(first - second)))
+    assert (found.t, found.p) == pytest.approx((expected.statistic, expected.pvalue))
+    assert found.sign == "="
+
+
+def test_paired_test_by_hand():
+    """Differences 1, 2, 3: mean 2, standard error 1 / sqrt(3), t = 3.46 with 2 degrees of freedom, p = .074."""
+    n, difference, t, p, sign = paired_test([2, 4, 6], [1, 2, 3], level=0.1)
+    assert (n, difference, sign) == (3, 2, ">")
+    assert (t, p) == (pytest.approx(2 * np.sqrt(3)), pytest.approx(0.0742, abs=1e-4))
+    assert paired_test([1, 2, 3], [2, 4, 6], level=0.1).sign == "<" and paired_test([2, 4, 6], [1, 2, 3]).sign == "="
+
+
+def test_identical_differences():
+    """4.2 - 3.9 and 2.3 - 2.0 differ in the last bit, and are the same difference."""
+    assert paired_test([4.2, 2.3, 1.3], [3.9, 2.0, 1.0])[2:] == (inf, 0, ">")
+    assert paired_test([1, 2], [2, 3])[2:] == (-inf, 0, "<")
+    n, difference, t, p, sign = paired_test([1, 2], [1, 2])
+    assert (n, difference, sign) == (2, 0, "=") and isnan(t) and isnan(p)
+
+
+def test_too_few_pairs_are_equal():
+    one, none = paired_test([1, np.nan, 3], [2, 2, np.nan]), paired_test([np.nan], [1])
+    assert one[:2] == (1, -1) and isnan(one.p) and one.sign == "="
+    assert none.n == 0 and isnan(none.difference) and none.sign == "="
