@@ -10,6 +10,7 @@ import inspect
 import logging
 import os
 import sys
+import textwrap
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cache
 from importlib.util import find_spec
@@ -231,6 +232,11 @@ def _end() -> None:
 # ---- A model by itself
 
 
+def brief(error: BaseException) -> str:
+    """An error of other people's code in one line."""
+    return textwrap.shorten(f"{type(error).__name__} {error}", 400, placeholder=" ...")
+
+
 class Writer:
     """A model of the harness that is asked texts, without a task.
 
@@ -266,7 +272,7 @@ class Writer:
             usual = {"do_sample": True, "temperature": 1.0, "max_gen_toks": 512, "until": ["<|endoftext|>"]}
             self.gen_kwargs = usual | simple_parse_args_string(gen_kwargs)
         except Exception as error:
-            raise UsageError(f"--model {model}: cannot be loaded with {model_args!r}: {type(error).__name__} {error}") from error
+            raise UsageError(f"--model {model}: cannot be loaded: {brief(error)}") from error
         template = getattr(getattr(self.lm, "tokenizer", None), "chat_template", None)
         # The types that take nothing but messages say so in their names alone: local-chat-completions, anthropic-chat, litellm-chat.
         self.messages = bool("chat" in model or template) if apply_chat_template is None else apply_chat_template

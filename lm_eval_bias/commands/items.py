@@ -6,6 +6,8 @@ import argparse
 import os
 import re
 import sys
+import tempfile
+import webbrowser
 from pathlib import Path
 from typing import Any
 
@@ -121,7 +123,7 @@ def write(arguments: argparse.Namespace, name: str) -> int:
 def _writer(arguments: argparse.Namespace, model_args: str, gen_kwargs: str, journal: Path) -> tuple[writing.Ask, int]:
     """The model, and how many prompts it takes side by side; it is loaded when it is first asked something."""
     os.environ.setdefault("TQDM_DISABLE", "1")  # the harness's own bars, one for each request
-    from lm_eval_bias.harness import Writer
+    from lm_eval_bias.harness import Writer, brief
 
     writer = Writer(arguments.model, model_args, gen_kwargs, arguments.apply_chat_template, arguments.batch_size, arguments.device)
 
@@ -130,7 +132,7 @@ def _writer(arguments: argparse.Namespace, model_args: str, gen_kwargs: str, jou
             return writer.ask(prompts, seeds)
         except Exception as error:
             raise UsageError(
-                f"the model gave no answer: {type(error).__name__} {error}\n"
+                f"the model gave no answer: {brief(error)}\n"
                 f"All answers so far are in {journal}; the same command goes on from there."
             ) from error
 
@@ -142,13 +144,16 @@ def review(arguments: argparse.Namespace) -> int:
 
     found = Review(arguments.file, arguments.pipeline, arguments.groups)
 
-    def ready(address: str) -> None:
-        print(f"{arguments.file}: {len(found.entries)} items to review at {address}\nCtrl+C ends it.", flush=True)
-        if not arguments.no_browser:
-            import webbrowser
+    with tempfile.TemporaryDirectory() as folder:
 
-            webbrowser.open(address)
+        def ready(address: str) -> None:
+            print(f"{arguments.file}: {len(found.entries)} items to review at {address}\nCtrl+C ends it.", flush=True)
+            if not arguments.no_browser:
+                # By way of a file of one's own: others on this machine can read the arguments of a browser, and with them the token.
+                way = Path(folder, "review.html")
+                way.write_text(f'<meta charset="utf-8"><meta http-equiv="refresh" content="0; url={address}">')
+                webbrowser.open(way.as_uri())
 
-    serve(found, arguments.port, ready)
+        serve(found, arguments.port, ready)
     print(found.summary())
     return 0

@@ -10,6 +10,7 @@ paper: Beneath the Surface: How Large Language Models Reflect Hidden Bias, secti
 from __future__ import annotations
 
 import re
+import textwrap
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cache
 from importlib.resources import files
@@ -140,6 +141,11 @@ def _bare(text: str) -> str:
     return text
 
 
+def _beginning(text: str) -> str:
+    """For a message: the first words, in one line."""
+    return repr(textwrap.shorten(text, 70, placeholder=" ..."))
+
+
 def _sentences(text: str) -> int:
     return 1 + len(_SENTENCE_END.findall(text))
 
@@ -150,7 +156,7 @@ def _read_summary(answer: str, known: Known) -> dict[str, str]:
         raise Refused("declined", "declines to answer")
     said = _bare(said)
     if _sentences(said) > 1 or len(said.split()) > LONGEST_SUMMARY:
-        raise Refused("form", f"expected one sentence, found {_sentences(said)}, of {len(said.split())} words in all")
+        raise Refused("form", f"expected one sentence, found {len(said.split())} words: {_beginning(said)}")
     return {"summary": said}
 
 
@@ -163,7 +169,7 @@ def _concepts(answer: str, known: Known) -> tuple[str, str]:
     if len(lines) > 1 or len(parts) != 2 or not all(parts):
         if is_refusal(said):
             raise Refused("declined", "declines to answer")
-        raise Refused("form", f"expected concept1;concept2 in one line, found {len(lines)} lines, the first of {len(parts)} parts")
+        raise Refused("form", f"expected concept1;concept2 in one line, found {_beginning(said)}")
     one, two = parts
     for part in parts:
         if len(part.split()) > LONGEST_CONCEPT:
@@ -233,7 +239,7 @@ def _read_story(answer: str, known: Known) -> dict[str, str]:
     if found is None:
         if is_refusal(said):
             raise Refused("declined", "declines to answer")
-        raise Refused("form", "expected 'Sentence 1: ... Sentence 2: ...'")
+        raise Refused("form", f"expected Sentence 1: ... Sentence 2: ..., found {_beginning(said)}")
     lines = [line for line in found["option"].splitlines() if line.strip()]
     if len(lines) > 1:
         raise Refused("form", f"goes on behind sentence 2 for {len(lines) - 1} lines")
@@ -248,7 +254,7 @@ def _read_second(answer: str, known: Known) -> dict[str, str]:
     if found is None:
         if is_refusal(said):
             raise Refused("declined", "declines to answer")
-        raise Refused("form", "expected 'Sentence: ...'")
+        raise Refused("form", f"expected Sentence: ..., found {_beginning(said)}")
     lines = [line for line in found["option"].splitlines() if line.strip()]
     if len(lines) > 1:
         raise Refused("form", f"goes on behind the sentence for {len(lines) - 1} lines")

@@ -46,6 +46,9 @@ function list() {
   count();
 }
 
+// Whether a field holds sentences rather than a few words.
+const long = (name) => state.entries.some((each) => (each.fields[name] || "").length > 60);
+
 function mark() {
   const entry = state.entries[at], button = by("list").children[at].firstChild;
   button.firstChild.textContent = entry.fields.id || "(no id)";
@@ -65,7 +68,7 @@ function show(i) {
   by("list").children[at].scrollIntoView({ block: "nearest" });
   by("item").hidden = false;
   by("fields").replaceChildren(...state.fields.map((name) => {
-    const label = made("label", name), field = document.createElement(name === "id" || name.startsWith("concept") ? "input" : "textarea");
+    const label = made("label", name), field = document.createElement(long(name) ? "textarea" : "input");
     field.value = entry.fields[name] || "";
     field.name = name;
     field.spellcheck = true;
@@ -129,7 +132,7 @@ async function save() {
   }
 }
 
-const KEYS = { a: () => decide("accepted"), r: () => decide("rejected"), u: () => decide("open"), e: () => by("fields").querySelector("textarea").focus(),
+const KEYS = { a: () => decide("accepted"), r: () => decide("rejected"), u: () => decide("open"), e: () => (by("fields").querySelector("textarea") || by("fields").querySelector("input")).focus(),
   j: () => show(at + 1), k: () => show(at - 1), ArrowDown: () => show(at + 1), ArrowUp: () => show(at - 1) };
 
 document.addEventListener("keydown", (event) => {

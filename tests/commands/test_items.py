@@ -127,7 +127,7 @@ def test_an_item_that_fails_too_often_is_rejected_and_the_others_go_on(scripted,
         "  9 answers, 3 of them refused:",
         "       3  raw concept pair: form",
         "  2 answers, asked for again, were the one before word for word: the writer does not sample (--gen_kwargs)",
-        "  rejected math at raw concept pair, form: expected concept1;concept2 in one line, found 1 lines, the first of 1 parts",
+        "  rejected math at raw concept pair, form: expected concept1;concept2 in one line, found 'Concept1 is the first and Concept2 is the second.'",
     ]
     assert [row["id"] for row in lines(tmp_path / "items.jsonl")] == ["late"]
     # More tries go on where it was: two steps are known of math, four are asked.
@@ -203,6 +203,7 @@ def test_a_killed_process_loses_no_answer_that_it_had(tmp_path, root):
     ("arguments", "message"),
     [
         (["--model", "none_such"], "--model none_such: "),
+        (["--model", "hf", "--model_args", "pretrained=absent"], "--model hf: cannot be loaded: OSError"),
         (["--out", "items.csv"], "--out items.csv: expected a file that ends in .jsonl"),
         (["--out", "there/items.jsonl"], "--out there/items.jsonl: there is no folder there"),
         (["--from", "absent.csv"], "cannot read absent.csv: No such file or directory"),

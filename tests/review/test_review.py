@@ -348,3 +348,27 @@ def test_a_person_reviews_in_a_browser_with_the_keyboard(file, tmp_path):
     assert not [e for e in errors if "favicon" not in json.dumps(e)], errors
     rows = [json.loads(line) for line in file.read_text().splitlines()]
     assert [row["id"] for row in rows] == ["time", "three"] and rows[1]["context"] == "The bus was full, and [[X]] stood.a"
+
+
+def test_the_token_is_not_among_the_arguments_of_the_browser(file, monkeypatch, capsys):
+    """It is opened by way of a file that nobody else can read, and that is gone afterwards."""
+    import stat
+    import webbrowser
+    from pathlib import Path
+    from urllib.parse import urlsplit
+
+    from lm_eval_bias import cli, review
+
+    seen = []
+
+    def opened(address):
+        path = Path(urlsplit(address).path)
+        seen.append((address, path.read_text(), stat.S_IMODE(path.parent.stat().st_mode), path))
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(webbrowser, "open", opened)
+    monkeypatch.setattr(review.secrets, "token_urlsafe", lambda _: "SECRET")
+    assert cli.main(["items", "review", str(file)]) == 0
+    ((address, text, mode, path),) = seen
+    assert "SECRET" not in address and "#SECRET" in text and mode == 0o700 and not path.exists()
+    assert "#SECRET" in capsys.readouterr().out
