@@ -177,7 +177,7 @@ def test_a_killed_process_loses_no_answer_that_it_had(tmp_path, root):
     """SIGKILL, with the answers slow enough to be hit in the middle."""
     (tmp_path / "s.csv").write_text(STEREOTYPES)
     (tmp_path / "slow.py").write_text(
-        "import sys, time\nfrom lm_eval.api.registry import model_registry\nfrom tests.commands.test_items import Scripted\nfrom lm_eval_bias import cli\n"
+        "import sys, time\nfrom lm_eval.api.registry import model_registry\nfrom tests.commands.test_items_command import Scripted\nfrom lm_eval_bias import cli\n"
         "class Slow(Scripted):\n    def answer(self, prompt):\n        time.sleep(float(sys.argv[1]))\n        return super().answer(prompt)\n"
         "model_registry.register('slow', target=Slow)\n"
         "sys.exit(cli.main(['items', 'hbb', '--from', 's.csv', '--model', 'slow', '--out', 'items.jsonl']))\n"
