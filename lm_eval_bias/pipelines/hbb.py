@@ -204,7 +204,7 @@ def _sentence(text: str, what: str) -> str:
     if _sentences(text) > 1:
         raise Refused("form", f"the {what} has {_sentences(text)} sentences, expected one")
     for example in prompts()["example_sentences"]:
-        if text.startswith(example):
+        if example in text:
             raise Refused("example copied", f"the {what} is the prompt's example")
     return text
 
