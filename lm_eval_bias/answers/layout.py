@@ -213,7 +213,8 @@ def _told(value: Any, depth: int = 0) -> list[str]:
             lines.append(f"- {key}: {member or ''}")
         elif _REASON_KEY.search(key.lower()) and not re.search("keyword", key.lower()):
             lines.append(f"## {key}")
-            lines += [f"- {m}" for m in member if isinstance(m, str)]
+            members = member if isinstance(member, list) else [member]
+            lines += [f"- {m}" if isinstance(m, str) else _row(m) for m in members if isinstance(m, str | tuple)]
         elif isinstance(member, tuple) and _rating_field(member) is not None:
             lines.append(f"- {key}: {_rating_field(member)}")
         else:

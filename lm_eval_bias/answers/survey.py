@@ -22,15 +22,16 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from difflib import get_close_matches
 from itertools import pairwise
 from math import isnan, nan
 from typing import Any, NamedTuple
 
 from .intensity import intensity
-from .keywords import keywords_in
+from .keywords import keywords_in, section_of
 from .layout import Line, lines_of
 from .rating_tokens import Token, tokens, words
-from .refusal import is_refusal
+from .refusal import is_refusal, without_refusals
 from .text import REFUSED, UNPARSED, plain
 
 _LEAST, _MOST = 1.0, 5.0
@@ -46,15 +47,15 @@ def survey_answer(text: str, items: Sequence[str], group: str = "", keywords: in
     """
     text = _without_prompt(_without_next_turn(text))
     asked = _Asked(items, group)
-    lines = lines_of(text, asked.is_label)
+    lines = _without_form(lines_of(text, asked.is_label))
     reader = _Reader(lines, asked)
     ratings = reader.ratings()
     if len(items) == 1 and not ratings:
         ratings = _single(items[0], lines)
-    refuses = is_refusal(text)
-    found = keywords_in(lines, keywords, reader.rated, asked.is_label, refuses)
+    declines = is_refusal(text) or without_refusals(text) != plain(text)
+    found = keywords_in(lines, keywords, reader.rated, reasons=len(items) == 1, declines=declines and not ratings)
     if not ratings and not found:
-        return REFUSED if refuses else UNPARSED
+        return REFUSED if declines else UNPARSED
     return {"ratings": {item: ratings[item] for item in items if item in ratings}, "keywords": found}
 
 
@@ -87,6 +88,18 @@ def _without_next_turn(text: str) -> str:
     return text[: turn.start()] if turn else text
 
 
+def _without_form(lines: list[Line]) -> list[Line]:
+    """Lines without the prompt's form, which is to be filled in: headings and fields with nothing behind them, five and more in turn."""
+    runs: list[list[int]] = [[]]
+    for i, line in enumerate(lines):
+        if line.said.endswith((":", ": _", ": ?")):
+            runs[-1].append(i)
+        elif runs[-1]:
+            runs.append([])
+    form = {i for run in runs if len(run) > 4 for i in run}
+    return [line for i, line in enumerate(lines) if i not in form]
+
+
 # ---- What is rated
 
 _ENDING = re.compile(r"(?:iness|ful|uous|ious|ive|(?<=[bd])le|(?<=n)al|(?<=l)ed|(?<=u)de|(?<=n)t|(?<=n)ce|ing|ic|e|y)$")
@@ -107,11 +120,15 @@ def _forms(item: str) -> str:
     return r"[\s-]*".join(parts) or re.escape(plain(item)) or "$^"
 
 
+_LABEL = re.compile(r"([a-z]{6,16})(?=\s*[:=|-]|\s\d)")
+
+
 class _Asked:
     """The items, as a text names them."""
 
     def __init__(self, items: Sequence[str], group: str) -> None:
         self.items, self.group = items, plain(group).strip()
+        self.words = frozenset(re.findall(r"\w+", self.group)) | _GROUP  # that name the group
         self.named = [item for item in items if item not in (OVERALL, "Rating")]
         self.forms = {f"i{n}": item for n, item in enumerate(self.named)}
         alternatives = "|".join(f"(?P<{key}>{_forms(item)})" for key, item in self.forms.items())
@@ -122,12 +139,20 @@ class _Asked:
 
     def mentions(self, said: str) -> list[Token]:
         """The items that a sentence names, as tokens."""
-        found = [Token("item", self.forms[m.lastgroup or ""], m.start(), m.end()) for m in self.pattern.finditer(said) if m.group()]
-        lead = re.match(r"[\s\W]*", said)
-        short = self.short_pattern.match(said, lead.end() if lead else 0)
-        if short and not any(t.start < short.end() for t in found):
-            found.insert(0, Token("item", self.short[short[1]], short.start(), short.end()))
+        named = [m for m in self.pattern.finditer(said) if m.group() and m.group() not in self.group.split()]
+        found = [Token("item", self.forms[m.lastgroup or ""], m.start(), m.end()) for m in named]
+        begins = len(said) - len(re.sub(r"^\W+", "", said))
+        label = self.short_pattern.match(said, begins) or _LABEL.match(said, begins)
+        if label and not any(t.start < label.end() for t in found):
+            item = self.short.get(label[1]) or self._misspelt(label[1])
+            if item:
+                found.insert(0, Token("item", item, label.start(), label.end(1)))
         return found
+
+    def _misspelt(self, word: str) -> str | None:
+        """The item that a label of one word is but for a letter or two: "Competant"."""
+        near = get_close_matches(word, [plain(item) for item in self.named], n=2, cutoff=0.85)
+        return next(item for item in self.named if plain(item) == near[0]) if len(near) == 1 and near[0][0] == word[0] else None
 
     def is_label(self, said: str) -> bool:
         """Whether a cell, as `plain` gives it, is an item and nothing but its group, a gloss or a numeral."""
@@ -181,9 +206,11 @@ class _Reader:
         self.rated: set[int] = set()  # lines that hold a rating, or an item's field without one
         self.base = _MOST  # the top of the scale that was named last
         self.correcting = False
+        self.stated: list[str] = []  # the items that the line began with, and rated
+        self.section = ""  # whose heading was read last
         self.pending: str | None = None  # an item that was named, with no rating yet
         self.waited = 0  # sentences since
-        self.bare = False  # nothing but its name was said
+        self.pending_line = self.bare_line = -2  # where, and where nothing but its name was said
         self.line = 0
 
     def ratings(self) -> dict[str, float]:
@@ -191,6 +218,7 @@ class _Reader:
             self.line = number
             self._read(line)
         self._turned_claims()
+        self.claims = _without_count(self.claims)
         return {item: value for item in self.asked.items if not isnan(value := self._settled(item))}
 
     def _settled(self, item: str) -> float:
@@ -218,8 +246,11 @@ class _Reader:
     def _claim(self, item: str, value: float, role: int, corrects: bool = False) -> None:
         self.claims.append(_Claim(item, value, role, self.line, corrects or self.correcting))
         self.rated.add(self.line)
+        if role == _FIELD:
+            self.section = "ratings"
         if self.pending == item:
-            self.pending, self.bare = None, False
+            self.rated.add(self.pending_line)
+            self.pending, self.bare_line = None, -2
 
     # ---- Lines and sentences
 
@@ -229,8 +260,10 @@ class _Reader:
             return
         found = self._tokens(said)
         sentences = _sentences(found)
-        for n, sentence in enumerate(sentences):
-            self._sentence(sentence, said, n == 0, line)
+        self.stated = []
+        for sentence in sentences:
+            if not self._taken_back(sentence):
+                self._sentence(sentence, said, line)
 
     def _heading(self, line: Line, said: str) -> bool:
         """Whether a line is a section's heading, which may name the scale, and say that what follows is final."""
@@ -241,11 +274,14 @@ class _Reader:
             and re.search(r"\b(?:ratings|scores)\b", said)
             and not self.asked.mentions(said)
         ):
+            self.section = "ratings"
             self.correcting = bool(re.search(r"\b(?:revised|final|corrected|adjusted|updated|new)\b", said)) and bool(self.claims)
             self.pending = None
             self._name_scale(tokens(said, _MOST))
             return True
-        if short and re.match(r"\W*(?:\w+ ){0,3}(?:reasons?|keywords?|explanations?)\b", said) and line.marker != "bullet":
+        section = section_of(line)
+        if section and not (section[0] == "ratings" and section[1]):
+            self.section = section[0]
             self.pending = None
         return False
 
@@ -259,24 +295,41 @@ class _Reader:
         mentions = self.asked.mentions(said)
         own = [Token("own", "", m.start(), m.end()) for m in _OWN.finditer(said)]
         overall = [Token("item", OVERALL, m.start(), m.end()) for m in _OVERALL.finditer(said)]
-        first = re.match(r"\W*", said)
-        begins = first.end() if first else 0
+        begins = len(said) - len(re.sub(r"^\W+", "", said))
         if mentions and mentions[0].start <= begins + 8:
             overall = [t for t in overall if t.start > mentions[0].start and len(said[t.start : t.end].split()) > 1]
         else:
-            overall = [t for t in overall if t.start == begins or len(said[t.start : t.end].split()) > 1 or not mentions]
+            first = [t for t in overall if t.start == begins or said[: t.start].rstrip()[-1:] in (".", "!", "?", ";")]
+            overall = [t for t in overall if t in first or len(said[t.start : t.end].split()) > 1 or not mentions]
         marks: list[Token] = []
         for mark in sorted([*mentions, *overall, *own], key=lambda t: (t.start, -t.end)):
             if not marks or mark.start >= marks[-1].end:
                 marks.append(mark)
         found = [t for t in tokens(said, _MOST) if not any(m.start < t.end and t.start < m.end for m in marks)]
+        found = [t._replace(kind="and") if t.text == "and" else t for t in found]
         return sorted([*found, *marks], key=lambda t: t.start)
 
-    def _sentence(self, found: list[Token], said: str, first: bool, line: Line) -> None:
+    def _taken_back(self, found: list[Token]) -> bool:
+        """Whether a sentence gives the item that the line began with another rating: "Disgust: 2. Hmm, no, it is rare, so 1." """
+        numbers = [i for i, t in enumerate(found) if t.kind == "number"]
+        others = any(t.kind in ("item", "own") and t.text not in self.stated for t in found)
+        if not self.stated or others or len(numbers) != 1 or not any(t.kind == "wait" for t in found[:4]):
+            return False
+        if not _closes(found, numbers[0]) or any(t.kind in ("bound", "othered", "suppose") for t in found):
+            return False
+        for item in self.stated:
+            self._claim(item, self._value(found, numbers[0]), _FIELD, True)
+        return True
+
+    def _sentence(self, found: list[Token], said: str, line: Line) -> None:
         if not found:
             return
         at = _lead(found)
         items = [i for i, t in enumerate(found) if t.kind == "item"]
+        rating = self._as_rated(found) if not items and len(self.asked.items) == 1 else None
+        if rating is not None:
+            self._claim(self.asked.items[0], rating, _PROSE, any(t.kind == "wait" for t in found))
+            return
         if not items and not any(t.kind == "own" for t in found) and len(found) < 60 and line.marker != "numeral":
             self._name_scale(found)
         if at < len(found) and found[at].kind == "item":
@@ -301,27 +354,36 @@ class _Reader:
             if len(numbers) == 1 and _closes(found, numbers[0]):
                 number, value, following = numbers[0], self._value(found, numbers[0]), len(found)
         if number is not None:
+            counted = self._counts(found, number)
+            if counted and self.section in ("keywords", "reasons"):
+                return
             for item in group:
-                self._claim(item, value, _FIELD, corrects)
-            self.pending, self.bare = None, False
+                self._claim(item, value, _WEAK if counted else _FIELD, corrects)
+            self.pending, self.bare_line = None, -2
+            self.stated = group
             if following < len(found):
-                self._prose(found[following:], said)
+                self._prose(found, said, following, value)
             return
-        bare = all(t.kind in _EMPTY for t in found[after:])
-        if bare:
+        kinds = [t.kind for t in found[after:]]
+        bare = all(kind in _EMPTY for kind in kinds) and (kinds[-1:] == ["sep"] or "sep" not in kinds) and kinds.count("word") < 4
+        if bare and "sep" in kinds:
             self.rated.add(self.line)
         if following < len(found):
             if self._prose(found, said):
                 return
         elif not bare:
-            rating = _on_scale(intensity(said[found[at].end : found[-1].end], _MOST))
-            if rating is not None and any(t.kind in ("verb", "say", "self", "name", "deny", "arrive") for t in found):
+            rating = self._as_rated(found)
+            if rating is None and any(t.kind in ("verb", "say", "self", "name", "deny", "arrive") for t in found):
+                rating = _on_scale(intensity(said[found[at].end : found[-1].end], _MOST))
+            if rating is not None:
                 for item in group:
                     self._claim(item, rating, _PROSE)
                 return
         # The prompt's empty list is no row of headings.
-        self.pending = None if (bare and self.bare and self.waited == 0) or len(group) > 1 else group[0]
-        self.bare, self.waited = bare, 0
+        listed = bare and self.bare_line == self.line - 1
+        self.pending = None if listed or len(group) > 1 else group[0]
+        self.pending_line, self.waited = self.line, 0
+        self.bare_line = self.line if bare else -2
 
     def _own(self, found: list[Token], at: int) -> None:
         """ "Rating: 4" """
@@ -334,6 +396,17 @@ class _Reader:
 
     def _overall(self) -> str | None:
         return OVERALL if OVERALL in self.asked.items else self.asked.items[0] if len(self.asked.items) == 1 else None
+
+    def _as_rated(self, found: list[Token]) -> float | None:
+        """The rating of a sentence that says what something is seen as: "they are viewed as a 4", "which I would express as a 4"."""
+        numbers = [i for i, t in enumerate(found) if t.kind == "number"]
+        if len(numbers) != 1 or any(t.kind in ("deny", "bound", "othered", "suppose") for t in found[: numbers[0]]):
+            return None
+        i = numbers[0]
+        before = [t.text for t in found[max(0, i - 2) : i]]
+        seen = any(t.kind in ("verb", "say", "name", "self") or t.text in _SEEN for t in found[:i])
+        led = before[-1:] in (["as a"], ["as an"], ["as"], ["at"]) or before in (["as", "a"], ["as", "an"], ["them", "a"], ["it", "a"])
+        return self._value(found, i) if seen and led and self._goes_on(found, i) else None
 
     def _following(self, found: list[Token], at: int) -> None:
         """A sentence that names no item, after one that did."""
@@ -362,8 +435,8 @@ class _Reader:
         gloss = found[items[0] + 1 :]
         return lead and between and (len(gloss) < 4 or gloss[0].kind in ("open", "sep", "dash", "stop", "comma"))
 
-    def _prose(self, found: list[Token], said: str) -> bool:
-        """A sentence with items somewhere in it; whether it rates one."""
+    def _prose(self, found: list[Token], said: str, begin: int = 0, previous: float | None = None) -> bool:
+        """A sentence with items somewhere in it, from `begin` on; whether it rates one. previous: the rating that stands before that."""
         if any(t.kind == "othered" for t in found):
             return False
         corrects = any(t.kind == "wait" for t in found)
@@ -371,7 +444,7 @@ class _Reader:
         claimed: set[int] = set()
         taken: set[int] = set()
         for i, t in enumerate(found):  # "a 4 for friendliness"
-            if t.kind != "number":
+            if t.kind != "number" or i < begin:
                 continue
             j = _past(found, i + 1, ("percent", "point", "scale", "close"))
             if j < len(found) and found[j].text in _FOR:
@@ -384,7 +457,7 @@ class _Reader:
                     claimed.update(range(k, after))
                     for item in group:
                         self._claim(item, self._value(found, i), _PROSE, corrects)
-        i = 0
+        i = begin
         left: list[tuple[list[str], int]] = []
         while i < len(found):
             if found[i].kind != "item" or i in claimed:
@@ -393,18 +466,22 @@ class _Reader:
             group, after = _group(found, i)
             following = next((k for k in range(after, len(found)) if found[k].kind == "item"), len(found))
             number, value, changed = self._linked(found, after, following, False)
-            if number is not None and number not in taken:
+            if number is None and i > 1 and found[i - 1].kind == "copula" and found[i - 2].kind == "so" and previous is not None:
+                for item in group:  # "traditional is a 5, and so is conservative"
+                    self._claim(item, previous, _PROSE, corrects)
+            elif number is not None and number not in taken:
+                previous = value
                 taken.add(number)
                 for item in group:
                     self._claim(item, value, _PROSE, corrects or changed)
             else:
                 left.append((group, i))
             i = after
-        numbers = [i for i, t in enumerate(found) if t.kind == "number" and i not in taken]
+        numbers = [i for i, t in enumerate(found) if t.kind == "number" and i not in taken and i >= begin]
         if numbers and left and rates:
             for (group, i), (_, end) in zip(left, [*left[1:], ([], len(found))], strict=True):
-                begin = 0 if len(left) == 1 and not claimed and not taken else i
-                rating = _on_scale(intensity(said[found[begin].start : found[end - 1].end], _MOST)) if end > begin else None
+                start = 0 if len(left) == 1 and not claimed and not taken and not begin else i
+                rating = _on_scale(intensity(said[found[start].start : found[end - 1].end], _MOST)) if end > start else None
                 if rating is not None:
                     taken.update(numbers)
                     for item in group:
@@ -441,7 +518,7 @@ class _Reader:
                     loose = True
             elif t.kind in ("name", "own"):
                 loose = False
-            elif t.kind in _SILENT or t.text in _RATING_WORDS:
+            elif t.kind in _SILENT or t.text in _RATING_WORDS or t.text in self.asked.words:
                 pass
             elif not field or t.kind in ("deny", "bound", "instead", "othered", "suppose", "code"):
                 return None, nan, False
@@ -477,6 +554,12 @@ class _Reader:
         if t.kind == "counting" and t.text in ("for", "among", "in"):
             return sum(x.kind == "number" for x in found) == 1 or self._turns(found, i)
         return t.text not in _COUNTED and t.kind not in ("outof", "unending")
+
+    def _counts(self, found: list[Token], i: int) -> bool:
+        """Whether a word stands right behind the number at i, which may be what it counts: "Wealthy: 2 tax cuts"."""
+        t = found[i + 1] if i + 1 < len(found) else None
+        known = t is not None and (t.text in _RATING_WORDS or t.text in self.asked.words)
+        return t is not None and not known and t.kind in ("word", "other", "counting", "foreign")
 
     def _turns(self, found: list[Token], i: int) -> bool:
         """Whether the number at i is said to be for an item that follows."""
@@ -533,6 +616,8 @@ _RATING_WORDS = words(
     "which get gets got getting receive receives received score scores scored rated scoring earn earns earned would should likely one is "
     "agree disagree neutral viewed seen perceived considered assigned level"
 )
+_GROUP = words("with them they others these people members group groups towards toward against each apiece respectively both")
+_SEEN = words("viewed seen perceived regarded rated considered expressed express put placed judged ranked described")
 _FOR = words("for on in at to as regarding concerning when")
 _ARTICLES = words("the their being terms of how seeming appearing perceived its this that item trait")
 _COUNTED = words(
@@ -596,6 +681,19 @@ def _closes(found: list[Token], i: int) -> bool:
 
 def _on_scale(rating: float | str | None) -> float | None:
     return rating if isinstance(rating, float) and _LEAST <= rating <= _MOST else None
+
+
+def _without_count(claims: list[_Claim]) -> list[_Claim]:
+    """The claims, without what they say where a model that fills in a list went on to count: 1, 2, 3, 4, 5, and off the scale."""
+    run: list[int] = []
+    for i, claim in enumerate(claims):
+        if run and (claim.value == claims[run[-1]].value + 1 or (isnan(claim.value) and len(run) >= _MOST)):
+            run.append(i)
+        elif len(run) > _MOST:
+            break
+        else:
+            run = [i] if claim.value == _LEAST else []
+    return [claim._replace(value=nan) if i in run else claim for i, claim in enumerate(claims)] if len(run) > _MOST else claims
 
 
 def _single(item: str, lines: list[Line]) -> dict[str, float]:
