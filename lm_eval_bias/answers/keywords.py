@@ -9,6 +9,7 @@ is the keyword, the rest explains it.
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 
 from .layout import Line
 from .refusal import without_refusals
@@ -26,11 +27,13 @@ _OFFER = re.compile(
 )
 
 
-def keywords_in(lines: list[Line], n: int, rated: set[int], *, reasons: bool = False, declines: bool = False) -> list[str]:
+def keywords_in(
+    lines: list[Line], n: int, rated: set[int], *, items: Sequence[str] = (), reasons: bool = False, declines: bool = False
+) -> list[str]:
     """At most n keywords, lower case.
 
-    rated: the lines that hold ratings. reasons: it is for reasons that keywords are asked. declines: the text declines to answer; then only
-    those count that it calls so.
+    rated: the lines that hold ratings. items: what is rated; a list of that, as the prompt has it, is none of keywords. reasons: it is for
+    reasons that keywords are asked. declines: the text declines to answer; then only those count that it calls so.
     """
     if n < 1:
         return []
@@ -38,6 +41,9 @@ def keywords_in(lines: list[Line], n: int, rated: set[int], *, reasons: bool = F
     found = reader.headed() or reader.told()
     if not found and not declines:
         found = reader.first()
+        form = [plain(item).strip() for item in items]
+        if len(found) > 2 and found == form[: len(found)]:
+            return []
     return found[:n]
 
 

@@ -81,6 +81,8 @@ def _with_stars(text: str) -> str:
     """Rows of five signs, of which some are filled, as fractions; keycaps as digits."""
 
     def fraction(m: re.Match[str]) -> str:
+        if re.search(r"\d\s*$", text[max(0, m.start() - 4) : m.start()]) and len(m.group().strip()) < 3:
+            return " "  # "4/5 ⭐"
         full, hollow = sum(c in _FULL for c in m.group()), sum(c in _HOLLOW for c in m.group())
         starry = any(c in "★⭐🌟✭✮🟊" for c in m.group())
         if not (full + hollow in (5, 10) or (starry and full < 6 and not hollow) or full > 2) or full + hollow > 10 or not full:

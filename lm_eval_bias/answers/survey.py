@@ -53,7 +53,7 @@ def survey_answer(text: str, items: Sequence[str], group: str = "", keywords: in
     if len(items) == 1 and not ratings:
         ratings = _single(items[0], lines)
     declines = is_refusal(text) or without_refusals(text) != plain(text)
-    found = keywords_in(lines, keywords, reader.rated, reasons=len(items) == 1, declines=declines and not ratings)
+    found = keywords_in(lines, keywords, reader.rated, items=items, reasons=len(items) == 1, declines=declines and not ratings)
     if not ratings and not found:
         return REFUSED if declines else UNPARSED
     return {"ratings": {item: ratings[item] for item in items if item in ratings}, "keywords": found}
@@ -120,6 +120,7 @@ def _forms(item: str) -> str:
     return r"[\s-]*".join(parts) or re.escape(plain(item)) or "$^"
 
 
+_WHOLE = r"(?:rating|score|evaluation|perception|view|impression|assessment|sentiment|attitude)s?"
 _LABEL = re.compile(r"([a-z]{6,16})(?=\s*[:=|-]|\s\d)")
 
 
@@ -161,7 +162,7 @@ class _Asked:
         said = re.sub(r"\([^()]*\)|^\W*\d{1,2}[.):]\s*", " ", said)
         if re.search(r"\d|[.!?]\s+\w|\w,", said):
             return False
-        if re.fullmatch(r"\W*(?:the )?overall\b.*", said):
+        if re.fullmatch(rf"\W*(?:the )?overall(?: \w+)?(?: {_WHOLE})?\W*", said):
             return True
         found = self.mentions(said)
         return bool(found) and not re.search(r"\w", said[: found[0].start]) and len(said[found[0].end :].split()) < 5
@@ -178,22 +179,29 @@ _ENDS = re.compile(
 _LEGEND = re.compile(rf"\(?\b1\s*[=:-]\s*{_LOW}\b[^\d\n]{{0,40}}(?:\b[2-5]\s*[=:-]\s*[a-z][^\d\n]{{1,40}}){{2,}}")
 
 
+_INLINE = re.compile(r"\s*(?:^|(?<=[\s,;:]))\(?(\d{1,2})[.)]\s+(?=[a-z])")
+
+
 def _prepared(text: str) -> str:
     """A line as `plain` gives it, its scale in one form, and what the tokenizer would take for one word apart."""
     text = re.sub(r"(?<=\d)[*_]*\s*(?:→|[-=]+>|⇒|➜|➔|⟶)\s*[*_]*(?=\d)", " , wait, ", text)
     text = re.sub(r"([:=|–—-]\s*[*_]*\s*\d(?:[.,]\d+)?(?:\s*/\s*\d+)?[*_]*)\s+(?=[A-Z][a-z])", r"\1. ", text)
+    # A dash between a rating and a number that counts is no range: "4 - 12 years of college".
+    text = re.sub(r"(?<=\d)(?:\*\*)?\s+[-–—]+\s+(?=[$€£]?\d[\d,.]*\s?(?:%|-?[A-Za-z](?!ut of)))", ". ", text)
     text = re.sub(r"(?<=[a-z])_(?=[a-z])", " ", text)
     said = plain(text)
     said = re.sub(r"(?<=[a-z)])\s*(?:\.{2,}|…)\s*(?=\d)", ": ", said)
     said = _LEGEND.sub(" (scale of 1 to 5) ", _ENDS.sub(lambda m: f" (scale of 1 to {m['top']}) ", said))
-    return re.sub(r"(?<=\d)-(?=[a-z])(?!point|star|pt\b|ish\b)", " - ", said)
+    said = re.sub(r"(?<=[:=|] [1-5])-(?=[a-z])(?!point|star|pt\b|ish\b)", " - ", said)
+    numerals = [int(n) for n in _INLINE.findall(said)]
+    return _INLINE.sub(", ", said) if len(numerals) > 2 and numerals == list(range(numerals[0], numerals[0] + len(numerals))) else said
 
 
 _OWN = re.compile(
     r"(?<![\w-])(?:(?:my|the|final|overall|assigned|given|group|general|total)\s+)*(?:rating|score|overall)(?:\s*(?:\([^()\n]*\)|value|is))*"
     r"(?=\s*(?:[:=|-]|\d|(?<=is)\s))"
 )
-_OVERALL = re.compile(r"(?<![\w-])overall(?: \w+)?(?: (?:rating|score|evaluation|perception|view|impression|assessment)s?)?(?!\w)")
+_OVERALL = re.compile(rf"(?<![\w-])overall(?:(?: (?:society's|public|societal|group))? {_WHOLE})?(?!\w)")
 
 
 class _Reader:
@@ -249,7 +257,6 @@ class _Reader:
         if role == _FIELD:
             self.section = "ratings"
         if self.pending == item:
-            self.rated.add(self.pending_line)
             self.pending, self.bare_line = None, -2
 
     # ---- Lines and sentences
@@ -342,7 +349,7 @@ class _Reader:
         elif items:
             self._prose(found, said)
         elif self.pending or any(t.kind == "wait" for t in found):
-            self._following(found, at)
+            self._following(found, at, said)
 
     def _field(self, found: list[Token], at: int, said: str) -> None:
         """A sentence that begins with an item, or several."""
@@ -391,6 +398,8 @@ class _Reader:
         if number is None:
             return
         item = self.pending or self._overall()
+        if self.pending:
+            self.rated.add(self.pending_line)
         if item:
             self._claim(item, value, _FIELD, corrects)
 
@@ -408,7 +417,7 @@ class _Reader:
         led = before[-1:] in (["as a"], ["as an"], ["as"], ["at"]) or before in (["as", "a"], ["as", "an"], ["them", "a"], ["it", "a"])
         return self._value(found, i) if seen and led and self._goes_on(found, i) else None
 
-    def _following(self, found: list[Token], at: int) -> None:
+    def _following(self, found: list[Token], at: int, said: str) -> None:
         """A sentence that names no item, after one that did."""
         self.waited += 1
         numbers = [i for i, t in enumerate(found) if t.kind == "number"]
@@ -420,10 +429,17 @@ class _Reader:
             return
         if not self.pending or self.waited > 6:
             return
-        if at < len(found) and found[at].kind == "number" and self.waited < 3 and self._goes_on(found, at):
-            self._claim(self.pending, self._value(found, at), _FIELD)
+        value: float | None = None
+        if at < len(found) and found[at].kind == "number":
+            if self.waited < 3 and self._goes_on(found, at) and not self._counts(found, at):
+                value = self._value(found, at)
         elif len(numbers) == 1 and _closes(found, numbers[0]) and found[numbers[0] - 1].kind in ("open", "name", "sep"):
-            self._claim(self.pending, self._value(found, numbers[0]), _FIELD)
+            value = self._value(found, numbers[0])
+        elif len(numbers) == 1 and any(t.kind in ("verb", "say", "self") for t in found[: numbers[0]]):
+            value = self._as_rated(found) or _on_scale(intensity(said[found[0].start : found[-1].end], _MOST))
+        if value is not None:
+            self.rated.add(self.pending_line)
+            self._claim(self.pending, value, _FIELD)
 
     def _is_turned(self, found: list[Token], items: list[int]) -> bool:
         """ "4 - Friendly", "4/5 Friendly" """
