@@ -76,7 +76,7 @@ def section_of(line: Line) -> tuple[str, str] | None:
         kind = "ratings"
     else:
         return None
-    if not colon and not line.headed and kind != "ratings" and re.search(r"[.!]$", said):
+    if not colon and not line.headed and re.search(r"[.!]$", said):
         return None
     if colon:
         rest = line.text.partition(":")[2]
@@ -130,6 +130,9 @@ class _Reader:
                 rf"\b{_KEYWORDS}\b[^.:!?\n]{{0,120}}?(?:\b(?:are|include|would be|might be|could be|were|is)\b|:)\s*(.+)",
                 line.text,
                 re.IGNORECASE,
+            )
+            m = m or re.search(
+                rf"\b(?:choose|pick|list|suggest|say|select|use|be)\b:?\s+(.+?)\s+as (?:the |my )?(?:\w+ )?{_KEYWORDS}\b", line.text
             )
             m = m or re.search(
                 r"\b(?:seen|described|perceived|viewed|regarded|characteri[sz]ed|thought of) as\b:?\s*(.+)", line.text, re.IGNORECASE
@@ -220,7 +223,7 @@ def _declines(line: Line) -> bool:
 
 
 _COUNTED = re.compile(
-    r"(?:\*\*)?(?:(?:key ?word|trait|adjective|verb|feeling|word)\s*#?)?(?P<n>\d{1,2})(?:\*\*)?\s*[-–—:.)]\s*(?:\*\*\s)?"
+    r"(?:\*\*)?(?:(?:key ?word|trait|adjective|verb|feeling|word)\s*#?)?(?P<n>\d{1,2})(?:\*\*)?(?:\s*[:.)]\s*|\s+[-–—]\s+)(?:\*\*\s)?"
     r"(?=[^\W\d]|[*_\"'“])",
     re.IGNORECASE,
 )
@@ -260,7 +263,11 @@ def _keyword(entry: str, marked: bool) -> str | None:
     text = re.sub(r"[*_`\"“”„«»#]", "", text).strip(" .,!?'‘’/").lower().replace("’", "'")
     if not re.fullmatch(_WORDS, text) or _APOLOGY.search(text):
         return None
-    if not marked and not bold and (len(text.split()) > 3 or (text != entry.lower().strip(" .*_:") and ":" not in entry)):
+    if (
+        not marked
+        and not bold
+        and (len(text.split()) > 3 or (text != entry.lower().strip(" .*_:") and not re.search(r":|\s[-–—]+\s", entry)))
+    ):
         return None
     return text
 

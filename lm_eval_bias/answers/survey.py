@@ -201,7 +201,10 @@ _OWN = re.compile(
     r"(?<![\w-])(?:(?:my|the|final|overall|assigned|given|group|general|total)\s+)*(?:rating|score|overall)(?:\s*(?:\([^()\n]*\)|value|is))*"
     r"(?=\s*(?:[:=|-]|\d|(?<=is)\s))"
 )
-_OVERALL = re.compile(rf"(?<![\w-])overall(?:(?: (?:society's|public|societal|group))? {_WHOLE})?(?!\w)")
+_OVERALL = re.compile(
+    rf"(?<![\w-])overall(?:(?: (?:society's|public|societal|group))? {_WHOLE}(?!\w)|"
+    rf"(?=\s*(?:[:,=|(-]|$)|\sis\b| [^.!?;\n]{{0,200}}(?:[1-5]|one|two|three|four|five)\b))"
+)
 
 
 class _Reader:
@@ -519,8 +522,10 @@ class _Reader:
             t = found[i]
             if t.kind == "number":
                 apart = found[i - 1].kind in ("open", "dash", "sep", "comma") or (found[i - 1].kind in ("hedge", "name") and not loose)
-                if loose and not (apart and _closes(found, i) and sum(x.kind == "number" for x in found[start:stop]) == 1):
-                    return None, nan, False
+                only = sum(x.kind == "number" for x in found[start:stop]) == 1
+                if loose and not (apart and _closes(found, i) and (only or t.base or found[i - 1].kind == "open")):
+                    i += 1
+                    continue
                 if not linked and unknown and not loose:
                     return None, nan, False
                 if not self._goes_on(found, i):
@@ -559,7 +564,7 @@ class _Reader:
     def _goes_on(self, found: list[Token], i: int) -> bool:
         """Whether what follows the number at i leaves it a rating: it counts nothing, and no other number stands beside it."""
         j = _past(found, i + 1, ("percent", "point", "scale", "close"))
-        if j >= len(found):
+        if j >= len(found) or (found[j - 1].kind == "close" and found[j].kind not in ("number", "slash", "outof")):
             return True
         t = found[j]
         following = found[j + 1].kind if j + 1 < len(found) else "end"
