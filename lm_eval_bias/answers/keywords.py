@@ -205,7 +205,7 @@ class _Reader:
     def _is_entry(self, line: Line, shape: str, indent: int) -> bool:
         if shape in ("bold", "bare"):
             bold = line.text.startswith(("**", "__"))
-            return not line.marker and (bold if shape == "bold" else not re.search(r"\s\S+[.!?]$", line.said.partition(":")[0]))
+            return not line.marker and (bold if shape == "bold" else not re.search(r"\s\S+[.!?]$", re.split(r":|\s-\s", line.said)[0]))
         return line.marker == shape and line.indent <= indent + 1
 
 

@@ -346,6 +346,8 @@ class _Reader:
             self._field(found, at, said)
         elif at < len(found) and found[at].kind == "own":
             self._own(found, at)
+        elif self.pending and self.waited < 2 and at < len(found) and found[at].kind == "number":
+            self._following(found, at, said)
         elif items and self._is_turned(found, items):
             value = self._value(found, next(i for i, t in enumerate(found) if t.kind == "number"))
             self.turned.append((self.line, _Claim(found[items[0]].text, value, _FIELD, self.line, self.correcting)))
@@ -515,7 +517,7 @@ class _Reader:
         field: the sentence begins with the item, whose label may have more words, and what follows the colon, too, before a number that
         stands apart at the end: "Friendly: quite warm (4)".
         """
-        linked = loose = False
+        linked = loose = doubted = False
         unknown = depth = 0
         i = start
         while i < stop:
@@ -523,14 +525,17 @@ class _Reader:
             if t.kind == "number":
                 apart = found[i - 1].kind in ("open", "dash", "sep", "comma") or (found[i - 1].kind in ("hedge", "name") and not loose)
                 only = sum(x.kind == "number" for x in found[start:stop]) == 1
-                if loose and not (apart and _closes(found, i) and (only or t.base or found[i - 1].kind == "open")):
+                boxed = found[i - 1].kind == "open"
+                if loose and not (apart and _closes(found, i) and (boxed or (only and not doubted) or (t.base and not doubted))):
                     i += 1
                     continue
                 if not linked and unknown and not loose:
                     return None, nan, False
-                if not self._goes_on(found, i):
+                if self._goes_on(found, i):
+                    return self._corrected(found, i, stop)
+                if not field:
                     return None, nan, False
-                return self._corrected(found, i, stop)
+                loose = True
             if t.kind in _LINKS:
                 linked = linked or t.kind in ("sep", "dash", "copula")
                 depth += (t.kind == "open") - (t.kind == "close")
@@ -541,10 +546,10 @@ class _Reader:
                 loose = False
             elif t.kind in _SILENT or t.text in _RATING_WORDS or t.text in self.asked.words:
                 pass
-            elif not field or t.kind in ("deny", "bound", "instead", "othered", "suppose", "code"):
+            elif not field or (t.kind in _DOUBTS and not linked):
                 return None, nan, False
             elif linked or depth:
-                loose = True
+                loose, doubted = True, doubted or t.kind in _DOUBTS
             else:
                 unknown += 1
                 if unknown > 10:
@@ -567,6 +572,8 @@ class _Reader:
         if j >= len(found) or (found[j - 1].kind == "close" and found[j].kind not in ("number", "slash", "outof")):
             return True
         t = found[j]
+        if found[i + 1].kind == "percent" and t.kind in ("word", "say", "verb", "person", "hedge", "other", "counting"):
+            return False  # "85% say so"
         following = found[j + 1].kind if j + 1 < len(found) else "end"
         if t.kind == "number" or (t.kind in ("comma", "slash", "op") and following == "number" and not self._turns(found, j + 1)):
             return False
@@ -630,6 +637,7 @@ class _Claim(NamedTuple):
 
 
 _WEAK, _PROSE, _FIELD = 1, 2, 3
+_DOUBTS = words("deny bound instead othered suppose code")
 _LINKS = words("sep dash open close copula")
 _SILENT = words("hedge strength percent point scale verb say self pronoun emotion settle so arrive wait final idiom slash item fine")
 _EMPTY = words("sep dash open close scale hedge strength stop comma ask own word emotion point")
