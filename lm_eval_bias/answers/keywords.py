@@ -17,7 +17,7 @@ from .text import plain
 
 _KEYWORDS = (
     r"(?:key ?-?(?:words?|terms?|phrases?|traits?|verbs?)|adjectives?|verbs?|traits?|characteristics?|descriptors?|feelings?|emotions?|"
-    r"behaviou?rs?|words?|terms?|attributes?|stereotypes|qualities)"
+    r"behaviou?rs?|words?|terms?|attributes?|qualities)"
 )
 _REASONS = r"(?:reasons?|reasoning|explanations?|rationale|justifications?|why|descriptions?|elaborations?)"
 _RATINGS = r"(?:ratings?|scores?|rate|scale|scoring|evaluation)"
@@ -38,9 +38,10 @@ def keywords_in(
     if n < 1:
         return []
     reader = _Reader([_spoken(line) for line in lines] if declines else lines, n, rated, reasons)
-    found = reader.headed() or reader.told()
-    if not found and not declines:
-        found = reader.first()
+    found = reader.headed()
+    if not found:
+        told, first = reader.told(), (0, []) if declines else reader.first()
+        found = first[1] if first[1] and (not told[1] or first[0] < told[0]) else told[1]
         form = [plain(item).strip() for item in items]
         if len(found) > 2 and found == form[: len(found)]:
             return []
@@ -85,6 +86,13 @@ def section_of(line: Line) -> tuple[str, str] | None:
     return kind, rest.strip(" *_")
 
 
+_TOLD = [
+    re.compile(rf"\b{_KEYWORDS}\b[^.:!?\n]{{0,120}}?(?:\b(?:are|include|would be|might be|could be|were|is)\b|:)\s*(.+)", re.IGNORECASE),
+    re.compile(rf"\b(?:choose|pick|list|suggest|say|select|use|be)\b:?\s+(.+?)\s+as (?:the |my )?(?:\w+ )?{_KEYWORDS}\b", re.IGNORECASE),
+    re.compile(r"\b(?:seen|described|perceived|viewed|regarded|characteri[sz]ed|thought of) as\b:?\s*(.+)", re.IGNORECASE),
+]
+
+
 class _Reader:
     def __init__(self, lines: list[Line], n: int, rated: set[int], reasons: bool) -> None:
         self.lines = lines = [line if i in rated else _numbered(line) for i, line in enumerate(lines)]
@@ -121,29 +129,21 @@ class _Reader:
                 return found
         return []
 
-    def told(self) -> list[str]:
-        """Those of a sentence: "five keywords that describe them are ..."."""
+    def told(self) -> tuple[int, list[str]]:
+        """Those of a sentence, "five keywords that describe them are ...", and its line."""
         for i, line in enumerate(self.lines):
             if i in self.rated or _declines(line):
                 continue
-            m = re.search(
-                rf"\b{_KEYWORDS}\b[^.:!?\n]{{0,120}}?(?:\b(?:are|include|would be|might be|could be|were|is)\b|:)\s*(.+)",
-                line.text,
-                re.IGNORECASE,
-            )
-            m = m or re.search(
-                rf"\b(?:choose|pick|list|suggest|say|select|use|be)\b:?\s+(.+?)\s+as (?:the |my )?(?:\w+ )?{_KEYWORDS}\b", line.text
-            )
-            m = m or re.search(
-                r"\b(?:seen|described|perceived|viewed|regarded|characteri[sz]ed|thought of) as\b:?\s*(.+)", line.text, re.IGNORECASE
-            )
-            found = _between_commas(m[1], 3) if m else []
-            if found:
-                return found
-        return []
+            sentence = not self.reasons and not line.marker and not re.match(r"(?:\*\*|__)|[^.:]{1,40}:", line.text)
+            for pattern in _TOLD[: 3 if sentence else 2]:
+                m = pattern.search(line.text)
+                found = _between_commas(m[1], 3) if m else []
+                if found:
+                    return i, found
+        return len(self.lines), []
 
-    def first(self) -> list[str]:
-        """Those of the first list, before reasons and ratings."""
+    def first(self) -> tuple[int, list[str]]:
+        """Those of the first list, before reasons and ratings, and its line."""
         for i in range(self.end):
             line = self.lines[i]
             if self.sections[i] or i in self.rated or (i and _OFFER.search(self.lines[i - 1].said)):
@@ -151,12 +151,12 @@ class _Reader:
             if line.marker in ("bullet", "numeral", "heading"):
                 found = self._list(i)
                 if len(found) > 1 or (found and self.reasons and line.marker != "heading"):
-                    return found
+                    return i, found
             else:
                 found = _between_commas(line.text, 3) or self._list(i)
                 if len(found) > 2 or (len(found) > 1 and self.reasons):
-                    return found
-        return []
+                    return i, found
+        return 0, []
 
     def _list(self, start: int) -> list[str]:
         """The keywords of the list that begins at a line; what stands between its entries explains them."""

@@ -27,7 +27,7 @@ from itertools import pairwise
 from math import isnan, nan
 from typing import Any, NamedTuple
 
-from .intensity import intensity
+from .intensity import intensity, with_fractions
 from .keywords import keywords_in, section_of
 from .layout import Line, lines_of
 from .rating_tokens import Token, tokens, words
@@ -50,13 +50,27 @@ def survey_answer(text: str, items: Sequence[str], group: str = "", keywords: in
     lines = _without_form(lines_of(text, asked.is_label))
     reader = _Reader(lines, asked)
     ratings = reader.ratings()
+    rated = reader.rated
     if len(items) == 1 and not ratings:
-        ratings = _single(items[0], lines)
-    declines = is_refusal(text) or without_refusals(text) != plain(text)
-    found = keywords_in(lines, keywords, reader.rated, items=items, reasons=len(items) == 1, declines=declines and not ratings)
+        ratings, rated = _single(items[0], lines)
+    declines = is_refusal(text) or _declines(text)
+    held_back = declines and not ratings and _declines(_DISCLAIMER.sub(" ", text))
+    found = keywords_in(lines, keywords, rated, items=items, reasons=len(items) == 1, declines=held_back)
     if not ratings and not found:
         return REFUSED if declines else UNPARSED
     return {"ratings": {item: ratings[item] for item in items if item in ratings}, "keywords": found}
+
+
+# "As an AI, I don't have personal beliefs, but ..." declines nothing where an answer follows.
+_DISCLAIMER = re.compile(
+    r"\bas an? (?:\w+ )?(?:ai|language model|assistant)\b[^.!?\n,]*,?|\bi(?:'m| am) (?:just |only )?an ai\b[^.!?\n,]*,?|"
+    r"\bi (?:don['’]t|do not) (?:personally )?(?:have|hold|endorse|share)\b[^.!?\n,;]*",
+    re.IGNORECASE,
+)
+
+
+def _declines(text: str) -> bool:
+    return without_refusals(text) != plain(text)
 
 
 # ---- The prompt, repeated
@@ -184,12 +198,13 @@ _INLINE = re.compile(r"\s*(?:^|(?<=[\s,;:]))\(?(\d{1,2})[.)]\s+(?=[a-z])")
 
 def _prepared(text: str) -> str:
     """A line as `plain` gives it, its scale in one form, and what the tokenizer would take for one word apart."""
+    text = with_fractions(text)
     text = re.sub(r"(?<=\d)[*_]*\s*(?:→|[-=]+>|⇒|➜|➔|⟶)\s*[*_]*(?=\d)", " , wait, ", text)
     text = re.sub(r"([:=|–—-]\s*[*_]*\s*\d(?:[.,]\d+)?(?:\s*/\s*\d+)?[*_]*)\s+(?=[A-Z][a-z])", r"\1. ", text)
     # A dash between a rating and a number that counts is no range: "4 - 12 years of college".
     text = re.sub(r"(?<=\d)(?:\*\*)?\s+[-–—]+\s+(?=[$€£]?\d[\d,.]*\s?(?:%|-?[A-Za-z](?!ut of)))", ". ", text)
     text = re.sub(r"(?<=[a-z])_(?=[a-z])", " ", text)
-    said = plain(text)
+    said = re.sub(r"\b(?:5|7|10|five|seven|ten)-point (?=rating|score)", "", plain(text))
     said = re.sub(r"(?<=[a-z)])\s*(?:\.{2,}|…)\s*(?=\d)", ": ", said)
     said = _LEGEND.sub(" (scale of 1 to 5) ", _ENDS.sub(lambda m: f" (scale of 1 to {m['top']}) ", said))
     said = re.sub(r"(?<=[:=|] [1-5])-(?=[a-z])(?!point|star|pt\b|ish\b)", " - ", said)
@@ -336,7 +351,8 @@ class _Reader:
             return
         at = _lead(found)
         items = [i for i, t in enumerate(found) if t.kind == "item"]
-        rating = self._as_rated(found) if not items and len(self.asked.items) == 1 else None
+        alone = len(self.asked.items) == 1 and not items and not line.marker and (self.section != "reasons" or line.parted)
+        rating = self._as_rated(found) if alone else None
         if rating is not None:
             self._claim(self.asked.items[0], rating, _PROSE, any(t.kind == "wait" for t in found))
             return
@@ -353,6 +369,8 @@ class _Reader:
             self.turned.append((self.line, _Claim(found[items[0]].text, value, _FIELD, self.line, self.correcting)))
         elif items:
             self._prose(found, said)
+        elif any(t.kind == "own" for t in found) and line.marker != "numeral":
+            self._own(found, next(i for i, t in enumerate(found) if t.kind == "own"))
         elif self.pending or any(t.kind == "wait" for t in found):
             self._following(found, at, said)
 
@@ -418,9 +436,10 @@ class _Reader:
             return None
         i = numbers[0]
         before = [t.text for t in found[max(0, i - 2) : i]]
-        seen = any(t.kind in ("verb", "say", "name", "self") or t.text in _SEEN for t in found[:i])
+        seen = any(t.kind in ("verb", "say", "name", "self") or t.text in _SEEN | _RECEIVED for t in found[:i])
         led = before[-1:] in (["as a"], ["as an"], ["as"], ["at"]) or before in (["as", "a"], ["as", "an"], ["them", "a"], ["it", "a"])
-        return self._value(found, i) if seen and led and self._goes_on(found, i) else None
+        led = led or (before[-1:] in (["a"], ["an"]) and any(t.text in _RECEIVED for t in found[max(0, i - 3) : i]))
+        return _on_scale(self._value(found, i)) if seen and led and self._goes_on(found, i) else None
 
     def _following(self, found: list[Token], at: int, said: str) -> None:
         """A sentence that names no item, after one that did."""
@@ -645,8 +664,12 @@ _RATING_WORDS = words(
     "which get gets got getting receive receives received score scores scored rated scoring earn earns earned would should likely one is "
     "agree disagree neutral viewed seen perceived considered assigned level"
 )
+_RECEIVED = words("receive receives received get gets earn earns score scores give gives deserve deserves merit merits warrant warrants")
 _GROUP = words("with them they others these people members group groups towards toward against each apiece respectively both")
-_SEEN = words("viewed seen perceived regarded rated considered expressed express put placed judged ranked described")
+_SEEN = words(
+    "viewed seen perceived regarded rated considered expressed express put placed judged ranked described views view sees see regards "
+    "regard rates"
+)
 _FOR = words("for on in at to as regarding concerning when")
 _ARTICLES = words("the their being terms of how seeming appearing perceived its this that item trait")
 _COUNTED = words(
@@ -725,12 +748,12 @@ def _without_count(claims: list[_Claim]) -> list[_Claim]:
     return [claim._replace(value=nan) if i in run else claim for i, claim in enumerate(claims)] if len(run) > _MOST else claims
 
 
-def _single(item: str, lines: list[Line]) -> dict[str, float]:
-    """The rating of an answer to a single question, by what `intensity` makes of what is no list of reasons."""
-    marked = [line for line in lines if line.marker in ("numeral", "bullet") and len(line.said.split()) > 3]
-    texts = [_prepared(line.text) for line in lines if line not in marked]
-    for text in ("\n".join(texts), "\n".join(_prepared(line.text) for line in lines)):
+def _single(item: str, lines: list[Line]) -> tuple[dict[str, float], set[int]]:
+    """The rating of an answer to a single question, by what `intensity` makes of what is no list of reasons, and the lines that hold it."""
+    texts = [_prepared(line.text) for line in lines]
+    unmarked = [t for t, line in zip(texts, lines, strict=True) if line.marker not in ("numeral", "bullet") or len(line.said.split()) < 4]
+    for text in ("\n".join(unmarked), "\n".join(texts)):
         rating = _on_scale(intensity(text, _MOST))
         if rating is not None:
-            return {item: rating}
-    return {}
+            return {item: rating}, {i for i, line in enumerate(texts) if intensity(line, _MOST) == rating}
+    return {}, set()
