@@ -35,6 +35,7 @@ _NUMERAL = re.compile(
     r"(?P<bold>\*\*|__)?(?:\((?P<in>\d{1,2})\)|#?(?P<n>\d{1,2})(?:[.)]|\ufe0f?\u20e3))(?:(?P=bold))?"
     r"(?:\s*(?=[^\W\d]|[*_\"'“‘(`])|\s+(?=\d[\d,.]*[ -][a-z]))"
 )
+_STEP = re.compile(r"^(\*\*|__)?(?:step|part|section|question|task|q) ?\d{1,2} ?[:.)–—-]+ ?", re.IGNORECASE)
 _LETTER = re.compile(r"(?P<bold>\*\*|__)?\(?(?P<n>[a-zA-Z]|[ivxIVX]{1,4})[.)]\s+(?=[^\W\d]|[*_\"'“‘])")
 
 
@@ -60,6 +61,7 @@ def _line(raw: str, parted: bool) -> Line:
     level = re.match(r"#{1,6}\s+", text)
     if level:
         marker, text = "heading", text[level.end() :].rstrip("# ")
+    text = _STEP.sub(r"\1", text)
     bullet = _BULLET.match(text)
     if bullet:
         marker, text = marker or "bullet", text[bullet.end() :].lstrip()
@@ -257,6 +259,7 @@ _RULE = re.compile(r"[\s|:=+-]*")
 _MARK = re.compile(r"\W*(?:x|✓|✔|✅|☑|☒|●|•|yes|true|⬤|◉)\ufe0f?\W*")
 _NUMBER = re.compile(r"\W*\d+(?:[.,]\d+)?\b(?!\s*(?:years?|people|times)\b)")
 _RATING_HEAD = re.compile(r"\b(?:ratings?|scores?|values?|points?|levels?|stars?)\b|\b1\s*(?:-|to)\s*(?:5|10)\b|\bout of\b|/\s*(?:5|10)\b")
+_SOCIETY = re.compile(r"\b(?:societ|america|others|public|perceived|people)")
 _REASON_HEAD = re.compile(
     r"reason|explan|justif|rationale|comment|note|why|descri(?!ptor)|evidence|meaning|because|interpret|confiden|certain"
 )
@@ -315,11 +318,11 @@ def _rows_told(rows: list[list[str]], ruled: bool, is_label: Callable[[str], boo
             if len(marked) == 1:
                 lines.append(f"- {row[label]}: {points[marked[0]]}")
                 continue
-        lines += _row_told(row, said, rated, is_label)
+        lines += _row_told(row, said, head, rated, is_label)
     return lines
 
 
-def _row_told(row: list[str], said: list[str], rated: list[int], is_label: Callable[[str], bool]) -> list[str]:
+def _row_told(row: list[str], said: list[str], head: list[str], rated: list[int], is_label: Callable[[str], bool]) -> list[str]:
     """A row's fields, a line each."""
     labels = [i for i, cell in enumerate(said) if is_label(cell)]
     if not labels:
@@ -332,9 +335,14 @@ def _row_told(row: list[str], said: list[str], rated: list[int], is_label: Calla
     lines = []
     for label, following in zip(labels, [*labels[1:], len(row)], strict=True):
         between = range(label + 1, following)
-        chosen = next((i for i in rated if i in between), None)
-        if chosen is None:
-            chosen = next((i for i in between if _NUMBER.match(said[i])), None)
+        numbers = [i for i in between if _NUMBER.match(said[i])]
+        named = [i for i in numbers if i in rated] or [i for i in rated if i in between] or numbers
+        if len({said[i] for i in named}) > 1 and len(head) > max(named):  # "| Trait | My view | Society's view |"
+            named = [i for i in named if _SOCIETY.search(head[i])]
+            if len(named) != 1:
+                lines.append(f"- {row[label]}:")
+                continue
+        chosen = named[0] if named else None
         if chosen is None and len(labels) == 1:
             chosen = next((i for i in rated if i < label), None)
         if chosen is None and label == len(row) - 1 and label and len(labels) == 1 and _NUMBER.fullmatch(said[label - 1]) and not rated:

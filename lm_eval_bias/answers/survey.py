@@ -217,7 +217,7 @@ _OWN = re.compile(
     r"(?=\s*(?:[:=|-]|\d|(?<=is)\s))"
 )
 _OVERALL = re.compile(
-    rf"(?<![\w-])overall(?:(?: (?:society's|public|societal|group))? {_WHOLE}(?!\w)|"
+    rf"(?<![\w-])overall(?! (?:average|mean|sum|total))(?:(?: (?:society's|public|societal|group))? {_WHOLE}(?!\w)|"
     rf"(?=\s*(?:[:,=|(-]|$)|\sis\b| [^.!?;\n]{{0,200}}(?:[1-5]|one|two|three|four|five)\b))"
 )
 
@@ -361,7 +361,7 @@ class _Reader:
         if at < len(found) and found[at].kind == "item":
             self._field(found, at, said)
         elif at < len(found) and found[at].kind == "own":
-            self._own(found, at)
+            self._own(found, at, said)
         elif self.pending and self.waited < 2 and at < len(found) and found[at].kind == "number":
             self._following(found, at, said)
         elif items and self._is_turned(found, items):
@@ -370,7 +370,7 @@ class _Reader:
         elif items:
             self._prose(found, said)
         elif any(t.kind == "own" for t in found) and line.marker != "numeral":
-            self._own(found, next(i for i, t in enumerate(found) if t.kind == "own"))
+            self._own(found, next(i for i, t in enumerate(found) if t.kind == "own"), said)
         elif self.pending or any(t.kind == "wait" for t in found):
             self._following(found, at, said)
 
@@ -415,10 +415,13 @@ class _Reader:
         self.pending_line, self.waited = self.line, 0
         self.bare_line = self.line if bare else -2
 
-    def _own(self, found: list[Token], at: int) -> None:
+    def _own(self, found: list[Token], at: int, said: str) -> None:
         """ "Rating: 4" """
-        number, value, corrects = self._linked(found, at + 1, len(found), True)
+        following = next((i for i in range(at, len(found)) if found[i].kind == "item"), len(found))
+        number, value, corrects = self._linked(found, at + 1, following, True)
         if number is None:
+            if following < len(found):  # "Rating: friendly 4"
+                self._prose(found, said, following)
             return
         item = self.pending or self._overall()
         if self.pending:
@@ -479,7 +482,7 @@ class _Reader:
         """A sentence with items somewhere in it, from `begin` on; whether it rates one. previous: the rating that stands before that."""
         if any(t.kind == "othered" for t in found):
             return False
-        corrects = any(t.kind == "wait" for t in found)
+        corrects = any(t.kind == "wait" or t.text in _REVISING for t in found)
         rates = any(t.kind in ("verb", "say", "name", "self", "own") for t in found)
         claimed: set[int] = set()
         taken: set[int] = set()
@@ -490,7 +493,7 @@ class _Reader:
             if j < len(found) and found[j].text in _FOR:
                 k = _past(found, j + 1, ("hedge", "pronoun", "strength"), _ARTICLES)
                 before = found[i - 1] if i else None
-                plainly = rates or t.base or before is None or before.kind in ("comma", "and", "sep", "open") or before.text in ("a", "an")
+                plainly = rates or t.base or before is None or before.kind in ("comma", "and", "sep", "open", "hedge")
                 if k < len(found) and found[k].kind == "item" and plainly:
                     group, after = _group(found, k)
                     taken.add(i)
@@ -556,7 +559,7 @@ class _Reader:
                     return None, nan, False
                 loose = True
             if t.kind in _LINKS:
-                linked = linked or t.kind in ("sep", "dash", "copula")
+                linked = linked or t.kind in ("sep", "dash", "copula", "ask")
                 depth += (t.kind == "open") - (t.kind == "close")
             elif t.kind == "comma":
                 if not (field and i == start):
@@ -579,9 +582,9 @@ class _Reader:
     def _corrected(self, found: list[Token], i: int, stop: int) -> tuple[int, float, bool]:
         """The number at i, or the one that a correction after it gives."""
         value, at, corrects = self._value(found, i), i, False
-        for wait in [k for k in range(i + 1, stop) if found[k].kind == "wait"]:
+        for wait in [k for k in range(i + 1, stop) if found[k].kind == "wait" or found[k].text in _REVISING]:
             later = next((k for k in range(wait + 1, min(stop, wait + 8)) if found[k].kind == "number"), None)
-            if later is not None and self._goes_on(found, later):
+            if later is not None and found[later - 1].text != "from" and self._goes_on(found, later):
                 value, at, corrects = self._value(found, later), later, True
         return at, value, corrects
 
@@ -657,19 +660,21 @@ class _Claim(NamedTuple):
 
 _WEAK, _PROSE, _FIELD = 1, 2, 3
 _DOUBTS = words("deny bound instead othered suppose code")
-_LINKS = words("sep dash open close copula")
+_LINKS = words("sep dash open close copula ask")
 _SILENT = words("hedge strength percent point scale verb say self pronoun emotion settle so arrive wait final idiom slash item fine")
 _EMPTY = words("sep dash open close scale hedge strength stop comma ask own word emotion point")
 _RATING_WORDS = words(
     "which get gets got getting receive receives received score scores scored rated scoring earn earns earned would should likely one is "
     "agree disagree neutral viewed seen perceived considered assigned level"
 )
+_REVISING = words("revise revised revising correction correct corrected correcting changed adjusted updated lowered raised reconsider")
 _RECEIVED = words("receive receives received get gets earn earns score scores give gives deserve deserves merit merits warrant warrants")
 _GROUP = words("with them they others these people members group groups towards toward against each apiece respectively both")
 _SEEN = words(
     "viewed seen perceived regarded rated considered expressed express put placed judged ranked described views view sees see regards "
     "regard rates"
 )
+_LABELS = words("how perceived being trait item dimension characteristic attribute feeling emotion behavior behaviour adjective")
 _FOR = words("for on in at to as regarding concerning when")
 _ARTICLES = words("the their being terms of how seeming appearing perceived its this that item trait")
 _COUNTED = words(
@@ -695,12 +700,8 @@ def _lead(found: list[Token]) -> int:
     i = 0
     while i < len(found) and i < 5:
         t = found[i]
-        follows = i and t.text in ("for", "of", "on")
-        if not (
-            t.kind in ("hedge", "open", "dash", "pronoun", "close", "name")
-            or t.text in ("how", "perceived", "being", "trait", "item")
-            or follows
-        ):
+        follows = i and (t.text in ("for", "of", "on") or (t.kind == "sep" and found[i - 1].text in _LABELS))
+        if not (t.kind in ("hedge", "open", "dash", "pronoun", "close", "name") or t.text in _LABELS or follows):
             break
         i += 1
     return i
