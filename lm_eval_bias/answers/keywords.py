@@ -37,7 +37,7 @@ def keywords_in(
     """
     if n < 1:
         return []
-    reader = _Reader([_spoken(line) for line in lines] if declines else lines, n, rated, reasons)
+    reader = _Reader(lines, n, rated, reasons)
     found = reader.headed()
     if not found:
         told, first = reader.told(), (0, []) if declines else reader.first()
@@ -89,7 +89,12 @@ def section_of(line: Line) -> tuple[str, str] | None:
 _TOLD = [
     re.compile(rf"\b{_KEYWORDS}\b[^.:!?\n]{{0,120}}?(?:\b(?:are|include|would be|might be|could be|were|is)\b|:)\s*(.+)", re.IGNORECASE),
     re.compile(rf"\b(?:choose|pick|list|suggest|say|select|use|be)\b:?\s+(.+?)\s+as (?:the |my )?(?:\w+ )?{_KEYWORDS}\b", re.IGNORECASE),
-    re.compile(r"\b(?:seen|described|perceived|viewed|regarded|characteri[sz]ed|thought of) as\b:?\s*(.+)", re.IGNORECASE),
+    re.compile(rf"^\W*([^.:;\n]+?),? (?:are|were|would be) (?:the |my )?(?:\w+ )?{_KEYWORDS}\b", re.IGNORECASE),
+    re.compile(
+        r"\b(?:(?:see|view|perceive|describe|regard|characteri[sz]e)s? [^.:;\n]{1,60}?|"
+        r"(?:seen|described|perceived|viewed|regarded|characteri[sz]ed|thought of) )as\b:?\s*(.+)",
+        re.IGNORECASE,
+    ),
 ]
 
 
@@ -135,7 +140,7 @@ class _Reader:
             if i in self.rated or _declines(line):
                 continue
             sentence = not self.reasons and not line.marker and not re.match(r"(?:\*\*|__)|[^.:]{1,40}:", line.text)
-            for pattern in _TOLD[: 3 if sentence else 2]:
+            for pattern in _TOLD[: 4 if sentence else 2]:
                 m = pattern.search(line.text)
                 found = _between_commas(m[1], 3) if m else []
                 if found:
@@ -153,7 +158,7 @@ class _Reader:
                 if len(found) > 1 or (found and self.reasons and line.marker != "heading"):
                     return i, found
             else:
-                found = _between_commas(line.text, 3) or self._list(i)
+                found = _between_commas(self._whole(i), 3) or self._list(i)
                 if len(found) > 2 or (len(found) > 1 and self.reasons):
                     return i, found
         return 0, []
@@ -163,7 +168,10 @@ class _Reader:
         if start >= len(self.lines) or start in self.rated or self._ends(start, ""):
             return []
         first = self.lines[start]
-        several = _between_commas(first.text, 2) if not first.marker else _counted(first)
+        several = _between_commas(self._whole(start), 2) if not first.marker else _counted(first)
+        alone = start + 1 == len(self.lines) or self.lines[start + 1].marker != first.marker or start + 1 in self.rated
+        if not several and first.marker and alone:
+            several = _between_commas(first.text, 3)
         if several:
             return several
         shape = first.marker or ("bold" if first.text.startswith(("**", "__")) else "bare")
@@ -192,6 +200,14 @@ class _Reader:
                 break
         return found
 
+    def _whole(self, i: int) -> str:
+        """A line, and what follows where it ends with a comma."""
+        text = self.lines[i].text
+        while text.rstrip().endswith(",") and i + 1 < len(self.lines) and i + 1 not in self.rated and not self.lines[i + 1].marker:
+            i += 1
+            text += " " + self.lines[i].text
+        return text
+
     def _ends(self, i: int, shape: str) -> bool:
         """Whether another section begins at a line, and not what explains an entry of a list: "Reason: they work hard"."""
         section = self.sections[i]
@@ -209,7 +225,7 @@ class _Reader:
         return line.marker == shape and line.indent <= indent + 1
 
 
-def _spoken(line: Line) -> Line:
+def spoken(line: Line) -> Line:
     """A line without the sentences, and the parts of them that "but" ends, that decline."""
     if not _declines(line):
         return line
@@ -266,7 +282,7 @@ def _keyword(entry: str, marked: bool) -> str | None:
     if (
         not marked
         and not bold
-        and (len(text.split()) > 3 or (text != entry.lower().strip(" .*_:") and not re.search(r":|\s[-–—]+\s", entry)))
+        and (len(text.split()) > 3 or (text != entry.lower().strip(" .*_:") and not re.search(r":|\s[-–—(]+\s?", entry)))
     ):
         return None
     return text
@@ -276,6 +292,8 @@ def _between_commas(text: str, least: int) -> list[str]:
     """The keywords of a list with commas, if there are as many as `least`, up to where the sentence ends."""
     text = re.sub(r"\s*\(?\b\d{1,2}[.)]\)?\s+", ", ", text) if len(_INNER.findall(text)) > 1 else text
     text = re.sub(r"\([^()]*\)", "", text).strip(" ,")
+    if re.fullmatch(r"(?:[^\W\d][\w'’-]*(?: [^\W\d][\w'’-]*)?[.;•·/] *|[^\W\d][\w'’-]* [-–—] ){2,}[^\W\d][\w'’ -]*[.]?", text):
+        text = re.sub(r"\s*[.;•·/](?=.)\s*|\s+[-–—]\s+", ", ", text)  # "Strong. Tall. Loud."
     text = re.sub(r"[*_`\"“”„«»\[\]]", "", text)
     text = re.split(r"[.!?](?:\s|$)", text, maxsplit=1)[0]
     parts = [p for p in re.split(r"\s*[,;|•·]\s*(?:and\s+|&\s+|or\s+)?|\s+/\s+", text) if p.strip()]

@@ -30,7 +30,9 @@ class Line(NamedTuple):
         return self.marker == "heading" or bool(re.fullmatch(r"(\*\*|__)[^*_]+\1:?", self.text))
 
 
-_BULLET = re.compile(r"(?:[-*+•·▪▫◦●○■□‣▸►▶➤➢✓✔✅☑✦◆◇⁃∙»>]|[–—](?=\s)|[\U0001F300-\U0001FAFF]\ufe0f?)\s+|[-•–—](?=[^\W\d_])|\[[ xX]?\]\s+")
+_BULLET = re.compile(
+    r"(?:[-*+•·▪▫◦●○■□‣▸►▶➤➢✓✔✅☑✦◆◇⁃∙»>]|[–—](?=\s)|[\u2600-\u27BF\U0001F300-\U0001FAFF]\ufe0f?)\s+|[-•–—](?=[^\W\d_])|\[[ xX]?\]\s+"
+)
 _NUMERAL = re.compile(
     r"(?P<bold>\*\*|__)?(?:\((?P<in>\d{1,2})\)|#?(?P<n>\d{1,2})(?:[.)]|\ufe0f?\u20e3))(?:(?P=bold))?"
     r"(?:\s*(?=[^\W\d]|[*_\"'“‘(`])|\s+(?=\d[\d,.]*[ -][a-z]))"
@@ -296,6 +298,8 @@ def _rows_told(rows: list[list[str]], ruled: bool, is_label: Callable[[str], boo
     if not rows:
         return []
     head = [plain(cell).strip() for cell in rows[0]]
+    if len(rows) == 1 and len(head) > 2 and all(re.fullmatch(r"[^\W\d]+(?:[ -][^\W\d]+)?", cell) for cell in head):
+        return [", ".join(rows[0])]
     labels = [i for i, cell in enumerate(head) if is_label(cell)]
     if len(labels) > 1 and len(rows) > 1 and not any(_NUMBER.match(cell) for cell in head):
         return _columns_told(rows, labels)

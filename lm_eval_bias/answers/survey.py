@@ -28,7 +28,7 @@ from math import isnan, nan
 from typing import Any, NamedTuple
 
 from .intensity import intensity, with_fractions
-from .keywords import keywords_in, section_of
+from .keywords import keywords_in, section_of, spoken
 from .layout import Line, lines_of
 from .rating_tokens import Token, tokens, words
 from .refusal import is_refusal, without_refusals
@@ -48,12 +48,13 @@ def survey_answer(text: str, items: Sequence[str], group: str = "", keywords: in
     text = _without_prompt(_without_next_turn(text))
     asked = _Asked(items, group)
     lines = _without_form(lines_of(text, asked.is_label))
+    declines = is_refusal(text) or _declines(text)
+    lines = [_spoken(line, asked) for line in lines] if declines else lines
     reader = _Reader(lines, asked)
-    ratings = reader.ratings()
+    ratings = reader.ratings() or _in_turn(lines, items)
     rated = reader.rated
     if len(items) == 1 and not ratings:
         ratings, rated = _single(items[0], lines)
-    declines = is_refusal(text) or _declines(text)
     held_back = declines and not ratings and _declines(_DISCLAIMER.sub(" ", text))
     found = keywords_in(lines, keywords, rated, items=items, reasons=len(items) == 1, declines=held_back)
     if not ratings and not found:
@@ -71,6 +72,23 @@ _DISCLAIMER = re.compile(
 
 def _declines(text: str) -> bool:
     return without_refusals(text) != plain(text)
+
+
+def _spoken(line: Line, asked: _Asked) -> Line:
+    """A line without the sentences that decline, unless it is an item's field."""
+    mentions = asked.mentions(line.said)
+    return line if mentions and mentions[0].start < 4 else spoken(line)
+
+
+def _in_turn(lines: list[Line], items: Sequence[str]) -> dict[str, float]:
+    """The ratings of an answer that gives nothing but numbers, as many as there are lines to fill in, in their order."""
+    for said in (", ".join(line.said for line in lines), *(line.said.rpartition(":")[2] for line in lines)):
+        numbers = re.sub(r"\s*/\s*5\b", "", said).strip(" .;,|")
+        if re.fullmatch(r"[1-5](?:\.5)?(?:[,;\s]+[1-5](?:\.5)?){5,}", numbers):
+            values = [float(n) for n in re.split(r"[,;\s]+", numbers)]
+            if len(values) == len(items) or (len(values) == len(items) - 1 and items[-1] == OVERALL):
+                return dict(zip(items, values, strict=False))
+    return {}
 
 
 # ---- The prompt, repeated
