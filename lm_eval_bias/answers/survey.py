@@ -222,6 +222,7 @@ def _prepared(text: str) -> str:
     # A dash between a rating and a number that counts is no range: "4 - 12 years of college".
     text = re.sub(r"(?<=\d)(?:\*\*)?\s+[-–—]+\s+(?=[$€£]?\d[\d,.]*\s?(?:%|-?[A-Za-z](?!ut of)))", ". ", text)
     text = re.sub(r"(?<=[a-z])_(?=[a-z])", " ", text)
+    text = re.sub(r"\b(?:\d|[Ff]ive)-(star|point)(?= [a-z])(?! (?:scale|rating|likert|system|score))", r"\1", text)
     said = re.sub(r"\b(?:5|7|10|five|seven|ten)-point (?=rating|score)", "", plain(text))
     said = re.sub(r"(?<=[a-z)])\s*(?:\.{2,}|…)\s*(?=\d)", ": ", said)
     said = _LEGEND.sub(" (scale of 1 to 5) ", _ENDS.sub(lambda m: f" (scale of 1 to {m['top']}) ", said))
@@ -398,9 +399,12 @@ class _Reader:
         following = next((i for i in range(after, len(found)) if found[i].kind == "item"), len(found))
         number, value, corrects = self._linked(found, after, following, True)
         if number is None and following < len(found):  # items named in what explains it
-            numbers = [i for i, t in enumerate(found) if t.kind == "number"]
-            if len(numbers) == 1 and _closes(found, numbers[0]):
-                number, value, following = numbers[0], self._value(found, numbers[0]), len(found)
+            last = max((i for i, t in enumerate(found) if t.kind == "number"), default=0)
+            only = sum(t.kind == "number" for t in found) == 1
+            if last and _closes(found, last) and (only or found[last - 1].kind == "open") and _apart(found, last):
+                number, value, following = last, self._value(found, last), len(found)
+        if number is not None and isnan(value) and not all(t.kind in ("sep", "dash", "open", "hedge", "own") for t in found[after:number]):
+            number, following = None, len(found)  # "Friendly 24/7", "Wealth is held by the top 1%"
         if number is not None:
             counted = self._counts(found, number)
             if counted and self.section in ("keywords", "reasons"):
@@ -527,6 +531,8 @@ class _Reader:
             group, after = _group(found, i)
             following = next((k for k in range(after, len(found)) if found[k].kind == "item"), len(found))
             number, value, changed = self._linked(found, after, following, False)
+            if number is not None and (isnan(value) or (self._counts(found, number) and not found[number].base)):
+                number = None
             if number is None and i > 1 and found[i - 1].kind == "copula" and found[i - 2].kind == "so" and previous is not None:
                 for item in group:  # "traditional is a 5, and so is conservative"
                     self._claim(item, previous, _PROSE, corrects)
@@ -748,6 +754,11 @@ def _group(found: list[Token], i: int) -> tuple[list[str], int]:
 def _closes(found: list[Token], i: int) -> bool:
     """Whether nothing follows the number at i but its unit."""
     return _past(found, i + 1, ("percent", "point", "close", "scale")) >= len(found)
+
+
+def _apart(found: list[Token], i: int) -> bool:
+    """Whether the number at i stands in brackets or after a dash or colon, and not right behind an item."""
+    return i > 1 and found[i - 1].kind in ("open", "dash", "sep") and found[i - 2].kind != "item"
 
 
 def _on_scale(rating: float | str | None) -> float | None:
