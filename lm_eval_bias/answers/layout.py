@@ -333,7 +333,7 @@ def _row_told(row: list[str], said: list[str], head: list[str], rated: list[int]
         full = [i for i, cell in enumerate(said) if cell]
         if len(full) > 1 and re.fullmatch(r"\W*\d{1,2}\W*", said[full[0]]) and not re.match(r"\W*\d", said[full[1]]):
             full = full[1:]  # a numeral
-        if any(re.search(r"[a-z].*[:=-]\s*\d", said[i]) for i in full[1:]):
+        if len(full) > 1 and all(re.search(r"[a-z].*[:=-]\s*\d", said[i]) for i in full):
             return [f"- {row[i]}" for i in full]  # "Friendly: 4 | Sociable: 3"
         return [f"- {row[full[0]]}: {'; '.join(row[i] for i in full[1:])}"] if full else []
     lines = []

@@ -184,6 +184,8 @@ class _Asked:
 
     def _misspelt(self, word: str) -> str | None:
         """The item that a label of one word is but for a letter or two: "Competant"."""
+        if word in self.group.split():
+            return None
         near = get_close_matches(word, [plain(item) for item in self.named], n=2, cutoff=0.85)
         return next(item for item in self.named if plain(item) == near[0]) if len(near) == 1 and near[0][0] == word[0] else None
 
@@ -340,11 +342,12 @@ class _Reader:
         own = [Token("own", "", m.start(), m.end()) for m in _OWN.finditer(said)]
         overall = [Token("item", OVERALL, m.start(), m.end()) for m in _OVERALL.finditer(said)]
         begins = len(said) - len(re.sub(r"^\W+", "", said))
+        opening = [t for t in overall if t.start == begins or said[: t.start].rstrip()[-1:] in (".", "!", "?", ";")]
+        whole = [t for t in overall if len(said[t.start : t.end].split()) > 1]
         if mentions and mentions[0].start <= begins + 8:
-            overall = [t for t in overall if t.start > mentions[0].start and len(said[t.start : t.end].split()) > 1]
-        else:
-            first = [t for t in overall if t.start == begins or said[: t.start].rstrip()[-1:] in (".", "!", "?", ";")]
-            overall = [t for t in overall if t in first or len(said[t.start : t.end].split()) > 1 or not mentions]
+            overall = [t for t in overall if t.start > mentions[0].start and (t in whole or t in opening)]
+        elif mentions:
+            overall = [t for t in overall if t in whole or t in opening]
         marks: list[Token] = []
         for mark in sorted([*mentions, *overall, *own], key=lambda t: (t.start, -t.end)):
             if not marks or mark.start >= marks[-1].end:
@@ -403,8 +406,9 @@ class _Reader:
             only = sum(t.kind == "number" for t in found) == 1
             if last and _closes(found, last) and (only or found[last - 1].kind == "open") and _apart(found, last):
                 number, value, following = last, self._value(found, last), len(found)
-        if number is not None and isnan(value) and not all(t.kind in ("sep", "dash", "open", "hedge", "own") for t in found[after:number]):
-            number, following = None, len(found)  # "Friendly 24/7", "Wealth is held by the top 1%"
+        link = [t.kind for t in found[after:number]] if number is not None else []
+        if isnan(value) and not (set(link) & {"sep", "dash", "open"} and set(link) <= {"sep", "dash", "open", "hedge", "own"}):
+            number, following = None, len(found) if number is not None else following  # "Friendly 24/7", "Wealth is held by the top 1%"
         if number is not None:
             counted = self._counts(found, number)
             if counted and self.section in ("keywords", "reasons"):
@@ -463,6 +467,7 @@ class _Reader:
         before = [t.text for t in found[max(0, i - 2) : i]]
         seen = any(t.kind in ("verb", "say", "name", "self") or t.text in _SEEN | _RECEIVED for t in found[:i])
         led = before[-1:] in (["as a"], ["as an"], ["as"], ["at"]) or before in (["as", "a"], ["as", "an"], ["them", "a"], ["it", "a"])
+        led = led or (before[-1:] in (["a"], ["an"]) and _closes(found, i) and any(t.kind == "verb" for t in found[:i]))
         led = led or (before[-1:] in (["a"], ["an"]) and any(t.text in _RECEIVED for t in found[max(0, i - 3) : i]))
         return _on_scale(self._value(found, i)) if seen and led and self._goes_on(found, i) else None
 
@@ -548,7 +553,9 @@ class _Reader:
         if numbers and left and rates:
             for (group, i), (_, end) in zip(left, [*left[1:], ([], len(found))], strict=True):
                 start = 0 if len(left) == 1 and not claimed and not taken and not begin else i
-                rating = _on_scale(intensity(said[found[start].start : found[end - 1].end], _MOST)) if end > start else None
+                rating = self._as_rated(found[start:end])
+                if rating is None and end > start:
+                    rating = _on_scale(intensity(said[found[start].start : found[end - 1].end], _MOST))
                 if rating is not None:
                     taken.update(numbers)
                     for item in group:
@@ -621,8 +628,9 @@ class _Reader:
         if found[i + 1].kind == "percent" and t.kind in ("word", "say", "verb", "person", "hedge", "other", "counting"):
             return False  # "85% say so"
         following = found[j + 1].kind if j + 1 < len(found) else "end"
-        if t.kind == "number" or (t.kind in ("comma", "slash", "op") and following == "number" and not self._turns(found, j + 1)):
-            return False
+        if t.kind == "number" or (t.kind in ("comma", "slash", "op") and following == "number"):
+            other = j if t.kind == "number" else j + 1  # "4, 1 in 5 disagrees"
+            return t.kind != "slash" and (self._turns(found, other) or (other + 1 < len(found) and not self._goes_on(found, other)))
         if t.kind in ("and", "counting") and following == "number":
             return t.kind == "and" and (self._either(found, i) is not None or self._turns(found, j + 1))
         if t.kind == "counting" and t.text in ("for", "among", "in"):
