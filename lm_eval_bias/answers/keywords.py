@@ -60,7 +60,7 @@ def section_of(line: Line) -> tuple[str, str] | None:
         if not dash and not line.headed and (len(said.split()) > (3 if marked else 9) or line.marker == "bullet"):
             return None
         rest = after
-    if len(head.split()) > (4 if marked else 14):
+    if len(head.split()) > (4 if marked else 14) and not re.match(rf"\W*(?:here are |these are )?(?:the |my )?(?:\w+ )?{_REASONS}\b", head):
         return None
     if "(" in head and not marked:
         head = head[: head.index("(")] or head
@@ -154,7 +154,7 @@ class _Reader:
             if self.sections[i] or i in self.rated or (i and _OFFER.search(self.lines[i - 1].said)):
                 continue
             if line.marker in ("bullet", "numeral", "heading"):
-                found = self._list(i)
+                found = [] if self._rates(i) else self._list(i)
                 if len(found) > 1 or (found and self.reasons and line.marker != "heading"):
                     return i, found
             else:
@@ -162,6 +162,11 @@ class _Reader:
                 if len(found) > 2 or (len(found) > 1 and self.reasons):
                     return i, found
         return 0, []
+
+    def _rates(self, i: int) -> bool:
+        """Whether a list begins at a line whose entries are rated, though they are none of the items."""
+        entries = [line.said for line in self.lines[i : i + 3] if line.marker == self.lines[i].marker]
+        return all(re.search(r"[:=-]\s*(?:\d(?:[.,]\d)?(?:\s*/\s*\d+)?)?$", said) for said in entries)
 
     def _list(self, start: int) -> list[str]:
         """The keywords of the list that begins at a line; what stands between its entries explains them."""

@@ -449,6 +449,8 @@ class _Reader:
             if following < len(found):  # "Rating: friendly 4"
                 self._prose(found, said, following)
             return
+        if number == at + 1 and [t.kind for t in found[number + 1 :]] == ["sep"]:
+            return  # "Rating 1:", a heading
         item = self.pending or self._overall()
         if self.pending:
             self.rated.add(self.pending_line)
@@ -788,7 +790,7 @@ def _without_count(claims: list[_Claim]) -> list[_Claim]:
 
 def _single(item: str, lines: list[Line]) -> tuple[dict[str, float], set[int]]:
     """The rating of an answer to a single question, by what `intensity` makes of what is no list of reasons, and the lines that hold it."""
-    texts = [_prepared(line.text) for line in lines]
+    texts = [re.sub(r"^\W*(?:rating|score) \d\W*:\W*$", "", _prepared(line.text)) for line in lines]
     unmarked = [t for t, line in zip(texts, lines, strict=True) if line.marker not in ("numeral", "bullet") or len(line.said.split()) < 4]
     for text in ("\n".join(unmarked), "\n".join(texts)):
         rating = _on_scale(intensity(text, _MOST))
