@@ -154,7 +154,9 @@ class _Reader:
             if self.sections[i] or i in self.rated or (i and _OFFER.search(self.lines[i - 1].said)):
                 continue
             if line.marker in ("bullet", "numeral", "heading"):
-                found = [] if self._rates(i) else self._list(i)
+                if self._rates(i):
+                    break
+                found = self._list(i)
                 if len(found) > 1 or (found and self.reasons and line.marker != "heading"):
                     return i, found
             else:
@@ -270,6 +272,11 @@ def _counted(line: Line) -> list[str]:
 
 _WORD = r"[^\W\d_][\w'’-]*"
 _WORDS = rf"(?:\d+(?:st|nd|rd|th|s)? )?{_WORD}(?:[ /&-]+{_WORD}){{0,3}}"
+# Words of a sentence, between whose commas are no keywords: "however, people differ, though, in many ways".
+_CLAUSE = re.compile(
+    r"(?<![\w-])(?:however|though|although|but|is|are|was|were|has|have|they|there|these|this|in|because|as|also|which|who|people|many|some|"
+    r"most|such|overall|therefore|thus|course|while|and)(?![\w-])"
+)
 _APOLOGY = re.compile(r"\b(?:i|i'm|we|sorry|you|your|my)\b", re.IGNORECASE)
 
 
@@ -282,7 +289,7 @@ def _keyword(entry: str, marked: bool) -> str | None:
     text = re.split(r"\s*[:(\[|=;→•]|\s+[-–—]+\s*|[–—]|\s*\.(?=\s|$)|\.$|,\s", text, maxsplit=1)[0]
     text = re.split(r"\s+(?:because|as they|since|due to|for their|which)\b", text, maxsplit=1)[0]
     text = re.sub(r"[*_`\"“”„«»#]", "", text).strip(" .,!?'‘’/").lower().replace("’", "'")
-    if not re.fullmatch(_WORDS, text) or _APOLOGY.search(text):
+    if not re.fullmatch(_WORDS, text) or len(text) > 40 or _APOLOGY.search(text):
         return None
     if (
         not marked
@@ -307,7 +314,7 @@ def _between_commas(text: str, least: int) -> list[str]:
     found = []
     for part in parts:
         part = re.sub(r"^\(?\d{1,2}[.):]\s*", "", part.strip()).strip(" .'‘’").lower().replace("’", "'")
-        if not re.fullmatch(rf"{_WORD}(?:[ /&-]+{_WORD}){{0,2}}", part) or _APOLOGY.search(part):
+        if not re.fullmatch(rf"{_WORD}(?:[ /&-]+{_WORD}){{0,2}}", part) or _APOLOGY.search(part) or _CLAUSE.search(part):
             break
         found.append(part)
     if len(found) < len(parts) and len(found) < 3:
