@@ -410,11 +410,10 @@ class _Reader:
         if isnan(value) and not (set(link) & {"sep", "dash", "open"} and set(link) <= {"sep", "dash", "open", "hedge", "own"}):
             number, following = None, len(found) if number is not None else following  # "Friendly 24/7", "Wealth is held by the top 1%"
         if number is not None:
-            counted = self._counts(found, number)
-            if counted and self.section in ("keywords", "reasons"):
+            if self._counts(found, number):
                 return
             for item in group:
-                self._claim(item, value, _WEAK if counted else _FIELD, corrects)
+                self._claim(item, value, _FIELD, corrects)
             self.pending, self.bare_line = None, -2
             self.stated = group
             if following < len(found):
@@ -643,6 +642,7 @@ class _Reader:
         """Whether a word stands right behind the number at i, which may be what it counts: "Wealthy: 2 tax cuts"."""
         t = found[i + 1] if i + 1 < len(found) else None
         known = t is not None and (t.text in _RATING_WORDS or t.text in self.asked.words)
+        known = known or (t is not None and (t.text.endswith("ly") or t.text in ("for", "among", "in")))
         return t is not None and not known and t.kind in ("word", "other", "counting", "foreign")
 
     def _turns(self, found: list[Token], i: int) -> bool:
