@@ -104,7 +104,7 @@ _QUESTIONS = [
     (r"what is the rating\?", "\n"),
 ]
 _QUESTION = [(re.compile(rf"[*_#>\"]*{question}[*_\"]*", re.IGNORECASE | re.MULTILINE), heading) for question, heading in _QUESTIONS]
-_NEXT_TURN = re.compile(r"\n\W{0,4}(?:user|human|question|instruction|prompt)\s*:|\n\W*i am studying how different groups", re.IGNORECASE)
+_NEXT_TURN = re.compile(r"\n\W{0,4}(?:user|human|instruction)\s*:|\n\W*i am studying how different groups", re.IGNORECASE)
 
 
 def _without_prompt(text: str) -> str:
@@ -378,7 +378,7 @@ class _Reader:
         if rating is not None:
             self._claim(self.asked.items[0], rating, _PROSE, any(t.kind == "wait" for t in found))
             return
-        if not items and not any(t.kind == "own" for t in found) and len(found) < 60 and line.marker != "numeral":
+        if not any(t.kind in ("item", "own", "number") or t.text in _POLLS for t in found) and line.marker != "numeral":
             self._name_scale(found)
         if at < len(found) and found[at].kind == "item":
             self._field(found, at, said)
@@ -508,9 +508,10 @@ class _Reader:
 
     def _prose(self, found: list[Token], said: str, begin: int = 0, previous: float | None = None) -> bool:
         """A sentence with items somewhere in it, from `begin` on; whether it rates one. previous: the rating that stands before that."""
-        if any(t.kind == "othered" for t in found):
+        if any(t.kind == "othered" or t.text in _POLLS for t in found):
             return False
-        corrects = any(t.kind == "wait" or t.text in _REVISING for t in found)
+        corrects = any(t.kind == "wait" and (i < 3 or t.text != "actually") for i, t in enumerate(found))
+        corrects = corrects or any(t.text in _REVISING for t in found[:6])
         rates = any(t.kind in ("verb", "say", "name", "self", "own") for t in found)
         claimed: set[int] = set()
         taken: set[int] = set()
@@ -616,7 +617,7 @@ class _Reader:
         value, at, corrects = self._value(found, i), i, False
         for wait in [k for k in range(i + 1, stop) if found[k].kind == "wait" or found[k].text in _REVISING]:
             later = next((k for k in range(wait + 1, min(stop, wait + 8)) if found[k].kind == "number"), None)
-            if later is not None and found[later - 1].text != "from" and self._goes_on(found, later):
+            if later is not None and found[later - 1].text != "from" and self._goes_on(found, later) and not self._counts(found, later):
                 value, at, corrects = self._value(found, later), later, True
         return at, value, corrects
 
@@ -708,6 +709,7 @@ _SEEN = words(
     "viewed seen perceived regarded rated considered expressed express put placed judged ranked described views view sees see regards "
     "regard rates"
 )
+_POLLS = words("poll polls survey surveys study studies index gallup pew average respondents")
 _LABELS = words("how perceived being trait item dimension characteristic attribute feeling emotion behavior behaviour adjective")
 _FOR = words("for on in at to as regarding concerning when")
 _ARTICLES = words("the their being terms of how seeming appearing perceived its this that item trait")
