@@ -508,7 +508,8 @@ class _Reader:
 
     def _prose(self, found: list[Token], said: str, begin: int = 0, previous: float | None = None) -> bool:
         """A sentence with items somewhere in it, from `begin` on; whether it rates one. previous: the rating that stands before that."""
-        if any(t.kind == "othered" or t.text in _POLLS for t in found):
+        reported = any(t.text in _POLLS for t in found) and not any(t.kind in ("self", "verb") for t in found)
+        if reported or any(t.kind == "othered" for t in found):
             return False
         corrects = any(t.kind == "wait" and (i < 3 or t.text != "actually") for i, t in enumerate(found))
         corrects = corrects or any(t.text in _REVISING for t in found[:6])
