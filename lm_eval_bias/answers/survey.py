@@ -149,7 +149,7 @@ def _forms(item: str) -> str:
         stem = _ENDING.sub("", word) if len(word) > 4 else word.removesuffix("y") if len(word) == 4 and word[-1] == "y" else word
         stem = stem if len(stem) > 2 else word
         parts.append(rf"(?:{stem}(?:{_ENDINGS})?{'|' + _ODD[word] if word in _ODD else ''})")
-    return r"[\s-]*".join(parts) or re.escape(plain(item)) or "$^"
+    return r"[\s-]*".join(parts) or re.escape(plain(item)) or "(?!)"
 
 
 _WHOLE = r"(?:rating|score|evaluation|perception|view|impression|assessment|sentiment|attitude)s?"
@@ -167,8 +167,8 @@ class _Asked:
         alternatives = "|".join(f"(?P<{key}>{_forms(item)})" for key, item in self.forms.items())
         last = {key: plain(item).split("-")[-1].split()[-1] for key, item in self.forms.items() if re.search(r"[\s-]", item.strip())}
         self.short = {word: self.forms[key] for key, word in last.items()}
-        self.pattern = re.compile(rf"(?<![\w-])(?:{alternatives or '$^'})(?![\w])")
-        self.short_pattern = re.compile(rf"(?:(?:social|socio-?economic) )?({'|'.join(map(re.escape, self.short)) or '$^'})(?!\w)")
+        self.pattern = re.compile(rf"(?<![\w-])(?:{alternatives or '(?!)'})(?![\w])")
+        self.short_pattern = re.compile(rf"(?:(?:social|socio-?economic) )?({'|'.join(map(re.escape, self.short)) or '(?!)'})(?!\w)")
 
     def mentions(self, said: str) -> list[Token]:
         """The items that a sentence names, as tokens."""
