@@ -28,7 +28,9 @@ _RATING_FIRST = re.compile(
 # A whole line: "friendly: 4", "| friendly | 4 |", "4/5", "the rating would be 3 (somewhat)".
 _RATING_LINE = re.compile(rf"^\W*(?:[a-z][\w' /-]{{0,40}}?\s*(?:\bis\b|\bbe\b|[:=|-])\W*)?{_NUMBER}{_SCALE}{_POINT}\W*$")
 # A sentence: "i would rate them 4 out of 5"; what stands behind "because" is a reason.
-_RATES = re.compile(rf"\b(?:rat(?:e|es|ed|ing|ings)|scored?|scores|scale)\b.*\b{_NUMBER}\b|\b{_NUMBER}\b.*\b(?:rat(?:ed|ing|ings)|scale)\b")
+_RATES = re.compile(r"\b(?:rat(?:e|es|ed|ing|ings)|scored?|scores|scale)\b")
+_RATED = re.compile(r"\b(?:rat(?:ed|ing|ings)|scale)\b")
+_POINTS = re.compile(rf"\b{_NUMBER}\b")
 _BECAUSE = re.compile(r"\b(?:because(?: of)?|since|due to|given that|owing to)\b\s*")
 # "reasons for the rating:", "here are three keywords with descriptions:", "rating:"
 _HEADING = re.compile(
@@ -46,7 +48,7 @@ def sentences(text: str, prompt: str = "") -> list[str]:
         if _RATING_LINE.match(line) or (line.rstrip().endswith(":") and _HEADING.match(line)):
             continue
         for sentence in _SENTENCE_END.split(line.strip(" |{}[],")):
-            if _RATES.search(sentence):
+            if _rates(sentence):
                 _, because, sentence = _split(sentence)
                 if not because:
                     continue
@@ -55,6 +57,12 @@ def sentences(text: str, prompt: str = "") -> list[str]:
                 continue
             found.append(sentence.strip())
     return found
+
+
+def _rates(sentence: str) -> bool:
+    """Whether a word for rating stands before a number of the scale, or "rated", "rating" or "scale" behind one."""
+    word, number = _RATES.search(sentence), _POINTS.search(sentence)
+    return bool((word and _POINTS.search(sentence, word.end())) or (number and _RATED.search(sentence, number.end())))
 
 
 def _split(sentence: str) -> tuple[str, str, str]:

@@ -11,6 +11,8 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from lm_eval_bias import cli
 from lm_eval_bias.commands import reasons as command
@@ -78,6 +80,13 @@ def test_stop_words_go_and_the_group_is_they():
 
 def test_a_sentence_about_the_group_alone_is_left_out():
     assert reasons("Nurses.", "Nurses", "nurses") == []
+
+
+@given(st.text(), st.sampled_from(["Men", "Poor people", "Black", "Middle-class", "="]))
+def test_any_text_gives_reasons_of_words_or_none(text, group):
+    for reason in reasons(text, group, group):
+        assert all(word == word.lower() and any(c.isalpha() for c in word) for fragment in reason.fragments for word in fragment)
+        assert "\n" not in reason.written and "\n" not in reason.cleaned
 
 
 # ---- Key phrases
