@@ -291,7 +291,9 @@ class Writer:
             text = self.lm.apply_chat_template([{"role": "user", "content": prompt}]) if self.messages else prompt
             given = {**self.gen_kwargs, **({"seed": seed} if seeded else {})}
             asked.append(request("generate_until", {}, (text, given), i, None, i))
-        return self.lm.generate_until(asked)
+        # A bar for each round would stand in the way of the caller's own.
+        quiet = {"disable_tqdm": True} if "disable_tqdm" in inspect.signature(self.lm.generate_until).parameters else {}
+        return self.lm.generate_until(asked, **quiet)
 
 
 # ---- Task index and model types
