@@ -141,19 +141,14 @@ class Ratings:
 
 
 def _written(records: Sequence[Mapping[str, Any]]) -> Ratings:
-    """The ratings of answers. Several answers to one prompt of a round, as `repeats` asks for, are rounds of their own."""
-    times: Counter[Any] = Counter()
-    given: dict[tuple[str, str], dict[tuple[int, int], float]] = defaultdict(dict)
-    rounds = set()
+    """The ratings of answers. Of several answers to one prompt of a round the mean counts."""
+    rounds = {number: i for i, number in enumerate(sorted({r["round"] for r in records}))}
+    given: dict[tuple[str, str], list[list[float]]] = defaultdict(lambda: [[] for _ in rounds])
     for r in records:
-        prompt = r["group"], r["round"], tuple(r["scales"])
-        times[prompt] += 1
-        round_ = r["round"], times[prompt]
-        rounds.add(round_)
         for item, rating in r["ratings"].items():
             if item in r["scales"]:
-                given[r["group"], item][round_] = rating
-    return Ratings(records, {key: [of.get(round_, nan) for round_ in sorted(rounds)] for key, of in given.items()})
+                given[r["group"], item][rounds[r["round"]]].append(rating)
+    return Ratings(records, {key: [mean(answers) for answers in of] for key, of in given.items()})
 
 
 def _expected(records: Sequence[Mapping[str, Any]]) -> tuple[Ratings, float, float, int]:
@@ -571,6 +566,8 @@ def summary(records: Sequence[Mapping[str, Any]], part: str, **_: Any) -> Summar
         tables["styles"] = _styles(records)
         paper = tables["styles"][0] if mine else {}
         values |= {name: unmeasured(paper.get(name, nan)) for name in ("competence_cv", "warmth_cv")}
+    if len({(r["group"], r["round"], *r["scales"]) for r in mine}) < len(mine):
+        notes.append("Several answers to a prompt in a round count as one, their mean, which varies less; `rounds` asks for more rounds.")
     silent = [row["group"] for row in tables["groups"] if row["refused"] == 1]
     if silent:
         notes.append(f"Every answer refuses for {len(silent)} of {len(tables['groups'])} groups: {', '.join(silent)}.")
