@@ -210,8 +210,9 @@ class Clusters:
         found = _k_means(points[known], STARTS)
         if found is None:
             distinct = len(np.unique(points[known].round(9), axis=0))
-            plural = "s" if distinct > 1 else ""
-            self.notes.append(f"No clusters: the {known.sum()} groups have {distinct} different place{plural}, and {CLUSTERS} are needed.")
+            places = f"{distinct} different place" + ("s" if distinct > 1 else "")
+            groups = "groups have" if known.sum() > 1 else "group has"
+            self.notes.append(f"No clusters: the {known.sum()} {groups} {places}, and {CLUSTERS} are needed.")
             return
         centres = np.array([points[known][found == k].mean(axis=0) for k in range(CLUSTERS)])
         ranked = order(centres, points[known])
