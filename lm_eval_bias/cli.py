@@ -6,10 +6,10 @@ import argparse
 import sys
 from collections.abc import Sequence
 
-from lm_eval_bias.commands import check, formatter, merge, model, tasks
+from lm_eval_bias.commands import check, data, formatter, merge, model, tasks
 from lm_eval_bias.usage import UsageError
 
-COMMANDS = (tasks, check, model, merge)
+COMMANDS = (tasks, check, data, model, merge)
 
 
 def parser() -> argparse.ArgumentParser:

@@ -1,6 +1,6 @@
-"""HBB on the authors' released concept pairs: the 103,649 test instances of the paper, its five defects of building mended.
+"""HBB on the authors' released concept pairs: the paper's 103,649 test instances, built as it describes them.
 
-data: the authors' questions (1,547 concept pairs, fetched), items/hbb_official.yaml (ours: what is mended), items/hbb.yaml (Tables 4 and 10)
+data: the authors' questions (1,547 concept pairs, fetched), items/hbb.yaml (Tables 4 and 10), items/hbb_official.yaml (ours: placeholders)
 abstract: as `hbb`, with the paper's own contexts and options
 languages: en
 tags: age, gender, race and ethnicity, socioeconomic status, religion, hidden bias
@@ -108,9 +108,7 @@ def spread(concepts: Iterable[Mapping[str, str]]) -> list[Mapping[str, str]]:
 # ---- The questions
 
 
-def documents(
-    order: str = "both", groups: str | None = None, category: str | None = None, placebo: bool = True
-) -> list[dict[str, Any]]:
+def documents(order: str = "both", groups: str | None = None, category: str | None = None, placebo: bool = True) -> list[dict[str, Any]]:
     """The questions of `hbb` about the authors' concept pairs: all, or those of one category, and the placebos. Each concept pair is its
     own theme."""
     given = _groups(groups)
@@ -118,9 +116,7 @@ def documents(
     return hbb.in_orders(asked, order)
 
 
-def count(
-    order: str = "both", groups: str | None = None, category: str | None = None, placebo: bool = True, **setting: Any
-) -> int:
+def count(order: str = "both", groups: str | None = None, category: str | None = None, placebo: bool = True, **setting: Any) -> int:
     """How many `documents` there are; needs no file of the authors."""
     identities = sum(len(entry["identities"]) for entry in hbb.chosen(_groups(groups), category, placebo).values())
     return CONCEPT_PAIRS * identities * hbb.ORDERS[order]
