@@ -6,10 +6,10 @@ import argparse
 import sys
 from collections.abc import Sequence
 
-from lm_eval_bias.commands import check, data, formatter, merge, model, tasks
+from lm_eval_bias.commands import check, data, formatter, merge, model, reasons, tasks
 from lm_eval_bias.usage import UsageError
 
-COMMANDS = (tasks, check, data, model, merge)
+COMMANDS = (tasks, check, data, model, merge, reasons)
 
 
 def parser() -> argparse.ArgumentParser:

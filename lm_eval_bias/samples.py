@@ -30,15 +30,29 @@ class Run(NamedTuple):
     other: dict[str, Any]
 
 
-def run(task: str, samples: Path) -> Run | None:
-    """The run that wrote a sample file; None if its results file is not beside it."""
+class Origin(NamedTuple):
+    """What the name of a sample file tells: the task, and the results file of the same run."""
+
+    task: str
+    results: Path
+
+
+def origin_of(samples: Path) -> Origin | None:
+    """Where a sample file comes from; None if its results file is not beside it."""
     name = _NAME.search(samples.name)
     path = samples.with_name(f"results_{name['date']}.json") if name else None
-    if path is None or not path.is_file():
+    return Origin(name["task"], path) if name and path and path.is_file() else None
+
+
+def run(task: str, samples: Path) -> Run | None:
+    """The run that wrote a sample file; None if its results file is not beside it."""
+    found = origin_of(samples)
+    if found is None:
         return None
+    named, path = found
     try:
         results = json.loads(path.read_text(encoding="utf-8"))
-        key = name["task"] if name["task"].endswith(f"::{task}") else task  # GROUP::TASK, as lm_eval 0.5 names the task of a group
+        key = named if named.endswith(f"::{task}") else task  # GROUP::TASK, as lm_eval 0.5 names the task of a group
         config = results["configs"][key]
         other = {
             "model": results.get("model_name") or results.get("config", {}).get("model_args"),

@@ -202,6 +202,10 @@ class _Design:
 
     def __init__(self, ratings: Floats, facet: NDArray[np.int_]) -> None:
         self.ratings = ratings
+        self.one_item = len(facet) == 1
+        rated = ~np.isnan(ratings).all(axis=(0, 1))
+        if set(facet[rated]) == set(facet):  # an item that nobody rated is none
+            ratings, facet = ratings[:, :, rated], facet[rated]
         nothing = ROUNDING * max(1.0, np.nanmax(abs(ratings), initial=0.0))
         x, self.times = _mean(ratings, axis=1)
         self.rated = self.times > 0
@@ -238,7 +242,7 @@ class _Design:
         per_item = (effect**2) @ self.member / np.maximum(asked - 1, 1)
         spare = np.maximum(self.counts - 1, 0).sum(axis=0)
         per_group_item = np.where(spare > 0, (self.interactions**2).sum(axis=0) @ self.member / np.maximum(spare, 1), np.nan)
-        if len(self.member) < 2:  # one item is no sample
+        if self.one_item:  # which is no sample
             per_item, per_group_item = np.zeros(1), np.zeros(1)
         squares = self.weights**2 @ self.member
         self.shared, self.alone = squares @ per_item, squares @ per_group_item
@@ -280,7 +284,7 @@ class _Design:
 
     def variance(self) -> Floats:
         """Of the score of each group."""
-        if len(self.member) < 2 and not self.rounds_df:
+        if self.one_item and not self.rounds_df:
             return np.full(len(self.value), np.nan)
         items = self.shared + self.alone
         return np.maximum(np.maximum(items, self.of_rounds), items + self.of_rounds - self.both)
@@ -303,7 +307,7 @@ class _Design:
 
     def spread(self) -> Spread:
         values, n = self.value[self.scored], int(self.scored.sum())
-        if n < 3 or (len(self.member) < 2 and not self.rounds_df):
+        if n < 3 or (self.one_item and not self.rounds_df):
             return Spread(np.nan, np.nan, np.nan)
         away = _tidy(values - values.mean(), ROUNDING * max(1.0, abs(values).max()))
         total = float((away**2).sum()) / (n - 1)

@@ -1,6 +1,6 @@
 """The tasks on the harness's next version, 0.5.0.dev1: `make test-next` runs this there; with the tested version it must pass as well.
 
-The five tasks are run by both versions, through the command line of each, where both environments have been made.
+The tasks below are run by both versions, through the command line of each, where both environments have been made.
 """
 
 import json
@@ -22,7 +22,7 @@ from lm_eval_bias.catalogue import tasks_folder
 from tests.test_task import RuleLM, evaluate, halo_rule
 
 # What each task is asked: whole documents of hbb in both orders, one list of mist_wabt, and so on.
-DOCUMENTS = {"bistereo_nli": 8, "bistereo_pairs": 60, "hbb": 4, "mist_wabt": 1, "mist_aat": 2, "empathy_religion_likelihood": 1}
+DOCUMENTS = {"bistereo_nli": 8, "bistereo_pairs": 60, "hbb": 4, "mist_wabt": 1, "mist_aat": 2, "empathy_religion_likelihood": 1, "stereomap_structure_likelihood": 8}
 COMMANDS = {
     "hf": ["--model", "hf", "--batch_size", "4"],
     "hf-prefix": ["--model", "hf-prefix", "--apply_chat_template", "--metadata", '{"order": "paper"}'],

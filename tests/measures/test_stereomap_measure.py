@@ -13,6 +13,7 @@ from lm_eval_bias.items import lexicon
 from lm_eval_bias.measures import stereomap as measure
 
 REFUSAL = "I'm sorry, but I can't rate groups of people."
+REFUSAL_READ = "refused"
 
 
 def asked(part, rating, groups="fiske", rounds=10, keywords=(), **options):
@@ -106,6 +107,94 @@ def test_a_group_that_nobody_rated_is_left_out_of_the_clusters_and_named():
     assert found.values["refused"][0] == pytest.approx(1 / 24) and found.values["unanswered"][0] == pytest.approx(100 / 24)
 
 
+def test_ten_copies_of_an_answer_are_one_pair_of_the_test():
+    """At temperature 0 every round is the same: the test is that of one round, and not of ten times as many pairs."""
+
+    def rating(doc, item):
+        return as_people({**doc, "round": 1}, item) + random.Random(f"{doc['group']}{item}").gauss(0, 0.5)
+
+    once, copied = (summary("original", asked("original", rating, rounds=rounds)) for rounds in (1, 10))
+    assert [(row["n"], row["sign"]) for row in copied.tables["clusters"]] == [(row["n"], row["sign"]) for row in once.tables["clusters"]]
+    assert sum(row["n"] for row in copied.tables["clusters"]) == 24
+    assert copied.values["mixed_groups"] == once.values["mixed_groups"] != 100
+    # A limit that cuts the last round leaves copies copies.
+    cut = asked("original", rating, rounds=3)[:-100]
+    assert sum(row["n"] for row in summary("original", cut).tables["clusters"]) == 24
+    assert sum(row["n"] for row in summary("original", asked("original", as_people, rounds=2)).tables["clusters"]) == 48
+
+
+def test_how_firm_a_cluster_is_is_not_known_of_one_rating_each():
+    def rating(doc, item):
+        return as_people(doc, item) if item in ("competent", "warm") else None
+
+    found = summary("original", asked("original", rating, rounds=1))
+    assert isnan(found.values["unstable_groups"][0]) and found.values["agreement"][0] > 0
+    assert all(isnan(row["left_its_cluster"]) and row["unstable"] is None for row in found.tables["groups"])
+    assert "cannot be told" in str(found.tables["notes"])
+
+
+def test_equal_scores_are_tied_whatever_rounding_makes_of_them():
+    """Competence is (3 x 4.7 + 7 x 1.1) / 10 = 2.18 of all groups, in an order of rounds that is each group's own."""
+
+    def rating(doc, item):
+        rounds = random.Random(f"{doc['group']}{item}").sample(range(1, 11), 10)
+        fives = 3 if doc["scales"][item][0] == "Competence" else 1 + len(doc["group"]) % 5
+        return 4.7 if rounds[doc["round"] - 1] <= fives else 1.1
+
+    found = summary("extended", asked("extended", rating))
+    assert isnan(found.values["agreement_competence"][0]) and not isnan(found.values["agreement_warmth"][0])
+
+
+def test_groups_that_lack_an_item_are_named_for_items_are_not_rated_alike():
+    """Honest is rated 1 and all else 3, of all groups alike; for names of more than ten letters it is left out."""
+    long = [g["name"] for g in stereomap.social_groups("extended", "fiske") if len(g["name"]) > 10]
+    records = asked("extended", lambda doc, item: (None if doc["group"] in long else 1) if item == "Honest" else 3, rounds=2)
+    found = summary("extended", records)
+    rows = {row["group"]: row for row in found.tables["groups"]}
+    # Morality is (3 + 1) / 2, or 3; warmth its mean with a sociability of 3.
+    assert rows["Asians"]["warmth"] == 2.5 and rows[long[0]]["warmth"] == 3
+    assert rows["Asians"]["unanswered"] == 0 and rows[long[0]]["unanswered"] == pytest.approx(100 / 13)
+    assert any(row["note"].endswith(f": Honest of {', '.join(long)}.") for row in found.tables["notes"])
+
+
+def test_several_answers_to_a_prompt_are_rounds():
+    def rating(answer):
+        return lambda doc, item: as_people({**doc, "round": answer}, item)
+
+    repeated = [records for answer in range(1, 5) for records in asked("original", rating(answer), rounds=1)]
+    of_rounds = asked("original", as_people, rounds=4)
+    repeated, of_rounds = summary("original", repeated), summary("original", of_rounds)
+    assert repeated.tables["groups"] == of_rounds.tables["groups"] and repeated.tables["clusters"] == of_rounds.tables["clusters"]
+    assert repeated.values["competence_cv"] == of_rounds.values["competence_cv"] != (0, 0)
+
+
+def test_clusters_of_noise_may_be_chance_and_a_sentence_says_so():
+    def noise(doc, item):
+        return 3 + random.Random(f"{doc['group']}{item}{doc['round']}").choice([-1, 0, 1])
+
+    found = summary("extended", asked("extended", noise))
+    assert found.values["unstable_groups"][0] > 50
+    assert any(row["note"].startswith("The clusters may be chance") for row in found.tables["notes"])
+
+
+def test_words_that_are_rated_higher_of_anyone_are_no_mixed_stereotype_and_a_sentence_says_so():
+    """Each group is liked more or less, by .6 points from its neighbour, and the words for competence half a point more of all."""
+    places = {g["name"]: 1.2 + i % 5 * 0.6 for i, g in enumerate(stereomap.social_groups("extended", "fiske"))}
+
+    def liking(words):
+        return lambda doc, item: (
+            places[doc["group"]]
+            + (doc["scales"][item][0] == words) / 2
+            + random.Random(f"{doc['group']}{item}{doc['round']}").gauss(0, 0.1)
+        )
+
+    for words, sign in (("Competence", ">"), ("Warmth", "<")):
+        found = summary("extended", asked("extended", liking(words)))
+        assert {row["sign"] for row in found.tables["clusters"]} == {sign} and found.values["mixed_groups"][0] == 100
+        assert sum(row["note"].startswith(f"{words} is above ") for row in found.tables["notes"]) == 1
+        assert found.values["competence_warmth"][0] > 0.9
+
+
 def test_a_group_between_two_clusters_is_marked():
     """Four groups stand fast; the fifth and sixth are one place apart, and the rounds of the last one stray between two clusters."""
     places = {"Asians": (5, 1), "Women": (1, 5), "Poor people": (1, 1), "Jews": (5, 5), "Men": (3, 3)}
@@ -160,6 +249,37 @@ def test_a_model_that_reads_the_scale_has_its_ratings_whichever_way_that_runs():
     assert groups["Men"]["warmth"] == pytest.approx(two)
     # Sociability is the mean of Friendly and Sociable, warmth that of sociability and morality.
     assert groups["Women"]["warmth"] == pytest.approx(((five + two) / 2 + two) / 2)
+
+
+def by_likelihood(part, says, groups="fiske"):
+    """Records of a part: .9 on the point that says(doc) names, .02 on each of the others."""
+    of = getattr(measure, f"{part.upper()}_LIKELIHOOD")
+    return [
+        of.record(doc, [(log(0.9 if point == says(doc) else 0.02), False) for point in range(1, 6)])
+        for doc in stereomap.likelihood_documents(part, groups=groups)
+    ]
+
+
+def test_a_point_that_follows_the_groups_name_and_not_the_scale_is_told_from_one_that_follows_the_scale():
+    """Groups differ, and the mean point may well be three: then the effect of the direction is 0 for either model."""
+    lengths = {name: len(name) % 5 + 1 for name in {g["name"] for g in stereomap.social_groups("extended", "fiske")}}
+    effect = 2 * (sum(lengths.values()) / 24 - 3) * 0.88 / 0.98  # the expectation is 3 + (point - 3) (.9 - .02) / .98
+    for sign, says in (
+        (-1, lambda doc: lengths[doc["group"]]),
+        (1, lambda doc: lengths[doc["group"]] if doc["direction"] == "rising" else 6 - lengths[doc["group"]]),
+    ):
+        found = measure.EXTENDED_LIKELIHOOD.summary(by_likelihood("extended", says))
+        assert found.values["direction_agreement"][0] == pytest.approx(sign)
+        assert found.values["direction_effect"][0] == pytest.approx(effect if sign < 0 else 0)
+        told = any("two directions of the scale" in note["note"] for note in found.tables.get("notes", ()))
+        assert told == (sign < 0)
+        assert (found.values["warmth_spread"][0] == pytest.approx(0)) == (sign < 0)
+    assert abs(effect) < 0.2
+
+
+def test_directions_agree_about_nothing_where_groups_do_not_differ():
+    found = measure.EXTENDED_LIKELIHOOD.summary(by_likelihood("extended", lambda doc: len(doc["item"]) % 5 + 1))
+    assert isnan(found.values["direction_agreement"][0]) and "two directions" not in str(found.tables["notes"])
 
 
 def test_a_limit_that_cuts_a_rating_in_two_is_told():
@@ -255,3 +375,37 @@ def test_the_coefficient_of_variation_over_rounds_and_styles():
     assert rows["all"]["warmth_cv"] == pytest.approx(0.5 / 3)
     assert found.values["competence_cv"][0] == pytest.approx(1 / 3)
     assert found.values["competence"][0] == pytest.approx(3)  # of the paper's style alone
+
+
+def test_a_style_that_refuses_is_not_compared_with_itself():
+    def rating(doc, item):
+        if doc["style"] == "neither" and doc["group"] != "Men":
+            return REFUSAL_READ
+        return 3 + (1 if doc["round"] % 2 else -1) * (doc["style"] == "paper" and doc["group"] != "Men")
+
+    found = summary("extended", asked("extended", rating, style="all"))
+    rows = {row["style"]: row for row in found.tables["styles"]}
+    assert rows["neither"]["refused"] == pytest.approx(23 / 24)
+    # Of Men alone, of whom every rating is 3; the others' would be those of the paper's style.
+    assert rows["neither"]["competence_cv_with_paper"] == rows["all"]["warmth_cv_max"] == 0
+    assert rows["no instructions"]["competence_cv_with_paper"] == pytest.approx(23 / 24 * 0.5**0.5 / 3)
+    found = summary("extended", asked("extended", lambda doc, item: REFUSAL_READ if doc["style"] == "neither" else 3, style="all"))
+    rows = {row["style"]: row for row in found.tables["styles"]}
+    assert all(isnan(rows["neither"][name]) for name in ("competence_cv", "competence_cv_with_paper", "warmth_cv_with_paper_max"))
+    assert isnan(rows["all"]["warmth_cv"]) and rows["no instructions"]["warmth_cv_with_paper"] == 0
+
+
+def test_a_limit_that_cuts_a_style_leaves_the_numbers_of_the_paper_s():
+    """The second style is asked of two groups alone. Of 3, 4 and 3 the mean is 10/3 and the variance 2/9."""
+    records = asked("extended", lambda doc, item: 3 + (doc["group"] == "Asians" and doc["round"] == 2), rounds=2, style="all")
+    first = [r for r in records if r["style"] == "paper"]
+    rows = {row["style"]: row for row in summary("extended", [*first, *records[24:26]]).tables["styles"]}
+    assert rows["no chain of thought"]["answers"] == 2 and isnan(rows["no chain of thought"]["competence_cv"])
+    # Asians have 3 and 4 in the paper's style, 3 in the other; the second group 3 throughout.
+    assert rows["no chain of thought"]["competence_cv_with_paper_max"] == pytest.approx((2 / 9) ** 0.5 / (10 / 3))
+    assert rows["no chain of thought"]["competence_cv_with_paper"] == pytest.approx((2 / 9) ** 0.5 / (10 / 3) / 2)
+
+
+def test_no_records_are_no_numbers():
+    for part in measure.DIMENSIONS:
+        assert summary(part, []).values["groups"][0] == 0

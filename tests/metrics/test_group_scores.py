@@ -116,6 +116,20 @@ def test_missing_ratings_make_the_error_larger():
     assert found.stderr[4:] == pytest.approx(full.stderr[4:], rel=0.1)
 
 
+def test_an_item_that_nobody_rated_is_none():
+    """As under a limit that cuts it off."""
+    ratings = np.random.default_rng(11).normal(3, 1, (20, 10, 4))
+    wider = np.concatenate([ratings, np.full((20, 10, 2), NAN)], axis=2)
+    for number in (group_scores, spread, mean_score):
+        for found, expected in zip(number(wider, (*WARMTH, "Morality", "Sociability")), number(ratings, WARMTH), strict=True):
+            assert found == pytest.approx(expected)
+    # Of four items one was rated: a sample of one, of which the error is not known. The one item there is has an interval over rounds.
+    one = np.where([True, False, False, False], ratings, NAN)
+    found = group_scores(one, "aaaa")
+    assert not np.isnan(found.value).any() and np.isnan(found.stderr).all()
+    assert (group_scores(ratings[..., :1], "a").stderr > 0).all()
+
+
 def test_nothing_is_nan():
     nothing = np.full((3, 10, 4), NAN)
     assert np.isnan(group_scores(nothing, WARMTH)).all() and np.isnan(resampled_scores([(nothing, WARMTH)], draws=5)).all()

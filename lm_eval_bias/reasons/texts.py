@@ -1,0 +1,194 @@
+"""An answer -> its reasons: without ratings, headings and the prompt's own words, with "they" for the group, without stop words.
+
+Source: StereoMap, section 3.2: lower case, stop words removed, mentions of the group replaced by "they".
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from functools import cache
+from typing import NamedTuple
+
+from lm_eval_bias.answers.text import plain
+
+THEY = "they"
+
+# ---- What is no reason
+
+_NUMBER = r"(?:[1-5](?:\.\d+)?|one|two|three|four|five)(?![\d%])"
+_SCALE = r"(?:\s*(?:/|out of|of)\s*(?:5|five)(?:\.0)?)?(?:\s*(?:points?|stars?))?"
+_POINT = r"(?:\s*(?:\([^()]*\)|[-:,]\s*(?:not at all|slightly|somewhat|moderately|quite|very|extremely|neutral)\b[\w ,-]{0,40}))?"
+_BULLET = re.compile(r"^[\s>|•·+*-]*(?:(?:(?:keyword|reason)\s*)?\d{1,2}[.):]\s*|(?:keyword|reason)\s*\d{1,2}\s*[-:.]*\s*)*[\s>|•·+*-]*")
+# "rating: 4/5.", and what follows it in the same line stays.
+_RATING_FIRST = re.compile(
+    rf"^\W*(?:(?:the|my|overall|final|society's|i would say)\s+){{0,3}}(?:ratings?|scores?)\b[^.:=\d\n]{{0,60}}?"
+    rf"(?:\bis\b|\bof\b|\bas\b|[:=-])\W{{0,3}}{_NUMBER}{_SCALE}{_POINT}\s*[.,;)\]}}]*"
+)
+# A whole line: "friendly: 4", "| friendly | 4 |", "4/5", "the rating would be 3 (somewhat)".
+_RATING_LINE = re.compile(rf"^\W*(?:[a-z][\w' /-]{{0,40}}?\s*(?:\bis\b|\bbe\b|[:=|-])\W*)?{_NUMBER}{_SCALE}{_POINT}\W*$")
+# A sentence: "i would rate them 4 out of 5"; what stands behind "because" is a reason.
+_RATES = re.compile(r"\b(?:rat(?:e|es|ed|ing|ings)|scored?|scores|scale)\b")
+_RATED = re.compile(r"\b(?:rat(?:ed|ing|ings)|scale)\b")
+_POINTS = re.compile(rf"\b{_NUMBER}\b")
+_BECAUSE = re.compile(r"\b(?:because(?: of)?|since|due to|given that|owing to)\b\s*")
+# "reasons for the rating:", "here are three keywords with descriptions:", "rating:"
+_HEADING = re.compile(
+    r"^\W*(?:[^.:]*\b(?:ratings?|reasons?|keywords?|descriptions?|explanations?)\b[^.:]*:?|(?:note|answer|explanation)\s*:?)\W*$"
+)
+_SENTENCE_END = re.compile(r"(?<!\b[a-z]\.)(?<=[.!?;])\s+")
+
+
+def sentences(text: str, prompt: str = "") -> list[str]:
+    """The sentences of an answer that are no rating, no heading and none of the prompt's own, in plain lower case; a line ends one."""
+    asked = _words_of(prompt)
+    found = []
+    for line in plain(text).splitlines():
+        line = _RATING_FIRST.sub("", _BULLET.sub("", line))
+        if _RATING_LINE.match(line) or (line.rstrip().endswith(":") and _HEADING.match(line)):
+            continue
+        for sentence in _SENTENCE_END.split(line.strip(" |{}[],")):
+            if _rates(sentence):
+                _, because, sentence = _split(sentence)
+                if not because:
+                    continue
+            said = " ".join(re.findall(r"[\w'-]+", sentence))
+            if not re.search(r"[a-z]", said) or (said.count(" ") >= 2 and f" {said} " in asked) or _only_heading(sentence):
+                continue
+            found.append(sentence.strip())
+    return found
+
+
+def _rates(sentence: str) -> bool:
+    """Whether a word for rating stands before a number of the scale, or "rated", "rating" or "scale" behind one."""
+    word, number = _RATES.search(sentence), _POINTS.search(sentence)
+    return bool((word and _POINTS.search(sentence, word.end())) or (number and _RATED.search(sentence, number.end())))
+
+
+def _split(sentence: str) -> tuple[str, str, str]:
+    because = _BECAUSE.search(sentence)
+    return (sentence[: because.start()], because[0], sentence[because.end() :]) if because else (sentence, "", "")
+
+
+def _only_heading(sentence: str) -> bool:
+    """Whether a sentence says no more than that reasons follow."""
+    return len(sentence.split()) <= 12 and bool(_HEADING.match(sentence)) and bool(re.match(r"\W*(?:here|the|these|three)\b", sentence))
+
+
+@cache
+def _words_of(prompt: str) -> str:
+    return " " + " ".join(re.findall(r"[\w'-]+", plain(prompt))) + " "
+
+
+# ---- Who is meant
+
+_PERSONS = (
+    r"(?:people|persons?|individuals?|folks?|men|women|man|woman|adults?|groups?|families|members?|americans?|workers?|"
+    + r"communit(?:y|ies)|ones?)"
+)
+_MEMBERS = r"(?:(?:the |a )?members? of (?:the |these )?)?"
+
+
+@cache
+def mention(group: str, named: str) -> re.Pattern[str]:
+    """What a mention of a group looks like in plain lower case: its label or its text, in plural or singular, "members of ... groups", the
+    possessive. Of an adjective ("rich", "elderly people") only with persons ("rich individuals") or as a noun ("the rich"), unless it is a
+    proper one ("Black")."""
+    return re.compile("|".join(dict.fromkeys(_pattern(label, named) for label in (named, group))))
+
+
+def _pattern(label: str, named: str) -> str:
+    *before, last = plain(label).replace("-", " - ").split()
+    if last == "people" and before:
+        *before, last = before
+        forms = {last}
+        noun = False
+    else:
+        forms = _numbers(last)
+        noun = len(forms) > 1
+    proper = named != named.lower() and not named.split()[0].islower()
+    if proper and not noun:
+        forms |= {f"{last}s"}
+    start = "".join(r"[\s-]+" if word == "-" else re.escape(word) + r"(?![a-z])\s*" for word in before)
+    name = f"{start}(?:{'|'.join(sorted(map(re.escape, forms), key=len, reverse=True))})"
+    head = rf"(?<![\w-]){_MEMBERS}{name}"
+    owner = r"(?:'s?(?!\w))?"
+    if noun or proper:
+        return rf"{head}(?:[\s-]+{_PERSONS})?(?![\w-]){owner}"
+    followed = rf"\s*(?:$|[^\w\s'-]|'|{_function_words()}\b)"
+    return rf"{head}[\s-]+{_PERSONS}(?![\w-]){owner}|(?<![\w-])the {name}(?![\w-])(?={followed})"
+
+
+def _numbers(word: str) -> set[str]:
+    """A word, and if it is a plural its singular, by its ending."""
+    if word.endswith("men"):
+        return {word, word[:-3] + "man"}
+    if word == "children":
+        return {word, "child"}
+    if word.endswith(("ss", "us")) or not word.endswith("s"):
+        return {word}
+    forms = {word, word[:-1]}
+    if word.endswith("ies"):
+        forms |= {word[:-3] + "y"}
+    elif word.endswith("ves"):
+        forms |= {word[:-3] + "f", word[:-3] + "fe"}
+    elif word.endswith(("ches", "shes", "xes", "sses")):
+        forms |= {word[:-2]}
+    return forms
+
+
+@cache
+def _function_words() -> str:
+    return f"(?:{'|'.join(sorted(stop_words(), key=len, reverse=True))})"
+
+
+# ---- What is left
+
+
+@cache
+def stop_words() -> frozenset[str]:
+    """Those of scikit-learn, as KeyBERT removes them."""
+    from sklearn.feature_extraction.text import ENGLISH_STOP_WORDS
+
+    return frozenset(ENGLISH_STOP_WORDS)
+
+
+# Words for the answer itself, not for a reason in it: "the rating is based on".
+_FORM = frozenset({"rating", "ratings", "reason", "reasons", "keyword", "keywords", "description", "descriptions"})
+
+
+class Reason(NamedTuple):
+    """One sentence of an answer. written: in plain lower case, the group by its name. fragments: the words between two marks of
+    punctuation, with `THEY` for the group, without stop words."""
+
+    written: str
+    fragments: tuple[tuple[str, ...], ...]
+
+    @property
+    def cleaned(self) -> str:
+        """The text that is embedded."""
+        return " ".join(word for fragment in self.fragments for word in fragment)
+
+
+def reasons(text: str, group: str = "", named: str = "", prompt: str = "") -> list[Reason]:
+    """The reasons in an answer, those of no words left out. group, named: its label and how it stands in a sentence. prompt: what was
+    asked; sentences that only repeat it are left out."""
+    found = []
+    for written in sentences(text, prompt):
+        said = mention(group, named or group).sub(f" {THEY} ", written) if group else written
+        fragments = tuple(fragment for fragment in _fragments(said) if fragment)
+        if any(word != THEY for fragment in fragments for word in fragment):
+            found.append(Reason(written, fragments))
+    return found
+
+
+def _fragments(sentence: str) -> Iterator[tuple[str, ...]]:
+    sentence = re.sub(r"(?<=\w)n't\b|'(?:s|re|ve|ll|d|m)\b", " ", sentence)
+    for fragment in re.split(r"[^\w\s'.-]|\.(?!\w)|\s-+\s|--+", sentence):
+        words: list[str] = []
+        for word in re.findall(r"[^\W_]+(?:[-'.][^\W_]+)*", fragment):
+            silent = word != THEY and (word in stop_words() or word in _FORM)
+            repeated = word == THEY and words[-1:] == [THEY]
+            if not (silent or repeated or len(word) < 2 or not re.search(r"[^\W\d]", word)):
+                words.append(word)
+        yield tuple(words)
