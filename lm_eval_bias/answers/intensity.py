@@ -54,7 +54,7 @@ def intensity(text: str, scale: float, narrative: str = "") -> float | str:
     Passed over are numbers of the narrative that are told again, unless they stand alone or where a rating stands. Returns a number,
     "refused" or "unparsed".
     """
-    text = _with_marks(_with_fractions(text))
+    text = _with_marks(with_fractions(text))
     told = numbers_in(plain(narrative))
     kept = without_refusals(without_reasons(text))
     declines = kept != plain(text) and kept != plain(without_reasons(text))
@@ -66,7 +66,7 @@ def intensity(text: str, scale: float, narrative: str = "") -> float | str:
     return REFUSED if is_refusal(text) or (declines and not any(n <= scale for n in numbers)) else UNPARSED
 
 
-def _with_fractions(text: str) -> str:
+def with_fractions(text: str) -> str:
     """87½ as 87.5, and LaTeX's fractions with a slash."""
     text = re.sub(
         r"(?<!\w)\s?([½¼¾])",

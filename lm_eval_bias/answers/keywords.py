@@ -9,18 +9,17 @@ is the keyword, the rest explains it.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Sequence
 
 from .layout import Line
-from .refusal import clauses, without_refusals
+from .refusal import without_refusals
 from .text import plain
 
 _KEYWORDS = (
     r"(?:key ?-?(?:words?|terms?|phrases?|traits?|verbs?)|adjectives?|verbs?|traits?|characteristics?|descriptors?|feelings?|emotions?|"
-    r"behaviou?rs?|words?|terms?|attributes?|stereotypes|perceptions|qualities)"
+    r"behaviou?rs?|words?|terms?|attributes?|qualities)"
 )
-_REASONS = r"(?:reasons?|reasoning|explanations?|rationale|justifications?|why|because|descriptions?|elaboration)"
+_REASONS = r"(?:reasons?|reasoning|explanations?|rationale|justifications?|why|descriptions?|elaborations?)"
 _RATINGS = r"(?:ratings?|scores?|rate|scale|scoring|evaluation)"
 _OFFER = re.compile(
     r"\b(?:i can (?:help|offer|discuss|provide|share|instead)|happy to|glad to|instead|would you like|if you(?:'d| would)? like|"
@@ -28,35 +27,49 @@ _OFFER = re.compile(
 )
 
 
-def keywords_in(lines: list[Line], n: int, rated: set[int], is_label: Callable[[str], bool], refuses: bool = False) -> list[str]:
-    """At most n keywords, lower case. rated: the lines that hold ratings. is_label: whether a text names what is rated."""
+def keywords_in(
+    lines: list[Line], n: int, rated: set[int], *, items: Sequence[str] = (), reasons: bool = False, declines: bool = False
+) -> list[str]:
+    """At most n keywords, lower case.
+
+    rated: the lines that hold ratings. items: what is rated; a list of that, as the prompt has it, is none of keywords. reasons: it is for
+    reasons that keywords are asked. declines: the text declines to answer; then only those count that it calls so.
+    """
     if n < 1:
         return []
-    reader = _Reader([_spoken(line) for line in lines] if refuses else lines, n, rated, is_label)
-    found = reader.headed() or reader.told()
-    if not found and not refuses:
-        found = reader.first()
+    reader = _Reader(lines, n, rated, reasons)
+    found = reader.headed()
+    if not found:
+        told, first = reader.told(), (0, []) if declines else reader.first()
+        found = first[1] if first[1] and (not told[1] or first[0] < told[0]) else told[1]
+        form = [plain(item).strip() for item in items]
+        if len(found) > 2 and found == form[: len(found)]:
+            return []
     return found[:n]
 
 
-def _section(line: Line) -> tuple[str, str] | None:
-    """The section that a line heads, and what follows the heading on it."""
+def section_of(line: Line) -> tuple[str, str] | None:
+    """The section that a line heads, "keywords", "reasons" or "ratings", and what follows the heading on it; None for no heading."""
     said = line.said
     head, colon, rest = said.partition(":")
-    if colon and len(head.split()) > 14:
-        return None
+    marked = line.marker in ("bullet", "numeral") and not line.headed
     if not colon:
-        head, dash, rest = said.partition(" - ")
-        if dash and not re.fullmatch(rf"\W*(?:\w+ )?{_KEYWORDS}\W*", head):
-            head, rest = said, ""
-        if not dash and not line.headed and len(said.split()) > 9:
+        head, dash, after = said.partition(" - ")
+        if not (dash and re.fullmatch(rf"\W*(?:\w+ ){{0,2}}(?:{_KEYWORDS}|{_REASONS})\W*", head)):
+            head, dash, after = said, "", ""
+        if not dash and not line.headed and (len(said.split()) > (3 if marked else 9) or line.marker == "bullet"):
             return None
-    names = re.search(rf"\b{_KEYWORDS}\b", head)
-    reasons = re.search(rf"\b{_REASONS}\b", head)
-    ratings = re.search(rf"\b(?:{_RATINGS}|overall)\b", head)
-    if line.marker in ("bullet", "numeral") and len(head.split()) > 5 and not line.headed and rest.strip():
+        rest = after
+    if len(head.split()) > (4 if marked else 14) and not re.match(rf"\W*(?:here are |these are )?(?:the |my )?(?:\w+ )?{_REASONS}\b", head):
         return None
-    if reasons and not (names and names.start() < reasons.start()):
+    if "(" in head and not marked:
+        head = head[: head.index("(")] or head
+    names = re.search(rf"\b{_KEYWORDS}\b", head)
+    why = re.search(rf"\b{_REASONS}\b", head)
+    ratings = re.search(rf"\b(?:{_RATINGS}|overall)\b", head)
+    if marked and rest.strip() and not re.fullmatch(rf"\W*(?:\w+ ){{0,2}}(?:{_KEYWORDS}|{_REASONS}|{_RATINGS}|overall)\W*", head):
+        return None
+    if why and not (names and names.start() < why.start()):
         kind = "reasons"
     elif names and not (ratings and ratings.start() < names.start()):
         kind = "keywords"
@@ -64,7 +77,7 @@ def _section(line: Line) -> tuple[str, str] | None:
         kind = "ratings"
     else:
         return None
-    if not colon and not line.headed and kind != "ratings" and re.search(r"[.!?]$", said):
+    if not colon and not line.headed and re.search(r"[.!]$", said):
         return None
     if colon:
         rest = line.text.partition(":")[2]
@@ -73,16 +86,38 @@ def _section(line: Line) -> tuple[str, str] | None:
     return kind, rest.strip(" *_")
 
 
+_TOLD = [
+    re.compile(rf"\b{_KEYWORDS}\b[^.:!?\n]{{0,120}}?(?:\b(?:are|include|would be|might be|could be|were|is)\b|:)\s*(.+)", re.IGNORECASE),
+    re.compile(rf"\b(?:choose|pick|list|suggest|say|select|use|be)\b:?\s+(.+?)\s+as (?:the |my )?(?:\w+ )?{_KEYWORDS}\b", re.IGNORECASE),
+    re.compile(rf"^\W*([^.:;\n]+?),? (?:are|were|would be) (?:the |my )?(?:\w+ )?{_KEYWORDS}\b", re.IGNORECASE),
+    re.compile(
+        r"\b(?:(?:see|view|perceive|describe|regard|characteri[sz]e)s? [^.:;\n]{1,60}?|"
+        r"(?:seen|described|perceived|viewed|regarded|characteri[sz]ed|thought of) )as\b:?\s*(.+)",
+        re.IGNORECASE,
+    ),
+]
+
+
 class _Reader:
-    def __init__(self, lines: list[Line], n: int, rated: set[int], is_label: Callable[[str], bool]) -> None:
-        self.lines, self.n, self.rated, self.is_label = lines, n, rated, is_label
-        self.sections: list[Any] = [None if i in rated else _section(line) for i, line in enumerate(lines)]
-        for i, section in enumerate(self.sections):  # the prompt's questions, with nothing between them
-            following = next((k for k in range(i + 1, len(lines)) if k not in rated or lines[k].said[-1:] != ":"), len(lines))
-            if section and not section[1] and (following == len(lines) or (self.sections[following] and not self.sections[following][1])):
-                self.sections[i] = ("none", "")
+    def __init__(self, lines: list[Line], n: int, rated: set[int], reasons: bool) -> None:
+        self.lines = lines = [line if i in rated else _numbered(line) for i, line in enumerate(lines)]
+        self.n, self.rated, self.reasons = n, rated, reasons
+        self.sections = [None if i in rated else section_of(line) for i, line in enumerate(lines)]
+        empty = [i for i, section in enumerate(self.sections) if section and not section[1] and self._leads_nowhere(i)]
+        for i in empty:
+            self.sections[i] = ("none", "")
+        if reasons:
+            self.sections = [("keywords", s[1]) if s and s[0] == "reasons" else s for s in self.sections]
         others = [i for i, section in enumerate(self.sections) if section and section[0] in ("reasons", "ratings")]
-        self.end = min([*(i for i in rated if not lines[i].said.endswith(":")), *others, len(lines)])
+        self.end = len(lines) if reasons else min([*(i for i in rated if not lines[i].said.endswith(":")), *others, len(lines)])
+
+    def _leads_nowhere(self, i: int) -> bool:
+        """Whether a heading is followed by the next one, as are the prompt's questions, told again."""
+        following = next((k for k in range(i + 1, len(self.lines)) if k not in self.rated or self.lines[k].said[-1:] != ":"), None)
+        if following is None:
+            return True
+        section = self.sections[following]
+        return section is not None and not section[1]
 
     def headed(self) -> list[str]:
         """Those behind the first heading of keywords that has any."""
@@ -99,85 +134,105 @@ class _Reader:
                 return found
         return []
 
-    def told(self) -> list[str]:
-        """Those of a sentence: "five keywords that describe them are ..."."""
+    def told(self) -> tuple[int, list[str]]:
+        """Those of a sentence, "five keywords that describe them are ...", and its line."""
         for i, line in enumerate(self.lines):
             if i in self.rated or _declines(line):
                 continue
-            m = re.search(
-                rf"\b{_KEYWORDS}\b[^.:!?\n]{{0,120}}?(?:\b(?:are|include|would be|might be|could be|were|is)\b|:)\s*(.+)",
-                line.text,
-                re.IGNORECASE,
-            )
-            m = m or re.search(
-                r"\b(?:seen|described|perceived|viewed|regarded|characteri[sz]ed|thought of) as\b:?\s*(.+)", line.text, re.IGNORECASE
-            )
-            found = _between_commas(m[1], 3) if m else []
-            if found:
-                return found
-        return []
+            sentence = not self.reasons and not line.marker and not re.match(r"(?:\*\*|__)|[^.:]{1,40}:", line.text)
+            for pattern in _TOLD[: 4 if sentence else 2]:
+                m = pattern.search(line.text)
+                found = _between_commas(m[1], 3) if m else []
+                if found:
+                    return i, found
+        return len(self.lines), []
 
-    def first(self) -> list[str]:
-        """Those of the first list, before reasons and ratings."""
+    def first(self) -> tuple[int, list[str]]:
+        """Those of the first list, before reasons and ratings, and its line."""
         for i in range(self.end):
             line = self.lines[i]
-            if self.sections[i] or (i and _OFFER.search(self.lines[i - 1].said)):
+            if self.sections[i] or i in self.rated or (i and _OFFER.search(self.lines[i - 1].said)):
                 continue
             if line.marker in ("bullet", "numeral", "heading"):
+                if self._rates(i):
+                    break
                 found = self._list(i)
-                if len(found) > 1:
-                    return found
+                if len(found) > 1 or (found and self.reasons and line.marker != "heading"):
+                    return i, found
             else:
-                found = _between_commas(line.text, 3) or self._list(i)
-                if len(found) > 2:
-                    return found
-        return []
+                found = _between_commas(self._whole(i), 3) or self._list(i)
+                if len(found) > 2 or (len(found) > 1 and self.reasons):
+                    return i, found
+        return 0, []
+
+    def _rates(self, i: int) -> bool:
+        """Whether a list begins at a line whose entries are rated, though they are none of the items."""
+        entries = [line.said for line in self.lines[i : i + 3] if line.marker == self.lines[i].marker]
+        return all(re.search(r"[:=-]\s*(?:\d(?:[.,]\d)?(?:\s*/\s*\d+)?)?$", said) for said in entries)
 
     def _list(self, start: int) -> list[str]:
-        """The keywords of the list that begins at a line."""
+        """The keywords of the list that begins at a line; what stands between its entries explains them."""
+        if start >= len(self.lines) or start in self.rated or self._ends(start, ""):
+            return []
+        first = self.lines[start]
+        several = _between_commas(self._whole(start), 2) if not first.marker else _counted(first)
+        alone = start + 1 == len(self.lines) or self.lines[start + 1].marker != first.marker or start + 1 in self.rated
+        if not several and first.marker and alone:
+            several = _between_commas(first.text, 3)
+        if several:
+            return several
+        shape = first.marker or ("bold" if first.text.startswith(("**", "__")) else "bare")
         found: list[str] = []
-        shape: tuple[str, int, bool] | None = None
+        last = -1  # the last entry's line
+        explained = False
         for i in range(start, len(self.lines)):
             line = self.lines[i]
-            section = self.sections[i]
-            if i in self.rated or (section and section[0] != "keywords") or len(found) >= self.n:
+            if i in self.rated or len(found) >= self.n or self._ends(i, shape if found else ""):
                 break
-            if section and shape and line.marker != shape[0]:
-                break
-            if shape is None:
-                if not line.marker:
-                    several = _between_commas(line.text, 2)
-                    if several:
-                        return several
-                    if _declines(line):
-                        return []
-                several = _counted(line)
-                if several:
-                    return several
-                shape = (line.marker, line.indent, line.headed)
-            elif (line.marker, line.headed) != (shape[0], shape[2]) and line.marker != shape[0]:
-                if not line.marker or line.indent > shape[1] or (shape[0] in ("numeral", "heading")):
-                    if not shape[0]:
-                        break
-                    continue
-                break
-            elif line.indent > shape[1] + 1 and shape[0]:
+            if not self._is_entry(line, shape, first.indent):
+                if shape == "bullet" and len(found) > 1 and not line.marker and not line.indent and not explained:
+                    break
+                if shape == "bare" and not (found and re.search(r"[.!?]$", line.said) and len(line.said.split()) > 3):
+                    break
+                explained = True
                 continue
-            if shape[0] == "numeral" and found and line.numeral == 1:
+            counts_on = line.numeral == self.lines[last].numeral + 1 or (i == last + 1 and not line.parted)
+            if shape == "numeral" and last >= 0 and not counts_on:
                 break
             keyword = _keyword(line.text, bool(line.marker))
             if keyword:
                 found.append(keyword)
-            elif not shape[0]:
-                if found:
-                    break
-                shape = None
-                if i > start + 1:
-                    break
+                last = i
+            elif shape == "bare":
+                break
         return found
 
+    def _whole(self, i: int) -> str:
+        """A line, and what follows where it ends with a comma."""
+        text = self.lines[i].text
+        while text.rstrip().endswith(",") and i + 1 < len(self.lines) and i + 1 not in self.rated and not self.lines[i + 1].marker:
+            i += 1
+            text += " " + self.lines[i].text
+        return text
 
-def _spoken(line: Line) -> Line:
+    def _ends(self, i: int, shape: str) -> bool:
+        """Whether another section begins at a line, and not what explains an entry of a list: "Reason: they work hard"."""
+        section = self.sections[i]
+        if section is None or section[0] == "none":
+            return section is not None
+        explains = (
+            section[0] == "reasons" and section[1] and shape in ("numeral", "heading", "bold", "bullet") and self.lines[i].marker != shape
+        )
+        return section[0] != "keywords" and not explains
+
+    def _is_entry(self, line: Line, shape: str, indent: int) -> bool:
+        if shape in ("bold", "bare"):
+            bold = line.text.startswith(("**", "__"))
+            return not line.marker and (bold if shape == "bold" else not re.search(r"\s\S+[.!?]$", re.split(r":|\s-\s", line.said)[0]))
+        return line.marker == shape and line.indent <= indent + 1
+
+
+def spoken(line: Line) -> Line:
     """A line without the sentences, and the parts of them that "but" ends, that decline."""
     if not _declines(line):
         return line
@@ -187,16 +242,41 @@ def _spoken(line: Line) -> Line:
 
 
 def _declines(line: Line) -> bool:
-    return len(clauses(line.text)) > 0 and without_refusals(line.text) != plain(line.text)
+    return without_refusals(line.text) != plain(line.text)
+
+
+_COUNTED = re.compile(
+    r"(?:\*\*)?(?:(?:key ?word|trait|adjective|verb|feeling|word)\s*#?)?(?P<n>\d{1,2})(?:\*\*)?(?:\s*[:.)]\s*|\s+[-–—]\s+)(?:\*\*\s)?"
+    r"(?=[^\W\d]|[*_\"'“])",
+    re.IGNORECASE,
+)
+
+
+def _numbered(line: Line) -> Line:
+    """A line with a numeral that is none elsewhere, "1 - Caring", "Keyword 1: Caring", as one of a list."""
+    counted = None if line.marker == "numeral" else _COUNTED.match(line.text)
+    if not counted:
+        return line
+    text = line.text[counted.end() :]
+    return line._replace(text=text, marker="numeral", numeral=int(counted["n"]), said=plain(text).strip())
+
+
+_INNER = re.compile(r"[\s,;]+\(?\d{1,2}[.)]\)?\s+")
 
 
 def _counted(line: Line) -> list[str]:
     """The keywords of "1. Caring 2. Kind 3. Skilled" on one line."""
-    parts = re.split(r"[\s,;]+\(?\d{1,2}[.)]\)?\s+", line.text)
+    parts = _INNER.split(line.text)
     return [k for part in parts if (k := _keyword(part, True))] if len(parts) > 2 and line.marker == "numeral" else []
 
 
 _WORD = r"[^\W\d_][\w'’-]*"
+_WORDS = rf"(?:\d+(?:st|nd|rd|th|s)? )?{_WORD}(?:[ /&-]+{_WORD}){{0,3}}"
+# Words of a sentence, between whose commas are no keywords: "however, people differ, though, in many ways".
+_CLAUSE = re.compile(
+    r"(?<![\w-])(?:however|though|although|but|is|are|was|were|has|have|they|there|these|this|in|because|as|also|which|who|people|many|some|"
+    r"most|such|overall|therefore|thus|course|while|and)(?![\w-])"
+)
 _APOLOGY = re.compile(r"\b(?:i|i'm|we|sorry|you|your|my)\b", re.IGNORECASE)
 
 
@@ -209,16 +289,23 @@ def _keyword(entry: str, marked: bool) -> str | None:
     text = re.split(r"\s*[:(\[|=;→•]|\s+[-–—]+\s*|[–—]|\s*\.(?=\s|$)|\.$|,\s", text, maxsplit=1)[0]
     text = re.split(r"\s+(?:because|as they|since|due to|for their|which)\b", text, maxsplit=1)[0]
     text = re.sub(r"[*_`\"“”„«»#]", "", text).strip(" .,!?'‘’/").lower().replace("’", "'")
-    if not re.fullmatch(rf"{_WORD}(?:[ /&-]+{_WORD}){{0,3}}", text) or _APOLOGY.search(text):
+    if not re.fullmatch(_WORDS, text) or len(text) > 40 or _APOLOGY.search(text):
         return None
-    if not marked and not bold and (len(text.split()) > 3 or (text != entry.lower().strip(" .*_:") and ":" not in entry)):
+    if (
+        not marked
+        and not bold
+        and (len(text.split()) > 3 or (text != entry.lower().strip(" .*_:") and not re.search(r":|\s[-–—(]+\s?", entry)))
+    ):
         return None
     return text
 
 
 def _between_commas(text: str, least: int) -> list[str]:
     """The keywords of a list with commas, if there are as many as `least`, up to where the sentence ends."""
-    text = re.sub(r"\([^()]*\)", "", text).strip()
+    text = re.sub(r"\s*\(?\b\d{1,2}[.)]\)?\s+", ", ", text) if len(_INNER.findall(text)) > 1 else text
+    text = re.sub(r"\([^()]*\)", "", text).strip(" ,")
+    if re.fullmatch(r"(?:[^\W\d][\w'’-]*(?: [^\W\d][\w'’-]*)?[.;•·/] *|[^\W\d][\w'’-]* [-–—] ){2,}[^\W\d][\w'’ -]*[.]?", text):
+        text = re.sub(r"\s*[.;•·/](?=.)\s*|\s+[-–—]\s+", ", ", text)  # "Strong. Tall. Loud."
     text = re.sub(r"[*_`\"“”„«»\[\]]", "", text)
     text = re.split(r"[.!?](?:\s|$)", text, maxsplit=1)[0]
     parts = [p for p in re.split(r"\s*[,;|•·]\s*(?:and\s+|&\s+|or\s+)?|\s+/\s+", text) if p.strip()]
@@ -227,7 +314,7 @@ def _between_commas(text: str, least: int) -> list[str]:
     found = []
     for part in parts:
         part = re.sub(r"^\(?\d{1,2}[.):]\s*", "", part.strip()).strip(" .'‘’").lower().replace("’", "'")
-        if not re.fullmatch(rf"{_WORD}(?:[ /&-]+{_WORD}){{0,2}}", part) or _APOLOGY.search(part):
+        if not re.fullmatch(rf"{_WORD}(?:[ /&-]+{_WORD}){{0,2}}", part) or _APOLOGY.search(part) or _CLAUSE.search(part):
             break
         found.append(part)
     if len(found) < len(parts) and len(found) < 3:

@@ -30,10 +30,14 @@ class Line(NamedTuple):
         return self.marker == "heading" or bool(re.fullmatch(r"(\*\*|__)[^*_]+\1:?", self.text))
 
 
-_BULLET = re.compile(r"(?:[-*+•·▪▫◦●○■□‣▸►▶➤➢✓✔✅☑✦◆◇⁃∙»>]|[–—](?=\s)|[\U0001F300-\U0001FAFF]\ufe0f?)\s+|[-•–—](?=[^\W\d_])|\[[ xX]?\]\s+")
-_NUMERAL = re.compile(
-    r"(?P<bold>\*\*|__)?(?:\((?P<in>\d{1,2})\)|#?(?P<n>\d{1,2})(?:[.)]|\ufe0f?\u20e3))(?:(?P=bold))?\s*(?=[^\W\d]|[*_\"'“‘(`])"
+_BULLET = re.compile(
+    r"(?:[-*+•·▪▫◦●○■□‣▸►▶➤➢✓✔✅☑✦◆◇⁃∙»>]|[–—](?=\s)|[\u2600-\u27BF\U0001F300-\U0001FAFF]\ufe0f?)\s+|[-•–—](?=[^\W\d_])|\[[ xX]?\]\s+"
 )
+_NUMERAL = re.compile(
+    r"(?P<bold>\*\*|__)?(?:\((?P<in>\d{1,2})\)|#?(?P<n>\d{1,2})(?:[.)]|\ufe0f?\u20e3))(?:(?P=bold))?"
+    r"(?:\s*(?=[^\W\d]|[*_\"'“‘(`])|\s+(?=\d[\d,.]*[ -][a-z]))"
+)
+_STEP = re.compile(r"^(\*\*|__)?(?:step|part|section|question|task|q) ?\d{1,2} ?[:.)–—-]+ ?", re.IGNORECASE)
 _LETTER = re.compile(r"(?P<bold>\*\*|__)?\(?(?P<n>[a-zA-Z]|[ivxIVX]{1,4})[.)]\s+(?=[^\W\d]|[*_\"'“‘])")
 
 
@@ -59,6 +63,7 @@ def _line(raw: str, parted: bool) -> Line:
     level = re.match(r"#{1,6}\s+", text)
     if level:
         marker, text = "heading", text[level.end() :].rstrip("# ")
+    text = _STEP.sub(r"\1", text)
     bullet = _BULLET.match(text)
     if bullet:
         marker, text = marker or "bullet", text[bullet.end() :].lstrip()
@@ -81,6 +86,8 @@ def _with_stars(text: str) -> str:
     """Rows of five signs, of which some are filled, as fractions; keycaps as digits."""
 
     def fraction(m: re.Match[str]) -> str:
+        if re.search(r"\d\s*$", text[max(0, m.start() - 4) : m.start()]) and len(m.group().strip()) < 3:
+            return " "  # "4/5 ⭐"
         full, hollow = sum(c in _FULL for c in m.group()), sum(c in _HOLLOW for c in m.group())
         starry = any(c in "★⭐🌟✭✮🟊" for c in m.group())
         if not (full + hollow in (5, 10) or (starry and full < 6 and not hollow) or full > 2) or full + hollow > 10 or not full:
@@ -213,7 +220,8 @@ def _told(value: Any, depth: int = 0) -> list[str]:
             lines.append(f"- {key}: {member or ''}")
         elif _REASON_KEY.search(key.lower()) and not re.search("keyword", key.lower()):
             lines.append(f"## {key}")
-            lines += [f"- {m}" for m in member if isinstance(m, str)]
+            members = member if isinstance(member, list) else [member]
+            lines += [f"- {m}" if isinstance(m, str) else _row(m) for m in members if isinstance(m, str | tuple)]
         elif isinstance(member, tuple) and _rating_field(member) is not None:
             lines.append(f"- {key}: {_rating_field(member)}")
         else:
@@ -253,6 +261,7 @@ _RULE = re.compile(r"[\s|:=+-]*")
 _MARK = re.compile(r"\W*(?:x|✓|✔|✅|☑|☒|●|•|yes|true|⬤|◉)\ufe0f?\W*")
 _NUMBER = re.compile(r"\W*\d+(?:[.,]\d+)?\b(?!\s*(?:years?|people|times)\b)")
 _RATING_HEAD = re.compile(r"\b(?:ratings?|scores?|values?|points?|levels?|stars?)\b|\b1\s*(?:-|to)\s*(?:5|10)\b|\bout of\b|/\s*(?:5|10)\b")
+_SOCIETY = re.compile(r"\b(?:societ|america|others|public|perceived|people)")
 _REASON_HEAD = re.compile(
     r"reason|explan|justif|rationale|comment|note|why|descri(?!ptor)|evidence|meaning|because|interpret|confiden|certain"
 )
@@ -289,6 +298,8 @@ def _rows_told(rows: list[list[str]], ruled: bool, is_label: Callable[[str], boo
     if not rows:
         return []
     head = [plain(cell).strip() for cell in rows[0]]
+    if len(rows) == 1 and len(head) > 2 and all(re.fullmatch(r"[^\W\d]+(?:[ -][^\W\d]+)?", cell) for cell in head):
+        return [", ".join(rows[0])]
     labels = [i for i, cell in enumerate(head) if is_label(cell)]
     if len(labels) > 1 and len(rows) > 1 and not any(_NUMBER.match(cell) for cell in head):
         return _columns_told(rows, labels)
@@ -311,26 +322,31 @@ def _rows_told(rows: list[list[str]], ruled: bool, is_label: Callable[[str], boo
             if len(marked) == 1:
                 lines.append(f"- {row[label]}: {points[marked[0]]}")
                 continue
-        lines += _row_told(row, said, rated, is_label)
+        lines += _row_told(row, said, head, rated, is_label)
     return lines
 
 
-def _row_told(row: list[str], said: list[str], rated: list[int], is_label: Callable[[str], bool]) -> list[str]:
+def _row_told(row: list[str], said: list[str], head: list[str], rated: list[int], is_label: Callable[[str], bool]) -> list[str]:
     """A row's fields, a line each."""
     labels = [i for i, cell in enumerate(said) if is_label(cell)]
     if not labels:
         full = [i for i, cell in enumerate(said) if cell]
         if len(full) > 1 and re.fullmatch(r"\W*\d{1,2}\W*", said[full[0]]) and not re.match(r"\W*\d", said[full[1]]):
             full = full[1:]  # a numeral
-        if any(re.search(r"[a-z].*[:=-]\s*\d", said[i]) for i in full[1:]):
+        if len(full) > 1 and all(re.search(r"[a-z].*[:=-]\s*\d", said[i]) for i in full):
             return [f"- {row[i]}" for i in full]  # "Friendly: 4 | Sociable: 3"
         return [f"- {row[full[0]]}: {'; '.join(row[i] for i in full[1:])}"] if full else []
     lines = []
     for label, following in zip(labels, [*labels[1:], len(row)], strict=True):
         between = range(label + 1, following)
-        chosen = next((i for i in rated if i in between), None)
-        if chosen is None:
-            chosen = next((i for i in between if _NUMBER.match(said[i])), None)
+        numbers = [i for i in between if _NUMBER.match(said[i])]
+        named = [i for i in numbers if i in rated] or [i for i in rated if i in between] or numbers
+        if len({said[i] for i in named}) > 1 and len(head) > max(named):  # "| Trait | My view | Society's view |"
+            named = [i for i in named if _SOCIETY.search(head[i])]
+            if len(named) != 1:
+                lines.append(f"- {row[label]}:")
+                continue
+        chosen = named[0] if named else None
         if chosen is None and len(labels) == 1:
             chosen = next((i for i in rated if i < label), None)
         if chosen is None and label == len(row) - 1 and label and len(labels) == 1 and _NUMBER.fullmatch(said[label - 1]) and not rated:

@@ -105,8 +105,8 @@ _GROUNDS = {
         r"comply|participate)\b",
     ],
     "would rather not": [
-        rf"{_I}(?:'d| would|'ll)?\s+(?:\w+ly |much )?(?:rather|prefer|choose|chose|opt|elect|(?:have |'ve )?(?:chosen|decided)|sooner)"
-        r"(?: \w+ly)?(?: to)? not\b(?! just)",
+        rf"{_I}(?:'d| would|'ll)?\s+(?:\w+ly |much |still )?(?:rather|prefer|choose|chose|opt|elect|(?:have |'ve )?(?:chosen|decided)|"
+        r"sooner)(?: \w+ly)?(?: to)? not\b(?! just)",
         r"\b(?:choosing|opting|electing) not to\b|\bnot (?:doing|answering|rating|playing) (?:this|that|it)\b|\blet's not\b(?! forget)|"
         r"\bprefer not to (?:say|answer|respond|rate|choose|disclose)\b|^\W*(?:would |i'd )?rather not\b|\band would rather not\b",
         rf"{_I}(?:'d| would|'ll| will)?(?: like| prefer| want| try| aim| need)?(?: to)? (?:avoid|refrain from|"

@@ -22,15 +22,16 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from difflib import get_close_matches
 from itertools import pairwise
 from math import isnan, nan
 from typing import Any, NamedTuple
 
-from .intensity import intensity
-from .keywords import keywords_in
+from .intensity import intensity, with_fractions
+from .keywords import keywords_in, section_of, spoken
 from .layout import Line, lines_of
 from .rating_tokens import Token, tokens, words
-from .refusal import is_refusal
+from .refusal import is_refusal, without_refusals
 from .text import REFUSED, UNPARSED, plain
 
 _LEAST, _MOST = 1.0, 5.0
@@ -46,16 +47,48 @@ def survey_answer(text: str, items: Sequence[str], group: str = "", keywords: in
     """
     text = _without_prompt(_without_next_turn(text))
     asked = _Asked(items, group)
-    lines = lines_of(text, asked.is_label)
+    lines = _without_form(lines_of(text, asked.is_label))
+    declines = is_refusal(text) or _declines(text)
+    lines = [_spoken(line, asked) for line in lines] if declines else lines
     reader = _Reader(lines, asked)
-    ratings = reader.ratings()
+    ratings = reader.ratings() or _in_turn(lines, items)
+    rated = reader.rated
     if len(items) == 1 and not ratings:
-        ratings = _single(items[0], lines)
-    refuses = is_refusal(text)
-    found = keywords_in(lines, keywords, reader.rated, asked.is_label, refuses)
+        ratings, rated = _single(items[0], lines)
+    held_back = declines and not ratings and _declines(_DISCLAIMER.sub(" ", text))
+    found = keywords_in(lines, keywords, rated, items=items, reasons=len(items) == 1, declines=held_back)
     if not ratings and not found:
-        return REFUSED if refuses else UNPARSED
+        return REFUSED if declines else UNPARSED
     return {"ratings": {item: ratings[item] for item in items if item in ratings}, "keywords": found}
+
+
+# "As an AI, I don't have personal beliefs, but ..." declines nothing where an answer follows.
+_DISCLAIMER = re.compile(
+    r"\bas an? (?:\w+ )?(?:ai|language model|assistant)\b[^.!?\n,]*,?|\bi(?:'m| am) (?:just |only )?an ai\b[^.!?\n,]*,?|"
+    r"\bi (?:don['’]t|do not) (?:personally )?(?:have|hold|endorse|share)\b[^.!?\n,;]*",
+    re.IGNORECASE,
+)
+
+
+def _declines(text: str) -> bool:
+    return without_refusals(text) != plain(text)
+
+
+def _spoken(line: Line, asked: _Asked) -> Line:
+    """A line without the sentences that decline, unless it is an item's field."""
+    mentions = asked.mentions(line.said)
+    return line if mentions and mentions[0].start < 4 else spoken(line)
+
+
+def _in_turn(lines: list[Line], items: Sequence[str]) -> dict[str, float]:
+    """The ratings of an answer that gives nothing but numbers, as many as there are lines to fill in, in their order."""
+    for said in (", ".join(line.said for line in lines), *(line.said.rpartition(":")[2] for line in lines)):
+        numbers = re.sub(r"\s*/\s*5\b", "", said).strip(" .;,|")
+        if re.fullmatch(r"[1-5](?:\.5)?(?:[,;\s]+[1-5](?:\.5)?){5,}", numbers):
+            values = [float(n) for n in re.split(r"[,;\s]+", numbers)]
+            if len(values) == len(items) or (len(values) == len(items) - 1 and items[-1] == OVERALL):
+                return dict(zip(items, values, strict=False))
+    return {}
 
 
 # ---- The prompt, repeated
@@ -71,7 +104,7 @@ _QUESTIONS = [
     (r"what is the rating\?", "\n"),
 ]
 _QUESTION = [(re.compile(rf"[*_#>\"]*{question}[*_\"]*", re.IGNORECASE | re.MULTILINE), heading) for question, heading in _QUESTIONS]
-_NEXT_TURN = re.compile(r"\n\W{0,4}(?:user|human|question|instruction|prompt)\s*:|\n\W*i am studying how different groups", re.IGNORECASE)
+_NEXT_TURN = re.compile(r"\n\W{0,4}(?:user|human|instruction)\s*:|\n\W*i am studying how different groups", re.IGNORECASE)
 
 
 def _without_prompt(text: str) -> str:
@@ -85,6 +118,18 @@ def _without_next_turn(text: str) -> str:
     """A text up to where a model that completes it asks itself again, after an answer."""
     turn = next((m for m in _NEXT_TURN.finditer(text) if re.search(r"[:|-]\W*[1-5]\b", text[: m.start()])), None)
     return text[: turn.start()] if turn else text
+
+
+def _without_form(lines: list[Line]) -> list[Line]:
+    """Lines without the prompt's form, which is to be filled in: headings and fields with nothing behind them, five and more in turn."""
+    runs: list[list[int]] = [[]]
+    for i, line in enumerate(lines):
+        if line.said.endswith((":", ": _", ": ?")):
+            runs[-1].append(i)
+        elif runs[-1]:
+            runs.append([])
+    form = {i for run in runs if len(run) > 4 for i in run}
+    return [line for i, line in enumerate(lines) if i not in form]
 
 
 # ---- What is rated
@@ -104,7 +149,11 @@ def _forms(item: str) -> str:
         stem = _ENDING.sub("", word) if len(word) > 4 else word.removesuffix("y") if len(word) == 4 and word[-1] == "y" else word
         stem = stem if len(stem) > 2 else word
         parts.append(rf"(?:{stem}(?:{_ENDINGS})?{'|' + _ODD[word] if word in _ODD else ''})")
-    return r"[\s-]*".join(parts) or re.escape(plain(item)) or "$^"
+    return r"[\s-]*".join(parts) or re.escape(plain(item)) or "(?!)"
+
+
+_WHOLE = r"(?:rating|score|evaluation|perception|view|impression|assessment|sentiment|attitude)s?"
+_LABEL = re.compile(r"([a-z]{6,16})(?=\s*[:=|-]|\s\d)")
 
 
 class _Asked:
@@ -112,22 +161,33 @@ class _Asked:
 
     def __init__(self, items: Sequence[str], group: str) -> None:
         self.items, self.group = items, plain(group).strip()
+        self.words = frozenset(re.findall(r"\w+", self.group)) | _GROUP  # that name the group
         self.named = [item for item in items if item not in (OVERALL, "Rating")]
         self.forms = {f"i{n}": item for n, item in enumerate(self.named)}
         alternatives = "|".join(f"(?P<{key}>{_forms(item)})" for key, item in self.forms.items())
         last = {key: plain(item).split("-")[-1].split()[-1] for key, item in self.forms.items() if re.search(r"[\s-]", item.strip())}
         self.short = {word: self.forms[key] for key, word in last.items()}
-        self.pattern = re.compile(rf"(?<![\w-])(?:{alternatives or '$^'})(?![\w])")
-        self.short_pattern = re.compile(rf"(?:(?:social|socio-?economic) )?({'|'.join(map(re.escape, self.short)) or '$^'})(?!\w)")
+        self.pattern = re.compile(rf"(?<![\w-])(?:{alternatives or '(?!)'})(?![\w])")
+        self.short_pattern = re.compile(rf"(?:(?:social|socio-?economic) )?({'|'.join(map(re.escape, self.short)) or '(?!)'})(?!\w)")
 
     def mentions(self, said: str) -> list[Token]:
         """The items that a sentence names, as tokens."""
-        found = [Token("item", self.forms[m.lastgroup or ""], m.start(), m.end()) for m in self.pattern.finditer(said) if m.group()]
-        lead = re.match(r"[\s\W]*", said)
-        short = self.short_pattern.match(said, lead.end() if lead else 0)
-        if short and not any(t.start < short.end() for t in found):
-            found.insert(0, Token("item", self.short[short[1]], short.start(), short.end()))
+        named = [m for m in self.pattern.finditer(said) if m.group() and m.group() not in self.group.split()]
+        found = [Token("item", self.forms[m.lastgroup or ""], m.start(), m.end()) for m in named]
+        begins = len(said) - len(re.sub(r"^\W+", "", said))
+        label = self.short_pattern.match(said, begins) or _LABEL.match(said, begins)
+        if label and not any(t.start < label.end() for t in found):
+            item = self.short.get(label[1]) or self._misspelt(label[1])
+            if item:
+                found.insert(0, Token("item", item, label.start(), label.end(1)))
         return found
+
+    def _misspelt(self, word: str) -> str | None:
+        """The item that a label of one word is but for a letter or two: "Competant"."""
+        if word in self.group.split():
+            return None
+        near = get_close_matches(word, [plain(item) for item in self.named], n=2, cutoff=0.85)
+        return next(item for item in self.named if plain(item) == near[0]) if len(near) == 1 and near[0][0] == word[0] else None
 
     def is_label(self, said: str) -> bool:
         """Whether a cell, as `plain` gives it, is an item and nothing but its group, a gloss or a numeral."""
@@ -136,7 +196,7 @@ class _Asked:
         said = re.sub(r"\([^()]*\)|^\W*\d{1,2}[.):]\s*", " ", said)
         if re.search(r"\d|[.!?]\s+\w|\w,", said):
             return False
-        if re.fullmatch(r"\W*(?:the )?overall\b.*", said):
+        if re.fullmatch(rf"\W*(?:the )?overall(?: \w+)?(?: {_WHOLE})?\W*", said):
             return True
         found = self.mentions(said)
         return bool(found) and not re.search(r"\w", said[: found[0].start]) and len(said[found[0].end :].split()) < 5
@@ -153,22 +213,34 @@ _ENDS = re.compile(
 _LEGEND = re.compile(rf"\(?\b1\s*[=:-]\s*{_LOW}\b[^\d\n]{{0,40}}(?:\b[2-5]\s*[=:-]\s*[a-z][^\d\n]{{1,40}}){{2,}}")
 
 
+_INLINE = re.compile(r"\s*(?:^|(?<=[\s,;:]))\(?(\d{1,2})[.)]\s+(?=[a-z])")
+
+
 def _prepared(text: str) -> str:
     """A line as `plain` gives it, its scale in one form, and what the tokenizer would take for one word apart."""
+    text = with_fractions(text)
     text = re.sub(r"(?<=\d)[*_]*\s*(?:→|[-=]+>|⇒|➜|➔|⟶)\s*[*_]*(?=\d)", " , wait, ", text)
     text = re.sub(r"([:=|–—-]\s*[*_]*\s*\d(?:[.,]\d+)?(?:\s*/\s*\d+)?[*_]*)\s+(?=[A-Z][a-z])", r"\1. ", text)
+    # A dash between a rating and a number that counts is no range: "4 - 12 years of college".
+    text = re.sub(r"(?<=\d)(?:\*\*)?\s+[-–—]+\s+(?=[$€£]?\d[\d,.]*\s?(?:%|-?[A-Za-z](?!ut of)))", ". ", text)
     text = re.sub(r"(?<=[a-z])_(?=[a-z])", " ", text)
-    said = plain(text)
+    text = re.sub(r"\b(?:\d|[Ff]ive)-(star|point)(?= [a-z])(?! (?:scale|rating|likert|system|score))", r"\1", text)
+    said = re.sub(r"\b(?:5|7|10|five|seven|ten)-point (?=rating|score)", "", plain(text))
     said = re.sub(r"(?<=[a-z)])\s*(?:\.{2,}|…)\s*(?=\d)", ": ", said)
     said = _LEGEND.sub(" (scale of 1 to 5) ", _ENDS.sub(lambda m: f" (scale of 1 to {m['top']}) ", said))
-    return re.sub(r"(?<=\d)-(?=[a-z])(?!point|star|pt\b|ish\b)", " - ", said)
+    said = re.sub(r"(?<=[:=|] [1-5])-(?=[a-z])(?!point|star|pt\b|ish\b)", " - ", said)
+    numerals = [int(n) for n in _INLINE.findall(said)]
+    return _INLINE.sub(", ", said) if len(numerals) > 2 and numerals == list(range(numerals[0], numerals[0] + len(numerals))) else said
 
 
 _OWN = re.compile(
     r"(?<![\w-])(?:(?:my|the|final|overall|assigned|given|group|general|total)\s+)*(?:rating|score|overall)(?:\s*(?:\([^()\n]*\)|value|is))*"
     r"(?=\s*(?:[:=|-]|\d|(?<=is)\s))"
 )
-_OVERALL = re.compile(r"(?<![\w-])overall(?: \w+)?(?: (?:rating|score|evaluation|perception|view|impression|assessment)s?)?(?!\w)")
+_OVERALL = re.compile(
+    rf"(?<![\w-])overall(?! (?:average|mean|sum|total))(?:(?: (?:society's|public|societal|group))? {_WHOLE}(?!\w)|"
+    rf"(?=\s*(?:[:,=|(-]|$)|\sis\b| [^.!?;\n]{{0,200}}(?:[1-5]|one|two|three|four|five)\b))"
+)
 
 
 class _Reader:
@@ -181,9 +253,11 @@ class _Reader:
         self.rated: set[int] = set()  # lines that hold a rating, or an item's field without one
         self.base = _MOST  # the top of the scale that was named last
         self.correcting = False
+        self.stated: list[str] = []  # the items that the line began with, and rated
+        self.section = ""  # whose heading was read last
         self.pending: str | None = None  # an item that was named, with no rating yet
         self.waited = 0  # sentences since
-        self.bare = False  # nothing but its name was said
+        self.pending_line = self.bare_line = -2  # where, and where nothing but its name was said
         self.line = 0
 
     def ratings(self) -> dict[str, float]:
@@ -191,6 +265,7 @@ class _Reader:
             self.line = number
             self._read(line)
         self._turned_claims()
+        self.claims = _without_count(self.claims)
         return {item: value for item in self.asked.items if not isnan(value := self._settled(item))}
 
     def _settled(self, item: str) -> float:
@@ -218,8 +293,10 @@ class _Reader:
     def _claim(self, item: str, value: float, role: int, corrects: bool = False) -> None:
         self.claims.append(_Claim(item, value, role, self.line, corrects or self.correcting))
         self.rated.add(self.line)
+        if role == _FIELD:
+            self.section = "ratings"
         if self.pending == item:
-            self.pending, self.bare = None, False
+            self.pending, self.bare_line = None, -2
 
     # ---- Lines and sentences
 
@@ -229,8 +306,10 @@ class _Reader:
             return
         found = self._tokens(said)
         sentences = _sentences(found)
-        for n, sentence in enumerate(sentences):
-            self._sentence(sentence, said, n == 0, line)
+        self.stated = []
+        for sentence in sentences:
+            if not self._taken_back(sentence):
+                self._sentence(sentence, said, line)
 
     def _heading(self, line: Line, said: str) -> bool:
         """Whether a line is a section's heading, which may name the scale, and say that what follows is final."""
@@ -241,11 +320,14 @@ class _Reader:
             and re.search(r"\b(?:ratings|scores)\b", said)
             and not self.asked.mentions(said)
         ):
+            self.section = "ratings"
             self.correcting = bool(re.search(r"\b(?:revised|final|corrected|adjusted|updated|new)\b", said)) and bool(self.claims)
             self.pending = None
             self._name_scale(tokens(said, _MOST))
             return True
-        if short and re.match(r"\W*(?:\w+ ){0,3}(?:reasons?|keywords?|explanations?)\b", said) and line.marker != "bullet":
+        section = section_of(line)
+        if section and not (section[0] == "ratings" and section[1]):
+            self.section = section[0]
             self.pending = None
         return False
 
@@ -259,37 +341,60 @@ class _Reader:
         mentions = self.asked.mentions(said)
         own = [Token("own", "", m.start(), m.end()) for m in _OWN.finditer(said)]
         overall = [Token("item", OVERALL, m.start(), m.end()) for m in _OVERALL.finditer(said)]
-        first = re.match(r"\W*", said)
-        begins = first.end() if first else 0
+        begins = len(said) - len(re.sub(r"^\W+", "", said))
+        opening = [t for t in overall if t.start == begins or said[: t.start].rstrip()[-1:] in (".", "!", "?", ";")]
+        whole = [t for t in overall if len(said[t.start : t.end].split()) > 1]
         if mentions and mentions[0].start <= begins + 8:
-            overall = [t for t in overall if t.start > mentions[0].start and len(said[t.start : t.end].split()) > 1]
-        else:
-            overall = [t for t in overall if t.start == begins or len(said[t.start : t.end].split()) > 1 or not mentions]
+            overall = [t for t in overall if t.start > mentions[0].start and (t in whole or t in opening)]
+        elif mentions:
+            overall = [t for t in overall if t in whole or t in opening]
         marks: list[Token] = []
         for mark in sorted([*mentions, *overall, *own], key=lambda t: (t.start, -t.end)):
             if not marks or mark.start >= marks[-1].end:
                 marks.append(mark)
         found = [t for t in tokens(said, _MOST) if not any(m.start < t.end and t.start < m.end for m in marks)]
+        found = [t._replace(kind="and") if t.text == "and" else t for t in found]
         return sorted([*found, *marks], key=lambda t: t.start)
 
-    def _sentence(self, found: list[Token], said: str, first: bool, line: Line) -> None:
+    def _taken_back(self, found: list[Token]) -> bool:
+        """Whether a sentence gives the item that the line began with another rating: "Disgust: 2. Hmm, no, it is rare, so 1." """
+        numbers = [i for i, t in enumerate(found) if t.kind == "number"]
+        others = any(t.kind in ("item", "own") and t.text not in self.stated for t in found)
+        if not self.stated or others or len(numbers) != 1 or not any(t.kind == "wait" for t in found[:4]):
+            return False
+        if not _closes(found, numbers[0]) or any(t.kind in ("bound", "othered", "suppose") for t in found):
+            return False
+        for item in self.stated:
+            self._claim(item, self._value(found, numbers[0]), _FIELD, True)
+        return True
+
+    def _sentence(self, found: list[Token], said: str, line: Line) -> None:
         if not found:
             return
         at = _lead(found)
         items = [i for i, t in enumerate(found) if t.kind == "item"]
-        if not items and not any(t.kind == "own" for t in found) and len(found) < 60 and line.marker != "numeral":
+        alone = len(self.asked.items) == 1 and not items and not line.marker and (self.section != "reasons" or line.parted)
+        rating = self._as_rated(found) if alone else None
+        if rating is not None:
+            self._claim(self.asked.items[0], rating, _PROSE, any(t.kind == "wait" for t in found))
+            return
+        if not any(t.kind in ("item", "own", "number") or t.text in _POLLS for t in found) and line.marker != "numeral":
             self._name_scale(found)
         if at < len(found) and found[at].kind == "item":
             self._field(found, at, said)
         elif at < len(found) and found[at].kind == "own":
-            self._own(found, at)
+            self._own(found, at, said)
+        elif self.pending and self.waited < 2 and at < len(found) and found[at].kind == "number":
+            self._following(found, at, said)
         elif items and self._is_turned(found, items):
             value = self._value(found, next(i for i, t in enumerate(found) if t.kind == "number"))
             self.turned.append((self.line, _Claim(found[items[0]].text, value, _FIELD, self.line, self.correcting)))
         elif items:
             self._prose(found, said)
+        elif any(t.kind == "own" for t in found) and line.marker != "numeral":
+            self._own(found, next(i for i, t in enumerate(found) if t.kind == "own"), said)
         elif self.pending or any(t.kind == "wait" for t in found):
-            self._following(found, at)
+            self._following(found, at, said)
 
     def _field(self, found: list[Token], at: int, said: str) -> None:
         """A sentence that begins with an item, or several."""
@@ -297,45 +402,77 @@ class _Reader:
         following = next((i for i in range(after, len(found)) if found[i].kind == "item"), len(found))
         number, value, corrects = self._linked(found, after, following, True)
         if number is None and following < len(found):  # items named in what explains it
-            numbers = [i for i, t in enumerate(found) if t.kind == "number"]
-            if len(numbers) == 1 and _closes(found, numbers[0]):
-                number, value, following = numbers[0], self._value(found, numbers[0]), len(found)
+            last = max((i for i, t in enumerate(found) if t.kind == "number"), default=0)
+            only = sum(t.kind == "number" for t in found) == 1
+            if last and _closes(found, last) and (only or found[last - 1].kind == "open") and _apart(found, last):
+                number, value, following = last, self._value(found, last), len(found)
+        link = [t.kind for t in found[after:number]] if number is not None else []
+        if isnan(value) and not (set(link) & {"sep", "dash", "open"} and set(link) <= {"sep", "dash", "open", "hedge", "own"}):
+            number, following = None, len(found) if number is not None else following  # "Friendly 24/7", "Wealth is held by the top 1%"
         if number is not None:
+            if self._counts(found, number):
+                return
             for item in group:
                 self._claim(item, value, _FIELD, corrects)
-            self.pending, self.bare = None, False
+            self.pending, self.bare_line = None, -2
+            self.stated = group
             if following < len(found):
-                self._prose(found[following:], said)
+                self._prose(found, said, following, value)
             return
-        bare = all(t.kind in _EMPTY for t in found[after:])
-        if bare:
+        kinds = [t.kind for t in found[after:]]
+        bare = all(kind in _EMPTY for kind in kinds) and (kinds[-1:] == ["sep"] or "sep" not in kinds) and kinds.count("word") < 4
+        if bare and "sep" in kinds:
             self.rated.add(self.line)
         if following < len(found):
             if self._prose(found, said):
                 return
         elif not bare:
-            rating = _on_scale(intensity(said[found[at].end : found[-1].end], _MOST))
-            if rating is not None and any(t.kind in ("verb", "say", "self", "name", "deny", "arrive") for t in found):
+            rating = self._as_rated(found)
+            if rating is None and any(t.kind in ("verb", "say", "self", "name", "deny", "arrive") for t in found):
+                rating = _on_scale(intensity(said[found[at].end : found[-1].end], _MOST))
+            if rating is not None:
                 for item in group:
                     self._claim(item, rating, _PROSE)
                 return
         # The prompt's empty list is no row of headings.
-        self.pending = None if (bare and self.bare and self.waited == 0) or len(group) > 1 else group[0]
-        self.bare, self.waited = bare, 0
+        listed = bare and self.bare_line == self.line - 1
+        self.pending = None if listed or len(group) > 1 else group[0]
+        self.pending_line, self.waited = self.line, 0
+        self.bare_line = self.line if bare else -2
 
-    def _own(self, found: list[Token], at: int) -> None:
+    def _own(self, found: list[Token], at: int, said: str) -> None:
         """ "Rating: 4" """
-        number, value, corrects = self._linked(found, at + 1, len(found), True)
+        following = next((i for i in range(at, len(found)) if found[i].kind == "item"), len(found))
+        number, value, corrects = self._linked(found, at + 1, following, True)
         if number is None:
+            if following < len(found):  # "Rating: friendly 4"
+                self._prose(found, said, following)
             return
+        if number == at + 1 and [t.kind for t in found[number + 1 :]] == ["sep"]:
+            return  # "Rating 1:", a heading
         item = self.pending or self._overall()
+        if self.pending:
+            self.rated.add(self.pending_line)
         if item:
             self._claim(item, value, _FIELD, corrects)
 
     def _overall(self) -> str | None:
         return OVERALL if OVERALL in self.asked.items else self.asked.items[0] if len(self.asked.items) == 1 else None
 
-    def _following(self, found: list[Token], at: int) -> None:
+    def _as_rated(self, found: list[Token]) -> float | None:
+        """The rating of a sentence that says what something is seen as: "they are viewed as a 4", "which I would express as a 4"."""
+        numbers = [i for i, t in enumerate(found) if t.kind == "number"]
+        if len(numbers) != 1 or any(t.kind in ("deny", "bound", "othered", "suppose") for t in found[: numbers[0]]):
+            return None
+        i = numbers[0]
+        before = [t.text for t in found[max(0, i - 2) : i]]
+        seen = any(t.kind in ("verb", "say", "name", "self") or t.text in _SEEN | _RECEIVED for t in found[:i])
+        led = before[-1:] in (["as a"], ["as an"], ["as"], ["at"]) or before in (["as", "a"], ["as", "an"], ["them", "a"], ["it", "a"])
+        led = led or (before[-1:] in (["a"], ["an"]) and _closes(found, i) and any(t.kind == "verb" for t in found[:i]))
+        led = led or (before[-1:] in (["a"], ["an"]) and any(t.text in _RECEIVED for t in found[max(0, i - 3) : i]))
+        return _on_scale(self._value(found, i)) if seen and led and self._goes_on(found, i) else None
+
+    def _following(self, found: list[Token], at: int, said: str) -> None:
         """A sentence that names no item, after one that did."""
         self.waited += 1
         numbers = [i for i, t in enumerate(found) if t.kind == "number"]
@@ -347,10 +484,17 @@ class _Reader:
             return
         if not self.pending or self.waited > 6:
             return
-        if at < len(found) and found[at].kind == "number" and self.waited < 3 and self._goes_on(found, at):
-            self._claim(self.pending, self._value(found, at), _FIELD)
+        value: float | None = None
+        if at < len(found) and found[at].kind == "number":
+            if self.waited < 3 and self._goes_on(found, at) and not self._counts(found, at):
+                value = self._value(found, at)
         elif len(numbers) == 1 and _closes(found, numbers[0]) and found[numbers[0] - 1].kind in ("open", "name", "sep"):
-            self._claim(self.pending, self._value(found, numbers[0]), _FIELD)
+            value = self._value(found, numbers[0])
+        elif len(numbers) == 1 and any(t.kind in ("verb", "say", "self") for t in found[: numbers[0]]):
+            value = self._as_rated(found) or _on_scale(intensity(said[found[0].start : found[-1].end], _MOST))
+        if value is not None:
+            self.rated.add(self.pending_line)
+            self._claim(self.pending, value, _FIELD)
 
     def _is_turned(self, found: list[Token], items: list[int]) -> bool:
         """ "4 - Friendly", "4/5 Friendly" """
@@ -362,29 +506,31 @@ class _Reader:
         gloss = found[items[0] + 1 :]
         return lead and between and (len(gloss) < 4 or gloss[0].kind in ("open", "sep", "dash", "stop", "comma"))
 
-    def _prose(self, found: list[Token], said: str) -> bool:
-        """A sentence with items somewhere in it; whether it rates one."""
-        if any(t.kind == "othered" for t in found):
+    def _prose(self, found: list[Token], said: str, begin: int = 0, previous: float | None = None) -> bool:
+        """A sentence with items somewhere in it, from `begin` on; whether it rates one. previous: the rating that stands before that."""
+        reported = any(t.text in _POLLS for t in found) and not any(t.kind in ("self", "verb") for t in found)
+        if reported or any(t.kind == "othered" for t in found):
             return False
-        corrects = any(t.kind == "wait" for t in found)
+        corrects = any(t.kind == "wait" and (i < 3 or t.text != "actually") for i, t in enumerate(found))
+        corrects = corrects or any(t.text in _REVISING for t in found[:6])
         rates = any(t.kind in ("verb", "say", "name", "self", "own") for t in found)
         claimed: set[int] = set()
         taken: set[int] = set()
         for i, t in enumerate(found):  # "a 4 for friendliness"
-            if t.kind != "number":
+            if t.kind != "number" or i < begin:
                 continue
             j = _past(found, i + 1, ("percent", "point", "scale", "close"))
             if j < len(found) and found[j].text in _FOR:
                 k = _past(found, j + 1, ("hedge", "pronoun", "strength"), _ARTICLES)
                 before = found[i - 1] if i else None
-                plainly = rates or t.base or before is None or before.kind in ("comma", "and", "sep", "open") or before.text in ("a", "an")
+                plainly = rates or t.base or before is None or before.kind in ("comma", "and", "sep", "open", "hedge")
                 if k < len(found) and found[k].kind == "item" and plainly:
                     group, after = _group(found, k)
                     taken.add(i)
                     claimed.update(range(k, after))
                     for item in group:
                         self._claim(item, self._value(found, i), _PROSE, corrects)
-        i = 0
+        i = begin
         left: list[tuple[list[str], int]] = []
         while i < len(found):
             if found[i].kind != "item" or i in claimed:
@@ -393,18 +539,26 @@ class _Reader:
             group, after = _group(found, i)
             following = next((k for k in range(after, len(found)) if found[k].kind == "item"), len(found))
             number, value, changed = self._linked(found, after, following, False)
-            if number is not None and number not in taken:
+            if number is not None and (isnan(value) or (self._counts(found, number) and not found[number].base)):
+                number = None
+            if number is None and i > 1 and found[i - 1].kind == "copula" and found[i - 2].kind == "so" and previous is not None:
+                for item in group:  # "traditional is a 5, and so is conservative"
+                    self._claim(item, previous, _PROSE, corrects)
+            elif number is not None and number not in taken:
+                previous = value
                 taken.add(number)
                 for item in group:
                     self._claim(item, value, _PROSE, corrects or changed)
             else:
                 left.append((group, i))
             i = after
-        numbers = [i for i, t in enumerate(found) if t.kind == "number" and i not in taken]
+        numbers = [i for i, t in enumerate(found) if t.kind == "number" and i not in taken and i >= begin]
         if numbers and left and rates:
             for (group, i), (_, end) in zip(left, [*left[1:], ([], len(found))], strict=True):
-                begin = 0 if len(left) == 1 and not claimed and not taken else i
-                rating = _on_scale(intensity(said[found[begin].start : found[end - 1].end], _MOST)) if end > begin else None
+                start = 0 if len(left) == 1 and not claimed and not taken and not begin else i
+                rating = self._as_rated(found[start:end])
+                if rating is None and end > start:
+                    rating = _on_scale(intensity(said[found[start].start : found[end - 1].end], _MOST))
                 if rating is not None:
                     taken.update(numbers)
                     for item in group:
@@ -419,34 +573,39 @@ class _Reader:
         field: the sentence begins with the item, whose label may have more words, and what follows the colon, too, before a number that
         stands apart at the end: "Friendly: quite warm (4)".
         """
-        linked = loose = False
+        linked = loose = doubted = False
         unknown = depth = 0
         i = start
         while i < stop:
             t = found[i]
             if t.kind == "number":
                 apart = found[i - 1].kind in ("open", "dash", "sep", "comma") or (found[i - 1].kind in ("hedge", "name") and not loose)
-                if loose and not (apart and _closes(found, i) and sum(x.kind == "number" for x in found[start:stop]) == 1):
-                    return None, nan, False
+                only = sum(x.kind == "number" for x in found[start:stop]) == 1
+                boxed = found[i - 1].kind == "open"
+                if loose and not (apart and _closes(found, i) and (boxed or (only and not doubted) or (t.base and not doubted))):
+                    i += 1
+                    continue
                 if not linked and unknown and not loose:
                     return None, nan, False
-                if not self._goes_on(found, i):
+                if self._goes_on(found, i):
+                    return self._corrected(found, i, stop)
+                if not field:
                     return None, nan, False
-                return self._corrected(found, i, stop)
+                loose = True
             if t.kind in _LINKS:
-                linked = linked or t.kind in ("sep", "dash", "copula")
+                linked = linked or t.kind in ("sep", "dash", "copula", "ask")
                 depth += (t.kind == "open") - (t.kind == "close")
             elif t.kind == "comma":
                 if not (field and i == start):
                     loose = True
             elif t.kind in ("name", "own"):
                 loose = False
-            elif t.kind in _SILENT or t.text in _RATING_WORDS:
+            elif t.kind in _SILENT or t.text in _RATING_WORDS or t.text in self.asked.words:
                 pass
-            elif not field or t.kind in ("deny", "bound", "instead", "othered", "suppose", "code"):
+            elif not field or (t.kind in _DOUBTS and not linked):
                 return None, nan, False
             elif linked or depth:
-                loose = True
+                loose, doubted = True, doubted or t.kind in _DOUBTS
             else:
                 unknown += 1
                 if unknown > 10:
@@ -457,26 +616,36 @@ class _Reader:
     def _corrected(self, found: list[Token], i: int, stop: int) -> tuple[int, float, bool]:
         """The number at i, or the one that a correction after it gives."""
         value, at, corrects = self._value(found, i), i, False
-        for wait in [k for k in range(i + 1, stop) if found[k].kind == "wait"]:
+        for wait in [k for k in range(i + 1, stop) if found[k].kind == "wait" or found[k].text in _REVISING]:
             later = next((k for k in range(wait + 1, min(stop, wait + 8)) if found[k].kind == "number"), None)
-            if later is not None and self._goes_on(found, later):
+            if later is not None and found[later - 1].text != "from" and self._goes_on(found, later) and not self._counts(found, later):
                 value, at, corrects = self._value(found, later), later, True
         return at, value, corrects
 
     def _goes_on(self, found: list[Token], i: int) -> bool:
         """Whether what follows the number at i leaves it a rating: it counts nothing, and no other number stands beside it."""
         j = _past(found, i + 1, ("percent", "point", "scale", "close"))
-        if j >= len(found):
+        if j >= len(found) or (found[j - 1].kind == "close" and found[j].kind not in ("number", "slash", "outof")):
             return True
         t = found[j]
+        if found[i + 1].kind == "percent" and t.kind in ("word", "say", "verb", "person", "hedge", "other", "counting"):
+            return False  # "85% say so"
         following = found[j + 1].kind if j + 1 < len(found) else "end"
-        if t.kind == "number" or (t.kind in ("comma", "slash", "op") and following == "number" and not self._turns(found, j + 1)):
-            return False
+        if t.kind == "number" or (t.kind in ("comma", "slash", "op") and following == "number"):
+            other = j if t.kind == "number" else j + 1  # "4, 1 in 5 disagrees"
+            return t.kind != "slash" and (self._turns(found, other) or (other + 1 < len(found) and not self._goes_on(found, other)))
         if t.kind in ("and", "counting") and following == "number":
             return t.kind == "and" and (self._either(found, i) is not None or self._turns(found, j + 1))
         if t.kind == "counting" and t.text in ("for", "among", "in"):
             return sum(x.kind == "number" for x in found) == 1 or self._turns(found, i)
         return t.text not in _COUNTED and t.kind not in ("outof", "unending")
+
+    def _counts(self, found: list[Token], i: int) -> bool:
+        """Whether a word stands right behind the number at i, which may be what it counts: "Wealthy: 2 tax cuts"."""
+        t = found[i + 1] if i + 1 < len(found) else None
+        known = t is not None and (t.text in _RATING_WORDS or t.text in self.asked.words)
+        known = known or (t is not None and (t.text.endswith("ly") or t.text in ("for", "among", "in")))
+        return t is not None and not known and t.kind in ("word", "other", "counting", "foreign")
 
     def _turns(self, found: list[Token], i: int) -> bool:
         """Whether the number at i is said to be for an item that follows."""
@@ -526,13 +695,23 @@ class _Claim(NamedTuple):
 
 
 _WEAK, _PROSE, _FIELD = 1, 2, 3
-_LINKS = words("sep dash open close copula")
+_DOUBTS = words("deny bound instead othered suppose code")
+_LINKS = words("sep dash open close copula ask")
 _SILENT = words("hedge strength percent point scale verb say self pronoun emotion settle so arrive wait final idiom slash item fine")
 _EMPTY = words("sep dash open close scale hedge strength stop comma ask own word emotion point")
 _RATING_WORDS = words(
     "which get gets got getting receive receives received score scores scored rated scoring earn earns earned would should likely one is "
     "agree disagree neutral viewed seen perceived considered assigned level"
 )
+_REVISING = words("revise revised revising correction correct corrected correcting changed adjusted updated lowered raised reconsider")
+_RECEIVED = words("receive receives received get gets earn earns score scores give gives deserve deserves merit merits warrant warrants")
+_GROUP = words("with them they others these people members group groups towards toward against each apiece respectively both")
+_SEEN = words(
+    "viewed seen perceived regarded rated considered expressed express put placed judged ranked described views view sees see regards "
+    "regard rates"
+)
+_POLLS = words("poll polls survey surveys study studies index gallup pew average respondents")
+_LABELS = words("how perceived being trait item dimension characteristic attribute feeling emotion behavior behaviour adjective")
 _FOR = words("for on in at to as regarding concerning when")
 _ARTICLES = words("the their being terms of how seeming appearing perceived its this that item trait")
 _COUNTED = words(
@@ -558,12 +737,8 @@ def _lead(found: list[Token]) -> int:
     i = 0
     while i < len(found) and i < 5:
         t = found[i]
-        follows = i and t.text in ("for", "of", "on")
-        if not (
-            t.kind in ("hedge", "open", "dash", "pronoun", "close", "name")
-            or t.text in ("how", "perceived", "being", "trait", "item")
-            or follows
-        ):
+        follows = i and (t.text in ("for", "of", "on") or (t.kind == "sep" and found[i - 1].text in _LABELS))
+        if not (t.kind in ("hedge", "open", "dash", "pronoun", "close", "name") or t.text in _LABELS or follows):
             break
         i += 1
     return i
@@ -594,16 +769,34 @@ def _closes(found: list[Token], i: int) -> bool:
     return _past(found, i + 1, ("percent", "point", "close", "scale")) >= len(found)
 
 
+def _apart(found: list[Token], i: int) -> bool:
+    """Whether the number at i stands in brackets or after a dash or colon, and not right behind an item."""
+    return i > 1 and found[i - 1].kind in ("open", "dash", "sep") and found[i - 2].kind != "item"
+
+
 def _on_scale(rating: float | str | None) -> float | None:
     return rating if isinstance(rating, float) and _LEAST <= rating <= _MOST else None
 
 
-def _single(item: str, lines: list[Line]) -> dict[str, float]:
-    """The rating of an answer to a single question, by what `intensity` makes of what is no list of reasons."""
-    marked = [line for line in lines if line.marker in ("numeral", "bullet") and len(line.said.split()) > 3]
-    texts = [_prepared(line.text) for line in lines if line not in marked]
-    for text in ("\n".join(texts), "\n".join(_prepared(line.text) for line in lines)):
+def _without_count(claims: list[_Claim]) -> list[_Claim]:
+    """The claims, without what they say where a model that fills in a list went on to count: 1, 2, 3, 4, 5, and off the scale."""
+    run: list[int] = []
+    for i, claim in enumerate(claims):
+        if run and (claim.value == claims[run[-1]].value + 1 or (isnan(claim.value) and len(run) >= _MOST)):
+            run.append(i)
+        elif len(run) > _MOST:
+            break
+        else:
+            run = [i] if claim.value == _LEAST else []
+    return [claim._replace(value=nan) if i in run else claim for i, claim in enumerate(claims)] if len(run) > _MOST else claims
+
+
+def _single(item: str, lines: list[Line]) -> tuple[dict[str, float], set[int]]:
+    """The rating of an answer to a single question, by what `intensity` makes of what is no list of reasons, and the lines that hold it."""
+    texts = [re.sub(r"^\W*(?:rating|score) \d\W*:\W*$", "", _prepared(line.text)) for line in lines]
+    unmarked = [t for t, line in zip(texts, lines, strict=True) if line.marker not in ("numeral", "bullet") or len(line.said.split()) < 4]
+    for text in ("\n".join(unmarked), "\n".join(texts)):
         rating = _on_scale(intensity(text, _MOST))
         if rating is not None:
-            return {item: rating}
-    return {}
+            return {item: rating}, {i for i, line in enumerate(texts) if intensity(line, _MOST) == rating}
+    return {}, set()
