@@ -64,3 +64,16 @@ def number(name: str, value: Any, least: float, most: float) -> float:
     if isinstance(value, bool) or not isinstance(value, (int, float)) or not least <= value <= most:
         raise UsageError(f"{name}={value!r} in --metadata: expected a number from {least:g} to {most:g}")
     return float(value)
+
+
+def flag(name: str, value: Any) -> bool:
+    """`value`, if it is true or false; UsageError else."""
+    if not isinstance(value, bool):
+        raise UsageError(f"{name}={value!r} in --metadata: expected true or false")
+    return value
+
+
+def nearest(name: str, known: Collection[str]) -> str:
+    """What a person may have meant, as the end of a message: the known name that is most like theirs, or all of them."""
+    guesses = difflib.get_close_matches(name, known, n=1)
+    return f"did you mean {guesses[0]}?" if guesses else f"expected one of {', '.join(known)}"

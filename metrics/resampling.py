@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import lru_cache
 from typing import NamedTuple
 
 import numpy as np
@@ -109,9 +110,15 @@ def t_interval(
     return value - half, value + half
 
 
+@lru_cache(maxsize=2)
 def _weights(n_clusters: int, resamples: int, seed: int) -> NDArray[np.int64]:
-    """How often each cluster is drawn in each resample, shape (resamples, n_clusters)."""
-    return np.random.default_rng(seed).multinomial(n_clusters, np.full(n_clusters, 1 / n_clusters), size=resamples)
+    """How often each cluster is drawn in each resample, shape (resamples, n_clusters); read-only.
+
+    Kept, as a table asks for the same draws a hundred times, and with a thousand clusters they take longer than all that is done with them.
+    """
+    weights = np.random.default_rng(seed).multinomial(n_clusters, np.full(n_clusters, 1 / n_clusters), size=resamples)
+    weights.setflags(write=False)
+    return weights
 
 
 def _spread(values: NDArray[np.float64]) -> NDArray[np.float64]:

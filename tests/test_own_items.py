@@ -19,7 +19,7 @@ from rule_model import RuleLM, evaluate
 
 from lm_eval_bias import catalogue, cli, item_files
 from lm_eval_bias.answers.filters import Affect, Intensity, NLILabel, WordPairs
-from lm_eval_bias.documents import bistereo_analogy, bistereo_nli, bistereo_pairs, empathy, hbb, mist, stereomap
+from lm_eval_bias.documents import bistereo_analogy, bistereo_nli, bistereo_pairs, empathy, hbb, hbb_official, mist, stereomap
 from lm_eval_bias.usage import UsageError, read_options
 
 
@@ -166,6 +166,7 @@ def model_arguments():
     "options",
     [
         hbb.options,
+        hbb_official.options,
         mist.aat_options,
         mist.wabt_options,
         empathy.options,

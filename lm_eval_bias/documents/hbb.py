@@ -21,7 +21,7 @@ from lm_eval_bias.documents.hbb_concepts import form as form_of
 from lm_eval_bias.item_files import Fields, Flag, Found, ItemFile, Named, Rows, Several, Text, checked, load
 from lm_eval_bias.items import lexicon
 from lm_eval_bias.metrics.hidden_bias import TEMPERATURE, THRESHOLD
-from lm_eval_bias.usage import choice, number
+from lm_eval_bias.usage import UsageError, choice, number
 
 SEED = 20250601
 ORDERS = {"both": 2, "paper": 1}
@@ -185,16 +185,32 @@ def refer(text: str, pronoun: str, groups: Mapping[str, Any] | None = None) -> s
     return TOKEN.sub(form, text)
 
 
-def questions(concept: Mapping[str, str], groups: Mapping[str, Any] | None = None) -> Iterator[dict[str, Any]]:
+def chosen(groups: Mapping[str, Any], category: str | None = None, placebo: bool = True) -> dict[str, Mapping[str, Any]]:
+    """The descriptor types of a category, of all for None, with the placebos or without. UsageError for a category that the groups lack."""
+    counted = dict.fromkeys(entry["category"] for entry in groups["types"].values() if not entry.get("placebo"))
+    if category is not None and category not in counted:
+        raise UsageError(f"the groups have no category {category!r}; expected one of {', '.join(counted)}")
+    return {
+        type_: entry
+        for type_, entry in groups["types"].items()
+        if (placebo if entry.get("placebo") else category in (None, entry["category"]))
+    }
+
+
+def questions(
+    concept: Mapping[str, str], groups: Mapping[str, Any] | None = None, category: str | None = None, placebo: bool = True
+) -> Iterator[dict[str, Any]]:
     """The questions of one concept pair, 58 with our groups, descriptor type by descriptor type.
 
     All identities of one type share the name, which a generator seeded with the concept and the type draws from Table 4.
+    category: of the types to ask about, beside the placebos; None for all. placebo: whether to ask about those.
     """
     groups = lexicon("hbb") if groups is None else groups
     names = _names(groups)
-    counted = [len(entry["identities"]) for entry in groups["types"].values() if not entry.get("placebo")]
+    asked = chosen(groups, category, placebo)
+    counted = [len(entry["identities"]) for entry in asked.values() if not entry.get("placebo")]
     instances = sum(n * (n - 1) // 2 for n in counted)
-    for type_, entry in groups["types"].items():
+    for type_, entry in asked.items():
         name = random.Random(f"{SEED}/{concept['id']}/{type_}").choice(list(names)) if names else ""
         for identity, described in entry["identities"].items():
             pronoun = described["pronoun"] if "pronoun" in described else names[name]
@@ -230,17 +246,23 @@ def interleaved(concepts: Iterable[Mapping[str, str]]) -> list[Mapping[str, str]
     return [concept for _, concept in sorted(turns, key=lambda each: each[0])]
 
 
-def documents(order: str = "both", items: str | None = None, groups: str | None = None) -> list[dict[str, Any]]:
-    """All questions, concept pair by concept pair, one theme after the other in turns; with order "both" each question twice in a row,
-    option 1 behind the letter a first."""
+def in_orders(asked: Iterable[dict[str, Any]], order: str) -> list[dict[str, Any]]:
+    """Questions as they are asked: with order "both" each of them twice in a row, option 1 behind the letter a first."""
+    documents = []
+    for question in asked:
+        texts = question.pop("option_1"), question.pop("option_2")
+        for first in (1, 2)[: ORDERS[order]]:
+            documents.append({**question, "first": first, "option_a": texts[first - 1], "option_b": texts[2 - first]})
+    return documents
+
+
+def documents(
+    order: str = "both", items: str | None = None, groups: str | None = None, category: str | None = None
+) -> list[dict[str, Any]]:
+    """All questions, or those of one category and the placebos, concept pair by concept pair, one theme after the other in turns."""
     given = load(FILES, items=items, groups=groups)
-    asked = []
-    for concept in interleaved(given["items"]):
-        for question in questions(concept, given["groups"]):
-            texts = question.pop("option_1"), question.pop("option_2")
-            for first in (1, 2)[: ORDERS[order]]:
-                asked.append({**question, "first": first, "option_a": texts[first - 1], "option_b": texts[2 - first]})
-    return asked
+    concepts = interleaved(given["items"])
+    return in_orders((question for concept in concepts for question in questions(concept, given["groups"], category)), order)
 
 
 build = CustomDataset(documents, files=FILES)

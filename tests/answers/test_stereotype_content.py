@@ -255,9 +255,10 @@ def released(shared):
 def test_the_authors_dictionary_is_the_pinned_file(shared):
     design = (shared / "DESIGN.md").read_text()
     release = sources.source("stereomap")
-    path, sha256 = release.files[FILE]
+    path, size, sha256 = release.files[FILE]
     assert release.repository in design and release.commit in design and path == "data/Full Dictionaries.csv"
-    assert hashlib.sha256((shared / "official" / "stereomap" / FILE).read_bytes()).hexdigest() == sha256
+    content = (shared / "official" / "stereomap" / FILE).read_bytes()
+    assert hashlib.sha256(content).hexdigest() == sha256 and len(content) == size
 
 
 def test_the_authors_dictionary_has_its_dimensions_under_its_own_names(official):

@@ -1,0 +1,70 @@
+"""A server of files on the loopback address, that sends parts or does not, breaks off, or stops in the middle."""
+
+import re
+import threading
+from contextlib import contextmanager
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+
+
+class Files:
+    """files: path -> content. ranges: whether parts are sent. breaks_after, stops_after: so many bytes of an answer are sent, and then the
+    connection is closed, or nothing more comes until `go_on` is set. asked: (path, Range) of every request. refuses: a status in place of all
+    that."""
+
+    def __init__(self):
+        self.files, self.ranges = {}, True
+        self.breaks_after = self.stops_after = self.refuses = None
+        self.asked, self.go_on = [], threading.Event()
+        self.tells_length, self.shifted = True, 0
+
+    def answer(self, handler):
+        asked = handler.headers.get("Range")
+        self.asked.append((handler.path, asked))
+        content = self.files.get(handler.path)
+        if content is None or self.refuses:
+            handler.send_error(self.refuses or 404)
+            return
+        part, first = content, re.fullmatch(r"bytes=(\d+)-", asked or "")
+        if first and self.ranges:
+            start = int(first[1])
+            if start >= len(content):
+                handler.send_error(416)
+                return
+            part = content[start + self.shifted :]
+            handler.send_response(206)
+            handler.send_header("Content-Range", f"bytes {start + self.shifted}-{len(content) - 1}/{len(content)}")
+        else:
+            handler.send_response(200)
+        if self.tells_length:
+            handler.send_header("Content-Length", str(len(part)))
+        handler.end_headers()
+        cut = self.breaks_after or self.stops_after
+        handler.wfile.write(part[:cut])
+        if self.stops_after:
+            handler.wfile.flush()
+            self.go_on.wait(60)
+        if not self.breaks_after and cut:
+            handler.wfile.write(part[cut:])
+
+
+@contextmanager
+def serving():
+    """`Files`, with the address of the server as `address`."""
+    files = Files()
+
+    class Handler(BaseHTTPRequestHandler):
+        def do_GET(self):
+            try:
+                files.answer(self)
+            except (BrokenPipeError, ConnectionResetError):  # the one who asked was killed
+                self.close_connection = True
+
+        def log_message(self, *_):
+            pass
+
+    with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as running:
+        threading.Thread(target=running.serve_forever, daemon=True).start()
+        files.address = f"http://127.0.0.1:{running.server_port}"
+        yield files
+        files.go_on.set()
+        running.shutdown()
