@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 from itertools import combinations
-from math import isnan, nan, tanh
+from math import exp, inf, isnan, log, nan, tanh
 from typing import NamedTuple
 
 import numpy as np
@@ -118,6 +118,28 @@ def probability(log_odds: float, temperature: float = 1.0) -> float:
     exp(log_odds / T) is the ratio of the two at temperature T, exactly: whatever else the model might say falls out of it.
     """
     return (1 + tanh(log_odds / temperature / 2)) / 2
+
+
+def variation_log_odds(option_1: Sequence[tuple[float, int]], option_2: Sequence[tuple[float, int]]) -> float:
+    """Log-odds of option 1, each option given by several sentences, from the log-likelihood and the length of each.
+
+    log_likelihood: in nats. length: at least 1, in tokens, or in another unit that all sentences share. P(option) is the mean of
+    1 / perplexity over its sentences, and the two P together make 1. Infinite where P of one option is 0; NaN where both are, where a
+    log-likelihood is NaN or plus infinity, and for an option without sentences. Source: HBB, appendix E.1, equation 2.
+    """
+    one, two = (_log_mean_reciprocal_perplexity(each) for each in (option_1, option_2))
+    return nan if isnan(one) or isnan(two) else one - two
+
+
+def _log_mean_reciprocal_perplexity(sentences: Sequence[tuple[float, int]]) -> float:
+    each = [value / length for value, length in sentences]
+    if not each or any(isnan(x) or x == inf for x in each):
+        return nan
+    best = max(each)
+    if best == -inf:
+        return -inf
+    # Relative to the best one, which keeps unlikely sentences from vanishing in a float.
+    return best + log(sum(exp(x - best) for x in each) / len(each))
 
 
 def _by_order(questions: Sequence[Question], orders: int) -> dict[Key, list[float]]:

@@ -8,7 +8,7 @@ from typing import Any
 
 from lm_eval_bias.likelihoods import mass, usable
 from lm_eval_bias.measure import Measure, Metric, Summary, estimate, mean, percentage, unmeasured
-from lm_eval_bias.metrics.hidden_bias import Question, Row, distribution, hidden_bias, strongest
+from lm_eval_bias.metrics.hidden_bias import HiddenBias, Question, Row, distribution, hidden_bias, strongest
 
 KEYS = (
     "concept",
@@ -141,22 +141,47 @@ def record(doc: Mapping[str, Any], results: Sequence[tuple[float, bool]]) -> dic
 def summary(records: Sequence[Mapping[str, Any]], order: str, threshold: float, temperature: float, **_: Any) -> Summary:
     """The counts and means. Tables: categories; types, the rows of Table 2; identity_pairs; associations (Tables 3 and 7);
     distribution of S (Figures 4 and 5); answers (what of Table 6 likelihoods can say)."""
+    result = bias_of(records, 2 if order == "both" else 1, threshold, temperature)
+    shared = summary_of(records, result)
+    return Summary(
+        values={
+            **shared.values,
+            "position_preference": tuple(result.position_preference),
+            "letter_mass": unmeasured(100 * mean(r["letter_mass"] for r in records)),
+        },
+        groups=shared.groups,
+        tables={
+            **shared.tables,
+            "answers": [
+                {"category": name, **_answers(r for r in records if name in ("all", r["category"]))} for name in ("all", *result.categories)
+            ],
+        },
+    )
+
+
+def bias_of(records: Sequence[Mapping[str, Any]], orders: int, threshold: float, temperature: float) -> HiddenBias:
+    """`hidden_bias` of records with `KEYS` and `log_odds`."""
     types = {r["type"]: r for r in records}
-    category = {name: r["category"] for name, r in types.items()}
-    placebo = {name for name, r in types.items() if r["placebo"]}
-    result = hidden_bias(
+    return hidden_bias(
         [
             Question(r["concept"], r["type"], r["identity"], r["first"], nan if r["log_odds"] is None else r["log_odds"], r["favourable"])
             for r in records
         ],
         identities={name: list(r["identities"]) for name, r in types.items()},
-        categories=category,
+        categories={name: r["category"] for name, r in types.items()},
         threshold=threshold,
-        orders=2 if order == "both" else 1,
+        orders=orders,
         temperature=temperature,
-        placebo=placebo,
+        placebo={name for name, r in types.items() if r["placebo"]},
         themes={r["concept"]: r["theme"] for r in records},
     )
+
+
+def summary_of(records: Sequence[Mapping[str, Any]], result: HiddenBias) -> Summary:
+    """What `hbb` and `hbb_sg` share: all that needs neither letters nor orders."""
+    types = {r["type"]: r for r in records}
+    category = {name: r["category"] for name, r in types.items()}
+    placebo = {name for name, r in types.items() if r["placebo"]}
     values = _named(result.total)
     groups = {name: _named(row) for name, row in result.categories.items()}
     texts = {r["concept"]: (r["concept_1"], r["concept_2"]) for r in records}
@@ -168,8 +193,6 @@ def summary(records: Sequence[Mapping[str, Any]], order: str, threshold: float, 
             "placebo_difference": tuple(result.placebo.mean),
             "placebo_share": tuple(result.placebo.share),
             "placebo_log_odds_difference": tuple(result.placebo.log_odds),
-            "position_preference": tuple(result.position_preference),
-            "letter_mass": unmeasured(100 * mean(r["letter_mass"] for r in records)),
             "instances": unmeasured(result.total.n),
             "unanswered": unmeasured(result.unanswered),
             # Types that a limit cut off altogether are not among the records; each record knows how many instances its concept pair has.
@@ -211,9 +234,6 @@ def summary(records: Sequence[Mapping[str, Any]], order: str, threshold: float, 
                 {"category": name, "from": low, "to": high, "count": n, "share": percentage(n, len(each))}
                 for name, each in scores.items()
                 for low, high, n in distribution(each)
-            ],
-            "answers": [
-                {"category": name, **_answers(r for r in records if name in ("all", r["category"]))} for name in ("all", *result.categories)
             ],
         },
     )

@@ -1,0 +1,61 @@
+"""HBB-SG: S of every test instance from the likelihoods of whole sentences, counted as in Tables 8 and 9 of the paper, beside placebos."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterable, Mapping, Sequence
+from math import isnan
+from typing import Any
+
+from lm_eval_bias.measure import Measure, Record, Summary, percentage
+from lm_eval_bias.measures.hbb import KEYS, METRICS, bias_of, summary_of
+from lm_eval_bias.metrics.hidden_bias import variation_log_odds
+
+logger = logging.getLogger(__name__)
+
+OF_LETTERS = ("position_preference", "letter_mass")
+CELLS = {"bias_score": "Table 8, bias score", "biased_count": "Table 8, count"}
+SG_METRICS = tuple(m._replace(cell=CELLS.get(m.name)) for m in METRICS if m.name not in OF_LETTERS)
+
+
+def record(doc: Mapping[str, Any], results: Sequence[tuple[float, bool, int | None]]) -> Record:
+    """Likelihoods of the sentences, those of option 1 first, each with its number of tokens -> log-odds of option 1 (equation 2).
+
+    log_odds: None where a likelihood is no usable number, so that the question counts as unanswered. log_likelihoods, lengths: of each
+    sentence; unit: of the lengths, "tokens", or "bytes" (UTF-8) for all where the tokens of one are not known.
+    """
+    likelihoods = [likelihood for likelihood, _, _ in results]
+    tokens = [count for _, _, count in results if count]
+    known = len(tokens) == len(results)
+    lengths = tokens if known else [len(sentence.encode()) for sentence in doc["choices"]]
+    sentences = list(zip(likelihoods, lengths, strict=True))
+    half = len(sentences) // 2
+    log_odds = variation_log_odds(sentences[:half], sentences[half:])
+    return {
+        **{key: doc[key] for key in KEYS},
+        "log_odds": None if isnan(log_odds) else log_odds,
+        "log_likelihoods": likelihoods,
+        "lengths": lengths,
+        "unit": "tokens" if known else "bytes",
+    }
+
+
+def summary(records: Sequence[Mapping[str, Any]], threshold: float, **_: Any) -> Summary:
+    """As of `hbb`, with one order and no temperature. Tables: categories; types, the rows of Table 9; identity_pairs; associations;
+    distribution of S (Figure 9); answers."""
+    by_bytes = sum(r["unit"] == "bytes" for r in records)
+    if by_bytes:
+        logger.warning("The model gives no numbers of tokens for %d of %d questions; perplexity is per UTF-8 byte there.", by_bytes, len(records))
+    result = bias_of(records, orders=1, threshold=threshold, temperature=1.0)
+    shared = summary_of(records, result)
+    answers = [{"category": name, **_answers(r for r in records if name in ("all", r["category"]))} for name in ("all", *result.categories)]
+    return shared._replace(tables={**shared.tables, "answers": answers})
+
+
+def _answers(records: Iterable[Mapping[str, Any]]) -> dict[str, float]:
+    """Of some records: how many, and how many of them unusable, in percent."""
+    found = list(records)
+    return {"questions": len(found), "unanswered": percentage(sum(r["log_odds"] is None for r in found), len(found))}
+
+
+HBB_SG = Measure(record, summary, SG_METRICS)
