@@ -45,7 +45,7 @@ class TokenCounts:
         if key not in self._known:
             count = self._count(prompt, continuation)
             if count is None and not self._known:
-                logger.warning("The model has no tokenizer to count the tokens of a choice; what needs their number is NaN.")
+                logger.warning("The model has no tokenizer to count the tokens of a choice; what needs them is NaN, or goes by bytes.")
             self._known[key] = count
         return self._known[key]
 

@@ -10,7 +10,7 @@ from math import inf, isnan, log, nan
 import pytest
 
 from lm_eval_bias import measures
-from lm_eval_bias.documents import bistereo_analogy, bistereo_nli, bistereo_pairs, empathy, hbb, mist, stereomap
+from lm_eval_bias.documents import bistereo_analogy, bistereo_nli, bistereo_pairs, empathy, hbb, hbb_sg, mist, stereomap
 from lm_eval_bias.documents.dataset import CustomDataset
 from lm_eval_bias.measure import (
     ROWS,
@@ -268,6 +268,12 @@ ASKED = {
     ),
     "bistereo_pairs.PAIRS": (bistereo_pairs.documents, 601, joint_likelihoods, bistereo_pairs.options),
     "hbb.HBB": (hbb.documents, 12 * 116, lambda doc, rng: likelihoods(rng, 2), hbb.options),
+    "hbb_sg.HBB_SG": (
+        hbb_sg.documents,
+        12 * 58,
+        lambda doc, rng: [(*each, rng.choice([1, 2, 3])) for each in likelihoods(rng, 8)],
+        hbb_sg.options,
+    ),
     "mist.WABT": (lambda: mist.word_lists(samples=4), 360, lambda doc, rng: [word_groups(doc, rng)], mist.wabt_options),
     "mist.WABT_LIKELIHOOD": (
         lambda: mist.word_lists_in_both_orders(samples=4),
@@ -435,4 +441,5 @@ def test_measures_of_likelihoods_are_not_repeated():
         "bistereo_nli.NLI",
         "bistereo_pairs.PAIRS",
         "hbb.HBB",
+        "hbb_sg.HBB_SG",
     }

@@ -42,9 +42,7 @@ def _variations() -> dict[tuple[str, str], list[str]]:
     return found
 
 
-def questions(
-    concept: Mapping[str, str], groups: Mapping[str, Any] | None = None, category: str | None = None
-) -> Iterator[dict[str, Any]]:
+def questions(concept: Mapping[str, str], groups: Mapping[str, Any] | None = None, category: str | None = None) -> Iterator[dict[str, Any]]:
     """The questions of one concept pair, as `hbb.questions`; choices: the sentences of option 1, then as many of option 2."""
     # A name is drawn by concept pair and type, so all versions of a question are about the same person.
     for asked in zip(*(hbb.questions(each, groups, category) for each in versions(concept)), strict=True):

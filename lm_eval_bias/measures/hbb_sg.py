@@ -21,20 +21,18 @@ SG_METRICS = tuple(m._replace(cell=CELLS.get(m.name)) for m in METRICS if m.name
 def record(doc: Mapping[str, Any], results: Sequence[tuple[float, bool, int | None]]) -> Record:
     """Likelihoods of the sentences, those of option 1 first, each with its number of tokens -> log-odds of option 1 (equation 2).
 
-    log_odds: None where a likelihood is no usable number, so that the question counts as unanswered. log_likelihoods, lengths: of each
-    sentence; unit: of the lengths, "tokens", or "bytes" (UTF-8) for all where the tokens of one are not known.
+    log_odds: None where a likelihood is no usable number, so that the question counts as unanswered. lengths: of the
+    sentences. unit: of the lengths, "tokens", or "bytes" (UTF-8) for all where the tokens of one are not known.
     """
-    likelihoods = [likelihood for likelihood, _, _ in results]
     tokens = [count for _, _, count in results if count]
     known = len(tokens) == len(results)
     lengths = tokens if known else [len(sentence.encode()) for sentence in doc["choices"]]
-    sentences = list(zip(likelihoods, lengths, strict=True))
+    sentences = [(likelihood, length) for (likelihood, _, _), length in zip(results, lengths, strict=True)]
     half = len(sentences) // 2
     log_odds = variation_log_odds(sentences[:half], sentences[half:])
     return {
         **{key: doc[key] for key in KEYS},
         "log_odds": None if isnan(log_odds) else log_odds,
-        "log_likelihoods": likelihoods,
         "lengths": lengths,
         "unit": "tokens" if known else "bytes",
     }
@@ -45,7 +43,9 @@ def summary(records: Sequence[Mapping[str, Any]], threshold: float, **_: Any) ->
     distribution of S (Figure 9); answers."""
     by_bytes = sum(r["unit"] == "bytes" for r in records)
     if by_bytes:
-        logger.warning("The model gives no numbers of tokens for %d of %d questions; perplexity is per UTF-8 byte there.", by_bytes, len(records))
+        logger.warning(
+            "The model gives no numbers of tokens for %d of %d questions; perplexity is per UTF-8 byte there.", by_bytes, len(records)
+        )
     result = bias_of(records, orders=1, threshold=threshold, temperature=1.0)
     shared = summary_of(records, result)
     answers = [{"category": name, **_answers(r for r in records if name in ("all", r["category"]))} for name in ("all", *result.categories)]

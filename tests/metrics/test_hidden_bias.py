@@ -14,6 +14,7 @@ from lm_eval_bias.metrics.hidden_bias import (
     option_log_odds,
     probability,
     strongest,
+    variation_log_odds,
 )
 
 AGE = {"Age 1": ("Young", "Old")}
@@ -381,3 +382,12 @@ def test_the_errors_of_every_number_hold_what_they_promise(benchmark_named):
     rng = np.random.default_rng(3)
     found = coverage.hbb_numbers_coverage(rng, 150, 54, 0.2, coverage.true_numbers(rng), resamples=200)
     assert min(found.values()) >= 89, found
+
+
+def test_the_log_odds_of_variations_are_those_of_the_mean_reciprocal_perplexities():
+    """Equation 2. Option 1: perplexities 2 and 4 over 3 and 5 units, (1/2 + 1/4) / 2 = 3/8. Option 2: perplexity 8, 1/8."""
+    assert variation_log_odds([(-3 * log(2), 3), (-5 * log(4), 5)], [(-7 * log(8), 7)]) == pytest.approx(log(3))
+    assert variation_log_odds([(-800.0, 1)], [(-801.0, 1)]) == pytest.approx(1)
+    assert variation_log_odds([(-inf, 1)], [(-1.0, 1)]) == -inf and variation_log_odds([(-1.0, 1)], [(-inf, 1)]) == inf
+    for one, two in (([(-inf, 1)], [(-inf, 1)]), ([(nan, 1)], [(-1.0, 1)]), ([(-1.0, 1)], [(inf, 1)]), ([], [(-1.0, 1)])):
+        assert isnan(variation_log_odds(one, two))
