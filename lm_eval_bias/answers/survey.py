@@ -11,7 +11,8 @@ headings. A line is cut into tokens (`rating_tokens`), a new token "item" stands
     turned      "4 - Friendly", "a 4 for friendliness"
     prose       items and numbers in turn, linked by words that rate: "friendliness gets a 3"; else what `intensity` makes of the clause
 
-A number counts on the scale that it names, 8/10 and 80 % for 4, or the last one named before it; what is not within 1 and 5 then is none.
+A rating is a number from 1 to 5, half points included, alone or out of 5: "4", "3.5", "4/5". What is on another scale, which it or the last
+heading names, is none ("8/10", "80 %", "4 on a ten-point scale"), nor a range ("3-4", "3 or 4"), nor what is off the scale.
 Of several ratings of an item those after a correction count ("wait", "final ratings"); if they differ, none does. A field with nothing
 in it is the prompt's.
 
@@ -42,8 +43,8 @@ def survey_answer(text: str, items: Sequence[str], group: str = "", keywords: in
     """Ratings from 1 to 5 by item, and keywords: {"ratings": {item: rating}, "keywords": [...]}, "refused" or "unparsed".
 
     items: the lines that are rated; a single one may be named by nothing but "Rating". group: as it stands in them, "men" in "Help men: 3".
-    keywords: how many are asked, 0 for none. Items without a readable rating are absent; no more keywords than asked are returned, the
-    first ones, in lower case. "refused": it declines, and gives neither. "unparsed": neither can be read.
+    keywords: how many are asked, 0 for none. Items without a readable rating are absent, as are those with a range or a rating on another
+    scale; no more keywords than asked are returned, the first ones, in lower case. "refused": it declines, and gives neither. "unparsed": neither can be read.
     """
     text = _without_prompt(_without_next_turn(text))
     asked = _Asked(items, group)
@@ -429,7 +430,7 @@ class _Reader:
         elif not bare:
             rating = self._as_rated(found)
             if rating is None and any(t.kind in ("verb", "say", "self", "name", "deny", "arrive") for t in found):
-                rating = _on_scale(intensity(said[found[at].end : found[-1].end], _MOST))
+                rating = self._by_intensity(said[found[at].end : found[-1].end])
             if rating is not None:
                 for item in group:
                     self._claim(item, rating, _PROSE)
@@ -491,7 +492,7 @@ class _Reader:
         elif len(numbers) == 1 and _closes(found, numbers[0]) and found[numbers[0] - 1].kind in ("open", "name", "sep"):
             value = self._value(found, numbers[0])
         elif len(numbers) == 1 and any(t.kind in ("verb", "say", "self") for t in found[: numbers[0]]):
-            value = self._as_rated(found) or _on_scale(intensity(said[found[0].start : found[-1].end], _MOST))
+            value = self._as_rated(found) or self._by_intensity(said[found[0].start : found[-1].end])
         if value is not None:
             self.rated.add(self.pending_line)
             self._claim(self.pending, value, _FIELD)
@@ -558,7 +559,7 @@ class _Reader:
                 start = 0 if len(left) == 1 and not claimed and not taken and not begin else i
                 rating = self._as_rated(found[start:end])
                 if rating is None and end > start:
-                    rating = _on_scale(intensity(said[found[start].start : found[end - 1].end], _MOST))
+                    rating = self._by_intensity(said[found[start].start : found[end - 1].end])
                 if rating is not None:
                     taken.update(numbers)
                     for item in group:
@@ -635,7 +636,7 @@ class _Reader:
             other = j if t.kind == "number" else j + 1  # "4, 1 in 5 disagrees"
             return t.kind != "slash" and (self._turns(found, other) or (other + 1 < len(found) and not self._goes_on(found, other)))
         if t.kind in ("and", "counting") and following == "number":
-            return t.kind == "and" and (self._either(found, i) is not None or self._turns(found, j + 1))
+            return t.kind == "and" and (self._either(found, i) or self._turns(found, j + 1))
         if t.kind == "counting" and t.text in ("for", "among", "in"):
             return sum(x.kind == "number" for x in found) == 1 or self._turns(found, i)
         return t.text not in _COUNTED and t.kind not in ("outof", "unending")
@@ -653,35 +654,21 @@ class _Reader:
         k = _past(found, j + 1, ("hedge", "pronoun", "strength"), _ARTICLES)
         return j < len(found) and found[j].text in _FOR and k < len(found) and found[k].kind == "item"
 
-    def _either(self, found: list[Token], i: int) -> float | None:
-        """The middle of "3 or 4"."""
-        if i + 2 < len(found) and found[i + 1].text == "or" and found[i + 2].kind == "number":
-            first, second = found[i].value, found[i + 2].value
-            if abs(first - second) <= 1 and found[i].base in (None, found[i + 2].base):
-                return (first + second) / 2
-        return None
+    def _either(self, found: list[Token], i: int) -> bool:
+        """Whether the number at i is the first of "3 or 4"."""
+        return i + 2 < len(found) and found[i + 1].text == "or" and found[i + 2].kind == "number"
 
     def _value(self, found: list[Token], i: int) -> float:
-        """The number at i on the questionnaire's scale; NaN off it."""
+        """The rating that the number at i is; NaN for a range, and for one on another scale or off the questionnaire's."""
         t = found[i]
-        either = self._either(found, i)
-        value, base = (t.value, t.base) if either is None else (either, t.base or found[i + 2].base)
-        if base is None and i + 1 < len(found) and found[i + 1].kind == "percent":
-            base = 100.0
-        scale = next((x.base for x in found[i + 1 : i + 4] if x.kind == "scale" and x.base), None)
-        base = base or (scale if scale in (5, 7, 10, 100) else None) or self.base
-        if (
-            i
-            and found[i - 1].kind == "dash"
-            and found[i - 1].end == t.start
-            and found[i - 1].start > 0
-            and found[i - 2].kind in ("sep", "open")
-        ):
-            return nan  # -2
-        if base not in (5, 7, 10, 20, 100):
+        negative = i and found[i - 1].kind == "dash" and found[i - 1].end == t.start > 1 and found[i - 2].kind in ("sep", "open")
+        if negative or self._either(found, i):
             return nan
-        value = value * _MOST / base
-        return value if _LEAST <= value <= _MOST else nan
+        return _point(found, i, self.base)
+
+    def _by_intensity(self, text: str) -> float | None:
+        """What `intensity` makes of a clause."""
+        return _by_intensity(text) if self.base == _MOST else None
 
 
 class _Claim(NamedTuple):
@@ -774,6 +761,27 @@ def _apart(found: list[Token], i: int) -> bool:
     return i > 1 and found[i - 1].kind in ("open", "dash", "sep") and found[i - 2].kind != "item"
 
 
+def _point(found: list[Token], i: int, top: float = _MOST) -> float:
+    """The number at i as a point of the questionnaire's scale; NaN for a range, "3-4", and for one on another scale.
+
+    top: that of the scale which counts if none is named beside the number.
+    """
+    t = found[i]
+    if (t.approximate and not t.text) or (i + 1 < len(found) and found[i + 1].kind == "percent"):
+        return nan
+    beside = next((x.base for x in found[i + 1 : i + 4] if x.kind == "scale" and x.base), None)
+    return t.value if (t.base or beside or top) == _MOST and _LEAST <= t.value <= _MOST else nan
+
+
+def _by_intensity(text: str) -> float | None:
+    """What `intensity` makes of a text, if a number there says so on the questionnaire's scale."""
+    rating = intensity(text, _MOST)
+    found = tokens(text, _MOST)
+    others = any(t.kind == "scale" and t.base not in (None, _MOST) and not isnan(t.base or nan) for t in found)
+    given = [_point(found, i) for i, t in enumerate(found) if t.kind == "number"]
+    return rating if isinstance(rating, float) and rating in given and not others else None
+
+
 def _on_scale(rating: float | str | None) -> float | None:
     return rating if isinstance(rating, float) and _LEAST <= rating <= _MOST else None
 
@@ -796,7 +804,7 @@ def _single(item: str, lines: list[Line]) -> tuple[dict[str, float], set[int]]:
     texts = [re.sub(r"^\W*(?:rating|score) \d\W*:\W*$", "", _prepared(line.text)) for line in lines]
     unmarked = [t for t, line in zip(texts, lines, strict=True) if line.marker not in ("numeral", "bullet") or len(line.said.split()) < 4]
     for text in ("\n".join(unmarked), "\n".join(texts)):
-        rating = _on_scale(intensity(text, _MOST))
+        rating = _by_intensity(text)
         if rating is not None:
             return {item: rating}, {i for i, line in enumerate(texts) if intensity(line, _MOST) == rating}
     return {}, set()
