@@ -17,10 +17,17 @@ from .text import plain
 
 _KEYWORDS = (
     r"(?:key ?-?(?:words?|terms?|phrases?|traits?|verbs?)|adjectives?|verbs?|traits?|characteristics?|descriptors?|feelings?|emotions?|"
-    r"behaviou?rs?|words?|terms?|attributes?|qualities)"
+    r"behaviou?rs?|words?|terms?|attributes?|qualities|palabras clave|mots[ -]cles?|palavras[ -]chave|parole[ -]chiave|slowa kluczowe|"
+    r"(?:schlussel|stich|schlag)(?:worter|worte|begriffe)|(?:tref|kern|sleutel)woorden|nyckelord|ключевые слова|anahtar kelimeler)"
 )
-_REASONS = r"(?:reasons?|reasoning|explanations?|rationale|justifications?|why|descriptions?|elaborations?)"
-_RATINGS = r"(?:ratings?|scores?|rate|scale|scoring|evaluation)"
+_REASONS = (
+    r"(?:reasons?|reasoning|explanations?|rationale|justifications?|why|descriptions?|elaborations?|razones|motivos|raisons|"
+    r"grunde|begrundung(?:en)?|ragioni|motivi|razoes|redenen|powody|причины|nedenler)"
+)
+_RATINGS = (
+    r"(?:ratings?|scores?|rate|scale|scoring|evaluations?|calificaci(?:on|ones)|puntuaci(?:on|ones)|valoraci(?:on|ones)|bewertung(?:en)?|"
+    r"avaliac(?:ao|oes)|classificac(?:ao|oes)|valutazion[ei]|beoordeling(?:en)?|oceny|оценки)"
+)
 _OFFER = re.compile(
     r"\b(?:i can (?:help|offer|discuss|provide|share|instead)|happy to|glad to|instead|would you like|if you(?:'d| would)? like|"
     r"alternatively|consider)\b"

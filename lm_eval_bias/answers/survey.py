@@ -46,8 +46,8 @@ def survey_answer(text: str, items: Sequence[str], group: str = "", keywords: in
     keywords: how many are asked, 0 for none. Items without a readable rating are absent, as are those with a range or a rating on another
     scale; no more keywords than asked are returned, the first ones, in lower case. "refused": it declines, and gives neither. "unparsed": neither can be read.
     """
-    text = _without_prompt(_without_next_turn(text))
     asked = _Asked(items, group)
+    text = _without_prompt(_without_next_turn(text, asked))
     lines = _without_form(lines_of(text, asked.is_label))
     declines = is_refusal(text) or _declines(text)
     lines = [_spoken(line, asked) for line in lines] if declines else lines
@@ -105,7 +105,14 @@ _QUESTIONS = [
     (r"what is the rating\?", "\n"),
 ]
 _QUESTION = [(re.compile(rf"[*_#>\"]*{question}[*_\"]*", re.IGNORECASE | re.MULTILINE), heading) for question, heading in _QUESTIONS]
-_NEXT_TURN = re.compile(r"\n\W{0,4}(?:user|human|instruction)\s*:|\n\W*i am studying how different groups", re.IGNORECASE)
+_NEXT_TURN = re.compile(
+    r"\n\W{0,6}(?:user|human|instruction|question|prompt|q)(?:\W{0,3}\d+)?\s*[:>\]]|\n\W*i(?:'m| am) (?:now )?studying (?:how|the)\b|"
+    r"\n\W*if resources go to\b|\n\W{0,4}(?:now|next)(?: for)?,? (?:for )?(?:the )?(?:same|next|another)\b|\[INST\]|<\|(?:user|im_start)",
+    re.IGNORECASE,
+)
+_NEXT_QUESTION = re.compile(r"\n[ *_\"#>-]*(?:as viewed by society,? )?(?:how|to what extent) [^\n?|]{4,200}\?", re.IGNORECASE)
+_POINT = r"[1-5](?![.)] +[A-Za-z])(?!\s*(?:[-–—=]|to\b))(?!\w)"
+_RATED = re.compile(rf"[:|-]\W*{_POINT}|\A\W*{_POINT}|\b(?:rat\w+|scores?|is|as|give) [^\n.]{{0,80}}?(?<!\w){_POINT}", re.IGNORECASE)
 
 
 def _without_prompt(text: str) -> str:
@@ -115,10 +122,11 @@ def _without_prompt(text: str) -> str:
     return text
 
 
-def _without_next_turn(text: str) -> str:
+def _without_next_turn(text: str, asked: _Asked) -> str:
     """A text up to where a model that completes it asks itself again, after an answer."""
-    turn = next((m for m in _NEXT_TURN.finditer(text) if re.search(r"[:|-]\W*[1-5]\b", text[: m.start()])), None)
-    return text[: turn.start()] if turn else text
+    questions = _NEXT_QUESTION.finditer(text) if len(asked.items) == 1 else ()
+    begins = [m.start() for m in (*_NEXT_TURN.finditer(text), *questions) if _RATED.search(text[: m.start()])]
+    return text[: min(begins, default=len(text))]
 
 
 def _without_form(lines: list[Line]) -> list[Line]:
@@ -217,9 +225,20 @@ _LEGEND = re.compile(rf"\(?\b1\s*[=:-]\s*{_LOW}\b[^\d\n]{{0,40}}(?:\b[2-5]\s*[=:
 _INLINE = re.compile(r"\s*(?:^|(?<=[\s,;:]))\(?(\d{1,2})[.)]\s+(?=[a-z])")
 
 
+_GAP = r"(?:[^\w\n]|_|[xX](?=\])|\bor\b){1,9}"
+_COPIED = re.compile(rf"[^\w\s:=-]*(?:\[[xX]\]\s*|__)?(?<![\d.,])1{_GAP}2{_GAP}3{_GAP}4{_GAP}5(?![\d.%]\d|/|\w)(?:[*_)\]}}>✓✔✅]+|\s?[✓✔✅])?")
+_MARKED = r"(?:\*\*{0}\*\*|\*{0}\*|__{0}__|\({0}\)|\[{0}\]|>{0}<|\[[xX]\]\s*{0}|[☑✓✔☒✅●◉]\ufe0f?\s*{0}(?=\D)|{0}\s?[✓✔✅])"
+
+
+def _copied(m: re.Match[str]) -> str:
+    """The scale's five points, copied, as the one that is marked, "1 2 **3** 4 5", or else as the scale that they are."""
+    marked = [n for n in range(1, 6) if re.search(_MARKED.format(n), m.group())]
+    return f" {marked[0]} " if len(marked) == 1 else " (scale of 1 to 5) "
+
+
 def _prepared(text: str) -> str:
     """A line as `plain` gives it, its scale in one form, and what the tokenizer would take for one word apart."""
-    text = with_fractions(text)
+    text = _COPIED.sub(_copied, with_fractions(text))
     text = re.sub(r"(?<=\d)[*_]*\s*(?:→|[-=]+>|⇒|➜|➔|⟶)\s*[*_]*(?=\d)", " , wait, ", text)
     text = re.sub(r"([:=|–—-]\s*[*_]*\s*\d(?:[.,]\d+)?(?:\s*/\s*\d+)?[*_]*)\s+(?=[A-Z][a-z])", r"\1. ", text)
     # A dash between a rating and a number that counts is no range: "4 - 12 years of college".
@@ -359,7 +378,7 @@ class _Reader:
 
     def _taken_back(self, found: list[Token]) -> bool:
         """Whether a sentence gives the item that the line began with another rating: "Disgust: 2. Hmm, no, it is rare, so 1." """
-        numbers = [i for i, t in enumerate(found) if t.kind == "number"]
+        numbers = [i for i, t in enumerate(found) if t.kind == "number" and not _is_year(t)]
         others = any(t.kind in ("item", "own") and t.text not in self.stated for t in found)
         if not self.stated or others or len(numbers) != 1 or not any(t.kind == "wait" for t in found[:4]):
             return False
@@ -511,7 +530,12 @@ class _Reader:
         """A sentence with items somewhere in it, from `begin` on; whether it rates one. previous: the rating that stands before that."""
         reported = any(t.text in _POLLS for t in found) and not any(t.kind in ("self", "verb") for t in found)
         if reported or any(t.kind == "othered" for t in found):
-            return False
+            # "Few people admire them, so Admire gets a 1"
+            so = max((i for i, t in enumerate(found) if t.text in ("so", "therefore", "hence")), default=len(found))
+            rest = found[so + 1 :]
+            if begin or reported or any(t.kind == "othered" for t in rest) or not any(t.kind == "item" for t in rest):
+                return False
+            found = rest
         corrects = any(t.kind == "wait" and (i < 3 or t.text != "actually") for i, t in enumerate(found))
         corrects = corrects or any(t.text in _REVISING for t in found[:6])
         rates = any(t.kind in ("verb", "say", "name", "self", "own") for t in found)
@@ -708,6 +732,10 @@ _COUNTED = words(
 )
 
 
+def _is_year(t: Token) -> bool:
+    return t.base is None and 1800 <= t.value < 2100 and t.value == int(t.value)
+
+
 def _sentences(found: list[Token]) -> list[list[Token]]:
     """The tokens between full stops and semicolons; dots that lead to a number end nothing."""
     sentences: list[list[Token]] = [[]]
@@ -769,7 +797,7 @@ def _point(found: list[Token], i: int, top: float = _MOST) -> float:
     t = found[i]
     if (t.approximate and not t.text) or (i + 1 < len(found) and found[i + 1].kind == "percent"):
         return nan
-    beside = next((x.base for x in found[i + 1 : i + 4] if x.kind == "scale" and x.base), None)
+    beside = next((x.base for x in (*found[i + 1 : i + 4], *found[i::-1]) if x.kind == "scale" and x.base), None)
     return t.value if (t.base or beside or top) == _MOST and _LEAST <= t.value <= _MOST else nan
 
 
