@@ -54,7 +54,7 @@ def survey_answer(text: str, items: Sequence[str], group: str = "", keywords: in
     reader = _Reader(lines, asked)
     ratings = reader.ratings() or _in_turn(lines, items)
     rated = reader.rated
-    if len(items) == 1 and not ratings:
+    if len(items) == 1 and not reader.claims:
         ratings, rated = _single(items[0], lines)
     held_back = declines and not ratings and _declines(_DISCLAIMER.sub(" ", text))
     found = keywords_in(lines, keywords, rated, items=items, reasons=len(items) == 1, declines=held_back)
@@ -243,6 +243,7 @@ def _prepared(text: str) -> str:
     text = re.sub(r"([:=|–—-]\s*[*_]*\s*\d(?:[.,]\d+)?(?:\s*/\s*\d+)?[*_]*)\s+(?=[A-Z][a-z])", r"\1. ", text)
     # A dash between a rating and a number that counts is no range: "4 - 12 years of college".
     text = re.sub(r"(?<=\d)(?:\*\*)?\s+[-–—]+\s+(?=[$€£]?\d[\d,.]*\s?(?:%|-?[A-Za-z](?!ut of)))", ". ", text)
+    text = re.sub(r"\b[Ii]f the question is\b", "as for", text)
     text = re.sub(r"(?<=[a-z])_(?=[a-z])", " ", text)
     text = re.sub(r"\b(?:\d|[Ff]ive)-(star|point)(?= [a-z])(?! (?:scale|rating|likert|system|score))", r"\1", text)
     said = re.sub(r"\b(?:5|7|10|five|seven|ten)-point (?=rating|score)", "", plain(text))
@@ -362,6 +363,8 @@ class _Reader:
         own = [Token("own", "", m.start(), m.end()) for m in _OWN.finditer(said)]
         overall = [Token("item", OVERALL, m.start(), m.end()) for m in _OVERALL.finditer(said)]
         begins = len(said) - len(re.sub(r"^\W+", "", said))
+        if len(self.asked.items) == 1:
+            own, overall = [*own, *(t._replace(kind="own", text="") for t in overall if t.end - t.start > 7)], []
         opening = [t for t in overall if t.start == begins or said[: t.start].rstrip()[-1:] in (".", "!", "?", ";")]
         whole = [t for t in overall if len(said[t.start : t.end].split()) > 1]
         if mentions and mentions[0].start <= begins + 8:
@@ -382,10 +385,12 @@ class _Reader:
         others = any(t.kind in ("item", "own") and t.text not in self.stated for t in found)
         if not self.stated or others or len(numbers) != 1 or not any(t.kind == "wait" for t in found[:4]):
             return False
-        if not _closes(found, numbers[0]) or any(t.kind in ("bound", "othered", "suppose") for t in found):
+        at = numbers[0]
+        since = max((i for i in range(at) if found[i].kind in ("comma", "so", "arrive")), default=0)  # "it would be lower, so 2"
+        if not _closes(found, at) or any(t.kind in ("bound", "othered", "suppose", "deny") for t in found[since:at]):
             return False
         for item in self.stated:
-            self._claim(item, self._value(found, numbers[0]), _FIELD, True)
+            self._claim(item, self._value(found, at), _FIELD, True)
         return True
 
     def _sentence(self, found: list[Token], said: str, line: Line) -> None:
@@ -394,7 +399,10 @@ class _Reader:
         at = _lead(found)
         items = [i for i, t in enumerate(found) if t.kind == "item"]
         alone = len(self.asked.items) == 1 and not items and not line.marker and (self.section != "reasons" or line.parted)
+        if alone and self.claims and any(t.kind == "wait" for t in found[:2]) and not any(t.kind == "number" for t in found):
+            self.correcting = True  # "Wait, the question is another."
         rating = self._as_rated(found) if alone else None
+        rating = self._concluded(found) if alone and rating is None else rating
         if rating is not None:
             self._claim(self.asked.items[0], rating, _PROSE, any(t.kind == "wait" for t in found))
             return
@@ -492,6 +500,24 @@ class _Reader:
         led = led or (before[-1:] in (["a"], ["an"]) and any(t.text in _RECEIVED for t in found[max(0, i - 3) : i]))
         return _on_scale(self._value(found, i)) if seen and led and self._goes_on(found, i) else None
 
+    def _concluded(self, found: list[Token]) -> float | None:
+        """The rating that a sentence states by name: "I would give a rating of 3", "my rating of how they are viewed is 4"."""
+        for i, t in enumerate(found):
+            if t.kind != "number" or i < 2 or not self._goes_on(found, i):
+                continue
+            named = max((k for k in range(i) if found[k].text in ("rating", "score") or found[k].kind == "own"), default=None)
+            if named is None or any(x.kind in ("deny", "bound", "othered", "suppose", "instead", "number") for x in found[:i]):
+                continue
+            begins = max((k + 1 for k in range(named) if found[k].kind in ("comma", "but", "so")), default=0)
+            lead = found[begins:named]
+            own = all(x.kind in ("hedge", "final", "settle") or x.text in _MY for x in lead) or any(x.kind == "self" for x in lead)
+            stated = (found[i - 1].text == "of" and named == i - 2) or (
+                (found[i - 1].kind == "copula" or (found[i - 1].kind == "hedge" and found[i - 2].kind == "copula")) and _closes(found, i)
+            )
+            if own and stated:
+                return _on_scale(self._value(found, i))
+        return None
+
     def _following(self, found: list[Token], at: int, said: str) -> None:
         """A sentence that names no item, after one that did."""
         self.waited += 1
@@ -555,6 +581,11 @@ class _Reader:
                     claimed.update(range(k, after))
                     for item in group:
                         self._claim(item, self._value(found, i), _PROSE, corrects)
+        for group, number in self._boxed(found, begin):
+            taken.add(number)
+            for at, item in group:
+                claimed.add(at)
+                self._claim(item, self._value(found, number), _PROSE, corrects)
         i = begin
         left: list[tuple[list[str], int]] = []
         while i < len(found):
@@ -589,6 +620,26 @@ class _Reader:
                     for item in group:
                         self._claim(item, rating, _WEAK, corrects)
         return bool(taken)
+
+    def _boxed(self, found: list[Token], begin: int) -> list[tuple[list[tuple[int, str]], int]]:
+        """The items of a sentence that have their rating in brackets: "they help them (4 out of 5) and protect them more (5)"."""
+        items = [i for i, t in enumerate(found) if t.kind == "item" and i >= begin]
+        boxed = [
+            i for i, t in enumerate(found) if t.kind == "number" and i > begin and found[i - 1].text == "(" and _past(found, i + 1, ("point",)) < len(found)
+        ]
+        boxed = [i for i in boxed if found[_past(found, i + 1, ("point",))].kind == "close" and not isnan(self._value(found, i))]
+        values = [found[i].value for i in boxed if found[i].base is None]
+        if not items or (len(values) > 1 and all(b - a == 1 for a, b in pairwise(values))) or any(t.kind == "sep" for t in found):
+            return []
+        pairs = []
+        for number, before in zip(boxed, [begin, *boxed], strict=False):
+            group = [i for i in items if before <= i < number]
+            if any(t.kind == "number" for t in found[(group or [number])[0] : number]):
+                continue
+            joined = group and _group(found, group[0])[1] > group[-1]
+            if joined and (found[number].base == _MOST or len(boxed) == len(items)):
+                pairs.append(([(i, found[i].text) for i in group], number))
+        return pairs
 
     # ---- Numbers
 
@@ -714,6 +765,7 @@ _RATING_WORDS = words(
     "which get gets got getting receive receives received score scores scored rated scoring earn earns earned would should likely one is "
     "agree disagree neutral viewed seen perceived considered assigned level"
 )
+_MY = words("my the this that by it standard overall general final")
 _REVISING = words("revise revised revising correction correct corrected correcting changed adjusted updated lowered raised reconsider")
 _RECEIVED = words("receive receives received get gets earn earns score scores give gives deserve deserves merit merits warrant warrants")
 _GROUP = words("with them they others these people members group groups towards toward against each apiece respectively both")
