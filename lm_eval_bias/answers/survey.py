@@ -50,6 +50,7 @@ def survey_answer(text: str, items: Sequence[str], group: str = "", keywords: in
     text = _without_prompt(_without_next_turn(text, asked))
     lines = _without_form(lines_of(text, asked.is_label))
     declines = is_refusal(text) or _declines(text)
+    before = _before_declining(lines) if declines else None
     lines = [_spoken(line, asked) for line in lines] if declines else lines
     reader = _Reader(lines, asked)
     ratings = reader.ratings() or _in_turn(lines, items)
@@ -57,6 +58,8 @@ def survey_answer(text: str, items: Sequence[str], group: str = "", keywords: in
     if len(items) == 1 and not reader.claims:
         ratings, rated = _single(items[0], lines)
     held_back = declines and not ratings and _declines(_DISCLAIMER.sub(" ", text))
+    if held_back and before is not None:
+        lines, held_back = lines[:before], False
     found = keywords_in(lines, keywords, rated, items=items, reasons=len(items) == 1, declines=held_back)
     if not ratings and not found:
         return REFUSED if declines else UNPARSED
@@ -73,6 +76,12 @@ _DISCLAIMER = re.compile(
 
 def _declines(text: str) -> bool:
     return without_refusals(text) != plain(text)
+
+
+def _before_declining(lines: list[Line]) -> int | None:
+    """How many lines stand before one that declines to rate alone, if nothing was declined before: "I won't give numerical ratings"."""
+    first = next((i for i, line in enumerate(lines) if _declines(line.text)), 0)
+    return first if first and re.search(r"\b(?:rat(?:e|es|ed|ings?)|scor(?:e|es|ing)|numbers?|numeric(?:al)?|figures?)\b", lines[first].said) else None
 
 
 def _spoken(line: Line, asked: _Asked) -> Line:
