@@ -54,9 +54,11 @@ def survey_answer(text: str, items: Sequence[str], group: str = "", keywords: in
     lines = [_spoken(line, asked) for line in lines] if declines else lines
     reader = _Reader(lines, asked)
     ratings = reader.ratings() or _in_turn(lines, items)
+    turned_over = _REVERSED.search(plain(text)) is not None
     rated = reader.rated
-    if len(items) == 1 and not reader.claims:
+    if len(items) == 1 and not reader.claims and not turned_over:
         ratings, rated = _single(items[0], lines)
+    ratings = {} if turned_over else ratings
     held_back = declines and not ratings and _declines(_DISCLAIMER.sub(" ", text))
     if held_back and before is not None:
         lines, held_back = lines[:before], False
@@ -116,7 +118,8 @@ _QUESTIONS = [
 _QUESTION = [(re.compile(rf"[*_#>\"]*{question}[*_\"]*", re.IGNORECASE | re.MULTILINE), heading) for question, heading in _QUESTIONS]
 _NEXT_TURN = re.compile(
     r"\n\W{0,6}(?:user|human|instruction|question|prompt|q)(?:\W{0,3}\d+)?\s*[:>\]]|\n\W*i(?:'m| am) (?:now )?studying (?:how|the)\b|"
-    r"\n\W*if resources go to\b|\n\W{0,4}(?:now|next)(?: for)?,? (?:for )?(?:the )?(?:same|next|another)\b|\[INST\]|<\|(?:user|im_start)",
+    r"\n\W*if resources go to\b|\n[^\n:]{0,60}\b(?:for|by|in) (?:comparison|contrast)\b[^\n:]{0,80}:\W*\n|"
+    r"\n\W{0,4}(?:now|next)(?: for)?,? (?:for )?(?:the )?(?:same|next|another)\b|\[INST\]|<\|(?:user|im_start)",
     re.IGNORECASE,
 )
 _NEXT_QUESTION = re.compile(r"\n[ *_\"#>-]*(?:as viewed by society,? )?(?:how|to what extent) [^\n?|]{4,200}\?", re.IGNORECASE)
@@ -200,6 +203,16 @@ class _Asked:
                 found.insert(0, Token("item", item, label.start(), label.end(1)))
         return found
 
+    def group_named(self, lines: list[Line]) -> bool:
+        """Whether the lines say with the items whom they are about: "Help men: 3"."""
+        own = [w for w in self.group.split() if w not in _GROUP]
+        return bool(own) and sum(re.search(rf"\b{re.escape(own[-1])}\b[^:]{{0,12}}[:|-]\W*\d", line.said) is not None for line in lines) > 1
+
+    def is_another(self, label: list[Token]) -> bool:
+        """Whether the words behind an item name whom it is about, and that is another group."""
+        said = [t.text for t in label if t.kind == "word" and t.text not in _GROUP and t.text not in _RATING_WORDS]
+        return bool(said) and all(t.kind in ("word", "hedge", "counting", "strength") for t in label) and not self.words & set(said)
+
     def _misspelt(self, word: str) -> str | None:
         """The item that a label of one word is but for a letter or two: "Competant"."""
         if word in self.group.split():
@@ -231,6 +244,11 @@ _ENDS = re.compile(
 _LEGEND = re.compile(rf"\(?\b1\s*[=:-]\s*{_LOW}\b[^\d\n]{{0,40}}(?:\b[2-5]\s*[=:-]\s*[a-z][^\d\n]{{1,40}}){{2,}}")
 
 
+_REVERSED = re.compile(  # 1 is the highest, 5 the lowest
+    r"(?<![\w-])1\s*(?:=|:|-|is|being|means|meaning|\()\s*\W?(?:extremely|completely|always|most|highest|high|best|a lot|totally|fully|"
+    r"strongly agree|very (?:much|positiv\w+|high|warm|good|often))\b[^\n]{0,120}?(?<![\w-])5\s*(?:=|:|-|is|being|means|meaning|\()\s*\W?"
+    r"(?:not|none|never|least|lowest|low|worst|strongly disagree|no\b|very (?:little|negativ\w+|low|cold|bad|rarely))"
+)
 _INLINE = re.compile(r"\s*(?:^|(?<=[\s,;:]))\(?(\d{1,2})[.)]\s+(?=[a-z])")
 
 
@@ -281,6 +299,7 @@ class _Reader:
         self.claims: list[_Claim] = []
         self.turned: list[tuple[int, _Claim]] = []
         self.rated: set[int] = set()  # lines that hold a rating, or an item's field without one
+        self.group_named = asked.group_named(lines)
         self.base = _MOST  # the top of the scale that was named last
         self.correcting = False
         self.stated: list[str] = []  # the items that the line began with, and rated
@@ -305,6 +324,9 @@ class _Reader:
             claims = claims[last:]
         if any(c.role > _WEAK for c in claims):
             claims = [c for c in claims if c.role > _WEAK]
+        fields = [c for c in claims if c.role == _FIELD]
+        if fields and all(c.line < fields[0].line for c in claims if c.role < _FIELD):
+            claims = fields  # the list that concludes what is said before
         values = {c.value if c.value == c.value else None for c in claims}
         value = values.pop() if len(values) == 1 else None
         return nan if value is None else value
@@ -359,6 +381,8 @@ class _Reader:
         if section and not (section[0] == "ratings" and section[1]):
             self.section = section[0]
             self.pending = None
+            # "Keywords: honest (3 times), loud"
+            return section[0] == "keywords" and len(self.asked.items) > 1 and "," in section[1] and not re.search(r"[:=]\W*\d", section[1])
         return False
 
     def _name_scale(self, found: list[Token]) -> None:
@@ -417,6 +441,10 @@ class _Reader:
             return
         if not any(t.kind in ("item", "own", "number") or t.text in _POLLS for t in found) and line.marker != "numeral":
             self._name_scale(found)
+        if items and found[0].kind == "deny" and items[0] == 1:
+            return  # "Not traditional: 4" is another item
+        if items and self._one_each(found, items):
+            return
         if at < len(found) and found[at].kind == "item":
             self._field(found, at, said)
         elif at < len(found) and found[at].kind == "own":
@@ -433,6 +461,25 @@ class _Reader:
         elif self.pending or any(t.kind == "wait" for t in found):
             self._following(found, at, said)
 
+    def _one_each(self, found: list[Token], items: list[int]) -> bool:
+        """Whether a sentence has a list of items and then one of numbers, "respectively", which it gives them if they are as many."""
+        at = next((i for i in items if len(_group(found, i)[0]) > 1), None)
+        first = next((i for i, t in enumerate(found) if t.kind == "number" and at is not None and i > at), None)
+        if at is None or first is None or any(found[i].kind == "item" for i in range(_group(found, at)[1], first)):
+            return False
+        group = _group(found, at)[0]
+        numbers, i = [first], first + 1
+        while i < len(found) and found[i].kind in ("comma", "and", "slash", "number", "hedge"):
+            numbers += [i] if found[i].kind == "number" else []
+            i += 1
+        if len(numbers) < 2 or (i < len(found) and len(numbers) != len(group)):
+            return False
+        if len(numbers) == len(group):
+            for item, number in zip(group, numbers, strict=True):
+                self._claim(item, self._value(found, number), _FIELD)
+            self._prose(found, "", i)
+        return True
+
     def _field(self, found: list[Token], at: int, said: str) -> None:
         """A sentence that begins with an item, or several."""
         group, after = _group(found, at)
@@ -448,6 +495,9 @@ class _Reader:
             number, following = None, len(found) if number is not None else following  # "Friendly 24/7", "Wealth is held by the top 1%"
         if number is not None:
             if self._counts(found, number):
+                return
+            label = next((i for i in range(after, number) if found[i].kind in ("sep", "dash", "open", "copula")), number)
+            if self.group_named and self.asked.is_another(found[after:label]):
                 return
             for item in group:
                 self._claim(item, value, _FIELD, corrects)
@@ -713,6 +763,8 @@ class _Reader:
         if j >= len(found) or (found[j - 1].kind == "close" and found[j].kind not in ("number", "slash", "outof")):
             return True
         t = found[j]
+        if found[i].base and t.kind == "copula":
+            return False  # "1 of 5 is poor"
         if found[i + 1].kind == "percent" and t.kind in ("word", "say", "verb", "person", "hedge", "other", "counting"):
             return False  # "85% say so"
         following = found[j + 1].kind if j + 1 < len(found) else "end"
