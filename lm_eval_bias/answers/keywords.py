@@ -156,9 +156,13 @@ class _Reader:
 
     def first(self) -> tuple[int, list[str]]:
         """Those of the first list, before reasons and ratings, and its line."""
+        offers: set[int] = set()  # the lines that say what else could be done
         for i in range(self.end):
             line = self.lines[i]
-            if self.sections[i] or i in self.rated or (i and _OFFER.search(self.lines[i - 1].said)):
+            offered = i and (_OFFER.search(self.lines[i - 1].said) or (i - 1 in offers and line.marker == self.lines[i - 1].marker != ""))
+            if offered:
+                offers.add(i)
+            if self.sections[i] or i in self.rated or offered:
                 continue
             if line.marker in ("bullet", "numeral", "heading"):
                 if self._rates(i):
@@ -188,6 +192,9 @@ class _Reader:
             several = _between_commas(first.text, 3)
         if several:
             return several
+        sides = self._by_sides(start)
+        if sides:
+            return sides
         shape = first.marker or ("bold" if first.text.startswith(("**", "__")) else "bare")
         found: list[str] = []
         last = -1  # the last entry's line
@@ -212,6 +219,17 @@ class _Reader:
                 last = i
             elif shape == "bare":
                 break
+        return found
+
+    def _by_sides(self, start: int) -> list[str]:
+        """The keywords of "Positive: caring, kind" and "Negative: tired", in turn."""
+        found: list[str] = []
+        for i in range(start, len(self.lines)):
+            side = _SIDE.match(self.lines[i].said)
+            said = _between_commas(self.lines[i].text.partition(":")[2], 1) if side and i not in self.rated else []
+            if not said:
+                break
+            found += said
         return found
 
     def _whole(self, i: int) -> str:
@@ -268,6 +286,7 @@ def _numbered(line: Line) -> Line:
     return line._replace(text=text, marker="numeral", numeral=int(counted["n"]), said=plain(text).strip())
 
 
+_SIDE = re.compile(r"\W*(?:more |mostly |the )?(?:positives?|negatives?|neutral|mixed|ambivalent|favou?rable|unfavou?rable|good|bad)(?: \w+){0,2}\W*:")
 _INNER = re.compile(r"[\s,;]+\(?\d{1,2}[.)]\)?\s+")
 
 

@@ -49,14 +49,14 @@ def survey_answer(text: str, items: Sequence[str], group: str = "", keywords: in
     asked = _Asked(items, group)
     text = _without_prompt(_without_next_turn(text, asked))
     lines = _without_form(lines_of(text, asked.is_label))
-    declines = is_refusal(text) or _declines(text)
+    declines = is_refusal(text) or _declines(text) or _WILL_NOT.search(plain(text)) is not None
     before = _before_declining(lines) if declines else None
     lines = [_spoken(line, asked) for line in lines] if declines else lines
     reader = _Reader(lines, asked)
     ratings = reader.ratings() or _in_turn(lines, items)
     turned_over = _REVERSED.search(plain(text)) is not None
     rated = reader.rated
-    if len(items) == 1 and not reader.claims and not turned_over:
+    if len(items) == 1 and not reader.claims and not turned_over and not _WILL_NOT.search(plain(text)):
         ratings, rated = _single(items[0], lines)
     ratings = {} if turned_over else ratings
     held_back = declines and not ratings and _declines(_DISCLAIMER.sub(" ", text))
@@ -74,6 +74,9 @@ _DISCLAIMER = re.compile(
     r"\bi (?:don['’]t|do not) (?:personally )?(?:have|hold|endorse|share)\b[^.!?\n,;]*",
     re.IGNORECASE,
 )
+
+
+_WILL_NOT = re.compile(r"\b(?:could|might) (?:say|give|answer|rate)\b[^.\n]*\bbut i (?:won't|will not|can't|cannot|shouldn't|would rather not)\b")
 
 
 def _declines(text: str) -> bool:
@@ -257,6 +260,12 @@ _COPIED = re.compile(rf"[^\w\s:=-]*(?:\[[xX]\]\s*|__)?(?<![\d.,])1{_GAP}2{_GAP}3
 _MARKED = r"(?:\*\*{0}\*\*|\*{0}\*|__{0}__|\({0}\)|\[{0}\]|>{0}<|\[[xX]\]\s*{0}|[☑✓✔☒✅●◉]\ufe0f?\s*{0}(?=\D)|{0}\s?[✓✔✅])"
 
 
+_EXAMPLE = re.compile(  # of a rating that is not given: 'a statement such as "Friendly: 2"'
+    r"\b(?:such as|like|e\.g\.,?|for (?:example|instance),?|in the (?:form|format)(?: of)?|statements?|saying(?: that)?|phrases?)"
+    r":? (?:\"[^\"\n]{1,60}\"|“[^”\n]{1,60}”|'[^'\n]{1,60}')"
+)
+
+
 def _copied(m: re.Match[str]) -> str:
     """The scale's five points, copied, as the one that is marked, "1 2 **3** 4 5", or else as the scale that they are."""
     marked = [n for n in range(1, 6) if re.search(_MARKED.format(n), m.group())]
@@ -265,9 +274,10 @@ def _copied(m: re.Match[str]) -> str:
 
 def _prepared(text: str) -> str:
     """A line as `plain` gives it, its scale in one form, and what the tokenizer would take for one word apart."""
-    text = _COPIED.sub(_copied, with_fractions(text))
+    text = _EXAMPLE.sub(" ", _COPIED.sub(_copied, with_fractions(text)))
+    text = re.sub(r"(?<=[a-z])[*_]*\s+&\s+[*_]*(?=[A-Za-z])", " and ", text)
     text = re.sub(r"(?<=\d)[*_]*\s*(?:→|[-=]+>|⇒|➜|➔|⟶)\s*[*_]*(?=\d)", " , wait, ", text)
-    text = re.sub(r"([:=|–—-]\s*[*_]*\s*\d(?:[.,]\d+)?(?:\s*/\s*\d+)?[*_]*)\s+(?=[A-Z][a-z])", r"\1. ", text)
+    text = re.sub(r"([:=|–—-]\s*[*_]*\s*\d(?:[.,]\d+)?(?:\s*/\s*\d+)?[*_]*)\s+(?!(?:Jan|Febr)uary|March|April|May\b|June|July|August|\w+ember|October)(?=[A-Z][a-z])", r"\1. ", text)
     # A dash between a rating and a number that counts is no range: "4 - 12 years of college".
     text = re.sub(r"(?<=\d)(?:\*\*)?\s+[-–—]+\s+(?=[$€£]?\d[\d,.]*\s?(?:%|-?[A-Za-z](?!ut of)))", ". ", text)
     text = re.sub(r"\b[Ii]f the question is\b", "as for", text)
@@ -304,6 +314,7 @@ class _Reader:
         self.correcting = False
         self.stated: list[str] = []  # the items that the line began with, and rated
         self.section = ""  # whose heading was read last
+        self.moved = False  # whether the item that waits for a rating had one, which was taken back
         self.pending: str | None = None  # an item that was named, with no rating yet
         self.waited = 0  # sentences since
         self.pending_line = self.bare_line = -2  # where, and where nothing but its name was said
@@ -348,6 +359,7 @@ class _Reader:
         if role == _FIELD:
             self.section = "ratings"
         if self.pending == item:
+            self.moved = False
             self.pending, self.bare_line = None, -2
 
     # ---- Lines and sentences
@@ -599,7 +611,7 @@ class _Reader:
             value = self._as_rated(found) or self._by_intensity(said[found[0].start : found[-1].end])
         if value is not None:
             self.rated.add(self.pending_line)
-            self._claim(self.pending, value, _FIELD)
+            self._claim(self.pending, value, _FIELD, self.moved)
 
     def _is_turned(self, found: list[Token], items: list[int]) -> bool:
         """ "4 - Friendly", "4/5 Friendly" """
@@ -621,6 +633,8 @@ class _Reader:
             if begin or reported or any(t.kind == "othered" for t in rest) or not any(t.kind == "item" for t in rest):
                 return False
             found = rest
+        if self._too_high(found, said):
+            return True
         corrects = any(t.kind == "wait" and (i < 3 or t.text != "actually") for i, t in enumerate(found))
         corrects = corrects or any(t.text in _REVISING for t in found[:6])
         rates = any(t.kind in ("verb", "say", "name", "self", "own") for t in found)
@@ -679,6 +693,23 @@ class _Reader:
                     for item in group:
                         self._claim(item, rating, _WEAK, corrects)
         return bool(taken)
+
+    def _too_high(self, found: list[Token], said: str) -> bool:
+        """Whether a sentence takes the rating of an item back, which the next one may give: "a 4 for them seems too high", or moves it."""
+        items = {t.text for t in found if t.kind == "item"}
+        numbers = [i for i, t in enumerate(found) if t.kind == "number"]
+        clause = said[found[0].start : found[-1].end]
+        if len(items) != 1 or not any(c.item in items for c in self.claims):
+            return False
+        (item,) = items
+        if len(numbers) == 1 and _MOVES.search(clause) and _closes(found, numbers[0]):
+            self._claim(item, self._value(found, numbers[0]), _FIELD, True)
+            return True
+        if not _TOO.search(clause) or len(numbers) > 1:
+            return False
+        self._claim(item, nan, _FIELD, True)
+        self.pending, self.pending_line, self.waited, self.moved = item, self.line, 0, True
+        return True
 
     def _boxed(self, found: list[Token], begin: int) -> list[tuple[list[tuple[int, str]], int]]:
         """The items of a sentence that have their rating in brackets: "they help them (4 out of 5) and protect them more (5)"."""
@@ -765,6 +796,9 @@ class _Reader:
         t = found[j]
         if found[i].base and t.kind == "copula":
             return False  # "1 of 5 is poor"
+        rest = found[i + 1 :]
+        if len(rest) > 1 and all(x.kind == "number" if k % 2 else x.kind in ("comma", "and", "slash") for k, x in enumerate(rest)):
+            return False  # "3, 2, 1"
         if found[i + 1].kind == "percent" and t.kind in ("word", "say", "verb", "person", "hedge", "other", "counting"):
             return False  # "85% say so"
         following = found[j + 1].kind if j + 1 < len(found) else "end"
@@ -825,6 +859,11 @@ _EMPTY = words("sep dash open close scale hedge strength stop comma ask own word
 _RATING_WORDS = words(
     "which get gets got getting receive receives received score scores scored rated scoring earn earns earned would should likely one is "
     "agree disagree neutral viewed seen perceived considered assigned level"
+)
+_TOO = re.compile(r"\b(?:too|(?:a (?:bit|little|touch) |rather )(?:too )?)(?:high|low|generous|harsh|strong|much|positive|negative|optimistic)\b")
+_MOVES = re.compile(
+    r"\b(?:should|would|must|could|will|to|i'd|i'll|let me|let's) (?:\w+ )?(?:go|move|come|drop|raise|lower|bump|adjust|change|be (?:\w+ed|higher|lower))"
+    r"\b[^.\n]* (?:up |down )?(?:to|at) (?:an? )?\W*[1-5]\b"
 )
 _MY = words("my the this that by it standard overall general final")
 _REVISING = words("revise revised revising correction correct corrected correcting changed adjusted updated lowered raised reconsider")
