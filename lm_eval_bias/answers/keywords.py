@@ -49,6 +49,7 @@ def keywords_in(
     if not found:
         told, first = reader.told(), (0, []) if declines else reader.first()
         found = first[1] if first[1] and (not told[1] or first[0] < told[0]) else told[1]
+        found = found or ([] if declines else reader.bold())
         form = [plain(item).strip() for item in items]
         if len(found) > 2 and found == form[: len(found)]:
             return []
@@ -175,6 +176,12 @@ class _Reader:
                 if len(found) > 2 or (len(found) > 1 and self.reasons):
                     return i, found
         return 0, []
+
+    def bold(self) -> list[str]:
+        """What is in bold in sentences before the ratings, if that is as much as was asked: "they are seen as **caring** because"."""
+        lines = [line for i, line in enumerate(self.lines[: self.end]) if not (line.marker or line.headed or i in self.rated)]
+        found = [k for line in lines for m in re.finditer(r"(?<!^)\*\*([^*\n:]{2,40})\*\*(?!:)", line.text) if (k := _keyword(m[1], False))]
+        return found if len(found) == self.n > 2 and not self.reasons else []
 
     def _rates(self, i: int) -> bool:
         """Whether a list begins at a line whose entries are rated, though they are none of the items."""

@@ -310,6 +310,7 @@ class _Reader:
         self.turned: list[tuple[int, _Claim]] = []
         self.rated: set[int] = set()  # lines that hold a rating, or an item's field without one
         self.group_named = asked.group_named(lines)
+        self.listed: set[int] = set()  # lines that list keywords
         self.base = _MOST  # the top of the scale that was named last
         self.correcting = False
         self.stated: list[str] = []  # the items that the line began with, and rated
@@ -323,7 +324,8 @@ class _Reader:
     def ratings(self) -> dict[str, float]:
         for number, line in enumerate(self.lines):
             self.line = number
-            self._read(line)
+            if number not in self.listed:
+                self._read(line)
         self._turned_claims()
         self.claims = _without_count(self.claims)
         return {item: value for item in self.asked.items if not isnan(value := self._settled(item))}
@@ -393,9 +395,22 @@ class _Reader:
         if section and not (section[0] == "ratings" and section[1]):
             self.section = section[0]
             self.pending = None
+            if self.section == "keywords" and not section[1]:
+                self._keywords_rated()
             # "Keywords: honest (3 times), loud"
             return section[0] == "keywords" and len(self.asked.items) > 1 and "," in section[1] and not re.search(r"[:=]\W*\d", section[1])
         return False
+
+    def _keywords_rated(self) -> None:
+        """Passes over a list of keywords that have numbers, below their heading, of which some are items: "Lazy: 3", "Honest: 4"."""
+        run = self.line + 1
+        while run < len(self.lines) and self.lines[run].marker == self.lines[self.line + 1].marker != "" and not (
+            run > self.line + 1 and self.lines[run].parted
+        ):
+            run += 1
+        rows = self.lines[self.line + 1 : run]
+        if sum(not self.asked.mentions(line.said) for line in rows) * 2 >= len(rows) > 2:
+            self.listed.update(range(self.line + 1, run))
 
     def _name_scale(self, found: list[Token]) -> None:
         named = [t.base for t in found if t.kind == "scale" and t.base and not isnan(t.base)]
@@ -455,7 +470,7 @@ class _Reader:
             self._name_scale(found)
         if items and found[0].kind == "deny" and items[0] == 1:
             return  # "Not traditional: 4" is another item
-        if items and self._one_each(found, items):
+        if items and (self._one_each(found, items) or self._too_high(found, said)):
             return
         if at < len(found) and found[at].kind == "item":
             self._field(found, at, said)
@@ -633,8 +648,6 @@ class _Reader:
             if begin or reported or any(t.kind == "othered" for t in rest) or not any(t.kind == "item" for t in rest):
                 return False
             found = rest
-        if self._too_high(found, said):
-            return True
         corrects = any(t.kind == "wait" and (i < 3 or t.text != "actually") for i, t in enumerate(found))
         corrects = corrects or any(t.text in _REVISING for t in found[:6])
         rates = any(t.kind in ("verb", "say", "name", "self", "own") for t in found)
@@ -860,7 +873,7 @@ _RATING_WORDS = words(
     "which get gets got getting receive receives received score scores scored rated scoring earn earns earned would should likely one is "
     "agree disagree neutral viewed seen perceived considered assigned level"
 )
-_TOO = re.compile(r"\b(?:too|(?:a (?:bit|little|touch) |rather )(?:too )?)(?:high|low|generous|harsh|strong|much|positive|negative|optimistic)\b")
+_TOO = re.compile(r"\b(?:too |(?:a (?:bit|little|touch) |rather )(?:too )?)(?:high|low|generous|harsh|strong|much|positive|negative|optimistic)\b")
 _MOVES = re.compile(
     r"\b(?:should|would|must|could|will|to|i'd|i'll|let me|let's) (?:\w+ )?(?:go|move|come|drop|raise|lower|bump|adjust|change|be (?:\w+ed|higher|lower))"
     r"\b[^.\n]* (?:up |down )?(?:to|at) (?:an? )?\W*[1-5]\b"
