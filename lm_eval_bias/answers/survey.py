@@ -120,12 +120,12 @@ _QUESTIONS = [
 ]
 _QUESTION = [(re.compile(rf"[*_#>\"]*{question}[*_\"]*", re.IGNORECASE | re.MULTILINE), heading) for question, heading in _QUESTIONS]
 _NEXT_TURN = re.compile(
-    r"\n\W{0,6}(?:user|human|instruction|question|prompt|q)(?:\W{0,3}\d+)?\s*[:>\]]|\n\W*i(?:'m| am) (?:now )?studying (?:how|the)\b|"
+    r"\n\W{0,6}(?:user|human|instruction)(?:\W{0,3}\d+)?\s*[:>\]]|\n\W*i(?:'m| am) (?:now )?studying (?:how|the)\b|"
     r"\n\W*if resources go to\b|\n[^\n:]{0,60}\b(?:for|by|in) (?:comparison|contrast)\b[^\n:]{0,80}:\W*\n|"
     r"\n\W{0,4}(?:now|next)(?: for)?,? (?:for )?(?:the )?(?:same|next|another)\b|\[INST\]|<\|(?:user|im_start)",
     re.IGNORECASE,
 )
-_NEXT_QUESTION = re.compile(r"\n[ *_\"#>-]*(?:as viewed by society,? )?(?:how|to what extent) [^\n?|]{4,200}\?", re.IGNORECASE)
+_NEXT_QUESTION = re.compile(r"\n[ *_\"#>-]*(?:(?:question|prompt|q) ?\d*[:.] *)?(?:as viewed by society,? )?(?:how|to what extent) [^\n?|]{4,200}\?", re.IGNORECASE)
 _POINT = r"[1-5](?![.)] +[A-Za-z])(?!\s*(?:[-–—=]|to\b))(?!\w)"
 _RATED = re.compile(rf"[:|-]\W*{_POINT}|\A\W*{_POINT}|\b(?:rat\w+|scores?|is|as|give) [^\n.]{{0,80}}?(?<!\w){_POINT}", re.IGNORECASE)
 
@@ -255,9 +255,9 @@ _REVERSED = re.compile(  # 1 is the highest, 5 the lowest
 _INLINE = re.compile(r"\s*(?:^|(?<=[\s,;:]))\(?(\d{1,2})[.)]\s+(?=[a-z])")
 
 
-_GAP = r"(?:[^\w\n]|_|[xX](?=\])|\bor\b){1,9}"
-_COPIED = re.compile(rf"[^\w\s:=-]*(?:\[[xX]\]\s*|__)?(?<![\d.,])1{_GAP}2{_GAP}3{_GAP}4{_GAP}5(?![\d.%]\d|/|\w)(?:[*_)\]}}>✓✔✅]+|\s?[✓✔✅])?")
-_MARKED = r"(?:\*\*{0}\*\*|\*{0}\*|__{0}__|\({0}\)|\[{0}\]|>{0}<|\[[xX]\]\s*{0}|[☑✓✔☒✅●◉]\ufe0f?\s*{0}(?=\D)|{0}\s?[✓✔✅])"
+_GAP = r"(?:[^\w\n]|_|[xX](?=[\])])|\bor\b){1,9}"
+_COPIED = re.compile(rf"[^\w\s:=-]*(?:[\[(][xX][\])]\s*|__)?(?<![\d.,])1{_GAP}2{_GAP}3{_GAP}4{_GAP}5(?![\d.%]\d|/|\w)(?:[*_)\]}}>✓✔✅]+|\s?[✓✔✅])?")
+_MARKED = r"(?:\*\*{0}\*\*|\*{0}\*|__{0}__|\({0}\)|\[{0}\]|>{0}<|[\[(][xX][\])]\s*{0}|[☑✓✔☒✅●◉]\ufe0f?\s*{0}(?=\D)|{0}\s?[✓✔✅])"
 
 
 _EXAMPLE = re.compile(  # of a rating that is not given: 'a statement such as "Friendly: 2"'
@@ -274,6 +274,7 @@ def _copied(m: re.Match[str]) -> str:
 
 def _prepared(text: str) -> str:
     """A line as `plain` gives it, its scale in one form, and what the tokenizer would take for one word apart."""
+    text = re.sub("[①-⑤]", lambda m: f"({ord(m[0]) - ord('①') + 1})", text)
     text = _EXAMPLE.sub(" ", _COPIED.sub(_copied, with_fractions(text)))
     text = re.sub(r"(?<=[a-z])[*_]*\s+&\s+[*_]*(?=[A-Za-z])", " and ", text)
     text = re.sub(r"(?<=\d)[*_]*\s*(?:→|[-=]+>|⇒|➜|➔|⟶)\s*[*_]*(?=\d)", " , wait, ", text)
@@ -327,6 +328,7 @@ class _Reader:
             if number not in self.listed:
                 self._read(line)
         self._turned_claims()
+        self._of_other_groups()
         self.claims = _without_count(self.claims)
         return {item: value for item in self.asked.items if not isnan(value := self._settled(item))}
 
@@ -343,6 +345,27 @@ class _Reader:
         values = {c.value if c.value == c.value else None for c in claims}
         value = values.pop() if len(values) == 1 else None
         return nan if value is None else value
+
+    def _of_other_groups(self) -> None:
+        """Drops the claims under the headings of other groups, where one heading is the asked group and theirs give the same items again."""
+        own = {w for w in self.asked.group.split() if w not in _GROUP}
+        heads = [i for i, line in enumerate(self.lines) if self._is_name(line)]
+        mine = next((i for i in heads if own & set(re.findall(r"\w+", self.lines[i].said))), None)
+        if mine is None or not self.claims:
+            return
+
+        def under(claim: _Claim) -> int:
+            return max((i for i in heads if i < claim.line), default=-1)
+
+        rated = {c.item for c in self.claims if under(c) == mine}
+        others = {under(c) for c in self.claims if under(c) > mine and c.item in rated}
+        self.claims = [c for c in self.claims if not (others and under(c) >= min(others))]
+
+    def _is_name(self, line: Line) -> bool:
+        """Whether a line is a heading of a word or two, neither a section's nor an item's."""
+        said = line.said.rstrip(" :")
+        short = 0 < len(said.split()) < 4 and not re.search(r"\d|[:|]", said) and (line.headed or line.said.endswith(":"))
+        return short and not section_of(line) and not self.asked.mentions(said) and not re.search(r"\b(?:final|revised|overall)\b", said)
 
     def _turned_claims(self) -> None:
         """Ratings before their items, "4 - Friendly", unless they count the items."""
@@ -718,7 +741,8 @@ class _Reader:
         if len(numbers) == 1 and _MOVES.search(clause) and _closes(found, numbers[0]):
             self._claim(item, self._value(found, numbers[0]), _FIELD, True)
             return True
-        if not _TOO.search(clause) or len(numbers) > 1:
+        rated = numbers or re.search(r"\b(?:rating|score|value|figure)\b", clause)
+        if not _TOO.search(clause) or len(numbers) > 1 or not rated:
             return False
         self._claim(item, nan, _FIELD, True)
         self.pending, self.pending_line, self.waited, self.moved = item, self.line, 0, True
@@ -807,6 +831,11 @@ class _Reader:
         if j >= len(found) or (found[j - 1].kind == "close" and found[j].kind not in ("number", "slash", "outof")):
             return True
         t = found[j]
+        if t.kind == "open":  # "4 (by the young), 2 (by the old)"
+            k = next((k for k in range(j, len(found)) if found[k].kind == "close"), len(found))
+            second = [x.kind for x in found[k + 1 : k + 4]]
+            if second[:1] in (["comma"], ["and"], ["slash"]) and second[1:] in (["number"], ["number", "open"]):
+                return False
         if found[i].base and t.kind == "copula":
             return False  # "1 of 5 is poor"
         rest = found[i + 1 :]
@@ -873,9 +902,9 @@ _RATING_WORDS = words(
     "which get gets got getting receive receives received score scores scored rated scoring earn earns earned would should likely one is "
     "agree disagree neutral viewed seen perceived considered assigned level"
 )
-_TOO = re.compile(r"\b(?:too |(?:a (?:bit|little|touch) |rather )(?:too )?)(?:high|low|generous|harsh|strong|much|positive|negative|optimistic)\b")
+_TOO = re.compile(r"(?<!not )\btoo (?:high|low|generous|harsh|optimistic|strong)\b|\b(?:seems|looks|feels) (?:a (?:bit|little|touch)|rather) (?:high|low)\b")
 _MOVES = re.compile(
-    r"\b(?:should|would|must|could|will|to|i'd|i'll|let me|let's) (?:\w+ )?(?:go|move|come|drop|raise|lower|bump|adjust|change|be (?:\w+ed|higher|lower))"
+    r"\b(?:should|must|i'd|i would|i'll|let me|let's) (?:\w+ )?(?:go|move|come|drop|raise|lower|bump|adjust|change|be (?:\w+ed|higher|lower))"
     r"\b[^.\n]* (?:up |down )?(?:to|at) (?:an? )?\W*[1-5]\b"
 )
 _MY = words("my the this that by it standard overall general final")
