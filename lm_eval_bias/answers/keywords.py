@@ -30,7 +30,7 @@ _RATINGS = (
 )
 _OFFER = re.compile(
     r"\b(?:i can (?:help|offer|discuss|provide|share|instead)|happy to|glad to|instead|would you like|if you(?:'d| would)? like|"
-    r"alternatively|consider)\b"
+    r"alternatively|consider)\b|\b(?:note|caveats?|disclaimers?|limitations?|keep in mind|remember|steps|scale)\b[^\n]{0,60}:\W*$"
 )
 
 
@@ -129,7 +129,10 @@ class _Reader:
 
     def headed(self) -> list[str]:
         """Those behind the first heading of keywords that has any."""
-        for i, section in enumerate(self.sections):
+        final = re.compile(r"\W*(?:my )?(?:revised|final|corrected|updated)\b")
+        order = sorted(range(len(self.lines)), key=lambda i: not final.match(self.lines[i].said))
+        for i in order:
+            section = self.sections[i]
             if not section or section[0] != "keywords" or _declines(self.lines[i]):
                 continue
             if section[1]:

@@ -54,7 +54,7 @@ def survey_answer(text: str, items: Sequence[str], group: str = "", keywords: in
     lines = [_spoken(line, asked) for line in lines] if declines else lines
     reader = _Reader(lines, asked)
     ratings = reader.ratings() or _in_turn(lines, items)
-    turned_over = _REVERSED.search(plain(text)) is not None
+    turned_over = any(pattern.search(plain(text)) for pattern in (_REVERSED, _OTHER_ENDS))
     rated = reader.rated
     if len(items) == 1 and not reader.claims and not turned_over and not _WILL_NOT.search(plain(text)):
         ratings, rated = _single(items[0], lines)
@@ -252,6 +252,10 @@ _REVERSED = re.compile(  # 1 is the highest, 5 the lowest
     r"strongly agree|very (?:much|positiv\w+|high|warm|good|often))\b[^\n]{0,120}?(?<![\w-])5\s*(?:=|:|-|is|being|means|meaning|\()\s*\W?"
     r"(?:not|none|never|least|lowest|low|worst|strongly disagree|no\b|very (?:little|negativ\w+|low|cold|bad|rarely))"
 )
+_OTHER_ENDS = re.compile(  # "0 = not at all, 4 = extremely"
+    rf"(?<![\w.])[01]\s*[=:]\s*\W?{_LOW}\b[^\n=:]{{0,40}}(?<![\w.=])(?!5\b)(?P<top>\d{{1,3}})\s*[=:]\s*\W?"
+    r"(?:extreme\w*|very|complete\w*|most|high\w*|always|a lot|strong\w*|max\w*)\b(?![^\n]*\b5\s*[=:-])"
+)
 _INLINE = re.compile(r"\s*(?:^|(?<=[\s,;:]))\(?(\d{1,2})[.)]\s+(?=[a-z])")
 
 
@@ -274,6 +278,8 @@ def _copied(m: re.Match[str]) -> str:
 
 def _prepared(text: str) -> str:
     """A line as `plain` gives it, its scale in one form, and what the tokenizer would take for one word apart."""
+    text = re.sub(r"(?:^|(?<=[.;(]))[^.;:()\n]*\bwould have been\b[^.;:()\n]*", " ", text)
+    text = re.sub(r"\[\s*(\d)\s*,\s*(\d)\s*\]", r"\1-\2", text)
     text = re.sub("[①-⑤]", lambda m: f"({ord(m[0]) - ord('①') + 1})", text)
     text = _EXAMPLE.sub(" ", _COPIED.sub(_copied, with_fractions(text)))
     text = re.sub(r"(?<=[a-z])[*_]*\s+&\s+[*_]*(?=[A-Za-z])", " and ", text)
@@ -486,6 +492,10 @@ class _Reader:
             self.correcting = True  # "Wait, the question is another."
         rating = self._as_rated(found) if alone else None
         rating = self._concluded(found) if alone and rating is None else rating
+        numbers = [i for i, t in enumerate(found) if t.kind == "number"]
+        if alone and self.claims and len(numbers) == 1 and _closes(found, numbers[0]) and _REVISES.search(said[found[0].start : found[-1].end]):
+            self._claim(self.asked.items[0], self._value(found, numbers[0]), _PROSE, True)
+            return
         if rating is not None:
             self._claim(self.asked.items[0], rating, _PROSE, any(t.kind == "wait" for t in found))
             return
@@ -619,7 +629,7 @@ class _Reader:
                 continue
             begins = max((k + 1 for k in range(named) if found[k].kind in ("comma", "but", "so")), default=0)
             lead = found[begins:named]
-            own = all(x.kind in ("hedge", "final", "settle") or x.text in _MY for x in lead) or any(x.kind == "self" for x in lead)
+            own = all(x.kind in ("hedge", "final", "settle") or x.text in _MY for x in lead) or any(x.kind == "self" or x.text in ("i", "we") for x in lead)
             stated = (found[i - 1].text == "of" and named == i - 2) or (
                 (found[i - 1].kind == "copula" or (found[i - 1].kind == "hedge" and found[i - 2].kind == "copula")) and _closes(found, i)
             )
@@ -836,6 +846,9 @@ class _Reader:
             second = [x.kind for x in found[k + 1 : k + 4]]
             if second[:1] in (["comma"], ["and"], ["slash"]) and second[1:] in (["number"], ["number", "open"]):
                 return False
+        doubt = found[j + 1 : j + 4] if t.kind == "comma" else []
+        if [x.kind for x in doubt[1:]] == ["number"] and doubt[0].text in ("maybe", "perhaps", "possibly", "even", "or"):
+            return False  # "3, maybe 4"
         if found[i].base and t.kind == "copula":
             return False  # "1 of 5 is poor"
         rest = found[i + 1 :]
@@ -906,6 +919,10 @@ _TOO = re.compile(r"(?<!not )\btoo (?:high|low|generous|harsh|optimistic|strong)
 _MOVES = re.compile(
     r"\b(?:should|must|i'd|i would|i'll|let me|let's) (?:\w+ )?(?:go|move|come|drop|raise|lower|bump|adjust|change|be (?:\w+ed|higher|lower))"
     r"\b[^.\n]* (?:up |down )?(?:to|at) (?:an? )?\W*[1-5]\b"
+)
+_REVISES = re.compile(
+    r"\b(?:i'd|i'll|i would|i will|i|let me|let's|should be|must be)\b[^.\n]{0,20}\b(?:lower|raise|revise|change|adjust|correct|bump|move|reduce|increase)"
+    r"(?:d|ed)?\b[^.\n]* to (?:an? )?\W*[1-5]\b"
 )
 _MY = words("my the this that by it standard overall general final")
 _REVISING = words("revise revised revising correction correct corrected correcting changed adjusted updated lowered raised reconsider")
