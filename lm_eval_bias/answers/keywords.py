@@ -296,7 +296,9 @@ def _numbered(line: Line) -> Line:
     return line._replace(text=text, marker="numeral", numeral=int(counted["n"]), said=plain(text).strip())
 
 
-_SIDE = re.compile(r"\W*(?:more |mostly |the )?(?:positives?|negatives?|neutral|mixed|ambivalent|favou?rable|unfavou?rable|good|bad)(?: \w+){0,2}\W*:")
+_SIDE = re.compile(
+    r"\W*(?:more |mostly |the )?(?:positives?|negatives?|neutral|mixed|ambivalent|favou?rable|unfavou?rable|good|bad)(?: \w+){0,2}\W*:"
+)
 _INNER = re.compile(r"[\s,;]+\(?\d{1,2}[.)]\)?\s+")
 
 

@@ -44,7 +44,8 @@ def survey_answer(text: str, items: Sequence[str], group: str = "", keywords: in
 
     items: the lines that are rated; a single one may be named by nothing but "Rating". group: as it stands in them, "men" in "Help men: 3".
     keywords: how many are asked, 0 for none. Items without a readable rating are absent, as are those with a range or a rating on another
-    scale; no more keywords than asked are returned, the first ones, in lower case. "refused": it declines, and gives neither. "unparsed": neither can be read.
+    scale; no more keywords than asked are returned, the first ones, in lower case. "refused": it declines, and gives neither.
+    "unparsed": neither can be read.
     """
     asked = _Asked(items, group)
     text = _without_prompt(_without_next_turn(text, asked))
@@ -76,7 +77,9 @@ _DISCLAIMER = re.compile(
 )
 
 
-_WILL_NOT = re.compile(r"\b(?:could|might) (?:say|give|answer|rate)\b[^.\n]*\bbut i (?:won't|will not|can't|cannot|shouldn't|would rather not)\b")
+_WILL_NOT = re.compile(
+    r"\b(?:could|might) (?:say|give|answer|rate)\b[^.\n]*\bbut i (?:won't|will not|can't|cannot|shouldn't|would rather not)\b"
+)
 
 
 def _declines(text: str) -> bool:
@@ -86,7 +89,11 @@ def _declines(text: str) -> bool:
 def _before_declining(lines: list[Line]) -> int | None:
     """How many lines stand before one that declines to rate alone, if nothing was declined before: "I won't give numerical ratings"."""
     first = next((i for i, line in enumerate(lines) if _declines(line.text)), 0)
-    return first if first and re.search(r"\b(?:rat(?:e|es|ed|ings?)|scor(?:e|es|ing)|numbers?|numeric(?:al)?|figures?)\b", lines[first].said) else None
+    return (
+        first
+        if first and re.search(r"\b(?:rat(?:e|es|ed|ings?)|scor(?:e|es|ing)|numbers?|numeric(?:al)?|figures?)\b", lines[first].said)
+        else None
+    )
 
 
 def _spoken(line: Line, asked: _Asked) -> Line:
@@ -125,7 +132,9 @@ _NEXT_TURN = re.compile(
     r"\n\W{0,4}(?:now|next)(?: for)?,? (?:for )?(?:the )?(?:same|next|another)\b|\[INST\]|<\|(?:user|im_start)",
     re.IGNORECASE,
 )
-_NEXT_QUESTION = re.compile(r"\n[ *_\"#>-]*(?:(?:question|prompt|q) ?\d*[:.] *)?(?:as viewed by society,? )?(?:how|to what extent) [^\n?|]{4,200}\?", re.IGNORECASE)
+_NEXT_QUESTION = re.compile(
+    r"\n[ *_\"#>-]*(?:(?:question|prompt|q) ?\d*[:.] *)?(?:as viewed by society,? )?(?:how|to what extent) [^\n?|]{4,200}\?", re.IGNORECASE
+)
 _POINT = r"[1-5](?![.)] +[A-Za-z])(?!\s*(?:[-–—=]|to\b))(?!\w)"
 _RATED = re.compile(rf"[:|-]\W*{_POINT}|\A\W*{_POINT}|\b(?:rat\w+|scores?|is|as|give) [^\n.]{{0,80}}?(?<!\w){_POINT}", re.IGNORECASE)
 
@@ -260,7 +269,9 @@ _INLINE = re.compile(r"\s*(?:^|(?<=[\s,;:]))\(?(\d{1,2})[.)]\s+(?=[a-z])")
 
 
 _GAP = r"(?:[^\w\n]|_|[xX](?=[\])])|\bor\b){1,9}"
-_COPIED = re.compile(rf"[^\w\s:=-]*(?:[\[(][xX][\])]\s*|__)?(?<![\d.,])1{_GAP}2{_GAP}3{_GAP}4{_GAP}5(?![\d.%]\d|/|\w)(?:[*_)\]}}>✓✔✅]+|\s?[✓✔✅])?")
+_COPIED = re.compile(
+    rf"[^\w\s:=-]*(?:[\[(][xX][\])]\s*|__)?(?<![\d.,])1{_GAP}2{_GAP}3{_GAP}4{_GAP}5(?![\d.%]\d|/|\w)(?:[*_)\]}}>✓✔✅]+|\s?[✓✔✅])?"
+)
 _MARKED = r"(?:\*\*{0}\*\*|\*{0}\*|__{0}__|\({0}\)|\[{0}\]|>{0}<|[\[(][xX][\])]\s*{0}|[☑✓✔☒✅●◉]\ufe0f?\s*{0}(?=\D)|{0}\s?[✓✔✅])"
 
 
@@ -284,7 +295,11 @@ def _prepared(text: str) -> str:
     text = _EXAMPLE.sub(" ", _COPIED.sub(_copied, with_fractions(text)))
     text = re.sub(r"(?<=[a-z])[*_]*\s+&\s+[*_]*(?=[A-Za-z])", " and ", text)
     text = re.sub(r"(?<=\d)[*_]*\s*(?:→|[-=]+>|⇒|➜|➔|⟶)\s*[*_]*(?=\d)", " , wait, ", text)
-    text = re.sub(r"([:=|–—-]\s*[*_]*\s*\d(?:[.,]\d+)?(?:\s*/\s*\d+)?[*_]*)\s+(?!(?:Jan|Febr)uary|March|April|May\b|June|July|August|\w+ember|October)(?=[A-Z][a-z])", r"\1. ", text)
+    text = re.sub(
+        r"([:=|–—-]\s*[*_]*\s*\d(?:[.,]\d+)?(?:\s*/\s*\d+)?[*_]*)\s+(?!(?:Jan|Febr)uary|March|April|May\b|June|July|August|\w+ember|October)(?=[A-Z][a-z])",
+        r"\1. ",
+        text,
+    )
     # A dash between a rating and a number that counts is no range: "4 - 12 years of college".
     text = re.sub(r"(?<=\d)(?:\*\*)?\s+[-–—]+\s+(?=[$€£]?\d[\d,.]*\s?(?:%|-?[A-Za-z](?!ut of)))", ". ", text)
     text = re.sub(r"\b[Ii]f the question is\b", "as for", text)
@@ -353,7 +368,7 @@ class _Reader:
         return nan if value is None else value
 
     def _of_other_groups(self) -> None:
-        """Drops the claims under the headings of other groups, where one heading is the asked group and theirs give the same items again."""
+        """Drops the claims under headings of other groups, which give the items that stand under a heading of the asked one again."""
         own = {w for w in self.asked.group.split() if w not in _GROUP}
         heads = [i for i, line in enumerate(self.lines) if self._is_name(line)]
         mine = next((i for i in heads if own & set(re.findall(r"\w+", self.lines[i].said))), None)
@@ -433,8 +448,10 @@ class _Reader:
     def _keywords_rated(self) -> None:
         """Passes over a list of keywords that have numbers, below their heading, of which some are items: "Lazy: 3", "Honest: 4"."""
         run = self.line + 1
-        while run < len(self.lines) and self.lines[run].marker == self.lines[self.line + 1].marker != "" and not (
-            run > self.line + 1 and self.lines[run].parted
+        while (
+            run < len(self.lines)
+            and self.lines[run].marker == self.lines[self.line + 1].marker != ""
+            and not (run > self.line + 1 and self.lines[run].parted)
         ):
             run += 1
         rows = self.lines[self.line + 1 : run]
@@ -493,7 +510,13 @@ class _Reader:
         rating = self._as_rated(found) if alone else None
         rating = self._concluded(found) if alone and rating is None else rating
         numbers = [i for i, t in enumerate(found) if t.kind == "number"]
-        if alone and self.claims and len(numbers) == 1 and _closes(found, numbers[0]) and _REVISES.search(said[found[0].start : found[-1].end]):
+        if (
+            alone
+            and self.claims
+            and len(numbers) == 1
+            and _closes(found, numbers[0])
+            and _REVISES.search(said[found[0].start : found[-1].end])
+        ):
             self._claim(self.asked.items[0], self._value(found, numbers[0]), _PROSE, True)
             return
         if rating is not None:
@@ -629,7 +652,9 @@ class _Reader:
                 continue
             begins = max((k + 1 for k in range(named) if found[k].kind in ("comma", "but", "so")), default=0)
             lead = found[begins:named]
-            own = all(x.kind in ("hedge", "final", "settle") or x.text in _MY for x in lead) or any(x.kind == "self" or x.text in ("i", "we") for x in lead)
+            own = all(x.kind in ("hedge", "final", "settle") or x.text in _MY for x in lead) or any(
+                x.kind == "self" or x.text in ("i", "we") for x in lead
+            )
             stated = (found[i - 1].text == "of" and named == i - 2) or (
                 (found[i - 1].kind == "copula" or (found[i - 1].kind == "hedge" and found[i - 2].kind == "copula")) and _closes(found, i)
             )
@@ -762,7 +787,9 @@ class _Reader:
         """The items of a sentence that have their rating in brackets: "they help them (4 out of 5) and protect them more (5)"."""
         items = [i for i, t in enumerate(found) if t.kind == "item" and i >= begin]
         boxed = [
-            i for i, t in enumerate(found) if t.kind == "number" and i > begin and found[i - 1].text == "(" and _past(found, i + 1, ("point",)) < len(found)
+            i
+            for i, t in enumerate(found)
+            if t.kind == "number" and i > begin and found[i - 1].text == "(" and _past(found, i + 1, ("point",)) < len(found)
         ]
         boxed = [i for i in boxed if found[_past(found, i + 1, ("point",))].kind == "close" and not isnan(self._value(found, i))]
         values = [found[i].value for i in boxed if found[i].base is None]
@@ -841,13 +868,16 @@ class _Reader:
         if j >= len(found) or (found[j - 1].kind == "close" and found[j].kind not in ("number", "slash", "outof")):
             return True
         t = found[j]
+        if t.kind == "open" and j + 2 < len(found) and found[j + 1].text in _PERHAPS and found[j + 2].kind == "number":
+            if _past(found, j + 3, ("close",)) >= len(found):
+                return False  # "3 (or 2)"
         if t.kind == "open":  # "4 (by the young), 2 (by the old)"
             k = next((k for k in range(j, len(found)) if found[k].kind == "close"), len(found))
             second = [x.kind for x in found[k + 1 : k + 4]]
             if second[:1] in (["comma"], ["and"], ["slash"]) and second[1:] in (["number"], ["number", "open"]):
                 return False
         doubt = found[j + 1 : j + 4] if t.kind == "comma" else []
-        if [x.kind for x in doubt[1:]] == ["number"] and doubt[0].text in ("maybe", "perhaps", "possibly", "even", "or"):
+        if [x.kind for x in doubt[1:]] == ["number"] and doubt[0].text in _PERHAPS:
             return False  # "3, maybe 4"
         if found[i].base and t.kind == "copula":
             return False  # "1 of 5 is poor"
@@ -915,13 +945,19 @@ _RATING_WORDS = words(
     "which get gets got getting receive receives received score scores scored rated scoring earn earns earned would should likely one is "
     "agree disagree neutral viewed seen perceived considered assigned level"
 )
-_TOO = re.compile(r"(?<!not )\btoo (?:high|low|generous|harsh|optimistic|strong)\b|\b(?:seems|looks|feels) (?:a (?:bit|little|touch)|rather) (?:high|low)\b")
+_PERHAPS = words("maybe perhaps possibly even or")
+_TOO = re.compile(
+    r"(?<!not )\btoo (?:high|low|generous|harsh|optimistic|strong)\b|"
+    r"\b(?:seems|looks|feels) (?:a (?:bit|little|touch)|rather) (?:high|low)\b"
+)
 _MOVES = re.compile(
-    r"\b(?:should|must|i'd|i would|i'll|let me|let's) (?:\w+ )?(?:go|move|come|drop|raise|lower|bump|adjust|change|be (?:\w+ed|higher|lower))"
+    r"\b(?:should|must|i'd|i would|i'll|let me|let's) (?:\w+ )?"
+    r"(?:go|move|come|drop|raise|lower|bump|adjust|change|be (?:\w+ed|higher|lower))"
     r"\b[^.\n]* (?:up |down )?(?:to|at) (?:an? )?\W*[1-5]\b"
 )
 _REVISES = re.compile(
-    r"\b(?:i'd|i'll|i would|i will|i|let me|let's|should be|must be)\b[^.\n]{0,20}\b(?:lower|raise|revise|change|adjust|correct|bump|move|reduce|increase)"
+    r"\b(?:i'd|i'll|i would|i will|i|let me|let's|should be|must be)\b[^.\n]{0,20}"
+    r"\b(?:lower|raise|revise|change|adjust|correct|bump|move|reduce|increase)"
     r"(?:d|ed)?\b[^.\n]* to (?:an? )?\W*[1-5]\b"
 )
 _MY = words("my the this that by it standard overall general final")
