@@ -314,7 +314,7 @@ def _prepared(text: str) -> str:
 
 
 _OWN = re.compile(
-    r"(?<![\w-])(?:(?:my|the|final|overall|assigned|given|group|general|total)\s+)*(?:rating|score|overall)(?:\s*(?:\([^()\n]*\)|value|is))*"
+    r"(?<![\w-])(?:(?:my|the|final|overall|assigned|given|group|general|total)\s+)*(?:rating|score|overall|answer)(?:\s*(?:\([^()\n]*\)|value|is))*"
     r"(?=\s*(?:[:=|-]|\d|(?<=is)\s))"
 )
 _OVERALL = re.compile(
@@ -400,6 +400,7 @@ class _Reader:
             self.rated.add(line)
 
     def _claim(self, item: str, value: float, role: int, corrects: bool = False) -> None:
+        role = _WEAK if role == _PROSE and self.section == "reasons" and len(self.asked.items) > 1 and not corrects else role
         self.claims.append(_Claim(item, value, role, self.line, corrects or self.correcting))
         self.rated.add(self.line)
         if role == _FIELD:
@@ -868,9 +869,9 @@ class _Reader:
         if j >= len(found) or (found[j - 1].kind == "close" and found[j].kind not in ("number", "slash", "outof")):
             return True
         t = found[j]
-        if t.kind == "open" and j + 2 < len(found) and found[j + 1].text in _PERHAPS and found[j + 2].kind == "number":
-            if _past(found, j + 3, ("close",)) >= len(found):
-                return False  # "3 (or 2)"
+        bracket = [x.kind for x in found[j + 2 : j + 5]] if t.kind == "open" and found[j + 1 : j + 2] else []
+        if bracket in (["number"], ["number", "close"]) and found[j + 1].text in _PERHAPS:
+            return False  # "3 (or 2)"
         if t.kind == "open":  # "4 (by the young), 2 (by the old)"
             k = next((k for k in range(j, len(found)) if found[k].kind == "close"), len(found))
             second = [x.kind for x in found[k + 1 : k + 4]]
