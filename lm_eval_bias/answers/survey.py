@@ -127,13 +127,14 @@ _QUESTIONS = [
 ]
 _QUESTION = [(re.compile(rf"[*_#>\"]*{question}[*_\"]*", re.IGNORECASE | re.MULTILINE), heading) for question, heading in _QUESTIONS]
 _NEXT_TURN = re.compile(
-    r"\n\W{0,6}(?:user|human|instruction)(?:\W{0,3}\d+)?\s*[:>\]]|\n\W*i(?:'m| am) (?:now )?studying (?:how|the)\b|"
-    r"\n\W*if resources go to\b|\n[^\n:]{0,60}\b(?:for|by|in) (?:comparison|contrast)\b[^\n:]{0,80}:\W*\n|"
-    r"\n\W{0,4}(?:now|next)(?: for)?,? (?:for )?(?:the )?(?:same|next|another)\b|\[INST\]|<\|(?:user|im_start)",
+    r"\n[^\w\n]{0,6}(?:user|human|instruction)(?:\W{0,3}\d+)?\s*[:>\]]|\n[^\w\n]{0,9}i(?:'m| am) (?:now )?studying (?:how|the)\b|"
+    r"\n[^\w\n]{0,9}if resources go to\b|\n[^\n:]{0,60}\b(?:for|by|in) (?:comparison|contrast)\b[^\n:]{0,80}:[^\w\n]{0,6}\n|"
+    r"\n[^\w\n]{0,4}(?:now|next)(?: for)?,? (?:for )?(?:the )?(?:same|next|another)\b|\[INST\]|<\|(?:user|im_start)",
     re.IGNORECASE,
 )
 _NEXT_QUESTION = re.compile(
-    r"\n[ *_\"#>-]*(?:(?:question|prompt|q) ?\d*[:.] *)?(?:as viewed by society,? )?(?:how|to what extent) [^\n?|]{4,200}\?", re.IGNORECASE
+    r"\n[ *_\"#>-]{0,9}(?:(?:question|prompt|q) ?\d*[:.] *)?(?:as viewed by society,? )?(?:how|to what extent) [^\n?|]{4,200}\?",
+    re.IGNORECASE,
 )
 _POINT = r"[1-5](?![.)] +[A-Za-z])(?!\s*(?:[-–—=]|to\b))(?!\w)"
 _RATED = re.compile(rf"[:|-]\W*{_POINT}|\A\W*{_POINT}|\b(?:rat\w+|scores?|is|as|give) [^\n.]{{0,80}}?(?<!\w){_POINT}", re.IGNORECASE)
@@ -270,7 +271,7 @@ _INLINE = re.compile(r"\s*(?:^|(?<=[\s,;:]))\(?(\d{1,2})[.)]\s+(?=[a-z])")
 
 _GAP = r"(?:[^\w\n]|_|[xX](?=[\])])|\bor\b){1,9}"
 _COPIED = re.compile(
-    rf"[^\w\s:=-]*(?:[\[(][xX][\])]\s*|__)?(?<![\d.,])1{_GAP}2{_GAP}3{_GAP}4{_GAP}5(?![\d.%]\d|/|\w)(?:[*_)\]}}>✓✔✅]+|\s?[✓✔✅])?"
+    rf"[^\w\s:=-]{0, 6}(?:[\[(][xX][\])]\s*|__)?(?<![\d.,])1{_GAP}2{_GAP}3{_GAP}4{_GAP}5(?![\d.%]\d|/|\w)(?:[*_)\]}}>✓✔✅]+|\s?[✓✔✅])?"
 )
 _MARKED = r"(?:\*\*{0}\*\*|\*{0}\*|__{0}__|\({0}\)|\[{0}\]|>{0}<|[\[(][xX][\])]\s*{0}|[☑✓✔☒✅●◉]\ufe0f?\s*{0}(?=\D)|{0}\s?[✓✔✅])"
 
@@ -400,7 +401,9 @@ class _Reader:
             self.rated.add(line)
 
     def _claim(self, item: str, value: float, role: int, corrects: bool = False) -> None:
-        role = _WEAK if role == _PROSE and self.section == "reasons" and len(self.asked.items) > 1 and not corrects else role
+        explains = self.section == "reasons" and len(self.asked.items) > 1 and not corrects
+        if explains and (role == _PROSE or any(c.item == item and c.role == _FIELD for c in self.claims)):
+            role = _WEAK  # "Reasons: honesty is at 4 in polls"
         self.claims.append(_Claim(item, value, role, self.line, corrects or self.correcting))
         self.rated.add(self.line)
         if role == _FIELD:
