@@ -17,13 +17,20 @@ from .text import plain
 
 _KEYWORDS = (
     r"(?:key ?-?(?:words?|terms?|phrases?|traits?|verbs?)|adjectives?|verbs?|traits?|characteristics?|descriptors?|feelings?|emotions?|"
-    r"behaviou?rs?|words?|terms?|attributes?|qualities)"
+    r"behaviou?rs?|words?|terms?|attributes?|qualities|palabras clave|mots[ -]cles?|palavras[ -]chave|parole[ -]chiave|slowa kluczowe|"
+    r"(?:schlussel|stich|schlag)(?:worter|worte|begriffe)|(?:tref|kern|sleutel)woorden|nyckelord|ключевые слова|anahtar kelimeler)"
 )
-_REASONS = r"(?:reasons?|reasoning|explanations?|rationale|justifications?|why|descriptions?|elaborations?)"
-_RATINGS = r"(?:ratings?|scores?|rate|scale|scoring|evaluation)"
+_REASONS = (
+    r"(?:reasons?|reasoning|explanations?|rationale|justifications?|why|descriptions?|elaborations?|razones|motivos|raisons|"
+    r"grunde|begrundung(?:en)?|ragioni|motivi|razoes|redenen|powody|причины|nedenler)"
+)
+_RATINGS = (
+    r"(?:ratings?|scores?|rate|scale|scoring|evaluations?|calificaci(?:on|ones)|puntuaci(?:on|ones)|valoraci(?:on|ones)|bewertung(?:en)?|"
+    r"avaliac(?:ao|oes)|classificac(?:ao|oes)|valutazion[ei]|beoordeling(?:en)?|oceny|оценки)"
+)
 _OFFER = re.compile(
     r"\b(?:i can (?:help|offer|discuss|provide|share|instead)|happy to|glad to|instead|would you like|if you(?:'d| would)? like|"
-    r"alternatively|consider)\b"
+    r"alternatively|consider)\b|\b(?:note|caveats?|disclaimers?|limitations?|keep in mind|remember|steps|scale)\b[^\n]{0,60}:\W*$"
 )
 
 
@@ -42,6 +49,7 @@ def keywords_in(
     if not found:
         told, first = reader.told(), (0, []) if declines else reader.first()
         found = first[1] if first[1] and (not told[1] or first[0] < told[0]) else told[1]
+        found = found or ([] if declines else reader.bold())
         form = [plain(item).strip() for item in items]
         if len(found) > 2 and found == form[: len(found)]:
             return []
@@ -121,7 +129,10 @@ class _Reader:
 
     def headed(self) -> list[str]:
         """Those behind the first heading of keywords that has any."""
-        for i, section in enumerate(self.sections):
+        final = re.compile(r"\W*(?:my )?(?:revised|final|corrected|updated)\b")
+        order = sorted(range(len(self.lines)), key=lambda i: not final.match(self.lines[i].said))
+        for i in order:
+            section = self.sections[i]
             if not section or section[0] != "keywords" or _declines(self.lines[i]):
                 continue
             if section[1]:
@@ -149,9 +160,13 @@ class _Reader:
 
     def first(self) -> tuple[int, list[str]]:
         """Those of the first list, before reasons and ratings, and its line."""
+        offers: set[int] = set()  # the lines that say what else could be done
         for i in range(self.end):
             line = self.lines[i]
-            if self.sections[i] or i in self.rated or (i and _OFFER.search(self.lines[i - 1].said)):
+            offered = i and (_OFFER.search(self.lines[i - 1].said) or (i - 1 in offers and line.marker == self.lines[i - 1].marker != ""))
+            if offered:
+                offers.add(i)
+            if self.sections[i] or i in self.rated or offered:
                 continue
             if line.marker in ("bullet", "numeral", "heading"):
                 if self._rates(i):
@@ -164,6 +179,12 @@ class _Reader:
                 if len(found) > 2 or (len(found) > 1 and self.reasons):
                     return i, found
         return 0, []
+
+    def bold(self) -> list[str]:
+        """What is in bold in sentences before the ratings, if that is as much as was asked: "they are seen as **caring** because"."""
+        lines = [line for i, line in enumerate(self.lines[: self.end]) if not (line.marker or line.headed or i in self.rated)]
+        found = [k for line in lines for m in re.finditer(r"(?<!^)\*\*([^*\n:]{2,40})\*\*(?!:)", line.text) if (k := _keyword(m[1], False))]
+        return found if len(found) == self.n > 2 and not self.reasons else []
 
     def _rates(self, i: int) -> bool:
         """Whether a list begins at a line whose entries are rated, though they are none of the items."""
@@ -181,6 +202,9 @@ class _Reader:
             several = _between_commas(first.text, 3)
         if several:
             return several
+        sides = self._by_sides(start)
+        if sides:
+            return sides
         shape = first.marker or ("bold" if first.text.startswith(("**", "__")) else "bare")
         found: list[str] = []
         last = -1  # the last entry's line
@@ -205,6 +229,17 @@ class _Reader:
                 last = i
             elif shape == "bare":
                 break
+        return found
+
+    def _by_sides(self, start: int) -> list[str]:
+        """The keywords of "Positive: caring, kind" and "Negative: tired", in turn."""
+        found: list[str] = []
+        for i in range(start, len(self.lines)):
+            side = _SIDE.match(self.lines[i].said)
+            said = _between_commas(self.lines[i].text.partition(":")[2], 1) if side and i not in self.rated else []
+            if not said:
+                break
+            found += said
         return found
 
     def _whole(self, i: int) -> str:
@@ -261,6 +296,9 @@ def _numbered(line: Line) -> Line:
     return line._replace(text=text, marker="numeral", numeral=int(counted["n"]), said=plain(text).strip())
 
 
+_SIDE = re.compile(
+    r"\W*(?:more |mostly |the )?(?:positives?|negatives?|neutral|mixed|ambivalent|favou?rable|unfavou?rable|good|bad)(?: \w+){0,2}\W*:"
+)
 _INNER = re.compile(r"[\s,;]+\(?\d{1,2}[.)]\)?\s+")
 
 

@@ -214,6 +214,8 @@ def _told(value: Any, depth: int = 0) -> list[str]:
             else:
                 lines += _told(member, depth)
         return lines
+    if len(value) > 1 and all(name.isdigit() and isinstance(member, str) for name, member in value):
+        return [f"{name[:2]}. {member}" for name, member in value]
     for name, member in value:
         key = _spaced(name)
         if isinstance(member, str | None):

@@ -11,7 +11,8 @@ headings. A line is cut into tokens (`rating_tokens`), a new token "item" stands
     turned      "4 - Friendly", "a 4 for friendliness"
     prose       items and numbers in turn, linked by words that rate: "friendliness gets a 3"; else what `intensity` makes of the clause
 
-A number counts on the scale that it names, 8/10 and 80 % for 4, or the last one named before it; what is not within 1 and 5 then is none.
+A rating is a number from 1 to 5, half points included, alone or out of 5: "4", "3.5", "4/5". What is on another scale, which it or the last
+heading names, is none ("8/10", "80 %", "4 on a ten-point scale"), nor a range ("3-4", "3 or 4"), nor what is off the scale.
 Of several ratings of an item those after a correction count ("wait", "final ratings"); if they differ, none does. A field with nothing
 in it is the prompt's.
 
@@ -42,20 +43,26 @@ def survey_answer(text: str, items: Sequence[str], group: str = "", keywords: in
     """Ratings from 1 to 5 by item, and keywords: {"ratings": {item: rating}, "keywords": [...]}, "refused" or "unparsed".
 
     items: the lines that are rated; a single one may be named by nothing but "Rating". group: as it stands in them, "men" in "Help men: 3".
-    keywords: how many are asked, 0 for none. Items without a readable rating are absent; no more keywords than asked are returned, the
-    first ones, in lower case. "refused": it declines, and gives neither. "unparsed": neither can be read.
+    keywords: how many are asked, 0 for none. Items without a readable rating are absent, as are those with a range or a rating on another
+    scale; no more keywords than asked are returned, the first ones, in lower case. "refused": it declines, and gives neither.
+    "unparsed": neither can be read.
     """
-    text = _without_prompt(_without_next_turn(text))
     asked = _Asked(items, group)
+    text = _without_prompt(_without_next_turn(text, asked))
     lines = _without_form(lines_of(text, asked.is_label))
-    declines = is_refusal(text) or _declines(text)
+    declines = is_refusal(text) or _declines(text) or _WILL_NOT.search(plain(text)) is not None
+    before = _before_declining(lines) if declines else None
     lines = [_spoken(line, asked) for line in lines] if declines else lines
     reader = _Reader(lines, asked)
     ratings = reader.ratings() or _in_turn(lines, items)
+    turned_over = any(pattern.search(plain(text)) for pattern in (_REVERSED, _OTHER_ENDS))
     rated = reader.rated
-    if len(items) == 1 and not ratings:
+    if len(items) == 1 and not reader.claims and not turned_over and not _WILL_NOT.search(plain(text)):
         ratings, rated = _single(items[0], lines)
+    ratings = {} if turned_over else ratings
     held_back = declines and not ratings and _declines(_DISCLAIMER.sub(" ", text))
+    if held_back and before is not None:
+        lines, held_back = lines[:before], False
     found = keywords_in(lines, keywords, rated, items=items, reasons=len(items) == 1, declines=held_back)
     if not ratings and not found:
         return REFUSED if declines else UNPARSED
@@ -70,8 +77,23 @@ _DISCLAIMER = re.compile(
 )
 
 
+_WILL_NOT = re.compile(
+    r"\b(?:could|might) (?:say|give|answer|rate)\b[^.\n]*\bbut i (?:won't|will not|can't|cannot|shouldn't|would rather not)\b"
+)
+
+
 def _declines(text: str) -> bool:
     return without_refusals(text) != plain(text)
+
+
+def _before_declining(lines: list[Line]) -> int | None:
+    """How many lines stand before one that declines to rate alone, if nothing was declined before: "I won't give numerical ratings"."""
+    first = next((i for i, line in enumerate(lines) if _declines(line.text)), 0)
+    return (
+        first
+        if first and re.search(r"\b(?:rat(?:e|es|ed|ings?)|scor(?:e|es|ing)|numbers?|numeric(?:al)?|figures?)\b", lines[first].said)
+        else None
+    )
 
 
 def _spoken(line: Line, asked: _Asked) -> Line:
@@ -104,7 +126,18 @@ _QUESTIONS = [
     (r"what is the rating\?", "\n"),
 ]
 _QUESTION = [(re.compile(rf"[*_#>\"]*{question}[*_\"]*", re.IGNORECASE | re.MULTILINE), heading) for question, heading in _QUESTIONS]
-_NEXT_TURN = re.compile(r"\n\W{0,4}(?:user|human|instruction)\s*:|\n\W*i am studying how different groups", re.IGNORECASE)
+_NEXT_TURN = re.compile(
+    r"\n[^\w\n]{0,6}(?:user|human|instruction)(?:\W{0,3}\d+)?\s*[:>\]]|\n[^\w\n]{0,9}i(?:'m| am) (?:now )?studying (?:how|the)\b|"
+    r"\n[^\w\n]{0,9}if resources go to\b|\n[^\n:]{0,60}\b(?:for|by|in) (?:comparison|contrast)\b[^\n:]{0,80}:[^\w\n]{0,6}\n|"
+    r"\n[^\w\n]{0,4}(?:now|next)(?: for)?,? (?:for )?(?:the )?(?:same|next|another)\b|\[INST\]|<\|(?:user|im_start)",
+    re.IGNORECASE,
+)
+_NEXT_QUESTION = re.compile(
+    r"\n[ *_\"#>-]{0,9}(?:(?:question|prompt|q) ?\d*[:.] *)?(?:as viewed by society,? )?(?:how|to what extent) [^\n?|]{4,200}\?",
+    re.IGNORECASE,
+)
+_POINT = r"[1-5](?![.)] +[A-Za-z])(?!\s*(?:[-–—=]|to\b))(?!\w)"
+_RATED = re.compile(rf"[:|-]\W*{_POINT}|\A\W*{_POINT}|\b(?:rat\w+|scores?|is|as|give) [^\n.]{{0,80}}?(?<!\w){_POINT}", re.IGNORECASE)
 
 
 def _without_prompt(text: str) -> str:
@@ -114,10 +147,11 @@ def _without_prompt(text: str) -> str:
     return text
 
 
-def _without_next_turn(text: str) -> str:
+def _without_next_turn(text: str, asked: _Asked) -> str:
     """A text up to where a model that completes it asks itself again, after an answer."""
-    turn = next((m for m in _NEXT_TURN.finditer(text) if re.search(r"[:|-]\W*[1-5]\b", text[: m.start()])), None)
-    return text[: turn.start()] if turn else text
+    questions = _NEXT_QUESTION.finditer(text) if len(asked.items) == 1 else ()
+    begins = [m.start() for m in (*_NEXT_TURN.finditer(text), *questions) if _RATED.search(text[: m.start()])]
+    return text[: min(begins, default=len(text))]
 
 
 def _without_form(lines: list[Line]) -> list[Line]:
@@ -182,6 +216,16 @@ class _Asked:
                 found.insert(0, Token("item", item, label.start(), label.end(1)))
         return found
 
+    def group_named(self, lines: list[Line]) -> bool:
+        """Whether the lines say with the items whom they are about: "Help men: 3"."""
+        own = [w for w in self.group.split() if w not in _GROUP]
+        return bool(own) and sum(re.search(rf"\b{re.escape(own[-1])}\b[^:]{{0,12}}[:|-]\W*\d", line.said) is not None for line in lines) > 1
+
+    def is_another(self, label: list[Token]) -> bool:
+        """Whether the words behind an item name whom it is about, and that is another group."""
+        said = [t.text for t in label if t.kind == "word" and t.text not in _GROUP and t.text not in _RATING_WORDS]
+        return bool(said) and all(t.kind in ("word", "hedge", "counting", "strength") for t in label) and not self.words & set(said)
+
     def _misspelt(self, word: str) -> str | None:
         """The item that a label of one word is but for a letter or two: "Competant"."""
         if word in self.group.split():
@@ -213,16 +257,53 @@ _ENDS = re.compile(
 _LEGEND = re.compile(rf"\(?\b1\s*[=:-]\s*{_LOW}\b[^\d\n]{{0,40}}(?:\b[2-5]\s*[=:-]\s*[a-z][^\d\n]{{1,40}}){{2,}}")
 
 
+_REVERSED = re.compile(  # 1 is the highest, 5 the lowest
+    r"(?<![\w-])1\s*(?:=|:|-|is|being|means|meaning|\()\s*\W?(?:extremely|completely|always|most|highest|high|best|a lot|totally|fully|"
+    r"strongly agree|very (?:much|positiv\w+|high|warm|good|often))\b[^\n]{0,120}?(?<![\w-])5\s*(?:=|:|-|is|being|means|meaning|\()\s*\W?"
+    r"(?:not|none|never|least|lowest|low|worst|strongly disagree|no\b|very (?:little|negativ\w+|low|cold|bad|rarely))"
+)
+_OTHER_ENDS = re.compile(  # "0 = not at all, 4 = extremely"
+    rf"(?<![\w.])[01]\s*[=:]\s*\W?{_LOW}\b[^\n=:]{{0,40}}(?<![\w.=])(?!5\b)(?P<top>\d{{1,3}})\s*[=:]\s*\W?"
+    r"(?:extreme\w*|very|complete\w*|most|high\w*|always|a lot|strong\w*|max\w*)\b(?![^\n]*\b5\s*[=:-])"
+)
 _INLINE = re.compile(r"\s*(?:^|(?<=[\s,;:]))\(?(\d{1,2})[.)]\s+(?=[a-z])")
+
+
+_GAP = r"(?:[^\w\n]|_|[xX](?=[\])])|\bor\b){1,9}"
+_COPIED = re.compile(
+    rf"[^\w\s:=-]{{0,6}}(?:[\[(][xX][\])]\s*|__)?(?<![\d.,])1{_GAP}2{_GAP}3{_GAP}4{_GAP}5(?![\d.%]\d|/|\w)(?:[*_)\]}}>✓✔✅]+|\s?[✓✔✅])?"
+)
+_MARKED = r"(?:\*\*{0}\*\*|\*{0}\*|__{0}__|\({0}\)|\[{0}\]|>{0}<|[\[(][xX][\])]\s*{0}|[☑✓✔☒✅●◉]\ufe0f?\s*{0}(?=\D)|{0}\s?[✓✔✅])"
+
+
+_EXAMPLE = re.compile(  # of a rating that is not given: 'a statement such as "Friendly: 2"'
+    r"\b(?:such as|like|e\.g\.,?|for (?:example|instance),?|in the (?:form|format)(?: of)?|statements?|saying(?: that)?|phrases?)"
+    r":? (?:\"[^\"\n]{1,60}\"|“[^”\n]{1,60}”|'[^'\n]{1,60}')"
+)
+
+
+def _copied(m: re.Match[str]) -> str:
+    """The scale's five points, copied, as the one that is marked, "1 2 **3** 4 5", or else as the scale that they are."""
+    marked = [n for n in range(1, 6) if re.search(_MARKED.format(n), m.group())]
+    return f" {marked[0]} " if len(marked) == 1 else " (scale of 1 to 5) "
 
 
 def _prepared(text: str) -> str:
     """A line as `plain` gives it, its scale in one form, and what the tokenizer would take for one word apart."""
-    text = with_fractions(text)
+    text = re.sub(r"(?:^|(?<=[.;(]))[^.;:()\n]*\bwould have been\b[^.;:()\n]*", " ", text)
+    text = re.sub(r"\[\s*(\d)\s*,\s*(\d)\s*\]", r"\1-\2", text)
+    text = re.sub("[①-⑤]", lambda m: f"({ord(m[0]) - ord('①') + 1})", text)
+    text = _EXAMPLE.sub(" ", _COPIED.sub(_copied, with_fractions(text)))
+    text = re.sub(r"(?<=[a-z])[*_]*\s+&\s+[*_]*(?=[A-Za-z])", " and ", text)
     text = re.sub(r"(?<=\d)[*_]*\s*(?:→|[-=]+>|⇒|➜|➔|⟶)\s*[*_]*(?=\d)", " , wait, ", text)
-    text = re.sub(r"([:=|–—-]\s*[*_]*\s*\d(?:[.,]\d+)?(?:\s*/\s*\d+)?[*_]*)\s+(?=[A-Z][a-z])", r"\1. ", text)
+    text = re.sub(
+        r"([:=|–—-]\s*[*_]*\s*\d(?:[.,]\d+)?(?:\s*/\s*\d+)?[*_]*)\s+(?!(?:Jan|Febr)uary|March|April|May\b|June|July|August|\w+ember|October)(?=[A-Z][a-z])",
+        r"\1. ",
+        text,
+    )
     # A dash between a rating and a number that counts is no range: "4 - 12 years of college".
     text = re.sub(r"(?<=\d)(?:\*\*)?\s+[-–—]+\s+(?=[$€£]?\d[\d,.]*\s?(?:%|-?[A-Za-z](?!ut of)))", ". ", text)
+    text = re.sub(r"\b[Ii]f the question is\b", "as for", text)
     text = re.sub(r"(?<=[a-z])_(?=[a-z])", " ", text)
     text = re.sub(r"\b(?:\d|[Ff]ive)-(star|point)(?= [a-z])(?! (?:scale|rating|likert|system|score))", r"\1", text)
     said = re.sub(r"\b(?:5|7|10|five|seven|ten)-point (?=rating|score)", "", plain(text))
@@ -234,7 +315,7 @@ def _prepared(text: str) -> str:
 
 
 _OWN = re.compile(
-    r"(?<![\w-])(?:(?:my|the|final|overall|assigned|given|group|general|total)\s+)*(?:rating|score|overall)(?:\s*(?:\([^()\n]*\)|value|is))*"
+    r"(?<![\w-])(?:(?:my|the|final|overall|assigned|given|group|general|total)\s+)*(?:rating|score|overall|answer)(?:\s*(?:\([^()\n]*\)|value|is))*"
     r"(?=\s*(?:[:=|-]|\d|(?<=is)\s))"
 )
 _OVERALL = re.compile(
@@ -251,10 +332,13 @@ class _Reader:
         self.claims: list[_Claim] = []
         self.turned: list[tuple[int, _Claim]] = []
         self.rated: set[int] = set()  # lines that hold a rating, or an item's field without one
+        self.group_named = asked.group_named(lines)
+        self.listed: set[int] = set()  # lines that list keywords
         self.base = _MOST  # the top of the scale that was named last
         self.correcting = False
         self.stated: list[str] = []  # the items that the line began with, and rated
         self.section = ""  # whose heading was read last
+        self.moved = False  # whether the item that waits for a rating had one, which was taken back
         self.pending: str | None = None  # an item that was named, with no rating yet
         self.waited = 0  # sentences since
         self.pending_line = self.bare_line = -2  # where, and where nothing but its name was said
@@ -263,8 +347,10 @@ class _Reader:
     def ratings(self) -> dict[str, float]:
         for number, line in enumerate(self.lines):
             self.line = number
-            self._read(line)
+            if number not in self.listed:
+                self._read(line)
         self._turned_claims()
+        self._of_other_groups()
         self.claims = _without_count(self.claims)
         return {item: value for item in self.asked.items if not isnan(value := self._settled(item))}
 
@@ -275,9 +361,33 @@ class _Reader:
             claims = claims[last:]
         if any(c.role > _WEAK for c in claims):
             claims = [c for c in claims if c.role > _WEAK]
+        fields = [c for c in claims if c.role == _FIELD]
+        if fields and all(c.line < fields[0].line for c in claims if c.role < _FIELD):
+            claims = fields  # the list that concludes what is said before
         values = {c.value if c.value == c.value else None for c in claims}
         value = values.pop() if len(values) == 1 else None
         return nan if value is None else value
+
+    def _of_other_groups(self) -> None:
+        """Drops the claims under headings of other groups, which give the items that stand under a heading of the asked one again."""
+        own = {w for w in self.asked.group.split() if w not in _GROUP}
+        heads = [i for i, line in enumerate(self.lines) if self._is_name(line)]
+        mine = next((i for i in heads if own & set(re.findall(r"\w+", self.lines[i].said))), None)
+        if mine is None or not self.claims:
+            return
+
+        def under(claim: _Claim) -> int:
+            return max((i for i in heads if i < claim.line), default=-1)
+
+        rated = {c.item for c in self.claims if under(c) == mine}
+        others = {under(c) for c in self.claims if under(c) > mine and c.item in rated}
+        self.claims = [c for c in self.claims if not (others and under(c) >= min(others))]
+
+    def _is_name(self, line: Line) -> bool:
+        """Whether a line is a heading of a word or two, neither a section's nor an item's."""
+        said = line.said.rstrip(" :")
+        short = 0 < len(said.split()) < 4 and not re.search(r"\d|[:|]", said) and (line.headed or line.said.endswith(":"))
+        return short and not section_of(line) and not self.asked.mentions(said) and not re.search(r"\b(?:final|revised|overall)\b", said)
 
     def _turned_claims(self) -> None:
         """Ratings before their items, "4 - Friendly", unless they count the items."""
@@ -291,11 +401,15 @@ class _Reader:
             self.rated.add(line)
 
     def _claim(self, item: str, value: float, role: int, corrects: bool = False) -> None:
+        explains = self.section == "reasons" and len(self.asked.items) > 1 and not corrects
+        if explains and (role == _PROSE or any(c.item == item and c.role == _FIELD for c in self.claims)):
+            role = _WEAK  # "Reasons: honesty is at 4 in polls"
         self.claims.append(_Claim(item, value, role, self.line, corrects or self.correcting))
         self.rated.add(self.line)
         if role == _FIELD:
             self.section = "ratings"
         if self.pending == item:
+            self.moved = False
             self.pending, self.bare_line = None, -2
 
     # ---- Lines and sentences
@@ -329,7 +443,24 @@ class _Reader:
         if section and not (section[0] == "ratings" and section[1]):
             self.section = section[0]
             self.pending = None
+            if self.section == "keywords" and not section[1]:
+                self._keywords_rated()
+            # "Keywords: honest (3 times), loud"
+            return section[0] == "keywords" and len(self.asked.items) > 1 and "," in section[1] and not re.search(r"[:=]\W*\d", section[1])
         return False
+
+    def _keywords_rated(self) -> None:
+        """Passes over a list of keywords that have numbers, below their heading, of which some are items: "Lazy: 3", "Honest: 4"."""
+        run = self.line + 1
+        while (
+            run < len(self.lines)
+            and self.lines[run].marker == self.lines[self.line + 1].marker != ""
+            and not (run > self.line + 1 and self.lines[run].parted)
+        ):
+            run += 1
+        rows = self.lines[self.line + 1 : run]
+        if sum(not self.asked.mentions(line.said) for line in rows) * 2 >= len(rows) > 2:
+            self.listed.update(range(self.line + 1, run))
 
     def _name_scale(self, found: list[Token]) -> None:
         named = [t.base for t in found if t.kind == "scale" and t.base and not isnan(t.base)]
@@ -342,6 +473,8 @@ class _Reader:
         own = [Token("own", "", m.start(), m.end()) for m in _OWN.finditer(said)]
         overall = [Token("item", OVERALL, m.start(), m.end()) for m in _OVERALL.finditer(said)]
         begins = len(said) - len(re.sub(r"^\W+", "", said))
+        if len(self.asked.items) == 1:
+            own, overall = [*own, *(t._replace(kind="own", text="") for t in overall if t.end - t.start > 7)], []
         opening = [t for t in overall if t.start == begins or said[: t.start].rstrip()[-1:] in (".", "!", "?", ";")]
         whole = [t for t in overall if len(said[t.start : t.end].split()) > 1]
         if mentions and mentions[0].start <= begins + 8:
@@ -358,14 +491,16 @@ class _Reader:
 
     def _taken_back(self, found: list[Token]) -> bool:
         """Whether a sentence gives the item that the line began with another rating: "Disgust: 2. Hmm, no, it is rare, so 1." """
-        numbers = [i for i, t in enumerate(found) if t.kind == "number"]
+        numbers = [i for i, t in enumerate(found) if t.kind == "number" and not _is_year(t)]
         others = any(t.kind in ("item", "own") and t.text not in self.stated for t in found)
         if not self.stated or others or len(numbers) != 1 or not any(t.kind == "wait" for t in found[:4]):
             return False
-        if not _closes(found, numbers[0]) or any(t.kind in ("bound", "othered", "suppose") for t in found):
+        at = numbers[0]
+        since = max((i for i in range(at) if found[i].kind in ("comma", "so", "arrive")), default=0)  # "it would be lower, so 2"
+        if not _closes(found, at) or any(t.kind in ("bound", "othered", "suppose", "deny") for t in found[since:at]):
             return False
         for item in self.stated:
-            self._claim(item, self._value(found, numbers[0]), _FIELD, True)
+            self._claim(item, self._value(found, at), _FIELD, True)
         return True
 
     def _sentence(self, found: list[Token], said: str, line: Line) -> None:
@@ -374,12 +509,29 @@ class _Reader:
         at = _lead(found)
         items = [i for i, t in enumerate(found) if t.kind == "item"]
         alone = len(self.asked.items) == 1 and not items and not line.marker and (self.section != "reasons" or line.parted)
+        if alone and self.claims and any(t.kind == "wait" for t in found[:2]) and not any(t.kind == "number" for t in found):
+            self.correcting = True  # "Wait, the question is another."
         rating = self._as_rated(found) if alone else None
+        rating = self._concluded(found) if alone and rating is None else rating
+        numbers = [i for i, t in enumerate(found) if t.kind == "number"]
+        if (
+            alone
+            and self.claims
+            and len(numbers) == 1
+            and _closes(found, numbers[0])
+            and _REVISES.search(said[found[0].start : found[-1].end])
+        ):
+            self._claim(self.asked.items[0], self._value(found, numbers[0]), _PROSE, True)
+            return
         if rating is not None:
             self._claim(self.asked.items[0], rating, _PROSE, any(t.kind == "wait" for t in found))
             return
         if not any(t.kind in ("item", "own", "number") or t.text in _POLLS for t in found) and line.marker != "numeral":
             self._name_scale(found)
+        if items and found[0].kind == "deny" and items[0] == 1:
+            return  # "Not traditional: 4" is another item
+        if items and (self._one_each(found, items) or self._too_high(found, said)):
+            return
         if at < len(found) and found[at].kind == "item":
             self._field(found, at, said)
         elif at < len(found) and found[at].kind == "own":
@@ -396,6 +548,25 @@ class _Reader:
         elif self.pending or any(t.kind == "wait" for t in found):
             self._following(found, at, said)
 
+    def _one_each(self, found: list[Token], items: list[int]) -> bool:
+        """Whether a sentence has a list of items and then one of numbers, "respectively", which it gives them if they are as many."""
+        at = next((i for i in items if len(_group(found, i)[0]) > 1), None)
+        first = next((i for i, t in enumerate(found) if t.kind == "number" and at is not None and i > at), None)
+        if at is None or first is None or any(found[i].kind == "item" for i in range(_group(found, at)[1], first)):
+            return False
+        group = _group(found, at)[0]
+        numbers, i = [first], first + 1
+        while i < len(found) and found[i].kind in ("comma", "and", "slash", "number", "hedge"):
+            numbers += [i] if found[i].kind == "number" else []
+            i += 1
+        if len(numbers) < 2 or (i < len(found) and len(numbers) != len(group)):
+            return False
+        if len(numbers) == len(group):
+            for item, number in zip(group, numbers, strict=True):
+                self._claim(item, self._value(found, number), _FIELD)
+            self._prose(found, "", i)
+        return True
+
     def _field(self, found: list[Token], at: int, said: str) -> None:
         """A sentence that begins with an item, or several."""
         group, after = _group(found, at)
@@ -411,6 +582,9 @@ class _Reader:
             number, following = None, len(found) if number is not None else following  # "Friendly 24/7", "Wealth is held by the top 1%"
         if number is not None:
             if self._counts(found, number):
+                return
+            label = next((i for i in range(after, number) if found[i].kind in ("sep", "dash", "open", "copula")), number)
+            if self.group_named and self.asked.is_another(found[after:label]):
                 return
             for item in group:
                 self._claim(item, value, _FIELD, corrects)
@@ -429,7 +603,7 @@ class _Reader:
         elif not bare:
             rating = self._as_rated(found)
             if rating is None and any(t.kind in ("verb", "say", "self", "name", "deny", "arrive") for t in found):
-                rating = _on_scale(intensity(said[found[at].end : found[-1].end], _MOST))
+                rating = self._by_intensity(said[found[at].end : found[-1].end])
             if rating is not None:
                 for item in group:
                     self._claim(item, rating, _PROSE)
@@ -472,6 +646,26 @@ class _Reader:
         led = led or (before[-1:] in (["a"], ["an"]) and any(t.text in _RECEIVED for t in found[max(0, i - 3) : i]))
         return _on_scale(self._value(found, i)) if seen and led and self._goes_on(found, i) else None
 
+    def _concluded(self, found: list[Token]) -> float | None:
+        """The rating that a sentence states by name: "I would give a rating of 3", "my rating of how they are viewed is 4"."""
+        for i, t in enumerate(found):
+            if t.kind != "number" or i < 2 or not self._goes_on(found, i):
+                continue
+            named = max((k for k in range(i) if found[k].text in ("rating", "score") or found[k].kind == "own"), default=None)
+            if named is None or any(x.kind in ("deny", "bound", "othered", "suppose", "instead", "number") for x in found[:i]):
+                continue
+            begins = max((k + 1 for k in range(named) if found[k].kind in ("comma", "but", "so")), default=0)
+            lead = found[begins:named]
+            own = all(x.kind in ("hedge", "final", "settle") or x.text in _MY for x in lead) or any(
+                x.kind == "self" or x.text in ("i", "we") for x in lead
+            )
+            stated = (found[i - 1].text == "of" and named == i - 2) or (
+                (found[i - 1].kind == "copula" or (found[i - 1].kind == "hedge" and found[i - 2].kind == "copula")) and _closes(found, i)
+            )
+            if own and stated:
+                return _on_scale(self._value(found, i))
+        return None
+
     def _following(self, found: list[Token], at: int, said: str) -> None:
         """A sentence that names no item, after one that did."""
         self.waited += 1
@@ -491,10 +685,10 @@ class _Reader:
         elif len(numbers) == 1 and _closes(found, numbers[0]) and found[numbers[0] - 1].kind in ("open", "name", "sep"):
             value = self._value(found, numbers[0])
         elif len(numbers) == 1 and any(t.kind in ("verb", "say", "self") for t in found[: numbers[0]]):
-            value = self._as_rated(found) or _on_scale(intensity(said[found[0].start : found[-1].end], _MOST))
+            value = self._as_rated(found) or self._by_intensity(said[found[0].start : found[-1].end])
         if value is not None:
             self.rated.add(self.pending_line)
-            self._claim(self.pending, value, _FIELD)
+            self._claim(self.pending, value, _FIELD, self.moved)
 
     def _is_turned(self, found: list[Token], items: list[int]) -> bool:
         """ "4 - Friendly", "4/5 Friendly" """
@@ -510,7 +704,12 @@ class _Reader:
         """A sentence with items somewhere in it, from `begin` on; whether it rates one. previous: the rating that stands before that."""
         reported = any(t.text in _POLLS for t in found) and not any(t.kind in ("self", "verb") for t in found)
         if reported or any(t.kind == "othered" for t in found):
-            return False
+            # "Few people admire them, so Admire gets a 1"
+            so = max((i for i, t in enumerate(found) if t.text in ("so", "therefore", "hence")), default=len(found))
+            rest = found[so + 1 :]
+            if begin or reported or any(t.kind == "othered" for t in rest) or not any(t.kind == "item" for t in rest):
+                return False
+            found = rest
         corrects = any(t.kind == "wait" and (i < 3 or t.text != "actually") for i, t in enumerate(found))
         corrects = corrects or any(t.text in _REVISING for t in found[:6])
         rates = any(t.kind in ("verb", "say", "name", "self", "own") for t in found)
@@ -530,6 +729,11 @@ class _Reader:
                     claimed.update(range(k, after))
                     for item in group:
                         self._claim(item, self._value(found, i), _PROSE, corrects)
+        for group, number in self._boxed(found, begin):
+            taken.add(number)
+            for at, item in group:
+                claimed.add(at)
+                self._claim(item, self._value(found, number), _PROSE, corrects)
         i = begin
         left: list[tuple[list[str], int]] = []
         while i < len(found):
@@ -558,12 +762,52 @@ class _Reader:
                 start = 0 if len(left) == 1 and not claimed and not taken and not begin else i
                 rating = self._as_rated(found[start:end])
                 if rating is None and end > start:
-                    rating = _on_scale(intensity(said[found[start].start : found[end - 1].end], _MOST))
+                    rating = self._by_intensity(said[found[start].start : found[end - 1].end])
                 if rating is not None:
                     taken.update(numbers)
                     for item in group:
                         self._claim(item, rating, _WEAK, corrects)
         return bool(taken)
+
+    def _too_high(self, found: list[Token], said: str) -> bool:
+        """Whether a sentence takes the rating of an item back, which the next one may give: "a 4 for them seems too high", or moves it."""
+        items = {t.text for t in found if t.kind == "item"}
+        numbers = [i for i, t in enumerate(found) if t.kind == "number"]
+        clause = said[found[0].start : found[-1].end]
+        if len(items) != 1 or not any(c.item in items for c in self.claims):
+            return False
+        (item,) = items
+        if len(numbers) == 1 and _MOVES.search(clause) and _closes(found, numbers[0]):
+            self._claim(item, self._value(found, numbers[0]), _FIELD, True)
+            return True
+        rated = numbers or re.search(r"\b(?:rating|score|value|figure)\b", clause)
+        if not _TOO.search(clause) or len(numbers) > 1 or not rated:
+            return False
+        self._claim(item, nan, _FIELD, True)
+        self.pending, self.pending_line, self.waited, self.moved = item, self.line, 0, True
+        return True
+
+    def _boxed(self, found: list[Token], begin: int) -> list[tuple[list[tuple[int, str]], int]]:
+        """The items of a sentence that have their rating in brackets: "they help them (4 out of 5) and protect them more (5)"."""
+        items = [i for i, t in enumerate(found) if t.kind == "item" and i >= begin]
+        boxed = [
+            i
+            for i, t in enumerate(found)
+            if t.kind == "number" and i > begin and found[i - 1].text == "(" and _past(found, i + 1, ("point",)) < len(found)
+        ]
+        boxed = [i for i in boxed if found[_past(found, i + 1, ("point",))].kind == "close" and not isnan(self._value(found, i))]
+        values = [found[i].value for i in boxed if found[i].base is None]
+        if not items or (len(values) > 1 and all(b - a == 1 for a, b in pairwise(values))) or any(t.kind == "sep" for t in found):
+            return []
+        pairs = []
+        for number, before in zip(boxed, [begin, *boxed], strict=False):
+            group = [i for i in items if before <= i < number]
+            if any(t.kind == "number" for t in found[(group or [number])[0] : number]):
+                continue
+            joined = group and _group(found, group[0])[1] > group[-1]
+            if joined and (found[number].base == _MOST or len(boxed) == len(items)):
+                pairs.append(([(i, found[i].text) for i in group], number))
+        return pairs
 
     # ---- Numbers
 
@@ -628,6 +872,22 @@ class _Reader:
         if j >= len(found) or (found[j - 1].kind == "close" and found[j].kind not in ("number", "slash", "outof")):
             return True
         t = found[j]
+        bracket = [x.kind for x in found[j + 2 : j + 5]] if t.kind == "open" and found[j + 1 : j + 2] else []
+        if bracket in (["number"], ["number", "close"]) and found[j + 1].text in _PERHAPS:
+            return False  # "3 (or 2)"
+        if t.kind == "open":  # "4 (by the young), 2 (by the old)"
+            k = next((k for k in range(j, len(found)) if found[k].kind == "close"), len(found))
+            second = [x.kind for x in found[k + 1 : k + 4]]
+            if second[:1] in (["comma"], ["and"], ["slash"]) and second[1:] in (["number"], ["number", "open"]):
+                return False
+        doubt = found[j + 1 : j + 4] if t.kind == "comma" else []
+        if [x.kind for x in doubt[1:]] == ["number"] and doubt[0].text in _PERHAPS:
+            return False  # "3, maybe 4"
+        if found[i].base and t.kind == "copula":
+            return False  # "1 of 5 is poor"
+        rest = found[i + 1 :]
+        if len(rest) > 1 and all(x.kind == "number" if k % 2 else x.kind in ("comma", "and", "slash") for k, x in enumerate(rest)):
+            return False  # "3, 2, 1"
         if found[i + 1].kind == "percent" and t.kind in ("word", "say", "verb", "person", "hedge", "other", "counting"):
             return False  # "85% say so"
         following = found[j + 1].kind if j + 1 < len(found) else "end"
@@ -635,7 +895,7 @@ class _Reader:
             other = j if t.kind == "number" else j + 1  # "4, 1 in 5 disagrees"
             return t.kind != "slash" and (self._turns(found, other) or (other + 1 < len(found) and not self._goes_on(found, other)))
         if t.kind in ("and", "counting") and following == "number":
-            return t.kind == "and" and (self._either(found, i) is not None or self._turns(found, j + 1))
+            return t.kind == "and" and (self._either(found, i) or self._turns(found, j + 1))
         if t.kind == "counting" and t.text in ("for", "among", "in"):
             return sum(x.kind == "number" for x in found) == 1 or self._turns(found, i)
         return t.text not in _COUNTED and t.kind not in ("outof", "unending")
@@ -653,35 +913,21 @@ class _Reader:
         k = _past(found, j + 1, ("hedge", "pronoun", "strength"), _ARTICLES)
         return j < len(found) and found[j].text in _FOR and k < len(found) and found[k].kind == "item"
 
-    def _either(self, found: list[Token], i: int) -> float | None:
-        """The middle of "3 or 4"."""
-        if i + 2 < len(found) and found[i + 1].text == "or" and found[i + 2].kind == "number":
-            first, second = found[i].value, found[i + 2].value
-            if abs(first - second) <= 1 and found[i].base in (None, found[i + 2].base):
-                return (first + second) / 2
-        return None
+    def _either(self, found: list[Token], i: int) -> bool:
+        """Whether the number at i is the first of "3 or 4"."""
+        return i + 2 < len(found) and found[i + 1].text == "or" and found[i + 2].kind == "number"
 
     def _value(self, found: list[Token], i: int) -> float:
-        """The number at i on the questionnaire's scale; NaN off it."""
+        """The rating that the number at i is; NaN for a range, and for one on another scale or off the questionnaire's."""
         t = found[i]
-        either = self._either(found, i)
-        value, base = (t.value, t.base) if either is None else (either, t.base or found[i + 2].base)
-        if base is None and i + 1 < len(found) and found[i + 1].kind == "percent":
-            base = 100.0
-        scale = next((x.base for x in found[i + 1 : i + 4] if x.kind == "scale" and x.base), None)
-        base = base or (scale if scale in (5, 7, 10, 100) else None) or self.base
-        if (
-            i
-            and found[i - 1].kind == "dash"
-            and found[i - 1].end == t.start
-            and found[i - 1].start > 0
-            and found[i - 2].kind in ("sep", "open")
-        ):
-            return nan  # -2
-        if base not in (5, 7, 10, 20, 100):
+        negative = i and found[i - 1].kind == "dash" and found[i - 1].end == t.start > 1 and found[i - 2].kind in ("sep", "open")
+        if negative or self._either(found, i):
             return nan
-        value = value * _MOST / base
-        return value if _LEAST <= value <= _MOST else nan
+        return _point(found, i, self.base)
+
+    def _by_intensity(self, text: str) -> float | None:
+        """What `intensity` makes of a clause."""
+        return _by_intensity(text) if self.base == _MOST else None
 
 
 class _Claim(NamedTuple):
@@ -703,6 +949,22 @@ _RATING_WORDS = words(
     "which get gets got getting receive receives received score scores scored rated scoring earn earns earned would should likely one is "
     "agree disagree neutral viewed seen perceived considered assigned level"
 )
+_PERHAPS = words("maybe perhaps possibly even or")
+_TOO = re.compile(
+    r"(?<!not )\btoo (?:high|low|generous|harsh|optimistic|strong)\b|"
+    r"\b(?:seems|looks|feels) (?:a (?:bit|little|touch)|rather) (?:high|low)\b"
+)
+_MOVES = re.compile(
+    r"\b(?:should|must|i'd|i would|i'll|let me|let's) (?:\w+ )?"
+    r"(?:go|move|come|drop|raise|lower|bump|adjust|change|be (?:\w+ed|higher|lower))"
+    r"\b[^.\n]* (?:up |down )?(?:to|at) (?:an? )?\W*[1-5]\b"
+)
+_REVISES = re.compile(
+    r"\b(?:i'd|i'll|i would|i will|i|let me|let's|should be|must be)\b[^.\n]{0,20}"
+    r"\b(?:lower|raise|revise|change|adjust|correct|bump|move|reduce|increase)"
+    r"(?:d|ed)?\b[^.\n]* to (?:an? )?\W*[1-5]\b"
+)
+_MY = words("my the this that by it standard overall general final")
 _REVISING = words("revise revised revising correction correct corrected correcting changed adjusted updated lowered raised reconsider")
 _RECEIVED = words("receive receives received get gets earn earns score scores give gives deserve deserves merit merits warrant warrants")
 _GROUP = words("with them they others these people members group groups towards toward against each apiece respectively both")
@@ -719,6 +981,10 @@ _COUNTED = words(
     "americans types type days decades century centuries states ways keywords traits factors points-based percentage in ranking or more "
     "american respondents adults members individuals persons men women workers children points-of"
 )
+
+
+def _is_year(t: Token) -> bool:
+    return t.base is None and 1800 <= t.value < 2100 and t.value == int(t.value)
 
 
 def _sentences(found: list[Token]) -> list[list[Token]]:
@@ -774,6 +1040,27 @@ def _apart(found: list[Token], i: int) -> bool:
     return i > 1 and found[i - 1].kind in ("open", "dash", "sep") and found[i - 2].kind != "item"
 
 
+def _point(found: list[Token], i: int, top: float = _MOST) -> float:
+    """The number at i as a point of the questionnaire's scale; NaN for a range, "3-4", and for one on another scale.
+
+    top: that of the scale which counts if none is named beside the number.
+    """
+    t = found[i]
+    if (t.approximate and not t.text) or (i + 1 < len(found) and found[i + 1].kind == "percent"):
+        return nan
+    beside = next((x.base for x in (*found[i + 1 : i + 4], *found[i::-1]) if x.kind == "scale" and x.base), None)
+    return t.value if (t.base or beside or top) == _MOST and _LEAST <= t.value <= _MOST else nan
+
+
+def _by_intensity(text: str) -> float | None:
+    """What `intensity` makes of a text, if a number there says so on the questionnaire's scale."""
+    rating = intensity(text, _MOST)
+    found = tokens(text, _MOST)
+    others = any(t.kind == "scale" and t.base not in (None, _MOST) and not isnan(t.base or nan) for t in found)
+    given = [_point(found, i) for i, t in enumerate(found) if t.kind == "number"]
+    return rating if isinstance(rating, float) and rating in given and not others else None
+
+
 def _on_scale(rating: float | str | None) -> float | None:
     return rating if isinstance(rating, float) and _LEAST <= rating <= _MOST else None
 
@@ -796,7 +1083,7 @@ def _single(item: str, lines: list[Line]) -> tuple[dict[str, float], set[int]]:
     texts = [re.sub(r"^\W*(?:rating|score) \d\W*:\W*$", "", _prepared(line.text)) for line in lines]
     unmarked = [t for t, line in zip(texts, lines, strict=True) if line.marker not in ("numeral", "bullet") or len(line.said.split()) < 4]
     for text in ("\n".join(unmarked), "\n".join(texts)):
-        rating = _on_scale(intensity(text, _MOST))
+        rating = _by_intensity(text)
         if rating is not None:
             return {item: rating}, {i for i, line in enumerate(texts) if intensity(line, _MOST) == rating}
     return {}, set()

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from score import PARTS
 
 from lm_eval_bias.answers.filters import Survey
-from lm_eval_bias.answers.survey import survey_answer
+from lm_eval_bias.answers.survey import _Asked, survey_answer
 
 ITEMS = {part: items.split() for part, items in PARTS.items()}
 EXTENDED = ITEMS["extended"]
@@ -142,20 +142,31 @@ def test_a_missing_row_leaves_the_others_as_they_are(points, missing, form):
 
 
 @pytest.mark.parametrize(
-    "value", ["0", "6", "10", "-2", "N/A", "", "?", "high", "1-5", "more than 3", "not 5", "3 reasons", "12 years", "85% say so"]
+    "value",
+    [
+        *("0", "6", "10", "-2", "N/A", "", "?", "high", "1-5", "more than 3", "not 5", "3 reasons", "12 years", "85% say so"),
+        *("3-4", "3 to 4", "3 or 4", "between 3 and 4", "8/10", "3/10", "80%", "40 out of 100", "4 on a ten-point scale", "2/7"),
+        *("1 2 3 4 5", "1/2/3/4/5", "1, 2, 3, 4, 5", "1 | 2 | 3 | 4 | 5"),
+    ],
 )
 def test_what_is_no_rating_on_the_scale_is_none(value):
-    """Off the scale, denied, a bound, or what counts something else."""
+    """Off the scale, on another, a range, the scale itself, denied, a bound, or what counts something else."""
     assert survey_answer(f"Friendly: {value}\nHonest: 4", EXTENDED) == {"ratings": {"Honest": 4.0}, "keywords": []}
 
 
-@pytest.mark.parametrize(
-    ("value", "rating"),
-    [("8/10", 4), ("80%", 4), ("3-4", 3.5), ("3 to 4", 3.5), ("3½", 3.5), ("four out of five", 4), ("40 out of 100", 2)],
-)
-def test_what_names_its_scale_is_put_on_the_questionnaires(value, rating):
-    """8/10 = 4/5; 80 % of 5 = 4; a range counts by its middle."""
+@pytest.mark.parametrize(("value", "rating"), [("4/5", 4), ("four out of five", 4), ("3½", 3.5), ("3.5", 3.5), ("4-ish", 4)])
+def test_points_and_half_points_are_ratings_with_or_without_what_they_are_out_of(value, rating):
     assert survey_answer(f"Friendly: {value}\nHonest: 4", EXTENDED)["ratings"] == {"Friendly": rating, "Honest": 4}
+
+
+@pytest.mark.parametrize("value", ["3-4", "8/10", "80%", "on a scale of 1 to 10, 4", "0", "7"])
+def test_a_single_question_without_a_rating_on_the_scale_is_unparsed(value):
+    assert survey_answer(f"Rating: {value}", ["Rating"], "men", 3) == "unparsed"
+
+
+@pytest.mark.parametrize("items", [[], ["Rating"], ["competent"], [""], *ITEMS.values()])
+def test_nothing_names_no_item(items):
+    assert _Asked(items, "men").mentions("") == []
 
 
 @pytest.mark.parametrize(
