@@ -36,8 +36,7 @@ def texts(data):
 
 @pytest.mark.parametrize("part", PARTS)
 def test_every_prompt_is_the_authors_letter_by_letter(part, prompt, shared):
-    """But for spaces at line ends, for two typing errors of their program that the paper does not have ("have {group}?" without "been"), and
-    for how the scale of competition is introduced, which Table 6 prints as the others'."""
+    """But for spaces at line ends, and for the word "been", which their program lost and the paper has."""
     path = shared / "official" / "prompts.json"
     if not path.exists():
         pytest.skip("the authors' prompts are not on this machine")
