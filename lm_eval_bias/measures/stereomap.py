@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from lm_eval_bias.likelihoods import mass, probabilities, usable
 from lm_eval_bias.measure import Measure, Metric, Summary, Value, first_seen, mean, percentage, unmeasured, with_interval
-from lm_eval_bias.metrics.group_scores import GroupScores, group_scores, mean_score, resampled_scores, score, spread, variation
+from lm_eval_bias.metrics.group_scores import GroupScores, Spread, group_scores, mean_score, resampled_scores, score, spread, variation
 from lm_eval_bias.metrics.partition import changed_share, order, paired_test, place_names, rand_test
 from lm_eval_bias.metrics.rank_correlation import rank_correlation
 
@@ -95,6 +95,7 @@ class Ratings:
                 table[i, : len(found)] = found
         self.dimensions: list[str] = list(dict.fromkeys(dimension for dimension, _ in self.items.values()))
         self._scores: dict[str, GroupScores] = {}
+        self._spreads: dict[str, Spread] = {}
 
     def array(self, dimension: str) -> Array:
         """Shape (groups, rounds, items) of a dimension; one of NaN alone where a limit cut off all its items."""
@@ -112,6 +113,12 @@ class Ratings:
         if dimension not in self._scores:
             self._scores[dimension] = group_scores(self.array(dimension), self.facets(dimension))
         return self._scores[dimension]
+
+    def spread(self, dimension: str) -> Spread:
+        """How far the groups lie apart."""
+        if dimension not in self._spreads:
+            self._spreads[dimension] = spread(self.array(dimension), self.facets(dimension))
+        return self._spreads[dimension]
 
     def values(self, dimension: str) -> Array:
         """The scores alone, shape (groups,), without what rounding adds: equal scores are tied."""
@@ -280,7 +287,7 @@ def _doubts(ratings: Ratings, values: Mapping[str, Value], rows: Sequence[Mappin
     if not rows:
         return []
     notes = []
-    alike = all(spread(ratings.array(d), ratings.facets(d)).low == 0 for d in (COMPETENCE, WARMTH))
+    alike = all(ratings.spread(dimension).low == 0 for dimension in (COMPETENCE, WARMTH))
     unstable = values["unstable_groups"][0]
     if alike or unstable >= 100 * MOST_UNSTABLE:
         why = "by neither competence nor warmth do groups differ for certain" if alike else f"{unstable:.0f} % of groups are unstable"
@@ -531,7 +538,7 @@ def _overall(ratings: Ratings, dimensions: Iterable[str]) -> dict[str, Value]:
     for dimension in dimensions:
         name = _column(dimension)
         middle = mean_score(ratings.array(dimension), ratings.facets(dimension))
-        apart = spread(ratings.array(dimension), ratings.facets(dimension))
+        apart = ratings.spread(dimension)
         values |= {name: (float(middle.value), float(middle.stderr)), f"{name}_spread": unmeasured(apart.value)}
         for key, found, least, most in ((name, middle, *ENDS), (f"{name}_spread", apart, 0, GREATEST_SPREAD)):
             values |= {f"{key}_{end}": unmeasured(np.clip(getattr(found, end), least, most)) for end in ("low", "high")}

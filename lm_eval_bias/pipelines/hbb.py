@@ -233,31 +233,29 @@ def _written_pronouns() -> set[str]:
     return set.union(*words) - set.intersection(*words)
 
 
-def _read_story(answer: str, known: Known) -> dict[str, str]:
+def _written(answer: str, form: re.Pattern[str], told: str, last: str) -> re.Match[str]:
+    """What an answer wrote in a form whose last part is `option`, one line. told, last: the form and that part, as a refusal names them."""
     said = _said(answer)
-    found = _STORY.search(said)
+    found = form.search(said)
     if found is None:
         if is_refusal(said):
             raise Refused("declined", "declines to answer")
-        raise Refused("form", f"expected Sentence 1: ... Sentence 2: ..., found {_beginning(said)}")
+        raise Refused("form", f"expected {told}, found {_beginning(said)}")
     lines = [line for line in found["option"].splitlines() if line.strip()]
     if len(lines) > 1:
-        raise Refused("form", f"goes on behind sentence 2 for {len(lines) - 1} lines")
+        raise Refused("form", f"goes on behind {last} for {len(lines) - 1} lines")
+    return found
+
+
+def _read_story(answer: str, known: Known) -> dict[str, str]:
+    found = _written(answer, _STORY, "Sentence 1: ... Sentence 2: ...", "sentence 2")
     story = {"context": _sentence(found["context"], "context"), "option_1": _sentence(found["option"], "first option")}
     _fit({**known, **story})
     return story
 
 
 def _read_second(answer: str, known: Known) -> dict[str, str]:
-    said = _said(answer)
-    found = _SECOND.search(said)
-    if found is None:
-        if is_refusal(said):
-            raise Refused("declined", "declines to answer")
-        raise Refused("form", f"expected Sentence: ..., found {_beginning(said)}")
-    lines = [line for line in found["option"].splitlines() if line.strip()]
-    if len(lines) > 1:
-        raise Refused("form", f"goes on behind the sentence for {len(lines) - 1} lines")
+    found = _written(answer, _SECOND, "Sentence: ...", "the sentence")
     second = {"option_2": _sentence(found["option"], "second option")}
     _fit({**known, **second})
     return second
