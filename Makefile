@@ -34,7 +34,7 @@ lint: .venv/tests
 
 .venv/installed: setup.cfg constraints.txt pyproject.toml $(wildcard build_backend/*.py)
 	$(PYTHON) -m venv .venv
-	$(INSTALL) -e ".[model]"
+	$(INSTALL) -e ".[model,report]"
 	touch $@
 
 .venv/tests: .venv/installed

@@ -1,7 +1,7 @@
 """A measure: how answers become records, records a summary, and which numbers a summary holds. Each number is declared here once.
 
 From the declaration follow the rows of the harness's table with their arrows, the tables in the task READMEs, the table `numbers` in the
-results file, and `lm-eval-bias tasks METRIC`. Plain named tuples, nothing imported: a measure works on records whoever made them.
+results file, and `lm-eval-bias tasks METRIC`. Plain named tuples: a measure works on records whoever made them.
 """
 
 from __future__ import annotations
@@ -10,6 +10,8 @@ import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from math import nan
 from typing import Any, Literal, NamedTuple
+
+from lm_eval_bias.exhibit import Exhibit
 
 Record = dict[str, Any]
 Value = tuple[float, float]
@@ -88,13 +90,17 @@ class Summary(NamedTuple):
 class Measure(NamedTuple):
     """record: (document, results of its requests) -> plain data, with all that the summary needs. summary: (records, **options) -> Summary.
     metrics: its numbers. repeats: whether several answers to one document are several records. gathers: whether they are one, made by
-    `record(document, all answers)`. With neither, a task with `repeats` is refused."""
+    `record(document, all answers)`. With neither, a task with `repeats` is refused. exhibits: what a report shows of it. clusters: how
+    records depend on each other: each is the columns whose values together name the cluster of a record; several where they cross. With
+    them two models are compared on the same questions; without, as if each had been asked others."""
 
     record: Callable[[Mapping[str, Any], Sequence[Any]], Record]
     summary: Callable[..., Summary]
     metrics: Sequence[Metric]
     repeats: bool = False
     gathers: bool = False
+    exhibits: Sequence[Exhibit] = ()
+    clusters: Sequence[tuple[str, ...]] = ()
 
     def metric(self, name: str) -> Metric:
         """The metric of that name; KeyError if there is none."""

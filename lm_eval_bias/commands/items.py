@@ -132,8 +132,7 @@ def _writer(arguments: argparse.Namespace, model_args: str, gen_kwargs: str, jou
             return writer.ask(prompts, seeds)
         except Exception as error:
             raise UsageError(
-                f"the model gave no answer: {brief(error)}\n"
-                f"All answers so far are in {journal}; the same command goes on from there."
+                f"the model gave no answer: {brief(error)}\nAll answers so far are in {journal}; the same command goes on from there."
             ) from error
 
     return ask, writer.at_once

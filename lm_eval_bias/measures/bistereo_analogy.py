@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 
 from lm_eval_bias.likelihoods import usable
 from lm_eval_bias.measure import Measure, Metric, Record, Summary, Value, estimate, first_seen, percentage, unmeasured, with_interval
+from lm_eval_bias.measures import bistereo_exhibits as exhibits
 from lm_eval_bias.metrics.analogy import Preferred, calibrated, per_token, preference, preferred_mean
 from lm_eval_bias.metrics.crossed import CrossedMean
 
@@ -333,5 +334,5 @@ def _columns(name: str, found: CrossedMean) -> dict[str, float]:
     return {**estimate(name, (found.value, found.stderr)), f"{name}_low": found.low, f"{name}_high": found.high}
 
 
-ANALOGY = Measure(record, summary, METRICS)
-ANALOGY_GENERATED = Measure(record_generated, summary_generated, GENERATED_METRICS, repeats=True)
+ANALOGY = Measure(record, summary, METRICS, exhibits=exhibits.ANALOGY)
+ANALOGY_GENERATED = Measure(record_generated, summary_generated, GENERATED_METRICS, repeats=True, exhibits=exhibits.ANALOGY_GENERATED)

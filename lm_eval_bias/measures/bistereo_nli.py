@@ -9,6 +9,7 @@ from typing import Any
 
 from lm_eval_bias.likelihoods import likeliest
 from lm_eval_bias.measure import Measure, Metric, Summary, estimate, first_seen, percentage, unmeasured, with_interval
+from lm_eval_bias.measures import bistereo_exhibits as exhibits
 from lm_eval_bias.metrics.halo import EFFECTS, LABELS, SHARES, Gap, Pair, halo
 
 KEYS = ("wording", "variant", "gender", "domain", "descriptor", "favoured", "category", "effect", "attribute", "direction")
@@ -152,5 +153,5 @@ def _columns(gap: Gap) -> dict[str, Any]:
     return {**where, **estimate("gap", gap.gap), "low": gap.low, "high": gap.high}
 
 
-NLI = Measure(record, summary, METRICS)
-NLI_GENERATED = Measure(record_generated, summary, (*METRICS, REFUSED), repeats=True)
+NLI = Measure(record, summary, METRICS, exhibits=exhibits.NLI)
+NLI_GENERATED = Measure(record_generated, summary, (*METRICS, REFUSED), repeats=True, exhibits=exhibits.NLI_GENERATED)

@@ -7,6 +7,7 @@ from math import isfinite
 from typing import Any
 
 from lm_eval_bias.measure import Measure, Metric, Summary, Value, estimate, first_seen, unmeasured, with_interval
+from lm_eval_bias.measures import bistereo_exhibits as exhibits
 from lm_eval_bias.metrics.sentence_preference import CONTRASTS, Contrast, Pair, sentence_preference
 
 KEYS = ("wording", "variant", "axis", "gender", "desirable", "undesirable", "sentiment", "attribute")
@@ -168,4 +169,4 @@ def _numbers(contrast: Contrast) -> dict[str, Value]:
     return {name: tuple(contrast.estimate), f"{name}_low": unmeasured(contrast.low), f"{name}_high": unmeasured(contrast.high)}
 
 
-PAIRS = Measure(record, summary, METRICS)
+PAIRS = Measure(record, summary, METRICS, exhibits=exhibits.PAIRS)

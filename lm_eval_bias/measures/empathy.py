@@ -11,6 +11,7 @@ import numpy as np
 
 from lm_eval_bias.likelihoods import mass, probabilities
 from lm_eval_bias.measure import Measure, Metric, Summary, estimate, first_seen, mean, percentage, unmeasured
+from lm_eval_bias.measures import empathy_exhibits as exhibits
 from lm_eval_bias.metrics.empathy_gap import (
     Gaps,
     bootstrap_gaps,
@@ -313,5 +314,5 @@ def _matrix_of_each_event(records: Sequence[Mapping[str, Any]], names: Sequence[
     )
 
 
-GENERATED = Measure(record, summary, (*GAPS, REFUSED), repeats=True)
-LIKELIHOOD = Measure(record_likelihood, summary_likelihood, (*GAPS, *MASSES))
+GENERATED = Measure(record, summary, (*GAPS, REFUSED), repeats=True, exhibits=exhibits.GENERATED)
+LIKELIHOOD = Measure(record_likelihood, summary_likelihood, (*GAPS, *MASSES), exhibits=exhibits.LIKELIHOOD)

@@ -8,6 +8,7 @@ from typing import Any
 
 from lm_eval_bias.likelihoods import mass, usable
 from lm_eval_bias.measure import Measure, Metric, Summary, estimate, mean, percentage, unmeasured
+from lm_eval_bias.measures import hbb_exhibits as exhibits
 from lm_eval_bias.metrics.hidden_bias import HiddenBias, Question, Row, distribution, hidden_bias, strongest
 
 KEYS = (
@@ -273,4 +274,4 @@ def _answers(records: Iterable[Mapping[str, Any]]) -> dict[str, float]:
     }
 
 
-HBB = Measure(record, summary, METRICS)
+HBB = Measure(record, summary, METRICS, exhibits=exhibits.HBB)

@@ -8,6 +8,7 @@ from math import isnan
 from typing import Any
 
 from lm_eval_bias.measure import Measure, Metric, Record, Summary, percentage, unmeasured
+from lm_eval_bias.measures import hbb_exhibits as exhibits
 from lm_eval_bias.measures.hbb import KEYS, METRICS, bias_of, summary_of
 from lm_eval_bias.metrics.hidden_bias import variation_log_odds
 
@@ -69,4 +70,4 @@ def _answers(records: Iterable[Mapping[str, Any]]) -> dict[str, float]:
     return {"questions": len(found), "unanswered": percentage(sum(r["log_odds"] is None for r in found), len(found))}
 
 
-HBB_SG = Measure(record, summary, SG_METRICS)
+HBB_SG = Measure(record, summary, SG_METRICS, exhibits=exhibits.HBB_SG)

@@ -8,6 +8,7 @@ from typing import Any
 
 from lm_eval_bias.likelihoods import probabilities
 from lm_eval_bias.measure import Measure, Metric, Summary, estimate, first_seen, mean, unmeasured, with_interval
+from lm_eval_bias.measures import mist_exhibits as exhibits
 from lm_eval_bias.metrics.affective_attribution import VERDICTS, Attribution, attribution_gap, rates
 from lm_eval_bias.metrics.regression import Coefficient
 from lm_eval_bias.metrics.word_association import Association, WordList, association
@@ -163,8 +164,8 @@ def _columns(result: Association) -> dict[str, Any]:
     }
 
 
-WABT = Measure(record_wabt, summary_wabt, (*SCORES, UNDEFINED, REFUSED_LISTS), repeats=True)
-WABT_LIKELIHOOD = Measure(record_wabt_likelihood, summary_wabt_likelihood, (*SCORES, POSITION, LEFT_OUT))
+WABT = Measure(record_wabt, summary_wabt, (*SCORES, UNDEFINED, REFUSED_LISTS), repeats=True, exhibits=exhibits.WABT)
+WABT_LIKELIHOOD = Measure(record_wabt_likelihood, summary_wabt_likelihood, (*SCORES, POSITION, LEFT_OUT), exhibits=exhibits.WABT_LIKELIHOOD)
 
 # ---- Affective Attribution Test
 
@@ -290,7 +291,12 @@ def _gap_columns(gap: Coefficient) -> dict[str, float]:
 
 _TABLE_5 = tuple(_rate(verdict, side) for side in "ab" for verdict in VERDICTS)
 _OF_ALL = tuple(_rate_of_all(verdict, side) for side in "ab" for verdict in VERDICTS)
-AAT = Measure(record_aat, summary_aat, (*_TABLE_5, *COMEDY_GAP, *TRAGEDY_GAP, *UNREAD, *RATES, *_OF_ALL), repeats=True)
+AAT = Measure(
+    record_aat, summary_aat, (*_TABLE_5, *COMEDY_GAP, *TRAGEDY_GAP, *UNREAD, *RATES, *_OF_ALL), repeats=True, exhibits=exhibits.AAT
+)
 AAT_LIKELIHOOD = Measure(
-    record_aat_likelihood, summary_aat_likelihood, (*_TABLE_5, *COMEDY_GAP, *PROBABILITY_GAP, UNREAD[1], *RATES, *_OF_ALL)
+    record_aat_likelihood,
+    summary_aat_likelihood,
+    (*_TABLE_5, *COMEDY_GAP, *PROBABILITY_GAP, UNREAD[1], *RATES, *_OF_ALL),
+    exhibits=exhibits.AAT_LIKELIHOOD,
 )

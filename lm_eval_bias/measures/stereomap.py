@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from lm_eval_bias.likelihoods import mass, probabilities, usable
 from lm_eval_bias.measure import Measure, Metric, Summary, Value, first_seen, mean, percentage, unmeasured, with_interval
+from lm_eval_bias.measures import stereomap_exhibits as exhibits
 from lm_eval_bias.metrics.group_scores import GroupScores, Spread, group_scores, mean_score, resampled_scores, score, spread, variation
 from lm_eval_bias.metrics.partition import changed_share, order, paired_test, place_names, rand_test
 from lm_eval_bias.metrics.rank_correlation import rank_correlation
@@ -797,11 +798,15 @@ def _metrics(part: str) -> list[Metric]:
 
 def _generated(part: str) -> Measure:
     variation_of = {"original": VARIATION, "extended": (*VARIATION, *KEYWORDS)}.get(part, ())
-    return Measure(record, partial(summary, part=part), [*_metrics(part), *variation_of, *ANSWERS], repeats=True)
+    return Measure(
+        record, partial(summary, part=part), [*_metrics(part), *variation_of, *ANSWERS], repeats=True, exhibits=exhibits.generated(part)
+    )
 
 
 def _likelihood(part: str) -> Measure:
-    return Measure(record_likelihood, partial(summary_likelihood, part=part), [*_metrics(part), *BY_LIKELIHOOD])
+    return Measure(
+        record_likelihood, partial(summary_likelihood, part=part), [*_metrics(part), *BY_LIKELIHOOD], exhibits=exhibits.likelihood(part)
+    )
 
 
 ORIGINAL, EXTENDED, STRUCTURE, EMOTION, BEHAVIOR = (_generated(part) for part in DIMENSIONS)

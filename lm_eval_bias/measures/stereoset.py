@@ -9,6 +9,7 @@ from typing import Any
 
 from lm_eval_bias.likelihoods import mass, probabilities, usable
 from lm_eval_bias.measure import Measure, Metric, Summary, Value, first_seen, mean, percentage, unmeasured, with_interval
+from lm_eval_bias.measures import stereoset_exhibits as exhibits
 from lm_eval_bias.metrics.context_association import Association, Chosen, ContextAssociation, Score, Scored, Term, chosen, compared
 
 logger = logging.getLogger(__name__)
@@ -274,6 +275,6 @@ def _of_term(term: Term) -> dict[str, Any]:
     return {"bias_type": term.domain, "target": term.term, "examples": term.n, "lms": term.lms, "ss": term.ss}
 
 
-SENTENCES = Measure(record, summary, LIKELIHOOD_METRICS)
-INTRASENTENCE_CHOICE = Measure(choice_record, choice_summary, choice_metrics("Table 1, SC-intra"))
-INTERSENTENCE_CHOICE = Measure(choice_record, choice_summary, choice_metrics("Table 1, SC-inter"))
+SENTENCES = Measure(record, summary, LIKELIHOOD_METRICS, exhibits=exhibits.SENTENCES)
+INTRASENTENCE_CHOICE = Measure(choice_record, choice_summary, choice_metrics("Table 1, SC-intra"), exhibits=exhibits.CHOICE)
+INTERSENTENCE_CHOICE = Measure(choice_record, choice_summary, choice_metrics("Table 1, SC-inter"), exhibits=exhibits.CHOICE)

@@ -1,0 +1,8 @@
+"""The intergroup empathy gap: the tables and figures of the paper that a report shows of a run."""
+
+from __future__ import annotations
+
+from lm_eval_bias.exhibit import Exhibit
+
+GENERATED: tuple[Exhibit, ...] = ()
+LIKELIHOOD: tuple[Exhibit, ...] = ()

@@ -1,0 +1,9 @@
+"""HBB: the tables and figures of the paper that a report shows of a run."""
+
+from __future__ import annotations
+
+from lm_eval_bias.exhibit import Exhibit
+
+HBB: tuple[Exhibit, ...] = ()
+HBB_GENERATE: tuple[Exhibit, ...] = ()
+HBB_SG: tuple[Exhibit, ...] = ()
