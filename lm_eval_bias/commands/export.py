@@ -97,7 +97,7 @@ def run(arguments: argparse.Namespace) -> int:
     results, left = export.chosen(found, arguments.metrics)
     write = {"hub": _hub, "model-index": _card, "every-eval-ever": _records}[arguments.to]
     written, more = write(results, source, arguments)
-    for line in [*found.notes, *told, *left, *more]:
+    for line in [*found.notes, *told, *left, *more, *export.warnings(results)]:
         print(visible(line), file=sys.stderr)
     if not written:
         raise UsageError(f"nothing to export to {arguments.to}: no number of these runs can be")

@@ -22,6 +22,8 @@ from lm_eval_bias.report.untrusted import shortened, visible
 RANGE: Mapping[str, tuple[float, float]] = {"%": (0, 100), "share": (0, 1), "score": (-1, 1), "p": (0, 1), "count": (0, inf)}
 """The least and greatest value that a number in a unit may have; of the other units of `measure.UNITS` none are known."""
 _ROUNDING = 1e-9
+_GREATEST = 1e300
+"""Beyond it a difference of two numbers may not be finite."""
 COMMON = ("version", "documents")
 """Of what a run was asked, what is said apart from its options."""
 
@@ -68,7 +70,7 @@ def chosen(found: Found, metrics: Sequence[str] | None = None) -> Chosen:
                 low, high, how = _interval(metric, column.interval, entry)
                 one = Result(run, metric, _within(metric, entry.value), entry.stderr, low, high, how)
                 least, greatest = RANGE.get(metric.unit, (-inf, inf))
-                if not isfinite(entry.value):
+                if not (_exists(entry.value) and _exists(metric.unbiased or 0.0)):
                     left.append(left_out(one, "it does not exist in this run"))
                 elif not least <= one.value <= greatest:
                     left.append(left_out(one, f"{entry.value:g} is no number in {metric.unit}"))
@@ -86,7 +88,7 @@ def chosen(found: Found, metrics: Sequence[str] | None = None) -> Chosen:
 def _interval(metric: Metric, kind: str | None, entry: Entry) -> tuple[float, float, str]:
     """Its ends, and how it was made; where there is none NaN, and why."""
     low, high = _within(metric, entry.low), _within(metric, entry.high)
-    if isfinite(low) and isfinite(high) and low < high:
+    if _exists(low) and _exists(high) and low < high:
         return low, high, "the task's own" if kind == OWN else "value ± 1.96 standard errors, too short for few clusters"
     if kind is None:
         why = "the task computes none for it"
@@ -97,6 +99,10 @@ def _interval(metric: Metric, kind: str | None, entry: Entry) -> tuple[float, fl
     else:
         why = "it has no end or does not exist in this run"
     return nan, nan, why
+
+
+def _exists(value: float) -> bool:
+    return isfinite(value) and abs(value) < _GREATEST
 
 
 def _within(metric: Metric, value: float) -> float:
@@ -166,6 +172,12 @@ def interval(result: Result) -> str:
     digits = max(decimals(result.metric.unit), 1 - math.floor(math.log10(result.high - result.low)))
     low, high = (f"{end:,.{digits}f}" if digits < 10 and abs(end) < 1e9 else f"{end!r}" for end in (result.low, result.high))
     return f"95 % interval {low} to {high} ({result.how})"
+
+
+def warnings(results: Sequence[Result]) -> list[str]:
+    """What must be known of the runs whose numbers are handed on, a line each."""
+    said = [f"{shortened(one.run.model)}, {shortened(one.run.task)}: {warning}" for one in results for warning in one.run.warnings]
+    return list(dict.fromkeys(said))
 
 
 def asked(run: Run) -> dict[str, str]:

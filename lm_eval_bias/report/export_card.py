@@ -112,18 +112,21 @@ def merged(content: str, model: str, made: Sequence[EvalResult]) -> str:
     dumped = yaml_dump({INDEX: index}, sort_keys=False).replace("\n", line_break)
     if block is None:
         mark = "\ufeff" if content.startswith("\ufeff") else ""
-        new = f"{mark}---{line_break}{dumped}---{line_break}{content.removeprefix(mark)}"
+        ways = [f"{mark}---{line_break}{dumped}---{line_break}{content.removeprefix(mark)}"]
     else:
         start, end = block
         header = content[start:end]
         place = _place(header)
-        if place is None:
-            new = content[:end] + (line_break if header.strip() else "") + dumped.removesuffix(line_break) + content[end:]
+        if place is None:  # at its end; or where a text of several lines ends there, which would get one more, at its beginning
+            last = (line_break if header.strip() else "") + dumped.removesuffix(line_break)
+            ways = [content[:end] + last + content[end:], content[:start] + dumped + content[start:]]
         else:
             after = header[place[1] :]
-            new = content[: start + place[0]] + (dumped if after else dumped.removesuffix(line_break)) + after + content[end:]
-    _check(content, new, metadata, index)
-    return new
+            ways = [content[: start + place[0]] + (dumped if after else dumped.removesuffix(line_break)) + after + content[end:]]
+    wrong = [_wrong(content, new, {**metadata, INDEX: index}) for new in ways]
+    if "" not in wrong:
+        raise CannotMerge(wrong[0])
+    return ways[wrong.index("")]
 
 
 def _metadata(content: str) -> tuple[dict[str, Any], tuple[int, int] | None]:
@@ -203,15 +206,15 @@ def _place(header: str) -> tuple[int, int] | None:
     return key.start_mark.index, end_of_lines(header, value)
 
 
-def _check(content: str, new: str, metadata: dict[str, Any], index: Any) -> None:
-    """That nothing else has changed, by reading it again, and that huggingface_hub reads the card."""
+def _wrong(old: str, new: str, expected: dict[str, Any]) -> str:
+    """Why a card is not what it should be, by reading it again; "" if it is. expected: its metadata."""
     try:
-        again, block = _metadata(new)
+        found, block = _metadata(new)
         ModelCard(new.removeprefix("\ufeff"))
     except ValueError as error:
-        raise CannotMerge(f"huggingface_hub cannot read the card then ({first_line(error)})") from None
-    _, before = _metadata(content)
-    text = content[before[1] :] if before else content.removeprefix("\ufeff")
+        return f"huggingface_hub cannot read the card then ({first_line(error)})"
+    _, before = _metadata(old)
+    text = old[before[1] :] if before else old.removeprefix("\ufeff")
     same_text = block is not None and (new[block[1] :] == text if before else new.endswith(text))
-    if not same_text or repr({**metadata, INDEX: index}) != repr(again):
-        raise CannotMerge(f"its {INDEX} cannot be changed without the rest of its metadata")
+    same = sorted(map(repr, found.items())) == sorted(map(repr, expected.items()))  # a NaN is none of itself
+    return "" if same and same_text else f"its {INDEX} cannot be changed without the rest of its metadata"

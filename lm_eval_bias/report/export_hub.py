@@ -18,6 +18,8 @@ from lm_eval_bias.report.export import Result, about, better, circumstances, lef
 from lm_eval_bias.report.untrusted import shortened, visible
 
 FOLDER, FILE = ".eval_results", "lm-eval-bias.yaml"
+# What may stand between the dash and its entry.
+_BEHIND_DASH = re.compile(r"-(\s|#[^\n]*\n)*")
 MOST = 1000
 """Characters of a note."""
 Key = tuple[str, str]
@@ -151,8 +153,12 @@ def _plain(entry: EvalResultEntry) -> dict[str, Any]:
 def _dash(content: str, index: int) -> tuple[int, int]:
     """Where the line of an entry's dash begins, and how far the dash is from there. index: of the entry, behind its dash."""
     dash = content.rfind("-", 0, index)
-    line = content.rfind("\n", 0, dash) + 1
-    return line, max(0, dash - line)
+    while dash >= 0:
+        line = content.rfind("\n", 0, dash) + 1
+        if not content[line:dash].strip(" ") and _BEHIND_DASH.fullmatch(content, dash, index):
+            return line, dash - line
+        dash = content.rfind("-", 0, dash)
+    raise CannotMerge("its list is not written as lines that begin with a dash, an entry each")
 
 
 def end_of_lines(content: str, node: yaml.Node) -> int:
