@@ -29,7 +29,7 @@ def add(commands: Any) -> None:
     parser = declare(
         commands,
         "export",
-        "numbers of finished runs, with intervals, for the hub, a model card or Every Eval Ever",
+        "numbers of finished runs in the formats of others",
         "Read the results that `lm_eval --output_path` wrote, and write their headline numbers in a format of others: `hub`, entries\n"
         "for .eval_results/ of a model's repository; `model-index`, results in a model card; `every-eval-ever`, a record for each\n"
         "number in its schema 0.3.0. What stands in these files already stays, but for older numbers of the same task. The formats\n"
@@ -231,9 +231,8 @@ def _changed(files: dict[Path, Callable[[], str]], old: dict[Path, str]) -> list
         try:
             texts[path] = make()
         except CannotMerge as error:
-            raise UsageError(
-                f"{path}: {error}; it was not changed. What is printed without --output and --card can be put there"
-            ) from error
+            what = "nothing was changed. What is printed without --output and --card can be put there by hand"
+            raise UsageError(f"{path}: {error}; {what}") from error
     for path, content in texts.items():
         if content != old.get(path):
             _write(path, content)

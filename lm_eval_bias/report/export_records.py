@@ -162,7 +162,7 @@ def _record(result: Result, model_id: str, source: Source, evaluator: Evaluator,
 def _model_info(result: Result, model_id: str) -> dict[str, Any]:
     run, kind = result.run, model_type(result.run)
     revision = run.identity.rpartition("@")[2] if "@" in run.identity else ""
-    engine = {"name": "transformers", "version": fact(run, "transformers_version")} if kind.startswith("hf") else None
+    engine = {"name": "transformers", "version": fact(run, "transformers_version") or None} if kind.startswith("hf") else None
     deployed = "self_deployed" if _OWN.match(kind) else "externally_managed" if _SERVICE.match(kind) else UNKNOWN
     details = {
         "deployment_type": deployed,
@@ -218,7 +218,7 @@ def _score(result: Result, signed: bool) -> dict[str, Any]:
     details: dict[str, str | None] = {}
     if signed and metric.unbiased is not None:
         score, low, high = distance(result, metric.unbiased)
-        of = "of the signed number, which that of its distance does not exceed; "
+        of = ", of the signed number; that of its distance is not greater"
         details = {
             "signed_score": repr(float(result.value)),
             "unbiased": repr(float(metric.unbiased)),
@@ -228,11 +228,11 @@ def _score(result: Result, signed: bool) -> dict[str, Any]:
         }
     uncertainty: dict[str, Any] = {}
     if isfinite(result.stderr) and result.stderr > 0:
-        uncertainty["standard_error"] = {"value": result.stderr, "method": f"{of}as the task computes it, clustered where it says so"}
+        uncertainty["standard_error"] = {"value": result.stderr, "method": f"the task's own{of}"}
     elif result.stderr == 0:
         details["standard_error"] = "0: all clusters of the sample agree, which does not make the number certain"
     if result.has_interval:
-        how = f"{result.how}; its image under the distance" if signed else result.how
+        how = f"{result.how}, of the signed number, turned into distances" if signed else result.how
         uncertainty["confidence_interval"] = {"lower": low, "upper": high, "confidence_level": 0.95, "method": how}
     else:
         details["confidence_interval"] = f"none: {result.how}"
