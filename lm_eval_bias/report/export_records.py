@@ -41,6 +41,7 @@ _OWN, _SERVICE = re.compile(r"hf|vllm|sglang|mamba|gguf"), re.compile(r"(openai|
 _SIGNS = re.compile(r'[<>:"\\|?*/\s]|[^\x20-\x7e]')
 _DEVICE = re.compile(r"(con|prn|aux|nul|com\d|lpt\d|data|unknown)(\..*)?", re.I)
 _LONGEST = 100
+_ON_HUB = re.compile(r"[\w-][\w.:-]*(/[\w-][\w.:-]*)?", re.ASCII)
 
 
 class Evaluator(NamedTuple):
@@ -95,10 +96,10 @@ def line(content: Mapping[str, Any]) -> str:
 
 
 def _model_id(result: Result) -> str:
-    """The name on the hub; of a model in a folder that of the folder, in which no part passes for a developer."""
+    """The name on the hub; of a model in a folder, or of an odd name, one in which no part passes for a developer."""
     run = result.run
-    name = visible((run.model.partition("@")[0] if run.model == run.identity else "") or run.model)
-    return name if run.model == run.identity else name.replace("/", "_")
+    name = run.identity.partition("@")[0]
+    return name if run.model == run.identity and _ON_HUB.fullmatch(name) else visible(run.model).replace("/", "_")
 
 
 def folder_of(model: str) -> str:
