@@ -117,7 +117,7 @@ def _source(arguments: argparse.Namespace) -> Source:
     try:
         from lm_eval_bias.report.export_hub import Source
     except ImportError as error:
-        raise UsageError(f"export needs a newer huggingface_hub ({error}): pip install -U 'huggingface_hub>=1.3'") from error
+        raise UsageError(f"export needs a newer huggingface_hub ({error}): pip install -U 'huggingface_hub>=1.33'") from error
     to = arguments.to
     for name in ("dataset_id", "model_id"):
         value = getattr(arguments, name)

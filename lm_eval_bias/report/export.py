@@ -195,13 +195,16 @@ def circumstances(run: Run) -> str:
 # ---- What stands in the results file beside the numbers
 
 
+_FACTS = ("config", "date", "lm_eval_version", "transformers_version")
+
+
 @cache
 def _content(path: Path) -> Mapping[str, Any]:
     try:
         content = json.loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError, RecursionError):
         content = {}
-    return content if isinstance(content, dict) else {}
+    return {key: content[key] for key in _FACTS if key in content} if isinstance(content, dict) else {}
 
 
 def fact(run: Run, name: str) -> str:
@@ -220,6 +223,6 @@ def model_type(run: Run) -> str:
 def seconds(run: Run) -> int | None:
     """When the run began, in seconds since 1970; None where the file does not say."""
     date = _content(run.results).get("date")
-    if isinstance(date, bool) or not isinstance(date, (int, float)) or not (math.isfinite(date) and 0 < date < 1e11):
+    if isinstance(date, bool) or not isinstance(date, (int, float)) or not 0 < date < 1e11:
         return None
     return int(date)

@@ -158,7 +158,9 @@ def test_the_ends_of_an_interval_are_never_written_alike():
 
 
 def test_facts_of_an_odd_file_are_none(tmp_path):
-    for i, odd in enumerate(({"date": "soon", "lm_eval_version": 4, "config": []}, {"date": nan}, {"date": True}, {"date": 1e300}, {})):
+    for i, odd in enumerate(
+        ({"date": "soon", "lm_eval_version": 4, "config": []}, {"date": nan}, {"date": True}, {"date": 1e300}, {"date": 10**400}, {})
+    ):
         path = made_up(tmp_path / str(i), "m", {"a": (1.0, 0.5)}, **odd)
         run = (
             found_in(path).runs[0]
