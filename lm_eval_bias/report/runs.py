@@ -343,10 +343,9 @@ def _named_apart(runs: Sequence[Run]) -> list[Run]:
         depth += 1
         twice = {name for name in names.values() if list(names.values()).count(name) > 1}
         names = {identity: _short(identity, depth) if name in twice else name for identity, name in names.items()}
-    taken: set[str] = set()
-    for identity, name in names.items():  # "./a" and "a": no part of a path is left that differs
-        names[identity] = identity if name in taken else name
-        taken.add(names[identity])
+    # "./a" and "a": no part of a path is left that differs, and no name may be what another model is called in full.
+    shown = list(names.values())
+    names = {identity: identity if shown.count(name) > 1 or name in names else name for identity, name in names.items()}
     return [run._replace(model=names[run.identity]) for run in runs]
 
 
