@@ -183,7 +183,7 @@ def _cell(file: Mapping[str, Any], table: Mapping[str, Any], path: tuple[str, ..
     metrics = about.get("metric", ())
     metrics = (metrics,) if isinstance(metrics, str) else tuple(metrics)
     column = about.get("column", "")
-    row = {axis: name for axis, name in names.items() if f"{{{axis}}}" not in column}
+    row = {**table.get("row", {}), **{axis: name for axis, name in names.items() if f"{{{axis}}}" not in column}}
     tasks = about.get("tasks", table.get("tasks"))
     return Cell(
         model=model,
@@ -195,7 +195,7 @@ def _cell(file: Mapping[str, Any], table: Mapping[str, Any], path: tuple[str, ..
         printed=printed or (value if bound else None),
         metrics=tuple(_filled(metric, names) for metric in metrics),
         group=names[about["group"]] if "group" in about else None,
-        place=Place(about["table"], _filled(column, names), MappingProxyType({**table.get("row", {}), **row})) if "table" in about else None,
+        place=Place(about["table"], _filled(column, names), MappingProxyType(row)) if "table" in about else None,
         comparisons=() if tasks is None else tuple(_comparisons(file["tasks"][tasks], names)),
     )
 

@@ -153,7 +153,7 @@ def _contrasts(tables: Tables) -> list[dict[str, Any]]:
     """Favouritism and discrimination at the run's own threshold, which is the first one."""
     rows = [row for row in tables.get("contrasts", ()) if row.get("contrast") in ("favouritism", "discrimination")]
     return [
-        {**row, "who": f"{row.get('axis')}, {row.get('gender')}"}
+        {**row, "who": f"{'all axes' if row.get('axis') == ALL else row.get('axis')}, {row.get('gender')}"}
         for row in rows
         if row.get("threshold") == rows[0].get("threshold") and _number(row.get("value"))
     ]

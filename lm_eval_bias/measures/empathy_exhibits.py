@@ -158,7 +158,7 @@ HEAT_MAP = Exhibit(
         Column("mean_intensity", "M0", "points"),
         Column("p_against_perceiver", "p against the perceiver's in-group (Bonferroni)", "p"),
         Column("p_against_experiencer", "p against the experiencer's in-group (Bonferroni)", "p"),
-        Column("masked", "Masked"),
+        Column("masked", "Masked (white in the paper)"),
     ),
     reads="A row is a persona, a column the person who felt something; a block on the diagonal that stands out is the empathy gap, and "
     "masked cells are those that the paper leaves white: by one of two paired t tests they are not told from the in-group.",
