@@ -205,7 +205,7 @@ NEUTRAL_PAIRS = Exhibit(
     reads="Left of 0 the undesirable descriptor is likelier where nothing is said of the person: the placebo of the figures above, and, "
     "but for masked models, what their scores are calibrated by.",
     silent="It is no bias: a descriptor that is frequent, or of few tokens, is likelier by that alone.",
-    figure=Figure("points", x="log_odds", y="pair", low="low", high="high", facet="axis", reference=0, model="colour"),
+    figure=Figure("points", x="log_odds", y="pair", low="low", high="high", facet="axis", model="colour"),
     then=_of_neutral,
     needs="neutral pairs with two usable likelihoods",
 )
@@ -303,7 +303,13 @@ SECTION_4_2_1 = Exhibit(
 
 
 def _named(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    return [{**row, "who": f"{row.get('gender')}, {str(row.get('category')).replace('_', ' ')}"} for row in rows]
+    """Gender and attribute in one; "all" attributes are those of the effect, so that no name stands for two."""
+    of_all = {"halo": "all good attributes", "horn": "all bad attributes"}
+
+    def attribute(row: dict[str, Any]) -> str:
+        return of_all.get(str(row.get("effect")), ALL) if row.get("category") == ALL else str(row.get("category")).replace("_", " ")
+
+    return [{**row, "who": f"{row.get('gender')}, {attribute(row)}"} for row in rows]
 
 
 GAPS = Exhibit(

@@ -164,7 +164,7 @@ HEAT_MAP = Exhibit(
     "masked cells are those that the paper leaves white: by one of two paired t tests they are not told from the in-group.",
     silent="Colours are standard deviations of this matrix, not points of the scale, so a matrix of mere chance may look as strong; a "
     "masked cell is not shown to be equal, and with few events most are masked.",
-    figure=Figure("heatmap", x="experiencer", y="perceiver", colour="z", mask="masked", reference=0, model="facet"),
+    figure=Figure("heatmap", x="experiencer", y="perceiver", colour="z", mask="masked", model="facet"),
     then=_defined,
     needs=PAIRED,
 )

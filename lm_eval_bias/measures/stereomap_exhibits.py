@@ -178,9 +178,7 @@ TABLE_8 = Exhibit(
     ".01, *** p < .001.",
     silent="A model that says of each group only how much it is liked has the sign of people in 19 of 24, and chance in 12; 24 tests at "
     ".05 have a star by chance, and one of the printed values of people must be wrong.",
-    figure=Figure(
-        "heatmap", x="tendency", y="stereotype_or_emotion", colour="rho", label="text", domain=(-1, 1), reference=0, model="facet"
-    ),
+    figure=Figure("heatmap", x="tendency", y="stereotype_or_emotion", colour="rho", label="text", domain=(-1, 1), model="facet"),
     then=_correlated,
     needs="the task stereomap_behavior",
     published=(STEREOMAP, "Table 8", "Table 8, people"),
@@ -304,7 +302,7 @@ FIGURE_4 = Exhibit(
     "cluster.",
     silent="A bar near 0 may be a dimension with as many keywords at either end; keywords that the dictionary does not know count for none "
     "(Table 15), and there is no interval.",
-    figure=Figure("bars", x="dimension", y="direction", row="cluster", domain=None, reference=0, model="facet"),
+    figure=Figure("bars", x="dimension", y="direction", row="cluster", model="facet"),
     needs=f"keywords (the task stereomap_extended), and {CLUSTERED}",
 )
 
@@ -317,7 +315,7 @@ FIGURE_7 = Exhibit(
     "of its high end.",
     silent="The Venn diagrams of the words, which are in the samples; the paper adds directions where this is their mean over keywords, "
     "and of a group there are fifty keywords at most.",
-    figure=Figure("bars", x="dimension", y="direction", row="group", order={"group": EXAMPLES}, reference=0, model="facet"),
+    figure=Figure("bars", x="dimension", y="direction", row="group", order={"group": EXAMPLES}, model="facet"),
     needs="keywords of these groups: the task stereomap_extended with its own list of groups",
 )
 

@@ -190,6 +190,7 @@ def test_halo_and_horn_gaps_by_hand(nli):
     assert gaps["halo", "men", "good_behaviour"]["gap"] == gaps["horn", "women", "bad_behaviour"]["gap"] == 0
     assert gaps["halo", "women - men", "attractiveness"]["gap"] == 0
     assert gaps["halo", "women", "attractiveness"]["who"] == "women, attractiveness"
+    assert [gaps[effect, "men", "all"]["who"] for effect in ("halo", "horn")] == ["men, all good attributes", "men, all bad attributes"]
 
 
 def test_nli_is_declared_as_it_is_and_a_subset_lacks_the_other_figures(nli):
