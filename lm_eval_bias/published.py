@@ -13,7 +13,8 @@ A file holds one paper. Its keys:
   number.
 - A number has a `unit` (one of `measure.UNITS`) and, where a task of ours reports it, its place in the task's results: `metric`, one or
   several of the table `numbers`, and `group`, the axis whose name is that table's group; or `table` and `column`, in the row that has the
-  cell's names, and what the table's `row` adds. It may have a set of `tasks` of its own. A number that is null is not read.
+  cell's names, and what the table's `row` adds. `{axis}` in a metric or a column is as in a task's name; that axis is none of the row's
+  names then. It may have a set of `tasks` of its own. A number that is null is not read.
 - `values`: by model, then by axis, then by number. Each level is a mapping by name, which may lack some, or a list in the order of the
   names; where there is but one number, it stands alone. A text is the key of the values at the top of the file. "<.001" is a bound.
 
@@ -180,6 +181,9 @@ def _cell(file: Mapping[str, Any], table: Mapping[str, Any], path: tuple[str, ..
     for name in path:
         printed = printed.get(name, {})
     metrics = about.get("metric", ())
+    metrics = (metrics,) if isinstance(metrics, str) else tuple(metrics)
+    column = about.get("column", "")
+    row = {**table.get("row", {}), **{axis: name for axis, name in names.items() if f"{{{axis}}}" not in column}}
     tasks = about.get("tasks", table.get("tasks"))
     return Cell(
         model=model,
@@ -189,9 +193,9 @@ def _cell(file: Mapping[str, Any], table: Mapping[str, Any], path: tuple[str, ..
         value=figure,
         bound=bound,
         printed=printed or (value if bound else None),
-        metrics=(metrics,) if isinstance(metrics, str) else tuple(metrics),
+        metrics=tuple(_filled(metric, names) for metric in metrics),
         group=names[about["group"]] if "group" in about else None,
-        place=Place(about["table"], about["column"], MappingProxyType({**table.get("row", {}), **names})) if "table" in about else None,
+        place=Place(about["table"], _filled(column, names), MappingProxyType(row)) if "table" in about else None,
         comparisons=() if tasks is None else tuple(_comparisons(file["tasks"][tasks], names)),
     )
 
@@ -211,5 +215,9 @@ def _read(value: Any) -> tuple[str, float]:
 def _comparisons(tasks: Mapping[str, Any], names: Names) -> Iterator[Comparison]:
     for pattern, about in tasks.items():
         if all(names[axis] in allowed for axis, allowed in about.get("only", {}).items()):
-            name = pattern.format(**{axis: name.lower() for axis, name in names.items()})
-            yield Comparison(name, about["comparable"], about["why"], about.get("options", MappingProxyType({})))
+            yield Comparison(_filled(pattern, names), about["comparable"], about["why"], about.get("options", MappingProxyType({})))
+
+
+def _filled(pattern: str, names: Names) -> str:
+    """A pattern with the names on the axes, in small letters, in the place of `{axis}`."""
+    return pattern.format(**{axis: name.lower() for axis, name in names.items()})

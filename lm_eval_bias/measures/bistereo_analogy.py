@@ -46,7 +46,7 @@ _COUNTS = (
         better="lower",
         stderr=False,
     ),
-    Metric("analogies", "count", "Analogies with an answer behind C itself.", stderr=False),
+    Metric("analogies", "count", "Analogies with an answer behind C itself.", stderr=False, by="gender"),
 )
 METRICS = (
     *_interval(
@@ -312,6 +312,8 @@ def _summary(
         for gender in genders:
             for metric, number in _named(name, of(name, gender)).items():
                 groups.setdefault(metric, {})[gender] = number
+    answered = [k["gender"] for k, v in zip(keys, values, strict=True) if not isnan(v["biased_preferences"])]
+    groups["analogies"] = {gender: unmeasured(answered.count(gender)) for gender in genders}
     parts = [(g, x) for g in (ALL, *genders) for x in (ALL, *axes)]
     inside = {(g, x): sum(g in (ALL, k["gender"]) and x in (ALL, k["axis"]) for k in keys) for g, x in parts}
     shares = [

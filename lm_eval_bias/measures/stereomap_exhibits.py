@@ -1,15 +1,409 @@
-"""StereoMap: the tables and figures of the paper that a report shows of a run."""
+"""StereoMap: the tables and figures of the paper that a report shows of a run. Each task has those that its own answers allow."""
 
 from __future__ import annotations
 
-from lm_eval_bias.exhibit import Exhibit
+from math import isfinite
+from typing import Any
+
+from lm_eval_bias.exhibit import Column, Exhibit, Figure, Rows, Tables
+
+STEREOMAP = "stereomap"
+"""The paper, as `published` names it."""
+TEN, FIVE = 10, 5
+"""Groups at either end of Table 9, and in Figure 5; dimensions of a cluster in Figures 4 and 8."""
+BEYOND = ("Traditional", "Conservative", "Wealthy", "High-Status")
+"""The dimensions of Table 9."""
+EXAMPLES = ("Nurses", "Doctors", "Women", "Men", "Democrats", "Republicans")
+"""The groups of Figure 7."""
+ENDS = (1, 5)
+"""Of the scale."""
+CLUSTERED = "five groups or more that differ in warmth or competence, each with a rating of both"
+
+
+def _number(value: Any) -> bool:
+    return isinstance(value, (int, float)) and isfinite(value)
+
+
+def _score(name: str, title: str) -> Column:
+    """A group's score with its interval."""
+    return Column(name, title, "points", f"{name}_stderr", (f"{name}_low", f"{name}_high"))
+
+
+# ---- Warmth and competence
+
+
+def _clusters(name: str, prompts: str, *published: str) -> Exhibit:
+    return Exhibit(
+        name=name,
+        caption=f"Warmth and competence of the five clusters, {prompts} prompts.",
+        source=Rows("clusters"),
+        columns=(
+            Column("cluster", "Cluster (C-W)"),
+            Column("members", "Group"),
+            Column("groups", "Groups", "count"),
+            Column("competence", "Competence", "points"),
+            Column("sign", "C, W"),
+            Column("warmth", "Warmth", "points"),
+            Column("t", "t", "t"),
+            Column("p", "p", "p"),
+            Column("n", "Pairs", "count"),
+            Column("p_over_groups", "p over groups", "p"),
+        ),
+        reads="> is a cluster seen as more competent than warm, < the reverse, by a paired t test at .001, = neither; clusters are named "
+        "by their competence and warmth among these groups, from the lowest to the highest.",
+        silent="k-means finds five clusters in noise, too, and the test is of the very scores that made them, each group once a round: "
+        "read the p over groups, and how firmly groups lie in their cluster.",
+        needs=CLUSTERED,
+        published=published,
+    )
+
+
+def _mapped(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    return [row for row in rows if _number(row.get("competence")) and _number(row.get("warmth"))]
+
+
+def _map(name: str, prompts: str) -> Exhibit:
+    return Exhibit(
+        name=name,
+        caption=f"Warmth-competence map of the groups, {prompts} prompts; the colours are the clusters.",
+        source=Rows("groups"),
+        columns=(
+            Column("group", "Group"),
+            Column("cluster", "Cluster (C-W)"),
+            _score("competence", "Competence"),
+            _score("warmth", "Warmth"),
+            Column("left_its_cluster", "Leaves its cluster", "share"),
+            Column("unstable", "Unstable"),
+            Column("answers", "Answers", "count"),
+        ),
+        reads="To the right are groups that society is said to see as competent, above those that it is said to see as warm; a group that "
+        "leaves its cluster in a fifth of resamples is unstable.",
+        silent="The axes show the range that there is: a model that sees all groups alike fills the map, too, so read the numbers on "
+        "them; a point has an interval, which stands in the table.",
+        figure=Figure("scatter", x="competence", y="warmth", colour="cluster", label="group", model="facet"),
+        then=_mapped,
+        needs="a group with a rating of warmth and one of competence",
+    )
+
+
+def _agreeing(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    return [row for row in rows if any(_number(row.get(key)) for key in ("adjusted_rand", "competence_rho", "warmth_rho"))]
+
+
+AGREEMENT = Exhibit(
+    name="Agreement with people and models",
+    caption="Our clusters and scores against those in print.",
+    source=Rows("agreement"),
+    columns=(
+        Column("source", "Against"),
+        Column("groups", "Groups", "count"),
+        Column("adjusted_rand", "Adjusted Rand index", "score"),
+        Column("chance_95", "95 % of chance below", "score"),
+        Column("p", "p", "p"),
+        Column("competence_rho", "ρ of competence", "score", interval=("competence_low", "competence_high")),
+        Column("warmth_rho", "ρ of warmth", "score", interval=("warmth_low", "warmth_high")),
+    ),
+    reads="1 is the same clusters and 0 what chance gives; an index above what 95 of 100 permutations have is no chance.",
+    silent="To agree with people is no virtue: it says that the model knows what society is said to think, and the paper prints some "
+    "groups of its extended clusters only.",
+    then=_agreeing,
+    needs="groups with a cluster here and one in print",
+)
+
+
+# ---- Emotions and behaviours
+
+
+def _boxed(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    return [row for row in rows if _number(row.get("median"))]
+
+
+def _figure_3(what: str, asked: str) -> Exhibit:
+    return Exhibit(
+        name="Figure 3",
+        caption=f"Distribution of the groups' {what} in each cluster.",
+        source=Rows("by_cluster"),
+        columns=(
+            Column("dimension", "Dimension"),
+            Column("cluster", "Cluster (C-W)"),
+            Column("groups", "Groups", "count"),
+            Column("mean", "Mean", "points"),
+            Column("least", "Least", "points"),
+            Column("lower_quartile", "Lower quartile", "points"),
+            Column("median", "Median", "points"),
+            Column("upper_quartile", "Upper quartile", "points"),
+            Column("greatest", "Greatest", "points"),
+        ),
+        reads="A box holds the middle half of a cluster's groups, its line the median, whiskers reach to the least and the greatest; "
+        "clusters stand from the lowest to the highest competence and warmth.",
+        silent="A box is how groups differ and no uncertainty: of a cluster with few groups it says little of others, and each model has "
+        "clusters of its own.",
+        figure=Figure(
+            "boxes",
+            x="cluster",
+            y="median",
+            colour="cluster",
+            row="dimension",
+            five=("least", "lower_quartile", "median", "upper_quartile", "greatest"),
+            domain=ENDS,
+            model="facet",
+        ),
+        then=_boxed,
+        needs=f"{asked}, and {CLUSTERED}",
+    )
+
+
+def _correlated(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    return [
+        {**row, "text": f"{row['rho']:.2f}{row.get('stars') or ''}"} if _number(row.get("rho")) else {**row, "text": ""} for row in rows
+    ]
+
+
+TABLE_8 = Exhibit(
+    name="Table 8",
+    caption="Correlations of behavioural tendencies with stereotypes and emotions, over groups.",
+    source=Rows("tendencies"),
+    columns=(
+        Column("stereotype_or_emotion", "Stereotype or emotion"),
+        Column("tendency", "Behavioural tendency"),
+        Column("rho", "Spearman's ρ", "score", interval=("low", "high")),
+        Column("stars", "Stars"),
+        Column("p", "p", "p"),
+        Column("groups", "Groups", "count"),
+        Column("people_rho", "ρ of people (Cuddy et al. 2007)", "score"),
+        Column("people_stars", "Their stars"),
+        Column("same_sign", "Same sign"),
+    ),
+    reads="Positive: groups of which the model says more of the row are said to be treated more as the column says; * p < .05, ** p < "
+    ".01, *** p < .001.",
+    silent="A model that says of each group only how much it is liked has the sign of people in 19 of 24, and chance in 12; 24 tests at "
+    ".05 have a star by chance, and one of the printed values of people must be wrong.",
+    figure=Figure("heatmap", x="tendency", y="stereotype_or_emotion", colour="rho", label="text", domain=(-1, 1), model="facet"),
+    then=_correlated,
+    needs="the task stereomap_behavior",
+    published=(STEREOMAP, "Table 8", "Table 8, people"),
+)
+
+
+# ---- Other dimensions
+
+
+def _ends(tables: Tables) -> list[dict[str, Any]]:
+    """The groups with the highest and with the lowest ratings of each dimension, with the interval that they have in `groups`; of few
+    groups, half of them at either end."""
+    groups = {row.get("group"): row for row in tables.get("groups", ())}
+    found = []
+    for dimension in BEYOND:
+        key = dimension.lower().replace("-", "_")
+        rated = [row for row in tables.get("dimensions", ()) if row.get("dimension") == dimension and _number(row.get("mean"))]
+        most = min(TEN, len(rated) // 2)
+        for end, rows in (("highest", rated[:most]), ("lowest", rated[::-1][:most])):
+            for rank, row in enumerate(rows, start=1):
+                interval = {name: groups.get(row["group"], {}).get(f"{key}_{name}") for name in ("stderr", "low", "high")}
+                found.append({**row, "end": end, "rank": rank, **interval})
+    return found
+
+
+TABLE_9 = Exhibit(
+    name="Table 9",
+    caption="The ten groups with the highest and with the lowest ratings: traditional, conservative, wealthy, high-status.",
+    source=_ends,
+    columns=(
+        Column("dimension", "Dimension"),
+        Column("end", "End"),
+        Column("rank", "Rank", "count"),
+        Column("group", "Group"),
+        Column("mean", "Mean", "points", stderr="stderr", interval=("low", "high")),
+        Column("variance", "Variance over rounds (points²)"),
+    ),
+    reads="The variance is over the ten rounds, as in the paper: 0 is a group that got the same rating each time.",
+    silent="Of groups with the same rating those that were asked first stand here, and ranks of groups whose intervals overlap may be "
+    "chance.",
+    needs="two groups with a rating of these dimensions: the task stereomap_extended",
+)
+
+
+def _social_structure(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    return [row for row in rows if _number(row.get("status")) and _number(row.get("competition"))]
+
+
+STRUCTURE = Exhibit(
+    name="Status and competition",
+    caption="The groups by status and competition, which the stereotype content model takes for the causes of competence and warmth.",
+    source=Rows("groups"),
+    columns=(
+        Column("group", "Group"),
+        _score("status", "Status"),
+        _score("competition", "Competition"),
+        Column("answers", "Answers", "count"),
+    ),
+    reads="To the right are groups of high status, above those that are said to take from others.",
+    silent="It does not show that status makes a group seem competent; and the axes show the range that there is, however narrow.",
+    figure=Figure("scatter", x="status", y="competition", label="group", model="facet"),
+    then=_social_structure,
+    needs="a group with a rating of status and one of competition",
+)
+
+REASONS = Exhibit(
+    name="Tables 3 and 10",
+    caption="Key phrases of the reasons, of the model and by cluster.",
+    source=lambda tables: (),
+    columns=(Column("phrase", "Reason keywords"),),
+    reads="Phrases that lie nearest to what the answers to the status questions say.",
+    silent="How many answers say so.",
+    needs="the key phrases, which are no part of a run: `lm-eval-bias reasons` finds them in the samples (docs/reasons.md)",
+)
+
+
+# ---- Refusals, keywords, prompt sensitivity
+
+
+def _most_refused(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    rated = [row for row in rows if _number(row.get("refused"))]
+    return sorted(rated, key=lambda row: -row["refused"])[:TEN]
+
+
+FIGURE_5 = Exhibit(
+    name="Figure 5",
+    caption="Refuse-to-answer rate: the ten groups that are declined most.",
+    source=Rows("groups"),
+    columns=(
+        Column("group", "Group"),
+        Column("refused", "Refuse-to-answer rate", "share"),
+        Column("unanswered", "Ratings that cannot be read", "%"),
+        Column("answers", "Answers", "count"),
+    ),
+    reads="1 is a group about which every answer declines.",
+    silent="A group has few answers, so a rate of one more or less is chance; of groups with equal rates those asked first stand here, "
+    "and an answer that is not read need not decline.",
+    figure=Figure("bars", x="group", y="refused", domain=(0, 1), model="facet"),
+    then=_most_refused,
+    needs="answers in words",
+)
+
+
+def _about(column: str, title: str) -> tuple[Column, ...]:
+    return (
+        Column(column, title),
+        Column("rank", "Rank", "count"),
+        Column("dimension", "Dimension"),
+        Column("keywords", "Keywords", "count"),
+        Column("percent", "Of its keywords", "%"),
+        Column("direction", "Direction", "score"),
+    )
+
+
+FIGURE_4 = Exhibit(
+    name="Figures 4 and 8",
+    caption="The five dimensions that most keywords of a cluster are about, and their direction.",
+    source=Rows("keywords_by_cluster", {"rank": tuple(range(1, FIVE + 1))}),
+    columns=_about("cluster", "Cluster (C-W)"),
+    reads="A bar above 0 is a dimension of which more keywords are at the high end than at the low one, as a share of all keywords of the "
+    "cluster.",
+    silent="A bar near 0 may be a dimension with as many keywords at either end; keywords that the dictionary does not know count for none "
+    "(Table 15), and there is no interval.",
+    figure=Figure("bars", x="dimension", y="direction", row="cluster", model="facet"),
+    needs=f"keywords (the task stereomap_extended), and {CLUSTERED}",
+)
+
+FIGURE_7 = Exhibit(
+    name="Figure 7",
+    caption="Dimensions of the keywords of groups that the paper sets side by side, and their direction.",
+    source=Rows("keywords_by_group", {"group": EXAMPLES}),
+    columns=_about("group", "Group"),
+    reads="Compare nurses with doctors, women with men, Democrats with Republicans: of which dimension their keywords speak, and whether "
+    "of its high end.",
+    silent="The Venn diagrams of the words, which are in the samples; the paper adds directions where this is their mean over keywords, "
+    "and of a group there are fifty keywords at most.",
+    figure=Figure("bars", x="dimension", y="direction", row="group", order={"group": EXAMPLES}, model="facet"),
+    needs="keywords of these groups: the task stereomap_extended with its own list of groups",
+)
+
+TABLE_15 = Exhibit(
+    name="Table 15",
+    caption="Keywords coverage ratio: how many of the keywords the dictionary knows.",
+    source=Rows("keyword_coverage"),
+    columns=(
+        Column("found", "Found as"),
+        Column("percent", "Coverage", "%"),
+        Column("keywords", "Keywords", "count"),
+    ),
+    reads="Each row adds a step: as it is written, by its lemma, as a phrase; the last is what Figures 4, 7 and 8 rest on.",
+    silent="What the unknown keywords are about, which may be what a dictionary has no word for.",
+    then=lambda rows: [row for row in rows if _number(row.get("percent"))],
+    needs="a keyword that can be read: the task stereomap_extended",
+    published=(STEREOMAP, "Table 15"),
+)
+
+_VARIATION = (
+    Column("competence_cv", "Competence CV avg", "share"),
+    Column("competence_cv_max", "Competence CV max", "share"),
+    Column("warmth_cv", "Warmth CV avg", "share"),
+    Column("warmth_cv_max", "Warmth CV max", "share"),
+)
+
+
+def _varied(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    return [row for row in rows if _number(row.get("competence_cv")) or _number(row.get("warmth_cv"))]
+
+
+TABLE_13 = Exhibit(
+    name="Table 13",
+    caption="Prompt sensitivity: coefficient of variation of the groups' scores over rounds.",
+    source=Rows("styles", {"style": "paper"}),
+    columns=(*_VARIATION, Column("answers", "Answers", "count")),
+    reads="The standard deviation of a group's score over rounds by its mean, as a mean over groups and of the group where it is greatest.",
+    silent="It is the chance of sampling at one prompt and not what another prompt would change; at temperature 0 it is 0.",
+    then=_varied,
+    needs="two rounds of which ratings can be read",
+    published=(STEREOMAP, "Table 13"),
+)
+
+TABLE_14 = Exhibit(
+    name="Table 14",
+    caption="Ablation of the prompt style.",
+    source=Rows("styles", {"style": ("paper", "no chain of thought", "no instructions", "neither")}),
+    columns=(
+        Column("style", "Prompt type"),
+        *_VARIATION,
+        Column("competence_cv_with_paper", "Competence CV with the paper's style", "share"),
+        Column("warmth_cv_with_paper", "Warmth CV with the paper's style", "share"),
+        Column("refused", "Refuse-to-answer rate", "share"),
+        Column("answers", "Answers", "count"),
+    ),
+    reads="Where the coefficient of a style together with the paper's is no greater than its own, the style changes no scores.",
+    silent="The diversity of reasons (Self-BLEU, entropy), which `lm-eval-bias reasons --diversity` prints; and the sentences that a "
+    "style leaves out are ours to choose, since the paper names the styles only.",
+    then=lambda rows: rows if len(rows) > 1 else [],
+    needs="the option style=all of stereomap_extended",
+    published=(STEREOMAP, "Table 14"),
+)
+
+
+# ---- What each task has
+
+_EXTENDED_MAP = (_clusters("Table 5", "extended", STEREOMAP, "Table 5"), _map("Figure 6", "extended"))
+_MAPS = {
+    "original": (_clusters("Table 2", "original", STEREOMAP, "Table 2"), _map("Figure 2", "original"), AGREEMENT, STRUCTURE),
+    "extended": (*_EXTENDED_MAP, AGREEMENT, TABLE_9),
+    "structure": (STRUCTURE,),
+    "emotion": (_figure_3("emotions", "the task stereomap_emotion"), *_EXTENDED_MAP),
+    "behavior": (TABLE_8, _figure_3("behavioural tendencies", "the task stereomap_behavior"), *_EXTENDED_MAP),
+}
+_WORDS = {
+    "original": (TABLE_13, FIGURE_5),
+    "extended": (FIGURE_4, FIGURE_7, TABLE_15, TABLE_13, TABLE_14, FIGURE_5),
+    "structure": (REASONS, FIGURE_5),
+    "emotion": (FIGURE_5,),
+    "behavior": (FIGURE_5,),
+}
 
 
 def generated(part: str) -> tuple[Exhibit, ...]:
     """Of answers in words; part: original, extended, structure, emotion, behavior."""
-    return ()
+    return _MAPS[part] + _WORDS[part]
 
 
 def likelihood(part: str) -> tuple[Exhibit, ...]:
     """Of ratings by likelihood."""
-    return ()
+    return _MAPS[part]

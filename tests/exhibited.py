@@ -1,0 +1,85 @@
+"""What must hold of the exhibits of any measure, given the tables of a run: each name is there, each cell in print has its place."""
+
+from lm_eval_bias import catalogue
+from lm_eval_bias.exhibit import Numbers, Rows, rows
+from lm_eval_bias.measure import UNITS, tables
+from lm_eval_bias.published import tables as published
+
+TASKS = {task.name: task for task in catalogue.tasks()}
+
+
+def run_of(task, docs, result, **options):
+    """The tables of a run in which each document has that result."""
+    measure = TASKS[task].measure
+    return tables(measure, measure.summary([measure.record(doc, result(doc)) for doc in docs], **options))
+
+
+def shown(task, name, run):
+    """The rows of the exhibit of that name."""
+    (exhibit,) = [e for e in TASKS[task].measure.exhibits if e.name == name]
+    return rows(exhibit, run)
+
+
+def missing(task, run):
+    """The names of the exhibits without rows."""
+    return {e.name for e in TASKS[task].measure.exhibits if not rows(e, run)}
+
+
+def keys_of(exhibit):
+    """All keys of rows that an exhibit names."""
+    keys = {key for column in exhibit.columns for key in (column.name, column.stderr, *(column.interval or ()))}
+    if (figure := exhibit.figure) is not None:
+        keys |= {figure.x, figure.y, figure.colour, figure.facet, figure.row, figure.to, figure.low, figure.high, figure.label, figure.mask}
+        keys |= {*(figure.five or ()), *figure.order}
+    return keys - {None}
+
+
+def assert_declared_as_it_is(task, run, absent=()):
+    """Metrics, tables, columns and keys of a figure that stand in the run; units that are ours; a sentence each on how to read it and on
+    what it does not show. absent: tables that other tasks of the measure have."""
+    measure = TASKS[task].measure
+    names = [exhibit.name for exhibit in measure.exhibits]
+    assert len(names) == len(set(names)) and names
+    for e in measure.exhibits:
+        if isinstance(e.source, Numbers):
+            assert all(measure.metric(name) for name in e.source.metrics)
+            assert {column.name for column in e.columns} <= {*e.source.metrics, e.source.by}
+        elif isinstance(e.source, Rows):
+            assert (e.source.table in run) != (e.source.table in absent), (e.name, e.source.table)
+            assert all(set(e.source.where) <= set(row) for row in run.get(e.source.table, ())[:1]), e.name
+        assert {column.unit for column in e.columns} <= {*UNITS, ""}
+        for said in (e.caption, e.reads, e.silent):
+            assert said.endswith(".") and "  " not in said, said
+        assert not e.needs.endswith(".")
+        # A key that is in no row at all was misspelt: `rows` would fill it with None.
+        bare = e._replace(columns=())
+        for row in rows(bare, run):
+            assert keys_of(e) <= set(row), (e.name, keys_of(e) - set(row))
+
+
+def assert_cells_have_a_place(task, run, but=()):
+    """Each cell in print that an exhibit shows of the task has a column there, and its row in the run; returns how many.
+
+    but: exhibits whose rows a run need not have."""
+    measure, found = TASKS[task].measure, 0
+    for e in measure.exhibits:
+        if e.name in but:
+            continue
+        named = {table.name: table for table in published(e.published[0])} if e.published else {}
+        for name in e.published[1:]:
+            for cell in named[name].cells:
+                if task not in {comparison.task for comparison in cell.comparisons}:
+                    continue
+                columns = {column.name: column for column in e.columns}
+                if isinstance(e.source, Numbers):
+                    (metric,) = cell.metrics
+                    assert columns[metric].unit == cell.unit == measure.metric(metric).unit
+                    assert metric in e.source.metrics
+                    groups = {row["group"] for row in run["numbers"] if row["metric"] == metric}
+                    assert cell.group in groups and (cell.group is None) == (e.source.by is None)
+                else:
+                    assert (cell.place.table, columns[cell.place.column].unit) == (e.source.table, cell.unit)
+                    here = [r for r in rows(e, run) if all(r[key] == value for key, value in cell.place.row.items())]
+                    assert len(here) == 1 and isinstance(here[0][cell.place.column], float), (e.name, cell)
+                found += 1
+    return found
