@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from math import inf, isnan, nan
+from math import isnan, nan
 from typing import Any
 
 from lm_eval_bias.likelihoods import mass, usable
@@ -27,8 +27,8 @@ KEYS = (
     "first",
 )
 COMMON = ("biased", "share", "score", "mean", "excess", "log_odds", "averaged_share", "averaged_mean")
-BOUNDS = {"share": (0, 100), "mean": (0, 100), "score": (0, 100), "biased": (0, inf), "difference": (-100, 100), "advantage": (-100, 100)}
-"""The numbers of a row whose 95 % interval stands in the tables, and where it ends at the latest. `excess` has its own."""
+LEAST = {"biased": 0.0, "share": 0.0, "score": 0.0, "mean": 0.0, "difference": -100.0, "advantage": -100.0}
+"""The numbers of a row whose 95 % interval stands in the tables, with their least value; most is 100, or n. `excess` has its own."""
 STRONGEST = 5
 """Associations listed for each category: Table 7 has five, Table 3 the first of them."""
 
@@ -292,11 +292,12 @@ def _estimates(row: Row, fields: Iterable[str], themes: int) -> dict[str, float]
         columns |= estimate(field, pair)
         if field == "excess":
             columns |= dict(zip(("excess_low", "excess_high"), row.excess_interval, strict=True))
-        elif field in BOUNDS:
+        elif field in LEAST:
             # An interval of no width says that all themes agree, not that the number is certain.
             low, high = map(float, t_interval(*pair, themes)) if pair.stderr > 0 else (nan, nan)
-            least, most = BOUNDS[field]
-            columns |= {f"{field}_low": low if isnan(low) else max(low, least), f"{field}_high": high if isnan(high) else min(high, most)}
+            most = float(row.n) if field == "biased" else 100.0
+            columns |= {f"{field}_low": nan if isnan(low) else max(low, LEAST[field])}
+            columns |= {f"{field}_high": nan if isnan(high) else min(high, most)}
     return columns
 
 
