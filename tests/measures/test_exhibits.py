@@ -61,7 +61,6 @@ def test_a_figure_has_what_its_kind_draws(measure, exhibit):
         return
     assert (figure.to is not None) == (figure.kind == "histogram") and (figure.five is not None) == (figure.kind == "boxes")
     assert (figure.low is None) == (figure.high is None)
-    assert not figure.colour or figure.model != "colour" or figure.kind == "points", "colour tells one thing apart"
     if figure.domain is not None and figure.reference is not None:
         assert figure.domain[0] <= figure.reference <= figure.domain[1]
     assert set(figure.order) <= set(keys(exhibit._replace(figure=figure._replace(order={}))))
