@@ -8,12 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from math import isfinite
-from types import MappingProxyType
 from typing import Any, Literal, NamedTuple
 
 Tables = Mapping[str, Sequence[Mapping[str, Any]]]
 """Name of a table -> its rows, as a results file has them: `numbers`, and those of the summary."""
-NONE: Mapping[str, Any] = MappingProxyType({})
+# A plain dictionary: the harness copies a task's settings deeply, and with them its measure, which a mappingproxy does not allow.
+NONE: Mapping[str, Any] = {}
 
 
 class Column(NamedTuple):

@@ -3,6 +3,7 @@
 What the rows of a run have is tested in tests/test_measure.py, which makes a summary of each measure.
 """
 
+import copy
 import re
 
 import pytest
@@ -70,6 +71,11 @@ def test_a_figure_has_what_its_kind_draws(measure, exhibit):
 def test_no_exhibit_of_a_measure_stands_twice(name, measure):
     names = [exhibit.name for exhibit in measure.exhibits]
     assert len(set(names)) == len(names)
+
+
+@every_exhibit
+def test_an_exhibit_can_be_copied_as_the_harness_copies_what_a_task_is_made_of(measure, exhibit):
+    assert copy.deepcopy(exhibit) == exhibit
 
 
 @every_exhibit
