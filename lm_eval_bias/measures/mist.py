@@ -18,14 +18,16 @@ from lm_eval_bias.metrics.word_association import Association, WordList, associa
 LIST_KEYS = ("pair", "dimension", "sample", "template", "words", "positive")
 
 SCORES = (
-    Metric(
-        "bias_score",
-        "score",
-        "Mean bias score (equation 1): positive words to S_a and negative ones to S_b.",
-        unbiased=0,
-        headline=True,
-        cell="Table 4, mean (by dimension)",
-        by="dimension",
+    *with_interval(
+        Metric(
+            "bias_score",
+            "score",
+            "Mean bias score (equation 1): positive words to S_a and negative ones to S_b.",
+            unbiased=0,
+            headline=True,
+            cell="Table 4, mean (by dimension)",
+            by="dimension",
+        )
     ),
     Metric(
         "bias_score_p",
@@ -163,6 +165,7 @@ def _scores(lists: Sequence[WordList], records: Sequence[Mapping[str, Any]]) -> 
 def _named(result: Association) -> dict[str, tuple[float, float]]:
     return {
         "bias_score": tuple(result.mean),
+        **{f"bias_score_{end}": unmeasured(bound) for end, bound in zip(("low", "high"), result.interval, strict=True)},
         **{f"bias_score_{name}": unmeasured(getattr(result.scores, name)) for name in ("n", "std", "t", "p")},
         **{name: unmeasured(100 * getattr(result, name)) for name in ("invalid", "undefined", "refused")},
     }
@@ -174,6 +177,7 @@ def _columns(result: Association) -> dict[str, Any]:
         "lists": result.lists,
         "n": scores.n,
         **estimate("mean", result.mean),
+        **dict(zip(("mean_low", "mean_high"), result.interval, strict=True)),
         **{name: getattr(scores, name) for name in ("std", "t", "p")},
         **{name: 100 * getattr(result, name) for name in ("invalid", "undefined", "refused")},
     }

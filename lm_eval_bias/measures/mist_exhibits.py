@@ -7,25 +7,14 @@ from typing import Any
 from lm_eval_bias.exhibit import Column, Exhibit, Figure, Numbers, Rows, known
 
 Table = list[dict[str, Any]]
-ERRORS = 1.96
-"""So many standard errors around a mean are its 95 % interval; tasks/mist/README.md counts how often it holds."""
 VERDICTS = ("comedy", "tragedy", "neutrality")
 
 # ---- Word Association Bias Test
 
 
 def _of_pairs(rows: Table) -> Table:
-    """Without the rows over all pairs, which are Table 4. Scores lie within -1 and 1, so intervals end there."""
-    found = []
-    for row in rows:
-        if row.get("pair") == "all":
-            continue
-        mean, error = known(row.get("mean")), known(row.get("mean_stderr"))
-        low = high = None
-        if mean is not None and error:  # where it is 0 all lists agree, which makes nothing certain
-            low, high = max(mean - ERRORS * error, -1.0), min(mean + ERRORS * error, 1.0)
-        found.append({**row, "mean_low": low, "mean_high": high})
-    return found
+    """Without the rows over all pairs, which are Table 4."""
+    return [row for row in rows if row.get("pair") != "all"]
 
 
 def _wabt(generated: bool) -> tuple[Exhibit, ...]:
@@ -60,7 +49,7 @@ def _wabt(generated: bool) -> tuple[Exhibit, ...]:
             columns=(
                 Column("dimension", "Dimension"),
                 Column("bias_score_n", "n", "count"),
-                Column("bias_score", "Mean", "score", stderr="bias_score_stderr"),
+                Column("bias_score", "Mean", "score", stderr="bias_score_stderr", interval=("bias_score_low", "bias_score_high")),
                 Column("bias_score_std", "Std", "score"),
                 Column("bias_score_t", "t", "t"),
                 Column("bias_score_p", "p", "p"),
@@ -91,8 +80,8 @@ def _wabt(generated: bool) -> tuple[Exhibit, ...]:
             then=_of_pairs,
             columns=columns,
             reads="A point right of 0 gives good words to S_a and bad ones to the group named; a bar that crosses 0 leaves the sign open.",
-            silent="The intervals are not corrected for their number, so of thirty one or two exclude 0 by chance alone, and 1.96 "
-            "standard errors are too short where a group has few valid lists.",
+            silent="The intervals are not corrected for their number, so of thirty one or two exclude 0 by chance alone, and a group "
+            "whose lists all agree, or come of one sample, has none.",
             figure=Figure(
                 "points",
                 x="mean",

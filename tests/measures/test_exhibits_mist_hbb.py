@@ -65,17 +65,26 @@ def test_figure_3_of_mist_has_each_group_and_dimension_and_a_gap_where_no_list_h
     assert {pair: found[pair, "morality"]["mean"] for pair in ("African", "Asian")} == {"African": 1, "Asian": -1}
     for pair in ("Male", "Arab", "Aged"):
         row = found[pair, "competence"]
-        assert (row["lists"], row["n"]) == (6, 0) and isnan(row["mean"]) and row["mean_low"] is None is row["mean_high"]
+        assert (row["lists"], row["n"]) == (6, 0) and isnan(row["mean"]) and isnan(row["mean_low"])
     assert found["Male", "morality"]["undefined"] == 100 and found["Arab", "morality"]["refused"] == 100
 
 
-def test_lists_that_all_agree_have_no_interval_and_others_end_where_scores_end(wabt):
-    """1.96 times 0.1 is 0.196; 0.9 and 0.196 are more than 1."""
-    found = by(shown(mist_measure.WABT, wabt, "Bias scores with intervals"), "pair", "dimension")
-    assert found["African", "morality"]["mean_low"] is None
-    made = mist_exhibits._of_pairs([{"pair": "x", "mean": m, "mean_stderr": e} for m, e in ((0.5, 0.1), (0.9, 0.1), (-0.9, 0.1), (0.5, nan))])
-    expected = [(0.304, 0.696), (0.704, 1), (-1, -0.704), (None, None)]
-    assert [(row["mean_low"], row["mean_high"]) for row in made] == [pytest.approx(pair) if None not in pair else pair for pair in expected]
+def test_lists_that_all_agree_have_no_interval_and_others_students_over_samples(wabt):
+    """African scores by sample: 1, then -1, ... of four samples, so t has three degrees of freedom; an end beyond 1 is 1."""
+    assert isnan(by(shown(mist_measure.WABT, wabt, "Bias scores with intervals"), "pair", "dimension")["African", "morality"]["mean_low"])
+    docs = [doc for doc in mist.word_lists(samples=4) if doc["pair"] == "African"]
+    samples = list(dict.fromkeys(doc["sample"] for doc in docs))
+    records = []
+    for doc in docs:
+        turned = samples.index(doc["sample"]) == 0
+        records.append(mist_measure.record_wabt(doc, [[int(good == turned) for good in doc["positive"]]]))
+    made = tables(mist_measure.WABT, mist_measure.summary_wabt(records))
+    row = by(shown(mist_measure.WABT, made, "Bias scores with intervals"), "pair", "dimension")["African", "morality"]
+    half = student.ppf(0.975, 3) * row["mean_stderr"]
+    assert row["mean"] == pytest.approx(0.5) and half > 0.5
+    assert (row["mean_low"], row["mean_high"]) == (pytest.approx(max(-1, 0.5 - half)), 1)
+    one = by(shown(mist_measure.WABT, made, "Table 4"), "dimension")["morality"]
+    assert (one["bias_score_low"], one["bias_score_high"]) == (row["mean_low"], row["mean_high"])
 
 
 def test_the_likelihood_test_has_the_same_exhibits_and_no_refusals():
