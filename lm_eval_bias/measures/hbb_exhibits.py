@@ -260,9 +260,7 @@ ADVANTAGE = Exhibit(
     "no such direction.",
     silent="It is a mean over the concept pairs with a more favourable option alone (n counts all instances), in which effects of "
     "opposite sign cancel, and its intervals are not corrected for their number.",
-    figure=Figure(
-        "points", x="advantage", y="pair", facet="category", low="advantage_low", high="advantage_high", reference=0, model="colour"
-    ),
+    figure=Figure("points", x="advantage", y="pair", facet="category", low="advantage_low", high="advantage_high", reference=0, model=None),
     needs="concept pairs with a judgement of which option is the more favourable one, as ours have",
 )
 

@@ -104,10 +104,16 @@ WABT_LIKELIHOOD: tuple[Exhibit, ...] = _wabt(generated=False)
 # ---- Affective Attribution Test
 
 
+def _together(rows: Table, key: str, first: str | None = None) -> Table:
+    """Rows of the same value one after the other, else as they come."""
+    values = [first, *dict.fromkeys(row.get(key) for row in rows)]
+    return sorted(rows, key=lambda row: values.index(row.get(key)))
+
+
 def _by_verdict(rows: Table) -> Table:
-    """A row for each group and verdict, in percent as Figure 4 has it; the shares of Table 5 are from 0 to 1."""
+    """A row for each group and verdict, in percent as Figure 4 has it; the shares of Table 5 are from 0 to 1. S_a of each domain first."""
     found = []
-    for row in rows:
+    for row in _together(_together(rows, "side", first="a"), "domain"):
         for verdict in VERDICTS:
             share, error = known(row.get(verdict)), known(row.get(f"{verdict}_stderr"))
             found.append(
@@ -123,7 +129,10 @@ def _by_verdict(rows: Table) -> Table:
 
 def _named_pairs(rows: Table) -> Table:
     """With the name of each pair of groups."""
-    return [{**row, "pair": "all" if row.get("group_b") == "all" else f"{row.get('group_a')} − {row.get('group_b')}"} for row in rows]
+    return [
+        {**row, "pair": "all" if row.get("group_b") == "all" else f"{row.get('group_a')} − {row.get('group_b')}"}
+        for row in _together(_together(rows, "group_a", first="all"), "gap")
+    ]
 
 
 def _aat(generated: bool) -> tuple[Exhibit, ...]:

@@ -131,6 +131,15 @@ def test_figure_4_of_mist_is_in_percent_of_the_valid_verdicts_of_each_group(aat)
         assert sum(found[group, v]["percent"] for v in ("comedy", "tragedy", "neutrality")) == pytest.approx(100)
 
 
+def test_the_groups_of_a_domain_stand_together_s_a_first(aat):
+    groups = list(dict.fromkeys(row["group"] for row in shown(mist_measure.AAT, aat, "Figure 4")))
+    assert set(groups[:5]) == {"American", "African", "Asian", "Spanish-speaking", "Arab"}
+    assert groups[0] == "American" and groups.index("Female") == min(map(groups.index, ("Female", "Male", "Transgender")))
+    assert abs(groups.index("Slim") - groups.index("Overweight")) == 1
+    pairs = [row["pair"] for row in shown(mist_measure.AAT, aat, "Gaps with intervals")]
+    assert pairs[0] == "all" and len({pair.split(" − ")[0] for pair in pairs[1:5]}) == 1 and len(pairs) == 22
+
+
 def test_a_group_without_a_valid_verdict_has_none_of_a_percentage():
     (row, *_) = mist_exhibits._by_verdict([{"group": "x", "comedy": nan, "comedy_stderr": nan, "n": 3}])
     assert row["percent"] is None and row["percent_stderr"] is None and row["n"] == 3
