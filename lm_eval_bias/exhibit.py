@@ -7,6 +7,7 @@ named tuples, nothing imported: a benchmark of one's own declares its exhibits i
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from math import isfinite
 from typing import Any, Literal, NamedTuple
 
 Tables = Mapping[str, Sequence[Mapping[str, Any]]]
@@ -111,6 +112,11 @@ def rows(exhibit: Exhibit, tables: Tables) -> list[dict[str, Any]]:
         found = exhibit.then(found)
     keys = [key for column in exhibit.columns for key in (column.name, column.stderr, *(column.interval or ())) if key]
     return [{**dict.fromkeys(keys), **row} for row in found]
+
+
+def known(value: Any) -> float | None:
+    """A finite number of a row, for `then`; None for what is undefined, and for a text that a file may have in its place."""
+    return value if isinstance(value, (int, float)) and not isinstance(value, bool) and isfinite(value) else None
 
 
 def _is(row: Mapping[str, Any], where: Mapping[str, Any]) -> bool:

@@ -1,5 +1,7 @@
 """What must hold of the exhibits of any measure, given the tables of a run: each name is there, each cell in print has its place."""
 
+from exhibit_slips import keys
+
 from lm_eval_bias import catalogue
 from lm_eval_bias.exhibit import Numbers, Rows, rows
 from lm_eval_bias.measure import UNITS, tables
@@ -25,15 +27,6 @@ def missing(task, run):
     return {e.name for e in TASKS[task].measure.exhibits if not rows(e, run)}
 
 
-def keys_of(exhibit):
-    """All keys of rows that an exhibit names."""
-    keys = {key for column in exhibit.columns for key in (column.name, column.stderr, *(column.interval or ()))}
-    if (figure := exhibit.figure) is not None:
-        keys |= {figure.x, figure.y, figure.colour, figure.facet, figure.row, figure.to, figure.low, figure.high, figure.label, figure.mask}
-        keys |= {*(figure.five or ()), *figure.order}
-    return keys - {None}
-
-
 def assert_declared_as_it_is(task, run, absent=()):
     """Metrics, tables, columns and keys of a figure that stand in the run; units that are ours; a sentence each on how to read it and on
     what it does not show. absent: tables that other tasks of the measure have."""
@@ -54,7 +47,7 @@ def assert_declared_as_it_is(task, run, absent=()):
         # A key that is in no row at all was misspelt: `rows` would fill it with None.
         bare = e._replace(columns=())
         for row in rows(bare, run):
-            assert keys_of(e) <= set(row), (e.name, keys_of(e) - set(row))
+            assert set(keys(e)) <= set(row), (e.name, set(keys(e)) - set(row))
 
 
 def assert_cells_have_a_place(task, run, but=()):

@@ -8,6 +8,7 @@ from importlib import import_module
 from math import inf, isnan, log, nan
 
 import pytest
+from exhibit_slips import compared, place, slips
 from overt_rows import rows as overt_rows
 
 from lm_eval_bias import measures
@@ -428,6 +429,23 @@ def test_tables_are_flat_rows_and_json(name, answered):
             assert list(row) == list(table[0])
             assert all(cell is None or type(cell) in (str, bool, int, float) for cell in row.values())
     assert json.dumps(json.loads(json.dumps(made))) == json.dumps(made)
+
+
+@every_measure
+def test_exhibits_name_only_what_the_tables_have(name, answered):
+    made = tables(EVERY[name], answered(name)[2])
+    assert [slip for exhibit in EVERY[name].exhibits for slip in slips(exhibit, made)] == []
+
+
+@every_measure
+def test_what_a_paper_prints_finds_its_row_and_column_in_an_exhibit(name, answered):
+    """Of each exhibit some cell at least, since the answers above are to a part of the questions."""
+    made = tables(EVERY[name], answered(name)[2])
+    found = {}
+    for exhibit, cell in compared(EVERY[name]):
+        if not callable(exhibit.source) and not found.get(exhibit.name):
+            found[exhibit.name] = place(exhibit, cell, made) is not None
+    assert all(found.values()), found
 
 
 @every_measure

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from math import nan
+from math import isnan, nan
 from typing import Any
 
 from lm_eval_bias.likelihoods import mass, usable
-from lm_eval_bias.measure import Measure, Metric, Summary, estimate, mean, percentage, unmeasured
+from lm_eval_bias.measure import Measure, Metric, Summary, estimate, mean, percentage, unmeasured, with_interval
 from lm_eval_bias.measures import hbb_exhibits as exhibits
 from lm_eval_bias.metrics.hidden_bias import HiddenBias, Question, Row, distribution, hidden_bias, strongest
+from lm_eval_bias.metrics.resampling import t_interval
 
 KEYS = (
     "concept",
@@ -26,6 +27,8 @@ KEYS = (
     "first",
 )
 COMMON = ("biased", "share", "score", "mean", "excess", "log_odds", "averaged_share", "averaged_mean")
+LEAST = {"biased": 0.0, "share": 0.0, "score": 0.0, "mean": 0.0, "difference": -100.0, "advantage": -100.0}
+"""The numbers of a row whose 95 % interval stands in the tables, with their least value; most is 100, or n. `excess` has its own."""
 STRONGEST = 5
 """Associations listed for each category: Table 7 has five, Table 3 the first of them."""
 
@@ -67,14 +70,16 @@ METRICS = (
         "Placebo instances with S at or above the threshold.",
         headline=True,
     ),
-    Metric(
-        "excess_difference",
-        "points",
-        "mean_difference less placebo_difference: what is left when a change of words alone is taken off.",
-        better="lower",
-        unbiased=0,
-        headline=True,
-        by="category",
+    *with_interval(
+        Metric(
+            "excess_difference",
+            "points",
+            "mean_difference less placebo_difference: what is left when a change of words alone is taken off.",
+            better="lower",
+            unbiased=0,
+            headline=True,
+            by="category",
+        )
     ),
     Metric(
         "log_odds_difference",
@@ -99,7 +104,14 @@ METRICS = (
         headline=True,
         stderr=False,
     ),
-    Metric("instances", "count", "Test instances whose questions are all answered, placebos aside.", headline=True, stderr=False),
+    Metric(
+        "instances",
+        "count",
+        "Test instances whose questions are all answered; the placebos are a category of their own, outside the whole.",
+        headline=True,
+        stderr=False,
+        by="category",
+    ),
     Metric("unanswered", "%", "Questions without a usable likelihood.", better="lower", headline=True, stderr=False),
     Metric(
         "biased_count",
@@ -186,6 +198,8 @@ def summary_of(records: Sequence[Mapping[str, Any]], result: HiddenBias) -> Summ
     values = _named(result.total)
     groups = {name: _named(row) for name, row in result.categories.items()}
     texts = {r["concept"]: (r["concept_1"], r["concept_2"]) for r in records}
+    theme = {r["concept"]: r["theme"] for r in records}
+    themes = len({theme[x.concept] for x in result.instances})
     scores = {"all": [abs(x.difference) for x in result.instances if x.type not in placebo]}
     scores |= {name: [abs(x.difference) for x in result.instances if category[x.type] == name] for name in result.categories}
     return Summary(
@@ -194,7 +208,6 @@ def summary_of(records: Sequence[Mapping[str, Any]], result: HiddenBias) -> Summ
             "placebo_difference": tuple(result.placebo.mean),
             "placebo_share": tuple(result.placebo.share),
             "placebo_log_odds_difference": tuple(result.placebo.log_odds),
-            "instances": unmeasured(result.total.n),
             "unanswered": unmeasured(result.unanswered),
             # Types that a limit cut off altogether are not among the records; each record knows how many instances its concept pair has.
             "left_out": unmeasured(sum({r["concept"]: r["instances"] for r in records}.values()) - result.total.n),
@@ -202,18 +215,21 @@ def summary_of(records: Sequence[Mapping[str, Any]], result: HiddenBias) -> Summ
         groups={metric: {group: named[metric] for group, named in groups.items()} for metric in values},
         tables={
             "categories": [
-                {"category": name, **_columns(row), **estimate("advantage", row.advantage)}
+                {"category": name, **_columns(row, themes), **_estimates(row, ("advantage",), themes)}
                 for name, row in {"all": result.total, **result.categories}.items()
             ],
-            "types": [{"category": category[name], "type": name, **_columns(row), **_directed(row)} for name, row in result.types.items()],
+            "types": [
+                {"category": category[name], "type": name, **_columns(row, themes), **_directed(row, themes)}
+                for name, row in result.types.items()
+            ],
             "identity_pairs": [
                 {
                     "category": category[type_],
                     "type": type_,
                     "identity_1": one,
                     "identity_2": two,
-                    **_columns(row),
-                    **_directed(row),
+                    **_columns(row, themes),
+                    **_directed(row, themes),
                 }
                 for (type_, one, two), row in result.pairs.items()
             ],
@@ -232,7 +248,14 @@ def summary_of(records: Sequence[Mapping[str, Any]], result: HiddenBias) -> Summ
                 for name, x in strongest(result.instances, category, STRONGEST)
             ],
             "distribution": [
-                {"category": name, "from": low, "to": high, "count": n, "share": percentage(n, len(each))}
+                {
+                    "category": name,
+                    "placebo": name in {category[type_] for type_ in placebo},
+                    "from": low,
+                    "to": high,
+                    "count": n,
+                    "share": percentage(n, len(each)),
+                }
                 for name, each in scores.items()
                 for low, high, n in distribution(each)
             ],
@@ -242,26 +265,40 @@ def summary_of(records: Sequence[Mapping[str, Any]], result: HiddenBias) -> Summ
 
 def _named(row: Row) -> dict[str, tuple[float, float]]:
     return {
+        "instances": unmeasured(row.n),
         "biased_count": tuple(row.biased),
         "biased_share": tuple(row.share),
         "bias_score": tuple(row.score),
         "mean_difference": tuple(row.mean),
         "excess_difference": tuple(row.excess),
+        **{f"excess_difference_{end}": unmeasured(bound) for end, bound in zip(("low", "high"), row.excess_interval, strict=True)},
         "log_odds_difference": tuple(row.log_odds),
     }
 
 
-def _columns(row: Row) -> dict[str, Any]:
-    columns: dict[str, Any] = {"n": row.n}
-    for field in COMMON:
-        columns |= estimate(field, getattr(row, field))
+def _columns(row: Row, themes: int) -> dict[str, Any]:
+    return {"n": row.n, **_estimates(row, COMMON, themes)}
+
+
+def _directed(row: Row, themes: int) -> dict[str, float]:
+    return _estimates(row, ("difference", "advantage"), themes)
+
+
+def _estimates(row: Row, fields: Iterable[str], themes: int) -> dict[str, float]:
+    """Numbers of a row with their standard errors, and intervals for so many themes."""
+    columns: dict[str, float] = {}
+    for field in fields:
+        pair = getattr(row, field)
+        columns |= estimate(field, pair)
         if field == "excess":
             columns |= dict(zip(("excess_low", "excess_high"), row.excess_interval, strict=True))
+        elif field in LEAST:
+            # An interval of no width says that all themes agree, not that the number is certain.
+            low, high = map(float, t_interval(*pair, themes)) if pair.stderr > 0 else (nan, nan)
+            most = float(row.n) if field == "biased" else 100.0
+            columns |= {f"{field}_low": nan if isnan(low) else max(low, LEAST[field])}
+            columns |= {f"{field}_high": nan if isnan(high) else min(high, most)}
     return columns
-
-
-def _directed(row: Row) -> dict[str, float]:
-    return {**estimate("difference", row.difference), **estimate("advantage", row.advantage)}
 
 
 def _answers(records: Iterable[Mapping[str, Any]]) -> dict[str, float]:

@@ -21,7 +21,9 @@ reasoning."""
 _OF_LIKELIHOODS = ("log_odds_difference", "placebo_log_odds_difference", "letter_mass", "unanswered")
 _FINER = ("mean_difference", "placebo_difference", "placebo_share", "position_preference")
 _KEPT = {m.name: m._replace(headline=m.headline and m.name not in _FINER) for m in METRICS if m.name not in _OF_LIKELIHOODS}
-_KEPT["instances"] = _KEPT["instances"]._replace(says="Test instances with a valid answer on either side, placebos aside.")
+_KEPT["instances"] = _KEPT["instances"]._replace(
+    says="Test instances with a valid answer on either side; the placebos are a category of their own, outside the whole."
+)
 _KEPT["excess_difference"] = _KEPT["excess_difference"]._replace(
     says="beyond_chance_difference less that of the placebos: what is left when noise and a change of words alone are taken off."
 )
@@ -47,7 +49,7 @@ BEYOND = (
     ),
 )
 GENERATED_METRICS = (
-    *(_KEPT[name] for name in ("biased_share", "bias_score", "excess_difference")),
+    *(_KEPT[name] for name in ("biased_share", "bias_score", "excess_difference", "excess_difference_low", "excess_difference_high")),
     Metric(
         "chance_share",
         "%",
@@ -202,6 +204,7 @@ def _of_row(row: ChanceRow) -> dict[str, Value]:
     bounds = {
         "beyond_chance_share": row.beyond_share_interval,
         "beyond_chance_difference": row.beyond_mean_interval,
+        "excess_difference": row.excess_interval,
     }
     return {
         "chance_share": tuple(row.share),
@@ -224,7 +227,7 @@ def _beside(table: Iterable[Mapping[str, Any]], rows: Iterable[ChanceRow]) -> li
         excess = {**estimate("excess", row.excess), **dict(zip(("excess_low", "excess_high"), row.excess_interval, strict=True))}
         more: dict[str, float] = {}
         for name, pair in _of_row(row).items():
-            if name == "excess_difference":
+            if name.startswith("excess_difference"):
                 continue
             more |= {name: pair[0]} if name.endswith(("_low", "_high")) else estimate(name, pair)
         result.append({**{key: cell for key, cell in one.items() if key not in unsaid}, **excess, **more})

@@ -276,5 +276,5 @@ def _of_term(term: Term) -> dict[str, Any]:
 
 
 SENTENCES = Measure(record, summary, LIKELIHOOD_METRICS, exhibits=exhibits.SENTENCES)
-INTRASENTENCE_CHOICE = Measure(choice_record, choice_summary, choice_metrics("Table 1, SC-intra"), exhibits=exhibits.CHOICE)
-INTERSENTENCE_CHOICE = Measure(choice_record, choice_summary, choice_metrics("Table 1, SC-inter"), exhibits=exhibits.CHOICE)
+INTRASENTENCE_CHOICE = Measure(choice_record, choice_summary, choice_metrics("Table 1, SC-intra"), exhibits=exhibits.choice("SC-intra"))
+INTERSENTENCE_CHOICE = Measure(choice_record, choice_summary, choice_metrics("Table 1, SC-inter"), exhibits=exhibits.choice("SC-inter"))
