@@ -41,7 +41,8 @@ def assert_declared_as_it_is(task, run, absent=()):
             assert (e.source.table in run) != (e.source.table in absent), (e.name, e.source.table)
             assert all(set(e.source.where) <= set(row) for row in run.get(e.source.table, ())[:1]), e.name
         assert {column.unit for column in e.columns} <= {*UNITS, ""}
-        for said in (e.caption, e.reads, e.silent):
+        assert not e.caption.endswith(".") and "  " not in e.caption
+        for said in (e.reads, e.silent):
             assert said.endswith(".") and "  " not in said, said
         assert not e.needs.endswith(".")
         # A key that is in no row at all was misspelt: `rows` would fill it with None.

@@ -8,7 +8,12 @@ TERMS = {
     "religion": ["Pastafarian"],
 }
 # In each row (stereotype, anti-stereotype, unrelated); an example takes one row after the other.
-WORDS = [("punctual", "tardy", "teapot"), ("quiet", "talkative", "seventeen"), ("thrifty", "lavish", "northbound"), ("early", "late", "hexagonal")]
+WORDS = [
+    ("punctual", "tardy", "teapot"),
+    ("quiet", "talkative", "seventeen"),
+    ("thrifty", "lavish", "northbound"),
+    ("early", "late", "hexagonal"),
+]
 KINDS = ("stereotype", "anti-stereotype", "unrelated")
 LABELS = {"anti-stereotype": 0, "stereotype": 1, "unrelated": 2}
 
@@ -53,8 +58,16 @@ def kind_of(text):
 
 
 CROWS_PAIRS = [
-    {"id": i, "sent_more": f"The {a} never {rest}.", "sent_less": f"The {b} never {rest}.", "stereo_antistereo": "stereo", "bias_type": "age"}
-    for i, (a, b, rest) in enumerate([("coopers", "chandlers", "sing"), ("beekeepers", "thatchers", "dance"), ("Islanders", "Lowlanders", "swim")])
+    {
+        "id": i,
+        "sent_more": f"The {a} never {rest}.",
+        "sent_less": f"The {b} never {rest}.",
+        "stereo_antistereo": "stereo",
+        "bias_type": "age",
+    }
+    for i, (a, b, rest) in enumerate(
+        [("coopers", "chandlers", "sing"), ("beekeepers", "thatchers", "dance"), ("Islanders", "Lowlanders", "swim")]
+    )
 ]
 BBQ = [
     {

@@ -54,13 +54,17 @@ def test_the_catalogue_reads_a_yaml_as_the_harness_does():
     for task in catalogue.tasks():
         config = manager.load([task.name])["tasks"][task.name].config if task.name in ("hbb", "mist_wabt") else None
         if config is not None:
-            assert (config.doc_to_text, config.test_split, config.num_fewshot) == tuple(task.config[k] for k in ("doc_to_text", "test_split", "num_fewshot"))
+            assert (config.doc_to_text, config.test_split, config.num_fewshot) == tuple(
+                task.config[k] for k in ("doc_to_text", "test_split", "num_fewshot")
+            )
             assert config.custom_dataset.documents is task.config["custom_dataset"].load().documents
 
 
 def test_the_readme_lists_the_tasks_with_their_numbers(root):
     rows = {}
-    for name, paper, request, documents in re.findall(r"^\| `([a-z].*?)` \| (.*?) \| (.*?) \| ([\d,; ]+|—) \|", (root / "README.md").read_text(), re.M):
+    for name, paper, request, documents in re.findall(
+        r"^\| `([a-z].*?)` \| (.*?) \| (.*?) \| ([\d,; ]+|—) \|", (root / "README.md").read_text(), re.M
+    ):
         before, braces, after = re.fullmatch(r"(\w+)(?:\{(.*)\})?(\w*)", name).groups()
         middles, counts = (braces or "").split(","), documents.split("; ")
         counts = counts * len(middles) if len(counts) == 1 else counts
@@ -169,10 +173,19 @@ def test_merge_puts_samples_of_several_runs_together(shards):
     [
         (["empathy_religon", "samples_0.jsonl"], "no task 'empathy_religon'; did you mean empathy_religion?"),
         (["empathy_religion", "absent.jsonl"], "cannot read absent.jsonl: No such file or directory"),
-        (["empathy_religion", "samples_0.jsonl", "samples_0.jsonl"], "this document stands in samples_0.jsonl too; merge runs of different documents"),
+        (
+            ["empathy_religion", "samples_0.jsonl", "samples_0.jsonl"],
+            "this document stands in samples_0.jsonl too; merge runs of different documents",
+        ),
         (["hbb", "samples_0.jsonl"], "the samples are not those of hbb"),
-        (["empathy_religion", "other.jsonl"], "other.jsonl, line 1: not a sample of empathy_religion; give the files that --log_samples wrote"),
-        (["empathy_religion", "samples_0.jsonl", "--metadata", "missing=some"], "missing='some' in --metadata: expected one of complete, pairwise"),
+        (
+            ["empathy_religion", "other.jsonl"],
+            "other.jsonl, line 1: not a sample of empathy_religion; give the files that --log_samples wrote",
+        ),
+        (
+            ["empathy_religion", "samples_0.jsonl", "--metadata", "missing=some"],
+            "missing='some' in --metadata: expected one of complete, pairwise",
+        ),
     ],
 )
 def test_mistakes_in_merge_end_with_one_line(shards, monkeypatch, arguments, message):
@@ -203,7 +216,14 @@ class Words:
 
         tracker = EvaluationTracker(output_path=str(folder))
         manager = TaskManager(include_path=catalogue.tasks_folder(), include_defaults=False, metadata=metadata)
-        results = simple_evaluate(model=Seventy(), tasks=[task], task_manager=manager, bootstrap_iters=0, samples=samples and {task: samples}, evaluation_tracker=tracker)
+        results = simple_evaluate(
+            model=Seventy(),
+            tasks=[task],
+            task_manager=manager,
+            bootstrap_iters=0,
+            samples=samples and {task: samples},
+            evaluation_tracker=tracker,
+        )
         tracker.general_config_tracker.model_name_sanitized = name
         tracker.general_config_tracker.model_name = name
         samples = results.pop("samples")
@@ -229,7 +249,9 @@ def test_merge_takes_the_options_from_the_results_and_refuses_a_mixture(tmp_path
     assert models.returncode == 1 and "model is 'b' in" in models.stderr
 
 
-@pytest.mark.parametrize(("task", "metric", "value"), [("empathy_religion", "mean_intensity", "70.0000"), ("hbb", "mean_difference", "0.0000")])
+@pytest.mark.parametrize(
+    ("task", "metric", "value"), [("empathy_religion", "mean_intensity", "70.0000"), ("hbb", "mean_difference", "0.0000")]
+)
 def test_merge_makes_the_numbers_of_a_run_that_could_not(tmp_path, monkeypatch, task, metric, value):
     """A record that raised: the samples hold the document and the answers, from which it is made afterwards."""
     from lm_eval_bias import task as task_module

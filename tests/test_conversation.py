@@ -153,7 +153,9 @@ def test_a_real_chat_template_that_knows_no_system_role(made, kind, chat, caplog
     model, tokenizer = made
     tokenizer.chat_template = ALTERNATING
     lm = kind(model, tokenizer=tokenizer, batch_size=2)
-    asked = [request(lm, TWO, {"thing": t}, system="You are old.", chat=chat, index=i) for i, t in enumerate(("a cup", "a key", "the old road"))]
+    asked = [
+        request(lm, TWO, {"thing": t}, system="You are old.", chat=chat, index=i) for i, t in enumerate(("a cup", "a key", "the old road"))
+    ]
     with caplog.at_level(logging.WARNING):
         answers = lm.conversation(asked)
     assert [len(a) for a in answers] == [2, 2, 2] and "removing the system role" not in caplog.text
@@ -183,9 +185,15 @@ def test_exclusive_choices_with_a_real_model(made, kind, at_a_time, monkeypatch)
     questions = ["How much?", "And she?", "How many of them?", "How old?", "Who?"]
     asked = [request(lm, [{"user": q, "choices": choices, "exclusive": True}], index=i) for i, q in enumerate(questions)]
     for text, (scored,) in zip(questions, lm.conversation(asked), strict=True):
+
         def following(extra, text=text):
             with torch.inference_mode():
-                return model(tokenizer(text + extra, return_tensors="pt", add_special_tokens=False).input_ids).logits[0, -1].float().softmax(-1)
+                return (
+                    model(tokenizer(text + extra, return_tensors="pt", add_special_tokens=False).input_ids)
+                    .logits[0, -1]
+                    .float()
+                    .softmax(-1)
+                )
 
         token = {c: tokenizer(c, add_special_tokens=False).input_ids[0] for c in " 0123456789"}
         space = following("")[token[" "]]
@@ -244,7 +252,9 @@ class Server(BaseHTTPRequestHandler):
 def test_the_harnesss_api_model_holds_a_conversation():
     with ThreadingHTTPServer(("127.0.0.1", 0), Server) as server:
         threading.Thread(target=server.serve_forever, daemon=True).start()
-        lm = LocalChatCompletion(base_url=f"http://127.0.0.1:{server.server_port}/v1/chat/completions", model="any", num_concurrent=2, max_retries=1)
+        lm = LocalChatCompletion(
+            base_url=f"http://127.0.0.1:{server.server_port}/v1/chat/completions", model="any", num_concurrent=2, max_retries=1
+        )
         asked = [request(lm, TWO, {"thing": t}, system="Be brief.", chat=True, index=i) for i, t in enumerate(("a cup", "a key"))]
         answers = lm.conversation(asked)
         server.shutdown()
@@ -279,7 +289,9 @@ def example(root, tmp_path, monkeypatch):
     blocks = re.findall(r"```(?:yaml|python)\n# (\S+)\n(.*?)```", (root / "docs" / "conversations.md").read_text(), re.DOTALL)
     for name, text in blocks:
         (tmp_path / name).write_text(text)
-    (tmp_path / "questions.jsonl").write_text("".join(json.dumps({"question": q}) + "\n" for q in ("What is red?", "Who is it?", "And now?")))
+    (tmp_path / "questions.jsonl").write_text(
+        "".join(json.dumps({"question": q}) + "\n" for q in ("What is red?", "Who is it?", "And now?"))
+    )
     monkeypatch.chdir(tmp_path)
     return {name for name, _ in blocks}
 
@@ -299,13 +311,22 @@ def test_the_documented_example_runs(example, tmp_path):
     # "Q1: What is red? Answer in one word. A1:" has nine words, " 9 words" two, "Q2: Are you sure that it is 9 words? Answer in one word. A2:" fourteen
     assert sample["resps"] == [[[" 9 words", " 25 words"]]] and sample["arguments"][0][0] == "Q1: What is red? Answer in one word.\nA1:"
     asked = sample["arguments"][0][1]["turns"]
-    assert asked[0]["user"] == "What is red? Answer in one word." and asked[1]["user_template"].startswith("Are you sure that it is {{answers[0]}}?")
+    assert asked[0]["user"] == "What is red? Answer in one word." and asked[1]["user_template"].startswith(
+        "Are you sure that it is {{answers[0]}}?"
+    )
     assert results["configs"]["second_thoughts"]["turns"][0]["generation_kwargs"] == {"max_gen_toks": 8}
 
 
 def test_options_of_the_command_line_reach_every_turn(example, tmp_path):
     lm = EchoLM()
-    run(lm, tmp_path, gen_kwargs="max_gen_toks=3,temperature=0.5,do_sample=True", system_instruction="Be brief.", apply_chat_template=True, limit=2)
+    run(
+        lm,
+        tmp_path,
+        gen_kwargs="max_gen_toks=3,temperature=0.5,do_sample=True",
+        system_instruction="Be brief.",
+        apply_chat_template=True,
+        limit=2,
+    )
     for call in lm.calls:
         assert len(call) == 2 and all(k["max_gen_toks"] == 3 and k["temperature"] == 0.5 and k["do_sample"] for _, k in call)
         assert all(prompt.startswith("<system>Be brief.<user>") for prompt, _ in call)

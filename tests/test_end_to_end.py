@@ -28,7 +28,15 @@ COMMANDS = {
     "plain, shared": [*PREFIX, *BOTH],
     "chat": [*HF, *BOTH, *CHAT, "--batch_size", "4"],
     "chat, shared": [*PREFIX, *BOTH, *CHAT, "--batch_size", "auto", "--use_cache", "CACHE"],
-    "generate": [*PREFIX, "--tasks", "bistereo_nli_generate,mist,mist_wabt_likelihood,empathy,empathy_race_p2,empathy_religion_s1", "--limit", str(LIMIT), *CHAT, *SHORT],
+    "generate": [
+        *PREFIX,
+        "--tasks",
+        "bistereo_nli_generate,mist,mist_wabt_likelihood,empathy,empathy_race_p2,empathy_religion_s1",
+        "--limit",
+        str(LIMIT),
+        *CHAT,
+        *SHORT,
+    ],
     "masked": ["--model", "hf-mlm", "--tasks", "bistereo_pairs", "--limit", "60"],
     "mistake": [*PREFIX, "--tasks", "hbb", "--limit", "2", "--metadata", "threshold=-1.5"],
 }
@@ -43,7 +51,9 @@ class Run:
         arguments = [str(output / "cache") if a == "CACHE" else a for a in arguments]
         command = [sys.executable, *launch, "-m", "lm_eval", "--model_args", f"pretrained={model_folder}", "--device", "cpu"]
         command += ["--output_path", str(output), "--log_samples", *arguments]
-        self.done = subprocess.run(command, capture_output=True, text=True, env={**os.environ, "OMP_NUM_THREADS": "1", "ACCELERATE_USE_CPU": "true"})
+        self.done = subprocess.run(
+            command, capture_output=True, text=True, env={**os.environ, "OMP_NUM_THREADS": "1", "ACCELERATE_USE_CPU": "true"}
+        )
         self.output = output
 
     @cached_property
@@ -71,7 +81,12 @@ def runs(model_folder, tmp_path_factory):
     encoder = tiny_masked.saved(folder / "encoder", "BERT")
 
     def run(name):
-        return Run(encoder if name == "masked" else model_folder, folder / name.replace(", ", "-"), COMMANDS[name], TWO_PROCESSES if name == "plain, shared" else ())
+        return Run(
+            encoder if name == "masked" else model_folder,
+            folder / name.replace(", ", "-"),
+            COMMANDS[name],
+            TWO_PROCESSES if name == "plain, shared" else (),
+        )
 
     with ThreadPoolExecutor(2) as pool:
         return dict(zip(COMMANDS, pool.map(run, COMMANDS), strict=True))
@@ -113,7 +128,9 @@ def test_two_processes_share_the_documents_and_write_one_results_file(runs):
 def test_both_sentences_of_a_pair_are_scored_as_they_stand_and_alike_with_and_without_a_chat_template(runs):
     """Six documents are one block: neutral, positive and negative pair of women, then of men."""
     first, *others = (runs[name].samples("bistereo_pairs") for name in ("plain", "plain, shared", "chat", "chat, shared"))
-    assert [(s["doc"]["sentiment"], s["doc"]["gender"]) for s in first] == [(c, g) for g in ("women", "men") for c in ("neutral", "positive", "negative")]
+    assert [(s["doc"]["sentiment"], s["doc"]["gender"]) for s in first] == [
+        (c, g) for g in ("women", "men") for c in ("neutral", "positive", "negative")
+    ]
     likelihoods = [[s["records"][f"{kind}_likelihood"] for s in first for kind in ("desirable", "undesirable")]]
     for run in others:
         likelihoods.append([s["records"][f"{kind}_likelihood"] for s in run for kind in ("desirable", "undesirable")])
@@ -156,7 +173,9 @@ def test_an_encoder_is_asked_the_words_that_both_sentences_share(runs):
 def test_the_cache_holds_every_request(runs):
     run = runs["chat, shared"]
     with sqlite3.connect(next(run.output.glob("cache*.db"))) as database:
-        assert database.execute("select count(*) from unnamed").fetchone() == (LIMIT * 3 + LIMIT * 2 + LIMIT * 2 + LIMIT * (1 + 2) + LIMIT + LIMIT * 101,)
+        assert database.execute("select count(*) from unnamed").fetchone() == (
+            LIMIT * 3 + LIMIT * 2 + LIMIT * 2 + LIMIT * (1 + 2) + LIMIT + LIMIT * 101,
+        )
 
 
 @pytest.mark.parametrize(("plain", "shared"), [("plain", "plain, shared"), ("chat", "chat, shared")])
@@ -166,7 +185,10 @@ def test_a_conversation_is_the_same_with_shared_prefixes_and_in_two_processes(ru
         assert first == first_shared and len(first.split()) > 2
         assert [float(x[0]) for x in scored] == pytest.approx([float(x[0]) for x in scored_shared], abs=1e-3)
         asked = a["arguments"]["gen_args_0"]["arg_1"]
-        assert asked["chat"] == (plain == "chat") and asked["turns"][1]["choices"] == [f"{a['doc']['word']}: comedy", f"{a['doc']['word']}: tragedy"]
+        assert asked["chat"] == (plain == "chat") and asked["turns"][1]["choices"] == [
+            f"{a['doc']['word']}: comedy",
+            f"{a['doc']['word']}: tragedy",
+        ]
 
 
 def test_all_tasks_of_mist_run_and_log_every_turn(runs):
@@ -179,7 +201,9 @@ def test_all_tasks_of_mist_run_and_log_every_turn(runs):
         assert first and second and s["records"]["verdict"] in ("comedy", "tragedy", "neutrality", "refused", "unparsed")
     likelihood = run.numbers("mist_wabt_likelihood")
     # six documents are three lists, each in both orders, one of each dimension
-    assert [likelihood["bias_score_n", d] for d in ("competence", "sociability", "morality")] == [1, 1, 1] and likelihood["left_out", None] == 0
+    assert [likelihood["bias_score_n", d] for d in ("competence", "sociability", "morality")] == [1, 1, 1] and likelihood[
+        "left_out", None
+    ] == 0
 
 
 @pytest.mark.parametrize(("plain", "shared"), [("plain", "plain, shared"), ("chat", "chat, shared")])

@@ -477,7 +477,9 @@ def test_what_is_asked_several_times_has_a_summary_of_all_answers(name, answered
 
 
 def test_measures_of_likelihoods_are_not_repeated():
-    assert {name for name, measure in EVERY.items() if not (measure.repeats or measure.gathers)} == {n for n in EVERY if "LIKELIHOOD" in n} | {
+    assert {name for name, measure in EVERY.items() if not (measure.repeats or measure.gathers)} == {
+        n for n in EVERY if "LIKELIHOOD" in n
+    } | {
         "bistereo_analogy.ANALOGY",
         "bistereo_nli.NLI",
         "bistereo_pairs.PAIRS",

@@ -22,7 +22,15 @@ from lm_eval_bias.catalogue import tasks_folder
 from tests.test_task import RuleLM, evaluate, halo_rule
 
 # What each task is asked: whole documents of hbb in both orders, one list of mist_wabt, and so on.
-DOCUMENTS = {"bistereo_nli": 8, "bistereo_pairs": 60, "hbb": 4, "mist_wabt": 1, "mist_aat": 2, "empathy_religion_likelihood": 1, "stereomap_structure_likelihood": 8}
+DOCUMENTS = {
+    "bistereo_nli": 8,
+    "bistereo_pairs": 60,
+    "hbb": 4,
+    "mist_wabt": 1,
+    "mist_aat": 2,
+    "empathy_religion_likelihood": 1,
+    "stereomap_structure_likelihood": 8,
+}
 COMMANDS = {
     "hf": ["--model", "hf", "--batch_size", "4"],
     "hf-prefix": ["--model", "hf-prefix", "--apply_chat_template", "--metadata", '{"order": "paper"}'],

@@ -194,7 +194,17 @@ def test_scores_are_those_of_the_models_own_tokens(model, data, model_folder, tm
     from transformers import AutoModelForCausalLM, AutoTokenizer
 
     command = [sys.executable, "-m", "lm_eval", "--model", model, "--model_args", f"pretrained={model_folder}", "--device", "cpu"]
-    command += ["--tasks", ",".join(LIKELIHOOD), "--limit", "2", "--metadata", f"data={data}", "--log_samples", "--output_path", str(tmp_path)]
+    command += [
+        "--tasks",
+        ",".join(LIKELIHOOD),
+        "--limit",
+        "2",
+        "--metadata",
+        f"data={data}",
+        "--log_samples",
+        "--output_path",
+        str(tmp_path),
+    ]
     command += ["--apply_chat_template"] if model == "hf-prefix" else []
     done = subprocess.run(command, capture_output=True, text=True, env={**os.environ, "OMP_NUM_THREADS": "1"})
     assert done.returncode == 0, done.stderr[-3000:]
@@ -243,7 +253,11 @@ def test_the_prompt_is_that_of_hbb_with_a_third_option(data, root):
 
 @pytest.mark.parametrize(("positions", "count"), [("permutations", 6), ("rotations", 3)])
 def test_every_sentence_stands_behind_every_letter_equally_often(positions, count, data):
-    asked = [options(context) for context, letter in prompts("stereoset_intrasentence_choice", data, 2 * count, positions=positions) if letter == " a"]
+    asked = [
+        options(context)
+        for context, letter in prompts("stereoset_intrasentence_choice", data, 2 * count, positions=positions)
+        if letter == " a"
+    ]
     assert len(asked) == 2 * count and len({tuple(each.items()) for each in asked[:count]}) == count
     for letter in "abc":
         assert sorted(each[letter] for each in asked[:count]) == sorted(KINDS * (count // 3))
@@ -449,7 +463,10 @@ def test_check_reads_such_a_file_and_fetches_nothing(data, tmp_path, capsys, mon
         assert cli.main(["check", data, "--for", task]) == 0
         assert capsys.readouterr().out == f"{data}: data of {task}: {count} documents\n"
     (tmp_path / "rows.json").write_text("[{}]")
-    for files, message in (([str(tmp_path / "rows.json")], r"rows.json: not the columns of StereoSet: row 1: id: expected"), ([data, data], "takes one file")):
+    for files, message in (
+        ([str(tmp_path / "rows.json")], r"rows.json: not the columns of StereoSet: row 1: id: expected"),
+        ([data, data], "takes one file"),
+    ):
         assert cli.main(["check", *files, "--for", "stereoset_intersentence"]) == 1
         assert re.search(message, capsys.readouterr().err)
 
@@ -526,7 +543,9 @@ def test_hidden_and_overt_bias_in_one_run(local_harness_tasks, data):
 
     metadata = {"data": data, "order": "paper", "positions": "rotations"}  # an option of one task is none of the others
     manager = TaskManager(include_path=[catalogue.tasks_folder(), str(local_harness_tasks)], include_defaults=False, metadata=metadata)
-    results = simple_evaluate(model=RuleLM(rule), tasks=["hbb_contrast"], task_manager=manager, limit=116, bootstrap_iters=0, log_samples=False)
+    results = simple_evaluate(
+        model=RuleLM(rule), tasks=["hbb_contrast"], task_manager=manager, limit=116, bootstrap_iters=0, log_samples=False
+    )
     found = results["results"]
     parts = ["hbb", *LIKELIHOOD, *CHOICE, "bbq_ambig", "bbq_disambig", "crows_pairs_english"]
     assert set(parts) <= set(found) and results["group_subtasks"]["hbb_contrast"] == parts

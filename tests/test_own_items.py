@@ -359,7 +359,10 @@ def test_pronouns_of_a_type_differ_only_where_it_says_so_and_a_category_is_place
     pronouns = {name: {"subject": name} for name in ("he", "she")}
     items = write("i.yaml", [{**CONCEPT, "option_1": "[[X]] ate."}])
     (found,) = problems(hbb.FILES, items=items, groups=write("g.yaml", {"pronouns": pronouns, "types": types()}))
-    assert "types > A > identities: the pronouns differ (he and she), and with them the options: give all the same, or the type gendered: true" in found
+    assert (
+        "types > A > identities: the pronouns differ (he and she), and with them the options: give all the same, or the type gendered: true"
+        in found
+    )
     assert item_files.load(hbb.FILES, items=items, groups=write("g.yaml", {"pronouns": pronouns, "types": types(gendered=True)}))
     mixed = {**types(gendered=True, placebo=True), "B": {"category": "A", "identities": types()["A"]["identities"], "gendered": True}}
     (found,) = problems(hbb.FILES, items=items, groups=write("g.yaml", {"pronouns": pronouns, "types": mixed}))
@@ -615,11 +618,17 @@ def test_a_known_bias_about_hair_through_the_harness(write):
         ({"men": 1.5}, "men: expected how many of its 2 alternatives are asked, a number from 0, found '1.5'"),
         ({"women": 0, "men": 0}, "women: neither gender is asked it"),
         ({"text": "{Here|There} sat <[A] >one."}, "text: expected one [B], where the descriptor stands, found 0"),
-        ({"text": "{Here|There} sat [B] one."}, "text: expected one <...[A]...>, where the attribute stands with what binds it to the sentence"),
+        (
+            {"text": "{Here|There} sat [B] one."},
+            "text: expected one <...[A]...>, where the attribute stands with what binds it to the sentence",
+        ),
         ({"text": "{Here|There} sat <[A] >[B] {a|b|c}."}, "text: groups of 2 and 3 alternatives; they go together, so give each as many"),
         ({"text": "{Here|Here} sat <[A] >[B] one."}, "text: two of its alternatives are the same"),
         ({"text": "{Here|There} sat a <[A] >[B] one."}, "text: 'a [A]': write [a], which is a or an as the word has it"),
-        ({"text": "{Here|There} sat <[A] >[B] [person]."}, "text: [person] is no slot; expected [A], [B], [a] or the forms of both genders, [she/he]"),
+        (
+            {"text": "{Here|There} sat <[A] >[B] [person]."},
+            "text: [person] is no slot; expected [A], [B], [a] or the forms of both genders, [she/he]",
+        ),
     ],
 )
 def test_problems_of_a_template_of_pairs(write, change, cause):
@@ -633,7 +642,10 @@ def test_problems_of_a_template_of_pairs(write, change, cause):
     [
         (lambda g: g["attributes"].update(negative=["kind"]), "attributes > negative > entry 1: 'kind' stands among the positive ones too"),
         (lambda g: g["attributes"].pop("negative"), "attributes: negative is missing"),
-        (lambda g: g["axes"]["hair"].append({"desirable": "curly", "undesirable": "curly"}), "axes > hair > entry 3: 'curly' is compared with itself"),
+        (
+            lambda g: g["axes"]["hair"].append({"desirable": "curly", "undesirable": "curly"}),
+            "axes > hair > entry 3: 'curly' is compared with itself",
+        ),
         (lambda g: g["axes"]["hair"].append(g["axes"]["hair"][0]), "axes > hair > entry 3: this pair stands here twice"),
         (lambda g: g["axes"]["hair"].append({"desirable": "curly"}), "axes > hair > entry 3: undesirable is missing"),
         (lambda g: g.update(axes={}), "axes: expected 1 at least, found 0"),

@@ -17,7 +17,16 @@ COMMANDS = {
     "official": ["hf-prefix", "stereomap_extended_official", "--limit", "1", "--gen_kwargs", "max_gen_toks=8"],
     "likelihood": ["hf", "stereomap_likelihood", "--limit", "4", "--batch_size", "4"],
     "likelihood, shared": ["hf-prefix", "stereomap_likelihood", "--limit", "4"],
-    "groups of one's own": ["hf-prefix", "stereomap_extended,stereomap_structure_likelihood", "--metadata", "groups=groups.csv", "rounds=2", "temperature=0", "--gen_kwargs", "max_gen_toks=16"],
+    "groups of one's own": [
+        "hf-prefix",
+        "stereomap_extended,stereomap_structure_likelihood",
+        "--metadata",
+        "groups=groups.csv",
+        "rounds=2",
+        "temperature=0",
+        "--gen_kwargs",
+        "max_gen_toks=16",
+    ],
     "mistake": ["hf-prefix", "stereomap_extended", "--limit", "1", "--metadata", "groups=nowhere.csv"],
 }
 
@@ -31,9 +40,23 @@ def runs(model_folder, shared, tmp_path_factory):
     def run(name):
         model, tasks, *rest = COMMANDS[name]
         output = folder / name.replace(" ", "_").replace(",", "")
-        command = [sys.executable, "-m", "lm_eval", "--model", model, "--model_args", f"pretrained={model_folder}", "--device", "cpu", "--tasks", tasks]
+        command = [
+            sys.executable,
+            "-m",
+            "lm_eval",
+            "--model",
+            model,
+            "--model_args",
+            f"pretrained={model_folder}",
+            "--device",
+            "cpu",
+            "--tasks",
+            tasks,
+        ]
         settings = {**os.environ, "OMP_NUM_THREADS": "1", "LM_EVAL_BIAS_DATA": str(shared / "official")}
-        done = subprocess.run([*command, *rest, "--log_samples", "--output_path", str(output)], capture_output=True, text=True, env=settings, cwd=folder)
+        done = subprocess.run(
+            [*command, *rest, "--log_samples", "--output_path", str(output)], capture_output=True, text=True, env=settings, cwd=folder
+        )
         return done, output
 
     with ThreadPoolExecutor(2) as pool:
@@ -84,7 +107,10 @@ def test_groups_of_ones_own_are_asked_in_so_many_rounds(runs):
     found = results(runs["groups of one's own"])
     asked = samples(runs["groups of one's own"], "stereomap_extended")
     assert [(s["doc"]["group"], s["doc"]["round"]) for s in asked] == [("Nurses", 1), ("Bankers", 1), ("Nurses", 2), ("Bankers", 2)]
-    assert found["configs"]["stereomap_extended"]["generation_kwargs"] | {"temperature": 0, "do_sample": False} == found["configs"]["stereomap_extended"]["generation_kwargs"]
+    assert (
+        found["configs"]["stereomap_extended"]["generation_kwargs"] | {"temperature": 0, "do_sample": False}
+        == found["configs"]["stereomap_extended"]["generation_kwargs"]
+    )
     assert asked[0]["resps"] == asked[2]["resps"]  # the likeliest answer, twice
     assert asked[0]["records"]["groups_file"].startswith("groups.csv sha256:")
     assert {row["source"] for row in found["configs"]["stereomap_extended"]["cells"]["agreement"]} == {"groups file"}

@@ -169,7 +169,9 @@ def test_bad_metadata_is_refused(metadata, message):
 def test_what_is_meant_for_other_tasks_and_for_the_model_is_nobodys_mistake():
     """Through the harness's own index, with no `task_manager` and no `include_path`, as a person calls it: RULER's option, a model's argument."""
     metadata = {"max_seq_lengths": [4096], "author": "me"}
-    results = simple_evaluate(model="dummy", model_args="pretrained=x,colour=red", tasks=["hbb"], limit=4, bootstrap_iters=0, metadata=metadata)
+    results = simple_evaluate(
+        model="dummy", model_args="pretrained=x,colour=red", tasks=["hbb"], limit=4, bootstrap_iters=0, metadata=metadata
+    )
     assert results["n-samples"]["hbb"]["effective"] == 4
 
 
@@ -282,7 +284,11 @@ def test_the_likelihood_variant_scores_the_same_lists():
 
 def prompts_of(task, **options):
     seen = []
-    evaluate(RuleLM(lambda context, _: seen.append(context) or -1.0, lambda prompt: seen.append(prompt) or "A thing, said of a word."), task, **options)
+    evaluate(
+        RuleLM(lambda context, _: seen.append(context) or -1.0, lambda prompt: seen.append(prompt) or "A thing, said of a word."),
+        task,
+        **options,
+    )
     return seen
 
 
@@ -331,7 +337,9 @@ def test_a_model_that_finds_comedy_in_one_group_shows_a_gap_with_an_interval():
     results = evaluate(RuleLM(say=say), "mist_aat", limit=120)
     numbers, further = results["results"]["mist_aat"], numbers_of(results, "mist_aat")
     assert further["far", None] == further["uar", None] == numbers["comedy_a,verdict"] == 1
-    assert (numbers["comedy_gap,verdict"], numbers["tragedy_gap,verdict"]) == pytest.approx((100, -100)) and numbers["unparsed,verdict"] == 0
+    assert (numbers["comedy_gap,verdict"], numbers["tragedy_gap,verdict"]) == pytest.approx((100, -100)) and numbers[
+        "unparsed,verdict"
+    ] == 0
 
     results = evaluate(RuleLM(say=lambda p: "tragedy" if "Bridge" in p else "comedy" if "Q2" in p else ""), "mist_aat", limit=300)
     further = numbers_of(results, "mist_aat")
@@ -369,7 +377,9 @@ class PersonaLM(RuleLM):
 
 
 @pytest.mark.parametrize("chat", [False, True])
-@pytest.mark.parametrize(("task", "persona"), [("empathy_religion", "You are a Muslim."), ("empathy_religion_p2", "Adopt the identity of a Muslim.")])
+@pytest.mark.parametrize(
+    ("task", "persona"), [("empathy_religion", "You are a Muslim."), ("empathy_religion_p2", "Adopt the identity of a Muslim.")]
+)
 def test_no_request_goes_out_without_its_perceiver(task, persona, chat):
     lm = PersonaLM(say=lambda prompt: "80")
     seen = []
@@ -378,7 +388,10 @@ def test_no_request_goes_out_without_its_perceiver(task, persona, chat):
     assert len(seen) == 72
     for sample, prompt in zip(results["samples"][task], seen, strict=True):
         assert sample["arguments"][0][0] == prompt and prompt.startswith("<user>" if chat else ("You are", "Adopt")[task.endswith("p2")])
-        assert re.search(rf"\b{sample['doc']['perceiver']}\.\s", prompt.split("Your task")[0]) and sample["doc"]["experiencer"] in prompt.split("following narrative")[1]
+        assert (
+            re.search(rf"\b{sample['doc']['perceiver']}\.\s", prompt.split("Your task")[0])
+            and sample["doc"]["experiencer"] in prompt.split("following narrative")[1]
+        )
     assert sum(persona in prompt for prompt in seen) == 12
 
 
@@ -386,13 +399,24 @@ def test_no_request_goes_out_without_its_perceiver(task, persona, chat):
 def test_the_seven_settings_are_table_5s(shared, suffix):
     """The prompt, put together from the lines of the table."""
     table_5 = (shared / "papers" / "empathy_gap.txt").read_text().split("Part Prompt\n")[1].split("Table 5:")[0]
-    parts = dict(zip(("P0", "P1", "P2", "P3", "S0", "S1", "T0", "T1", "T2"), re.split(r"(?:Persona Prompt|System-level Instructions|Task Instructions): [PST]\d\s", table_5)[1:], strict=True))
+    parts = dict(
+        zip(
+            ("P0", "P1", "P2", "P3", "S0", "S1", "T0", "T1", "T2"),
+            re.split(r"(?:Persona Prompt|System-level Instructions|Task Instructions): [PST]\d\s", table_5)[1:],
+            strict=True,
+        )
+    )
     persona = suffix[1:].upper() if suffix[1:2] == "p" else "P0"
     scale, form = ("S1" if suffix == "_s1" else "S0"), (suffix[1:].upper() if suffix[1:2] == "t" else "T0")
     results = evaluate(RuleLM(say=lambda _: "7"), f"empathy_religion{suffix}", limit=36, log_samples=True)
     sample = results["samples"][f"empathy_religion{suffix}"][8]
     doc = sample["doc"]
-    slots = {"{Perceiver Social Group}": doc["perceiver"], "{Experiencer Social Group}": doc["experiencer"], "{Emotion}": doc["emotion"], "{Narrative}": doc["narrative"]}
+    slots = {
+        "{Perceiver Social Group}": doc["perceiver"],
+        "{Experiencer Social Group}": doc["experiencer"],
+        "{Emotion}": doc["emotion"],
+        "{Narrative}": doc["narrative"],
+    }
     # The file breaks the persona's sentences anywhere; between the instruction's two the line break is the paper's.
     system, task = " ".join(parts[persona].split()) + "\n" + parts[scale].strip(), parts[form].strip()
     expected = f"{system}\n\n{task}"
@@ -457,7 +481,13 @@ def test_a_model_that_favours_its_own_gets_its_delta():
     def say(prompt):
         perceiver = re.search(r"You are (.*?)\.\nYour task", prompt)[1]
         experiencer = re.search(r"following narrative, (.*?) describes", prompt)[1]
-        return "I'm sorry, I can't." if "a person" in (perceiver, experiencer) and "felt anger" in prompt else "85" if perceiver == experiencer else "80"
+        return (
+            "I'm sorry, I can't."
+            if "a person" in (perceiver, experiencer) and "felt anger" in prompt
+            else "85"
+            if perceiver == experiencer
+            else "80"
+        )
 
     results = evaluate(RuleLM(say=say), "empathy_religion", limit=24 * 36)
     numbers = results["results"]["empathy_religion"]
@@ -513,11 +543,22 @@ def test_the_table_has_at_most_a_dozen_rows_and_no_row_of_records():
 
     for lm, task in ((RuleLM(letter_a), "hbb"), (RuleLM(halo_rule), "bistereo_nli"), (RuleLM(say=lambda _: "80"), "mist")):
         table = make_table(evaluate(lm, task, limit=30))
-        rows = [line for line in table.splitlines()[2:] if not re.match(r"\|(bistereo|mist)? *\|", line) or "↑" in line or "↓" in line or "±" in line]
+        rows = [
+            line
+            for line in table.splitlines()[2:]
+            if not re.match(r"\|(bistereo|mist)? *\|", line) or "↑" in line or "↓" in line or "±" in line
+        ]
         assert "records" not in table and 0 < len(rows) <= 12 * (2 if task == "mist" else 1), table
 
 
-@pytest.mark.parametrize(("task", "say", "answers"), [("bistereo_nli_generate", ["Neutral", "Entailment"], ["neutral", "entailment"]), ("empathy_religion", ["80", "I cannot say."], [80.0, None]), ("mist_aat", ["It stands.", "It falls."], ["comedy", "tragedy"])])
+@pytest.mark.parametrize(
+    ("task", "say", "answers"),
+    [
+        ("bistereo_nli_generate", ["Neutral", "Entailment"], ["neutral", "entailment"]),
+        ("empathy_religion", ["80", "I cannot say."], [80.0, None]),
+        ("mist_aat", ["It stands.", "It falls."], ["comedy", "tragedy"]),
+    ],
+)
 def test_repeats_are_read_as_separate_answers(task, say, answers):
     """Each document is asked twice and answers the first time and the second time as given; both are records of it."""
     lm = RuleLM()

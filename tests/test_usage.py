@@ -34,7 +34,15 @@ def test_no_argument_of_a_model_is_taken_for_a_slip():
     from lm_eval_bias import catalogue
 
     names = {name for model in (HFLM, TemplateAPI) for name in inspect.signature(model.__init__).parameters}
-    further = {"gpu_memory_utilization", "tensor_parallel_size", "data_parallel_size", "swap_space", "max_model_len", "max_num_seqs", "enforce_eager"}
+    further = {
+        "gpu_memory_utilization",
+        "tensor_parallel_size",
+        "data_parallel_size",
+        "swap_space",
+        "max_model_len",
+        "max_num_seqs",
+        "enforce_eager",
+    }
     assert {"pretrained", "parallelize", "header", "num_concurrent"} <= names
     for task in catalogue.tasks():
         known = set(inspect.signature(task.options).parameters) if task.options else set()

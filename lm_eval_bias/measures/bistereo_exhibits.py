@@ -71,7 +71,7 @@ def _trisentbias(name: str, axis: str, contexts: Sequence[str], threshold: float
     needs += "" if threshold != SHOWN else ", and threshold=0.02 if that option was set"
     return Exhibit(
         name=name,
-        caption=f"TriSentBias: {what}, {' and '.join(contexts)} context, δ = {threshold}.",
+        caption=f"TriSentBias: {what}, {' and '.join(contexts)} context, δ = {threshold}",
         source=Rows("trisentbias", {"axis": axis, "context": tuple(contexts), "threshold": threshold}),
         columns=_BAR,
         reads="Where nothing but the descriptor differs, an unbiased model prefers neither or either as often; without any attribute in "
@@ -123,7 +123,7 @@ def _starred(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
 
 SECTION_4_1_2 = Exhibit(
     name="Section 4.1.2",
-    caption="TriSentBias in numbers, δ = 0.02: every axis, gender and context.",
+    caption="TriSentBias in numbers, δ = 0.02: every axis, gender and context",
     source=Rows("trisentbias", {"threshold": SHOWN}),
     columns=(
         Column("axis", "Axis"),
@@ -162,7 +162,7 @@ def _contrasts(tables: Tables) -> list[dict[str, Any]]:
 CONTRASTS = Exhibit(
     name="Favouritism and discrimination",
     caption="How much more often the desirable descriptor is preferred in positive than in negative context, and the undesirable one the "
-    "other way round.",
+    "other way round",
     source=_contrasts,
     columns=(
         Column("contrast", "Contrast"),
@@ -191,7 +191,7 @@ def _of_neutral(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
 
 NEUTRAL_PAIRS = Exhibit(
     name="Neutral pairs",
-    caption="What a descriptor weighs without any attribute: log-odds of the desirable one.",
+    caption="What a descriptor weighs without any attribute: log-odds of the desirable one",
     source=Rows("neutral"),
     columns=(
         Column("axis", "Axis"),
@@ -242,7 +242,7 @@ def _grouped(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
 def _nli(name: str, gender: str, domain: str, categories: tuple[str, str], halo: str) -> Exhibit:
     return Exhibit(
         name=name,
-        caption=f"%C and %E: skin complexion and {domain}, {gender}.",
+        caption=f"%C and %E: skin complexion and {domain}, {gender}",
         source=Rows("labels", {"gender": gender, "category": categories}),
         columns=(
             Column("label", "Label"),
@@ -283,7 +283,7 @@ NLI_FIGURES = (
 
 SECTION_4_2_1 = Exhibit(
     name="Section 4.2.1",
-    caption="Labels in numbers: %E, %C and %N of every gender, descriptor and attribute category.",
+    caption="Labels in numbers: %E, %C and %N of every gender, descriptor and attribute category",
     source=Rows("labels"),
     columns=(
         Column("gender", "Gender"),
@@ -314,7 +314,7 @@ def _named(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
 
 GAPS = Exhibit(
     name="Halo and horn gaps",
-    caption="%E - %C of one descriptor less that of the other, of the same questions.",
+    caption="%E - %C of one descriptor less that of the other, of the same questions",
     source=Rows("gaps", {"share": "difference"}),
     columns=(
         Column("effect", "Effect"),
@@ -342,7 +342,7 @@ def _table_2(*beside: Column) -> Exhibit:
     """beside: what corrects for the words themselves."""
     return Exhibit(
         name="Table 2",
-        caption="% biased preferences of the analogy task, by gender.",
+        caption="% biased preferences of the analogy task, by gender",
         source=Numbers(("biased_preferences", *(column.name for column in beside), "analogies"), by="gender", whole="women and men"),
         columns=(
             Column("gender", "Gender"),
@@ -382,7 +382,7 @@ def _by_axis(names: Sequence[tuple[str, str]]) -> Callable[[Tables], list[dict[s
 def _axes(unit: str, reference: float, *names: tuple[str, str]) -> Exhibit:
     return Exhibit(
         name="Analogies by axis",
-        caption="The corrected numbers, over all axes and of each of them, women and men together.",
+        caption="The corrected numbers, over all axes and of each of them, women and men together",
         source=_by_axis(names),
         columns=(
             Column("number", "Number"),
@@ -400,7 +400,7 @@ def _axes(unit: str, reference: float, *names: tuple[str, str]) -> Exhibit:
 
 CONTENT_FREE = Exhibit(
     name="Content-free phrases",
-    caption="Calibrated preferences with each content-free phrase alone.",
+    caption="Calibrated preferences with each content-free phrase alone",
     source=Rows("content_free"),
     columns=(
         Column("phrase", "In the place of C"),

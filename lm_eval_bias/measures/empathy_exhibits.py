@@ -77,7 +77,7 @@ def _on_map(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
 
 TABLE_2 = Exhibit(
     name="Table 2",
-    caption="The gap between in-group and out-group, beside what it is where there is none.",
+    caption="The gap between in-group and out-group, beside what it is where there is none",
     source=Numbers(("delta", "delta_null_low", "delta_null_high", "delta_p", "delta_corrected", "gap_points", "events")),
     columns=(
         DELTA,
@@ -97,7 +97,7 @@ TABLE_2 = Exhibit(
 
 TABLE_3 = Exhibit(
     name="Table 3",
-    caption="Mean and standard deviation of M0, the mean intensity of each pair of perceiver and experiencer.",
+    caption="Mean and standard deviation of M0, the mean intensity of each pair of perceiver and experiencer",
     source=Numbers(("mean_intensity", "std_intensity", "events_m0")),
     columns=(
         Column("mean_intensity", "Mean μ", "points"),
@@ -119,7 +119,7 @@ def _table_6(*more: str) -> Exhibit:
     """more: the metrics that written answers have beside."""
     return Exhibit(
         name="Table 6",
-        caption="Refusal rate: events that some pair left without a number.",
+        caption="Refusal rate: events that some pair left without a number",
         source=Numbers(("unanswered_events", "unanswered", *more, "events_m0")),
         columns=(
             *_MISSING,
@@ -134,7 +134,7 @@ def _table_6(*more: str) -> Exhibit:
 
 TABLE_7 = Exhibit(
     name="Table 7",
-    caption="The least and the greatest cell of M.",
+    caption="The least and the greatest cell of M",
     source=Numbers(("min_z", "max_z", "events_m0")),
     columns=(
         Column("min_z", "Minimum", "SD"),
@@ -149,7 +149,7 @@ TABLE_7 = Exhibit(
 HEAT_MAP = Exhibit(
     name="Figures 2, 3, 5 and 6",
     caption="The matrix M: emotion that each perceiver predicts for each experiencer (Figure 3: race or ethnicity, 5: nationality, 6: "
-    "religion; a panel of Figure 2 for each prompt setting).",
+    "religion; a panel of Figure 2 for each prompt setting)",
     source=Rows("pairs"),
     columns=(
         Column("perceiver", "Perceiver"),
@@ -171,7 +171,7 @@ HEAT_MAP = Exhibit(
 
 TABLE_4 = Exhibit(
     name="Table 4",
-    caption="Nations by culture, and what their personas predict for other nations.",
+    caption="Nations by culture, and what their personas predict for other nations",
     source=Rows("cultures"),
     columns=(
         Column("culture", "Category"),
@@ -188,7 +188,7 @@ TABLE_4 = Exhibit(
 
 FIGURE_4 = Exhibit(
     name="Figure 4",
-    caption="t-SNE of the perceivers' rows of M; the colours are the cultures of Table 4 (nationality), else the groups.",
+    caption="t-SNE of the perceivers' rows of M; the colours are the cultures of Table 4 (nationality), else the groups",
     source=Rows("perceivers"),
     columns=(
         Column("perceiver", "Perceiver"),
@@ -206,7 +206,7 @@ FIGURE_4 = Exhibit(
 
 BY_EMOTION = Exhibit(
     name="The gap by emotion",
-    caption="δ with its 95 % interval: over all events, over those of either valence, and over those of each emotion.",
+    caption="δ with its 95 % interval: over all events, over those of either valence, and over those of each emotion",
     source=_by_emotion,
     columns=(Column("emotion", "Emotion"), EVENTS, DELTA, CORRECTED, POINTS),
     reads="An interval right of 0 is more emotion for one's own group, one left of it less; it holds for other events of the kind.",

@@ -35,7 +35,7 @@ def _score(name: str, title: str) -> Column:
 def _clusters(name: str, prompts: str, *published: str) -> Exhibit:
     return Exhibit(
         name=name,
-        caption=f"Warmth and competence of the five clusters, {prompts} prompts.",
+        caption=f"Warmth and competence of the five clusters, {prompts} prompts",
         source=Rows("clusters"),
         columns=(
             Column("cluster", "Cluster (C-W)"),
@@ -65,7 +65,7 @@ def _mapped(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
 def _map(name: str, prompts: str) -> Exhibit:
     return Exhibit(
         name=name,
-        caption=f"Warmth-competence map of the groups, {prompts} prompts; the colours are the clusters.",
+        caption=f"Warmth-competence map of the groups, {prompts} prompts; the colours are the clusters",
         source=Rows("groups"),
         columns=(
             Column("group", "Group"),
@@ -80,7 +80,7 @@ def _map(name: str, prompts: str) -> Exhibit:
         "leaves its cluster in a fifth of resamples is unstable.",
         silent="The axes show the range that there is: a model that sees all groups alike fills the map, too, so read the numbers on "
         "them; a point has an interval, which stands in the table.",
-        figure=Figure("scatter", x="competence", y="warmth", colour="cluster", label="group", model="facet"),
+        figure=Figure("scatter", x="competence", y="warmth", colour="cluster", label="group", domain=(1, 5), model="facet"),
         then=_mapped,
         needs="a group with a rating of warmth and one of competence",
     )
@@ -92,7 +92,7 @@ def _agreeing(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
 
 AGREEMENT = Exhibit(
     name="Agreement with people and models",
-    caption="Our clusters and scores against those in print.",
+    caption="Our clusters and scores against those in print",
     source=Rows("agreement"),
     columns=(
         Column("source", "Against"),
@@ -121,7 +121,7 @@ def _boxed(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
 def _figure_3(what: str, asked: str) -> Exhibit:
     return Exhibit(
         name="Figure 3",
-        caption=f"Distribution of the groups' {what} in each cluster.",
+        caption=f"Distribution of the groups' {what} in each cluster",
         source=Rows("by_cluster"),
         columns=(
             Column("dimension", "Dimension"),
@@ -161,7 +161,7 @@ def _correlated(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
 
 TABLE_8 = Exhibit(
     name="Table 8",
-    caption="Correlations of behavioural tendencies with stereotypes and emotions, over groups.",
+    caption="Correlations of behavioural tendencies with stereotypes and emotions, over groups",
     source=Rows("tendencies"),
     columns=(
         Column("stereotype_or_emotion", "Stereotype or emotion"),
@@ -206,7 +206,7 @@ def _ends(tables: Tables) -> list[dict[str, Any]]:
 
 TABLE_9 = Exhibit(
     name="Table 9",
-    caption="The ten groups with the highest and with the lowest ratings: traditional, conservative, wealthy, high-status.",
+    caption="The ten groups with the highest and with the lowest ratings: traditional, conservative, wealthy, high-status",
     source=_ends,
     columns=(
         Column("dimension", "Dimension"),
@@ -229,7 +229,7 @@ def _social_structure(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
 
 STRUCTURE = Exhibit(
     name="Status and competition",
-    caption="The groups by status and competition, which the stereotype content model takes for the causes of competence and warmth.",
+    caption="The groups by status and competition, which the stereotype content model takes for the causes of competence and warmth",
     source=Rows("groups"),
     columns=(
         Column("group", "Group"),
@@ -239,14 +239,14 @@ STRUCTURE = Exhibit(
     ),
     reads="To the right are groups of high status, above those that are said to take from others.",
     silent="It does not show that status makes a group seem competent; and the axes show the range that there is, however narrow.",
-    figure=Figure("scatter", x="status", y="competition", label="group", model="facet"),
+    figure=Figure("scatter", x="status", y="competition", label="group", domain=(1, 5), model="facet"),
     then=_social_structure,
     needs="a group with a rating of status and one of competition",
 )
 
 REASONS = Exhibit(
     name="Tables 3 and 10",
-    caption="Key phrases of the reasons, of the model and by cluster.",
+    caption="Key phrases of the reasons, of the model and by cluster",
     source=lambda tables: (),
     columns=(Column("phrase", "Reason keywords"),),
     reads="Phrases that lie nearest to what the answers to the status questions say.",
@@ -265,7 +265,7 @@ def _most_refused(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
 
 FIGURE_5 = Exhibit(
     name="Figure 5",
-    caption="Refuse-to-answer rate: the ten groups that are declined most.",
+    caption="Refuse-to-answer rate: the ten groups that are declined most",
     source=Rows("groups"),
     columns=(
         Column("group", "Group"),
@@ -295,7 +295,7 @@ def _about(column: str, title: str) -> tuple[Column, ...]:
 
 FIGURE_4 = Exhibit(
     name="Figures 4 and 8",
-    caption="The five dimensions that most keywords of a cluster are about, and their direction.",
+    caption="The five dimensions that most keywords of a cluster are about, and their direction",
     source=Rows("keywords_by_cluster", {"rank": tuple(range(1, FIVE + 1))}),
     columns=_about("cluster", "Cluster (C-W)"),
     reads="A bar above 0 is a dimension of which more keywords are at the high end than at the low one, as a share of all keywords of the "
@@ -308,7 +308,7 @@ FIGURE_4 = Exhibit(
 
 FIGURE_7 = Exhibit(
     name="Figure 7",
-    caption="Dimensions of the keywords of groups that the paper sets side by side, and their direction.",
+    caption="Dimensions of the keywords of groups that the paper sets side by side, and their direction",
     source=Rows("keywords_by_group", {"group": EXAMPLES}),
     columns=_about("group", "Group"),
     reads="Compare nurses with doctors, women with men, Democrats with Republicans: of which dimension their keywords speak, and whether "
@@ -321,7 +321,7 @@ FIGURE_7 = Exhibit(
 
 TABLE_15 = Exhibit(
     name="Table 15",
-    caption="Keywords coverage ratio: how many of the keywords the dictionary knows.",
+    caption="Keywords coverage ratio: how many of the keywords the dictionary knows",
     source=Rows("keyword_coverage"),
     columns=(
         Column("found", "Found as"),
@@ -349,7 +349,7 @@ def _varied(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
 
 TABLE_13 = Exhibit(
     name="Table 13",
-    caption="Prompt sensitivity: coefficient of variation of the groups' scores over rounds.",
+    caption="Prompt sensitivity: coefficient of variation of the groups' scores over rounds",
     source=Rows("styles", {"style": "paper"}),
     columns=(*_VARIATION, Column("answers", "Answers", "count")),
     reads="The standard deviation of a group's score over rounds by its mean, as a mean over groups and of the group where it is greatest.",
@@ -361,7 +361,7 @@ TABLE_13 = Exhibit(
 
 TABLE_14 = Exhibit(
     name="Table 14",
-    caption="Ablation of the prompt style.",
+    caption="Ablation of the prompt style",
     source=Rows("styles", {"style": ("paper", "no chain of thought", "no instructions", "neither")}),
     columns=(
         Column("style", "Prompt type"),
@@ -382,10 +382,11 @@ TABLE_14 = Exhibit(
 
 # ---- What each task has
 
-_EXTENDED_MAP = (_clusters("Table 5", "extended", STEREOMAP, "Table 5"), _map("Figure 6", "extended"))
+# The prompts of emotions and behaviours ask for warmth and competence as the extended ones do, and for more beside them.
+_EXTENDED_MAP = (_clusters("Table 5", "extended"), _map("Figure 6", "extended"))
 _MAPS = {
     "original": (_clusters("Table 2", "original", STEREOMAP, "Table 2"), _map("Figure 2", "original"), AGREEMENT, STRUCTURE),
-    "extended": (*_EXTENDED_MAP, AGREEMENT, TABLE_9),
+    "extended": (_clusters("Table 5", "extended", STEREOMAP, "Table 5"), _EXTENDED_MAP[1], AGREEMENT, TABLE_9),
     "structure": (STRUCTURE,),
     "emotion": (_figure_3("emotions", "the task stereomap_emotion"), *_EXTENDED_MAP),
     "behavior": (TABLE_8, _figure_3("behavioural tendencies", "the task stereomap_behavior"), *_EXTENDED_MAP),

@@ -22,7 +22,9 @@ ROWS = table("stereotype_content")
 
 
 def dictionary(*rows, lemmas=()):
-    return ContentDictionary(*([dict(zip(("word", "dimension", "direction"), row, strict=True)) for row in some] for some in (rows, lemmas)))
+    return ContentDictionary(
+        *([dict(zip(("word", "dimension", "direction"), row, strict=True)) for row in some] for some in (rows, lemmas))
+    )
 
 
 SMALL = dictionary(
@@ -93,7 +95,8 @@ def test_words_that_the_paper_prints_are_found(table_or_figure, words):
 
 
 @pytest.mark.parametrize(
-    "keyword", ["hard-working", "hard working", "hardworking", "Hard-Working", "HARD‑WORKING", " hard-working. ", '"hard-working"', "hard_working"]
+    "keyword",
+    ["hard-working", "hard working", "hardworking", "Hard-Working", "HARD‑WORKING", " hard-working. ", '"hard-working"', "hard_working"],
 )
 def test_case_hyphens_and_spaces_are_no_matter(keyword):
     assert SMALL.look_up(keyword) == Found([("assertiveness", 1)], "written")
@@ -109,7 +112,9 @@ def test_spellings_fold_to_one(one, other):
     assert folded(one) == folded(other)
 
 
-@pytest.mark.parametrize("pair", [("wise", "wiz"), ("sour", "sor"), ("able", "ale"), ("filled", "felled"), ("our", "or"), ("holly", "holy"), ("rise", "rize")])
+@pytest.mark.parametrize(
+    "pair", [("wise", "wiz"), ("sour", "sor"), ("able", "ale"), ("filled", "felled"), ("our", "or"), ("holly", "holy"), ("rise", "rize")]
+)
 def test_words_that_differ_stay_apart(pair):
     assert folded(pair[0]) != folded(pair[1])
 
@@ -203,7 +208,26 @@ def test_any_text_can_be_looked_up(text):
     assert all(dimension in DIMENSIONS and direction in (-1, 0, 1) for dimension, direction in content)
 
 
-PIECES = ["not", "very", "lack of", "low", "bad", "friendly", "leaders", "people", "of", "and", "self", "unkind", "seen as", "rich", "zebra", "-", "to", "highly"]
+PIECES = [
+    "not",
+    "very",
+    "lack of",
+    "low",
+    "bad",
+    "friendly",
+    "leaders",
+    "people",
+    "of",
+    "and",
+    "self",
+    "unkind",
+    "seen as",
+    "rich",
+    "zebra",
+    "-",
+    "to",
+    "highly",
+]
 
 
 @given(st.lists(st.sampled_from(PIECES), max_size=7).map(" ".join))
@@ -215,7 +239,12 @@ def test_phrases_of_all_kinds_come_to_an_end_and_case_is_no_matter(phrase):
 def test_every_word_is_found_as_written_in_all_spellings_and_turned_by_not(word):
     found = ours().look_up(word)
     assert found.how == "written"
-    assert found == ours().look_up(word.title().replace("-", " ")) == ours().look_up(word.replace(" ", "-")) == ours().look_up(re.sub("[- ]", "", word))
+    assert (
+        found
+        == ours().look_up(word.title().replace("-", " "))
+        == ours().look_up(word.replace(" ", "-"))
+        == ours().look_up(re.sub("[- ]", "", word))
+    )
     if len(word.split()) < 5 and not re.search("and|lack|low ", word):
         turned = ours().look_up(f"not {word}")
         assert turned.how == "phrase" and dict(turned.content) == {dimension: -direction for dimension, direction in found.content}
@@ -248,7 +277,9 @@ def released(shared):
             if name.endswith(" dictionary") and value != "0":
                 dimension = name.removesuffix(" dictionary").lower().replace("agency", "assertiveness")
                 direction = row.get(name.replace("dictionary", "direction"), "NA")
-                words[re.sub("[^a-z]", "", row["original word"].lower())].setdefault(dimension, set()).add(0 if direction == "NA" else int(direction))
+                words[re.sub("[^a-z]", "", row["original word"].lower())].setdefault(dimension, set()).add(
+                    0 if direction == "NA" else int(direction)
+                )
     return {word: {dimension: sum(directions) for dimension, directions in content.items()} for word, content in words.items()}
 
 
@@ -297,7 +328,13 @@ def agreement(released):
             row = (1, theirs is not None, dimension in shared, bool(directed), bool(directed) and found[dimension] == theirs[dimension])
             counts[dimension] = [a + b for a, b in zip(counts[dimension], row, strict=True)]
         directed = [dimension for dimension in shared if found[dimension] and theirs[dimension]]
-        row = (1, theirs is not None, bool(shared), bool(directed), bool(directed) and all(found[dimension] == theirs[dimension] for dimension in directed))
+        row = (
+            1,
+            theirs is not None,
+            bool(shared),
+            bool(directed),
+            bool(directed) and all(found[dimension] == theirs[dimension] for dimension in directed),
+        )
         counts["any"] = [a + b for a, b in zip(counts["any"], row, strict=True)]
     return counts
 

@@ -262,7 +262,9 @@ def test_the_authors_data_through_the_command_killed_in_the_middle(shared, serve
     releases = [sources.source(name) for name in sources.names()]
     # One file has no copy beside this checkout, and no checksum: this stands in for it.
     contents = {
-        (release.name, file): (shared / "official" / release.name / file).read_bytes() if about.sha256 else random.Random(2).randbytes(200_000)
+        (release.name, file): (shared / "official" / release.name / file).read_bytes()
+        if about.sha256
+        else random.Random(2).randbytes(200_000)
         for release in releases
         for file, about in release.files.items()
     }

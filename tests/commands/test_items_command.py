@@ -268,7 +268,11 @@ def test_over_the_wire_each_try_is_a_chat_of_one_message_with_its_own_seed(tmp_p
             asked = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
             got.append(asked)
             (message,) = asked["messages"]
-            said = next(text for mark, text in MARKS.items() if mark in message["content"]) if len(got) > 1 else "I'm sorry, but I can't help with that."
+            said = (
+                next(text for mark, text in MARKS.items() if mark in message["content"])
+                if len(got) > 1
+                else "I'm sorry, but I can't help with that."
+            )
             content = json.dumps({"choices": [{"index": 0, "message": {"role": "assistant", "content": said}}]}).encode()
             self.send_response(200)
             self.send_header("Content-Length", str(len(content)))
@@ -281,7 +285,18 @@ def test_over_the_wire_each_try_is_a_chat_of_one_message_with_its_own_seed(tmp_p
     with ThreadingHTTPServer(("127.0.0.1", 0), Chat) as server:
         threading.Thread(target=server.serve_forever, daemon=True).start()
         model_args = ["model=m", f"base_url=http://127.0.0.1:{server.server_address[1]}/v1/chat/completions"]
-        command = ["items", "hbb", "--from", "s.csv", "--model", "local-chat-completions", "--model_args", *model_args, "--out", "items.jsonl"]
+        command = [
+            "items",
+            "hbb",
+            "--from",
+            "s.csv",
+            "--model",
+            "local-chat-completions",
+            "--model_args",
+            *model_args,
+            "--out",
+            "items.jsonl",
+        ]
         assert cli.main([*command, "--gen_kwargs", "temperature=0.7", "max_gen_toks=99"]) == 0
         server.shutdown()
     assert "1 of 1 items accepted" in capsys.readouterr().out

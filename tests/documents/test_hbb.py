@@ -152,7 +152,13 @@ def test_any_first_part_is_spread_over_the_themes(docs):
 def test_concepts_without_themes_keep_their_order():
     rows = [{"id": i} for i in "cab"]
     assert interleaved(rows) == rows
-    assert [c["id"] for c in interleaved([{"id": i, "theme": i[0]} for i in ("a1", "a2", "b1", "a3", "b2")])] == ["a1", "b1", "a2", "b2", "a3"]
+    assert [c["id"] for c in interleaved([{"id": i, "theme": i[0]} for i in ("a1", "a2", "b1", "a3", "b2")])] == [
+        "a1",
+        "b1",
+        "a2",
+        "b2",
+        "a3",
+    ]
 
 
 def test_the_papers_order_asks_each_question_once(concepts):
@@ -272,6 +278,15 @@ def test_no_token_is_left_and_sentences_begin_with_capitals(docs):
 def test_options_are_checked_at_the_door():
     assert options() == {"order": "both", "threshold": 20.0, "temperature": 0.8}
     assert options(order="paper", threshold=35, temperature=1) == {"order": "paper", "threshold": 35.0, "temperature": 1.0}
-    for bad in ({"threshold": -1}, {"threshold": 101}, {"threshold": "high"}, {"threshold": True}, {"threshold": nan}, {"order": "random"}, {"temperature": 0}, {"temperature": "warm"}):
+    for bad in (
+        {"threshold": -1},
+        {"threshold": 101},
+        {"threshold": "high"},
+        {"threshold": True},
+        {"threshold": nan},
+        {"order": "random"},
+        {"temperature": 0},
+        {"temperature": "warm"},
+    ):
         with pytest.raises(UsageError, match=f"{next(iter(bad))}="):
             options(**bad)

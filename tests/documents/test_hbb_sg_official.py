@@ -76,7 +76,11 @@ def test_one_sentence_is_the_option_of_hbb_official(folder):
     mine, asked = documents(sentences="one"), hbb_official.documents(order="paper")
     assert len(mine) == 1_547 * 58 == 89_726
     for one, other in zip(mine, asked, strict=True):
-        assert [one[key] for key in COLUMNS] == [other[key] for key in COLUMNS] and (one["first"], one["split"], one["lacking"]) == (1, 1, 0)
+        assert [one[key] for key in COLUMNS] == [other[key] for key in COLUMNS] and (one["first"], one["split"], one["lacking"]) == (
+            1,
+            1,
+            0,
+        )
         assert one["choices"] == [other["option_a"], other["option_b"]]
 
 
@@ -250,7 +254,12 @@ def test_without_the_variations_a_run_says_in_one_line_what_to_do(only_the_quest
         evaluate(RuleLM(lambda *_: -1.0), "hbb_sg_official", limit=1)
     told = str(missing.value)
     assert "\n" not in told and told.startswith("hbb_sg_official: sentences=released lacks the authors' sentence variations")
-    for part in ("`lm-eval-bias data fetch hbb`", f"{VARIATIONS} is missing", "LM_EVAL_BIAS_DATA must be a folder", "sentences=one in --metadata"):
+    for part in (
+        "`lm-eval-bias data fetch hbb`",
+        f"{VARIATIONS} is missing",
+        "LM_EVAL_BIAS_DATA must be a folder",
+        "sentences=one in --metadata",
+    ):
         assert part in told
 
 

@@ -35,8 +35,10 @@ def test_numbers_are_those_that_the_measure_declares(measure, exhibit):
             assert column.name in source.metrics, "a metric that is shown must be taken"
             assert column.unit == metric.unit
             assert (column.stderr == f"{column.name}_stderr") == metric.stderr
-            bounds = tuple(f"{column.name}_{end}" for end in ("low", "high"))
-            assert column.interval == (bounds if bounds[0] in declared else None)
+            bounds = tuple(other.name for other in measure.metrics if other.bounds == column.name)
+            assert column.interval == (bounds or None) and all(
+                key.endswith(end) for key, end in zip(bounds, ("_low", "_high"), strict=False)
+            )
 
 
 @every_exhibit

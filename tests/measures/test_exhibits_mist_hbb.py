@@ -320,7 +320,9 @@ def test_results_without_the_newer_columns_are_shown_all_the_same(of_twelve_them
     """As an earlier version wrote them: no intervals but that of the excess, and no word of which category is the placebos."""
 
     def older(row):
-        return {key: v for key, v in row.items() if key != "placebo" and not (key.endswith(("_low", "_high")) and not key.startswith("excess"))}
+        return {
+            key: v for key, v in row.items() if key != "placebo" and not (key.endswith(("_low", "_high")) and not key.startswith("excess"))
+        }
 
     made = {name: [older(row) for row in table] for name, table in of_twelve_themes.items()}
     made["numbers"] = [row for row in made["numbers"] if not row["metric"].endswith(("_low", "_high"))]
@@ -328,7 +330,9 @@ def test_results_without_the_newer_columns_are_shown_all_the_same(of_twelve_them
         old, new = rows(exhibit, made), rows(exhibit, of_twelve_themes)
         assert len(old) == len(new)
         for one, other in zip(old, new, strict=True):
-            assert {key for key in one if one[key] is None and other[key] is not None} <= {k for k in other if k.endswith(("_low", "_high"))}
+            assert {key for key in one if one[key] is None and other[key] is not None} <= {
+                k for k in other if k.endswith(("_low", "_high"))
+            }
 
 
 # ---- HBB, sampled
@@ -407,7 +411,9 @@ def test_stereoset_sets_its_column_of_table_1_beside_the_domains(chosen):
     (row,) = shown(stereoset_measure.INTRASENTENCE_CHOICE, made, "Table 1")
     assert row["chosen_lms"] == 100 and row["chosen_ss"] == pytest.approx(ss)
     assert row["chosen_icat"] == pytest.approx(100 * min(ss, 100 - ss) / 50)
-    titles = [measure.exhibits[0].columns[0].title for measure in (stereoset_measure.INTRASENTENCE_CHOICE, stereoset_measure.INTERSENTENCE_CHOICE)]
+    titles = [
+        measure.exhibits[0].columns[0].title for measure in (stereoset_measure.INTRASENTENCE_CHOICE, stereoset_measure.INTERSENTENCE_CHOICE)
+    ]
     assert titles == ["SC-intra", "SC-inter"]
     found = by(shown(stereoset_measure.INTRASENTENCE_CHOICE, made, "Scores by domain"), "bias_type")
     assert found["all"]["ss"] == pytest.approx(ss)

@@ -38,12 +38,15 @@ def test_a_model_that_reacts_to_the_domain_alone_has_no_gap():
 
     Comedy for S_a: 12 of 60, for S_b 12 of 24; without the domain in the fit the gap would be -0.3.
     """
+
     def side(name, domain, n):
         verdict = "comedy" if domain == "race" else "tragedy"
         return [Attribution(name, name[0], domain, f"{name}{k % 3}", f"w{k % 4}", k % 3, verdict) for k in range(n)]
 
     given = side("a race", "race", 12) + side("a health", "health", 48) + side("b race", "race", 12) + side("b health", "health", 12)
-    assert rates([x for x in given if x.side == "a"]).comedy.value - rates([x for x in given if x.side == "b"]).comedy.value == pytest.approx(-0.3)
+    assert rates([x for x in given if x.side == "a"]).comedy.value - rates(
+        [x for x in given if x.side == "b"]
+    ).comedy.value == pytest.approx(-0.3)
     assert attribution_gap(given, is_comedy(given)).value == pytest.approx(0, abs=1e-12)
 
 

@@ -38,7 +38,10 @@ def test_scores_are_means_over_terms_not_over_examples():
     assert (result.total.n, result.total.terms, result.unanswered, result.ties) == (4, 2, 0, 0)
     assert result.total.lms.value == pytest.approx(200 / 3) and result.total.ss.value == pytest.approx(250 / 3)
     assert result.total.icat.value == pytest.approx(200 / 3 * (50 / 3) / 50)
-    assert [(t.term, t.n, pytest.approx(t.lms), pytest.approx(t.ss)) for t in result.terms] == [("baker", 3, 250 / 3, 200 / 3), ("roofer", 1, 50, 100)]
+    assert [(t.term, t.n, pytest.approx(t.lms), pytest.approx(t.ss)) for t in result.terms] == [
+        ("baker", 3, 250 / 3, 200 / 3),
+        ("roofer", 1, 50, 100),
+    ]
     assert isnan(result.domains["place"].icat.value) and result.domains["place"].n == 0
 
 

@@ -66,7 +66,9 @@ def test_a_gap_pools_the_twins_of_its_cells_and_not_their_percentages():
 
 
 def test_a_model_that_says_neutral_has_no_bias():
-    asked = [p._replace(attribute=a) for g in GENDERS for d in DESCRIPTORS for c in CATEGORIES for a in "xy" for p in pairs([N] * 3, g, d, c)]
+    asked = [
+        p._replace(attribute=a) for g in GENDERS for d in DESCRIPTORS for c in CATEGORIES for a in "xy" for p in pairs([N] * 3, g, d, c)
+    ]
     result = halo(asked)
     assert result.non_neutral == (0, 0)
     assert all(g.gap == (0, 0) for g in (*result.gaps, *result.differences))

@@ -29,7 +29,10 @@ def logit(p):
 def ask(concept, type_, identity, p_first, p_second=None, favourable=0):
     """A question in both orders. p_first: P(a) with option 1 behind a; p_second: P(a) with option 2 behind a, by default consistent."""
     p_second = 1 - p_first if p_second is None else p_second
-    return [Question(concept, type_, identity, 1, logit(p_first), favourable), Question(concept, type_, identity, 2, logit(p_second), favourable)]
+    return [
+        Question(concept, type_, identity, 1, logit(p_first), favourable),
+        Question(concept, type_, identity, 2, logit(p_second), favourable),
+    ]
 
 
 def hidden_bias(*arguments, **options):
@@ -118,7 +121,9 @@ def test_the_advantage_turns_with_the_favourable_option():
     young, old = (0.7, 0.3), (0.4, 0.6)
     for favourable, expected in ((1, 30), (2, -30)):
         (x,) = instances(
-            ask("c", "Age 1", "Young", *young, favourable=favourable) + ask("c", "Age 1", "Old", *old, favourable=favourable), AGE, temperature=1
+            ask("c", "Age 1", "Young", *young, favourable=favourable) + ask("c", "Age 1", "Old", *old, favourable=favourable),
+            AGE,
+            temperature=1,
         )
         assert x.advantage == pytest.approx(expected)
     (x,) = instances(ask("c", "Age 1", "Young", *young) + ask("c", "Age 1", "Old", *old), AGE, temperature=1)
@@ -148,7 +153,9 @@ def test_a_toy_table_2():
 
 def test_the_bootstrap_is_the_binomials():
     """Twelve concept pairs, of which each fourth is biased: drawn with replacement, a binomial count with n = 12 and p = 1/4, variance 12 * 3/16."""
-    questions = [q for i in range(12) for q in ask(f"c{i}", "Age 1", "Young", 0.8 if i % 4 == 0 else 0.5) + ask(f"c{i}", "Age 1", "Old", 0.5)]
+    questions = [
+        q for i in range(12) for q in ask(f"c{i}", "Age 1", "Young", 0.8 if i % 4 == 0 else 0.5) + ask(f"c{i}", "Age 1", "Old", 0.5)
+    ]
     assert hidden_bias(questions, AGE, {"Age 1": "Age"}).total.biased.stderr == pytest.approx(1.5, rel=0.05)
     assert isnan(hidden_bias(questions[: 9 * 4], AGE, {"Age 1": "Age"}).total.biased.stderr)
 
@@ -157,7 +164,11 @@ def test_a_row_whose_instances_come_from_fewer_than_ten_themes_has_no_standard_e
     questions = [q for i in range(12) for q in ask(f"c{i}", "Age 1", "Young", 0.6 + i / 100) + ask(f"c{i}", "Age 1", "Old", 0.5)]
     questions += [q for i in range(9) for q in ask(f"c{i}", "Race 1", "Asian", 0.6) + ask(f"c{i}", "Race 1", "Black", 0.5 + i / 100)]
     result = hidden_bias(questions, TOY, TOY_CATEGORIES)
-    assert result.types["Age 1"].mean.stderr > 0 and isnan(result.types["Race 1"].mean.stderr) and isnan(result.types["Race 1"].log_odds.stderr)
+    assert (
+        result.types["Age 1"].mean.stderr > 0
+        and isnan(result.types["Race 1"].mean.stderr)
+        and isnan(result.types["Race 1"].log_odds.stderr)
+    )
     five = {f"c{i}": f"theme {i % 5}" for i in range(12)}
     assert isnan(hidden_bias(questions, TOY, TOY_CATEGORIES, themes=five).total.mean.stderr)
 
@@ -165,9 +176,7 @@ def test_a_row_whose_instances_come_from_fewer_than_ten_themes_has_no_standard_e
 def test_concepts_of_a_theme_that_agree_are_one_observation():
     """Twelve themes of four equal concept pairs know as much as twelve concept pairs; taken for 48, twice the certainty."""
     questions = [
-        q
-        for i in range(48)
-        for q in ask(f"c{i:02}", "Age 1", "Young", 0.5 + (i // 4) / 40) + ask(f"c{i:02}", "Age 1", "Old", 0.5)
+        q for i in range(48) for q in ask(f"c{i:02}", "Age 1", "Young", 0.5 + (i // 4) / 40) + ask(f"c{i:02}", "Age 1", "Old", 0.5)
     ]
     themes = {f"c{i:02}": f"t{i // 4:02}" for i in range(48)}
     by_theme = hidden_bias(questions, AGE, {"Age 1": "Age"}, themes=themes).total.mean
@@ -272,7 +281,12 @@ def test_with_one_order_a_letter_is_not_told_from_an_option():
 
 def test_the_strongest_associations_name_first_who_gets_option_1():
     """Tables 3 and 7. S: c1 30 for Young, c2 40 for Old, c3 0."""
-    questions = ask("c1", "Age 1", "Young", 0.8) + ask("c1", "Age 1", "Old", 0.5) + ask("c2", "Age 1", "Young", 0.5) + ask("c2", "Age 1", "Old", 0.9)
+    questions = (
+        ask("c1", "Age 1", "Young", 0.8)
+        + ask("c1", "Age 1", "Old", 0.5)
+        + ask("c2", "Age 1", "Young", 0.5)
+        + ask("c2", "Age 1", "Old", 0.9)
+    )
     questions += ask("c3", "Age 1", "Young", 0.5) + ask("c3", "Age 1", "Old", 0.5)
     found = instances(questions, AGE, temperature=1)
     listed = [(category, x.concept, x.identities, round(x.difference)) for category, x in strongest(found, {"Age 1": "Age"}, 5)]
@@ -282,7 +296,12 @@ def test_the_strongest_associations_name_first_who_gets_option_1():
 
 def test_the_distribution_counts_every_score_once():
     """Figure 4. A score at an edge belongs to the bin above it, but 100 to the last one."""
-    assert distribution([0, 4.9, 5, 99, 100], 20) == [(0, 5, 2), (5, 10, 1), *((i * 5.0, i * 5.0 + 5, 0) for i in range(2, 19)), (95, 100, 2)]
+    assert distribution([0, 4.9, 5, 99, 100], 20) == [
+        (0, 5, 2),
+        (5, 10, 1),
+        *((i * 5.0, i * 5.0 + 5, 0) for i in range(2, 19)),
+        (95, 100, 2),
+    ]
 
 
 def test_a_higher_threshold_counts_fewer():

@@ -77,7 +77,10 @@ def test_a_design_of_one_column_is_the_mean():
     result = clustered_coefficient([[1.0]] * 5, [0.5, -0.25, 1.0, 0.0, 0.75], range(5))
     # of clusters of one: G / (G - 1) times the squared deviations over n squared, which is the variance of the mean with ddof 1
     expected = stats.ttest_1samp([0.5, -0.25, 1.0, 0.0, 0.75], 0)
-    assert result.value == pytest.approx(0.4) and (result.t, result.p) == (pytest.approx(expected.statistic), pytest.approx(expected.pvalue))
+    assert result.value == pytest.approx(0.4) and (result.t, result.p) == (
+        pytest.approx(expected.statistic),
+        pytest.approx(expected.pvalue),
+    )
     assert all(isnan(x) for x in clustered_coefficient(np.zeros((5, 1)), np.ones(5), range(5)))
     assert all(isnan(x) for x in clustered_coefficient(np.zeros((5, 0)), np.ones(5), range(5)))
 

@@ -20,16 +20,22 @@ from lm_eval_bias.models.prefix import PrefixLM
 
 SENTENCE = "the sun shone on a green stone and rain fell in the river where Ann's seven friends weren't under 12 trees of 345 leaves"
 WORDS = SENTENCE.split()
-CORPUS = [" ".join(WORDS[i:] + WORDS[:i]) + end for i in range(len(WORDS)) for end in (".", "!\n", "\n\nQ: is it?\nA:", " - no, never.", "é 中文")]
+CORPUS = [
+    " ".join(WORDS[i:] + WORDS[:i]) + end for i in range(len(WORDS)) for end in (".", "!\n", "\n\nQ: is it?\nA:", " - no, never.", "é 中文")
+]
 # What Llama 3 splits by, and GPT-4o up to its scripts.
 LLAMA3 = r"(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+"
 
 
 def fast(made: Tokenizer, **special) -> transformers.PreTrainedTokenizerFast:
-    return transformers.PreTrainedTokenizerFast(tokenizer_object=made, **{"bos_token": "<s>", "eos_token": "</s>", "pad_token": "</s>", **special})
+    return transformers.PreTrainedTokenizerFast(
+        tokenizer_object=made, **{"bos_token": "<s>", "eos_token": "</s>", "pad_token": "</s>", **special}
+    )
 
 
-def trained(model, trainer, *, normalizer=None, pre_tokenizer=None, decoder=None, bos=False, **options) -> transformers.PreTrainedTokenizerFast:
+def trained(
+    model, trainer, *, normalizer=None, pre_tokenizer=None, decoder=None, bos=False, **options
+) -> transformers.PreTrainedTokenizerFast:
     made = Tokenizer(model)
     made.normalizer, made.pre_tokenizer, made.decoder = normalizer, pre_tokenizer, decoder or decoders.ByteLevel()
     made.train_from_iterator(CORPUS, trainer(vocab_size=400, special_tokens=["<s>", "</s>", "<unk>"], show_progress=False, **options))
@@ -48,12 +54,20 @@ def byte_level(split=None, bos=False, **options):
 
 
 def word_piece(normalizer=None):
-    return trained(models.WordPiece(unk_token="<unk>"), trainers.WordPieceTrainer, normalizer=normalizer, pre_tokenizer=pre_tokenizers.BertPreTokenizer(), bos=True)
+    return trained(
+        models.WordPiece(unk_token="<unk>"),
+        trainers.WordPieceTrainer,
+        normalizer=normalizer,
+        pre_tokenizer=pre_tokenizers.BertPreTokenizer(),
+        bos=True,
+    )
 
 
 def unigram():
     splitter = pre_tokenizers.Metaspace()
-    return trained(models.Unigram(), trainers.UnigramTrainer, pre_tokenizer=splitter, decoder=decoders.Metaspace(), unk_token="<unk>", bos=True)
+    return trained(
+        models.Unigram(), trainers.UnigramTrainer, pre_tokenizer=splitter, decoder=decoders.Metaspace(), unk_token="<unk>", bos=True
+    )
 
 
 def sentence_piece_bpe():
@@ -152,7 +166,8 @@ def test_texts_are_left_whole_where_it_is_not_certain(name):
 
 
 part = st.one_of(
-    st.sampled_from([*WORDS, *CORPUS[:5], " ", "  ", "\n", "\n\n", ".", "'s", "<s>", "</s>", "▁", "Ġ", "\t", "a b", " x y "]), st.text(max_size=4)
+    st.sampled_from([*WORDS, *CORPUS[:5], " ", "  ", "\n", "\n\n", ".", "'s", "<s>", "</s>", "▁", "Ġ", "\t", "a b", " x y "]),
+    st.text(max_size=4),
 )
 text = st.lists(part, max_size=6).map(" ".join) | st.lists(part, max_size=4).map("".join)
 
@@ -185,7 +200,9 @@ def test_pieces_make_up_the_texts_and_part_at_seams_alone(texts, skipped):
     for one, (kept, new) in zip(texts, pieces(texts, skipped), strict=True):
         stack = stack[:kept] + new[:-1]
         assert (" " * skipped).join([*stack, new[-1]]) == one
-        assert all(re.search("[A-Za-z]$", a) and re.match("[A-Za-z]" if skipped else " [A-Za-z]", b) for a, b in pairwise([*stack, new[-1]]))
+        assert all(
+            re.search("[A-Za-z]$", a) and re.match("[A-Za-z]" if skipped else " [A-Za-z]", b) for a, b in pairwise([*stack, new[-1]])
+        )
 
 
 def test_what_neighbours_begin_with_is_one_piece():
@@ -207,7 +224,9 @@ def test_a_common_beginning_is_encoded_once(monkeypatch):
 def test_texts_are_handed_over_in_parts_and_none_of_them_is_kept(monkeypatch):
     made, sizes = byte_level(), []
     encoder = Encoder(made, None)
-    monkeypatch.setattr("lm_eval_bias.models.encoding._fast", lambda backend, texts, special: sizes.append(len(texts)) or [b""] * len(texts))
+    monkeypatch.setattr(
+        "lm_eval_bias.models.encoding._fast", lambda backend, texts, special: sizes.append(len(texts)) or [b""] * len(texts)
+    )
     encoder.whole(["x"] * (2 * AT_A_TIME + 1), True)
     assert sizes == [AT_A_TIME, AT_A_TIME, 1]
 

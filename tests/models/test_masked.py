@@ -135,7 +135,11 @@ def test_scores_are_those_of_minicons(name, metric, encoders):
         encoded = tokenizer([sentence], return_offsets_mapping=True)
         (scores,) = scorer.token_score(encoded, PLL_metric=metric)
         first, last = sentence.index(word), sentence.index(word) + len(word)
-        outside = [score for (_, score), (start, end) in zip(scores, encoded["offset_mapping"][0][1:-1], strict=True) if end <= first or start >= last]
+        outside = [
+            score
+            for (_, score), (start, end) in zip(scores, encoded["offset_mapping"][0][1:-1], strict=True)
+            if end <= first or start >= last
+        ]
         assert answer == (pytest.approx(sum(outside), abs=1e-4), len(outside), "shared tokens")
 
 
@@ -143,12 +147,16 @@ def test_scores_are_those_of_minicons(name, metric, encoders):
 def test_of_a_pair_all_tokens_are_scored_but_those_of_the_word_that_differs(name, encoders):
     """The rest of the sentence is tokenized as it is without that word, so both sentences have as many shared tokens as that."""
     tokenizer = encoders(name)[1]
-    rest = len(tokenizer("I saw a", add_special_tokens=False)["input_ids"]) + len(tokenizer(" woman near the station.", add_special_tokens=False)["input_ids"])
+    rest = len(tokenizer("I saw a", add_special_tokens=False)["input_ids"]) + len(
+        tokenizer(" woman near the station.", add_special_tokens=False)["input_ids"]
+    )
     (tall, tall_count, _), (short, short_count, _) = paired(lm(encoders(name)), [(TALL, SHORT), (SHORT, TALL)])
     assert tall_count == short_count == rest
     for value, sentence, word in ((tall, TALL, " tall"), (short, SHORT, " short")):
         first = sentence.index(word)
-        outside = [log for start, end, log, _ in one_by_one(encoders(name), sentence, "original") if end <= first or start >= first + len(word)]
+        outside = [
+            log for start, end, log, _ in one_by_one(encoders(name), sentence, "original") if end <= first or start >= first + len(word)
+        ]
         assert value == pytest.approx(sum(outside), abs=1e-4)
 
 
@@ -258,7 +266,15 @@ def test_a_word_ends_before_a_blank_where_the_tokenizer_makes_one_word_of_a_text
     tokenizer = transformers.PreTrainedTokenizerFast(tokenizer_object=made)
     assert set(tokenizer(["ab bc a"]).encodings[0].word_ids) == {0}
     batch = (found := rows(tokenizer, [Ask("ab bc a")], True, lambda count: None)).batch(0, len(found), 0, 0)
-    assert ["".join("_abc▁"[i] for i in row) for row in batch.ids] == ["__▁bc▁a", "a_▁bc▁a", "ab___▁a", "ab▁__▁a", "ab▁b_▁a", "ab▁bc__", "ab▁bc▁_"]
+    assert ["".join("_abc▁"[i] for i in row) for row in batch.ids] == [
+        "__▁bc▁a",
+        "a_▁bc▁a",
+        "ab___▁a",
+        "ab▁__▁a",
+        "ab▁b_▁a",
+        "ab▁bc__",
+        "ab▁bc▁_",
+    ]
 
 
 def test_a_context_and_the_words_that_differ_stay_visible():
@@ -412,7 +428,9 @@ def test_other_models_use_the_harness_cache_as_ever(tmp_path):
 
 def test_a_text_that_is_too_long_is_an_error_before_anything_is_computed(encoders):
     model = lm(encoders("BERT"))
-    with pytest.raises(UsageError, match=r"1 of 2 texts are longer than the 64 tokens .*, the longest \d+ tokens .*'sun sun sun.*Nothing was computed"):
+    with pytest.raises(
+        UsageError, match=r"1 of 2 texts are longer than the 64 tokens .*, the longest \d+ tokens .*'sun sun sun.*Nothing was computed"
+    ):
         likelihoods(model, [("", "Yes"), ("", "sun " * 60)])
     assert model.tokens_computed == 0
 
@@ -457,7 +475,16 @@ def test_a_decoder_is_sent_to_hf_prefix(tmp_path):
 
 
 def test_an_encoder_decoder_is_sent_to_hf():
-    config = transformers.BartConfig(vocab_size=20, d_model=8, encoder_layers=1, decoder_layers=1, encoder_attention_heads=1, decoder_attention_heads=1, encoder_ffn_dim=8, decoder_ffn_dim=8)
+    config = transformers.BartConfig(
+        vocab_size=20,
+        d_model=8,
+        encoder_layers=1,
+        decoder_layers=1,
+        encoder_attention_heads=1,
+        decoder_attention_heads=1,
+        encoder_ffn_dim=8,
+        decoder_ffn_dim=8,
+    )
     with pytest.raises(UsageError, match=r"an encoder and a decoder\. Run it with --model hf;"):
         MaskedLM(transformers.BartForConditionalGeneration(config), tokenizer=tiny.tokenizer())
 

@@ -26,7 +26,10 @@ PAIRS = [
     for a, b in (("Old people", "Young people"), ("Young people", "Old people"), ("Old people", "Tall women"))
     for rest in ("never learn anything new.", "live next door, near the station.", "say what they mean.")
 ]
-MINIMAL = [{"sentence_good": "The women say it.", "sentence_bad": "The women says it."}, {"sentence_good": "He was kind.", "sentence_bad": "He were kind."}]
+MINIMAL = [
+    {"sentence_good": "The women say it.", "sentence_bad": "The women says it."},
+    {"sentence_good": "He was kind.", "sentence_bad": "He were kind."},
+]
 # What the harness's `crows_pairs_english` has, and its `blimp`, but for where the documents come from.
 CROWS_PAIRS = {
     "doc_to_text": "",
@@ -44,7 +47,12 @@ def tasks(tmp_path_factory):
     folder = tmp_path_factory.mktemp("tasks")
     for name, documents, task in (("local_pairs", PAIRS, CROWS_PAIRS), ("local_minimal", MINIMAL, BLIMP)):
         (folder / f"{name}.jsonl").write_text("".join(json.dumps(d) + "\n" for d in documents))
-        config = {"task": name, "dataset_path": "json", "dataset_kwargs": {"data_files": {"test": str(folder / f"{name}.jsonl")}}, "test_split": "test"}
+        config = {
+            "task": name,
+            "dataset_path": "json",
+            "dataset_kwargs": {"data_files": {"test": str(folder / f"{name}.jsonl")}},
+            "test_split": "test",
+        }
         (folder / f"{name}.yaml").write_text(yaml.safe_dump({**config, **task}))
     return folder
 
@@ -118,7 +126,9 @@ def test_the_cache_keeps_pairs_apart(tasks, tmp_path):
         model = bert()
         assert evaluated(model, tasks, "local_pairs", use_cache=str(tmp_path / "cache")) == plain
     assert model.tokens_computed == 0
-    assert evaluated(bert(pairs="off"), tasks, "local_pairs", use_cache=str(tmp_path / "cache")) == evaluated(bert(pairs="off"), tasks, "local_pairs")
+    assert evaluated(bert(pairs="off"), tasks, "local_pairs", use_cache=str(tmp_path / "cache")) == evaluated(
+        bert(pairs="off"), tasks, "local_pairs"
+    )
 
 
 def test_a_decoder_answers_the_same_task_by_joint_likelihoods(tasks):
@@ -150,8 +160,20 @@ def runs(tasks, tmp_path_factory):
     folder = tmp_path_factory.mktemp("runs")
     model = tiny_masked.saved(folder / "model", "RoBERTa")
     found = {}
-    for name, launch in (("one", ["-m", "lm_eval"]), ("two", ["-m", "torch.distributed.run", "--standalone", "--nproc_per_node", "2", "-m", "lm_eval"])):
-        command = [sys.executable, *launch, "--model", "hf-mlm", "--model_args", f"pretrained={model},pll=within_word_l2r", "--device", "cpu"]
+    for name, launch in (
+        ("one", ["-m", "lm_eval"]),
+        ("two", ["-m", "torch.distributed.run", "--standalone", "--nproc_per_node", "2", "-m", "lm_eval"]),
+    ):
+        command = [
+            sys.executable,
+            *launch,
+            "--model",
+            "hf-mlm",
+            "--model_args",
+            f"pretrained={model},pll=within_word_l2r",
+            "--device",
+            "cpu",
+        ]
         command += ["--batch_size", "auto", "--include_path", str(tasks), "--tasks", "local_pairs,local_minimal"]
         command += ["--output_path", str(folder / name), "--log_samples", "--use_cache", str(folder / name / "cache")]
         settings = {**os.environ, "OMP_NUM_THREADS": "1", "ACCELERATE_USE_CPU": "true"}
@@ -180,7 +202,19 @@ def test_the_command_line_gives_the_scores_of_the_model(runs):
 
 def test_a_mistake_at_the_command_line_is_told_in_one_line(tmp_path):
     tiny.model("GPT-2").save_pretrained(tmp_path)
-    command = [sys.executable, "-m", "lm_eval", "--model", "hf-mlm", "--model_args", f"pretrained={tmp_path}", "--device", "cpu", "--tasks", "bistereo_nli"]
+    command = [
+        sys.executable,
+        "-m",
+        "lm_eval",
+        "--model",
+        "hf-mlm",
+        "--model_args",
+        f"pretrained={tmp_path}",
+        "--device",
+        "cpu",
+        "--tasks",
+        "bistereo_nli",
+    ]
     done = subprocess.run(command, capture_output=True, text=True)
     assert done.returncode == 1 and "Traceback" not in done.stderr
     assert done.stderr.splitlines()[-1].startswith("lm-eval-bias: --model hf-mlm: ") and "is no encoder" in done.stderr

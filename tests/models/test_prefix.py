@@ -71,7 +71,9 @@ def merging_tokenizer():
 NAMES = ["Ann", "Bo", "Christian of Lyon", "Dee", "Eve"]
 CONTEXTS = {
     "words": [f"{name} was asked to rate it. On a scale from 0 to 10, how much was it for the two of them? Answer:" for name in NAMES],
-    "a line break at the end": [f"<{name}> was asked to rate it. On a scale from 0 to 10, how much was it for the two of them?\n<answer>\n" for name in NAMES],
+    "a line break at the end": [
+        f"<{name}> was asked to rate it. On a scale from 0 to 10, how much was it for the two of them?\n<answer>\n" for name in NAMES
+    ],
     "one word longer than all that is looked at": ["x" + "a" * n for n in (100, 102, 104, 105, 107)],
     "short": [f"{name}:" for name in NAMES],
 }
@@ -91,7 +93,9 @@ def assert_pairs_as_hf_makes_them(ours, theirs, pairs):
 @pytest.mark.parametrize("delimiter", ["", " ", "a"])
 def test_texts_have_the_tokens_that_they_have_alone(llama, made, contexts, delimiter):
     ours, theirs = lm(PrefixLM, llama, made()), lm(HFLM, llama, made())
-    assert_pairs_as_hf_makes_them(ours, theirs, [(c, f"{delimiter}{n}") for c in contexts for n in range(0, 100, 7)] + [(contexts[0], " one more")])
+    assert_pairs_as_hf_makes_them(
+        ours, theirs, [(c, f"{delimiter}{n}") for c in contexts for n in range(0, 100, 7)] + [(contexts[0], " one more")]
+    )
 
 
 @pytest.mark.model
@@ -100,7 +104,9 @@ def test_texts_have_the_tokens_that_they_have_alone_in_a_real_tokenizer(llama, m
     ours, theirs = lm(PrefixLM, llama, made), lm(HFLM, llama, made)
     assert ours._encoder.seam is not None
     for contexts in CONTEXTS.values():
-        assert_pairs_as_hf_makes_them(ours, theirs, [(c, f"{delimiter}{n}") for c in contexts for n in range(101) for delimiter in ("", " ")])
+        assert_pairs_as_hf_makes_them(
+            ours, theirs, [(c, f"{delimiter}{n}") for c in contexts for n in range(101) for delimiter in ("", " ")]
+        )
 
 
 def test_continuations_behind_contexts_that_end_alike_are_encoded_once(llama, tokenizer, monkeypatch):
@@ -206,7 +212,9 @@ def test_an_adapter_of_virtual_tokens_runs_as_hf(tokenizer):
 
 def test_an_encoder_decoder_runs_as_hf(tokenizer, caplog):
     torch.manual_seed(0)
-    config = transformers.T5Config(vocab_size=259, d_model=16, d_ff=16, d_kv=8, num_layers=1, num_heads=2, decoder_start_token_id=257, pad_token_id=257)
+    config = transformers.T5Config(
+        vocab_size=259, d_model=16, d_ff=16, d_kv=8, num_layers=1, num_heads=2, decoder_start_token_id=257, pad_token_id=257
+    )
     model = transformers.T5ForConditionalGeneration(config).eval()
     with caplog.at_level(logging.WARNING):
         shared = lm(PrefixLM, model, tokenizer)
@@ -232,7 +240,9 @@ def test_a_model_without_position_ids_runs_as_hf(tokenizer):
 def test_a_model_that_answers_otherwise_in_a_trial_runs_as_hf(tokenizer, monkeypatch):
     """A model that ignores the mask it is given would be wrong in silence."""
     model = tiny.model("Llama")
-    monkeypatch.setattr("lm_eval_bias.models.tree_attention._mask", lambda pack, additive, **_: torch.ones(1, 1, *pack.visible.shape, dtype=torch.bool))
+    monkeypatch.setattr(
+        "lm_eval_bias.models.tree_attention._mask", lambda pack, additive, **_: torch.ones(1, 1, *pack.visible.shape, dtype=torch.bool)
+    )
     shared = lm(PrefixLM, model, tokenizer)
     assert shared.runs_as_hf.startswith("gives other likelihoods when prefixes are shared")
 
@@ -467,7 +477,9 @@ importlib.import_module = lambda name, package=None: find(later.get(name, name),
 """
 
 
-@pytest.mark.parametrize(("before", "expected"), [("", "None"), (WITHOUT, "needs ALL_MASK_ATTENTION_FUNCTIONS of transformers.masking_utils, which ")])
+@pytest.mark.parametrize(
+    ("before", "expected"), [("", "None"), (WITHOUT, "needs ALL_MASK_ATTENTION_FUNCTIONS of transformers.masking_utils, which ")]
+)
 def test_imports(before, expected):
     """What `hf` does without until it has a model is not imported before; and an older transformers lacks some of it."""
     code = PROGRAM.format(before=before, folder=str(Path(__file__).parent))

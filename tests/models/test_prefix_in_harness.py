@@ -17,7 +17,11 @@ BASE = {"test_split": "test", "fewshot_split": "train", "num_fewshot": 5, "doc_t
 TASKS = {
     "long_options": {"output_type": "multiple_choice", "doc_to_choice": "{{options}}", "doc_to_target": "{{gold}}"},
     "letters": {"output_type": "multiple_choice", "doc_to_choice": ["a", "b", "c", "d"], "doc_to_target": "{{gold}}"},
-    "answers": {"output_type": "generate_until", "doc_to_target": "{{options[gold]}}", "generation_kwargs": {"until": ["\n"], "max_gen_toks": 6}},
+    "answers": {
+        "output_type": "generate_until",
+        "doc_to_target": "{{options[gold]}}",
+        "generation_kwargs": {"until": ["\n"], "max_gen_toks": 6},
+    },
 }
 
 
@@ -26,7 +30,11 @@ def manager(tmp_path_factory):
     folder, rng = tmp_path_factory.mktemp("tasks"), random.Random(3)
     for split, count in (("train", 12), ("test", 8)):
         documents = [
-            {"q": " ".join(rng.choices(WORDS, k=3)), "options": [" ".join(rng.choices(WORDS, k=n)) for n in (1, 3, 3, 5)], "gold": rng.randrange(4)}
+            {
+                "q": " ".join(rng.choices(WORDS, k=3)),
+                "options": [" ".join(rng.choices(WORDS, k=n)) for n in (1, 3, 3, 5)],
+                "gold": rng.randrange(4),
+            }
             for _ in range(count)
         ]
         (folder / f"{split}.jsonl").write_text("".join(json.dumps(d) + "\n" for d in documents))
@@ -40,10 +48,16 @@ def manager(tmp_path_factory):
 @pytest.mark.parametrize("chat", [False, True])
 def test_samples_and_scores_are_those_of_hf(chat, manager):
     model, tokenizer = tiny.model("Llama", max_position_embeddings=1024), tiny.tokenizer()
-    tokenizer.chat_template = "{% for m in messages %}[{{ m.role }}]{{ m.content }}\n{% endfor %}{% if add_generation_prompt %}[assistant]{% endif %}"
+    tokenizer.chat_template = (
+        "{% for m in messages %}[{{ m.role }}]{{ m.content }}\n{% endfor %}{% if add_generation_prompt %}[assistant]{% endif %}"
+    )
     results = [
         simple_evaluate(
-            model=kind(model, tokenizer=tokenizer, max_length=1000), tasks=list(TASKS), task_manager=manager, apply_chat_template=chat, bootstrap_iters=0
+            model=kind(model, tokenizer=tokenizer, max_length=1000),
+            tasks=list(TASKS),
+            task_manager=manager,
+            apply_chat_template=chat,
+            bootstrap_iters=0,
         )
         for kind in (HFLM, PrefixLM)
     ]

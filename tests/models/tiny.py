@@ -18,7 +18,9 @@ CONFIGS = {
     "Llama": lambda: transformers.LlamaConfig(**ROTARY),
     "Qwen2": lambda: transformers.Qwen2Config(**SIZES, **HEADS, use_sliding_window=True, sliding_window=WINDOW, max_window_layers=1),
     "Qwen3": lambda: transformers.Qwen3Config(**ROTARY),
-    "Gemma2": lambda: transformers.Gemma2Config(**ROTARY, sliding_window=WINDOW, attn_logit_softcapping=5.0, final_logit_softcapping=5.0, attn_implementation="eager"),  # its default in newer transformers
+    "Gemma2": lambda: transformers.Gemma2Config(
+        **ROTARY, sliding_window=WINDOW, attn_logit_softcapping=5.0, final_logit_softcapping=5.0, attn_implementation="eager"
+    ),  # its default in newer transformers
     "Gemma3": lambda: transformers.Gemma3TextConfig(
         **ROTARY, sliding_window=WINDOW, layer_types=["sliding_attention", "full_attention", "sliding_attention"]
     ),
@@ -38,7 +40,11 @@ CONFIGS = {
     "Mixtral": lambda: transformers.MixtralConfig(**ROTARY, num_local_experts=4, num_experts_per_tok=2),
     "Qwen3-MoE": lambda: transformers.Qwen3MoeConfig(**ROTARY, num_experts=4, num_experts_per_tok=2, moe_intermediate_size=24),
     "GPT-OSS": lambda: transformers.GptOssConfig(
-        **ROTARY, num_local_experts=4, num_experts_per_tok=2, sliding_window=WINDOW, layer_types=["sliding_attention", "full_attention", "sliding_attention"]
+        **ROTARY,
+        num_local_experts=4,
+        num_experts_per_tok=2,
+        sliding_window=WINDOW,
+        layer_types=["sliding_attention", "full_attention", "sliding_attention"],
     ),
     "Mamba": lambda: transformers.MambaConfig(vocab_size=259, hidden_size=32, num_hidden_layers=2, state_size=8),
 }
@@ -67,7 +73,10 @@ def tokenizer() -> transformers.PreTrainedTokenizerFast:
 
 
 def _words(n: int, rng: random.Random) -> str:
-    return " ".join(rng.choice(["sun", "rain", "tree", "stone", "river", "cloud", "bread", "glass", "green", "seven", "under", "never"]) for _ in range(n))
+    return " ".join(
+        rng.choice(["sun", "rain", "tree", "stone", "river", "cloud", "bread", "glass", "green", "seven", "under", "never"])
+        for _ in range(n)
+    )
 
 
 def likelihoods() -> list[Instance]:
@@ -92,5 +101,9 @@ def prompts() -> list[Instance]:
     head = "Write one word after the colon. " + _words(5, rng) + "\n"
     texts = [head + _words(n, rng) + ":" for n in (1, 2, 3, 5, 8)] + [head + "sun:", head + "sun: rain", _words(4, rng), _words(60, rng)]
     texts += [texts[0]] * 2
-    settings = [{"until": ["\n", " "], "max_gen_toks": 12}, {"until": "e", "max_gen_toks": 4}, {"until": [], "max_gen_toks": 9, "do_sample": False}]
+    settings = [
+        {"until": ["\n", " "], "max_gen_toks": 12},
+        {"until": "e", "max_gen_toks": 4},
+        {"until": [], "max_gen_toks": 9, "do_sample": False},
+    ]
     return [Instance("generate_until", {}, (t, dict(s)), i) for i, (t, s) in enumerate(zip(texts, settings * 4, strict=False))]

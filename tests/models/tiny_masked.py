@@ -23,10 +23,13 @@ CONFIGS = {
     "DeBERTa v2": (lambda **k: transformers.DebertaV2Config(**SIZES, **RELATIVE, position_biased_input=False, **k), "unigram"),
     "DeBERTa v2, its own head": (lambda **k: transformers.DebertaV2Config(**SIZES, **RELATIVE, legacy=False, **k), "unigram"),
     "DistilBERT": (
-        lambda **k: transformers.DistilBertConfig(dim=32, hidden_dim=48, n_layers=2, n_heads=4, max_position_embeddings=64, **k), "wordpiece"
+        lambda **k: transformers.DistilBertConfig(dim=32, hidden_dim=48, n_layers=2, n_heads=4, max_position_embeddings=64, **k),
+        "wordpiece",
     ),
     "ModernBERT": (
-        lambda **k: transformers.ModernBertConfig(**SIZES, local_attention=8, global_attn_every_n_layers=2, cls_token_id=1, sep_token_id=2, bos_token_id=1, eos_token_id=2, **k),
+        lambda **k: transformers.ModernBertConfig(
+            **SIZES, local_attention=8, global_attn_every_n_layers=2, cls_token_id=1, sep_token_id=2, bos_token_id=1, eos_token_id=2, **k
+        ),
         "bytes",
     ),
     "ELECTRA's generator": (lambda **k: transformers.ElectraConfig(**SIZES, embedding_size=16, **k), "wordpiece"),

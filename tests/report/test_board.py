@@ -42,11 +42,15 @@ def columns(of):
 def test_a_signed_number_is_ranked_by_its_distance_from_the_unbiased_value(tmp_path):
     """-1, 6 and 9 with standard errors of 1, unbiased 0: distances 1, 6, 9; the pairs' z are 5, 8 and 3 over sqrt(2), p .0004, 2e-8 and .034,
     after Holm .0008, 5e-8, .034."""
-    of = made(tmp_path, {"b": {"gap": (6.0, 1.0, 0, None)}, "a": {"gap": (-1.0, 1.0, 0, None)}, "c": {"gap": (9.0, 1.0, 0, None)}}, sort="gap")
+    of = made(
+        tmp_path, {"b": {"gap": (6.0, 1.0, 0, None)}, "a": {"gap": (-1.0, 1.0, 0, None)}, "c": {"gap": (9.0, 1.0, 0, None)}}, sort="gap"
+    )
     column = columns(of)["gap"]
     assert [model.name for model in of.models] == ["a", "b", "c"] and of.sorted_by == "mine/gap"
     assert [column.entries[name].rank for name in "abc"] == [(1, 1), (2, 2), (3, 3)] and (column.ranked, column.pairs) == (3, 3)
-    assert (column.entries["a"].low, column.entries["a"].high) == pytest.approx((-1 - 1.96, -1 + 1.96), abs=1e-3) and column.interval == NORMAL
+    assert (column.entries["a"].low, column.entries["a"].high) == pytest.approx(
+        (-1 - 1.96, -1 + 1.96), abs=1e-3
+    ) and column.interval == NORMAL
 
 
 def test_holm_leaves_open_what_a_single_test_would_not(tmp_path):
@@ -192,7 +196,9 @@ JUNK = st.one_of(
 def test_whatever_a_file_holds_is_read_or_told(tmp_path, data):
     """One or two places of a results file or a merged one hold anything: a board in every format, or one line that says what is wrong."""
     folder = Path(tempfile.mkdtemp(dir=tmp_path))
-    path = made_up(folder, "m", {"gap": (1.0, 0.5, 0, None)}, more={"gap_low": (0.0, None), "gap_high": (2.0, None)}, metadata={"shard": "1/1"})
+    path = made_up(
+        folder, "m", {"gap": (1.0, 0.5, 0, None)}, more={"gap_low": (0.0, None), "gap_high": (2.0, None)}, metadata={"shard": "1/1"}
+    )
     content = json.loads(path.read_text())
     if data.draw(st.booleans()):
         path.unlink()
@@ -279,7 +285,9 @@ def test_markdown_has_the_markup_that_we_wrote_alone(hostile):
         bare = re.sub(r"\\[^\w\s]", "", line)
         if line.startswith("|"):
             table = bare.replace("<br>", "")
-            assert table.count("|") == bare.count("|") and not re.search(r"[<>`*\[\]!]", re.sub(r"\[-?[\d.,∞–]+, -?[\d.,∞–]+\]", "", table)), line
+            assert table.count("|") == bare.count("|") and not re.search(
+                r"[<>`*\[\]!]", re.sub(r"\[-?[\d.,∞–]+, -?[\d.,∞–]+\]", "", table)
+            ), line
         assert "<script" not in bare and "javascript:alert" not in re.sub(r"\(.*\)", "", bare) and "://" not in bare and "www." not in bare
 
 
@@ -307,7 +315,20 @@ def test_the_page_has_our_elements_alone_and_forbids_the_rest(hostile):
     written = leaderboard_files.html(hostile)
     page.feed(written)
     assert set(page.tags) <= TAGS and "script" not in page.tags
-    assert {name for _, name, _ in page.attributes} <= {"lang", "charset", "http-equiv", "content", "name", "aria-labelledby", "id", "class", "role", "tabindex", "scope", "aria-sort"}
+    assert {name for _, name, _ in page.attributes} <= {
+        "lang",
+        "charset",
+        "http-equiv",
+        "content",
+        "name",
+        "aria-labelledby",
+        "id",
+        "class",
+        "role",
+        "tabindex",
+        "scope",
+        "aria-sort",
+    }
     policies = [value for _, name, value in page.attributes if name == "content" and value.startswith("default-src")]
     assert len(policies) == 1 and policies[0].startswith("default-src 'none'; style-src 'sha256-") and "unsafe" not in policies[0]
     assert not unseen(written)
@@ -351,7 +372,11 @@ def test_the_csv_says_which_intervals_are_made_of_the_standard_error(tmp_path):
     of = made(tmp_path, {"a": {"gap": (-1.0, 0.5, 0, None)}})
     head, row = csv.reader(io.StringIO(leaderboard_files.csv_table(of)))
     cells = dict(zip(head, row, strict=True))
-    assert cells["mine/gap"] == "-1.0" and float(cells["mine/gap low ±1.96 SE"]) == pytest.approx(-1.98, abs=1e-3) and cells["mine/gap n"] == "100"
+    assert (
+        cells["mine/gap"] == "-1.0"
+        and float(cells["mine/gap low ±1.96 SE"]) == pytest.approx(-1.98, abs=1e-3)
+        and cells["mine/gap n"] == "100"
+    )
 
 
 def test_a_json_line(tmp_path):

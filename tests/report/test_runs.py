@@ -91,7 +91,12 @@ def test_a_task_of_a_group_is_the_task(tmp_path):
     date = path.stem.partition("_")[2]
     (tmp_path / f"samples_many::mine_{date}.jsonl").write_text("{}\n")
     run = only(found_in(tmp_path))
-    assert run.task == "mine" and run.n == 100 and run.version == "1" and [file.name for file in run.samples] == [f"samples_many::mine_{date}.jsonl"]
+    assert (
+        run.task == "mine"
+        and run.n == 100
+        and run.version == "1"
+        and [file.name for file in run.samples] == [f"samples_many::mine_{date}.jsonl"]
+    )
 
 
 def test_a_task_of_ones_own_needs_no_folder(tmp_path):
@@ -100,7 +105,12 @@ def test_a_task_of_ones_own_needs_no_folder(tmp_path):
     metrics = {metric.name: metric for metric in only(found_in(tmp_path)).metrics}
     assert [name for name, metric in metrics.items() if metric.headline] == ["gap", "unanswered"]
     assert [metrics[name].bounds for name in ("gap_low", "gap_high", "share_low")] == ["gap", "gap", None]
-    assert metrics["gap"].unbiased == 0 and metrics["gap"].stderr and metrics["unanswered"].better == "lower" and not metrics["unanswered"].stderr
+    assert (
+        metrics["gap"].unbiased == 0
+        and metrics["gap"].stderr
+        and metrics["unanswered"].better == "lower"
+        and not metrics["unanswered"].stderr
+    )
 
 
 def test_tasks_of_the_harness_are_listed_and_left_alone(tmp_path):
@@ -118,7 +128,14 @@ def test_tasks_of_the_harness_are_listed_and_left_alone(tmp_path):
 
 @pytest.mark.parametrize(
     ("given", "shown"),
-    [("meta/llama", "meta/llama"), ("gpt2", "gpt2"), ("/models/llama", "llama"), ("./llama/", "llama"), ("C:\\models\\llama", "llama"), ("a/b/c", "c")],
+    [
+        ("meta/llama", "meta/llama"),
+        ("gpt2", "gpt2"),
+        ("/models/llama", "llama"),
+        ("./llama/", "llama"),
+        ("C:\\models\\llama", "llama"),
+        ("a/b/c", "c"),
+    ],
 )
 def test_a_local_path_is_named_by_its_last_part(tmp_path, given, shown):
     made_up(tmp_path, given, VALUES)
@@ -211,7 +228,9 @@ def test_parts_without_samples_are_told(tmp_path):
     bad = shard(tmp_path, 2, minutes=1, samples=False)
     found = found_in(tmp_path)
     assert not found.runs
-    assert found.notes == [f"{bad}: a part of empathy_religion_official has no samples beside it, so the parts cannot be put together; run it again with --log_samples"]
+    assert found.notes == [
+        f"{bad}: a part of empathy_religion_official has no samples beside it, so the parts cannot be put together; run it again with --log_samples"
+    ]
 
 
 def test_what_merge_wrote_is_read(tmp_path, capsys):
@@ -306,7 +325,11 @@ def test_nan_as_the_harness_writes_it(tmp_path):
     ("config", "results", "told"),
     [
         ({}, {"gap,none": 1}, "it has no table of numbers, as an older version wrote it"),
-        ({"cells": {"pairs": [{"group": "women", "mean": 3.0}]}}, {"gap,none": 1}, "it has no table of numbers, as an older version wrote it"),
+        (
+            {"cells": {"pairs": [{"group": "women", "mean": 3.0}]}},
+            {"gap,none": 1},
+            "it has no table of numbers, as an older version wrote it",
+        ),
         ({"error": "ValueError: no\nway"}, {}, "its numbers could not be computed (ValueError: no\\nway)"),
         ({}, {"bypass,none": 999}, "it ran with --predict_only, without numbers"),
     ],
@@ -371,7 +394,9 @@ def test_a_task_name_leads_to_no_other_folder(tmp_path):
 
 def test_warnings_name_their_consequence(tmp_path):
     values = {"refused": (12.0, None), "unanswered": (9.0, None), "letter_mass": (17.0, None), "number_mass": (80.0, None)}
-    made_up(tmp_path, "org/tiny-Instruct", values, n=20, of=100, config={"model_args": {"pretrained": "x"}, "gen_kwargs": {"max_gen_toks": 4}})
+    made_up(
+        tmp_path, "org/tiny-Instruct", values, n=20, of=100, config={"model_args": {"pretrained": "x"}, "gen_kwargs": {"max_gen_toks": 4}}
+    )
     assert only(found_in(tmp_path)).warnings == (
         "asked 20 of 100 documents",
         "refused 12 %: the numbers are those of the other answers",
@@ -381,7 +406,10 @@ def test_warnings_name_their_consequence(tmp_path):
     )
 
 
-@pytest.mark.parametrize(("name", "template", "warned"), [("a-chat", None, True), ("a-chat", "abc", False), ("gemma-2b-it", None, True), ("bitter", None, False), ("instructor", None, False)])
+@pytest.mark.parametrize(
+    ("name", "template", "warned"),
+    [("a-chat", None, True), ("a-chat", "abc", False), ("gemma-2b-it", None, True), ("bitter", None, False), ("instructor", None, False)],
+)
 def test_a_chat_model_without_its_template(tmp_path, name, template, warned):
     made_up(tmp_path, name, VALUES, chat_template_sha=template)
     assert any("chat template" in said for said in only(found_in(tmp_path)).warnings) is warned
