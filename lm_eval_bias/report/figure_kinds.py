@@ -16,6 +16,7 @@ from lm_eval_bias.report.figure_rows import (
     Plan,
     Scale,
     digits,
+    label,
     lines,
     number,
     padded,
@@ -31,6 +32,7 @@ WIDTH = 540
 SMALL, LABEL = 11, 12
 LINES = "split(datum.label, '\\n')"
 Data = list[dict[str, Any]]
+DATA = "rows"
 
 
 class Sign(NamedTuple):
@@ -44,9 +46,9 @@ class Sign(NamedTuple):
 
 
 class Drawn(NamedTuple):
-    """chart: an Altair chart. legend: what its signs mean. notes: sentences for who does not see it."""
+    """chart: an Altair chart as a Vega-Lite specification. legend: what its signs mean. notes: sentences for who does not see it."""
 
-    chart: Any
+    chart: dict[str, Any]
     legend: list[Sign]
     notes: list[str]
 
@@ -77,9 +79,21 @@ def _alt() -> Any:
     return altair
 
 
-def _layer(mark: str, m: str, encodings: Mapping[str, Any], **properties: Any) -> Any:
-    base = _alt().Chart().transform_filter(f"datum.m === '{m}'")
-    return getattr(base, f"mark_{mark}")(**properties).encode(**encodings)
+class Layer(NamedTuple):
+    """A mark for the rows whose `m` it has; made only where there are such."""
+
+    mark: str
+    m: str
+    encodings: Mapping[str, Any]
+    properties: Mapping[str, Any]
+
+    def made(self) -> Any:
+        base = _alt().Chart().transform_filter(f"datum.m === '{self.m}'")
+        return getattr(base, f"mark_{self.mark}")(**self.properties).encode(**self.encodings)
+
+
+def _layer(mark: str, m: str, encodings: Mapping[str, Any], **properties: Any) -> Layer:
+    return Layer(mark, m, encodings, properties)
 
 
 def _raw(channel: str, field: str) -> Any:
@@ -87,21 +101,25 @@ def _raw(channel: str, field: str) -> Any:
     return getattr(_alt(), channel)(f"{field}:N", scale=None, legend=None)
 
 
-def _assembled(layers: Sequence[Any], data: Data, made: Plan, width: float, height: float, columns: int, below: bool = True) -> Any:
+def _assembled(
+    layers: Sequence[Layer], data: Data, made: Plan, width: float, height: float, columns: int, below: bool = True
+) -> dict[str, Any]:
     """Layers of a panel, for each panel. below: whether each has a scale of its own below it."""
     alt = _alt()
     titles = unlike(made.panels, lines(width, 3, LABEL))
     single = titles == [""]
     used = {row["m"] for row in data}
-    kept = [layer for layer in layers if layer.transform[0].filter.split("'")[1] in used]
+    kept = [layer.made() for layer in layers if layer.m in used]
     rows = [row if single else {**row, "f": titles[row["f"]]} for row in data]
-    laid = alt.layer(*kept, data=alt.InlineData(values=rows)).properties(width=width, height=height)
+    laid = alt.layer(*kept, data=alt.NamedData(name=DATA)).properties(width=width, height=height)
     if not single:
-        header = alt.Header(labelFontSize=LABEL, labelFontWeight="bold", labelColor=palette.INK, labelPadding=5, labelLimit=0, labelExpr=LINES)
+        header = alt.Header(
+            labelFontSize=LABEL, labelFontWeight="bold", labelColor=palette.INK, labelPadding=5, labelLimit=0, labelExpr=LINES
+        )
         laid = laid.facet(facet=alt.Facet("f:N", title=None, sort=titles, header=header), columns=columns, spacing=18)
         if below:
             laid = laid.resolve_axis(x="independent")
-    return laid.configure(
+    configured = laid.configure(
         font="Arial",
         background="white",
         padding=6,
@@ -122,6 +140,9 @@ def _assembled(layers: Sequence[Any], data: Data, made: Plan, width: float, heig
             ticks=False,
         ),
     )
+    specification = configured.to_dict(validate=False)
+    specification["datasets"] = {DATA: rows}  # Altair would look at every row
+    return specification
 
 
 def _number_axis(made: Scale, title: str, size: float, grid: bool = True, **more: Any) -> dict[str, Any]:
@@ -130,7 +151,9 @@ def _number_axis(made: Scale, title: str, size: float, grid: bool = True, **more
     shape = {"format": ".3~g"} if greatest >= 1e6 or (made.ticks and made.span < 1e-3) else {}
     return {
         "scale": alt.Scale(domain=[made.low, made.high], nice=False, zero=False, clamp=False),
-        "axis": alt.Axis(title=unlike([title], lines(size, 2))[0].split("\n") if title else None, values=list(made.ticks), grid=grid, **shape, **more),
+        "axis": alt.Axis(
+            title=unlike([title], lines(size, 2))[0].split("\n") if title else None, values=list(made.ticks), grid=grid, **shape, **more
+        ),
     }
 
 
@@ -152,7 +175,9 @@ def _signs(made: Plan, sort: str) -> list[Sign]:
 
 def _unbiased(made: Plan, places: int) -> list[Sign]:
     reference = made.figure.reference
-    return [] if reference is None else [Sign("reference", f"no bias: {written(reference, 0 if reference == round(reference) else places)}")]
+    return (
+        [] if reference is None else [Sign("reference", f"no bias: {written(reference, 0 if reference == round(reference) else places)}")]
+    )
 
 
 def _of_panels(made: Plan) -> range:
@@ -221,7 +246,10 @@ def _bars(made: Plan) -> Drawn:
     names = made.xs
     if upright:
         fitted = unlike(names, lines(step - 4, 3))
-        upright = all("…" not in new and all(part in old.split() for part in new.replace("\n", " ").split()) for new, old in zip(fitted, names, strict=True))
+        upright = all(
+            "…" not in new and all(part in old.split() for part in new.replace("\n", " ").split())
+            for new, old in zip(fitted, names, strict=True)
+        )
     if upright:
         names, size, bar_px = fitted, 230.0, (step * 0.78) / beside
         numbered = not stacked and not boxes and longest <= bar_px + 3
@@ -238,7 +266,7 @@ def _bars(made: Plan) -> Drawn:
         step = max(beside * per + 7, 31 if any("\n" in name for name in names) else 20)
         size, bar_px = step * len(names), (step - 5) / beside
         numbered = not stacked and not boxes and bar_px >= 11 and longest < width / 3
-        share = (longest + 6) / width
+        share = (longest + 14) / width
         made_on = padded(on, share if numbered and on.low < 0 else 0, share if numbered else 0)
     pixels = (size if upright else width) / made_on.span
 
@@ -265,14 +293,31 @@ def _bars(made: Plan) -> Drawn:
         _layer("rule", "ref", {num: v}, color=palette.INK, strokeDash=[5, 3], strokeWidth=1.4),
         _layer("rule", "whisker", through, color=palette.INK, strokeWidth=1.4),
         _layer("rule", "thin", {**through, **colour}, strokeWidth=1.6),
-        _layer("tick", "middle", here, color=palette.INK, thickness=2.4, orient="horizontal" if upright else "vertical", size=max(bar_px * 0.94, 4)),
+        _layer(
+            "tick",
+            "middle",
+            here,
+            color=palette.INK,
+            thickness=2.4,
+            orient="horizontal" if upright else "vertical",
+            size=max(bar_px * 0.94, 4),
+        ),
         _layer("point", "mean", here, color=palette.INK, shape="diamond", size=26, filled=True),
-        _layer("point", "up", here, shape="triangle-up" if upright else "triangle-right", size=24, color=palette.INK, filled=True, opacity=1),
-        _layer("point", "down", here, shape="triangle-down" if upright else "triangle-left", size=24, color=palette.INK, filled=True, opacity=1),
+        _layer(
+            "point", "up", here, shape="triangle-up" if upright else "triangle-right", size=24, color=palette.INK, filled=True, opacity=1
+        ),
+        _layer(
+            "point", "down", here, shape="triangle-down" if upright else "triangle-left", size=24, color=palette.INK, filled=True, opacity=1
+        ),
         _layer("text", "out", {**here, "text": "t:N"}, fontSize=SMALL, color=palette.INK, **out),
         _layer("text", "back", {**here, "text": "t:N"}, fontSize=SMALL, color=palette.INK, **back),
-        _layer("text", "in", {**here, "text": "t:N", "color": _raw("Color", "tc"), "stroke": _raw("Stroke", "c")}, fontSize=SMALL, strokeWidth=3.5),
-        _layer("text", "in", {**here, "text": "t:N", "color": _raw("Color", "tc")}, fontSize=SMALL),
+        _layer(
+            "text",
+            "in",
+            {**here, "text": "t:N", "color": _raw("Color", "tc"), "stroke": _raw("Stroke", "c")},
+            fontSize=SMALL,
+            strokeWidth=4,
+        ),
     ]
 
     data: Data = []
@@ -305,7 +350,11 @@ def _bars(made: Plan) -> Drawn:
             at(item, "out" if bar.end >= base else "back", v=edge, t=bar.text)
         elif stacked:
             length, across = abs(bar.item.value) * pixels, bar_px
-            room = (length >= SMALL + 3 and across >= wide(bar.text, SMALL) + 4) if upright else (across >= SMALL and length >= wide(bar.text, SMALL) + 6)
+            room = (
+                (length >= SMALL + 3 and across >= wide(bar.text, SMALL) + 4)
+                if upright
+                else (across >= SMALL and length >= wide(bar.text, SMALL) + 6)
+            )
             if room:
                 solid = palette.colour(item.series)
                 at(item, "in", v=(bar.start + bar.end) / 2, t=bar.text, tc=palette.on(solid), c=palette.paint("solid", item.series))
@@ -325,7 +374,12 @@ def _bars(made: Plan) -> Drawn:
                 at(item, "out", v=on.low, t="×")
         elif not math.isfinite(item.value) and not stacked:
             missing = True
-            at(item, "out", v=base if math.isnan(item.value) else on.high if item.value > 0 else on.low, t="×" if math.isnan(item.value) else written(item.value, 0))
+            at(
+                item,
+                "out",
+                v=base if math.isnan(item.value) else on.high if item.value > 0 else on.low,
+                t="×" if math.isnan(item.value) else written(item.value, 0),
+            )
         elif stacked and not math.isfinite(item.value):
             missing = True
     if stacked:
@@ -383,14 +437,14 @@ def _points(made: Plan) -> Drawn:
         _layer("point", "point", {**here, **colour, "shape": _raw("Shape", "sh")}, filled=True, opacity=1, size=58),
         _layer("point", "up", here, shape="triangle-right", **ink),
         _layer("point", "down", here, shape="triangle-left", **ink),
-        _layer("text", "none", {**here, "text": "t:N"}, fontSize=LABEL, color=palette.INK),
+        _layer("text", "none", {**here, "text": "t:N"}, fontSize=LABEL, color=palette.INK, align="left", dx=2),
     ]
     data: Data = [{"m": "ref", "f": panel, "v": figure.reference} for panel in _of_panels(made) if figure.reference is not None]
     missing = further = False
     for item in made.items:
         common = {"f": item.panel, "k": names[item.y], "o": str(item.series)}
         c = palette.paint("solid", item.series)
-        drawn = _interval(item, on)
+        drawn = None if math.isnan(item.value) else _interval(item, on)
         if drawn is not None:
             low, high, below, above = drawn
             data.append({"m": "whisker", **common, "v": low, "w": high, "c": c})
@@ -417,7 +471,7 @@ def _lines(made: Plan) -> Drawn:
     height = 230 if len(made.panels) == 1 else 180
     also = [figure.reference] if figure.reference is not None else []
     on = scale((i.value for i in made.items), (e for i in made.items for e in _ends(i)), figure.domain, also)
-    drawn_on = padded(on, 0.04, 0.04)
+    drawn_on = padded(on, 0.04 if all(math.isfinite(i.value) for i in made.items) else 0.12, 0.04)
     where = [number(item.row.get(figure.x)) if numeric else float(item.x) for item in made.items]
     if numeric:
         along = scale(where, count=6 if width > 300 else 4)
@@ -431,7 +485,11 @@ def _lines(made: Plan) -> Drawn:
         if not straight and step < 13:
             width = 13 * len(names)
             columns = 1
-        x = alt.X("k:N", scale=alt.Scale(domain=names), axis=alt.Axis(title=made.titles.get(figure.x), labelExpr=LINES, grid=False, labelOverlap=False, **turned))
+        x = alt.X(
+            "k:N",
+            scale=alt.Scale(domain=names),
+            axis=alt.Axis(title=made.titles.get(figure.x), labelExpr=LINES, grid=False, labelOverlap=False, **turned),
+        )
     y = alt.Y("v:Q", **_number_axis(drawn_on, made.titles.get(figure.y, ""), height))
     here = {"x": x, "y": y}
     ink = {"color": palette.INK, "filled": True, "opacity": 1, "size": 26}
@@ -458,19 +516,28 @@ def _lines(made: Plan) -> Drawn:
             if not numeric and place > last + 1 and last >= 0:
                 piece += 1
             last = place
-            drawn = _interval(item, on)
+            drawn = None if math.isnan(item.value) else _interval(item, on)
             if drawn is not None:
                 low, high, below, above = drawn
                 data.append({"m": "whisker", **common, "v": low, "w": high, "c": solid})
                 data += [{"m": m, **common, "v": end} for goes_on, m, end in ((below, "down", low), (above, "up", high)) if goes_on]
                 further = further or below or above
             if math.isfinite(item.value):
-                data.append({"m": "line", **common, "v": item.value, "s": f"{series} {piece}", "i": place, "c": palette.paint("dashed", series)})
+                data.append(
+                    {"m": "line", **common, "v": item.value, "s": f"{series} {piece}", "i": place, "c": palette.paint("dashed", series)}
+                )
                 data.append({"m": "point", **common, "v": item.value, "c": solid, "sh": palette.shape(series)})
             else:
                 piece += 1
                 missing = missing or math.isnan(item.value)
-                data.append({"m": "none", **common, "v": drawn_on.high if item.value == math.inf else drawn_on.low, "t": "×" if math.isnan(item.value) else written(item.value, 0)})
+                data.append(
+                    {
+                        "m": "none",
+                        **common,
+                        "v": drawn_on.high if item.value == math.inf else drawn_on.low,
+                        "t": "×" if math.isnan(item.value) else written(item.value, 0),
+                    }
+                )
     signs = [*_signs(made, "line"), *_unbiased(made, digits(on)), *_footnotes(missing, further)]
     return Drawn(_assembled(layers, data, made, width, height, columns), signs, [])
 
@@ -504,7 +571,9 @@ def _histogram(made: Plan) -> Drawn:
             unplaced += 1
         elif math.isfinite(item.value):
             some = gap if abs(end - start) > 4 * gap else 0
-            data.append({"m": "bar", "f": item.panel, "p": start + some, "q": end - some, "v": item.value, "w": 0, "c": palette.paint("solid", 0)})
+            data.append(
+                {"m": "bar", "f": item.panel, "p": start + some, "q": end - some, "v": item.value, "w": 0, "c": palette.paint("solid", 0)}
+            )
         else:
             missing = True
             data.append({"m": "none", "f": item.panel, "p": (start + end) / 2, "v": 0, "t": "×"})
@@ -553,8 +622,27 @@ def _heatmap(made: Plan) -> Drawn:
         _layer("rule", "over", through, color="#000000", strokeWidth=2, strokeCap="square"),
         _layer("rule", "frame", through, color=palette.INK),
         _layer("text", "in", {**here, "text": "t:N", "color": _raw("Color", "c")}, fontSize=SMALL),
-        _layer("text", "row", {**here, "text": "t:N"}, align="right", dx=-5, lineBreak="\n", fontSize=LABEL if down <= 25 else SMALL, color=palette.INK),
-        _layer("text", "head", {**here, "text": "t:N"}, **({"angle": 270, "align": "left", "dx": 5} if upright else {"baseline": "bottom", "dy": -4, "lineBreak": "\n"}), **size),
+        _layer(
+            "text",
+            "row",
+            {**here, "text": "t:N"},
+            align="right",
+            dx=-5,
+            lineBreak="\n",
+            fontSize=LABEL if down <= 25 else SMALL,
+            color=palette.INK,
+        ),
+        _layer(
+            "text",
+            "head",
+            {**here, "text": "t:N"},
+            **(
+                {"angle": 270, "align": "left", "dx": 5, "baseline": "middle"}
+                if upright
+                else {"baseline": "bottom", "dy": -4, "lineBreak": "\n"}
+            ),
+            **size,
+        ),
         _layer("text", "title", {**here, "text": "t:N"}, align="left", fontSize=LABEL, fontStyle="italic", color=palette.INK),
     ]
     data: Data = []
@@ -574,7 +662,9 @@ def _heatmap(made: Plan) -> Drawn:
         c = palette.scaled(share, stops)
         data.append({"m": "cell", **box, "c": c})
         if numbered:
-            data.append({"m": "in", "f": item.panel, "p": item.x + 0.5, "v": item.y + 0.5, "t": written(item.value, places), "c": palette.on(c)})
+            data.append(
+                {"m": "in", "f": item.panel, "p": item.x + 0.5, "v": item.y + 0.5, "t": written(item.value, places), "c": palette.on(c)}
+            )
     for panel in _of_panels(made):
         for i in range(across):
             for j in range(down):
@@ -593,10 +683,10 @@ def _heatmap(made: Plan) -> Drawn:
     notes = []
     axes = [made.titles.get(key, key.replace("_", " ")) for key in (figure.y, figure.x)]
     notes.append(f"Rows: {axes[0]}; columns: {axes[1]}.")
-    ends = scale([*values], (), figure.domain, [] if reference is None else [reference], count=4)
+    ends = scale([*values], (), figure.domain, [] if reference is None else [reference], count=3)
     from_, to = (ends.low - low) / (high - low), (ends.high - low) / (high - low)
     shades = tuple(palette.scaled(from_ + (to - from_) * i / 24, stops) for i in range(25))
-    shown = tuple(((t - ends.low) / ends.span, written(t, max(0, places) if t != round(t) else 0)) for t in ends.ticks)
+    shown = tuple(((t - ends.low) / ends.span, written(t, places if t != round(t) else 0)) for t in (ends.low, ends.high, *ends.ticks))
     signs = [Sign("number", made.titles.get(figure.colour or "", "") or (figure.colour or ""), stops=shades, ticks=shown)]
     signs.append(Sign("text", f"Rows: {axes[0]} – columns: {axes[1]}"))
     if reference is not None:
@@ -666,6 +756,11 @@ def _radar(made: Plan) -> Drawn:
         far = (on.inside(value) - on.low) / on.span * radius + beyond
         return {"p": middle[0] + far * math.sin(angle), "v": middle[1] - far * math.cos(angle)}
 
+    def between(value: float) -> dict[str, float]:
+        """On a ring in the middle between the first two axes, where no value stands."""
+        one, other = at(0, value), at(1, value)
+        return {key: (one[key] + other[key]) / 2 for key in one}
+
     x = alt.X("p:Q", scale=alt.Scale(domain=[0, width], nice=False), axis=None)
     y = alt.Y("v:Q", scale=alt.Scale(domain=[height, 0], nice=False, zero=False), axis=None)
     here = {"x": x, "y": y}
@@ -678,7 +773,7 @@ def _radar(made: Plan) -> Drawn:
         _layer("text", "left", {**here, "text": "t:N"}, align="right", fontSize=SMALL, lineBreak="\n", color=palette.INK),
         _layer("text", "right", {**here, "text": "t:N"}, align="left", fontSize=SMALL, lineBreak="\n", color=palette.INK),
         _layer("text", "middle", {**here, "text": "t:N"}, align="center", fontSize=SMALL, lineBreak="\n", color=palette.INK),
-        _layer("text", "tick", {**here, "text": "t:N"}, align="left", dx=3, fontSize=10, color=palette.INK),
+        _layer("text", "tick", {**here, "text": "t:N"}, align="center", baseline="middle", fontSize=10, color=palette.INK),
         _layer("text", "none", {**here, "text": "t:N"}, fontSize=LABEL, color=palette.INK),
     ]
     data: Data = []
@@ -697,7 +792,7 @@ def _radar(made: Plan) -> Drawn:
             taller = name.count("\n") * SMALL * 1.15
             up = taller / 2 if m != "middle" else taller if math.cos(2 * math.pi * i / axes) > 0 else 0
             data.append({"m": m, "f": panel, "p": where["p"], "v": where["v"] - up + SMALL * 0.35, "t": name})
-        data += [{"m": "tick", "f": panel, **at(0, t), "t": written(t, 0 if t == round(t) else places)} for t in on.ticks]
+        data += [{"m": "tick", "f": panel, **between(t), "t": written(t, 0 if t == round(t) else places)} for t in on.ticks]
     missing = False
     of: dict[tuple[int, int], dict[int, Item]] = defaultdict(dict)
     for item in made.items:
@@ -715,9 +810,13 @@ def _radar(made: Plan) -> Drawn:
             if i not in there:
                 piece += 1
                 continue
-            data.append({"m": "line", "f": panel, **at(i, found[i].value), "s": f"{series} {piece}", "i": n, "c": palette.paint("dashed", series)})
+            data.append(
+                {"m": "line", "f": panel, **at(i, found[i].value), "s": f"{series} {piece}", "i": n, "c": palette.paint("dashed", series)}
+            )
             if n < axes:
-                data.append({"m": "point", "f": panel, **at(i, found[i].value), "c": palette.paint("solid", series), "sh": palette.shape(series)})
+                data.append(
+                    {"m": "point", "f": panel, **at(i, found[i].value), "c": palette.paint("solid", series), "sh": palette.shape(series)}
+                )
     signs = [*_signs(made, "line"), *_unbiased(made, places), *_footnotes(missing, False)]
     title = made.titles.get(figure.y, "")
     if title:
@@ -737,16 +836,17 @@ def _scatter(made: Plan) -> Drawn:
     also = [figure.reference] if figure.reference is not None else []
     on_x = padded(scale((p[0] for p in there), count=6), 0.05, 0.05)
     on_y = padded(scale((p[1] for p in there), (), figure.domain, also), 0.05, 0.05)
-    known = [bool(made.titles.get(key)) for key in (figure.x, figure.y)]
     titles = [made.titles.get(key) or key.replace("_", " ") for key in (figure.x, figure.y)]
-    del known
     x = alt.X("p:Q", **_number_axis(on_x, titles[0], width))
     y = alt.Y("v:Q", **_number_axis(on_y, titles[1], height))
     here = {"x": x, "y": y}
     layers = [
         _layer("rule", "ref", {"y": y}, color=palette.INK, strokeDash=[5, 3], strokeWidth=1.4),
         _layer("point", "point", {**here, "color": _raw("Color", "c"), "shape": _raw("Shape", "sh")}, filled=True, opacity=1, size=38),
-        *(_layer("text", align, {**here, "text": "t:N"}, align=align, fontSize=SMALL, color=palette.INK) for align in ("left", "right", "center")),
+        *(
+            _layer("text", align, {**here, "text": "t:N"}, align=align, fontSize=SMALL, color=palette.INK)
+            for align in ("left", "right", "center")
+        ),
     ]
     data: Data = [{"m": "ref", "f": panel, "v": figure.reference} for panel in _of_panels(made) if figure.reference is not None]
     without = sum(not (math.isfinite(p[0]) and math.isfinite(p[1])) for p in places)
@@ -764,25 +864,29 @@ def _scatter(made: Plan) -> Drawn:
             if where is not None:
                 left, middle, align, text = where
                 data.append(
-                    {"m": align, "f": panel, "p": on_x.low + left / width * on_x.span, "v": on_y.high - middle / height * on_y.span, "t": text}
+                    {
+                        "m": align,
+                        "f": panel,
+                        "p": on_x.low + left / width * on_x.span,
+                        "v": on_y.high - middle / height * on_y.span,
+                        "t": text,
+                    }
                 )
             elif spot[2]:
                 left_out += 1
     notes, signs = [], [*_signs(made, "point"), *_unbiased(made, 2)]
     if left_out:
-        said = f"{left_out} of {len(there)} labels have no room; the table has them all."
+        said = f"Without room for its label: {left_out} of {len(there)}; the table has them all."
         notes.append(said)
         signs.append(Sign("text", said))
     if without:
-        said = f"{without} without a place are not drawn."
+        said = f"Not drawn, since they have no place: {without}."
         notes.append(said)
         signs.append(Sign("text", said))
     return Drawn(_assembled(layers, data, made, width, height, 1), signs, notes)
 
 
 def _text(item: Item, key: str | None) -> str:
-    from lm_eval_bias.report.figure_rows import label
-
     return cut(label(item.row.get(key)), 130, SMALL) if key and item.row.get(key) is not None else ""
 
 

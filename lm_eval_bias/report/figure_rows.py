@@ -259,7 +259,11 @@ class Scale(NamedTuple):
 
 
 def scale(
-    values: Iterable[float], ends: Iterable[float] = (), domain: tuple[float, float] | None = None, also: Iterable[float] = (), count: int = 5
+    values: Iterable[float],
+    ends: Iterable[float] = (),
+    domain: tuple[float, float] | None = None,
+    also: Iterable[float] = (),
+    count: int = 5,
 ) -> Scale:
     """A scale that holds all values and `also`; ends of intervals as far as they leave room for the values.
 

@@ -5,6 +5,7 @@ Vega's SVG has a group for every mark and a role for every point; a page says wh
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
@@ -39,7 +40,7 @@ class Drawing(NamedTuple):
 # ---- From Vega's SVG
 
 _KEPT = ("fill", "stroke", "stroke-width", "stroke-dasharray", "opacity", "fill-opacity", "stroke-opacity")
-_TEXT = ("fill", "opacity", "font-size", "font-weight", "font-style", "text-anchor")
+_TEXT = ("fill", "stroke", "stroke-width", "opacity", "font-size", "font-weight", "font-style", "text-anchor")
 _NUMBER = re.compile(r"-?(?:\d+\.?\d*|\.\d+)(?:e-?\d+)?")
 _COMMAND = re.compile(r"([MLHVCSQTAZmlhvcsqtaz])([^MLHVCSQTAZmlhvcsqtaz]*)")
 _TRANSLATE = re.compile(r"translate\(\s*([^,\s)]+)[,\s]+([^)]+)\)")
@@ -64,6 +65,9 @@ def _walk(node: ElementTree.Element, x: float, y: float, above: Attributes) -> I
     if moved := _TRANSLATE.search(transform):
         x, y = x + float(moved[1]), y + float(moved[2])
     turned = _ROTATE.search(transform)
+    if turned and moved and (inner := _TRANSLATE.search(transform, turned.end())):  # along the turned axes
+        angle, dx, dy = math.radians(float(turned[1])), float(inner[1]), float(inner[2])
+        x, y = x + dx * math.cos(angle) - dy * math.sin(angle), y + dx * math.sin(angle) + dy * math.cos(angle)
     if tag == "g":
         inherited = tuple((key, value) for key in ("fill", "stroke", "opacity") if (value := node.get(key)) not in (None, "none", "1"))
         for child in node:
@@ -178,9 +182,7 @@ def identifier(name: str) -> str:
 def _pattern(series: int, mine: str) -> str:
     colour = palette.colour(series)
     over, lines = palette.on(colour), palette.pattern(series)
-    mark = (
-        f'<circle cx="4" cy="4" r="1.4" fill="{over}"/>' if lines == "o" else f'<path d="{lines}" stroke="{over}" stroke-width="1.1"/>'
-    )
+    mark = f'<circle cx="4" cy="4" r="1.4" fill="{over}"/>' if lines == "o" else f'<path d="{lines}" stroke="{over}" stroke-width="1.1"/>'
     tile = f'<rect width="8" height="8" fill="{colour}"/>{mark}'
     return f'<pattern id="{mine}-{series}" width="8" height="8" patternUnits="userSpaceOnUse">{tile}</pattern>'
 
@@ -238,10 +240,7 @@ def _place(leaf: Leaf) -> str:
 
 def moved(drawing: Drawing, x: float, y: float, width: float, height: float) -> Drawing:
     """The same elsewhere, on another sheet."""
-    leaves = [
-        leaf._replace(x=leaf.x + x, y=leaf.y + y, d=_moved(leaf.d, x, y) if leaf.d else "")
-        for leaf in drawing.leaves
-    ]
+    leaves = [leaf._replace(x=leaf.x + x, y=leaf.y + y, d=_moved(leaf.d, x, y) if leaf.d else "") for leaf in drawing.leaves]
     return Drawing(leaves, width, height)
 
 
@@ -257,7 +256,7 @@ _WIDTHS: Mapping[str, int] = {
     **dict.fromkeys("|", 260),
     **dict.fromkeys(" !,./:;I[\\]ft·", 278),
     **dict.fromkeys("()-r`{}", 333),
-    **dict.fromkeys("*\"", 389),
+    **dict.fromkeys('*"', 389),
     **dict.fromkeys("cksvxyzJ", 500),
     **dict.fromkeys("0123456789?_abdeghnopquL$#", 556),
     **dict.fromkeys("+<=>~−×", 584),

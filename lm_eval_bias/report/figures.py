@@ -7,9 +7,8 @@ Its ids are its own, so that many stand on one page. The extra `report` brings w
 from __future__ import annotations
 
 import json
-import math
 from collections.abc import Mapping, Sequence
-from functools import lru_cache
+from contextlib import nullcontext
 from typing import Any, NamedTuple
 
 from lm_eval_bias.exhibit import Exhibit
@@ -44,9 +43,7 @@ def drawable(exhibit: Exhibit, rows: Sequence[Mapping[str, Any]], model: str | N
         return str(error)
 
 
-def svg(
-    exhibit: Exhibit, rows: Sequence[Mapping[str, Any]], *, name: str, title: str, description: str, model: str | None = None
-) -> str:
+def svg(exhibit: Exhibit, rows: Sequence[Mapping[str, Any]], *, name: str, title: str, description: str, model: str | None = None) -> str:
     """The figure as SVG to stand in a page. For its size, see `draw`.
 
     rows: as `exhibit.rows` gives them. name: makes its ids unlike those of others. title, description: for who does not see it. model: the
@@ -66,9 +63,7 @@ def draw(
     return Drawn(text, round(drawing.width), round(drawing.height))
 
 
-def png(
-    exhibit: Exhibit, rows: Sequence[Mapping[str, Any]], *, title: str, model: str | None = None, scale: float = 2
-) -> bytes:
+def png(exhibit: Exhibit, rows: Sequence[Mapping[str, Any]], *, title: str, model: str | None = None, scale: float = 2) -> bytes:
     """The figure as a picture, its title above it, on white. scale: pixels of the picture for one of the figure."""
     drawing, _ = _drawing(exhibit, rows, model)
     heading, height = _heading(shortened(title, TITLE), drawing.width)
@@ -108,26 +103,43 @@ def _language() -> str | None:
     return ".".join(map(str, nearest))
 
 
-@lru_cache(maxsize=4)  # the SVG and the PNG of a figure are one rendering
-def _rendered(specification: str) -> Drawing:
+def _plot(specification: str) -> Drawing:
     language = _language()
     chosen = {"vl_version": language} if language else {}
     return read(_converter().vegalite_to_svg(specification, allowed_base_urls=[], **chosen))
 
 
+def _trusting() -> Any:
+    """Altair without the check of every part of a specification against its schema, which takes longer than all else; the tests check."""
+    from altair.utils import schemapi
+
+    debug = getattr(schemapi, "debug_mode", None)
+    return nullcontext() if debug is None else debug(False)
+
+
+# A page shows the SVG of a figure beside its PNG: one rendering serves both.
+_last: tuple[str, tuple[Drawing, list[str]]] | None = None
+
+
 def _drawing(exhibit: Exhibit, rows: Sequence[Mapping[str, Any]], model: str | None) -> tuple[Drawing, list[str]]:
-    _converter()
-    made = plan(exhibit, rows, model)
-    wrong = undrawable(made)
-    if wrong is not None:
-        raise ValueError(f"{exhibit.name} cannot be drawn: {wrong}")
-    drawn = chart(made)
-    specification = drawn.chart.to_dict(validate=False)
-    plot = _rendered(json.dumps(specification, allow_nan=False, sort_keys=True))
-    width = max(plot.width, 260)
-    legend, height = _legend(drawn.legend, width)
-    below = moved(plot, 0, height, width, plot.height + height)
-    return Drawing([*legend, *below.leaves], width, plot.height + height), drawn.notes
+    """What is drawn, with its legend, and sentences for its description."""
+    global _last
+    key = repr((exhibit.name, exhibit.figure, list(exhibit.columns), list(rows), model))
+    last = _last
+    if last is None or last[0] != key:
+        _converter()
+        made = plan(exhibit, rows, model)
+        wrong = undrawable(made)
+        if wrong is not None:
+            raise ValueError(f"{exhibit.name} cannot be drawn: {wrong}")
+        with _trusting():
+            drawn = chart(made)
+        plot = _plot(json.dumps(drawn.chart, allow_nan=False, sort_keys=True))
+        width = max(plot.width, 260)
+        legend, height = _legend(drawn.legend, width)
+        below = moved(plot, 0, height, width, plot.height + height)
+        last = _last = key, (Drawing([*legend, *below.leaves], width, plot.height + height), drawn.notes)
+    return last[1]
 
 
 # ---- The legend
@@ -206,12 +218,11 @@ def _gradient(sign: Sign, x: float, y: float, width: float) -> list[Leaf]:
     for n, stop in enumerate(sign.stops):
         leaves.append(Leaf(attributes(fill=stop), d=f"M{x + n * each:.1f} {y + 9:g}h{each + 0.3:.1f}v10h-{each + 0.3:.1f}Z"))
     leaves.append(Leaf(attributes(stroke=palette.INK), d=f"M{x:g} {y + 9:g}h{width:g}v10h{-width:g}Z"))
-    last = -math.inf
-    for place, said in sign.ticks:
-        at = x + place * width
+    taken: list[tuple[float, float]] = []
+    for place, said in sign.ticks:  # the first, its ends, go before
         long = wide(said, SMALL)
-        left = min(max(at - long / 2, x), x + width - long)
-        if left > last + 6:
+        left = min(max(x + place * width - long / 2, x), x + width - long)
+        if all(left > to + 6 or left + long < start - 6 for start, to in taken):
             leaves.append(Leaf(attributes(fill=palette.INK, font_size=SMALL), text=said, x=left, y=y + 31))
-            last = left + long
+            taken.append((left, left + long))
     return leaves
