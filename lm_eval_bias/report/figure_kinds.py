@@ -7,11 +7,12 @@ from __future__ import annotations
 
 import math
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from lm_eval_bias.report import figure_palette as palette
 from lm_eval_bias.report.figure_rows import (
+    HEAD,
     Item,
     Plan,
     Scale,
@@ -31,6 +32,7 @@ WIDTH = 540
 """Pixels of a figure, about: at the width of a telephone its letters are still two thirds as large."""
 SMALL, LABEL = 11, 12
 LINES = "split(datum.label, '\\n')"
+BOLD = {"condition": {"test": f"indexof(datum.label, '{HEAD}') === 0", "value": "bold"}, "value": "normal"}
 Data = list[dict[str, Any]]
 DATA = "rows"
 
@@ -57,7 +59,7 @@ def chart(made: Plan) -> Drawn:
     kind = made.figure.kind
     if kind == "radar" and len(made.xs) < 3:
         kind = "bars"  # of two axes there is no area
-    return {
+    kinds: dict[str, Callable[[Plan], Drawn]] = {
         "bars": _bars,
         "stacked": _bars,
         "boxes": _bars,
@@ -67,7 +69,8 @@ def chart(made: Plan) -> Drawn:
         "heatmap": _heatmap,
         "radar": _radar,
         "scatter": _scatter,
-    }[kind](made)
+    }
+    return kinds[kind](made)
 
 
 # ---- What kinds share
@@ -180,6 +183,12 @@ def _unbiased(made: Plan, places: int) -> list[Sign]:
     )
 
 
+def _beside(made: Plan) -> int:
+    """So many series stand beside each other; one where each category has a single one, of which the colour tells more."""
+    places = [(item.panel, item.x, item.y) for item in made.items]
+    return 1 if len(set(places)) == len(places) else len(made.series)
+
+
 def _of_panels(made: Plan) -> range:
     return range(len(made.panels))
 
@@ -211,7 +220,7 @@ def _bars(made: Plan) -> Drawn:
     alt, figure = _alt(), made.figure
     stacked, boxes = figure.kind == "stacked", figure.kind == "boxes"
     items = made.items
-    beside = 1 if stacked else len(made.series)
+    beside = 1 if stacked else _beside(made)
     fives = {id(item): [number(item.row.get(key)) for key in figure.five or ()] for item in items} if boxes else {}
     signs: list[Sign] = []
 
@@ -236,13 +245,13 @@ def _bars(made: Plan) -> Drawn:
         places = 0
     else:
         places = digits(on)
-    bars = [bar._replace(text=written(bar.item.value, places)) for bar in bars]
+    bars = [bar._replace(text=written(bar.item.value, places) + _text(bar.item, figure.label)) for bar in bars]
     longest = max((wide(bar.text, SMALL) for bar in bars), default=0)
 
     # Upright where the names of the categories have room below, lying else
     columns, width = _columns(made, 46)
     step = width / max(len(made.xs), 1)
-    upright = step >= beside * 7 + 8 and step >= 22
+    upright = step >= beside * 7 + 8 and step >= 22 and not any(name.startswith(HEAD) for name in made.xs)
     names = made.xs
     if upright:
         fitted = unlike(names, lines(step - 4, 3))
@@ -275,7 +284,7 @@ def _bars(made: Plan) -> Drawn:
     place = Cat(
         "k:N",
         scale=alt.Scale(domain=names, paddingInner=0.22 if upright else 5 / step, paddingOuter=0.11 if upright else 2.5 / step),
-        axis=alt.Axis(title=None, labelExpr=LINES, **({"labelAngle": 0} if upright else {}), labelOverlap=False),
+        axis=alt.Axis(title=None, labelExpr=LINES, labelFontWeight=BOLD, labelOverlap=False, **({"labelAngle": 0} if upright else {})),
     )
     offset = {f"{cat}Offset": Off("o:N", scale=alt.Scale(domain=[str(i) for i in range(beside)], paddingInner=0.06))} if beside > 1 else {}
     title = made.titles.get(figure.y, "")
@@ -326,7 +335,7 @@ def _bars(made: Plan) -> Drawn:
     missing = further = False
 
     def at(item: Item, m: str, **values: Any) -> None:
-        data.append({"m": m, "f": item.panel, "k": names[item.x], "o": str(0 if stacked else item.series), **values})
+        data.append({"m": m, "f": item.panel, "k": names[item.x], "o": str(0 if beside == 1 else item.series), **values})
 
     for panel in _of_panels(made):
         if not boxes and on.low <= 0 <= on.high:
@@ -355,9 +364,10 @@ def _bars(made: Plan) -> Drawn:
                 if upright
                 else (across >= SMALL and length >= wide(bar.text, SMALL) + 6)
             )
-            if room:
+            text = bar.text if room else _text(item, figure.label)  # a mark of significance has room where its number has none
+            if room or (text and min(length, across) >= wide(text, SMALL) + 3 and min(length, across) >= 6):
                 solid = palette.colour(item.series)
-                at(item, "in", v=(bar.start + bar.end) / 2, t=bar.text, tc=palette.on(solid), c=palette.paint("solid", item.series))
+                at(item, "in", v=(bar.start + bar.end) / 2, t=text, tc=palette.on(solid), c=palette.paint("solid", item.series))
     for item in items:
         if boxes:
             five = fives[id(item)]
@@ -415,7 +425,7 @@ def _footnotes(missing: bool, further: bool) -> list[Sign]:
 def _points(made: Plan) -> Drawn:
     alt, figure = _alt(), made.figure
     names = unlike(made.ys, lines(190, 2))
-    beside = len(made.series)
+    beside = _beside(made)
     columns, width = _columns(made, widest(names) + 8)
     step = max(beside * 11 + 8, 32 if any("\n" in name for name in names) else 20)
     also = [figure.reference] if figure.reference is not None else []
@@ -424,7 +434,7 @@ def _points(made: Plan) -> Drawn:
     y = alt.Y(
         "k:N",
         scale=alt.Scale(domain=names, paddingInner=8 / step if beside > 1 else 0, paddingOuter=4 / step if beside > 1 else 0),
-        axis=alt.Axis(title=None, labelExpr=LINES, grid=True, labelOverlap=False, tickBand="center"),
+        axis=alt.Axis(title=None, labelExpr=LINES, labelFontWeight=BOLD, grid=True, labelOverlap=False, tickBand="center"),
     )
     offset = {"yOffset": alt.YOffset("o:N", scale=alt.Scale(domain=[str(i) for i in range(beside)]))} if beside > 1 else {}
     x = alt.X("v:Q", **_number_axis(drawn_on, made.titles.get(figure.x, ""), width))
@@ -438,11 +448,12 @@ def _points(made: Plan) -> Drawn:
         _layer("point", "up", here, shape="triangle-right", **ink),
         _layer("point", "down", here, shape="triangle-left", **ink),
         _layer("text", "none", {**here, "text": "t:N"}, fontSize=LABEL, color=palette.INK, align="left", dx=2),
+        _layer("text", "label", {**here, "text": "t:N"}, fontSize=SMALL, color=palette.INK, align="left", dx=7),
     ]
     data: Data = [{"m": "ref", "f": panel, "v": figure.reference} for panel in _of_panels(made) if figure.reference is not None]
     missing = further = False
     for item in made.items:
-        common = {"f": item.panel, "k": names[item.y], "o": str(item.series)}
+        common = {"f": item.panel, "k": names[item.y], "o": str(0 if beside == 1 else item.series)}
         c = palette.paint("solid", item.series)
         drawn = None if math.isnan(item.value) else _interval(item, on)
         if drawn is not None:
@@ -452,6 +463,8 @@ def _points(made: Plan) -> Drawn:
             further = further or below or above
         if math.isfinite(item.value):
             data.append({"m": "point", **common, "v": item.value, "c": c, "sh": palette.shape(item.series)})
+            if text := _text(item, figure.label):
+                data.append({"m": "label", **common, "v": item.value if drawn is None else max(item.value, drawn[1]), "t": text})
         elif math.isnan(item.value):
             missing = True
             data.append({"m": "none", **common, "v": drawn_on.low, "t": "×"})
@@ -609,7 +622,8 @@ def _heatmap(made: Plan) -> Drawn:
     if upright:
         heads = unlike(made.xs, lines(130, 1, LABEL if cell >= 15 else SMALL))
     places = 0 if all(v == round(v) for v in values) else digits(on)
-    numbered = cell >= 26 and height >= 15 and max((wide(written(v, places), SMALL) for v in values), default=0) <= cell - 3
+    texts = [_text(i, figure.label) if figure.label else written(i.value, places) for i in made.items if not math.isnan(i.value)]
+    numbered = (cell >= 26 or figure.label is not None) and height >= 13 and max((wide(t, SMALL) for t in texts), default=0) <= cell - 3
     x = alt.X("p:Q", scale=alt.Scale(domain=[0, across], nice=False), axis=None)
     y = alt.Y("v:Q", scale=alt.Scale(domain=[down, 0], nice=False, zero=False), axis=None)
     here = {"x": x, "y": y}
@@ -663,7 +677,14 @@ def _heatmap(made: Plan) -> Drawn:
         data.append({"m": "cell", **box, "c": c})
         if numbered:
             data.append(
-                {"m": "in", "f": item.panel, "p": item.x + 0.5, "v": item.y + 0.5, "t": written(item.value, places), "c": palette.on(c)}
+                {
+                    "m": "in",
+                    "f": item.panel,
+                    "p": item.x + 0.5,
+                    "v": item.y + 0.5,
+                    "t": _text(item, figure.label) if figure.label else written(item.value, places),
+                    "c": palette.on(c),
+                }
             )
     for panel in _of_panels(made):
         for i in range(across):
@@ -830,7 +851,7 @@ def _radar(made: Plan) -> Drawn:
 def _scatter(made: Plan) -> Drawn:
     alt, figure = _alt(), made.figure
     many = len(made.items) / len(made.panels)
-    width, height = 500.0, 420.0 if many > 30 else 340.0
+    width, height = (580.0, 640.0) if many > 60 else (500.0, 460.0 if many > 30 else 340.0)
     places = [(number(item.row.get(figure.x)), item.value) for item in made.items]
     there = [place for place in places if math.isfinite(place[0]) and math.isfinite(place[1])]
     also = [figure.reference] if figure.reference is not None else []
@@ -842,6 +863,7 @@ def _scatter(made: Plan) -> Drawn:
     here = {"x": x, "y": y}
     layers = [
         _layer("rule", "ref", {"y": y}, color=palette.INK, strokeDash=[5, 3], strokeWidth=1.4),
+        _layer("rule", "leader", {**here, "x2": alt.X2("q"), "y2": alt.Y2("w")}, color=palette.INK, strokeWidth=0.6, opacity=0.7),
         _layer("point", "point", {**here, "color": _raw("Color", "c"), "shape": _raw("Shape", "sh")}, filled=True, opacity=1, size=38),
         *(
             _layer("text", align, {**here, "text": "t:N"}, align=align, fontSize=SMALL, color=palette.INK)
@@ -863,6 +885,10 @@ def _scatter(made: Plan) -> Drawn:
         for spot, where in zip(spots, placed, strict=True):
             if where is not None:
                 left, middle, align, text = where
+                if math.hypot(left - spot[0], middle - spot[1]) > NEAR:
+                    across, down = left / width * on_x.span, middle / height * on_y.span
+                    start = {"p": on_x.low + spot[0] / width * on_x.span, "v": on_y.high - spot[1] / height * on_y.span}
+                    data.append({"m": "leader", "f": panel, **start, "q": on_x.low + across, "w": on_y.high - down})
                 data.append(
                     {
                         "m": align,
@@ -890,13 +916,30 @@ def _text(item: Item, key: str | None) -> str:
     return cut(label(item.row.get(key)), 130, SMALL) if key and item.row.get(key) is not None else ""
 
 
+NEAR = 15.0
+"""Pixels from a point to its label; a line leads to one that is farther."""
+PLACES: tuple[tuple[float, float, str], ...] = (
+    (6, 0, "left"),
+    (-6, 0, "right"),
+    (0, -10, "center"),
+    (0, 11, "center"),
+    (4, -9, "left"),
+    (4, 10, "left"),
+    (-4, -9, "right"),
+    (-4, 10, "right"),
+    *((dx, dy, "left") for reach in (18, 28, 38) for dx, dy in ((reach, -9), (reach, 10), (reach / 2, -reach), (reach / 2, reach))),
+    *((-dx, dy, "right") for reach in (18, 28, 38) for dx, dy in ((reach, -9), (reach, 10), (reach / 2, -reach), (reach / 2, reach))),
+)
+"""Where a label may stand, the best first: (right, down, alignment)."""
+
+
 def labels(spots: Sequence[tuple[float, float, str]], width: float, height: float) -> list[tuple[float, float, str, str] | None]:
     """Where the labels of points stand, so that none covers another or a point: (x, y of its middle, alignment, text); None for one
     that has no room. Those with the least room around choose first.
 
     spots: (x, y, label) in pixels, within width and height.
     """
-    high, away = SMALL + 1, 6.0
+    high = SMALL + 1
     dots = [(x - 4, y - 4, x + 4, y + 4) for x, y, _ in spots]
     near = [sum(abs(x - a) < 60 and abs(y - b) < 16 for a, b, _ in spots) for x, y, _ in spots]
     found: list[tuple[float, float, str, str] | None] = [None] * len(spots)
@@ -906,16 +949,7 @@ def labels(spots: Sequence[tuple[float, float, str]], width: float, height: floa
         if not text:
             continue
         long = wide(text, SMALL)
-        for dx, dy, align in (
-            (away, 0, "left"),
-            (-away, 0, "right"),
-            (0, -10, "center"),
-            (0, 11, "center"),
-            (away - 2, -9, "left"),
-            (away - 2, 10, "left"),
-            (2 - away, -9, "right"),
-            (2 - away, 10, "right"),
-        ):
+        for dx, dy, align in PLACES:
             left = x + dx - {"left": 0, "right": long, "center": long / 2}[align]
             box = (left - 1, y + dy - high / 2, left + long + 1, y + dy + high / 2)
             if box[0] < 0 or box[1] < 0 or box[2] > width or box[3] > height:

@@ -16,6 +16,8 @@ GREATEST = 1e100
 """A number beyond is drawn as an infinite one: the span of such numbers may not be a number."""
 PANELS, MARKS = 80, 6000
 """A figure of more is not read by anybody, and a page has no room for it."""
+HEAD = "▸ "
+"""Begins the title of a group among categories."""
 KINDS = ("bars", "stacked", "points", "lines", "histogram", "boxes", "heatmap", "radar", "scatter")
 Row = Mapping[str, Any]
 Keys = tuple[str, ...]
@@ -149,7 +151,7 @@ def plan(exhibit: Exhibit, rows: Sequence[Row], model: str | None) -> Plan:
             ambiguous = ", ".join(dict.fromkeys(names)) or "the only one"
         seen.add(place)
         items.append(item)
-    return Plan(
+    made = Plan(
         figure,
         items,
         [_label((*r, *f)) for r, f in panels] if facet or above else [""],
@@ -160,6 +162,27 @@ def plan(exhibit: Exhibit, rows: Sequence[Row], model: str | None) -> Plan:
         _titles(exhibit),
         ambiguous,
     )
+    return _folded(made) if kind in ("bars", "stacked", "boxes", "points") else made
+
+
+def _folded(made: Plan) -> Plan:
+    """Panels that share no category become one, with their titles among the categories: each would have the places of all others."""
+    upright = made.figure.kind != "points"
+    of: dict[int, set[int]] = {}
+    for item in made.items:
+        of.setdefault(item.panel, set()).add(item.x if upright else item.y)
+    names = made.xs if upright else made.ys
+    if len(of) < 2 or sum(map(len, of.values())) != len(names) or len(names) <= len(of):
+        return made
+    place, labels = {}, []
+    for panel in sorted(of):
+        labels.append(HEAD + made.panels[panel])
+        for category in sorted(of[panel]):
+            place[category] = len(labels)
+            labels.append(names[category])
+    items = [i._replace(panel=0, x=place[i.x]) if upright else i._replace(panel=0, y=place[i.y]) for i in made.items]
+    folded = made._replace(items=items, panels=[""], across=0)
+    return folded._replace(xs=labels) if upright else folded._replace(ys=labels)
 
 
 def _where(figure: Figure, colour: Keys) -> str:
@@ -293,7 +316,8 @@ def ticks(low: float, high: float, count: int) -> list[float]:
     if not math.isfinite(rough) or rough <= 0:
         return [low]
     power = 10.0 ** math.floor(math.log10(rough))
-    step = next((power * m for m in (1, 2, 5, 10) if power * m >= rough * 0.999), power * 10)
+    # The nearest of 1, 2, 5 and 10 on a logarithmic scale.
+    step = power * next((m for m, to in ((1, 2**0.5), (2, 10**0.5), (5, 50**0.5)) if rough / power < to), 10)
     first, last = math.ceil(low / step - 1e-9), math.floor(high / step + 1e-9)
     if step == 0 or last - first > 50:
         return [low, high]
