@@ -23,6 +23,7 @@ from lm_eval_bias.report.figure_rows import (
     padded,
     scale,
     unlike,
+    whole,
     widest,
     written,
 )
@@ -32,7 +33,7 @@ WIDTH = 540
 """Pixels of a figure, about: at the width of a telephone its letters are still two thirds as large."""
 SMALL, LABEL = 11, 12
 LINES = "split(datum.label, '\\n')"
-BOLD = {"condition": {"test": f"indexof(datum.label, '{HEAD}') === 0", "value": "bold"}, "value": "normal"}
+BOLD = {"condition": {"test": f"slice(datum.label, -1) === '{HEAD}'", "value": "bold"}, "value": "normal"}
 Data = list[dict[str, Any]]
 DATA = "rows"
 
@@ -189,6 +190,11 @@ def _beside(made: Plan) -> int:
     return 1 if len(set(places)) == len(places) else len(made.series)
 
 
+def _names(labels: Sequence[str]) -> list[str]:
+    """Labels left of a figure: in two lines where they are few."""
+    return unlike(labels, lines(190, 2) if len(labels) <= 24 else lines(230, 1))
+
+
 def _of_panels(made: Plan) -> range:
     return range(len(made.panels))
 
@@ -251,14 +257,11 @@ def _bars(made: Plan) -> Drawn:
     # Upright where the names of the categories have room below, lying else
     columns, width = _columns(made, 46)
     step = width / max(len(made.xs), 1)
-    upright = step >= beside * 7 + 8 and step >= 22 and not any(name.startswith(HEAD) for name in made.xs)
+    upright = step >= beside * 7 + 8 and step >= 22 and not made.grouped
     names = made.xs
     if upright:
         fitted = unlike(names, lines(step - 4, 3))
-        upright = all(
-            "…" not in new and all(part in old.split() for part in new.replace("\n", " ").split())
-            for new, old in zip(fitted, names, strict=True)
-        )
+        upright = whole(fitted, names)
     if upright:
         names, size, bar_px = fitted, 230.0, (step * 0.78) / beside
         numbered = not stacked and not boxes and longest <= bar_px + 3
@@ -268,7 +271,7 @@ def _bars(made: Plan) -> Drawn:
         numbered = not stacked and not boxes and longest <= bar_px + 3
         made_on = padded(on, 0.07 if numbered and on.low < 0 else 0, 0.07 if numbered else 0)
     else:
-        names = unlike(made.xs, lines(170, 2))
+        names = _names(made.xs)
         labels = widest(names) + 8
         columns, width = _columns(made, labels)
         per = 15 if beside == 1 else 13 if beside <= 4 else 10
@@ -284,7 +287,13 @@ def _bars(made: Plan) -> Drawn:
     place = Cat(
         "k:N",
         scale=alt.Scale(domain=names, paddingInner=0.22 if upright else 5 / step, paddingOuter=0.11 if upright else 2.5 / step),
-        axis=alt.Axis(title=None, labelExpr=LINES, labelFontWeight=BOLD, labelOverlap=False, **({"labelAngle": 0} if upright else {})),
+        axis=alt.Axis(
+            title=None,
+            labelExpr=LINES,
+            labelFontWeight=BOLD if made.grouped else "normal",
+            labelOverlap=False,
+            **({"labelAngle": 0} if upright else {}),
+        ),
     )
     offset = {f"{cat}Offset": Off("o:N", scale=alt.Scale(domain=[str(i) for i in range(beside)], paddingInner=0.06))} if beside > 1 else {}
     title = made.titles.get(figure.y, "")
@@ -393,10 +402,10 @@ def _bars(made: Plan) -> Drawn:
         elif stacked and not math.isfinite(item.value):
             missing = True
     if stacked:
-        for (panel, x), whole in _missing(items).items():
+        for (panel, x), empty in _missing(items).items():
             total = sums[panel, x]
-            data.append({"m": "out", "f": panel, "k": names[x], "o": "0", "v": total[0], "t": "×" if whole else "× incomplete"})
-    signs = _signs(made, "area")
+            data.append({"m": "out", "f": panel, "k": names[x], "o": "0", "v": total[0], "t": "×" if empty else "× incomplete"})
+    signs = [] if figure.colour == figure.x else _signs(made, "area")
     if any(row["m"] == "mean" for row in data):
         signs.append(Sign("mean", made.titles.get(figure.y, "mean")))
     signs += _unbiased(made, places) if any(row["m"] == "ref" for row in data) else []
@@ -424,7 +433,7 @@ def _footnotes(missing: bool, further: bool) -> list[Sign]:
 
 def _points(made: Plan) -> Drawn:
     alt, figure = _alt(), made.figure
-    names = unlike(made.ys, lines(190, 2))
+    names = _names(made.ys)
     beside = _beside(made)
     columns, width = _columns(made, widest(names) + 8)
     step = max(beside * 11 + 8, 32 if any("\n" in name for name in names) else 20)
@@ -434,7 +443,14 @@ def _points(made: Plan) -> Drawn:
     y = alt.Y(
         "k:N",
         scale=alt.Scale(domain=names, paddingInner=8 / step if beside > 1 else 0, paddingOuter=4 / step if beside > 1 else 0),
-        axis=alt.Axis(title=None, labelExpr=LINES, labelFontWeight=BOLD, grid=True, labelOverlap=False, tickBand="center"),
+        axis=alt.Axis(
+            title=None,
+            labelExpr=LINES,
+            labelFontWeight=BOLD if made.grouped else "normal",
+            grid=True,
+            labelOverlap=False,
+            tickBand="center",
+        ),
     )
     offset = {"yOffset": alt.YOffset("o:N", scale=alt.Scale(domain=[str(i) for i in range(beside)]))} if beside > 1 else {}
     x = alt.X("v:Q", **_number_axis(drawn_on, made.titles.get(figure.x, ""), width))
@@ -618,7 +634,7 @@ def _heatmap(made: Plan) -> Drawn:
     if height < 30 and any("\n" in row for row in rows):
         height = 30
     heads = unlike(made.xs, lines(cell - 4, 2))
-    upright = any("…" in head or (" " not in old and "\n" in head) for head, old in zip(heads, made.xs, strict=True))
+    upright = not whole(heads, made.xs)
     if upright:
         heads = unlike(made.xs, lines(130, 1, LABEL if cell >= 15 else SMALL))
     places = 0 if all(v == round(v) for v in values) else digits(on)
@@ -650,11 +666,7 @@ def _heatmap(made: Plan) -> Drawn:
             "text",
             "head",
             {**here, "text": "t:N"},
-            **(
-                {"angle": 270, "align": "left", "dx": 5, "baseline": "middle"}
-                if upright
-                else {"baseline": "bottom", "dy": -4, "lineBreak": "\n"}
-            ),
+            **({"angle": 270, "align": "left", "dx": 5, "baseline": "middle"} if upright else {"dy": -6, "lineBreak": "\n"}),
             **size,
         ),
         _layer("text", "title", {**here, "text": "t:N"}, align="left", fontSize=LABEL, fontStyle="italic", color=palette.INK),
@@ -696,7 +708,7 @@ def _heatmap(made: Plan) -> Drawn:
             data += [{"m": m, "f": panel, "p": p, "v": v, "q": q, "w": w} for p, v, q, w in outline(masked[panel])]
         corners = ((0, 0, across, 0), (across, 0, across, down), (across, down, 0, down), (0, down, 0, 0))
         data += [{"m": "frame", "f": panel, "p": p, "v": v, "q": q, "w": w} for p, v, q, w in corners]
-        data += [{"m": "head", "f": panel, "p": i + 0.5, "v": 0, "t": head} for i, head in enumerate(heads)]
+        data += [{"m": "head", "f": panel, "p": i + 0.5, "v": -15 * head.count("\n") / height, "t": head} for i, head in enumerate(heads)]
         if panel % columns == 0:
             data += [{"m": "row", "f": panel, "p": 0, "v": j + 0.5, "t": row} for j, row in enumerate(rows)]
     # Equal colours beside each other, so that they become one path
@@ -855,7 +867,7 @@ def _scatter(made: Plan) -> Drawn:
     places = [(number(item.row.get(figure.x)), item.value) for item in made.items]
     there = [place for place in places if math.isfinite(place[0]) and math.isfinite(place[1])]
     also = [figure.reference] if figure.reference is not None else []
-    on_x = padded(scale((p[0] for p in there), count=6), 0.05, 0.05)
+    on_x = padded(scale((p[0] for p in there), (), figure.domain, count=6), 0.05, 0.05)
     on_y = padded(scale((p[1] for p in there), (), figure.domain, also), 0.05, 0.05)
     titles = [made.titles.get(key) or key.replace("_", " ") for key in (figure.x, figure.y)]
     x = alt.X("p:Q", **_number_axis(on_x, titles[0], width))
@@ -913,7 +925,7 @@ def _scatter(made: Plan) -> Drawn:
 
 
 def _text(item: Item, key: str | None) -> str:
-    return cut(label(item.row.get(key)), 130, SMALL) if key and item.row.get(key) is not None else ""
+    return cut(label(item.row.get(key)), 130, SMALL) if key and item.row.get(key) not in (None, "") else ""
 
 
 NEAR = 15.0

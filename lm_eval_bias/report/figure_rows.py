@@ -16,8 +16,8 @@ GREATEST = 1e100
 """A number beyond is drawn as an infinite one: the span of such numbers may not be a number."""
 PANELS, MARKS = 80, 6000
 """A figure of more is not read by anybody, and a page has no room for it."""
-HEAD = "▸ "
-"""Begins the title of a group among categories."""
+HEAD = ":"
+"""Ends the title of a group among categories."""
 KINDS = ("bars", "stacked", "points", "lines", "histogram", "boxes", "heatmap", "radar", "scatter")
 Row = Mapping[str, Any]
 Keys = tuple[str, ...]
@@ -39,7 +39,8 @@ class Item(NamedTuple):
 
 class Plan(NamedTuple):
     """What is drawn. panels: their titles, "" for the only one. series, xs, ys: labels; those of numbers are empty. across: so many panels
-    belong beside each other; 0 where that is open."""
+    belong beside each other; 0 where that is open.
+    ambiguous: of which place there are several rows. grouped: whether titles of groups stand among the categories."""
 
     figure: Figure
     items: Sequence[Item]
@@ -50,6 +51,7 @@ class Plan(NamedTuple):
     ys: Sequence[str]
     titles: Mapping[str, str]
     ambiguous: str | None
+    grouped: bool = False
 
 
 def number(value: Any) -> float:
@@ -81,6 +83,11 @@ def unlike(labels: Iterable[str], fit: Callable[[str], str] = str) -> list[str]:
             fitting = f"{fit(one)} ({count})"
         found.append(fitting)
     return found
+
+
+def whole(fitted: Sequence[str], labels: Sequence[str]) -> bool:
+    """Whether labels are still all there, broken between words alone."""
+    return all(new.replace("\n", " ").split() == old.split() for new, old in zip(fitted, labels, strict=True))
 
 
 def lines(width: float, most: int, size: float = 12) -> Callable[[str], str]:
@@ -176,12 +183,12 @@ def _folded(made: Plan) -> Plan:
         return made
     place, labels = {}, []
     for panel in sorted(of):
-        labels.append(HEAD + made.panels[panel])
+        labels.append(made.panels[panel] + HEAD)
         for category in sorted(of[panel]):
             place[category] = len(labels)
             labels.append(names[category])
     items = [i._replace(panel=0, x=place[i.x]) if upright else i._replace(panel=0, y=place[i.y]) for i in made.items]
-    folded = made._replace(items=items, panels=[""], across=0)
+    folded = made._replace(items=items, panels=[""], across=0, grouped=True)
     return folded._replace(xs=labels) if upright else folded._replace(ys=labels)
 
 
