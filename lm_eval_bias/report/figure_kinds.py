@@ -29,7 +29,7 @@ from lm_eval_bias.report.figure_rows import (
 )
 from lm_eval_bias.report.figure_svg import cut, wide
 
-WIDTH = 540
+WIDTH = 450
 """Pixels of a figure, about: at the width of a telephone its letters are still two thirds as large."""
 SMALL, LABEL = 11, 12
 LINES = "split(datum.label, '\\n')"
@@ -772,10 +772,10 @@ def _radar(made: Plan) -> Drawn:
     alt, figure = _alt(), made.figure
     axes = len(made.xs)
     columns = 1 if len(made.panels) == 1 else 2
-    room = 340 if columns == 1 else 262
+    room = 330 if columns == 1 else 240
     names = unlike(made.xs, lines(88 if columns == 1 else 70, 2, SMALL))
     radius = room / 2 - 46
-    width, height = room + (100 if columns == 1 else 0), room - 20
+    width, height = room + (90 if columns == 1 else 0), room - 20
     middle = width / 2, height / 2
     also = [figure.reference] if figure.reference is not None else []
     values = [item.value for item in made.items]
@@ -863,7 +863,7 @@ def _radar(made: Plan) -> Drawn:
 def _scatter(made: Plan) -> Drawn:
     alt, figure = _alt(), made.figure
     many = len(made.items) / len(made.panels)
-    width, height = (580.0, 640.0) if many > 60 else (500.0, 460.0 if many > 30 else 340.0)
+    width, height = (560.0, 640.0) if many > 60 else (420.0, 460.0 if many > 30 else 340.0)
     places = [(number(item.row.get(figure.x)), item.value) for item in made.items]
     there = [place for place in places if math.isfinite(place[0]) and math.isfinite(place[1])]
     also = [figure.reference] if figure.reference is not None else []
