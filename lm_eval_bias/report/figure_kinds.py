@@ -247,10 +247,8 @@ def _bars(made: Plan) -> Drawn:
                 bars.append(_Bar(item, start, start + item.value, ""))
         values = [v for bar in bars for v in (bar.start, bar.end)]
         on = scale(values, [] if stacked else [e for item in items for e in _ends(item)], figure.domain, [0.0, *also])
-    if made.items and all(v == round(v) for v in (i.value for i in items) if math.isfinite(v)) and not boxes:
-        places = 0
-    else:
-        places = digits(on)
+    counts = not boxes and all(item.value == round(item.value) for item in items if math.isfinite(item.value))
+    places = 0 if counts else digits(on)
     bars = [bar._replace(text=written(bar.item.value, places) + _text(bar.item, figure.label)) for bar in bars]
     longest = max((wide(bar.text, SMALL) for bar in bars), default=0)
 
@@ -410,8 +408,7 @@ def _bars(made: Plan) -> Drawn:
         signs.append(Sign("mean", made.titles.get(figure.y, "mean")))
     signs += _unbiased(made, places) if any(row["m"] == "ref" for row in data) else []
     signs += _footnotes(missing, further)
-    notes = [f"{'Upright' if upright else 'Lying'} {'boxes' if boxes else 'bars'}"]
-    return Drawn(_assembled(layers, data, made, width, size, columns), signs, notes)
+    return Drawn(_assembled(layers, data, made, width, size, columns), signs, [])
 
 
 def _missing(items: Iterable[Item]) -> dict[tuple[int, int], bool]:
@@ -508,16 +505,15 @@ def _lines(made: Plan) -> Drawn:
     else:
         step = width / len(made.xs)
         fitted = unlike(made.xs, lines(step - 4, 3))
-        straight = all("…" not in name for name in fitted)
+        straight = whole(fitted, made.xs)
         names = fitted if straight else unlike(made.xs, lines(150, 1))
-        turned = {"labelAngle": 0} if straight else {"labelAngle": -90}
+        turned = {"labelAngle": 0 if straight else -90, "labelOverlap": 13 * len(names) > 760}
         if not straight and step < 13:
-            width = 13 * len(names)
-            columns = 1
+            width, columns = min(13 * len(names), 760), 1
         x = alt.X(
             "k:N",
             scale=alt.Scale(domain=names),
-            axis=alt.Axis(title=made.titles.get(figure.x), labelExpr=LINES, grid=False, labelOverlap=False, **turned),
+            axis=alt.Axis(title=made.titles.get(figure.x), labelExpr=LINES, grid=False, **turned),
         )
     y = alt.Y("v:Q", **_number_axis(drawn_on, made.titles.get(figure.y, ""), height))
     here = {"x": x, "y": y}

@@ -14,8 +14,8 @@ LONGEST = 60
 """Characters of a label; the table has it whole."""
 GREATEST = 1e100
 """A number beyond is drawn as an infinite one: the span of such numbers may not be a number."""
-PANELS, MARKS = 80, 6000
-"""A figure of more is not read by anybody, and a page has no room for it."""
+PANELS, MARKS, CATEGORIES, ACROSS = 80, 6000, 400, 60
+"""A figure of more panels, marks, categories below each other or columns of a heat map is not read by anybody, and has no room on a page."""
 HEAD = ":"
 """Ends the title of a group among categories."""
 KINDS = ("bars", "stacked", "points", "lines", "histogram", "boxes", "heatmap", "radar", "scatter")
@@ -24,8 +24,8 @@ Keys = tuple[str, ...]
 
 
 class Item(NamedTuple):
-    """A row. panel, series, x, y: the place of its labels in those of the figure; 0 where there is none. value: its number, NaN where it has
-    none. low, high: of its interval; NaN both or none."""
+    """A row. panel, series, x, y: the place of its labels in those of the figure; 0 where there is none. value: its number, or NaN.
+    low, high: of its interval; NaN both or none."""
 
     row: Row
     panel: int
@@ -265,6 +265,11 @@ def undrawable(made: Plan) -> str | None:
         return f"several rows have the same place in the figure ({made.ambiguous})"
     if len(made.panels) > PANELS:
         return f"it would have {len(made.panels)} panels, more than {PANELS}"
+    categories = max(len(made.xs) if figure.kind != "heatmap" else 0, len(made.ys))
+    if categories > CATEGORIES:
+        return f"it would have {categories} categories, more than {CATEGORIES}"
+    if figure.kind == "heatmap" and len(made.xs) > ACROSS:
+        return f"it would have {len(made.xs)} columns, more than {ACROSS}"
     if len(made.items) > MARKS:
         return f"it would have {len(made.items):,} marks, more than {MARKS:,}"
     return None

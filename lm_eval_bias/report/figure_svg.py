@@ -153,8 +153,11 @@ class Colours(NamedTuple):
     paper: str | None = None
 
 
+PAGE = Colours()
+
+
 def write(
-    drawing: Drawing, *, name: str, title: str = "", description: str = "", colours: Colours = Colours(), bold: Sequence[Leaf] = ()
+    drawing: Drawing, *, name: str, title: str = "", description: str = "", colours: Colours = PAGE, bold: Sequence[Leaf] = ()
 ) -> str:
     """The SVG. name: makes its ids its own on a page. bold: leaves above the drawing, its heading."""
     mine = identifier(name)
