@@ -15,7 +15,7 @@ LONGEST = 60
 GREATEST = 1e100
 """A number beyond is drawn as an infinite one: the span of such numbers may not be a number."""
 PANELS, MARKS, CATEGORIES, ACROSS = 80, 6000, 400, 60
-"""A figure of more panels, marks, categories below each other or columns of a heat map is not read by anybody, and has no room on a page."""
+"""A figure of more panels, marks, categories below each other or columns of a heat map is not read by anybody and fits no page."""
 HEAD = ":"
 """Ends the title of a group among categories."""
 KINDS = ("bars", "stacked", "points", "lines", "histogram", "boxes", "heatmap", "radar", "scatter")
