@@ -769,7 +769,7 @@ def _radar(made: Plan) -> Drawn:
     axes = len(made.xs)
     columns = 1 if len(made.panels) == 1 else 2
     room = 330 if columns == 1 else 240
-    names = unlike(made.xs, lines(88 if columns == 1 else 70, 2, SMALL))
+    names = unlike(made.xs, lines(88, 2, SMALL))
     radius = room / 2 - 46
     width, height = room + (90 if columns == 1 else 0), room - 20
     middle = width / 2, height / 2
