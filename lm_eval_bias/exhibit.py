@@ -53,10 +53,10 @@ class Figure(NamedTuple):
     kind: `bars`, beside each other by colour; `stacked`, on each other by colour; `points`, with their intervals, y is the category;
     `lines`; `histogram`, of counted rows from x to `to`; `boxes`, of the keys in `five`; `heatmap`, x by y, colour is the number;
     `radar`, x is the axis and y the number; `scatter`, labelled. facet: a panel for each value; row: and a row of panels.
-    low, high: ends of intervals. label: the text at a point. mask: true where a cell of a heat map belongs to the block that the paper
-    marks. five: least, lower quartile, median, upper quartile, greatest. order: key -> the order of its values; otherwise as they come.
-    domain: the ends of the number's scale; None for what there is. reference: the number of a model without bias, a line or the middle of
-    the colours. model: where several models share a figure, what tells them apart; None where each has its own.
+    low, high: ends of intervals. label: the text at a point. mask: true where a cell of a heat map is left blank. five: least,
+    lower quartile, median, upper quartile, greatest. order: key -> the order of its values; otherwise as they come. domain: the ends of the
+    number's scale; None for what there is. reference: the number of a model without bias, a line or the middle of the colours.
+    model: where several models share a figure, what tells them apart; None where each has its own.
     """
 
     kind: Literal["bars", "stacked", "points", "lines", "histogram", "boxes", "heatmap", "radar", "scatter"]

@@ -39,7 +39,7 @@ DATA = "rows"
 
 
 class Sign(NamedTuple):
-    """An entry of the legend. sort: area, point, line, reference, missing, further, outline or number (with `stops`)."""
+    """An entry of the legend. sort: area, point, line, reference, missing, further or number (with `stops`)."""
 
     sort: str
     label: str
@@ -644,8 +644,6 @@ def _heatmap(made: Plan) -> Drawn:
     layers = [
         _layer("rect", "cell", {**through, "fill": _raw("Fill", "c")}),
         _layer("rule", "gap", through, color=palette.INK, opacity=0.6),
-        _layer("rule", "under", through, color="#ffffff", strokeWidth=4, strokeCap="square"),
-        _layer("rule", "over", through, color="#000000", strokeWidth=2, strokeCap="square"),
         _layer("rule", "frame", through, color=palette.INK),
         _layer("text", "in", {**here, "text": "t:N", "color": _raw("Color", "c")}, fontSize=SMALL),
         _layer(
@@ -668,14 +666,14 @@ def _heatmap(made: Plan) -> Drawn:
         _layer("text", "title", {**here, "text": "t:N"}, align="left", fontSize=LABEL, fontStyle="italic", color=palette.INK),
     ]
     data: Data = []
-    masked: dict[int, set[tuple[int, int]]] = defaultdict(set)
-    missing = False
+    missing = masked = False
     there = set()
     for item in made.items:
         box = {"f": item.panel, "p": item.x, "q": item.x + 1, "v": item.y, "w": item.y + 1}
         there.add((item.panel, item.x, item.y))
-        if figure.mask and item.row.get(figure.mask) is True:
-            masked[item.panel].add((item.x, item.y))
+        if figure.mask and item.row.get(figure.mask) is True:  # left blank, as the paper has it; the table has its number
+            masked = True
+            continue
         if math.isnan(item.value):
             missing = True
             data += _crossed(box)
@@ -700,8 +698,6 @@ def _heatmap(made: Plan) -> Drawn:
                 if (panel, i, j) not in there:  # no row is no number, too
                     missing = True
                     data += _crossed({"f": panel, "p": i, "q": i + 1, "v": j, "w": j + 1})
-        for m in ("under", "over"):
-            data += [{"m": m, "f": panel, "p": p, "v": v, "q": q, "w": w} for p, v, q, w in outline(masked[panel])]
         corners = ((0, 0, across, 0), (across, 0, across, down), (across, down, 0, down), (0, down, 0, 0))
         data += [{"m": "frame", "f": panel, "p": p, "v": v, "q": q, "w": w} for p, v, q, w in corners]
         data += [{"m": "head", "f": panel, "p": i + 0.5, "v": -15 * head.count("\n") / height, "t": head} for i, head in enumerate(heads)]
@@ -720,8 +716,8 @@ def _heatmap(made: Plan) -> Drawn:
     signs.append(Sign("text", f"Rows: {axes[0]} – columns: {axes[1]}"))
     if reference is not None:
         signs.append(Sign("text", f"White: no bias ({written(reference, 0 if reference == round(reference) else places)})"))
-    if any(masked.values()):
-        signs.append(Sign("outline", made.titles.get(figure.mask or "", "marked block")))
+    if masked:
+        signs.append(Sign("text", f"Blank: {made.titles.get(figure.mask or '', 'masked')}"))
     signs += [Sign("missing", "no value")] if missing else []
     return Drawn(_assembled(layers, data, made, cell * across, height * down, columns), signs, notes)
 
@@ -733,32 +729,6 @@ def _crossed(box: Mapping[str, Any]) -> Data:
         {**middle, "p": p + 0.3, "q": p + 0.7, "v": v + 0.3, "w": v + 0.7},
         {**middle, "p": p + 0.3, "q": p + 0.7, "v": v + 0.7, "w": v + 0.3},
     ]
-
-
-def outline(cells: Iterable[tuple[int, int]]) -> list[tuple[int, int, int, int]]:
-    """The border of a set of cells (x, y), as lines (x, y, x2, y2): each runs as far as it is straight."""
-    inside = set(cells)
-    level: dict[int, list[int]] = defaultdict(list)
-    steep: dict[int, list[int]] = defaultdict(list)
-    for x, y in sorted(inside):
-        for dy in (0, 1):
-            if (x, y - 1 + 2 * dy) not in inside:
-                level[y + dy].append(x)
-        for dx in (0, 1):
-            if (x - 1 + 2 * dx, y) not in inside:
-                steep[x + dx].append(y)
-    found = [(a, y, b, y) for y, at in sorted(level.items()) for a, b in _runs(at)]
-    return found + [(x, a, x, b) for x, at in sorted(steep.items()) for a, b in _runs(at)]
-
-
-def _runs(at: Iterable[int]) -> list[tuple[int, int]]:
-    found: list[tuple[int, int]] = []
-    for one in sorted(set(at)):
-        if found and found[-1][1] == one:
-            found[-1] = (found[-1][0], one + 1)
-        else:
-            found.append((one, one + 1))
-    return found
 
 
 # ---- Radar

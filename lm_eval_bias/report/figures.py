@@ -180,8 +180,6 @@ def _sign(sign: Sign, x: float, y: float) -> list[Leaf]:
         return [line, Leaf(attributes(fill=solid), d=_shape(palette.shape(sign.series), x + 14, y))]
     if sign.sort == "reference":
         return [Leaf(attributes(stroke=palette.INK, stroke_width=1.4, stroke_dasharray="5 3"), d=f"M{x:g} {y:g}h28")]
-    if sign.sort == "outline":
-        return [Leaf(attributes(stroke=palette.INK, stroke_width=2), d=f"M{x + 1:g} {y - 6:g}h12v12h-12Z")]
     if sign.sort == "missing":
         return [Leaf(attributes(fill=palette.INK, font_size=LABEL), text="×", x=x + 4, y=y + 4)]
     if sign.sort in ("further", "mean"):
