@@ -51,7 +51,9 @@ def run(arguments: argparse.Namespace) -> int:
     drawing = None
     if not arguments.no_figures:
         if any(find_spec(name) is None for name in ("altair", "vl_convert")):
-            raise UsageError("figures are drawn by the extra `report`: pip install 'lm-eval-bias[report]', or leave them out with --no_figures")
+            raise UsageError(
+                "figures are drawn by the extra `report`: pip install 'lm-eval-bias[report]', or leave them out with --no_figures"
+            )
         from lm_eval_bias.report import figures
 
         drawing = figures

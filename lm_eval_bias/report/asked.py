@@ -1,7 +1,7 @@
 """What a model was asked and what it said, out of sample files that are not read whole: a few lines at places spread over them.
 
-The harness writes a line for each document: `arguments` (prompt, and settings or a continuation), `resps`, `filtered_resps`. A file may have
-gigabytes, so a place is sought and the line read that begins after it.
+The harness writes a line for each document: `arguments` (prompt, and settings or a continuation), `resps`, `filtered_resps`. A file may
+have gigabytes, so a place is sought and the line read that begins after it.
 """
 
 from __future__ import annotations
@@ -95,7 +95,8 @@ def asked(files: Sequence[Path], questions: int = 3) -> Asked:
             seen = _cut(sample)
             answers, cut = answers + seen.answers, cut + seen.cut
         if broken:
-            notes.append(f"{path}: {broken} of {len(lines)} lines that were looked at are no whole JSON, and skipped; run again if it is cut off")
+            told = f"{broken} of the {len(lines)} lines that were looked at {'is' if broken == 1 else 'are'} no whole JSON, and skipped"
+            notes.append(f"{path}: {told}; the file was cut off or changed: run again with --log_samples")
         old = 0
         for at in _places(len(samples), shown):
             question = _question(samples[at])
@@ -126,14 +127,18 @@ def _lines(path: Path) -> list[bytes]:
             lines = [line for line in file if line.strip()]
             return [lines[i * len(lines) // LINES] for i in range(LINES)] if len(lines) > LINES else lines
         found: dict[int, bytes] = {}
+        read = 0
         for i in range(LINES):
+            if read > 8 * LONGEST:  # lines of megabytes: the places so far must do
+                break
             at = i * size // LINES
             file.seek(at)
             if at:
-                file.readline(LONGEST)  # the rest of a line
+                read += len(file.readline(LONGEST))  # the rest of a line
             start = file.tell()
             if start not in found and (line := file.readline(LONGEST)).strip():
                 found[start] = line
+                read += len(line)
         return list(found.values())
 
 

@@ -7,17 +7,26 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from math import inf, isfinite, nan
+from math import floor, inf, isfinite, log10, nan
 from typing import Any, NamedTuple
 
 from lm_eval_bias import exhibit as exhibits
 from lm_eval_bias.exhibit import Column, Exhibit, Figure, Numbers
 from lm_eval_bias.metrics.ranks import QUANTILE
 from lm_eval_bias.published import Cell, Comparison, Table
-from lm_eval_bias.report.leaderboard import written
+from lm_eval_bias.report.leaderboard import decimals, written
 from lm_eval_bias.report.runs import Run
 
 logger = logging.getLogger(__name__)
+
+# Options that choose which of the same documents are drawn or asked, not what these ask.
+_DRAWN = frozenset({"seed", "shard"})
+# Units that a title says already, or that are none.
+_UNWRITTEN = frozenset({"count", "p", "t"})
+# An integer of JSON may have more digits than a float, or than Python writes.
+_GREATEST, LONGEST = 10**300, 2000
+# Decimals at most; what is so small is the noise of floats; from so much on a number is written in short.
+_MOST_PLACES, _NOTHING, _MANY = 6, 1e-12, 1e9
 
 MODEL = "model"
 """The key of the rows, and the title of the column, that tell models apart."""
@@ -175,7 +184,7 @@ def _differs(run: Run, comparison: Comparison, defaults: Mapping[str, Any], vers
     for option in dict.fromkeys([*defaults, *comparison.options, *run.options]):
         default = defaults.get(option)
         wanted, was = comparison.options.get(option, default), run.options.get(option, default)
-        if option.endswith("_sha256") or option == "shard" or wanted == was:
+        if option.endswith("_sha256") or option in _DRAWN or wanted == was:
             continue
         if f"{option}_sha256" in run.options:
             said.append(f"this run had {option} of its own")
@@ -187,21 +196,22 @@ def _differs(run: Run, comparison: Comparison, defaults: Mapping[str, Any], vers
 # ---- Cells
 
 
-def value(
-    column: Column, row: Mapping[str, Any], own: Sequence[str] = (), write: Callable[[Any, Column], str] | None = None
-) -> Value:
+Write = Callable[[Any, Column, Sequence[float]], str]
+"""A number, its column and the ends of its interval -> how it is written."""
+
+
+def value(column: Column, row: Mapping[str, Any], own: Sequence[str] = (), write: Write | None = None) -> Value:
     """A cell. own: metrics that declare bounds, which have no other interval. write: how a number is written."""
     raw, write = row.get(column.name), write or _number
     if raw is None:
         return Value("–")
     if isinstance(raw, bool):
         return Value("yes" if raw else "no")
-    if not isinstance(raw, (int, float)):
-        return Value(str(raw))
+    if not isinstance(raw, (int, float)) or (isinstance(raw, int) and abs(raw) > _GREATEST):
+        return Value(str(raw)[:LONGEST])
     number = float(raw)
-    text = write(raw, column)
     if not isfinite(number):
-        return Value(text)
+        return Value(write(raw, column, ()))
     low = high = None
     ends = column.interval or ((f"{column.name}_low", f"{column.name}_high") if column.name in own else None)
     if ends:
@@ -211,22 +221,52 @@ def value(
         if stderr is not None and 0 < stderr < inf:  # 0 says that all clusters agree, not that the number is certain
             low, high = number - QUANTILE * stderr, number + QUANTILE * stderr
     if low is None or high is None or low == high:
-        return Value(text, number=number)
-    return Value(text, f"[{write(low, column)}, {write(high, column)}]", number)
+        return Value(write(raw, column, ()), number=number)
+    low_text, high_text = write(low, column, (number, high)), write(high, column, (number, low))
+    return Value(write(raw, column, (low, high)), f"[{low_text}, {high_text}]", number)
 
 
-def _number(raw: int | float, column: Column) -> str:
+def _number(raw: int | float, column: Column, beside: Sequence[float]) -> str:
     if isinstance(raw, Printed) and raw.text is not None:
         return str(raw.text)
     if column.unit:
-        return written(float(raw), column.unit)
+        return number_text(float(raw), column.unit, beside)
     return f"{raw:,}" if isinstance(raw, int) and abs(raw) >= 10_000 else f"{raw:g}" if isfinite(raw) else written(float(raw), "")
+
+
+def number_text(number: float, unit: str, beside: Sequence[float] = ()) -> str:
+    """As the leaderboard has it, but that no number shows as 0 which is not: a p value is below a bound, and others have more digits.
+
+    beside: the number and the ends of its interval but for the one that is written; all have as many decimals.
+    """
+    if unit == "p" and 0 <= number < 0.001:
+        return "<0.001"
+    least = decimals(unit)
+    if not isfinite(number) or unit == "count" or abs(number) >= _MANY:
+        return written(number, unit)
+    some = [each for each in (number, *beside) if isfinite(each)]
+    places = min(max(least, *map(_places, some), _places(max(some) - min(some))), _MOST_PLACES)
+    text = f"{number:,.{places}f}"
+    if text.strip("-0.,"):
+        return text
+    return f"{number:.1e}" if abs(number) > _NOTHING else text.removeprefix("-")
+
+
+def _places(number: float) -> int:
+    """Decimals that a number needs to show one digit that is not 0."""
+    return 0 if abs(number) >= 0.1 or abs(number) <= _NOTHING else -floor(log10(abs(number)))
+
+
+def unit_text(unit: str) -> str:
+    """A unit as it stands with a title."""
+    return "" if unit in _UNWRITTEN else unit
 
 
 def _end(number: Any) -> float | None:
     """An end of an interval, which may be infinite; None for NaN and for what is no number."""
-    is_number = isinstance(number, (int, float)) and not isinstance(number, bool)
-    return float(number) if is_number and not float(number) != float(number) else None
+    if isinstance(number, bool) or not isinstance(number, (int, float)) or abs(number) > _GREATEST:
+        return number if isinstance(number, float) and abs(number) == inf else None
+    return float(number)
 
 
 # ---- Tables
@@ -293,7 +333,7 @@ def _matrices(exhibit: Exhibit, figure: Figure, some: Sequence[Mapping[str, Any]
         lines = []
         for y in down:
             cells = [value(measure._replace(stderr=None, interval=None), at.get((y, x), {})) for x in across]
-            lines.append(Line(None, (Value(str(y), raw=y), *cells)))
+            lines.append(Line(None, (Value(str(y)), *cells)))
         corner = f"{titles.get(figure.y, figure.y)} \\ {titles.get(figure.x, figure.x)}"
         title = ", ".join([model] * bool(model) + [str(name) for name in panel])
         found.append(Grid(columns, tuple(lines), (True, *(False for _ in across)), (False,) * len(columns), corner, title))
@@ -351,8 +391,8 @@ def numbers_grid(rows: Sequence[Mapping[str, Any]]) -> Grid:
     for row in rows:
         unit = str(row["unit"] or "")
 
-        def write(number: Any, column: Column, unit: str = unit) -> str:
-            return written(float(number), unit) if column.name == "value" else f"{number:g}"
+        def write(number: Any, column: Column, beside: Sequence[float], unit: str = unit) -> str:
+            return number_text(float(number), unit, beside) if column.name == "value" else f"{number:g}"
 
         mark = "±" if row["interval"] == "normal" else ""
         cells = [value(column, row, write=write) for column in columns]
@@ -368,15 +408,13 @@ def plain(rows: Sequence[Mapping[str, Any]]) -> Grid:
     # `median`, `median_low` and `median_high` are a number and its ends; `low` alone is a column like any other.
     both = {key for key in keys if f"{key}_low" in keys and f"{key}_high" in keys}
     ends = {f"{key}_{end}" for key in both for end in ("low", "high")}
-    columns = tuple(
-        Column(key, key, interval=(f"{key}_low", f"{key}_high") if key in both else None) for key in keys if key not in ends
-    )
+    columns = tuple(Column(key, key, interval=(f"{key}_low", f"{key}_high") if key in both else None) for key in keys if key not in ends)
     lines = tuple(Line(None, tuple(value(column, row, write=_significant) for column in columns)) for row in rows)
     text = tuple(not any(line.cells[i].number is not None for line in lines) for i in range(len(columns)))
     return Grid(columns, lines, text, (False,) * len(columns))
 
 
-def _significant(raw: Any, column: Column) -> str:
+def _significant(raw: Any, column: Column, beside: Sequence[float]) -> str:
     """Four digits of a number whose unit is not known."""
     number = float(raw)
     if not isfinite(number):

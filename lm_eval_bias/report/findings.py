@@ -8,7 +8,8 @@ from typing import NamedTuple
 
 from lm_eval_bias.measure import Metric
 from lm_eval_bias.metrics.ranks import QUANTILE
-from lm_eval_bias.report.leaderboard import OWN, Column, Entry, board, interval, written
+from lm_eval_bias.report.exhibited import number_text
+from lm_eval_bias.report.leaderboard import OWN, Column, Entry, board
 from lm_eval_bias.report.runs import Found, Run
 from lm_eval_bias.report.untrusted import shortened
 
@@ -28,11 +29,28 @@ class Headline(NamedTuple):
 
     @property
     def value(self) -> str:
-        return written(self.entry.value, self.metric.unit)
+        return number_text(self.entry.value, self.metric.unit, self._ends)
+
+    @property
+    def unit(self) -> str:
+        """What stands behind the value; nothing behind a count, a p value or a dash."""
+        unit = self.metric.unit
+        return "" if unit in ("", "count", "p", "t", "share", "score") or isnan(self.entry.value) else f" {unit}"
+
+    @property
+    def _ends(self) -> tuple[float, ...]:
+        low, high = self.entry.low, self.entry.high
+        return () if isnan(low) or isnan(high) or low == high else (low, high)
 
     @property
     def interval(self) -> str:
-        return interval(self.entry, self.metric.unit)
+        """[low, high]; empty where there is none, or it has no width."""
+        if not self._ends:
+            return ""
+        low, high = self._ends
+        value, unit = self.entry.value, self.metric.unit
+        mark = "" if self.own else " ±"
+        return f"[{number_text(low, unit, (value, high))}, {number_text(high, unit, (value, low))}]{mark}"
 
 
 class Tested(NamedTuple):
@@ -70,7 +88,7 @@ def sentences(found: Sequence[Tested], named: bool = False) -> list[str]:
     """The finding of a model, or of several (named), as sentences."""
     if not found:
         return ["No test: no headline number has both a value for a model without bias and an interval."]
-    apart = sorted((test for test in found if test.excludes), key=lambda test: -abs(test.distance))
+    apart = surest(found)
     total = len(found)
     said = [f"In {len(apart)} of {total} test{'s' * (total != 1)} the 95 % interval excludes the value of a model without bias."]
     if total > 1:
@@ -82,17 +100,21 @@ def sentences(found: Sequence[Tested], named: bool = False) -> list[str]:
         said.append("That is no proof of no bias: the intervals say how large it may still be.")
     warned = sum(bool(test.headline.run.warnings) for test in found)
     if warned:
-        said.append(f"{warned} of the {total} come from runs with a warning below.")
+        said.append(f"{'All' if warned == total else f'{warned} of the'} {total} come from runs with a warning.")
     return said
+
+
+def surest(found: Iterable[Tested]) -> list[Tested]:
+    """The tests whose interval excludes the unbiased value, surest first, those of runs with a warning after the others."""
+    return sorted((test for test in found if test.excludes), key=lambda test: (bool(test.headline.run.warnings), -abs(test.distance)))
 
 
 def described(test: Tested, named: bool = False) -> str:
     """A test in a line: what it is of, number, interval, unbiased value, distance."""
     run, metric = test.headline.run, test.headline.metric
-    unit = f" {metric.unit}" if metric.unit else ""
     who = f"{shortened(run.model)}, " if named else ""
     return (
-        f"{who}{shortened(run.task)}/{shortened(metric.name)} {test.headline.value}{unit} {test.headline.interval}, "
+        f"{who}{shortened(run.task)}/{shortened(metric.name)} {test.headline.value}{test.headline.unit} {test.headline.interval}, "
         f"{abs(test.distance):.1f} standard errors {'above' if test.distance > 0 else 'below'} {metric.unbiased:g}"
     )
 
@@ -102,6 +124,7 @@ RULE = (
     "unbiased value is an end of their scale, such as 0 % of wrong answers, since they can only lie on one side of it; and "
     "habits of answering, such as a preference for a position, which are no bias against anyone.",
     "Strongest means surest, not largest: the distance from the unbiased value in standard errors, taken from the end of the "
-    "interval that lies towards it. Numbers of different units do not compare in size.",
+    "interval that lies towards it; runs without a warning come first. Numbers of different units do not compare in size. Where an "
+    "interval is marked ±, it is value ± 1.96 standard errors, which is too short where a task has few clusters.",
     "Tests of one task often ask about the same answers, so they are not independent, and none is adjusted for the others.",
 )

@@ -178,12 +178,12 @@ def write(
 def with_cut(run: Run) -> Run:
     """A run with the warning that its answers are cut off, where a sample of its lines says so."""
     cut = _asked(run).cut
-    if not cut.answers or 100 * cut.cut <= _CUT * cut.answers:
+    if cut.cut < 2 or 100 * cut.cut <= _CUT * cut.answers:
         return run
     said = (
-        f"about {100 * cut.cut / cut.answers:.0f} % of the answers seem cut off, and may count as none: of {cut.answers:,} answers in lines "
-        "taken from all over the samples so many end within reasoning, or are as long as the limit allows and end within a sentence; give "
-        "more room with --gen_kwargs max_gen_toks=..."
+        f"about {100 * cut.cut / cut.answers:.0f} % of the answers seem cut off, and may count as none (estimated: of {cut.answers:,} "
+        "answers in lines taken from all over the samples so many end within reasoning, or are as long as the limit allows and end within "
+        "a sentence); give more room with --gen_kwargs max_gen_toks=..."
     )
     return run._replace(warnings=(*run.warnings, said))
 
@@ -321,10 +321,9 @@ class _Work:
                 description = f"{exhibit.caption} {exhibit.reads}".strip()
                 svg = self.drawing.svg(exhibit, rows, name=block.id, title=title, description=description, model=model)
                 png = self.drawing.png(exhibit, rows, title=title, model=model)
-                block.links += [
-                    self._file("SVG", f"figures/{file}.svg", svg if "xmlns=" in svg else svg.replace("<svg", '<svg xmlns="http://www.w3.org/2000/svg"', 1)),
-                    self._file("PNG", f"figures/{file}.png", png),
-                ]
+                alone = svg if "xmlns=" in svg else svg.replace("<svg", '<svg xmlns="http://www.w3.org/2000/svg"', 1)
+                block.links.append(self._file("SVG", f"figures/{file}.svg", alone))
+                block.links.append(self._file("PNG", f"figures/{file}.png", png))
                 block.svg = svg
                 self.figures += 1
         except (ValueError, TypeError, KeyError, ArithmeticError, AttributeError, IndexError, RuntimeError) as error:
@@ -337,7 +336,8 @@ class _Work:
     def tables(self, run: Run, known: Known, stem: str, prefix: str) -> Iterator[Block]:
         """All numbers of a run, and the tables that no exhibit shows whole."""
         numbers = exhibited.numbers(run)
-        block = Block(self._id(f"{prefix}-numbers"), "All numbers", "Every number of the task, whole and by group.", fold="All numbers")
+        told = f"All numbers, whole and by group: {len(numbers)}"
+        block = Block(self._id(f"{prefix}-numbers"), "All numbers", fold=told)
         block.grids = [exhibited.numbers_grid(numbers)]
         file = self.folder.stem(f"{stem}-numbers")
         block.links.append(self._file("CSV", f"tables/{file}.csv", table_files.csv_of(numbers)))
@@ -348,7 +348,7 @@ class _Work:
         for name, rows in run.tables.items():
             if name == "numbers" or name in whole or not rows:
                 continue
-            block = Block(self._id(f"{prefix}-{name}"), f"Table {name}", fold=f"Table {name}, {len(rows):,} rows")
+            block = Block(self._id(f"{prefix}-{name}"), f"Table {name}", fold=f"Table {name}, {len(rows):,} row{'s' * (len(rows) != 1)}")
             file = self.folder.stem(f"{stem}-{name}")
             block.links.append(self._file("CSV", f"tables/{file}.csv", table_files.csv_of(rows)))
             if len(rows) <= max(OTHER_ROWS, LATEX_ROWS):
@@ -432,7 +432,7 @@ def _environment() -> Any:
     names = ("report_base.html", "report_blocks.html", "report_model.html", "report_overview.html")
     loader = DictLoader({name: (files(__package__) / name).read_text(encoding="utf-8") for name in names})
     environment = Environment(autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True, loader=loader)
-    environment.filters |= {"visible": visible, "lines": text_lines, "shortened": shortened}
+    environment.filters |= {"visible": visible, "lines": text_lines, "shortened": shortened, "unit": exhibited.unit_text}
     return environment
 
 
@@ -446,7 +446,8 @@ def text_lines(text: str, most: int) -> str:
 def _policy(style: str, script: str) -> str:
     """Nothing but the page's own sheet and script, known by their checksums; no request at all."""
     sums = [base64.b64encode(hashlib.sha256(text.encode()).digest()).decode() for text in (style, script)]
-    return f"default-src 'none'; style-src 'sha256-{sums[0]}'; script-src 'sha256-{sums[1]}'; img-src data:; base-uri 'none'; form-action 'none'"
+    sources = f"style-src 'sha256-{sums[0]}'; script-src 'sha256-{sums[1]}'; img-src data:"
+    return f"default-src 'none'; {sources}; base-uri 'none'; form-action 'none'"
 
 
 def _page(template: str, **what: Any) -> str:
@@ -468,8 +469,7 @@ def _model_page(model: Model, sections: Sequence[Section], pages: Mapping[str, s
 
 def _surest(tested: Sequence[findings.Tested], named: bool = False) -> list[str]:
     """The tests whose interval excludes the unbiased value, surest first."""
-    ordered = sorted((test for test in tested if test.excludes), key=lambda test: -abs(test.distance))
-    return [findings.described(test, named) for test in ordered]
+    return [findings.described(test, named) for test in findings.surest(tested)]
 
 
 def _overview(
@@ -486,6 +486,7 @@ def _overview(
     return _page(
         "report_overview.html",
         models=models,
+        about=_about,
         beneath=beneath,
         tasks=sorted(there),
         several=len(models) > 1,
@@ -494,8 +495,24 @@ def _overview(
         apart=_surest(every, named=len(models) > 1),
         missing=missing,
         expected=expected,
-        warnings=[(model, run.task, said) for model in models for run in model.runs for said in run.warnings],
+        warnings=list(_warnings(models)),
         others=sorted({(other.task, other.model) for other in found.others}),
         notes=found.notes,
         rule=findings.RULE,
     )
+
+
+def _about(metric: Any) -> str:
+    """Below a metric's name: unit, and what is good."""
+    good = f"{metric.unbiased:g} without bias" if metric.unbiased is not None else f"{metric.better} is better" if metric.better else ""
+    return ", ".join(part for part in (exhibited.unit_text(metric.unit), good) if part)
+
+
+def _warnings(models: Sequence[Model]) -> Iterator[tuple[Model, str, list[str]]]:
+    """(model, warning, the tasks that have it)."""
+    for model in models:
+        tasks: dict[str, list[str]] = {}
+        for run in model.runs:
+            for said in run.warnings:
+                tasks.setdefault(said, []).append(run.task)
+        yield from ((model, said, of) for said, of in tasks.items())

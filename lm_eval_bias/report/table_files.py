@@ -10,7 +10,7 @@ from math import isfinite
 from typing import Any
 
 from lm_eval_bias.exhibit import Column
-from lm_eval_bias.report.exhibited import MODEL, Grid, Printed, Value
+from lm_eval_bias.report.exhibited import MODEL, Grid, Printed, Value, unit_text
 from lm_eval_bias.report.untrusted import csv_cell, visible
 
 # ---- CSV
@@ -88,13 +88,31 @@ _ESCAPES = {
     "“": "``",
     "”": "''",
 }
-_GREEK = dict(
-    zip(
-        "αβγδεζηθικλμνξπρστυφχψω",
-        "alpha beta gamma delta epsilon zeta eta theta iota kappa lambda mu nu xi pi rho sigma tau upsilon phi chi psi omega".split(),
-        strict=True,
-    )
-)
+_GREEK = {
+    "α": "alpha",
+    "β": "beta",
+    "γ": "gamma",
+    "δ": "delta",
+    "ε": "epsilon",
+    "ζ": "zeta",
+    "η": "eta",
+    "θ": "theta",
+    "ι": "iota",
+    "κ": "kappa",
+    "λ": "lambda",
+    "μ": "mu",
+    "ν": "nu",
+    "ξ": "xi",
+    "π": "pi",
+    "ρ": "rho",
+    "σ": "sigma",
+    "τ": "tau",
+    "υ": "upsilon",
+    "φ": "phi",
+    "χ": "chi",
+    "ψ": "psi",
+    "ω": "omega",
+}
 
 
 def latex_text(text: object) -> str:
@@ -116,7 +134,7 @@ def latex_file(grids: Sequence[Grid], caption: str, label: str) -> str:
         for i, column in enumerate(grid.columns):
             title = grid.corner if i == 0 and grid.corner is not None else column.title
             # A matrix has one unit, which the caption may tell; in other tables it stands with the column.
-            unit = f" ({column.unit})" if column.unit and grid.corner is None else ""
+            unit = f" ({unit_text(column.unit)})" if unit_text(column.unit) and grid.corner is None else ""
             head.append(latex_text(f"{title}{unit}{' ±' if grid.normal[i] else ''}"))
         lines = [_row(head), "\\midrule"]
         for line in grid.lines:
