@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from math import floor, inf, isfinite, log10, nan
+from math import floor, inf, isfinite, isnan, log10, nan
 from typing import Any, NamedTuple
 
 from lm_eval_bias import exhibit as exhibits
@@ -266,7 +266,7 @@ def _end(number: Any) -> float | None:
     """An end of an interval, which may be infinite; None for NaN and for what is no number."""
     if isinstance(number, bool) or not isinstance(number, (int, float)) or abs(number) > _GREATEST:
         return number if isinstance(number, float) and abs(number) == inf else None
-    return float(number)
+    return None if isnan(number) else float(number)
 
 
 # ---- Tables
@@ -396,7 +396,7 @@ def numbers_grid(rows: Sequence[Mapping[str, Any]]) -> Grid:
 
         mark = "±" if row["interval"] == "normal" else ""
         cells = [value(column, row, write=write) for column in columns]
-        cells[1] = cells[1]._replace(text="" if row["group"] is None else cells[1].text)
+        cells = [cell._replace(text="" if row[column.name] is None else cell.text) for column, cell in zip(columns, cells, strict=True)]
         cells[2] = cells[2]._replace(interval=f"{mark} {cells[2].interval}".strip() if cells[2].interval else "")
         lines.append(Line(None, tuple(cells)))
     return Grid(columns, tuple(lines), (True, True, False, False, True, True), (False,) * len(columns))
