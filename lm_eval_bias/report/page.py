@@ -54,7 +54,7 @@ class Drawing(Protocol):
     def png(
         self, exhibit: Exhibit, rows: Sequence[Mapping[str, Any]], *, title: str, model: str | None = None, scale: float = 2
     ) -> bytes: ...
-    def drawable(self, exhibit: Exhibit, rows: Sequence[Mapping[str, Any]]) -> str | None: ...
+    def drawable(self, exhibit: Exhibit, rows: Sequence[Mapping[str, Any]], model: str | None = None) -> str | None: ...
 
 
 Published = Callable[[str], Iterable[tuple[str, Table, Cell, Comparison]]]
@@ -164,7 +164,7 @@ def write(
             sections = [work.section(run, Path(files[name]).stem) for run in runs]
             tested = findings.tested(headline for section in sections for headline in section.headlines)
             models.append(Model(name, files[name], runs, tested))
-            _within(BUDGET, [block for section in sections for block in (*section.blocks, *section.tables)])
+            _within(BUDGET, [b for s in sections for b in s.blocks], [b for s in sections for b in s.tables])
             folder.write(files[name], _model_page(models[-1], sections, files))
             del sections
         beneath = [work.beneath(runs, {model.name: model for model in models}, questions) for runs in questions.values()]
@@ -316,7 +316,7 @@ class _Work:
         rows = [{**row, key: model} if several else dict(row) for model, some in ours for row in some]
         model = key if several else None
         try:
-            why = self.drawing.drawable(exhibit, rows)
+            why = self.drawing.drawable(exhibit, rows, model)
             if why is None:
                 description = f"{exhibit.caption} {exhibit.reads}".strip()
                 svg = self.drawing.svg(exhibit, rows, name=block.id, title=title, description=description, model=model)
@@ -396,18 +396,21 @@ def _of_papers(papers: Sequence[Beside]) -> list[str]:
     return notes
 
 
-def _within(budget: int, blocks: Sequence[Block]) -> None:
-    """Take the largest tables and figures off a page until the rest fits."""
-    sizes = [(len(block.svg), "svg", block) for block in blocks] + [(_size(block), "grids", block) for block in blocks]
-    total = sum(size for size, _, _ in sizes)
-    for size, kind, block in sorted(sizes, key=lambda each: -each[0]):
+def _within(budget: int, exhibits: Sequence[Block], others: Sequence[Block] = ()) -> None:
+    """Take tables and figures off a page until the rest fits, the largest first: tables that no exhibit shows, tables under a figure, other
+    tables, and figures at last."""
+    sizes = [(0, _size(block), block) for block in others]
+    sizes += [(1 if block.svg else 2, _size(block), block) for block in exhibits]
+    sizes += [(3, len(block.svg), block) for block in exhibits]
+    total = sum(size for _, size, _ in sizes)
+    for kind, size, block in sorted(sizes, key=lambda each: (each[0], -each[1])):
         if total <= budget:
             return
         total -= size
-        if kind == "svg":
+        if kind == 3 and block.svg:
             block.svg = ""
             block.notes.append("The figure is too large for this page; it stands in its file.")
-        else:
+        elif kind < 3 and block.grids:
             block.grids, block.fold = [], None
             block.notes.append("The table is too large for this page; it stands in the CSV file.")
 

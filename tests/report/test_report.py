@@ -35,7 +35,7 @@ class Drawn:
     def __init__(self, reason=None, error=None):
         self.asked, self.reason, self.error = [], reason, error
 
-    def drawable(self, exhibit, rows):
+    def drawable(self, exhibit, rows, model=None):
         return self.reason
 
     def svg(self, exhibit, rows, *, name, title, description, model=None):
