@@ -241,9 +241,9 @@ def number_text(number: float, unit: str, beside: Sequence[float] = ()) -> str:
     """
     if unit == "p" and 0 <= number < 0.001:
         return "<0.001"
-    least = decimals(unit)
-    if not isfinite(number) or unit == "count" or abs(number) >= _MANY:
+    if not isfinite(number) or abs(number) >= _MANY or (unit == "count" and number.is_integer()):
         return written(number, unit)
+    least = max(decimals(unit), int(unit == "count"))
     some = [each for each in (number, *beside) if isfinite(each)]
     places = min(max(least, *map(_places, some), _places(max(some) - min(some))), _MOST_PLACES)
     text = f"{number:,.{places}f}"
