@@ -227,8 +227,8 @@ def value(column: Column, row: Mapping[str, Any], own: Sequence[str] = (), write
 
 
 def _number(raw: int | float, column: Column, beside: Sequence[float]) -> str:
-    if isinstance(raw, Printed) and raw.text is not None:
-        return str(raw.text)
+    if isinstance(raw, Printed):  # with the digits of the paper
+        return f"{float(raw):,.10g}" if raw.text is None else str(raw.text)
     if column.unit:
         return number_text(float(raw), column.unit, beside)
     return f"{raw:,}" if isinstance(raw, int) and abs(raw) >= 10_000 else f"{raw:g}" if isfinite(raw) else written(float(raw), "")

@@ -63,6 +63,7 @@ def test_the_papers_models_stand_below_in_the_same_columns():
     assert rows["m", "competence"] == ["40", "0.250", "<0.001"] and len(rows) == 1 + 8 * 3
     assert rows["GPT-4o (paper, Table 4)", "competence"] == ["382", "-0.067", "0.156"]
     assert rows["GPT-4o (paper, Table 4)", "sociability"] == ["400", "0.275", "<.001"]
+    assert rows["Claude-3.7-sonnet (paper, Table 4)", "sociability"][:2] == ["1,482", "0.415"]  # with the paper's digits
     assert grid.lines[0].cells[2].interval == "[0.054, 0.446]"  # 0.25 ± 1.96 * 0.1
 
 
