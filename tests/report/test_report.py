@@ -5,8 +5,11 @@ import csv
 import hashlib
 import io
 import json
+import os
 import re
+import shutil
 from html.parser import HTMLParser
+from pathlib import Path
 
 import pytest
 
@@ -310,6 +313,68 @@ def test_a_page_is_whole(attacked):
         assert found.tags.count("table") == found.tags.count("caption") == found.tags.count("thead") > 0
         assert not re.search(r"<th(?! scope=|ead)", text)
         assert {"main", "nav", "header", "footer"} <= set(found.tags) and 'lang="en"' in text and 'class="skip" href="#content"' in text
+
+
+def test_a_browser_runs_no_script_of_theirs_and_asks_for_nothing(attacked):
+    """Chromium, at three widths, light and dark: no violation of the policy, no request, no error, no scrolling sideways; folds open. With
+    LM_EVAL_BIAS_AXE, the file axe.min.js of axe-core, no fault of contrast, labels, headings or landmarks either."""
+    program = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+    if program is None:
+        pytest.skip("no Chromium on this machine")
+    sync_api = pytest.importorskip("playwright.sync_api")
+    axe = os.environ.get("LM_EVAL_BIAS_AXE")
+    out, pages, _ = attacked
+    told = []
+    listen = "document.addEventListener('securitypolicyviolation', e => (window.violations ||= []).push(e.violatedDirective + e.sample))"
+    with sync_api.sync_playwright() as play:
+        browser = play.chromium.launch(executable_path=program, args=["--no-sandbox"])
+        for width, scheme in ((360, "light"), (800, "dark"), (1280, "light")):
+            tab = browser.new_page(viewport={"width": width, "height": 900}, color_scheme=scheme)
+            tab.add_init_script(listen)
+            tab.on("console", lambda message: told.append(message.text))
+            tab.on("pageerror", lambda error: told.append(str(error)))
+            tab.on("dialog", lambda dialog: (told.append(dialog.message), dialog.dismiss()))
+            asked = []
+            tab.on("request", lambda request, asked=asked: asked.append(request.url))
+            for name in pages:
+                tab.goto((out / name).as_uri())
+                tab.evaluate("document.querySelectorAll('details').forEach(fold => fold.open = true)")
+                assert not tab.evaluate("window.violations || []")
+                assert tab.evaluate("document.documentElement.scrollWidth") <= width
+                if axe:
+                    tab.evaluate(Path(axe).read_text(encoding="utf-8"))
+                    faults = tab.evaluate("axe.run(document, {resultTypes: ['violations']}).then(found => found.violations)")
+                    assert not [(fault["id"], fault["nodes"][0]["html"][:200]) for fault in faults]
+            assert asked == [(out / name).as_uri() for name in pages]
+            tab.close()
+        browser.close()
+    assert not told
+
+
+def test_the_script_sorts_and_filters_and_leaves_the_rest_alone(tmp_path):
+    """Ten rows: 0 to 8 out of order, with what does not exist at the end in either direction; "group 1" leaves one."""
+    program = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+    if program is None:
+        pytest.skip("no Chromium on this machine")
+    sync_api = pytest.importorskip("playwright.sync_api")
+    order = [4, 1, 8, 0, 7, None, 3, 2, 6, 5]
+    table = [{"group": f"group {n}", "gap": n and -1.5e3 * n, "gap_stderr": None, "share": None, "low": None, "high": None} for n in order]
+    run_of(tmp_path / "runs", tables={"by_group": table})
+    reported(tmp_path / "runs", tmp_path / "out", ours(TABLE))
+    with sync_api.sync_playwright() as play:
+        browser = play.chromium.launch(executable_path=program, args=["--no-sandbox"])
+        tab = browser.new_page()
+        tab.goto((tmp_path / "out" / "org-m.html").as_uri())
+        rows = "[...document.querySelector('table.sortable').tBodies[0].rows].filter(row => !row.hidden).map(row => row.cells[0].textContent)"
+        assert tab.evaluate(rows) == [f"group {n}" for n in order]
+        button = tab.locator("table.sortable").first.get_by_role("button", name="Gap")
+        for expected_order in ([8, 7, 6, 5, 4, 3, 2, 1, 0, None], [0, 1, 2, 3, 4, 5, 6, 7, 8, None]):  # -12,000 is the least
+            button.press("Enter")
+            assert tab.evaluate(rows) == [f"group {n}" for n in expected_order]
+        assert tab.evaluate("document.querySelector('[aria-sort]').getAttribute('aria-sort')") == "descending"
+        tab.get_by_label("Rows that have").first.fill("GROUP 1")
+        assert tab.evaluate(rows) == ["group 1"] and tab.get_by_role("status").first.text_content() == "1 of 10"
+        browser.close()
 
 
 # ---- The folder
