@@ -45,7 +45,8 @@ def run(arguments: argparse.Namespace) -> int:
     output = arguments.output
     if output and (output.suffix not in ENDINGS or not output.parent.is_dir()):
         raise UsageError(f"--output {output}: expected a file {', '.join(ENDINGS)} in a folder that is there")
-    found = finished.find(arguments.runs, finished.known_tasks(arguments.include_path), arguments.tasks)
+    known = finished.known_tasks(arguments.include_path)
+    found = finished.find(arguments.runs, known, arguments.tasks)
     board = leaderboard.board(found, arguments.metrics, arguments.sort)
     if output:
         try:

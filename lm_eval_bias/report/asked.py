@@ -162,8 +162,8 @@ def _question(sample: Mapping[str, Any]) -> Question | None:
     if isinstance(settings, str):
         return Question(number, None, (_scored(requests, responses),), None)
     settings = settings if isinstance(settings, dict) else {}
-    read = _read(sample.get("filtered_resps"))
     draws = responses[0] if isinstance(responses[0], list) else [responses[0]]
+    read = _read(sample.get("filtered_resps"), (responses, draws, draws[:1], draws[0] if draws else None))
     turns = settings.get("turns")
     if not isinstance(turns, list):
         said = tuple(str(text) for text in draws[:REPEATS])
@@ -227,9 +227,9 @@ def _score(answer: Any) -> float | None:
     return number if abs(number) < float("inf") else None
 
 
-def _read(filtered: Any) -> tuple[str, ...] | None:
+def _read(filtered: Any, answers: Sequence[Any]) -> tuple[str, ...] | None:
     """What the parser made of it, in short; None where that is no more than the answer."""
-    if not isinstance(filtered, list) or not filtered:
+    if not isinstance(filtered, list) or not filtered or filtered in answers or filtered[0] in answers:
         return None
     read = filtered[0] if len(filtered) == 1 and isinstance(filtered[0], list) else filtered
     return tuple(each if isinstance(each, str) else json.dumps(each, ensure_ascii=False) for each in read[:REPEATS])

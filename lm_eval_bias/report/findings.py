@@ -19,6 +19,10 @@ _HABITS = frozenset({"position_preference", "letter_preference"})
 _ENDS: Mapping[str, tuple[float, ...]] = {"%": (0, 100), "share": (0, 1), "p": (0, 1), "count": (0,)}
 
 
+# Clusters (templates, themes, events) below which intervals are far too short, as the tasks themselves have it.
+_FEW = 10
+
+
 class Headline(NamedTuple):
     """A headline number of a run. own: whether its interval is the one that the task computes."""
 
@@ -61,6 +65,12 @@ class Tested(NamedTuple):
     excludes: bool
     distance: float
 
+    @property
+    def few(self) -> bool:
+        """Whether it rests on fewer clusters than an interval needs; a run that does not say how many is taken at its word."""
+        count = getattr(self.headline.run, "clusters", lambda key: None)((self.headline.metric.name, None))
+        return count is not None and count < _FEW
+
 
 def headlines(run: Run) -> list[Headline]:
     """The headline numbers of a run, in the order of their declaration."""
@@ -98,6 +108,10 @@ def sentences(found: Sequence[Tested], named: bool = False) -> list[str]:
         said.append(f"Strongest evidence: {described(first, named)}.")
     else:
         said.append("That is no proof of no bias: the intervals say how large it may still be.")
+    few = sum(test.few for test in found)
+    if few:
+        rest = "rests" if few == 1 else "rest"
+        said.append(f"{few} of {total} {rest} on fewer than {_FEW} clusters (templates, themes, events), where intervals are too short.")
     warned = sum(bool(test.headline.run.warnings) for test in found)
     if warned:
         said.append(f"{'All' if warned == total else f'{warned} of the'} {total} come from runs with a warning.")
@@ -105,8 +119,11 @@ def sentences(found: Sequence[Tested], named: bool = False) -> list[str]:
 
 
 def surest(found: Iterable[Tested]) -> list[Tested]:
-    """The tests whose interval excludes the unbiased value, surest first, those of runs with a warning after the others."""
-    return sorted((test for test in found if test.excludes), key=lambda test: (bool(test.headline.run.warnings), -abs(test.distance)))
+    """The tests whose interval excludes the unbiased value, surest first, those of runs with a warning after the others, and those on few
+    clusters last."""
+    return sorted(
+        (test for test in found if test.excludes), key=lambda test: (test.few, bool(test.headline.run.warnings), -abs(test.distance))
+    )
 
 
 def described(test: Tested, named: bool = False) -> str:
@@ -124,7 +141,8 @@ RULE = (
     "unbiased value is an end of their scale, such as 0 % of wrong answers, since they can only lie on one side of it; and "
     "habits of answering, such as a preference for a position, which are no bias against anyone.",
     "Strongest means surest, not largest: the distance from the unbiased value in standard errors, taken from the end of the "
-    "interval that lies towards it; runs without a warning come first. Numbers of different units do not compare in size. Where an "
-    "interval is marked ±, it is value ± 1.96 standard errors, which is too short where a task has few clusters.",
+    "interval that lies towards it; runs without a warning come first, and numbers on fewer than ten clusters last. Numbers of "
+    "different units do not compare in size. Where an interval is marked ±, it is value ± 1.96 standard errors, which is too "
+    "short where a task has few clusters.",
     "Tests of one task often ask about the same answers, so they are not independent, and none is adjusted for the others.",
 )

@@ -16,7 +16,7 @@ import pytest
 from lm_eval_bias import cli
 from lm_eval_bias.commands.report import expected
 from lm_eval_bias.exhibit import Column, Exhibit, Figure, Rows
-from lm_eval_bias.report import page, runs
+from lm_eval_bias.report import findings, page, runs
 from lm_eval_bias.report.page import Known
 from tests.report.scripted import MORNING, made_up
 
@@ -146,6 +146,24 @@ def test_the_overview_counts_what_the_intervals_allow(tmp_path):
     text = Page(pages["index.html"]).text
     assert said in text and "mine/ss 60.0 % [52.0, 70.0], 2.4 standard errors above 50" in text
     assert "no run has these: other" in text
+
+
+def test_warned_runs_and_few_clusters_come_after_the_others(tmp_path):
+    """Distances of 9 on four clusters, 5 in a run with a limit, 3 in a whole one, which is the strongest."""
+
+    class Counted(runs.Run):
+        def clusters(self, key):
+            return 4
+
+    for i, (name, value, n) in enumerate((("few", 9.0, 100), ("limited", 5.0, 10), ("whole", 3.0, 100))):
+        run_of(tmp_path, name, values={"gap": (value, 1.0, 0, None)}, minutes=i, n=n)
+    found = runs.find([tmp_path], lambda task: None, lambda task, files: None).runs
+    found = [Counted(*run) if run.model == "few" else run for run in found]
+    tested = findings.tested(headline for run in found for headline in findings.headlines(run))
+    assert [test.headline.run.model for test in findings.surest(tested)] == ["whole", "limited", "few"]
+    said = " ".join(findings.sentences(tested, named=True))
+    assert "Strongest evidence: whole, mine/gap 3.0" in said and "1 of the 3 come from runs with a warning." in said
+    assert "1 of 3 rests on fewer than 10 clusters" in said
 
 
 def test_without_a_test_nothing_is_claimed(tmp_path):

@@ -95,6 +95,12 @@ def test_each_turn_stands_with_its_answer_and_a_scale_with_its_likeliest_numbers
     assert second.choices[0] == Choice("70", -0.5) and len(second.choices) == module.CHOICES and second.of == 101
 
 
+@pytest.mark.parametrize(("filtered", "read"), [(["x"], None), ([["x"]], None), (["70"], ("70",)), ([[70, None]], ("70", "null")), ([[[1, 2]]], ("[1, 2]",))])
+def test_what_the_parser_read_is_shown_where_it_is_not_the_answer(tmp_path, filtered, read):
+    (question,) = asked([lines(tmp_path / "a", [generated(0, ["x"], filtered)])]).questions
+    assert question.read == read
+
+
 def test_answers_drawn_several_times_show_some_and_their_number(tmp_path):
     (question,) = asked([lines(tmp_path / "a", [generated(0, [f"draw {i}" for i in range(10)], [["A"] * 10])])]).questions
     assert question.turns[0].said == tuple(f"draw {i}" for i in range(module.REPEATS)) and question.turns[0].of == 10
