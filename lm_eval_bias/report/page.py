@@ -19,7 +19,7 @@ from typing import Any, NamedTuple, Protocol
 from lm_eval_bias.exhibit import Exhibit, Rows
 from lm_eval_bias.published import Cell, Comparison, Table
 from lm_eval_bias.report import exhibited, findings, table_files
-from lm_eval_bias.report.asked import Question, asked
+from lm_eval_bias.report.asked import Asked, Cut, Question, asked
 from lm_eval_bias.report.exhibited import MODEL, Beside, Broken, Grid
 from lm_eval_bias.report.folder import Folder
 from lm_eval_bias.report.runs import Found, Run
@@ -149,7 +149,8 @@ def write(
     expected: tasks that are told where no run has them. drawing: None for tables alone. progress: total -> an object with `update(1)`.
     Raises UsageError for a folder that holds other things, or that cannot be written.
     """
-    found = found._replace(runs=[with_cut(run) for run in found.runs])
+    answers = {samples: asked(samples) for samples in {run.samples for run in found.runs}}
+    found = found._replace(runs=[with_cut(run, answers[run.samples].cut) for run in found.runs])
     by_model: dict[str, list[Run]] = {}
     for run in sorted(found.runs, key=lambda run: (run.model.casefold(), run.model, run.task)):
         by_model.setdefault(run.model, []).append(run)
@@ -157,16 +158,18 @@ def write(
     steps = [*found.runs, *(runs[0] for runs in questions.values())]
     bar = progress(sum(len(_known(known, run).exhibits) + 1 for run in steps))
     with Folder(output) as folder:
-        work = _Work(folder, known, published, drawing, bar)
+        work = _Work(folder, known, published, answers, drawing, bar)
         files = {name: f"{folder.stem(name)}.html" for name in by_model}
         models = []
         for name, runs in by_model.items():
+            work.ids.clear()
             sections = [work.section(run, Path(files[name]).stem) for run in runs]
             tested = findings.tested(headline for section in sections for headline in section.headlines)
             models.append(Model(name, files[name], runs, tested))
             _within(BUDGET, [b for s in sections for b in s.blocks], [b for s in sections for b in s.tables])
             folder.write(files[name], _model_page(models[-1], sections, files))
             del sections
+        work.ids.clear()
         beneath = [work.beneath(runs, {model.name: model for model in models}, questions) for runs in questions.values()]
         _within(BUDGET, [block for each in beneath for block in each.blocks])
         folder.write("index.html", _overview(models, beneath, found, expected, known))
@@ -175,9 +178,8 @@ def write(
         return Written(output / "index.html", len(models), tasks, work.figures, findings.sentences(every, named=len(models) > 1))
 
 
-def with_cut(run: Run) -> Run:
+def with_cut(run: Run, cut: Cut) -> Run:
     """A run with the warning that its answers are cut off, where a sample of its lines says so."""
-    cut = _asked(run).cut
     if cut.cut < 2 or 100 * cut.cut <= _CUT * cut.answers:
         return run
     said = (
@@ -186,15 +188,6 @@ def with_cut(run: Run) -> Run:
         "a sentence); give more room with --gen_kwargs max_gen_toks=..."
     )
     return run._replace(warnings=(*run.warnings, said))
-
-
-@cache
-def _asked_of(samples: tuple[Path, ...]) -> Any:
-    return asked(samples)
-
-
-def _asked(run: Run) -> Any:
-    return _asked_of(run.samples)
 
 
 def _known(known: Mapping[str, Known], run: Run) -> Known:
@@ -212,8 +205,16 @@ def _asked_the_same(runs: Sequence[Run]) -> dict[tuple[str, tuple[tuple[str, str
 class _Work:
     """Makes the parts of pages, and writes their figures and tables."""
 
-    def __init__(self, folder: Folder, known: Mapping[str, Known], published: Published, drawing: Drawing | None, bar: Any):
-        self.folder, self.known, self.drawing, self.bar = folder, known, drawing, bar
+    def __init__(
+        self,
+        folder: Folder,
+        known: Mapping[str, Known],
+        published: Published,
+        answers: Mapping[tuple[Path, ...], Asked],
+        drawing: Drawing | None,
+        bar: Any,
+    ) -> None:
+        self.folder, self.known, self.answers, self.drawing, self.bar = folder, known, answers, drawing, bar
         self.published = cache(lambda task: tuple(published(task)))
         self.figures = 0
         self.ids: set[str] = set()
@@ -223,11 +224,11 @@ class _Work:
         known, task = _known(self.known, run), self._id(run.task)
         blocks = []
         for exhibit in known.exhibits:
-            blocks.append(self.exhibit(exhibit, [run], f"{page}-{task}", task))
+            blocks.append(self.exhibit(exhibit, [run], f"{page}-{run.task}", task))
             self._done()
-        tables = list(self.tables(run, known, f"{page}-{task}", task))
+        tables = list(self.tables(run, known, f"{page}-{run.task}", task))
         self._done()
-        answers = _asked(run)
+        answers = self.answers[run.samples]
         notes = list(answers.notes)
         if not run.samples:
             notes.append("No samples lie beside this run, so its questions and answers are not shown; run with --log_samples.")
@@ -247,7 +248,7 @@ class _Work:
         blocks = []
         for exhibit in known.exhibits:
             if len(runs) > 1 and (exhibit.figure is None or exhibit.figure.model is not None):
-                block = self.exhibit(exhibit, runs, f"all-{task}", f"all-{task}")
+                block = self.exhibit(exhibit, runs, f"all-{first.task}", task)
                 blocks += [block] if not block.missing else []
             self._done()
         self._done()
@@ -364,6 +365,7 @@ class _Work:
     def _id(self, name: str) -> str:
         """An id for a page, which no other has."""
         plain = re.sub(r"[^a-z0-9]+", "-", name.lower()).strip("-")[:60] or "x"
+        plain = plain.removeprefix("s-")
         found, i = f"s-{plain}", 2
         while found in self.ids:
             found, i = f"s-{plain}-{i}", i + 1

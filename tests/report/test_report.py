@@ -245,7 +245,7 @@ def test_a_large_table_is_in_its_file_alone_and_a_page_stays_small(tmp_path):
     assert len(pages["org-m.html"].encode()) < 2_000_000
     text = Page(pages["org-m.html"]).text
     assert "Its table has 5,000 rows, and stands in the CSV file alone." in text and "too large for this page" in text
-    assert len(list(csv.reader((tmp_path / "out" / "tables" / "org-m-s-mine-all.csv").open(newline="")))) == 5001
+    assert len(list(csv.reader((tmp_path / "out" / "tables" / "org-m-mine-all.csv").open(newline="")))) == 5001
 
 
 # ---- Untrusted text
@@ -427,6 +427,15 @@ def test_a_list_of_files_that_somebody_changed_deletes_nothing_elsewhere(tmp_pat
         file.write(f"../dear.html\n{tmp_path / 'dear.html'}\ndear.txt\n")
     reported(tmp_path / "runs", tmp_path / "out")
     assert (tmp_path / "dear.html").exists() and (tmp_path / "out" / "dear.txt").exists()
+
+
+def test_ids_of_exhibits_are_none_of_the_pages_own(tmp_path):
+    run_of(tmp_path / "runs", tables={"by_group": BY_GROUP, "all": BY_GROUP})
+    names = ("asked", "all", "missing", "Table", "Table 1", "Table-1", "numbers caption", "found", "caption")
+    _, pages = reported(tmp_path / "runs", tmp_path / "out", ours(*(TABLE._replace(name=name) for name in names)), Drawn())
+    for text in pages.values():
+        ids = Page(text).ids
+        assert len(ids) == len(set(ids)) and set(re.findall(r'aria-labelledby="([^"]+)"', text)) <= set(ids)
 
 
 def test_models_whose_names_differ_in_signs_alone_have_pages_of_their_own(tmp_path):
