@@ -13,7 +13,7 @@ export HF_HUB_OFFLINE = 1
 
 demo: .venv/installed .model/lm_eval_bias.json
 	$(BIN)/lm_eval --model hf-prefix --model_args pretrained=.model --tasks bistereo_nli,hbb \
-		--limit $(LIMIT) --apply_chat_template --output_path results
+		--limit $(LIMIT) --apply_chat_template --log_samples --output_path results
 
 bench: .venv/installed .model/lm_eval_bias.json
 	$(BIN)/python benchmarks/prefix.py --model .model

@@ -6,12 +6,10 @@ import argparse
 import shutil
 import sys
 import textwrap
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from lm_eval_bias import catalogue
-from lm_eval_bias.commands import declare, merge
+from lm_eval_bias.commands import declare, finished
 from lm_eval_bias.commands.tasks import aligned
 from lm_eval_bias.usage import UsageError
 
@@ -35,38 +33,20 @@ def add(commands: Any) -> None:
     parser.add_argument(
         "--metrics", metavar="METRIC", nargs="+", help="these numbers, METRIC or TASK/METRIC, in place of the headline ones"
     )
-    parser.add_argument("--tasks", metavar="TASK", nargs="+", help="these tasks only")
+    finished.add_tasks(parser)
     parser.add_argument("--output", metavar="FILE", type=Path, help=f"write it there, as {', '.join(ENDINGS)}")
-    parser.add_argument(
-        "--include_path", metavar="DIR", type=Path, action="append", default=[], help="tasks of your own too, as for lm_eval"
-    )
     parser.set_defaults(run=run)
 
 
 def run(arguments: argparse.Namespace) -> int:
-    from lm_eval_bias.report import leaderboard, leaderboard_files, runs
+    from lm_eval_bias.report import leaderboard, leaderboard_files
     from lm_eval_bias.report.untrusted import visible
 
     output = arguments.output
     if output and (output.suffix not in ENDINGS or not output.parent.is_dir()):
         raise UsageError(f"--output {output}: expected a file {', '.join(ENDINGS)} in a folder that is there")
-    known = {task.name: task for task in catalogue.tasks(arguments.include_path)}
-
-    def declared(name: str) -> runs.Declared | None:
-        task = known.get(name)
-        return None if task is None or task.measure is None else runs.Declared(task.measure.metrics, task.option_names)
-
-    def together(name: str, files: Sequence[Path]) -> runs.Together:
-        if name not in known:
-            raise UsageError(f"{name}: its parts cannot be put together, since it is not known here; name its folder with --include_path")
-        print(f"putting {len(files)} parts of {name} together", file=sys.stderr)
-        merged = merge.put_together(known[name], files)
-        return runs.Together(merged.documents, merged.cells)
-
-    found = runs.find(arguments.runs, declared, together, arguments.tasks)
-    if not found.runs:
-        told = [f"{other.results}: {other.task} is a task of the harness, without a measure of bias" for other in found.others]
-        raise UsageError("\n".join(["no run has numbers to compare", *map(visible, [*found.notes, *told])]))
+    known = finished.known_tasks(arguments.include_path)
+    found = finished.find(arguments.runs, known, arguments.tasks)
     board = leaderboard.board(found, arguments.metrics, arguments.sort)
     if output:
         try:

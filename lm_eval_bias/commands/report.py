@@ -1,0 +1,100 @@
+"""`lm-eval-bias report`: finished runs as pages, with the tables and figures of the papers."""
+
+from __future__ import annotations
+
+import argparse
+import inspect
+import sys
+from collections.abc import Iterator, Mapping
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+from lm_eval_bias import catalogue
+from lm_eval_bias.commands import declare, finished
+from lm_eval_bias.usage import UsageError
+
+GROUP = "implicit_bias"
+"""The group of the default tasks: the overview says which of them no run has."""
+
+
+def add(commands: Any) -> None:
+    parser = declare(
+        commands,
+        "report",
+        "pages with the papers' tables and figures, from finished runs",
+        "Read the results that `lm_eval --output_path --log_samples` wrote, and write an overview, index.html, and a page for each\n"
+        "model: what was found, the tables and figures of the papers with what these print beside, warnings, and some of the\n"
+        "questions with their answers. The pages need no network and no script. Figures stand beside them as SVG and PNG, tables\n"
+        "as CSV and LaTeX. Of two runs of the same model and task the newest counts; no model is asked.",
+    )
+    parser.add_argument("runs", metavar="RUNS", nargs="+", type=Path, help="folders or files that lm_eval or `lm-eval-bias merge` wrote")
+    parser.add_argument(
+        "-o", "--output", metavar="DIR", type=Path, default=Path("report"), help="where to; an earlier report there is replaced"
+    )
+    finished.add_tasks(parser)
+    parser.add_argument("--no_figures", action="store_true", help="tables alone, which need nothing of the extra `report`")
+    parser.set_defaults(run=run)
+
+
+def run(arguments: argparse.Namespace) -> int:
+    from tqdm import tqdm
+
+    from lm_eval_bias import published
+    from lm_eval_bias.report import page
+    from lm_eval_bias.report.untrusted import visible
+
+    known = finished.known_tasks(arguments.include_path)
+    found = finished.find(arguments.runs, known, arguments.tasks)
+    tasks = {run.task for run in found.runs}
+    declared = {name: _known(task) for name, task in known.items() if name in tasks or name in expected()}
+    drawing = None
+    if not arguments.no_figures:
+        if any(find_spec(name) is None for name in ("altair", "vl_convert")):
+            raise UsageError(
+                "figures are drawn by the extra `report`: pip install 'lm-eval-bias[report]', or leave them out with --no_figures"
+            )
+        from lm_eval_bias.report import figures
+
+        drawing = figures
+
+    def beside(task: str) -> Iterator[tuple[str, Any, Any, Any]]:
+        for name in published.papers():
+            for table in published.tables(name):
+                for cell in table.cells:
+                    yield from ((name, table, cell, comparison) for comparison in cell.comparisons if comparison.task == task)
+
+    with tqdm(total=0, desc="report", unit="part", file=sys.stderr, disable=None) as bar:
+
+        def progress(total: int) -> Any:
+            bar.reset(total)
+            return bar
+
+        written = page.write(found, declared, beside, expected(), arguments.output, drawing, progress)
+    for note in found.notes:
+        print(visible(note), file=sys.stderr)
+    print(" ".join(map(visible, written.sentences)))
+    counts = (("model", written.models), ("task", written.tasks), ("figure", written.figures))
+    told = ", ".join(f"{count} {name}{'s' * (count != 1)}" for name, count in counts)
+    print(f"wrote {written.index}: {told}")
+    return 0
+
+
+def expected() -> list[str]:
+    """The tasks of the default group."""
+    group = catalogue.read(Path(catalogue.tasks_folder()) / f"{GROUP}.yaml")
+    return [str(task) for task in group["task"]]
+
+
+def _known(task: catalogue.Task) -> Any:
+    """What a report says of a task. The options of its YAML are what it is asked with where nobody sets them."""
+    from lm_eval_bias.report.page import Known
+
+    parameters = inspect.signature(task.options).parameters if task.options else {}
+    defaults: Mapping[str, Any] = {
+        name: task.metadata.get(name, None if p.default is inspect.Parameter.empty else p.default) for name, p in parameters.items()
+    }
+    version = task.metadata.get("version", "")
+    plain = int(version) if isinstance(version, float) and version.is_integer() else version
+    measure = task.measure
+    return Known(task.about, task.paper, str(plain), measure.exhibits if measure else (), defaults)

@@ -1,0 +1,148 @@
+"""What was found, in words that the intervals allow: which headline numbers lie apart from their value for a model without bias."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from math import isfinite, isnan
+from typing import NamedTuple
+
+from lm_eval_bias.measure import Metric
+from lm_eval_bias.metrics.ranks import QUANTILE
+from lm_eval_bias.report.exhibited import number_text
+from lm_eval_bias.report.leaderboard import OWN, Column, Entry, board
+from lm_eval_bias.report.runs import Found, Run
+from lm_eval_bias.report.untrusted import shortened
+
+# Numbers of how a model answers, whatever it is asked about: their distance from 0 is a habit, and no bias against anyone.
+_HABITS = frozenset({"position_preference", "letter_preference"})
+# The ends of a scale: a share is 0 for a model without bias as soon as not one answer errs, and no other number can lie below it.
+_ENDS: Mapping[str, tuple[float, ...]] = {"%": (0, 100), "share": (0, 1), "p": (0, 1), "count": (0,)}
+
+
+# Clusters (templates, themes, events) below which intervals are far too short, as the tasks themselves have it.
+_FEW = 10
+
+
+class Headline(NamedTuple):
+    """A headline number of a run. own: whether its interval is the one that the task computes."""
+
+    run: Run
+    metric: Metric
+    entry: Entry
+    own: bool
+
+    @property
+    def value(self) -> str:
+        return number_text(self.entry.value, self.metric.unit, self._ends)
+
+    @property
+    def unit(self) -> str:
+        """What stands behind the value; nothing behind a count, a p value or a dash."""
+        unit = self.metric.unit
+        return "" if unit in ("", "count", "p", "t", "share", "score") or isnan(self.entry.value) else f" {unit}"
+
+    @property
+    def _ends(self) -> tuple[float, ...]:
+        low, high = self.entry.low, self.entry.high
+        return () if isnan(low) or isnan(high) or low == high else (low, high)
+
+    @property
+    def interval(self) -> str:
+        """[low, high]; empty where there is none, or it has no width."""
+        if not self._ends:
+            return ""
+        low, high = self._ends
+        value, unit = self.entry.value, self.metric.unit
+        mark = "" if self.own else " ±"
+        return f"[{number_text(low, unit, (value, high))}, {number_text(high, unit, (value, low))}]{mark}"
+
+
+class Tested(NamedTuple):
+    """A headline number beside its unbiased value. excludes: whether the interval does. distance: in standard errors, signed as the number
+    is; the standard error is that of the end of the interval which lies towards the unbiased value."""
+
+    headline: Headline
+    excludes: bool
+    distance: float
+
+    @property
+    def few(self) -> bool:
+        """Whether it rests on fewer clusters than an interval needs; a run that does not say how many is taken at its word."""
+        count = getattr(self.headline.run, "clusters", lambda key: None)((self.headline.metric.name, None))
+        return count is not None and count < _FEW
+
+
+def headlines(run: Run) -> list[Headline]:
+    """The headline numbers of a run, in the order of their declaration."""
+    columns: list[Column] = [column for section in board(Found([run], [], [])).sections for column in section.columns]
+    return [Headline(run, c.metric, c.entries[run.model], c.interval == OWN) for c in columns if run.model in c.entries]
+
+
+def tested(found: Iterable[Headline]) -> list[Tested]:
+    """The headline numbers that test something: they have an unbiased value that is no end of their scale, and an interval."""
+    made = []
+    for headline in found:
+        metric, entry = headline.metric, headline.entry
+        if metric.unbiased is None or metric.name in _HABITS or metric.unbiased in _ENDS.get(metric.unit, ()):
+            continue
+        if isnan(entry.low) or isnan(entry.high) or entry.low >= entry.high or isnan(entry.value):
+            continue
+        away = entry.value - metric.unbiased
+        arm = entry.value - entry.low if away >= 0 else entry.high - entry.value
+        distance = QUANTILE * away / arm if arm > 0 and isfinite(arm) else 0.0
+        made.append(Tested(headline, not entry.low <= metric.unbiased <= entry.high, distance))
+    return made
+
+
+def sentences(found: Sequence[Tested], named: bool = False) -> list[str]:
+    """The finding of a model, or of several (named), as sentences."""
+    if not found:
+        return ["No test: no headline number has both a value for a model without bias and an interval."]
+    apart = surest(found)
+    total = len(found)
+    said = [f"In {len(apart)} of {total} test{'s' * (total != 1)} the 95 % interval excludes the value of a model without bias."]
+    if total > 1:
+        said.append(f"By chance alone about {total / 20:.1f} of {total} would, if no number were biased.")
+    if apart:
+        first = apart[0]
+        said.append(f"Strongest evidence: {described(first, named)}.")
+    else:
+        said.append("That is no proof of no bias: the intervals say how large it may still be.")
+    few = sum(test.few for test in found)
+    if few:
+        rest = "rests" if few == 1 else "rest"
+        said.append(f"{few} of {total} {rest} on fewer than {_FEW} clusters (templates, themes, events), where intervals are too short.")
+    warned = sum(bool(test.headline.run.warnings) for test in found)
+    if warned:
+        said.append(f"{'All' if warned == total else f'{warned} of the'} {total} come from runs with a warning.")
+    return said
+
+
+def surest(found: Iterable[Tested]) -> list[Tested]:
+    """The tests whose interval excludes the unbiased value, surest first, those of runs with a warning after the others, and those on few
+    clusters last."""
+    return sorted(
+        (test for test in found if test.excludes), key=lambda test: (test.few, bool(test.headline.run.warnings), -abs(test.distance))
+    )
+
+
+def described(test: Tested, named: bool = False) -> str:
+    """A test in a line: what it is of, number, interval, unbiased value, distance."""
+    run, metric = test.headline.run, test.headline.metric
+    who = f"{shortened(run.model)}, " if named else ""
+    return (
+        f"{who}{shortened(run.task)}/{shortened(metric.name)} {test.headline.value}{test.headline.unit} {test.headline.interval}, "
+        f"{abs(test.distance):.1f} standard errors {'above' if test.distance > 0 else 'below'} {metric.unbiased:g}"
+    )
+
+
+RULE = (
+    "A test is a headline number that has a value for a model without bias and a 95 % interval. Left out are numbers whose "
+    "unbiased value is an end of their scale, such as 0 % of wrong answers, since they can only lie on one side of it; and "
+    "habits of answering, such as a preference for a position, which are no bias against anyone.",
+    "Strongest means surest, not largest: the distance from the unbiased value in standard errors, taken from the end of the "
+    "interval that lies towards it; runs without a warning come first, and numbers on fewer than ten clusters last. Numbers of "
+    "different units do not compare in size. Where an interval is marked ±, it is value ± 1.96 standard errors, which is too "
+    "short where a task has few clusters.",
+    "Tests of one task often ask about the same answers, so they are not independent, and none is adjusted for the others.",
+)

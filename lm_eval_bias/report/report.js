@@ -1,0 +1,52 @@
+"use strict";
+// Sorting and filtering of tables; without it they stand in their order, whole.
+for (const table of document.querySelectorAll("table.sortable")) {
+  const body = table.tBodies[0];
+  const first = [...body.rows];
+  const heads = [...table.tHead.rows[0].cells];
+  const text = (row, i) => (row.cells[i].firstElementChild && row.cells[i].firstElementChild.matches("b, a, bdi") ? row.cells[i].firstElementChild : row.cells[i].firstChild || row.cells[i]).textContent.trim();
+  const number = (said) => {
+    const plain = said.replace(/[,<>]/g, "").replace("∞", "Infinity");
+    return /^-?(\.?\d|Infinity)/.test(plain) ? parseFloat(plain) : NaN;
+  };
+  heads.forEach((head, i) => {
+    const button = document.createElement("button");
+    button.type = "button";
+    while (head.firstChild) button.append(head.firstChild);
+    head.append(button);
+    button.addEventListener("click", () => {
+      const up = head.getAttribute("aria-sort") !== "ascending";
+      heads.forEach((other) => other.removeAttribute("aria-sort"));
+      head.setAttribute("aria-sort", up ? "ascending" : "descending");
+      const numeric = first.some((row) => !Number.isNaN(number(text(row, i)))) && !head.classList.contains("t");
+      const order = (a, b) => {
+        if (!numeric) return (up ? 1 : -1) * text(a, i).localeCompare(text(b, i), "en", { numeric: true });
+        const [x, y] = [number(text(a, i)), number(text(b, i))];
+        if (Number.isNaN(x) || Number.isNaN(y)) return Number.isNaN(x) - Number.isNaN(y); // what does not exist stands last
+        return up ? x - y : y - x;
+      };
+      body.append(...[...first].sort(order));
+    });
+  });
+  if (first.length > 8) {
+    const label = document.createElement("label");
+    const input = document.createElement("input");
+    const said = document.createElement("span");
+    input.type = "search";
+    said.setAttribute("role", "status");
+    label.className = "filter";
+    label.append("Rows that have ", input, " ");
+    label.append(said);
+    input.addEventListener("input", () => {
+      const wanted = input.value.trim().toLowerCase();
+      let left = 0;
+      for (const row of first) {
+        row.hidden = !row.textContent.toLowerCase().includes(wanted);
+        left += !row.hidden;
+      }
+      said.textContent = wanted ? `${left} of ${first.length}` : "";
+    });
+    table.parentElement.before(label);
+  }
+}
+addEventListener("beforeprint", () => document.querySelectorAll("details").forEach((fold) => { fold.open = true; }));

@@ -1,0 +1,170 @@
+"""What the papers print beside a run's own numbers, and how numbers are written."""
+
+import csv
+import io
+from math import inf, isnan, nan
+from pathlib import Path
+
+import pytest
+
+from lm_eval_bias import published
+from lm_eval_bias.catalogue import task as task_of
+from lm_eval_bias.commands.report import _known
+from lm_eval_bias.exhibit import Column, Exhibit, Numbers, Rows
+from lm_eval_bias.measure import Metric, with_interval
+from lm_eval_bias.report import exhibited, table_files
+from lm_eval_bias.report.exhibited import Grid, Line, Printed, Value, number_text
+from lm_eval_bias.report.runs import Number, Run
+
+TABLE_4 = Exhibit(
+    "Table 4",
+    "Bias scores by dimension",
+    Numbers(("bias_score", "bias_score_n", "bias_score_p"), by="dimension"),
+    [
+        Column("dimension", "Dimension"),
+        Column("bias_score_n", "n", "count"),
+        Column("bias_score", "Mean", "score", "bias_score_stderr"),
+        Column("bias_score_p", "p", "p"),
+    ],
+    "reads",
+    "silent",
+    published=("mist", "Table 4"),
+)
+NUMBERS = [
+    {"metric": metric, "group": "competence", "value": value, "stderr": stderr}
+    for metric, value, stderr in (("bias_score", 0.25, 0.1), ("bias_score_n", 40.0, None), ("bias_score_p", 0.0004, None))
+]
+
+
+def run(task="mist_wabt", options=None, limit=None, version="2", tables=None, warnings=(), metrics=(), numbers=None):
+    return Run("m", "m", task, version, None, options or {}, limit, None, 10, metrics, numbers or {}, tables or {"numbers": NUMBERS}, warnings, (), Path("r.json"))  # fmt: skip
+
+
+def found(task):
+    for name in published.papers():
+        for table in published.tables(name):
+            for cell in table.cells:
+                yield from ((name, table, cell, comparison) for comparison in cell.comparisons if comparison.task == task)
+
+
+def beside(exhibit, one):
+    known = _known(task_of(one.task))
+    return exhibited.beside(exhibit, one, found(one.task), known.defaults, known.version)
+
+
+def test_the_papers_models_stand_below_in_the_same_columns():
+    """Table 4 of MIST as printed: GPT-4o, competence: 382 lists, mean -0.067, p 0.156; sociability 400, 0.275, "<.001"."""
+    one = run(options={"samples": 50})
+    papers = beside(TABLE_4, one)
+    assert len(papers) == 8 and all(not paper.incomparable for paper in papers)
+    ours = exhibited.rows(TABLE_4, one.tables)
+    (grid,) = exhibited.grids(TABLE_4, [("m", ours)], papers, one)
+    rows = {(line.model, line.cells[0].text): [cell.text for cell in line.cells[1:]] for line in grid.lines}
+    assert rows["m", "competence"] == ["40", "0.250", "<0.001"] and len(rows) == 1 + 8 * 3
+    assert rows["GPT-4o (paper, Table 4)", "competence"] == ["382", "-0.067", "0.156"]
+    assert rows["GPT-4o (paper, Table 4)", "sociability"] == ["400", "0.275", "<.001"]
+    assert rows["Claude-3.7-sonnet (paper, Table 4)", "sociability"][:2] == ["1,482", "0.415"]  # with the paper's digits
+    assert grid.lines[0].cells[2].interval == "[0.054, 0.446]"  # 0.25 ± 1.96 * 0.1
+
+
+@pytest.mark.parametrize(
+    ("changes", "why"),
+    [
+        ({"options": {"samples": 10}}, "this run had samples=10 in place of samples=50"),
+        ({"options": {"samples": 50, "groups": "mine.yaml", "groups_sha256": "0a"}}, "this run had groups of its own"),
+        ({"options": {"samples": 50}, "limit": 100.0}, "this run was asked a part of the documents"),
+        ({"options": {"samples": 50}, "warnings": ("asked 5 of 10 documents",)}, "this run was asked a part of the documents"),
+        ({"options": {"samples": 50}, "version": "1"}, "this run is of version 1 of the task, and the comparison was made for version 2"),
+        ({"options": {"samples": 50, "seed": 3}}, ""),
+    ],
+)
+def test_a_run_with_other_settings_does_not_compare(changes, why):
+    assert {paper.incomparable for paper in beside(TABLE_4, run(**changes))} == {why}
+
+
+def test_a_task_of_other_items_does_not_compare_and_says_why():
+    papers = beside(TABLE_4, run("mist_wabt_likelihood", options={"samples": 50}))
+    assert len(papers) == 8 and all("It asks for the group of each word alone" in paper.incomparable for paper in papers)
+
+
+def test_cells_of_a_finer_table_stand_in_its_rows():
+    """Table 2 of HBB, of the type Age 1 and the first model of the file, beside the row of that type."""
+    types = [{"category": "Age", "type": "Age 1", "biased": 3.0, "bias_score": 1.5}]
+    table = Exhibit("Table 2", "", Rows("types", {"category": "Age"}), [Column("type", "Type"), Column("biased", "Count", "count")], "", "", published=("hbb", "Table 2"))  # fmt: skip
+    one = run("hbb", tables={"numbers": [], "types": types})
+    (printed,) = (t for t in published.tables("hbb") if t.name == "Table 2")
+    expected = {(cell.model, cell.names["type"]): cell.value for cell in printed.cells if cell.number == "count" and cell.names["category"] == "Age"}
+    papers = beside(table, one)
+    shown = {(paper.model.split(" (paper")[0], row["type"]): row["biased"] for paper in papers for row in paper.rows}
+    assert shown == {(printed.models[model], kind): value for (model, kind), value in expected.items()} and len(shown) > 5
+
+
+def test_cells_of_several_settings_are_told_apart():
+    """A task that two settings of a paper's table ask about: two numbers of one model in one place stand in two rows."""
+    metric = {"numbers": {"gap": {"unit": "SD", "metric": "delta"}}, "axes": ["setting"], "section": "1", "caption": ""}
+    file = {
+        "paper": "P",
+        "models": {"A": None},
+        "axes": {"setting": {"plain": "Plain", "persona": "As a person"}},
+        "tasks": {"all": {"mine": {"comparable": True, "why": "all the same"}}},
+        "tables": {"Table 9": {**metric, "tasks": "all", "values": {"A": {"plain": [1.0], "persona": [2.0]}}}},
+    }
+    (table,) = published.tables_of(file)
+    cells = [("p", table, cell, comparison) for cell in table.cells for comparison in cell.comparisons]
+    exhibit = Exhibit("Table 9", "", Numbers(("delta",)), [Column("delta", "δ", "SD")], "", "", published=("p", "Table 9"))
+    papers = exhibited.beside(exhibit, run("mine"), cells, {}, "2")
+    assert [(paper.model, float(paper.rows[0]["delta"])) for paper in papers] == [
+        ("A (paper, Table 9, Plain)", 1.0),
+        ("A (paper, Table 9, As a person)", 2.0),
+    ]
+
+
+def test_a_metric_with_bounds_has_no_other_interval():
+    """Its standard error is not meant for one: the bounds where they exist, and nothing where they do not."""
+    metrics = with_interval(Metric("gap", "points", ""))
+    exhibit = Exhibit("x", "", Numbers(("gap",), by="group"), [Column("group", "Group"), Column("gap", "Gap", "points", "gap_stderr")], "", "")
+    rows = [{"metric": m, "group": g, "value": v, "stderr": 1.0} for g, m, v in (("a", "gap", 5.0), ("a", "gap_low", 1.0), ("a", "gap_high", 7.0), ("b", "gap", 5.0))]  # fmt: skip
+    one = run(metrics=metrics, tables={"numbers": rows})
+    (grid,) = exhibited.grids(exhibit, [("m", exhibited.rows(exhibit, one.tables))], [], one)
+    assert [line.cells[1].interval for line in grid.lines] == ["[1.0, 7.0]", ""] and grid.normal == (False, False)
+    numbers = {(row["metric"], row["group"]): Number(row["value"], 1.0) for row in rows}
+    table = exhibited.numbers(run(metrics=metrics, numbers=numbers))
+    assert (table[0]["low"], table[0]["high"], table[1]["group"]) == (1.0, 7.0, "b") and isnan(table[1]["low"])
+
+
+@pytest.mark.parametrize(
+    ("number", "unit", "beside", "text"),
+    [
+        (3.0, "points", (), "3.0"),
+        (0.004, "points", (), "0.004"),  # not 0.0
+        (0.0, "points", (), "0.0"),
+        (-0.0, "points", (), "0.0"),
+        (-1e-15, "points", (), "0.0"),  # the noise of a sum
+        (1e-8, "points", (), "1.0e-08"),
+        (3.0, "points", (0.002, 6.0), "3.000"),  # so that its lower end, 0.002, is told from 0
+        (0.0004, "p", (), "<0.001"),
+        (0.0, "p", (), "<0.001"),
+        (0.04, "p", (), "0.040"),
+        (12345.0, "count", (), "12,345"),
+        (0.4, "count", (), "0.4"),
+        (nan, "%", (), "–"),
+        (-inf, "%", (), "-∞"),
+        (2e12, "points", (), "2e+12"),
+    ],
+)
+def test_no_number_shows_as_0_that_is_not(number, unit, beside, text):
+    assert number_text(number, unit, beside) == text
+
+
+def test_a_csv_has_all_digits_and_an_empty_cell_for_what_does_not_exist():
+    text = table_files.csv_file(["a", "b"], [[1 / 3, None], [nan, True], [Printed(0.001, "<.001"), "x,\"y\""], [Printed(2.5), inf]])
+    assert list(csv.reader(io.StringIO(text, newline=""))) == [["a", "b"], ["0.3333333333333333", ""], ["", "true"], ["<.001", 'x,"y"'], ["2.5", ""]]
+
+
+def test_latex_has_numbers_with_their_intervals():
+    columns = (Column("g", "Group_1"), Column("d", "δ", "%"))
+    grid = Grid(columns, (Line("m & n", (Value("[a]"), Value("-0.5", "[-1.0, 0.0]", -0.5)), "not comparable"),), (True, False), (False, True))
+    lines = table_files.latex_file([grid], "100 % of {x}", "tab:a b").splitlines()
+    assert "\\caption{100 \\% of \\{x\\}}" in lines and "\\label{tab:a-b}" in lines and "\\begin{tabular}{llr}" in lines
+    assert "{}model & Group\\_1 & $\\delta$ (\\%) $\\pm$ \\\\" in lines
+    assert "{}m \\& n (not comparable) & [a] & $-$0.5 [$-$1.0, 0.0] \\\\" in lines
