@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from .crossed import Clustering, crossed_variance
-from .resampling import Estimate, ratio
+from .resampling import Estimate, ratio, without_errors
 from .student import student
 
 
@@ -131,6 +131,8 @@ def _stderr(lists: Sequence[WordList], scores: NDArray[np.float64]) -> float:
     The variance is that of the scores clustered by sample, and to it comes what lists of different samples share by their words: the
     variance of `word_influence` clustered by word, less that clustered by word and sample at once.
     """
+    if without_errors():
+        return np.nan
     by_pair: dict[str, set[str]] = {}
     for x in lists:
         by_pair.setdefault(x.pair, set()).add(x.sample)

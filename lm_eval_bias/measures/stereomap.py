@@ -19,6 +19,7 @@ from lm_eval_bias.measures import stereomap_exhibits as exhibits
 from lm_eval_bias.metrics.group_scores import GroupScores, Spread, group_scores, mean_score, resampled_scores, score, spread, variation
 from lm_eval_bias.metrics.partition import changed_share, order, paired_test, place_names, rand_test
 from lm_eval_bias.metrics.rank_correlation import rank_correlation
+from lm_eval_bias.metrics.resampling import without_errors
 
 logger = logging.getLogger(__name__)
 
@@ -226,6 +227,8 @@ class Clusters:
         ranked = order(centres, points[known])
         self.labels[known] = np.argsort(ranked)[found]
         self.names = place_names(centres[ranked], points[known])
+        if without_errors():
+            return
         if all(np.isfinite(ratings.scores(dimension).stderr[known]).any() for dimension in (COMPETENCE, WARMTH)):
             self.changed[known] = self._stability(ratings, known)
         else:
