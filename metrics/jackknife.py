@@ -41,8 +41,8 @@ def groups_of(clusters: Mapping[Hashable, Hashable], most: int = MOST) -> Groups
     """Clusters in groups of nearly the same number, each of clusters of one stratum.
 
     clusters: cluster -> its stratum. Each cluster is a group of its own where they are no more than `most`; else a stratum has as many
-    groups as its share of them, and two at least. Where a stratum has one cluster alone, chance cannot be told from it, and strata are given
-    up. Which clusters share a group depends on their names alone, by a checksum: not on their order, and not on Python's seed.
+    groups as its share of them, and two at least. Where a stratum has one cluster alone, chance cannot be told from it, and strata are
+    given up. Which clusters share a group depends on their names alone, by a checksum: not on their order, and not on Python's seed.
     """
     members: dict[Hashable, list[Hashable]] = {}
     for cluster in sorted(clusters, key=_checksum):
@@ -74,10 +74,11 @@ def jackknife_variance(changes: ArrayLike, shares: ArrayLike, strata: Sequence[i
 
     changes: shape (groups,), the number without each group of clusters, less the number itself. shares: shape (groups,), the part of the
     rows that was left out then, below 1. strata: shape (groups,), within which the clusters were drawn.
-    A group moves the number by c = -(1 - share) change, less its part, by share, of what all groups of its stratum move it together: what a
-    stratum differs from others is no chance. The variance is the sum over strata of G / (G - 1) sum(c^2) over its G groups; that of a mean is
-    then what `crossed.crossed_variance` has of these groups. Degrees of freedom: Satterthwaite's. Groups without rows (share 0) do not count;
-    where a stratum has one group with rows, strata are given up. NaN with a change that is not finite, and with fewer than two groups.
+    A group moves the number by c = -(1 - share) change, less its part, by share, of what all groups of its stratum move it together: what
+    a stratum differs from others is no chance. The variance is the sum over strata of G / (G - 1) sum(c^2) over its G groups; that of a
+    mean is then what `crossed.crossed_variance` has of these groups. Degrees of freedom: Satterthwaite's. Groups without rows (share 0) do
+    not count; where a stratum has one group with rows, strata are given up. NaN with a change that is not finite, and with fewer than two
+    groups.
     Source: Shao and Tu, The Jackknife and Bootstrap (1995), sections 2.3 (groups) and 6.2 (strata).
     """
     change, share = np.asarray(changes, dtype=float), np.asarray(shares, dtype=float)

@@ -84,8 +84,12 @@ class WordList(NamedTuple):
         """`bias_score` of the list; NaN if it is not valid or a group was given no word."""
         if self.share is None:
             return np.nan
-        positive, share = np.asarray(self.positive, dtype=bool), np.asarray(self.share, dtype=float)
-        return float(bias_score(share[positive].sum(), share[~positive].sum(), (1 - share[positive]).sum(), (1 - share[~positive]).sum()))
+        # Plain sums: of ten words they take a tenth of what arrays take, and a comparison of two models makes millions.
+        positive = [share for share, good in zip(self.share, self.positive, strict=True) if good]
+        negative = [share for share, good in zip(self.share, self.positive, strict=True) if not good]
+        aa, ab = sum(positive), sum(negative)
+        ba, bb = sum(1 - share for share in positive), sum(1 - share for share in negative)
+        return aa / (aa + ab) + bb / (ba + bb) - 1 if aa + ab and ba + bb else np.nan
 
 
 class Association(NamedTuple):

@@ -210,6 +210,8 @@ class Clusters:
         self.labels = np.full(len(points), -1)
         self.changed = np.full(len(points), nan)
         self.names: list[str] = []
+        if without_errors():  # k-means jumps: what is made of clusters has no error, and takes more time than all else
+            return
         without = [g for g, has in zip(ratings.groups, known, strict=True) if not has]
         if without:
             self.notes.append(f"Left out of the clusters, since no answer rated their warmth and competence: {', '.join(without)}.")
@@ -227,8 +229,6 @@ class Clusters:
         ranked = order(centres, points[known])
         self.labels[known] = np.argsort(ranked)[found]
         self.names = place_names(centres[ranked], points[known])
-        if without_errors():
-            return
         if all(np.isfinite(ratings.scores(dimension).stderr[known]).any() for dimension in (COMPETENCE, WARMTH)):
             self.changed[known] = self._stability(ratings, known)
         else:

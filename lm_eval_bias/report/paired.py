@@ -34,7 +34,7 @@ from lm_eval_bias.usage import UsageError
 
 Key = tuple[str, str | None]
 """A metric, and the group that it is of; None for the whole."""
-FEWER = 24
+FEWER = 40
 """Groups of clusters of each clustering where several cross, which have to be left out one by one, and together."""
 _NO_SAMPLE = frozenset({"count", "p", "t"})
 # What records of several models share; of a record of one column of parts, the others that have as many are parts too.
@@ -174,7 +174,7 @@ class Replicates:
     @cached_property
     def without(self) -> list[list[Summary | None]]:
         """None where nothing is left, or what is left has no numbers."""
-        with _quietly():
+        with _quietly(), values_alone():
             return [
                 [self._summary(members, group) for group in range(len(of.strata))]
                 for of, members in zip(self.plan.parts, self._members, strict=True)
@@ -251,13 +251,12 @@ def _value(summary: Summary, key: Key) -> float:
 
 @contextmanager
 def _quietly() -> Iterator[None]:
-    """Numbers without their errors, and without what a summary has to say of each: it has said so in the run."""
+    """Without what a summary has to say of its records: it has said so in the run."""
     logger = logging.getLogger("lm_eval_bias")
     before = logger.level
     logger.setLevel(logging.CRITICAL)
     try:
-        with values_alone():
-            yield
+        yield
     finally:
         logger.setLevel(before)
 
