@@ -684,7 +684,8 @@ def _of(dimension: str, headline: bool) -> list[Metric]:
         headline=headline,
         stderr=False,
     )
-    middle = Metric(name, "points", f"Mean {what} of all groups, from 1 to 5.")
+    # How much higher a model rates anyone on the four ratings of a scale says little of how it would on others.
+    middle = Metric(name, "points", f"Mean {what} of all groups, from 1 to 5.", paired=False)
     return [*with_interval(apart), *with_interval(middle)]
 
 

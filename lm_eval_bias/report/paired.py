@@ -57,9 +57,10 @@ class Difference(NamedTuple):
 
 def measured(measure: Measure, metric: Metric) -> bool:
     """Whether a difference of this number has an error: it has one itself, or an interval. A count, a p value and a t move with the number
-    of questions, and what their measure gives no error for may be a maximum, or an end of something."""
+    of questions, what their measure gives no error for may be a maximum or an end of something, and of some it says that their error comes
+    from more than its clusters."""
     interval = any(other.bounds == metric.name for other in measure.metrics)
-    return metric.bounds is None and metric.unit not in _NO_SAMPLE and (metric.stderr or interval)
+    return metric.paired and metric.bounds is None and metric.unit not in _NO_SAMPLE and (metric.stderr or interval)
 
 
 def differences(
