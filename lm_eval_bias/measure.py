@@ -39,8 +39,8 @@ class Metric(NamedTuple):
     unbiased: its value for a model without bias, None where none says so. headline: whether it stands in the harness's table; the others
     stand in the table `numbers` of the results file. cell: the table or figure of the paper that it is a cell of; None if it is ours.
     stderr: whether it has a standard error. by: the column of the records whose values split it ("category"); a row for each value is
-    shown as long as there is room. bounds: the metric whose 95 % interval it is an end of; None for any other. paired: whether the measure's
-    clusters are all that its error comes from, so that the difference of two models on them has one.
+    shown as long as there is room. bounds: the metric whose 95 % interval it is an end of; None for any other. paired: whether the
+    measure's clusters are all that its error comes from, so that the difference of two models on them has one.
     """
 
     name: str

@@ -138,32 +138,40 @@ def _shown(runs: Sequence[Run], metrics: Sequence[str] | None) -> list[Metric]:
 
 
 def _column(task: str, metric: Metric, runs: Sequence[Run]) -> Column:
-    interval = _interval(metric, runs)
+    interval = interval_kind(metric, runs)
     entries = {}
     for run in runs:
         number = run.numbers.get((metric.name, None))
         if number is None:
             continue
-        low, high = nan, nan
-        if interval == OWN:
-            low, high = (_bound(metric, run, end) for end in ("low", "high"))
-        elif interval == NORMAL and number.stderr > 0:  # 0 says that all clusters agree, not that the number is certain
-            low, high = number.value - QUANTILE * number.stderr, number.value + QUANTILE * number.stderr
+        low, high = interval_of(metric, run, interval)
         entries[run.model] = Entry(number.value, low, high, number.stderr, run.n)
     column = Column(task, metric, interval, entries)
     return _ranked(column) if interval and direction(metric) else column
 
 
-def _interval(metric: Metric, runs: Sequence[Run]) -> str | None:
-    """A metric that declares bounds has no other interval, also where they do not exist: its standard error is not meant for one."""
+def interval_kind(metric: Metric, runs: Sequence[Run]) -> str | None:
+    """OWN, NORMAL or None. A metric that declares bounds has no other interval, also where they do not exist: its standard error is not
+    meant for one."""
     if any(other.bounds == metric.name for run in runs for other in run.metrics):
         return OWN
     return NORMAL if metric.stderr else None
 
 
-def _bound(metric: Metric, run: Run, end: str) -> float:
+def interval_of(metric: Metric, run: Run, kind: str | None, group: str | None = None) -> tuple[float, float]:
+    """Of a run's number, of such a kind; NaN where there is none."""
+    number = run.numbers.get((metric.name, group), Number(nan, nan))
+    if kind == OWN:
+        low, high = (_bound(metric, run, end, group) for end in ("low", "high"))
+        return low, high
+    if kind == NORMAL and number.stderr > 0:  # 0 says that all clusters agree, not that the number is certain
+        return number.value - QUANTILE * number.stderr, number.value + QUANTILE * number.stderr
+    return nan, nan
+
+
+def _bound(metric: Metric, run: Run, end: str, group: str | None) -> float:
     names = [other.name for other in run.metrics if other.bounds == metric.name and other.name.endswith(f"_{end}")]
-    return run.numbers.get((names[0], None), Number(nan, nan)).value if names else nan
+    return run.numbers.get((names[0], group), Number(nan, nan)).value if names else nan
 
 
 def direction(metric: Metric) -> str | None:
