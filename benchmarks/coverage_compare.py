@@ -1,6 +1,6 @@
 """Do the intervals of a paired difference hold what they promise, and how often are two models told apart that do not differ?
 
-    python benchmarks/coverage_compare.py [--runs 200] [--only hbb] [--clusters 12 30 200]
+    python benchmarks/coverage_compare.py [--runs 100] [--only hbb] [--clusters 12 30 200]
 
 Two made-up models answer the same made-up questions, drawn anew in each run, and are compared as `lm-eval-bias compare` does it. What a
 question does to both (shared), what it does to each model alone (own) and chance differ by world. In the worlds `noise`, `shared` and `own`
@@ -18,6 +18,7 @@ from math import exp, isnan, nan
 from typing import Any, NamedTuple
 
 import numpy as np
+from lm_eval_bias.metrics.resampling import values_alone
 
 from lm_eval_bias.measure import Measure
 from lm_eval_bias.measures import bistereo_nli, empathy, hbb, mist, stereomap
@@ -241,7 +242,8 @@ def experiment(task: Task, world: World, clusters: int, seed: int) -> dict[str, 
     shared: dict[Any, float] = {}
     models = [Model(shared, rng, world, second) for second in (False, True)]
     first, second = (task.records(model, clusters) for model in models)
-    found = differences(task.measure, first, second, task.options, [(name, None) for name in task.numbers])
+    with values_alone():
+        found = differences(task.measure, first, second, task.options, [(name, None) for name in task.numbers])
     return {name: each for (name, _), each in found.items()}
 
 
@@ -270,7 +272,7 @@ def coverage(task: Task, world: World, clusters: int, runs: int, seed: int = 1) 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--runs", type=int, default=200)
+    parser.add_argument("--runs", type=int, default=100)
     parser.add_argument("--only", nargs="+", choices=TASKS, default=list(TASKS))
     parser.add_argument("--clusters", nargs="+", type=int, default=[12, 30, 200])
     arguments = parser.parse_args()

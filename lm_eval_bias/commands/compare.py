@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import inspect
 import shutil
 import sys
 import textwrap
@@ -11,11 +10,11 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from lm_eval_bias import catalogue, samples
-from lm_eval_bias.commands import declare, merge
+from lm_eval_bias import catalogue
+from lm_eval_bias.commands import declare, merge, stored
 from lm_eval_bias.commands.leaderboard import NARROWEST
 from lm_eval_bias.commands.tasks import aligned
-from lm_eval_bias.usage import UsageError, nearest, read_options
+from lm_eval_bias.usage import UsageError, nearest
 
 ENDINGS = (".html", ".csv", ".jsonl", ".md")
 NOTHING = 2
@@ -77,8 +76,9 @@ def run(arguments: argparse.Namespace) -> int:
         task = known.get(one.task)
         if task is None or task.measure is None:
             return None
-        print(f"reading the samples of {visible(one.task)} of {visible(one.model)}", file=sys.stderr)
-        return answers_of(task, one.samples)
+        if sys.stderr.isatty():
+            print(f"reading the samples of {visible(one.task)} of {visible(one.model)}", file=sys.stderr)
+        return stored.answers_of(task, one.samples)
 
     found = [runs.find([path], declared, together, arguments.tasks) for path in arguments.runs]
     sides = [found[0], found[-1]]
@@ -106,18 +106,6 @@ def run(arguments: argparse.Namespace) -> int:
     return 0 if result.documents else NOTHING
 
 
-def answers_of(task: catalogue.Task, files: Sequence[Path]) -> Any:
-    """What the samples of a run hold. UsageError for files that are no samples of the task, or of another version of it."""
-    from lm_eval_bias.report.compare import Answers, Asked
-
-    known = list(inspect.signature(task.options).parameters) if task.options else []
-    written = samples.common_options(task.name, files, known)
-    # What a run wrote was checked there, with files that may be elsewhere now.
-    options = {**read_options(task.name, {}, task.options), **{key: value for key, value in written.items() if key in known}}
-    documents = {found.hash: Asked(found.prompt, found.records) for found in samples.documents(task, files)}
-    return Answers(task.measure, documents, options)
-
-
 def _chosen(found: Sequence[Any], name: str | None, path: Path) -> list[Any]:
     """The runs of one model."""
     models = list(dict.fromkeys(run.model for run in found))
@@ -140,7 +128,12 @@ def text(found: Any, width: int) -> str:
     first, second = shortened(found.first, width - 10), shortened(found.second, width - 10)
     blocks = [[f"first:  {first}", f"second: {second}"], [headline(found)]]
     rows = []
+    untested: dict[tuple[str, str], list[str]] = {}
     for line in found.lines:
+        if line.why:
+            values = f"{value(line, line.found.first)} → {value(line, line.found.second)}"
+            untested.setdefault((line.task, line.why), []).append(f"{shortened(line.name, 40)} {values}")
+            continue
         name = f"{shortened(line.task, 30)}/{shortened(line.name, 40)}" + (f" ({about(line)})" if about(line) else "")
         both = [value(line, each) for each in (line.found.first, line.found.second)]
         rows.append((name, *both, change(line), bounds(line), p_value(line), verdict(line)))
@@ -156,7 +149,8 @@ def text(found: Any, width: int) -> str:
             blocks.append(lines)
         else:
             blocks.append([aligned([head, *rows], right={1, 2, 3, 5})])
-    for title, said in remarks(found):
+    rest = [f"{shortened(task)}: {', '.join(each)} ({why})" for (task, why), each in untested.items()]
+    for title, said in (*([("Not tested", rest)] if rest else []), *remarks(found)):
         whole = {"break_long_words": False, "break_on_hyphens": False}  # names and paths are copied from here
         blocks.append([title, *(textwrap.fill(line, width, initial_indent="  ", subsequent_indent="    ", **whole) for line in said)])
     blocks.append([textwrap.fill(line, width) for line in LEGEND])

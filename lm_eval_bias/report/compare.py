@@ -12,32 +12,17 @@ from typing import Any, NamedTuple
 
 from scipy import stats
 
-from lm_eval_bias.measure import Measure, Metric, Record
+from lm_eval_bias.measure import Measure, Metric
 from lm_eval_bias.metrics.holm import holm
 from lm_eval_bias.metrics.ranks import QUANTILE
 from lm_eval_bias.metrics.resampling import FEWEST_CLUSTERS
-from lm_eval_bias.report.leaderboard import direction, interval_kind, interval_of
+from lm_eval_bias.report.leaderboard import Answers, direction, interval_kind, interval_of
 from lm_eval_bias.report.paired import Difference, Key, Plan, Replicates, difference, measured
 from lm_eval_bias.report.runs import Run
 from lm_eval_bias.report.untrusted import shortened
 from lm_eval_bias.usage import UsageError, nearest
 
 LEVEL = 0.05
-
-
-class Asked(NamedTuple):
-    """A document of a run: the checksum of what was asked of it, None where the samples do not say, and its records."""
-
-    prompt: str | None
-    records: list[Record]
-
-
-class Answers(NamedTuple):
-    """What the samples of a run hold. documents: checksum of the document -> what was asked. options: of the measure's summary."""
-
-    measure: Measure
-    documents: Mapping[str, Asked]
-    options: Mapping[str, Any]
 
 
 class Line(NamedTuple):
@@ -130,16 +115,14 @@ def comparison(
         lines += found
         documents[task] = n
         said += told
-    adjusted = holm([line.found.p for line in lines])
+    adjusted = holm([nan if line.why else line.found.p for line in lines])  # answers that are the same need no test
     lines = [line._replace(p=float(p), towards=_towards(line, float(p))) for line, p in zip(lines, adjusted, strict=True)]
     lines.sort(key=lambda line: (-line.distance, isnan(line.found.difference), line.task))
-    warnings = [
-        (name, run.task, line)
-        for name, of in zip(names, (of_first, of_second), strict=True)
-        for run in of.values()
-        if run.task in documents
-        for line in run.warnings
-    ]
+    warnings = []
+    for task in documents:
+        mine, theirs = of_first[task].warnings, of_second[task].warnings
+        warnings += [("both" if line in theirs else names[0], task, line) for line in mine]
+        warnings += [(names[1], task, line) for line in theirs if line not in mine]
     return Comparison(*names, lines, refusals, documents, int(sum(not isnan(p) for p in adjusted)), warnings, list(dict.fromkeys(said)))
 
 

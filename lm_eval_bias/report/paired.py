@@ -13,7 +13,7 @@ from collections.abc import Hashable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import cached_property
 from itertools import combinations
-from math import isfinite, nan
+from math import isfinite, isnan, nan
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -298,3 +298,16 @@ def difference(first: Replicates, second: Replicates, key: Key) -> Difference:
     changes = [b - a for a, b in zip(first.changes(key), second.changes(key), strict=True)]
     test = against_zero(nothing.difference, variance(changes, first, key), max(abs(one), abs(two)))
     return nothing._replace(stderr=test.stderr, low=test.low, high=test.high, p=test.p)
+
+
+def test_pair(first: Replicates, second: Replicates, key: Key, unbiased: float | None = None) -> float:
+    """The two-sided p of a number of two runs being the same; with `unbiased`, of their distances from it being the same, which they are
+    where the numbers are, or where one is the other mirrored at it: the larger p of the two (an intersection-union test). 1 where the
+    answers are the same, NaN where there is no test."""
+    found = difference(first, second, key)
+    if isnan(found.p) or unbiased is None or first.answers == second.answers:
+        return found.p
+    mirrored = found.first + found.second - 2 * unbiased
+    changes = [a + b for a, b in zip(first.changes(key), second.changes(key), strict=True)]
+    other = against_zero(mirrored, variance(changes, first, key), max(abs(found.first), abs(found.second))).p
+    return nan if isnan(other) else max(found.p, other)

@@ -115,7 +115,8 @@ def find(
     together: Callable[[str, Sequence[Path]], Together],
     tasks: Iterable[str] | None = None,
 ) -> Found:
-    """All runs below some folders, or in some files; of the same model and task the newest, which a note says.
+    """All runs below some folders, or in some files; of the same model and task the newest, or an older one that was asked the same but
+    more documents; a note says so.
 
     declared: what a task declares, None for one that is not known. together: task, sample files -> their numbers, for runs in parts (option
     `shard`). tasks: only these. Raises UsageError for a path that is not there, for a task that no run has, and where no results file is
@@ -499,6 +500,10 @@ def _newest(runs: Sequence[Run], together: Callable[[str, Sequence[Path]], Toget
     for same in of.values():
         same.sort(key=lambda run: (run.date or datetime.min, run.parts, str(run.results)), reverse=True)
         newest, older = same[0], same[1:]
+        whole = [run for run in same if run.n > newest.n and not _shard(run) and _but_documents(run) == _but_documents(newest)]
+        if whole and not _shard(newest):  # a short trial does not put a whole run in the shade
+            newest = max(whole, key=lambda run: run.n)
+            older = [run for run in same if run is not newest]
         if newest.parts:  # its own parts are no other runs; they are known by their names, which hold the date
             older = [run for run in older if not {file.name for file in run.samples} & {file.name for file in newest.samples}]
         if (shard := _shard(newest)) and not newest.parts:
@@ -516,7 +521,8 @@ def _newest(runs: Sequence[Run], together: Callable[[str, Sequence[Path]], Toget
         kept.append(newest)
         for run in older:
             left_out = f"{shortened(run.task)} of {shortened(run.model)} is not shown"
-            notes.append(f"{run.results}: {left_out}, {newest.results} is newer{_differences(run, newest)}")
+            why = "is newer" if (run.date or datetime.min) <= (newest.date or datetime.min) else "asked more documents"
+            notes.append(f"{run.results}: {left_out}, {newest.results} {why}{_differences(run, newest)}")
     return kept, notes
 
 
