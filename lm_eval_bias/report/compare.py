@@ -17,7 +17,7 @@ from lm_eval_bias.metrics.holm import holm
 from lm_eval_bias.metrics.ranks import QUANTILE
 from lm_eval_bias.metrics.resampling import FEWEST_CLUSTERS
 from lm_eval_bias.report.leaderboard import Answers, direction, interval_kind, interval_of
-from lm_eval_bias.report.paired import Difference, Key, Plan, Replicates, difference, measured
+from lm_eval_bias.report.paired import Difference, Key, Plan, Replicates, at_an_end, difference, measured
 from lm_eval_bias.report.runs import Run
 from lm_eval_bias.report.untrusted import shortened
 from lm_eval_bias.usage import UsageError, nearest
@@ -219,11 +219,12 @@ def _paired(task: str, runs: Sequence[Replicates], wanted: _Wanted) -> list[Line
     lines = []
     for metric, key in _keys(task, measure.metrics, present, wanted):
         found = difference(*runs, key)
-        lines.append(Line(task, metric, key[1], found, True, nan, _why(measure, metric, found), ""))
+        why = _why(measure, metric, found, any(at_an_end(run, key) for run in runs))
+        lines.append(Line(task, metric, key[1], found, True, nan, why, ""))
     return lines
 
 
-def _why(measure: Measure, metric: Metric, found: Difference) -> str:
+def _why(measure: Measure, metric: Metric, found: Difference, at_end: bool) -> str:
     """Why a difference has no error."""
     if not isnan(found.p):
         return "the answers are the same" if not found.stderr else ""
@@ -235,6 +236,8 @@ def _why(measure: Measure, metric: Metric, found: Difference) -> str:
         return "a number without an error that clusters tell"
     if found.clusters < FEWEST_CLUSTERS:
         return f"{found.clusters} clusters, of which {FEWEST_CLUSTERS} are needed"
+    if at_end:
+        return f"one of them cannot be told from {metric.unbiased:g}, beyond which it cannot lie"
     if found.stderr == 0:
         return "no cluster differs from the others, which is no certainty"
     return "not defined without some of its clusters"

@@ -293,11 +293,19 @@ def difference(first: Replicates, second: Replicates, key: Key) -> Difference:
         return nothing
     if first.answers == second.answers:
         return nothing._replace(difference=0.0, stderr=0.0, low=0.0, high=0.0, p=1.0)
-    if not measured(first.measure, metric) or clusters < FEWEST_CLUSTERS:
+    if not measured(first.measure, metric) or clusters < FEWEST_CLUSTERS or at_an_end(first, key) or at_an_end(second, key):
         return nothing
     changes = [b - a for a, b in zip(first.changes(key), second.changes(key), strict=True)]
     test = against_zero(nothing.difference, variance(changes, first, key), max(abs(one), abs(two)))
     return nothing._replace(stderr=test.stderr, low=test.low, high=test.high, p=test.p)
+
+
+def at_an_end(run: Replicates, key: Key) -> bool:
+    """Whether a number cannot be told from the value of a model without bias, and cannot lie beyond it, as a spread that is 0 at least: its
+    own interval ends there exactly. No jackknife has the error of a number that is cut off (benchmarks/coverage_compare.py)."""
+    metric = run.measure.metric(key[0])
+    ends = [_value(run.whole, (other.name, key[1])) for other in run.measure.metrics if other.bounds == metric.name]
+    return metric.unbiased is not None and metric.unbiased in ends
 
 
 def test_pair(first: Replicates, second: Replicates, key: Key, unbiased: float | None = None) -> float:
