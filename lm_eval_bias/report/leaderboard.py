@@ -17,7 +17,7 @@ import numpy as np
 from lm_eval_bias.measure import Measure, Metric, Record
 from lm_eval_bias.metrics.ranks import QUANTILE, Ranks, ranks, ranks_of_tests
 from lm_eval_bias.metrics.resampling import FEWEST_CLUSTERS
-from lm_eval_bias.report.paired import Plan, Replicates, measured, test_pair
+from lm_eval_bias.report.paired import Plan, Replicates, measured, pair_p
 from lm_eval_bias.report.runs import Foreign, Found, Number, Run
 from lm_eval_bias.usage import UsageError, nearest
 
@@ -309,7 +309,7 @@ def _paired_ranks(column: Column, paired: Mapping[str, Replicates]) -> Ranks | N
     p = np.full((len(runs), len(runs)), nan)
     for (i, one), (j, two) in combinations(enumerate(runs.values()), 2):
         if isfinite(values[i]) and isfinite(values[j]):
-            p[i, j] = test_pair(one, two, key, metric.unbiased)
+            p[i, j] = pair_p(one, two, key, metric.unbiased)
     return ranks_of_tests(values, p)
 
 

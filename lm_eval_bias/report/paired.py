@@ -308,7 +308,7 @@ def at_an_end(run: Replicates, key: Key) -> bool:
     return metric.unbiased is not None and metric.unbiased in ends
 
 
-def test_pair(first: Replicates, second: Replicates, key: Key, unbiased: float | None = None) -> float:
+def pair_p(first: Replicates, second: Replicates, key: Key, unbiased: float | None = None) -> float:
     """The two-sided p of a number of two runs being the same; with `unbiased`, of their distances from it being the same, which they are
     where the numbers are, or where one is the other mirrored at it: the larger p of the two (an intersection-union test). 1 where the
     answers are the same, NaN where there is no test."""
