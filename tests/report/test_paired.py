@@ -241,7 +241,7 @@ def test_two_models_that_do_not_differ_are_rarely_told_apart(number):
     for seed in range(200):
         rng = np.random.default_rng(seed)
         common, own = rng.normal(size=24), rng.normal(size=(2, 24, 2))
-        runs = [made(24, lambda s, c, m=m: common[s] + own[m, s, int(c == "red")], ("red", "blue")) for m in (0, 1)]
+        runs = [made(24, lambda s, c, x=common[:, None] + own[m]: x[s, int(c == "red")]) for m in (0, 1)]
         alarms += differences(TOY, *runs, {}, [(number, None)])[number, None].p < 0.05
     assert 2 <= alarms <= 19
 
