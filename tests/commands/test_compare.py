@@ -155,3 +155,25 @@ def test_a_hostile_name_shows_as_text(compare, tmp_path, ending):
     if ending == ".html":
         assert "default-src 'none'" in html.unescape(written) and "NaN" not in written
     assert "\x1b" not in compare(a, b)[1]
+
+
+def test_the_leaderboard_ranks_on_the_same_documents_where_all_have_samples(tasks, tmp_path, capsys, monkeypatch):
+    """12 scenes that move both by 30, and each alone by 1: the intervals of 9 leave ranks open, the scenes do not."""
+    monkeypatch.setenv("COLUMNS", "200")
+    asked(tmp_path / "runs" / "a", "one", shift=40), asked(tmp_path / "runs" / "b", "two", shift=43, seed=2)
+    found = []
+    for more in ([], ["--unpaired"]):
+        file = tmp_path / "board.jsonl"
+        assert cli.main(["leaderboard", str(tmp_path / "runs"), "--include_path", str(tasks), "--output", str(file), *more]) == 0
+        found.append({row["model"]: row["numbers"][0] for row in map(json.loads, file.read_text().splitlines())})
+    capsys.readouterr()
+    paired, unpaired = found
+    assert [paired[m]["rank"] for m in ("one", "two")] == [[1, 1], [2, 2]] and paired["one"]["paired"]
+    assert [unpaired[m]["rank"] for m in ("one", "two")] == [[1, 2], [1, 2]] and not unpaired["one"]["paired"]
+
+
+def test_models_asked_other_documents_stand_apart_on_the_leaderboard(tasks, tmp_path, capsys):
+    asked(tmp_path / "runs" / "a", "one"), asked(tmp_path / "runs" / "b", "two", seed=2, scenes=range(1, 13))
+    assert cli.main(["leaderboard", str(tmp_path / "runs"), "--include_path", str(tasks)]) == 0
+    out = capsys.readouterr().out
+    assert out.count("which documents") == 2 and "models were asked other documents, as many as each other" in " ".join(out.split())
