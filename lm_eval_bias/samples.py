@@ -107,8 +107,22 @@ def common_options(task: str, files: Sequence[Path], known: Sequence[str]) -> di
     return {key: value for key, value in runs[0].metadata.items() if key in shared and key not in PARTS}
 
 
+class Document(NamedTuple):
+    """A document of a run. hash: of its content. prompt: the hash of what was asked of it, None where the samples do not say."""
+
+    hash: str
+    prompt: str | None
+    records: list[dict[str, Any]]
+
+
 def records(task: Task, files: Sequence[Path]) -> Iterator[dict[str, Any]]:
-    """The records of sample files, line by line: there may be millions.
+    """The records of sample files, line by line: there may be millions. Raises as `documents`."""
+    for document in documents(task, files):
+        yield from document.records
+
+
+def documents(task: Task, files: Sequence[Path]) -> Iterator[Document]:
+    """The documents of sample files with their records, line by line.
 
     A record that could not be made in the run is made now, from the document and what the model said. Raises UsageError for a file that
     holds no samples of the task, for a document that stands there twice, and for runs on different items.
@@ -141,7 +155,8 @@ def records(task: Task, files: Sequence[Path]) -> Iterator[dict[str, Any]]:
                         if str(file).rpartition(" ")[2] != str(before).rpartition(" ")[2]:  # the sha256; it may have been moved
                             wrong = f"{key} is {file}, and {before} in {files[0]}; runs on other items do not belong together"
                             raise UsageError(f"{path}, line {number}: {wrong}")
-                    yield from made
+                    prompt = sample.get("prompt_hash")
+                    yield Document(document, prompt if isinstance(prompt, str) else None, made)
         except (OSError, UnicodeDecodeError) as error:
             raise UsageError(f"cannot read {path}: {getattr(error, 'strerror', None) or error}") from error
 

@@ -59,6 +59,23 @@ def ranks(values: ArrayLike, lows: ArrayLike, highs: ArrayLike, distances: bool 
         if distances:
             z = min(z, _errors(value[i] + value[j], down[i], down[j]))
         raw[i, j] = 2 * stats.norm.sf(QUANTILE * z)
+    return _of_tests(value, raw, ranked, alpha)
+
+
+def ranks_of_tests(values: ArrayLike, p: ArrayLike) -> Ranks:
+    """Ranks of estimates, the lowest first, of which every pair was tested elsewhere; adjusted after Holm at 5 %.
+
+    values: shape (k,); of distances, their sizes. One that is not finite has no rank. p: shape (k, k), of which what is above the diagonal
+    counts. NaN there says that a pair could not be tested: it is not told apart, and does not count.
+    """
+    value, raw = np.asarray(values, dtype=float), np.triu(np.asarray(p, dtype=float), 1)
+    raw = np.where(np.tri(len(value), dtype=bool), np.nan, raw)
+    return _of_tests(value, raw, np.flatnonzero(np.isfinite(value)).tolist())
+
+
+def _of_tests(value: NDArray[np.float64], raw: NDArray[np.float64], ranked: list[int], alpha: float = 0.05) -> Ranks:
+    """raw: p of the pairs above the diagonal."""
+    k = len(value)
     adjusted = holm(raw)
     p = np.where(np.isnan(adjusted), adjusted.T, adjusted)
     different = np.nan_to_num(p, nan=1.0) <= alpha
@@ -66,7 +83,7 @@ def ranks(values: ArrayLike, lows: ArrayLike, highs: ArrayLike, distances: bool 
     found = np.full((k, 2), np.nan)
     found[ranked, 0] = 1 + lower.sum(axis=0)[ranked]
     found[ranked, 1] = len(ranked) - lower.sum(axis=1)[ranked]
-    return Ranks(found, p, lower, _ties(ranked, different, value), len(ranked) * (len(ranked) - 1) // 2)
+    return Ranks(found, p, lower, _ties(ranked, different, value), int((~np.isnan(raw)).sum()))
 
 
 def _errors(difference: float, side: float, other: float) -> float:

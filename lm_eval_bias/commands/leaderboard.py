@@ -9,7 +9,7 @@ import textwrap
 from pathlib import Path
 from typing import Any
 
-from lm_eval_bias.commands import declare, finished
+from lm_eval_bias.commands import declare, finished, stored
 from lm_eval_bias.commands.tasks import aligned
 from lm_eval_bias.usage import UsageError
 
@@ -24,9 +24,10 @@ def add(commands: Any) -> None:
         "leaderboard",
         "models beside each other, from finished runs",
         "Read the results that `lm_eval --output_path` wrote for several models, and print a row for each model and a column for\n"
-        "each headline number: its 95 % interval, and the ranks that the data leave open, from tests of all pairs (Holm). There is\n"
-        "no score over all. Of two runs of the same model and task the newest counts; runs in parts (shard=1/4) are put together\n"
-        "from their samples. Models that were asked otherwise stand in tables of their own.",
+        "each headline number: its 95 % interval, and the ranks that the data leave open, from tests of all pairs (Holm), on the\n"
+        "same documents where all have samples (--log_samples). There is no score over all. Of two runs of the same model and task\n"
+        "the newest counts, unless an older one asked more documents; runs in parts (shard=1/4) are put together from their\n"
+        "samples. Models that were asked otherwise stand in tables of their own.",
     )
     parser.add_argument("runs", metavar="RUNS", nargs="+", type=Path, help="folders or files that lm_eval or `lm-eval-bias merge` wrote")
     parser.add_argument("--sort", metavar="METRIC", help="a column, METRIC or TASK/METRIC; by default the models' names")
@@ -34,6 +35,7 @@ def add(commands: Any) -> None:
         "--metrics", metavar="METRIC", nargs="+", help="these numbers, METRIC or TASK/METRIC, in place of the headline ones"
     )
     finished.add_tasks(parser)
+    parser.add_argument("--unpaired", action="store_true", help="ranks from the intervals alone, without reading samples: seconds")
     parser.add_argument("--output", metavar="FILE", type=Path, help=f"write it there, as {', '.join(ENDINGS)}")
     parser.set_defaults(run=run)
 
@@ -47,7 +49,16 @@ def run(arguments: argparse.Namespace) -> int:
         raise UsageError(f"--output {output}: expected a file {', '.join(ENDINGS)} in a folder that is there")
     known = finished.known_tasks(arguments.include_path)
     found = finished.find(arguments.runs, known, arguments.tasks)
-    board = leaderboard.board(found, arguments.metrics, arguments.sort)
+
+    def answers(one: runs.Run) -> Any:
+        task = known.get(one.task)
+        if task is None or task.measure is None:
+            return None
+        if sys.stderr.isatty():
+            print(f"reading the samples of {visible(one.task)} of {visible(one.model)}", file=sys.stderr)
+        return stored.answers_of(task, one.samples)
+
+    board = leaderboard.board(found, arguments.metrics, arguments.sort, None if arguments.unpaired else answers)
     if output:
         try:
             output.write_text(leaderboard_files.WRITERS[output.suffix](board), encoding="utf-8", newline="")
@@ -65,7 +76,7 @@ def run(arguments: argparse.Namespace) -> int:
 def text(board: Any, width: int) -> str:
     """For a terminal: the tables of the tasks, the columns in as many rows of tables as the width asks for."""
     from lm_eval_bias.report.leaderboard import LEGEND, interval, place, written
-    from lm_eval_bias.report.leaderboard_files import asked, goal, mark, remarks
+    from lm_eval_bias.report.leaderboard_files import about, asked, mark, remarks
     from lm_eval_bias.report.untrusted import shortened
 
     most = max(16, width // 4)
@@ -77,7 +88,7 @@ def text(board: Any, width: int) -> str:
         table: list[list[list[str]]] = []  # of each column its title, then value, interval and rank of each model
         for column in section.columns:
             unit = column.metric.unit
-            told = ", ".join(part for part in (unit, goal(column.metric) if column.ranked else "") if part)
+            told = about(column) if column.ranked else unit
             cells = [[f"{shortened(column.metric.name, 40)}{mark(column)}" + (f" ({told})" if told else ""), "", ""]]
             for name in members:
                 entry = column.entries.get(name)

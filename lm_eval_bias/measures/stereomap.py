@@ -19,6 +19,7 @@ from lm_eval_bias.measures import stereomap_exhibits as exhibits
 from lm_eval_bias.metrics.group_scores import GroupScores, Spread, group_scores, mean_score, resampled_scores, score, spread, variation
 from lm_eval_bias.metrics.partition import changed_share, order, paired_test, place_names, rand_test
 from lm_eval_bias.metrics.rank_correlation import rank_correlation
+from lm_eval_bias.metrics.resampling import without_errors
 
 logger = logging.getLogger(__name__)
 
@@ -209,6 +210,8 @@ class Clusters:
         self.labels = np.full(len(points), -1)
         self.changed = np.full(len(points), nan)
         self.names: list[str] = []
+        if without_errors():  # k-means jumps: what is made of clusters has no error, and takes more time than all else
+            return
         without = [g for g, has in zip(ratings.groups, known, strict=True) if not has]
         if without:
             self.notes.append(f"Left out of the clusters, since no answer rated their warmth and competence: {', '.join(without)}.")
@@ -681,7 +684,8 @@ def _of(dimension: str, headline: bool) -> list[Metric]:
         headline=headline,
         stderr=False,
     )
-    middle = Metric(name, "points", f"Mean {what} of all groups, from 1 to 5.")
+    # How much higher a model rates anyone on the four ratings of a scale says little of how it would on others.
+    middle = Metric(name, "points", f"Mean {what} of all groups, from 1 to 5.", paired=False)
     return [*with_interval(apart), *with_interval(middle)]
 
 
@@ -796,16 +800,29 @@ def _metrics(part: str) -> list[Metric]:
     return [GROUPS, *spreads, *more, *(metric for correlation in correlations for metric in with_interval(correlation))]
 
 
+BY_GROUP = (("group",),)
+"""Ratings and rounds are samples too, but of the ratings of a scale there are four: two models are compared on these."""
+
+
 def _generated(part: str) -> Measure:
     variation_of = {"original": VARIATION, "extended": (*VARIATION, *KEYWORDS)}.get(part, ())
     return Measure(
-        record, partial(summary, part=part), [*_metrics(part), *variation_of, *ANSWERS], repeats=True, exhibits=exhibits.generated(part)
+        record,
+        partial(summary, part=part),
+        [*_metrics(part), *variation_of, *ANSWERS],
+        repeats=True,
+        exhibits=exhibits.generated(part),
+        clusters=BY_GROUP,
     )
 
 
 def _likelihood(part: str) -> Measure:
     return Measure(
-        record_likelihood, partial(summary_likelihood, part=part), [*_metrics(part), *BY_LIKELIHOOD], exhibits=exhibits.likelihood(part)
+        record_likelihood,
+        partial(summary_likelihood, part=part),
+        [*_metrics(part), *BY_LIKELIHOOD],
+        exhibits=exhibits.likelihood(part),
+        clusters=BY_GROUP,
     )
 
 

@@ -6,17 +6,38 @@ options, number of documents); others have a column of their own.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+import hashlib
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from itertools import combinations
 from math import inf, isfinite, isnan, nan
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
-from lm_eval_bias.measure import Metric
-from lm_eval_bias.metrics.ranks import QUANTILE, Ranks, ranks
+import numpy as np
+
+from lm_eval_bias.measure import Measure, Metric, Record
+from lm_eval_bias.metrics.ranks import QUANTILE, Ranks, ranks, ranks_of_tests
+from lm_eval_bias.metrics.resampling import FEWEST_CLUSTERS
+from lm_eval_bias.report.paired import Plan, Replicates, measured, pair_p
 from lm_eval_bias.report.runs import Foreign, Found, Number, Run
 from lm_eval_bias.usage import UsageError, nearest
 
 OWN, NORMAL = "own", "normal"
 """Kinds of interval: the one that the task computes, or value ± 1.96 standard errors."""
+
+
+class Asked(NamedTuple):
+    """A document of a run: the checksum of what was asked of it, None where the samples do not say, and its records."""
+
+    prompt: str | None
+    records: list[Record]
+
+
+class Answers(NamedTuple):
+    """What the samples of a run hold. documents: checksum of the document -> what was asked. options: of the measure's summary."""
+
+    measure: Measure
+    documents: Mapping[str, Asked]
+    options: Mapping[str, Any]
 
 
 class Entry(NamedTuple):
@@ -33,7 +54,8 @@ class Entry(NamedTuple):
 
 
 class Column(NamedTuple):
-    """interval: OWN, NORMAL or None. ranked: how many models have ranks. pairs: how many tests Holm's adjustment counts."""
+    """interval: OWN, NORMAL or None. ranked: how many models have ranks. pairs: how many tests Holm's adjustment counts. paired: whether
+    these are on the same documents."""
 
     task: str
     metric: Metric
@@ -41,6 +63,7 @@ class Column(NamedTuple):
     entries: Mapping[str, Entry]
     ranked: int = 0
     pairs: int = 0
+    paired: bool = False
 
     @property
     def name(self) -> str:
@@ -80,17 +103,28 @@ class Board(NamedTuple):
     sorted_by: str | None
 
 
-def board(found: Found, metrics: Sequence[str] | None = None, sort: str | None = None) -> Board:
+def board(
+    found: Found,
+    metrics: Sequence[str] | None = None,
+    sort: str | None = None,
+    answers: Callable[[Run], Answers | None] | None = None,
+) -> Board:
     """metrics: names, or TASK/NAME, of what is shown in place of the headline numbers. sort: one of them; best first where the number says
-    what is good, else the greatest. Raises UsageError for a name that no run has, and for a sort that names several columns."""
+    what is good, else the greatest. answers: what the samples of a run hold, so that ranks are paired; None where the task is not known
+    here; left out, ranks are from the intervals alone. Raises UsageError for a name that no run has, and for a sort that names several
+    columns."""
     if metrics is not None:
         _check(metrics, found.runs)
     questions: dict[tuple[str, tuple[tuple[str, str], ...]], list[Run]] = {}
     for run in sorted(found.runs, key=lambda run: (run.task, run.model)):
         questions.setdefault((run.task, run.asked), []).append(run)
-    sections = []
+    sections, notes = [], list(found.notes)
+    paired: dict[tuple[str, tuple[tuple[str, str], ...]], dict[str, Replicates]] = {}
+    if answers is not None:
+        questions, paired, said = _on_the_same(questions, answers)
+        notes += said
     for (task, asked), runs in sorted(questions.items(), key=lambda item: (item[0][0], -len(item[1]))):
-        columns = [_column(task, metric, runs) for metric in _shown(runs, metrics)]
+        columns = [_column(task, metric, runs, paired.get((task, asked), {})) for metric in _shown(runs, metrics)]
         if columns:
             others = [dict(other) for name, other in questions if name == task and other != asked]
             keys = {key for other in others for key in {**other, **dict(asked)} if other.get(key) != dict(asked).get(key)}
@@ -105,7 +139,66 @@ def board(found: Found, metrics: Sequence[str] | None = None, sort: str | None =
     if by:
         order.sort(key=lambda name: _order(by, name))  # stable: what has no number keeps the order of names, at the end
     tasks = sorted({run.task for run in found.runs})
-    return Board([models[name] for name in order], tasks, sections, found.others, found.notes, by and by.name)
+    return Board([models[name] for name in order], tasks, sections, found.others, notes, by and by.name)
+
+
+Questions = dict[tuple[str, tuple[tuple[str, str], ...]], list[Run]]
+
+
+def _on_the_same(
+    questions: Questions, answers: Callable[[Run], Answers | None]
+) -> tuple[Questions, dict[tuple[str, tuple[tuple[str, str], ...]], dict[str, Replicates]], list[str]]:
+    """Runs put together by the documents that they were asked, where samples tell; for those that can be compared on them, model -> its
+    numbers without each group of clusters; and what is to be said. A task that one model alone was asked has nothing to compare."""
+    found: Questions = {}
+    paired: dict[tuple[str, tuple[tuple[str, str], ...]], dict[str, Replicates]] = {}
+    notes = []
+    for (task, asked), runs in questions.items():
+        if len(runs) < 2:
+            found[task, asked] = runs
+            continue
+        told: dict[str, Answers | None] = {}
+        for run in runs:
+            try:
+                told[run.model] = answers(run) if run.samples else None
+            except UsageError as error:
+                notes.append(f"{run.results}: the samples of {task} are not read, so its ranks are unpaired: {error}")
+                told[run.model] = None
+        kinds = {model: None if each is None else _checksum(each) for model, each in told.items()}
+        several = len(set(kinds.values()) - {None}) > 1
+        for run in runs:
+            # What has no samples is not known to be another question.
+            kind = kinds[run.model] if several else None
+            more = (("which documents", kind or "not known"),) if several else ()
+            found.setdefault((task, (*asked, *more)), []).append(run)
+        if several:
+            notes.append(f"{task}: models were asked other documents, as many as each other, and stand in tables of their own")
+        for place in [place for place in found if place[0] == task and place[1][: len(asked)] == asked]:
+            said = {run.model: told.get(run.model) for run in found[place]}
+            try:
+                if len(said) > 1 and place not in paired:
+                    paired[place] = _replicates(said)
+            except UsageError as error:
+                notes.append(f"{task}: ranks are unpaired: {error}")
+    return found, paired, notes
+
+
+def _checksum(answers: Answers) -> str:
+    """Of which documents were asked."""
+    return hashlib.sha256("".join(sorted(answers.documents)).encode()).hexdigest()[:12]
+
+
+def _replicates(said: Mapping[str, Answers | None]) -> dict[str, Replicates]:
+    """None where a model has no answers, or they cannot be compared. UsageError says why."""
+    known = {model: each for model, each in said.items() if each is not None}
+    if len(known) < len(said) or not all(each.measure.clusters for each in known.values()):
+        return {}
+    first = next(iter(known.values()))
+    if any(each.options != first.options for each in known.values()):
+        return {}
+    records = {model: [record for name in first.documents for record in each.documents[name].records] for model, each in known.items()}
+    plan = Plan(first.measure, list(records.values()))
+    return {model: Replicates(plan, each, first.options) for model, each in records.items()}
 
 
 def _named(metric: str, task: str, wanted: Iterable[str]) -> bool:
@@ -137,33 +230,41 @@ def _shown(runs: Sequence[Run], metrics: Sequence[str] | None) -> list[Metric]:
     return list(found.values())
 
 
-def _column(task: str, metric: Metric, runs: Sequence[Run]) -> Column:
-    interval = _interval(metric, runs)
+def _column(task: str, metric: Metric, runs: Sequence[Run], paired: Mapping[str, Replicates]) -> Column:
+    interval = interval_kind(metric, runs)
     entries = {}
     for run in runs:
         number = run.numbers.get((metric.name, None))
         if number is None:
             continue
-        low, high = nan, nan
-        if interval == OWN:
-            low, high = (_bound(metric, run, end) for end in ("low", "high"))
-        elif interval == NORMAL and number.stderr > 0:  # 0 says that all clusters agree, not that the number is certain
-            low, high = number.value - QUANTILE * number.stderr, number.value + QUANTILE * number.stderr
+        low, high = interval_of(metric, run, interval)
         entries[run.model] = Entry(number.value, low, high, number.stderr, run.n)
     column = Column(task, metric, interval, entries)
-    return _ranked(column) if interval and direction(metric) else column
+    return _ranked(column, paired) if interval and direction(metric) else column
 
 
-def _interval(metric: Metric, runs: Sequence[Run]) -> str | None:
-    """A metric that declares bounds has no other interval, also where they do not exist: its standard error is not meant for one."""
+def interval_kind(metric: Metric, runs: Sequence[Run]) -> str | None:
+    """OWN, NORMAL or None. A metric that declares bounds has no other interval, also where they do not exist: its standard error is not
+    meant for one."""
     if any(other.bounds == metric.name for run in runs for other in run.metrics):
         return OWN
     return NORMAL if metric.stderr else None
 
 
-def _bound(metric: Metric, run: Run, end: str) -> float:
+def interval_of(metric: Metric, run: Run, kind: str | None, group: str | None = None) -> tuple[float, float]:
+    """Of a run's number, of such a kind; NaN where there is none."""
+    number = run.numbers.get((metric.name, group), Number(nan, nan))
+    if kind == OWN:
+        low, high = (_bound(metric, run, end, group) for end in ("low", "high"))
+        return low, high
+    if kind == NORMAL and number.stderr > 0:  # 0 says that all clusters agree, not that the number is certain
+        return number.value - QUANTILE * number.stderr, number.value + QUANTILE * number.stderr
+    return nan, nan
+
+
+def _bound(metric: Metric, run: Run, end: str, group: str | None) -> float:
     names = [other.name for other in run.metrics if other.bounds == metric.name and other.name.endswith(f"_{end}")]
-    return run.numbers.get((names[0], None), Number(nan, nan)).value if names else nan
+    return run.numbers.get((names[0], group), Number(nan, nan)).value if names else nan
 
 
 def direction(metric: Metric) -> str | None:
@@ -171,10 +272,11 @@ def direction(metric: Metric) -> str | None:
     return "near" if metric.unbiased is not None else metric.better
 
 
-def _ranked(column: Column) -> Column:
+def _ranked(column: Column, paired: Mapping[str, Replicates]) -> Column:
     names = list(column.entries)
     values, lows, highs = zip(*(column.entries[name][:3] for name in names), strict=True)
-    found = _ranks(column.metric, values, lows, highs)
+    on_the_same = _paired_ranks(column, paired)
+    found = _ranks(column.metric, values, lows, highs) if on_the_same is None else on_the_same
     ranked = sum(not isnan(low) for low, _ in found.ranks.tolist())
     if ranked < 2:
         return column
@@ -184,7 +286,31 @@ def _ranked(column: Column) -> Column:
         rank = None if isnan(low) else (int(low), int(high))
         letters = "".join(letter(k) for k, tie in enumerate(found.ties) if i in tie)
         entries[name] = column.entries[name]._replace(rank=rank, ties=letters)
-    return column._replace(entries=entries, ranked=ranked, pairs=found.pairs)
+    return column._replace(entries=entries, ranked=ranked, pairs=found.pairs, paired=on_the_same is not None)
+
+
+def _paired_ranks(column: Column, paired: Mapping[str, Replicates]) -> Ranks | None:
+    """Of the models that have an interval, from their differences on the same documents; None where these have no error."""
+    metric, key = column.metric, (column.metric.name, None)
+    if not paired or not column.entries.keys() <= paired.keys():
+        return None
+    runs = {name: paired[name] for name in column.entries}
+    measure = next(iter(runs.values())).measure
+    if metric.name not in {m.name for m in measure.metrics} or not measured(measure, measure.metric(metric.name)):
+        return None
+    if min(run.clusters(key) for run in runs.values()) < FEWEST_CLUSTERS:
+        return None
+    entries = list(column.entries.values())
+    values = np.array([entry.value if entry.low < entry.high else nan for entry in entries])
+    if metric.unbiased is not None:
+        values = abs(values - metric.unbiased)
+    elif metric.better == "higher":
+        values = -values
+    p = np.full((len(runs), len(runs)), nan)
+    for (i, one), (j, two) in combinations(enumerate(runs.values()), 2):
+        if isfinite(values[i]) and isfinite(values[j]):
+            p[i, j] = pair_p(one, two, key, metric.unbiased)
+    return ranks_of_tests(values, p)
 
 
 def _ranks(metric: Metric, values: Sequence[float], lows: Sequence[float], highs: Sequence[float]) -> Ranks:
@@ -271,9 +397,10 @@ LEGEND = (
     "too short where a task has few clusters; in the others it is the interval that the task computes.",
     "Ranks: 1 is best. Where a number has an unbiased value, the smaller distance from it is better, whatever the sign. 1–3 "
     "says that the data leave ranks 1 to 3 open. Models that share a letter are not told apart.",
-    "Two models are told apart by the difference of their numbers with independent standard errors, at 5 % after Holm over "
-    "all pairs of the column. That is unpaired: it ignores that both were asked the same questions, so a paired comparison "
-    "(compare) may tell more apart.",
+    "Two models are told apart by the difference of their numbers, at 5 % after Holm over all pairs of the column. Where a "
+    "column is marked paired, it is that on the same documents, with the error of a jackknife over what these have in common; "
+    "in the others standard errors are taken for independent, as if each model had been asked other questions, which hides "
+    "differences (run with --log_samples).",
     "A number without an interval has no rank; an interval of no width is none, since it says that all clusters agree, not "
     "that the number is certain. Models that were asked otherwise (version, options, number of documents) stand in a table of "
     "their own. There is no score over all: the numbers have no common unit.",

@@ -55,6 +55,7 @@ def _entry(column: Column, entry: Entry) -> dict[str, Any]:
         "n": entry.n,
         "rank": list(entry.rank) if entry.rank else None,
         "of": column.ranked or None,
+        "paired": column.paired if column.ranked else None,
         "ties": entry.ties or None,
     }
 
@@ -131,7 +132,7 @@ def mark(column: Column) -> str:
 
 def about(column: Column) -> str:
     """Unit and goal, below a column's title."""
-    return ", ".join(part for part in (column.metric.unit, goal(column.metric)) if part)
+    return ", ".join(part for part in (column.metric.unit, goal(column.metric), "paired" if column.paired else "") if part)
 
 
 def parts(column: Column, entry: Entry) -> tuple[str, str, str]:

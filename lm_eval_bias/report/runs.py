@@ -14,6 +14,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from lm_eval_bias.measure import UNITS, Metric
@@ -46,7 +47,8 @@ class Run(NamedTuple):
     metrics: what the task declares; made from its numbers where the task is not known here. asked: what must be equal for two runs to have
     asked the same: version, options, number of documents. limit: how --limit had it, None without. template: the checksum of the chat
     template, None if none was applied. n: documents asked. tables: the finer numbers, rows of equal columns. results: the file; samples:
-    those of the task, none where they were not logged. parts: whether it was put together from several runs.
+    those of the task, none where they were not logged. parts: whether it was put together from several runs. counted: on how many clusters
+    each number rests.
     """
 
     model: str
@@ -66,6 +68,11 @@ class Run(NamedTuple):
     results: Path
     samples: tuple[Path, ...] = ()
     parts: bool = False
+    counted: Mapping[Key, int] = MappingProxyType({})
+
+    def clusters(self, key: Key) -> int | None:
+        """On how many clusters a number rests at least; None where the run does not say, being older or of a measure that has none."""
+        return self.counted.get(key)
 
 
 class Foreign(NamedTuple):
@@ -108,7 +115,8 @@ def find(
     together: Callable[[str, Sequence[Path]], Together],
     tasks: Iterable[str] | None = None,
 ) -> Found:
-    """All runs below some folders, or in some files; of the same model and task the newest, which a note says.
+    """All runs below some folders, or in some files; of the same model and task the newest, or an older one that was asked the same but
+    more documents; a note says so.
 
     declared: what a task declares, None for one that is not known. together: task, sample files -> their numbers, for runs in parts (option
     `shard`). tasks: only these. Raises UsageError for a path that is not there, for a task that no run has, and where no results file is
@@ -253,6 +261,7 @@ def _of_results(
                 asked=(),
                 results=path,
                 samples=samples,
+                counted=_counted(rows),
             )
             more = {"repeats": config.get("repeats", 1), "system instruction": content.get("system_instruction_sha")}
             runs.append(run._replace(asked=_asked(run, more), warnings=_warnings(run, _count(counts.get("original")), config, general)))
@@ -301,6 +310,7 @@ def _of_merged(path: Path, content: dict[str, Any], declared: Callable[[str], De
         results=path,
         samples=tuple(Path(file) for file in files if isinstance(file, str)) if isinstance(files, list) else (),
         parts=True,
+        counted=_counted(rows),
     )
     more = {"repeats": content.get("repeats", 1), "system instruction": content.get("system instruction")}
     return run._replace(asked=_asked(run, more), warnings=_warnings(run, run.n, {}, {}))
@@ -443,6 +453,12 @@ def _numbers(cells: Mapping[str, Any]) -> tuple[dict[Key, Number], list[Mapping[
     return numbers, rows
 
 
+def _counted(rows: Sequence[Mapping[str, Any]]) -> dict[Key, int]:
+    """The column `clusters` of a table of numbers, where it has one."""
+    found = {(row["metric"], None if row.get("group") is None else str(row["group"])): _float(row.get("clusters")) for row in rows}
+    return {key: int(number) for key, number in found.items() if number >= 0 and number.is_integer()}
+
+
 def _metrics(rows: Sequence[Mapping[str, Any]], results: Mapping[str, Any]) -> list[Metric]:
     """Metrics of a task that is not known here, as its own table of numbers has them. Those of the harness's table are the headline ones.
 
@@ -483,6 +499,10 @@ def _newest(runs: Sequence[Run], together: Callable[[str, Sequence[Path]], Toget
     for same in of.values():
         same.sort(key=lambda run: (run.date or datetime.min, run.parts, str(run.results)), reverse=True)
         newest, older = same[0], same[1:]
+        whole = [run for run in same if run.n > newest.n and not _shard(run) and _but_documents(run) == _but_documents(newest)]
+        if whole and not _shard(newest):  # a short trial does not put a whole run in the shade
+            newest = max(whole, key=lambda run: run.n)
+            older = [run for run in same if run is not newest]
         if newest.parts:  # its own parts are no other runs; they are known by their names, which hold the date
             older = [run for run in older if not {file.name for file in run.samples} & {file.name for file in newest.samples}]
         if (shard := _shard(newest)) and not newest.parts:
@@ -500,7 +520,8 @@ def _newest(runs: Sequence[Run], together: Callable[[str, Sequence[Path]], Toget
         kept.append(newest)
         for run in older:
             left_out = f"{shortened(run.task)} of {shortened(run.model)} is not shown"
-            notes.append(f"{run.results}: {left_out}, {newest.results} is newer{_differences(run, newest)}")
+            why = "is newer" if (run.date or datetime.min) <= (newest.date or datetime.min) else "asked more documents"
+            notes.append(f"{run.results}: {left_out}, {newest.results} {why}{_differences(run, newest)}")
     return kept, notes
 
 
@@ -522,7 +543,7 @@ def _put_together(newest: Run, parts: Sequence[Run], of: int, together: Callable
             raise UsageError(f"{run.results}: {wrong}; run it again with --log_samples")
     try:
         found = together(newest.task, files)
-        numbers, _ = _numbers(found.cells)
+        numbers, rows = _numbers(found.cells)
     except _Unreadable as error:
         raise UsageError(f"{newest.results}: {error}") from error
     options = {key: value for key, value in newest.options.items() if key not in PARTS}
@@ -533,6 +554,7 @@ def _put_together(newest: Run, parts: Sequence[Run], of: int, together: Callable
         tables={name: table for name, table in found.cells.items() if _is_table(table)},
         samples=tuple(files),
         parts=True,
+        counted=_counted(rows),
     )
     # What the parts said is said of all of them anew, but for what only a run tells.
     said = [line for part in parts for line in part.warnings if line.startswith("generation settings")]

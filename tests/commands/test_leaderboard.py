@@ -32,14 +32,14 @@ def run(capsys, *arguments):
 def test_the_docs_show_what_a_run_of_three_scripted_models_prints(folder, root, capsys, monkeypatch):
     """Where they differ, this prints what belongs there."""
     monkeypatch.setenv("COLUMNS", "120")
-    status, out, err = run(capsys, folder, "--sort", "calibrated_preferences")
+    status, out, err = run(capsys, folder, "--unpaired", "--sort", "calibrated_preferences")
     assert status == 0 and not err
     assert f"```text\n{out}```" in (root / "docs" / "leaderboard.md").read_text(), out
 
 
 def test_models_that_lean_apart_are_told_apart(folder, capsys, tmp_path):
     file = tmp_path / "board.jsonl"
-    assert run(capsys, folder, "--sort", "directed_preferences", "--output", file)[:2] == (0, f"wrote {file}: 3 models, 1 task\n")
+    assert run(capsys, folder, "--unpaired", "--sort", "directed_preferences", "--output", file)[:2] == (0, f"wrote {file}: 3 models, 1 task\n")
     rows = [json.loads(line) for line in file.read_text().splitlines()]
     numbers = {row["model"]: {n["metric"]: n for n in row["numbers"]}["calibrated_preferences"] for row in rows}
     assert numbers["org/strong"]["rank"] == [3, 3] and numbers["org/even"]["rank"][0] == 1
@@ -53,13 +53,13 @@ def test_models_that_lean_apart_are_told_apart(folder, capsys, tmp_path):
 @pytest.mark.parametrize("ending", sorted(WRITERS))
 def test_every_file_names_every_model(folder, capsys, tmp_path, ending):
     file = tmp_path / f"board{ending}"
-    assert run(capsys, folder, "--output", file)[0] == 0
+    assert run(capsys, folder, "--unpaired", "--output", file)[0] == 0
     assert all(name in file.read_text(encoding="utf-8") for name in LEANINGS)
 
 
 def test_the_command_imports_no_harness(folder):
     code = (
-        "import sys; from lm_eval_bias.cli import main; main(['leaderboard', sys.argv[1]])\n"
+        "import sys; from lm_eval_bias.cli import main; main(['leaderboard', '--unpaired', sys.argv[1]])\n"
         "print({'torch', 'transformers', 'lm_eval', 'datasets'} & set(sys.modules), file=sys.stderr)"
     )
     assert subprocess.run([sys.executable, "-c", code, str(folder)], capture_output=True, text=True).stderr.strip() == "set()"

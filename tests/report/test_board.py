@@ -392,7 +392,7 @@ def test_a_json_line(tmp_path):
         "numbers": [
             {
                 "task": "mine", "metric": "gap", "unit": "points", "better": "near", "unbiased": 0.0, "asked": {"version": "1", "documents": "100"},
-                "value": 1.0, "interval": "normal", "stderr": 1.0, "n": 100, "rank": [1, 1], "of": 2, "ties": "a",
+                "value": 1.0, "interval": "normal", "stderr": 1.0, "n": 100, "rank": [1, 1], "of": 2, "paired": False, "ties": "a",
             }
         ],
         "warnings": [],

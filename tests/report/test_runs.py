@@ -450,3 +450,14 @@ def test_every_metric_that_bounds_another_says_so():
 
 def test_the_morning_is_read_back():
     assert runs._date(MORNING.isoformat().replace(":", "-")) == MORNING and runs._date("yesterday") is None
+
+
+def test_a_trial_with_a_limit_does_not_hide_a_whole_run(tmp_path):
+    """Of the same questions; a whole run of another version is another thing, and the newest counts."""
+    made_up(tmp_path / "a", "m", {"gap": (1.0, 1.0)}, n=100)
+    made_up(tmp_path / "a", "m", {"gap": (2.0, 1.0)}, n=10, minutes=1)
+    found = found_in(tmp_path / "a")
+    assert only(found).n == 100 and any("is not shown" in note and "asked more documents" in note for note in found.notes)
+    made_up(tmp_path / "b", "m", {"gap": (1.0, 1.0)}, n=100, version=1.0)
+    made_up(tmp_path / "b", "m", {"gap": (2.0, 1.0)}, n=10, version=2.0, minutes=1)
+    assert only(found_in(tmp_path / "b")).n == 10
