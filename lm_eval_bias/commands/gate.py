@@ -75,7 +75,7 @@ def status(verdict: str, inconclusive: str | None) -> int:
 
 
 def _run(arguments: argparse.Namespace) -> int:
-    from lm_eval_bias.report import gate, gate_files, rules, runs
+    from lm_eval_bias.report import gate, gate_files, rules
     from lm_eval_bias.report.junit import junit
 
     wanted = rules.read(arguments.rules)
@@ -83,16 +83,20 @@ def _run(arguments: argparse.Namespace) -> int:
         raise UsageError(f"--junit {arguments.junit}: its folder is not there")
     known = {task.name: task for task in catalogue.tasks(arguments.include_path)}
     found = _found(arguments.runs, known)
-    older = _found(arguments.baseline, known).runs if arguments.baseline else []
+    before = _found(arguments.baseline, known) if arguments.baseline else None
+    older = before.runs if before else []
     rules.check(wanted, _metrics(wanted, known, found.runs), _groups(found.runs), bool(arguments.baseline))
     _check_baseline(wanted, found.runs, older)
     judged = gate.judge(wanted, found.runs, older, changes(known, wanted, found.runs, older))
     code = status(gate.overall([one.verdict for one in judged]), arguments.inconclusive)
     tasks = {each.task for one in judged for each in one.verdicts}
     context = gate_files.Context(
-        {(each.model, each.task): _asked(each) for each in found.runs if each.task in tasks},
+        {
+            **{(each.model, each.task): _asked(each) for each in found.runs if each.task in tasks},
+            **{(f"baseline {each.model}", each.task): _asked(each) for each in older if each.task in tasks},
+        },
         [f"{each.model}, {each.task}: {said}" for each in found.runs if each.task in tasks for said in each.warnings],
-        found.notes,
+        [*found.notes, *(f"baseline: {said}" for said in before.notes)] if before else found.notes,
         code,
     )
     if arguments.junit:

@@ -7,7 +7,7 @@ interval is beyond the bound, keeps it if its whole interval is on the right sid
 Each rule is two tests: is it violated, is it kept. Of a rule one of the two is true, so that both cannot be wrong at once; which one is
 unknown. All tests of violation of a model are one family, and all tests of keeping another. Within each, p is that of the two-sided
 interval, and Holm's procedure rejects at most a false one with probability 1 - confidence, however the rules depend on each other: a model
-that keeps its rules is failed by any of them in at most 5 of 100 runs, and one that breaks them all passes any in at most 5 of 100. A family
+that keeps its rules is failed by any of them in at most 5 of 100 runs, and one that breaks them passes any in at most 5. A family
 counts every rule on a number that the file has, also one that could not be judged, so that its size does not depend on the answers.
 
 A bound on one side uses but half of that (2.5 %); the rest is for rules that can be violated on two sides. A change of a distance is
@@ -25,8 +25,8 @@ from collections.abc import Callable, Mapping, Sequence
 from math import ceil, floor, isfinite, isnan, log10, nan, sqrt
 from typing import NamedTuple
 
-from scipy import stats
 from scipy.optimize import brentq
+from scipy.special import stdtrit
 
 from lm_eval_bias.measure import Metric
 from lm_eval_bias.metrics.holm import holm
@@ -115,13 +115,13 @@ class Estimate(NamedTuple):
 
     def interval(self, alpha: float) -> Interval:
         """Of confidence 1 - alpha: each side by itself times the ratio of Student's quantiles."""
-        ratio = float(stats.t.isf(alpha / 2, self.df) / stats.t.isf(0.025, self.df))
+        ratio = student(alpha, self.df) / student(0.05, self.df)
         return self.value - (self.value - self.low) * ratio, self.value + (self.high - self.value) * ratio
 
     @property
     def stderr(self) -> float:
         """The longer side in standard errors."""
-        return max(self.value - self.low, self.high - self.value) / float(stats.t.isf(0.025, self.df))
+        return max(self.value - self.low, self.high - self.value) / student(0.05, self.df)
 
 
 class Quantity(NamedTuple):
@@ -145,6 +145,11 @@ class _Unjudged(Exception):
 # ---- Numbers and intervals
 
 
+def student(alpha: float, df: float) -> float:
+    """The quantile of Student's t that a two-sided interval of confidence 1 - alpha reaches to."""
+    return -float(stdtrit(df, alpha / 2))
+
+
 def estimate(run: Run, key: Key, clusters: int) -> Estimate:
     """A number of a run with its interval of 95 %: its own where the task declares one, else value ± t √(k / (k - 1)) standard errors, with
     t of k - 1 degrees of freedom for k clusters (docs/statistics.md). NaN where there is none."""
@@ -153,7 +158,7 @@ def estimate(run: Run, key: Key, clusters: int) -> Estimate:
     if ends:
         low, high = (run.numbers[ends[end], group].value if (ends.get(end), group) in run.numbers else nan for end in ("low", "high"))
     else:
-        half = float(stats.t.isf(0.025, clusters - 1)) * sqrt(clusters / (clusters - 1)) * number.stderr
+        half = student(0.05, clusters - 1) * sqrt(clusters / (clusters - 1)) * number.stderr
         low, high = number.value - half, number.value + half
     return _estimate(number.value, low, high, number.stderr, clusters)
 
@@ -164,10 +169,10 @@ def _estimate(value: float, low: float, high: float, stderr: float, clusters: in
     half = high - value
     if stderr > 0 and isfinite(half) and abs(half - (value - low)) <= 1e-6 * half:
         told = half / stderr
-        if told >= stats.t.isf(0.025, 1):
+        if told >= student(0.05, 1):
             df = 1.0
-        elif told > stats.t.isf(0.025, df):
-            df = float(brentq(lambda x: stats.t.isf(0.025, x) - told, 1, df))
+        elif told > student(0.05, df):
+            df = float(brentq(lambda x: student(0.05, x) - told, 1, df))
     return Estimate(value, low, high, df)
 
 
@@ -179,7 +184,7 @@ def change_of_distance(change: Estimate, first: Estimate, second: Estimate, unbi
 
     def interval(alpha: float) -> Interval:
         low, high = change.interval(alpha)
-        half = float(stats.t.isf(alpha / 2, df)) * error
+        half = student(alpha, df) * error
         down, up = middle - half, middle + half
         return max(min(low, down), min(-up, -high)), max(min(high, up), min(-down, -low))
 
@@ -225,7 +230,7 @@ def _smallest(holds: Callable[[float], bool]) -> float:
     """The least alpha of which that holds; it holds of each larger one too. 1 if it holds of none."""
     if not holds(1.0):
         return 1.0
-    low, high = -300.0, 0.0
+    low, high = -100.0, 0.0
     for _ in range(60):
         middle = (low + high) / 2
         low, high = (low, middle) if holds(10**middle) else (middle, high)
@@ -256,7 +261,7 @@ def _model(rules: Rules, model: str, runs: Mapping[str, Run], baseline: Sequence
         blank = Verdict(rule, model, rule.task, ERROR, n=run and run.n, has=run and run.of)
         try:
             if run is None:
-                raise _Unjudged(ERROR, f"the runs of this model have no task {shortened(rule.task)}", f"run it: lm_eval --tasks {shortened(rule.task)}")
+                raise _Unjudged(ERROR, *_no_task(rule.task))
             cap = caps.get(rule.task, caps.get(EVERY, CAP))
             found.append(_prepared(blank, run, cap, baseline, changes))
         except _Unjudged as settled:
@@ -318,7 +323,8 @@ def _prepared(blank: Verdict, run: Run, cap: float, baseline: Sequence[Run], cha
         before = baseline_of(run, baseline)
         try:
             if before is None:
-                raise Incomparable(f"the baseline has no task {shortened(run.task)}", "run it on the baseline model too, with --log_samples")
+                again = "run it on the baseline model too, with --log_samples"
+                raise Incomparable(f"the baseline has no task {shortened(run.task)}", again)
             if changes is None:
                 raise ValueError("no way to compare with a baseline")
             found = changes(run, before, key)
@@ -328,7 +334,8 @@ def _prepared(blank: Verdict, run: Run, cap: float, baseline: Sequence[Run], cha
         more |= {"value": nan, "before": found.first, "now": found.second, "clusters": clusters}
         _enough(clusters, run, more)
         if isnan(found.first) or isnan(found.second):
-            raise _Unjudged(ERROR, f"{metric.name} is not defined in {'the baseline' if isnan(found.first) else 'this run'}", "see its answers", **more)
+            where = "the baseline" if isnan(found.first) else "this run"
+            raise _Unjudged(ERROR, f"{metric.name} is not defined in {where}", "see its answers", **more)
         change = _estimate(found.second - found.first, found.low, found.high, found.stderr, int(clusters or 0))
         more |= {"value": _worse(metric, found.first, found.second)}
         _width(change, "the change of " + metric.name, more)
@@ -347,6 +354,10 @@ def _prepared(blank: Verdict, run: Run, cap: float, baseline: Sequence[Run], cha
     return blank._replace(clusters=clusters), quantity(rule, metric, now), why
 
 
+def _no_task(task: str) -> tuple[str, str]:
+    return f"the runs of this model have no task {shortened(task)}", f"run it: lm_eval --tasks {shortened(task)} --log_samples"
+
+
 def _worse(metric: Metric, first: float, second: float) -> float:
     if metric.unbiased is not None:
         return abs(second - metric.unbiased) - abs(first - metric.unbiased)
@@ -361,7 +372,8 @@ def _enough(clusters: int | None, run: Run, more: dict[str, object]) -> None:
         if run.n and clusters:
             more["needed"] = ceil(run.n * FEWEST_CLUSTERS / clusters)
         todo = f"ask more documents, of at least {FEWEST_CLUSTERS} clusters{_has(run, more.get('needed'))}"
-        raise _Unjudged(INCONCLUSIVE, f"{clusters} clusters: with fewer than {FEWEST_CLUSTERS} no interval holds what it says", todo, **more)
+        few = f"{clusters} clusters: with fewer than {FEWEST_CLUSTERS} no interval holds what it says"
+        raise _Unjudged(INCONCLUSIVE, few, todo, **more)
 
 
 def _width(of: Estimate, what: str, more: dict[str, object]) -> None:
@@ -370,7 +382,8 @@ def _width(of: Estimate, what: str, more: dict[str, object]) -> None:
     if of.low == of.high == of.value:
         more |= {"low": of.low, "high": of.high}
         same = "all clusters agree, which says nothing of how far others would move it"
-        raise _Unjudged(INCONCLUSIVE, f"no variance in {what}: {same}", "look at the answers: are they all the same, or those of the baseline?", **more)
+        todo = "look at the answers: are they all the same, or those of the baseline?"
+        raise _Unjudged(INCONCLUSIVE, f"no variance in {what}: {same}", todo, **more)
     if not of.low <= of.value <= of.high:
         raise _Unjudged(ERROR, f"{what} lies outside its own interval", "see its other numbers in the results", **more)
 
@@ -407,10 +420,12 @@ def _cap(rule: Rule, model: str, task: str, run: Run | None) -> Verdict:
     """A cap is on this run's answers, all of which are counted: no estimate, so no interval, no test and no share in Holm."""
     blank = Verdict(rule, model, task, ERROR, n=run and run.n, has=run and run.of)
     if run is None:
-        return blank._replace(reason=f"the runs of this model have no task {shortened(task)}", todo=f"run it: lm_eval --tasks {shortened(task)}")
+        reason, todo = _no_task(task)
+        return blank._replace(reason=reason, todo=todo)
     rates = unusable(run)
     if not rates:
-        return blank._replace(verdict=INCONCLUSIVE, reason="its measure counts no unusable answers", todo=f"declare one of {', '.join(sorted(RATES))}")
+        todo = f"declare one of {', '.join(sorted(RATES))}"
+        return blank._replace(verdict=INCONCLUSIVE, reason="its measure counts no unusable answers", todo=todo)
     if any(isnan(rate) for rate in rates.values()):
         name = next(name for name, rate in rates.items() if isnan(rate))
         return blank._replace(reason=f"{name} is not defined", todo="see the answers in the samples")
@@ -433,13 +448,15 @@ def _decided(blank: Verdict, of: Quantity, why_no_pass: str, fails: _Level, pass
     blank = blank._replace(low=low, high=high, confidence=1 - level.alpha, p=nearest.p)
     if fails.rejected:
         least = of.interval(fails.alpha)[0] - of.bound
-        said = f"over its bound by {written(of.value - of.bound, unit)} {unit}, by {written(least, unit)} at least"
-        return blank._replace(verdict=FAIL, reason=said.replace("  ", " "), todo="the model breaks this rule: do not release it, or say why the bound is another")
+        said = f"over its bound by {_with_unit(of.value - of.bound, unit)}, by {_with_unit(least, unit)} at least"
+        todo = "the model breaks the rule, not this sample alone: its finer numbers (lm-eval-bias report) show where"
+        return blank._replace(verdict=FAIL, reason=said, todo=todo)
     if passes.rejected:
         spare = of.bound - of.interval(passes.alpha)[1]
         if not why_no_pass:
-            return blank._replace(verdict=PASS, reason=f"the whole interval keeps the bound, with {written(spare, unit)} {unit} to spare".replace("  ", " "))
-        return blank._replace(verdict=INCONCLUSIVE, reason=f"the interval keeps the bound, but it cannot pass: {why_no_pass}", todo="mend that, and run again")
+            return blank._replace(verdict=PASS, reason=f"the whole interval keeps the bound, with {_with_unit(spare, unit)} to spare")
+        but = f"the interval keeps the bound, but it cannot pass: {why_no_pass}"
+        return blank._replace(verdict=INCONCLUSIVE, reason=but, todo="mend that, and run again")
     family = fails if of.value > of.bound else passes
     ends = of.interval(family.alpha)
     half = of.value - ends[0] if of.value > of.bound else ends[1] - of.value
@@ -447,19 +464,24 @@ def _decided(blank: Verdict, of: Quantity, why_no_pass: str, fails: _Level, pass
     would = "fail" if of.value > of.bound else "pass"
     reason = f"the interval holds the bound of {written(blank.rule.bound, unit)}"
     if why_no_pass:
-        reason += f"; it could not pass either: {why_no_pass}"
+        reason += f"; nor could it pass: {why_no_pass}"
     if not isfinite(half) or gap == 0 or not blank.n:
-        todo = "no number of documents would decide: the number lies on the bound" if gap == 0 else "its interval has no end on that side: ask more documents"
+        on_it = "no number of documents would decide: the number lies on the bound"
+        todo = on_it if gap == 0 else "its interval has no end on that side: ask more documents"
         return blank._replace(verdict=INCONCLUSIVE, reason=reason, todo=todo)
     needed = rounded_up(blank.n * (half / gap) ** 2)
     todo = f"about {needed:,} documents would decide ({would}), if the number stays where it is"
     if blank.has is not None and needed > blank.has:
         todo += f": more than the {blank.has:,} that the task has"
         if would == "pass" and blank.n == blank.has:
-            todo += f"; with these it passes from {_bound(blank.rule, ends[1], unit)} on"
+            todo += f"; with all of them, `{_bound(blank.rule, ends[1], unit)}` is the tightest bound that passes"
     elif blank.has is not None:
         todo += f"; the task has {blank.has:,}"
     return blank._replace(verdict=INCONCLUSIVE, needed=needed, reason=reason, todo=todo)
+
+
+def _with_unit(value: float, unit: str) -> str:
+    return f"{written(value, unit)} {unit}".rstrip()
 
 
 def _bound(rule: Rule, end: float, unit: str) -> str:
@@ -508,5 +530,3 @@ def subject(verdict: Verdict) -> str:
     if rule.condition == UNUSABLE:
         return "answers"
     return shortened(rule.metric) + (f" ({shortened(rule.group)})" if rule.group else "")
-
-

@@ -37,12 +37,13 @@ def method(rules: Rules, families: Sequence[int]) -> list[str]:
     sizes = sorted(set(families))
     count = f"{sizes[-1]} rule{'s' * (sizes[-1] != 1)}" if sizes else "rules"
     return [
-        f"A rule fails only if the whole interval breaks it, and passes only if the whole interval keeps it. Intervals are of {percent} before "
-        f"Holm's adjustment, which counts the {count} on numbers of each model by itself; beside each stands the confidence that Holm left it. "
-        f"Of a model that keeps its rules, {alpha} of 100 runs at most have a false FAIL anywhere, and of one that breaks them {alpha} of 100 a "
-        "false pass, as far as the intervals hold what they say (docs/statistics.md).",
-        "Intervals of another confidence than 95 % are made from the task's own: each side times the ratio of Student's t, with one degree of "
-        "freedom less than the number has clusters, or fewer. A cap counts this run's answers: it is no estimate and has no interval.",
+        "A rule fails only if the whole interval breaks it, and passes only if the whole interval keeps it. Intervals are of "
+        f"{percent} before Holm's adjustment, which counts the {count} on numbers of each model by itself; beside each stands the "
+        f"confidence at which Holm decided. Of a model that keeps its rules, {alpha} of 100 runs at most have a false FAIL anywhere, and "
+        f"of one that breaks them {alpha} of 100 a false pass, as far as the intervals hold what they say (docs/statistics.md).",
+        "Intervals of another confidence than 95 % are made from the task's own: each side times the ratio of Student's t, with one "
+        "degree of freedom less than the number has clusters, or fewer. A cap counts this run's answers: it is no estimate and has no "
+        "interval.",
         "Never a pass with fewer than ten clusters, no variance, NaN, a limit, or a rate of refusals or unusable answers over its cap.",
     ]
 
@@ -103,7 +104,7 @@ def ordered(one: Judged) -> list[Verdict]:
 
 def text(judged: Sequence[Judged], rules: Rules, context: Context, width: int) -> str:
     """All of it; the line that matters stands last, where a log is looked at first."""
-    lines = []
+    lines = [f"rules: {shortened(rules.file, 300)}", ""]
     for one in judged:
         lines += [f"{shortened(one.model)}: {WORDS[one.verdict]} ({counted(one.verdicts)})", ""]
         for each in ordered(one):
@@ -111,8 +112,8 @@ def text(judged: Sequence[Judged], rules: Rules, context: Context, width: int) -
             if found := numbers(each):
                 head += f": {found}"
             lines += _wrapped(head, width, "  ", " " * 16)
-            about = details(each)
-            line = f"{_sentence(each.reason)}{f' ({about}; ' if about else ' ('}{shortened(rules.file, 60)}, line {each.rule.line})"
+            about = "; ".join(part for part in (details(each), f"line {each.rule.line}") if part)
+            line = f"{_sentence(each.reason)} ({about})"
             lines += _wrapped(line, width, " " * 16, " " * 16)
             if each.todo:
                 lines += _wrapped(f"-> {each.todo}", width, " " * 16, " " * 19)
@@ -160,7 +161,7 @@ def markdown(judged: Sequence[Judged], rules: Rules, context: Context) -> str:
         lines += [f"### {markdown_cell(one.model)}: {WORDS[one.verdict]}", ""]
         lines += ["| verdict | rule | found | what it means, and what to do |", "| --- | --- | --- | --- |"]
         for each in ordered(one):
-            rule = f"{_cell(each.task)}<br>{_cell(_plain_subject(each))}, {_cell(condition(each.rule, each.metric))}"
+            rule = f"{_cell(each.task)}<br>{_cell(subject(each))}, {_cell(condition(each.rule, each.metric))}"
             found = "<br>".join(_cell(part) for part in (numbers(each), details(each)) if part)
             means = "<br>".join(_cell(part) for part in (_sentence(each.reason), each.todo) if part)
             word = f"**{WORDS[each.verdict]}**" if each.verdict != PASS else WORDS[PASS]
@@ -170,10 +171,6 @@ def markdown(judged: Sequence[Judged], rules: Rules, context: Context) -> str:
         lines += [f"#### {title}", "", *(f"- {_cell(line)}" for line in said), ""]
     lines += ["#### How it was judged", "", *(f"- {_cell(line)}" for line in method(rules, [one.family for one in judged]))]
     return "\n".join(lines) + "\n"
-
-
-def _plain_subject(verdict: Verdict) -> str:
-    return subject(verdict)
 
 
 def _cell(text: str) -> str:
@@ -206,7 +203,8 @@ def annotations(judged: Sequence[Judged]) -> list[str]:
             if each.verdict in (FAIL, ERROR):
                 title = f"bias gate {WORDS[each.verdict]}: {shortened(one.model, 60)}, {shortened(each.task, 60)} {subject(each)}"
                 found = numbers(each)
-                message = f"{condition(each.rule, each.metric)}{f': {found}' if found else ''}. {_sentence(each.reason)}. {_sentence(each.todo)}"
+                rule = condition(each.rule, each.metric) + (f": {found}" if found else "")
+                message = ". ".join([_sentence(rule), _sentence(each.reason), _sentence(each.todo)])
                 lines.append(f"::error title={_property(title)}::{_data(message)}")
     return lines
 

@@ -1,8 +1,8 @@
 """Verdicts as JUnit XML, which GitLab, Jenkins and the test reporters of GitHub read.
 
-A suite for each model and task, a case for each rule: violated is a failure, not judged an error, inconclusive skipped. There is no standard;
-this keeps what the schemas of Ant (windyroad/JUnit-Schema) and of Jenkins' xUnit plugin have in common. In both, properties belong to the
-suite, so that those of a case begin with its name.
+A suite for each model and task, a case for each rule: violated is a failure, not judged an error, inconclusive skipped. There is no
+standard; this keeps what the schemas of Ant (windyroad/JUnit-Schema) and of Jenkins' xUnit plugin have in common. In both, properties
+belong to the suite, so that those of a case begin with its name.
 """
 
 from __future__ import annotations

@@ -15,7 +15,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import yaml
 
@@ -29,10 +29,12 @@ EVERY = "*"
 CAP = 10.0
 """Refusals and unusable answers, in percent, above which no rule of a task passes, where no rule sets another cap."""
 LEAST_CONFIDENCE = 0.95
-LARGEST = 1 << 20
+LARGEST = 1 << 18
 """Bytes of a rules file: a larger one is something else."""
+_DEEPEST = 20
 _KEYS = ("task", "metric", "group", "unit", *CONDITIONS)
 _TOP = ("confidence", "rules")
+_EXAMPLE = "write `rules:` and below it a list, such as `- {task: TASK, metric: METRIC, below: 2}`"
 _TEXT, _NUMBERS = "tag:yaml.org,2002:str", ("tag:yaml.org,2002:int", "tag:yaml.org,2002:float")
 # YAML 1.1 reads 010 as eight, 1:30 as ninety and 1_0 as ten: a bound is written so that nobody can read it otherwise.
 _PLAIN = re.compile(r"[-+]?(0|[1-9]\d*)?(\.\d+|(?<=\d)\.)?([eE][-+]?\d+)?")
@@ -95,7 +97,7 @@ def parse(text: str, file: str) -> Rules:
         if "confidence" in top:
             confidence = _tried(lambda: _confidence(top["confidence"]), mistakes, LEAST_CONFIDENCE)
         if "rules" not in top:
-            raise _Wrong(_line(root), "there are no rules; write `rules:` and below it a list, such as `- {task: TASK, metric: METRIC, below: 2}`")
+            raise _Wrong(_line(root), f"there are no rules; {_EXAMPLE}")
         found = _rules(top["rules"], mistakes)
     except _Wrong as wrong:
         mistakes.append(wrong)
@@ -112,22 +114,29 @@ def _told(file: str, mistakes: Iterable[_Wrong]) -> UsageError:
 def _composed(text: str) -> yaml.Node:
     """The nodes of the file; no alias is followed, since a few lines of them stand for billions."""
     try:
+        depth = 0
         for event in yaml.parse(text, yaml.SafeLoader):
+            depth += isinstance(event, yaml.CollectionStartEvent) - isinstance(event, yaml.CollectionEndEvent)
+            if depth > _DEEPEST:
+                raise _Wrong(event.start_mark.line + 1, "lists within lists, too deep for rules")
             if isinstance(event, yaml.AliasEvent) or getattr(event, "anchor", None) is not None:
                 raise _Wrong(event.start_mark.line + 1, "anchors (&name) and aliases (*name) are not read; write the rule out")
         root = yaml.compose(text, yaml.SafeLoader)
+    except _Wrong:
+        raise
     except yaml.MarkedYAMLError as error:
         mark = error.problem_mark or error.context_mark
         what = " ".join(str(part) for part in (error.context, error.problem) if part)
         raise _Wrong(mark.line + 1 if mark else 1, f"no YAML ({shortened(what)})") from None
     except yaml.reader.ReaderError as error:
         line = text.count("\n", 0, error.position) + 1 if isinstance(error.position, int) else 1
-        raise _Wrong(line, f"no YAML (a character that must not stand there: {shortened(chr(error.character)) if isinstance(error.character, int) else shortened(error.character)})") from None  # fmt: skip
+        character = chr(error.character) if isinstance(error.character, int) else error.character
+        raise _Wrong(line, f"no YAML (a character that must not stand there: {shortened(character)})") from None
     except (yaml.YAMLError, ValueError, RecursionError) as error:
         cause = "too deep" if isinstance(error, RecursionError) else shortened(error)
         raise _Wrong(1, f"no YAML ({cause})") from None
     if root is None:
-        raise _Wrong(1, "the file is empty; write `rules:` and below it a list, such as `- {task: TASK, metric: METRIC, below: 2}`")
+        raise _Wrong(1, f"the file is empty; {_EXAMPLE}")
     return root
 
 
@@ -163,13 +172,14 @@ def _rules(node: yaml.Node, mistakes: list[_Wrong]) -> list[Rule]:
             continue
         what = (rule.task, rule.metric, rule.group, rule.condition)
         if what in rules:
-            mistakes.append(_Wrong(rule.line, f"the rule of line {rules[what].line} says `{rule.condition}` of the same number; keep one of them"))
+            twice = f"the rule of line {rules[what].line} says `{rule.condition}` of the same number; keep one of them"
+            mistakes.append(_Wrong(rule.line, twice))
         else:
             rules[what] = rule
     return list(rules.values())
 
 
-def _tried(read: Callable[[], object], mistakes: list[_Wrong], otherwise: object):  # noqa: ANN202
+def _tried(read: Callable[[], Any], mistakes: list[_Wrong], otherwise: Any) -> Any:
     try:
         return read()
     except _Wrong as wrong:
@@ -197,7 +207,8 @@ def _rule(node: yaml.Node, mistakes: list[_Wrong]) -> Rule:
             raise _Wrong(_line(found[condition]), f"unusable: {bound:g} is no percentage; expected a number from 0 to 100")
     else:
         if task == EVERY:
-            raise _Wrong(_line(found["task"]), f'`task: "{EVERY}"` stands in a cap (`unusable`) alone; a bound on a number needs the task\'s name')
+            alone = f'`task: "{EVERY}"` stands in a cap (`unusable`) alone'
+            raise _Wrong(_line(found["task"]), f"{alone}; a bound on a number needs the name of its task")
         if metric is None:
             raise _Wrong(line, f"a rule with `{condition}` needs a number: `metric: NAME`")
         if condition == WITHIN and bound <= 0:
@@ -217,7 +228,7 @@ def _confidence(node: yaml.Node) -> float:
 
 
 def _number(node: yaml.Node, key: str) -> float:
-    plain = isinstance(node, yaml.ScalarNode) and node.tag in _NUMBERS and node.style is None and _PLAIN.fullmatch(node.value)
+    plain = isinstance(node, yaml.ScalarNode) and node.tag in (*_NUMBERS, _TEXT) and node.style is None and _PLAIN.fullmatch(node.value)
     value = float(node.value) if plain and isinstance(node, yaml.ScalarNode) and node.value not in ("", "+", "-") else None
     if value is None or value in (float("inf"), float("-inf")):
         raise _Wrong(_line(node), f"{key}: expected a number such as 2 or 0.5, found {_kind(node)}")
@@ -244,7 +255,9 @@ def _quoted(node: yaml.Node) -> str:
 # ---- Against what is known of the tasks
 
 
-def check(rules: Rules, metrics: Mapping[str, Sequence[Metric]], groups: Mapping[str, Mapping[str, Collection[str]]], baseline: bool) -> None:
+def check(
+    rules: Rules, metrics: Mapping[str, Sequence[Metric]], groups: Mapping[str, Mapping[str, Collection[str]]], baseline: bool
+) -> None:
     """Names, units and bounds, against what tasks declare.
 
     metrics: task -> its numbers. groups: task -> number -> the groups that the runs have of it; empty where no run has it. baseline:
@@ -279,10 +292,12 @@ def _check_number(rule: Rule, metrics: Sequence[Metric], groups: Mapping[str, Co
     if metric is None:
         raise _Wrong(rule.line, f"{rule.task} has no number {shortened(rule.metric)!r}; {nearest(str(rule.metric), judged or list(of))}")
     if metric.name not in judged:
-        why = f"it is an end of the interval of {metric.bounds}; name that" if metric.bounds else f"a rule can hold {', '.join(judged) or 'none'}"
+        others = f"a rule can hold {', '.join(judged) or 'none'}"
+        why = f"it is an end of the interval of {metric.bounds}; name that" if metric.bounds else others
         raise _Wrong(rule.line, f"{metric.name} of {rule.task} has no interval, so no rule can hold it; {why}")
     if rule.unit is not None and rule.unit != metric.unit:
-        raise _Wrong(rule.line, f"unit: {rule.unit}, but {metric.name} of {rule.task} is in {metric.unit or 'no unit'}; is the bound meant so?")
+        unit = metric.unit or "no unit"
+        raise _Wrong(rule.line, f"unit: {rule.unit}, but {metric.name} of {rule.task} is in {unit}; is the bound meant so?")
     if rule.condition == WITHIN and metric.unbiased is None:
         raise _Wrong(rule.line, f"{metric.name} of {rule.task} has no unbiased value to be within a distance of; use below or above")
     if rule.condition == WORSE and metric.unbiased is None and metric.better is None:
