@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import stats
 
+from .resampling import without_errors
 from .student import ROUNDING
 
 Labels = Sequence[Hashable] | NDArray[np.int_]
@@ -50,6 +51,8 @@ def crossed_mean(outcome: ArrayLike, strata: Labels, *clusterings: Clustering) -
     if not len(y):
         return CrossedMean(*[np.nan] * 5)
     value = float(y.mean())
+    if without_errors():
+        return CrossedMean(value, *[np.nan] * 4)
     coded = [Clustering(codes(c.clusters), codes(c.strata)) for c in clusterings]
     if any(_clusters_per_stratum(c).min() < 2 for c in coded):
         nothing = np.zeros(len(y), dtype=int)

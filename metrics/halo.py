@@ -128,7 +128,7 @@ def halo(pairs: Sequence[Pair], descriptors: tuple[str | None, str | None], effe
         asked[p.gender, p.descriptor, p.category].append(p)
     cells = []
     for cell, members in asked.items():
-        inside = np.array([(p.gender, p.descriptor, p.category) == cell for p in answered.pairs], dtype=bool)
+        inside = answered.those("gender", cell[0]) & answered.those("descriptor", cell[1]) & answered.those("category", cell[2])
         unanswered = sum(p.label is None for p in members)
         cells.append(Cell(*cell, len(members), unanswered, *(share(inside, label) for label in LABELS)))
 
@@ -167,13 +167,24 @@ class _Rows:
 
     def __init__(self, pairs: Sequence[Pair]) -> None:
         self.pairs = pairs
+        self._codes: dict[tuple[str, ...], NDArray[np.int_]] = {}
+        self._places: dict[tuple[Hashable, ...], NDArray[np.bool_]] = {}
         self._wordings, self._domains = self.codes("domain", "wording"), self.codes("domain")
         self._attributes, self._categories = self.codes("category", "attribute"), self.codes("category")
 
     def codes(self, *fields: str) -> NDArray[np.int_]:
-        numbers: dict[Hashable, int] = {}
-        found = [numbers.setdefault(tuple(getattr(p, field) for field in fields), len(numbers)) for p in self.pairs]
-        return np.array(found, dtype=int)
+        """Whole numbers, the same where these fields are; shape (pairs,)."""
+        if fields not in self._codes:
+            numbers: dict[Hashable, int] = {}
+            columns = zip(*([getattr(p, field) for p in self.pairs] for field in fields), strict=True)
+            self._codes[fields] = np.array([numbers.setdefault(each, len(numbers)) for each in columns], dtype=int)
+        return self._codes[fields]
+
+    def those(self, field: str, *values: Hashable) -> NDArray[np.bool_]:
+        """Which have one of these values; shape (pairs,)."""
+        if (field, *values) not in self._places:
+            self._places[field, *values] = np.array([getattr(p, field) in values for p in self.pairs], dtype=bool)
+        return self._places[field, *values]
 
     def samples(self, which: NDArray[np.bool_]) -> tuple[Clustering, Clustering]:
         """What of some of them is a sample: wordings within their domain, attributes within their category."""
@@ -214,10 +225,9 @@ def _of_both(twins: Sequence[tuple[Pair, tuple[float, float]]], one: str, two: s
 
 def _gaps(rows: _Rows, differences: NDArray[np.float64], effects: Mapping[str, str], effect: str, gender: str, category: str) -> list[Gap]:
     """The gaps of one effect, gender and category, one for each of `SHARES`; differences: shape (twins, 2), of %E and of %C."""
-    which = np.array(
-        [effects[p.category] == effect and gender in ("all", p.gender) and category in ("all", p.category) for p in rows.pairs]
-    )
-    which = which.astype(bool)
+    which = rows.those("category", *([c for c in effects if effects[c] == effect] if category == "all" else [category]))
+    if gender != "all":
+        which = which & rows.those("gender", gender)
     sign = 1 if effect == "halo" else -1
     entailment, contradiction = sign * differences[which, 0], -sign * differences[which, 1]
     cells = rows.codes("gender", "category")[which]

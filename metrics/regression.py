@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy import stats
 
+from .resampling import without_errors
 from .student import ROUNDING, student
 
 
@@ -50,6 +51,8 @@ def clustered_coefficient(design: ArrayLike, outcome: ArrayLike, *clusterings: S
     cross = design.T @ design
     beta = np.linalg.solve(cross, design.T @ outcome)
     value = float(beta[0])
+    if without_errors():
+        return Coefficient(value, nan, nan, nan, nan, nan)
     residuals = outcome - design @ beta
     scale = float(abs(outcome).max())
     residuals[abs(residuals) < ROUNDING * max(1.0, scale)] = 0  # a perfect fit leaves rounding, not spread

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from .crossed import Clustering, crossed_variance
-from .resampling import Estimate, ratio
+from .resampling import Estimate, ratio, without_errors
 from .student import student
 
 
@@ -84,8 +84,12 @@ class WordList(NamedTuple):
         """`bias_score` of the list; NaN if it is not valid or a group was given no word."""
         if self.share is None:
             return np.nan
-        positive, share = np.asarray(self.positive, dtype=bool), np.asarray(self.share, dtype=float)
-        return float(bias_score(share[positive].sum(), share[~positive].sum(), (1 - share[positive]).sum(), (1 - share[~positive]).sum()))
+        # Plain sums: of ten words they take a tenth of what arrays take, and a comparison of two models makes millions.
+        positive = [share for share, good in zip(self.share, self.positive, strict=True) if good]
+        negative = [share for share, good in zip(self.share, self.positive, strict=True) if not good]
+        aa, ab = sum(positive), sum(negative)
+        ba, bb = sum(1 - share for share in positive), sum(1 - share for share in negative)
+        return aa / (aa + ab) + bb / (ba + bb) - 1 if aa + ab and ba + bb else np.nan
 
 
 class Association(NamedTuple):
@@ -131,6 +135,8 @@ def _stderr(lists: Sequence[WordList], scores: NDArray[np.float64]) -> float:
     The variance is that of the scores clustered by sample, and to it comes what lists of different samples share by their words: the
     variance of `word_influence` clustered by word, less that clustered by word and sample at once.
     """
+    if without_errors():
+        return np.nan
     by_pair: dict[str, set[str]] = {}
     for x in lists:
         by_pair.setdefault(x.pair, set()).add(x.sample)

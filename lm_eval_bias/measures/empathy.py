@@ -23,6 +23,7 @@ from lm_eval_bias.metrics.empathy_gap import (
     permutation_test,
     refusals,
 )
+from lm_eval_bias.metrics.resampling import without_errors
 
 logger = logging.getLogger(__name__)
 
@@ -220,6 +221,8 @@ def _projected(rows: np.ndarray) -> np.ndarray:
     Source: section 5.2; perplexity and seed are those of the authors' program.
     """
     nowhere = np.full((len(rows), 2), nan)
+    if without_errors():
+        return nowhere
     if len(rows) <= PERPLEXITY:
         logger.info("No t-SNE (Figure 4): %d perceivers are too few for a perplexity of %d", len(rows), PERPLEXITY)
         return nowhere

@@ -19,6 +19,7 @@ from lm_eval_bias.measures import stereomap_exhibits as exhibits
 from lm_eval_bias.metrics.group_scores import GroupScores, Spread, group_scores, mean_score, resampled_scores, score, spread, variation
 from lm_eval_bias.metrics.partition import changed_share, order, paired_test, place_names, rand_test
 from lm_eval_bias.metrics.rank_correlation import rank_correlation
+from lm_eval_bias.metrics.resampling import without_errors
 
 logger = logging.getLogger(__name__)
 
@@ -209,6 +210,8 @@ class Clusters:
         self.labels = np.full(len(points), -1)
         self.changed = np.full(len(points), nan)
         self.names: list[str] = []
+        if without_errors():  # k-means jumps: what is made of clusters has no error, and takes more time than all else
+            return
         without = [g for g, has in zip(ratings.groups, known, strict=True) if not has]
         if without:
             self.notes.append(f"Left out of the clusters, since no answer rated their warmth and competence: {', '.join(without)}.")
