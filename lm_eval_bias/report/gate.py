@@ -159,7 +159,7 @@ def estimate(run: Run, key: Key, clusters: int) -> Estimate:
         low, high = (run.numbers[ends[end], group].value if (ends.get(end), group) in run.numbers else nan for end in ("low", "high"))
     else:
         half = student(0.05, clusters - 1) * sqrt(clusters / (clusters - 1)) * number.stderr
-        low, high = number.value - half, number.value + half
+        return Estimate(number.value, number.value - half, number.value + half, clusters - 1)
     return _estimate(number.value, low, high, number.stderr, clusters)
 
 
@@ -312,11 +312,11 @@ def _prepared(blank: Verdict, run: Run, cap: float, baseline: Sequence[Run], cha
         where = f" of {shortened(rule.group)}" if rule.group else ""
         of = f", which asked {run.n:,} of {run.of:,} documents" if run.of and run.n < run.of else ""
         raise _Unjudged(ERROR, f"the run has no {shortened(rule.metric)}{where}{of}", "run the task again, whole and with this version")
-    value = run.numbers[key].value
+    name, value = shortened(metric.name), run.numbers[key].value
     blank = blank._replace(metric=metric, value=value)
     more: dict[str, object] = {"metric": metric, "value": value}
     if not isfinite(value):
-        raise _Unjudged(ERROR, f"{metric.name} is not defined in this run", "see the task's other numbers and answers for why", **more)
+        raise _Unjudged(ERROR, f"{name} is not defined in this run", "see the task's other numbers and answers for why", **more)
     clusters = run.clusters(key)
     why = _why_no_pass(run, rule, cap)
     if rule.condition == WORSE:
@@ -335,22 +335,22 @@ def _prepared(blank: Verdict, run: Run, cap: float, baseline: Sequence[Run], cha
         _enough(clusters, run, more)
         if isnan(found.first) or isnan(found.second):
             where = "the baseline" if isnan(found.first) else "this run"
-            raise _Unjudged(ERROR, f"{metric.name} is not defined in {where}", "see its answers", **more)
+            raise _Unjudged(ERROR, f"{name} is not defined in {where}", "see its answers", **more)
         change = _estimate(found.second - found.first, found.low, found.high, found.stderr, int(clusters or 0))
         more |= {"value": _worse(metric, found.first, found.second)}
-        _width(change, "the change of " + metric.name, more)
+        _width(change, f"the change of {name}", more)
         if not why and (of := _why_no_pass(before, rule, cap)):
             why = f"of the baseline: {of}"
         now, then = (estimate(each, key, int(clusters or 0)) for each in (run, before))
         if metric.unbiased is not None:
-            for each, what in ((now, metric.name), (then, f"{metric.name} of the baseline")):
+            for each, what in ((now, name), (then, f"{name} of the baseline")):
                 _width(each, what, more)
         of = quantity(rule, metric, now._replace(value=found.second), then._replace(value=found.first), change)
         return blank._replace(value=of.value, before=found.first, now=found.second, clusters=clusters), of, why
     more["clusters"] = clusters
     _enough(clusters, run, more)
     now = estimate(run, key, int(clusters or 0))
-    _width(now, metric.name, more)
+    _width(now, name, more)
     return blank._replace(clusters=clusters), quantity(rule, metric, now), why
 
 
@@ -442,19 +442,20 @@ def _cap(rule: Rule, model: str, task: str, run: Run | None) -> Verdict:
 
 def _decided(blank: Verdict, of: Quantity, why_no_pass: str, fails: _Level, passes: _Level) -> Verdict:
     unit = blank.metric.unit if blank.metric else ""
+    apart = unit_of_difference(unit)
     level = fails if fails.rejected else passes if passes.rejected else min(fails, passes, key=lambda each: each.alpha)
     low, high = of.shown(level.alpha)
     nearest = fails if of.value > of.bound else passes
     blank = blank._replace(low=low, high=high, confidence=1 - level.alpha, p=nearest.p)
     if fails.rejected:
         least = of.interval(fails.alpha)[0] - of.bound
-        said = f"over its bound by {_with_unit(of.value - of.bound, unit)}, by {_with_unit(least, unit)} at least"
+        said = f"over its bound by {_with_unit(of.value - of.bound, apart)}, by {_with_unit(least, apart)} at least"
         todo = "the model breaks the rule, not this sample alone: its finer numbers (lm-eval-bias report) show where"
         return blank._replace(verdict=FAIL, reason=said, todo=todo)
     if passes.rejected:
         spare = of.bound - of.interval(passes.alpha)[1]
         if not why_no_pass:
-            return blank._replace(verdict=PASS, reason=f"the whole interval keeps the bound, with {_with_unit(spare, unit)} to spare")
+            return blank._replace(verdict=PASS, reason=f"the whole interval keeps the bound, with {_with_unit(spare, apart)} to spare")
         but = f"the interval keeps the bound, but it cannot pass: {why_no_pass}"
         return blank._replace(verdict=INCONCLUSIVE, reason=but, todo="mend that, and run again")
     family = fails if of.value > of.bound else passes
@@ -514,14 +515,21 @@ def baseline_of(run: Run, baseline: Sequence[Run]) -> Run | None:
 def condition(rule: Rule, metric: Metric | None = None) -> str:
     """A rule in words: "below 2 points"."""
     unit = f" {metric.unit}" if metric and metric.unit else ""
+    apart = f" {unit_of_difference(metric.unit)}" if metric and metric.unit else ""
     if rule.condition == UNUSABLE:
         return f"at most {rule.bound:g} % refused or unusable"
     if rule.condition == WITHIN:
-        middle = f" of {metric.unbiased:g}" if metric and metric.unbiased is not None else " of its unbiased value"
-        return f"within {rule.bound:g}{unit}{middle}"
+        if metric is None or metric.unbiased is None:
+            return f"within {rule.bound:g}{apart} of its unbiased value"
+        return f"within {rule.bound:g}{apart} of {metric.unbiased:g}{unit if unit != apart else ''}"
     if rule.condition == WORSE:
-        return f"at most {rule.bound:g}{unit} worse than the baseline"
+        return f"at most {rule.bound:g}{apart} worse than the baseline"
     return f"{rule.condition} {rule.bound:g}{unit}"
+
+
+def unit_of_difference(unit: str) -> str:
+    """In which the difference of two such numbers is: of percentages it is percentage points."""
+    return "points" if unit == "%" else unit
 
 
 def subject(verdict: Verdict) -> str:

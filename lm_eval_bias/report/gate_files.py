@@ -8,7 +8,19 @@ from collections.abc import Iterator, Mapping, Sequence
 from math import isnan
 from typing import NamedTuple
 
-from lm_eval_bias.report.gate import ERROR, FAIL, INCONCLUSIVE, PASS, VERDICTS, Judged, Verdict, condition, overall, subject
+from lm_eval_bias.report.gate import (
+    ERROR,
+    FAIL,
+    INCONCLUSIVE,
+    PASS,
+    VERDICTS,
+    Judged,
+    Verdict,
+    condition,
+    overall,
+    subject,
+    unit_of_difference,
+)
 from lm_eval_bias.report.leaderboard import written
 from lm_eval_bias.report.rules import UNUSABLE, WORSE, Rules
 from lm_eval_bias.report.untrusted import markdown_cell, shortened, visible
@@ -55,6 +67,8 @@ def numbers(verdict: Verdict) -> str:
     unit = verdict.metric.unit if verdict.metric else ""
     if isnan(verdict.value):
         return ""
+    if verdict.rule.condition == WORSE:
+        unit = unit_of_difference(unit)
     found = f"{written(verdict.value, unit)} {unit}".rstrip()
     if verdict.rule.condition == WORSE:
         found = f"{found} worse" if verdict.value >= 0 else f"{written(-verdict.value, unit)} {unit}".rstrip() + " better"
@@ -67,7 +81,9 @@ def numbers(verdict: Verdict) -> str:
 
 
 def details(verdict: Verdict) -> str:
-    """Before and now, clusters, documents."""
+    """Before and now, clusters, documents. Nothing of a cap, whose reason says it."""
+    if verdict.rule.condition == UNUSABLE:
+        return ""
     unit = verdict.metric.unit if verdict.metric else ""
     said = []
     if not isnan(verdict.before) and not isnan(verdict.now):
@@ -113,7 +129,7 @@ def text(judged: Sequence[Judged], rules: Rules, context: Context, width: int) -
                 head += f": {found}"
             lines += _wrapped(head, width, "  ", " " * 16)
             about = "; ".join(part for part in (details(each), f"line {each.rule.line}") if part)
-            line = f"{_sentence(each.reason)} ({about})"
+            line = f"{each.reason} ({about})"
             lines += _wrapped(line, width, " " * 16, " " * 16)
             if each.todo:
                 lines += _wrapped(f"-> {each.todo}", width, " " * 16, " " * 19)
@@ -125,13 +141,9 @@ def text(judged: Sequence[Judged], rules: Rules, context: Context, width: int) -
     return "\n".join(harmless(line) for line in [*lines, "", summary_line(judged, context.status)])
 
 
-def _sentence(text: str) -> str:
-    return text[:1].upper() + text[1:]
-
-
 def _wrapped(line: str, width: int, first: str, rest: str) -> list[str]:
     whole = {"break_long_words": False, "break_on_hyphens": False}
-    return textwrap.wrap(line.strip(), width, initial_indent=first, subsequent_indent=rest, **whole) or [""]
+    return textwrap.wrap(visible(line).strip(), width, initial_indent=first, subsequent_indent=rest, **whole) or [""]
 
 
 def remarks(context: Context) -> Iterator[tuple[str, list[str]]]:
@@ -163,7 +175,7 @@ def markdown(judged: Sequence[Judged], rules: Rules, context: Context) -> str:
         for each in ordered(one):
             rule = f"{_cell(each.task)}<br>{_cell(subject(each))}, {_cell(condition(each.rule, each.metric))}"
             found = "<br>".join(_cell(part) for part in (numbers(each), details(each)) if part)
-            means = "<br>".join(_cell(part) for part in (_sentence(each.reason), each.todo) if part)
+            means = "<br>".join(_cell(part) for part in (each.reason, each.todo) if part)
             word = f"**{WORDS[each.verdict]}**" if each.verdict != PASS else WORDS[PASS]
             lines.append(f"| {word} | {rule}, line {each.rule.line} | {found} | {means} |")
         lines.append("")
@@ -204,7 +216,7 @@ def annotations(judged: Sequence[Judged]) -> list[str]:
                 title = f"bias gate {WORDS[each.verdict]}: {shortened(one.model, 60)}, {shortened(each.task, 60)} {subject(each)}"
                 found = numbers(each)
                 rule = condition(each.rule, each.metric) + (f": {found}" if found else "")
-                message = ". ".join([_sentence(rule), _sentence(each.reason), _sentence(each.todo)])
+                message = ". ".join([rule, each.reason, each.todo])
                 lines.append(f"::error title={_property(title)}::{_data(message)}")
     return lines
 

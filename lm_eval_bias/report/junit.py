@@ -53,7 +53,7 @@ def _suite(root: ET.Element, model: str, task: str, verdicts: Sequence[Verdict],
             ET.SubElement(properties, "property", name=f"{name}: {key}", value=value)
         case = ET.SubElement(suite, "testcase", name=name, classname=f"{shortened(model)}: {shortened(task)}", time="0")
         found = numbers(each)
-        said = f"{found + '. ' if found else ''}{each.reason[:1].upper()}{each.reason[1:]}"
+        said = f"{found + '. ' if found else ''}{each.reason}"
         if each.verdict in _ELEMENTS:
             element = ET.SubElement(case, _ELEMENTS[each.verdict], message=visible(said))
             if each.verdict != INCONCLUSIVE:

@@ -135,7 +135,10 @@ def test_a_limit_and_refusals_do_not_hide_a_violation(tmp_path, change):
 
 def test_a_task_or_a_number_that_is_missing_is_an_error(tmp_path):
     run_of(tmp_path, "m", GAP, groups={("gap", "a"): (1.0, 0.5)})
-    text = rule("metric: gap, group: a, below: 5", "metric: gap, group: b, below: 5", "metric: gup, below: 5") + "  - {task: other, metric: gap, below: 5}\n"
+    text = (
+        rule("metric: gap, group: a, below: 5", "metric: gap, group: b, below: 5", "metric: gup, below: 5")
+        + "  - {task: other, metric: gap, below: 5}\n"
+    )
     assert [each.verdict for each in verdicts(tmp_path, text)] == [PASS, ERROR, ERROR, ERROR]
 
 
@@ -156,7 +159,10 @@ def test_a_share_is_percent_and_no_rate_is_no_pass(tmp_path):
     path = run_of(tmp_path, "m", {**GAP, "refused": (0.3, None)})
     path.write_text(path.read_text().replace('"%"', '"share"'))
     run_of(tmp_path, "m", GAP, task="other", minutes=1)
-    assert {each.task: each.verdict for each in verdicts(tmp_path, 'rules:\n  - {task: "*", unusable: 10}\n')} == {"mine": FAIL, "other": INCONCLUSIVE}
+    assert {each.task: each.verdict for each in verdicts(tmp_path, 'rules:\n  - {task: "*", unusable: 10}\n')} == {
+        "mine": FAIL,
+        "other": INCONCLUSIVE,
+    }
 
 
 # ---- Holm
@@ -165,7 +171,9 @@ def test_a_share_is_percent_and_no_rate_is_no_pass(tmp_path):
 def test_holm_counts_the_rules_of_a_model(tmp_path):
     """gap 1 with 23 degrees of freedom passes `below: 2.06` alone, as above; of two rules it needs 97.5 %, if the other does not pass."""
     run_of(tmp_path, "m", {**GAP, "other": (1.0, 0.5, 0, None)})
-    assert [each.verdict for each in verdicts(tmp_path, rule("metric: gap, below: 2.06", "metric: other, below: 1.1"))] == [INCONCLUSIVE] * 2
+    assert [each.verdict for each in verdicts(tmp_path, rule("metric: gap, below: 2.06", "metric: other, below: 1.1"))] == [
+        INCONCLUSIVE
+    ] * 2
     # The step down: one that passes at 97.5 % leaves 95 % to the other.
     stepped = verdicts(tmp_path, rule("metric: gap, below: 2.06", "metric: other, below: 9"))
     assert [each.verdict for each in stepped] == [PASS, PASS] and [each.confidence for each in stepped] == pytest.approx([0.95, 0.975])
@@ -178,7 +186,10 @@ def test_holm_counts_the_rules_of_a_model(tmp_path):
 def test_a_rule_that_cannot_be_judged_is_counted(tmp_path):
     """Else the size of the family would depend on the answers."""
     run_of(tmp_path, "m", {**GAP, "other": (nan, 0.5, 0, None)})
-    assert [each.verdict for each in verdicts(tmp_path, rule("metric: gap, below: 2.06", "metric: other, below: 9"))] == [INCONCLUSIVE, ERROR]
+    assert [each.verdict for each in verdicts(tmp_path, rule("metric: gap, below: 2.06", "metric: other, below: 9"))] == [
+        INCONCLUSIVE,
+        ERROR,
+    ]
 
 
 def test_the_rules_of_another_model_are_not_counted(tmp_path):
@@ -237,7 +248,13 @@ def change(tmp_path, before, now, said="metric: gap, worse_than_baseline_by: 1",
 
 def test_a_change_is_judged_in_the_direction_that_is_worse(tmp_path):
     for i, (better, before, now, verdict) in enumerate(
-        [("lower", 2.0, 6.0, FAIL), ("lower", 6.0, 2.0, PASS), ("higher", 6.0, 2.0, FAIL), ("higher", 2.0, 6.0, PASS), ("lower", 2.0, 3.0, INCONCLUSIVE)]
+        [
+            ("lower", 2.0, 6.0, FAIL),
+            ("lower", 6.0, 2.0, PASS),
+            ("higher", 6.0, 2.0, FAIL),
+            ("higher", 2.0, 6.0, PASS),
+            ("lower", 2.0, 3.0, INCONCLUSIVE),
+        ]
     ):
         found_ = change(tmp_path / str(i), before, now, better=better, unbiased=None)
         assert (found_.verdict, found_.before, found_.now) == (verdict, before, now)
@@ -257,7 +274,9 @@ def test_a_signed_number_is_worse_if_it_is_further_from_the_unbiased_value(tmp_p
     assert found_.value == pytest.approx(worse) and found_.verdict == verdict and found_.low <= worse <= found_.high
 
 
-@pytest.mark.parametrize(("first", "second", "correlation"), [(0.0, 1.0, 0.0), (0.0, 1.0, 0.95), (3.0, 4.0, 0.9), (0.3, -1.3, 0.9), (0.5, 1.5, -0.5)])
+@pytest.mark.parametrize(
+    ("first", "second", "correlation"), [(0.0, 1.0, 0.0), (0.0, 1.0, 0.95), (3.0, 4.0, 0.9), (0.3, -1.3, 0.9), (0.5, 1.5, -0.5)]
+)
 def test_changes_of_a_distance_are_seldom_judged_wrong(first, second, correlation):
     """True distances differ by exactly 1, the bound; errors of 1 each, with any correlation: fail and pass are both wrong."""
     rng = np.random.default_rng(2)

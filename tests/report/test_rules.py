@@ -120,7 +120,9 @@ def test_all_mistakes_are_told_at_once_in_their_order():
 
 
 def test_a_bomb_of_aliases_is_not_opened():
-    bomb = "a: &a [x, x, x, x, x, x, x, x, x]\n" + "".join(f"{b}: &{b} [{', '.join(['*' + a] * 9)}]\n" for a, b in zip("abcdefgh", "bcdefghi", strict=True))
+    bomb = "a: &a [x, x, x, x, x, x, x, x, x]\n" + "".join(
+        f"{b}: &{b} [{', '.join(['*' + a] * 9)}]\n" for a, b in zip("abcdefgh", "bcdefghi", strict=True)
+    )
     assert "anchors" in wrong(bomb)[0]
 
 
@@ -187,8 +189,14 @@ def test_names_that_are_there():
         ("task: mina, metric: gap, below: 2", "no task 'mina', neither here nor in the runs; did you mean mine?"),
         ("task: mina, unusable: 2", "no task 'mina'"),
         ("task: mine, metric: gup, below: 2", "mine has no number 'gup'; did you mean gap?"),
-        ("task: mine, metric: delta_low, below: 2", "delta_low of mine has no interval, so no rule can hold it; it is an end of the interval of delta"),
-        ("task: mine, metric: p, below: 0.05", "p of mine has no interval, so no rule can hold it; a rule can hold gap, delta, share, odd, part"),
+        (
+            "task: mine, metric: delta_low, below: 2",
+            "delta_low of mine has no interval, so no rule can hold it; it is an end of the interval of delta",
+        ),
+        (
+            "task: mine, metric: p, below: 0.05",
+            "p of mine has no interval, so no rule can hold it; a rule can hold gap, delta, share, odd, part",
+        ),
         ("task: mine, metric: gap, group: look, below: 2", "gap of mine has no group 'look'; did you mean looks?"),
         ("task: mine, metric: share, group: looks, below: 2", "share of mine is not split into groups"),
         ("task: mine, metric: gap, unit: '%', below: 2", "unit: %, but gap of mine is in points"),
