@@ -291,7 +291,7 @@ def test_what_xml_forbids_does_not_stand_in_it(hostile):
 def asked(tmp_path_factory):
     folder = tmp_path_factory.mktemp("asked")
     for name, leaning, where in (("even", 0.0, "old"), ("strong", 0.8, "new"), ("even", 0.0, "same")):
-        ask(folder / where, name, scripted(name, leaning), "bistereo_analogy", limit=200)
+        ask(folder / where, name, scripted(name, leaning), "bistereo_analogy", limit=400)
     return folder
 
 
