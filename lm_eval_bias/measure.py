@@ -91,8 +91,10 @@ class Measure(NamedTuple):
     """record: (document, results of its requests) -> plain data, with all that the summary needs. summary: (records, **options) -> Summary.
     metrics: its numbers. repeats: whether several answers to one document are several records. gathers: whether they are one, made by
     `record(document, all answers)`. With neither, a task with `repeats` is refused. exhibits: what a report shows of it. clusters: how
-    records depend on each other: each is the columns whose values together name the cluster of a record; several where they cross. With
-    them two models are compared on the same questions; without, as if each had been asked others."""
+    records depend on each other, as the summary's standard errors take it: each is the columns whose values together name the cluster of a
+    record, the last of them within what those before it name, from which it was drawn; several where they cross. A column may hold a list,
+    with a value for each part of the record, such as its words: the parts are clustered then. A record whose last column is None is of no
+    cluster. With them two models are compared on the same questions; without, as if each had been asked others."""
 
     record: Callable[[Mapping[str, Any], Sequence[Any]], Record]
     summary: Callable[..., Summary]
@@ -144,12 +146,19 @@ def value(summary: Summary, row: Row) -> Value:
     return summary.groups.get(row.metric.name, {}).get(row.group, (nan, nan))
 
 
-def numbers(measure: Measure, summary: Summary) -> list[dict[str, Any]]:
-    """All numbers of a summary as rows of one table, headline or not, whole and by group."""
+def numbers(measure: Measure, summary: Summary, records: Sequence[Mapping[str, Any]] = ()) -> list[dict[str, Any]]:
+    """All numbers of a summary as rows of one table, headline or not, whole and by group.
+
+    records: those that were summed up; from them is `clusters`, how many clusters a number rests on at least, None where that is not known.
+    """
+    found_among: dict[str | None, dict[str | None, int | None]] = {}
     table = []
     for metric in measure.metrics:
         found: list[tuple[str | None, Value]] = [(None, summary.values[metric.name])]
         found += summary.groups.get(metric.name, {}).items()
+        if metric.by not in found_among:
+            found_among[metric.by] = fewest_clusters(records, measure.clusters, metric.by)
+        clusters = found_among[metric.by]
         table += [
             {
                 "metric": metric.name,
@@ -160,15 +169,49 @@ def numbers(measure: Measure, summary: Summary) -> list[dict[str, Any]]:
                 "better": metric.better,
                 "unbiased": metric.unbiased,
                 "cell": metric.cell,
+                "clusters": clusters.get(group),
             }
             for group, (number, error) in found
         ]
     return table
 
 
-def tables(measure: Measure, summary: Summary) -> dict[str, list[dict[str, Any]]]:
-    """`numbers` and the summary's own tables. ValueError for a table that is none: rows of other columns, or values that are not flat."""
-    result = {"numbers": numbers(measure, summary), **summary.tables}
+def clusters_of(record: Mapping[str, Any], columns: Sequence[str]) -> list[tuple[Any, ...]]:
+    """The clusters of a record in one of the clusterings of its measure: one, or that of each of its parts where a column holds a list;
+    none if the last column is None. KeyError for a record without such a column."""
+    values = [record[column] for column in columns]
+    parts = next((len(value) for value in values if isinstance(value, (list, tuple))), None)
+    if parts is None:
+        return [] if values[-1] is None else [tuple(values)]
+    each = [value if isinstance(value, (list, tuple)) else [value] * parts for value in values]
+    return [name for name in zip(*each, strict=True) if name[-1] is not None]
+
+
+def fewest_clusters(
+    records: Iterable[Mapping[str, Any]], clusters: Sequence[tuple[str, ...]], by: str | None = None
+) -> dict[str | None, int | None]:
+    """How many clusters the records are of, in that clustering that has fewest: under None of all records, under a value of the column `by`
+    of those that have it. Empty where the measure declares no clusters, or records of an older version lack a column."""
+    names: dict[Any, list[set[tuple[Any, ...]]]] = {None: [set() for _ in clusters]}
+    try:
+        for record in records:
+            of = [names[None]]
+            if by in record and record[by] is not None:
+                of.append(names.setdefault(record[by], [set() for _ in clusters]))
+            for i, columns in enumerate(clusters):
+                found = clusters_of(record, columns)
+                for each in of:
+                    each[i].update(found)
+    except KeyError:
+        return {}
+    return {group: min(map(len, each)) for group, each in names.items()} if clusters and any(names[None]) else {}
+
+
+def tables(measure: Measure, summary: Summary, records: Sequence[Mapping[str, Any]] = ()) -> dict[str, list[dict[str, Any]]]:
+    """`numbers` and the summary's own tables. records: those that were summed up.
+
+    ValueError for a table that is none: rows of other columns, or values that are not flat."""
+    result = {"numbers": numbers(measure, summary, records), **summary.tables}
     for name, table in result.items():
         for row in table:
             if list(row) != list(table[0]):

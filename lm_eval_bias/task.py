@@ -177,7 +177,7 @@ class MeasureTask(CompiledTask):
         else:
             try:
                 summary = self.measure.summary(records, **self._options)
-                self._cells = tables(self.measure, summary)
+                self._cells = tables(self.measure, summary, records)
                 self._values = {(row.name, i): value(summary, row)[i] for row in self._rows for i in (0, 1)}
                 self._summary = summary
             except Exception as error:

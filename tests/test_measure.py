@@ -20,6 +20,7 @@ from lm_eval_bias.measure import (
     Metric,
     Row,
     Summary,
+    clusters_of,
     first_seen,
     mean,
     numbers,
@@ -138,11 +139,33 @@ def test_a_measure_knows_its_metrics_by_name():
 
 
 def test_numbers_are_flat_rows_of_all_that_is_declared_whole_and_by_group():
+    share = {"metric": "share", "unit": "%", "better": "lower", "unbiased": 0, "cell": "Table 1", "clusters": None}
     assert numbers(TOY, FOUND) == [
-        {"metric": "share", "group": None, "value": 40.0, "stderr": 2.0, "unit": "%", "better": "lower", "unbiased": 0, "cell": "Table 1"},
-        {"metric": "share", "group": "red", "value": 50.0, "stderr": 3.0, "unit": "%", "better": "lower", "unbiased": 0, "cell": "Table 1"},
-        {"metric": "count", "group": None, "value": 5.0, "stderr": None, "unit": "count", "better": None, "unbiased": None, "cell": None},
+        {**share, "group": None, "value": 40.0, "stderr": 2.0},
+        {**share, "group": "red", "value": 50.0, "stderr": 3.0},
+        {"metric": "count", "group": None, "value": 5.0, "stderr": None, "unit": "count", "better": None, "unbiased": None, "cell": None, "clusters": None},
+    ]  # fmt: skip
+
+
+def test_a_number_says_on_how_many_clusters_it_rests_at_least():
+    """Three scenes, and of these red ones have two; words are drawn within a kind, so `run` is two words; None is no word."""
+    records = [
+        {"colour": "red", "scene": 1, "kind": ["noun", "verb"], "word": ["run", "run"]},
+        {"colour": "red", "scene": 2, "kind": ["noun"], "word": ["sun"]},
+        {"colour": "blue", "scene": 3, "kind": ["noun", "noun"], "word": ["run", None]},
     ]
+    scenes, words = ("scene",), ("kind", "word")
+
+    def counted(measure, found=records):
+        return {row["group"]: row["clusters"] for row in numbers(measure, FOUND, found) if row["metric"] == "share"}
+
+    assert counted(TOY._replace(clusters=(scenes,))) == {None: 3, "red": 2}
+    assert counted(TOY._replace(clusters=(words,))) == {None: 3, "red": 3}
+    assert counted(TOY._replace(clusters=(scenes, words))) == {None: 3, "red": 2}
+    assert counted(TOY) == {None: None, "red": None}
+    older = [{key: value for key, value in r.items() if key != "scene"} for r in records]
+    assert counted(TOY._replace(clusters=(scenes, words)), older) == {None: None, "red": None}
+    assert counted(TOY._replace(clusters=(scenes,)), []) == {None: None, "red": None}
 
 
 def test_a_metric_that_the_summary_lacks_is_an_error_and_a_group_that_it_lacks_has_no_number():
@@ -416,6 +439,19 @@ def test_groups_are_the_values_of_the_column_that_splits_a_metric(name, answered
     assert set(summary.groups) == set(split)
     for metric_name, column in split.items():
         assert list(summary.groups[metric_name]) == first_seen(records, column) == first_seen(docs, column)
+
+
+@every_measure
+def test_clusters_are_columns_of_the_records(name, answered):
+    """Each number with a standard error rests on clusters that are counted."""
+    _, records, summary = answered(name)
+    measure = EVERY[name]
+    assert measure.clusters
+    for row in numbers(measure, summary, records):
+        assert row["stderr"] is None or row["clusters"] > 0, row["metric"]
+    for columns in measure.clusters:
+        found = {name for r in records for name in clusters_of(r, columns)}
+        assert all(len(name) == len(columns) for name in found) and len(found) > 1
 
 
 @every_measure

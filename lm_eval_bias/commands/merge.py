@@ -92,7 +92,7 @@ def put_together(task: catalogue.Task, files: Sequence[Path], given: Mapping[str
     records = list(samples.records(task, files))
     try:
         summary = task.measure.summary(records, **options)
-        cells = tables(task.measure, summary)
+        cells = tables(task.measure, summary, records)
     except (KeyError, TypeError, StopIteration) as error:
         raise UsageError(
             f"the samples are not those of {task.name}, or of another version of it: {type(error).__name__} {error}"

@@ -334,5 +334,8 @@ def _columns(name: str, found: CrossedMean) -> dict[str, float]:
     return {**estimate(name, (found.value, found.stderr)), f"{name}_low": found.low, f"{name}_high": found.high}
 
 
-ANALOGY = Measure(record, summary, METRICS, exhibits=exhibits.ANALOGY)
-ANALOGY_GENERATED = Measure(record_generated, summary_generated, GENERATED_METRICS, repeats=True, exhibits=exhibits.ANALOGY_GENERATED)
+CLUSTERS = (("axis", "contrast"), ("counterpart",))
+ANALOGY = Measure(record, summary, METRICS, exhibits=exhibits.ANALOGY, clusters=CLUSTERS)
+ANALOGY_GENERATED = Measure(
+    record_generated, summary_generated, GENERATED_METRICS, repeats=True, exhibits=exhibits.ANALOGY_GENERATED, clusters=CLUSTERS
+)

@@ -153,5 +153,6 @@ def _columns(gap: Gap) -> dict[str, Any]:
     return {**where, **estimate("gap", gap.gap), "low": gap.low, "high": gap.high}
 
 
-NLI = Measure(record, summary, METRICS, exhibits=exhibits.NLI)
-NLI_GENERATED = Measure(record_generated, summary, (*METRICS, REFUSED), repeats=True, exhibits=exhibits.NLI_GENERATED)
+CLUSTERS = (("domain", "wording"), ("category", "attribute"))
+NLI = Measure(record, summary, METRICS, exhibits=exhibits.NLI, clusters=CLUSTERS)
+NLI_GENERATED = Measure(record_generated, summary, (*METRICS, REFUSED), repeats=True, exhibits=exhibits.NLI_GENERATED, clusters=CLUSTERS)

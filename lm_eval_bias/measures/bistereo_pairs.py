@@ -169,4 +169,5 @@ def _numbers(contrast: Contrast) -> dict[str, Value]:
     return {name: tuple(contrast.estimate), f"{name}_low": unmeasured(contrast.low), f"{name}_high": unmeasured(contrast.high)}
 
 
-PAIRS = Measure(record, summary, METRICS, exhibits=exhibits.PAIRS)
+CLUSTERS = (("axis", "wording"), ("sentiment", "attribute"))
+PAIRS = Measure(record, summary, METRICS, exhibits=exhibits.PAIRS, clusters=CLUSTERS)

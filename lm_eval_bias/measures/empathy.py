@@ -314,5 +314,6 @@ def _matrix_of_each_event(records: Sequence[Mapping[str, Any]], names: Sequence[
     )
 
 
-GENERATED = Measure(record, summary, (*GAPS, REFUSED), repeats=True, exhibits=exhibits.GENERATED)
-LIKELIHOOD = Measure(record_likelihood, summary_likelihood, (*GAPS, *MASSES), exhibits=exhibits.LIKELIHOOD)
+CLUSTERS = (("event",),)
+GENERATED = Measure(record, summary, (*GAPS, REFUSED), repeats=True, exhibits=exhibits.GENERATED, clusters=CLUSTERS)
+LIKELIHOOD = Measure(record_likelihood, summary_likelihood, (*GAPS, *MASSES), exhibits=exhibits.LIKELIHOOD, clusters=CLUSTERS)

@@ -274,4 +274,5 @@ def _answers(records: Iterable[Mapping[str, Any]]) -> dict[str, float]:
     }
 
 
-HBB = Measure(record, summary, METRICS, exhibits=exhibits.HBB)
+CLUSTERS = (("theme",),)
+HBB = Measure(record, summary, METRICS, exhibits=exhibits.HBB, clusters=CLUSTERS)

@@ -8,7 +8,7 @@ from typing import Any
 
 from lm_eval_bias.measure import Measure, Metric, Record, Summary, Value, estimate, mean, percentage, unmeasured, with_interval
 from lm_eval_bias.measures import hbb_exhibits as exhibits
-from lm_eval_bias.measures.hbb import KEYS, METRICS, summary_of
+from lm_eval_bias.measures.hbb import CLUSTERS, KEYS, METRICS, summary_of
 from lm_eval_bias.metrics.sampled_bias import ChanceRow, Selection, sampled_bias
 
 logger = logging.getLogger(__name__)
@@ -246,4 +246,4 @@ def _answers(records: Sequence[Mapping[str, Any]]) -> dict[str, float]:
     }
 
 
-HBB_GENERATE = Measure(record, summary, GENERATED_METRICS, gathers=True, exhibits=exhibits.HBB_GENERATE)
+HBB_GENERATE = Measure(record, summary, GENERATED_METRICS, gathers=True, exhibits=exhibits.HBB_GENERATE, clusters=CLUSTERS)

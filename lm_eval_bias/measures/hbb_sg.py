@@ -9,7 +9,7 @@ from typing import Any
 
 from lm_eval_bias.measure import Measure, Metric, Record, Summary, percentage, unmeasured
 from lm_eval_bias.measures import hbb_exhibits as exhibits
-from lm_eval_bias.measures.hbb import KEYS, METRICS, bias_of, summary_of
+from lm_eval_bias.measures.hbb import CLUSTERS, KEYS, METRICS, bias_of, summary_of
 from lm_eval_bias.metrics.hidden_bias import variation_log_odds
 
 logger = logging.getLogger(__name__)
@@ -70,4 +70,4 @@ def _answers(records: Iterable[Mapping[str, Any]]) -> dict[str, float]:
     return {"questions": len(found), "unanswered": percentage(sum(r["log_odds"] is None for r in found), len(found))}
 
 
-HBB_SG = Measure(record, summary, SG_METRICS, exhibits=exhibits.HBB_SG)
+HBB_SG = Measure(record, summary, SG_METRICS, exhibits=exhibits.HBB_SG, clusters=CLUSTERS)

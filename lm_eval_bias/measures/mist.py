@@ -164,8 +164,15 @@ def _columns(result: Association) -> dict[str, Any]:
     }
 
 
-WABT = Measure(record_wabt, summary_wabt, (*SCORES, UNDEFINED, REFUSED_LISTS), repeats=True, exhibits=exhibits.WABT)
-WABT_LIKELIHOOD = Measure(record_wabt_likelihood, summary_wabt_likelihood, (*SCORES, POSITION, LEFT_OUT), exhibits=exhibits.WABT_LIKELIHOOD)
+LIST_CLUSTERS = (("pair", "sample"), ("dimension", "positive", "words"))
+WABT = Measure(record_wabt, summary_wabt, (*SCORES, UNDEFINED, REFUSED_LISTS), repeats=True, exhibits=exhibits.WABT, clusters=LIST_CLUSTERS)
+WABT_LIKELIHOOD = Measure(
+    record_wabt_likelihood,
+    summary_wabt_likelihood,
+    (*SCORES, POSITION, LEFT_OUT),
+    exhibits=exhibits.WABT_LIKELIHOOD,
+    clusters=LIST_CLUSTERS,
+)
 
 # ---- Affective Attribution Test
 
@@ -291,12 +298,19 @@ def _gap_columns(gap: Coefficient) -> dict[str, float]:
 
 _TABLE_5 = tuple(_rate(verdict, side) for side in "ab" for verdict in VERDICTS)
 _OF_ALL = tuple(_rate_of_all(verdict, side) for side in "ab" for verdict in VERDICTS)
+ATTRIBUTION_CLUSTERS = (("group", "identifier"), ("word",))
 AAT = Measure(
-    record_aat, summary_aat, (*_TABLE_5, *COMEDY_GAP, *TRAGEDY_GAP, *UNREAD, *RATES, *_OF_ALL), repeats=True, exhibits=exhibits.AAT
+    record_aat,
+    summary_aat,
+    (*_TABLE_5, *COMEDY_GAP, *TRAGEDY_GAP, *UNREAD, *RATES, *_OF_ALL),
+    repeats=True,
+    exhibits=exhibits.AAT,
+    clusters=ATTRIBUTION_CLUSTERS,
 )
 AAT_LIKELIHOOD = Measure(
     record_aat_likelihood,
     summary_aat_likelihood,
     (*_TABLE_5, *COMEDY_GAP, *PROBABILITY_GAP, UNREAD[1], *RATES, *_OF_ALL),
     exhibits=exhibits.AAT_LIKELIHOOD,
+    clusters=ATTRIBUTION_CLUSTERS,
 )

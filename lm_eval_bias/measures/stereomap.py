@@ -796,16 +796,29 @@ def _metrics(part: str) -> list[Metric]:
     return [GROUPS, *spreads, *more, *(metric for correlation in correlations for metric in with_interval(correlation))]
 
 
+BY_GROUP = (("group",),)
+"""Ratings and rounds are samples too, but of the ratings of a scale there are four: two models are compared on these."""
+
+
 def _generated(part: str) -> Measure:
     variation_of = {"original": VARIATION, "extended": (*VARIATION, *KEYWORDS)}.get(part, ())
     return Measure(
-        record, partial(summary, part=part), [*_metrics(part), *variation_of, *ANSWERS], repeats=True, exhibits=exhibits.generated(part)
+        record,
+        partial(summary, part=part),
+        [*_metrics(part), *variation_of, *ANSWERS],
+        repeats=True,
+        exhibits=exhibits.generated(part),
+        clusters=BY_GROUP,
     )
 
 
 def _likelihood(part: str) -> Measure:
     return Measure(
-        record_likelihood, partial(summary_likelihood, part=part), [*_metrics(part), *BY_LIKELIHOOD], exhibits=exhibits.likelihood(part)
+        record_likelihood,
+        partial(summary_likelihood, part=part),
+        [*_metrics(part), *BY_LIKELIHOOD],
+        exhibits=exhibits.likelihood(part),
+        clusters=BY_GROUP,
     )
 
 

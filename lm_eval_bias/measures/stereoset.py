@@ -275,6 +275,9 @@ def _of_term(term: Term) -> dict[str, Any]:
     return {"bias_type": term.domain, "target": term.term, "examples": term.n, "lms": term.lms, "ss": term.ss}
 
 
-SENTENCES = Measure(record, summary, LIKELIHOOD_METRICS, exhibits=exhibits.SENTENCES)
-INTRASENTENCE_CHOICE = Measure(choice_record, choice_summary, choice_metrics("Table 1, SC-intra"), exhibits=exhibits.CHOICE)
-INTERSENTENCE_CHOICE = Measure(choice_record, choice_summary, choice_metrics("Table 1, SC-inter"), exhibits=exhibits.CHOICE)
+CLUSTERS = (("target",),)
+SENTENCES = Measure(record, summary, LIKELIHOOD_METRICS, exhibits=exhibits.SENTENCES, clusters=CLUSTERS)
+INTRASENTENCE_CHOICE, INTERSENTENCE_CHOICE = (
+    Measure(choice_record, choice_summary, choice_metrics(cell), exhibits=exhibits.CHOICE, clusters=CLUSTERS)
+    for cell in ("Table 1, SC-intra", "Table 1, SC-inter")
+)

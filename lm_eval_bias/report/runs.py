@@ -14,6 +14,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from lm_eval_bias.measure import UNITS, Metric
@@ -46,7 +47,8 @@ class Run(NamedTuple):
     metrics: what the task declares; made from its numbers where the task is not known here. asked: what must be equal for two runs to have
     asked the same: version, options, number of documents. limit: how --limit had it, None without. template: the checksum of the chat
     template, None if none was applied. n: documents asked. tables: the finer numbers, rows of equal columns. results: the file; samples:
-    those of the task, none where they were not logged. parts: whether it was put together from several runs.
+    those of the task, none where they were not logged. parts: whether it was put together from several runs. counted: on how many clusters
+    each number rests.
     """
 
     model: str
@@ -66,6 +68,11 @@ class Run(NamedTuple):
     results: Path
     samples: tuple[Path, ...] = ()
     parts: bool = False
+    counted: Mapping[Key, int] = MappingProxyType({})
+
+    def clusters(self, key: Key) -> int | None:
+        """On how many clusters a number rests at least; None where the run does not say, being older or of a measure that has none."""
+        return self.counted.get(key)
 
 
 class Foreign(NamedTuple):
@@ -253,6 +260,7 @@ def _of_results(
                 asked=(),
                 results=path,
                 samples=samples,
+                counted=_counted(rows),
             )
             more = {"repeats": config.get("repeats", 1), "system instruction": content.get("system_instruction_sha")}
             runs.append(run._replace(asked=_asked(run, more), warnings=_warnings(run, _count(counts.get("original")), config, general)))
@@ -301,6 +309,7 @@ def _of_merged(path: Path, content: dict[str, Any], declared: Callable[[str], De
         results=path,
         samples=tuple(Path(file) for file in files if isinstance(file, str)) if isinstance(files, list) else (),
         parts=True,
+        counted=_counted(rows),
     )
     more = {"repeats": content.get("repeats", 1), "system instruction": content.get("system instruction")}
     return run._replace(asked=_asked(run, more), warnings=_warnings(run, run.n, {}, {}))
@@ -444,6 +453,12 @@ def _numbers(cells: Mapping[str, Any]) -> tuple[dict[Key, Number], list[Mapping[
     return numbers, rows
 
 
+def _counted(rows: Sequence[Mapping[str, Any]]) -> dict[Key, int]:
+    """The column `clusters` of a table of numbers, where it has one."""
+    found = {(row["metric"], None if row.get("group") is None else str(row["group"])): _float(row.get("clusters")) for row in rows}
+    return {key: int(number) for key, number in found.items() if number >= 0 and number.is_integer()}
+
+
 def _metrics(rows: Sequence[Mapping[str, Any]], results: Mapping[str, Any]) -> list[Metric]:
     """Metrics of a task that is not known here, as its own table of numbers has them. Those of the harness's table are the headline ones.
 
@@ -523,7 +538,7 @@ def _put_together(newest: Run, parts: Sequence[Run], of: int, together: Callable
             raise UsageError(f"{run.results}: {wrong}; run it again with --log_samples")
     try:
         found = together(newest.task, files)
-        numbers, _ = _numbers(found.cells)
+        numbers, rows = _numbers(found.cells)
     except _Unreadable as error:
         raise UsageError(f"{newest.results}: {error}") from error
     options = {key: value for key, value in newest.options.items() if key not in PARTS}
@@ -534,6 +549,7 @@ def _put_together(newest: Run, parts: Sequence[Run], of: int, together: Callable
         tables={name: table for name, table in found.cells.items() if _is_table(table)},
         samples=tuple(files),
         parts=True,
+        counted=_counted(rows),
     )
     # What the parts said is said of all of them anew, but for what only a run tells.
     said = [line for part in parts for line in part.warnings if line.startswith("generation settings")]
