@@ -133,7 +133,7 @@ def check(wanted: Mapping[str | None, float], found: Sequence[Any]) -> None:
 
 
 def width_of(metric: Metric, task: str, wanted: Mapping[str | None, float]) -> float | None:
-    """The width that is wanted of a number: what was given for it in this task, before what was given for it in any, before that for all."""
+    """The width that is wanted of a number: what was given for it in this task before what was given for it in any, and that for all last."""
     for name in (f"{task}/{metric.name}", metric.name):
         if name in wanted:
             return wanted[name]
@@ -203,7 +203,7 @@ def told(run: Any, tasks: Mapping[str, catalogue.Task], wanted: Mapping[str | No
             more = f"{'' if known else 'perhaps '}more than {'there are' if total else 'can be told'}; with {of} the width is {about}"
         rows.append((*row, _span(made), time, floor, more))
     asked_now = f"{run.n:,} of {total:,} documents" if total else f"{run.n:,} documents"
-    whole = _whole(task, tasks)
+    whole = whole_task(task, tasks)
     if total and whole != task.name:
         asked_now += f" of {whole}"
     lines = [f"{title}: {asked_now}, {min(counted, default=0):,} clusters at least"]
@@ -274,7 +274,7 @@ def _kwargs(task: catalogue.Task) -> dict[str, Any]:
     return {key: value for key, value in (task.config.get("dataset_kwargs") or {}).items() if key != FIRST}
 
 
-def _whole(task: catalogue.Task, tasks: Mapping[str, catalogue.Task]) -> str:
+def whole_task(task: catalogue.Task, tasks: Mapping[str, catalogue.Task]) -> str:
     """The name of the task that asks the same without a fixed size: itself, if it has none."""
 
     def same(other: catalogue.Task) -> tuple[Any, ...]:
