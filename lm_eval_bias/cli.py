@@ -6,10 +6,10 @@ import argparse
 import sys
 from collections.abc import Sequence
 
-from lm_eval_bias.commands import check, data, formatter, gate, items, leaderboard, merge, model, reasons, tasks
+from lm_eval_bias.commands import check, data, formatter, gate, items, leaderboard, merge, model, plan, reasons, tasks
 from lm_eval_bias.usage import UsageError
 
-COMMANDS = (tasks, check, data, items, model, merge, leaderboard, gate, reasons)
+COMMANDS = (tasks, check, data, items, model, merge, leaderboard, plan, gate, reasons)
 
 
 def parser() -> argparse.ArgumentParser:
