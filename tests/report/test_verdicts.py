@@ -334,3 +334,11 @@ def test_p_of_a_rule_that_was_not_tested_is_not_told(tmp_path):
     run_of(tmp_path, "m", {"gap": (nan, 0.5, 0, None)})
     (found_,) = verdicts(tmp_path, rule("metric: gap, below: 2"))
     assert isnan(found_.p) and isnan(found_.low) and isnan(found_.confidence)
+
+
+def test_an_unchanged_model_is_seldom_failed_and_a_much_worse_one_often(benchmark_named):
+    """benchmarks/gate.py, small: of 60 reruns at 5 % more than 8 fail once in 400 times."""
+    simulated = benchmark_named("gate").simulated
+    assert all(failed <= 8 and passed <= 8 for failed, passed in simulated(60, 12, 0).values())
+    worse = simulated(20, 40, 10)
+    assert all(failed >= 15 and not passed for failed, passed in worse.values())
