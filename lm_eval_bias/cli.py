@@ -6,10 +6,25 @@ import argparse
 import sys
 from collections.abc import Sequence
 
-from lm_eval_bias.commands import check, compare, data, export, formatter, items, leaderboard, merge, model, reasons, report, tasks
+from lm_eval_bias.commands import (
+    check,
+    compare,
+    data,
+    export,
+    formatter,
+    gate,
+    items,
+    leaderboard,
+    merge,
+    model,
+    plan,
+    reasons,
+    report,
+    tasks,
+)
 from lm_eval_bias.usage import UsageError
 
-COMMANDS = (tasks, check, data, items, model, merge, report, compare, leaderboard, export, reasons)
+COMMANDS = (tasks, check, data, items, model, merge, report, compare, leaderboard, plan, gate, export, reasons)
 
 
 def parser() -> argparse.ArgumentParser:

@@ -10,6 +10,7 @@ from typing import Any
 
 from lm_eval_bias import harness
 from lm_eval_bias.conversation import ConversationTask
+from lm_eval_bias.documents.dataset import FIRST
 from lm_eval_bias.garbage import no_search
 from lm_eval_bias.item_files import located, marks
 from lm_eval_bias.measure import Measure, Record, Row, Summary, rows, tables, value
@@ -44,6 +45,8 @@ class MeasureTask(CompiledTask):
         options = config.pop("options", None)
         name = config["task"]
         metadata = config.get("metadata") or {}
+        if FIRST in metadata:  # in a run it would pass for the size of the task
+            raise UsageError(f"{name}: {FIRST} stands in a task's YAML; ask fewer documents with --limit")
         metadata = located(metadata, metadata.get("config_source"))
         self._options = read_options(name, metadata, options)
         self._marks = marks(self._options)

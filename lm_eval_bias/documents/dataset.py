@@ -9,6 +9,9 @@ from typing import Any
 from lm_eval_bias.item_files import ItemFile
 from lm_eval_bias.usage import UsageError
 
+FIRST = "first_documents"
+"""In the `dataset_kwargs` of a task's YAML: how many of its documents a task of a fixed size asks."""
+
 
 class Documents(list):
     """Documents as the harness reads a split of a data set: in order, by number, with `features`.
@@ -33,6 +36,7 @@ class CustomDataset:
     parameters for. count: says how many there are without making them; left out where making them is quick. files: option -> the file of
     items or groups that a person may put in place of ours, for `lm-eval-bias check`. checksums: the sha256 of fetched files of which none
     is known beforehand, by the names under which the results tell them; asked when the documents are made.
+    `FIRST` among the arguments leaves that many, which are those that `--limit` takes of the whole; all where a person's file makes fewer.
     """
 
     def __init__(
@@ -50,9 +54,9 @@ class CustomDataset:
 
     def count(self, **metadata: Any) -> int:
         """How many documents there are, for what the harness would hand over."""
-        if self._count is not None:
-            return self._count(**self._known(metadata))
-        return len(self.documents(**self._known(metadata)))
+        known = self._known(metadata)
+        whole = len(self.documents(**known)) if self._count is None else self._count(**known)
+        return min(whole, metadata.get(FIRST, whole))
 
     def checksums(self, **metadata: Any) -> dict[str, str]:
         """What the results tell of the files that the documents were made of, for what the harness would hand over."""
@@ -63,7 +67,7 @@ class CustomDataset:
         documents = self.documents(**self._known(metadata))
         if not documents:
             raise UsageError(f"no documents: the items hold none for {self._known(metadata)}")
-        return {"test": Documents(documents)}
+        return {"test": Documents(documents[: metadata.get(FIRST)])}
 
     def _known(self, metadata: Mapping[str, Any]) -> dict[str, Any]:
         known = inspect.signature(self.documents).parameters

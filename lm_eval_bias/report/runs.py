@@ -27,7 +27,7 @@ Key = tuple[str, str | None]
 _DATED = re.compile(r"(?P<stem>.+)_(?P<date>\d{4}-\d\d-\d\dT\d\d-\d\d-\d\d(\.\d+)?)\.(?P<kind>jsonl?)$", re.S)
 _MERGED = re.compile(rb'\s*\{\s*"task"\s*:')
 # Numbers that count answers which tell nothing, and the share of them, in percent, from which what is left is another sample.
-_UNUSABLE, _MANY = frozenset({"refused", "refuse_rate", "unanswered", "unparsed", "invalid"}), 10
+UNUSABLE, _MANY = frozenset({"refused", "refuse_rate", "unanswered", "unparsed", "invalid"}), 10
 # Names of such numbers end so; below this, in percent, most of the model's probability lies on other words than the answers.
 _MASS, _LITTLE = "_mass", 50
 _CHAT = re.compile(r"(?<![a-z])(instruct|chat|it)(?![a-z])", re.I)
@@ -48,7 +48,7 @@ class Run(NamedTuple):
     asked the same: version, options, number of documents. limit: how --limit had it, None without. template: the checksum of the chat
     template, None if none was applied. n: documents asked. tables: the finer numbers, rows of equal columns. results: the file; samples:
     those of the task, none where they were not logged. parts: whether it was put together from several runs. counted: on how many clusters
-    each number rests.
+    each number rests. of: how many documents the task has, None where no file tells.
     """
 
     model: str
@@ -69,6 +69,7 @@ class Run(NamedTuple):
     samples: tuple[Path, ...] = ()
     parts: bool = False
     counted: Mapping[Key, int] = MappingProxyType({})
+    of: int | None = None
 
     def clusters(self, key: Key) -> int | None:
         """On how many clusters a number rests at least; None where the run does not say, being older or of a measure that has none."""
@@ -84,11 +85,13 @@ class Foreign(NamedTuple):
 
 
 class Found(NamedTuple):
-    """notes: what was left out and why, a line each, which names the file and what to do."""
+    """notes: what was left out and why, a line each, which names the file and what to do. unread: those of them that tell of a run of ours
+    without numbers, which may be newer than those that are here."""
 
     runs: list[Run]
     others: list[Foreign]
     notes: list[str]
+    unread: Sequence[str] = ()
 
 
 class Declared(NamedTuple):
@@ -149,6 +152,7 @@ def find(
         except _Unreadable as error:
             if not name or name["stem"] == "results" or path in paths:
                 notes.append(f"{path}: {error}")
+    unread = tuple(notes)
     notes += _of_samples(samples)
     if not results:
         raise UsageError(_empty(paths, notes))
@@ -160,7 +164,7 @@ def find(
             raise UsageError(f"--tasks {name}: no run has it; {nearest(name, [visible(task) for task in there])}")
         read, others = [run for run in read if run.task in wanted], [other for other in others if other.task in wanted]
     runs, said = _newest(read, together)
-    return Found(_named_apart(runs), list(dict.fromkeys(others)), list(dict.fromkeys([*notes, *said])))
+    return Found(_named_apart(runs), list(dict.fromkeys(others)), list(dict.fromkeys([*notes, *said])), unread)
 
 
 def _files(paths: Sequence[Path]) -> Iterator[Path]:
@@ -262,6 +266,7 @@ def _of_results(
                 results=path,
                 samples=samples,
                 counted=_counted(rows),
+                of=_count(counts.get("original")) or None,
             )
             more = {"repeats": config.get("repeats", 1), "system instruction": content.get("system_instruction_sha")}
             runs.append(run._replace(asked=_asked(run, more), warnings=_warnings(run, _count(counts.get("original")), config, general)))
@@ -386,7 +391,7 @@ def _warnings(run: Run, of: int, config: Mapping[str, Any], general: Mapping[str
     for metric in run.metrics:
         value = run.numbers.get((metric.name, None), Number(math.nan, math.nan)).value
         percent = 100 * value if metric.unit == "share" else value
-        if metric.name in _UNUSABLE and percent > _MANY:
+        if metric.name in UNUSABLE and percent > _MANY:
             said.append(f"{metric.name} {percent:.0f} %: the numbers are those of the other answers")
         if metric.name.endswith(_MASS) and percent < _LITTLE:
             said.append(f"{metric.name} {percent:.0f} %: most of the probability lies on other words than the answers")
@@ -555,6 +560,7 @@ def _put_together(newest: Run, parts: Sequence[Run], of: int, together: Callable
         samples=tuple(files),
         parts=True,
         counted=_counted(rows),
+        of=None if any(run.of is None for run in parts) else math.ceil(sum(run.of or 0 for run in parts) * of / len(parts)),
     )
     # What the parts said is said of all of them anew, but for what only a run tells.
     said = [line for part in parts for line in part.warnings if line.startswith("generation settings")]

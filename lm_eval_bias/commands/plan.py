@@ -1,0 +1,408 @@
+"""`lm-eval-bias plan`: how many documents, and how long, until the intervals of a task are as narrow as a person wants them."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import logging
+import re
+import sys
+import textwrap
+import warnings
+from collections.abc import Hashable, Iterator, Mapping, Sequence
+from itertools import islice
+from math import isfinite, nan
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from lm_eval_bias import catalogue, samples
+from lm_eval_bias.commands import declare, merge
+from lm_eval_bias.commands.tasks import aligned
+from lm_eval_bias.documents.dataset import FIRST
+from lm_eval_bias.item_files import located
+from lm_eval_bias.measure import Metric, clusters_of
+from lm_eval_bias.usage import UsageError, nearest, read_options
+
+BARE = ("%", "points")
+"""The units that a width without a name is for; 2 of a share or of nats would be another thing."""
+READ = 500
+"""Samples of a file that are looked at to tell how long its prompts are."""
+WIDTH = 120
+_DOCUMENT = re.compile(r'\{"doc_id": (\d+)')
+
+ASSUMED = (
+    "Widths are those of 95 % intervals, from end to end, in the number's own unit. In brackets: the pilot is one sample, and the true "
+    "number lies there in about 90 of 100 pilots. All comes from how many clusters the documents bring (templates, words, events, themes: "
+    "what the standard error is clustered by), not from how many documents there are: where new documents are of clusters that are there "
+    "already, more of them help less, and FLOOR is the part of the variance that they leave. A number that rests on few answers of the "
+    "pilot, such as a rare label, is told badly."
+)
+LINEAR = "The time is the pilot's seconds for each document, its start included, so that a short pilot makes it too long."
+
+
+def add(commands: Any) -> None:
+    parser = declare(
+        commands,
+        "plan",
+        "how many documents make an interval as narrow as you want",
+        "From a pilot run, on a part of the documents, say how many documents it takes until the 95 % intervals of a task's headline\n"
+        "numbers are so narrow, and how long that takes at the pilot's speed. It counts clusters, never documents. With --log_samples\n"
+        "in the pilot, its parts tell how much of the variance more documents leave as it is.",
+    )
+    parser.add_argument("--pilot", metavar="RUNS", nargs="+", type=Path, required=True, help="folders or files that lm_eval wrote")
+    parser.add_argument(
+        "--width",
+        metavar="WIDTH",
+        nargs="+",
+        required=True,
+        help="from the lower to the upper end of the interval: a number, for all headline numbers in %% or points, or METRIC=VALUE, or "
+        "TASK/METRIC=VALUE, in the number's own unit",
+    )
+    parser.add_argument("--tasks", metavar="TASK", nargs="+", help="these tasks of the pilot only")
+    parser.add_argument(
+        "--include_path", metavar="DIR", type=Path, action="append", default=[], help="tasks of your own too, as for lm_eval"
+    )
+    parser.set_defaults(run=run)
+
+
+class Asked(NamedTuple):
+    """The documents of a task in order, as the pilot's options make them. labels: the cluster in the first clustering, of each. grown: how
+    many clusters the first n have, shape (clusterings, documents + 1)."""
+
+    labels: Sequence[Hashable]
+    grown: Any
+
+
+def run(arguments: argparse.Namespace) -> int:
+    from lm_eval_bias.report import runs
+    from lm_eval_bias.report.untrusted import visible
+
+    wanted = widths(arguments.width)
+    known = {task.name: task for task in catalogue.tasks(arguments.include_path)}
+
+    def declared(name: str) -> runs.Declared | None:
+        task = known.get(name)
+        return None if task is None or task.measure is None else runs.Declared(task.measure.metrics, task.option_names)
+
+    def together(name: str, files: Sequence[Path]) -> runs.Together:
+        if name not in known:
+            raise UsageError(f"{name}: its parts cannot be put together, since it is not known here; name its folder with --include_path")
+        merged = merge.put_together(known[name], files)
+        return runs.Together(merged.documents, merged.cells)
+
+    found = runs.find(arguments.pilot, declared, together, arguments.tasks)
+    for note in found.notes:
+        print(visible(note), file=sys.stderr)
+    if not found.runs:
+        raise UsageError("no run of the pilot has numbers to plan with")
+    check(wanted, found.runs)
+    print("\n\n".join([*(told(one, known, wanted) for one in found.runs), *_legend()]))
+    return 0
+
+
+# ---- What is wanted
+
+
+def widths(given: Sequence[str]) -> dict[str | None, float]:
+    """What --width says: METRIC or TASK/METRIC -> width; None -> that of all numbers in percent or points. UsageError for no width."""
+    wanted: dict[str | None, float] = {}
+    for text in given:
+        name, equals, value = text.rpartition("=")
+        try:
+            number = float(value)
+        except ValueError:
+            number = nan
+        if not isfinite(number) or number <= 0:
+            raise UsageError(f"--width {text}: expected a number above 0, METRIC=VALUE or TASK/METRIC=VALUE")
+        key = name if equals else None
+        if key in wanted:
+            raise UsageError(f"--width {text}: another width of it was given before")
+        wanted[key] = number
+    return wanted
+
+
+def check(wanted: Mapping[str | None, float], found: Sequence[Any]) -> None:
+    """UsageError for a name that no run of the pilot has."""
+    from lm_eval_bias.report.untrusted import visible
+
+    known = {name for run in found for m in run.metrics for name in (m.name, f"{run.task}/{m.name}")}
+    for name in wanted:
+        if name is not None and name not in known:
+            near = sorted(known) if "/" in name else sorted(each for each in known if "/" not in each)
+            raise UsageError(f"--width {visible(name)}: the pilot has no such number; {nearest(name, [visible(each) for each in near])}")
+
+
+def width_of(metric: Metric, task: str, wanted: Mapping[str | None, float]) -> float | None:
+    """The width that is wanted of a number: what was given for it in this task before what was given for it in any, and that for all last."""
+    for name in (f"{task}/{metric.name}", metric.name):
+        if name in wanted:
+            return wanted[name]
+    return wanted.get(None) if metric.headline and metric.unit in BARE else None
+
+
+# ---- One run of the pilot
+
+
+def told(run: Any, tasks: Mapping[str, catalogue.Task], wanted: Mapping[str | None, float]) -> str:
+    """A table of the numbers of a run, and what follows from it. tasks: those that are known here, by name."""
+    from lm_eval_bias.report import plan
+    from lm_eval_bias.report.untrusted import shortened
+
+    task = tasks.get(run.task)
+    title = f"{shortened(run.task)}, {shortened(run.model)}"
+    if task is None or task.measure is None:
+        return f"{title}\n  It is not known here, and what depends on what neither: name its folder with --include_path."
+    if not task.measure.clusters:
+        return f"{title}\n  Its measure declares no clusters, without which nothing can be planned; see `Measure.clusters`."
+    chosen, aside = [], []
+    for metric in run.metrics:
+        interval = None if metric.bounds else plan.interval_of(metric, run.metrics, run.numbers)
+        if interval is None:
+            continue
+        width = width_of(metric, run.task, wanted)
+        if width is not None:
+            chosen.append((metric, interval, width))
+        elif metric.headline:
+            aside.append(f"{metric.name} ({metric.unit}, now {_number(interval.width)})")
+    left = f"No width was given for {', '.join(aside)}: --width {aside[0].partition(' ')[0]}=VALUE." if aside else ""
+    if not chosen:
+        return f"{title}\n{_filled(left or 'None of its headline numbers has an interval.')}"
+    documents, why = asked(run, task)
+    records, lost = answered(run, task)
+    counted = plan.clusters_in(task.measure, records) if records else _from_documents(run, documents)
+    found = _windows(run, task, records, [metric for metric, _, _ in chosen]) if records else {}
+    seconds, how = speed(run)
+    total = len(documents.labels) if documents else None
+    ends = _ends(documents.labels) if documents else None
+    if documents is None:  # a dozen times the pilot, and not one cluster more than it had
+        grown, ends = _standing(run.n, counted)
+    rows = [("NUMBER", "UNIT", "WIDTH NOW", "WANTED", "DOCUMENTS", "TIME", "FLOOR", "")]
+    needed: list[int | None] = []
+    unknown = 0
+    for metric, interval, width in chosen:
+        pilot = plan.Window(run.n, counted, interval.width)
+        made = plan.plan(pilot, interval.own, width, documents.grown if documents else grown, found.get(metric.name, ()), ends)
+        row = (metric.name, metric.unit, _number(made.width), _number(width))
+        if made.cannot:
+            rows.append((*row, "–", "", "", f"cannot be planned: {made.cannot}"))
+            continue
+        known = made.share.known or not made.share.matters
+        documents_needed = made.documents if known else made.most
+        needed.append(documents_needed)
+        unknown += not known
+        time = _time(documents_needed * seconds) if documents_needed and isfinite(seconds) else ""
+        floor = "not known"
+        if known:
+            percent = [f"{100 * share:.0f}" for share in made.share[:3]]
+            floor = "{} % ({} to {})".format(*percent) if made.share.matters else "none"
+        more = ""
+        if documents_needed is None:
+            of = f"all {total:,}" if total else f"{ends[-1]:,}"
+            low, width, high = map(_number, made.at_full)
+            about = f"{width} ({low} to {high})" if known else f"{low} to {high}"
+            more = f"{'' if known else 'perhaps '}more than {'there are' if total else 'can be told'}; with {of} the width is {about}"
+        rows.append((*row, _span(made), time, floor, more))
+    asked_now = f"{run.n:,} of {total:,} documents" if total else f"{run.n:,} documents"
+    whole = whole_task(task, tasks)
+    if total and whole != task.name:
+        asked_now += f" of {whole}"
+    lines = [f"{title}: {asked_now}, {min(counted, default=0):,} clusters at least"]
+    lines += [f"  {line}" for line in aligned(rows, right={2, 3, 4, 5, 6}).splitlines()]
+    if needed:
+        lines.append(f"  {_conclusion(whole, needed, total, seconds)}")
+    notes = [how, why, lost, left]
+    if unknown and records:
+        notes.append(
+            "FLOOR not known: in the pilot's parts clusters and documents grow alike, or have fewer than ten clusters. A larger pilot, "
+            "which asks more of each cluster, tells it; until then the range is from none of the variance to all of it."
+        )
+    elif unknown:
+        notes.append("FLOOR not known: it is told by samples; add --log_samples. The range is from none of the variance to all of it.")
+    return "\n".join([*lines, *(_filled(note) for note in notes if note)])
+
+
+def _filled(note: str) -> str:
+    return textwrap.fill(note, WIDTH, initial_indent="  ", subsequent_indent="  ")
+
+
+def _conclusion(task: str, needed: Sequence[int | None], total: int | None, seconds: float) -> str:
+    """task: whose documents they are."""
+    if None in needed:
+        return f"It is not certain that all of these can be reached{f' with the {total:,} documents of {task}' if total else ''}."
+    most = max(n for n in needed if n is not None)
+    time = f", about {_time(most * seconds)}" if isfinite(seconds) else ""
+    return f"For all of these: {most:,} documents{time}: lm_eval --tasks {task} --limit {most}"
+
+
+def _span(made: Any) -> str:
+    """Documents, and between which numbers they may lie."""
+    least, most = (f"{n:,}" if n else "more" for n in (made.least, made.most))
+    between = least if least == most else f"{least} to {most}"
+    if made.share.matters and not made.share.known:
+        return between
+    return f"{f'{made.documents:,}' if made.documents else 'more'} ({between})"
+
+
+def _legend() -> Iterator[str]:
+    yield "\n".join(textwrap.fill(line, WIDTH) for line in (ASSUMED, LINEAR))
+
+
+# ---- Documents and records
+
+
+def asked(run: Any, task: catalogue.Task) -> tuple[Asked | None, str]:
+    """All documents that the task would ask with the options of the run; None, and why, where they cannot be made here."""
+    from lm_eval_bias.report.plan import growth
+    from lm_eval_bias.report.untrusted import visible
+
+    if task.builder is None:
+        return None, "How many documents the task has is known in a run alone."
+    options = {key: value for key, value in run.options.items() if key not in samples.PARTS}
+    try:
+        given = {**located(task.metadata, task.path), **options, **_kwargs(task)}
+        documents = task.builder(**given)[task.config.get("test_split", "test")]
+        clusters = [[clusters_of(document, columns) for document in documents] for columns in task.measure.clusters]
+    except (UsageError, OSError) as error:
+        return None, f"The task's documents cannot be made here: {visible(error)}"
+    except (KeyError, TypeError) as error:
+        return None, f"The clusters of the task's documents cannot be told before they are answered ({visible(error)})."
+    return Asked([tuple(each) for each in clusters[0]], growth(clusters)), ""
+
+
+def _kwargs(task: catalogue.Task) -> dict[str, Any]:
+    """What its YAML says of its documents, but for a fixed size: more than that can be asked of the whole task."""
+    return {key: value for key, value in (task.config.get("dataset_kwargs") or {}).items() if key != FIRST}
+
+
+def whole_task(task: catalogue.Task, tasks: Mapping[str, catalogue.Task]) -> str:
+    """The name of the task that asks the same without a fixed size: itself, if it has none."""
+
+    def same(other: catalogue.Task) -> tuple[Any, ...]:
+        named = [getattr(other.config.get(key), "name", None) for key in ("custom_dataset", "measure")]
+        return (*named, _kwargs(other), other.config.get("doc_to_text"), other.config.get("turns"))
+
+    if FIRST not in (task.config.get("dataset_kwargs") or {}):
+        return task.name
+    return next(
+        (t.name for t in tasks.values() if FIRST not in (t.config.get("dataset_kwargs") or {}) and same(t) == same(task)), task.name
+    )
+
+
+def answered(run: Any, task: catalogue.Task) -> tuple[list[list[dict[str, Any]]], str]:
+    """The records of each document of the pilot, in the order of the task; none, and why, where they cannot be read."""
+    from lm_eval_bias.report.untrusted import visible
+
+    if not run.samples:
+        return [], ""
+    try:
+        numbers = [_document(line) for file in run.samples for line in file.open(encoding="utf-8")]
+        records = list(samples.records(task, run.samples))
+        for record in records[:1]:
+            for columns in task.measure.clusters:
+                clusters_of(record, columns)
+    except KeyError as error:
+        return [], f"The samples are of an older version, without {visible(error)}; their clusters are counted in the documents."
+    except (UsageError, OSError, UnicodeDecodeError) as error:
+        return [], f"The samples are left aside: {visible(error)}"
+    each, rest = divmod(len(records), max(len(numbers), 1))
+    if rest or not each or len(numbers) != run.n:
+        return [], "The samples are left aside: they are not those of the run, or hold another number of answers for each document."
+    of_documents = [records[i * each : (i + 1) * each] for i in range(len(numbers))]
+    if len(run.samples) == 1:  # several processes write theirs one after the other
+        of_documents = [of_documents[i] for i in sorted(range(len(numbers)), key=numbers.__getitem__)]
+    return of_documents, ""
+
+
+def _document(line: str) -> int:
+    found = _DOCUMENT.match(line)
+    return int(found[1]) if found else int(json.loads(line).get("doc_id", 0))
+
+
+def _from_documents(run: Any, documents: Asked | None) -> list[int]:
+    """The same without samples: those of the first documents, unless the run asked others or says that they have another number."""
+    if documents is None or run.n >= documents.grown.shape[1] or run.parts or samples.PARTS & run.options.keys() - {"shard"}:
+        return []
+    counted = [int(n) for n in documents.grown[:, run.n]]
+    said = {run.clusters((metric.name, None)) for metric in run.metrics} - {None}
+    return counted if not said or said == {min(counted)} else []
+
+
+def _ends(labels: Sequence[Hashable]) -> list[int]:
+    """Numbers of documents that end where a cluster does."""
+    return [i for i in range(1, len(labels) + 1) if i == len(labels) or labels[i] != labels[i - 1]]
+
+
+def _standing(n: int, counted: Sequence[int]) -> tuple[Any, list[int]]:
+    """What is taken where the documents are not known: a dozen times as many as the pilot had, of its clusters."""
+    import numpy as np
+
+    documents = np.arange(12 * n + 1)
+    return np.array([np.minimum(clusters, documents * clusters // max(n, 1)) for clusters in counted]), list(range(1, 12 * n + 1))
+
+
+def _windows(run: Any, task: catalogue.Task, documents: Sequence[Sequence[dict[str, Any]]], metrics: Sequence[Metric]) -> dict[str, list]:
+    """The intervals in parts of the pilot: metric -> a window each. What a summary would log is of a part, which nobody reads."""
+    from lm_eval_bias.report import plan
+
+    known = {key: value for key, value in run.options.items() if not key.endswith("_sha256")}
+    options = {**read_options(task.name, {}, task.options), **known}
+    before = logging.root.manager.disable
+    logging.disable(logging.WARNING)
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            return plan.in_windows(task.measure, documents, options, metrics)
+    finally:
+        logging.disable(before)
+
+
+# ---- Speed
+
+
+def speed(run: Any) -> tuple[float, str]:
+    """Seconds for each document of a run, NaN where they are not known; and what is taken for granted, in a sentence."""
+    try:
+        content = json.loads(run.results.read_text(encoding="utf-8"))
+        seconds = float(content["total_evaluation_time_seconds"])
+        counts = {key: int(content["n-samples"][key]["effective"]) for key in content["configs"]}
+        mine = next(key for key in counts if key.rpartition("::")[2] == run.task)
+    except (OSError, ValueError, KeyError, TypeError, AttributeError, StopIteration):
+        return nan, "The pilot does not say how long it took."
+    if run.parts or not isfinite(seconds) or seconds <= 0 or not counts[mine]:
+        return nan, "How long all parts of the pilot took is not known."
+    if len(counts) == 1:
+        return seconds / counts[mine], f"Speed: {_number(counts[mine] / seconds)} documents a second, those of the pilot."
+    files = {key: run.results.with_name(run.results.name.replace("results_", f"samples_{key}_", 1) + "l") for key in counts}
+    lengths = {key: _length(file) for key, file in files.items()}
+    if all(length > 0 for length in lengths.values()):
+        work, shared = {key: lengths[key] * counts[key] for key in counts}, "the length of their prompts and answers"
+    else:
+        work, shared = dict(counts), "their numbers of documents"
+    each = seconds * work[mine] / sum(work.values()) / counts[mine]
+    return each, f"Speed: the pilot took {_time(seconds)} for {len(counts)} tasks, shared out by {shared}; a pilot of one task tells it."
+
+
+def _length(file: Path) -> float:
+    """Characters of a document's prompts, each once, and of its answers, the mean over the first samples; NaN where they are not there."""
+    lengths = []
+    try:
+        with file.open(encoding="utf-8") as lines:
+            for line in islice(lines, READ):
+                sample = json.loads(line)
+                texts = {text for each in sample["arguments"].values() for text in each.values() if isinstance(text, str)}
+                written = [text for each in sample["resps"] for text in each if isinstance(text, str)]
+                lengths.append(sum(map(len, texts)) + sum(map(len, written)))
+    except (OSError, ValueError, KeyError, TypeError, AttributeError):
+        return nan
+    return sum(lengths) / len(lengths) if lengths else nan
+
+
+def _number(value: float) -> str:
+    """Three digits, as a person reads them."""
+    return f"{value:.3g}" if isfinite(value) and 1e-4 <= abs(value) < 1000 else f"{value:,.0f}" if isfinite(value) and value else "–"
+
+
+def _time(seconds: float) -> str:
+    if seconds < 90:
+        return f"{max(seconds, 1):.0f} s"
+    return f"{seconds / 60:.0f} min" if seconds < 90 * 60 else f"{seconds / 3600:,.1f} h"
