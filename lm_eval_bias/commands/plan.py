@@ -133,7 +133,7 @@ def check(wanted: Mapping[str | None, float], found: Sequence[Any]) -> None:
 
 
 def width_of(metric: Metric, task: str, wanted: Mapping[str | None, float]) -> float | None:
-    """The width that is wanted of a number: what was given for it in this task before what was given for it in any, and that for all last."""
+    """The width that is wanted of a number: what was given for it in this task, else what was given for it in any, else that for all."""
     for name in (f"{task}/{metric.name}", metric.name):
         if name in wanted:
             return wanted[name]
