@@ -133,7 +133,7 @@ def check(wanted: Mapping[str | None, float], found: Sequence[Any]) -> None:
 
 
 def width_of(metric: Metric, task: str, wanted: Mapping[str | None, float]) -> float | None:
-    """The width that is wanted of a number: what was given for it in this task before what was given for it in any, and that for all last."""
+    """The width that is wanted of a number: what was given for it in this task, else what was given for it in any, else that for all."""
     for name in (f"{task}/{metric.name}", metric.name):
         if name in wanted:
             return wanted[name]
@@ -295,14 +295,14 @@ def answered(run: Any, task: catalogue.Task) -> tuple[list[list[dict[str, Any]]]
     if not run.samples:
         return [], ""
     try:
-        numbers = [_document(line) for file in run.samples for line in file.open(encoding="utf-8")]
+        numbers = [number for file in run.samples for number in _documents(file)]
         records = list(samples.records(task, run.samples))
         for record in records[:1]:
             for columns in task.measure.clusters:
                 clusters_of(record, columns)
     except KeyError as error:
         return [], f"The samples are of an older version, without {visible(error)}; their clusters are counted in the documents."
-    except (UsageError, OSError, UnicodeDecodeError) as error:
+    except (ValueError, OSError, TypeError, AttributeError) as error:
         return [], f"The samples are left aside: {visible(error)}"
     each, rest = divmod(len(records), max(len(numbers), 1))
     if rest or not each or len(numbers) != run.n:
@@ -313,14 +313,16 @@ def answered(run: Any, task: catalogue.Task) -> tuple[list[list[dict[str, Any]]]
     return of_documents, ""
 
 
-def _document(line: str) -> int:
-    found = _DOCUMENT.match(line)
-    return int(found[1]) if found else int(json.loads(line).get("doc_id", 0))
+def _documents(file: Path) -> list[int]:
+    """The number of the document of each sample."""
+    with file.open(encoding="utf-8") as lines:
+        return [int(found[1]) if (found := _DOCUMENT.match(line)) else int(json.loads(line)["doc_id"]) for line in lines]
 
 
 def _from_documents(run: Any, documents: Asked | None) -> list[int]:
     """The same without samples: those of the first documents, unless the run asked others or says that they have another number."""
-    if documents is None or run.n >= documents.grown.shape[1] or run.parts or samples.PARTS & run.options.keys() - {"shard"}:
+    part = run.options.get("shard") not in (None, "1/1")
+    if documents is None or run.n >= documents.grown.shape[1] or run.parts or part:
         return []
     counted = [int(n) for n in documents.grown[:, run.n]]
     said = {run.clusters((metric.name, None)) for metric in run.metrics} - {None}
