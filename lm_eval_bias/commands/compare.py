@@ -10,8 +10,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from lm_eval_bias import catalogue
-from lm_eval_bias.commands import declare, merge, stored
+from lm_eval_bias.commands import declare, finished
 from lm_eval_bias.commands.leaderboard import NARROWEST
 from lm_eval_bias.commands.tasks import aligned
 from lm_eval_bias.usage import UsageError, nearest
@@ -36,21 +35,18 @@ def add(commands: Any) -> None:
     parser.add_argument(
         "--models", metavar="NAME", nargs=2, help="which model of A and which of B; with one folder, which two of its models"
     )
-    parser.add_argument("--tasks", metavar="TASK", nargs="+", help="these tasks only")
+    finished.add_tasks(parser)
     parser.add_argument(
         "--metrics", metavar="METRIC", nargs="+", help="these numbers, METRIC or TASK/METRIC, in place of the headline ones"
     )
     parser.add_argument("--groups", action="store_true", help="each group's numbers too, such as those of a category")
     parser.add_argument("--common", action="store_true", help="compare the documents that both were asked, where one was asked more")
     parser.add_argument("--output", metavar="FILE", type=Path, help=f"write it there, as {', '.join(ENDINGS)}")
-    parser.add_argument(
-        "--include_path", metavar="DIR", type=Path, action="append", default=[], help="tasks of your own too, as for lm_eval"
-    )
     parser.set_defaults(run=run)
 
 
 def run(arguments: argparse.Namespace) -> int:
-    from lm_eval_bias.report import compare, compare_files, runs
+    from lm_eval_bias.report import compare, compare_files
     from lm_eval_bias.report.untrusted import visible
 
     output = arguments.output
@@ -60,27 +56,8 @@ def run(arguments: argparse.Namespace) -> int:
         raise UsageError(f"expected two folders or files, found {len(arguments.runs)}")
     if len(arguments.runs) == 1 and not arguments.models:
         raise UsageError(f"two models are compared: give a second folder or file beside {arguments.runs[0]}, or --models NAME NAME")
-    known = {task.name: task for task in catalogue.tasks(arguments.include_path)}
-
-    def declared(name: str) -> Any:
-        task = known.get(name)
-        return None if task is None or task.measure is None else runs.Declared(task.measure.metrics, task.option_names)
-
-    def together(name: str, files: Sequence[Path]) -> Any:
-        if name not in known:
-            raise UsageError(f"{name}: its parts cannot be put together, since it is not known here; name its folder with --include_path")
-        merged = merge.put_together(known[name], files)
-        return runs.Together(merged.documents, merged.cells)
-
-    def answers(one: Any) -> Any:
-        task = known.get(one.task)
-        if task is None or task.measure is None:
-            return None
-        if sys.stderr.isatty():
-            print(f"reading the samples of {visible(one.task)} of {visible(one.model)}", file=sys.stderr)
-        return stored.answers_of(task, one.samples)
-
-    found = [runs.find([path], declared, together, arguments.tasks) for path in arguments.runs]
+    known = finished.known_tasks(arguments.include_path)
+    found = [finished.read([path], known, arguments.tasks) for path in arguments.runs]
     sides = [found[0], found[-1]]
     chosen = [
         _chosen(side.runs, arguments.models[i] if arguments.models else None, arguments.runs[-1 if i else 0])
@@ -92,7 +69,7 @@ def run(arguments: argparse.Namespace) -> int:
             raise UsageError(f"{names[0]} would be compared with itself; give two models, or two folders")
         names = tuple(f"{name} ({path})" for name, path in zip(names, arguments.runs, strict=True))
     notes = [note for side in found for note in side.notes]
-    result = compare.comparison(*chosen, names, answers, arguments.metrics, arguments.groups, arguments.common, notes)
+    result = compare.comparison(*chosen, names, finished.reader(known), arguments.metrics, arguments.groups, arguments.common, notes)
     if output:
         try:
             output.write_text(compare_files.WRITERS[output.suffix](result), encoding="utf-8", newline="")

@@ -13,8 +13,7 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from lm_eval_bias import catalogue
-from lm_eval_bias.commands import declare, merge
+from lm_eval_bias.commands import declare, finished
 from lm_eval_bias.usage import UsageError, nearest
 
 if TYPE_CHECKING:
@@ -72,32 +71,16 @@ def _option(parser: argparse.ArgumentParser, name: str, help: str, **more: Any) 
 
 
 def run(arguments: argparse.Namespace) -> int:
-    from lm_eval_bias.report import export, runs
+    from lm_eval_bias.report import export
     from lm_eval_bias.report.untrusted import visible
 
     source = _source(arguments)
-    known = {task.name: task for task in catalogue.tasks(arguments.include_path)}
-
-    def declared(name: str) -> runs.Declared | None:
-        task = known.get(name)
-        return None if task is None or task.measure is None else runs.Declared(task.measure.metrics, task.option_names)
-
-    def together(name: str, files: Sequence[Path]) -> runs.Together:
-        if name not in known:
-            raise UsageError(f"{name}: its parts cannot be put together, since it is not known here; name its folder with --include_path")
-        print(f"putting {len(files)} parts of {name} together", file=sys.stderr)
-        merged = merge.put_together(known[name], files)
-        return runs.Together(merged.documents, merged.cells)
-
-    found = runs.find(arguments.runs, declared, together, arguments.tasks)
-    told = [f"{other.results}: {other.task} is a task of the harness, without a measure of bias" for other in found.others]
-    if not found.runs:
-        raise UsageError("\n".join(["no run has numbers to export", *map(visible, [*found.notes, *told])]))
+    found = finished.find(arguments.runs, finished.known_tasks(arguments.include_path), arguments.tasks, to="export")
     found = found._replace(runs=_of_model(found.runs, arguments))
     results, left = export.chosen(found, arguments.metrics)
     write = {"hub": _hub, "model-index": _card, "every-eval-ever": _records}[arguments.to]
     written, more = write(results, source, arguments)
-    for line in [*found.notes, *told, *left, *more, *export.warnings(results)]:
+    for line in [*found.notes, *finished.not_ours(found), *left, *more, *export.warnings(results)]:
         print(visible(line), file=sys.stderr)
     if not written:
         raise UsageError(f"nothing to export to {arguments.to}: no number of these runs can be")

@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import argparse
+import inspect
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from lm_eval_bias import catalogue
+from lm_eval_bias import catalogue, samples
 from lm_eval_bias.commands import merge
-from lm_eval_bias.usage import UsageError
+from lm_eval_bias.usage import UsageError, read_options
 
 if TYPE_CHECKING:
-    from lm_eval_bias.report.runs import Found
+    from lm_eval_bias.report.leaderboard import Answers
+    from lm_eval_bias.report.runs import Found, Run
 
 
 def add_tasks(parser: argparse.ArgumentParser) -> None:
@@ -29,8 +31,8 @@ def known_tasks(include_path: Sequence[Path]) -> dict[str, catalogue.Task]:
     return {task.name: task for task in catalogue.tasks(include_path)}
 
 
-def find(paths: Sequence[Path], known: Mapping[str, catalogue.Task], tasks: Sequence[str] | None) -> Found:
-    """All runs below some folders. Raises UsageError where none has a number, with what was found in place of one."""
+def read(paths: Sequence[Path], known: Mapping[str, catalogue.Task], tasks: Sequence[str] | None = None) -> Found:
+    """All runs below some folders, those in parts put together; there may be none."""
     from lm_eval_bias.report import runs
     from lm_eval_bias.report.untrusted import visible
 
@@ -45,8 +47,41 @@ def find(paths: Sequence[Path], known: Mapping[str, catalogue.Task], tasks: Sequ
         merged = merge.put_together(known[name], files)
         return runs.Together(merged.documents, merged.cells)
 
-    found = runs.find(paths, declared, together, tasks)
+    return runs.find(paths, declared, together, tasks)
+
+
+def find(paths: Sequence[Path], known: Mapping[str, catalogue.Task], tasks: Sequence[str] | None, to: str = "compare") -> Found:
+    """The same. Raises UsageError where none has a number, with what was found in place of one. to: what was to be done with them."""
+    from lm_eval_bias.report.untrusted import visible
+
+    found = read(paths, known, tasks)
     if not found.runs:
-        told = [f"{other.results}: {other.task} is a task of the harness, without a measure of bias" for other in found.others]
-        raise UsageError("\n".join(["no run has numbers to compare", *map(visible, [*found.notes, *told])]))
+        raise UsageError("\n".join([f"no run has numbers to {to}", *map(visible, [*found.notes, *not_ours(found)])]))
     return found
+
+
+def not_ours(found: Found) -> list[str]:
+    """A line for each task of the harness that was left alone."""
+    return [f"{other.results}: {other.task} is a task of the harness, without a measure of bias" for other in found.others]
+
+
+def reader(known: Mapping[str, catalogue.Task]) -> Callable[[Run], Answers | None]:
+    """Run -> what its samples hold; None for a task that is not known here. UsageError for files that are no samples of the task, or of
+    another version of it."""
+    from lm_eval_bias.report.leaderboard import Answers, Asked
+    from lm_eval_bias.report.untrusted import visible
+
+    def answers(run: Run) -> Answers | None:
+        task = known.get(run.task)
+        if task is None or task.measure is None:
+            return None
+        if sys.stderr.isatty():
+            print(f"reading the samples of {visible(run.task)} of {visible(run.model)}", file=sys.stderr)
+        names = list(inspect.signature(task.options).parameters) if task.options else []
+        written = samples.common_options(task.name, run.samples, names)
+        # What a run wrote was checked there, with files that may be elsewhere now.
+        options = {**read_options(task.name, {}, task.options), **{key: value for key, value in written.items() if key in names}}
+        documents = {found.hash: Asked(found.prompt, found.records) for found in samples.documents(task, run.samples)}
+        return Answers(task.measure, documents, options)
+
+    return answers

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from lm_eval_bias import catalogue, samples
-from lm_eval_bias.commands import declare, merge
+from lm_eval_bias.commands import declare, finished
 from lm_eval_bias.usage import UsageError, read_options
 
 if TYPE_CHECKING:
@@ -81,7 +81,7 @@ def _run(arguments: argparse.Namespace) -> int:
     wanted = rules.read(arguments.rules)
     if arguments.junit and not arguments.junit.parent.is_dir():
         raise UsageError(f"--junit {arguments.junit}: its folder is not there")
-    known = {task.name: task for task in catalogue.tasks(arguments.include_path)}
+    known = finished.known_tasks(arguments.include_path)
     found = _found(arguments.runs, known)
     before = _found(arguments.baseline, known) if arguments.baseline else None
     older = before.runs if before else []
@@ -121,26 +121,14 @@ def _asked(run: runs.Run) -> str:
 def _found(folders: Sequence[Path], known: Mapping[str, catalogue.Task]) -> runs.Found:
     """The runs below some folders. UsageError where one of ours cannot be read: it may be the newest, and an older one is not judged in its
     place."""
-    from lm_eval_bias.report import runs
     from lm_eval_bias.report.untrusted import visible
 
-    def declared(name: str) -> runs.Declared | None:
-        task = known.get(name)
-        return None if task is None or task.measure is None else runs.Declared(task.measure.metrics, task.option_names)
-
-    def together(name: str, files: Sequence[Path]) -> runs.Together:
-        if name not in known:
-            raise UsageError(f"{name}: its parts cannot be put together, since it is not known here; name its folder with --include_path")
-        merged = merge.put_together(known[name], files)
-        return runs.Together(merged.documents, merged.cells)
-
-    found = runs.find(folders, declared, together)
+    found = finished.read(folders, known)
     if found.unread:
         told = "\n".join(map(visible, found.unread))
         raise UsageError(f"some runs cannot be judged, and older ones do not stand in for them; mend or delete these:\n{told}")
     if not found.runs:
-        told = [f"{other.results}: {other.task} is a task of the harness, without a measure of bias" for other in found.others]
-        raise UsageError("\n".join(["no run has numbers to judge", *map(visible, [*found.notes, *told])]))
+        raise UsageError("\n".join(["no run has numbers to judge", *map(visible, [*found.notes, *finished.not_ours(found)])]))
     return found
 
 

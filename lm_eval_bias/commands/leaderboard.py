@@ -9,7 +9,7 @@ import textwrap
 from pathlib import Path
 from typing import Any
 
-from lm_eval_bias.commands import declare, finished, stored
+from lm_eval_bias.commands import declare, finished
 from lm_eval_bias.commands.tasks import aligned
 from lm_eval_bias.usage import UsageError
 
@@ -50,15 +50,7 @@ def run(arguments: argparse.Namespace) -> int:
     known = finished.known_tasks(arguments.include_path)
     found = finished.find(arguments.runs, known, arguments.tasks)
 
-    def answers(one: runs.Run) -> Any:
-        task = known.get(one.task)
-        if task is None or task.measure is None:
-            return None
-        if sys.stderr.isatty():
-            print(f"reading the samples of {visible(one.task)} of {visible(one.model)}", file=sys.stderr)
-        return stored.answers_of(task, one.samples)
-
-    board = leaderboard.board(found, arguments.metrics, arguments.sort, None if arguments.unpaired else answers)
+    board = leaderboard.board(found, arguments.metrics, arguments.sort, None if arguments.unpaired else finished.reader(known))
     if output:
         try:
             output.write_text(leaderboard_files.WRITERS[output.suffix](board), encoding="utf-8", newline="")

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from lm_eval_bias import catalogue, samples
-from lm_eval_bias.commands import declare, merge
+from lm_eval_bias.commands import declare, finished
 from lm_eval_bias.commands.tasks import aligned
 from lm_eval_bias.documents.dataset import FIRST
 from lm_eval_bias.item_files import located
@@ -74,23 +74,11 @@ class Asked(NamedTuple):
 
 
 def run(arguments: argparse.Namespace) -> int:
-    from lm_eval_bias.report import runs
     from lm_eval_bias.report.untrusted import visible
 
     wanted = widths(arguments.width)
-    known = {task.name: task for task in catalogue.tasks(arguments.include_path)}
-
-    def declared(name: str) -> runs.Declared | None:
-        task = known.get(name)
-        return None if task is None or task.measure is None else runs.Declared(task.measure.metrics, task.option_names)
-
-    def together(name: str, files: Sequence[Path]) -> runs.Together:
-        if name not in known:
-            raise UsageError(f"{name}: its parts cannot be put together, since it is not known here; name its folder with --include_path")
-        merged = merge.put_together(known[name], files)
-        return runs.Together(merged.documents, merged.cells)
-
-    found = runs.find(arguments.pilot, declared, together, arguments.tasks)
+    known = finished.known_tasks(arguments.include_path)
+    found = finished.read(arguments.pilot, known, arguments.tasks)
     for note in found.notes:
         print(visible(note), file=sys.stderr)
     if not found.runs:
