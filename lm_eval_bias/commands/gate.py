@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import json
 import os
 import shutil
 import sys
@@ -13,9 +12,9 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from lm_eval_bias import catalogue, samples
+from lm_eval_bias import catalogue
 from lm_eval_bias.commands import declare, finished
-from lm_eval_bias.usage import UsageError, read_options
+from lm_eval_bias.usage import UsageError
 
 if TYPE_CHECKING:
     from lm_eval_bias.report import gate, runs
@@ -205,6 +204,7 @@ def changes(
 
 def _differences(known: Mapping[str, catalogue.Task], now: runs.Run, then: runs.Run, keys: Sequence[Any]) -> Mapping[Any, Any]:
     """The paired changes of some numbers. Raises Incomparable where the two were not asked the same, or their answers are not there."""
+    from lm_eval_bias.report.compare import other_prompts
     from lm_eval_bias.report.gate import Incomparable
     from lm_eval_bias.report.paired import differences
 
@@ -220,19 +220,11 @@ def _differences(known: Mapping[str, catalogue.Task], now: runs.Run, then: runs.
     for which, each in (("the baseline", then), ("this run", now)):
         if not each.samples:
             raise Incomparable(f"{which} has no answers beside its results", "run it again with --log_samples")
-    if _documents(then.samples) != _documents(now.samples):
+    read = finished.reader(known)
+    before, after = read(then), read(now)
+    if before.documents.keys() != after.documents.keys():
         raise Incomparable("the baseline was asked other documents", "run it again as this model was run")
-    first, second = (list(samples.records(task, each.samples)) for each in (then, now))
-    options = {**read_options(task.name, {}, task.options), **now.options}
-    return differences(task.measure, first, second, options, list(keys))
-
-
-def _documents(files: Sequence[Path]) -> set[str]:
-    found = set()
-    for path in files:
-        try:
-            with path.open(encoding="utf-8") as lines:
-                found |= {json.loads(line)["doc_hash"] for line in lines}
-        except (OSError, ValueError, KeyError, TypeError) as error:
-            raise UsageError(f"{path}: not the samples that --log_samples wrote ({type(error).__name__})") from error
-    return found
+    if changed := other_prompts(before, after, before.documents):
+        raise Incomparable(f"the baseline was asked {changed:,} documents in other words", "run it again as this model was run")
+    first, second = ([record for name in before.documents for record in each.documents[name].records] for each in (before, after))
+    return differences(task.measure, first, second, after.options, list(keys))

@@ -6,9 +6,9 @@ asked others, and so marked. What was asked otherwise is not compared, and it is
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from math import hypot, inf, isfinite, isnan, nan
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from scipy import stats
 
@@ -159,7 +159,7 @@ def _compared(
         said.append(
             f"{one.task}: the {len(both):,} documents that both were asked, of {len(mine.documents):,} and {len(theirs.documents):,}"
         )
-    if one.template == two.template and (other := _other_prompts(mine, theirs, both)):
+    if one.template == two.template and (other := other_prompts(mine, theirs, both)):
         raise UsageError(f"other prompts, in {other:,} of {len(both):,} documents")
     # In one order, that of the first run: what a summary makes of records may not depend on who was asked when.
     order = [name for name in mine.documents if name in both]
@@ -195,7 +195,8 @@ def _same_question(one: Run, two: Run) -> None:
         raise UsageError("asked otherwise: " + "; ".join(wrong))
 
 
-def _other_prompts(mine: Answers, theirs: Answers, both: Any) -> int:
+def other_prompts(mine: Answers, theirs: Answers, both: Iterable[str]) -> int:
+    """How many of some documents, by their hashes, were asked in other words."""
     pairs = [(mine.documents[name].prompt, theirs.documents[name].prompt) for name in both]
     return sum(a is not None and b is not None and a != b for a, b in pairs)
 
