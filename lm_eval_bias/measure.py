@@ -12,6 +12,7 @@ from math import nan
 from typing import Any, Literal, NamedTuple
 
 from lm_eval_bias.exhibit import Exhibit
+from lm_eval_bias.usage import UsageError
 
 Record = dict[str, Any]
 Value = tuple[float, float]
@@ -112,6 +113,17 @@ class Measure(NamedTuple):
             if metric.name == name:
                 return metric
         raise KeyError(name)
+
+
+def summed_up(measure: Measure, records: Sequence[Record], options: Mapping[str, Any]) -> Summary:
+    """The summary of records that were read from files, where anything may stand. UsageError for what the measure cannot count."""
+    try:
+        return measure.summary(records, **options)
+    except UsageError:
+        raise
+    except Exception as error:  # a measure trusts its own records, and says in its own way where it trips over others
+        wrong = f"its samples are of another version or task, or were changed ({type(error).__name__}: {error})"
+        raise UsageError(f"{wrong}; run it again") from error
 
 
 class Row(NamedTuple):

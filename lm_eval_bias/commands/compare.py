@@ -85,14 +85,16 @@ def run(arguments: argparse.Namespace) -> int:
 
 def _chosen(found: Sequence[Any], name: str | None, path: Path) -> list[Any]:
     """The runs of one model."""
+    from lm_eval_bias.report.untrusted import shortened
+
     models = list(dict.fromkeys(run.model for run in found))
     if not models:
         raise UsageError(f"{path}: no run has numbers to compare")
     if name is None and len(models) > 1:
-        raise UsageError(f"{path} has {len(models)} models; say which with --models: {', '.join(models)}")
+        raise UsageError(f"{path} has {len(models)} models; say which with --models: {', '.join(map(shortened, models))}")
     wanted = models[0] if name is None else name
     if wanted not in models:
-        raise UsageError(f"--models {wanted}: {path} has no such model; {nearest(wanted, models)}")
+        raise UsageError(f"--models {wanted}: {path} has no such model; {nearest(wanted, list(map(shortened, models)))}")
     return [run for run in found if run.model == wanted]
 
 

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from lm_eval_bias import catalogue
-from lm_eval_bias.commands import declare, finished
+from lm_eval_bias.commands import declare, finished, tell
 from lm_eval_bias.usage import UsageError
 
 if TYPE_CHECKING:
@@ -58,7 +58,7 @@ def run(arguments: argparse.Namespace) -> int:
     try:
         return _run(arguments)
     except UsageError as error:
-        print(error.code, file=sys.stderr)
+        tell(error)
         return USAGE
 
 
