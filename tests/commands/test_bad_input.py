@@ -92,6 +92,16 @@ def test_answers_that_the_measure_cannot_count_are_told(runs, capsys):
     assert "Not compared" in said["compare"][1]
 
 
+def test_records_that_name_no_clusters_are_told(runs, capsys):
+    def nameless(record):
+        record.update(dict.fromkeys(record, {"a": 1}))
+
+    of_records(samples(runs / "a"), nameless)
+    said = every(runs, capsys)
+    for name in ("compare", "leaderboard", "plan", "gate"):
+        assert "its samples name no clusters in" in said[name][1].replace("\n", " ").replace("    ", ""), said[name]
+
+
 def test_links_in_circles_and_to_nothing(runs, capsys):
     folder = results(runs / "a").parent
     (folder / "circle").symlink_to("circle")
