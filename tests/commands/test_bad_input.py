@@ -94,7 +94,7 @@ def test_answers_that_the_measure_cannot_count_are_told(runs, capsys):
 
 def test_records_that_name_no_clusters_are_told(runs, capsys):
     def nameless(record):
-        record.update(dict.fromkeys(record, {"a": 1}))
+        record.update({key: {"a": 1} for key in record})
 
     of_records(samples(runs / "a"), nameless)
     said = every(runs, capsys)
