@@ -49,7 +49,7 @@ def run(arguments: argparse.Namespace) -> int:
 
     output = arguments.output
     if output:
-        finished.check_output(output, compare_files.WRITERS)
+        finished.check_output(output, ENDINGS)
     if len(arguments.runs) > 2:
         raise UsageError(f"expected two folders or files, found {len(arguments.runs)}")
     if len(arguments.runs) == 1 and not arguments.models:

@@ -8,7 +8,7 @@ import shutil
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from lm_eval_bias import catalogue, samples
 from lm_eval_bias.commands import merge
@@ -40,10 +40,10 @@ def width() -> int:
     return max(NARROWEST, shutil.get_terminal_size((120, 24)).columns)
 
 
-def check_output(path: Path, writers: Mapping[str, Any]) -> None:
-    """UsageError for a file of another ending than the writers', or in a folder that is not there: before the work, not after it."""
-    if path.suffix not in writers or not path.parent.is_dir():
-        raise UsageError(f"--output {path}: expected a file {', '.join(writers)} in a folder that is there")
+def check_output(path: Path, endings: Sequence[str]) -> None:
+    """UsageError for a file of another ending, or in a folder that is not there: before the work, not after it."""
+    if path.suffix not in endings or not path.parent.is_dir():
+        raise UsageError(f"--output {path}: expected a file {', '.join(endings)} in a folder that is there")
 
 
 def write(path: Path, content: str) -> None:

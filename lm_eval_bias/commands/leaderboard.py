@@ -42,7 +42,7 @@ def run(arguments: argparse.Namespace) -> int:
 
     output = arguments.output
     if output:
-        finished.check_output(output, leaderboard_files.WRITERS)
+        finished.check_output(output, ENDINGS)
     known = finished.known_tasks(arguments.include_path)
     found = finished.find(arguments.runs, known, arguments.tasks)
 
