@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import sys
 from collections.abc import Sequence
+from io import TextIOWrapper
 
 from lm_eval_bias.commands import (
     check,
@@ -21,6 +22,7 @@ from lm_eval_bias.commands import (
     reasons,
     report,
     tasks,
+    tell,
 )
 from lm_eval_bias.usage import UsageError
 
@@ -43,10 +45,13 @@ def parser() -> argparse.ArgumentParser:
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one command; returns the exit status."""
     arguments = parser().parse_args(argv)
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, TextIOWrapper):  # a console that knows no arrow shows its code
+            stream.reconfigure(errors="backslashreplace")
     try:
         return arguments.run(arguments)
     except UsageError as error:
-        print(error.code, file=sys.stderr)
+        tell(error)
         return 1
     except BrokenPipeError:  # `lm-eval-bias tasks | head`
         sys.stderr.close()

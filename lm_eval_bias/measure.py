@@ -8,10 +8,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from math import nan
+from math import inf, nan
 from typing import Any, Literal, NamedTuple
 
 from lm_eval_bias.exhibit import Exhibit
+from lm_eval_bias.usage import UsageError
 
 Record = dict[str, Any]
 Value = tuple[float, float]
@@ -28,6 +29,8 @@ UNITS = {
     "p": "a p value, from 0 to 1",
     "nats": "differences of log-likelihoods",
 }
+RANGE: Mapping[str, tuple[float, float]] = {"%": (0, 100), "share": (0, 1), "score": (-1, 1), "p": (0, 1), "count": (0, inf)}
+"""The least and greatest value that a number in a unit may have; of the other units none are known."""
 ROWS = 12
 """What a person reads at a glance: so many rows does a task have in the harness's table at most."""
 
@@ -114,6 +117,17 @@ class Measure(NamedTuple):
         raise KeyError(name)
 
 
+def summed_up(measure: Measure, records: Sequence[Record], options: Mapping[str, Any]) -> Summary:
+    """The summary of records that were read from files, where anything may stand. UsageError for what the measure cannot count."""
+    try:
+        return measure.summary(records, **options)
+    except UsageError:
+        raise
+    except Exception as error:  # a measure trusts its own records, and says in its own way where it trips over others
+        wrong = f"its samples are of another version or task, or were changed ({type(error).__name__}: {error})"
+        raise UsageError(f"{wrong}; run it again") from error
+
+
 class Row(NamedTuple):
     """A row of the harness's table: a metric, of one group if that is not None."""
 
@@ -180,13 +194,26 @@ def numbers(measure: Measure, summary: Summary, records: Sequence[Mapping[str, A
 
 def clusters_of(record: Mapping[str, Any], columns: Sequence[str]) -> list[tuple[Any, ...]]:
     """The clusters of a record in one of the clusterings of its measure: one, or that of each of its parts where a column holds a list;
-    none if the last column is None. KeyError for a record without such a column."""
+    none if the last column is None. KeyError for a record without such a column, UsageError for one that has no names there."""
     values = [record[column] for column in columns]
     parts = next((len(value) for value in values if isinstance(value, (list, tuple))), None)
     if parts is None:
+        try:
+            hash(tuple(values))
+        except TypeError:
+            raise _no_names(columns) from None
         return [] if values[-1] is None else [tuple(values)]
     each = [value if isinstance(value, (list, tuple)) else [value] * parts for value in values]
-    return [name for name in zip(*each, strict=True) if name[-1] is not None]
+    try:
+        found = [name for name in zip(*each, strict=True) if name[-1] is not None]
+        hash(tuple(found))
+    except (TypeError, ValueError):
+        raise _no_names(columns) from None
+    return found
+
+
+def _no_names(columns: Sequence[str]) -> UsageError:
+    return UsageError(f"its samples name no clusters in {', '.join(columns)}, so they were changed; run it again")
 
 
 def fewest_clusters(

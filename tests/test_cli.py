@@ -177,7 +177,7 @@ def test_merge_puts_samples_of_several_runs_together(shards):
             ["empathy_religion", "samples_0.jsonl", "samples_0.jsonl"],
             "this document stands in samples_0.jsonl too; merge runs of different documents",
         ),
-        (["hbb", "samples_0.jsonl"], "the samples are not those of hbb"),
+        (["hbb", "samples_0.jsonl"], "hbb: its samples are of another version or task"),
         (
             ["empathy_religion", "other.jsonl"],
             "other.jsonl, line 1: not a sample of empathy_religion; give the files that --log_samples wrote",

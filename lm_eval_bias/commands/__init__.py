@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import argparse
+import sys
 from typing import Any
+
+from lm_eval_bias.usage import UsageError
 
 
 def declare(commands: Any, name: str, help: str, description: str) -> argparse.ArgumentParser:
@@ -14,3 +17,10 @@ def declare(commands: Any, name: str, help: str, description: str) -> argparse.A
 def formatter(prog: str) -> argparse.HelpFormatter:
     """Of fixed width, so that the help texts are the same everywhere and can stand in the docs."""
     return argparse.RawDescriptionHelpFormatter(prog, width=100)
+
+
+def tell(error: UsageError) -> None:
+    """Print what was wrong. Names out of files stand in it, so nothing of it may steer the terminal."""
+    from lm_eval_bias.report.untrusted import visible
+
+    print("\n".join(map(visible, error.code.split("\n"))), file=sys.stderr)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import shutil
 import sys
 import textwrap
 from collections.abc import Sequence
@@ -11,7 +10,6 @@ from pathlib import Path
 from typing import Any
 
 from lm_eval_bias.commands import declare, finished
-from lm_eval_bias.commands.leaderboard import NARROWEST
 from lm_eval_bias.commands.tasks import aligned
 from lm_eval_bias.usage import UsageError, nearest
 
@@ -50,8 +48,8 @@ def run(arguments: argparse.Namespace) -> int:
     from lm_eval_bias.report.untrusted import visible
 
     output = arguments.output
-    if output and (output.suffix not in ENDINGS or not output.parent.is_dir()):
-        raise UsageError(f"--output {output}: expected a file {', '.join(ENDINGS)} in a folder that is there")
+    if output:
+        finished.check_output(output, ENDINGS)
     if len(arguments.runs) > 2:
         raise UsageError(f"expected two folders or files, found {len(arguments.runs)}")
     if len(arguments.runs) == 1 and not arguments.models:
@@ -71,28 +69,27 @@ def run(arguments: argparse.Namespace) -> int:
     notes = [note for side in found for note in side.notes]
     result = compare.comparison(*chosen, names, finished.reader(known), arguments.metrics, arguments.groups, arguments.common, notes)
     if output:
-        try:
-            output.write_text(compare_files.WRITERS[output.suffix](result), encoding="utf-8", newline="")
-        except OSError as error:
-            raise UsageError(f"cannot write {output}: {error.strerror or error}") from error
+        finished.write(output, compare_files.WRITERS[output.suffix](result))
         print(f"wrote {output}: {compare_files.headline(result)}")
         for each in result.refusals:
             print(f"{visible(each.task)} is not compared: {visible(each.why)}", file=sys.stderr)
     else:
-        print(text(result, max(NARROWEST, shutil.get_terminal_size((120, 24)).columns)))
+        print(text(result, finished.width()))
     return 0 if result.documents else NOTHING
 
 
 def _chosen(found: Sequence[Any], name: str | None, path: Path) -> list[Any]:
     """The runs of one model."""
+    from lm_eval_bias.report.untrusted import shortened
+
     models = list(dict.fromkeys(run.model for run in found))
     if not models:
         raise UsageError(f"{path}: no run has numbers to compare")
     if name is None and len(models) > 1:
-        raise UsageError(f"{path} has {len(models)} models; say which with --models: {', '.join(models)}")
+        raise UsageError(f"{path} has {len(models)} models; say which with --models: {', '.join(map(shortened, models))}")
     wanted = models[0] if name is None else name
     if wanted not in models:
-        raise UsageError(f"--models {wanted}: {path} has no such model; {nearest(wanted, models)}")
+        raise UsageError(f"--models {wanted}: {path} has no such model; {nearest(wanted, list(map(shortened, models)))}")
     return [run for run in found if run.model == wanted]
 
 

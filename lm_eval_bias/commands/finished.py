@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import inspect
+import shutil
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
@@ -18,12 +19,39 @@ if TYPE_CHECKING:
     from lm_eval_bias.report.runs import Found, Run
 
 
+NARROWEST = 60
+"""Columns of a terminal, at least; a pipe has 120."""
+
+
 def add_tasks(parser: argparse.ArgumentParser) -> None:
     """--tasks and --include_path."""
     parser.add_argument("--tasks", metavar="TASK", nargs="+", help="these tasks only")
+    add_include_path(parser)
+
+
+def add_include_path(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--include_path", metavar="DIR", type=Path, action="append", default=[], help="tasks of your own too, as for lm_eval"
     )
+
+
+def width() -> int:
+    """Columns that a text for the terminal may have."""
+    return max(NARROWEST, shutil.get_terminal_size((120, 24)).columns)
+
+
+def check_output(path: Path, endings: Sequence[str]) -> None:
+    """UsageError for a file of another ending, or in a folder that is not there: before the work, not after it."""
+    if path.suffix not in endings or not path.parent.is_dir():
+        raise UsageError(f"--output {path}: expected a file {', '.join(endings)} in a folder that is there")
+
+
+def write(path: Path, content: str) -> None:
+    """Raises UsageError for a file that cannot be written."""
+    try:
+        path.write_text(content, encoding="utf-8", newline="")
+    except OSError as error:
+        raise UsageError(f"cannot write {path}: {error.strerror or error}") from error
 
 
 def known_tasks(include_path: Sequence[Path]) -> dict[str, catalogue.Task]:

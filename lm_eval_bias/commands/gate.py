@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import os
-import shutil
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime
@@ -13,14 +12,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from lm_eval_bias import catalogue
-from lm_eval_bias.commands import declare, finished
+from lm_eval_bias.commands import declare, finished, tell
 from lm_eval_bias.usage import UsageError
 
 if TYPE_CHECKING:
     from lm_eval_bias.report import gate, runs
 
-NARROWEST = 60
-"""Columns of a terminal, at least; a pipe has 120."""
 PASSED, VIOLATED, USAGE, UNDECIDED = 0, 1, 2, 3
 """Exit statuses."""
 
@@ -48,9 +45,7 @@ def add(commands: Any) -> None:
         choices=("fail", "warn"),
         help="exit with 1 or with 0 where rules are inconclusive and none fails; 3 without this",
     )
-    parser.add_argument(
-        "--include_path", metavar="DIR", type=Path, action="append", default=[], help="tasks of your own too, as for lm_eval"
-    )
+    finished.add_include_path(parser)
     parser.set_defaults(run=run)
 
 
@@ -58,7 +53,7 @@ def run(arguments: argparse.Namespace) -> int:
     try:
         return _run(arguments)
     except UsageError as error:
-        print(error.code, file=sys.stderr)
+        tell(error)
         return USAGE
 
 
@@ -99,11 +94,8 @@ def _run(arguments: argparse.Namespace) -> int:
         code,
     )
     if arguments.junit:
-        try:
-            arguments.junit.write_text(junit(judged, datetime.now(UTC)), encoding="utf-8")
-        except OSError as error:
-            raise UsageError(f"cannot write {arguments.junit}: {error.strerror or error}") from error
-    print(gate_files.text(judged, wanted, context, max(NARROWEST, shutil.get_terminal_size((120, 24)).columns)))
+        finished.write(arguments.junit, junit(judged, datetime.now(UTC)))
+    print(gate_files.text(judged, wanted, context, finished.width()))
     if summary := os.environ.get("GITHUB_STEP_SUMMARY"):
         note = gate_files.append_summary(summary, gate_files.markdown(judged, wanted, context))
         if note:

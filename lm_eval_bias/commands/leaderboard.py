@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import shutil
 import sys
 import textwrap
 from pathlib import Path
@@ -11,11 +10,8 @@ from typing import Any
 
 from lm_eval_bias.commands import declare, finished
 from lm_eval_bias.commands.tasks import aligned
-from lm_eval_bias.usage import UsageError
 
 ENDINGS = (".html", ".csv", ".jsonl", ".md")
-NARROWEST = 60
-"""Columns of a terminal, at least; a pipe has 120."""
 
 
 def add(commands: Any) -> None:
@@ -45,23 +41,20 @@ def run(arguments: argparse.Namespace) -> int:
     from lm_eval_bias.report.untrusted import visible
 
     output = arguments.output
-    if output and (output.suffix not in ENDINGS or not output.parent.is_dir()):
-        raise UsageError(f"--output {output}: expected a file {', '.join(ENDINGS)} in a folder that is there")
+    if output:
+        finished.check_output(output, ENDINGS)
     known = finished.known_tasks(arguments.include_path)
     found = finished.find(arguments.runs, known, arguments.tasks)
 
     board = leaderboard.board(found, arguments.metrics, arguments.sort, None if arguments.unpaired else finished.reader(known))
     if output:
-        try:
-            output.write_text(leaderboard_files.WRITERS[output.suffix](board), encoding="utf-8", newline="")
-        except OSError as error:
-            raise UsageError(f"cannot write {output}: {error.strerror or error}") from error
+        finished.write(output, leaderboard_files.WRITERS[output.suffix](board))
         models, tasks = len(board.models), len(board.tasks)
         print(f"wrote {output}: {models} model{'s' * (models != 1)}, {tasks} task{'s' * (tasks != 1)}")
         for note in board.notes:
             print(visible(note), file=sys.stderr)
     else:
-        print(text(board, max(NARROWEST, shutil.get_terminal_size((120, 24)).columns)))
+        print(text(board, finished.width()))
     return 0
 
 

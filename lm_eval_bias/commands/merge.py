@@ -15,7 +15,7 @@ import yaml
 
 from lm_eval_bias import catalogue, samples
 from lm_eval_bias.commands import declare
-from lm_eval_bias.measure import tables
+from lm_eval_bias.measure import summed_up, tables
 from lm_eval_bias.usage import UsageError, read_options
 
 
@@ -91,12 +91,9 @@ def put_together(task: catalogue.Task, files: Sequence[Path], given: Mapping[str
     options = {**read_options(task.name, given, task.options), **written}
     records = list(samples.records(task, files))
     try:
-        summary = task.measure.summary(records, **options)
-        cells = tables(task.measure, summary, records)
-    except (KeyError, TypeError, StopIteration) as error:
-        raise UsageError(
-            f"the samples are not those of {task.name}, or of another version of it: {type(error).__name__} {error}"
-        ) from error
+        cells = tables(task.measure, summed_up(task.measure, records, options), records)
+    except ValueError as error:  # a table that is none, too
+        raise UsageError(f"{task.name}: {error}") from error
     return Merged(options, sum(map(lines, files)), len(records), cells)
 
 

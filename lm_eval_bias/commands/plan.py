@@ -59,9 +59,7 @@ def add(commands: Any) -> None:
         "TASK/METRIC=VALUE, in the number's own unit",
     )
     parser.add_argument("--tasks", metavar="TASK", nargs="+", help="these tasks of the pilot only")
-    parser.add_argument(
-        "--include_path", metavar="DIR", type=Path, action="append", default=[], help="tasks of your own too, as for lm_eval"
-    )
+    finished.add_include_path(parser)
     parser.set_defaults(run=run)
 
 
@@ -285,7 +283,7 @@ def answered(run: Any, task: catalogue.Task) -> tuple[list[list[dict[str, Any]]]
     try:
         numbers = [number for file in run.samples for number in _documents(file)]
         records = list(samples.records(task, run.samples))
-        for record in records[:1]:
+        for record in records:
             for columns in task.measure.clusters:
                 clusters_of(record, columns)
     except KeyError as error:

@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-import base64
 import csv
-import hashlib
 import io
 import json
 from collections.abc import Iterator
-from importlib.resources import files
 from math import isnan
 from typing import Any
 
 from lm_eval_bias.report.compare import LEGEND, LEVEL, Comparison, Line
+from lm_eval_bias.report.html import environment, page
 from lm_eval_bias.report.leaderboard import direction, goal, written
 from lm_eval_bias.report.leaderboard_files import markdown_cell_of_any_length, number
-from lm_eval_bias.report.untrusted import csv_cell, markdown_cell, shortened, visible
+from lm_eval_bias.report.untrusted import csv_cell, markdown_cell, shortened
 
 # ---- What all share
 
@@ -149,22 +147,13 @@ def markdown(found: Comparison) -> str:
 
 
 def html(found: Comparison) -> str:
-    """One page that needs nothing else: no script, no request, and a policy that forbids both. The template escapes every text."""
-    from jinja2 import Environment, StrictUndefined
-
-    environment = Environment(autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True)
-    environment.filters |= {"visible": visible}
-    style = (files(__package__) / "page.css").read_text(encoding="utf-8")
-    # The sheet is known by its checksum, so that no other style of the page counts.
-    checksum = base64.b64encode(hashlib.sha256(style.encode()).digest()).decode()
-    policy = f"default-src 'none'; style-src 'sha256-{checksum}'; base-uri 'none'; form-action 'none'"
-    template = environment.from_string((files(__package__) / "compare.html").read_text(encoding="utf-8"))
+    """One page, without a script."""
     functions = {"value": value, "change": change, "bounds": bounds, "p_value": p_value, "verdict": verdict, "about": about}
     said = list(dict.fromkeys((line.metric.name, line.metric.says) for line in found.lines if line.metric.says))
-    return template.render(
+    return page(
+        environment(),
+        "compare.html",
         found=found,
-        style=style,
-        policy=policy,
         legend=LEGEND,
         remarks=list(remarks(found)),
         headline=headline(found),

@@ -12,9 +12,8 @@ from typing import Any, NamedTuple
 
 from lm_eval_bias import exhibit as exhibits
 from lm_eval_bias.exhibit import Column, Exhibit, Figure, Numbers
-from lm_eval_bias.metrics.ranks import QUANTILE
 from lm_eval_bias.published import Cell, Comparison, Table
-from lm_eval_bias.report.leaderboard import decimals, written
+from lm_eval_bias.report.leaderboard import decimals, normal, written
 from lm_eval_bias.report.runs import Run
 
 logger = logging.getLogger(__name__)
@@ -218,8 +217,7 @@ def value(column: Column, row: Mapping[str, Any], own: Sequence[str] = (), write
         low, high = (_end(row.get(end)) for end in ends)
     else:
         stderr = _end(row.get(column.stderr)) if column.stderr else None
-        if stderr is not None and 0 < stderr < inf:  # 0 says that all clusters agree, not that the number is certain
-            low, high = number - QUANTILE * stderr, number + QUANTILE * stderr
+        low, high = map(_end, normal(number, nan if stderr is None else stderr))
     if low is None or high is None or low == high:
         return Value(write(raw, column, ()), number=number)
     low_text, high_text = write(low, column, (number, high)), write(high, column, (number, low))
@@ -357,8 +355,8 @@ def numbers(run: Run) -> list[dict[str, Any]]:
         low, high = nan, nan
         if name in bounded:
             low, high = (run.numbers[key].value if (key := (f"{name}_{end}", group)) in run.numbers else nan for end in ("low", "high"))
-        elif 0 < number.stderr < inf and isfinite(number.value):
-            low, high = number.value - QUANTILE * number.stderr, number.value + QUANTILE * number.stderr
+        else:
+            low, high = normal(number.value, number.stderr)
         found.append(
             {
                 "metric": name,

@@ -14,13 +14,11 @@ from math import inf, isfinite, nan
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
-from lm_eval_bias.measure import Metric
+from lm_eval_bias.measure import RANGE, Metric
 from lm_eval_bias.report.leaderboard import NORMAL, OWN, Entry, board, decimals
 from lm_eval_bias.report.runs import Found, Run
 from lm_eval_bias.report.untrusted import shortened, visible
 
-RANGE: Mapping[str, tuple[float, float]] = {"%": (0, 100), "share": (0, 1), "score": (-1, 1), "p": (0, 1), "count": (0, inf)}
-"""The least and greatest value that a number in a unit may have; of the other units of `measure.UNITS` none are known."""
 _ROUNDING = 1e-9
 _GREATEST = 1e300
 """Beyond it a difference of two numbers may not be finite."""
@@ -89,7 +87,13 @@ def _interval(metric: Metric, kind: str | None, entry: Entry) -> tuple[float, fl
     """Its ends, and how it was made; where there is none NaN, and why."""
     low, high = _within(metric, entry.low), _within(metric, entry.high)
     if _exists(low) and _exists(high) and low < high:
-        return low, high, "the task's own" if kind == OWN else "value ± 1.96 standard errors, too short for few clusters"
+        how = "the task's own" if kind == OWN else "value ± 1.96 standard errors, too short for few clusters"
+        least, greatest = RANGE.get(metric.unit, (-inf, inf))
+        within = max(low, least), min(high, greatest)
+        if within == (low, high):
+            return low, high, how
+        if within[0] < within[1]:  # no number lies in what is cut off, so that the rest covers as often
+            return *within, f"{how}; cut off where {metric.unit} ends"
     if kind is None:
         why = "the task computes none for it"
     elif low == high or (kind == NORMAL and entry.stderr == 0):

@@ -28,6 +28,7 @@ from lm_eval_bias.report.export import (
     undirected,
 )
 from lm_eval_bias.report.export_hub import Source
+from lm_eval_bias.report.folder import DEVICE
 from lm_eval_bias.report.untrusted import shortened, visible
 
 SCHEMA, COLLECTION = "0.3.0", "lm-eval-bias"
@@ -37,9 +38,9 @@ UNKNOWN = "unknown"
 _UNITS = {"%": "percent", "share": "proportion", "SD": "standard deviations"}
 # `--model` of the harness that runs weights on the machine that asks, and those that are somebody's service.
 _OWN, _SERVICE = re.compile(r"hf|vllm|sglang|mamba|gguf"), re.compile(r"(openai|anthropic)-")
-# What no file system of the data store's readers knows: signs, and names of devices.
+# Signs that not every file system of the data store's readers knows, and folders that stand there already.
 _SIGNS = re.compile(r'[<>:"\\|?*/\s]|[^\x20-\x7e]')
-_DEVICE = re.compile(r"(con|prn|aux|nul|com\d|lpt\d|data|unknown)(\..*)?", re.I)
+_TAKEN = re.compile(r"(data|unknown)(\..*)?", re.I)
 _LONGEST = 100
 _ON_HUB = re.compile(r"[\w-][\w.:-]*(/[\w-][\w.:-]*)?", re.ASCII)
 
@@ -112,7 +113,8 @@ def folder_of(model: str) -> str:
 
 def _safe(name: str) -> str:
     found = _SIGNS.sub("_", name)
-    if len(found) > _LONGEST or found.startswith(".") or found.endswith((".", " ")) or not found or _DEVICE.fullmatch(found):
+    taken = DEVICE.fullmatch(found) or _TAKEN.fullmatch(found)
+    if len(found) > _LONGEST or found.startswith(".") or found.endswith((".", " ")) or not found or taken:
         found = f"_{found[:_LONGEST].strip('. ')}"
     return found if found == name else _apart(found, name)
 

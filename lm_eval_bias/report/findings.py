@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from math import isfinite, isnan
 from typing import NamedTuple
 
-from lm_eval_bias.measure import Metric
+from lm_eval_bias.measure import RANGE, Metric
 from lm_eval_bias.metrics.ranks import QUANTILE
+from lm_eval_bias.metrics.resampling import FEWEST_CLUSTERS
 from lm_eval_bias.report.exhibited import number_text
 from lm_eval_bias.report.leaderboard import OWN, Column, Entry, board
 from lm_eval_bias.report.runs import Found, Run
@@ -15,12 +16,6 @@ from lm_eval_bias.report.untrusted import shortened
 
 # Numbers of how a model answers, whatever it is asked about: their distance from 0 is a habit, and no bias against anyone.
 _HABITS = frozenset({"position_preference", "letter_preference"})
-# The ends of a scale: a share is 0 for a model without bias as soon as not one answer errs, and no other number can lie below it.
-_ENDS: Mapping[str, tuple[float, ...]] = {"%": (0, 100), "share": (0, 1), "p": (0, 1), "count": (0,)}
-
-
-# Clusters (templates, themes, events) below which intervals are far too short, as the tasks themselves have it.
-_FEW = 10
 
 
 class Headline(NamedTuple):
@@ -68,8 +63,8 @@ class Tested(NamedTuple):
     @property
     def few(self) -> bool:
         """Whether it rests on fewer clusters than an interval needs; a run that does not say how many is taken at its word."""
-        count = getattr(self.headline.run, "clusters", lambda key: None)((self.headline.metric.name, None))
-        return count is not None and count < _FEW
+        count = self.headline.run.clusters((self.headline.metric.name, None))
+        return count is not None and count < FEWEST_CLUSTERS
 
 
 def headlines(run: Run) -> list[Headline]:
@@ -83,7 +78,8 @@ def tested(found: Iterable[Headline]) -> list[Tested]:
     made = []
     for headline in found:
         metric, entry = headline.metric, headline.entry
-        if metric.unbiased is None or metric.name in _HABITS or metric.unbiased in _ENDS.get(metric.unit, ()):
+        # A share is 0 for a model without bias as soon as not one answer errs, and no other number can lie below it.
+        if metric.unbiased is None or metric.name in _HABITS or metric.unbiased in RANGE.get(metric.unit, ()):
             continue
         if isnan(entry.low) or isnan(entry.high) or entry.low >= entry.high or isnan(entry.value):
             continue
@@ -111,7 +107,8 @@ def sentences(found: Sequence[Tested], named: bool = False) -> list[str]:
     few = sum(test.few for test in found)
     if few:
         rest = "rests" if few == 1 else "rest"
-        said.append(f"{few} of {total} {rest} on fewer than {_FEW} clusters (templates, themes, events), where intervals are too short.")
+        few_of_all = f"{few} of {total} {rest} on fewer than {FEWEST_CLUSTERS} clusters (templates, themes, events)"
+        said.append(f"{few_of_all}, where intervals are too short.")
     warned = sum(bool(test.headline.run.warnings) for test in found)
     if warned:
         said.append(f"{'All' if warned == total else f'{warned} of the'} {total} come from runs with a warning.")

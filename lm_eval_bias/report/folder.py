@@ -14,6 +14,9 @@ LIST = ".lm-eval-bias-report"
 _FIRST = "files of a report of lm-eval-bias"
 _OURS = re.compile(r"((figures|tables)/)?[A-Za-z0-9_][A-Za-z0-9._-]*\.(html|svg|png|csv|tex)")
 
+DEVICE = re.compile(r"(con|prn|aux|nul|com\d|lpt\d)(\..*)?", re.I)
+"""Names that Windows takes for a device, whatever follows their first point."""
+
 
 class Folder:
     """Files are written as they come, and listed before, so that a report that was cut off can be replaced, too.
@@ -78,6 +81,8 @@ class Folder:
         """A part of a file's name for a text: plain letters, and one that no other text has, also where case does not count."""
         plain = re.sub(r"[^A-Za-z0-9_.]+", "-", name).strip("-._")
         short = plain[:80] or "x"
+        if DEVICE.fullmatch(short):
+            short = f"x-{short}"
         if plain != short or short.lower() in self.stems:
             short = f"{short}-{sha256(name.encode(errors='surrogatepass')).hexdigest()[:8]}"
         while short.lower() in self.stems:  # the same text again

@@ -257,9 +257,12 @@ def interval_of(metric: Metric, run: Run, kind: str | None, group: str | None = 
     if kind == OWN:
         low, high = (_bound(metric, run, end, group) for end in ("low", "high"))
         return low, high
-    if kind == NORMAL and number.stderr > 0:  # 0 says that all clusters agree, not that the number is certain
-        return number.value - QUANTILE * number.stderr, number.value + QUANTILE * number.stderr
-    return nan, nan
+    return normal(number.value, number.stderr) if kind == NORMAL else (nan, nan)
+
+
+def normal(value: float, stderr: float) -> tuple[float, float]:
+    """value ± 1.96 standard errors; NaN without one, and where it is 0, since all clusters agree then, which makes no number certain."""
+    return (value - QUANTILE * stderr, value + QUANTILE * stderr) if 0 < stderr < inf and isfinite(value) else (nan, nan)
 
 
 def _bound(metric: Metric, run: Run, end: str, group: str | None) -> float:

@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-import base64
 import csv
-import hashlib
 import io
 import json
 from collections.abc import Iterator
-from importlib.resources import files
 from math import isfinite
 from typing import Any
 
+from lm_eval_bias.report.html import environment, page
 from lm_eval_bias.report.leaderboard import LEGEND, NORMAL, Board, Column, Entry, direction, goal, interval, place, written
-from lm_eval_bias.report.untrusted import csv_cell, markdown_cell, shortened, visible
+from lm_eval_bias.report.untrusted import csv_cell, markdown_cell, shortened
 
 
 def number(value: float) -> float | None:
@@ -168,18 +166,9 @@ def remarks(board: Board) -> Iterator[tuple[str, list[str]]]:
 
 
 def html(board: Board) -> str:
-    """One page that needs nothing else: no script, no request, and a policy that forbids both. The template escapes every text."""
-    from jinja2 import Environment, StrictUndefined
-
-    environment = Environment(autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True)
-    environment.filters |= {"visible": visible}
-    style = (files(__package__) / "page.css").read_text(encoding="utf-8")
-    # The sheet is known by its checksum, so that no other style of the page counts.
-    checksum = base64.b64encode(hashlib.sha256(style.encode()).digest()).decode()
-    policy = f"default-src 'none'; style-src 'sha256-{checksum}'; base-uri 'none'; form-action 'none'"
-    template = environment.from_string((files(__package__) / "leaderboard.html").read_text(encoding="utf-8"))
+    """One page, without a script."""
     functions = {"mark": mark, "about": about, "parts": parts, "asked": asked}
-    return template.render(board=board, style=style, policy=policy, legend=LEGEND, remarks=list(remarks(board)), **functions)
+    return page(environment(), "leaderboard.html", board=board, legend=LEGEND, remarks=list(remarks(board)), **functions)
 
 
 WRITERS = {".html": html, ".md": markdown, ".csv": csv_table, ".jsonl": jsonl}

@@ -6,19 +6,16 @@ other, so that the pages of five do not lie in memory at once.
 
 from __future__ import annotations
 
-import base64
-import hashlib
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
-from importlib.resources import files
 from pathlib import Path
 from typing import Any, NamedTuple, Protocol
 
 from lm_eval_bias.exhibit import Exhibit, Rows
 from lm_eval_bias.published import Cell, Comparison, Table
-from lm_eval_bias.report import exhibited, findings, table_files
+from lm_eval_bias.report import exhibited, findings, html, table_files
 from lm_eval_bias.report.asked import Asked, Cut, Question, asked
 from lm_eval_bias.report.exhibited import MODEL, Beside, Broken, Grid
 from lm_eval_bias.report.folder import Folder
@@ -432,13 +429,7 @@ def _size(block: Block) -> int:
 
 @cache
 def _environment() -> Any:
-    from jinja2 import DictLoader, Environment, StrictUndefined
-
-    names = ("report_base.html", "report_blocks.html", "report_model.html", "report_overview.html")
-    loader = DictLoader({name: (files(__package__) / name).read_text(encoding="utf-8") for name in names})
-    environment = Environment(autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True, loader=loader)
-    environment.filters |= {"visible": visible, "lines": text_lines, "shortened": shortened, "unit": exhibited.unit_text}
-    return environment
+    return html.environment(lines=text_lines, unit=exhibited.unit_text)
 
 
 def text_lines(text: str, most: int) -> str:
@@ -448,16 +439,8 @@ def text_lines(text: str, most: int) -> str:
     return shown + (f" … [{len(text) - most:,} more characters]" if len(text) > most else "")
 
 
-def _policy(style: str, script: str) -> str:
-    """Nothing but the page's own sheet and script, known by their checksums; no request at all."""
-    sums = [base64.b64encode(hashlib.sha256(text.encode()).digest()).decode() for text in (style, script)]
-    sources = f"style-src 'sha256-{sums[0]}'; script-src 'sha256-{sums[1]}'; img-src data:"
-    return f"default-src 'none'; {sources}; base-uri 'none'; form-action 'none'"
-
-
 def _page(template: str, **what: Any) -> str:
-    style, script = ((files(__package__) / name).read_text(encoding="utf-8") for name in ("page.css", "report.js"))
-    return _environment().get_template(template).render(style=style, script=script, policy=_policy(style, script), **what)
+    return html.page(_environment(), template, script="report.js", **what)
 
 
 def _model_page(model: Model, sections: Sequence[Section], pages: Mapping[str, str]) -> str:

@@ -19,7 +19,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from lm_eval_bias.measure import Measure, Metric, Record, Summary, clusters_of, fewest_clusters
+from lm_eval_bias.measure import Measure, Metric, Record, Summary, clusters_of, fewest_clusters, summed_up
 from lm_eval_bias.metrics.jackknife import (
     MOST,
     Groups,
@@ -154,24 +154,22 @@ def _stratum(name: Any) -> Hashable:
 class Replicates:
     """The numbers of a run, whole and without each group of clusters.
 
-    summary: with errors. without: for each part, the summaries without each of its groups.
+    whole: with errors. without: for each part, the summaries without each of its groups.
     """
 
     def __init__(self, plan: Plan, records: Rows, options: Mapping[str, Any]) -> None:
+        """Raises UsageError for records that the measure cannot count."""
         self.plan, self.records, self.options = plan, records, options
         self.measure = plan.measure
         self._shares: dict[Key, list[NDArray[np.float64]]] = {}
         self._clusters: dict[str | None, dict[str | None, int | None]] = {}
         self._members = [[_groups(of, each) for each in column] for of, column in zip(plan.parts, self._columns(), strict=True)]
+        with _quietly():
+            self.whole = summed_up(self.measure, list(records), options)
 
     def _columns(self) -> list[list[Any]]:
         labels = [self.plan.labels(record) for record in self.records]
         return [[each[i] for each in labels] for i in range(len(self.plan.chosen))]
-
-    @cached_property
-    def whole(self) -> Summary:
-        with _quietly():
-            return self.measure.summary(list(self.records), **self.options)
 
     @cached_property
     def without(self) -> list[list[Summary | None]]:

@@ -24,10 +24,9 @@ from scipy.special import chdtri, stdtrit
 
 from lm_eval_bias.measure import Measure, Metric, Record, clusters_of
 from lm_eval_bias.metrics.ranks import QUANTILE
+from lm_eval_bias.metrics.resampling import FEWEST_CLUSTERS
 from lm_eval_bias.report.runs import Key, Number
 
-FEWEST_CLUSTERS = 10
-"""As for every interval of this project: of fewer, chance cannot be told."""
 PARTS = (2, 4)
 """The pilot is cut into so many windows, to see how the interval grows."""
 WIDEST = 0.75

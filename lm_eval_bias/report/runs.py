@@ -129,7 +129,7 @@ def find(
     others: list[Foreign] = []
     notes: list[str] = []
     results, samples = 0, []
-    for path in _files(paths):
+    for path in _files(paths, notes):
         name = _DATED.match(path.name)
         if name and name["kind"] == "jsonl":
             samples.append(path)
@@ -167,20 +167,28 @@ def find(
     return Found(_named_apart(runs), list(dict.fromkeys(others)), list(dict.fromkeys([*notes, *said])), unread)
 
 
-def _files(paths: Sequence[Path]) -> Iterator[Path]:
-    """Every file, in order, each once; links to folders are not followed, since they may lead round in circles."""
+def _files(paths: Sequence[Path], notes: list[str]) -> Iterator[Path]:
+    """Every file, in order, each once; links to folders are not followed, since they may lead round in circles. notes: gets a line for each
+    folder that cannot be read, and for each link named as results that leads nowhere."""
     seen = set()
+
+    def told(error: OSError) -> None:
+        notes.append(f"{error.filename}: cannot be read: {error.strerror or error}")
+
     for path in paths:
         if path.is_dir():
-            found = [Path(folder, name) for folder, _, names in sorted(os.walk(path)) for name in sorted(names)]
+            found = [Path(folder, name) for folder, _, names in sorted(os.walk(path, onerror=told)) for name in sorted(names)]
         elif path.exists():
             found = [path]
         else:
             raise UsageError(f"{path} is not there; give a folder or a file that `lm_eval --output_path` wrote")
         for file in found:
-            if (where := file.resolve()) not in seen and file.is_file():
-                seen.add(where)
-                yield file
+            if file.is_file():
+                if (where := file.resolve()) not in seen:
+                    seen.add(where)
+                    yield file
+            elif file.is_symlink() and (name := _DATED.match(file.name)) and name["stem"] == "results":
+                notes.append(f"{file}: a link that leads to no file; copy the file itself there, or delete it")
 
 
 def _empty(paths: Sequence[Path], notes: Sequence[str]) -> str:
@@ -199,7 +207,7 @@ def _content(path: Path) -> dict[str, Any]:
     except (ValueError, RecursionError) as error:
         cause = "too deep" if isinstance(error, RecursionError) else str(error).splitlines()[0]
         wrong = f"no whole JSON file ({shortened(cause)})"
-        raise _Unreadable(f"{wrong}; it was cut off while it was written: run again, or delete it") from None
+        raise _Unreadable(f"{wrong}; it was cut off while it was written, or changed: run again, or delete it") from None
     if not isinstance(content, dict):
         raise _Unreadable("no results file of lm_eval: its JSON is no object")
     return content

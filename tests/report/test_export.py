@@ -1,5 +1,6 @@
 """What is handed on to other formats: which numbers, with which interval, and in which direction."""
 
+import json
 from math import inf, nan
 
 import pytest
@@ -46,6 +47,20 @@ def one(tmp_path, values, **more):
 )
 def test_a_number_has_a_direction_if_it_can_err_to_one_side_alone(unit, way, unbiased, expected):
     assert better(Metric("x", unit, "", better=way, unbiased=unbiased)) == expected
+
+
+# ---- Intervals
+
+
+def test_an_interval_ends_where_its_unit_ends(tmp_path):
+    """0.65 % with a standard error of 0.634 points: 0.65 - 1.96 * 0.634 = -0.593, and no percentage is below 0; 0.65 + 1.243 = 1.893."""
+    path = made_up(tmp_path, "m", {"lost": (0.65, 0.634, None, "lower"), "gap": (0.65, 0.634)})
+    content = json.loads(path.read_text())
+    content["configs"]["mine"]["cells"]["numbers"][0]["unit"] = "%"
+    path.write_text(json.dumps(content))
+    found = {result.metric.name: result for result in chosen(found_in(tmp_path)).results}
+    assert found["lost"].low == 0 and found["lost"].high == pytest.approx(1.893, abs=1e-3) and "cut off where % ends" in found["lost"].how
+    assert found["gap"].low == pytest.approx(-0.593, abs=1e-3) and "cut off" not in found["gap"].how
 
 
 # ---- Distance
