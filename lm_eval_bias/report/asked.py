@@ -214,7 +214,7 @@ def _scored(requests: Sequence[tuple[str, Any]], responses: Sequence[Any]) -> Tu
 
 
 def _likeliest(choices: Sequence[Choice]) -> tuple[Choice, ...]:
-    ordered = sorted(choices, key=lambda choice: -(choice.score if choice.score is not None else float("inf")))
+    ordered = sorted(choices, key=lambda choice: float("inf") if choice.score is None else -choice.score)  # no number: at the end
     return tuple((ordered if len(choices) > CHOICES else choices)[:CHOICES])
 
 
