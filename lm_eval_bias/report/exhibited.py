@@ -357,7 +357,7 @@ def numbers(run: Run) -> list[dict[str, Any]]:
         low, high = nan, nan
         if name in bounded:
             low, high = (run.numbers[key].value if (key := (f"{name}_{end}", group)) in run.numbers else nan for end in ("low", "high"))
-        elif 0 < number.stderr < inf and isfinite(number.value):
+        elif 0 < number.stderr < inf and isfinite(number.value) and (metric is None or metric.tests):
             low, high = number.value - QUANTILE * number.stderr, number.value + QUANTILE * number.stderr
         found.append(
             {

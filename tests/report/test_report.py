@@ -17,7 +17,7 @@ from lm_eval_bias import cli
 from lm_eval_bias.commands import finished
 from lm_eval_bias.commands.report import expected
 from lm_eval_bias.exhibit import Column, Exhibit, Figure, Rows
-from lm_eval_bias.report import findings, page, runs
+from lm_eval_bias.report import exhibited, findings, page, runs
 from lm_eval_bias.report.page import Known
 from tests.report.scripted import MORNING, made_up
 
@@ -177,6 +177,9 @@ def test_a_number_whose_interval_is_too_short_to_test_it_is_none(tmp_path):
     found = finished.read([tmp_path], known)
     tested = findings.tested(headline for run in found.runs for headline in findings.headlines(run))
     assert [(test.headline.metric.name, test.excludes) for test in tested] == [("gap_points", False)]
+    shown = {headline.metric.name: headline.interval for run in found.runs for headline in findings.headlines(run)}
+    assert shown == {"delta": "", "gap_points": "[-0.02, 2.10]", "delta_corrected": "[0.10, 9.00]"}
+    assert {row["metric"]: row["interval"] for row in exhibited.numbers(found.runs[0])}["delta"] is None
 
 
 def test_what_does_not_say_on_how_many_clusters_it_rests_is_said(tmp_path):
