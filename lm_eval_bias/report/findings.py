@@ -124,7 +124,11 @@ def sentences(found: Sequence[Tested], named: bool = False) -> list[str]:
         said.append(f"{untold} of {total} {those} not say on how many clusters {rests}, so that some intervals may be too short.")
     warned = sum(bool(test.headline.run.warnings) for test in found)
     if warned:
-        said.append(f"{'All' if warned == total else f'{warned} of the'} {total} come from runs with a warning.")
+        if total == 1:
+            said.append("It comes from a run with a warning.")
+        else:
+            come = "comes from a run" if warned == 1 else "come from runs"
+            said.append(f"{'All' if warned == total else f'{warned} of the'} {total} {come} with a warning.")
     return said
 
 

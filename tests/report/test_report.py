@@ -163,7 +163,7 @@ def test_warned_runs_and_few_clusters_come_after_the_others(tmp_path):
     tested = findings.tested(headline for run in found for headline in findings.headlines(run))
     assert [test.headline.run.model for test in findings.surest(tested)] == ["whole", "limited", "few"]
     said = " ".join(findings.sentences(tested, named=True))
-    assert "Strongest evidence: whole, mine/gap 3.0" in said and "1 of the 3 come from runs with a warning." in said
+    assert "Strongest evidence: whole, mine/gap 3.0" in said and "1 of the 3 comes from a run with a warning." in said
     assert "1 of 3 rests on fewer than 10 clusters" in said
 
 
