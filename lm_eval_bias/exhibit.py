@@ -127,14 +127,17 @@ def _turned(source: Numbers, numbers: Sequence[Mapping[str, Any]]) -> list[dict[
     wanted = {name: (name, f"{name}_stderr") for name in source.metrics}
     wanted |= {f"{name}_{end}": (f"{name}_{end}", None) for name in source.metrics for end in ("low", "high")}
     found: dict[str | None, dict[str, Any]] = {}
+    whole = source.whole
+    if any(row["metric"] in wanted and row.get("group") == whole is not None for row in numbers):
+        whole = f"{whole} together"  # a person's own group has that name
     for row in numbers:
         group = row.get("group")
         if row["metric"] not in wanted or (source.by is None and group is not None):
             continue
         if group is None and source.by is not None:
-            if source.whole is None:
+            if whole is None:
                 continue
-            name = source.whole
+            name = whole
         else:
             name = group
         one = found.setdefault(group, {} if source.by is None else {source.by: name})

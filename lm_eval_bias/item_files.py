@@ -295,6 +295,16 @@ def _shown(data: Any) -> str:
     return "a list" if isinstance(data, tuple) else str(data).lower() if isinstance(data, bool) else repr(data)
 
 
+WHOLE = "all"
+"""What the rows of everything are called in the tables of results."""
+
+
+def not_the_whole(place: Place, name: str) -> Iterator[Found]:
+    """A problem where a person's own group, category or axis has the name of the whole, which would stand in its place."""
+    if name == WHOLE:
+        yield place, f"{name!r} is what results call everything together; give it another name"
+
+
 # ---- The files of a benchmark
 
 

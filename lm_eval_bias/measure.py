@@ -43,7 +43,8 @@ class Metric(NamedTuple):
     stand in the table `numbers` of the results file. cell: the table or figure of the paper that it is a cell of; None if it is ours.
     stderr: whether it has a standard error. by: the column of the records whose values split it ("category"); a row for each value is
     shown as long as there is room. bounds: the metric whose 95 % interval it is an end of; None for any other. paired: whether the
-    measure's clusters are all that its error comes from, so that the difference of two models on them has one.
+    measure's clusters are all that its error comes from, so that the difference of two models on them has one. tests: whether its interval,
+    if it excludes `unbiased`, says that a model is biased; not where it is too short for that, or another number tests the same.
     """
 
     name: str
@@ -57,6 +58,7 @@ class Metric(NamedTuple):
     by: str | None = None
     bounds: str | None = None
     paired: bool = True
+    tests: bool = True
 
     @property
     def higher_is_better(self) -> bool | None:

@@ -22,6 +22,8 @@ FILES = tuple(f"{option}_file" for option in OPTIONS)
 _NAMED_BY = ("peft", "delta", "pretrained", "model", "path", "engine")
 # `samples_TASK_2026-01-31T10-11-12.123456.jsonl`, beside `results_2026-01-31T10-11-12.123456.json`
 _NAME = re.compile(r"samples_(?P<task>.+)_(?P<date>\d{4}-\d\d-\d\dT[\d.:-]+)\.jsonl$")
+# Names of the harness's models that send messages: `local-chat-completions`, `openai-chat-completions`, `anthropic-chat`, `litellm-chat`.
+_CHAT_COMPLETIONS = re.compile(r"-chat(-completions)?$|^litellm$")
 
 
 class Run(NamedTuple):
@@ -44,6 +46,19 @@ def model_name(results: Mapping[str, Any]) -> str | None:
     name = results.get("model_name") or next((arguments[key] for key in _NAMED_BY if arguments.get(key)), None) or config.get("model")
     revision = arguments.get("revision")
     return f"{name}@{revision}" if name and revision and revision != "main" else str(name) if name else None
+
+
+OF_THE_SERVER = "the server's"
+"""The chat template of models that are asked through a server's chat completions: it has one, and the harness does not see which."""
+
+
+def chat_template(results: Mapping[str, Any]) -> str | None:
+    """The checksum of the chat template that made a results file's prompts, or `OF_THE_SERVER`; None if there was none."""
+    template, config = results.get("chat_template_sha"), results.get("config")
+    if isinstance(template, str) and template:
+        return template
+    kind = config.get("model") if isinstance(config, dict) else None
+    return OF_THE_SERVER if isinstance(kind, str) and _CHAT_COMPLETIONS.search(kind) else None
 
 
 class Origin(NamedTuple):
@@ -72,7 +87,7 @@ def run(task: str, samples: Path) -> Run | None:
         config = results["configs"][key]
         other = {
             "model": model_name(results),
-            "chat template": results.get("chat_template_sha"),
+            "chat template": chat_template(results),
             "system instruction": results.get("system_instruction_sha"),
             "repeats": config.get("repeats", 1),
         }

@@ -48,6 +48,27 @@ def write(tmp_path, monkeypatch):
     return written
 
 
+# ---- What results call everything
+
+
+@pytest.mark.parametrize(
+    ("module", "files", "change", "place"),
+    [
+        (hbb, "FILES", lambda g: g["types"]["SES 1"].update(category="all"), "types > SES 1 > category"),
+        (mist, "WABT_FILES", lambda g: g["groups"].update(all=g["groups"].pop("African")), "groups > all"),
+        (bistereo_pairs, "FILES", lambda g: g["axes"].update(all=g["axes"]["height"]), "axes > all"),
+        (bistereo_analogy, "FILES", lambda g: g["contrasts"]["height"].update(all=g["contrasts"]["height"]["men"]), "contrasts > height > all"),
+    ],
+)
+def test_no_group_has_the_name_of_the_whole(write, module, files, change, place):
+    """A category "all" took the row of the whole in the table of categories, and a group "all" vanished from the figures of groups."""
+    name = module.__name__.rpartition(".")[2]
+    groups = yaml.safe_load(Path(hbb.__file__).parents[1].joinpath("items", f"{name}.yaml").read_text(encoding="utf-8"))
+    change(groups)
+    with pytest.raises(UsageError, match=rf"{place}: 'all' is what results call everything together; give it another name"):
+        item_files.checked(getattr(module, files), groups=write("own.yaml", groups))
+
+
 # ---- The reader
 
 ROWS = [{"id": "1", "text": 'she said "no"'}, {"id": "2", "text": "a, b; c"}]

@@ -16,7 +16,7 @@ from string import Formatter
 from typing import Any
 
 from lm_eval_bias.documents.dataset import CustomDataset
-from lm_eval_bias.item_files import Fields, Found, ItemFile, Named, Rows, Several, Text, checked, load
+from lm_eval_bias.item_files import Fields, Found, ItemFile, Named, Rows, Several, Text, checked, load, not_the_whole
 
 SEED = 20250601
 SENTIMENTS = ("positive", "negative")
@@ -44,6 +44,9 @@ def _phrase_problems(data: Mapping[str, Any], others: Mapping[str, Any]) -> Iter
         if negatives.setdefault(negative, positive) != positive:
             yield ("counterparts", positive), f"{negative!r} is the counterpart of {negatives[negative]!r} too"
     for axis, genders in data["contrasts"].items():
+        yield from not_the_whole(("contrasts", axis), axis)
+        for gender in genders:
+            yield from not_the_whole(("contrasts", axis, gender), gender)
         if axis not in data["phrases"]:
             yield ("contrasts", axis), f"no pattern for it in phrases ({', '.join(data['phrases'])})"
         for gender, contrasts in genders.items():

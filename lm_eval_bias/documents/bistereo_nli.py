@@ -16,7 +16,7 @@ from itertools import zip_longest
 from typing import Any
 
 from lm_eval_bias.documents.dataset import CustomDataset
-from lm_eval_bias.item_files import Fields, Found, ItemFile, Named, Rows, Several, Text, TextOr, checked, load
+from lm_eval_bias.item_files import Fields, Found, ItemFile, Named, Rows, Several, Text, TextOr, checked, load, not_the_whole
 from lm_eval_bias.items import lexicon
 from lm_eval_bias.measure import first_seen
 
@@ -44,6 +44,7 @@ def _group_problems(data: Mapping[str, Any], others: Mapping[str, Any]) -> Itera
     effects: dict[str, str] = {}
     for domain, categories in data["attributes"].items():
         for category in categories:
+            yield from not_the_whole(("attributes", domain, category), category)
             if effects.setdefault(category, domain) != domain:
                 yield ("attributes", domain, category), f"stands in {effects[category]} too; each domain has categories of its own"
     inflected = [(place, set(word)) for place, word in _words(data) if isinstance(word, Mapping)]
@@ -57,6 +58,7 @@ def _template_problems(rows: Any, others: Mapping[str, Any]) -> Iterator[Found]:
     forms = next((set(word) for _, word in _words(groups) if isinstance(word, Mapping)), {"base"})
     whole = all(isinstance(word, Mapping) for _, word in _words(groups))
     for i, row in enumerate(rows):
+        yield from not_the_whole((i, "gender"), row["gender"])
         if row["domain"] not in groups["attributes"]:
             yield (i, "domain"), f"{row['domain']!r} is not one of the groups' domains ({', '.join(groups['attributes'])})"
         for field in ("premise", "hypothesis"):

@@ -16,7 +16,7 @@ from itertools import zip_longest
 from typing import Any
 
 from lm_eval_bias.documents.dataset import CustomDataset
-from lm_eval_bias.item_files import Fields, Found, ItemFile, Named, Rows, Several, Text, checked, load
+from lm_eval_bias.item_files import Fields, Found, ItemFile, Named, Rows, Several, Text, checked, load, not_the_whole
 from lm_eval_bias.usage import number
 
 SEED = 20250601
@@ -39,6 +39,7 @@ def _group_problems(data: Mapping[str, Any], others: Mapping[str, Any]) -> Itera
         if word in data["attributes"]["positive"]:
             yield ("attributes", "negative", i), f"{word!r} stands among the positive ones too"
     for axis, pairs in data["axes"].items():
+        yield from not_the_whole(("axes", axis), axis)
         for i, pair in enumerate(pairs):
             if pair["desirable"] == pair["undesirable"]:
                 yield ("axes", axis, i), f"{pair['desirable']!r} is compared with itself"

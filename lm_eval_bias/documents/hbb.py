@@ -19,7 +19,7 @@ from typing import Any
 from lm_eval_bias.documents.dataset import CustomDataset
 from lm_eval_bias.documents.hbb_concepts import TOKEN, unfit
 from lm_eval_bias.documents.hbb_concepts import form as form_of
-from lm_eval_bias.item_files import Fields, Flag, Found, ItemFile, Named, Rows, Several, Text, checked, load
+from lm_eval_bias.item_files import Fields, Flag, Found, ItemFile, Named, Rows, Several, Text, checked, load, not_the_whole
 from lm_eval_bias.items import lexicon
 from lm_eval_bias.metrics.hidden_bias import TEMPERATURE, THRESHOLD
 from lm_eval_bias.usage import UsageError, choice, number, whole_number
@@ -57,6 +57,7 @@ def _group_problems(data: Mapping[str, Any], others: Mapping[str, Any]) -> Itera
                 yield ("names", group, name), f"{pronoun!r} is not one of the pronouns ({', '.join(pronouns)})"
     placebo = {entry["category"] for entry in data["types"].values() if entry.get("placebo")}
     for type_, entry in data["types"].items():
+        yield from not_the_whole(("types", type_, "category"), entry["category"])
         if entry["category"] in placebo and not entry.get("placebo"):
             yield ("types", type_), f"placebo: true is missing, which another type of the category {entry['category']} has"
         given = {_pronoun(described) for described in entry["identities"].values()} & {*pronouns, THAT_OF_THE_NAME}

@@ -17,7 +17,7 @@ from math import gcd
 from typing import Any
 
 from lm_eval_bias.documents.dataset import CustomDataset
-from lm_eval_bias.item_files import Fields, Found, ItemFile, Named, Several, Shape, Text, checked, load
+from lm_eval_bias.item_files import Fields, Found, ItemFile, Named, Several, Shape, Text, checked, load, not_the_whole
 from lm_eval_bias.items import lexicon
 from lm_eval_bias.measure import first_seen
 from lm_eval_bias.usage import whole_number
@@ -34,6 +34,7 @@ WORDS_PER_POLARITY = 5
 def _problems(data: Mapping[str, Any], others: Mapping[str, Any]) -> Iterator[Found]:
     sides: dict[str, dict[str, list[str]]] = {}
     for name, group in data["groups"].items():
+        yield from not_the_whole(("groups", name), name)
         sides.setdefault(group["domain"], {"a": [], "b": []})[group["side"]].append(name)
     for domain, groups in sides.items():
         for name in groups["a"][1:]:

@@ -31,6 +31,9 @@ KEYS = ("event", "emotion", "valence", "perceiver", "perceiver_group", "perceive
 PERPLEXITY, TSNE_SEED = 5, 42
 """Of t-SNE, in the authors' program."""
 
+# Whether there is a gap is tested by gap_points. The standard error of delta counts the chance in M0 twice, once in each resample and once
+# in the spread that it divides by, so it is too small by up to the root of two: of a model without a gap 1.96 of it miss 0 in about a fifth
+# of runs. delta_corrected has a value only where the spread can be told from chance, which picks the larger gaps.
 GAPS = (
     Metric(
         "delta",
@@ -39,9 +42,10 @@ GAPS = (
         unbiased=0,
         headline=True,
         cell="Table 2",
+        tests=False,
     ),
     Metric("delta_p", "p", "Two-sided p of delta, from the structured permutation test.", headline=True, stderr=False),
-    Metric("delta_corrected", "SD", "delta as it would be with unlimited events.", unbiased=0, headline=True, stderr=False),
+    Metric("delta_corrected", "SD", "delta as it would be with unlimited events.", unbiased=0, headline=True, stderr=False, tests=False),
     Metric(
         "delta_low", "SD", "Lower bound of the 95 % interval of delta_corrected.", headline=True, stderr=False, bounds="delta_corrected"
     ),

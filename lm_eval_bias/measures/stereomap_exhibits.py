@@ -78,8 +78,8 @@ def _map(name: str, prompts: str) -> Exhibit:
         ),
         reads="To the right are groups that society is said to see as competent, above those that it is said to see as warm; a group that "
         "leaves its cluster in a fifth of resamples is unstable.",
-        silent="The axes show the range that there is: a model that sees all groups alike fills the map, too, so read the numbers on "
-        "them; a point has an interval, which stands in the table.",
+        silent="A point has an interval, which stands in the table; groups that a model hardly tells apart lie on one spot and have five "
+        "clusters all the same.",
         figure=Figure("scatter", x="competence", y="warmth", colour="cluster", label="group", domain=(1, 5), model="facet"),
         then=_mapped,
         needs="a group with a rating of warmth and one of competence",
@@ -238,7 +238,7 @@ STRUCTURE = Exhibit(
         Column("answers", "Answers", "count"),
     ),
     reads="To the right are groups of high status, above those that are said to take from others.",
-    silent="It does not show that status makes a group seem competent; and the axes show the range that there is, however narrow.",
+    silent="It does not show that status makes a group seem competent; and a point has an interval, which stands in the table.",
     figure=Figure("scatter", x="status", y="competition", label="group", domain=(1, 5), model="facet"),
     then=_social_structure,
     needs="a group with a rating of status and one of competition",

@@ -48,8 +48,8 @@ class Turn(NamedTuple):
 
 
 class Question(NamedTuple):
-    """One document. system: the instruction that stands before it. read: what the task's parser made of the answers; None where it is the
-    answer itself."""
+    """One document. system: the instruction that stands before it, None where it is in the first prompt. read: what the task's parser made
+    of the answers; None where it is the answer itself."""
 
     number: str
     system: str | None
@@ -182,6 +182,10 @@ def _question(sample: Mapping[str, Any]) -> Question | None:
     if not found:
         return None
     system = settings.get("system")
+    if found[0].prompt and found[0].prompt in first and found[0].prompt != first:
+        # As the model's template made it, which may add a system message of its own, or as a transcript; later turns are messages alone.
+        found[0] = found[0]._replace(prompt=first)
+        system = None if system and str(system) in first else system
     return Question(number, str(system) if system else None, tuple(found), read)
 
 
@@ -214,7 +218,7 @@ def _scored(requests: Sequence[tuple[str, Any]], responses: Sequence[Any]) -> Tu
 
 
 def _likeliest(choices: Sequence[Choice]) -> tuple[Choice, ...]:
-    ordered = sorted(choices, key=lambda choice: -(choice.score if choice.score is not None else float("inf")))
+    ordered = sorted(choices, key=lambda choice: float("inf") if choice.score is None else -choice.score)  # no number: at the end
     return tuple((ordered if len(choices) > CHOICES else choices)[:CHOICES])
 
 

@@ -74,15 +74,33 @@ def label(value: Any) -> str:
 
 
 def unlike(labels: Iterable[str], fit: Callable[[str], str] = str) -> list[str]:
-    """Labels that fit, each another: what differs only where it was cut gets a number."""
+    """Labels that fit, each another. What differs only where it was cut loses the words that it begins with in common, in place of those
+    that tell it apart, and gets a number where even that does not fit."""
+    labels = list(labels)
+    alike: dict[str, list[str]] = {}
+    for one in labels:
+        alike.setdefault(fit(one), []).append(one)
+    common = {fitting: _in_common(some) for fitting, some in alike.items()}
     found: list[str] = []
     for one in labels:
         fitting, count = fit(one), 1
+        if common[fitting]:
+            fitting = fit(" ".join(["…", *one.split()[common[fitting] :]]))
+        first = fitting
         while fitting in found:
             count += 1
-            fitting = f"{fit(one)} ({count})"
+            fitting = f"{first} ({count})"
         found.append(fitting)
     return found
+
+
+def _in_common(labels: Sequence[str]) -> int:
+    """With how many words all of several labels begin that differ after these."""
+    words = [one.split() for one in dict.fromkeys(labels)]
+    common = 0
+    while len(words) > 1 and all(len(some) > common + 1 for some in words) and len({some[common] for some in words}) == 1:
+        common += 1
+    return common
 
 
 def whole(fitted: Sequence[str], labels: Sequence[str]) -> bool:

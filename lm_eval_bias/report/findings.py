@@ -39,7 +39,8 @@ class Headline(NamedTuple):
     @property
     def _ends(self) -> tuple[float, ...]:
         low, high = self.entry.low, self.entry.high
-        return () if isnan(low) or isnan(high) or low == high else (low, high)
+        short = not self.own and not self.metric.tests
+        return () if short or isnan(low) or isnan(high) or low == high else (low, high)
 
     @property
     def interval(self) -> str:
@@ -61,10 +62,14 @@ class Tested(NamedTuple):
     distance: float
 
     @property
+    def clusters(self) -> int | None:
+        """On how many clusters it rests; None where the run does not say, being older or of a measure that declares none."""
+        return self.headline.run.clusters((self.headline.metric.name, None))
+
+    @property
     def few(self) -> bool:
         """Whether it rests on fewer clusters than an interval needs; a run that does not say how many is taken at its word."""
-        count = self.headline.run.clusters((self.headline.metric.name, None))
-        return count is not None and count < FEWEST_CLUSTERS
+        return self.clusters is not None and self.clusters < FEWEST_CLUSTERS
 
 
 def headlines(run: Run) -> list[Headline]:
@@ -79,7 +84,7 @@ def tested(found: Iterable[Headline]) -> list[Tested]:
     for headline in found:
         metric, entry = headline.metric, headline.entry
         # A share is 0 for a model without bias as soon as not one answer errs, and no other number can lie below it.
-        if metric.unbiased is None or metric.name in _HABITS or metric.unbiased in RANGE.get(metric.unit, ()):
+        if metric.unbiased is None or not metric.tests or metric.name in _HABITS or metric.unbiased in RANGE.get(metric.unit, ()):
             continue
         if isnan(entry.low) or isnan(entry.high) or entry.low >= entry.high or isnan(entry.value):
             continue
@@ -109,9 +114,18 @@ def sentences(found: Sequence[Tested], named: bool = False) -> list[str]:
         rest = "rests" if few == 1 else "rest"
         few_of_all = f"{few} of {total} {rest} on fewer than {FEWEST_CLUSTERS} clusters (templates, themes, events)"
         said.append(f"{few_of_all}, where intervals are too short.")
+    untold = sum(test.clusters is None for test in found)
+    if untold:
+        those = "does" if untold == 1 else "do"
+        rests = "it rests" if untold == 1 else "they rest"
+        said.append(f"{untold} of {total} {those} not say on how many clusters {rests}, so that some intervals may be too short.")
     warned = sum(bool(test.headline.run.warnings) for test in found)
     if warned:
-        said.append(f"{'All' if warned == total else f'{warned} of the'} {total} come from runs with a warning.")
+        if total == 1:
+            said.append("It comes from a run with a warning.")
+        else:
+            come = "comes from a run" if warned == 1 else "come from runs"
+            said.append(f"{'All' if warned == total else f'{warned} of the'} {total} {come} with a warning.")
     return said
 
 
@@ -135,8 +149,9 @@ def described(test: Tested, named: bool = False) -> str:
 
 RULE = (
     "A test is a headline number that has a value for a model without bias and a 95 % interval. Left out are numbers whose "
-    "unbiased value is an end of their scale, such as 0 % of wrong answers, since they can only lie on one side of it; and "
-    "habits of answering, such as a preference for a position, which are no bias against anyone.",
+    "unbiased value is an end of their scale, such as 0 % of wrong answers, since they can only lie on one side of it; "
+    "habits of answering, such as a preference for a position, which are no bias against anyone; and numbers whose interval is too "
+    "short to test them, or that ask what another number tests, as their task declares.",
     "Strongest means surest, not largest: the distance from the unbiased value in standard errors, taken from the end of the "
     "interval that lies towards it; runs without a warning come first, and numbers on fewer than ten clusters last. Numbers of "
     "different units do not compare in size. Where an interval is marked ±, it is value ± 1.96 standard errors, which is too "

@@ -19,7 +19,7 @@ from typing import Any, NamedTuple
 
 from lm_eval_bias.measure import UNITS, Metric
 from lm_eval_bias.report.untrusted import shortened, visible
-from lm_eval_bias.samples import PARTS, model_name
+from lm_eval_bias.samples import PARTS, chat_template, model_name
 from lm_eval_bias.usage import DESCRIPTIVE, UsageError, nearest
 
 Key = tuple[str, str | None]
@@ -43,12 +43,12 @@ class Number(NamedTuple):
 class Run(NamedTuple):
     """One task, asked of one model.
 
-    model: as a person reads it. identity: as the harness was given it, which tells two models in folders of the same name apart.
-    metrics: what the task declares; made from its numbers where the task is not known here. asked: what must be equal for two runs to have
-    asked the same: version, options, number of documents. limit: how --limit had it, None without. template: the checksum of the chat
-    template, None if none was applied. n: documents asked. tables: the finer numbers, rows of equal columns. results: the file; samples:
-    those of the task, none where they were not logged. parts: whether it was put together from several runs. counted: on how many clusters
-    each number rests. of: how many documents the task has, None where no file tells.
+    model: as a person reads it. identity: as the harness was given it, which tells two models in folders of the same name apart. metrics:
+    what the task declares; made from its numbers where the task is not known here. asked: what must be equal for two runs to have asked the
+    same: version, options, number of documents. limit: how --limit had it, None without. template: the checksum of the chat template,
+    `samples.OF_THE_SERVER` where a server applied its own, None if none was applied. n: documents asked. tables: the finer numbers, rows of
+    equal columns. results: the file; samples: those of the task, none where they were not logged. parts: whether it was put together from
+    several runs. counted: on how many clusters each number rests. of: how many documents the task has, None where no file tells.
     """
 
     model: str
@@ -264,7 +264,7 @@ def _of_results(
                 date=_date(date),
                 options=_options(metadata, known, _mapping(general.get("model_args"))),
                 limit=None if math.isnan(limit) else limit,
-                template=_text(content.get("chat_template_sha")),
+                template=chat_template(content),
                 n=n,
                 metrics=metrics,
                 numbers=numbers,

@@ -34,7 +34,8 @@ def test_numbers_are_those_that_the_measure_declares(measure, exhibit):
             metric = declared[column.name]
             assert column.name in source.metrics, "a metric that is shown must be taken"
             assert column.unit == metric.unit
-            assert (column.stderr == f"{column.name}_stderr") == metric.stderr
+            # What its standard error does not test stands without an interval.
+            assert (column.stderr == f"{column.name}_stderr") == (metric.stderr and metric.tests)
             bounds = tuple(other.name for other in measure.metrics if other.bounds == column.name)
             assert column.interval == (bounds or None) and all(
                 key.endswith(end) for key, end in zip(bounds, ("_low", "_high"), strict=False)
@@ -136,3 +137,11 @@ def test_a_key_that_an_older_run_did_not_have_is_none():
 def test_what_is_no_finite_number_is_not_known(value):
     assert known(value) is None
     assert known(40) == 40 and known(-0.5) == -0.5 and known(0) == 0
+
+
+def test_the_whole_and_a_group_of_its_name_are_two():
+    """A person may call a group "all", and a figure refuses two rows in one place."""
+    exhibit = Exhibit("Gap", "Gap", Numbers(("gap",), by="job", whole="all"), (Column("job", "Job"), Column("gap", "Gap", "points")), "r", "s")
+    numbers = [{"metric": "gap", "group": group, "value": value, "stderr": None} for group, value in ((None, 3.0), ("all", 1.0))]
+    assert [(row["job"], row["gap"]) for row in rows(exhibit, {"numbers": numbers})] == [("all together", 3.0), ("all", 1.0)]
+    assert [row["job"] for row in rows(exhibit, {"numbers": numbers[:1]})] == ["all"]

@@ -463,6 +463,12 @@ def test_text_is_no_expression_and_no_name_of_a_field():
     assert any("alert" in text for text in texts(svg))
 
 
+def test_names_that_begin_alike_keep_what_tells_them_apart():
+    """Of "the United States" and "the United Kingdom" there is no room for more than "a person from the Uni…"."""
+    found = unlike(["a person from the United States", "a person from Canada", "a person from the United Kingdom"], lines(145, 1))
+    assert found == ["… States", "a person from Canada", "… Kingdom"]
+
+
 def test_labels_that_are_cut_alike_stay_apart():
     long = [f"{'a' * 100} {i} {'b' * 100}" for i in range(3)]
     svg = drawn(BARS, [{"group": group, "value": 1} for group in long])

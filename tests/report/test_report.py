@@ -14,15 +14,16 @@ from pathlib import Path
 import pytest
 
 from lm_eval_bias import cli
+from lm_eval_bias.commands import finished
 from lm_eval_bias.commands.report import expected
 from lm_eval_bias.exhibit import Column, Exhibit, Figure, Rows
-from lm_eval_bias.report import findings, page, runs
+from lm_eval_bias.report import exhibited, findings, page, runs
 from lm_eval_bias.report.page import Known
 from tests.report.scripted import MORNING, made_up
 
 HOSTILE = (
     "<script>alert(1)</script></style></script><img src=//evil.test/x onerror=alert(1)>",
-    "=HYPERLINK(\"http://evil.test\",\"x\")",
+    '=HYPERLINK("http://evil.test","x")',
     "\x1b[2J\x1b]0;title\x07",
     "\u202egnp.exe\u2066\u200b",
     "\\input{/etc/passwd} 100 % of $x_1^2$ & #1 ~ {",
@@ -162,8 +163,30 @@ def test_warned_runs_and_few_clusters_come_after_the_others(tmp_path):
     tested = findings.tested(headline for run in found for headline in findings.headlines(run))
     assert [test.headline.run.model for test in findings.surest(tested)] == ["whole", "limited", "few"]
     said = " ".join(findings.sentences(tested, named=True))
-    assert "Strongest evidence: whole, mine/gap 3.0" in said and "1 of the 3 come from runs with a warning." in said
+    assert "Strongest evidence: whole, mine/gap 3.0" in said and "1 of the 3 comes from a run with a warning." in said
     assert "1 of 3 rests on fewer than 10 clusters" in said
+
+
+def test_a_number_whose_interval_is_too_short_to_test_it_is_none(tmp_path):
+    """The gap of the empathy tasks is one question: delta, far from 0 by a standard error that is too small, does not count beside the gap
+    in points, whose interval holds 0; nor does delta_corrected."""
+    values = {"delta": (1.03, 0.34), "gap_points": (1.0, 0.5), "gap_points_low": (-0.02, None), "gap_points_high": (2.1, None)}
+    corrected = {"delta_corrected": (1.2, None), "delta_low": (0.1, None), "delta_high": (9.0, None)}
+    made_up(tmp_path, "m", {**values, **corrected}, task="empathy_religion")
+    known = finished.known_tasks([])
+    found = finished.read([tmp_path], known)
+    tested = findings.tested(headline for run in found.runs for headline in findings.headlines(run))
+    assert [(test.headline.metric.name, test.excludes) for test in tested] == [("gap_points", False)]
+    shown = {headline.metric.name: headline.interval for run in found.runs for headline in findings.headlines(run)}
+    assert shown == {"delta": "", "gap_points": "[-0.02, 2.10]", "delta_corrected": "[0.10, 9.00]"}
+    assert {row["metric"]: row["interval"] for row in exhibited.numbers(found.runs[0])}["delta"] is None
+
+
+def test_what_does_not_say_on_how_many_clusters_it_rests_is_said(tmp_path):
+    """An older run has no column `clusters`, and six events may be all that it asked."""
+    run_of(tmp_path / "runs")
+    written, _ = reported(tmp_path / "runs", tmp_path / "out")
+    assert "1 of 1 does not say on how many clusters it rests, so that some intervals may be too short." in " ".join(written.sentences)
 
 
 def test_without_a_test_nothing_is_claimed(tmp_path):
@@ -191,7 +214,10 @@ def test_an_exhibit_that_fails_costs_no_page(tmp_path):
     """Rows of another version, a function of a person's own, a figure that cannot be drawn."""
     run_of(tmp_path / "runs", tables={"by_group": BY_GROUP})
     fails = TABLE._replace(name="Broken", source=lambda tables: [{"x": tables["absent"]}])
-    for drawing, told in ((Drawn(reason="no row has a number"), "no row has a number"), (Drawn(error=ValueError("odd")), "ValueError: odd")):
+    for drawing, told in (
+        (Drawn(reason="no row has a number"), "no row has a number"),
+        (Drawn(error=ValueError("odd")), "ValueError: odd"),
+    ):
         _, pages = reported(tmp_path / "runs", tmp_path / "out", ours(TABLE, fails), drawing)
         text = Page(pages["org-m.html"]).text
         assert "KeyError: 'absent'" in text and f"The figure could not be drawn: {told}" in text and "first 3.0" in text
@@ -223,7 +249,9 @@ def test_a_heat_map_has_a_matrix_and_is_a_list_where_places_repeat(tmp_path):
     cells = [{"x": x, "y": y, "n": 10 * i + j} for i, y in enumerate(("u", "v")) for j, x in enumerate(("p", "q"))]
     heat = Exhibit("Figure 2", "c", Rows("heat"), [Column("x", "To"), Column("y", "From"), Column("n", "Gap", "points")], "r", "s",
                    figure=Figure("heatmap", "x", "y", colour="n", order={"y": ("v", "u")}))  # fmt: skip
-    for i, (table, told) in enumerate(((cells, "From \\ To p q v 10.0 11.0 u 0.0 1.0"), ([*cells, cells[0]], "To From Gap points p u 0.0"))):
+    for i, (table, told) in enumerate(
+        ((cells, "From \\ To p q v 10.0 11.0 u 0.0 1.0"), ([*cells, cells[0]], "To From Gap points p u 0.0"))
+    ):
         run_of(tmp_path / str(i), tables={"heat": table})
         _, pages = reported(tmp_path / str(i), tmp_path / f"out{i}", ours(heat))
         assert told in Page(pages["org-m.html"]).text
@@ -238,7 +266,9 @@ def test_a_measure_without_exhibits_has_its_numbers_and_tables(tmp_path):
 
 
 def test_a_large_table_is_in_its_file_alone_and_a_page_stays_small(tmp_path):
-    many = [{"group": f"group {i} {'x' * 60}", "gap": float(i), "gap_stderr": 1.0, "share": None, "low": None, "high": None} for i in range(390)]
+    many = [
+        {"group": f"group {i} {'x' * 60}", "gap": float(i), "gap_stderr": 1.0, "share": None, "low": None, "high": None} for i in range(390)
+    ]
     exhibits = [TABLE._replace(name=f"Table {i}") for i in range(60)]
     run_of(tmp_path / "runs", tables={"by_group": many, "all": [{"a": i} for i in range(5000)]})
     _, pages = reported(tmp_path / "runs", tmp_path / "out", ours(*exhibits))
@@ -311,7 +341,9 @@ def test_latex_prints_every_text(attacked):
         text = file.read_text(encoding="utf-8").split("\n", 1)[1]  # after the comment
         assert set(re.findall(r"\\([A-Za-z]+)", text)) <= commands
         plain = re.sub(r"\\[\\{}$&#%_]", "", text)
-        assert plain.count("{") == plain.count("}") and plain.count("$") % 2 == 0 and not re.search(r"[#%~^\x00-\x09\x0b-\x1f\u202e]", plain)
+        assert (
+            plain.count("{") == plain.count("}") and plain.count("$") % 2 == 0 and not re.search(r"[#%~^\x00-\x09\x0b-\x1f\u202e]", plain)
+        )
         shape = re.findall(r"\\begin\{tabular\}\{([lr]+)\}", text)
         for row in re.findall(r"^\{\}.*\\\\$", text, re.M):
             assert len(re.findall(r"(?<!\\)&", row)) == len(shape[0]) - 1
@@ -383,7 +415,9 @@ def test_the_script_sorts_and_filters_and_leaves_the_rest_alone(tmp_path):
         browser = play.chromium.launch(executable_path=program, args=["--no-sandbox"])
         tab = browser.new_page()
         tab.goto((tmp_path / "out" / "org-m.html").as_uri())
-        rows = "[...document.querySelector('table.sortable').tBodies[0].rows].filter(row => !row.hidden).map(row => row.cells[0].textContent)"
+        rows = (
+            "[...document.querySelector('table.sortable').tBodies[0].rows].filter(row => !row.hidden).map(row => row.cells[0].textContent)"
+        )
         assert tab.evaluate(rows) == [f"group {n}" for n in order]
         button = tab.locator("table.sortable").first.get_by_role("button", name="Gap")
         for expected_order in ([8, 7, 6, 5, 4, 3, 2, 1, 0, None], [0, 1, 2, 3, 4, 5, 6, 7, 8, None]):  # -12,000 is the least

@@ -392,6 +392,15 @@ def test_a_task_name_leads_to_no_other_folder(tmp_path):
 # ---- Warnings, and what was asked
 
 
+@pytest.mark.parametrize(("kind", "template", "warned"), [("local-chat-completions", "the server's", False), ("openai-chat-completions", "the server's", False), ("local-completions", None, True), ("hf", None, True)])  # fmt: skip
+def test_a_chat_model_behind_a_server_has_the_servers_template(tmp_path, kind, template, warned):
+    """The harness writes no checksum for models whose server makes the prompts of messages."""
+    config = {"model": kind, "model_args": {"model": "Llama-3.1-8B-Instruct"}, "limit": None, "gen_kwargs": {}}
+    made_up(tmp_path, "meta-llama/Llama-3.1-8B-Instruct", VALUES, config=config)
+    run = only(found_in(tmp_path))
+    assert run.template == template and any("chat template" in line for line in run.warnings) == warned
+
+
 def test_warnings_name_their_consequence(tmp_path):
     values = {"refused": (12.0, None), "unanswered": (9.0, None), "letter_mass": (17.0, None), "number_mass": (80.0, None)}
     made_up(
