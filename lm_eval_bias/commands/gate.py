@@ -9,6 +9,7 @@ import sys
 from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime
 from functools import cache
+from math import isnan
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -76,12 +77,15 @@ def status(verdict: str, inconclusive: str | None) -> int:
 def _run(arguments: argparse.Namespace) -> int:
     from lm_eval_bias.report import gate, gate_files, rules
     from lm_eval_bias.report.junit import junit
+    from lm_eval_bias.report.untrusted import visible
 
     wanted = rules.read(arguments.rules)
     if arguments.junit and not arguments.junit.parent.is_dir():
         raise UsageError(f"--junit {arguments.junit}: its folder is not there")
     known = finished.known_tasks(arguments.include_path)
     found = _found(arguments.runs, known)
+    if found.short:  # an older checkpoint may have had the same name, and a gate is asked about the newest
+        raise UsageError("\n".join(["the newest run is judged, or none; delete it, or the older one beside it:", *map(visible, found.short)]))
     before = _found(arguments.baseline, known) if arguments.baseline else None
     older = before.runs if before else []
     rules.check(wanted, _metrics(wanted, known, found.runs), _groups(found.runs), bool(arguments.baseline))
@@ -114,7 +118,12 @@ def _run(arguments: argparse.Namespace) -> int:
 
 
 def _asked(run: runs.Run) -> str:
-    return ", ".join(f"{key} {value}" for key, value in run.asked) + (", with its chat template" if run.template else "")
+    said = [f"{key} {value}" for key, value in run.asked]
+    if run.template:
+        said.append("with its chat template")
+    if run.date:
+        said.append(f"on {run.date:%Y-%m-%d at %H:%M}")
+    return ", ".join(said)
 
 
 def _found(folders: Sequence[Path], known: Mapping[str, catalogue.Task]) -> runs.Found:
@@ -197,9 +206,19 @@ def changes(
         if key not in found:
             raise Incomparable(f"{key[0]} has no change that could be computed", "see the numbers of both runs")
         each = found[key]
-        return Change(each.first, each.second, each.stderr, each.low, each.high, each.clusters)
+        why = "" if isnan(each.difference) or not isnan(each.stderr) else _no_error(now, key)
+        return Change(each.first, each.second, each.stderr, each.low, each.high, each.clusters, why)
 
     return change
+
+
+def _no_error(run: runs.Run, key: runs.Key) -> str:
+    """Why a change of enough clusters has no error."""
+    metric = next(each for each in run.metrics if each.name == key[0])
+    if metric.unbiased is None:
+        return f"a change of {key[0]} has no error, since it is not defined without some clusters"
+    beyond = f"{metric.unbiased:g}, beyond which it cannot lie"
+    return f"a change of {key[0]} has no error where a run cannot be told from {beyond}, or it is not defined without some clusters"
 
 
 def _differences(known: Mapping[str, catalogue.Task], now: runs.Run, then: runs.Run, keys: Sequence[Any]) -> Mapping[Any, Any]:
@@ -215,6 +234,9 @@ def _differences(known: Mapping[str, catalogue.Task], now: runs.Run, then: runs.
     names = [f"{key} ({a.get(key, 'none')} before, {b.get(key, 'none')} now)" for key in {**a, **b} if a.get(key) != b.get(key)]
     if then.template != now.template:
         names.append("chat template")
+    settings = [[said for said in each.warnings if said.startswith("generation settings")] for each in (then, now)]
+    if settings[0] != settings[1]:
+        names.append("generation settings (--gen_kwargs)")
     if names:
         raise Incomparable(f"the baseline was asked otherwise: {', '.join(names)}", "run it again as this model was run")
     for which, each in (("the baseline", then), ("this run", now)):

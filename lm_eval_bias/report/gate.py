@@ -39,6 +39,8 @@ from lm_eval_bias.report.untrusted import shortened
 
 PASS, FAIL, INCONCLUSIVE, ERROR = VERDICTS = ("pass", "fail", "inconclusive", "error")
 Interval = tuple[float, float]
+ROUNDING = 1e-9
+"""Percent by which a rate may be over its cap for being made of a share."""
 
 
 class Verdict(NamedTuple):
@@ -83,7 +85,7 @@ class Judged(NamedTuple):
 
 class Change(NamedTuple):
     """A number of a run less that of its baseline, paired; low and high end the interval of 95 %. Errors are two standard errors, of each
-    run's own number."""
+    run's own number. why: where there is none though both numbers exist, why not."""
 
     first: float
     second: float
@@ -91,6 +93,7 @@ class Change(NamedTuple):
     low: float
     high: float
     clusters: int | None
+    why: str = ""
 
 
 class Incomparable(Exception):
@@ -338,9 +341,13 @@ def _prepared(blank: Verdict, run: Run, cap: float, baseline: Sequence[Run], cha
             raise _Unjudged(ERROR, f"{name} is not defined in {where}", "see its answers", **more)
         change = _estimate(found.second - found.first, found.low, found.high, found.stderr, int(clusters or 0))
         more |= {"value": _worse(metric, found.first, found.second)}
+        if found.why:
+            raise _Unjudged(INCONCLUSIVE, found.why, "bound the number itself: below, above or within", **more)
         _width(change, f"the change of {name}", more)
         if not why and (of := _why_no_pass(before, rule, cap)):
             why = f"of the baseline: {of}"
+        for each in (run, before) if metric.unbiased is not None else ():
+            _ends(each, key, more)
         now, then = (estimate(each, key, int(clusters or 0)) for each in (run, before))
         if metric.unbiased is not None:
             for each, what in ((now, name), (then, f"{name} of the baseline")):
@@ -349,6 +356,7 @@ def _prepared(blank: Verdict, run: Run, cap: float, baseline: Sequence[Run], cha
         return blank._replace(value=of.value, before=found.first, now=found.second, clusters=clusters), of, why
     more["clusters"] = clusters
     _enough(clusters, run, more)
+    _ends(run, key, more)
     now = estimate(run, key, int(clusters or 0))
     _width(now, name, more)
     return blank._replace(clusters=clusters), quantity(rule, metric, now), why
@@ -366,7 +374,7 @@ def _worse(metric: Metric, first: float, second: float) -> float:
 
 def _enough(clusters: int | None, run: Run, more: dict[str, object]) -> None:
     if clusters is None:
-        todo = "declare `clusters` in its measure; for a run of an older version, `lm-eval-bias merge` counts them from the samples"
+        todo = "run the task again with this version; where the task is your own, declare `clusters` in its measure"
         raise _Unjudged(INCONCLUSIVE, "how many clusters the number rests on is not known", todo, **more)
     if clusters < FEWEST_CLUSTERS:
         if run.n and clusters:
@@ -374,6 +382,14 @@ def _enough(clusters: int | None, run: Run, more: dict[str, object]) -> None:
         todo = f"ask more documents, of at least {FEWEST_CLUSTERS} clusters{_has(run, more.get('needed'))}"
         few = f"{clusters} clusters: with fewer than {FEWEST_CLUSTERS} no interval holds what it says"
         raise _Unjudged(INCONCLUSIVE, few, todo, **more)
+
+
+def _ends(run: Run, key: Key, more: dict[str, object]) -> None:
+    """Raises _Unjudged where the interval that a number declares is not in the file, rather than not defined."""
+    if any(metric.bounds == key[0] and (metric.name, key[1]) not in run.numbers for metric in run.metrics):
+        of = f"{shortened(key[0])}{f' of {shortened(key[1])}' if key[1] else ''}"
+        why = f"the run has no interval of {of}, as one of an older version"
+        raise _Unjudged(ERROR, why, "run the task again with this version", **more)
 
 
 def _width(of: Estimate, what: str, more: dict[str, object]) -> None:
@@ -396,8 +412,8 @@ def _why_no_pass(run: Run, rule: Rule, cap: float) -> str:
     for name, percent in unusable(run, rule.group).items():
         if isnan(percent):
             return f"{name} is not defined"
-        if percent > cap:
-            return f"{name} {percent:.1f} %, over the cap of {cap:g} %; the number is that of the other answers"
+        if percent > cap + ROUNDING:
+            return f"{name} {_percent(percent, cap)} %, over the cap of {cap:g} %; the number is that of the other answers"
     return ""
 
 
@@ -407,6 +423,7 @@ def unusable(run: Run, group: str | None = None) -> dict[str, float]:
     units = {metric.name: metric.unit for metric in run.metrics if metric.name in RATES}
     rates = {}
     for name, unit in sorted(units.items()):
+        rates[name] = nan  # a rate that is declared and not told is not known to be low
         for key in ((name, None), *([(name, group)] if group else [])):
             if key in run.numbers:
                 said = name if key[1] is None else f"{name} of {shortened(group)}"
@@ -414,6 +431,11 @@ def unusable(run: Run, group: str | None = None) -> dict[str, float]:
     if {"refused", "unparsed"} <= rates.keys():
         rates["refused and unparsed"] = rates["refused"] + rates["unparsed"]
     return rates
+
+
+def _percent(rate: float, cap: float) -> str:
+    """With as many digits as show on which side of a cap it is."""
+    return f"{rate:.1f}" if (rate > cap + ROUNDING) == (float(f"{rate:.1f}") > cap) else f"{rate:.6g}"
 
 
 def _cap(rule: Rule, model: str, task: str, run: Run | None) -> Verdict:
@@ -430,8 +452,8 @@ def _cap(rule: Rule, model: str, task: str, run: Run | None) -> Verdict:
         name = next(name for name, rate in rates.items() if isnan(rate))
         return blank._replace(reason=f"{name} is not defined", todo="see the answers in the samples")
     name, rate = max(rates.items(), key=lambda item: item[1])
-    said = f"{name} {rate:.1f} % of {run.n:,} documents' answers"
-    if rate > rule.bound:
+    said = f"{name} {_percent(rate, rule.bound)} % of {run.n:,} documents' answers"
+    if rate > rule.bound + ROUNDING:
         todo = "read the answers in the samples: a chat template, more tokens or another prompt may mend it"
         return blank._replace(verdict=FAIL, value=rate, reason=said, todo=todo)
     if run.of is None or run.n < run.of:
@@ -447,6 +469,10 @@ def _decided(blank: Verdict, of: Quantity, why_no_pass: str, fails: _Level, pass
     low, high = of.shown(level.alpha)
     nearest = fails if of.value > of.bound else passes
     blank = blank._replace(low=low, high=high, confidence=1 - level.alpha, p=nearest.p)
+    ends = of.interval(0.05)
+    if (fails.rejected and not ends[0] < of.value) or (passes.rejected and not ends[1] > of.value):
+        reason = "its interval has no width towards the bound, which is no evidence that others would not move it there"
+        return blank._replace(verdict=INCONCLUSIVE, reason=reason, todo="look at the answers: are they all the same?")
     if fails.rejected:
         least = of.interval(fails.alpha)[0] - of.bound
         said = f"over its bound by {_with_unit(of.value - of.bound, apart)}, by {_with_unit(least, apart)} at least"

@@ -130,6 +130,14 @@ def test_the_newest_run_is_judged_and_the_older_one_named(tmp_path, capsys):
     assert status == 1 and "is newer" in " ".join(out.split())
 
 
+def test_an_older_run_does_not_stand_in_for_a_short_new_one(tmp_path, capsys):
+    """The checkpoint may be another under the same name: a pass of the older one would be believed of it."""
+    run_of(tmp_path / "runs", "m", GAP)
+    run_of(tmp_path / "runs", "m", {"gap": (20.0, 0.5, 0, None)}, minutes=1, n=50)
+    status, out, err = gate(capsys, tmp_path, rule(PASS))
+    assert status == 2 and not out and "the newest run is judged, or none" in err and "asked more documents" in err
+
+
 # ---- What is printed
 
 
@@ -334,6 +342,16 @@ def test_runs_that_do_not_compare_are_an_error(asked, tmp_path, capsys):
     samples.write_text("".join([*lines[:-1], lines[-1].replace('"doc_hash": "', '"doc_hash": "0')]))
     status, out, _ = gate(capsys, tmp_path, PAIRED, asked / "new", "--baseline", tmp_path / "silent")
     assert status == 1 and "the baseline was asked other documents" in " ".join(out.split())
+
+
+def test_other_settings_of_generation_do_not_compare(asked, tmp_path, capsys):
+    shutil.copytree(asked / "old", tmp_path / "sampled")
+    (results,) = (tmp_path / "sampled").rglob("results_*.json")
+    content = json.loads(results.read_text())
+    content["config"]["gen_kwargs"] = {"temperature": 1}
+    results.write_text(json.dumps(content))
+    status, out, _ = gate(capsys, tmp_path, PAIRED, asked / "new", "--baseline", tmp_path / "sampled")
+    assert status == 1 and "asked otherwise: generation settings" in " ".join(out.split())
 
 
 def test_the_command_imports_no_harness(tmp_path):
