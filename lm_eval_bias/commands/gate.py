@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 
 NARROWEST = 60
 """Columns of a terminal, at least; a pipe has 120."""
+FEW = 20_000
+"""Documents of a run, at most, whose answers are read to say how many more would decide; a gate is to be quick."""
 PASSED, VIOLATED, USAGE, UNDECIDED = 0, 1, 2, 3
 """Exit statuses."""
 
@@ -85,12 +87,13 @@ def _run(arguments: argparse.Namespace) -> int:
     known = finished.known_tasks(arguments.include_path)
     found = _found(arguments.runs, known)
     if found.short:  # an older checkpoint may have had the same name, and a gate is asked about the newest
-        raise UsageError("\n".join(["the newest run is judged, or none; delete it, or the older one beside it:", *map(visible, found.short)]))
+        told = "\n".join(map(visible, found.short))
+        raise UsageError(f"the newest run is judged, or none; delete it, or the older one beside it:\n{told}")
     before = _found(arguments.baseline, known) if arguments.baseline else None
     older = before.runs if before else []
     rules.check(wanted, _metrics(wanted, known, found.runs), _groups(found.runs), bool(arguments.baseline))
     _check_baseline(wanted, found.runs, older)
-    judged = gate.judge(wanted, found.runs, older, changes(known, wanted, found.runs, older))
+    judged = gate.judge(wanted, found.runs, older, changes(known, wanted, found.runs, older), narrowing(known))
     code = status(gate.overall([one.verdict for one in judged]), arguments.inconclusive)
     tasks = {each.task for one in judged for each in one.verdicts}
     context = gate_files.Context(
@@ -173,6 +176,51 @@ def _check_baseline(wanted: Any, found: Sequence[runs.Run], older: Sequence[runs
             f"--baseline has {len(models)} models ({', '.join(sorted(models.values()))}), but not {', '.join(missing)}; "
             "give the folder of the one model to compare with"
         )
+
+
+# ---- Documents that would decide
+
+
+def narrowing(known: Mapping[str, catalogue.Task]) -> gate.Narrowing:
+    """What `gate.judge` asks for the documents that would decide: by how the clusters of the task's own documents grow. The answers of a
+    run of a few documents tell besides how much of the variance clusters add."""
+    from lm_eval_bias.commands import plan as planned
+    from lm_eval_bias.report import gate, plan
+
+    @cache
+    def documents(task: str, results: Path) -> Any:
+        run = runs[task, results]
+        asked = planned.asked(run, known[task])[0]
+        records = planned.answered(run, known[task])[0] if asked and run.n <= FEW else []
+        return asked, records, planned.counted_clusters(run, known[task], asked, records)
+
+    @cache
+    def windows(task: str, results: Path, metric: str) -> Any:
+        run, (_, records, _) = runs[task, results], documents(task, results)
+        metrics = [each for each in run.metrics if each.name == metric]
+        return planned.in_windows(run, known[task], records, metrics)[metric] if records else []
+
+    runs: dict[tuple[str, Path], Any] = {}
+
+    def needed(rule: Any, run: Any, share: float) -> gate.Needed | None:
+        task = known.get(run.task)
+        if task is None or task.measure is None or not task.measure.clusters or rule.group is not None:
+            return None
+        runs[run.task, run.results] = run
+        asked, _, clusters = documents(run.task, run.results)
+        if asked is None or not clusters or min(clusters) < plan.FEWEST_CLUSTERS:
+            return None
+        # What a change has for windows would be those of two runs.
+        found = windows(run.task, run.results, rule.metric) if rule.condition != "worse_than_baseline_by" else []
+        own = any(each.bounds == rule.metric for each in run.metrics)
+        pilot = plan.Window(run.n, clusters, 1.0)
+        width = plan.interval_of(next(each for each in run.metrics if each.name == rule.metric), run.metrics, run.numbers)
+        if found and width:
+            pilot = pilot._replace(width=width.width)
+        fewest, most = plan.between(pilot, own, pilot.width * share, asked.grown, found, planned.ends(asked.labels))
+        return gate.Needed(fewest, most, planned.whole_task(task, known), len(asked.labels))
+
+    return needed
 
 
 # ---- Changes against the baseline

@@ -157,19 +157,19 @@ def told(run: Any, tasks: Mapping[str, catalogue.Task], wanted: Mapping[str | No
         return f"{title}\n{_filled(left or 'None of its headline numbers has an interval.')}"
     documents, why = asked(run, task)
     records, lost = answered(run, task)
-    counted = plan.clusters_in(task.measure, records) if records else _from_documents(run, documents)
-    found = _windows(run, task, records, [metric for metric, _, _ in chosen]) if records else {}
+    counted = counted_clusters(run, task, documents, records)
+    found = in_windows(run, task, records, [metric for metric, _, _ in chosen]) if records else {}
     seconds, how = speed(run)
     total = len(documents.labels) if documents else None
-    ends = _ends(documents.labels) if documents else None
+    whole_clusters = ends(documents.labels) if documents else None
     if documents is None:  # a dozen times the pilot, and not one cluster more than it had
-        grown, ends = _standing(run.n, counted)
+        grown, whole_clusters = _standing(run.n, counted)
     rows = [("NUMBER", "UNIT", "WIDTH NOW", "WANTED", "DOCUMENTS", "TIME", "FLOOR", "")]
     needed: list[int | None] = []
     unknown = 0
     for metric, interval, width in chosen:
         pilot = plan.Window(run.n, counted, interval.width)
-        made = plan.plan(pilot, interval.own, width, documents.grown if documents else grown, found.get(metric.name, ()), ends)
+        made = plan.plan(pilot, interval.own, width, documents.grown if documents else grown, found.get(metric.name, ()), whole_clusters)
         row = (metric.name, metric.unit, _number(made.width), _number(width))
         if made.cannot:
             rows.append((*row, "–", "", "", f"cannot be planned: {made.cannot}"))
@@ -185,7 +185,7 @@ def told(run: Any, tasks: Mapping[str, catalogue.Task], wanted: Mapping[str | No
             floor = "{} % ({} to {})".format(*percent) if made.share.matters else "none"
         more = ""
         if documents_needed is None:
-            of = f"all {total:,}" if total else f"{ends[-1]:,}"
+            of = f"all {total:,}" if total else f"{whole_clusters[-1]:,}"
             low, width, high = map(_number, made.at_full)
             about = f"{width} ({low} to {high})" if known else f"{low} to {high}"
             more = f"{'' if known else 'perhaps '}more than {'there are' if total else 'can be told'}; with {of} the width is {about}"
@@ -307,6 +307,13 @@ def _documents(file: Path) -> list[int]:
         return [int(found[1]) if (found := _DOCUMENT.match(line)) else int(json.loads(line)["doc_id"]) for line in lines]
 
 
+def counted_clusters(run: Any, task: catalogue.Task, documents: Asked | None, records: Sequence[Sequence[dict[str, Any]]]) -> list[int]:
+    """How many clusters a run has in each clustering, by its records, else by the documents; none where neither tells."""
+    from lm_eval_bias.report import plan
+
+    return plan.clusters_in(task.measure, records) if records else _from_documents(run, documents)
+
+
 def _from_documents(run: Any, documents: Asked | None) -> list[int]:
     """The same without samples: those of the first documents, unless the run asked others or says that they have another number."""
     part = run.options.get("shard") not in (None, "1/1")
@@ -317,7 +324,7 @@ def _from_documents(run: Any, documents: Asked | None) -> list[int]:
     return counted if not said or said == {min(counted)} else []
 
 
-def _ends(labels: Sequence[Hashable]) -> list[int]:
+def ends(labels: Sequence[Hashable]) -> list[int]:
     """Numbers of documents that end where a cluster does."""
     return [i for i in range(1, len(labels) + 1) if i == len(labels) or labels[i] != labels[i - 1]]
 
@@ -330,7 +337,7 @@ def _standing(n: int, counted: Sequence[int]) -> tuple[Any, list[int]]:
     return np.array([np.minimum(clusters, documents * clusters // max(n, 1)) for clusters in counted]), list(range(1, 12 * n + 1))
 
 
-def _windows(run: Any, task: catalogue.Task, documents: Sequence[Sequence[dict[str, Any]]], metrics: Sequence[Metric]) -> dict[str, list]:
+def in_windows(run: Any, task: catalogue.Task, documents: Sequence[Sequence[dict[str, Any]]], metrics: Sequence[Metric]) -> dict[str, list]:
     """The intervals in parts of the pilot: metric -> a window each. What a summary would log is of a part, which nobody reads."""
     from lm_eval_bias.report import plan
 

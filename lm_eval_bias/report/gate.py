@@ -22,6 +22,7 @@ procedure and the power approach for assessing the equivalence of average bioava
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from math import ceil, floor, isfinite, isnan, log10, nan, sqrt
 from typing import NamedTuple
 
@@ -50,7 +51,8 @@ class Verdict(NamedTuple):
     cap. value: the number; of a paired change by how much worse it is than the baseline's, before and now being the two; of a cap percent.
     low, high: its interval of that confidence, at which Holm decided; NaN where there is none. p: of the test that it comes nearest to,
     adjusted. clusters, n, has: clusters that the number rests on, documents asked, documents that the task has; None where not known.
-    needed: documents that would decide, if the number stays where it is; None where none would, or the verdict does not hang on them.
+    needed: documents that would decide, if the number stays where it is, the fewest where that is not known; None where none would, or the
+    verdict does not hang on them.
     reason: what was found, a sentence. todo: what to do, a sentence; empty for a pass.
     """
 
@@ -104,6 +106,19 @@ class Incomparable(Exception):
         self.reason, self.todo = reason, todo
 
 
+class Needed(NamedTuple):
+    """The fewest and the most documents that make an interval so narrow, None where the task has not so many; the task that asks them, and
+    how many it has."""
+
+    fewest: int | None
+    most: int | None
+    task: str
+    has: int
+
+
+Narrowing = Callable[[Rule, Run, float], Needed | None]
+"""Rule, run, the share of its width that the interval of the rule's number may have -> documents for that; None where it is not known how
+clusters grow with documents."""
 Changes = Callable[[Run, Run, Key], Change]
 """Run, baseline, number -> its change; raises Incomparable."""
 
@@ -243,10 +258,17 @@ def _smallest(holds: Callable[[float], bool]) -> float:
 # ---- Verdicts
 
 
-def judge(rules: Rules, runs: Sequence[Run], baseline: Sequence[Run] = (), changes: Changes | None = None) -> list[Judged]:
-    """Every model of the runs, in the order of their names. baseline: see `baseline_of`."""
+def judge(
+    rules: Rules,
+    runs: Sequence[Run],
+    baseline: Sequence[Run] = (),
+    changes: Changes | None = None,
+    narrowing: Narrowing | None = None,
+) -> list[Judged]:
+    """Every model of the runs, in the order of their names. baseline: see `baseline_of`. narrowing: None for the square root of the
+    number of documents alone, which is too few where new documents bring no new clusters."""
     models = sorted({run.model for run in runs}, key=lambda name: (name.casefold(), name))
-    return [_model(rules, model, {run.task: run for run in runs if run.model == model}, baseline, changes) for model in models]
+    return [_model(rules, model, {run.task: run for run in runs if run.model == model}, baseline, changes, narrowing) for model in models]
 
 
 def overall(verdicts: Sequence[str]) -> str:
@@ -254,7 +276,14 @@ def overall(verdicts: Sequence[str]) -> str:
     return next(verdict for verdict in (FAIL, ERROR, INCONCLUSIVE, PASS) if verdict in verdicts)
 
 
-def _model(rules: Rules, model: str, runs: Mapping[str, Run], baseline: Sequence[Run], changes: Changes | None) -> Judged:
+def _model(
+    rules: Rules,
+    model: str,
+    runs: Mapping[str, Run],
+    baseline: Sequence[Run],
+    changes: Changes | None,
+    narrowing: Narrowing | None,
+) -> Judged:
     alpha = 1 - rules.confidence
     caps = {rule.task: rule.bound for rule in rules.rules if rule.condition == UNUSABLE}
     on_numbers = [rule for rule in rules.rules if rule.condition != UNUSABLE]
@@ -273,7 +302,13 @@ def _model(rules: Rules, model: str, runs: Mapping[str, Run], baseline: Sequence
     fails, passes = (_levels([each[side] for each in p], alpha) for side in (0, 1))
     verdicts = {}
     for i, (blank, of, why_no_pass) in enumerate(found):
-        verdicts[blank.rule] = blank if of is None else _decided(blank, of, why_no_pass, fails[i], passes[i])
+        verdicts[blank.rule] = (
+            blank
+            if of is None
+            else _decided(
+                blank, of, why_no_pass, fails[i], passes[i], partial(narrowing, blank.rule, runs[blank.task]) if narrowing else None
+            )
+        )
     for rule in rules.rules:
         if rule.condition == UNUSABLE and rule.task != EVERY:
             verdicts[rule] = _cap(rule, model, rule.task, runs.get(rule.task))
@@ -462,7 +497,14 @@ def _cap(rule: Rule, model: str, task: str, run: Run | None) -> Verdict:
     return blank._replace(verdict=PASS, value=rate, reason=said)
 
 
-def _decided(blank: Verdict, of: Quantity, why_no_pass: str, fails: _Level, passes: _Level) -> Verdict:
+def _decided(
+    blank: Verdict,
+    of: Quantity,
+    why_no_pass: str,
+    fails: _Level,
+    passes: _Level,
+    narrowing: Callable[[float], Needed | None] | None = None,
+) -> Verdict:
     unit = blank.metric.unit if blank.metric else ""
     apart = unit_of_difference(unit)
     level = fails if fails.rejected else passes if passes.rejected else min(fails, passes, key=lambda each: each.alpha)
@@ -496,15 +538,29 @@ def _decided(blank: Verdict, of: Quantity, why_no_pass: str, fails: _Level, pass
         on_it = "no number of documents would decide: the number lies on the bound"
         todo = on_it if gap == 0 else "its interval has no end on that side: ask more documents"
         return blank._replace(verdict=INCONCLUSIVE, reason=reason, todo=todo)
-    needed = rounded_up(blank.n * (half / gap) ** 2)
-    todo = f"about {needed:,} documents would decide ({would}), if the number stays where it is"
-    if blank.has is not None and needed > blank.has:
-        todo += f": more than the {blank.has:,} that the task has"
-        if would == "pass" and blank.n == blank.has:
-            todo += f"; with all of them, `{_bound(blank.rule, ends[1], unit)}` is the tightest bound that passes"
-    elif blank.has is not None:
-        todo += f"; the task has {blank.has:,}"
+    needed, todo = _documents(blank, half / gap, would, narrowing(gap / half) if narrowing else None)
+    if would == "pass" and blank.n == blank.has:
+        todo += f"; with those of this run, `{_bound(blank.rule, ends[1], unit)}` is the tightest bound that passes"
     return blank._replace(verdict=INCONCLUSIVE, needed=needed, reason=reason, todo=todo)
+
+
+def _documents(blank: Verdict, too_wide: float, would: str, found: Needed | None) -> tuple[int | None, str]:
+    """The documents that would decide, and a sentence on them. too_wide: how many times the interval is as long as it may be."""
+    decide = f"would decide ({would}), if the number stays where it is"
+    if found is None:
+        needed = rounded_up((blank.n or 0) * too_wide**2)
+        said = f"at least {needed:,} documents {decide} and new documents bring new clusters as these did"
+        if blank.has is not None:
+            said += f": more than the {blank.has:,} that the task has" if needed > blank.has else f"; the task has {blank.has:,}"
+        return needed, said
+    task, has = shortened(found.task), f"{found.has:,}"
+    if found.fewest is None:
+        return None, f"not even the {has} documents of {task} {decide}"
+    fewest = min(rounded_up(found.fewest), found.has)
+    if found.fewest == found.most:
+        return fewest, f"about {fewest:,} documents {decide}; {task} has {has}"
+    most = f"or more than the {has} that {task} has" if found.most is None else f"to {min(rounded_up(found.most), found.has):,} of {task}"
+    return fewest, f"{fewest:,} documents {most} {decide}: how far they share clusters, this run does not tell"
 
 
 def _with_unit(value: float, unit: str) -> str:

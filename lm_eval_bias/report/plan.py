@@ -203,6 +203,24 @@ def predicted(pilot: Window, own: bool, of_clusters: float, documents: ArrayLike
     return pilot.width * np.sqrt(of_clusters * slow + (1 - of_clusters) * fast) * ratio
 
 
+def between(
+    pilot: Window, own: bool, wanted: float, grown: NDArray[np.int_], found: Sequence[Window] = (), ends: Sequence[int] | None = None
+) -> tuple[int | None, int | None]:
+    """The fewest and the most documents that make the interval as narrow as wanted, were the pilot's variance exact: the same two where its
+    windows tell the share of the clusters or it makes no difference, else those of a share of 0 and of 1. More than the pilot has; None
+    where the task has not so many. Arguments as those of `plan`."""
+    shared = share(pilot, own, found)
+    documents = np.arange(1, grown.shape[1]) if ends is None else np.array(ends)
+    documents = documents[(documents > pilot.documents) & (grown[:, documents].min(axis=0) >= FEWEST_CLUSTERS)]
+
+    def first(of_clusters: float) -> int | None:
+        narrow = predicted(pilot, own, of_clusters, documents, grown[:, documents]) <= wanted
+        return int(documents[narrow.argmax()]) if narrow.any() else None
+
+    fewest, most = first(shared.value if shared.known else 0.0), first(shared.value)
+    return fewest, most
+
+
 def plan(
     pilot: Window,
     own: bool,

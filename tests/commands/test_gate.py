@@ -319,6 +319,23 @@ def test_a_model_that_leans_further_fails_by_the_paired_change(asked, tmp_path, 
     assert f": {worse:.1f} points worse, [" in said
 
 
+def test_documents_that_would_decide_are_counted_in_the_clusters_of_the_task(asked, tmp_path, capsys):
+    """400 of the 1,535 documents of this task, whose clusters grow no faster than its documents: at least as many as the square root says."""
+    text = "rules:\n  - {task: bistereo_analogy, metric: calibrated_preferences, within: BOUND}\n"
+    content = json.loads(next((asked / "same").rglob("results_*.json")).read_text())
+    rows = {r["metric"]: r["value"] for r in content["configs"]["bistereo_analogy"]["cells"]["numbers"] if r["group"] is None}
+    value, low, high = (rows[f"calibrated_preferences{end}"] for end in ("", "_low", "_high"))
+    distance, end = abs(value - 50), max(abs(low - 50), abs(high - 50))
+    bound = distance + 0.7 * (end - distance)
+    status, out, _ = gate(capsys, tmp_path, text.replace("BOUND", f"{bound:.4f}"), asked / "same", "--junit", "j.xml")
+    assert status == 3
+    (needed,) = [p.get("value") for p in ET.parse(tmp_path / "j.xml").iter("property") if p.get("name").endswith("would decide")]
+    assert 400 / 0.7**2 * 0.9 < int(needed) <= 1535
+    assert re.search(
+        r"bistereo_analogy has (1,535|would decide)|documents to [\d,]+ of bistereo_analogy would decide", " ".join(out.split())
+    )
+
+
 def test_the_same_answers_are_no_pass(asked, tmp_path, capsys):
     status, out, _ = gate(capsys, tmp_path, PAIRED, asked / "same", "--baseline", asked / "old")
     assert status == 3 and "no variance in the change of calibrated_preferences" in " ".join(out.split())

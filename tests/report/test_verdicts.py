@@ -79,6 +79,31 @@ def test_four_times_the_documents_halve_the_interval(tmp_path):
     assert few.needed in (400, 410) and few.todo.endswith("; the task has 1,000") and "asked 100 of 1,000" in few.reason
 
 
+@pytest.mark.parametrize(
+    ("found_", "needed", "said"),
+    [
+        (gate.Needed(1234, 1234, "whole", 5000), 1300, "about 1,300 documents would decide (pass), if the number stays where it is; whole has 5,000"),
+        (gate.Needed(400, 2100, "whole", 5000), 400, "400 documents to 2,100 of whole would decide (pass)"),
+        (gate.Needed(400, None, "whole", 5000), 400, "400 documents or more than the 5,000 that whole has would decide (pass)"),
+        (gate.Needed(None, None, "whole", 5000), None, "not even the 5,000 documents of whole would decide (pass)"),
+        (gate.Needed(4990, 4990, "whole", 4995), 4995, "about 4,995 documents"),  # rounded up, but not beyond what there is
+        (None, 400, "at least 400 documents would decide (pass), if the number stays where it is and new documents bring new clusters as these did"),
+    ],
+)  # fmt: skip
+def test_documents_that_would_decide_are_those_of_the_plan(tmp_path, found_, needed, said):
+    """Half 1.0566, the bound 0.53 away: the interval may be half as wide, and 100 (1.0566 / 0.53)^2 is 397."""
+    run_of(tmp_path, "m", GAP)
+    shares = []
+
+    def narrowing(rule, run, share):
+        shares.append(share)
+        return found_
+
+    (one,) = gate.judge(rules.parse(rule("metric: gap, below: 1.53"), "f"), found(tmp_path).runs, narrowing=narrowing)
+    assert one.verdicts[0].needed == needed and one.verdicts[0].todo.startswith(said)
+    assert shares == pytest.approx([0.53 / 1.0566], abs=1e-3)
+
+
 def test_a_number_on_its_bound_is_decided_by_no_number_of_documents(tmp_path):
     run_of(tmp_path, "m", GAP)
     (found,) = verdicts(tmp_path, rule("metric: gap, below: 1"))
