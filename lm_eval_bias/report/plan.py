@@ -237,7 +237,7 @@ def plan(
     """
     if not pilot.clusters or min(pilot.clusters) < FEWEST_CLUSTERS:
         n = min(pilot.clusters, default=0)
-        return Plan(pilot.width, wanted, cannot=f"the pilot has {n} clusters, and {FEWEST_CLUSTERS} are needed")
+        return Plan(pilot.width, wanted, cannot=f"the pilot has {n} cluster{'s' * (n != 1)}, and {FEWEST_CLUSTERS} are needed")
     if isnan(pilot.width):
         return Plan(pilot.width, wanted, cannot="the pilot has no interval of it")
     if pilot.width == inf:
