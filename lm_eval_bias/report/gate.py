@@ -493,7 +493,8 @@ def _cap(rule: Rule, model: str, task: str, run: Run | None) -> Verdict:
         return blank._replace(verdict=FAIL, value=rate, reason=said, todo=todo)
     if run.of is None or run.n < run.of:
         of = "how many the task has is not known" if run.of is None else f"asked {run.n:,} of {run.of:,} documents"
-        return blank._replace(verdict=INCONCLUSIVE, value=rate, reason=f"{said}; {of}", todo="run without --limit")
+        todo = "gate the run's own folder" if run.of is None else "run without --limit"
+        return blank._replace(verdict=INCONCLUSIVE, value=rate, reason=f"{said}; {of}", todo=todo)
     return blank._replace(verdict=PASS, value=rate, reason=said)
 
 

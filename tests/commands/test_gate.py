@@ -60,6 +60,22 @@ def test_the_exit_status(tmp_path, capsys, said, more, status):
     assert gate(capsys, tmp_path, rule(*said), "runs", *more)[0] == status
 
 
+def test_the_process_ends_with_the_status(tmp_path):
+    """As a shell sees it, which is what a pipeline acts on."""
+    run_of(tmp_path / "runs", "m", GAP)
+    for said, more, status in (
+        (PASS, (), 0),
+        (FAIL, (), 1),
+        ("metric: gup, below: 9", (), 2),
+        (OPEN, (), 3),
+        (OPEN, ("--inconclusive", "warn"), 0),
+    ):
+        (tmp_path / "bias.yaml").write_text(rule(said))
+        command = [sys.executable, "-m", "lm_eval_bias.cli", "gate", "runs", "--rules", "bias.yaml", *more]
+        done = subprocess.run(command, capture_output=True, text=True, cwd=tmp_path, env=os.environ)
+        assert done.returncode == status and "Traceback" not in done.stderr, (said, done.stdout, done.stderr)
+
+
 @pytest.mark.parametrize(
     ("verdict", "statuses"), [("pass", (0, 0, 0)), ("fail", (1, 1, 1)), ("error", (1, 1, 1)), ("inconclusive", (3, 1, 0))]
 )
