@@ -8,6 +8,7 @@ import sys
 from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime
 from functools import cache
+from math import isnan
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -18,6 +19,8 @@ from lm_eval_bias.usage import UsageError
 if TYPE_CHECKING:
     from lm_eval_bias.report import gate, runs
 
+FEW = 20_000
+"""Documents of a run, at most, whose answers are read to say how many more would decide; a gate is to be quick."""
 PASSED, VIOLATED, USAGE, UNDECIDED = 0, 1, 2, 3
 """Exit statuses."""
 
@@ -71,17 +74,21 @@ def status(verdict: str, inconclusive: str | None) -> int:
 def _run(arguments: argparse.Namespace) -> int:
     from lm_eval_bias.report import gate, gate_files, rules
     from lm_eval_bias.report.junit import junit
+    from lm_eval_bias.report.untrusted import visible
 
     wanted = rules.read(arguments.rules)
     if arguments.junit and not arguments.junit.parent.is_dir():
         raise UsageError(f"--junit {arguments.junit}: its folder is not there")
     known = finished.known_tasks(arguments.include_path)
     found = _found(arguments.runs, known)
+    if found.short:  # an older checkpoint may have had the same name, and a gate is asked about the newest
+        told = "\n".join(map(visible, found.short))
+        raise UsageError(f"the newest run is judged, or none; delete it, or the older one beside it:\n{told}")
     before = _found(arguments.baseline, known) if arguments.baseline else None
     older = before.runs if before else []
     rules.check(wanted, _metrics(wanted, known, found.runs), _groups(found.runs), bool(arguments.baseline))
     _check_baseline(wanted, found.runs, older)
-    judged = gate.judge(wanted, found.runs, older, changes(known, wanted, found.runs, older))
+    judged = gate.judge(wanted, found.runs, older, changes(known, wanted, found.runs, older), narrowing(known))
     code = status(gate.overall([one.verdict for one in judged]), arguments.inconclusive)
     tasks = {each.task for one in judged for each in one.verdicts}
     context = gate_files.Context(
@@ -106,7 +113,12 @@ def _run(arguments: argparse.Namespace) -> int:
 
 
 def _asked(run: runs.Run) -> str:
-    return ", ".join(f"{key} {value}" for key, value in run.asked) + (", with its chat template" if run.template else "")
+    said = [f"{key} {value}" for key, value in run.asked]
+    if run.template:
+        said.append("with its chat template")
+    if run.date:
+        said.append(f"on {run.date:%Y-%m-%d at %H:%M}")
+    return ", ".join(said)
 
 
 def _found(folders: Sequence[Path], known: Mapping[str, catalogue.Task]) -> runs.Found:
@@ -158,6 +170,51 @@ def _check_baseline(wanted: Any, found: Sequence[runs.Run], older: Sequence[runs
         )
 
 
+# ---- Documents that would decide
+
+
+def narrowing(known: Mapping[str, catalogue.Task]) -> gate.Narrowing:
+    """What `gate.judge` asks for the documents that would decide: by how the clusters of the task's own documents grow. The answers of a
+    run of a few documents tell besides how much of the variance clusters add."""
+    from lm_eval_bias.commands import plan as planned
+    from lm_eval_bias.report import gate, plan
+
+    @cache
+    def documents(task: str, results: Path) -> Any:
+        run = runs[task, results]
+        asked = planned.asked(run, known[task])[0]
+        records = planned.answered(run, known[task])[0] if asked and run.n <= FEW else []
+        return asked, records, planned.counted_clusters(run, known[task], asked, records)
+
+    @cache
+    def windows(task: str, results: Path, metric: str) -> Any:
+        run, (_, records, _) = runs[task, results], documents(task, results)
+        metrics = [each for each in run.metrics if each.name == metric]
+        return planned.in_windows(run, known[task], records, metrics)[metric] if records else []
+
+    runs: dict[tuple[str, Path], Any] = {}
+
+    def needed(rule: Any, run: Any, share: float) -> gate.Needed | None:
+        task = known.get(run.task)
+        if task is None or task.measure is None or not task.measure.clusters or rule.group is not None:
+            return None
+        runs[run.task, run.results] = run
+        asked, _, clusters = documents(run.task, run.results)
+        if asked is None or not clusters or min(clusters) < plan.FEWEST_CLUSTERS:
+            return None
+        # What a change has for windows would be those of two runs.
+        found = windows(run.task, run.results, rule.metric) if rule.condition != "worse_than_baseline_by" else []
+        own = any(each.bounds == rule.metric for each in run.metrics)
+        pilot = plan.Window(run.n, clusters, 1.0)
+        width = plan.interval_of(next(each for each in run.metrics if each.name == rule.metric), run.metrics, run.numbers)
+        if found and width:
+            pilot = pilot._replace(width=width.width)
+        fewest, most = plan.between(pilot, own, pilot.width * share, asked.grown, found, planned.ends(asked.labels))
+        return gate.Needed(fewest, most, planned.whole_task(task, known), len(asked.labels))
+
+    return needed
+
+
 # ---- Changes against the baseline
 
 
@@ -189,9 +246,19 @@ def changes(
         if key not in found:
             raise Incomparable(f"{key[0]} has no change that could be computed", "see the numbers of both runs")
         each = found[key]
-        return Change(each.first, each.second, each.stderr, each.low, each.high, each.clusters)
+        why = "" if isnan(each.difference) or not isnan(each.stderr) else _no_error(now, key)
+        return Change(each.first, each.second, each.stderr, each.low, each.high, each.clusters, why)
 
     return change
+
+
+def _no_error(run: runs.Run, key: runs.Key) -> str:
+    """Why a change of enough clusters has no error."""
+    metric = next(each for each in run.metrics if each.name == key[0])
+    if metric.unbiased is None:
+        return f"a change of {key[0]} has no error, since it is not defined without some clusters"
+    beyond = f"{metric.unbiased:g}, beyond which it cannot lie"
+    return f"a change of {key[0]} has no error where a run cannot be told from {beyond}, or it is not defined without some clusters"
 
 
 def _differences(known: Mapping[str, catalogue.Task], now: runs.Run, then: runs.Run, keys: Sequence[Any]) -> Mapping[Any, Any]:
@@ -207,6 +274,9 @@ def _differences(known: Mapping[str, catalogue.Task], now: runs.Run, then: runs.
     names = [f"{key} ({a.get(key, 'none')} before, {b.get(key, 'none')} now)" for key in {**a, **b} if a.get(key) != b.get(key)]
     if then.template != now.template:
         names.append("chat template")
+    settings = [[said for said in each.warnings if said.startswith("generation settings")] for each in (then, now)]
+    if settings[0] != settings[1]:
+        names.append("generation settings (--gen_kwargs)")
     if names:
         raise Incomparable(f"the baseline was asked otherwise: {', '.join(names)}", "run it again as this model was run")
     for which, each in (("the baseline", then), ("this run", now)):

@@ -30,14 +30,17 @@ READ = 500
 WIDTH = 120
 _DOCUMENT = re.compile(r'\{"doc_id": (\d+)')
 
-ASSUMED = (
-    "Widths are those of 95 % intervals, from end to end, in the number's own unit. In brackets: the pilot is one sample, and the true "
-    "number lies there in about 90 of 100 pilots. All comes from how many clusters the documents bring (templates, words, events, themes: "
-    "what the standard error is clustered by), not from how many documents there are: where new documents are of clusters that are there "
-    "already, more of them help less, and FLOOR is the part of the variance that they leave. A number that rests on few answers of the "
-    "pilot, such as a rare label, is told badly."
-)
-LINEAR = "The time is the pilot's seconds for each document, its start included, so that a short pilot makes it too long."
+LEGEND = {
+    "WIDTH": "from the lower to the upper end of the 95 % interval, in the number's own unit.",
+    "DOCUMENTS": "that make it so narrow: counted by the clusters which they bring (templates, words, events, themes), never by their "
+    "number alone. At most: the worst case, where FLOOR is not known. Too few: not even all that the task has.",
+    "BETWEEN": "the pilot is one sample: of 100 pilots about 90 have the true number there. Numbers that rest on few answers, such as "
+    "a rare label, are told badly.",
+    "TIME": "at the pilot's seconds for each document, its start included: a short pilot makes it too long.",
+    "FLOOR": "the part of the variance that stays, however many documents are asked, since they use the same clusters again. Not known "
+    "where, in the parts of a pilot, documents and clusters grow alike; a larger pilot, which asks more of each cluster, tells it.",
+}
+ONE_OF_SEVERAL = "a pilot of one task tells it"
 
 
 def add(commands: Any) -> None:
@@ -82,7 +85,9 @@ def run(arguments: argparse.Namespace) -> int:
     if not found.runs:
         raise UsageError("no run of the pilot has numbers to plan with")
     check(wanted, found.runs)
-    print("\n\n".join([*(told(one, known, wanted) for one in found.runs), *_legend()]))
+    shared: dict[str, None] = {}
+    tables = [told(one, known, wanted, shared) for one in found.runs]
+    print("\n\n".join([*tables, *(textwrap.fill(each, WIDTH) for each in shared), *_legend(any("FLOOR" in each for each in tables))]))
     return 0
 
 
@@ -116,6 +121,12 @@ def check(wanted: Mapping[str | None, float], found: Sequence[Any]) -> None:
         if name is not None and name not in known:
             near = sorted(known) if "/" in name else sorted(each for each in known if "/" not in each)
             raise UsageError(f"--width {visible(name)}: the pilot has no such number; {nearest(name, [visible(each) for each in near])}")
+        of = {m.unit: f"{run.task}/{m.name}" for run in found for m in run.metrics if m.name == name and f"{run.task}/{name}" not in wanted}
+        if len(of) > 1:
+            units = ", ".join(f"{visible(each)} in {unit or 'no unit'}" for unit, each in of.items())
+            raise UsageError(
+                f"--width {visible(name)}: one width for numbers in several units ({units}); name the task: TASK/{visible(name)}=VALUE"
+            )
 
 
 def width_of(metric: Metric, task: str, wanted: Mapping[str | None, float]) -> float | None:
@@ -129,8 +140,9 @@ def width_of(metric: Metric, task: str, wanted: Mapping[str | None, float]) -> f
 # ---- One run of the pilot
 
 
-def told(run: Any, tasks: Mapping[str, catalogue.Task], wanted: Mapping[str | None, float]) -> str:
-    """A table of the numbers of a run, and what follows from it. tasks: those that are known here, by name."""
+def told(run: Any, tasks: Mapping[str, catalogue.Task], wanted: Mapping[str | None, float], shared: dict[str, None]) -> str:
+    """A table of the numbers of a run, and what follows from it. tasks: those that are known here, by name. shared: what is to be said once
+    of several runs is put there."""
     from lm_eval_bias.report import plan
     from lm_eval_bias.report.untrusted import shortened
 
@@ -155,22 +167,23 @@ def told(run: Any, tasks: Mapping[str, catalogue.Task], wanted: Mapping[str | No
         return f"{title}\n{_filled(left or 'None of its headline numbers has an interval.')}"
     documents, why = asked(run, task)
     records, lost = answered(run, task)
-    counted = plan.clusters_in(task.measure, records) if records else _from_documents(run, documents)
-    found = _windows(run, task, records, [metric for metric, _, _ in chosen]) if records else {}
+    counted = counted_clusters(run, task, documents, records)
+    found = in_windows(run, task, records, [metric for metric, _, _ in chosen]) if records else {}
     seconds, how = speed(run)
     total = len(documents.labels) if documents else None
-    ends = _ends(documents.labels) if documents else None
+    whole_clusters = ends(documents.labels) if documents else None
     if documents is None:  # a dozen times the pilot, and not one cluster more than it had
-        grown, ends = _standing(run.n, counted)
-    rows = [("NUMBER", "UNIT", "WIDTH NOW", "WANTED", "DOCUMENTS", "TIME", "FLOOR", "")]
+        grown, whole_clusters = _standing(run.n, counted)
+    rows = [("NUMBER", "UNIT", "WIDTH NOW", "WANTED", "DOCUMENTS", "BETWEEN", "TIME", "FLOOR", "")]
     needed: list[int | None] = []
+    cannot: dict[str, list[str]] = {}
     unknown = 0
     for metric, interval, width in chosen:
         pilot = plan.Window(run.n, counted, interval.width)
-        made = plan.plan(pilot, interval.own, width, documents.grown if documents else grown, found.get(metric.name, ()), ends)
+        made = plan.plan(pilot, interval.own, width, documents.grown if documents else grown, found.get(metric.name, ()), whole_clusters)
         row = (metric.name, metric.unit, _number(made.width), _number(width))
         if made.cannot:
-            rows.append((*row, "–", "", "", f"cannot be planned: {made.cannot}"))
+            cannot.setdefault(made.cannot, []).append(metric.name)
             continue
         known = made.share.known or not made.share.matters
         documents_needed = made.documents if known else made.most
@@ -183,26 +196,30 @@ def told(run: Any, tasks: Mapping[str, catalogue.Task], wanted: Mapping[str | No
             floor = "{} % ({} to {})".format(*percent) if made.share.matters else "none"
         more = ""
         if documents_needed is None:
-            of = f"all {total:,}" if total else f"{ends[-1]:,}"
+            of = f"all {total:,}" if total else f"{whole_clusters[-1]:,}"
             low, width, high = map(_number, made.at_full)
             about = f"{width} ({low} to {high})" if known else f"{low} to {high}"
-            more = f"{'' if known else 'perhaps '}more than {'there are' if total else 'can be told'}; with {of} the width is {about}"
-        rows.append((*row, _span(made), time, floor, more))
+            more = f"with {of} the width is {about}"
+        rows.append((*row, *_span(made, known), time, floor, more))
     asked_now = f"{run.n:,} of {total:,} documents" if total else f"{run.n:,} documents"
     whole = whole_task(task, tasks)
     if total and whole != task.name:
         asked_now += f" of {whole}"
-    lines = [f"{title}: {asked_now}, {min(counted, default=0):,} clusters at least"]
-    lines += [f"  {line}" for line in aligned(rows, right={2, 3, 4, 5, 6}).splitlines()]
+    clusters = min(counted, default=0)
+    lines = [f"{title}: {asked_now}, {clusters:,} cluster{'s' * (clusters != 1)}"]
+    if needed:
+        lines += [f"  {line}" for line in aligned(rows, right={2, 3, 4, 6}).splitlines()]
+    lines += [_filled(f"{', '.join(names)}: cannot be planned, since {cause}.") for cause, names in cannot.items()]
+    if documents and clusters < plan.FEWEST_CLUSTERS:
+        pilots = [n for n in whole_clusters or () if documents.grown[:, n].min() >= plan.FEWEST_CLUSTERS]
+        if pilots:
+            lines.append(f"  A pilot of {pilots[0]:,} documents has them: lm_eval --tasks {whole} --limit {pilots[0]} --log_samples")
     if needed:
         lines.append(f"  {_conclusion(whole, needed, total, seconds)}")
-    notes = [how, why, lost, left]
-    if unknown and records:
-        notes.append(
-            "FLOOR not known: in the pilot's parts clusters and documents grow alike, or have fewer than ten clusters. A larger pilot, "
-            "which asks more of each cluster, tells it; until then the range is from none of the variance to all of it."
-        )
-    elif unknown:
+    if ONE_OF_SEVERAL in how and needed:
+        shared[how] = None
+    notes = ["" if ONE_OF_SEVERAL in how or not needed else how, why, lost, left]
+    if unknown and not records:
         notes.append("FLOOR not known: it is told by samples; add --log_samples. The range is from none of the variance to all of it.")
     return "\n".join([*lines, *(_filled(note) for note in notes if note)])
 
@@ -217,20 +234,27 @@ def _conclusion(task: str, needed: Sequence[int | None], total: int | None, seco
         return f"It is not certain that all of these can be reached{f' with the {total:,} documents of {task}' if total else ''}."
     most = max(n for n in needed if n is not None)
     time = f", about {_time(most * seconds)}" if isfinite(seconds) else ""
-    return f"For all of these: {most:,} documents{time}: lm_eval --tasks {task} --limit {most}"
+    return f"For all of this table: {most:,} documents{time}: lm_eval --tasks {task} --limit {most}"
 
 
-def _span(made: Any) -> str:
+def _span(made: Any, known: bool) -> tuple[str, str]:
     """Documents, and between which numbers they may lie."""
-    least, most = (f"{n:,}" if n else "more" for n in (made.least, made.most))
-    between = least if least == most else f"{least} to {most}"
-    if made.share.matters and not made.share.known:
-        return between
-    return f"{f'{made.documents:,}' if made.documents else 'more'} ({between})"
+    least, most = (f"{n:,}" if n else "" for n in (made.least, made.most))
+    documents = made.documents if known else made.most
+    said = (
+        (f"{documents:,}" if known or least == most else f"{documents:,} at most")
+        if documents
+        else "too few"
+        if known
+        else "perhaps too few"
+    )
+    return said, "" if least == most else f"{least} to {most}" if least and most else f"from {least}" if least else ""
 
 
-def _legend() -> Iterator[str]:
-    yield "\n".join(textwrap.fill(line, WIDTH) for line in (ASSUMED, LINEAR))
+def _legend(any_table: bool) -> Iterator[str]:
+    if any_table:
+        indent = " " * (max(map(len, LEGEND)) + 2)
+        yield "\n".join(textwrap.fill(f"{name:{len(indent)}}{said}", WIDTH, subsequent_indent=indent) for name, said in LEGEND.items())
 
 
 # ---- Documents and records
@@ -305,6 +329,13 @@ def _documents(file: Path) -> list[int]:
         return [int(found[1]) if (found := _DOCUMENT.match(line)) else int(json.loads(line)["doc_id"]) for line in lines]
 
 
+def counted_clusters(run: Any, task: catalogue.Task, documents: Asked | None, records: Sequence[Sequence[dict[str, Any]]]) -> list[int]:
+    """How many clusters a run has in each clustering, by its records, else by the documents; none where neither tells."""
+    from lm_eval_bias.report import plan
+
+    return plan.clusters_in(task.measure, records) if records else _from_documents(run, documents)
+
+
 def _from_documents(run: Any, documents: Asked | None) -> list[int]:
     """The same without samples: those of the first documents, unless the run asked others or says that they have another number."""
     part = run.options.get("shard") not in (None, "1/1")
@@ -315,7 +346,7 @@ def _from_documents(run: Any, documents: Asked | None) -> list[int]:
     return counted if not said or said == {min(counted)} else []
 
 
-def _ends(labels: Sequence[Hashable]) -> list[int]:
+def ends(labels: Sequence[Hashable]) -> list[int]:
     """Numbers of documents that end where a cluster does."""
     return [i for i in range(1, len(labels) + 1) if i == len(labels) or labels[i] != labels[i - 1]]
 
@@ -328,7 +359,7 @@ def _standing(n: int, counted: Sequence[int]) -> tuple[Any, list[int]]:
     return np.array([np.minimum(clusters, documents * clusters // max(n, 1)) for clusters in counted]), list(range(1, 12 * n + 1))
 
 
-def _windows(run: Any, task: catalogue.Task, documents: Sequence[Sequence[dict[str, Any]]], metrics: Sequence[Metric]) -> dict[str, list]:
+def in_windows(run: Any, task: catalogue.Task, documents: Sequence[Sequence[dict[str, Any]]], metrics: Sequence[Metric]) -> dict[str, list]:
     """The intervals in parts of the pilot: metric -> a window each. What a summary would log is of a part, which nobody reads."""
     from lm_eval_bias.report import plan
 
@@ -367,7 +398,7 @@ def speed(run: Any) -> tuple[float, str]:
     else:
         work, shared = dict(counts), "their numbers of documents"
     each = seconds * work[mine] / sum(work.values()) / counts[mine]
-    return each, f"Speed: the pilot took {_time(seconds)} for {len(counts)} tasks, shared out by {shared}; a pilot of one task tells it."
+    return each, f"Speed: the pilot took {_time(seconds)} for {len(counts)} tasks, shared out by {shared}; {ONE_OF_SEVERAL}."
 
 
 def _length(file: Path) -> float:

@@ -22,6 +22,7 @@ procedure and the power approach for assessing the equivalence of average bioava
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from math import ceil, floor, isfinite, isnan, log10, nan, sqrt
 from typing import NamedTuple
 
@@ -39,6 +40,8 @@ from lm_eval_bias.report.untrusted import shortened
 
 PASS, FAIL, INCONCLUSIVE, ERROR = VERDICTS = ("pass", "fail", "inconclusive", "error")
 Interval = tuple[float, float]
+ROUNDING = 1e-9
+"""Percent by which a rate may be over its cap for being made of a share."""
 
 
 class Verdict(NamedTuple):
@@ -48,7 +51,8 @@ class Verdict(NamedTuple):
     cap. value: the number; of a paired change by how much worse it is than the baseline's, before and now being the two; of a cap percent.
     low, high: its interval of that confidence, at which Holm decided; NaN where there is none. p: of the test that it comes nearest to,
     adjusted. clusters, n, has: clusters that the number rests on, documents asked, documents that the task has; None where not known.
-    needed: documents that would decide, if the number stays where it is; None where none would, or the verdict does not hang on them.
+    needed: documents that would decide, if the number stays where it is, the fewest where that is not known; None where none would, or the
+    verdict does not hang on them.
     reason: what was found, a sentence. todo: what to do, a sentence; empty for a pass.
     """
 
@@ -83,7 +87,7 @@ class Judged(NamedTuple):
 
 class Change(NamedTuple):
     """A number of a run less that of its baseline, paired; low and high end the interval of 95 %. Errors are two standard errors, of each
-    run's own number."""
+    run's own number. why: where there is none though both numbers exist, why not."""
 
     first: float
     second: float
@@ -91,6 +95,7 @@ class Change(NamedTuple):
     low: float
     high: float
     clusters: int | None
+    why: str = ""
 
 
 class Incomparable(Exception):
@@ -101,6 +106,19 @@ class Incomparable(Exception):
         self.reason, self.todo = reason, todo
 
 
+class Needed(NamedTuple):
+    """The fewest and the most documents that make an interval so narrow, None where the task has not so many; the task that asks them, and
+    how many it has."""
+
+    fewest: int | None
+    most: int | None
+    task: str
+    has: int
+
+
+Narrowing = Callable[[Rule, Run, float], Needed | None]
+"""Rule, run, the share of its width that the interval of the rule's number may have -> documents for that; None where it is not known how
+clusters grow with documents."""
 Changes = Callable[[Run, Run, Key], Change]
 """Run, baseline, number -> its change; raises Incomparable."""
 
@@ -240,10 +258,17 @@ def _smallest(holds: Callable[[float], bool]) -> float:
 # ---- Verdicts
 
 
-def judge(rules: Rules, runs: Sequence[Run], baseline: Sequence[Run] = (), changes: Changes | None = None) -> list[Judged]:
-    """Every model of the runs, in the order of their names. baseline: see `baseline_of`."""
+def judge(
+    rules: Rules,
+    runs: Sequence[Run],
+    baseline: Sequence[Run] = (),
+    changes: Changes | None = None,
+    narrowing: Narrowing | None = None,
+) -> list[Judged]:
+    """Every model of the runs, in the order of their names. baseline: see `baseline_of`. narrowing: None for the square root of the
+    number of documents alone, which is too few where new documents bring no new clusters."""
     models = sorted({run.model for run in runs}, key=lambda name: (name.casefold(), name))
-    return [_model(rules, model, {run.task: run for run in runs if run.model == model}, baseline, changes) for model in models]
+    return [_model(rules, model, {run.task: run for run in runs if run.model == model}, baseline, changes, narrowing) for model in models]
 
 
 def overall(verdicts: Sequence[str]) -> str:
@@ -251,7 +276,14 @@ def overall(verdicts: Sequence[str]) -> str:
     return next(verdict for verdict in (FAIL, ERROR, INCONCLUSIVE, PASS) if verdict in verdicts)
 
 
-def _model(rules: Rules, model: str, runs: Mapping[str, Run], baseline: Sequence[Run], changes: Changes | None) -> Judged:
+def _model(
+    rules: Rules,
+    model: str,
+    runs: Mapping[str, Run],
+    baseline: Sequence[Run],
+    changes: Changes | None,
+    narrowing: Narrowing | None,
+) -> Judged:
     alpha = 1 - rules.confidence
     caps = {rule.task: rule.bound for rule in rules.rules if rule.condition == UNUSABLE}
     on_numbers = [rule for rule in rules.rules if rule.condition != UNUSABLE]
@@ -270,7 +302,13 @@ def _model(rules: Rules, model: str, runs: Mapping[str, Run], baseline: Sequence
     fails, passes = (_levels([each[side] for each in p], alpha) for side in (0, 1))
     verdicts = {}
     for i, (blank, of, why_no_pass) in enumerate(found):
-        verdicts[blank.rule] = blank if of is None else _decided(blank, of, why_no_pass, fails[i], passes[i])
+        verdicts[blank.rule] = (
+            blank
+            if of is None
+            else _decided(
+                blank, of, why_no_pass, fails[i], passes[i], partial(narrowing, blank.rule, runs[blank.task]) if narrowing else None
+            )
+        )
     for rule in rules.rules:
         if rule.condition == UNUSABLE and rule.task != EVERY:
             verdicts[rule] = _cap(rule, model, rule.task, runs.get(rule.task))
@@ -338,9 +376,13 @@ def _prepared(blank: Verdict, run: Run, cap: float, baseline: Sequence[Run], cha
             raise _Unjudged(ERROR, f"{name} is not defined in {where}", "see its answers", **more)
         change = _estimate(found.second - found.first, found.low, found.high, found.stderr, int(clusters or 0))
         more |= {"value": _worse(metric, found.first, found.second)}
+        if found.why:
+            raise _Unjudged(INCONCLUSIVE, found.why, "bound the number itself: below, above or within", **more)
         _width(change, f"the change of {name}", more)
         if not why and (of := _why_no_pass(before, rule, cap)):
             why = f"of the baseline: {of}"
+        for each in (run, before) if metric.unbiased is not None else ():
+            _ends(each, key, more)
         now, then = (estimate(each, key, int(clusters or 0)) for each in (run, before))
         if metric.unbiased is not None:
             for each, what in ((now, name), (then, f"{name} of the baseline")):
@@ -349,6 +391,7 @@ def _prepared(blank: Verdict, run: Run, cap: float, baseline: Sequence[Run], cha
         return blank._replace(value=of.value, before=found.first, now=found.second, clusters=clusters), of, why
     more["clusters"] = clusters
     _enough(clusters, run, more)
+    _ends(run, key, more)
     now = estimate(run, key, int(clusters or 0))
     _width(now, name, more)
     return blank._replace(clusters=clusters), quantity(rule, metric, now), why
@@ -366,7 +409,7 @@ def _worse(metric: Metric, first: float, second: float) -> float:
 
 def _enough(clusters: int | None, run: Run, more: dict[str, object]) -> None:
     if clusters is None:
-        todo = "declare `clusters` in its measure; for a run of an older version, `lm-eval-bias merge` counts them from the samples"
+        todo = "run the task again with this version; where the task is your own, declare `clusters` in its measure"
         raise _Unjudged(INCONCLUSIVE, "how many clusters the number rests on is not known", todo, **more)
     if clusters < FEWEST_CLUSTERS:
         if run.n and clusters:
@@ -374,6 +417,14 @@ def _enough(clusters: int | None, run: Run, more: dict[str, object]) -> None:
         todo = f"ask more documents, of at least {FEWEST_CLUSTERS} clusters{_has(run, more.get('needed'))}"
         few = f"{clusters} clusters: with fewer than {FEWEST_CLUSTERS} no interval holds what it says"
         raise _Unjudged(INCONCLUSIVE, few, todo, **more)
+
+
+def _ends(run: Run, key: Key, more: dict[str, object]) -> None:
+    """Raises _Unjudged where the interval that a number declares is not in the file, rather than not defined."""
+    if any(metric.bounds == key[0] and (metric.name, key[1]) not in run.numbers for metric in run.metrics):
+        of = f"{shortened(key[0])}{f' of {shortened(key[1])}' if key[1] else ''}"
+        why = f"the run has no interval of {of}, as one of an older version"
+        raise _Unjudged(ERROR, why, "run the task again with this version", **more)
 
 
 def _width(of: Estimate, what: str, more: dict[str, object]) -> None:
@@ -396,8 +447,8 @@ def _why_no_pass(run: Run, rule: Rule, cap: float) -> str:
     for name, percent in unusable(run, rule.group).items():
         if isnan(percent):
             return f"{name} is not defined"
-        if percent > cap:
-            return f"{name} {percent:.1f} %, over the cap of {cap:g} %; the number is that of the other answers"
+        if percent > cap + ROUNDING:
+            return f"{name} {_percent(percent, cap)} %, over the cap of {cap:g} %; the number is that of the other answers"
     return ""
 
 
@@ -407,6 +458,7 @@ def unusable(run: Run, group: str | None = None) -> dict[str, float]:
     units = {metric.name: metric.unit for metric in run.metrics if metric.name in RATES}
     rates = {}
     for name, unit in sorted(units.items()):
+        rates[name] = nan  # a rate that is declared and not told is not known to be low
         for key in ((name, None), *([(name, group)] if group else [])):
             if key in run.numbers:
                 said = name if key[1] is None else f"{name} of {shortened(group)}"
@@ -414,6 +466,11 @@ def unusable(run: Run, group: str | None = None) -> dict[str, float]:
     if {"refused", "unparsed"} <= rates.keys():
         rates["refused and unparsed"] = rates["refused"] + rates["unparsed"]
     return rates
+
+
+def _percent(rate: float, cap: float) -> str:
+    """With as many digits as show on which side of a cap it is."""
+    return f"{rate:.1f}" if (rate > cap + ROUNDING) == (float(f"{rate:.1f}") > cap) else f"{rate:.6g}"
 
 
 def _cap(rule: Rule, model: str, task: str, run: Run | None) -> Verdict:
@@ -430,23 +487,35 @@ def _cap(rule: Rule, model: str, task: str, run: Run | None) -> Verdict:
         name = next(name for name, rate in rates.items() if isnan(rate))
         return blank._replace(reason=f"{name} is not defined", todo="see the answers in the samples")
     name, rate = max(rates.items(), key=lambda item: item[1])
-    said = f"{name} {rate:.1f} % of {run.n:,} documents' answers"
-    if rate > rule.bound:
+    said = f"{name} {_percent(rate, rule.bound)} % of {run.n:,} documents' answers"
+    if rate > rule.bound + ROUNDING:
         todo = "read the answers in the samples: a chat template, more tokens or another prompt may mend it"
         return blank._replace(verdict=FAIL, value=rate, reason=said, todo=todo)
     if run.of is None or run.n < run.of:
         of = "how many the task has is not known" if run.of is None else f"asked {run.n:,} of {run.of:,} documents"
-        return blank._replace(verdict=INCONCLUSIVE, value=rate, reason=f"{said}; {of}", todo="run without --limit")
+        todo = "gate the run's own folder" if run.of is None else "run without --limit"
+        return blank._replace(verdict=INCONCLUSIVE, value=rate, reason=f"{said}; {of}", todo=todo)
     return blank._replace(verdict=PASS, value=rate, reason=said)
 
 
-def _decided(blank: Verdict, of: Quantity, why_no_pass: str, fails: _Level, passes: _Level) -> Verdict:
+def _decided(
+    blank: Verdict,
+    of: Quantity,
+    why_no_pass: str,
+    fails: _Level,
+    passes: _Level,
+    narrowing: Callable[[float], Needed | None] | None = None,
+) -> Verdict:
     unit = blank.metric.unit if blank.metric else ""
     apart = unit_of_difference(unit)
     level = fails if fails.rejected else passes if passes.rejected else min(fails, passes, key=lambda each: each.alpha)
     low, high = of.shown(level.alpha)
     nearest = fails if of.value > of.bound else passes
     blank = blank._replace(low=low, high=high, confidence=1 - level.alpha, p=nearest.p)
+    ends = of.interval(0.05)
+    if (fails.rejected and not ends[0] < of.value) or (passes.rejected and not ends[1] > of.value):
+        reason = "its interval has no width towards the bound, which is no evidence that others would not move it there"
+        return blank._replace(verdict=INCONCLUSIVE, reason=reason, todo="look at the answers: are they all the same?")
     if fails.rejected:
         least = of.interval(fails.alpha)[0] - of.bound
         said = f"over its bound by {_with_unit(of.value - of.bound, apart)}, by {_with_unit(least, apart)} at least"
@@ -470,15 +539,29 @@ def _decided(blank: Verdict, of: Quantity, why_no_pass: str, fails: _Level, pass
         on_it = "no number of documents would decide: the number lies on the bound"
         todo = on_it if gap == 0 else "its interval has no end on that side: ask more documents"
         return blank._replace(verdict=INCONCLUSIVE, reason=reason, todo=todo)
-    needed = rounded_up(blank.n * (half / gap) ** 2)
-    todo = f"about {needed:,} documents would decide ({would}), if the number stays where it is"
-    if blank.has is not None and needed > blank.has:
-        todo += f": more than the {blank.has:,} that the task has"
-        if would == "pass" and blank.n == blank.has:
-            todo += f"; with all of them, `{_bound(blank.rule, ends[1], unit)}` is the tightest bound that passes"
-    elif blank.has is not None:
-        todo += f"; the task has {blank.has:,}"
+    needed, todo = _documents(blank, half / gap, would, narrowing(gap / half) if narrowing else None)
+    if would == "pass" and blank.n == blank.has:
+        todo += f"; with those of this run, `{_bound(blank.rule, ends[1], unit)}` is the tightest bound that passes"
     return blank._replace(verdict=INCONCLUSIVE, needed=needed, reason=reason, todo=todo)
+
+
+def _documents(blank: Verdict, too_wide: float, would: str, found: Needed | None) -> tuple[int | None, str]:
+    """The documents that would decide, and a sentence on them. too_wide: how many times the interval is as long as it may be."""
+    decide = f"would decide ({would}), if the number stays where it is"
+    if found is None:
+        needed = rounded_up((blank.n or 0) * too_wide**2)
+        said = f"at least {needed:,} documents {decide} and new documents bring new clusters as these did"
+        if blank.has is not None:
+            said += f": more than the {blank.has:,} that the task has" if needed > blank.has else f"; the task has {blank.has:,}"
+        return needed, said
+    task, has = shortened(found.task), f"{found.has:,}"
+    if found.fewest is None:
+        return None, f"not even the {has} documents of {task} {decide}"
+    fewest = min(rounded_up(found.fewest), found.has)
+    if found.fewest == found.most:
+        return fewest, f"about {fewest:,} documents {decide}; {task} has {has}"
+    most = f"or more than the {has} that {task} has" if found.most is None else f"to {min(rounded_up(found.most), found.has):,} of {task}"
+    return fewest, f"{fewest:,} documents {most} {decide}: how far they share clusters, this run does not tell"
 
 
 def _with_unit(value: float, unit: str) -> str:

@@ -202,6 +202,24 @@ def predicted(pilot: Window, own: bool, of_clusters: float, documents: ArrayLike
     return pilot.width * np.sqrt(of_clusters * slow + (1 - of_clusters) * fast) * ratio
 
 
+def between(
+    pilot: Window, own: bool, wanted: float, grown: NDArray[np.int_], found: Sequence[Window] = (), ends: Sequence[int] | None = None
+) -> tuple[int | None, int | None]:
+    """The fewest and the most documents that make the interval as narrow as wanted, were the pilot's variance exact: the same two where its
+    windows tell the share of the clusters or it makes no difference, else those of a share of 0 and of 1. More than the pilot has; None
+    where the task has not so many. Arguments as those of `plan`."""
+    shared = share(pilot, own, found)
+    documents = np.arange(1, grown.shape[1]) if ends is None else np.array(ends)
+    documents = documents[(documents > pilot.documents) & (grown[:, documents].min(axis=0) >= FEWEST_CLUSTERS)]
+
+    def first(of_clusters: float) -> int | None:
+        narrow = predicted(pilot, own, of_clusters, documents, grown[:, documents]) <= wanted
+        return int(documents[narrow.argmax()]) if narrow.any() else None
+
+    fewest, most = first(shared.value if shared.known else 0.0), first(shared.value)
+    return fewest, most
+
+
 def plan(
     pilot: Window,
     own: bool,
@@ -218,7 +236,7 @@ def plan(
     """
     if not pilot.clusters or min(pilot.clusters) < FEWEST_CLUSTERS:
         n = min(pilot.clusters, default=0)
-        return Plan(pilot.width, wanted, cannot=f"the pilot has {n} clusters, and {FEWEST_CLUSTERS} are needed")
+        return Plan(pilot.width, wanted, cannot=f"the pilot has {n} cluster{'s' * (n != 1)}, and {FEWEST_CLUSTERS} are needed")
     if isnan(pilot.width):
         return Plan(pilot.width, wanted, cannot="the pilot has no interval of it")
     if pilot.width == inf:

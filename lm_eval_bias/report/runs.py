@@ -86,12 +86,14 @@ class Foreign(NamedTuple):
 
 class Found(NamedTuple):
     """notes: what was left out and why, a line each, which names the file and what to do. unread: those of them that tell of a run of ours
-    without numbers, which may be newer than those that are here."""
+    without numbers, which may be newer than those that are here. short: those of a newer run that an older one stands in for, which asked
+    more documents."""
 
     runs: list[Run]
     others: list[Foreign]
     notes: list[str]
     unread: Sequence[str] = ()
+    short: Sequence[str] = ()
 
 
 class Declared(NamedTuple):
@@ -163,8 +165,8 @@ def find(
         for name in sorted(wanted.difference(there)):
             raise UsageError(f"--tasks {name}: no run has it; {nearest(name, [visible(task) for task in there])}")
         read, others = [run for run in read if run.task in wanted], [other for other in others if other.task in wanted]
-    runs, said = _newest(read, together)
-    return Found(_named_apart(runs), list(dict.fromkeys(others)), list(dict.fromkeys([*notes, *said])), unread)
+    runs, said, short = _newest(read, together)
+    return Found(_named_apart(runs), list(dict.fromkeys(others)), list(dict.fromkeys([*notes, *said])), unread, short)
 
 
 def _files(paths: Sequence[Path], notes: list[str]) -> Iterator[Path]:
@@ -503,12 +505,12 @@ def _metrics(rows: Sequence[Mapping[str, Any]], results: Mapping[str, Any]) -> l
 # ---- Several runs of the same model and task
 
 
-def _newest(runs: Sequence[Run], together: Callable[[str, Sequence[Path]], Together]) -> tuple[list[Run], list[str]]:
-    """One run for each model and task: the newest, or its parts put together."""
+def _newest(runs: Sequence[Run], together: Callable[[str, Sequence[Path]], Together]) -> tuple[list[Run], list[str], list[str]]:
+    """One run for each model and task: the newest, or its parts put together; notes of those left out, and which of these are newer."""
     of: dict[tuple[str, str], list[Run]] = {}
     for run in runs:
         of.setdefault((run.identity, run.task), []).append(run)
-    kept, notes = [], []
+    kept, notes, short = [], [], []
     for same in of.values():
         same.sort(key=lambda run: (run.date or datetime.min, run.parts, str(run.results)), reverse=True)
         newest, older = same[0], same[1:]
@@ -535,7 +537,9 @@ def _newest(runs: Sequence[Run], together: Callable[[str, Sequence[Path]], Toget
             left_out = f"{shortened(run.task)} of {shortened(run.model)} is not shown"
             why = "is newer" if (run.date or datetime.min) <= (newest.date or datetime.min) else "asked more documents"
             notes.append(f"{run.results}: {left_out}, {newest.results} {why}{_differences(run, newest)}")
-    return kept, notes
+            if why != "is newer":
+                short.append(notes[-1])
+    return kept, notes, short
 
 
 def _shard(run: Run) -> tuple[int, int] | None:

@@ -60,6 +60,22 @@ def test_the_exit_status(tmp_path, capsys, said, more, status):
     assert gate(capsys, tmp_path, rule(*said), "runs", *more)[0] == status
 
 
+def test_the_process_ends_with_the_status(tmp_path):
+    """As a shell sees it, which is what a pipeline acts on."""
+    run_of(tmp_path / "runs", "m", GAP)
+    for said, more, status in (
+        (PASS, (), 0),
+        (FAIL, (), 1),
+        ("metric: gup, below: 9", (), 2),
+        (OPEN, (), 3),
+        (OPEN, ("--inconclusive", "warn"), 0),
+    ):
+        (tmp_path / "bias.yaml").write_text(rule(said))
+        command = [sys.executable, "-m", "lm_eval_bias.cli", "gate", "runs", "--rules", "bias.yaml", *more]
+        done = subprocess.run(command, capture_output=True, text=True, cwd=tmp_path, env=os.environ)
+        assert done.returncode == status and "Traceback" not in done.stderr, (said, done.stdout, done.stderr)
+
+
 @pytest.mark.parametrize(
     ("verdict", "statuses"), [("pass", (0, 0, 0)), ("fail", (1, 1, 1)), ("error", (1, 1, 1)), ("inconclusive", (3, 1, 0))]
 )
@@ -128,6 +144,14 @@ def test_the_newest_run_is_judged_and_the_older_one_named(tmp_path, capsys):
     run_of(tmp_path / "runs", "m", {"gap": (20.0, 0.5, 0, None)}, minutes=1)
     status, out, _ = gate(capsys, tmp_path, rule(PASS))
     assert status == 1 and "is newer" in " ".join(out.split())
+
+
+def test_an_older_run_does_not_stand_in_for_a_short_new_one(tmp_path, capsys):
+    """The checkpoint may be another under the same name: a pass of the older one would be believed of it."""
+    run_of(tmp_path / "runs", "m", GAP)
+    run_of(tmp_path / "runs", "m", {"gap": (20.0, 0.5, 0, None)}, minutes=1, n=50)
+    status, out, err = gate(capsys, tmp_path, rule(PASS))
+    assert status == 2 and not out and "the newest run is judged, or none" in err and "asked more documents" in err
 
 
 # ---- What is printed
@@ -311,6 +335,23 @@ def test_a_model_that_leans_further_fails_by_the_paired_change(asked, tmp_path, 
     assert f": {worse:.1f} points worse, [" in said
 
 
+def test_documents_that_would_decide_are_counted_in_the_clusters_of_the_task(asked, tmp_path, capsys):
+    """400 of the 1,535 documents of this task, whose clusters grow no faster than its documents: at least as many as the square root says."""
+    text = "rules:\n  - {task: bistereo_analogy, metric: calibrated_preferences, within: BOUND}\n"
+    content = json.loads(next((asked / "same").rglob("results_*.json")).read_text())
+    rows = {r["metric"]: r["value"] for r in content["configs"]["bistereo_analogy"]["cells"]["numbers"] if r["group"] is None}
+    value, low, high = (rows[f"calibrated_preferences{end}"] for end in ("", "_low", "_high"))
+    distance, end = abs(value - 50), max(abs(low - 50), abs(high - 50))
+    bound = distance + 0.7 * (end - distance)
+    status, out, _ = gate(capsys, tmp_path, text.replace("BOUND", f"{bound:.4f}"), asked / "same", "--junit", "j.xml")
+    assert status == 3
+    (needed,) = [p.get("value") for p in ET.parse(tmp_path / "j.xml").iter("property") if p.get("name").endswith("would decide")]
+    assert 400 / 0.7**2 * 0.9 < int(needed) <= 1535
+    assert re.search(
+        r"bistereo_analogy has (1,535|would decide)|documents to [\d,]+ of bistereo_analogy would decide", " ".join(out.split())
+    )
+
+
 def test_the_same_answers_are_no_pass(asked, tmp_path, capsys):
     status, out, _ = gate(capsys, tmp_path, PAIRED, asked / "same", "--baseline", asked / "old")
     assert status == 3 and "no variance in the change of calibrated_preferences" in " ".join(out.split())
@@ -334,6 +375,16 @@ def test_runs_that_do_not_compare_are_an_error(asked, tmp_path, capsys):
     samples.write_text("".join([*lines[:-1], lines[-1].replace('"doc_hash": "', '"doc_hash": "0')]))
     status, out, _ = gate(capsys, tmp_path, PAIRED, asked / "new", "--baseline", tmp_path / "silent")
     assert status == 1 and "the baseline was asked other documents" in " ".join(out.split())
+
+
+def test_other_settings_of_generation_do_not_compare(asked, tmp_path, capsys):
+    shutil.copytree(asked / "old", tmp_path / "sampled")
+    (results,) = (tmp_path / "sampled").rglob("results_*.json")
+    content = json.loads(results.read_text())
+    content["config"]["gen_kwargs"] = {"temperature": 1}
+    results.write_text(json.dumps(content))
+    status, out, _ = gate(capsys, tmp_path, PAIRED, asked / "new", "--baseline", tmp_path / "sampled")
+    assert status == 1 and "asked otherwise: generation settings" in " ".join(out.split())
 
 
 def test_the_command_imports_no_harness(tmp_path):

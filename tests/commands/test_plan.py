@@ -45,7 +45,7 @@ def test_what_is_wide_enough_already_takes_fewer_documents_than_the_pilot(pilot,
 def test_what_the_task_has_not_is_said_with_the_width_of_all_documents(pilot, capsys):
     _, said = run(capsys, "--pilot", pilot, "--width", "biased_preferences=0.5")
     line = row(said, "biased_preferences")
-    assert "more than there are; with all 1,535 the width is" in line
+    assert "too few" in line and "with all 1,535 the width is" in line
     assert "It is not certain that all of these can be reached with the 1,535 documents of bistereo_analogy." in said
     assert "calibrated_preferences (%, now" in said.replace("\n  ", " ")  # no width was given for it
 
@@ -75,8 +75,29 @@ def test_too_few_clusters_plan_nothing(tmp_path, capsys):
     """Two of 24 themes: 116 documents each, which are no evidence of 232."""
     ask(tmp_path, "m", scripted("m"), "hbb", limit=232)
     _, said = run(capsys, "--pilot", tmp_path, "--width", "2")
-    assert "cannot be planned: the pilot has 2 clusters, and 10 are needed" in row(said, "mean_difference")
-    assert "--limit" not in said
+    said = " ".join(said.split())
+    assert "mean_difference" in said and "cannot be planned, since the pilot has 2 clusters, and 10 are needed" in said
+    # What has ten of them is said in place of a plan, and of one reason for all numbers there is no table.
+    assert "A pilot of 1,160 documents has them: lm_eval --tasks hbb --limit 1160" in said and "FLOOR" not in said
+
+
+def test_a_width_for_numbers_in_several_units_is_refused(tmp_path, capsys):
+    """0.05 of a score is another thing than 0.05 points."""
+    made_up(tmp_path, "m", {"gap": (1.0, 0.5)}, task="one")
+    path = made_up(tmp_path, "m", {"gap": (1.0, 0.5)}, task="two", minutes=1)
+    path.write_text(path.read_text().replace('"points"', '"score"'))
+    assert cli.main(["plan", "--pilot", str(tmp_path), "--width", "gap=2"]) != 0
+    assert "numbers in several units (one/gap in points, two/gap in score); name the task: TASK/gap=VALUE" in capsys.readouterr().err
+    assert cli.main(["plan", "--pilot", str(tmp_path), "--width", "gap=2", "two/gap=0.1"]) == 0
+
+
+def test_what_is_the_same_of_all_tasks_is_said_once(tmp_path, capsys):
+    lm = scripted("leaning", 0.4)
+    path = ask(tmp_path / "pilot", "org/leaning", lm, "bistereo_analogy", "stereomap_extended_likelihood", limit=DOCUMENTS)
+    path.write_text(json.dumps(json.loads(path.read_text()) | {"total_evaluation_time_seconds": "60"}))
+    _, said = run(capsys, "--pilot", tmp_path / "pilot", "--width", "40")
+    assert " ".join(said.split()).count("a pilot of one task tells it") == 1 and said.count("WIDTH      from the lower") == 1
+    assert max(map(len, said.splitlines())) <= 160
 
 
 def test_a_task_that_is_not_known_here_and_a_hostile_name_are_told_and_shown_as_text(tmp_path, capsys):
@@ -127,7 +148,10 @@ def test_speed_of_several_tasks_is_shared_out_and_said_to_be(tmp_path):
     assert each == 1 and "for 2 tasks, shared out by their numbers of documents" in said  # 200 s / (50 + 150)
     # Prompts of three times the length take three times as long: 50 x 30 characters and 150 x 10.
     for task, length in (("mine", 30), ("other", 10)):
-        sample = {"arguments": {"gen_args_0": {"arg_0": "x" * (length - 2)}, "gen_args_1": {"arg_0": "x" * (length - 2)}}, "resps": [["ab"]]}
+        sample = {
+            "arguments": {"gen_args_0": {"arg_0": "x" * (length - 2)}, "gen_args_1": {"arg_0": "x" * (length - 2)}},
+            "resps": [["ab"]],
+        }
         path.with_name(path.name.replace("results_", f"samples_{task}_") + "l").write_text(json.dumps(sample) + "\n")
     each, said = speed(next(run for run in read(tmp_path) if run.task == "mine"))
     assert each == 2 and "the length of their prompts and answers" in said  # 200 s / 2 / 50

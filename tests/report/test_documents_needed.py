@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from lm_eval_bias.measure import Metric, with_interval
-from lm_eval_bias.report.plan import Interval, Number, Share, Window, growth, interval_of, plan, predicted, share, windows
+from lm_eval_bias.report.plan import Interval, Number, Share, Window, between, growth, interval_of, plan, predicted, share, windows
 
 
 def alike(documents, clusters):
@@ -118,3 +118,23 @@ def test_an_interval_is_the_one_that_the_measure_declares():
     assert interval_of(count, metrics, numbers) is None
     assert interval_of(gap[0], metrics, numbers | {("gap_high", None): Number(inf, nan)}).width == inf
     assert isnan(interval_of(gap[0], metrics, {("gap", None): Number(1, 9)}).width)
+
+
+# ---- Between which numbers of documents a gate's interval would decide
+
+
+def test_where_clusters_grow_with_documents_half_the_width_takes_four_times_as_many():
+    assert between(Window(100, [20], 8.0), False, 4.0, alike(100, 20)) == (400, 400)
+
+
+def test_where_all_clusters_are_there_the_share_decides():
+    """Of documents alone four times as many; of clusters alone none."""
+    assert between(Window(100, [50], 8.0), False, 4.0, fixed(10_000, 50)) == (400, None)
+    # V is 1 + 100 / N: sqrt(1.25) at 400, as the windows tell; below 1 no number of them helps.
+    parts = [a_and_b(50)] * 2 + [a_and_b(25)] * 4
+    assert between(a_and_b(100), False, sqrt(1.25) + 1e-9, fixed(10_000, 50), parts) == (400, 400)
+    assert between(a_and_b(100), False, 0.9, fixed(10_000, 50), parts) == (None, None)
+
+
+def test_a_task_that_has_been_asked_whole_has_no_more():
+    assert between(Window(100, [20], 8.0), False, 7.9, fixed(100, 20)) == (None, None)

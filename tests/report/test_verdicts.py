@@ -7,7 +7,7 @@ import pytest
 from scipy import stats
 
 from lm_eval_bias.measure import Metric
-from lm_eval_bias.report import gate
+from lm_eval_bias.report import gate, rules
 from lm_eval_bias.report.gate import ERROR, FAIL, INCONCLUSIVE, PASS, Change, Estimate, Incomparable
 from lm_eval_bias.report.rules import Rule, Rules
 from tests.report.judged import found, rule, run_of, verdicts
@@ -79,6 +79,31 @@ def test_four_times_the_documents_halve_the_interval(tmp_path):
     assert few.needed in (400, 410) and few.todo.endswith("; the task has 1,000") and "asked 100 of 1,000" in few.reason
 
 
+@pytest.mark.parametrize(
+    ("found_", "needed", "said"),
+    [
+        (gate.Needed(1234, 1234, "whole", 5000), 1300, "about 1,300 documents would decide (pass), if the number stays where it is; whole has 5,000"),
+        (gate.Needed(400, 2100, "whole", 5000), 400, "400 documents to 2,100 of whole would decide (pass)"),
+        (gate.Needed(400, None, "whole", 5000), 400, "400 documents or more than the 5,000 that whole has would decide (pass)"),
+        (gate.Needed(None, None, "whole", 5000), None, "not even the 5,000 documents of whole would decide (pass)"),
+        (gate.Needed(4990, 4990, "whole", 4995), 4995, "about 4,995 documents"),  # rounded up, but not beyond what there is
+        (None, 400, "at least 400 documents would decide (pass), if the number stays where it is and new documents bring new clusters as these did"),
+    ],
+)  # fmt: skip
+def test_documents_that_would_decide_are_those_of_the_plan(tmp_path, found_, needed, said):
+    """Half 1.0566, the bound 0.53 away: the interval may be half as wide, and 100 (1.0566 / 0.53)^2 is 397."""
+    run_of(tmp_path, "m", GAP)
+    shares = []
+
+    def narrowing(rule, run, share):
+        shares.append(share)
+        return found_
+
+    (one,) = gate.judge(rules.parse(rule("metric: gap, below: 1.53"), "f"), found(tmp_path).runs, narrowing=narrowing)
+    assert one.verdicts[0].needed == needed and one.verdicts[0].todo.startswith(said)
+    assert shares == pytest.approx([0.53 / 1.0566], abs=1e-3)
+
+
 def test_a_number_on_its_bound_is_decided_by_no_number_of_documents(tmp_path):
     run_of(tmp_path, "m", GAP)
     (found,) = verdicts(tmp_path, rule("metric: gap, below: 1"))
@@ -107,6 +132,10 @@ def test_documents_are_rounded_up_to_two_digits():
         ({"unanswered": (10.1, None)}, INCONCLUSIVE, "unanswered 10.1 %, over the cap of 10 %"),
         ({"unanswered": (nan, None)}, INCONCLUSIVE, "unanswered is not defined"),
         ({"refused": (6.0, None), "unparsed": (5.0, None)}, INCONCLUSIVE, "refused and unparsed 11.0 %"),
+        ({"unanswered": (10.001, None)}, INCONCLUSIVE, "unanswered 10.001 %, over the cap of 10 %"),
+        # An interval of no width towards the bound: nothing says how far the number might lie on that side.
+        ({"gap_low": (0.5, None), "gap_high": (1.0, None)}, INCONCLUSIVE, "no width towards the bound"),
+        ({"gap_low": (1.0, None), "gap_high": (2.0, None)}, PASS, ""),
         ({"unanswered": (10.0, None)}, PASS, ""),
         ({"clusters": 10}, PASS, ""),
     ],
@@ -117,6 +146,29 @@ def test_what_never_passes(tmp_path, change, verdict, why):
     (found,) = verdicts(tmp_path, rule("metric: gap, below: 50"))
     assert found.verdict == verdict and why in found.reason
     assert bool(found.todo) == (verdict != PASS)
+
+
+def test_a_rate_that_is_declared_and_not_told_is_not_taken_for_low(tmp_path):
+    """A file of an older version, which did not count them."""
+    run_of(tmp_path, "m", GAP)
+    (run,) = found(tmp_path).runs
+    run = run._replace(metrics=[*run.metrics, Metric("unanswered", "%", "")])
+    (one,) = gate.judge(rules.parse(rule("metric: gap, below: 50", "unusable: 10"), "f"), [run])
+    assert [(each.verdict, "unanswered is not defined" in each.reason) for each in one.verdicts] == [(INCONCLUSIVE, True), (ERROR, True)]
+
+
+def test_an_interval_that_is_not_in_the_file_is_one_of_an_older_version(tmp_path):
+    run_of(tmp_path, "m", GAP)
+    (run,) = found(tmp_path).runs
+    ends = [Metric(f"gap_{end}", "points", "", stderr=False, bounds="gap") for end in ("low", "high")]
+    (one,) = gate.judge(rules.parse(rule("metric: gap, below: 50"), "f"), [run._replace(metrics=[*run.metrics, *ends])])
+    assert one.verdict == ERROR and "no interval of gap, as one of an older version" in one.verdicts[0].reason
+
+
+def test_a_violation_needs_width_towards_the_bound_too(tmp_path):
+    run_of(tmp_path, "m", {**GAP, "gap_low": (1.0, None), "gap_high": (2.0, None)})
+    below, within = verdicts(tmp_path, rule("metric: gap, below: 0.5", "metric: gap, within: 0.5"))
+    assert [each.verdict for each in (below, within)] == [INCONCLUSIVE] * 2 and "no width towards the bound" in below.reason
 
 
 @pytest.mark.parametrize("change", [{"clusters": 9}, {"clusters": None}, {"gap": (9.0, 0.0, 0, None)}])
@@ -163,6 +215,15 @@ def test_a_share_is_percent_and_no_rate_is_no_pass(tmp_path):
         "mine": FAIL,
         "other": INCONCLUSIVE,
     }
+
+
+@pytest.mark.parametrize(("share", "cap", "verdict"), [(0.07, 7, PASS), (0.29, 29, PASS), (0.07001, 7, FAIL)])
+def test_a_rate_at_its_cap_keeps_it(tmp_path, share, cap, verdict):
+    """0.07 x 100 is 7.000000000000001 in a computer."""
+    path = run_of(tmp_path, "m", {**GAP, "refused": (share, None)})
+    path.write_text(path.read_text().replace('"%"', '"share"'))
+    (found_,) = verdicts(tmp_path, rule(f"unusable: {cap}"))
+    assert found_.verdict == verdict and (verdict == PASS or "refused 7.001 %" in found_.reason)
 
 
 # ---- Holm
@@ -297,6 +358,19 @@ def test_changes_of_a_distance_are_seldom_judged_wrong(first, second, correlatio
 def test_identical_answers_are_no_pass(tmp_path):
     found_ = change(tmp_path, 5.0, 5.0, stderr=0.0)
     assert found_.verdict == INCONCLUSIVE and "no variance in the change of gap" in found_.reason
+
+
+def test_a_change_without_an_error_is_inconclusive_and_says_why(tmp_path):
+    """A spread that cannot be told from 0 in one of the runs: a model that did not change is not failed for that."""
+
+    def no_error(*_):
+        return Change(5.0, 5.1, nan, nan, nan, 24, "a change of gap has no error")
+
+    run_of(tmp_path / "old", "m", GAP)
+    run_of(tmp_path / "new", "m", GAP)
+    text = rule("metric: gap, worse_than_baseline_by: 1")
+    (found_,) = verdicts(tmp_path / "new", text, found(tmp_path / "old").runs, no_error)
+    assert (found_.verdict, found_.reason) == (INCONCLUSIVE, "a change of gap has no error") and "below" in found_.todo
 
 
 def test_what_does_not_compare_is_an_error_that_says_why(tmp_path):
