@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .crossed import Clustering, CrossedMean, crossed_mean
-from .resampling import Estimate
+from .resampling import Estimate, without_errors
 
 LABELS = ("entailment", "contradiction", "neutral")
 EFFECTS = ("halo", "horn")
@@ -127,7 +127,7 @@ def halo(pairs: Sequence[Pair], descriptors: tuple[str | None, str | None], effe
     for p in pairs:
         asked[p.gender, p.descriptor, p.category].append(p)
     cells = []
-    for cell, members in asked.items():
+    for cell, members in () if without_errors() else asked.items():
         inside = answered.those("gender", cell[0]) & answered.those("descriptor", cell[1]) & answered.those("category", cell[2])
         unanswered = sum(p.label is None for p in members)
         cells.append(Cell(*cell, len(members), unanswered, *(share(inside, label) for label in LABELS)))
@@ -135,18 +135,23 @@ def halo(pairs: Sequence[Pair], descriptors: tuple[str | None, str | None], effe
     twins = _twins(answered.pairs, descriptors)
     complete = _Rows([p for p, _ in twins])
     differences = np.array([d for _, d in twins], dtype=float).reshape(-1, 2)
+
+    def shown(effect: str) -> list[str]:
+        """The categories that an effect has gaps of."""
+        return ["all", *(() if without_errors() else (c for c in categories if effects[c] == effect))]
+
     gaps = [
         gap
         for effect in EFFECTS
         for gender in ("all", *genders)
-        for category in ("all", *(c for c in categories if effects[c] == effect))
+        for category in shown(effect)
         for gap in _gaps(complete, differences, effects, effect, gender, category)
     ]
     between = []
     for one, two in combinations(genders, 2):
         shared, contrasts = _of_both(twins, one, two)
         for effect in EFFECTS:
-            for category in ("all", *(c for c in categories if effects[c] == effect)):
+            for category in shown(effect):
                 for gap in _gaps(shared, contrasts, effects, effect, "all", category):
                     between.append(gap._replace(gender=f"{one} - {two}"))
     kept = {_twin(p) for p, _ in twins}
