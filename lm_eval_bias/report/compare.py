@@ -6,9 +6,10 @@ asked others, and so marked. What was asked otherwise is not compared, and it is
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from math import hypot, inf, isfinite, isnan, nan
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from scipy import stats
 
@@ -161,6 +162,8 @@ def _compared(
         )
     if one.template == two.template and (other := other_prompts(mine, theirs, both)):
         raise UsageError(f"other prompts, in {other:,} of {len(both):,} documents")
+    if other := _other_settings(mine, theirs, both):
+        said.append(f"{one.task}: answers were generated with other settings ({other}), so a difference may be theirs")
     # In one order, that of the first run: what a summary makes of records may not depend on who was asked when.
     order = [name for name in mine.documents if name in both]
     records = [[record for name in order for record in run.documents[name].records] for run in (mine, theirs)]
@@ -199,6 +202,18 @@ def other_prompts(mine: Answers, theirs: Answers, both: Iterable[str]) -> int:
     """How many of some documents, by their hashes, were asked in other words."""
     pairs = [(mine.documents[name].prompt, theirs.documents[name].prompt) for name in both]
     return sum(a is not None and b is not None and a != b for a, b in pairs)
+
+
+def _other_settings(mine: Answers, theirs: Answers, both: Iterable[str]) -> str:
+    """In what the settings differ with which answers to the same documents were generated; empty where they do not."""
+    pairs = {(mine.documents[name].settings, theirs.documents[name].settings) for name in both}
+    found: dict[str, tuple[Any, Any]] = {}
+    for a, b in sorted((a, b) for a, b in pairs if a is not None and b is not None and a != b):
+        for one, two in zip(json.loads(a), json.loads(b), strict=False):
+            for key in {**one, **two}:
+                if one.get(key) != two.get(key):
+                    found.setdefault(key, (one.get(key, "default"), two.get(key, "default")))
+    return ", ".join(f"{shortened(key, 40)} {shortened(str(a), 40)} against {shortened(str(b), 40)}" for key, (a, b) in found.items())
 
 
 def _keys(task: str, metrics: Sequence[Metric], present: Sequence[Key], wanted: _Wanted) -> list[tuple[Metric, Key]]:

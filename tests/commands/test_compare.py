@@ -34,7 +34,7 @@ def tasks(tmp_path):
     return folder
 
 
-def asked(folder, model, shift=0.0, scenes=range(12), seed=1, prompt="p", samples=True, **changes):
+def asked(folder, model, shift=0.0, scenes=range(12), seed=1, prompt="p", samples=True, arguments=None, **changes):
     """A run of `toy`: a document for each scene; every model shares what a scene does to it."""
     rng = random.Random(seed)
     values = {s: 30 * random.Random(s).gauss(0, 1) + shift + rng.gauss(0, 1) for s in range(100)}
@@ -43,7 +43,7 @@ def asked(folder, model, shift=0.0, scenes=range(12), seed=1, prompt="p", sample
     made_up(folder, model, {"gap": (mean, 9.0, 0, None)}, task="toy", n=len(found), of=12, **changes)
     if samples:
         lines = [
-            {"doc_hash": f"d{s}", "prompt_hash": f"{prompt}{s}", "doc": {}, "resps": [], "records": {"scene": s, "x": values[s]}} for s in scenes
+            {"doc_hash": f"d{s}", "prompt_hash": f"{prompt}{s}", "doc": {}, "resps": [], **(arguments or {}), "records": {"scene": s, "x": values[s]}} for s in scenes
         ]
         date = MORNING.isoformat().replace(":", "-")
         (folder / f"samples_toy_{date}.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
@@ -124,6 +124,48 @@ def test_without_samples_it_is_unpaired_and_said(compare, tmp_path):
 def test_what_was_asked_otherwise_is_refused_and_named(compare, tmp_path, changes, told):
     status, out, _ = compare(asked(tmp_path / "a", "one"), asked(tmp_path / "b", "two", seed=2, **changes))
     assert status == 2 and f"toy: {told}" in " ".join(out.split()), out
+
+
+def of_requests(*requests):
+    """The part of a sample that says what was asked, as the harness writes it."""
+    return {"arguments": {f"gen_args_{i}": {f"arg_{k}": part for k, part in enumerate(each)} for i, each in enumerate(requests)}}
+
+
+def turns(second, system=None, **settings):
+    """A conversation of two turns; the harness's own prompt_hash is of the first."""
+    return of_requests(["Say a word.", {"turns": [{"user": "Say a word.", "generation_kwargs": settings}, {"user": second}], "system": system}])
+
+
+SENTENCES = of_requests(["He is kind.", "She is kind."], ["She is kind.", "He is kind."])
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        (turns("And why?"), turns("And why not?")),
+        (turns("And why?"), turns("And why?", system="Be nice.")),
+        (of_requests(["He is", " kind"]), of_requests(["He is", " cruel"])),
+        (SENTENCES, of_requests(["He is kind.", "She is kind."], ["She is cruel.", "He is kind."])),
+    ],
+)
+def test_all_that_was_asked_counts_not_the_first_text_alone(compare, tasks, tmp_path, capsys, before, after):
+    """A later turn, a system instruction of a task, a choice and a second sentence: the harness's prompt_hash is the same in all."""
+    a, b = (asked(tmp_path / "runs" / m, m, seed=i, arguments=of) for i, (m, of) in enumerate((("one", before), ("two", after))))
+    status, out, _ = compare(a, b)
+    assert status == 2 and "toy: other prompts, in 12 of 12 documents" in " ".join(out.split())
+    assert cli.main(["leaderboard", str(tmp_path / "runs"), "--include_path", str(tasks)]) == 0
+    out = capsys.readouterr().out
+    assert out.count("which prompts") == 2 and "asked the same documents in other words" in " ".join(out.split())
+
+
+def test_other_generation_settings_are_said_and_a_seed_is_none(compare, tmp_path):
+    folders = [
+        asked(tmp_path / m, m, seed=i, shift=3 * i, arguments=turns("And why?", **settings))
+        for i, (m, settings) in enumerate({"one": {"temperature": 0, "seed": 1}, "two": {"temperature": 0.7, "seed": 2}}.items())
+    ]
+    status, out, _ = compare(*folders)
+    assert status == 0
+    assert "answers were generated with other settings (temperature 0 against 0.7), so a difference" in " ".join(out.split())
 
 
 def test_common_documents_are_compared_if_that_is_asked_for(compare, tmp_path):
