@@ -284,14 +284,14 @@ def main() -> None:
         by_world = {world: coverage(TASKS[name], of, clusters, arguments.runs) for world, of in WORLDS.items()}
         for number in TASKS[name].numbers:
             cells = [by_world[world][number] for world in WORLDS]
-            alarms = ", ".join(f"{cell.alarms:.1f}" for cell in cells if not isnan(cell.alarms))
-            lacking = 100 - min(cell.intervals for cell in cells)
-            print(
-                f"| `{name}` | `{number}` | {clusters} |",
-                " | ".join(f"{c.covered:.1f}" for c in cells),
-                f"| {alarms} | {lacking:.0f} |",
-                flush=True,
-            )
+            alarms = ", ".join(_percent(cell.alarms, 1) for cell, world in zip(cells, WORLDS.values(), strict=True) if world.alike)
+            covered = " | ".join(_percent(cell.covered, 1) for cell in cells)
+            lacking = ", ".join(_percent(100 - cell.intervals, 0) for cell in cells)
+            print(f"| `{name}` | `{number}` | {clusters} | {covered} | {alarms} | {lacking} |", flush=True)
+
+
+def _percent(value: float, decimals: int) -> str:
+    return "–" if isnan(value) else f"{value:.{decimals}f}"
 
 
 if __name__ == "__main__":

@@ -18,7 +18,7 @@ from lm_eval_bias.metrics.holm import holm
 from lm_eval_bias.metrics.ranks import QUANTILE
 from lm_eval_bias.metrics.resampling import FEWEST_CLUSTERS
 from lm_eval_bias.report.leaderboard import Answers, direction, interval_kind, interval_of
-from lm_eval_bias.report.paired import Difference, Key, Plan, Replicates, at_an_end, difference, measured
+from lm_eval_bias.report.paired import Difference, Key, Plan, Replicates, at_an_end, difference, lacks_error, measured
 from lm_eval_bias.report.runs import Run
 from lm_eval_bias.report.untrusted import shortened
 from lm_eval_bias.usage import UsageError, nearest
@@ -235,12 +235,12 @@ def _paired(task: str, runs: Sequence[Replicates], wanted: _Wanted) -> list[Line
     lines = []
     for metric, key in _keys(task, measure.metrics, present, wanted):
         found = difference(*runs, key)
-        why = _why(measure, metric, found, any(at_an_end(run, key) for run in runs))
+        why = _why(measure, metric, found, any(at_an_end(run, key) for run in runs), [lacks_error(run, key) for run in runs])
         lines.append(Line(task, metric, key[1], found, True, nan, why, ""))
     return lines
 
 
-def _why(measure: Measure, metric: Metric, found: Difference, at_end: bool) -> str:
+def _why(measure: Measure, metric: Metric, found: Difference, at_end: bool, lacking: Sequence[bool]) -> str:
     """Why a difference has no error."""
     if not isnan(found.p):
         return "the answers are the same" if not found.stderr else ""
@@ -254,6 +254,9 @@ def _why(measure: Measure, metric: Metric, found: Difference, at_end: bool) -> s
         return f"{found.clusters} clusters, of which {FEWEST_CLUSTERS} are needed"
     if at_end:
         return f"one of them cannot be told from {metric.unbiased:g}, beyond which it cannot lie"
+    if any(lacking):
+        which = "both" if all(lacking) else "the first" if lacking[0] else "the second"
+        return f"too few answers are left in {which} for an error of its own, or all that are left agree"
     if found.stderr == 0:
         return "no cluster differs from the others, which is no certainty"
     return "not defined without some of its clusters"

@@ -214,6 +214,35 @@ def test_the_leaderboard_ranks_on_the_same_documents_where_all_have_samples(task
     assert [unpaired[m]["rank"] for m in ("one", "two")] == [[1, 2], [1, 2]] and not unpaired["one"]["paired"]
 
 
+def test_six_models_of_known_order_and_two_alike(tasks, tmp_path, capsys):
+    """The gap grows by 6 from model to model, each scene strays by 1 of each alone: 12 scenes tell all apart but `a` and `b`, who are drawn
+    alike. 15 pairs; the copy of `f` says what `f` says, and is tied with it."""
+    shifts = {"a": 100, "b": 100, "c": 106, "d": 112, "e": 118, "f": 124, "g": 124}
+    for i, (name, shift) in enumerate(shifts.items()):
+        asked(tmp_path / "runs" / name, name, shift=shift, seed=min(i, 5))
+    file = tmp_path / "board.jsonl"
+    assert cli.main(["leaderboard", str(tmp_path / "runs"), "--include_path", str(tasks), "--output", str(file)]) == 0
+    capsys.readouterr()
+    rows = {row["model"]: row["numbers"][0] for row in map(json.loads, file.read_text().splitlines())}
+    assert {name: row["rank"] for name, row in rows.items()} == {
+        "a": [1, 2], "b": [1, 2], "c": [3, 3], "d": [4, 4], "e": [5, 5], "f": [6, 7], "g": [6, 7]
+    }  # fmt: skip
+    ties = {name: row["ties"] for name, row in rows.items()}
+    assert ties["a"] == ties["b"] and ties["f"] == ties["g"] and len(set(ties.values())) == 5
+
+
+def test_holm_over_all_tests_of_a_comparison_by_hand(compare, tmp_path):
+    """Unpaired normal tests with standard errors of 1 each: z = d / sqrt(2). d = 4, 3, 2 have p = 0.00468, 0.0339, 0.1573. Holm with three
+    tests: 3 p1 = 0.0140; 2 p2 = 0.0678; the last stays."""
+    for name, values in (("a", (0.0, 0.0, 0.0)), ("b", (4.0, 3.0, 2.0))):
+        for i, value in enumerate(values):
+            made_up(tmp_path / name, name, {"gap": (value, 1.0, 0, None)}, task=f"t{i}", minutes=i)
+    status, found = rows(compare, tmp_path, tmp_path / "a", tmp_path / "b")
+    assert status == 0 and [row["task"] for row in found] == ["t0", "t1", "t2"]
+    assert [row["p"] for row in found] == pytest.approx([0.00468, 0.0339, 0.1573], rel=3e-3)
+    assert [row["p_holm"] for row in found] == pytest.approx([0.0140, 0.0678, 0.1573], rel=3e-3)
+
+
 def test_models_asked_other_documents_stand_apart_on_the_leaderboard(tasks, tmp_path, capsys):
     asked(tmp_path / "runs" / "a", "one"), asked(tmp_path / "runs" / "b", "two", seed=2, scenes=range(1, 13))
     assert cli.main(["leaderboard", str(tmp_path / "runs"), "--include_path", str(tasks)]) == 0
