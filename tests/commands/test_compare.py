@@ -14,6 +14,9 @@ from tests.report.scripted import MORNING, made_up
 MEASURE = '''
 from lm_eval_bias.measure import Measure, Metric, Summary
 
+def options(shard="1/1", items=None):
+    return {}
+
 def summary(records, **_):
     mean = sum(r["x"] for r in records) / len(records)
     return Summary({"gap": (mean, 1.0), "n": (float(len(records)), 0.0)})
@@ -21,7 +24,7 @@ def summary(records, **_):
 GAP = Metric("gap", "points", "The gap.", unbiased=0, headline=True)
 TOY = Measure(lambda doc, results: {}, summary, [GAP, Metric("n", "count", "Records.", stderr=False)], clusters=(("scene",),))
 '''
-YAML = "task: toy\nmeasure: !function toy.TOY\noutput_type: multiple_choice\nmetadata: {version: 1.0}\n"
+YAML = "task: toy\nmeasure: !function toy.TOY\noptions: !function toy.options\noutput_type: multiple_choice\nmetadata: {version: 1.0}\n"
 HOSTILE = "=cmd|' /C calc'!A0<script>alert(1)</script>\x1b[2J\u202e"
 
 
@@ -40,7 +43,12 @@ def asked(folder, model, shift=0.0, scenes=range(12), seed=1, prompt="p", sample
     values = {s: 30 * random.Random(s).gauss(0, 1) + shift + rng.gauss(0, 1) for s in range(100)}
     found = [values[s] for s in scenes]
     mean = sum(found) / len(found)
-    made_up(folder, model, {"gap": (mean, 9.0, 0, None)}, task="toy", n=len(found), of=12, **changes)
+    repeats = changes.pop("repeats", 1)
+    file = made_up(folder, model, {"gap": (mean, 9.0, 0, None)}, task="toy", n=len(found), of=12, **changes)
+    if repeats != 1:
+        content = json.loads(file.read_text())
+        content["configs"]["toy"]["repeats"] = repeats
+        file.write_text(json.dumps(content))
     if samples:
         lines = [
             {"doc_hash": f"d{s}", "prompt_hash": f"{prompt}{s}", "doc": {}, "resps": [], **(arguments or {}), "records": {"scene": s, "x": values[s]}} for s in scenes
@@ -118,12 +126,56 @@ def test_without_samples_it_is_unpaired_and_said(compare, tmp_path):
         ({"prompt": "q"}, "other prompts, in 12 of 12 documents"),
         ({"version": 2.0}, "asked otherwise: version 1 against 2"),
         ({"chat_template_sha": "abc"}, "asked otherwise: a chat template in the second run alone"),
+        ({"repeats": 3}, "asked otherwise: repeats default against 3"),
+        ({"metadata": {"items": "mine.csv", "items_sha256": "abc"}}, "asked otherwise: items_sha256 default against abc"),
         ({"system_instruction_sha": "abc"}, "asked otherwise: system instruction default against abc"),
     ],
 )
 def test_what_was_asked_otherwise_is_refused_and_named(compare, tmp_path, changes, told):
     status, out, _ = compare(asked(tmp_path / "a", "one"), asked(tmp_path / "b", "two", seed=2, **changes))
     assert status == 2 and f"toy: {told}" in " ".join(out.split()), out
+
+
+def rewritten(folder, change):
+    """The samples of a run, changed: a function of the list of them."""
+    (file,) = folder.glob("samples_*.jsonl")
+    lines = change([json.loads(line) for line in file.read_text().splitlines()])
+    file.write_text("".join(json.dumps(line) + "\n" for line in lines))
+    return folder
+
+
+def test_the_order_of_samples_is_no_difference(compare, tmp_path):
+    a, b = asked(tmp_path / "a", "one"), asked(tmp_path / "b", "two", shift=3, seed=2)
+    _, straight = rows(compare, tmp_path, a, b)
+    _, turned = rows(compare, tmp_path, a, rewritten(b, lambda lines: lines[::-1]))
+    assert straight[0]["low"] == pytest.approx(turned[0]["low"]) and straight[0]["p"] == pytest.approx(turned[0]["p"])
+
+
+def test_a_run_in_shards_is_the_run(compare, tmp_path):
+    """Two halves of the second run, put together from their samples, against the whole of the first."""
+    a, b = asked(tmp_path / "a", "one"), asked(tmp_path / "b", "two", shift=3, seed=2)
+    _, (whole,) = rows(compare, tmp_path, a, b)
+    for i, scenes in enumerate((range(6), range(6, 12))):
+        asked(tmp_path / "c" / str(i), "two", shift=3, scenes=scenes, seed=2, metadata={"shard": f"{i + 1}/2"})
+    status, (parts,) = rows(compare, tmp_path, a, tmp_path / "c")
+    assert status == 0 and parts["paired"] and parts["documents"] == 12
+    assert (parts["difference"], parts["low"], parts["p"]) == pytest.approx((whole["difference"], whole["low"], whole["p"]))
+
+
+def test_several_answers_to_a_document_of_which_one_run_lost_some(compare, tmp_path):
+    """Every scene is answered three times; the second run lacks the third answer to half of them. A scene counts by its answers then."""
+
+    def thrice(lines, last=True):
+        return [
+            {**line, "records": [{**line["records"], "x": line["records"]["x"] + k} for k in range(3 if last or i % 2 else 2)]}
+            for i, line in enumerate(lines)
+        ]
+
+    a, b = asked(tmp_path / "a", "one", repeats=3), asked(tmp_path / "b", "two", shift=3, seed=2, repeats=3)
+    rewritten(a, thrice), rewritten(b, lambda lines: thrice(lines, last=False))
+    status, (row,) = rows(compare, tmp_path, a, b)
+    values = [record["x"] for line in (b / next(b.glob("samples_*")).name).read_text().splitlines() for record in json.loads(line)["records"]]
+    assert status == 0 and row["second_value"] == pytest.approx(sum(values) / 30) and row["clusters"] == 12 and row["p"] < 1
 
 
 def of_requests(*requests):
