@@ -1,6 +1,6 @@
 """Do the intervals of a paired difference hold what they promise, and how often are two models told apart that do not differ?
 
-    python benchmarks/coverage_compare.py [--runs 100] [--only hbb] [--clusters 12 30 200]
+    python benchmarks/coverage_compare.py [--runs 200] [--only hbb] [--clusters 12 30 60]
 
 Two made-up models answer the same made-up questions, drawn anew in each run, and are compared as `lm-eval-bias compare` does it. What a
 question does to both (shared), what it does to each model alone (own) and chance differ by world. In the worlds `noise`, `shared` and `own`
@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Callable, Sequence
+from contextlib import nullcontext
 from itertools import product
 from math import exp, isnan, nan
 from typing import Any, NamedTuple
@@ -214,12 +215,13 @@ def stereomap_records(model: Model, clusters: int) -> Records:
 
 
 class Task(NamedTuple):
-    """signed: numbers whose true difference is 0 in every world."""
+    """intervals: whether the numbers' own intervals are needed, which say what is cut off."""
 
     measure: Measure
     records: Callable[[Model, int], Records]
     options: dict[str, Any]
     numbers: Sequence[str]
+    intervals: bool = False
 
 
 TASKS = {
@@ -232,7 +234,7 @@ TASKS = {
     "mist_wabt_likelihood": Task(mist.WABT_LIKELIHOOD, mist_records, {}, ("bias_score",)),
     "bistereo_nli": Task(bistereo_nli.NLI, nli_records, {}, ("non_neutral", "halo_gap", "horn_gap")),
     "empathy": Task(empathy.GENERATED, empathy_records, {"missing": "complete"}, ("delta", "delta_corrected", "gap_points")),
-    "stereomap": Task(stereomap.STRUCTURE_LIKELIHOOD, stereomap_records, {}, ("status_spread", "competition_spread")),
+    "stereomap": Task(stereomap.STRUCTURE_LIKELIHOOD, stereomap_records, {}, ("status_spread", "competition_spread"), intervals=True),
 }
 
 
@@ -242,7 +244,7 @@ def experiment(task: Task, world: World, clusters: int, seed: int) -> dict[str, 
     shared: dict[Any, float] = {}
     models = [Model(shared, rng, world, second) for second in (False, True)]
     first, second = (task.records(model, clusters) for model in models)
-    with values_alone():
+    with nullcontext() if task.intervals else values_alone():
         found = differences(task.measure, first, second, task.options, [(name, None) for name in task.numbers])
     return {name: each for (name, _), each in found.items()}
 
@@ -272,9 +274,9 @@ def coverage(task: Task, world: World, clusters: int, runs: int, seed: int = 1) 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--runs", type=int, default=100)
+    parser.add_argument("--runs", type=int, default=200)
     parser.add_argument("--only", nargs="+", choices=TASKS, default=list(TASKS))
-    parser.add_argument("--clusters", nargs="+", type=int, default=[12, 30, 200])
+    parser.add_argument("--clusters", nargs="+", type=int, default=[12, 30, 60])
     arguments = parser.parse_args()
     print("| task | number | clusters |", " | ".join(WORLDS), "| false alarms | without an interval |")
     print("|---|---|---|" + "---|" * (len(WORLDS) + 2))
@@ -282,14 +284,14 @@ def main() -> None:
         by_world = {world: coverage(TASKS[name], of, clusters, arguments.runs) for world, of in WORLDS.items()}
         for number in TASKS[name].numbers:
             cells = [by_world[world][number] for world in WORLDS]
-            alarms = ", ".join(f"{cell.alarms:.1f}" for cell in cells if not isnan(cell.alarms))
-            lacking = 100 - min(cell.intervals for cell in cells)
-            print(
-                f"| `{name}` | `{number}` | {clusters} |",
-                " | ".join(f"{c.covered:.1f}" for c in cells),
-                f"| {alarms} | {lacking:.0f} |",
-                flush=True,
-            )
+            alarms = ", ".join(_percent(cell.alarms, 1) for cell, world in zip(cells, WORLDS.values(), strict=True) if world.alike)
+            covered = " | ".join(_percent(cell.covered, 1) for cell in cells)
+            lacking = ", ".join(_percent(100 - cell.intervals, 0) for cell in cells)
+            print(f"| `{name}` | `{number}` | {clusters} | {covered} | {alarms} | {lacking} |", flush=True)
+
+
+def _percent(value: float, decimals: int) -> str:
+    return "–" if isnan(value) else f"{value:.{decimals}f}"
 
 
 if __name__ == "__main__":

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import re
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence, Set
 from functools import cache, partial
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -123,11 +124,13 @@ def common_options(task: str, files: Sequence[Path], known: Sequence[str]) -> di
 
 
 class Document(NamedTuple):
-    """A document of a run. hash: of its content. prompt: the hash of what was asked of it, None where the samples do not say."""
+    """A document of a run. hash: of its content. prompt: the hash of what was asked of it, and settings: how answers were to be generated,
+    as JSON; None where the samples do not say."""
 
     hash: str
     prompt: str | None
     records: list[dict[str, Any]]
+    settings: str | None = None
 
 
 def records(task: Task, files: Sequence[Path]) -> Iterator[dict[str, Any]]:
@@ -170,10 +173,40 @@ def documents(task: Task, files: Sequence[Path]) -> Iterator[Document]:
                         if str(file).rpartition(" ")[2] != str(before).rpartition(" ")[2]:  # the sha256; it may have been moved
                             wrong = f"{key} is {file}, and {before} in {files[0]}; runs on other items do not belong together"
                             raise UsageError(f"{path}, line {number}: {wrong}")
-                    prompt = sample.get("prompt_hash")
-                    yield Document(document, prompt if isinstance(prompt, str) else None, made)
+                    prompt, settings = _asked(sample)
+                    yield Document(document, prompt, made, settings)
         except (OSError, UnicodeDecodeError) as error:
             raise UsageError(f"cannot read {path}: {getattr(error, 'strerror', None) or error}") from error
+
+
+def _asked(sample: Mapping[str, Any]) -> tuple[str | None, str | None]:
+    """The checksum of all that was asked of a document, and how its answers were to be generated. The harness's own `prompt_hash` is of the
+    first request's first text: it knows no choices, no later turn and no second prompt, so it is taken only where there is nothing else."""
+    texts: list[Any] = []
+    settings: list[Any] = []
+    requests = sample.get("arguments")
+    for request in requests.values() if isinstance(requests, dict) else requests if isinstance(requests, list) else ():
+        for value in request.values() if isinstance(request, dict) else request if isinstance(request, list) else (request,):
+            turns = value.get("turns") if isinstance(value, dict) else None
+            if isinstance(turns, list):  # a conversation
+                texts.append([value.get("system"), *(_without(turn, {"generation_kwargs"}) for turn in turns)])
+                settings += [_without(turn.get("generation_kwargs"), {"seed"}) for turn in turns if isinstance(turn, dict)]
+            elif isinstance(value, dict):
+                settings.append(_without(value, {"seed"}))
+            else:
+                texts.append(value)
+    if not texts:
+        prompt = sample.get("prompt_hash")
+        return (prompt if isinstance(prompt, str) else None), None
+    generated = [each for each in settings if isinstance(each, dict) and each]
+    return (
+        hashlib.sha256(json.dumps(texts).encode()).hexdigest(),
+        sys.intern(json.dumps(generated, sort_keys=True)) if generated else None,
+    )
+
+
+def _without(value: Any, left_out: Set[str]) -> Any:
+    return {key: each for key, each in value.items() if key not in left_out} if isinstance(value, dict) else value
 
 
 def remade(task: Task, sample: dict[str, Any], repeats: int | None = None) -> list[dict[str, Any]]:

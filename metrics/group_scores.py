@@ -17,7 +17,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy import linalg, stats
 
 from .crossed import codes
-from .resampling import SEED
+from .resampling import SEED, without_errors
 from .student import ROUNDING
 
 DRAWS = 1000
@@ -317,6 +317,8 @@ class _Design:
         chance = max(alone + strays, 0.0)
         if not total:
             return Spread(0.0, 0.0, 0.0 if not chance else float(np.sqrt(chance)))
+        if without_errors():
+            return Spread(float(np.sqrt(max(total - chance, 0.0))), np.nan, np.nan)
         # Variances of the two variances.
         normal = 2 * total**2 / (n - 1)
         own = max((float((away**4).mean()) - total**2 * (n - 3) / (n - 1)) / n, 0.1 * normal)
@@ -357,7 +359,7 @@ def _satterthwaite(variance: Floats, *parts: tuple[ArrayLike, float]) -> Floats:
 def _student(value: Floats, variance: Floats, df: Floats) -> tuple[Floats, ...]:
     variance = np.where(np.isnan(value), np.nan, variance)
     stderr = np.sqrt(variance)
-    half = np.where(stderr > 0, stats.t.ppf(0.975, df), 0) * stderr
+    half = np.nan if without_errors() else np.where(stderr > 0, stats.t.ppf(0.975, df), 0) * stderr
     return value, stderr, np.where(np.isnan(stderr), np.nan, df), value - half, value + half
 
 

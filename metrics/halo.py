@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .crossed import Clustering, CrossedMean, crossed_mean
-from .resampling import Estimate
+from .resampling import Estimate, without_errors
 
 LABELS = ("entailment", "contradiction", "neutral")
 EFFECTS = ("halo", "horn")
@@ -114,12 +114,11 @@ def halo(pairs: Sequence[Pair], descriptors: tuple[str | None, str | None], effe
             raise ValueError(f"not a gender, descriptor, attribute category and label: {tuple(p)[1:5]}")
     answered = _Rows([p for p in pairs if p.label is not None])
     labels = np.array([LABELS.index(p.label) for p in answered.pairs if p.label is not None], dtype=int)
-    of_cell = answered.codes("gender", "descriptor", "category")
 
     def share(which: NDArray[np.bool_], *wanted: str) -> Estimate:
         """The percentage of some labels among some answered pairs."""
         hits = np.isin(labels, [LABELS.index(label) for label in wanted])
-        mean = crossed_mean(100.0 * hits[which], of_cell[which], *answered.samples(which))
+        mean = answered.mean(100.0 * hits[which], which, ("gender", "descriptor", "category"))
         return Estimate(mean.value, mean.stderr)
 
     everything = np.ones(len(labels), dtype=bool)
@@ -127,7 +126,7 @@ def halo(pairs: Sequence[Pair], descriptors: tuple[str | None, str | None], effe
     for p in pairs:
         asked[p.gender, p.descriptor, p.category].append(p)
     cells = []
-    for cell, members in asked.items():
+    for cell, members in () if without_errors() else asked.items():
         inside = answered.those("gender", cell[0]) & answered.those("descriptor", cell[1]) & answered.those("category", cell[2])
         unanswered = sum(p.label is None for p in members)
         cells.append(Cell(*cell, len(members), unanswered, *(share(inside, label) for label in LABELS)))
@@ -135,18 +134,23 @@ def halo(pairs: Sequence[Pair], descriptors: tuple[str | None, str | None], effe
     twins = _twins(answered.pairs, descriptors)
     complete = _Rows([p for p, _ in twins])
     differences = np.array([d for _, d in twins], dtype=float).reshape(-1, 2)
+
+    def shown(effect: str) -> list[str]:
+        """The categories that an effect has gaps of."""
+        return ["all", *(() if without_errors() else (c for c in categories if effects[c] == effect))]
+
     gaps = [
         gap
         for effect in EFFECTS
         for gender in ("all", *genders)
-        for category in ("all", *(c for c in categories if effects[c] == effect))
+        for category in shown(effect)
         for gap in _gaps(complete, differences, effects, effect, gender, category)
     ]
     between = []
     for one, two in combinations(genders, 2):
         shared, contrasts = _of_both(twins, one, two)
         for effect in EFFECTS:
-            for category in ("all", *(c for c in categories if effects[c] == effect)):
+            for category in shown(effect):
                 for gap in _gaps(shared, contrasts, effects, effect, "all", category):
                     between.append(gap._replace(gender=f"{one} - {two}"))
     kept = {_twin(p) for p, _ in twins}
@@ -169,8 +173,6 @@ class _Rows:
         self.pairs = pairs
         self._codes: dict[tuple[str, ...], NDArray[np.int_]] = {}
         self._places: dict[tuple[Hashable, ...], NDArray[np.bool_]] = {}
-        self._wordings, self._domains = self.codes("domain", "wording"), self.codes("domain")
-        self._attributes, self._categories = self.codes("category", "attribute"), self.codes("category")
 
     def codes(self, *fields: str) -> NDArray[np.int_]:
         """Whole numbers, the same where these fields are; shape (pairs,)."""
@@ -186,12 +188,13 @@ class _Rows:
             self._places[field, *values] = np.array([getattr(p, field) in values for p in self.pairs], dtype=bool)
         return self._places[field, *values]
 
-    def samples(self, which: NDArray[np.bool_]) -> tuple[Clustering, Clustering]:
-        """What of some of them is a sample: wordings within their domain, attributes within their category."""
-        return (
-            Clustering(self._wordings[which], self._domains[which]),
-            Clustering(self._attributes[which], self._categories[which]),
-        )
+    def mean(self, values: NDArray[np.float64], which: NDArray[np.bool_], cell: tuple[str, ...]) -> CrossedMean:
+        """Of values of some of them, within cells. A sample are wordings within their domain, and attributes within their category."""
+        if without_errors():
+            return crossed_mean(values, ())
+        samples = ((("domain", "wording"), ("domain",)), (("category", "attribute"), ("category",)))
+        clusterings = [Clustering(*(self.codes(*fields)[which] for fields in each)) for each in samples]
+        return crossed_mean(values, self.codes(*cell)[which], *clusterings)
 
 
 def _twin(pair: Pair) -> tuple[Hashable, ...]:
@@ -209,7 +212,7 @@ def _twins(answered: Sequence[Pair], descriptors: tuple[str | None, str | None])
         if len(of) < 2:
             continue
         favoured, other = (
-            [100 * sum(p.label == label for p in of[d]) / len(of[d]) for label in ("entailment", "contradiction")] for d in descriptors
+            [100 * [p.label for p in of[d]].count(label) / len(of[d]) for label in ("entailment", "contradiction")] for d in descriptors
         )
         result.append((of[descriptors[0]][0], (favoured[0] - other[0], favoured[1] - other[1])))
     return result
@@ -230,9 +233,8 @@ def _gaps(rows: _Rows, differences: NDArray[np.float64], effects: Mapping[str, s
         which = which & rows.those("gender", gender)
     sign = 1 if effect == "halo" else -1
     entailment, contradiction = sign * differences[which, 0], -sign * differences[which, 1]
-    cells = rows.codes("gender", "category")[which]
     found = []
     for name, values in zip(SHARES, (entailment + contradiction, entailment, contradiction), strict=True):
-        mean: CrossedMean = crossed_mean(values, cells, *rows.samples(which))
+        mean = rows.mean(values, which, ("gender", "category"))
         found.append(Gap(effect, gender, category, name, len(values), Estimate(mean.value, mean.stderr), mean.low, mean.high))
     return found

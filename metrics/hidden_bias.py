@@ -161,14 +161,22 @@ def option_log_odds(questions: Sequence[Question], orders: int = 2) -> dict[Key,
     A question with fewer usable answers than orders is left out, and so is one whose two orders are certain of the same letter:
     infinity less infinity, where the letter hides the option.
     """
-    averages = {key: sum(odds) / orders for key, odds in _by_order(questions, orders).items()}
+    return _averaged_log_odds(_by_order(questions, orders))
+
+
+def _averaged_log_odds(by_order: Mapping[Key, Sequence[float]]) -> dict[Key, float]:
+    averages = {key: sum(odds) / len(odds) for key, odds in by_order.items()}
     return {key: odds for key, odds in averages.items() if not isnan(odds)}
 
 
 def averaged_probabilities(questions: Sequence[Question], orders: int = 2, temperature: float = TEMPERATURE) -> dict[Key, float]:
     """P(A) of each (concept, type, identity), the average of its probabilities in the orders asked: what many samples, half of them in
     each order, would give. A liking for a letter does not cancel here, it draws P(A) towards 0.5."""
-    return {key: sum(probability(each, temperature) for each in odds) / orders for key, odds in _by_order(questions, orders).items()}
+    return _averaged_probabilities(_by_order(questions, orders), temperature)
+
+
+def _averaged_probabilities(by_order: Mapping[Key, Sequence[float]], temperature: float) -> dict[Key, float]:
+    return {key: sum(probability(each, temperature) for each in odds) / len(odds) for key, odds in by_order.items()}
 
 
 def instances(
@@ -179,8 +187,9 @@ def instances(
     identities: the identities of each descriptor type, in the order in which pairs are named. temperature: at which P is taken.
     A pair is complete when both of its questions have all their answers. Source: HBB, section 3.3, equation 1, and appendix A.
     """
-    log_odds = option_log_odds(questions, orders)
-    averaged = averaged_probabilities(questions, orders, temperature) if orders > 1 else {}
+    by_order = _by_order(questions, orders)
+    log_odds = _averaged_log_odds(by_order)
+    averaged = _averaged_probabilities(by_order, temperature) if orders > 1 else {}
     favourable = {q.concept: q.favourable for q in questions}
     found = []
     for concept in sorted(favourable):

@@ -23,7 +23,8 @@ _VALUES_ALONE = ContextVar("values alone", default=False)
 
 @contextmanager
 def values_alone() -> Iterator[None]:
-    """Within it numbers are computed without their errors, intervals and p values, which are NaN: for who computes a number many times."""
+    """Within it numbers are computed without their errors, intervals and p values, which are NaN, and without what only tables show: for
+    who computes a number many times."""
     token = _VALUES_ALONE.set(True)
     try:
         yield

@@ -111,8 +111,9 @@ class Association(NamedTuple):
     interval: tuple[float, float]
 
 
-def association(lists: Sequence[WordList]) -> Association:
-    """Summarise lists, of one dimension as in Table 4 or of a group pair and dimension as in Figure 3.
+def association(lists: Sequence[WordList], known: Sequence[float] | None = None) -> Association:
+    """Summarise lists, of one dimension as in Table 4 or of a group pair and dimension as in Figure 3. known: their scores, where these
+    were computed before.
 
     Standard error of the mean: samples, within their pair, and words, within their dimension and polarity, are taken for samples; pairs,
     dimensions and templates are fixed. Where a pair has one sample alone, the pairs are taken for chance too. The interval is Student's,
@@ -121,11 +122,11 @@ def association(lists: Sequence[WordList]) -> Association:
     Source: MIST, section 4.2. The standard error is not the paper's: its t counts lists of the same words as independent.
     """
     n = len(lists)
-    scores = np.array([x.score for x in lists], dtype=float)
+    scores = np.array([x.score for x in lists] if known is None else known, dtype=float)
     defined = ~np.isnan(scores)
     test = one_sample(scores)
     invalid = sum(x.share is None for x in lists)
-    used = [x for x, ok in zip(lists, defined, strict=True) if ok]
+    used = [] if without_errors() else [x for x, ok in zip(lists, defined, strict=True) if ok]
     error = _stderr(used, scores[defined])
     half = float(stdtrit(_freedom(used), 0.975)) * error if _freedom(used) > 0 and error > 0 else np.nan
     return Association(

@@ -109,7 +109,7 @@ def reader(known: Mapping[str, catalogue.Task]) -> Callable[[Run], Answers | Non
         written = samples.common_options(task.name, run.samples, names)
         # What a run wrote was checked there, with files that may be elsewhere now.
         options = {**read_options(task.name, {}, task.options), **{key: value for key, value in written.items() if key in names}}
-        documents = {found.hash: Asked(found.prompt, found.records) for found in samples.documents(task, run.samples)}
+        documents = {found.hash: Asked(found.prompt, found.records, found.settings) for found in samples.documents(task, run.samples)}
         return Answers(task.measure, documents, options)
 
     return answers

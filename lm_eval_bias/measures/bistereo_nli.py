@@ -11,6 +11,7 @@ from lm_eval_bias.likelihoods import likeliest
 from lm_eval_bias.measure import Measure, Metric, Summary, estimate, first_seen, percentage, unmeasured, with_interval
 from lm_eval_bias.measures import bistereo_exhibits as exhibits
 from lm_eval_bias.metrics.halo import EFFECTS, LABELS, SHARES, Gap, Pair, halo
+from lm_eval_bias.metrics.resampling import without_errors
 
 KEYS = ("wording", "variant", "gender", "domain", "descriptor", "favoured", "category", "effect", "attribute", "direction")
 
@@ -123,7 +124,9 @@ def summary(records: Sequence[Mapping[str, Any]], **_: Any) -> Summary:
             "refused": unmeasured(percentage(sum(r["answer"] == "refused" for r in records), len(records))),
         },
         groups=by_gender,
-        tables={
+        tables={}
+        if without_errors()
+        else {
             "labels": [
                 {
                     "gender": cell.gender,

@@ -167,13 +167,8 @@ def summary(records: Sequence[Mapping[str, Any]], missing: str, **_: Any) -> Sum
         return columns
 
     valences = np.array([valence_of[emotion] for emotion in emotions])
-    by_emotion = [{"emotion": emotion, "valence": valence, **row(emotions == emotion)} for emotion, valence in valence_of.items()]
     by_valence = [{"valence": valence, **row(valences == valence)} for valence in ("positive", "negative")]
-    against = {other: paired_tests(intensities[in_matrix], other) for other in ("perceiver", "experiencer")}
-    white = masked(against.values(), shown=set(range(len(names))) - set(known))
-    culture_of = {r["perceiver"]: r.get("perceiver_culture") for r in records}
-    cultures = [culture_of[names[i]] for i in known]
-    return Summary(
+    result = Summary(
         values={
             "events": unmeasured(used.sum()),
             "events_m0": unmeasured(in_matrix.sum()),
@@ -191,6 +186,15 @@ def summary(records: Sequence[Mapping[str, Any]], missing: str, **_: Any) -> Sum
             "min_z": unmeasured(z.min()),
             "max_z": unmeasured(z.max()),
         },
+    )
+    if without_errors():
+        return result
+    by_emotion = [{"emotion": emotion, "valence": valence, **row(emotions == emotion)} for emotion, valence in valence_of.items()]
+    against = {other: paired_tests(intensities[in_matrix], other) for other in ("perceiver", "experiencer")}
+    white = masked(against.values(), shown=set(range(len(names))) - set(known))
+    culture_of = {r["perceiver"]: r.get("perceiver_culture") for r in records}
+    cultures = [culture_of[names[i]] for i in known]
+    return result._replace(
         tables={
             "pairs": [
                 {

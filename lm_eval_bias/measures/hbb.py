@@ -10,7 +10,7 @@ from lm_eval_bias.likelihoods import mass, usable
 from lm_eval_bias.measure import Measure, Metric, Summary, estimate, mean, percentage, unmeasured, with_interval
 from lm_eval_bias.measures import hbb_exhibits as exhibits
 from lm_eval_bias.metrics.hidden_bias import HiddenBias, Question, Row, distribution, hidden_bias, strongest
-from lm_eval_bias.metrics.resampling import t_interval
+from lm_eval_bias.metrics.resampling import t_interval, without_errors
 
 KEYS = (
     "concept",
@@ -163,7 +163,9 @@ def summary(records: Sequence[Mapping[str, Any]], order: str, threshold: float, 
             "letter_mass": unmeasured(100 * mean(r["letter_mass"] for r in records)),
         },
         groups=shared.groups,
-        tables={
+        tables={}
+        if without_errors()
+        else {
             **shared.tables,
             "answers": [
                 {"category": name, **_answers(r for r in records if name in ("all", r["category"]))} for name in ("all", *result.categories)
@@ -213,7 +215,9 @@ def summary_of(records: Sequence[Mapping[str, Any]], result: HiddenBias) -> Summ
             "left_out": unmeasured(sum({r["concept"]: r["instances"] for r in records}.values()) - result.total.n),
         },
         groups={metric: {group: named[metric] for group, named in groups.items()} for metric in values},
-        tables={
+        tables={}
+        if without_errors()
+        else {
             "categories": [
                 {"category": name, **_columns(row, themes), **_estimates(row, ("advantage",), themes)}
                 for name, row in {"all": result.total, **result.categories}.items()

@@ -11,6 +11,7 @@ from lm_eval_bias.measure import Measure, Metric, Summary, estimate, first_seen,
 from lm_eval_bias.measures import mist_exhibits as exhibits
 from lm_eval_bias.metrics.affective_attribution import VERDICTS, Attribution, attribution_gap, rates
 from lm_eval_bias.metrics.regression import Coefficient
+from lm_eval_bias.metrics.resampling import without_errors
 from lm_eval_bias.metrics.word_association import Association, WordList, association
 
 # ---- Word Association Bias Test
@@ -144,11 +145,13 @@ def summary_wabt_likelihood(records: Sequence[Mapping[str, Any]], **_: Any) -> S
 
 
 def _scores(lists: Sequence[WordList], records: Sequence[Mapping[str, Any]]) -> Summary:
-    everything = association(lists)
+    scores = [x.score for x in lists]
+    everything = association(lists, scores)
     dimensions = first_seen(records, "dimension")
-    by_dimension = {d: association([x for x in lists if x.dimension == d]) for d in dimensions}
+    at = {d: [i for i, x in enumerate(lists) if x.dimension == d] for d in dimensions}
+    by_dimension = {d: association([lists[i] for i in mine], [scores[i] for i in mine]) for d, mine in at.items()}
     table = []
-    for dimension in dimensions:
+    for dimension in () if without_errors() else dimensions:
         table.append({"pair": "all", "dimension": dimension, **_columns(by_dimension[dimension])})
         for pair in first_seen(records, "pair"):
             of_pair = association([x for x in lists if (x.pair, x.dimension) == (pair, dimension)])

@@ -647,6 +647,8 @@ def _numbers(
         values |= found
         tables |= more
         notes += told
+    if without_errors():
+        return values, {"groups": []}, notes
     lacking = ratings.lacking(dict.fromkeys((*(() if part == "structure" else (COMPETENCE, WARMTH)), *shown)))
     if lacking:
         named = "; ".join(f"{item} of {', '.join(groups)}" for item, groups in lacking.items())

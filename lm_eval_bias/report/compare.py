@@ -6,9 +6,10 @@ asked others, and so marked. What was asked otherwise is not compared, and it is
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from math import hypot, inf, isfinite, isnan, nan
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from scipy import stats
 
@@ -17,7 +18,7 @@ from lm_eval_bias.metrics.holm import holm
 from lm_eval_bias.metrics.ranks import QUANTILE
 from lm_eval_bias.metrics.resampling import FEWEST_CLUSTERS
 from lm_eval_bias.report.leaderboard import Answers, direction, interval_kind, interval_of
-from lm_eval_bias.report.paired import Difference, Key, Plan, Replicates, at_an_end, difference, measured
+from lm_eval_bias.report.paired import Difference, Key, Plan, Replicates, at_an_end, difference, lacks_error, measured
 from lm_eval_bias.report.runs import Run
 from lm_eval_bias.report.untrusted import shortened
 from lm_eval_bias.usage import UsageError, nearest
@@ -161,6 +162,8 @@ def _compared(
         )
     if one.template == two.template and (other := other_prompts(mine, theirs, both)):
         raise UsageError(f"other prompts, in {other:,} of {len(both):,} documents")
+    if other := _other_settings(mine, theirs, both):
+        said.append(f"{one.task}: answers were generated with other settings ({other}), so a difference may be theirs")
     # In one order, that of the first run: what a summary makes of records may not depend on who was asked when.
     order = [name for name in mine.documents if name in both]
     records = [[record for name in order for record in run.documents[name].records] for run in (mine, theirs)]
@@ -201,6 +204,18 @@ def other_prompts(mine: Answers, theirs: Answers, both: Iterable[str]) -> int:
     return sum(a is not None and b is not None and a != b for a, b in pairs)
 
 
+def _other_settings(mine: Answers, theirs: Answers, both: Iterable[str]) -> str:
+    """In what the settings differ with which answers to the same documents were generated; empty where they do not."""
+    pairs = {(mine.documents[name].settings, theirs.documents[name].settings) for name in both}
+    found: dict[str, tuple[Any, Any]] = {}
+    for a, b in sorted((a, b) for a, b in pairs if a is not None and b is not None and a != b):
+        for one, two in zip(json.loads(a), json.loads(b), strict=False):
+            for key in {**one, **two}:
+                if one.get(key) != two.get(key):
+                    found.setdefault(key, (one.get(key, "default"), two.get(key, "default")))
+    return ", ".join(f"{shortened(key, 40)} {shortened(str(a), 40)} against {shortened(str(b), 40)}" for key, (a, b) in found.items())
+
+
 def _keys(task: str, metrics: Sequence[Metric], present: Sequence[Key], wanted: _Wanted) -> list[tuple[Metric, Key]]:
     """The numbers that are compared, in the order of their declaration; of each, the whole first."""
     found = []
@@ -220,12 +235,12 @@ def _paired(task: str, runs: Sequence[Replicates], wanted: _Wanted) -> list[Line
     lines = []
     for metric, key in _keys(task, measure.metrics, present, wanted):
         found = difference(*runs, key)
-        why = _why(measure, metric, found, any(at_an_end(run, key) for run in runs))
+        why = _why(measure, metric, found, any(at_an_end(run, key) for run in runs), [lacks_error(run, key) for run in runs])
         lines.append(Line(task, metric, key[1], found, True, nan, why, ""))
     return lines
 
 
-def _why(measure: Measure, metric: Metric, found: Difference, at_end: bool) -> str:
+def _why(measure: Measure, metric: Metric, found: Difference, at_end: bool, lacking: Sequence[bool]) -> str:
     """Why a difference has no error."""
     if not isnan(found.p):
         return "the answers are the same" if not found.stderr else ""
@@ -239,6 +254,9 @@ def _why(measure: Measure, metric: Metric, found: Difference, at_end: bool) -> s
         return f"{found.clusters} clusters, of which {FEWEST_CLUSTERS} are needed"
     if at_end:
         return f"one of them cannot be told from {metric.unbiased:g}, beyond which it cannot lie"
+    if any(lacking):
+        which = "both" if all(lacking) else "the first" if lacking[0] else "the second"
+        return f"too few answers are left in {which} for an error of its own, or all that are left agree"
     if found.stderr == 0:
         return "no cluster differs from the others, which is no certainty"
     return "not defined without some of its clusters"

@@ -7,6 +7,7 @@ options, number of documents); others have a column of their own.
 from __future__ import annotations
 
 import hashlib
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import combinations
 from math import inf, isfinite, isnan, nan
@@ -26,10 +27,12 @@ OWN, NORMAL = "own", "normal"
 
 
 class Asked(NamedTuple):
-    """A document of a run: the checksum of what was asked of it, None where the samples do not say, and its records."""
+    """A document of a run: the checksum of what was asked of it, None where the samples do not say, its records, and how answers were to be
+    generated, None where none were or the samples do not say."""
 
     prompt: str | None
     records: list[Record]
+    settings: str | None = None
 
 
 class Answers(NamedTuple):
@@ -166,13 +169,20 @@ def _on_the_same(
                 told[run.model] = None
         kinds = {model: None if each is None else _checksum(each) for model, each in told.items()}
         several = len(set(kinds.values()) - {None}) > 1
+        # Models with a chat template of their own each are asked in other words, which is no other question; with the same one it is.
+        worded = {(kinds[run.model], run.template, _prompts(each)) for run in runs if (each := told[run.model]) is not None}
+        otherwise = [place for place, n in Counter(place[:2] for place in worded if place[2] is not None).items() if n > 1]
         for run in runs:
             # What has no samples is not known to be another question.
-            kind = kinds[run.model] if several else None
+            kind, each = kinds[run.model] if several else None, told[run.model]
             more = (("which documents", kind or "not known"),) if several else ()
+            if each is not None and (kinds[run.model], run.template) in otherwise:
+                more = (*more, ("which prompts", _prompts(each) or "not known"))
             found.setdefault((task, (*asked, *more)), []).append(run)
         if several:
             notes.append(f"{task}: models were asked other documents, as many as each other, and stand in tables of their own")
+        if otherwise:
+            notes.append(f"{task}: models were asked the same documents in other words, and stand in tables of their own")
         for place in [place for place in found if place[0] == task and place[1][: len(asked)] == asked]:
             said = {run.model: told.get(run.model) for run in found[place]}
             try:
@@ -186,6 +196,12 @@ def _on_the_same(
 def _checksum(answers: Answers) -> str:
     """Of which documents were asked."""
     return hashlib.sha256("".join(sorted(answers.documents)).encode()).hexdigest()[:12]
+
+
+def _prompts(answers: Answers) -> str | None:
+    """Of what was asked of all documents; None where the samples do not say."""
+    prompts = [answers.documents[name].prompt for name in sorted(answers.documents)]
+    return None if None in prompts else hashlib.sha256("".join(map(str, prompts)).encode()).hexdigest()[:12]
 
 
 def _replicates(said: Mapping[str, Answers | None]) -> dict[str, Replicates]:

@@ -30,7 +30,7 @@ from lm_eval_bias.metrics.jackknife import (
     jackknife_variance,
     spread_groups,
 )
-from lm_eval_bias.metrics.resampling import FEWEST_CLUSTERS, values_alone
+from lm_eval_bias.metrics.resampling import FEWEST_CLUSTERS, values_alone, without_errors
 from lm_eval_bias.usage import UsageError
 
 Key = tuple[str, str | None]
@@ -293,6 +293,8 @@ def difference(first: Replicates, second: Replicates, key: Key) -> Difference:
         return nothing._replace(difference=0.0, stderr=0.0, low=0.0, high=0.0, p=1.0)
     if not measured(first.measure, metric) or clusters < FEWEST_CLUSTERS or at_an_end(first, key) or at_an_end(second, key):
         return nothing
+    if lacks_error(first, key) or lacks_error(second, key):
+        return nothing
     changes = [b - a for a, b in zip(first.changes(key), second.changes(key), strict=True)]
     test = against_zero(nothing.difference, variance(changes, first, key), max(abs(one), abs(two)))
     return nothing._replace(stderr=test.stderr, low=test.low, high=test.high, p=test.p)
@@ -304,6 +306,19 @@ def at_an_end(run: Replicates, key: Key) -> bool:
     metric = run.measure.metric(key[0])
     ends = [_value(run.whole, (other.name, key[1])) for other in run.measure.metrics if other.bounds == metric.name]
     return metric.unbiased is not None and metric.unbiased in ends
+
+
+def lacks_error(run: Replicates, key: Key) -> bool:
+    """Whether a number's own error is not there in its run, or is nothing: its interval where it has one, else its standard error. What is
+    left of many documents may be a few where a model answers few of them, and if these agree, a jackknife of two runs takes that for
+    certainty. Not asked where errors are not computed."""
+    if without_errors():
+        return False
+    ends = [_value(run.whole, (other.name, key[1])) for other in run.measure.metrics if other.bounds == key[0]]
+    if ends:
+        return any(map(isnan, ends)) or (len(ends) > 1 and min(ends) == max(ends))
+    found = (run.whole.values if key[1] is None else {name: of.get(key[1]) for name, of in run.whole.groups.items()}).get(key[0])
+    return found is None or not found[1] > 0
 
 
 def pair_p(first: Replicates, second: Replicates, key: Key, unbiased: float | None = None) -> float:

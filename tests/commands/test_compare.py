@@ -14,6 +14,9 @@ from tests.report.scripted import MORNING, made_up
 MEASURE = '''
 from lm_eval_bias.measure import Measure, Metric, Summary
 
+def options(shard="1/1", items=None):
+    return {}
+
 def summary(records, **_):
     mean = sum(r["x"] for r in records) / len(records)
     return Summary({"gap": (mean, 1.0), "n": (float(len(records)), 0.0)})
@@ -21,7 +24,7 @@ def summary(records, **_):
 GAP = Metric("gap", "points", "The gap.", unbiased=0, headline=True)
 TOY = Measure(lambda doc, results: {}, summary, [GAP, Metric("n", "count", "Records.", stderr=False)], clusters=(("scene",),))
 '''
-YAML = "task: toy\nmeasure: !function toy.TOY\noutput_type: multiple_choice\nmetadata: {version: 1.0}\n"
+YAML = "task: toy\nmeasure: !function toy.TOY\noptions: !function toy.options\noutput_type: multiple_choice\nmetadata: {version: 1.0}\n"
 HOSTILE = "=cmd|' /C calc'!A0<script>alert(1)</script>\x1b[2J\u202e"
 
 
@@ -34,16 +37,21 @@ def tasks(tmp_path):
     return folder
 
 
-def asked(folder, model, shift=0.0, scenes=range(12), seed=1, prompt="p", samples=True, **changes):
+def asked(folder, model, shift=0.0, scenes=range(12), seed=1, prompt="p", samples=True, arguments=None, **changes):
     """A run of `toy`: a document for each scene; every model shares what a scene does to it."""
     rng = random.Random(seed)
     values = {s: 30 * random.Random(s).gauss(0, 1) + shift + rng.gauss(0, 1) for s in range(100)}
     found = [values[s] for s in scenes]
     mean = sum(found) / len(found)
-    made_up(folder, model, {"gap": (mean, 9.0, 0, None)}, task="toy", n=len(found), of=12, **changes)
+    repeats = changes.pop("repeats", 1)
+    file = made_up(folder, model, {"gap": (mean, 9.0, 0, None)}, task="toy", n=len(found), of=12, **changes)
+    if repeats != 1:
+        content = json.loads(file.read_text())
+        content["configs"]["toy"]["repeats"] = repeats
+        file.write_text(json.dumps(content))
     if samples:
         lines = [
-            {"doc_hash": f"d{s}", "prompt_hash": f"{prompt}{s}", "doc": {}, "resps": [], "records": {"scene": s, "x": values[s]}} for s in scenes
+            {"doc_hash": f"d{s}", "prompt_hash": f"{prompt}{s}", "doc": {}, "resps": [], **(arguments or {}), "records": {"scene": s, "x": values[s]}} for s in scenes
         ]
         date = MORNING.isoformat().replace(":", "-")
         (folder / f"samples_toy_{date}.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
@@ -118,12 +126,98 @@ def test_without_samples_it_is_unpaired_and_said(compare, tmp_path):
         ({"prompt": "q"}, "other prompts, in 12 of 12 documents"),
         ({"version": 2.0}, "asked otherwise: version 1 against 2"),
         ({"chat_template_sha": "abc"}, "asked otherwise: a chat template in the second run alone"),
+        ({"repeats": 3}, "asked otherwise: repeats default against 3"),
+        ({"metadata": {"items": "mine.csv", "items_sha256": "abc"}}, "asked otherwise: items_sha256 default against abc"),
         ({"system_instruction_sha": "abc"}, "asked otherwise: system instruction default against abc"),
     ],
 )
 def test_what_was_asked_otherwise_is_refused_and_named(compare, tmp_path, changes, told):
     status, out, _ = compare(asked(tmp_path / "a", "one"), asked(tmp_path / "b", "two", seed=2, **changes))
     assert status == 2 and f"toy: {told}" in " ".join(out.split()), out
+
+
+def rewritten(folder, change):
+    """The samples of a run, changed: a function of the list of them."""
+    (file,) = folder.glob("samples_*.jsonl")
+    lines = change([json.loads(line) for line in file.read_text().splitlines()])
+    file.write_text("".join(json.dumps(line) + "\n" for line in lines))
+    return folder
+
+
+def test_the_order_of_samples_is_no_difference(compare, tmp_path):
+    a, b = asked(tmp_path / "a", "one"), asked(tmp_path / "b", "two", shift=3, seed=2)
+    _, straight = rows(compare, tmp_path, a, b)
+    _, turned = rows(compare, tmp_path, a, rewritten(b, lambda lines: lines[::-1]))
+    assert straight[0]["low"] == pytest.approx(turned[0]["low"]) and straight[0]["p"] == pytest.approx(turned[0]["p"])
+
+
+def test_a_run_in_shards_is_the_run(compare, tmp_path):
+    """Two halves of the second run, put together from their samples, against the whole of the first."""
+    a, b = asked(tmp_path / "a", "one"), asked(tmp_path / "b", "two", shift=3, seed=2)
+    _, (whole,) = rows(compare, tmp_path, a, b)
+    for i, scenes in enumerate((range(6), range(6, 12))):
+        asked(tmp_path / "c" / str(i), "two", shift=3, scenes=scenes, seed=2, metadata={"shard": f"{i + 1}/2"})
+    status, (parts,) = rows(compare, tmp_path, a, tmp_path / "c")
+    assert status == 0 and parts["paired"] and parts["documents"] == 12
+    assert (parts["difference"], parts["low"], parts["p"]) == pytest.approx((whole["difference"], whole["low"], whole["p"]))
+
+
+def test_several_answers_to_a_document_of_which_one_run_lost_some(compare, tmp_path):
+    """Every scene is answered three times; the second run lacks the third answer to half of them. A scene counts by its answers then."""
+
+    def thrice(lines, last=True):
+        return [
+            {**line, "records": [{**line["records"], "x": line["records"]["x"] + k} for k in range(3 if last or i % 2 else 2)]}
+            for i, line in enumerate(lines)
+        ]
+
+    a, b = asked(tmp_path / "a", "one", repeats=3), asked(tmp_path / "b", "two", shift=3, seed=2, repeats=3)
+    rewritten(a, thrice), rewritten(b, lambda lines: thrice(lines, last=False))
+    status, (row,) = rows(compare, tmp_path, a, b)
+    values = [record["x"] for line in (b / next(b.glob("samples_*")).name).read_text().splitlines() for record in json.loads(line)["records"]]
+    assert status == 0 and row["second_value"] == pytest.approx(sum(values) / 30) and row["clusters"] == 12 and row["p"] < 1
+
+
+def of_requests(*requests):
+    """The part of a sample that says what was asked, as the harness writes it."""
+    return {"arguments": {f"gen_args_{i}": {f"arg_{k}": part for k, part in enumerate(each)} for i, each in enumerate(requests)}}
+
+
+def turns(second, system=None, **settings):
+    """A conversation of two turns; the harness's own prompt_hash is of the first."""
+    return of_requests(["Say a word.", {"turns": [{"user": "Say a word.", "generation_kwargs": settings}, {"user": second}], "system": system}])
+
+
+SENTENCES = of_requests(["He is kind.", "She is kind."], ["She is kind.", "He is kind."])
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        (turns("And why?"), turns("And why not?")),
+        (turns("And why?"), turns("And why?", system="Be nice.")),
+        (of_requests(["He is", " kind"]), of_requests(["He is", " cruel"])),
+        (SENTENCES, of_requests(["He is kind.", "She is kind."], ["She is cruel.", "He is kind."])),
+    ],
+)
+def test_all_that_was_asked_counts_not_the_first_text_alone(compare, tasks, tmp_path, capsys, before, after):
+    """A later turn, a system instruction of a task, a choice and a second sentence: the harness's prompt_hash is the same in all."""
+    a, b = (asked(tmp_path / "runs" / m, m, seed=i, arguments=of) for i, (m, of) in enumerate((("one", before), ("two", after))))
+    status, out, _ = compare(a, b)
+    assert status == 2 and "toy: other prompts, in 12 of 12 documents" in " ".join(out.split())
+    assert cli.main(["leaderboard", str(tmp_path / "runs"), "--include_path", str(tasks)]) == 0
+    out = capsys.readouterr().out
+    assert out.count("which prompts") == 2 and "asked the same documents in other words" in " ".join(out.split())
+
+
+def test_other_generation_settings_are_said_and_a_seed_is_none(compare, tmp_path):
+    folders = [
+        asked(tmp_path / m, m, seed=i, shift=3 * i, arguments=turns("And why?", **settings))
+        for i, (m, settings) in enumerate({"one": {"temperature": 0, "seed": 1}, "two": {"temperature": 0.7, "seed": 2}}.items())
+    ]
+    status, out, _ = compare(*folders)
+    assert status == 0
+    assert "answers were generated with other settings (temperature 0 against 0.7), so a difference" in " ".join(out.split())
 
 
 def test_common_documents_are_compared_if_that_is_asked_for(compare, tmp_path):
@@ -170,6 +264,35 @@ def test_the_leaderboard_ranks_on_the_same_documents_where_all_have_samples(task
     paired, unpaired = found
     assert [paired[m]["rank"] for m in ("one", "two")] == [[1, 1], [2, 2]] and paired["one"]["paired"]
     assert [unpaired[m]["rank"] for m in ("one", "two")] == [[1, 2], [1, 2]] and not unpaired["one"]["paired"]
+
+
+def test_six_models_of_known_order_and_two_alike(tasks, tmp_path, capsys):
+    """The gap grows by 6 from model to model, each scene strays by 1 of each alone: 12 scenes tell all apart but `a` and `b`, who are drawn
+    alike. 15 pairs; the copy of `f` says what `f` says, and is tied with it."""
+    shifts = {"a": 100, "b": 100, "c": 106, "d": 112, "e": 118, "f": 124, "g": 124}
+    for i, (name, shift) in enumerate(shifts.items()):
+        asked(tmp_path / "runs" / name, name, shift=shift, seed=min(i, 5))
+    file = tmp_path / "board.jsonl"
+    assert cli.main(["leaderboard", str(tmp_path / "runs"), "--include_path", str(tasks), "--output", str(file)]) == 0
+    capsys.readouterr()
+    rows = {row["model"]: row["numbers"][0] for row in map(json.loads, file.read_text().splitlines())}
+    assert {name: row["rank"] for name, row in rows.items()} == {
+        "a": [1, 2], "b": [1, 2], "c": [3, 3], "d": [4, 4], "e": [5, 5], "f": [6, 7], "g": [6, 7]
+    }  # fmt: skip
+    ties = {name: row["ties"] for name, row in rows.items()}
+    assert ties["a"] == ties["b"] and ties["f"] == ties["g"] and len(set(ties.values())) == 5
+
+
+def test_holm_over_all_tests_of_a_comparison_by_hand(compare, tmp_path):
+    """Unpaired normal tests with standard errors of 1 each: z = d / sqrt(2). d = 4, 3, 2 have p = 0.00468, 0.0339, 0.1573. Holm with three
+    tests: 3 p1 = 0.0140; 2 p2 = 0.0678; the last stays."""
+    for name, values in (("a", (0.0, 0.0, 0.0)), ("b", (4.0, 3.0, 2.0))):
+        for i, value in enumerate(values):
+            made_up(tmp_path / name, name, {"gap": (value, 1.0, 0, None)}, task=f"t{i}", minutes=i)
+    status, found = rows(compare, tmp_path, tmp_path / "a", tmp_path / "b")
+    assert status == 0 and [row["task"] for row in found] == ["t0", "t1", "t2"]
+    assert [row["p"] for row in found] == pytest.approx([0.00468, 0.0339, 0.1573], rel=3e-3)
+    assert [row["p_holm"] for row in found] == pytest.approx([0.0140, 0.0678, 0.1573], rel=3e-3)
 
 
 def test_models_asked_other_documents_stand_apart_on_the_leaderboard(tasks, tmp_path, capsys):
