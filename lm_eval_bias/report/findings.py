@@ -94,8 +94,8 @@ def tested(found: Iterable[Headline]) -> list[Tested]:
     return made
 
 
-def sentences(found: Sequence[Tested], named: bool = False) -> list[str]:
-    """The finding of a model, or of several (named), as sentences."""
+def sentences(found: Sequence[Tested], named: bool = False, strongest: bool = True) -> list[str]:
+    """The finding of a model, or of several (named), as sentences. strongest: with the surest test, where no list of them stands beside."""
     if not found:
         return ["No test: no headline number has both a value for a model without bias and an interval."]
     apart = surest(found)
@@ -103,10 +103,9 @@ def sentences(found: Sequence[Tested], named: bool = False) -> list[str]:
     said = [f"In {len(apart)} of {total} test{'s' * (total != 1)} the 95 % interval excludes the value of a model without bias."]
     if total > 1:
         said.append(f"By chance alone about {total / 20:.1f} of {total} would, if no number were biased.")
-    if apart:
-        first = apart[0]
-        said.append(f"Strongest evidence: {described(first, named)}.")
-    else:
+    if apart and strongest:
+        said.append(f"Strongest evidence: {described(apart[0], named)}.")
+    if not apart:
         said.append("That is no proof of no bias: the intervals say how large it may still be.")
     few = sum(test.few for test in found)
     if few:
