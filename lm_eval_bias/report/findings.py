@@ -117,6 +117,17 @@ def sentences(found: Sequence[Tested], named: bool = False, strongest: bool = Tr
     return said
 
 
+def brief(found: Sequence[Tested]) -> str:
+    """The finding of one of several models, in a line."""
+    if not found:
+        return "no test"
+    apart = surest(found)
+    warned = sum(bool(test.headline.run.warnings) for test in found)
+    said = f"{len(apart)} of {len(found)} test{'s' * (len(found) != 1)}"
+    said += f"; surest {described(apart[0])}" if apart else ""
+    return said + (f"; {'all' if warned == len(found) else warned} from runs with a warning" if warned else "")
+
+
 def surest(found: Iterable[Tested]) -> list[Tested]:
     """The tests whose interval excludes the unbiased value, surest first, those of runs with a warning after the others, and those on few
     clusters last."""
