@@ -228,7 +228,8 @@ def _span(made: Any) -> str:
     between = least if least == most else f"{least} to {most}"
     if made.share.matters and not made.share.known:
         return between
-    return f"{f'{made.documents:,}' if made.documents else 'more'} ({between})"
+    documents = f"{made.documents:,}" if made.documents else "more"
+    return documents if documents == between else f"{documents} ({between})"
 
 
 def _legend() -> Iterator[str]:
