@@ -43,7 +43,7 @@ def pages(tmp_path_factory):
     columns = [Column("group", HOSTILE[0]), Column("gap", HOSTILE[3], "points", "gap_stderr")]
     shown = Exhibit("Table 1", HOSTILE[4], Rows("by_group"), columns, HOSTILE[0], HOSTILE[2], figure=Figure("bars", "group", "gap"))
     tables = {"by_group": groups, HOSTILE[1]: groups, "wide": wide}
-    values = {"gap": (3.0, 1.0, 0, None), HOSTILE[0][:60]: (3.0, 1.0, 0, None)}
+    values = {"gap": (3.0, 1.0, 0, None), HOSTILE[0][:60]: (3.0, 1.0, 0, None), "a_name_that_breaks_nowhere_in_a_heading": (1.0, 1.0, 0, None)}
     names = ("org/" + HOSTILE[0], HOSTILE[2] + HOSTILE[3] + "m" * 200)
     for i, name in enumerate(names):
         run_of(folder / "runs", name, values, tables=tables, samples=samples(), minutes=i)
@@ -122,8 +122,12 @@ def test_rows_are_sorted_and_filtered_by_keyboard(browser, tmp_path):
         assert not axe(tab) and not tab.said
 
 
-def test_a_long_name_moves_no_column_out_of_the_window(browser, pages):
+def test_a_long_name_lies_over_no_other_and_widens_no_page(browser, pages):
     """On a phone tables scroll in their boxes, which the keyboard reaches, and the page does not."""
+    over = "[...document.querySelectorAll('th, td')].filter((each) => each.scrollWidth > each.clientWidth + 1).map((each) => each.outerHTML.slice(0, 150))"
+    for name in PAGES:
+        with opened(browser, pages[name]) as tab:
+            assert not tab.evaluate(over)  # no cell's text lies over the next
     with opened(browser, pages["model"], WIDTHS[0]) as tab:
         boxes = "[...document.querySelectorAll('.wide, .figure')]"
         assert tab.evaluate(f"{boxes}.some((each) => each.scrollWidth > each.clientWidth)")

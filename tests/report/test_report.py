@@ -197,6 +197,21 @@ def test_models_that_were_asked_the_same_share_a_figure_and_others_do_not(tmp_pa
     assert "a first 3.0 [1.0, 5.0]" in Page(pages["index.html"]).text and "mine (version 2)" in Page(pages["index.html"]).text
 
 
+def test_what_is_the_same_for_many_is_said_once(tmp_path):
+    """How figures of one kind are read; what a limit left of each task; that all models were asked all; a unit that the title has."""
+    percent = TABLE._replace(columns=[Column("group", "Group"), Column("share", "% wrong", "%")])
+    other = TABLE._replace(name="Table 3", reads="Otherwise.")
+    for i, (model, task) in enumerate((m, t) for m in "ab" for t in ("mine", "yours")):
+        run_of(tmp_path / "runs", model, task=task, minutes=i, n=50, of=1000, tables={"by_group": BY_GROUP})
+    _, pages = reported(tmp_path / "runs", tmp_path / "out", ours(TABLE, percent._replace(name="Table 2"), other))
+    text, overview = Page(pages["a.html"]).text, Page(pages["index.html"]).text
+    assert text.count("A gap above 0 favours the group.") == 1 and "what it does not show: as Paper, Table 1 ." in text and "Otherwise." in text
+    assert '<a href="#s-mine-table-1">Paper, Table 1</a>.' in pages["a.html"] and "% wrong<small>" not in pages["a.html"]
+    assert "a , 2 tasks: asked a part of the documents: mine 50 of 1,000, yours 50 of 1,000" in overview
+    assert "Each of the 2 models was asked all 2 tasks." in overview and "Which tasks each model was asked" not in overview
+    assert "a : 2 of 2 tests; surest mine/gap 3.0 points [1.0, 5.0] ±, 3.0 standard errors above 0; all from runs with a warning" in overview
+
+
 def test_a_heat_map_has_a_matrix_and_is_a_list_where_places_repeat(tmp_path):
     cells = [{"x": x, "y": y, "n": 10 * i + j} for i, y in enumerate(("u", "v")) for j, x in enumerate(("p", "q"))]
     heat = Exhibit("Figure 2", "c", Rows("heat"), [Column("x", "To"), Column("y", "From"), Column("n", "Gap", "points")], "r", "s",
