@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import shutil
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import pytest
 
@@ -13,11 +14,17 @@ ROOT = Path(__file__).resolve().parents[1]
 AXE = ROOT / ".axe" / "axe.min.js"
 WIDTHS = (360, 768, 1280)
 """A phone, a tablet, a desk: CSS pixels."""
+PAPER = 718
+"""A4 within margins of 1 cm: 190 mm, in CSS pixels of 1/96 inch."""
+_LISTEN = """
+addEventListener("securitypolicyviolation", (event) => console.error("policy: " + event.violatedDirective + " " + event.sample));
+addEventListener("afterprint", () => { window.closedOnPaper = document.querySelectorAll("details:not([open])").length; });
+"""
 
 
 class Seen(NamedTuple):
     """What a browser found at one width, in one colour scheme. faults: of axe, each as "rule: element"; requests: all but the page's own;
-    said: what stands on the console; wide: by how many pixels the page is wider than its window."""
+    said: what stands on the console, and scripts of the data; wide: by how many pixels the page is wider than its window."""
 
     faults: list[str]
     requests: list[str]
@@ -26,14 +33,13 @@ class Seen(NamedTuple):
 
 
 @contextmanager
-def chromium():
+def chromium() -> Iterator[Any]:
     """Skips where a machine has no Chromium. Only axe.min.js can be missing later."""
     program = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
     if program is None:
         pytest.skip("no Chromium on this machine")
-    from playwright.sync_api import sync_playwright
-
-    with sync_playwright() as playwright:
+    sync_api = pytest.importorskip("playwright.sync_api")
+    with sync_api.sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=program, args=["--no-sandbox", "--disable-gpu"])
         try:
             yield browser
@@ -41,39 +47,58 @@ def chromium():
             browser.close()
 
 
-def look(browser, path: Path, width: int = 1280, scheme: str = "light", screenshot: Path | None = None, media: str = "screen") -> Seen:
-    """Open a file and look at it: with axe where `make test` could fetch it, without its rules on contrast otherwise."""
-    context = browser.new_context(viewport={"width": width, "height": 900}, color_scheme=scheme)
-    page = context.new_page()
-    page.emulate_media(media=media, color_scheme=scheme)
-    requests, said = [], []
-    page.on("request", lambda request: requests.append(request.url))
-    page.on("console", lambda message: said.append(message.text))
-    page.on("pageerror", lambda error: said.append(str(error)))
-    page.on("dialog", lambda dialog: (said.append(f"dialog: {dialog.message}"), dialog.dismiss()))
-    address = path.resolve().as_uri()
-    page.goto(address)
-    wide = page.evaluate("document.documentElement.scrollWidth - window.innerWidth")
-    hacked = page.evaluate("String(window.hacked)")
-    if hacked != "undefined":
-        said.append(f"a script of the data ran: {hacked}")
-    faults = []
-    if AXE.is_file():
-        page.evaluate("document.querySelectorAll('details').forEach(each => { each.open = true })")
-        page.evaluate(AXE.read_text(encoding="utf-8"))
-        found = page.evaluate("axe.run(document, {resultTypes: ['violations']})")
-        faults = [f"{rule['id']}: {node['html'][:150]}" for rule in found["violations"] for node in rule["nodes"]]
-    if screenshot is not None:
-        page.screenshot(path=str(screenshot), full_page=True)
-    context.close()
-    return Seen(faults, [url for url in requests if url != address and not url.startswith("data:")], said, wide)
+@contextmanager
+def opened(browser: Any, path: Path, width: int = 1280, scheme: str = "light", scripts: bool = True) -> Iterator[Any]:
+    """A tab with the page. Its attributes `requests` and `said` fill while it is open."""
+    context = browser.new_context(viewport={"width": width, "height": 900}, color_scheme=scheme, java_script_enabled=scripts)
+    try:
+        tab = context.new_page()
+        tab.add_init_script(_LISTEN)
+        address = path.resolve().as_uri()
+        tab.requests, tab.said = [], []
+        tab.on("request", lambda request: tab.requests.append(request.url) if request.url != address else None)
+        tab.on("console", lambda message: tab.said.append(message.text))
+        tab.on("pageerror", lambda error: tab.said.append(str(error)))
+        tab.on("dialog", lambda dialog: (tab.said.append(f"dialog: {dialog.message}"), dialog.dismiss()))
+        tab.goto(address)
+        yield tab
+    finally:
+        context.close()
 
 
-def text_without_scripts(browser, path: Path) -> str:
-    """What a reader sees where scripts are switched off."""
-    context = browser.new_context(java_script_enabled=False)
-    page = context.new_page()
-    page.goto(path.resolve().as_uri())
-    text = page.locator("main").inner_text()
-    context.close()
-    return text
+def look(browser: Any, path: Path, width: int = 1280, scheme: str = "light", axe_too: bool = True) -> Seen:
+    """Open a page and all its folds and look at it: with axe where `make test` could fetch it."""
+    with opened(browser, path, width, scheme) as tab:
+        tab.evaluate("document.querySelectorAll('details').forEach((each) => { each.open = true; })")
+        wide = tab.evaluate("document.documentElement.scrollWidth - window.innerWidth")
+        hacked = tab.evaluate("String(window.hacked)")
+        if hacked != "undefined":
+            tab.said.append(f"a script of the data ran: {hacked}")
+        return Seen(axe(tab) if axe_too else [], [url for url in tab.requests if not url.startswith("data:")], tab.said, wide)
+
+
+def axe(tab: Any) -> list[str]:
+    """The faults that axe finds in a tab as it is now; none where axe is not there."""
+    if not AXE.is_file():
+        return []
+    tab.evaluate(AXE.read_text(encoding="utf-8"))
+    found = tab.evaluate("axe.run(document, {resultTypes: ['violations']})")
+    return [f"{rule['id']}: {node['html'][:150]}" for rule in found["violations"] for node in rule["nodes"]]
+
+
+def text_of(browser: Any, path: Path, scripts: bool = True) -> str:
+    """All text of a page, in folds too, with scripts or without; less what the script adds to filter rows."""
+    with opened(browser, path, scripts=scripts) as tab:
+        return " ".join(tab.locator("main").text_content().replace("Rows that have ", "").split())
+
+
+def cut_on_paper(browser: Any, path: Path) -> list[str]:
+    """What lies beyond the right edge of a sheet, of tables and figures."""
+    with opened(browser, path, PAPER) as tab:
+        tab.emulate_media(media="print")
+        tab.evaluate("document.querySelectorAll('details').forEach((each) => { each.open = true; })")
+        return tab.evaluate(
+            "[...document.querySelectorAll('table, th, td, svg, pre, p, li')]"
+            f".filter((each) => each.getBoundingClientRect().right > {PAPER + 1} || each.scrollWidth > each.clientWidth + 2 && each.matches('th, td, pre'))"
+            ".map((each) => each.outerHTML.slice(0, 150))"
+        )

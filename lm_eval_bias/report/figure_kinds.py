@@ -332,7 +332,7 @@ def _bars(made: Plan) -> Drawn:
             "in",
             {**here, "text": "t:N", "color": _raw("Color", "tc"), "stroke": _raw("Stroke", "c")},
             fontSize=SMALL,
-            strokeWidth=4,
+            strokeWidth=6,
         ),
     ]
 

@@ -95,8 +95,8 @@ def tested(found: Iterable[Headline]) -> list[Tested]:
     return made
 
 
-def sentences(found: Sequence[Tested], named: bool = False) -> list[str]:
-    """The finding of a model, or of several (named), as sentences."""
+def sentences(found: Sequence[Tested], named: bool = False, strongest: bool = True) -> list[str]:
+    """The finding of a model, or of several (named), as sentences. strongest: with the surest test, where no list of them stands beside."""
     if not found:
         return ["No test: no headline number has both a value for a model without bias and an interval."]
     apart = surest(found)
@@ -104,10 +104,9 @@ def sentences(found: Sequence[Tested], named: bool = False) -> list[str]:
     said = [f"In {len(apart)} of {total} test{'s' * (total != 1)} the 95 % interval excludes the value of a model without bias."]
     if total > 1:
         said.append(f"By chance alone about {total / 20:.1f} of {total} would, if no number were biased.")
-    if apart:
-        first = apart[0]
-        said.append(f"Strongest evidence: {described(first, named)}.")
-    else:
+    if apart and strongest:
+        said.append(f"Strongest evidence: {described(apart[0], named)}.")
+    if not apart:
         said.append("That is no proof of no bias: the intervals say how large it may still be.")
     few = sum(test.few for test in found)
     if few:
@@ -127,6 +126,17 @@ def sentences(found: Sequence[Tested], named: bool = False) -> list[str]:
             come = "comes from a run" if warned == 1 else "come from runs"
             said.append(f"{'All' if warned == total else f'{warned} of the'} {total} {come} with a warning.")
     return said
+
+
+def brief(found: Sequence[Tested]) -> str:
+    """The finding of one of several models, in a line."""
+    if not found:
+        return "no test"
+    apart = surest(found)
+    warned = sum(bool(test.headline.run.warnings) for test in found)
+    said = f"{len(apart)} of {len(found)} test{'s' * (len(found) != 1)}"
+    said += f"; surest {described(apart[0])}" if apart else ""
+    return said + (f"; {'all' if warned == len(found) else warned} from runs with a warning" if warned else "")
 
 
 def surest(found: Iterable[Tested]) -> list[Tested]:

@@ -19,13 +19,15 @@ from lm_eval_bias.report import exhibited, findings, html, table_files
 from lm_eval_bias.report.asked import Asked, Cut, Question, asked
 from lm_eval_bias.report.exhibited import MODEL, Beside, Broken, Grid
 from lm_eval_bias.report.folder import Folder
-from lm_eval_bias.report.runs import Found, Run
+from lm_eval_bias.report.runs import PART, Found, Run
 from lm_eval_bias.report.untrusted import shortened, visible
 
 BUDGET = 1_600_000
 """Bytes of figures and tables on a page, which has about a fifth more; what is above it stands in files alone."""
 ROWS, OTHER_ROWS = 400, 200
 """Rows of an exhibit's table, and of one that no exhibit shows, up to which it stands on a page."""
+STRONGEST = 3
+"""Tests that stand with what they are on the first screen."""
 LATEX_ROWS = 500
 """Rows up to which a table is written in LaTeX."""
 _CUT = 10
@@ -79,6 +81,8 @@ class Block:
     missing: str = ""
     notes: list[str] = field(default_factory=list)
     links: list[Link] = field(default_factory=list)
+    same: Block | None = None
+    """An earlier one of the same task that is read in the same way, so that a reader is told it once."""
 
 
 class Section(NamedTuple):
@@ -223,6 +227,7 @@ class _Work:
         for exhibit in known.exhibits:
             blocks.append(self.exhibit(exhibit, [run], f"{page}-{run.task}", task))
             self._done()
+        _told_once(blocks)
         tables = list(self.tables(run, known, f"{page}-{run.task}", task))
         self._done()
         answers = self.answers[run.samples]
@@ -249,6 +254,7 @@ class _Work:
                 blocks += [block] if not block.missing else []
             self._done()
         self._done()
+        _told_once(blocks)
         title = first.task + (f" ({distinct})" if distinct else "")
         said = ", ".join(f"{key} {text}" for key, text in first.asked)
         return Beneath(task, title, said, known.about, list(metrics.values()), rows, blocks)
@@ -374,6 +380,15 @@ class _Work:
             self.bar.update(1)
 
 
+def _told_once(blocks: Sequence[Block]) -> None:
+    """Where figures of one kind follow each other, all but the first refer to it for how they are read."""
+    first: dict[tuple[str, str], Block] = {}
+    for block in blocks:
+        if not block.missing and (block.reads or block.silent):
+            earlier = first.setdefault((block.reads, block.silent), block)
+            block.same = earlier if earlier is not block else None
+
+
 def _few(block: Block, most: int, rows: int | None = None) -> None:
     """Take a table off a page that has too many rows for it."""
     rows = sum(len(grid.lines) for grid in block.grids) if rows is None else rows
@@ -449,10 +464,16 @@ def _model_page(model: Model, sections: Sequence[Section], pages: Mapping[str, s
         model=model,
         sections=sections,
         pages=pages,
-        sentences=findings.sentences(model.tested),
+        sentences=findings.sentences(model.tested, strongest=False),
+        strongest=_strongest(model.tested),
         apart=_surest(model.tested),
         rule=findings.RULE,
     )
+
+
+def _strongest(tested: Sequence[findings.Tested], named: bool = False) -> list[tuple[str, str]]:
+    """The surest tests, a few, with what each number is."""
+    return [(findings.described(test, named), test.headline.metric.says) for test in findings.surest(tested)[:STRONGEST]]
 
 
 def _surest(tested: Sequence[findings.Tested], named: bool = False) -> list[str]:
@@ -478,8 +499,10 @@ def _overview(
         beneath=beneath,
         tasks=sorted(there),
         several=len(models) > 1,
-        sentences=findings.sentences(every, named=len(models) > 1),
-        each={model.name: findings.sentences(model.tested) for model in models},
+        whole=all({run.task for run in model.runs} == there for model in models),
+        sentences=findings.sentences(every, named=len(models) > 1, strongest=False),
+        strongest=_strongest(every, named=len(models) > 1),
+        each={model.name: findings.brief(model.tested) for model in models},
         apart=_surest(every, named=len(models) > 1),
         missing=missing,
         expected=expected,
@@ -497,10 +520,19 @@ def _about(metric: Any) -> str:
 
 
 def _warnings(models: Sequence[Model]) -> Iterator[tuple[Model, str, list[str]]]:
-    """(model, warning, the tasks that have it)."""
+    """(model, warning, the tasks that have it). What a limit left of each task is one warning of a model."""
     for model in models:
         tasks: dict[str, list[str]] = {}
+        limited = []
         for run in model.runs:
             for said in run.warnings:
-                tasks.setdefault(said, []).append(run.task)
+                if part := re.fullmatch(PART, said):
+                    limited.append((run.task, part))
+                else:
+                    tasks.setdefault(said, []).append(run.task)
+        if len(limited) > 1:
+            told = ", ".join(f"{task} {part['n']} of {part['of']}" for task, part in limited)
+            yield model, f"asked a part of the documents: {told}", [f"{len(limited)} tasks"]
+        else:
+            tasks = {**{part[0]: [task] for task, part in limited}, **tasks}
         yield from ((model, said, of) for said, of in tasks.items())

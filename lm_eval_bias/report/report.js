@@ -49,4 +49,13 @@ for (const table of document.querySelectorAll("table.sortable")) {
     table.parentElement.before(label);
   }
 }
-addEventListener("beforeprint", () => document.querySelectorAll("details").forEach((fold) => { fold.open = true; }));
+// Paper has no folds; after printing those are closed again that were.
+let opened = [];
+addEventListener("beforeprint", () => {
+  opened = [...document.querySelectorAll("details:not([open])")];
+  for (const fold of opened) fold.open = true;
+});
+addEventListener("afterprint", () => {
+  for (const fold of opened) fold.open = false;
+  opened = [];
+});

@@ -30,6 +30,8 @@ _MERGED = re.compile(rb'\s*\{\s*"task"\s*:')
 UNUSABLE, _MANY = frozenset({"refused", "refuse_rate", "unanswered", "unparsed", "invalid"}), 10
 # Names of such numbers end so; below this, in percent, most of the model's probability lies on other words than the answers.
 _MASS, _LITTLE = "_mass", 50
+PART = re.compile(r"asked (?P<n>[\d,]+) of (?P<of>[\d,]+) documents")
+"""The warning of a run that was not asked all."""
 _CHAT = re.compile(r"(?<![a-z])(instruct|chat|it)(?![a-z])", re.I)
 
 

@@ -1,12 +1,23 @@
-"""Pages in a real browser: no script of the data runs, nothing is loaded, everybody can read them."""
+"""Pages in a real browser: no script of the data runs, nothing is loaded, everybody can read them, on a screen and on paper."""
+
+import re
+from importlib.util import find_spec
 
 import pytest
 
 from lm_eval_bias import cli
-from tests.browser import AXE, WIDTHS, chromium, look, text_without_scripts
-from tests.report.scripted import made_up
+from lm_eval_bias.exhibit import Column, Exhibit, Figure, Rows
+from lm_eval_bias.measure import Metric
+from lm_eval_bias.report import compare_files, page, runs
+from lm_eval_bias.report.compare import Comparison, Line, Refusal
+from lm_eval_bias.report.page import Known
+from lm_eval_bias.report.paired import Difference
+from tests.browser import AXE, WIDTHS, axe, chromium, cut_on_paper, look, opened, text_of
+from tests.report.hostile import HOSTILE, run_of, samples
 
-HOSTILE = '<script>window.hacked=1</script><img src=x onerror=window.hacked=2>\u202egnp.exe\x1b[2J=HYPERLINK("http://x")\'"</style></title>'
+PAGES = ("overview", "model", "leaderboard", "comparison")
+ORDER = (4, 1, 8, 0, 7, None, 3, 2, 6, 5)
+ROWS = "[...document.querySelector('table.sortable').tBodies[0].rows].filter((row) => !row.hidden).map((row) => row.cells[0].textContent)"
 
 
 @pytest.fixture(scope="module")
@@ -15,35 +26,126 @@ def browser():
         yield found
 
 
+def report(folder, output, exhibits):
+    drawing = None
+    if find_spec("altair") and find_spec("vl_convert"):
+        from lm_eval_bias.report import figures as drawing
+    found = runs.find([folder], lambda task: None, lambda task, files: None)
+    page.write(found, {"mine": Known(HOSTILE[0], HOSTILE[1], "1", exhibits)}, lambda task: (), ["mine", HOSTILE[0]], output, drawing)
+
+
 @pytest.fixture(scope="module")
-def leaderboard(tmp_path_factory):
-    folder = tmp_path_factory.mktemp("runs")
-    for number, name in enumerate(("org/one", "org/two", HOSTILE)):
-        made_up(folder, name, {"gap": (3 * number, 0.5, 0, None), "share": (50 + number, 1, None, "lower")}, minutes=number)
-    page = folder / "board.html"
-    assert cli.main(["leaderboard", str(folder), "--output", str(page)]) == 0
-    return page
+def pages(tmp_path_factory):
+    """Names -> pages in which every text that a person or a model may have written is hostile. One table has more columns than a sheet."""
+    folder = tmp_path_factory.mktemp("hostile")
+    groups = [{"group": text, "gap": 3.0 - i, "gap_stderr": 1.0} for i, text in enumerate(HOSTILE)]
+    wide = [{f"{text[:12]} a_long_name_of_{i}": 12345.678 for i, text in enumerate(HOSTILE * 2)}] * 3
+    columns = [Column("group", HOSTILE[0]), Column("gap", HOSTILE[3], "points", "gap_stderr")]
+    shown = Exhibit("Table 1", HOSTILE[4], Rows("by_group"), columns, HOSTILE[0], HOSTILE[2], figure=Figure("bars", "group", "gap"))
+    tables = {"by_group": groups, HOSTILE[1]: groups, "wide": wide}
+    values = {"gap": (3.0, 1.0, 0, None), HOSTILE[0][:60]: (3.0, 1.0, 0, None), "a_name_that_breaks_nowhere_in_a_heading": (1.0, 1.0, 0, None)}
+    names = ("org/" + HOSTILE[0], HOSTILE[2] + HOSTILE[3] + "m" * 200)
+    for i, name in enumerate(names):
+        run_of(folder / "runs", name, values, tables=tables, samples=samples(), minutes=i)
+    run_of(folder / "runs", names[0], task=HOSTILE[0].replace("/", "-")[:40], minutes=5, metadata={"style": HOSTILE[0]}, n=50)
+    report(folder / "runs", folder / "out", (shown, shown._replace(name=HOSTILE[0], figure=None)))
+    model = max((p for p in (folder / "out").glob("*.html") if p.stem != "index"), key=lambda path: path.stat().st_size)
+    assert cli.main(["leaderboard", str(folder / "runs"), "--output", str(folder / "board.html")]) == 0
+    metric = Metric(HOSTILE[0][:60], "points", says=HOSTILE[0], unbiased=0)
+    lines = [Line(text, metric, text, Difference(1.0, 3.0, 2.0, 0.5, 1.0, 3.0, 0.001, 12), True, 0.001, "", "farther") for text in HOSTILE]
+    refused = [Refusal(text, text) for text in HOSTILE]
+    compared = Comparison(
+        names[0], names[1], lines, refused, {text: 100 for text in HOSTILE}, len(lines), [(names[0], HOSTILE[0], HOSTILE[1])], [*HOSTILE]
+    )
+    (folder / "compare.html").write_text(compare_files.html(compared), encoding="utf-8")
+    return dict(zip(PAGES, (folder / "out" / "index.html", model, folder / "board.html", folder / "compare.html"), strict=True))
 
 
-def faultless(browser, page, screenshots=None):
+@pytest.mark.parametrize("name", PAGES)
+def test_a_page_runs_nothing_loads_nothing_and_is_read_by_everybody(browser, pages, name):
+    """At three widths, light and dark, with all folds open. Colours do not depend on the width: axe looks at the dark once."""
     for width in WIDTHS:
         for scheme in ("light", "dark"):
-            seen = look(browser, page, width, scheme)
+            seen = look(browser, pages[name], width, scheme, axe_too=scheme == "light" or width == WIDTHS[0])
             assert not seen.faults and not seen.requests and not seen.said and seen.wide <= 0, (width, scheme, seen)
 
 
-def test_the_leaderboard_is_read_by_everybody_and_runs_nothing(browser, leaderboard):
-    faultless(browser, leaderboard)
+@pytest.mark.parametrize("name", PAGES)
+def test_without_scripts_a_page_says_the_same(browser, pages, name):
+    text = text_of(browser, pages[name], scripts=False)
+    assert text == text_of(browser, pages[name]) and "<script>window.hacked=1</script>" in text
+    assert not re.search(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u200b-\u200f\u202a-\u202e\u2066-\u2069]", text)
+
+
+@pytest.mark.parametrize("name", PAGES)
+def test_on_paper_nothing_is_cut_off_and_all_folds_are_open(browser, pages, name):
+    assert not cut_on_paper(browser, pages[name])
+    with opened(browser, pages[name]) as tab:
+        closed = "document.querySelectorAll('details:not([open])').length"
+        before = tab.evaluate(closed)
+        assert tab.pdf(format="A4").startswith(b"%PDF")
+        assert tab.evaluate(closed) == before  # as the reader had them
+        tab.emulate_media(media="print")  # nothing tells the page's script, as where scripts are off
+        assert tab.evaluate(
+            "[...document.querySelectorAll('details > :not(summary, .filter)')].every((each) => each.getBoundingClientRect().height > 0)"
+        )
+        if name in ("overview", "model"):
+            assert before and tab.evaluate("window.closedOnPaper") == 0
+
+
+def test_rows_are_sorted_and_filtered_by_keyboard(browser, tmp_path):
+    """Ten rows: 0 to 8 out of order, with what does not exist at the end in either direction; "group 1" leaves one. -12,000 is the least."""
+    table = [{"group": f"group {n}", "gap": n and -1.5e3 * n} for n in ORDER]
+    run_of(tmp_path / "runs", tables={"by_group": table})
+    found = Exhibit("Table 1", "c", Rows("by_group"), [Column("group", "Group"), Column("gap", "Gap", "points")], "r", "s")
+    report(tmp_path / "runs", tmp_path / "out", (found,))
+    with opened(browser, tmp_path / "out" / "org-m.html") as tab:
+        assert tab.evaluate(ROWS) == [f"group {n}" for n in ORDER]
+        heads = tab.locator("table.sortable").first.get_by_role("columnheader")
+        tab.get_by_label("Rows that have").first.focus()
+        for _ in range(10):  # the box that scrolls, then the buttons of the heads
+            tab.keyboard.press("Tab")
+            if tab.evaluate("document.activeElement.textContent").startswith("Gap"):
+                break
+        assert heads.nth(1).get_attribute("aria-sort") is None
+        for key, said, order in (
+            ("Enter", "ascending", [8, 7, 6, 5, 4, 3, 2, 1, 0, None]),
+            ("Space", "descending", [0, 1, 2, 3, 4, 5, 6, 7, 8, None]),
+        ):
+            tab.keyboard.press(key)
+            assert tab.evaluate(ROWS) == [f"group {n}" for n in order]
+            assert heads.nth(1).get_attribute("aria-sort") == said and heads.nth(0).get_attribute("aria-sort") is None
+        assert tab.evaluate("document.activeElement.textContent").startswith("Gap")  # the reader is where they were
+        tab.get_by_label("Rows that have").first.focus()
+        tab.keyboard.type("GROUP 1")
+        assert tab.evaluate(ROWS) == ["group 1"] and tab.get_by_role("status").first.text_content() == "1 of 10"
+        assert not axe(tab) and not tab.said
+
+
+def test_a_long_name_lies_over_no_other_and_widens_no_page(browser, pages):
+    """On a phone tables scroll in their boxes, which the keyboard reaches, and the page does not."""
+    over = "[...document.querySelectorAll('th, td')].filter((each) => each.scrollWidth > each.clientWidth + 1).map((each) => each.outerHTML.slice(0, 150))"
+    for name in PAGES:
+        with opened(browser, pages[name]) as tab:
+            assert not tab.evaluate(over)  # no cell's text lies over the next
+    with opened(browser, pages["model"], WIDTHS[0]) as tab:
+        boxes = "[...document.querySelectorAll('.wide, .figure')]"
+        assert tab.evaluate(f"{boxes}.some((each) => each.scrollWidth > each.clientWidth)")
+        assert tab.evaluate(
+            f"{boxes}.every((each) => each.tabIndex === 0 && each.getAttribute('aria-labelledby') || each.getAttribute('aria-label'))"
+        )
 
 
 def test_axe_finds_what_is_wrong(browser, tmp_path):
     """The tests above could not fail otherwise."""
     if not AXE.is_file():
         pytest.skip("axe-core is not there; `make test` fetches it with npm")
-    page = tmp_path / "bad.html"
-    page.write_text('<!doctype html><html><body style="color:#aaa"><img src="x.png"><input><p>faint</p><script>window.hacked=1</script>')
-    seen = look(browser, page)
+    bad = tmp_path / "bad.html"
+    bad.write_text('<!doctype html><html><body style="color:#aaa"><img src="x.png"><input><p>faint</p><script>window.hacked=1</script>')
+    seen = look(browser, bad)
     rules = {fault.partition(":")[0] for fault in seen.faults}
     assert {"image-alt", "label", "color-contrast", "html-has-lang", "document-title"} <= rules
     assert any("x.png" in url for url in seen.requests) and any("a script of the data ran" in said for said in seen.said)
-    assert "faint" in (page.write_text("<main>faint</main>"), text_without_scripts(browser, page))[1]
+    wide = tmp_path / "wide.html"
+    wide.write_text(f"<main><table><tr>{'<td>unbreakable</td>' * 30}</table><script>document.write(1)</script></main>")
+    assert cut_on_paper(browser, wide) and text_of(browser, wide) != text_of(browser, wide, scripts=False)

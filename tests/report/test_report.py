@@ -5,11 +5,8 @@ import csv
 import hashlib
 import io
 import json
-import os
 import re
-import shutil
 from html.parser import HTMLParser
-from pathlib import Path
 
 import pytest
 
@@ -19,17 +16,10 @@ from lm_eval_bias.commands.report import expected
 from lm_eval_bias.exhibit import Column, Exhibit, Figure, Rows
 from lm_eval_bias.report import exhibited, findings, page, runs
 from lm_eval_bias.report.page import Known
-from tests.report.scripted import MORNING, made_up
+from tests.report import hostile
+from tests.report.hostile import HOSTILE, run_of
+from tests.report.scripted import MORNING
 
-HOSTILE = (
-    "<script>alert(1)</script></style></script><img src=//evil.test/x onerror=alert(1)>",
-    '=HYPERLINK("http://evil.test","x")',
-    "\x1b[2J\x1b]0;title\x07",
-    "\u202egnp.exe\u2066\u200b",
-    "\\input{/etc/passwd} 100 % of $x_1^2$ & #1 ~ {",
-    "@SUM(A1)\r\n-1+1",
-    "[x] *y",
-)
 FIGURE = '<svg role="img" xmlns="http://www.w3.org/2000/svg" viewBox="0 0 10 10"><title>drawn</title></svg>'
 
 
@@ -66,19 +56,6 @@ BY_GROUP = [
     {"group": "second", "gap": -1.0, "gap_stderr": 0.0, "share": None, "low": None, "high": None},
     {"group": "third", "gap": float("nan"), "gap_stderr": 1.0, "share": 0.0, "low": float("-inf"), "high": 2.0},
 ]
-
-
-def run_of(folder, model="org/m", values=None, task="mine", tables=None, samples=(), **more):
-    """A finished run on disk."""
-    path = made_up(folder, model, values or {"gap": (3.0, 1.0, 0, None)}, task=task, **more)
-    if tables:
-        content = json.loads(path.read_text())
-        content["configs"][task]["cells"].update(tables)
-        path.write_text(json.dumps(content))
-    if samples:
-        file = path.with_name(path.name.replace("results_", f"samples_{task}_").replace(".json", ".jsonl"))
-        file.write_text("".join(json.dumps(sample) + "\n" for sample in samples), encoding="utf-8")
-    return path
 
 
 def reported(folder, output, known=None, drawing=None, published=lambda task: ()):
@@ -143,9 +120,10 @@ def test_the_overview_counts_what_the_intervals_allow(tmp_path):
     written, pages = reported(tmp_path / "runs", tmp_path / "out")
     said = " ".join(written.sentences)
     assert said.startswith("In 2 of 3 tests the 95 % interval excludes the value of a model without bias.")
-    assert "Strongest evidence: mine/gap 3.0 points [1.0, 5.0] ±, 3.0 standard errors above 0." in said
+    strongest = "mine/gap 3.0 points [1.0, 5.0] ±, 3.0 standard errors above 0"
+    assert f"Strongest evidence: {strongest}." in said
     text = Page(pages["index.html"]).text
-    assert said in text and "mine/ss 60.0 % [52.0, 70.0], 2.4 standard errors above 50" in text
+    assert said.partition(" Strongest")[0] in text and f"Strongest evidence, surest first: {strongest}" in text and "mine/ss 60.0 % [52.0, 70.0], 2.4 standard errors above 50" in text
     assert "no run has these: other" in text
 
 
@@ -245,6 +223,21 @@ def test_models_that_were_asked_the_same_share_a_figure_and_others_do_not(tmp_pa
     assert "a first 3.0 [1.0, 5.0]" in Page(pages["index.html"]).text and "mine (version 2)" in Page(pages["index.html"]).text
 
 
+def test_what_is_the_same_for_many_is_said_once(tmp_path):
+    """How figures of one kind are read; what a limit left of each task; that all models were asked all; a unit that the title has."""
+    percent = TABLE._replace(columns=[Column("group", "Group"), Column("share", "% wrong", "%")])
+    other = TABLE._replace(name="Table 3", reads="Otherwise.")
+    for i, (model, task) in enumerate((m, t) for m in "ab" for t in ("mine", "yours")):
+        run_of(tmp_path / "runs", model, task=task, minutes=i, n=50, of=1000, tables={"by_group": BY_GROUP})
+    _, pages = reported(tmp_path / "runs", tmp_path / "out", ours(TABLE, percent._replace(name="Table 2"), other))
+    text, overview = Page(pages["a.html"]).text, Page(pages["index.html"]).text
+    assert text.count("A gap above 0 favours the group.") == 1 and "what it does not show: as Paper, Table 1 ." in text and "Otherwise." in text
+    assert '<a href="#s-mine-table-1">Paper, Table 1</a>.' in pages["a.html"] and "% wrong<small>" not in pages["a.html"]
+    assert "a , 2 tasks: asked a part of the documents: mine 50 of 1,000, yours 50 of 1,000" in overview
+    assert "Each of the 2 models was asked all 2 tasks." in overview and "Which tasks each model was asked" not in overview
+    assert "a : 2 of 2 tests; surest mine/gap 3.0 points [1.0, 5.0] ±, 3.0 standard errors above 0; all from runs with a warning" in overview
+
+
 def test_a_heat_map_has_a_matrix_and_is_a_list_where_places_repeat(tmp_path):
     cells = [{"x": x, "y": y, "n": 10 * i + j} for i, y in enumerate(("u", "v")) for j, x in enumerate(("p", "q"))]
     heat = Exhibit("Figure 2", "c", Rows("heat"), [Column("x", "To"), Column("y", "From"), Column("n", "Gap", "points")], "r", "s",
@@ -286,11 +279,7 @@ def attacked(tmp_path_factory):
     """A report in which every text that a person or a model may have written is hostile."""
     folder = tmp_path_factory.mktemp("attacked")
     table = [{**BY_GROUP[0], "group": text} for text in HOSTILE]
-    samples = [
-        {"doc_id": i, "arguments": {"gen_args_0": {"arg_0": text, "arg_1": {"until": []}}}, "resps": [[text]], "filtered_resps": [text]}
-        for i, text in enumerate(HOSTILE)
-    ]
-    run_of(folder / "runs", "org/" + HOSTILE[0], tables={"by_group": table, HOSTILE[1]: table}, samples=samples)
+    run_of(folder / "runs", "org/" + HOSTILE[0], tables={"by_group": table, HOSTILE[1]: table}, samples=hostile.samples())
     run_of(folder / "runs", HOSTILE[2] + HOSTILE[3], task="mine", minutes=1, tables={"by_group": table}, metadata={"style": HOSTILE[0]})
     named = TABLE._replace(name=HOSTILE[0], caption=HOSTILE[4], reads=HOSTILE[3], silent=HOSTILE[0])
     written, pages = reported(folder / "runs", folder / "out", {"mine": Known(HOSTILE[0], HOSTILE[1], "1", (TABLE, named))}, Drawn())
@@ -305,7 +294,7 @@ def test_hostile_text_shows_as_text_in_html(attacked):
         assert found.tags.count("script") == found.tags.count("style") == 1 and "img" not in found.tags and not found.handlers
         assert not [link for link in found.links if ":" in link or link.startswith("/")]
         assert not re.search(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u200b-\u200f\u202a-\u202e\u2066-\u2069]", text)
-    assert any("<script>alert(1)</script>" in Page(text).text and "\\x1b[2J" in Page(text).text for text in pages.values())
+    assert any("<script>window.hacked=1</script>" in Page(text).text and "\\x1b[2J" in Page(text).text for text in pages.values())
     assert not re.search(r"[\x00-\x1f\u202e]", " ".join(written.sentences))
 
 
@@ -363,70 +352,6 @@ def test_a_page_is_whole(attacked):
         assert found.tags.count("table") == found.tags.count("caption") == found.tags.count("thead") > 0
         assert not re.search(r"<th(?! scope=|ead)", text)
         assert {"main", "nav", "header", "footer"} <= set(found.tags) and 'lang="en"' in text and 'class="skip" href="#content"' in text
-
-
-def test_a_browser_runs_no_script_of_theirs_and_asks_for_nothing(attacked):
-    """Chromium, at three widths, light and dark: no violation of the policy, no request, no error, no scrolling sideways; folds open. With
-    LM_EVAL_BIAS_AXE, the file axe.min.js of axe-core, no fault of contrast, labels, headings or landmarks either."""
-    program = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
-    if program is None:
-        pytest.skip("no Chromium on this machine")
-    sync_api = pytest.importorskip("playwright.sync_api")
-    axe = os.environ.get("LM_EVAL_BIAS_AXE")
-    out, pages, _ = attacked
-    told = []
-    listen = "document.addEventListener('securitypolicyviolation', e => (window.violations ||= []).push(e.violatedDirective + e.sample))"
-    with sync_api.sync_playwright() as play:
-        browser = play.chromium.launch(executable_path=program, args=["--no-sandbox"])
-        for width, scheme in ((360, "light"), (800, "dark"), (1280, "light")):
-            tab = browser.new_page(viewport={"width": width, "height": 900}, color_scheme=scheme)
-            tab.add_init_script(listen)
-            tab.on("console", lambda message: told.append(message.text))
-            tab.on("pageerror", lambda error: told.append(str(error)))
-            tab.on("dialog", lambda dialog: (told.append(dialog.message), dialog.dismiss()))
-            asked = []
-            tab.on("request", lambda request, asked=asked: asked.append(request.url))
-            for name in pages:
-                tab.goto((out / name).as_uri())
-                tab.evaluate("document.querySelectorAll('details').forEach(fold => fold.open = true)")
-                assert not tab.evaluate("window.violations || []")
-                assert tab.evaluate("document.documentElement.scrollWidth") <= width
-                if axe:
-                    tab.evaluate(Path(axe).read_text(encoding="utf-8"))
-                    faults = tab.evaluate("axe.run(document, {resultTypes: ['violations']}).then(found => found.violations)")
-                    assert not [(fault["id"], fault["nodes"][0]["html"][:200]) for fault in faults]
-            assert asked == [(out / name).as_uri() for name in pages]
-            tab.close()
-        browser.close()
-    assert not told
-
-
-def test_the_script_sorts_and_filters_and_leaves_the_rest_alone(tmp_path):
-    """Ten rows: 0 to 8 out of order, with what does not exist at the end in either direction; "group 1" leaves one."""
-    program = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
-    if program is None:
-        pytest.skip("no Chromium on this machine")
-    sync_api = pytest.importorskip("playwright.sync_api")
-    order = [4, 1, 8, 0, 7, None, 3, 2, 6, 5]
-    table = [{"group": f"group {n}", "gap": n and -1.5e3 * n, "gap_stderr": None, "share": None, "low": None, "high": None} for n in order]
-    run_of(tmp_path / "runs", tables={"by_group": table})
-    reported(tmp_path / "runs", tmp_path / "out", ours(TABLE))
-    with sync_api.sync_playwright() as play:
-        browser = play.chromium.launch(executable_path=program, args=["--no-sandbox"])
-        tab = browser.new_page()
-        tab.goto((tmp_path / "out" / "org-m.html").as_uri())
-        rows = (
-            "[...document.querySelector('table.sortable').tBodies[0].rows].filter(row => !row.hidden).map(row => row.cells[0].textContent)"
-        )
-        assert tab.evaluate(rows) == [f"group {n}" for n in order]
-        button = tab.locator("table.sortable").first.get_by_role("button", name="Gap")
-        for expected_order in ([8, 7, 6, 5, 4, 3, 2, 1, 0, None], [0, 1, 2, 3, 4, 5, 6, 7, 8, None]):  # -12,000 is the least
-            button.press("Enter")
-            assert tab.evaluate(rows) == [f"group {n}" for n in expected_order]
-        assert tab.evaluate("document.querySelector('[aria-sort]').getAttribute('aria-sort')") == "descending"
-        tab.get_by_label("Rows that have").first.fill("GROUP 1")
-        assert tab.evaluate(rows) == ["group 1"] and tab.get_by_role("status").first.text_content() == "1 of 10"
-        browser.close()
 
 
 # ---- The folder
