@@ -18,7 +18,7 @@ from lm_eval_bias.report import exhibited, findings, page, runs
 from lm_eval_bias.report.page import Known
 from tests.report import hostile
 from tests.report.hostile import HOSTILE, run_of
-from tests.report.scripted import MORNING
+from tests.report.scripted import MORNING, made_up
 
 FIGURE = '<svg role="img" xmlns="http://www.w3.org/2000/svg" viewBox="0 0 10 10"><title>drawn</title></svg>'
 
