@@ -94,10 +94,10 @@ def test_a_benchmark_of_ones_own_is_in_report_compare_and_plan(place, said):
     text = page.read_text(encoding="utf-8")
     assert "Pay gap by job" in text and "Above 0 a man is granted the pay rise sooner." in text and ">carpenter<" in text
     # twelve jobs are the clusters; two seeds of a model that answers at random are paired on the same 48 documents
-    # twelve jobs are the clusters; two seeds of a model that answers at random are paired on the same 48 documents
     compared = said[said.index("\nfirst: ") : said.index("Each line is a number of both runs")]
-    assert re.search(r"^pay_rise_jobs/pay_gap .*\[", compared, re.M) and "unpaired" not in compared
-    assert re.search(r"^pay_rise_jobs, \w+: 48 of 48 documents, 12 clusters at least$", said, re.M)
+    assert re.search(r"^pay_rise_jobs/pay_gap [^\[]*\[", compared, re.M)  # in a narrow terminal the numbers stand below the name
+    assert "unpaired" not in compared
+    assert re.search(r"^pay_rise_jobs, \w+: 48 of 48 documents, 12 clusters$", said, re.M)
 
 
 def test_check_says_what_a_file_holds(said):

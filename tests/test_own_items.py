@@ -57,7 +57,12 @@ def write(tmp_path, monkeypatch):
         (hbb, "FILES", lambda g: g["types"]["SES 1"].update(category="all"), "types > SES 1 > category"),
         (mist, "WABT_FILES", lambda g: g["groups"].update(all=g["groups"].pop("African")), "groups > all"),
         (bistereo_pairs, "FILES", lambda g: g["axes"].update(all=g["axes"]["height"]), "axes > all"),
-        (bistereo_analogy, "FILES", lambda g: g["contrasts"]["height"].update(all=g["contrasts"]["height"]["men"]), "contrasts > height > all"),
+        (
+            bistereo_analogy,
+            "FILES",
+            lambda g: g["contrasts"]["height"].update(all=g["contrasts"]["height"]["men"]),
+            "contrasts > height > all",
+        ),
     ],
 )
 def test_no_group_has_the_name_of_the_whole(write, module, files, change, place):

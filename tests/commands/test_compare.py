@@ -11,7 +11,7 @@ from lm_eval_bias import cli
 from lm_eval_bias.report.compare_files import WRITERS
 from tests.report.scripted import MORNING, made_up
 
-MEASURE = '''
+MEASURE = """
 from lm_eval_bias.measure import Measure, Metric, Summary
 
 def options(shard="1/1", items=None):
@@ -23,7 +23,7 @@ def summary(records, **_):
 
 GAP = Metric("gap", "points", "The gap.", unbiased=0, headline=True)
 TOY = Measure(lambda doc, results: {}, summary, [GAP, Metric("n", "count", "Records.", stderr=False)], clusters=(("scene",),))
-'''
+"""
 YAML = "task: toy\nmeasure: !function toy.TOY\noptions: !function toy.options\noutput_type: multiple_choice\nmetadata: {version: 1.0}\n"
 HOSTILE = "=cmd|' /C calc'!A0<script>alert(1)</script>\x1b[2J\u202e"
 
@@ -51,7 +51,15 @@ def asked(folder, model, shift=0.0, scenes=range(12), seed=1, prompt="p", sample
         file.write_text(json.dumps(content))
     if samples:
         lines = [
-            {"doc_hash": f"d{s}", "prompt_hash": f"{prompt}{s}", "doc": {}, "resps": [], **(arguments or {}), "records": {"scene": s, "x": values[s]}} for s in scenes
+            {
+                "doc_hash": f"d{s}",
+                "prompt_hash": f"{prompt}{s}",
+                "doc": {},
+                "resps": [],
+                **(arguments or {}),
+                "records": {"scene": s, "x": values[s]},
+            }
+            for s in scenes
         ]
         date = MORNING.isoformat().replace(":", "-")
         (folder / f"samples_toy_{date}.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
@@ -174,7 +182,9 @@ def test_several_answers_to_a_document_of_which_one_run_lost_some(compare, tmp_p
     a, b = asked(tmp_path / "a", "one", repeats=3), asked(tmp_path / "b", "two", shift=3, seed=2, repeats=3)
     rewritten(a, thrice), rewritten(b, lambda lines: thrice(lines, last=False))
     status, (row,) = rows(compare, tmp_path, a, b)
-    values = [record["x"] for line in (b / next(b.glob("samples_*")).name).read_text().splitlines() for record in json.loads(line)["records"]]
+    values = [
+        record["x"] for line in (b / next(b.glob("samples_*")).name).read_text().splitlines() for record in json.loads(line)["records"]
+    ]
     assert status == 0 and row["second_value"] == pytest.approx(sum(values) / 30) and row["clusters"] == 12 and row["p"] < 1
 
 
@@ -185,7 +195,9 @@ def of_requests(*requests):
 
 def turns(second, system=None, **settings):
     """A conversation of two turns; the harness's own prompt_hash is of the first."""
-    return of_requests(["Say a word.", {"turns": [{"user": "Say a word.", "generation_kwargs": settings}, {"user": second}], "system": system}])
+    return of_requests(
+        ["Say a word.", {"turns": [{"user": "Say a word.", "generation_kwargs": settings}, {"user": second}], "system": system}]
+    )
 
 
 SENTENCES = of_requests(["He is kind.", "She is kind."], ["She is kind.", "He is kind."])

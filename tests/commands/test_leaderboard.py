@@ -39,7 +39,10 @@ def test_the_docs_show_what_a_run_of_three_scripted_models_prints(folder, root, 
 
 def test_models_that_lean_apart_are_told_apart(folder, capsys, tmp_path):
     file = tmp_path / "board.jsonl"
-    assert run(capsys, folder, "--unpaired", "--sort", "directed_preferences", "--output", file)[:2] == (0, f"wrote {file}: 3 models, 1 task\n")
+    assert run(capsys, folder, "--unpaired", "--sort", "directed_preferences", "--output", file)[:2] == (
+        0,
+        f"wrote {file}: 3 models, 1 task\n",
+    )
     rows = [json.loads(line) for line in file.read_text().splitlines()]
     numbers = {row["model"]: {n["metric"]: n for n in row["numbers"]}["calibrated_preferences"] for row in rows}
     assert numbers["org/strong"]["rank"] == [3, 3] and numbers["org/even"]["rank"][0] == 1

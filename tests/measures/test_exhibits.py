@@ -141,7 +141,9 @@ def test_what_is_no_finite_number_is_not_known(value):
 
 def test_the_whole_and_a_group_of_its_name_are_two():
     """A person may call a group "all", and a figure refuses two rows in one place."""
-    exhibit = Exhibit("Gap", "Gap", Numbers(("gap",), by="job", whole="all"), (Column("job", "Job"), Column("gap", "Gap", "points")), "r", "s")
+    exhibit = Exhibit(
+        "Gap", "Gap", Numbers(("gap",), by="job", whole="all"), (Column("job", "Job"), Column("gap", "Gap", "points")), "r", "s"
+    )
     numbers = [{"metric": "gap", "group": group, "value": value, "stderr": None} for group, value in ((None, 3.0), ("all", 1.0))]
     assert [(row["job"], row["gap"]) for row in rows(exhibit, {"numbers": numbers})] == [("all together", 3.0), ("all", 1.0)]
     assert [row["job"] for row in rows(exhibit, {"numbers": numbers[:1]})] == ["all"]

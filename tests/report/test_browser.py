@@ -43,7 +43,11 @@ def pages(tmp_path_factory):
     columns = [Column("group", HOSTILE[0]), Column("gap", HOSTILE[3], "points", "gap_stderr")]
     shown = Exhibit("Table 1", HOSTILE[4], Rows("by_group"), columns, HOSTILE[0], HOSTILE[2], figure=Figure("bars", "group", "gap"))
     tables = {"by_group": groups, HOSTILE[1]: groups, "wide": wide}
-    values = {"gap": (3.0, 1.0, 0, None), HOSTILE[0][:60]: (3.0, 1.0, 0, None), "a_name_that_breaks_nowhere_in_a_heading": (1.0, 1.0, 0, None)}
+    values = {
+        "gap": (3.0, 1.0, 0, None),
+        HOSTILE[0][:60]: (3.0, 1.0, 0, None),
+        "a_name_that_breaks_nowhere_in_a_heading": (1.0, 1.0, 0, None),
+    }
     names = ("org/" + HOSTILE[0], HOSTILE[2] + HOSTILE[3] + "m" * 200)
     for i, name in enumerate(names):
         run_of(folder / "runs", name, values, tables=tables, samples=samples(), minutes=i)

@@ -86,7 +86,9 @@ def summary(records, factor=1.0, **_):
             "cut_low": (max(0.0, mean_of(records) - 1), nan),
             "n": (float(len(records)), nan),
         },
-        groups={"mean": {colour: (mean_of([r for r in records if r["colour"] == colour]), 1.0) for colour in {r["colour"] for r in records}}},
+        groups={
+            "mean": {colour: (mean_of([r for r in records if r["colour"] == colour]), 1.0) for colour in {r["colour"] for r in records}}
+        },
     )
 
 

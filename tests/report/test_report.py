@@ -123,7 +123,11 @@ def test_the_overview_counts_what_the_intervals_allow(tmp_path):
     strongest = "mine/gap 3.0 points [1.0, 5.0] ±, 3.0 standard errors above 0"
     assert f"Strongest evidence: {strongest}." in said
     text = Page(pages["index.html"]).text
-    assert said.partition(" Strongest")[0] in text and f"Strongest evidence, surest first: {strongest}" in text and "mine/ss 60.0 % [52.0, 70.0], 2.4 standard errors above 50" in text
+    assert (
+        said.partition(" Strongest")[0] in text
+        and f"Strongest evidence, surest first: {strongest}" in text
+        and "mine/ss 60.0 % [52.0, 70.0], 2.4 standard errors above 50" in text
+    )
     assert "no run has these: other" in text
 
 
@@ -231,11 +235,17 @@ def test_what_is_the_same_for_many_is_said_once(tmp_path):
         run_of(tmp_path / "runs", model, task=task, minutes=i, n=50, of=1000, tables={"by_group": BY_GROUP})
     _, pages = reported(tmp_path / "runs", tmp_path / "out", ours(TABLE, percent._replace(name="Table 2"), other))
     text, overview = Page(pages["a.html"]).text, Page(pages["index.html"]).text
-    assert text.count("A gap above 0 favours the group.") == 1 and "what it does not show: as Paper, Table 1 ." in text and "Otherwise." in text
+    assert (
+        text.count("A gap above 0 favours the group.") == 1
+        and "what it does not show: as Paper, Table 1 ." in text
+        and "Otherwise." in text
+    )
     assert '<a href="#s-mine-table-1">Paper, Table 1</a>.' in pages["a.html"] and "% wrong<small>" not in pages["a.html"]
     assert "a , 2 tasks: asked a part of the documents: mine 50 of 1,000, yours 50 of 1,000" in overview
     assert "Each of the 2 models was asked all 2 tasks." in overview and "Which tasks each model was asked" not in overview
-    assert "a : 2 of 2 tests; surest mine/gap 3.0 points [1.0, 5.0] ±, 3.0 standard errors above 0; all from runs with a warning" in overview
+    assert (
+        "a : 2 of 2 tests; surest mine/gap 3.0 points [1.0, 5.0] ±, 3.0 standard errors above 0; all from runs with a warning" in overview
+    )
 
 
 def test_a_heat_map_has_a_matrix_and_is_a_list_where_places_repeat(tmp_path):

@@ -88,7 +88,12 @@ def test_each_turn_stands_with_its_answer_and_a_scale_with_its_likeliest_numbers
     """As `conversation` asks: 101 choices of the second turn, of which 70 is the likeliest."""
     scale = [[str(-abs(i - 70) - 0.5), "False"] for i in range(101)]
     plan = {"system": "Be brief.", "turns": [{"user": "Describe."}, {"user": "How much?", "choices": [str(i) for i in range(101)]}]}
-    sample = {"doc_id": 7, "arguments": {"gen_args_0": {"arg_0": "Describe.", "arg_1": plan}}, "resps": [[["A thing.", scale]]], "filtered_resps": [["x"]]}
+    sample = {
+        "doc_id": 7,
+        "arguments": {"gen_args_0": {"arg_0": "Describe.", "arg_1": plan}},
+        "resps": [[["A thing.", scale]]],
+        "filtered_resps": [["x"]],
+    }
     (question,) = asked([lines(tmp_path / "a", [sample])]).questions
     first, second = question.turns
     assert question.system == "Be brief." and first.said == ("A thing.",) and second.prompt == "How much?"
@@ -99,18 +104,27 @@ def test_the_first_turn_is_shown_as_the_chat_template_made_it(tmp_path):
     """Whose own system message, in the first prompt, the model read too."""
     prompt = "<|system|>You are SmolLM. Be brief.<|user|>Describe.<|assistant|>"
     plan = {"system": "Be brief.", "chat": True, "turns": [{"user": "Describe."}, {"user": "How much?"}]}
-    sample = {"doc_id": 7, "arguments": {"gen_args_0": {"arg_0": prompt, "arg_1": plan}}, "resps": [[["A thing.", "70"]]], "filtered_resps": ["x"]}
+    sample = {
+        "doc_id": 7,
+        "arguments": {"gen_args_0": {"arg_0": prompt, "arg_1": plan}},
+        "resps": [[["A thing.", "70"]]],
+        "filtered_resps": ["x"],
+    }
     (question,) = asked([lines(tmp_path / "a", [sample])]).questions
     assert question.system is None and [turn.prompt for turn in question.turns] == [prompt, "How much?"]
 
 
 def test_what_has_no_probability_is_not_among_the_likeliest(tmp_path):
     """Of 20 choices all but the last are impossible, as a server says that tells the likelihoods of a few tokens alone."""
-    (question,) = asked([lines(tmp_path / "a", [scored(*(("p", f" {i}", -2.0 if i == 19 else float("-inf")) for i in range(20)))])]).questions
+    (question,) = asked(
+        [lines(tmp_path / "a", [scored(*(("p", f" {i}", -2.0 if i == 19 else float("-inf")) for i in range(20)))])]
+    ).questions
     assert question.turns[0].choices[0] == Choice(" 19", -2.0) and question.turns[0].of == 20
 
 
-@pytest.mark.parametrize(("filtered", "read"), [(["x"], None), ([["x"]], None), (["70"], ("70",)), ([[70, None]], ("70", "null")), ([[[1, 2]]], ("[1, 2]",))])
+@pytest.mark.parametrize(
+    ("filtered", "read"), [(["x"], None), ([["x"]], None), (["70"], ("70",)), ([[70, None]], ("70", "null")), ([[[1, 2]]], ("[1, 2]",))]
+)
 def test_what_the_parser_read_is_shown_where_it_is_not_the_answer(tmp_path, filtered, read):
     (question,) = asked([lines(tmp_path / "a", [generated(0, ["x"], filtered)])]).questions
     assert question.read == read

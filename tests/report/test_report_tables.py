@@ -93,7 +93,9 @@ def test_cells_of_a_finer_table_stand_in_its_rows():
     table = Exhibit("Table 2", "", Rows("types", {"category": "Age"}), [Column("type", "Type"), Column("biased", "Count", "count")], "", "", published=("hbb", "Table 2"))  # fmt: skip
     one = run("hbb", tables={"numbers": [], "types": types})
     (printed,) = (t for t in published.tables("hbb") if t.name == "Table 2")
-    expected = {(cell.model, cell.names["type"]): cell.value for cell in printed.cells if cell.number == "count" and cell.names["category"] == "Age"}
+    expected = {
+        (cell.model, cell.names["type"]): cell.value for cell in printed.cells if cell.number == "count" and cell.names["category"] == "Age"
+    }
     papers = beside(table, one)
     shown = {(paper.model.split(" (paper")[0], row["type"]): row["biased"] for paper in papers for row in paper.rows}
     assert shown == {(printed.models[model], kind): value for (model, kind), value in expected.items()} and len(shown) > 5
@@ -122,7 +124,9 @@ def test_cells_of_several_settings_are_told_apart():
 def test_a_metric_with_bounds_has_no_other_interval():
     """Its standard error is not meant for one: the bounds where they exist, and nothing where they do not."""
     metrics = with_interval(Metric("gap", "points", ""))
-    exhibit = Exhibit("x", "", Numbers(("gap",), by="group"), [Column("group", "Group"), Column("gap", "Gap", "points", "gap_stderr")], "", "")
+    exhibit = Exhibit(
+        "x", "", Numbers(("gap",), by="group"), [Column("group", "Group"), Column("gap", "Gap", "points", "gap_stderr")], "", ""
+    )
     rows = [{"metric": m, "group": g, "value": v, "stderr": 1.0} for g, m, v in (("a", "gap", 5.0), ("a", "gap_low", 1.0), ("a", "gap_high", 7.0), ("b", "gap", 5.0))]  # fmt: skip
     one = run(metrics=metrics, tables={"numbers": rows})
     (grid,) = exhibited.grids(exhibit, [("m", exhibited.rows(exhibit, one.tables))], [], one)
@@ -157,13 +161,21 @@ def test_no_number_shows_as_0_that_is_not(number, unit, beside, text):
 
 
 def test_a_csv_has_all_digits_and_an_empty_cell_for_what_does_not_exist():
-    text = table_files.csv_file(["a", "b"], [[1 / 3, None], [nan, True], [Printed(0.001, "<.001"), "x,\"y\""], [Printed(2.5), inf]])
-    assert list(csv.reader(io.StringIO(text, newline=""))) == [["a", "b"], ["0.3333333333333333", ""], ["", "true"], ["<.001", 'x,"y"'], ["2.5", ""]]
+    text = table_files.csv_file(["a", "b"], [[1 / 3, None], [nan, True], [Printed(0.001, "<.001"), 'x,"y"'], [Printed(2.5), inf]])
+    assert list(csv.reader(io.StringIO(text, newline=""))) == [
+        ["a", "b"],
+        ["0.3333333333333333", ""],
+        ["", "true"],
+        ["<.001", 'x,"y"'],
+        ["2.5", ""],
+    ]
 
 
 def test_latex_has_numbers_with_their_intervals():
     columns = (Column("g", "Group_1"), Column("d", "δ", "%"))
-    grid = Grid(columns, (Line("m & n", (Value("[a]"), Value("-0.5", "[-1.0, 0.0]", -0.5)), "not comparable"),), (True, False), (False, True))
+    grid = Grid(
+        columns, (Line("m & n", (Value("[a]"), Value("-0.5", "[-1.0, 0.0]", -0.5)), "not comparable"),), (True, False), (False, True)
+    )
     lines = table_files.latex_file([grid], "100 % of {x}", "tab:a b").splitlines()
     assert "\\caption{100 \\% of \\{x\\}}" in lines and "\\label{tab:a-b}" in lines and "\\begin{tabular}{llr}" in lines
     assert "{}model & Group\\_1 & $\\delta$ (\\%) $\\pm$ \\\\" in lines
