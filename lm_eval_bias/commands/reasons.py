@@ -151,7 +151,8 @@ def _phrases(arguments: argparse.Namespace, stored: Any) -> dict[str, Any]:
         "answers": len(texts),
         "left_out": stored.left_out + len(stored.answers) - len(texts),
     }
-    return {**about, "phrases": rows}
+    # The first key tells `lm-eval-bias report` what this file is, and whose phrases it holds.
+    return {"reasons_of": [path.name for path in arguments.samples], **about, "phrases": rows}
 
 
 def _row(table: str, cluster: str | None, phrase: Any, answers: int) -> dict[str, Any]:

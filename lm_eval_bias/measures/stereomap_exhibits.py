@@ -244,14 +244,37 @@ STRUCTURE = Exhibit(
     needs="a group with a rating of status and one of competition",
 )
 
-REASONS = Exhibit(
-    name="Tables 3 and 10",
-    caption="Key phrases of the reasons, of the model and by cluster",
-    source=lambda tables: (),
-    columns=(Column("phrase", "Reason keywords"),),
-    reads="Phrases that lie nearest to what the answers to the status questions say.",
-    silent="How many answers say so.",
-    needs="the key phrases, which are no part of a run: `lm-eval-bias reasons` finds them in the samples (docs/reasons.md)",
+_PHRASES = "the key phrases, which `lm-eval-bias reasons SAMPLES --output FILE.json` finds and writes beside the run (docs/reasons.md)"
+
+TABLE_3 = Exhibit(
+    name="Table 3",
+    caption="The most common key phrases of the reasons",
+    source=Rows("phrases", {"table": "overall"}),
+    columns=(
+        Column("phrase", "Reason keywords"),
+        Column("key_in", "Key in", "count"),
+        Column("answers", "Stands in", "count"),
+        Column("of", "Answers", "count"),
+    ),
+    reads="Phrases that are among the key phrases of most answers to the status questions, by sentence embeddings.",
+    silent="A phrase is words of the answers and no statement: the file of `lm-eval-bias reasons` has a sentence for each.",
+    needs=_PHRASES,
+)
+
+TABLE_10 = Exhibit(
+    name="Table 10",
+    caption="Key phrases of the reasons, by cluster of groups",
+    source=Rows("phrases", {"table": "cluster"}),
+    columns=(
+        Column("cluster", "Cluster (C-W)"),
+        Column("phrase", "Reason keywords"),
+        Column("answers", "Stands in", "count"),
+        Column("of", "Answers", "count"),
+        Column("similarity", "Similarity", "score"),
+    ),
+    reads="Phrases whose meaning lies nearest to all that the answers about a cluster's groups say.",
+    silent="The order of two phrases of like similarity means nothing, and clusters may be chance (Table 5).",
+    needs=f"{_PHRASES}, with a run that puts the groups into clusters",
 )
 
 
@@ -394,7 +417,7 @@ _MAPS = {
 _WORDS = {
     "original": (TABLE_13, FIGURE_5),
     "extended": (FIGURE_4, FIGURE_7, TABLE_15, TABLE_13, TABLE_14, FIGURE_5),
-    "structure": (REASONS, FIGURE_5),
+    "structure": (TABLE_3, TABLE_10, FIGURE_5),
     "emotion": (FIGURE_5,),
     "behavior": (FIGURE_5,),
 }

@@ -1,8 +1,9 @@
 """Finished runs: what lies below a folder, read into one `Run` for each model and task.
 
 The harness (0.4.13 and 0.5.0.dev1) writes `results_DATE.json` and, with --log_samples, `samples_TASK_DATE.jsonl` beside it; a task that ran
-as part of a group is GROUP::TASK there in 0.5. `lm-eval-bias merge --output` writes one task of one model. What a file holds is checked
-before it is believed; what cannot be read is told in a note, and the rest goes on.
+as part of a group is GROUP::TASK there in 0.5. `lm-eval-bias merge --output` writes one task of one model, and `reasons --output` a table
+of the samples that it names. What a file holds is checked before it is believed; what cannot be read is told in a note, and the rest goes
+on.
 """
 
 from __future__ import annotations
@@ -26,6 +27,7 @@ Key = tuple[str, str | None]
 """A metric, and the group that it is of; None for the whole."""
 _DATED = re.compile(r"(?P<stem>.+)_(?P<date>\d{4}-\d\d-\d\dT\d\d-\d\d-\d\d(\.\d+)?)\.(?P<kind>jsonl?)$", re.S)
 _MERGED = re.compile(rb'\s*\{\s*"task"\s*:')
+_REASONS = re.compile(rb'\s*\{\s*"reasons_of"\s*:')
 # Numbers that count answers which tell nothing, and the share of them, in percent, from which what is left is another sample.
 UNUSABLE, _MANY = frozenset({"refused", "refuse_rate", "unanswered", "unparsed", "invalid"}), 10
 # Names of such numbers end so; below this, in percent, most of the model's probability lies on other words than the answers.
@@ -133,6 +135,7 @@ def find(
     others: list[Foreign] = []
     notes: list[str] = []
     results, samples = 0, []
+    phrases: list[dict[str, Any]] = []
     for path in _files(paths, notes):
         name = _DATED.match(path.name)
         if name and name["kind"] == "jsonl":
@@ -144,7 +147,10 @@ def find(
                 taken, foreign, said = _of_results(path, name["date"], _content(path), declared)
                 others += foreign
                 results += name["stem"] != "results"  # lm_eval --output_path STEM.json
-            elif path.suffix == ".json" and _is_merged(path):
+            elif path.suffix == ".json" and _begins(path, _REASONS):
+                phrases.append(_content(path))
+                continue
+            elif path.suffix == ".json" and _begins(path, _MERGED):
                 results += 1
                 taken, said = [_of_merged(path, _content(path), declared)], []
             else:
@@ -168,7 +174,18 @@ def find(
             raise UsageError(f"--tasks {name}: no run has it; {nearest(name, [visible(task) for task in there])}")
         read, others = [run for run in read if run.task in wanted], [other for other in others if other.task in wanted]
     runs, said, short = _newest(read, together)
+    runs = [_with_phrases(run, phrases) for run in runs]
     return Found(_named_apart(runs), list(dict.fromkeys(others)), list(dict.fromkeys([*notes, *said])), unread, short)
+
+
+def _with_phrases(run: Run, files: Sequence[Mapping[str, Any]]) -> Run:
+    """A run with the table `phrases`, where `lm-eval-bias reasons --output` found key phrases in its samples; of several files the last."""
+    names = {path.name for path in run.samples}
+    for content in files:
+        found, of = content.get("phrases"), content.get("reasons_of")
+        if isinstance(of, list) and names.intersection(each for each in of if isinstance(each, str)) and _is_table(found):
+            run = run._replace(tables={**run.tables, "phrases": found})
+    return run
 
 
 def _files(paths: Sequence[Path], notes: list[str]) -> Iterator[Path]:
@@ -217,11 +234,11 @@ def _content(path: Path) -> dict[str, Any]:
     return content
 
 
-def _is_merged(path: Path) -> bool:
-    """By its first bytes: there may be large files of other kinds in the folder."""
+def _begins(path: Path, kind: re.Pattern[bytes]) -> bool:
+    """Whether a file is of a kind, by its first bytes: there may be large files of other kinds in the folder."""
     try:
         with path.open("rb") as file:
-            return _MERGED.match(file.read(200)) is not None
+            return kind.match(file.read(200)) is not None
     except OSError:
         return False
 

@@ -470,3 +470,19 @@ def test_a_trial_with_a_limit_does_not_hide_a_whole_run(tmp_path):
     made_up(tmp_path / "b", "m", {"gap": (1.0, 1.0)}, n=100, version=1.0)
     made_up(tmp_path / "b", "m", {"gap": (2.0, 1.0)}, n=10, version=2.0, minutes=1)
     assert only(found_in(tmp_path / "b")).n == 10
+
+
+# ---- Key phrases
+
+
+def test_key_phrases_are_a_table_of_the_run_whose_samples_they_are_of(tmp_path):
+    """The file of `lm-eval-bias reasons --output` names the samples; another run has none, and what is no table is none."""
+    paths = [made_up(tmp_path, f"org/{name}", {"gap": (1, 0.5)}, minutes=i) for i, name in enumerate("ab")]
+    samples = [path.with_name(path.name.replace("results_", "samples_mine_")).with_suffix(".jsonl") for path in paths]
+    for path in samples:
+        path.write_text("{}\n")
+    rows = [{"table": "overall", "cluster": None, "phrase": "high pay", "answers": 3}]
+    for i, found in enumerate(([{"phrase": "older"}], rows, "no table")):
+        (tmp_path / f"{i}.json").write_text(json.dumps({"reasons_of": [samples[0].name], "phrases": found}))
+    runs = {run.model: run for run in found_in(tmp_path).runs}
+    assert runs["org/a"].tables["phrases"] == rows and "phrases" not in runs["org/b"].tables
