@@ -41,7 +41,7 @@ def test_the_tasks_give_their_numbers(model_folder, tmp_path, root, form):
     tasks = TASKS if (data / "hbb").is_dir() else OURS
     more = ["--limit", "2", "--metadata", "repeats=3", "sentences=one", "--gen_kwargs", "max_gen_toks=16"]
     printed, results, samples = run(model_folder, tmp_path, tasks, *more, *(["--apply_chat_template"] if form == "chat" else []), data=data)
-    assert len(KNOWN) == 36 and len(TASKS) == 12 and set(samples) == set(tasks)
+    assert len(KNOWN) == 37 and len(TASKS) == 12 and set(samples) == set(tasks)
     for name in tasks:
         numbers = results["results"][name]
         assert re.search(rf"^\|{name} *\|", printed, re.M) and len(samples[name]) == 2 and "error" not in results["configs"][name]

@@ -62,7 +62,7 @@ def changed(changes):
                 value = at.pop(path[-1])
                 if how == "name":
                     at[str(odd)] = value
-        except (KeyError, IndexError, TypeError):  # an earlier change has taken the place away
+        except (KeyError, IndexError, TypeError, AttributeError):  # an earlier change has taken the place away
             continue
     return found
 
