@@ -22,10 +22,10 @@ test: .venv/tests .axe/axe.min.js lint
 	$(BIN)/python -m pytest -q
 
 # What setup.cfg promises of its lower bounds: the numbers, figures, what of the parsers needs a library, and each type of request through
-# the command line. The other parsers need none but Python's own.
+# the command line. The other parsers need none but Python's own, and what simulations show of intervals is no matter of versions.
 test-lowest: .venv-lowest/tests .model/lm_eval_bias.json
 	LM_EVAL_BIAS_LOWEST=1 $(LOWEST)/python -m pytest -q tests/metrics tests/answers/test_filters.py tests/answers/test_stereotype_content.py \
-		tests/report/test_figures.py tests/test_lowest.py
+		tests/report/test_figures.py tests/test_lowest.py -k "not (interval and (hold or cover)) and not (errors and hold)"
 
 # The harness's next version, in an environment of its own: the same numbers as the tested one gives.
 test-next: .venv/installed .venv-next/installed .model/lm_eval_bias.json
