@@ -119,6 +119,11 @@ def known(value: Any) -> float | None:
     return value if isinstance(value, (int, float)) and not isinstance(value, bool) and isfinite(value) else None
 
 
+def is_number(value: Any) -> bool:
+    """Whether a cell holds a finite number."""
+    return known(value) is not None
+
+
 def _is(row: Mapping[str, Any], where: Mapping[str, Any]) -> bool:
     return all(row.get(key) in (wanted if isinstance(wanted, tuple) else (wanted,)) for key, wanted in where.items())
 

@@ -6,10 +6,9 @@ Figures 19 and 20 have the captions of Figures 13 and 14, height at the threshol
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from math import isfinite
 from typing import Any
 
-from lm_eval_bias.exhibit import Column, Exhibit, Figure, Numbers, Rows, Tables
+from lm_eval_bias.exhibit import Column, Exhibit, Figure, Numbers, Rows, Tables, is_number
 
 BISTEREO = "bistereo"
 """The paper, as `published` names it."""
@@ -23,10 +22,6 @@ QUANTILE = 1.959964
 """Of the normal distribution, for an interval of 95 %."""
 
 
-def _number(value: Any) -> bool:
-    return isinstance(value, (int, float)) and isfinite(value)
-
-
 def _interval(name: str) -> tuple[str, str]:
     return f"{name}_low", f"{name}_high"
 
@@ -38,7 +33,7 @@ def _stacked(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
     """The three parts of each bar: a row for each; of women and men, not of both together. None of a bar without an answered pair."""
     found = []
     for row in rows:
-        if row.get("gender") == ALL or not _number(row.get("z1")):
+        if row.get("gender") == ALL or not is_number(row.get("z1")):
             continue
         for name, part in PREFERENCES.items():
             here = EXPECTED.get(str(row.get("context"))) == name
@@ -155,7 +150,7 @@ def _contrasts(tables: Tables) -> list[dict[str, Any]]:
     return [
         {**row, "who": f"{'all axes' if row.get('axis') == ALL else row.get('axis')}, {row.get('gender')}"}
         for row in rows
-        if row.get("threshold") == rows[0].get("threshold") and _number(row.get("value"))
+        if row.get("threshold") == rows[0].get("threshold") and is_number(row.get("value"))
     ]
 
 
@@ -185,7 +180,7 @@ def _of_neutral(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
     return [
         {**row, "pair": f"{row.get('desirable')} / {row.get('undesirable')}, {row.get('gender')}"}
         for row in rows
-        if _number(row.get("log_odds"))
+        if is_number(row.get("log_odds"))
     ]
 
 
@@ -222,9 +217,9 @@ def _grouped(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
     for name, label in LABELS.items():
         for row in rows:
             share, stderr = row.get(name), row.get(f"{name}_stderr")
-            if not _number(share):
+            if not is_number(share):
                 continue
-            half = QUANTILE * stderr if _number(stderr) else None
+            half = QUANTILE * stderr if is_number(stderr) else None
             found.append(
                 {
                     **{key: row.get(key) for key in ("descriptor", "category", "n", "unanswered")},
@@ -373,7 +368,7 @@ def _by_axis(names: Sequence[tuple[str, str]]) -> Callable[[Tables], list[dict[s
             }
             for name, title in names
             for row in tables.get("shares", ())
-            if row.get("gender") == ALL and _number(row.get(name))
+            if row.get("gender") == ALL and is_number(row.get(name))
         ]
 
     return rows

@@ -6,10 +6,9 @@ and religion.
 
 from __future__ import annotations
 
-from math import isfinite
 from typing import Any
 
-from lm_eval_bias.exhibit import Column, Exhibit, Figure, Numbers, Rows, Tables
+from lm_eval_bias.exhibit import Column, Exhibit, Figure, Numbers, Rows, Tables, is_number
 
 EMPATHY = "empathy"
 """The paper, as `published` names it."""
@@ -37,10 +36,6 @@ GAPS = (
 )
 
 
-def _number(value: Any) -> bool:
-    return isinstance(value, (int, float)) and isfinite(value)
-
-
 def _by_emotion(tables: Tables) -> list[dict[str, Any]]:
     """The gap over all events, over those of either valence, and over those of each emotion, as far as there is one."""
     whole: dict[str, Any] = {}
@@ -50,12 +45,12 @@ def _by_emotion(tables: Tables) -> list[dict[str, Any]]:
     rows = [{"emotion": ALL, **{key: whole.get(key) for key in ("events", *GAPS)}}] if "delta" in whole else []
     rows += [{**row, "emotion": f"{row['valence']} emotions"} for row in tables.get("valences", ())]
     rows += [dict(row) for row in tables.get("emotions", ())]
-    return [row for row in rows if _number(row.get("delta"))]
+    return [row for row in rows if is_number(row.get("delta"))]
 
 
 def _defined(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
     """M as a whole; none of it where no event was answered by every pair."""
-    return rows if any(_number(row.get("z")) for row in rows) else []
+    return rows if any(is_number(row.get("z")) for row in rows) else []
 
 
 def _on_map(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
@@ -72,7 +67,7 @@ def _on_map(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
             "y": round(row["y"], PLACES),
         }
         for row in rows
-        if _number(row.get("x")) and _number(row.get("y"))
+        if is_number(row.get("x")) and is_number(row.get("y"))
     ]
 
 

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from math import isfinite
 from typing import Any
 
-from lm_eval_bias.exhibit import Column, Exhibit, Figure, Rows, Tables
+from lm_eval_bias.exhibit import Column, Exhibit, Figure, Rows, Tables, is_number
 
 STEREOMAP = "stereomap"
 """The paper, as `published` names it."""
@@ -18,10 +17,6 @@ EXAMPLES = ("Nurses", "Doctors", "Women", "Men", "Democrats", "Republicans")
 ENDS = (1, 5)
 """Of the scale."""
 CLUSTERED = "five groups or more that differ in warmth or competence, each with a rating of both"
-
-
-def _number(value: Any) -> bool:
-    return isinstance(value, (int, float)) and isfinite(value)
 
 
 def _score(name: str, title: str) -> Column:
@@ -59,7 +54,7 @@ def _clusters(name: str, prompts: str, *published: str) -> Exhibit:
 
 
 def _mapped(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    return [row for row in rows if _number(row.get("competence")) and _number(row.get("warmth"))]
+    return [row for row in rows if is_number(row.get("competence")) and is_number(row.get("warmth"))]
 
 
 def _map(name: str, prompts: str) -> Exhibit:
@@ -87,7 +82,7 @@ def _map(name: str, prompts: str) -> Exhibit:
 
 
 def _agreeing(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    return [row for row in rows if any(_number(row.get(key)) for key in ("adjusted_rand", "competence_rho", "warmth_rho"))]
+    return [row for row in rows if any(is_number(row.get(key)) for key in ("adjusted_rand", "competence_rho", "warmth_rho"))]
 
 
 AGREEMENT = Exhibit(
@@ -115,7 +110,7 @@ AGREEMENT = Exhibit(
 
 
 def _boxed(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    return [row for row in rows if _number(row.get("median"))]
+    return [row for row in rows if is_number(row.get("median"))]
 
 
 def _figure_3(what: str, asked: str) -> Exhibit:
@@ -155,7 +150,7 @@ def _figure_3(what: str, asked: str) -> Exhibit:
 
 def _correlated(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
     return [
-        {**row, "text": f"{row['rho']:.2f}{row.get('stars') or ''}"} if _number(row.get("rho")) else {**row, "text": ""} for row in rows
+        {**row, "text": f"{row['rho']:.2f}{row.get('stars') or ''}"} if is_number(row.get("rho")) else {**row, "text": ""} for row in rows
     ]
 
 
@@ -195,7 +190,7 @@ def _ends(tables: Tables) -> list[dict[str, Any]]:
     found = []
     for dimension in BEYOND:
         key = dimension.lower().replace("-", "_")
-        rated = [row for row in tables.get("dimensions", ()) if row.get("dimension") == dimension and _number(row.get("mean"))]
+        rated = [row for row in tables.get("dimensions", ()) if row.get("dimension") == dimension and is_number(row.get("mean"))]
         most = min(TEN, len(rated) // 2)
         for end, rows in (("highest", rated[:most]), ("lowest", rated[::-1][:most])):
             for rank, row in enumerate(rows, start=1):
@@ -224,7 +219,7 @@ TABLE_9 = Exhibit(
 
 
 def _social_structure(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    return [row for row in rows if _number(row.get("status")) and _number(row.get("competition"))]
+    return [row for row in rows if is_number(row.get("status")) and is_number(row.get("competition"))]
 
 
 STRUCTURE = Exhibit(
@@ -282,7 +277,7 @@ TABLE_10 = Exhibit(
 
 
 def _most_refused(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    rated = [row for row in rows if _number(row.get("refused"))]
+    rated = [row for row in rows if is_number(row.get("refused"))]
     return sorted(rated, key=lambda row: -row["refused"])[:TEN]
 
 
@@ -353,7 +348,7 @@ TABLE_15 = Exhibit(
     ),
     reads="Each row adds a step: as it is written, by its lemma, as a phrase; the last is what Figures 4, 7 and 8 rest on.",
     silent="What the unknown keywords are about, which may be what a dictionary has no word for.",
-    then=lambda rows: [row for row in rows if _number(row.get("percent"))],
+    then=lambda rows: [row for row in rows if is_number(row.get("percent"))],
     needs="a keyword that can be read: the task stereomap_extended",
     published=(STEREOMAP, "Table 15"),
 )
@@ -367,7 +362,7 @@ _VARIATION = (
 
 
 def _varied(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    return [row for row in rows if _number(row.get("competence_cv")) or _number(row.get("warmth_cv"))]
+    return [row for row in rows if is_number(row.get("competence_cv")) or is_number(row.get("warmth_cv"))]
 
 
 TABLE_13 = Exhibit(

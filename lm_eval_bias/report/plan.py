@@ -22,10 +22,11 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import chdtri, stdtrit
 
-from lm_eval_bias.measure import Measure, Metric, Record, clusters_of
+from lm_eval_bias.measure import Measure, Metric, Record, clusters_of, summed_up
 from lm_eval_bias.metrics.ranks import QUANTILE
 from lm_eval_bias.metrics.resampling import FEWEST_CLUSTERS
 from lm_eval_bias.report.runs import Key, Number
+from lm_eval_bias.usage import UsageError
 
 PARTS = (2, 4)
 """The pilot is cut into so many windows, to see how the interval grows."""
@@ -145,8 +146,8 @@ def in_windows(
         if min(clusters) < FEWEST_CLUSTERS:
             continue
         try:
-            values = measure.summary([record for records in part for record in records], **options).values
-        except Exception:
+            values = summed_up(measure, [record for records in part for record in records], options).values
+        except UsageError:
             continue
         numbers = {(name, None): Number(*value) for name, value in values.items()}
         for metric in metrics:
