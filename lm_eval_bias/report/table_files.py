@@ -83,6 +83,11 @@ _ESCAPES = {
     "≤": r"$\le$",
     "≥": r"$\ge$",
     "→": r"$\to$",
+    "←": r"$\leftarrow$",
+    "↔": r"$\leftrightarrow$",
+    "≈": r"$\approx$",
+    "≠": r"$\ne$",
+    "√": r"$\surd$",
     "’": "'",
     "‘": "`",
     "“": "``",
@@ -112,7 +117,15 @@ _GREEK = {
     "χ": "chi",
     "ψ": "psi",
     "ω": "omega",
+    "Δ": "Delta",
+    "Σ": "Sigma",
+    "Ω": "Omega",
 }
+
+LONGEST = 40
+"""Rows that a page holds; LaTeX lets the rest of a longer table run out at its foot."""
+# What T1 fonts have no sign for, below U+0180.
+_NOT_LATIN = frozenset("ĦħĸĿŀŉŦŧſ")
 
 
 def latex_text(text: object) -> str:
@@ -126,34 +139,73 @@ def latex_number(text: str) -> str:
 
 
 def latex_file(grids: Sequence[Grid], caption: str, label: str) -> str:
-    """A table for `\\input` in a document with the packages booktabs and textcomp; each number stands with its interval."""
+    """A table for `\\input`; each number stands with its interval.
+
+    It is shrunk to the width of the text where it is wider, and has as many parts under one number as pages hold it.
+    """
     parts = []
+    for i, page in enumerate(_pages(grids)):
+        again = ["\\addtocounter{table}{-1}"] if i else []
+        title = f"\\caption{{{latex_text(caption + (' (continued)' if i else ''))}}}"
+        place = [] if i else [f"\\label{{{re.sub(r'[^A-Za-z0-9:-]+', '-', label)}}}"]
+        tables = [line for grid in page for line in _table(grid)]
+        parts += ["\\begin{table}", "\\centering", *again, title, *place, "\\smallskip", *tables, "\\end{table}"]
+    packages = ", ".join(f"\\usepackage{{{name}}}" for name in ("textcomp", "booktabs", "adjustbox"))
+    head = [f"% Written by lm-eval-bias report. Needs \\usepackage[T1]{{fontenc}}, {packages}."]
+    if foreign := sorted({c for line in parts for c in line if not _latin(c)}):
+        said = " ".join(foreign[:20]) + (" and others" if len(foreign) > 20 else "")
+        head.append(f"% pdflatex knows no {said}: use lualatex and a font that has them.")
+    return "\n".join([*head, *parts, ""])
+
+
+def _pages(grids: Sequence[Grid]) -> list[list[Grid]]:
+    """The grids, or pieces of them, that a page holds each."""
+    pages: list[list[Grid]] = [[]]
+    left = LONGEST
     for grid in grids:
-        shape = "l" * grid.models + "".join("l" if text else "r" for text in grid.text)
-        head = [latex_text(MODEL)] * grid.models
-        for i, column in enumerate(grid.columns):
-            title = grid.corner if i == 0 and grid.corner is not None else column.title
-            # A matrix has one unit, which the caption may tell; in other tables it stands with the column.
-            unit = f" ({unit_text(column.unit)})" if unit_text(column.unit) and grid.corner is None else ""
-            head.append(latex_text(f"{title}{unit}{' ±' if grid.normal[i] else ''}"))
-        lines = [_row(head), "\\midrule"]
-        for line in grid.lines:
-            name = [latex_text((line.model or "") + (f" ({line.mark})" if line.mark else ""))] * grid.models
-            lines.append(_row([*name, *(_latex_cell(cell) for cell in line.cells)]))
-        title = [f"{latex_text(grid.title)}\\\\"] if grid.title else []
-        parts += [*title, f"\\begin{{tabular}}{{{shape}}}", "\\toprule", *lines, "\\bottomrule", "\\end{tabular}"]
-    return "\n".join(
-        [
-            "% Written by lm-eval-bias report. Needs \\usepackage[T1]{fontenc}, \\usepackage{textcomp} and \\usepackage{booktabs}.",
-            "\\begin{table}",
-            "\\centering",
-            f"\\caption{{{latex_text(caption)}}}",
-            f"\\label{{{re.sub(r'[^A-Za-z0-9:-]+', '-', label)}}}",
-            *parts,
-            "\\end{table}",
-            "",
-        ]
-    )
+        lines = grid.lines
+        while True:
+            if left < min(len(lines), LONGEST) and pages[-1]:
+                pages.append([])
+                left = LONGEST
+            now, lines = lines[:LONGEST], lines[LONGEST:]
+            pages[-1].append(grid._replace(lines=now))
+            left -= len(now) + 3  # the head, and the title
+            if not lines:
+                break
+    return pages
+
+
+def _latin(c: str) -> bool:
+    """Whether pdflatex prints it in T1 fonts."""
+    return c < "\u0180" and c not in _NOT_LATIN
+
+
+def _table(grid: Grid) -> list[str]:
+    title = [f"{latex_text(grid.title)}\\\\"] if grid.title else []
+    begin = ["\\begin{adjustbox}{max width=\\linewidth}", f"\\begin{{tabular}}{{{_shape(grid)}}}", "\\toprule"]
+    return [*title, *begin, _head(grid), "\\midrule", *_body(grid), "\\bottomrule", "\\end{tabular}", "\\end{adjustbox}"]
+
+
+def _shape(grid: Grid) -> str:
+    return "l" * grid.models + "".join("l" if text else "r" for text in grid.text)
+
+
+def _head(grid: Grid) -> str:
+    head = [latex_text(MODEL)] * grid.models
+    for i, column in enumerate(grid.columns):
+        title = grid.corner if i == 0 and grid.corner is not None else column.title
+        # A matrix has one unit, which the caption may tell; in other tables it stands with the column.
+        unit = f" ({unit_text(column.unit)})" if unit_text(column.unit) and grid.corner is None else ""
+        head.append(latex_text(f"{title}{unit}{' ±' if grid.normal[i] else ''}"))
+    return _row(head)
+
+
+def _body(grid: Grid) -> list[str]:
+    return [
+        _row([*[latex_text((line.model or "") + (f" ({line.mark})" if line.mark else ""))] * grid.models, *map(_latex_cell, line.cells)])
+        for line in grid.lines
+    ]
 
 
 def _row(cells: Sequence[str]) -> str:

@@ -2,6 +2,9 @@
 
 import csv
 import io
+import re
+import shutil
+import subprocess
 from math import inf, isnan, nan
 from pathlib import Path
 
@@ -180,3 +183,41 @@ def test_latex_has_numbers_with_their_intervals():
     assert "\\caption{100 \\% of \\{x\\}}" in lines and "\\label{tab:a-b}" in lines and "\\begin{tabular}{llr}" in lines
     assert "{}model & Group\\_1 & $\\delta$ (\\%) $\\pm$ \\\\" in lines
     assert "{}m \\& n (not comparable) & [a] & $-$0.5 [$-$1.0, 0.0] \\\\" in lines
+
+
+def test_a_long_table_in_latex_has_a_float_for_each_page():
+    """Two panels, of 90 rows and of 5: 40, 40 and 10 with the 5; every row once and in order, one label, each number of a table once."""
+    column = (Column("g", "Group"),)
+    panels = [Grid(column, tuple(Line(None, (Value(f"{panel}{i}"),)) for i in range(n)), (True,), (False,), title=panel) for panel, n in (("p", 90), ("q", 5))]
+    text = table_files.latex_file(panels, "C", "tab:c")
+    floats = text.split("\\begin{table}")[1:]
+    assert [len(re.findall(r"^\{\}[pq]\d", each, re.M)) for each in floats] == [40, 40, 15]
+    assert re.findall(r"^\{\}([pq]\d+)", text, re.M) == [f"p{i}" for i in range(90)] + [f"q{i}" for i in range(5)]
+    assert text.count("\\label{tab:c}") == 1 and text.count("\\addtocounter{table}{-1}") == 2 and text.count("\\caption{C (continued)}") == 2
+
+
+def test_latex_says_which_signs_pdflatex_does_not_know():
+    def written(text):
+        return table_files.latex_file([Grid((Column("g", "G"),), (Line(None, (Value(text),)),), (True,), (False,))], "C", "c")
+
+    assert "pdflatex" not in written("Zoë ↔ Łukasz, ≥ 3 ± δ²")
+    assert "% pdflatex knows no 体 型: use lualatex and a font that has them." in written("体型").splitlines()
+
+
+@pytest.mark.skipif(not shutil.which("pdflatex"), reason="pdflatex is not there")
+def test_latex_compiles(tmp_path):
+    """Every sign that a text may hold beside letters of other scripts, in a long table and a wide one."""
+    latin = {chr(c) for c in range(32, 0x180) if not 127 <= c < 0xA1} - set("ĦħĸĿŀŉŦŧſ")
+    signs = "".join(sorted(latin)) + "–—…±∞−×≤≥→←↔≈≠√’‘“”αβγδεζηθικλμνξπρστυφχψωΔΣΩ"
+    cells = (*(Value(signs[i : i + 12]) for i in range(0, len(signs), 12)), Value("-0.5", "[-1.0, 0.0]", -0.5))
+    columns = tuple(Column(f"c{i}", "[a] *b") for i in range(len(cells)))
+    grid = Grid(columns, tuple(Line("m & n", cells) for _ in range(100)), (True,) * len(cells), (True,) * len(cells), title="100 %")
+    (tmp_path / "t.tex").write_text(table_files.latex_file([grid, grid], "C_1", "tab:c"), encoding="utf-8")
+    assert "lualatex" not in (tmp_path / "t.tex").read_text(encoding="utf-8")
+    packages = "\\usepackage[T1]{fontenc}\n" + "".join(f"\\usepackage{{{name}}}\n" for name in ("textcomp", "booktabs", "adjustbox"))
+    (tmp_path / "d.tex").write_text(f"\\documentclass{{article}}\n{packages}\\begin{{document}}\n\\input{{t.tex}}\n\\end{{document}}\n")
+    done = subprocess.run(["pdflatex", "-interaction=nonstopmode", "-halt-on-error", "d.tex"], cwd=tmp_path, capture_output=True, text=True, errors="replace")
+    if "adjustbox.sty' not found" in done.stdout:
+        pytest.skip("LaTeX is there without adjustbox")
+    assert done.returncode == 0, done.stdout[-2000:]
+    assert "too large" not in done.stdout and "Overfull" not in done.stdout
