@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import math
 import re
 import sys
 from collections.abc import Iterator, Mapping, Sequence, Set
@@ -28,12 +29,14 @@ _CHAT_COMPLETIONS = re.compile(r"-chat(-completions)?$|^litellm$")
 
 
 class Run(NamedTuple):
-    """What a results file says of one task. metadata: that of the task, options among it. other: the model, and what shapes its prompts."""
+    """What a results file says of one task. metadata: that of the task, options among it. other: the model, and what shapes its prompts.
+    documents: how many the task had there, of which a limit may have asked some; None where the file does not say."""
 
     path: Path
     version: Any
     metadata: dict[str, Any]
     other: dict[str, Any]
+    documents: int | None = None
 
 
 def model_name(results: Mapping[str, Any]) -> str | None:
@@ -92,7 +95,16 @@ def run(task: str, samples: Path) -> Run | None:
             "system instruction": results.get("system_instruction_sha"),
             "repeats": config.get("repeats", 1),
         }
-        return Run(path, results.get("versions", {}).get(key), config.get("metadata") or {}, other)
+        counts = results.get("n-samples")
+        counts = counts.get(key) if isinstance(counts, dict) else None
+        documents = counts.get("original") if isinstance(counts, dict) else None
+        return Run(
+            path,
+            results.get("versions", {}).get(key),
+            config.get("metadata") or {},
+            other,
+            documents if isinstance(documents, int) and documents > 0 else None,
+        )
     except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
         raise UsageError(f"{path}: not a results file of {task} ({type(error).__name__}: {error})") from error
 
@@ -121,6 +133,24 @@ def common_options(task: str, files: Sequence[Path], known: Sequence[str]) -> di
                 wrong = f"{key} is {then.get(key)!r} in {other.path} and {first.get(key)!r} in {runs[0].path}"
                 raise UsageError(f"{task}: these runs do not belong together: {wrong}")
     return {key: value for key, value in runs[0].metadata.items() if key in shared and key not in PARTS}
+
+
+def part_of(options: Mapping[str, Any]) -> tuple[int, int] | None:
+    """The part and the number of parts, of a run that asked a part of a task's documents."""
+    match = re.fullmatch(r"(\d+)/(\d+)", str(options.get("shard", "")))
+    return (int(match[1]), int(match[2])) if match and int(match[2]) > 1 else None
+
+
+def documents_of_all(parts: Sequence[tuple[Mapping[str, Any], int | None]]) -> int | None:
+    """How many documents a task has, from the options and the number of each run that asked some of them; None where one is not known, or
+    they are parts of different numbers of parts. Where parts are missing they are taken to be as large as the others."""
+    known: dict[tuple[int, int], int] = {}
+    for options, documents in parts:
+        if documents is None:
+            return None
+        known[part_of(options) or (1, 1)] = documents
+    divided = {of for _, of in known}
+    return math.ceil(sum(known.values()) * divided.pop() / len(known)) if len(divided) == 1 else None
 
 
 class Document(NamedTuple):

@@ -104,13 +104,14 @@ def lines(file: Path) -> int:
 
 
 def origin(task: str, files: Sequence[Path]) -> dict[str, Any]:
-    """The model, what shaped its prompts, the task's version and the latest date, from the results files beside the samples; nothing
-    without them."""
+    """The model, what shaped its prompts, the task's version, how many documents it has and the latest date, from the results files beside
+    the samples; nothing without them."""
     runs = [found for found in (samples.run(task, file) for file in files) if found is not None]
     if not runs:
         return {}
     dates = sorted(found.path.stem.partition("_")[2] for found in runs)
-    return {**runs[0].other, "version": runs[0].version, "date": dates[-1]}
+    of = samples.documents_of_all([(found.metadata, found.documents) for found in runs]) if len(runs) == len(files) else None
+    return {**runs[0].other, "version": runs[0].version, "of": of, "date": dates[-1]}
 
 
 def defined(value: Any) -> Any:

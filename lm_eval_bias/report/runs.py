@@ -20,7 +20,7 @@ from typing import Any, NamedTuple
 
 from lm_eval_bias.measure import UNITS, Metric
 from lm_eval_bias.report.untrusted import shortened, visible
-from lm_eval_bias.samples import PARTS, chat_template, model_name
+from lm_eval_bias.samples import PARTS, chat_template, documents_of_all, model_name, part_of
 from lm_eval_bias.usage import DESCRIPTIVE, UsageError, nearest
 
 Key = tuple[str, str | None]
@@ -345,9 +345,10 @@ def _of_merged(path: Path, content: dict[str, Any], declared: Callable[[str], De
         samples=tuple(Path(file) for file in files if isinstance(file, str)) if isinstance(files, list) else (),
         parts=True,
         counted=_counted(rows),
+        of=_count(content.get("of")) or None,
     )
     more = {"repeats": content.get("repeats", 1), "system instruction": content.get("system instruction")}
-    return run._replace(asked=_asked(run, more), warnings=_warnings(run, run.n, {}, {}))
+    return run._replace(asked=_asked(run, more), warnings=_warnings(run, run.of or run.n, {}, {}))
 
 
 def _of_samples(samples: Iterable[Path]) -> Iterator[str]:
@@ -533,21 +534,21 @@ def _newest(runs: Sequence[Run], together: Callable[[str, Sequence[Path]], Toget
     for same in of.values():
         same.sort(key=lambda run: (run.date or datetime.min, run.parts, str(run.results)), reverse=True)
         newest, older = same[0], same[1:]
-        whole = [run for run in same if run.n > newest.n and not _shard(run) and _but_documents(run) == _but_documents(newest)]
-        if whole and not _shard(newest):  # a short trial does not put a whole run in the shade
+        whole = [run for run in same if run.n > newest.n and not part_of(run.options) and _but_documents(run) == _but_documents(newest)]
+        if whole and not part_of(newest.options):  # a short trial does not put a whole run in the shade
             newest = max(whole, key=lambda run: run.n)
             older = [run for run in same if run is not newest]
         if newest.parts:  # its own parts are no other runs; they are known by their names, which hold the date
             older = [run for run in older if not {file.name for file in run.samples} & {file.name for file in newest.samples}]
-        if (shard := _shard(newest)) and not newest.parts:
+        if (part := part_of(newest.options)) and not newest.parts:
             parts: dict[int, Run] = {}
             for run in same:
-                mine = _shard(run)
-                if mine and mine[1] == shard[1] and _but_documents(run) == _but_documents(newest):
+                mine = part_of(run.options)
+                if mine and mine[1] == part[1] and _but_documents(run) == _but_documents(newest):
                     parts.setdefault(mine[0], run)
             older = [run for run in same if run not in parts.values()]
             try:
-                newest = _put_together(newest, [parts[i] for i in sorted(parts)], shard[1], together)
+                newest = _put_together(newest, [parts[i] for i in sorted(parts)], part[1], together)
             except UsageError as error:
                 notes.append(str(error))
                 continue
@@ -559,12 +560,6 @@ def _newest(runs: Sequence[Run], together: Callable[[str, Sequence[Path]], Toget
             if why != "is newer":
                 short.append(notes[-1])
     return kept, notes, short
-
-
-def _shard(run: Run) -> tuple[int, int] | None:
-    """The part and the number of parts, of a run that asked a part."""
-    match = re.fullmatch(r"(\d+)/(\d+)", str(run.options.get("shard", "")))
-    return (int(match[1]), int(match[2])) if match and int(match[2]) > 1 else None
 
 
 def _but_documents(run: Run) -> tuple[Any, ...]:
@@ -591,11 +586,11 @@ def _put_together(newest: Run, parts: Sequence[Run], of: int, together: Callable
         samples=tuple(files),
         parts=True,
         counted=_counted(rows),
-        of=None if any(run.of is None for run in parts) else math.ceil(sum(run.of or 0 for run in parts) * of / len(parts)),
+        of=documents_of_all([(run.options, run.of) for run in parts]),
     )
     # What the parts said is said of all of them anew, but for what only a run tells.
     said = [line for part in parts for line in part.warnings if line.startswith("generation settings")]
-    missing = sorted(set(range(1, of + 1)) - {part[0] for part in map(_shard, parts) if part})
+    missing = sorted(set(range(1, of + 1)) - {mine[0] for run in parts if (mine := part_of(run.options))})
     if missing:
         said.insert(0, f"{len(parts)} of {of} parts; missing: {', '.join(f'{i}/{of}' for i in missing)}")
     asked = tuple((key, f"{found.n:,}" if key == "documents" else value) for key, value in newest.asked)

@@ -12,6 +12,7 @@ from lm_eval_bias.commands import merge
 from lm_eval_bias.measures.empathy import record
 from lm_eval_bias.report import runs
 from lm_eval_bias.report.runs import Declared, Found, Number, Together, find
+from lm_eval_bias.samples import documents_of_all
 from lm_eval_bias.usage import UsageError
 from tests.report.scripted import MORNING, ask, made_up, scripted
 
@@ -245,8 +246,50 @@ def test_what_merge_wrote_is_read(tmp_path, capsys):
     assert "NaN" not in text and "Infinity" not in text
     run = only(found := found_in(tmp_path))
     assert run.results == merged and run.model == "m" and run.n == 108 and run.version == "1" and not found.notes
+    assert run.of == 108 and not any("documents" in said for said in run.warnings)
     merged.unlink()
     assert only(found_in(tmp_path)).asked == run.asked
+
+
+def test_what_merge_wrote_tells_how_many_documents_the_task_has(tmp_path, capsys):
+    """Two of three parts of 36 documents each; and runs of the same task of which a limit left most."""
+    from lm_eval_bias import cli
+
+    def merged(folder, task, files):
+        assert cli.main(["merge", task, *map(str, files), "--output", str(folder / "merged.json")]) == 0
+        return only(found_in(folder))
+
+    for part in (1, 3):
+        shard(tmp_path / "parts", part, minutes=part)
+    run = merged(tmp_path / "parts", "empathy_religion_official", sorted((tmp_path / "parts").glob("samples_*")))
+    assert (run.n, run.of) == (72, 108) and "asked 72 of 108 documents" in run.warnings
+    shard(tmp_path / "limit", 1, of=1)
+    results = next((tmp_path / "limit").glob("results_*"))
+    results.write_text(results.read_text().replace('"original": 36', '"original": 8640'))
+    run = merged(tmp_path / "limit", "empathy_religion_official", (tmp_path / "limit").glob("samples_*"))
+    assert (run.n, run.of) == (36, 8640) and "asked 36 of 8,640 documents" in run.warnings
+    for part in (1, 2):
+        shard(tmp_path / "one of two", part, minutes=part)
+    next((tmp_path / "one of two").glob("results_*")).unlink()
+    run = merged(tmp_path / "one of two", "empathy_religion_official", sorted((tmp_path / "one of two").glob("samples_*")))
+    assert run.n == 72 and run.of is None
+
+
+@pytest.mark.parametrize(
+    ("parts", "all_of_them"),
+    [
+        ([({}, 100)], 100),
+        ([({"shard": "1/1"}, 100), ({}, 100)], 100),  # --samples twice
+        ([({"shard": "1/2"}, 51), ({"shard": "2/2"}, 49)], 100),
+        ([({"shard": "1/4"}, 25), ({"shard": "3/4"}, 25), ({"shard": "3/4"}, 25)], 100),
+        ([({"shard": "1/2"}, 50), ({"shard": "2/3"}, 33)], None),
+        ([({}, 100), ({"shard": "2/2"}, 50)], None),
+        ([({}, None), ({}, 100)], None),
+        ([], None),
+    ],
+)
+def test_how_many_documents_a_task_has_is_told_by_its_parts(parts, all_of_them):
+    assert documents_of_all(parts) == all_of_them
 
 
 def test_a_merged_file_of_an_older_version_names_no_model(tmp_path):
