@@ -1,14 +1,12 @@
 """The analogies on the small real model, through the command line, with the harness's `hf` and with `hf-prefix`."""
 
 import json
-import os
-import subprocess
-import sys
 
 import pytest
 from transformers import AutoTokenizer
 
 from tests.models import tiny_masked
+from tests.started import run_lm_eval
 
 pytestmark = pytest.mark.model
 
@@ -32,9 +30,8 @@ def runs(model_folder, tmp_path_factory):
 
 def run(model, output, arguments):
     """One command of a person: what it printed, its results, and the samples of each task."""
-    command = [sys.executable, "-m", "lm_eval", "--model_args", f"pretrained={model}", "--device", "cpu", "--limit", str(LIMIT)]
-    command += ["--output_path", str(output), "--log_samples", *arguments]
-    done = subprocess.run(command, capture_output=True, text=True, env={**os.environ, "OMP_NUM_THREADS": "1"})
+    command = ["--model_args", f"pretrained={model}", "--device", "cpu", "--limit", LIMIT]
+    done = run_lm_eval([*command, "--output_path", output, "--log_samples", *arguments])
     assert done.returncode == 0, done.stderr[-3000:]
     samples = {
         path.name.split("_2")[0].removeprefix("samples_"): [json.loads(line) for line in path.read_text().splitlines()]

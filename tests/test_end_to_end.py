@@ -13,6 +13,7 @@ from math import exp, tanh
 import pytest
 
 from tests.models import tiny_masked
+from tests.started import run_lm_eval
 
 pytestmark = pytest.mark.model
 
@@ -45,15 +46,17 @@ TWO_PROCESSES = ["-m", "torch.distributed.run", "--standalone", "--nproc_per_nod
 
 
 class Run:
-    """One command of a person, run; what it printed, and the files it wrote."""
+    """One command of a person, run; what it printed, and the files it wrote. launch: what starts it; None for a fork."""
 
-    def __init__(self, model_folder, output, arguments, launch=()):
+    def __init__(self, model_folder, output, arguments, launch=None):
         arguments = [str(output / "cache") if a == "CACHE" else a for a in arguments]
-        command = [sys.executable, *launch, "-m", "lm_eval", "--model_args", f"pretrained={model_folder}", "--device", "cpu"]
-        command += ["--output_path", str(output), "--log_samples", *arguments]
-        self.done = subprocess.run(
-            command, capture_output=True, text=True, env={**os.environ, "OMP_NUM_THREADS": "1", "ACCELERATE_USE_CPU": "true"}
-        )
+        command = ["--model_args", f"pretrained={model_folder}", "--device", "cpu", "--output_path", str(output), "--log_samples", *arguments]
+        settings = {"OMP_NUM_THREADS": "1", "ACCELERATE_USE_CPU": "true"}
+        if launch is None:
+            self.done = run_lm_eval(command, env=settings)
+        else:
+            start = [sys.executable, *launch, "-m", "lm_eval", *command]
+            self.done = subprocess.run(start, capture_output=True, text=True, env={**os.environ, **settings})
         self.output = output
 
     @cached_property
@@ -85,7 +88,7 @@ def runs(model_folder, tmp_path_factory):
             encoder if name == "masked" else model_folder,
             folder / name.replace(", ", "-"),
             COMMANDS[name],
-            TWO_PROCESSES if name == "plain, shared" else (),
+            {"plain": (), "plain, shared": TWO_PROCESSES}.get(name),
         )
 
     with ThreadPoolExecutor(2) as pool:

@@ -1,16 +1,14 @@
 """All tasks of HBB on the small real model, through the command line, with and without its chat template."""
 
 import json
-import os
 import re
-import subprocess
-import sys
 from math import exp, sqrt
 
 import pytest
 from scipy.stats import chi2
 
 from lm_eval_bias import catalogue
+from tests.started import run_lm_eval
 
 pytestmark = pytest.mark.model
 
@@ -22,10 +20,9 @@ OURS = [name for name in TASKS if "official" not in name]
 
 def run(model_folder, output, tasks, *more, data=None):
     """What `lm_eval` printed, its results, and the samples of each task."""
-    command = [sys.executable, "-m", "lm_eval", "--model", "hf-prefix", "--model_args", f"pretrained={model_folder},dtype=float32"]
-    command += ["--device", "cpu", "--tasks", ",".join(tasks), "--output_path", str(output), "--log_samples", *more]
-    environment = {**os.environ, "OMP_NUM_THREADS": "1", **({"LM_EVAL_BIAS_DATA": str(data)} if data else {})}
-    done = subprocess.run(command, capture_output=True, text=True, env=environment)
+    command = ["--model", "hf-prefix", "--model_args", f"pretrained={model_folder},dtype=float32", "--device", "cpu"]
+    command += ["--tasks", ",".join(tasks), "--output_path", output, "--log_samples", *more]
+    done = run_lm_eval(command, env={"LM_EVAL_BIAS_DATA": str(data)} if data else {})
     assert done.returncode == 0, done.stderr[-3000:]
     samples = {
         path.name.split("_2")[0].removeprefix("samples_"): [json.loads(line) for line in path.read_text().splitlines()]

@@ -1,9 +1,6 @@
 """HBB-SG on the small real model, through the command line, with and without its chat template; on our items and on the authors'."""
 
 import json
-import os
-import subprocess
-import sys
 from math import exp, log
 
 import pytest
@@ -11,6 +8,7 @@ from transformers import AutoTokenizer
 
 from lm_eval_bias import sources
 from lm_eval_bias.documents import hbb_official
+from tests.started import run_lm_eval
 
 pytestmark = pytest.mark.model
 
@@ -22,18 +20,18 @@ def ran(request, model_folder, tmp_path_factory):
     """The task, whether with the template, what the command printed, its results, and the samples. Of the authors' sentences there is one for
     each option here."""
     task, form = request.param
-    environment = {**os.environ, "OMP_NUM_THREADS": "1"}
+    environment = {}
     if task == "hbb_sg_official":
         official = request.getfixturevalue("shared") / "official"
         if not (official / "hbb" / hbb_official.QUESTIONS).is_file():
             pytest.skip("the authors' questions are not beside this checkout")
         environment[sources.LOCAL] = str(official)
     output = tmp_path_factory.mktemp("run")
-    command = [sys.executable, "-m", "lm_eval", "--model", "hf-prefix", "--model_args", f"pretrained={model_folder}", "--device", "cpu"]
+    command = ["--model", "hf-prefix", "--model_args", f"pretrained={model_folder}", "--device", "cpu"]
     command += ["--tasks", task, "--limit", str(LIMIT), "--output_path", str(output), "--log_samples"]
     command += ["--apply_chat_template"] if form == "chat" else []
     command += ["--metadata", "sentences=one"] if task == "hbb_sg_official" else []
-    done = subprocess.run(command, capture_output=True, text=True, env=environment)
+    done = run_lm_eval(command, env=environment)
     assert done.returncode == 0, done.stderr[-3000:]
     samples = [json.loads(line) for line in next(output.rglob("samples_*.jsonl")).read_text().splitlines()]
     return task, form, done.stdout, json.loads(next(output.rglob("results_*.json")).read_text()), samples

@@ -16,6 +16,7 @@ from rule_model import RuleLM, evaluate, numbers_of
 
 from lm_eval_bias import catalogue, cli
 from lm_eval_bias.usage import UsageError
+from tests.started import run_lm_eval
 
 PARTS = ("intrasentence", "intersentence")
 LIKELIHOOD = [f"stereoset_{part}" for part in PARTS]
@@ -193,20 +194,9 @@ def test_scores_are_those_of_the_models_own_tokens(model, data, model_folder, tm
     import torch
     from transformers import AutoModelForCausalLM, AutoTokenizer
 
-    command = [sys.executable, "-m", "lm_eval", "--model", model, "--model_args", f"pretrained={model_folder}", "--device", "cpu"]
-    command += [
-        "--tasks",
-        ",".join(LIKELIHOOD),
-        "--limit",
-        "2",
-        "--metadata",
-        f"data={data}",
-        "--log_samples",
-        "--output_path",
-        str(tmp_path),
-    ]
-    command += ["--apply_chat_template"] if model == "hf-prefix" else []
-    done = subprocess.run(command, capture_output=True, text=True, env={**os.environ, "OMP_NUM_THREADS": "1"})
+    command = ["--model", model, "--model_args", f"pretrained={model_folder}", "--device", "cpu", "--tasks", ",".join(LIKELIHOOD)]
+    command += ["--limit", 2, "--metadata", f"data={data}", "--log_samples", "--output_path", tmp_path]
+    done = run_lm_eval([*command, *(["--apply_chat_template"] if model == "hf-prefix" else [])])
     assert done.returncode == 0, done.stderr[-3000:]
     assert "|icat" in done.stdout and "|unanswered" in done.stdout
     tokenizer, network = AutoTokenizer.from_pretrained(model_folder), AutoModelForCausalLM.from_pretrained(model_folder).eval()

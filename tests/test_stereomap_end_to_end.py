@@ -1,12 +1,11 @@
 """All tasks of StereoMap on the small real model, through the command line that its README shows."""
 
 import json
-import os
-import subprocess
-import sys
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
+
+from tests.started import run_lm_eval
 
 pytestmark = pytest.mark.model
 
@@ -40,24 +39,9 @@ def runs(model_folder, shared, tmp_path_factory):
     def run(name):
         model, tasks, *rest = COMMANDS[name]
         output = folder / name.replace(" ", "_").replace(",", "")
-        command = [
-            sys.executable,
-            "-m",
-            "lm_eval",
-            "--model",
-            model,
-            "--model_args",
-            f"pretrained={model_folder}",
-            "--device",
-            "cpu",
-            "--tasks",
-            tasks,
-        ]
-        settings = {**os.environ, "OMP_NUM_THREADS": "1", "LM_EVAL_BIAS_DATA": str(shared / "official")}
-        done = subprocess.run(
-            [*command, *rest, "--log_samples", "--output_path", str(output)], capture_output=True, text=True, env=settings, cwd=folder
-        )
-        return done, output
+        command = ["--model", model, "--model_args", f"pretrained={model_folder}", "--device", "cpu", "--tasks", tasks, *rest]
+        settings = {"LM_EVAL_BIAS_DATA": str(shared / "official")}
+        return run_lm_eval([*command, "--log_samples", "--output_path", output], cwd=folder, env=settings), output
 
     with ThreadPoolExecutor(2) as pool:
         return dict(zip(COMMANDS, pool.map(run, COMMANDS), strict=True))

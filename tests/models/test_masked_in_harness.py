@@ -19,6 +19,7 @@ from lm_eval_bias.models.masked import MaskedLM
 from lm_eval_bias.models.prefix import PrefixLM
 from lm_eval_bias.sentence_pairs import REQUEST
 from lm_eval_bias.usage import UsageError
+from tests.started import run_lm_eval
 
 # As many documents as two processes share unequally; the same sentence stands in several pairs.
 PAIRS = [
@@ -161,23 +162,17 @@ def runs(tasks, tmp_path_factory):
     model = tiny_masked.saved(folder / "model", "RoBERTa")
     found = {}
     for name, launch in (
-        ("one", ["-m", "lm_eval"]),
-        ("two", ["-m", "torch.distributed.run", "--standalone", "--nproc_per_node", "2", "-m", "lm_eval"]),
+        ("one", []),
+        ("two", ["-m", "torch.distributed.run", "--standalone", "--nproc_per_node", "2"]),
     ):
-        command = [
-            sys.executable,
-            *launch,
-            "--model",
-            "hf-mlm",
-            "--model_args",
-            f"pretrained={model},pll=within_word_l2r",
-            "--device",
-            "cpu",
-        ]
+        command = ["--model", "hf-mlm", "--model_args", f"pretrained={model},pll=within_word_l2r", "--device", "cpu"]
         command += ["--batch_size", "auto", "--include_path", str(tasks), "--tasks", "local_pairs,local_minimal"]
         command += ["--output_path", str(folder / name), "--log_samples", "--use_cache", str(folder / name / "cache")]
         settings = {**os.environ, "OMP_NUM_THREADS": "1", "ACCELERATE_USE_CPU": "true"}
-        done = subprocess.run(command, capture_output=True, text=True, env=settings)
+        if launch:
+            done = subprocess.run([sys.executable, *launch, "-m", "lm_eval", *command], capture_output=True, text=True, env=settings)
+        else:
+            done = run_lm_eval(command)
         assert done.returncode == 0, done.stderr[-3000:]
         found[name] = {
             task: choices(map(json.loads, next((folder / name).rglob(f"samples_{task}_2*.jsonl")).read_text().splitlines()))
@@ -202,19 +197,6 @@ def test_the_command_line_gives_the_scores_of_the_model(runs):
 
 def test_a_mistake_at_the_command_line_is_told_in_one_line(tmp_path):
     tiny.model("GPT-2").save_pretrained(tmp_path)
-    command = [
-        sys.executable,
-        "-m",
-        "lm_eval",
-        "--model",
-        "hf-mlm",
-        "--model_args",
-        f"pretrained={tmp_path}",
-        "--device",
-        "cpu",
-        "--tasks",
-        "bistereo_nli",
-    ]
-    done = subprocess.run(command, capture_output=True, text=True)
+    done = run_lm_eval(["--model", "hf-mlm", "--model_args", f"pretrained={tmp_path}", "--device", "cpu", "--tasks", "bistereo_nli"])
     assert done.returncode == 1 and "Traceback" not in done.stderr
     assert done.stderr.splitlines()[-1].startswith("lm-eval-bias: --model hf-mlm: ") and "is no encoder" in done.stderr

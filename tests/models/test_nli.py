@@ -22,6 +22,7 @@ from lm_eval_bias.items import lexicon
 from lm_eval_bias.models.nli import OPTIONS, EntailmentLM
 from lm_eval_bias.usage import UsageError
 from tests.rule_model import evaluate, numbers_of
+from tests.started import run_lm_eval
 
 WORDS = ["True", "Neither", "False"]
 PAIRS = [(premise, hypothesis) for premise in TEXTS[:4] for hypothesis in (TEXTS[5], TEXTS[6] * 2, "So.")]
@@ -470,7 +471,7 @@ def runs(tmp_path_factory):
     named = f"pretrained={folder / 'unnamed'},labels=contradiction/neutral/entailment"
     commands = {
         "one process": [*COMMAND, "--model_args", f"pretrained={folder / 'three'}", *asked],
-        "two processes": [*TWO, *COMMAND, "--model_args", named, *asked, "--use_cache", str(folder / "cache")],
+        "two processes": [*COMMAND, "--model_args", named, *asked, "--use_cache", str(folder / "cache")],
         "one label": [*COMMAND, "--model_args", f"pretrained={folder / 'one'}", *asked],
         "generate": [*COMMAND, "--model_args", f"pretrained={folder / 'three'}", "--tasks", "bistereo_nli_generate", "--limit", "2"],
     }
@@ -478,8 +479,10 @@ def runs(tmp_path_factory):
 
     def run(name):
         output = folder / name.replace(" ", "-")
-        command = [sys.executable, *commands[name], "--output_path", str(output), "--log_samples"]
-        return subprocess.run(command, capture_output=True, text=True, env=settings, cwd=folder), output
+        command = [*commands[name], "--output_path", str(output), "--log_samples"]
+        if name == "two processes":
+            return subprocess.run([sys.executable, *TWO, *command], capture_output=True, text=True, env=settings, cwd=folder), output
+        return run_lm_eval(command[2:], cwd=folder), output
 
     with ThreadPoolExecutor(2) as pool:
         return dict(zip(commands, pool.map(run, commands), strict=True))

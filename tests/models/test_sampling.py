@@ -24,6 +24,7 @@ from tokenizers import Tokenizer, decoders, models, pre_tokenizers
 from lm_eval_bias.models.decoding import drawn, row_blocks
 from lm_eval_bias.models.prefix import PrefixLM
 from lm_eval_bias.models.tree_attention import TreeModel
+from tests.started import run_lm_eval
 
 EOS = 258
 BYTES = tiny.tokenizer()
@@ -511,7 +512,8 @@ def command(tmp_path_factory):
         options = ["--model", "hf-prefix", "--model_args", f"pretrained={folder / 'model'}", "--device", "cpu", "--seed", "1"]
         options += ["--include_path", str(folder), "--tasks", "sampled", "--output_path", str(folder / name), "--log_samples"]
         settings = {**os.environ, "OMP_NUM_THREADS": "1", "ACCELERATE_USE_CPU": "true"}
-        done = subprocess.run([sys.executable, *launch, "-m", "lm_eval", *options], capture_output=True, text=True, env=settings)
+        command = [sys.executable, *launch, "-m", "lm_eval", *options]
+        done = subprocess.run(command, capture_output=True, text=True, env=settings) if launch else run_lm_eval(options)
         assert done.returncode == 0, done.stderr[-3000:]
         lines = next((folder / name).rglob("samples_sampled_*.jsonl")).read_text().splitlines()
         # The harness asks a process with fewer documents its last one once more, and appends those answers to its own.
