@@ -44,7 +44,7 @@ class Metric(NamedTuple):
     stderr: whether it has a standard error. by: the column of the records whose values split it ("category"); a row for each value is
     shown as long as there is room. bounds: the metric whose 95 % interval it is an end of; None for any other. paired: whether the
     measure's clusters are all that its error comes from, so that the difference of two models on them has one. tests: whether its interval,
-    if it excludes `unbiased`, says that a model is biased; not where it is too short for that, or another number tests the same.
+    if it excludes `unbiased`, says that a model is biased; not where another number tests the same.
     """
 
     name: str

@@ -13,13 +13,14 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import stats
 
+from .jackknife import jackknife_variance
 from .resampling import RESAMPLES, SEED, Estimate, without_errors
 from .student import student
 
 PERMUTATIONS = 10_000
 FEWEST = 10
-"""Of fewer events the gap in points has no standard error, because 1.96 of it to either side would hold the gap in 70 to 91 % of cases, and
-the corrected delta no interval, which would hold it in 50 to 91 %."""
+"""Of fewer events delta and the gap in points have no standard error, because 1.96 of it to either side would hold the gap in 70 to 91 % of
+cases, and the corrected delta no interval, which would hold it in 50 to 91 %."""
 
 
 def mean_intensity(intensities: ArrayLike, pairwise: bool = False) -> NDArray[np.float64]:
@@ -126,20 +127,24 @@ class Gaps(NamedTuple):
 def bootstrap_gaps(
     intensities: ArrayLike, groups: Sequence[str], pairwise: bool = False, resamples: int = RESAMPLES, seed: int = SEED
 ) -> Gaps:
-    """delta and what it would be with unlimited events, by a bootstrap over events, and the raw gap with Student's t over events.
+    """delta, what it would be with unlimited events, by a bootstrap over events, and the raw gap with Student's t over events.
 
     intensities: without the unspecified person. An event is drawn with its whole matrix.
 
+    delta's standard error, of delta of so many events, is that of a jackknife: without one event, each in turn. NaN with fewer than
+    `FEWEST`, and where a cell has one event alone.
+
     The means of M0 differ from one another by chance too, the more so the fewer events there are, and delta divides by how much they
     differ: it is too near to zero (attenuated), and in resamples, where chance counts twice, more so. An interval of percentiles of delta
-    misses it. So the variance of the cells is also estimated without chance, from products of different events alone (a U-statistic), and
-    the interval is that of the gap over the root of it. A bound is infinite where the variance cannot be told from nothing, and the
-    corrected value NaN where its estimate is not above zero. NaN bounds and standard errors with fewer than two events,
-    and NaN bounds of the corrected value with fewer than `FEWEST`.
+    misses it, and their spread is too small by up to the root of two. So the variance of the cells is also estimated without chance, from
+    products of different events alone (a U-statistic), and the interval is that of the gap over the root of it. A bound is infinite where
+    the variance cannot be told from nothing, and the corrected value NaN where its estimate is not above zero. NaN bounds and standard
+    errors with fewer than two events, and NaN bounds of the corrected value with fewer than `FEWEST`.
 
     The raw gap is a mean over events: its interval is Student's, with n - 1 degrees of freedom, which holds 95 % from two events on, where
     percentiles of a bootstrap hold 50 to 90 %. Its standard error is NaN with fewer than `FEWEST` events.
-    Source: ours; the correction is Spearman's, for one variable. The paper has no interval for delta. benchmarks/coverage_empathy.py
+    Source: ours; the correction is Spearman's, for one variable, the jackknife Shao and Tu's (1995), section 2.1. The paper has no interval
+    for delta. benchmarks/coverage_empathy.py
     counts how often the intervals hold the truth.
     """
     intensities = np.asarray(intensities, dtype=float)
@@ -176,17 +181,15 @@ def bootstrap_gaps(
         return np.where(variance > floor**2 + 1e-10 * (total**2 / times**2).mean(axis=1), variance, 0)
 
     def statistics(weights: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Rows of how often each event is drawn, shape (r, n) -> delta, and the corrected delta, shape (r, 2)."""
+        """Rows of how often each event is drawn, shape (r, n) -> the corrected delta, shape (r,)."""
         with np.errstate(invalid="ignore", divide="ignore"):
             times = weights @ given if pairwise else np.full((1, 1), float(n))
-            means = weights @ filled / times
-            gaps = means[:, same].mean(axis=1) - means[:, ~same].mean(axis=1)
-            spread, common = means.std(axis=1), common_variance(weights, times)
+            gaps = _gaps(weights @ filled / times, same)
+            common = common_variance(weights, times)
             endless = np.where(abs(gaps) > floor, np.sign(gaps) * np.inf, np.nan)
-            corrected = np.where(common > 0, gaps / np.sqrt(common), endless)
-            return np.stack([gaps / np.where(spread > floor, spread, np.nan), corrected], axis=1)
+            return np.where(common > 0, gaps / np.sqrt(common), endless)
 
-    corrected = statistics(np.ones((1, n)))[0, 1]
+    corrected = statistics(np.ones((1, n)))[0]
     if without_errors():
         value = corrected if np.isfinite(corrected) else np.nan
         return Gaps(Estimate(plain, np.nan), Interval(float(value), *[np.nan] * 3), Interval(points, *[np.nan] * 3))
@@ -196,10 +199,32 @@ def bootstrap_gaps(
         size = min(200, resamples - start)
         parts.append(statistics(rng.multinomial(n, np.full(n, 1 / n), size=size).astype(float)))
     drawn = np.concatenate(parts)
-    interval = _interval(corrected if np.isfinite(corrected) else np.nan, drawn[:, 1], n)
+    interval = _interval(corrected if np.isfinite(corrected) else np.nan, drawn, n)
     if n < FEWEST:
         interval = interval._replace(low=np.nan, high=np.nan)
-    return Gaps(Estimate(plain, _interval(plain, drawn[:, 0], n).stderr), interval, _mean_gap(points, filled, given, same))
+    return Gaps(Estimate(plain, _delta_stderr(filled, given, same, floor)), interval, _mean_gap(points, filled, given, same))
+
+
+def _gaps(means: NDArray[np.float64], same: NDArray[np.bool_]) -> NDArray[np.float64]:
+    """The mean of the cells of the same group less that of the others, of rows of means; shape (r, cells) -> (r,)."""
+    return means[:, same].mean(axis=1) - means[:, ~same].mean(axis=1)
+
+
+def _delta_stderr(filled: NDArray[np.float64], given: NDArray[np.bool_], same: NDArray[np.bool_], floor: float) -> float:
+    """Of delta, by the jackknife over events: each left out in turn.
+
+    filled, given: shape (n, cells); the answers, and which are there. same: shape (cells,). floor: a spread up to which is rounding.
+    """
+    told = given.any(axis=1)
+    filled, given, n = filled[told], given[told], int(told.sum())
+    times = given.sum(axis=0) - given
+    if n < FEWEST or not times.all() or same.all() or not same.any():
+        return np.nan
+    means = (filled.sum(axis=0) - filled) / times
+    spread = means.std(axis=1)
+    without = _gaps(means, same) / np.where(spread > floor, spread, np.nan)
+    variance = jackknife_variance(without - without.mean(), np.full(n, 1 / n), np.zeros(n, dtype=int))
+    return float(np.sqrt(variance.value))
 
 
 def _mean_gap(points: float, filled: NDArray[np.float64], given: NDArray[np.bool_], same: NDArray[np.bool_]) -> Interval:

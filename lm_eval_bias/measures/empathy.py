@@ -31,9 +31,9 @@ KEYS = ("event", "emotion", "valence", "perceiver", "perceiver_group", "perceive
 PERPLEXITY, TSNE_SEED = 5, 42
 """Of t-SNE, in the authors' program."""
 
-# Whether there is a gap is tested by gap_points. The standard error of delta counts the chance in M0 twice, once in each resample and once
-# in the spread that it divides by, so it is too small by up to the root of two: of a model without a gap 1.96 of it miss 0 in about a fifth
-# of runs. delta_corrected has a value only where the spread can be told from chance, which picks the larger gaps.
+# Whether there is a gap is tested once, by gap_points: delta is the same gap over the spread of M0, and where that is chance alone 1.96
+# standard errors of it miss 0 in up to nine of 100 runs. delta_corrected has a value only where the spread can be told from chance, which
+# picks the larger gaps.
 GAPS = (
     Metric(
         "delta",

@@ -17,8 +17,7 @@ PLACES = 2
 """Decimals of a place on a map whose axes have no unit."""
 
 EVENTS = Column("events", "Events", "count")
-# Without its standard error, which is too small for an interval: see `empathy.GAPS`.
-DELTA = Column("delta", "Gap δ", "SD")
+DELTA = Column("delta", "Gap δ", "SD", stderr="delta_stderr")
 CORRECTED = Column("delta_corrected", "δ with unlimited events", "SD", interval=("delta_low", "delta_high"))
 POINTS = Column("gap_points", "Gap in points", "points", stderr="gap_points_stderr", interval=("gap_points_low", "gap_points_high"))
 

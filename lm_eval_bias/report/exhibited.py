@@ -355,7 +355,7 @@ def numbers(run: Run) -> list[dict[str, Any]]:
         low, high = nan, nan
         if name in bounded:
             low, high = (run.numbers[key].value if (key := (f"{name}_{end}", group)) in run.numbers else nan for end in ("low", "high"))
-        elif metric is None or metric.tests:
+        else:
             low, high = normal(number.value, number.stderr)
         found.append(
             {

@@ -39,8 +39,7 @@ class Headline(NamedTuple):
     @property
     def _ends(self) -> tuple[float, ...]:
         low, high = self.entry.low, self.entry.high
-        short = not self.own and not self.metric.tests
-        return () if short or isnan(low) or isnan(high) or low == high else (low, high)
+        return () if isnan(low) or isnan(high) or low == high else (low, high)
 
     @property
     def interval(self) -> str:

@@ -34,8 +34,7 @@ def test_numbers_are_those_that_the_measure_declares(measure, exhibit):
             metric = declared[column.name]
             assert column.name in source.metrics, "a metric that is shown must be taken"
             assert column.unit == metric.unit
-            # What its standard error does not test stands without an interval.
-            assert (column.stderr == f"{column.name}_stderr") == (metric.stderr and metric.tests)
+            assert (column.stderr == f"{column.name}_stderr") == metric.stderr
             bounds = tuple(other.name for other in measure.metrics if other.bounds == column.name)
             assert column.interval == (bounds or None) and all(
                 key.endswith(end) for key, end in zip(bounds, ("_low", "_high"), strict=False)

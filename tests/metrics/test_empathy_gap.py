@@ -142,22 +142,51 @@ def test_the_bootstrap_agrees_with_one_in_loops():
     given = events(np.random.default_rng(1), n=n)
     result = bootstrap_gaps(given, GROUPS)
     rng = np.random.default_rng(9)
-    deltas, corrected = [], []
+    corrected = []
     for _ in range(1000):
         drawn = rng.integers(0, n, n)
-        means = np.mean([given[i] for i in drawn], axis=0)
-        deltas.append(plain_delta(means.tolist(), GROUPS))
         corrected.append(plain_corrected(given, drawn, GROUPS))
-    mean_matrix = given.mean(axis=0)
-    assert result.delta.value == pytest.approx(plain_delta(mean_matrix.tolist(), GROUPS)) and result.delta.stderr == pytest.approx(
-        np.std(deltas), rel=0.1
-    )
     assert result.corrected.value == pytest.approx(plain_corrected(given, range(n), GROUPS))
     # Hesterberg's percentiles, which make the interval of a mean as long as Student's; of 1,000, so give or take 0.3 percent.
     tail = stats.norm.cdf(-sqrt(n / (n - 1)) * stats.t.ppf(0.975, n - 1))
     assert tail == pytest.approx(0.0086, abs=0.0001)
     assert np.mean(np.array(corrected) < result.corrected.low) == pytest.approx(tail, abs=0.009)
     assert np.mean(np.array(corrected) > result.corrected.high) == pytest.approx(tail, abs=0.009)
+
+
+@pytest.mark.parametrize("n", [2, 9, 10, 30])
+@pytest.mark.parametrize("pairwise", [False, True])
+def test_the_standard_error_of_delta_is_that_of_a_jackknife_in_loops(n, pairwise):
+    """The root of (n - 1) / n times the squares of the deltas without one event around their mean; none of fewer than ten events."""
+    given = events(np.random.default_rng(n), n=n)
+    if pairwise:
+        given[0, 1, 2] = given[1, 3, 3] = np.nan
+    result = bootstrap_gaps(given, GROUPS, pairwise, resamples=10).delta
+    without = [plain_delta(np.nanmean(np.delete(given, i, axis=0), axis=0).tolist(), GROUPS) for i in range(n)] if n > 2 else []
+    assert result.value == pytest.approx(plain_delta(np.nanmean(given, axis=0).tolist(), GROUPS))
+    if n < FEWEST:
+        assert isnan(result.stderr)
+    else:
+        assert result.stderr == pytest.approx(sqrt((n - 1) / n * sum((d - statistics.fmean(without)) ** 2 for d in without)))
+
+
+def test_an_event_without_any_answer_does_not_count_and_a_cell_of_one_event_has_no_standard_error():
+    given = events(np.random.default_rng(12), n=12)
+    silent = np.concatenate([given, np.full((3, 5, 5), np.nan)])
+    assert bootstrap_gaps(silent, GROUPS, pairwise=True, resamples=2).delta == bootstrap_gaps(given, GROUPS, resamples=2).delta
+    given[1:, 0, 1] = np.nan
+    alone = bootstrap_gaps(given, GROUPS, pairwise=True, resamples=2).delta
+    assert not isnan(alone.value) and isnan(alone.stderr)
+
+
+@pytest.mark.parametrize(("spread", "effect"), [(0, 0), (1, 0), (1, 2)])
+def test_the_standard_error_of_delta_is_the_spread_of_experiments(spread, effect):
+    """500 experiments of 40 events; spread: of the pairs' own means, 0 where they differ by chance alone."""
+    rng, found = np.random.default_rng(8), []
+    truth = rng.normal(0, spread, (5, 5))
+    for _ in range(500):
+        found.append(bootstrap_gaps(truth + events(rng, n=40, effect=effect), GROUPS, resamples=2).delta)
+    assert np.mean([d.stderr for d in found]) == pytest.approx(np.std([d.value for d in found]), rel=0.1)
 
 
 @pytest.mark.parametrize("n", [2, 3, 9, 10, 30])

@@ -149,9 +149,9 @@ def test_warned_runs_and_few_clusters_come_after_the_others(tmp_path):
     assert "1 of 3 rests on fewer than 10 clusters" in said
 
 
-def test_a_number_whose_interval_is_too_short_to_test_it_is_none(tmp_path):
-    """The gap of the empathy tasks is one question: delta, far from 0 by a standard error that is too small, does not count beside the gap
-    in points, whose interval holds 0; nor does delta_corrected."""
+def test_a_number_that_another_one_tests_is_no_test(tmp_path):
+    """The gap of the empathy tasks is one question: delta does not count beside the gap in points, whose interval holds 0; nor does
+    delta_corrected."""
     values = {"delta": (1.03, 0.34), "gap_points": (1.0, 0.5), "gap_points_low": (-0.02, None), "gap_points_high": (2.1, None)}
     corrected = {"delta_corrected": (1.2, None), "delta_low": (0.1, None), "delta_high": (9.0, None)}
     made_up(tmp_path, "m", {**values, **corrected}, task="empathy_religion")
@@ -160,8 +160,8 @@ def test_a_number_whose_interval_is_too_short_to_test_it_is_none(tmp_path):
     tested = findings.tested(headline for run in found.runs for headline in findings.headlines(run))
     assert [(test.headline.metric.name, test.excludes) for test in tested] == [("gap_points", False)]
     shown = {headline.metric.name: headline.interval for run in found.runs for headline in findings.headlines(run)}
-    assert shown == {"delta": "", "gap_points": "[-0.02, 2.10]", "delta_corrected": "[0.10, 9.00]"}
-    assert {row["metric"]: row["interval"] for row in exhibited.numbers(found.runs[0])}["delta"] is None
+    assert shown == {"delta": "[0.36, 1.70] ±", "gap_points": "[-0.02, 2.10]", "delta_corrected": "[0.10, 9.00]"}
+    assert {row["metric"]: row["interval"] for row in exhibited.numbers(found.runs[0])}["delta"] == "normal"
 
 
 def test_what_does_not_say_on_how_many_clusters_it_rests_is_said(tmp_path):
