@@ -22,7 +22,9 @@ except ImportError:  # Windows, where several processes that fetch the same file
 
 
 class Unreachable(UsageError):
-    """A file cannot be fetched now; its message names address and cause."""
+    """A file cannot be fetched now; its message names address and cause. absent: the server says that it has none."""
+
+    absent = False
 
 
 BLOCK = 1 << 16
@@ -149,7 +151,9 @@ def _receive(address: str, part: BinaryIO, kept: int, told: Told, length_needed:
     except urllib.error.HTTPError as error:
         if error.code == 416 and kept:  # there is no such part: what is kept is no shorter than the file
             return _receive(address, part, 0, told, length_needed)
-        raise _failed(address, error) from error
+        failed = _failed(address, error)
+        failed.absent = error.code in (404, 410)
+        raise failed from error
     except (OSError, http.client.HTTPException, ValueError) as error:
         raise _failed(address, error) from error
     with answer:

@@ -77,10 +77,9 @@ def official_file(name: str, file: str, told: downloads.Told = lambda there, tot
         try:
             downloads.fetch(release.address(file), kept, sha256, told)
         except downloads.Unreachable as error:
-            raise UsageError(
-                f"{error}; check the network and run the command again, which goes on where it stopped, or put the file into a folder "
-                f"as {name}/{file} and set {LOCAL} to that folder"
-            ) from error
+            again = "check the network and run the command again, which goes on where it stopped, or put the file"
+            how = "put a copy of it" if error.absent else again
+            raise UsageError(f"{error}; {how} into a folder as {name}/{file} and set {LOCAL} to that folder") from error
         except OSError as error:
             raise UsageError(f"cannot keep {kept}: {error.strerror or error}; XDG_CACHE_HOME names another folder for it") from error
     return kept
