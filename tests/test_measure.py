@@ -338,7 +338,7 @@ ASKED = {
     "mist.AAT_LIKELIHOOD": (mist.attributions, 600, lambda doc, rng: [["A description.", likelihoods(rng, 2)]], mist.aat_options),
     "empathy.GENERATED": (
         lambda: empathy.documents("religion"),
-        36 * 24 + 5,
+        36 * 48 + 5,
         lambda doc, rng: [
             rng.choice(["refused", "unparsed"])
             if rng.random() < 0.01
@@ -348,7 +348,7 @@ ASKED = {
     ),
     "empathy.LIKELIHOOD": (
         lambda: empathy.documents("religion"),
-        36 * 24 + 5,
+        36 * 48 + 5,
         numbers_from_0_to_100,
         empathy.official_options,
     ),
