@@ -92,7 +92,7 @@ class Task:
         """The function that checks the task's options; None if it has none."""
         return self._loaded("options")
 
-    @property
+    @cached_property
     def documents(self) -> int | None:
         """How many documents there are; None where only the harness can tell."""
         build = self.builder
