@@ -151,9 +151,7 @@ def _receive(address: str, part: BinaryIO, kept: int, told: Told, length_needed:
     except urllib.error.HTTPError as error:
         if error.code == 416 and kept:  # there is no such part: what is kept is no shorter than the file
             return _receive(address, part, 0, told, length_needed)
-        failed = _failed(address, error)
-        failed.absent = error.code in (404, 410)
-        raise failed from error
+        raise _failed(address, error) from error
     except (OSError, http.client.HTTPException, ValueError) as error:
         raise _failed(address, error) from error
     with answer:
@@ -195,4 +193,6 @@ def _first(content_range: str | None) -> int | None:
 
 def _failed(address: str, cause: object) -> Unreachable:
     """cause: a text, or an error with a `reason` or a text of its own."""
-    return Unreachable(f"cannot download {address} ({getattr(cause, 'reason', cause) or type(cause).__name__})")
+    failed = Unreachable(f"cannot download {address} ({getattr(cause, 'reason', cause) or type(cause).__name__})")
+    failed.absent = getattr(cause, "code", None) in (404, 410)
+    return failed
