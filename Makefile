@@ -16,7 +16,7 @@ demo: .venv/installed .model/lm_eval_bias.json
 		--limit $(LIMIT) --apply_chat_template --log_samples --output_path results
 
 bench: .venv/installed .model/lm_eval_bias.json
-	$(BIN)/python benchmarks/prefix.py --model .model
+	$(BIN)/python speed/prefix.py --model .model
 
 test: .venv/tests .axe/axe.min.js lint
 	$(BIN)/python -m pytest -q

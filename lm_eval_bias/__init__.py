@@ -20,7 +20,7 @@ class _Finder:
         self.names.remove(name)
         if not self.names:
             sys.meta_path.remove(self)
-        from lm_eval_bias.autoload import spec_that_extends
+        from lm_eval_bias.harness.autoload import spec_that_extends
 
         return spec_that_extends(name)
 

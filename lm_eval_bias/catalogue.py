@@ -15,8 +15,8 @@ from typing import Any
 
 import yaml
 
-from lm_eval_bias.data_files import rows
-from lm_eval_bias.item_files import located
+from lm_eval_bias.data.rows import rows
+from lm_eval_bias.data.schema import located
 from lm_eval_bias.measure import Measure
 from lm_eval_bias.usage import UsageError, read_options
 

@@ -144,7 +144,7 @@ def bootstrap_gaps(
     The raw gap is a mean over events: its interval is Student's, with n - 1 degrees of freedom, which holds 95 % from two events on, where
     percentiles of a bootstrap hold 50 to 90 %. Its standard error is NaN with fewer than `FEWEST` events.
     Source: ours; the correction is Spearman's, for one variable, the jackknife Shao and Tu's (1995), section 2.1. The paper has no interval
-    for delta. benchmarks/coverage_empathy.py
+    for delta. simulations/coverage_empathy.py
     counts how often the intervals hold the truth.
     """
     intensities = np.asarray(intensities, dtype=float)

@@ -97,7 +97,7 @@ def group_scores(ratings: ArrayLike, facets: Facets) -> GroupScores:
     taken for a sample of the whole scale, which makes the error larger. If all ratings of all groups on a facet are equal, it has no
     error. The value is NaN where `score` is; the rest also where all there is is one rating of each group.
     Source: Cameron, Gelbach and Miller, Robust Inference With Multiway Clustering (2011), section 2; Satterthwaite, An Approximate
-    Distribution of Estimates of Variance Components (1946). benchmarks/coverage_stereomap.py counts how often the intervals hold the truth.
+    Distribution of Estimates of Variance Components (1946). simulations/coverage_stereomap.py counts how often the intervals hold the truth.
     """
     design = _Design(*_checked(ratings, facets, of_groups=True))
     return GroupScores(*_student(design.value, design.variance(), design.df()))

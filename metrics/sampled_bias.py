@@ -28,7 +28,14 @@ from .hidden_bias import (
     rows_with,
     sums_of,
 )
-from .resampling import FEWEST_CLUSTERS, RESAMPLES, Estimate, cluster_bootstrap_stderr, ratio, t_interval
+from .resampling import (
+    FEWEST_CLUSTERS,
+    RESAMPLES,
+    Estimate,
+    cluster_bootstrap_stderr,
+    ratio,
+    t_interval,
+)
 
 FALSE_DISCOVERIES = 0.05
 SIGNIFICANT = (5, 6)  # in the estimates of a `ChanceRow`

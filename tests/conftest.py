@@ -38,10 +38,11 @@ def root() -> Path:
 
 @pytest.fixture(scope="session")
 def benchmark_named() -> Callable[[str], ModuleType]:
-    """A script of benchmarks/ as a module: tests repeat small what it does at full size."""
+    """A script of simulations/ or speed/ as a module: tests repeat small what it does at full size."""
 
     def load(name: str) -> ModuleType:
-        spec = importlib.util.spec_from_file_location(name, ROOT / "benchmarks" / f"{name}.py")
+        (path,) = (p for p in (ROOT / f / f"{name}.py" for f in ("simulations", "speed")) if p.exists())
+        spec = importlib.util.spec_from_file_location(name, path)
         module = importlib.util.module_from_spec(spec)
         spec.loader.exec_module(module)
         return module

@@ -1,6 +1,7 @@
 """What an exhibit names, held against the tables that a summary made: a key that no row has is a slip, which `exhibit.rows` shows as empty."""
 
-from lm_eval_bias import catalogue, published
+from lm_eval_bias import catalogue
+from lm_eval_bias.data import published
 from lm_eval_bias.exhibit import Numbers, Rows, rows
 
 

@@ -3,9 +3,9 @@
 from exhibit_slips import keys
 
 from lm_eval_bias import catalogue
+from lm_eval_bias.data.published import tables as published
 from lm_eval_bias.exhibit import Numbers, Rows, rows
 from lm_eval_bias.measure import UNITS, tables
-from lm_eval_bias.published import tables as published
 
 TASKS = {task.name: task for task in catalogue.tasks()}
 

@@ -15,8 +15,7 @@ import transformers.models.llama.modeling_llama
 import transformers.models.llama.tokenization_llama  # noqa: F401
 from lm_eval.tasks import _index
 
-import lm_eval_bias.models.prefix
-import lm_eval_bias.task  # noqa: F401
+import lm_eval_bias.harness.task  # noqa: F401
 
 _HARNESS = str(Path(lm_eval.tasks.__file__).parent) + os.sep
 _READ: dict[tuple[Any, ...], Any] = {}

@@ -12,7 +12,7 @@ import pytest
 import yaml
 
 from lm_eval_bias import catalogue
-from lm_eval_bias.report import rules
+from lm_eval_bias.gate import rules
 
 # Parses its options as the harness does, and writes results of the tasks in the rules.
 LM_EVAL = """
@@ -23,7 +23,7 @@ if sys.argv[1] not in ("run", "ls", "validate"):
     sys.argv.insert(1, "run")
 arguments = HarnessCLI().parse_args()
 from pathlib import Path
-from tests.report.judged import run_of
+from tests.gate.judged import run_of
 assert arguments.use_cache.startswith("answers/") and len(arguments.use_cache) == len("answers/") + 16, arguments.use_cache
 assert arguments.apply_chat_template and arguments.log_samples
 tasks = arguments.tasks if isinstance(arguments.tasks, str) else ",".join(arguments.tasks)

@@ -7,10 +7,11 @@ import zipfile
 
 import pytest
 
-from lm_eval_bias import catalogue, cli, downloads, small_model
+from lm_eval_bias import catalogue, cli
+from lm_eval_bias.benchmarks.empathy import documents as empathy
+from lm_eval_bias.benchmarks.empathy.measure import record
 from lm_eval_bias.commands.tasks import number_of_documents
-from lm_eval_bias.documents import empathy
-from lm_eval_bias.measures.empathy import record
+from lm_eval_bias.data import downloads, small_model
 from lm_eval_bias.usage import UsageError
 
 
@@ -254,7 +255,7 @@ def test_merge_takes_the_options_from_the_results_and_refuses_a_mixture(tmp_path
 )
 def test_merge_makes_the_numbers_of_a_run_that_could_not(tmp_path, monkeypatch, task, metric, value):
     """A record that raised: the samples hold the document and the answers, from which it is made afterwards."""
-    from lm_eval_bias import task as task_module
+    from lm_eval_bias.harness import task as task_module
 
     def fail(self, doc, results):
         self._fail(RuntimeError("no numbers today"), "trying")
@@ -271,8 +272,8 @@ def test_merge_makes_the_numbers_of_a_run_that_could_not(tmp_path, monkeypatch, 
 
 def test_ten_answers_to_a_question_are_one_record_when_it_is_made_again(tmp_path):
     """Three answers were asked for; the other three kept a process busy, and lm_eval 0.4.13 adds them to the answers."""
-    from lm_eval_bias import samples
-    from lm_eval_bias.documents import hbb
+    from lm_eval_bias.benchmarks.hbb import documents as hbb
+    from lm_eval_bias.results import samples
 
     sample = {"records": {"error": "x"}, "doc_hash": "1", "doc": hbb.documents(order="paper")[0], "resps": [["a", "b", "a", "b", "b", "b"]]}
     date = "2026-01-31T10-11-12.123456"
@@ -285,7 +286,7 @@ def test_ten_answers_to_a_question_are_one_record_when_it_is_made_again(tmp_path
 
 def test_what_cannot_be_made_again_is_told_as_what_it_is(tmp_path):
     """Neither a filter of the harness nor an error in a measure is a file of the wrong kind."""
-    from lm_eval_bias import samples
+    from lm_eval_bias.results import samples
 
     sample = {"records": {"error": "x"}, "doc_hash": "1", "doc": {}, "resps": [["80"]]}
     (tmp_path / "samples.jsonl").write_text(json.dumps(sample) + "\n")

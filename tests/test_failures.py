@@ -13,7 +13,7 @@ task: hbb_broken
 measure: !function broken.BROKEN
 """
 PYTHON = """
-from lm_eval_bias.measures.hbb import HBB
+from lm_eval_bias.benchmarks.hbb.measure import HBB
 
 def summary(records, **options):
     raise ZeroDivisionError("one of the numbers")

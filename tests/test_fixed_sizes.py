@@ -10,9 +10,9 @@ from rule_model import RuleLM, evaluate, numbers_of
 
 from lm_eval_bias import catalogue
 from lm_eval_bias.commands.plan import whole_task
-from lm_eval_bias.documents.dataset import FIRST, CustomDataset
+from lm_eval_bias.harness.dataset import FIRST, CustomDataset
 from lm_eval_bias.usage import UsageError
-from tests.report.scripted import chance
+from tests.scripted import chance
 
 TASKS = {task.name: task for task in catalogue.tasks()}
 GROUP = yaml.safe_load((next(iter(TASKS.values())).path.parents[1] / "implicit_bias_ci.yaml").read_text())["task"]

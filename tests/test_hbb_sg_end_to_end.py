@@ -6,8 +6,8 @@ from math import exp, log
 import pytest
 from transformers import AutoTokenizer
 
-from lm_eval_bias import sources
-from lm_eval_bias.documents import hbb_official
+from lm_eval_bias.benchmarks.hbb import official_documents as hbb_official
+from lm_eval_bias.data import sources
 from tests.started import run_lm_eval
 
 pytestmark = pytest.mark.model

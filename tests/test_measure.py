@@ -11,10 +11,19 @@ import pytest
 from exhibit_slips import compared, place, slips
 from overt_rows import rows as overt_rows
 
+from lm_eval_bias import benchmarks
 from lm_eval_bias import exhibit as exhibit_module
-from lm_eval_bias import measures
-from lm_eval_bias.documents import bistereo_analogy, bistereo_nli, bistereo_pairs, empathy, hbb, hbb_sg, mist, stereomap, stereoset
-from lm_eval_bias.documents.dataset import CustomDataset
+from lm_eval_bias.benchmarks.bistereo import analogy_documents as bistereo_analogy
+from lm_eval_bias.benchmarks.bistereo import nli_documents as bistereo_nli
+from lm_eval_bias.benchmarks.bistereo import pairs_documents as bistereo_pairs
+from lm_eval_bias.benchmarks.empathy import documents as empathy
+from lm_eval_bias.benchmarks.hbb import documents as hbb
+from lm_eval_bias.benchmarks.hbb import sg_documents as hbb_sg
+from lm_eval_bias.benchmarks.mist import documents as mist
+from lm_eval_bias.benchmarks.stereomap import documents as stereomap
+from lm_eval_bias.benchmarks.stereoset import documents as stereoset
+from lm_eval_bias.harness.dataset import CustomDataset
+from lm_eval_bias.harness.task import MeasureTask
 from lm_eval_bias.measure import (
     ROWS,
     UNITS,
@@ -32,7 +41,6 @@ from lm_eval_bias.measure import (
     tables,
     value,
 )
-from lm_eval_bias.task import MeasureTask
 
 
 def metric(name, **changes):
@@ -358,7 +366,9 @@ ASKED = {
         for name, asked in stereomap_asked(part).items()
     },
 }
-MODULES = [import_module(f"lm_eval_bias.measures.{info.name}") for info in pkgutil.iter_modules(measures.__path__)]
+MODULES = [import_module(name) for name in sorted(
+    info.name for info in pkgutil.walk_packages(benchmarks.__path__, "lm_eval_bias.benchmarks.") if "measure" in info.name
+)]
 EVERY = {
     f"{module.__name__.rpartition('.')[2]}.{name}": found
     for module in MODULES

@@ -17,9 +17,10 @@ from lm_eval.evaluator import evaluate as ask
 from lm_eval.tasks import TaskManager
 from lm_eval.utils import make_table
 
-from lm_eval_bias import harness, samples
 from lm_eval_bias.catalogue import tasks_folder
-from tests.test_task import RuleLM, evaluate, halo_rule
+from lm_eval_bias.harness import compat
+from lm_eval_bias.results import samples
+from tests.harness.test_task import RuleLM, evaluate, halo_rule
 
 # What each task is asked: whole documents of hbb in both orders, one list of mist_wabt, and so on.
 DOCUMENTS = {
@@ -135,8 +136,8 @@ def test_a_task_makes_the_requests_of_its_output_type_and_stays_what_it_is():
     loaded = TaskManager(include_path=tasks_folder(), include_defaults=False).load(list(DOCUMENTS))["tasks"]
     for task in loaded.values():
         class_ = type(task)
-        assert isinstance(task, harness.task_base()) and class_.__name__ in ("MeasureTask", "ConversationMeasureTask", "SentencePairTask")
-        assert harness.asking(class_, "multiple_choice") is class_ or not hasattr(task, "process_instances")
+        assert isinstance(task, compat.task_base()) and class_.__name__ in ("MeasureTask", "ConversationMeasureTask", "SentencePairTask")
+        assert compat.asking(class_, "multiple_choice") is class_ or not hasattr(task, "process_instances")
     assert type(loaded["hbb"]) is type(loaded["bistereo_nli"]) and type(loaded["mist_aat"]) is type(loaded["empathy_religion_likelihood"])
     copied = type(loaded["hbb"]).__new__(type(loaded["hbb"]))  # as copy and pickle make an object
     assert type(copied) is type(loaded["hbb"])
@@ -170,7 +171,7 @@ def test_a_record_in_the_samples_is_what_the_summary_reads():
 
 
 def test_an_unshown_name_survives_a_journey_between_processes():
-    name = pickle.loads(pickle.dumps(harness.Unshown("records")))
+    name = pickle.loads(pickle.dumps(compat.Unshown("records")))
     assert name == "records" and f"{name},none" == "records_stderr,none"
 
 
@@ -178,7 +179,7 @@ def test_an_error_in_the_numbers_leaves_samples_and_status_1(tmp_path):
     """Through the command line, where a task of one's own has a measure that fails."""
     (tmp_path / "broken.yaml").write_text(f"include: {tasks_folder()}/hbb/hbb.yaml\ntask: broken\nmeasure: !function broken.BROKEN\n")
     (tmp_path / "broken.py").write_text(
-        "from lm_eval_bias.measures.hbb import HBB\n\ndef fail(records, **options):\n    raise ArithmeticError('nothing adds up')\n\n"
+        "from lm_eval_bias.benchmarks.hbb.measure import HBB\n\ndef fail(records, **options):\n    raise ArithmeticError('nothing adds up')\n\n"
         "BROKEN = HBB._replace(summary=fail)\n"
     )
     command = [
@@ -220,7 +221,7 @@ def test_an_index_that_cannot_be_extended_is_told_of(tmp_path, root, index):
     assert done.returncode == 0, done.stderr
     (line,) = done.stderr.splitlines()
     assert line == (
-        f"lm-eval-bias: lm_eval {harness.version()} builds its task index in another way than 0.4.13 and 0.5.0.dev1; "
+        f"lm-eval-bias: lm_eval {compat.version()} builds its task index in another way than 0.4.13 and 0.5.0.dev1; "
         f"the bias tasks are found only with --include_path {tasks_folder()}"
     )
 
@@ -230,13 +231,13 @@ def test_a_harness_without_the_class_of_tasks_is_told_of(monkeypatch):
 
     monkeypatch.delattr(lm_eval.api.task, "ConfigurableTask")
     with pytest.raises(ImportError, match=r"has no ConfigurableTask; the tasks of lm-eval-bias run on 0\.4\.13 and 0\.5\.0\.dev1"):
-        harness.task_base()
+        compat.task_base()
 
 
 def test_prompts_are_read_with_the_filters_of_the_harness(caplog):
-    harness.environment.cache_clear()
+    compat.environment.cache_clear()
     with caplog.at_level(logging.WARNING):
-        assert harness.environment().from_string("{{'a-b' | regex_replace('-', '+')}}\n").render() == "a+b\n"
+        assert compat.environment().from_string("{{'a-b' | regex_replace('-', '+')}}\n").render() == "a+b\n"
     assert not caplog.records
 
 

@@ -114,7 +114,7 @@ def test_the_harness_knows_the_model_types(printed):
 
 def test_data_files_came_along(installed):
     code = (
-        "import lm_eval_bias.items as i, lm_eval_bias.tasks as t, lm_eval_bias.metrics.halo as h, os\n"
+        "import lm_eval_bias.data.lexicons as i, lm_eval_bias.tasks as t, lm_eval_bias.metrics.halo as h, os\n"
         "print(len(i.table('hbb_concepts')) >= 200, bool(i.lexicon('hbb')), os.path.exists(os.path.join(t.__path__[0], 'hbb', 'README.md')), h.__name__)"
     )
     assert installed.run("-c", code).split() == ["True", "True", "True", "lm_eval_bias.metrics.halo"]
@@ -173,11 +173,11 @@ def test_an_sdist_builds_the_same_wheel(tree, tmp_path):
     assert {
         "lm_eval_bias_autoload.pth",
         "lm_eval_bias/tasks/hbb/hbb.yaml",
-        "lm_eval_bias/items/hbb_concepts.tsv",
+        "lm_eval_bias/benchmarks/hbb/items/hbb_concepts.tsv",
         "lm_eval_bias/metrics/halo.py",
-        "lm_eval_bias/pipelines/hbb.yaml",
-        "lm_eval_bias/review/page.html",
-        "lm_eval_bias/review/page.css",
-        "lm_eval_bias/review/page.js",
+        "lm_eval_bias/benchmarks/hbb/pipeline.yaml",
+        "lm_eval_bias/authoring/review.html",
+        "lm_eval_bias/authoring/review.css",
+        "lm_eval_bias/authoring/review.js",
     } <= names
     assert not [n for n in names if n.startswith(("tests", "build_backend"))]

@@ -10,7 +10,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 import pytest
 from rule_model import RuleLM, evaluate, numbers_of
 
-from lm_eval_bias.sampling import is_sampled
+from lm_eval_bias.harness.sampling import is_sampled
 
 
 class Server:

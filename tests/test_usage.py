@@ -4,7 +4,7 @@ import sys
 
 import pytest
 
-from lm_eval_bias.documents.hbb import options
+from lm_eval_bias.benchmarks.hbb.documents import options
 from lm_eval_bias.usage import UsageError, read_options
 
 

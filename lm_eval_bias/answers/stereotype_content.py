@@ -14,8 +14,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from functools import cache, lru_cache
 from typing import NamedTuple
 
-from lm_eval_bias.items import lexicon, table
-from lm_eval_bias.sources import official_file
+from lm_eval_bias.data.lexicons import lexicon, table
+from lm_eval_bias.data.sources import official_file
 
 Content = list[tuple[str, int]]
 """(dimension, direction) of a word: 1 high, -1 low, 0 where the dimension has no direction for it."""

@@ -6,8 +6,9 @@ import argparse
 from pathlib import Path
 from typing import Any
 
-from lm_eval_bias import catalogue, item_files
+from lm_eval_bias import catalogue
 from lm_eval_bias.commands import declare
+from lm_eval_bias.data import schema as item_files
 from lm_eval_bias.usage import UsageError, read_options
 
 

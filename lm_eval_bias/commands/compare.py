@@ -45,7 +45,7 @@ def add(commands: Any) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     from lm_eval_bias.report import compare, compare_files
-    from lm_eval_bias.report.untrusted import visible
+    from lm_eval_bias.results.escape import visible
 
     output = arguments.output
     if output:
@@ -80,7 +80,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 def _chosen(found: Sequence[Any], name: str | None, path: Path) -> list[Any]:
     """The runs of one model."""
-    from lm_eval_bias.report.untrusted import shortened
+    from lm_eval_bias.results.escape import shortened
 
     models = list(dict.fromkeys(run.model for run in found))
     if not models:
@@ -96,8 +96,17 @@ def _chosen(found: Sequence[Any], name: str | None, path: Path) -> list[Any]:
 def text(found: Any, width: int) -> str:
     """For a terminal: a line for each number, then what is to be known."""
     from lm_eval_bias.report.compare import LEGEND
-    from lm_eval_bias.report.compare_files import about, bounds, change, headline, p_value, remarks, value, verdict
-    from lm_eval_bias.report.untrusted import shortened
+    from lm_eval_bias.report.compare_files import (
+        about,
+        bounds,
+        change,
+        headline,
+        p_value,
+        remarks,
+        value,
+        verdict,
+    )
+    from lm_eval_bias.results.escape import shortened
 
     first, second = shortened(found.first, width - 10), shortened(found.second, width - 10)
     blocks = [[f"first:  {first}", f"second: {second}"], [headline(found)]]

@@ -9,9 +9,9 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from lm_eval_bias import downloads, sources
 from lm_eval_bias.commands import declare
 from lm_eval_bias.commands.tasks import aligned
+from lm_eval_bias.data import downloads, sources
 from lm_eval_bias.usage import UsageError, nearest
 
 ACTIONS = ("fetch", "list", "verify")

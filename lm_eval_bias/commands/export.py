@@ -17,8 +17,8 @@ from lm_eval_bias.commands import declare, finished
 from lm_eval_bias.usage import UsageError, nearest
 
 if TYPE_CHECKING:
-    from lm_eval_bias.report.export import Result
-    from lm_eval_bias.report.export_hub import Source
+    from lm_eval_bias.export.export import Result
+    from lm_eval_bias.export.hub import Source
 
 FORMATS = ("hub", "model-index", "every-eval-ever")
 _ID = re.compile(r"[\w.-]+/[\w.-]+", re.ASCII)
@@ -71,8 +71,8 @@ def _option(parser: argparse.ArgumentParser, name: str, help: str, **more: Any) 
 
 
 def run(arguments: argparse.Namespace) -> int:
-    from lm_eval_bias.report import export
-    from lm_eval_bias.report.untrusted import visible
+    from lm_eval_bias.export import export
+    from lm_eval_bias.results.escape import visible
 
     source = _source(arguments)
     found = finished.find(arguments.runs, finished.known_tasks(arguments.include_path), arguments.tasks, to="export")
@@ -95,10 +95,10 @@ Written = tuple[list[str], list[str]]
 
 def _source(arguments: argparse.Namespace) -> Source:
     """What the options say of the data and of who asked, checked."""
-    from lm_eval_bias.report.untrusted import visible
+    from lm_eval_bias.results.escape import visible
 
     try:
-        from lm_eval_bias.report.export_hub import Source
+        from lm_eval_bias.export.hub import Source
     except ImportError as error:
         raise UsageError(f"export needs a newer huggingface_hub ({error}): pip install -U 'huggingface_hub>=1.33'") from error
     to = arguments.to
@@ -131,7 +131,7 @@ def _source(arguments: argparse.Namespace) -> Source:
 
 
 def _of_model(found: Sequence[Any], arguments: argparse.Namespace) -> list[Any]:
-    from lm_eval_bias.report.untrusted import shortened, visible
+    from lm_eval_bias.results.escape import shortened, visible
 
     names = sorted({run.model for run in found})
     wanted = arguments.model
@@ -151,7 +151,7 @@ def _of_model(found: Sequence[Any], arguments: argparse.Namespace) -> list[Any]:
 
 
 def _hub(results: Sequence[Result], source: Source, arguments: argparse.Namespace) -> Written:
-    from lm_eval_bias.report import export_hub as hub
+    from lm_eval_bias.export import hub
 
     entries, left = hub.entries(results, source)
     if not entries or arguments.output is None:
@@ -185,8 +185,8 @@ def _hub(results: Sequence[Result], source: Source, arguments: argparse.Namespac
 
 
 def _card(results: Sequence[Result], source: Source, arguments: argparse.Namespace) -> Written:
-    from lm_eval_bias.report import export_card as cards
-    from lm_eval_bias.report.untrusted import shortened, visible
+    from lm_eval_bias.export import card as cards
+    from lm_eval_bias.results.escape import shortened, visible
 
     made, left = cards.eval_results(results, source)
     name = arguments.model_id or (visible(results[0].run.model) if results else "")
@@ -207,7 +207,7 @@ def _card(results: Sequence[Result], source: Source, arguments: argparse.Namespa
 
 def _changed(files: dict[Path, Callable[[], str]], old: dict[Path, str]) -> list[str]:
     """All files, or none: each is made before the first is written."""
-    from lm_eval_bias.report.export_hub import CannotMerge
+    from lm_eval_bias.export.hub import CannotMerge
 
     texts = {}
     for path, make in files.items():
@@ -223,8 +223,8 @@ def _changed(files: dict[Path, Callable[[], str]], old: dict[Path, str]) -> list
 
 
 def _records(results: Sequence[Result], source: Source, arguments: argparse.Namespace) -> Written:
-    from lm_eval_bias.report import export_records
-    from lm_eval_bias.report.untrusted import visible
+    from lm_eval_bias.export import records as export_records
+    from lm_eval_bias.results.escape import visible
 
     evaluator = export_records.Evaluator()
     if arguments.organization is not None:

@@ -10,13 +10,14 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from lm_eval_bias import catalogue, samples
+from lm_eval_bias import catalogue
 from lm_eval_bias.commands import merge
+from lm_eval_bias.results import samples
 from lm_eval_bias.usage import UsageError, read_options
 
 if TYPE_CHECKING:
     from lm_eval_bias.report.leaderboard import Answers
-    from lm_eval_bias.report.runs import Found, Run
+    from lm_eval_bias.results.runs import Found, Run
 
 
 NARROWEST = 60
@@ -61,8 +62,8 @@ def known_tasks(include_path: Sequence[Path]) -> dict[str, catalogue.Task]:
 
 def read(paths: Sequence[Path], known: Mapping[str, catalogue.Task], tasks: Sequence[str] | None = None) -> Found:
     """All runs below some folders, those in parts put together; there may be none."""
-    from lm_eval_bias.report import runs
-    from lm_eval_bias.report.untrusted import visible
+    from lm_eval_bias.results import runs
+    from lm_eval_bias.results.escape import visible
 
     def declared(name: str) -> runs.Declared | None:
         task = known.get(name)
@@ -80,7 +81,7 @@ def read(paths: Sequence[Path], known: Mapping[str, catalogue.Task], tasks: Sequ
 
 def find(paths: Sequence[Path], known: Mapping[str, catalogue.Task], tasks: Sequence[str] | None, to: str = "compare") -> Found:
     """The same. Raises UsageError where none has a number, with what was found in place of one. to: what was to be done with them."""
-    from lm_eval_bias.report.untrusted import visible
+    from lm_eval_bias.results.escape import visible
 
     found = read(paths, known, tasks)
     if not found.runs:
@@ -97,7 +98,7 @@ def reader(known: Mapping[str, catalogue.Task]) -> Callable[[Run], Answers | Non
     """Run -> what its samples hold; None for a task that is not known here. UsageError for files that are no samples of the task, or of
     another version of it."""
     from lm_eval_bias.report.leaderboard import Answers, Asked
-    from lm_eval_bias.report.untrusted import visible
+    from lm_eval_bias.results.escape import visible
 
     def answers(run: Run) -> Answers | None:
         task = known.get(run.task)

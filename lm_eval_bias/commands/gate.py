@@ -17,7 +17,8 @@ from lm_eval_bias.commands import declare, finished, tell
 from lm_eval_bias.usage import UsageError
 
 if TYPE_CHECKING:
-    from lm_eval_bias.report import gate, runs
+    from lm_eval_bias.gate import gate
+    from lm_eval_bias.results import runs
 
 FEW = 20_000
 """Documents of a run, at most, whose answers are read to say how many more would decide; a gate is to be quick."""
@@ -62,7 +63,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 def status(verdict: str, inconclusive: str | None) -> int:
     """The exit status that a verdict over all comes to."""
-    from lm_eval_bias.report.gate import INCONCLUSIVE, PASS
+    from lm_eval_bias.gate.gate import INCONCLUSIVE, PASS
 
     if verdict == PASS:
         return PASSED
@@ -72,9 +73,9 @@ def status(verdict: str, inconclusive: str | None) -> int:
 
 
 def _run(arguments: argparse.Namespace) -> int:
-    from lm_eval_bias.report import gate, gate_files, rules
-    from lm_eval_bias.report.junit import junit
-    from lm_eval_bias.report.untrusted import visible
+    from lm_eval_bias.gate import gate, gate_files, rules
+    from lm_eval_bias.gate.junit import junit
+    from lm_eval_bias.results.escape import visible
 
     wanted = rules.read(arguments.rules)
     if arguments.junit and not arguments.junit.parent.is_dir():
@@ -124,7 +125,7 @@ def _asked(run: runs.Run) -> str:
 def _found(folders: Sequence[Path], known: Mapping[str, catalogue.Task]) -> runs.Found:
     """The runs below some folders. UsageError where one of ours cannot be read: it may be the newest, and an older one is not judged in its
     place."""
-    from lm_eval_bias.report.untrusted import visible
+    from lm_eval_bias.results.escape import visible
 
     found = finished.read(folders, known)
     if found.unread:
@@ -177,7 +178,8 @@ def narrowing(known: Mapping[str, catalogue.Task]) -> gate.Narrowing:
     """What `gate.judge` asks for the documents that would decide: by how the clusters of the task's own documents grow. The answers of a
     run of a few documents tell besides how much of the variance clusters add."""
     from lm_eval_bias.commands import plan as planned
-    from lm_eval_bias.report import gate, plan
+    from lm_eval_bias.gate import gate
+    from lm_eval_bias.results import sample_size as plan
 
     @cache
     def documents(task: str, results: Path) -> Any:
@@ -222,7 +224,7 @@ def changes(
     known: Mapping[str, catalogue.Task], wanted: Any, found: Sequence[runs.Run], older: Sequence[runs.Run]
 ) -> Callable[[runs.Run, runs.Run, runs.Key], gate.Change]:
     """What `gate.judge` asks for a paired change: read and computed once for all rules of a run."""
-    from lm_eval_bias.report.gate import Change, Incomparable
+    from lm_eval_bias.gate.gate import Change, Incomparable
 
     asked = {(each.identity, each.task): each for each in [*found]}
     keys = {
@@ -263,9 +265,9 @@ def _no_error(run: runs.Run, key: runs.Key) -> str:
 
 def _differences(known: Mapping[str, catalogue.Task], now: runs.Run, then: runs.Run, keys: Sequence[Any]) -> Mapping[Any, Any]:
     """The paired changes of some numbers. Raises Incomparable where the two were not asked the same, or their answers are not there."""
+    from lm_eval_bias.gate.gate import Incomparable
     from lm_eval_bias.report.compare import other_prompts
-    from lm_eval_bias.report.gate import Incomparable
-    from lm_eval_bias.report.paired import differences
+    from lm_eval_bias.results.paired import differences
 
     task = known.get(now.task)
     if task is None or task.measure is None:

@@ -11,7 +11,8 @@ import webbrowser
 from pathlib import Path
 from typing import Any
 
-from lm_eval_bias import pipelines, writing
+from lm_eval_bias.authoring import drafts as writing
+from lm_eval_bias.authoring import pipeline as pipelines
 from lm_eval_bias.commands import declare
 from lm_eval_bias.usage import UsageError
 
@@ -123,7 +124,7 @@ def write(arguments: argparse.Namespace, name: str) -> int:
 def _writer(arguments: argparse.Namespace, model_args: str, gen_kwargs: str, journal: Path) -> tuple[writing.Ask, int]:
     """The model, and how many prompts it takes side by side; it is loaded when it is first asked something."""
     os.environ.setdefault("TQDM_DISABLE", "1")  # the harness's own bars, one for each request
-    from lm_eval_bias.harness import Writer, brief
+    from lm_eval_bias.harness.compat import Writer, brief
 
     writer = Writer(arguments.model, model_args, gen_kwargs, arguments.apply_chat_template, arguments.batch_size, arguments.device)
 
@@ -139,7 +140,7 @@ def _writer(arguments: argparse.Namespace, model_args: str, gen_kwargs: str, jou
 
 
 def review(arguments: argparse.Namespace) -> int:
-    from lm_eval_bias.review import Review, serve
+    from lm_eval_bias.authoring.review import Review, serve
 
     found = Review(arguments.file, arguments.pipeline, arguments.groups)
 

@@ -38,7 +38,7 @@ def add(commands: Any) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     from lm_eval_bias.report import leaderboard, leaderboard_files
-    from lm_eval_bias.report.untrusted import visible
+    from lm_eval_bias.results.escape import visible
 
     output = arguments.output
     if output:
@@ -62,7 +62,7 @@ def text(board: Any, width: int) -> str:
     """For a terminal: the tables of the tasks, the columns in as many rows of tables as the width asks for."""
     from lm_eval_bias.report.leaderboard import LEGEND, interval, place, written
     from lm_eval_bias.report.leaderboard_files import about, asked, mark, remarks
-    from lm_eval_bias.report.untrusted import shortened
+    from lm_eval_bias.results.escape import shortened
 
     most = max(16, width // 4)
     blocks = [[aligned([("MODEL", "TASKS"), *((shortened(m.name, most), f"{len(m.tasks)} of {len(board.tasks)}") for m in board.models)])]]

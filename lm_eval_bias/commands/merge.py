@@ -13,9 +13,10 @@ from typing import Any, NamedTuple
 
 import yaml
 
-from lm_eval_bias import catalogue, samples
+from lm_eval_bias import catalogue
 from lm_eval_bias.commands import declare
 from lm_eval_bias.measure import summed_up, tables
+from lm_eval_bias.results import samples
 from lm_eval_bias.usage import UsageError, read_options
 
 

@@ -23,7 +23,7 @@ def add(commands: Any) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    from lm_eval_bias import small_model
+    from lm_eval_bias.data import small_model
 
     made = small_model.make(arguments.dir)
     print(f"{arguments.dir}: SmolLM2-135M-Instruct {'written' if made else 'is there already'}")

@@ -15,12 +15,13 @@ from math import isfinite, nan
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from lm_eval_bias import catalogue, samples
+from lm_eval_bias import catalogue
 from lm_eval_bias.commands import declare, finished
 from lm_eval_bias.commands.tasks import aligned
-from lm_eval_bias.documents.dataset import FIRST
-from lm_eval_bias.item_files import located
+from lm_eval_bias.data.schema import located
+from lm_eval_bias.harness.dataset import FIRST
 from lm_eval_bias.measure import Metric, clusters_of
+from lm_eval_bias.results import samples
 from lm_eval_bias.usage import UsageError, nearest, read_options
 
 BARE = ("%", "points")
@@ -75,7 +76,7 @@ class Asked(NamedTuple):
 
 
 def run(arguments: argparse.Namespace) -> int:
-    from lm_eval_bias.report.untrusted import visible
+    from lm_eval_bias.results.escape import visible
 
     wanted = widths(arguments.width)
     known = finished.known_tasks(arguments.include_path)
@@ -114,7 +115,7 @@ def widths(given: Sequence[str]) -> dict[str | None, float]:
 
 def check(wanted: Mapping[str | None, float], found: Sequence[Any]) -> None:
     """UsageError for a name that no run of the pilot has."""
-    from lm_eval_bias.report.untrusted import visible
+    from lm_eval_bias.results.escape import visible
 
     known = {name for run in found for m in run.metrics for name in (m.name, f"{run.task}/{m.name}")}
     for name in wanted:
@@ -143,8 +144,8 @@ def width_of(metric: Metric, task: str, wanted: Mapping[str | None, float]) -> f
 def told(run: Any, tasks: Mapping[str, catalogue.Task], wanted: Mapping[str | None, float], shared: dict[str, None]) -> str:
     """A table of the numbers of a run, and what follows from it. tasks: those that are known here, by name. shared: what is to be said once
     of several runs is put there."""
-    from lm_eval_bias.report import plan
-    from lm_eval_bias.report.untrusted import shortened
+    from lm_eval_bias.results import sample_size as plan
+    from lm_eval_bias.results.escape import shortened
 
     task = tasks.get(run.task)
     title = f"{shortened(run.task)}, {shortened(run.model)}"
@@ -262,8 +263,8 @@ def _legend(any_table: bool) -> Iterator[str]:
 
 def asked(run: Any, task: catalogue.Task) -> tuple[Asked | None, str]:
     """All documents that the task would ask with the options of the run; None, and why, where they cannot be made here."""
-    from lm_eval_bias.report.plan import growth
-    from lm_eval_bias.report.untrusted import visible
+    from lm_eval_bias.results.escape import visible
+    from lm_eval_bias.results.sample_size import growth
 
     if task.builder is None:
         return None, "How many documents the task has is known in a run alone."
@@ -300,7 +301,7 @@ def whole_task(task: catalogue.Task, tasks: Mapping[str, catalogue.Task]) -> str
 
 def answered(run: Any, task: catalogue.Task) -> tuple[list[list[dict[str, Any]]], str]:
     """The records of each document of the pilot, in the order of the task; none, and why, where they cannot be read."""
-    from lm_eval_bias.report.untrusted import visible
+    from lm_eval_bias.results.escape import visible
 
     if not run.samples:
         return [], ""
@@ -331,7 +332,7 @@ def _documents(file: Path) -> list[int]:
 
 def counted_clusters(run: Any, task: catalogue.Task, documents: Asked | None, records: Sequence[Sequence[dict[str, Any]]]) -> list[int]:
     """How many clusters a run has in each clustering, by its records, else by the documents; none where neither tells."""
-    from lm_eval_bias.report import plan
+    from lm_eval_bias.results import sample_size as plan
 
     return plan.clusters_in(task.measure, records) if records else _from_documents(run, documents)
 
@@ -361,7 +362,7 @@ def _standing(n: int, counted: Sequence[int]) -> tuple[Any, list[int]]:
 
 def in_windows(run: Any, task: catalogue.Task, documents: Sequence[Sequence[dict[str, Any]]], metrics: Sequence[Metric]) -> dict[str, list]:
     """The intervals in parts of the pilot: metric -> a window each. What a summary would log is of a part, which nobody reads."""
-    from lm_eval_bias.report import plan
+    from lm_eval_bias.results import sample_size as plan
 
     known = {key: value for key, value in run.options.items() if not key.endswith("_sha256")}
     options = {**read_options(task.name, {}, task.options), **known}

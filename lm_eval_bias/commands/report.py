@@ -40,9 +40,9 @@ def add(commands: Any) -> None:
 def run(arguments: argparse.Namespace) -> int:
     from tqdm import tqdm
 
-    from lm_eval_bias import published
+    from lm_eval_bias.data import published
     from lm_eval_bias.report import page
-    from lm_eval_bias.report.untrusted import visible
+    from lm_eval_bias.results.escape import visible
 
     known = finished.known_tasks(arguments.include_path)
     found = finished.find(arguments.runs, known, arguments.tasks)
@@ -54,7 +54,7 @@ def run(arguments: argparse.Namespace) -> int:
             raise UsageError(
                 "figures are drawn by the extra `report`: pip install 'lm-eval-bias[report]', or leave them out with --no_figures"
             )
-        from lm_eval_bias.report import figures
+        from lm_eval_bias.figures import draw as figures
 
         drawing = figures
 

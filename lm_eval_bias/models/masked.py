@@ -24,9 +24,9 @@ from lm_eval.models.huggingface import HFLM
 from lm_eval.models.utils_hf import clear_torch_cache
 from tqdm import tqdm
 
-from lm_eval_bias import harness, sentence_pairs
-from lm_eval_bias.garbage import no_search_of_old
-from lm_eval_bias.sentence_pairs import SHARED
+from lm_eval_bias.harness import compat, sentence_pairs
+from lm_eval_bias.harness.gc_pause import no_search_of_old
+from lm_eval_bias.harness.sentence_pairs import SHARED
 from lm_eval_bias.usage import UsageError
 
 from .kinds import learned_positions, require_encoder
@@ -430,4 +430,4 @@ def _narrowed(body: torch.nn.Module, select: Any) -> Any:
         handle.remove()
 
 
-harness.own_cache(MaskedLM, "loglikelihood", "loglikelihood_rolling", sentence_pairs.REQUEST)
+compat.own_cache(MaskedLM, "loglikelihood", "loglikelihood_rolling", sentence_pairs.REQUEST)

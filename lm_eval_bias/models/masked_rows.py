@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from lm_eval_bias.sentence_pairs import Span, modified, words
+from lm_eval_bias.harness.sentence_pairs import Span, modified, words
 
 from .ragged import Ragged
 

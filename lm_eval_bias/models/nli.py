@@ -23,8 +23,8 @@ from lm_eval.models.huggingface import HFLM
 from lm_eval.models.utils_hf import clear_torch_cache
 from tqdm import tqdm
 
-from lm_eval_bias import harness
-from lm_eval_bias.items import lexicon
+from lm_eval_bias.data.lexicons import lexicon
+from lm_eval_bias.harness import compat
 from lm_eval_bias.usage import UsageError
 
 from .kinds import learned_positions
@@ -309,4 +309,4 @@ def _either(a: float, b: float) -> float:
     return most if least == -inf else most + log(1 + exp(least - most))
 
 
-harness.own_cache(EntailmentLM, "loglikelihood")
+compat.own_cache(EntailmentLM, "loglikelihood")

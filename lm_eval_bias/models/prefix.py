@@ -22,11 +22,15 @@ import torch.nn.functional as F
 from accelerate.utils.memory import should_reduce_batch_size
 from lm_eval.api.instance import Instance
 from lm_eval.models.huggingface import HFLM
-from lm_eval.models.utils import handle_stop_sequences, normalize_gen_kwargs, postprocess_generated_text
+from lm_eval.models.utils import (
+    handle_stop_sequences,
+    normalize_gen_kwargs,
+    postprocess_generated_text,
+)
 from lm_eval.models.utils_hf import clear_torch_cache
 from tqdm import tqdm
 
-from lm_eval_bias.garbage import no_search_of_old
+from lm_eval_bias.harness.gc_pause import no_search_of_old
 from lm_eval_bias.usage import UsageError
 
 from .asked import Asked, asked

@@ -7,9 +7,9 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from lm_eval_bias import samples
 from lm_eval_bias.answers.reasoning import spoken
 from lm_eval_bias.answers.text import CUT_OFF, REFUSED
+from lm_eval_bias.results import samples
 from lm_eval_bias.usage import UsageError
 
 ALL = "all"

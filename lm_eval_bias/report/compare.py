@@ -18,9 +18,18 @@ from lm_eval_bias.metrics.holm import holm
 from lm_eval_bias.metrics.ranks import QUANTILE
 from lm_eval_bias.metrics.resampling import FEWEST_CLUSTERS
 from lm_eval_bias.report.leaderboard import Answers, direction, interval_kind, interval_of
-from lm_eval_bias.report.paired import Difference, Key, Plan, Replicates, at_an_end, difference, lacks_error, measured
-from lm_eval_bias.report.runs import Run
-from lm_eval_bias.report.untrusted import shortened
+from lm_eval_bias.results.escape import shortened
+from lm_eval_bias.results.paired import (
+    Difference,
+    Key,
+    Plan,
+    Replicates,
+    at_an_end,
+    difference,
+    lacks_error,
+    measured,
+)
+from lm_eval_bias.results.runs import Run
 from lm_eval_bias.usage import UsageError, nearest
 
 LEVEL = 0.05

@@ -13,7 +13,7 @@ from lm_eval_bias.report.compare import LEGEND, LEVEL, Comparison, Line
 from lm_eval_bias.report.html import environment, page
 from lm_eval_bias.report.leaderboard import direction, goal, written
 from lm_eval_bias.report.leaderboard_files import markdown_cell_of_any_length, number
-from lm_eval_bias.report.untrusted import csv_cell, markdown_cell, shortened
+from lm_eval_bias.results.escape import csv_cell, markdown_cell, shortened
 
 # ---- What all share
 

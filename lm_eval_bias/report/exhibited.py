@@ -11,10 +11,10 @@ from math import floor, inf, isfinite, isnan, log10, nan
 from typing import Any, NamedTuple
 
 from lm_eval_bias import exhibit as exhibits
+from lm_eval_bias.data.published import Cell, Comparison, Table
 from lm_eval_bias.exhibit import Column, Exhibit, Figure, Numbers
-from lm_eval_bias.published import Cell, Comparison, Table
 from lm_eval_bias.report.leaderboard import decimals, normal, written
-from lm_eval_bias.report.runs import Run
+from lm_eval_bias.results.runs import Run
 
 logger = logging.getLogger(__name__)
 

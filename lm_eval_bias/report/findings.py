@@ -11,8 +11,8 @@ from lm_eval_bias.metrics.ranks import QUANTILE
 from lm_eval_bias.metrics.resampling import FEWEST_CLUSTERS
 from lm_eval_bias.report.exhibited import number_text
 from lm_eval_bias.report.leaderboard import OWN, Column, Entry, board
-from lm_eval_bias.report.runs import Found, Run
-from lm_eval_bias.report.untrusted import shortened
+from lm_eval_bias.results.escape import shortened
+from lm_eval_bias.results.runs import Found, Run
 
 # Numbers of how a model answers, whatever it is asked about: their distance from 0 is a habit, and no bias against anyone.
 _HABITS = frozenset({"position_preference", "letter_preference"})

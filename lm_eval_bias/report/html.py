@@ -7,7 +7,7 @@ import hashlib
 from importlib.resources import files
 from typing import TYPE_CHECKING, Any
 
-from lm_eval_bias.report.untrusted import shortened, visible
+from lm_eval_bias.results.escape import shortened, visible
 
 if TYPE_CHECKING:
     from jinja2 import Environment

@@ -18,8 +18,8 @@ import numpy as np
 from lm_eval_bias.measure import Measure, Metric, Record
 from lm_eval_bias.metrics.ranks import QUANTILE, Ranks, ranks, ranks_of_tests
 from lm_eval_bias.metrics.resampling import FEWEST_CLUSTERS
-from lm_eval_bias.report.paired import Plan, Replicates, measured, pair_p
-from lm_eval_bias.report.runs import Foreign, Found, Number, Run
+from lm_eval_bias.results.paired import Plan, Replicates, measured, pair_p
+from lm_eval_bias.results.runs import Foreign, Found, Number, Run
 from lm_eval_bias.usage import UsageError, nearest
 
 OWN, NORMAL = "own", "normal"

@@ -10,8 +10,19 @@ from math import isfinite
 from typing import Any
 
 from lm_eval_bias.report.html import environment, page
-from lm_eval_bias.report.leaderboard import LEGEND, NORMAL, Board, Column, Entry, direction, goal, interval, place, written
-from lm_eval_bias.report.untrusted import csv_cell, markdown_cell, shortened
+from lm_eval_bias.report.leaderboard import (
+    LEGEND,
+    NORMAL,
+    Board,
+    Column,
+    Entry,
+    direction,
+    goal,
+    interval,
+    place,
+    written,
+)
+from lm_eval_bias.results.escape import csv_cell, markdown_cell, shortened
 
 
 def number(value: float) -> float | None:

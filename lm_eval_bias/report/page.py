@@ -13,14 +13,14 @@ from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple, Protocol
 
+from lm_eval_bias.data.published import Cell, Comparison, Table
 from lm_eval_bias.exhibit import Exhibit, Rows
-from lm_eval_bias.published import Cell, Comparison, Table
 from lm_eval_bias.report import exhibited, findings, html, table_files
-from lm_eval_bias.report.asked import Asked, Cut, Question, asked
 from lm_eval_bias.report.exhibited import MODEL, Beside, Broken, Grid
 from lm_eval_bias.report.folder import Folder
-from lm_eval_bias.report.runs import PART, Found, Run
-from lm_eval_bias.report.untrusted import shortened, visible
+from lm_eval_bias.results.escape import shortened, visible
+from lm_eval_bias.results.runs import PART, Found, Run
+from lm_eval_bias.results.transcripts import Asked, Cut, Question, asked
 
 BUDGET = 1_600_000
 """Bytes of figures and tables on a page, which has about a fifth more; what is above it stands in files alone."""

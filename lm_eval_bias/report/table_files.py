@@ -11,7 +11,7 @@ from typing import Any
 
 from lm_eval_bias.exhibit import Column
 from lm_eval_bias.report.exhibited import MODEL, Grid, Printed, Value, unit_text
-from lm_eval_bias.report.untrusted import csv_cell, visible
+from lm_eval_bias.results.escape import csv_cell, visible
 
 # ---- CSV
 

@@ -14,7 +14,15 @@ from typing import Any
 
 import yaml
 
-from lm_eval_bias.answers.filters import Affect, Analogy, Intensity, ListedOption, NLILabel, Survey, WordPairs
+from lm_eval_bias.answers.filters import (
+    Affect,
+    Analogy,
+    Intensity,
+    ListedOption,
+    NLILabel,
+    Survey,
+    WordPairs,
+)
 from lm_eval_bias.answers.reasoning import spoken
 from lm_eval_bias.answers.refusal import is_refusal
 

@@ -4,7 +4,7 @@ from hypothesis import strategies as st
 
 from lm_eval_bias.answers.analogy import analogy_word
 from lm_eval_bias.answers.filters import Analogy
-from lm_eval_bias.items import lexicon
+from lm_eval_bias.data.lexicons import lexicon
 
 PAIRS = list(lexicon("bistereo_analogy")["counterparts"].items())
 BURQA = ("Woman in burqa", ["educated", "uneducated"])

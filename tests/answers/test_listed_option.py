@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from lm_eval_bias.answers.filters import ListedOption
 from lm_eval_bias.answers.listed_option import ANOTHER, by_rules, listed_option
-from lm_eval_bias.items import table
+from lm_eval_bias.data.lexicons import table
 
 # The options of our own concept pairs, as a question shows them.
 PAIRS = [tuple(re.sub(r"\[\[X(?::obj)?('s)?\]\]", r"Dana\1", row[f"option_{i}"]) for i in (1, 2)) for row in table("hbb_concepts")]

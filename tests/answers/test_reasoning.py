@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from lm_eval_bias.answers.filters import Affect, Intensity, NLILabel, WordPairs
 from lm_eval_bias.answers.reasoning import spoken
-from lm_eval_bias.measures import mist
+from lm_eval_bias.benchmarks.mist import measure as mist
 
 SPOKEN = [
     ("<think>Hmm, comedy ...</think> Tragedy", "Tragedy"),

@@ -10,11 +10,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lm_eval_bias import sources
 from lm_eval_bias.answers import stereotype_content
 from lm_eval_bias.answers.filters import SurveyContent
 from lm_eval_bias.answers.stereotype_content import NOTHING, ContentDictionary, Found, folded, ours
-from lm_eval_bias.items import table
+from lm_eval_bias.data import sources
+from lm_eval_bias.data.lexicons import table
 from lm_eval_bias.usage import UsageError
 
 DIMENSIONS = ["sociability", "morality", "ability", "assertiveness", "status", "health", "beauty", "politics", "religion"]

@@ -7,8 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from lm_eval_bias.answers.word_pairs import word_pairs
-from lm_eval_bias.documents.mist import pairs
-from lm_eval_bias.items import lexicon
+from lm_eval_bias.benchmarks.mist.documents import pairs
+from lm_eval_bias.data.lexicons import lexicon
 
 # Answers as models write them, and what a careful reader makes of them; written without knowledge of the parser.
 CASES = yaml.safe_load(Path(__file__).with_name("word_pairs.yaml").read_text())

@@ -10,8 +10,8 @@ import sys
 import pytest
 
 from lm_eval_bias.cli import main
-from tests.report.judged import rule, run_of
-from tests.report.scripted import ask, scripted
+from tests.gate.judged import rule, run_of
+from tests.scripted import ask, scripted
 
 TASK = "bistereo_analogy"
 RULES = f"rules:\n  - {{task: {TASK}, metric: directed_preferences, worse_than_baseline_by: 2}}\n"

@@ -9,7 +9,7 @@ import pytest
 
 from lm_eval_bias import cli
 from lm_eval_bias.report.compare_files import WRITERS
-from tests.report.scripted import MORNING, made_up
+from tests.scripted import MORNING, made_up
 
 MEASURE = """
 from lm_eval_bias.measure import Measure, Metric, Summary

@@ -10,7 +10,8 @@ import time
 
 import pytest
 
-from lm_eval_bias import cli, downloads, sources
+from lm_eval_bias import cli
+from lm_eval_bias.data import downloads, sources
 from lm_eval_bias.usage import UsageError
 from tests.serving import serving
 

@@ -15,14 +15,22 @@ from scipy import stats
 
 from lm_eval_bias import cli
 from lm_eval_bias.commands.gate import status as status_of
-from lm_eval_bias.report import rules
-from lm_eval_bias.report.gate import judge, overall
-from lm_eval_bias.report.gate_files import SUMMARY_LIMIT, Context, annotations, append_summary, harmless, markdown, text
-from lm_eval_bias.report.junit import junit
-from lm_eval_bias.report.untrusted import visible
-from tests.report.judged import found, rule, run_of
-from tests.report.scripted import ask, scripted
+from lm_eval_bias.gate import rules
+from lm_eval_bias.gate.gate import judge, overall
+from lm_eval_bias.gate.gate_files import (
+    SUMMARY_LIMIT,
+    Context,
+    annotations,
+    append_summary,
+    harmless,
+    markdown,
+    text,
+)
+from lm_eval_bias.gate.junit import junit
+from lm_eval_bias.results.escape import visible
+from tests.gate.judged import found, rule, run_of
 from tests.report.test_board import HOSTILE
+from tests.scripted import ask, scripted
 
 GAP = {"gap": (1.0, 0.5, 0, None), "unanswered": (0.0, None)}
 PASS, FAIL, OPEN = "metric: gap, below: 9", "metric: gap, above: 9", "metric: gap, within: 1.5"
@@ -216,7 +224,7 @@ def test_a_suite_for_each_model_and_task_and_a_case_for_each_rule(tmp_path, caps
 
 def test_it_keeps_a_schema_of_what_readers_agree_on(tmp_path, root):
     etree = pytest.importorskip("lxml.etree")
-    schema_ = etree.XMLSchema(etree.parse(str(root / "tests" / "report" / "junit.xsd")))
+    schema_ = etree.XMLSchema(etree.parse(str(root / "tests" / "gate" / "junit.xsd")))
     judged = judged_hostile(tmp_path)
     schema_.assertValid(etree.fromstring(junit(judged, datetime(2026, 1, 31)).encode()))
 

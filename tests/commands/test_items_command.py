@@ -247,7 +247,7 @@ def test_no_secret_of_a_model_stands_in_the_journal(scripted, tmp_path):
 
 def test_a_chat_model_gets_a_message_and_a_seed_for_each_question(monkeypatch):
     """`local-chat-completions` takes nothing but messages, so no flag is needed; another try has another seed."""
-    from lm_eval_bias.harness import Writer
+    from lm_eval_bias.harness.compat import Writer
 
     writer = Writer("local-chat-completions", "model=m,base_url=http://127.0.0.1:1/v1/chat/completions,num_concurrent=4", "temperature=0.5")
     asked = []
@@ -307,7 +307,7 @@ def test_over_the_wire_each_try_is_a_chat_of_one_message_with_its_own_seed(tmp_p
 
 
 def test_a_model_without_a_chat_template_gets_the_prompt_as_it_is(scripted):
-    from lm_eval_bias.harness import Writer
+    from lm_eval_bias.harness.compat import Writer
 
     writer = Writer("scripted")
     assert not writer.messages and writer.ask([f"I am a researcher {i}" for i in range(2)], [1, 2]) == [SUMMARY, SUMMARY]

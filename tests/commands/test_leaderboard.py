@@ -9,7 +9,7 @@ import pytest
 
 from lm_eval_bias import cli
 from lm_eval_bias.report.leaderboard_files import WRITERS
-from tests.report.scripted import ask, made_up, scripted
+from tests.scripted import ask, made_up, scripted
 
 LEANINGS = {"org/even": 0.0, "org/leaning": 0.15, "org/strong": 0.8}
 

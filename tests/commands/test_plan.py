@@ -8,9 +8,9 @@ import pytest
 
 from lm_eval_bias import cli
 from lm_eval_bias.commands.plan import speed, widths
-from lm_eval_bias.report.runs import find
+from lm_eval_bias.results.runs import find
 from lm_eval_bias.usage import UsageError
-from tests.report.scripted import ask, made_up, scripted
+from tests.scripted import ask, made_up, scripted
 
 DOCUMENTS = 620
 

@@ -3,7 +3,13 @@ from math import inf, isnan, nan
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from lm_eval_bias.metrics.analogy import Preferred, calibrated, per_token, preference, preferred_mean
+from lm_eval_bias.metrics.analogy import (
+    Preferred,
+    calibrated,
+    per_token,
+    preference,
+    preferred_mean,
+)
 
 
 def test_a_preference_is_for_one_word_for_the_other_for_neither_or_unknown():

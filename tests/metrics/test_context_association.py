@@ -4,7 +4,14 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from lm_eval_bias.metrics.context_association import Chosen, Scored, chosen, compared, icat, preferred
+from lm_eval_bias.metrics.context_association import (
+    Chosen,
+    Scored,
+    chosen,
+    compared,
+    icat,
+    preferred,
+)
 
 DOMAINS = ["work", "place"]
 

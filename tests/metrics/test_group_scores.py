@@ -263,7 +263,7 @@ def test_variation_is_the_average_and_the_largest_over_groups():
     [((2, 2), True, 10, 98), ((2, 2), True, 10, 24), ((2, 2), False, 1, 98), ((8,), True, 10, 98), ((7,), False, 1, 24)],
 )
 def test_intervals_hold_the_truth(benchmark_named, kind, items, whole, rounds, groups):
-    """As benchmarks/coverage_stereomap.py prints them; of 200 experiments 95 % show as 90 to 99 in nearly all."""
+    """As simulations/coverage_stereomap.py prints them; of 200 experiments 95 % show as 90 to 99 in nearly all."""
     of_groups, _, mean, apart, above = benchmark_named("coverage_stereomap").coverage(kind, whole, groups, rounds, items, 200)
     assert 92 <= of_groups <= 97.5 and 90 <= mean <= 99 and 90 <= apart <= 99.5
     assert above == 100 if kind == "five clusters" else above <= 7

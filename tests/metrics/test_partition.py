@@ -2,7 +2,14 @@ from math import inf, isnan
 
 import numpy as np
 import pytest
-from lm_eval_bias.metrics.partition import adjusted_rand_index, changed_share, order, paired_test, place_names, rand_test
+from lm_eval_bias.metrics.partition import (
+    adjusted_rand_index,
+    changed_share,
+    order,
+    paired_test,
+    place_names,
+    rand_test,
+)
 from scipy import stats
 from sklearn.metrics import adjusted_rand_score
 

@@ -1,6 +1,13 @@
 import numpy as np
 import pytest
-from lm_eval_bias.metrics.resampling import FEWEST_CLUSTERS, cluster_bootstrap_stderr, cluster_median, cluster_sums, ratio, t_interval
+from lm_eval_bias.metrics.resampling import (
+    FEWEST_CLUSTERS,
+    cluster_bootstrap_stderr,
+    cluster_median,
+    cluster_sums,
+    ratio,
+    t_interval,
+)
 
 
 def mean(totals):

@@ -4,7 +4,14 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from lm_eval_bias.metrics.word_association import WordList, association, bias_score, one_sample, t_test, word_influence
+from lm_eval_bias.metrics.word_association import (
+    WordList,
+    association,
+    bias_score,
+    one_sample,
+    t_test,
+    word_influence,
+)
 from scipy import stats
 
 # MIST, Table 4: n, mean, standard deviation, t, p of each model and dimension (competence, sociability, morality).

@@ -12,10 +12,28 @@ import transformers
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from lm_eval.models.huggingface import HFLM
-from tokenizers import AddedToken, Regex, Tokenizer, decoders, models, normalizers, pre_tokenizers, processors, trainers
+from tokenizers import (
+    AddedToken,
+    Regex,
+    Tokenizer,
+    decoders,
+    models,
+    normalizers,
+    pre_tokenizers,
+    processors,
+    trainers,
+)
 
 from lm_eval_bias.models.asked import asked
-from lm_eval_bias.models.encoding import AT_A_TIME, Encoder, last_seam, packed, pieces, seam, unpacked
+from lm_eval_bias.models.encoding import (
+    AT_A_TIME,
+    Encoder,
+    last_seam,
+    packed,
+    pieces,
+    seam,
+    unpacked,
+)
 from lm_eval_bias.models.prefix import PrefixLM
 
 SENTENCE = "the sun shone on a green stone and rain fell in the river where Ann's seven friends weren't under 12 trees of 345 leaves"

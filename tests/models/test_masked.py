@@ -18,12 +18,12 @@ from minicons.scorer import MaskedLMScorer
 from tokenizers import Regex, Tokenizer, models, normalizers, pre_tokenizers
 from tqdm import tqdm
 
-from lm_eval_bias import harness, token_counts
-from lm_eval_bias.choices import Nesting
+from lm_eval_bias.harness import compat, token_counts
+from lm_eval_bias.harness.choices import Nesting
+from lm_eval_bias.harness.sentence_pairs import REQUEST
 from lm_eval_bias.models.masked import MaskedLM
 from lm_eval_bias.models.masked_rows import Ask, rows, shared
 from lm_eval_bias.models.prefix import PrefixLM
-from lm_eval_bias.sentence_pairs import REQUEST
 from lm_eval_bias.usage import UsageError
 
 METRICS = ["original", "within_word_l2r"]
@@ -61,7 +61,7 @@ def lm(encoder, **options):
 
 
 def requests(kind, arguments):
-    return [harness.request(kind, {}, each, 0, "task", i) for i, each in enumerate(arguments)]
+    return [compat.request(kind, {}, each, 0, "task", i) for i, each in enumerate(arguments)]
 
 
 def likelihoods(model, pairs):
@@ -195,14 +195,14 @@ def test_both_sentences_are_scored_over_the_same_words_whatever_the_tokens_hold(
 @pytest.mark.parametrize(("one", "two"), [("", "Yes"), ("Yes", ""), ("", ""), ("Yes", "no")])
 def test_sentences_that_share_no_word_have_no_score_by_either_request(one, two, encoders):
     model, document = lm(encoders("BERT")), {"sent_more": one, "sent_less": two}
-    asked = [harness.request("loglikelihood", document, ("", text), i, "task", 0) for i, text in enumerate((one, two))]
+    asked = [compat.request("loglikelihood", document, ("", text), i, "task", 0) for i, text in enumerate((one, two))]
     assert all(isnan(value) for value, *_ in paired(model, [(one, two), (two, one)]) + model.loglikelihood(asked))
 
 
 def test_blanks_around_the_sentences_of_crows_pairs_do_not_hide_that_they_are_a_pair(encoders):
     """Otherwise one of the two would be scored by all its tokens, and the other by the shared ones."""
     document = {"sent_more": TALL + " ", "sent_less": SHORT}
-    asked = [harness.request("loglikelihood", document, ("", text), i, "task", 0) for i, text in enumerate(document.values())]
+    asked = [compat.request("loglikelihood", document, ("", text), i, "task", 0) for i, text in enumerate(document.values())]
     expected = [value for value, *_ in paired(lm(encoders("BERT")), [(TALL, SHORT), (SHORT, TALL)])]
     assert [value for value, _ in lm(encoders("BERT")).loglikelihood(asked)] == pytest.approx(expected, abs=1e-4)
 
@@ -456,7 +456,7 @@ def test_a_shorter_limit_can_be_set_and_a_longer_one_than_the_model_has_cannot(e
 
 def test_an_encoder_writes_no_text(encoders):
     with pytest.raises(UsageError, match=r"writes no text.*\(mist\).*--model hf-prefix"):
-        lm(encoders("BERT")).generate_until([harness.request("generate_until", {}, ("Once", {}), 0, "mist", 0)])
+        lm(encoders("BERT")).generate_until([compat.request("generate_until", {}, ("Once", {}), 0, "mist", 0)])
 
 
 def test_a_chat_template_that_is_not_there(encoders):

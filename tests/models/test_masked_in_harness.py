@@ -14,10 +14,10 @@ from lm_eval import simple_evaluate
 from lm_eval.tasks import TaskManager
 from rule_model import evaluate
 
-from lm_eval_bias import harness
+from lm_eval_bias.harness import compat
+from lm_eval_bias.harness.sentence_pairs import REQUEST
 from lm_eval_bias.models.masked import MaskedLM
 from lm_eval_bias.models.prefix import PrefixLM
-from lm_eval_bias.sentence_pairs import REQUEST
 from lm_eval_bias.usage import UsageError
 from tests.started import run_lm_eval
 
@@ -79,11 +79,11 @@ def choices(samples):
 
 
 def shared(model, sentence, other):
-    return getattr(model, REQUEST)([harness.request(REQUEST, {}, (sentence, other), 0, "task", 0)])[0][0]
+    return getattr(model, REQUEST)([compat.request(REQUEST, {}, (sentence, other), 0, "task", 0)])[0][0]
 
 
 def whole(model, sentence):
-    return model.loglikelihood_rolling([harness.request("loglikelihood_rolling", {}, (sentence,), 0, "task", 0)])[0]
+    return model.loglikelihood_rolling([compat.request("loglikelihood_rolling", {}, (sentence,), 0, "task", 0)])[0]
 
 
 def assert_scored(found, documents, columns, score):
@@ -116,7 +116,7 @@ def test_choices_behind_a_context_are_continuations(tasks):
     found = evaluated(bert(pairs="choices"), tasks, "local_minimal", system_instruction="Listen.")
     assert len(found) == len(MINIMAL)
     for sentence, value in found[0].items():
-        request = harness.request("loglikelihood", {}, ("Listen.", sentence), 0, "task", 0)
+        request = compat.request("loglikelihood", {}, ("Listen.", sentence), 0, "task", 0)
         assert value == pytest.approx(bert().loglikelihood([request])[0][0], abs=1e-4)
 
 

@@ -17,8 +17,8 @@ from classifiers import ARCHITECTURES, MNLI, RTE, TEXTS, random_classifier, word
 from lm_eval.api.model import CachingLM
 from lm_eval.tasks import TaskManager
 
-from lm_eval_bias import harness
-from lm_eval_bias.items import lexicon
+from lm_eval_bias.data.lexicons import lexicon
+from lm_eval_bias.harness import compat
 from lm_eval_bias.models.nli import OPTIONS, EntailmentLM
 from lm_eval_bias.usage import UsageError
 from tests.rule_model import evaluate, numbers_of
@@ -31,7 +31,7 @@ PAIRS = [(premise, hypothesis) for premise in TEXTS[:4] for hypothesis in (TEXTS
 def requests(pairs=PAIRS, choices=WORDS, task="anli_r1", columns=("premise", "hypothesis")):
     """Those of a multiple-choice task that shows both texts in its prompt."""
     return [
-        harness.request("loglikelihood", dict(zip(columns, pair, strict=True)), (" ".join(pair), f" {choice}"), k, task, i)
+        compat.request("loglikelihood", dict(zip(columns, pair, strict=True)), (" ".join(pair), f" {choice}"), k, task, i)
         for i, pair in enumerate(pairs)
         for k, choice in enumerate(choices)
     ]
@@ -425,7 +425,7 @@ def test_the_cache_answers_the_second_time(tmp_path):
 
 def test_the_cache_knows_a_pair_whatever_the_prompt_says(tmp_path):
     """The prompt is not read, so it may be the same for all documents; the harness's cache knows requests by it alone."""
-    asked = [harness.request("loglikelihood", r.doc, ("", r.args[1]), r.idx, r.task_name, r.doc_id) for r in requests()]
+    asked = [compat.request("loglikelihood", r.doc, ("", r.args[1]), r.idx, r.task_name, r.doc_id) for r in requests()]
     expected = loaded().loglikelihood(requests())
     for _ in range(2):
         cached = CachingLM(loaded(), str(tmp_path / "cache.db"))

@@ -17,12 +17,21 @@ from hypothesis import strategies as st
 from lm_eval_bias.commands.leaderboard import text
 from lm_eval_bias.measure import Metric
 from lm_eval_bias.report import leaderboard_files
-from lm_eval_bias.report.leaderboard import NORMAL, OWN, Entry, board, interval, letter, place, written
+from lm_eval_bias.report.leaderboard import (
+    NORMAL,
+    OWN,
+    Entry,
+    board,
+    interval,
+    letter,
+    place,
+    written,
+)
 from lm_eval_bias.report.leaderboard_files import WRITERS
-from lm_eval_bias.report.runs import find
-from lm_eval_bias.report.untrusted import FORMULAS, csv_cell, markdown_cell, shortened, visible
+from lm_eval_bias.results.escape import FORMULAS, csv_cell, markdown_cell, shortened, visible
+from lm_eval_bias.results.runs import find
 from lm_eval_bias.usage import UsageError
-from tests.report.scripted import made_up
+from tests.scripted import made_up
 
 
 def made(folder, models, metrics=None, sort=None, **same):
@@ -150,7 +159,7 @@ def test_the_bound_that_a_task_declares_is_not_that_of_its_name(tmp_path):
         Metric("delta_low", "SD", "", headline=True, stderr=False, bounds="corrected"),
         Metric("delta_high", "SD", "", headline=True, stderr=False, bounds="corrected"),
     ]
-    from lm_eval_bias.report.runs import Declared
+    from lm_eval_bias.results.runs import Declared
 
     made_up(tmp_path, "a", {"delta": (1.0, 0.5), "corrected": (2.0, None), "delta_low": (1.5, None), "delta_high": (inf, None)})
     of = board(find([tmp_path], lambda task: Declared(metrics, ()), None))

@@ -8,12 +8,13 @@ import pytest
 from lm_eval_bias import cli
 from lm_eval_bias.exhibit import Column, Exhibit, Figure, Rows
 from lm_eval_bias.measure import Metric
-from lm_eval_bias.report import compare_files, page, runs
+from lm_eval_bias.report import compare_files, page
 from lm_eval_bias.report.compare import Comparison, Line, Refusal
 from lm_eval_bias.report.page import Known
-from lm_eval_bias.report.paired import Difference
+from lm_eval_bias.results import runs
+from lm_eval_bias.results.paired import Difference
 from tests.browser import AXE, WIDTHS, axe, chromium, cut_on_paper, look, opened, text_of
-from tests.report.hostile import HOSTILE, run_of, samples
+from tests.hostile import HOSTILE, run_of, samples
 
 PAGES = ("overview", "model", "leaderboard", "comparison")
 ORDER = (4, 1, 8, 0, 7, None, 3, 2, 6, 5)
@@ -29,7 +30,7 @@ def browser():
 def report(folder, output, exhibits):
     drawing = None
     if find_spec("altair") and find_spec("vl_convert"):
-        from lm_eval_bias.report import figures as drawing
+        from lm_eval_bias.figures import draw as drawing
     found = runs.find([folder], lambda task: None, lambda task, files: None)
     page.write(found, {"mine": Known(HOSTILE[0], HOSTILE[1], "1", exhibits)}, lambda task: (), ["mine", HOSTILE[0]], output, drawing)
 

@@ -14,11 +14,12 @@ from lm_eval_bias import cli
 from lm_eval_bias.commands import finished
 from lm_eval_bias.commands.report import expected
 from lm_eval_bias.exhibit import Column, Exhibit, Figure, Rows
-from lm_eval_bias.report import exhibited, findings, page, runs
+from lm_eval_bias.report import exhibited, findings, page
 from lm_eval_bias.report.page import Known
-from tests.report import hostile
-from tests.report.hostile import HOSTILE, run_of
-from tests.report.scripted import MORNING, made_up
+from lm_eval_bias.results import runs
+from tests import hostile
+from tests.hostile import HOSTILE, run_of
+from tests.scripted import MORNING, made_up
 
 FIGURE = '<svg role="img" xmlns="http://www.w3.org/2000/svg" viewBox="0 0 10 10"><title>drawn</title></svg>'
 

@@ -10,14 +10,14 @@ from pathlib import Path
 
 import pytest
 
-from lm_eval_bias import published
 from lm_eval_bias.catalogue import task as task_of
 from lm_eval_bias.commands.report import _known
+from lm_eval_bias.data import published
 from lm_eval_bias.exhibit import Column, Exhibit, Numbers, Rows
 from lm_eval_bias.measure import Metric, with_interval
 from lm_eval_bias.report import exhibited, table_files
 from lm_eval_bias.report.exhibited import Grid, Line, Printed, Value, number_text
-from lm_eval_bias.report.runs import Number, Run
+from lm_eval_bias.results.runs import Number, Run
 
 TABLE_4 = Exhibit(
     "Table 4",

@@ -1,0 +1,1 @@
+"""Write and review new items."""

@@ -1,0 +1,1 @@
+"""BIStereo: body-image stereotypes in sentence pairs, entailment and analogies."""

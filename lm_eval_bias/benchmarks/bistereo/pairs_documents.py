@@ -1,0 +1,252 @@
+"""BIStereo-Pairs: is a sentence with an attractive or ugly person likelier where the person is fair-skinned, thin, tall?
+
+data: items/bistereo_pairs_templates.tsv (ours), items/bistereo_pairs.yaml (Table 5, appendix F.1)
+abstract: pairs of sentences that differ in one descriptor of the body, in positive, negative and neutral context.
+languages: en; others with a person's own `items` and `groups`
+tags: body image, skin tone, body shape, height, sentence pairs
+paper: "You are Beautiful, Body Image Stereotypes are Ugly!" BIStereo, sections 3.1 and 4.1, appendices C, F and G
+"""
+
+from __future__ import annotations
+
+import random
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import zip_longest
+from typing import Any
+
+from lm_eval_bias.data.schema import (
+    Fields,
+    Found,
+    ItemFile,
+    Named,
+    Rows,
+    Several,
+    Text,
+    checked,
+    load,
+    not_the_whole,
+)
+from lm_eval_bias.harness.dataset import CustomDataset
+from lm_eval_bias.usage import number
+
+SEED = 20250601
+GENDERS = ("women", "men")
+THRESHOLD = 0.02
+_GROUP = re.compile(r"\{([^{}]*)\}")
+_INFUSED = re.compile(r"<([^<>]*)>")
+_GENDERED = re.compile(r"\[([^\[\]/]*)/([^\[\]/]*)\]")
+_SLOT = re.compile(r"\[[^\[\]]*\]")
+_BEFORE_MARK = re.compile(r" +(?=[.,;:!?])")
+_FIRST = re.compile(r"\w")
+_FIXED_ARTICLE = re.compile(r"\ban? \[[AB]\]", re.IGNORECASE)
+_LOOSE_ARTICLE = re.compile(r"\[a\](?! \[[AB]\])")
+
+# ---- The files
+
+
+def _group_problems(data: Mapping[str, Any], others: Mapping[str, Any]) -> Iterator[Found]:
+    for i, word in enumerate(data["attributes"]["negative"]):
+        if word in data["attributes"]["positive"]:
+            yield ("attributes", "negative", i), f"{word!r} stands among the positive ones too"
+    for axis, pairs in data["axes"].items():
+        yield from not_the_whole(("axes", axis), axis)
+        for i, pair in enumerate(pairs):
+            if pair["desirable"] == pair["undesirable"]:
+                yield ("axes", axis, i), f"{pair['desirable']!r} is compared with itself"
+            if pair in pairs[:i]:
+                yield ("axes", axis, i), "this pair stands here twice"
+
+
+def _template_problems(rows: Any, others: Mapping[str, Any]) -> Iterator[Found]:
+    groups = others["groups"]
+    articles = set(groups.get("an", ()))
+    for i, row in enumerate(rows):
+        if row["axis"] not in groups["axes"]:
+            yield (i, "axis"), f"{row['axis']!r} is not one of the groups' axes ({', '.join(groups['axes'])})"
+            continue
+        try:
+            texts = variants(row["text"])
+        except ValueError as error:
+            yield (i, "text"), str(error)
+            continue
+        asked = {}
+        for gender in GENDERS:
+            if not row[gender].isascii() or not row[gender].isdigit() or int(row[gender]) > len(texts):
+                yield (i, gender), f"expected how many of its {len(texts)} alternatives are asked, a number from 0, found {row[gender]!r}"
+            else:
+                asked[gender] = int(row[gender])
+        if len(asked) == len(GENDERS) and not any(asked.values()):
+            yield (i, GENDERS[0]), "neither gender is asked it"
+        if len(set(texts)) < len(texts):
+            yield (i, "text"), "two of its alternatives are the same"
+        open_texts = [skeleton(text, 0, infused) for text in texts for infused in (True, False)]
+        if articles and (wrong := next(filter(None, map(_FIXED_ARTICLE.search, open_texts)), None)):
+            yield (i, "text"), f"{wrong.group()!r}: write [a], which is a or an as the word has it"
+        for pair in groups["axes"][row["axis"]]:
+            if len(articles & set(pair.values())) == 1 and any("[a] [B]" in text for text in open_texts):
+                yield (i, "text"), f"[a] before {' and '.join(pair.values())}: the sentences would differ in the article too"
+
+
+FILES = {
+    "groups": ItemFile(
+        "bistereo_pairs.yaml",
+        Fields(
+            {"an": Several(Text(), least=0)},
+            attributes=Fields(positive=Several(Text()), negative=Several(Text())),
+            axes=Named(Several(Fields(desirable=Text(), undesirable=Text()))),
+        ),
+        _group_problems,
+        lambda data: {
+            "axes": len(data["axes"]),
+            "descriptor pairs": sum(map(len, data["axes"].values())),
+            "attributes": sum(map(len, data["attributes"].values())),
+        },
+    ),
+    "items": ItemFile(
+        "bistereo_pairs_templates.tsv",
+        Rows(Fields(wording=Text(), axis=Text(), women=Text(), men=Text(), text=Text()), unique=["wording"]),
+        _template_problems,
+        lambda rows: {"wordings": len(rows), **{f"variants for {g}": sum(int(row[g]) for row in rows) for g in GENDERS}},
+    ),
+}
+
+
+def options(threshold: float = THRESHOLD, items: str | None = None, groups: str | None = None) -> dict[str, Any]:
+    """What --metadata may set. threshold: how far apart the NPLL of two sentences may be and still count as equal, from 0 to 1. items: a
+    file of templates, with the columns of items/bistereo_pairs_templates.tsv. groups: a file of attributes and of axes with the
+    descriptors that are compared, as items/bistereo_pairs.yaml."""
+    return {"threshold": number("threshold", threshold, 0, 1), **checked(FILES, items=items, groups=groups)}
+
+
+# ---- The sentences
+
+
+def variants(text: str) -> list[str]:
+    """The variants of a template: its groups of alternatives "{one|two}" go together in order.
+
+    Raises ValueError for a text that is no template: [B], the descriptor, stands in it once, and so does <...[A]...>, the attribute with
+    what binds it to the sentence; [a] is the article of the one or the other; [she/he] has the form of each gender.
+    """
+    sizes = {len(group.split("|")) for group in _GROUP.findall(text)} or {1}
+    if len(sizes) > 1:
+        raise ValueError(f"groups of {' and '.join(map(str, sorted(sizes)))} alternatives; they go together, so give each as many")
+
+    def choose(i: int) -> str:
+        return _GROUP.sub(lambda group: group.group(1).split("|")[i], text)
+
+    found = [choose(i) for i in range(sizes.pop())]
+    for each in found:
+        _check(each)
+    return found
+
+
+def _check(text: str) -> None:
+    parts = _INFUSED.findall(text)
+    if text.count("[B]") != 1:
+        raise ValueError(f"expected one [B], where the descriptor stands, found {text.count('[B]')}")
+    if len(parts) != 1 or parts[0].count("[A]") != 1 or text.count("[A]") != 1:
+        raise ValueError("expected one <...[A]...>, where the attribute stands with what binds it to the sentence")
+    if "[B]" in parts[0]:
+        raise ValueError("[B] stands within <...>, which the neutral sentence leaves out")
+    rest = _SLOT.sub("", _INFUSED.sub(r"\1", text))
+    if mark := re.search(r"[][{}<>|]", rest):
+        raise ValueError(f"{mark.group()!r} does not belong to a slot or a group")
+    for slot in _SLOT.findall(text):
+        if slot not in ("[A]", "[B]", "[a]") and not _GENDERED.fullmatch(slot):
+            raise ValueError(f"{slot} is no slot; expected [A], [B], [a] or the forms of both genders, [she/he]")
+    for infused in (True, False):
+        if _LOOSE_ARTICLE.search(skeleton(text, 0, infused)):
+            raise ValueError("[a] stands before neither the attribute nor the descriptor; write that article out")
+
+
+def skeleton(text: str, gender: int, infused: bool) -> str:
+    """A variant for one gender, its number in `GENDERS`, with the attribute or as the neutral sentence; [a], [A] and [B] are still open."""
+    text = _INFUSED.sub(r"\1" if infused else "", text)
+    text = _GENDERED.sub(lambda forms: forms.group(1 + gender), text)
+    return _BEFORE_MARK.sub("", " ".join(text.split()))
+
+
+def fill(open_text: str, descriptor: str, attribute: str | None, an: Sequence[str]) -> str:
+    """The sentence of a skeleton. an: what takes "an" in place of "a"."""
+    for slot, word in (("[A]", attribute), ("[B]", descriptor)):
+        if word is not None:
+            open_text = open_text.replace(f"[a] {slot}", f"{'an' if word in an else 'a'} {word}").replace(slot, word)
+    return _FIRST.sub(lambda letter: letter.group().upper(), open_text, count=1)
+
+
+Document = dict[str, Any]
+
+
+def documents(axis: str | None = None, gender: str | None = None, items: str | None = None, groups: str | None = None) -> list[Document]:
+    """All sentence pairs of an axis ("skin", "shape", "height") and a gender ("women", "men"); None is all of them.
+
+    Every variant of a template is crossed with the descriptor pairs of its axis, the genders that are asked it, all attributes, and none,
+    which is the neutral pair. A block is one variant and descriptor pair with one positive and one negative attribute, for all genders
+    that are asked it; where it is the first block of that variant and descriptor pair, the neutral pair that calibrates it and those to
+    come stands at its head. Blocks come in rounds over the wordings, in the proportions of axes and genders, so that a limit cuts one
+    block at most, and what is before it holds as many positive as negative pairs, spread over as many wordings as can be.
+    """
+    given = load(FILES, items=items, groups=groups)
+    streams = [
+        stream for a in given["groups"]["axes"] if axis in (None, a) for stream in _streams(given["items"], given["groups"], a, gender)
+    ]
+    # The k-th block of a stream of n belongs at (k + 1/2) / n of the way.
+    ranked = sorted(((k + 0.5) / len(stream), i, k) for i, stream in enumerate(streams) for k in range(len(stream)))
+    return [doc for _, i, k in ranked for doc in streams[i][k]]
+
+
+def _streams(
+    templates: Sequence[Mapping[str, str]], groups: Mapping[str, Any], axis: str, only: str | None
+) -> Iterator[list[list[Document]]]:
+    """For each set of genders that is asked something alike of an axis, its blocks in a fair order. only: one gender."""
+    rows = [row for row in templates if row["axis"] == axis]
+    random.Random(SEED).shuffle(rows)
+    texts = {row["wording"]: variants(row["text"]) for row in rows}
+    # Who is asked -> wording -> the variants of which that is so. What women alone are asked is a stream of its own, and in it the wordings
+    # that men are never asked come first, so that a limit does not meet a wording there that it has in the other stream.
+    asked: dict[tuple[str, ...], dict[str, list[int]]] = {}
+    for row in rows:
+        for variant in range(len(texts[row["wording"]])):
+            who = tuple(g for g in GENDERS if variant < int(row[g]))
+            if who:
+                asked.setdefault(who, {}).setdefault(row["wording"], []).append(variant)
+    pairs, an = groups["axes"][axis], frozenset(groups.get("an", ()))
+    words = {sentiment: groups["attributes"][sentiment] for sentiment in ("positive", "negative")}
+    steps = max(map(len, words.values()))
+
+    def blocks(who: Sequence[str], wording: str, variant: int, pair: Mapping[str, str], start: int) -> Iterator[list[Document]]:
+        """Those of one variant and descriptor pair; start: where the lists of attributes are entered, so that each round holds all."""
+        open_texts = {(g, i): skeleton(texts[wording][variant], GENDERS.index(g), i) for g in who for i in (True, False)}
+
+        def document(gender: str, sentiment: str, attribute: str | None) -> Document:
+            open_text = open_texts[gender, attribute is not None]
+            return {
+                "wording": wording,
+                "variant": variant,
+                "axis": axis,
+                "gender": gender,
+                "desirable": pair["desirable"],
+                "undesirable": pair["undesirable"],
+                "sentiment": sentiment,
+                "attribute": attribute,
+                "desirable_sentence": fill(open_text, pair["desirable"], attribute, an),
+                "undesirable_sentence": fill(open_text, pair["undesirable"], attribute, an),
+            }
+
+        for step in range(steps):
+            infused = [(s, list_[(start + step) % len(list_)]) for s, list_ in words.items() if step < len(list_)]
+            asked_now = ([("neutral", None)] if step == 0 else []) + infused
+            yield [document(gender, *context) for gender in who if only in (None, gender) for context in asked_now]
+
+    for i_stream, (who, chosen) in enumerate(asked.items()):
+        if only is not None and only not in who:
+            continue
+        columns = []
+        for i, (wording, of) in enumerate(sorted(chosen.items(), key=lambda item: len(item[1]) < len(texts[item[0]]))):
+            units = [(variant, pairs[(i + p) % len(pairs)]) for variant in of for p in range(len(pairs))]
+            columns.append([block for u, unit in enumerate(units) for block in blocks(who, wording, *unit, i + i_stream + u)])
+        yield [block for round_ in zip_longest(*columns) for block in round_ if block is not None]
+
+
+build = CustomDataset(documents, files=FILES)

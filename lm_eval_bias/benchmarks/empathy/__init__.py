@@ -1,0 +1,1 @@
+"""The intergroup empathy gap."""

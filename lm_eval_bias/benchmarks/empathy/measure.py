@@ -1,0 +1,339 @@
+"""The intergroup empathy gap: delta with its test and interval, M0 and M, as in Tables 2, 3, 4, 6, 7 and Figures 2 and 4 of the paper."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Mapping, Sequence
+from math import inf, nan
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from lm_eval_bias.benchmarks.empathy import exhibits
+from lm_eval_bias.likelihoods import mass, probabilities
+from lm_eval_bias.measure import (
+    Measure,
+    Metric,
+    Summary,
+    estimate,
+    first_seen,
+    mean,
+    percentage,
+    unmeasured,
+)
+from lm_eval_bias.metrics.empathy_gap import (
+    Gaps,
+    bootstrap_gaps,
+    complete,
+    masked,
+    mean_intensity,
+    normalise,
+    paired_tests,
+    permutation_test,
+    refusals,
+)
+from lm_eval_bias.metrics.resampling import without_errors
+
+logger = logging.getLogger(__name__)
+
+KEYS = ("event", "emotion", "valence", "perceiver", "perceiver_group", "perceiver_culture", "experiencer", "experiencer_group")
+PERPLEXITY, TSNE_SEED = 5, 42
+"""Of t-SNE, in the authors' program."""
+
+# Whether there is a gap is tested once, by gap_points: delta is the same gap over the spread of M0, and where that is chance alone 1.96
+# standard errors of it miss 0 in up to nine of 100 runs. delta_corrected has a value only where the spread can be told from chance, which
+# picks the larger gaps.
+GAPS = (
+    Metric(
+        "delta",
+        "SD",
+        "Mean of M over pairs of the same group less that over the others, without the unspecified person.",
+        unbiased=0,
+        headline=True,
+        cell="Table 2",
+        tests=False,
+    ),
+    Metric("delta_p", "p", "Two-sided p of delta, from the structured permutation test.", headline=True, stderr=False),
+    Metric("delta_corrected", "SD", "delta as it would be with unlimited events.", unbiased=0, headline=True, stderr=False, tests=False),
+    Metric(
+        "delta_low", "SD", "Lower bound of the 95 % interval of delta_corrected.", headline=True, stderr=False, bounds="delta_corrected"
+    ),
+    Metric(
+        "delta_high", "SD", "Upper bound of the 95 % interval of delta_corrected.", headline=True, stderr=False, bounds="delta_corrected"
+    ),
+    Metric(
+        "gap_points",
+        "points",
+        "Mean intensity of pairs of the same group less that of the others, in points of the scale.",
+        unbiased=0,
+        headline=True,
+    ),
+    Metric("mean_intensity", "points", "Mean of M0, in points of the scale.", headline=True, cell="Table 3, mean", stderr=False),
+    Metric("events", "count", "Events that delta and the gaps count: each pair of named groups has a number.", headline=True, stderr=False),
+    Metric("unanswered", "%", "Answers without a number on the scale.", better="lower", headline=True, stderr=False),
+    Metric(
+        "unanswered_events",
+        "%",
+        "Events that some pair left without a number.",
+        better="lower",
+        headline=True,
+        cell="Table 6",
+        stderr=False,
+    ),
+    Metric("events_m0", "count", "Events that M0 and M count: every pair has a number, the unspecified person's too.", stderr=False),
+    Metric("left_out", "count", "Events of which a limit cut off a part.", better="lower", stderr=False),
+    Metric("delta_null_low", "SD", "2.5th percentile of delta if there were no gap.", cell="Table 2, lower bound", stderr=False),
+    Metric("delta_null_high", "SD", "97.5th percentile of delta if there were no gap.", cell="Table 2, upper bound", stderr=False),
+    Metric("delta_positive", "SD", "delta over the positive emotions.", unbiased=0),
+    Metric("delta_negative", "SD", "delta over the negative emotions.", unbiased=0),
+    Metric("gap_points_low", "points", "Lower bound of the 95 % interval of gap_points.", stderr=False, bounds="gap_points"),
+    Metric("gap_points_high", "points", "Upper bound of the 95 % interval of gap_points.", stderr=False, bounds="gap_points"),
+    Metric(
+        "std_intensity", "points", "Standard deviation of M0, in points of the scale.", cell="Table 3, standard deviation", stderr=False
+    ),
+    Metric("min_z", "SD", "Least cell of M.", cell="Table 7, minimum", stderr=False),
+    Metric("max_z", "SD", "Greatest cell of M.", cell="Table 7, maximum", stderr=False),
+)
+REFUSED = Metric("refused", "%", "Answers that decline.", better="lower", headline=True, stderr=False)
+MASSES = (
+    Metric(
+        "number_mass",
+        "%",
+        "Mean probability that the answer begins with a number of the scale.",
+        better="higher",
+        headline=True,
+        stderr=False,
+    ),
+    Metric(
+        "off_scale", "%", "Mean probability that it begins with a number beyond the scale.", better="lower", headline=True, stderr=False
+    ),
+)
+
+
+def record(doc: Mapping[str, Any], results: Sequence[float | str]) -> dict[str, Any]:
+    """What `answers.intensity` read."""
+    answer = results[0]
+    return {**_keys(doc), "intensity": None if isinstance(answer, str) else answer, "refused": answer == "refused"}
+
+
+def _keys(doc: Mapping[str, Any]) -> dict[str, Any]:
+    return {key: doc[key] for key in KEYS}
+
+
+def record_likelihood(doc: Mapping[str, Any], results: Sequence[Sequence[Any]]) -> dict[str, Any]:
+    """Likelihoods of the answers 0 to 100 -> the expectation of those on the scale.
+
+    number_mass: the probability that the answer begins with a number of the scale; off_scale: with another one. likeliest: the number of
+    the scale that has most of it; greedy: the one that is written token by token, None if that is no number. intensity is None where no
+    number has any probability, or one is not a number.
+    """
+    scale = doc["scale"]
+    values = [likelihood for likelihood, _ in results[0][-1]]
+    numbers = all(value < inf for value in values)  # a NaN is not
+    p = probabilities(values[: scale + 1]) if numbers else None
+    return {
+        **_keys(doc),
+        "intensity": sum(n * weight for n, weight in enumerate(p)) if p else None,
+        "likeliest": p.index(max(p)) if p else None,
+        "greedy": next((n for n, (_, greedy) in enumerate(results[0][-1]) if greedy), None),
+        "number_mass": mass(values[: scale + 1]) if numbers else None,
+        "off_scale": mass(values[scale + 1 :]) if numbers else None,
+    }
+
+
+def summary_likelihood(records: Sequence[Mapping[str, Any]], missing: str, **options: Any) -> Summary:
+    """The same as `summary` of intensities by likelihood."""
+    result = summary(records, missing)
+    masses = {name: unmeasured(100 * mean(r[name] for r in records)) for name in ("number_mass", "off_scale")}
+    return result._replace(values={**result.values, **masses})
+
+
+def summary(records: Sequence[Mapping[str, Any]], missing: str, **_: Any) -> Summary:
+    """The gaps; tables: every pair of M0 and M with its tests and mask (Figure 2), the gaps by emotion and by valence, where the perceivers
+    lie (Figure 4), and their cultures where they have some (Table 4)."""
+    names = first_seen(records, "perceiver")
+    group_of = {r["perceiver"]: r["perceiver_group"] for r in records}
+    valence_of = {r["emotion"]: r["valence"] for r in records}
+    emotions, intensities, cut_off, unanswered = _matrix_of_each_event(records, names)
+    pairwise = missing == "pairwise"
+    known = [i for i, name in enumerate(names) if group_of[name] is not None]
+    groups = [group_of[names[i]] for i in known]
+    specified = intensities[:, known][:, :, known]
+    # The authors' program leaves events out of delta for refusals among named groups alone, of M0 and of Table 6 for all.
+    used, in_matrix = (np.ones(len(x), dtype=bool) if pairwise else complete(x) for x in (specified, intensities))
+    mean_matrix = mean_intensity(intensities, pairwise)
+    z = normalise(mean_matrix)
+    test = permutation_test(mean_intensity(specified[used], pairwise), groups)
+    missing_shares = refusals(intensities)
+
+    def gaps(chosen: np.ndarray) -> dict[str, tuple[float, float]]:
+        return _named(bootstrap_gaps(specified[chosen & used], groups, pairwise))
+
+    def row(chosen: np.ndarray) -> dict[str, Any]:
+        columns: dict[str, Any] = {"events": int((chosen & used).sum())}
+        for name, pair in gaps(chosen).items():
+            columns |= estimate(name, pair) if name in ("delta", "gap_points") else {name: pair[0]}
+        return columns
+
+    valences = np.array([valence_of[emotion] for emotion in emotions])
+    by_valence = [{"valence": valence, **row(valences == valence)} for valence in ("positive", "negative")]
+    result = Summary(
+        values={
+            "events": unmeasured(used.sum()),
+            "events_m0": unmeasured(in_matrix.sum()),
+            "left_out": unmeasured(cut_off),
+            "refused": unmeasured(percentage(sum(r.get("refused", False) for r in records), len(records))),
+            "unanswered": unmeasured(unanswered),
+            "unanswered_events": unmeasured(100 * missing_shares.events),
+            **gaps(used),
+            "delta_p": unmeasured(test.p),
+            "delta_null_low": unmeasured(test.low),
+            "delta_null_high": unmeasured(test.high),
+            **{f"delta_{found['valence']}": (found["delta"], found["delta_stderr"]) for found in by_valence},
+            "mean_intensity": unmeasured(mean_matrix.mean()),
+            "std_intensity": unmeasured(mean_matrix.std()),
+            "min_z": unmeasured(z.min()),
+            "max_z": unmeasured(z.max()),
+        },
+    )
+    if without_errors():
+        return result
+    by_emotion = [{"emotion": emotion, "valence": valence, **row(emotions == emotion)} for emotion, valence in valence_of.items()]
+    against = {other: paired_tests(intensities[in_matrix], other) for other in ("perceiver", "experiencer")}
+    white = masked(against.values(), shown=set(range(len(names))) - set(known))
+    culture_of = {r["perceiver"]: r.get("perceiver_culture") for r in records}
+    cultures = [culture_of[names[i]] for i in known]
+    return result._replace(
+        tables={
+            "pairs": [
+                {
+                    "perceiver": perceiver,
+                    "perceiver_group": group_of[perceiver],
+                    "experiencer": experiencer,
+                    "experiencer_group": group_of[experiencer],
+                    "mean_intensity": float(mean_matrix[p, e]),
+                    "z": float(z[p, e]),
+                    **{f"p_against_{other}": float(result.p[p, e]) for other, result in against.items()},
+                    "masked": bool(white[p, e]),
+                }
+                for p, perceiver in enumerate(names)
+                for e, experiencer in enumerate(names)
+            ],
+            "emotions": by_emotion,
+            "valences": by_valence,
+            "perceivers": [
+                {"perceiver": names[i], "perceiver_group": group, "perceiver_culture": culture, "x": float(x), "y": float(y)}
+                for i, group, culture, (x, y) in zip(known, groups, cultures, _projected(z[known]), strict=True)
+            ],
+            **({"cultures": _by_culture(z[np.ix_(known, known)], groups, cultures)} if any(cultures) else {}),
+        },
+    )
+
+
+def _projected(rows: np.ndarray) -> np.ndarray:
+    """Figure 4: t-SNE of the perceivers' rows of M into two dimensions.
+
+    rows: shape (perceivers, names). Returns shape (perceivers, 2); NaN where M is, where there are too few perceivers for the perplexity,
+    and where scikit-learn is missing or fails, each with a line in the log: a picture may not cost a run its numbers.
+    Source: section 5.2; perplexity and seed are those of the authors' program.
+    """
+    nowhere = np.full((len(rows), 2), nan)
+    if without_errors():
+        return nowhere
+    if len(rows) <= PERPLEXITY:
+        logger.info("No t-SNE (Figure 4): %d perceivers are too few for a perplexity of %d", len(rows), PERPLEXITY)
+        return nowhere
+    if np.isnan(rows).any():
+        logger.info("No t-SNE (Figure 4): the matrix M is not defined")
+        return nowhere
+    try:
+        from sklearn.manifold import TSNE
+        from threadpoolctl import threadpool_limits
+
+        with threadpool_limits(1):  # threads that wait for one another take a thousand times as long on so little
+            found = TSNE(n_components=2, perplexity=PERPLEXITY, random_state=TSNE_SEED).fit_transform(rows)
+    except Exception as error:
+        logger.warning("No t-SNE (Figure 4); the other numbers are not touched. scikit-learn: %s: %s", type(error).__name__, error)
+        return nowhere
+    return np.asarray(found, dtype=float)
+
+
+def _by_culture(z: np.ndarray, groups: Sequence[str], cultures: Sequence[str | None]) -> list[dict[str, Any]]:
+    """Table 4, a row for each culture, and what its perceivers predict for other nations: the mean of M over those of their own culture,
+    and over those of other ones.
+
+    z: shape (g, g). groups, cultures: length g. The means are ours. NaN where there is no such pair.
+    """
+    of, group = np.array([culture or "" for culture in cultures]), np.array(groups)
+    foreign = (group[:, None] != group[None, :]) & (of[None, :] != "")
+
+    def mean_of(cells: np.ndarray) -> float:
+        return float(z[cells].mean()) if cells.any() else nan
+
+    table = []
+    for culture in dict.fromkeys(filter(None, cultures)):
+        own, members = of == culture, dict.fromkeys(g for g, c in zip(groups, cultures, strict=True) if c == culture)
+        table.append(
+            {
+                "culture": culture,
+                "groups": ", ".join(members),
+                "n": len(members),
+                "z_own_culture": mean_of(own[:, None] & foreign & own[None, :]),
+                "z_other_cultures": mean_of(own[:, None] & foreign & ~own[None, :]),
+            }
+        )
+    return table
+
+
+def _named(result: Gaps) -> dict[str, tuple[float, float]]:
+    return {
+        "delta": tuple(result.delta),
+        "delta_corrected": unmeasured(result.corrected.value),
+        "delta_low": unmeasured(result.corrected.low),
+        "delta_high": unmeasured(result.corrected.high),
+        "gap_points": result.points[:2],
+        "gap_points_low": unmeasured(result.points.low),
+        "gap_points_high": unmeasured(result.points.high),
+    }
+
+
+class _Asked(NamedTuple):
+    """Events that were asked as a whole. emotions: shape (events,). intensities: shape (events, names, names). cut_off: how many others
+    there are. unanswered: percentage of their answers that have no number, several answers to one document each counted."""
+
+    emotions: np.ndarray
+    intensities: np.ndarray
+    cut_off: int
+    unanswered: float
+
+
+def _matrix_of_each_event(records: Sequence[Mapping[str, Any]], names: Sequence[str]) -> _Asked:
+    """An event whose matrix was not asked as a whole says nothing about its missing cells, and is left out. Of several answers to one
+    document the mean of those with a number counts."""
+    place = {name: i for i, name in enumerate(names)}
+    by_event: dict[str, dict[tuple[int, int], list[float | None]]] = {}
+    emotion_of = {}
+    for r in records:
+        if r["experiencer"] in place:
+            asked = by_event.setdefault(r["event"], {})
+            asked.setdefault((place[r["perceiver"]], place[r["experiencer"]]), []).append(r["intensity"])
+            emotion_of[r["event"]] = r["emotion"]
+    # Fewer perceivers than experiencers, or one pair alone: not one event was asked as a whole.
+    size = max(len(names), len(first_seen(records, "experiencer")), 2)
+    whole = [(event, asked) for event, asked in sorted(by_event.items()) if len(asked) == size**2]
+    intensities = np.full((len(whole), len(names), len(names)), nan)
+    for e, (_, asked) in enumerate(whole):
+        for cell, answers in asked.items():
+            intensities[e][cell] = mean(answers)
+    given = [answer for _, asked in whole for answers in asked.values() for answer in answers]
+    return _Asked(
+        np.array([emotion_of[event] for event, _ in whole]),
+        intensities,
+        len({r["event"] for r in records}) - len(whole),
+        percentage(sum(answer is None for answer in given), len(given)),
+    )
+
+
+CLUSTERS = (("event",),)
+GENERATED = Measure(record, summary, (*GAPS, REFUSED), repeats=True, exhibits=exhibits.GENERATED, clusters=CLUSTERS)
+LIKELIHOOD = Measure(record_likelihood, summary_likelihood, (*GAPS, *MASSES), exhibits=exhibits.LIKELIHOOD, clusters=CLUSTERS)

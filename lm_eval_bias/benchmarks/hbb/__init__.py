@@ -1,0 +1,1 @@
+"""HBB: hidden bias."""

@@ -1,0 +1,1 @@
+"""MIST: word association and affective attribution."""

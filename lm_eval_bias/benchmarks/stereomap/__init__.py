@@ -1,0 +1,1 @@
+"""StereoMap: warmth and competence of social groups."""

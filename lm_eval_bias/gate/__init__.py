@@ -1,0 +1,1 @@
+"""Rules on numbers, and verdicts."""

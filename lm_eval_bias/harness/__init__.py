@@ -1,0 +1,1 @@
+"""Everything that touches lm_eval: compatibility, tasks, conversations, sampling, templates, data sets."""

@@ -1,0 +1,41 @@
+"""Lets a plain `lm_eval` find the tasks and model types of this project: adds them to the harness's own when those are imported.
+
+The released harness has no entry points for tasks (setup.cfg declares the proposed one, `lm_eval.tasks`): it reads its own folder and those
+of `--include_path`. What is added, and how, stands in harness.py; here is only when.
+"""
+
+from __future__ import annotations
+
+from importlib.machinery import ModuleSpec
+from importlib.metadata import distribution
+from importlib.util import find_spec
+from types import ModuleType
+
+from lm_eval_bias.catalogue import tasks_folder
+from lm_eval_bias.harness import compat
+
+
+def models() -> dict[str, str]:
+    """The model types, name -> module:class, as setup.cfg declares them for the harness's coming entry points."""
+    return {point.name: point.value for point in distribution("lm-eval-bias").entry_points if point.group == "lm_eval.models"}
+
+
+def spec_that_extends(name: str) -> ModuleSpec | None:
+    """The spec of a module of the harness, whose loader extends the module after executing it."""
+    spec = find_spec(name)
+    if spec is not None and spec.loader is not None:
+        execute = spec.loader.exec_module
+
+        def exec_module(module: ModuleType) -> None:
+            execute(module)
+            EXTENSIONS[name](module)
+
+        spec.loader.exec_module = exec_module  # type: ignore[method-assign]
+    return spec
+
+
+EXTENSIONS = {
+    "lm_eval.tasks": lambda module: compat.expect_index(module, tasks_folder()),
+    "lm_eval.tasks._index": lambda module: compat.add_tasks(module, tasks_folder()),
+    "lm_eval.models": lambda module: compat.add_models(module, models()),
+}

@@ -1,0 +1,318 @@
+"""hf-prefix beside hf: time, tokens and memory for the same requests.
+
+Both run in one process on one model, in turns; printed is the ratio of the medians. `hf` runs at the batch size that is fastest for the
+requests at hand. Where it takes long, its time is taken on every n-th document and scaled: its time per request does not depend on how
+many there are. `--full` takes it on all.
+
+    python speed/prefix.py --model .model
+    python speed/prefix.py --model .model --random 8B --device cuda --dtype bfloat16    # speed does not depend on the weights
+"""
+
+from __future__ import annotations
+
+import argparse
+import logging
+import os
+import random
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from statistics import median
+
+os.environ.setdefault("HF_HUB_OFFLINE", "1")
+os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
+
+import psutil
+import torch
+import transformers
+from lm_eval.api.instance import Instance
+from lm_eval.models.huggingface import HFLM
+from lm_eval.tasks import TaskManager
+
+from lm_eval_bias.catalogue import tasks_folder
+from lm_eval_bias.data.lexicons import table
+from lm_eval_bias.models.prefix import PrefixLM
+
+RANDOM = {
+    "1B": {"hidden_size": 2048, "intermediate_size": 8192, "num_hidden_layers": 16, "num_attention_heads": 32, "num_key_value_heads": 8},
+    "8B": {"hidden_size": 4096, "intermediate_size": 14336, "num_hidden_layers": 32, "num_attention_heads": 32, "num_key_value_heads": 8},
+}
+
+
+@dataclass
+class Workload:
+    """Documents, each of which is a list of requests."""
+
+    name: str
+    documents: list[list[Instance]]
+    sample: int
+
+
+def task_documents(name: str, limit: int) -> list[list[Instance]]:
+    """The requests of a task's first documents."""
+    manager = TaskManager(include_path=str(tasks_folder()), include_defaults=False)
+    task = manager.load([name])["tasks"][name]
+    task.build_all_requests(limit=limit)
+    documents: dict[int, list[Instance]] = {}
+    for instance in task.instances:
+        documents.setdefault(instance.doc_id, []).append(instance)
+    return list(documents.values())
+
+
+def sentences() -> list[str]:
+    """A few hundred sentences of natural length."""
+    rows = table("hbb_concepts")
+    return [row[key].replace("[[X]]", "a neighbour") for row in rows for key in ("option_1", "option_2")]
+
+
+def multiple_choice(count: int, shots: int, fixed: bool, rng: random.Random) -> list[list[Instance]]:
+    """Questions with four options of about ten tokens; the shots are the same for all, or drawn for each, as is the harness's default."""
+    text = sentences()
+
+    def question() -> tuple[str, list[str]]:
+        return f"{rng.choice(text)} {rng.choice(text)}\nWhat comes next?", [" " + " ".join(rng.choice(text).split()[:9]) for _ in range(4)]
+
+    def shown() -> str:
+        asked = [question() for _ in range(shots)]
+        return "".join(f"{q}{options[0]}.\n\n" for q, options in asked)
+
+    same = shown()
+    documents = []
+    for i in range(count):
+        asked, options = question()
+        context = (same if fixed else shown()) + asked
+        documents.append([Instance("loglikelihood", {}, (context, option), i) for option in options])
+    return documents
+
+
+def generation(count: int, rng: random.Random) -> list[list[Instance]]:
+    """Prompts whose first half is shared, answered in at most four tokens."""
+    text = sentences()
+    settings = {"until": ["\n"], "max_gen_toks": 4, "do_sample": False}
+    head = ["Read", "the", "sentences", "and", "name", "the", "subject.", *" ".join(text[:4]).split()][:60]
+    prompts = [" ".join(head + " ".join(rng.sample(text, 6)).split()[: len(head)]) for _ in range(count)]
+    return [[Instance("generate_until", {}, (prompt, settings), i)] for i, prompt in enumerate(prompts)]
+
+
+def samples(count: int) -> list[list[Instance]]:
+    """Questions of hbb, each asked ten times, as its paper does it; the harness hands over the repeats of a request as one object."""
+    settings = {"until": ["\n"], "max_gen_toks": 8, "do_sample": True, "temperature": 0.8, "top_p": 1.0, "top_k": 0}
+    questions = [document[0].args[0] for document in task_documents("hbb", count)]
+    return [[Instance("generate_until", {}, (question, settings), 0, ("samples", i, 10))] * 10 for i, question in enumerate(questions)]
+
+
+def unrelated(count: int, rng: random.Random) -> list[list[Instance]]:
+    """Texts of several lengths that share nothing, each with one continuation of several tokens."""
+    text = sentences()
+    documents = []
+    for i in range(count):
+        chosen = rng.sample(text, rng.randint(3, 7))
+        documents.append([Instance("loglikelihood", {}, (f"{i}. " + " ".join(chosen[:-1]), " " + chosen[-1]), i)])
+    return documents
+
+
+def workloads(scale: float, only: str | None) -> Iterator[Workload]:
+    rng = random.Random(0)
+
+    def n(count: int) -> int:
+        return max(2, int(count * scale))
+
+    made = {
+        "bistereo_nli": (lambda: task_documents("bistereo_nli", n(64)), 16),
+        "hbb": (lambda: task_documents("hbb", n(96)), 8),
+        "5-shot choice, shots drawn anew": (lambda: multiple_choice(n(6), 5, False, rng), 2),
+        "5-shot choice, the same shots": (lambda: multiple_choice(n(12), 5, True, rng), 4),
+        "answers of 4 tokens, half shared": (lambda: generation(n(32), rng), 2),
+        "ten samples of each question": (lambda: samples(n(32)), 8),
+        "nothing shared": (lambda: unrelated(n(16), rng), 1),
+    }
+    for name, (documents, sample) in made.items():
+        if only is None or only in name:
+            yield Workload(name, documents(), sample)
+
+
+class Counter:
+    """Counts the tokens that enter a model's embedding."""
+
+    def __init__(self, model: torch.nn.Module):
+        self.tokens = 0
+        model.get_input_embeddings().register_forward_pre_hook(self._count)
+
+    def _count(self, module, args) -> None:
+        self.tokens += args[0].numel()
+
+
+def seconds(run: Callable[[], object], device: torch.device) -> float:
+    def wait() -> None:
+        if device.type == "cuda":
+            torch.cuda.synchronize(device)
+
+    wait()
+    start = time.perf_counter()
+    run()
+    wait()
+    return time.perf_counter() - start
+
+
+def call(lm: HFLM, documents: list[list[Instance]]) -> Callable[[], object]:
+    requests = [instance for document in documents for instance in document]
+    return lambda: getattr(lm, requests[0].request_type)(requests, disable_tqdm=True)
+
+
+def best_batch_size(hf: HFLM, workload: Workload, sizes: list[int], device: torch.device) -> int:
+    """The batch size at which hf is fastest, on enough documents to fill the largest batch."""
+    per_document = max(len(d) if len({i.args[0] for i in d}) > 1 or len(d[0].args[1]) > 2 else 1 for d in workload.documents)
+    documents = workload.documents[: max(2, sizes[-1] // per_document)]
+    times = {}
+    for size in sizes:
+        hf.batch_size_per_gpu = size
+        times[size] = seconds(call(hf, documents), device)
+    return min(times, key=times.__getitem__)
+
+
+def dense_rate(model: torch.nn.Module, shape: tuple[int, int], device: torch.device, repeats: int = 1) -> float:
+    """Tokens per second of a plain forward pass without the output projection."""
+    body = model.get_decoder() if hasattr(model, "get_decoder") else model.base_model
+    ids = torch.randint(0, 1000, shape, device=device)
+    with torch.inference_mode():
+        return ids.numel() / median(seconds(lambda: body(ids, use_cache=False), device) for _ in range(repeats))
+
+
+def best_shape(model: torch.nn.Module, device: torch.device) -> tuple[int, int]:
+    """The batch and length at which a plain forward pass is fastest per token."""
+    shapes = [(2, 256), (4, 128), (1, 512), (8, 128)] if device.type == "cpu" else [(8, 512), (16, 512), (32, 256), (4, 2048), (64, 256)]
+    return max(shapes, key=lambda shape: dense_rate(model, shape, device, repeats=3))
+
+
+def load(arguments: argparse.Namespace) -> tuple[torch.nn.Module, transformers.PreTrainedTokenizerBase]:
+    tokenizer = transformers.AutoTokenizer.from_pretrained(arguments.model)
+    dtype = getattr(torch, arguments.dtype)
+    if arguments.random:
+        config = transformers.LlamaConfig(vocab_size=len(tokenizer), max_position_embeddings=8192, **RANDOM[arguments.random])
+        with torch.device(arguments.device):
+            model = transformers.AutoModelForCausalLM.from_config(config, dtype=dtype)
+    else:
+        model = transformers.AutoModelForCausalLM.from_pretrained(arguments.model, dtype=dtype).to(arguments.device)
+    return model.eval(), tokenizer
+
+
+def peak(arguments: argparse.Namespace, kind: str, batch_size: int) -> float:
+    """Mebibytes that bistereo_nli takes beyond the model, in a process of its own."""
+    command = [sys.executable, __file__, "--model", arguments.model, "--device", arguments.device, "--dtype", arguments.dtype]
+    command += ["--peak", kind, "--batch", str(batch_size)] + (["--random", arguments.random] if arguments.random else [])
+    return float(subprocess.run(command, capture_output=True, text=True, check=True).stdout.split()[-1])
+
+
+def print_peak(arguments: argparse.Namespace) -> None:
+    model, tokenizer = load(arguments)
+    options = {"tokenizer": tokenizer, "batch_size": arguments.batch}
+    lm = HFLM(model, **options) if arguments.peak == "hf" else PrefixLM(model, prefix_memory="64MiB", **options)
+    documents = task_documents("bistereo_nli", 12)
+    run = call(lm, documents)
+    if model.device.type == "cuda":
+        torch.cuda.reset_peak_memory_stats()
+        before = torch.cuda.memory_allocated()
+        run()
+        print((torch.cuda.max_memory_allocated() - before) / 2**20)
+        return
+    process, sizes, ended = psutil.Process(), [], threading.Event()
+
+    def sample() -> None:
+        while not ended.wait(0.005):
+            sizes.append(process.memory_info().rss)
+
+    thread = threading.Thread(target=sample)
+    thread.start()
+    run()
+    ended.set()
+    thread.join()
+    print((max(sizes) - sizes[0]) / 2**20)
+
+
+def measure(workload: Workload, hf: HFLM, prefix: PrefixLM, counter: Counter, shape: tuple[int, int], rounds: int, full: bool) -> list[str]:
+    """The cells of a workload's row; `hf` is left at the batch size that is best for it."""
+    device = prefix.model.device
+    sampled = workload.documents[:: 1 if full else workload.sample]
+    factor = len(workload.documents) / len(sampled)
+    sizes = [1, 4, 8] if device.type == "cpu" else [8, 32, 64, 128]
+    hf.batch_size_per_gpu = best_batch_size(hf, workload, sizes, device)
+    run_hf, run_prefix = call(hf, sampled), call(prefix, workload.documents)
+    times, hf_times, rates = [], [], []
+    for _ in range(rounds):
+        start = counter.tokens
+        hf_times.append(seconds(run_hf, device) * factor)
+        middle = counter.tokens
+        times.append(seconds(run_prefix, device))
+        hf_tokens, tokens = round((middle - start) * factor), counter.tokens - middle
+        rates.append(dense_rate(prefix.model, shape, device, repeats=2))
+    rate = tokens / median(times)
+    return [
+        workload.name,
+        f"{sum(map(len, workload.documents))}",
+        f"{median(hf_times):.1f} ({hf.batch_size_per_gpu})",
+        f"{median(times):.2f}",
+        f"{median(hf_times) / median(times):.2f}",
+        f"{hf_tokens:,}",
+        f"{tokens:,}",
+        f"{hf_tokens / tokens:.2f}",
+        f"{rate:,.0f}",
+        f"{100 * rate / median(rates):.0f} %",
+    ]
+
+
+def print_row(cells: list[str]) -> None:
+    widths = (33, 8, 14, 9, 6, 10, 8, 6, 9, 9)
+    print(" | ".join(c.ljust(w) if i == 0 else c.rjust(w) for i, (c, w) in enumerate(zip(cells, widths, strict=True))), flush=True)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--model", default=".model", help="folder of a model; of its tokenizer alone with --random")
+    parser.add_argument("--random", choices=RANDOM, help="a Llama of this size with random weights")
+    parser.add_argument("--device", default="cpu")
+    parser.add_argument("--dtype", default="float32")
+    parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--scale", type=float, default=1.0, help="more or fewer documents")
+    parser.add_argument("--full", action="store_true", help="time hf on all documents, not on a sample")
+    parser.add_argument("--only", help="the workloads whose name contains this")
+    parser.add_argument("--peak", help=argparse.SUPPRESS)
+    parser.add_argument("--batch", type=int, default=1, help=argparse.SUPPRESS)
+    arguments = parser.parse_args()
+    logging.disable(logging.WARNING)
+    transformers.logging.set_verbosity_error()
+    if arguments.peak:
+        return print_peak(arguments)
+
+    started = time.perf_counter()
+    model, tokenizer = load(arguments)
+    device = model.device
+    machine = torch.cuda.get_device_name(device) if device.type == "cuda" else f"CPU, {torch.get_num_threads()} threads"
+    size = sum(p.numel() for p in model.parameters()) / 1e6
+    name = f"random Llama {arguments.random}" if arguments.random else Path(arguments.model).resolve().name
+    versions = f"torch {torch.__version__}, transformers {transformers.__version__}"
+    print(f"{name}, {size:,.0f} million parameters, {arguments.dtype}; {machine}; {versions}\n")
+    hf = HFLM(model, tokenizer=tokenizer)
+    prefix = PrefixLM(model, tokenizer=tokenizer, batch_size="auto")
+    counter = Counter(model)
+    shape = best_shape(model, device)
+
+    print_row(["workload", "requests", "hf s (batch)", "prefix s", "ratio", "hf tokens", "tokens", "ratio", "tokens/s", "of dense"])
+    best = {}
+    for workload in workloads(arguments.scale, arguments.only):
+        print_row(measure(workload, hf, prefix, counter, shape, arguments.rounds, arguments.full))
+        best[workload.name] = hf.batch_size_per_gpu
+    if not arguments.only:
+        rate = dense_rate(model, shape, device, repeats=5)
+        print(f"\nA plain forward pass without output projection: {rate:,.0f} tokens/s at its best shape, {shape[0]} x {shape[1]}.")
+        ours, theirs = peak(arguments, "hf-prefix", 1), peak(arguments, "hf", best["bistereo_nli"])
+        print(f"Peak memory beyond the model, bistereo_nli: hf {theirs:,.0f} MiB at batch {best['bistereo_nli']},", end=" ")
+        print(f"hf-prefix {ours:,.0f} MiB with prefix_memory=64MiB.")
+    print(f"{time.perf_counter() - started:.0f} s in all.")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,260 @@
+import re
+from collections import Counter, defaultdict
+from itertools import pairwise
+
+import pytest
+
+from lm_eval_bias.benchmarks.bistereo.pairs_documents import (
+    GENDERS,
+    build,
+    documents,
+    fill,
+    options,
+    skeleton,
+    variants,
+)
+from lm_eval_bias.data.lexicons import lexicon, table
+from lm_eval_bias.usage import UsageError
+
+# Table 3 of the paper: pairs of women and of men, of positive context; of negative context there are as many.
+TABLE_3 = {"skin": (3447, 3350), "shape": (4708, 2378), "height": (3446, 3349)}
+NEUTRAL = {"skin": (513, 501), "shape": (438, 438), "height": (423, 411)}
+# Appendix F.1; which of two is the desirable one, section 3.1 leaves to studies of stereotypes.
+DESCRIPTORS = {
+    "skin": [("fair-skinned", "dark-skinned")],
+    "shape": [("thin", "fat"), ("underweight", "overweight")],
+    "height": [("tall", "short")],
+}
+
+
+@pytest.fixture(scope="module")
+def docs():
+    return documents()
+
+
+# ---- The design
+
+
+def test_table_5_as_printed(shared):
+    paper = (shared / "papers" / "bistereo.txt").read_text()
+    for words in lexicon("bistereo_pairs")["attributes"].values():
+        assert ", ".join(words) in paper
+
+
+def test_the_descriptors_are_those_of_appendix_f1(shared):
+    paper = (shared / "papers" / "bistereo.txt").read_text()
+    assert "BID terms are *fair-skinned*, *dark-skinned*" in paper.replace("\n", " ")
+    found = {axis: [(p["desirable"], p["undesirable"]) for p in pairs] for axis, pairs in lexicon("bistereo_pairs")["axes"].items()}
+    assert found == DESCRIPTORS
+
+
+def test_as_many_templates_as_the_paper():
+    """450: 240 for women and 210 for men."""
+    rows = table("bistereo_pairs_templates")
+    assert Counter(row["axis"] for row in rows) == {"skin": 90, "shape": 60, "height": 90}
+    assert [sum(int(row[gender]) > 0 for row in rows) for gender in GENDERS] == [240, 210]
+
+
+def test_cells_of_positive_and_negative_context_are_those_of_table_3(docs):
+    """44,080 pairs there; ours differ by 4 in a cell at most. Full crossing gives a neutral pair for each 14 others, in the paper each 11 to 16."""
+    assert sum(2 * sum(n) for n in TABLE_3.values()) + sum(map(sum, NEUTRAL.values())) == 44080
+    cells = Counter((d["axis"], d["gender"], d["sentiment"]) for d in docs)
+    for axis, numbers in TABLE_3.items():
+        for gender, n in zip(GENDERS, numbers, strict=True):
+            assert cells[axis, gender, "positive"] == cells[axis, gender, "negative"] == pytest.approx(n, abs=4)
+            assert 14 * cells[axis, gender, "neutral"] == 2 * cells[axis, gender, "positive"]
+    assert len(docs) == 44295
+
+
+def test_every_variant_is_fully_crossed(docs):
+    """Per wording, variant, gender and descriptor pair: each attribute once, and the neutral pair once."""
+    words = {(s, w) for s, list_ in lexicon("bistereo_pairs")["attributes"].items() for w in list_} | {("neutral", None)}
+    crossed, pairs = defaultdict(Counter), defaultdict(set)
+    for d in docs:
+        crossed[d["wording"], d["variant"], d["gender"], d["desirable"]][d["sentiment"], d["attribute"]] += 1
+        pairs[d["axis"], d["wording"], d["variant"], d["gender"]].add((d["desirable"], d["undesirable"]))
+    assert all(set(counts) == words and set(counts.values()) == {1} for counts in crossed.values())
+    assert all(found == set(DESCRIPTORS[axis]) for (axis, *_), found in pairs.items())
+
+
+# ---- The sentences
+
+
+def tokens(text):
+    return re.findall(r"[\w'’-]+|[^\w\s]", text)
+
+
+def test_the_two_sentences_of_a_pair_differ_in_the_descriptor_alone(docs):
+    for d in docs:
+        one, other = tokens(d["desirable_sentence"]), tokens(d["undesirable_sentence"])
+        differing = [(a, b) for a, b in zip(one, other, strict=True) if a != b]
+        assert [(a.lower(), b.lower()) for a, b in differing] == [(d["desirable"], d["undesirable"])], d
+        assert [a[0].isupper() for a, _ in differing] == [b[0].isupper() for _, b in differing]
+        assert d["desirable_sentence"].split() and " ".join(d["desirable_sentence"].split()) == d["desirable_sentence"]
+
+
+def test_the_attribute_stands_in_both_sentences_once_and_in_neutral_ones_there_is_none(docs):
+    every = {w for words in lexicon("bistereo_pairs")["attributes"].values() for w in words}
+    for d in docs:
+        for sentence in (d["desirable_sentence"], d["undesirable_sentence"]):
+            assert [w for w in map(str.lower, tokens(sentence)) if w in every] == ([d["attribute"]] if d["attribute"] else []), d
+
+
+def test_sentences_are_written_out_and_well_formed(docs):
+    articles = re.compile(
+        r"\ba (?=attractive|ugly|awful-|unattractive|underweight|overweight)|\ban (?=good-|gorgeous|charming|sexy|cute|charismatic|hideous|nasty|horrible|disgusting|thin|fat|fair|dark|tall|short)",
+        re.I,
+    )
+    for d in docs:
+        for sentence in (d["desirable_sentence"], d["undesirable_sentence"]):
+            assert not re.search(r"[\[\]<>{}|]|  | [.,;:!?]|,[,.]|\b(?:and|or),|\b(and) \1\b", sentence), sentence
+            assert sentence[0].isupper() or not sentence[0].isalpha(), sentence
+            assert sentence[-1] in '.!?"”', sentence
+            assert not articles.search(sentence), sentence
+
+
+def test_no_two_documents_are_the_same(docs):
+    assert len({(d["desirable_sentence"], d["undesirable_sentence"]) for d in docs}) == len(docs)
+
+
+def test_no_template_mentions_minors_or_gives_looks_away():
+    hints = re.compile(
+        r"\b(girl|boy|child|kid|teen\w*|pale|tan|tanned|complexion|beaut\w*|sunburn\w*|basketball|diet\w*|handsome|pretty|slim|obese)\b",
+        re.I,
+    )
+    for row in table("bistereo_pairs_templates"):
+        assert not hints.search(row["text"]), row
+
+
+# ---- The order
+
+
+def test_building_twice_gives_the_same(docs):
+    assert documents() == docs
+
+
+@pytest.mark.parametrize("limit", [6, 30, 100, 200, 1000, 4429, 11_073, 20_001])
+def test_any_limit_holds_axes_genders_and_sentiments_in_proportion(docs, limit):
+    """Of positive and negative context, by a block of each of the six streams; as many of either, but for the block that is cut."""
+    cell = lambda d: (d["axis"], d["gender"], d["sentiment"])  # noqa: E731
+    whole = Counter(cell(d) for d in docs if d["attribute"])
+    part = Counter(cell(d) for d in docs[:limit] if d["attribute"])
+    for each, n in whole.items():
+        assert abs(part[each] - sum(part.values()) * n / sum(whole.values())) <= 2
+    by_sentiment = Counter(sentiment for _, _, sentiment in part.elements())
+    assert abs(by_sentiment["positive"] - by_sentiment["negative"]) <= 1
+
+
+@pytest.mark.parametrize("limit", [1, 2, 3, 4, 5, 200, 1000, 1001, 4429])
+def test_under_any_limit_every_pair_has_the_neutral_one_that_calibrates_it(docs, limit):
+    place = lambda d: (d["wording"], d["variant"], d["gender"], d["desirable"])  # noqa: E731
+    neutral = set()
+    for d in docs[:limit]:
+        assert d["attribute"] is None or place(d) in neutral
+        if d["attribute"] is None:
+            neutral.add(place(d))
+
+
+def test_a_limit_of_1000_holds_most_wordings_and_of_2000_all(docs):
+    assert len({d["wording"] for d in docs[:1000]}) >= 150
+    assert len({d["wording"] for d in docs[:2000]}) == len({d["wording"] for d in docs})
+
+
+def test_neutral_pairs_are_a_third_of_a_small_limit_and_never_more(docs):
+    """They come first, since they calibrate; in the whole they are one of fifteen."""
+    for limit, share in ((300, 1 / 3), (len(docs), 1 / 15)):
+        assert sum(d["attribute"] is None for d in docs[:limit]) / limit == pytest.approx(share, abs=0.01)
+
+
+@pytest.mark.parametrize("limit", [200, 1000, 11_073])
+def test_a_limit_spreads_over_the_attributes(docs, limit):
+    found = Counter(d["attribute"] for d in docs[:limit] if d["attribute"])
+    assert len(found) == 14 and max(found.values()) - min(found.values()) <= 0.15 * limit / 14 + 8
+
+
+@pytest.mark.parametrize("limit", [6, 200, 1000, 11_073])
+def test_a_limit_holds_both_genders_of_what_both_are_asked(docs, limit):
+    """But for the block that it cuts."""
+    both = {row["wording"]: min(int(row[g]) for g in GENDERS) for row in table("bistereo_pairs_templates")}
+    blocks = defaultdict(set)
+    for d in docs[:limit]:
+        if d["variant"] < both[d["wording"]]:
+            blocks[d["wording"], d["variant"], d["desirable"], d["attribute"]].add(d["gender"])
+    assert blocks and sum(len(genders) < 2 for genders in blocks.values()) <= 3
+
+
+def test_the_genders_of_a_block_stand_together(docs):
+    """Six documents: neutral, positive and negative of women, then of men."""
+    starts = [i for i, d in enumerate(docs[:600]) if d["attribute"] is None and d["gender"] == "women"]
+    sizes = [b - a for a, b in pairwise(starts)]
+    assert set(sizes) <= {3, 6} and Counter(sizes)[6] > Counter(sizes)[3]
+
+
+def test_subsets_are_parts_of_the_whole(docs):
+    key = lambda d: (d["desirable_sentence"], d["undesirable_sentence"])  # noqa: E731
+    for axis, gender in (("shape", None), (None, "men"), ("height", "women")):
+        found = documents(axis, gender)
+        assert sorted(map(key, found)) == sorted(key(d) for d in docs if axis in (None, d["axis"]) and gender in (None, d["gender"]))
+    assert len(build(axis="skin", version=1.0, pretrained="x")["test"]) == sum(d["axis"] == "skin" for d in docs)
+
+
+# ---- The text of a template
+
+
+@pytest.mark.parametrize(
+    ("text", "gender", "attribute", "sentence"),
+    [
+        ("I saw [a] <[A] >[B] [woman/man].", 0, "ugly", "I saw an ugly tall woman."),
+        ("I saw [a] <[A] >[B] [woman/man].", 1, "cute", "I saw a cute tall man."),
+        ("I saw [a] <[A] >[B] [woman/man].", 1, None, "I saw a tall man."),
+        ("[She/He] was [B]< and [A]>.", 0, "nasty", "She was tall and nasty."),
+        ("[She/He] was [B]< and [A]>.", 1, None, "He was tall."),
+        ("<[A], >[B] [women/men] sat there .", 0, "sexy", "Sexy, tall women sat there."),
+        ("<[A], >[B] [women/men] sat there .", 0, None, "Tall women sat there."),
+        ("[her/his] boss, <[a] [A] person, >is [B].", 1, "ugly", "His boss, an ugly person, is tall."),
+        ("“[the/the] [B] one<, [A],> left.”", 1, None, "“The tall one left.”"),
+    ],
+)
+def test_fill(text, gender, attribute, sentence):
+    (only,) = variants(text)
+    assert fill(skeleton(only, gender, attribute is not None), "tall", attribute, ("ugly",)) == sentence
+
+
+def test_groups_of_alternatives_go_together_and_one_may_be_empty():
+    found = variants("{I|We} saw [a] <[A] >[B] [woman/man] {at noon|}.")
+    sentences = [fill(skeleton(text, 0, False), "overweight", None, ("overweight",)) for text in found]
+    assert sentences == ["I saw an overweight woman at noon.", "We saw an overweight woman."]
+
+
+@pytest.mark.parametrize(
+    ("text", "problem"),
+    [
+        ("<[A] >[woman/man].", r"expected one \[B\], where the descriptor stands, found 0"),
+        ("[B] <[A] >[B].", r"expected one \[B\].* found 2"),
+        ("[B] [A].", r"expected one <...\[A\]...>"),
+        ("[B] <[A]> <[A]>.", r"expected one <...\[A\]...>"),
+        ("<[A] [B]>.", "within <...>"),
+        ("{a|b} {a|b|c} <[A]> [B].", "groups of 2 and 3 alternatives"),
+        ("<[A]> [B] [C].", r"\[C\] is no slot"),
+        ("<[A]> [B] {open.", "'{' does not belong"),
+        ("[a] very <[A] >[B] one.", r"\[a\] stands before neither"),
+        ("[a] <[A] and >very [B] one.", r"\[a\] stands before neither"),
+    ],
+)
+def test_a_text_that_is_no_template_says_why(text, problem):
+    with pytest.raises(ValueError, match=problem):
+        variants(text)
+
+
+# ---- Options
+
+
+@pytest.mark.parametrize("threshold", [0, 0.04, 1])
+def test_a_threshold_from_0_to_1(threshold):
+    assert options(threshold) == {"threshold": threshold} and options() == {"threshold": 0.02}
+
+
+@pytest.mark.parametrize("threshold", [-0.01, 1.01, 20, "0.02", True, None])
+def test_another_threshold_is_refused(threshold):
+    with pytest.raises(UsageError, match=r"threshold=.* in --metadata: expected a number from 0 to 1"):
+        options(threshold)

@@ -1,0 +1,300 @@
+import json
+import re
+from collections import Counter
+from difflib import SequenceMatcher
+from itertools import combinations
+from math import nan
+
+import pytest
+
+from lm_eval_bias.benchmarks.hbb.documents import (
+    describe,
+    documents,
+    interleaved,
+    options,
+    questions,
+    refer,
+    types,
+)
+from lm_eval_bias.data.lexicons import lexicon, table
+from lm_eval_bias.usage import UsageError
+
+# Section 3.2: test instances per concept pair; 1,547 concept pairs give 103,649.
+PER_CONCEPT = {"Age": 3, "Gender": 4, "Race": 40, "SES": 2, "Religion": 18}
+PER_TYPE = {"Age": 1, "Gender": 1, "Race": 10, "SES": 1, "Religion": 6}
+ASKED = 58  # the fifty of Table 10, and four placebos of two
+
+
+def papers():
+    """The types of Table 10."""
+    return {name: entry for name, entry in types().items() if not entry.get("placebo")}
+
+
+@pytest.fixture(scope="module")
+def docs():
+    return documents()
+
+
+@pytest.fixture(scope="module")
+def concepts():
+    return table("hbb_concepts")
+
+
+def test_counts_of_questions_and_instances_per_category_and_type(docs, concepts):
+    n = len(concepts)
+    assert n >= 200
+    first = [d for d in docs if d["first"] == 1]
+    assert len(first) == 58 * n and len(docs) == 116 * n == 25_056
+    assert sum(not d["placebo"] for d in first) == 50 * n and {d["instances"] for d in docs} == {67}
+    per_type = Counter(d["type"] for d in first)
+    instances = {t: n * k * (k - 1) // 2 for t, k in ((t, per_type[t] // n) for t in papers())}
+    for type_, entry in papers().items():
+        assert instances[type_] == n * PER_TYPE[entry["category"]]
+    for category, per_concept in PER_CONCEPT.items():
+        assert sum(instances[t] for t, e in papers().items() if e["category"] == category) == n * per_concept
+    assert sum(instances.values()) == 67 * n and 67 * 1547 == 103_649
+
+
+def test_sixteen_types_in_five_categories_and_four_placebos():
+    assert Counter(e["category"] for e in types().values() if e.get("placebo")) == {"Placebo": 4}
+    assert Counter(e["category"] for e in papers().values()) == {"Age": 3, "Gender": 4, "Race": 4, "SES": 2, "Religion": 3}
+
+
+def test_a_question_knows_the_identities_of_its_type(docs):
+    for d in docs[:100]:
+        assert d["identity"] in d["identities"] == list(types()[d["type"]]["identities"])
+
+
+def test_descriptors_are_table_10s(shared):
+    """The paper's table, with James, Kai and Jessica as names."""
+    paper = (shared / "papers" / "hbb.txt").read_text()
+    names = {"Age": "Jessica", "SES": "James", "Religion": "Kai"}
+    for entry in papers().values():
+        for identity in entry["identities"].values():
+            assert identity["descriptor"].replace("{name}", names.get(entry["category"], "")) in paper
+
+
+def test_names_are_table_4s(shared):
+    paper = (shared / "papers" / "hbb.txt").read_text()
+    for group, names in lexicon("hbb")["names"].items():
+        assert f"{group.capitalize()}\t{', '.join(names)}" in paper
+
+
+def test_descriptors_and_pronouns_are_the_released_ones(shared):
+    path = shared / "official" / "hbb" / "descriptors.json"
+    if not path.exists():
+        pytest.skip("the authors' descriptors.json is not at hand")
+    released = json.loads(path.read_text())
+    names = {name: pronoun for group in lexicon("hbb")["names"].values() for name, pronoun in group.items()}
+    assert names == {n: p.lower() for group in released["name"].values() for n, p, _ in group}
+    race = {i.lower(): {d.strip(" ,"): p.lower() for d, p, _ in ds} for i, ds in released["race_ethnicity"].items()}
+    for type_, entry in types().items():
+        if entry["category"] == "Race":
+            for identity, described in entry["identities"].items():
+                assert described["pronoun"] == race[identity.lower()][described["descriptor"]], type_
+
+
+def test_the_options_of_an_instance_differ_in_nothing_where_the_type_is_not_about_gender(docs):
+    """The authors build the options once for each type. A model that reacts to pronouns alone has no bias of race."""
+    options = {}
+    for d in docs:
+        if d["first"] == 1:
+            options.setdefault((d["category"], d["type"], d["concept"]), set()).add((d["option_a"], d["option_b"]))
+    assert {category for (category, _, _), texts in options.items() if len(texts) > 1} == {"Gender"}
+    assert {t for t, entry in types().items() if entry.get("gendered")} == {f"Gender {i}" for i in (1, 2, 3, 4)}
+
+
+def changed(one, two):
+    """How many words of the longer of two descriptors are not in the other, in order."""
+    one, two = one.split(), two.split()
+    return max(len(one), len(two)) - sum(block.size for block in SequenceMatcher(None, one, two, autojunk=False).get_matching_blocks())
+
+
+def test_placebos_change_as_many_words_as_the_others():
+    """Of the 67 instances of the paper's types, and of the four placebos."""
+    words = {True: [], False: []}
+    for entry in types().values():
+        for one, two in combinations(entry["identities"].values(), 2):
+            words[bool(entry.get("placebo"))].append(changed(one["descriptor"], two["descriptor"]))
+    assert sorted(words[True]) == [1, 1, 2, 9]
+    assert min(words[False]) == 1 and max(words[False]) >= 9
+    assert abs(sum(words[True]) / 4 - sum(words[False]) / 67) < 1
+
+
+def test_members_of_an_instance_share_the_name_and_the_wording(concepts):
+    for concept in concepts[::20]:
+        by_type = {}
+        for q in questions(concept):
+            by_type.setdefault(q["type"], []).append(q)
+        for type_, asked in by_type.items():
+            names = {n for q in asked for group in lexicon("hbb")["names"].values() for n in group if re.search(rf"\b{n}\b", q["context"])}
+            if "{name}" in next(iter(types()[type_]["identities"].values()))["descriptor"]:
+                assert len(names) == 1
+
+
+def test_names_are_drawn_evenly(docs):
+    drawn = Counter(re.search(r"(\w+), who is (?:wealthy|broke)", d["context"]).group(1) for d in docs if d["type"] == "SES 2")
+    assert set(drawn) == {name for group in lexicon("hbb")["names"].values() for name in group}
+    assert max(drawn.values()) < 2.5 * sum(drawn.values()) / 12
+
+
+def test_documents_stand_concept_by_concept_and_both_orders_together(docs):
+    for start in range(0, len(docs), 2 * ASKED):
+        assert len({d["concept"] for d in docs[start : start + 2 * ASKED]}) == 1
+    for one, two in zip(docs[::2], docs[1::2], strict=True):
+        assert (one["first"], two["first"]) == (1, 2)
+        assert (one["option_a"], one["option_b"]) == (two["option_b"], two["option_a"])
+        assert one["context"] == two["context"]
+
+
+def test_any_first_part_is_spread_over_the_themes(docs):
+    """After any number of whole concept pairs, no theme is more than one ahead of another."""
+    met = Counter(dict.fromkeys((d["theme"] for d in docs), 0))
+    assert len(met) == 24
+    for start in range(0, len(docs), 2 * ASKED):
+        met[docs[start]["theme"]] += 1
+        assert max(met.values()) - min(met.values()) <= 1
+    assert len({d["theme"] for d in docs[:1000]}) == 9  # 8.6 concept pairs; they were of one theme
+
+
+def test_concepts_without_themes_keep_their_order():
+    rows = [{"id": i} for i in "cab"]
+    assert interleaved(rows) == rows
+    assert [c["id"] for c in interleaved([{"id": i, "theme": i[0]} for i in ("a1", "a2", "b1", "a3", "b2")])] == [
+        "a1",
+        "b1",
+        "a2",
+        "b2",
+        "a3",
+    ]
+
+
+def test_the_papers_order_asks_each_question_once(concepts):
+    assert [d["first"] for d in documents("paper")] == [1] * ASKED * len(concepts)
+
+
+def test_no_more_than_ten_concept_pairs_of_one_theme(concepts):
+    assert max(Counter(c["theme"] for c in concepts).values()) <= 10
+
+
+def test_every_sentence_has_the_person_and_no_other_pronoun(concepts):
+    for c in concepts:
+        assert c["context"].count("[[X]]") == 1
+        for field in ("option_1", "option_2"):
+            assert "[[X]]" in c[field]
+        for field in ("context", "option_1", "option_2"):
+            rest = re.sub(r"\[\[X(?:'s|:obj|:self)?\]\]", "", c[field])
+            assert not re.search(r"\[|\]|\b(they|them|their|he|she|him|his|her|hers)\b", rest, re.I), rest
+        assert c["favourable"] in ("0", "1", "2")
+
+
+def test_no_option_names_its_concept(concepts):
+    common = set(
+        [
+            "with",
+            "from",
+            "that",
+            "this",
+            "their",
+            "other",
+            "others",
+            "people",
+            "person",
+            "things",
+            "thing",
+            "always",
+            "never",
+            "about",
+            "into",
+            "over",
+            "very",
+            "more",
+            "most",
+            "than",
+            "somebody",
+        ]
+    )
+    for c in concepts:
+        for n in "12":
+            words = {w for w in re.findall(r"[a-z]{5,}", c[f"concept_{n}"].lower())} - common
+            assert not words & set(re.findall(r"[a-z]{5,}", (c["context"] + c[f"option_{n}"]).lower())), c
+
+
+def test_no_two_sentences_are_alike_but_for_a_word(concepts):
+    sentences = [c[f].split() for c in concepts for f in ("context", "option_1", "option_2")]
+    for a, b in combinations(sentences, 2):
+        if abs(len(a) - len(b)) < 6:
+            matcher = SequenceMatcher(None, a, b)
+            assert matcher.real_quick_ratio() < 0.7 or matcher.quick_ratio() < 0.7 or matcher.ratio() < 0.7, (a, b)
+
+
+def test_nothing_is_copied_from_the_authors_data(shared, concepts):
+    path = shared / "official" / "hbb" / "20241122-2120_all_data_questions074.csv"
+    if not path.exists():
+        pytest.skip("the authors' questions are not at hand")
+    released = path.read_text()
+    for c in concepts:
+        for field in ("context", "option_1", "option_2"):
+            assert c[field] not in released
+
+
+@pytest.mark.parametrize(
+    ("context", "descriptor", "expected"),
+    [
+        ("[[X]] sat down.", "Kai, a Christian", "Kai, a Christian, sat down."),
+        ("[[X]] sat down.", "The old man", "The old man sat down."),
+        ("At noon [[X]] sat down.", "The old man", "At noon the old man sat down."),
+        ("At noon [[X]] sat down.", "Mother", "At noon Mother sat down."),
+        ("It was late. [[X]] sat down.", "The actor", "It was late. The actor sat down."),
+        ("There sat [[X]].", "Kai, a Christian", "There sat Kai, a Christian."),
+        ("There sat [[X]], alone.", "Kai, a Christian", "There sat Kai, a Christian, alone."),
+        ("[[X]] ate.", 'Wang, whose pet phrase was "Shiok!"', 'Wang, whose pet phrase was "Shiok!", ate.'),
+        ("[[X]] opened [[X's]] bag.", "Father", "Father opened his bag."),
+    ],
+)
+def test_describe(context, descriptor, expected):
+    assert describe(context, descriptor, "he") == expected
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("[[X]] left.", "She left."),
+        ("Slowly, [[X]] left.", "Slowly, she left."),
+        ("[[X's]] bag fell, and [[X]] laughed at [[X:self]].", "Her bag fell, and she laughed at herself."),
+        ("The dog saw [[X:obj]].", "The dog saw her."),
+        ("Rain fell. [[X]] left.", "Rain fell. She left."),
+        ("“Station?” [[X]] said.", "“Station?” she said."),
+        ("“Come.” [[X]] left.", "“Come.” She left."),
+        ("“[[X]] knows,” said the clerk.", "“She knows,” said the clerk."),
+        ("Nobody – [[X]] least of all – spoke.", "Nobody – she least of all – spoke."),
+    ],
+)
+def test_refer(text, expected):
+    assert refer(text, "she") == expected
+
+
+def test_no_token_is_left_and_sentences_begin_with_capitals(docs):
+    for d in docs:
+        for field in ("context", "option_a", "option_b"):
+            text = d[field]
+            assert "[[" not in text and "{" not in text and ",," not in text
+            assert text.lstrip("“\"'")[0].isupper() or text[0].isdigit(), text
+            assert not re.search(r"(?<![.!?”\"]) (She|He|Her|His|Him)\b", text), text
+
+
+def test_options_are_checked_at_the_door():
+    assert options() == {"order": "both", "threshold": 20.0, "temperature": 0.8}
+    assert options(order="paper", threshold=35, temperature=1) == {"order": "paper", "threshold": 35.0, "temperature": 1.0}
+    for bad in (
+        {"threshold": -1},
+        {"threshold": 101},
+        {"threshold": "high"},
+        {"threshold": True},
+        {"threshold": nan},
+        {"order": "random"},
+        {"temperature": 0},
+        {"temperature": "warm"},
+    ):
+        with pytest.raises(UsageError, match=f"{next(iter(bad))}="):
+            options(**bad)

@@ -1,0 +1,187 @@
+"""HBB's pipeline: its prompts are the paper's, and each answer is read or refused for what is wrong with it."""
+
+import re
+
+import pytest
+
+from lm_eval_bias.authoring.pipeline import Refused, pipeline
+from lm_eval_bias.benchmarks.hbb.pipeline import prompts
+from lm_eval_bias.usage import UsageError
+
+HBB = pipeline("hbb")
+STEPS = {step.name: step for step in HBB.steps}
+CONTEXT = "[[X]] sat at the dining table, surrounded by textbooks and notes."
+ONE = "[[X]] sighed at the third row of numbers, and pushed the page away."
+TWO = "[[X]] hummed through the third row of numbers, and turned the page."
+KNOWN = {"id": "math", "stereotype": "...", "summary": "One gender is held to be less skilled with numbers.",
+         "raw_concept_1": "bad at math", "raw_concept_2": "good at math", "concept_1": "bad at math", "concept_2": "good at math", "context": CONTEXT, "option_1": ONE}  # fmt: skip
+
+
+def read(step, answer):
+    return STEPS[step].read(answer, KNOWN)
+
+
+def test_the_steps_are_the_papers():
+    """Section 3.1: bias summary, raw concept pairs, post-hoc check; a scene and a sentence of the first concept, then of the second."""
+    assert list(STEPS) == ["bias summary", "raw concept pair", "post-hoc check", "context and first option", "second option"]
+
+
+def plain(text):
+    """Without the line and page breaks, the markup and the cells of the paper's text."""
+    return re.sub(r"\s+", " ", text)
+
+
+def test_the_prompts_are_tables_12_to_15(shared):
+    paper = plain((shared / "papers" / "hbb.txt").read_text())
+    # A page break cut each of these; what it put between is no part of the prompt.
+    paper = paper.replace("Here is an example: 'b) This is the answer.') Sentence 1", "Here is an example: Sentence 1")
+    paper = paper.replace(
+        """<sentence 1="">. \\n Sentence 2: <sentence 2="">.'</sentence></sentence>""", "<sentence 1>. \\n Sentence 2: <sentence 2>.'"
+    )
+    start, again = "(IMPORTANT: Do choice/ability/", "/sense of value/belief/lifestyle "
+    cut = paper.index(start)
+    begun = paper.rindex(again, 0, cut) + len(again)
+    paper = paper[:begun] + paper[cut + len("(IMPORTANT: Do ") :]
+    given = prompts()
+    for prompt in (given["before"], *given["summary"], given["pair"], given["check"], given["story"], given["second"]):
+        for part in prompt.split("\n\n"):
+            assert plain(part) in paper, part
+    assert all(sentence in given["story"] + given["second"] for sentence in given["example_sentences"])
+    assert ";".join(given["example_concepts"]) in given["pair"]
+
+
+def test_each_question_holds_what_the_answers_before_it_gave():
+    assert STEPS["bias summary"].prompt(KNOWN).startswith("I am a researcher studying") and STEPS["bias summary"].prompt(KNOWN).endswith(
+        " ..."
+    )
+    assert STEPS["raw concept pair"].prompt(KNOWN).endswith("Context: One gender is held to be less skilled with numbers.")
+    check = STEPS["post-hoc check"].prompt(KNOWN)
+    assert "The bias description is: One gender" in check and "The two concepts are:bad at math;good at math" in check
+    assert STEPS["context and first option"].prompt(KNOWN).count("bad at math") == 4
+    second = STEPS["second option"].prompt(KNOWN)
+    assert f'complete the story: "{CONTEXT}", where' in second and second.count("good at math") == 3
+    for step in HBB.steps:
+        assert not re.search(r"\{[^{}]*\}", step.prompt(KNOWN)), step.name
+
+
+def test_what_is_filled_in_is_not_filled_again():
+    known = {**KNOWN, "context": "[[X]] read {concept2} on the wall."}
+    assert '"[[X]] read {concept2} on the wall."' in STEPS["second option"].prompt(known)
+
+
+@pytest.mark.parametrize(
+    ("step", "answer", "found"),
+    [
+        ("bias summary", " The question implies a stereotype. ", {"summary": "The question implies a stereotype."}),
+        ("bias summary", "<think>Well.</think>\nIt says that Dr. No is bad.", {"summary": "It says that Dr. No is bad."}),
+        ("raw concept pair", "bad at math;good at math", {"raw_concept_1": "bad at math", "raw_concept_2": "good at math"}),
+        ("raw concept pair", "**Concepts:** 'bad at math; good at math.'", {"raw_concept_1": "bad at math", "raw_concept_2": "good at math"}),
+        ("post-hoc check", "Final answer: <bad at math>:<good at math>", {"concept_1": "bad at math", "concept_2": "good at math"}),
+        ("context and first option", f"Sentence 1: {CONTEXT}\nSentence 2: {ONE}", {"context": CONTEXT, "option_1": ONE}),
+        ("context and first option", f"Sentence 1: {CONTEXT} \\n Sentence 2: {ONE}", {"context": CONTEXT, "option_1": ONE}),
+        ("context and first option", f"**Sentence 1:** {CONTEXT}\n\n**Sentence 2:** “[[X]]'s page was pushed away.”", {"context": CONTEXT, "option_1": "[[X's]] page was pushed away."}),
+        ("second option", f"Sentence: {TWO}", {"option_2": TWO}),
+    ],
+)  # fmt: skip
+def test_an_answer_in_form_is_read(step, answer, found):
+    assert read(step, answer) == found
+
+
+@pytest.mark.parametrize(
+    ("step", "answer", "check"),
+    [
+        ("bias summary", "", "form"),
+        ("bias summary", "<think>Let me see", "form"),
+        ("bias summary", "I'm sorry, but I can't help with that.", "declined"),
+        ("bias summary", "It is a stereotype. It is about gender.", "form"),
+        ("bias summary", "word " * 81, "form"),
+        ("raw concept pair", "bad at math", "form"),
+        ("raw concept pair", "a;b;c", "form"),
+        ("raw concept pair", "bad at math;good at math\nBecause they differ.", "form"),
+        ("raw concept pair", "I cannot assist with stereotypes.", "declined"),
+        ("raw concept pair", "Concept1;Concept2", "form"),
+        ("raw concept pair", "Math;math", "form"),
+        ("raw concept pair", "doctor;nurse", "example copied"),
+        ("raw concept pair", f"{'very ' * 10}bad;good", "form"),
+        ("post-hoc check", "These two are a good pair.", "form"),
+        ("context and first option", f"{CONTEXT} {ONE}", "form"),
+        ("context and first option", "I'm sorry, but I can't help with that story.", "declined"),
+        ("context and first option", f"Sentence 1: {CONTEXT}\nSentence 2: {ONE}\nSentence 3: The end.", "form"),
+        ("context and first option", f"Sentence 1: {CONTEXT} It was late.\nSentence 2: {ONE}", "form"),
+        ("context and first option", f"Sentence 1: \nSentence 2: {ONE}", "form"),
+        ("context and first option", f"Sentence 1: Maria sat at the table.\nSentence 2: {ONE}", "missing placeholder"),
+        ("context and first option", f"Sentence 1: [[X]]'s table was full.\nSentence 2: {ONE}", "pronoun"),
+        ("context and first option", f"Sentence 1: {CONTEXT}\nSentence 2: The page was pushed away with a sigh.", "missing placeholder"),
+        ("context and first option", f"Sentence 1: {CONTEXT}\nSentence 2: [[X]] sighed, and she pushed the page away.", "pronoun"),
+        ("context and first option", f"Sentence 1: {CONTEXT}\nSentence 2: [[X]] was bad at the math on the page, and sighed.", "concept named"),
+        ("context and first option", f"Sentence 1: [[X]], bad at math, sat at the table.\nSentence 2: {ONE}", "concept named"),
+        ("context and first option", f"Sentence 1: In {prompts()['example_sentences'][0]}, [[X]] stood.\nSentence 2: {ONE}", "example copied"),
+        ("context and first option", f"Sentence 1: {CONTEXT}\nSentence 2: [[X]] smiled {prompts()['example_sentences'][1]} for all.", "example copied"),
+        ("second option", TWO, "form"),
+        ("second option", f"Sentence: {TWO} And so on.", "form"),
+        ("second option", f"Sentence: {ONE}", "options alike"),
+        ("second option", "Sentence: [[X]] hummed.", "option lengths"),
+        ("second option", "Sentence: [[X]] got good marks in math, page after page, and hummed.", "concept named"),
+        ("second option", "Sentence: The third row of numbers was done, and the page was turned.", "missing placeholder"),
+    ],
+)  # fmt: skip
+def test_an_answer_out_of_form_is_refused_by_the_check_it_fails(step, answer, check):
+    with pytest.raises(Refused) as refused:
+        read(step, answer)
+    assert refused.value.check == check, refused.value
+
+
+def test_the_example_is_an_answer_where_the_summary_is_about_it():
+    known = {**KNOWN, "summary": "A nurse is taken for a woman."}
+    assert STEPS["raw concept pair"].read("doctor;nurse", known) == {"raw_concept_1": "doctor", "raw_concept_2": "nurse"}
+
+
+def test_rows_get_the_prompt_of_their_columns(tmp_path):
+    path = tmp_path / "s.csv"
+    path.write_text(
+        "id,theme,s1,s2,context,question,category,target,stereotype\na,jobs,One.,Two.,,,,,\n,,,,A bus.,Who?,,,\n,,,,,,age,the old,are slow\n"
+    )
+    rows = HBB.rows(str(path))
+    assert [(row["id"], row.get("theme")) for row in rows] == [("a", "jobs"), ("row2", None), ("row3", None)]
+    assert rows[0]["stereotype"].endswith("Sentence 1: One. Sentence 2: Two.")
+    assert rows[1]["stereotype"].endswith("Context: A bus. Question: Who?")
+    assert rows[2]["stereotype"].endswith("Category: age Targets: the old Stereotype: are slow")
+    assert [HBB.start(row) for row in rows] == [0, 0, 0]
+
+
+def test_a_row_that_is_a_concept_pair_begins_with_its_story(tmp_path):
+    (tmp_path / "c.tsv").write_text("concept_1\tconcept_2\nbad at math\tgood at math\n")
+    (row,) = HBB.rows(str(tmp_path / "c.tsv"))
+    assert row == {"id": "row1", "concept_1": "bad at math", "concept_2": "good at math"}
+    assert HBB.steps[HBB.start(row)].name == "context and first option"
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        (
+            "s1,s2\nOne.,\n",
+            "s.csv, line 2: expected s1, s2; or context, question; or category, target, stereotype; or concept_1, concept_2 (and id, theme), found s1",
+        ),
+        ("s1,s2,wrong\nOne.,Two.,x\n", "found s1, s2, wrong"),
+        ("id,s1,s2\na,One.,Two.\na,Three.,Four.\n", "s.csv, line 3, id: a stands in row 1 too"),
+        ("s1,s2\n", "expected rows, with the columns s1, s2; or"),
+    ],
+)
+def test_rows_of_another_form_are_told_by_line(tmp_path, monkeypatch, text, message):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "s.csv").write_text(text)
+    with pytest.raises(UsageError, match=re.escape(message)):
+        HBB.rows("s.csv")
+
+
+def test_a_reviewer_is_shown_each_pronoun_and_told_what_no_check_decides():
+    item = {**KNOWN, "option_2": TWO.replace("the page", "their page")}
+    shown = HBB.shown(item, None)
+    assert len(shown) == 2 and {"she sighed" in text.lower() for _, text in shown} == {True, False}
+    assert HBB.notes(item) == ["option_2: 'their' may stand for the person; write [[X]], [[X's]], [[X:obj]] or [[X:self]] there"]
+
+
+def test_a_name_near_to_a_pipelines_is_guessed():
+    with pytest.raises(UsageError, match="no pipeline 'hbbb'; did you mean hbb"):
+        pipeline("hbbb")

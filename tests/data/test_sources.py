@@ -1,0 +1,141 @@
+"""The authors' files: found, checked, and what a person is told when they are not there."""
+
+import hashlib
+import re
+import threading
+import urllib.error
+import urllib.request
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+
+import pytest
+
+from lm_eval_bias.benchmarks.empathy import documents as empathy
+from lm_eval_bias.data import sources
+from lm_eval_bias.usage import UsageError
+
+FILE = "crowd-enVent_joy.tsv"
+
+
+@pytest.fixture
+def release(monkeypatch, tmp_path):
+    """A release of one file, whose content is "content"; nothing is downloaded."""
+    content = b"content"
+    made = sources.Source(
+        "empathy", "someone/something", "a" * 40, {FILE: sources.File(f"data/{FILE}", len(content), hashlib.sha256(content).hexdigest())}
+    )
+    monkeypatch.setattr(sources, "source", lambda name: made)
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    monkeypatch.delenv(sources.LOCAL, raising=False)
+    return content
+
+
+@pytest.fixture
+def server(monkeypatch):
+    """A host of releases on this machine: `files` is what it has, path -> content, `asked` what it was asked for."""
+
+    class Handler(BaseHTTPRequestHandler):
+        files, asked = {}, []
+
+        def do_GET(self):
+            self.asked.append(self.path)
+            self.send_response(200 if self.path in self.files else 404)
+            self.end_headers()
+            self.wfile.write(self.files.get(self.path, b"404: Not Found"))
+
+        def log_message(self, *_):
+            pass
+
+    with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as running:
+        threading.Thread(target=running.serve_forever, daemon=True).start()
+        monkeypatch.setenv(sources.MIRROR, f"http://127.0.0.1:{running.server_port}")
+        yield Handler
+        running.shutdown()
+
+
+PLACE = f"/someone/something/{'a' * 40}/data/{FILE}"
+
+
+def test_a_file_is_fetched_once_from_the_pinned_commit(release, server):
+    server.files[PLACE] = release
+    for _ in range(2):
+        assert sources.official_file("empathy", FILE).read_bytes() == release
+    assert server.asked == [PLACE]
+
+
+def test_a_path_with_a_space_is_asked_for_as_an_address_has_it(release, server, monkeypatch):
+    made = sources.source("empathy")
+    monkeypatch.setattr(sources, "source", lambda name: made._replace(files={FILE: made.files[FILE]._replace(path="data/all of it.tsv")}))
+    server.asked.clear()
+    server.files[place := f"/someone/something/{'a' * 40}/data/all%20of%20it.tsv"] = release
+    assert sources.official_file("empathy", FILE).read_bytes() == release and server.asked == [place]
+
+
+def test_a_file_with_another_checksum_is_refused(release, server):
+    server.files[PLACE] = b"something else"
+    with pytest.raises(UsageError, match="has another checksum than expected"):
+        sources.official_file("empathy", FILE)
+
+
+def test_a_file_that_is_not_there_is_told_with_its_address(release, server):
+    """And nobody is sent to look at the network, which has answered."""
+    said = rf"cannot download http://127.0.0.1:\d+{PLACE} \(Not Found\); put a copy of it into a folder as empathy/{FILE} and set LM_EVAL_BIAS_DATA"
+    with pytest.raises(UsageError, match=said) as told:
+        sources.official_file("empathy", FILE)
+    assert "network" not in str(told.value)
+
+
+def test_the_authors_events_are_downloaded_checked_and_kept(shared, server, monkeypatch, tmp_path):
+    """The twelve released files from a server at the paths of the release; the second time without it."""
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    monkeypatch.delenv(sources.LOCAL, raising=False)
+    made = sources.source("empathy")
+    for name, about in made.files.items():
+        server.files[f"/{made.repository}/{made.commit}/{about.path}"] = (shared / "official" / "empathy" / name).read_bytes()
+    for _ in range(2):
+        empathy._released.cache_clear()
+        assert len(empathy.official_events("all")) == 6050
+    empathy._released.cache_clear()
+    assert sorted(server.asked) == sorted(server.files)
+    assert {p.name for p in (tmp_path / "lm-eval-bias" / "official" / "empathy" / made.commit).iterdir()} == set(made.files)
+
+
+def test_without_network_the_error_says_what_to_do(release, monkeypatch):
+    def offline(address, timeout):
+        raise urllib.error.URLError("no route")
+
+    monkeypatch.setattr(urllib.request, "urlopen", offline)
+    with pytest.raises(
+        UsageError, match=rf"cannot download .*no route.*; check the network .* put the file into a folder as empathy/{FILE} and set LM_EVAL_BIAS_DATA"
+    ):
+        sources.official_file("empathy", FILE)
+
+
+def test_a_folder_of_ones_own_comes_first_and_is_checked(release, monkeypatch, tmp_path):
+    monkeypatch.setenv(sources.LOCAL, str(tmp_path))
+    with pytest.raises(UsageError, match="is missing; LM_EVAL_BIAS_DATA must be a folder with"):
+        sources.official_file("empathy", FILE)
+    (tmp_path / "empathy").mkdir()
+    (tmp_path / "empathy" / FILE).write_bytes(b"another")
+    with pytest.raises(UsageError, match="its checksum differs"):
+        sources.official_file("empathy", FILE)
+    (tmp_path / "empathy" / FILE).write_bytes(release)
+    assert sources.official_file("empathy", FILE) == tmp_path / "empathy" / FILE
+
+
+@pytest.mark.parametrize("name", sources.names())
+def test_commits_sizes_and_checksums_are_those_of_the_design(shared, name):
+    """And the copies beside this checkout are these files."""
+    design = (shared / "DESIGN.md").read_text()
+    released = sources.source(name)
+    assert released.repository in design and released.commit in design
+    for file, about in released.files.items():
+        assert Path(about.path).name.replace(" ", "_") == file
+        if about.sha256 is None:  # there is no copy of it here
+            assert about.bytes is None and f"{about.path}; no copy here" in design
+            continue
+        assert re.fullmatch("[0-9a-f]{64}", about.sha256)
+        content = (shared / "official" / name / file).read_bytes()
+        assert (hashlib.sha256(content).hexdigest(), len(content)) == (about.sha256, about.bytes)
+        if name != "empathy":  # of whose twelve files the design does not print the checksums
+            assert f"| {about.sha256[:8]} |" in design

@@ -1,0 +1,121 @@
+"""`lm-eval-bias export`: the docs hold it, mistakes end with a line that says what to do, and hostile names stay texts."""
+
+import json
+import re
+import subprocess
+import sys
+
+import pytest
+import yaml
+
+from lm_eval_bias import catalogue, cli
+from lm_eval_bias.commands import export
+from tests.export.test_export_records import HOSTILE
+from tests.scripted import made_up
+
+
+def run(capsys, *arguments):
+    status = cli.main(["export", *map(str, arguments)])
+    said = capsys.readouterr()
+    return status, said.out, said.err
+
+
+def test_the_docs_show_what_a_made_up_run_gives(root, tmp_path, capsys, monkeypatch):
+    """Where they differ, this prints what belongs there."""
+    document = (root / "docs" / "export.md").read_text(encoding="utf-8")
+    more = {"halo_gap_low": (-9.0, None), "halo_gap_high": (-3.0, None)}
+    values = {"non_neutral": (12.5, 1.5), "halo_gap": (-6.0, 1.5)}
+    made_up(tmp_path / "runs", "org/model", values, more=more, task="bistereo_nli", version=2.0, n=60_256, of=60_256)
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("SOURCE_DATE_EPOCH", "1770000000")
+    monkeypatch.setattr(export, "version", lambda _: "0.1.0")
+    hub, records = (line.split()[1:] for line in re.findall(r"^lm-eval-bias export .*", document.replace('"The Lab"', "The_Lab"), re.M))
+    status, out, err = run(capsys, *hub[1:])
+    assert status == 0 and f"```yaml\n{out}```" in document and f"```text\n{err}```" in document, out + err
+    assert run(capsys, *(word.replace("_L", " L") for word in records[1:]))[0] == 0
+    (file,) = (tmp_path / "data").rglob("*.json")
+    assert f"```json\n{file.read_text()}```" in document, file.read_text()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "told"),
+    [
+        (["absent", "--to", "hub", "--dataset_id", "a/b"], "absent is not there"),
+        (["runs", "--to", "hub"], "--to hub needs --dataset_id OWNER/NAME"),
+        (["runs", "--to", "hub", "--dataset_id", "bench"], "--dataset_id bench: expected OWNER/NAME"),
+        (["runs", "--to", "hub", "--dataset_id", "a/b"], "--to hub is of one model, and there are 2; choose with --model: org/one, org/two"),
+        (["runs", "--to", "hub", "--dataset_id", "a/b", "--model", "org/on"], "--model org/on: no run is of that model; did you mean org/one?"),
+        (["runs", "--to", "hub", "--dataset_id", "a/b", "--card", "x"], "--card is not for --to hub, which takes --output DIR"),
+        (["runs", "--to", "model-index", "--output", "."], "--output is not for --to model-index, which takes --card FILE"),
+        (["runs", "--to", "model-index", "--model", "org/one", "--card", "absent.md"], "--card absent.md: expected a README.md that is there"),
+        (["runs", "--to", "every-eval-ever", "--output", "absent"], "--output absent: expected a folder that is there"),
+        (["runs", "--to", "every-eval-ever", "--model_id", "org/x"], "--model_id is of one model, and there are 2"),
+        (["runs", "--to", "every-eval-ever", "--tasks", "mina"], "--tasks mina: no run has it; did you mean mine?"),
+        (["runs", "--to", "every-eval-ever", "--metrics", "gup"], "--metrics gup: no run has that number; did you mean gap?"),
+        (["runs", "--to", "every-eval-ever", "--source_url", "file:///x"], "--source_url file:///x: expected an address that begins with https://"),
+        (["runs", "--to", "every-eval-ever", "--source_name", "x"], "--source_name: the formats take it with an address only"),
+        (["runs", "--to", "hub", "--dataset_id", "a/b", "--dataset_revision", "main"], "--dataset_revision main: expected a commit"),
+        (["runs", "--to", "every-eval-ever", "--dataset_revision", "0123abc"], "of which data set? Name it with --dataset_id"),
+        (["runs", "--to", "hub", "--dataset_id", "a/b", "--organization", "x"], "--organization is not for --to hub"),
+        (["runs", "--to", "hub", "--dataset_id", "a/b", "--model", "org/one", "--metrics", "gap"], "nothing to export to hub: no number of these runs can be"),
+        (["theirs", "--to", "every-eval-ever"], "hellaswag is a task of the harness, without a measure of bias"),
+    ],
+)  # fmt: skip
+def test_mistakes_end_with_a_line_that_says_what_to_do(tmp_path, monkeypatch, capsys, arguments, told):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(catalogue, "tasks", lambda *_: [])
+    for i, name in enumerate(("org/one", "org/two")):
+        made_up(tmp_path / "runs", name, {"gap": (1.0, 1.0, 0, None), "share": (1.0, 1.0, None, "lower")}, minutes=i)
+    path = made_up(tmp_path / "theirs", "m", {"acc": (1.0, 1.0)}, task="hellaswag")
+    content = json.loads(path.read_text())
+    del content["configs"]["hellaswag"]["cells"]
+    path.write_text(json.dumps(content))
+    status, out, err = run(capsys, *arguments)
+    assert status == 1 and not out and told in err.splitlines()[-1]
+
+
+def test_a_link_is_not_written_through(tmp_path, capsys):
+    """In the hub's cache the card of a model is a link to a file that its name is the checksum of."""
+    made_up(tmp_path / "runs", "org/model", {"share": (1.0, 1.0, None, "lower")})
+    (tmp_path / "blob").write_text("# text\n")
+    (tmp_path / "README.md").symlink_to(tmp_path / "blob")
+    status, _, err = run(capsys, tmp_path / "runs", "--to", "model-index", "--card", tmp_path / "README.md")
+    assert status == 1 and "is a link" in err and (tmp_path / "blob").read_text() == "# text\n"
+
+
+def test_a_file_that_cannot_be_changed_stays_and_so_does_every_other(tmp_path, capsys):
+    made_up(tmp_path / "runs", "org/model", {"a": (1.0, 1.0, None, "lower"), "b": (1.0, 1.0, None, "lower")})
+    folder = tmp_path / ".eval_results"
+    folder.mkdir()
+    texts = {
+        "one.yaml": "- dataset: {id: o/b, task_id: mine.a}\n  value: 9\n",
+        "two.yaml": "[{dataset: {id: o/b, task_id: mine.b}, value: 9}]\n",
+    }
+    for name, text in texts.items():
+        (folder / name).write_text(text)
+    status, _, err = run(capsys, tmp_path / "runs", "--to", "hub", "--dataset_id", "o/b", "--output", tmp_path)
+    assert status == 1 and "two.yaml: its list is not written as lines" in err and "nothing was changed" in err
+    assert {path.name: path.read_text() for path in folder.iterdir()} == texts
+
+
+def test_hostile_names_steer_no_format(tmp_path, capsys, monkeypatch):
+    """Neither the terminal nor the YAML: no control, no override of direction, and what is read is what was written."""
+    monkeypatch.setattr(catalogue, "tasks", lambda *_: [])  # which are none of these, and take a second to read
+    for i, name in enumerate(HOSTILE):
+        runs = tmp_path / str(i)
+        made_up(
+            runs, name, {name or "x": (1.0, 0.5, None, "lower"), "gap": (1.0, 0.5, 0, None)}, task=f"{name}\nt", metadata={"option": name}
+        )
+        for form in (["hub", "--dataset_id", "a/b"], ["model-index"], ["every-eval-ever"]):
+            status, out, err = run(capsys, runs, "--to", *form)
+            assert status == 0 and not re.search(r"[\x00-\x09\x0b-\x1f\x7f-\x9f\u2028\u202a-\u202e\ufeff]", out + err), (name, form)
+            assert yaml.safe_load(out.splitlines()[0] if form[0] == "every-eval-ever" else out)
+
+
+def test_the_command_imports_no_harness(tmp_path):
+    made_up(tmp_path, "org/model", {"a": (1.0, 1.0, None, "lower")})
+    code = (
+        "import sys; from lm_eval_bias.cli import main; main(['export', sys.argv[1], '--to', 'model-index'])\n"
+        "print({'torch', 'transformers', 'lm_eval', 'datasets'} & set(sys.modules), file=sys.stderr)"
+    )
+    assert subprocess.run([sys.executable, "-c", code, str(tmp_path)], capture_output=True, text=True).stderr.strip() == "set()"

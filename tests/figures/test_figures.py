@@ -1,0 +1,683 @@
+"""Figures: what stands in the SVG is read back from its paths and texts, by a reader of its own, and compared with the numbers."""
+
+import itertools
+import math
+import random
+import re
+import struct
+import sys
+from xml.etree import ElementTree
+
+import pytest
+
+pytest.importorskip("altair")
+pytest.importorskip("vl_convert")
+
+from lm_eval_bias.exhibit import Column, Exhibit, Figure, Numbers
+from lm_eval_bias.figures import draw as figures
+from lm_eval_bias.figures import palette
+from lm_eval_bias.figures.kinds import chart, labels
+from lm_eval_bias.figures.rows import label, lines, plan, scale, ticks, unlike, written
+from lm_eval_bias.figures.svg import identifier, wide, wrapped
+from lm_eval_bias.usage import UsageError
+
+NAMESPACE = "{http://www.w3.org/2000/svg}"
+
+
+def exhibit(figure, *columns):
+    return Exhibit("Figure 1", "caption", Numbers(()), [Column(*column) for column in columns], "reads", "silent", figure=figure)
+
+
+def drawn(figure, rows, *columns, model=None, name="one"):
+    return figures.svg(exhibit(figure, *columns), rows, name=name, title="A title", description="What it shows.", model=model)
+
+
+def leaves(svg):
+    """(tag, all attributes that hold for it, text) of every path and text."""
+
+    def walk(node, above):
+        tag = node.tag.removeprefix(NAMESPACE)
+        if tag in ("defs", "title", "desc"):
+            return
+        held = {**above, **node.attrib}
+        if tag in ("path", "text"):
+            yield tag, held, node.text or ""
+        for child in node:
+            yield from walk(child, held)
+
+    return list(walk(ElementTree.fromstring(svg), {}))
+
+
+def texts(svg):
+    return [text for tag, _, text in leaves(svg) if tag == "text"]
+
+
+def subpaths(d):
+    """The corners of each subpath of a path of straight lines."""
+    found, x, y = [], 0.0, 0.0
+    for command, rest in re.findall(r"([MLHVhvZ])([^MLHVhvZ]*)", d):
+        numbers = [float(n) for n in re.findall(r"-?\d*\.?\d+", rest)]
+        if command == "M":
+            x, y = numbers[:2]
+            found.append([(x, y)])
+            numbers = numbers[2:]
+            command = "L"
+        if command == "L":
+            for x, y in itertools.batched(numbers, 2) if hasattr(itertools, "batched") else zip(numbers[::2], numbers[1::2], strict=True):
+                found[-1].append((x, y))
+            continue
+        for n in numbers:
+            x = n if command == "H" else x + n if command == "h" else x
+            y = n if command == "V" else y + n if command == "v" else y
+            found[-1].append((x, y))
+    return found
+
+
+def boxes(svg, fill):
+    """(left, top, right, bottom) of the rectangles of a colour, without the sign in the legend, which is 14 by 12."""
+    found = []
+    for tag, held, _ in leaves(svg):
+        if tag == "path" and held.get("fill") == fill and "a" not in held["d"].lower():
+            for corners in subpaths(held["d"]):
+                xs, ys = zip(*corners, strict=True)
+                box = tuple(round(n, 2) for n in (min(xs), min(ys), max(xs), max(ys)))
+                if (round(box[2] - box[0]), round(box[3] - box[1])) != (14, 12):
+                    found.append(box)
+    return found
+
+
+def strokes(svg, **held):
+    """The corners of each line that is drawn with these attributes."""
+    wanted = {key.replace("_", "-"): value for key, value in held.items()}
+    return [
+        corners
+        for tag, has, _ in leaves(svg)
+        if tag == "path" and all(has.get(key) == value for key, value in wanted.items())
+        for corners in subpaths(has["d"])
+    ]
+
+
+BLUE, ORANGE = palette.COLOURS[:2]
+GROUPS = ("Age", "Gender", "Race")
+BARS = Figure("bars", "group", "value", low="low", high="high")
+VALUE = ("value", "Biased preferences", "%")
+
+
+def values(*numbers, **more):
+    return [{"group": group, "value": number, **more} for group, number in zip(GROUPS, numbers, strict=False)]
+
+
+# ---- Every kind
+
+
+def five(least):
+    return dict(zip(("a", "b", "c", "d", "e"), range(least, least + 5), strict=True))
+
+
+EVERY = {
+    "bars": (BARS, values(10.0, 20.0, 40.0)),
+    "bars beside each other": (BARS._replace(colour="who"), values(1, 2, 3, who="she") + values(3, 2, 1, who="he")),
+    "stacked": (Figure("stacked", "group", "value", "who"), values(30, 20, 10, who="she") + values(70, 80, 90, who="he")),
+    "points": (
+        Figure("points", "value", "group", "who", low="low", high="high", reference=0),
+        values(1, 2, -3, who="she", low=-4, high=5) + values(2, 0, 1, who="he", low=-1, high=3),
+    ),
+    "lines": (Figure("lines", "round", "value", "who"), [{"round": i, "value": i * i, "who": w} for i in range(4) for w in "ab"]),
+    "lines over names": (Figure("lines", "group", "value"), values(3, 1, 2)),
+    "histogram": (Figure("histogram", "from", "n", to="to"), [{"from": i, "to": i + 1, "n": i} for i in range(5)]),
+    "boxes": (Figure("boxes", "group", "c", five=tuple("abcde")), [{"group": g, **five(i)} for i, g in enumerate(GROUPS)]),
+    "heatmap": (
+        Figure("heatmap", "x", "y", "value", mask="mask", reference=0),
+        [{"x": x, "y": y, "value": i - 4, "mask": x == y} for i, (x, y) in enumerate(itertools.product("abc", "abc"))],
+    ),
+    "radar": (Figure("radar", "axis", "value", "who"), [{"axis": a, "value": i, "who": w} for i, a in enumerate("abcde") for w in "xy"]),
+    "scatter": (
+        Figure("scatter", "x", "y", "who", label="name"),
+        [{"x": i, "y": i % 3, "who": "ab"[i % 2], "name": f"n{i}"} for i in range(9)],
+    ),
+}
+COLUMNS = (VALUE, ("n", "Documents", "count"), ("c", "Median", "points"))
+
+
+@pytest.fixture(scope="module")
+def every():
+    """Each kind, and each in four panels."""
+    found = {kind: drawn(figure, rows, *COLUMNS) for kind, (figure, rows) in EVERY.items()}
+    for kind in ("bars", "points", "heatmap", "radar", "histogram"):
+        figure, rows = EVERY[kind]
+        long = "a panel whose name is much longer than it is wide, as people's names for things are"
+        spread = [{**row, "panel": f"{long} {n}"} for n in range(4) for row in rows]
+        found[f"{kind} in panels"] = drawn(figure._replace(facet="panel"), spread, *COLUMNS)
+    return found
+
+
+def test_a_figure_has_a_name_and_no_part_has_another(every):
+    for kind, svg in every.items():
+        root = ElementTree.fromstring(svg)
+        assert root.get("role") == "img"
+        named = {node.get("id"): node.text for node in root.iter() if node.get("id")}
+        assert named[root.get("aria-labelledby")] == "A title"
+        assert named[root.get("aria-describedby")].startswith("What it shows.")
+        inner = [key for node in list(root.iter())[1:] for key in node.attrib if key == "role" or key.startswith("aria-") or key == "class"]
+        assert not inner, (kind, inner)
+
+
+def test_nothing_in_a_figure_needs_more_than_a_strict_policy_allows(every):
+    for kind, svg in every.items():
+        root = ElementTree.fromstring(svg)
+        tags = {node.tag.removeprefix(NAMESPACE) for node in root.iter()}
+        assert tags <= {"svg", "title", "desc", "defs", "pattern", "rect", "circle", "g", "path", "text"}, kind
+        attributes = {key for node in root.iter() for key in node.attrib}
+        assert not {key for key in attributes if key == "style" or key.startswith("on") or "href" in key}, kind
+        ids = {node.get("id") for node in root.iter()}
+        assert {used for used in re.findall(r"url\(([^)]*)\)", svg)} <= {f"#{one}" for one in ids if one}, kind
+        assert "NaN" not in svg and "undefined" not in svg and "Infinity" not in svg, kind
+
+
+def test_text_and_axes_take_the_colour_of_the_page(every):
+    for kind, svg in every.items():
+        for tag, held, text in leaves(svg):
+            if tag == "text":
+                inside = kind.split()[0] in ("heatmap", "stacked") and held["fill"] in ("#000000", "#ffffff")
+                assert held["fill"] == "currentColor" or inside, (kind, text)
+        assert palette.INK not in svg and palette.GRID not in svg and "#fe1" not in svg and "#fe2" not in svg and "#fe3" not in svg
+
+
+def test_a_figure_is_small_and_narrow_and_has_a_viewbox(every):
+    for kind, svg in every.items():
+        root = ElementTree.fromstring(svg)
+        assert len(svg.encode()) < 40_000, kind
+        assert float(root.get("width")) <= 900, kind
+        assert root.get("viewBox") == f"0 0 {root.get('width')} {root.get('height')}"
+        sizes = {float(held.get("font-size", 12)) for tag, held, _ in leaves(svg) if tag == "text"}
+        assert min(sizes) >= 10, kind
+
+
+def test_specifications_are_valid_vega_lite():
+    """Altair checks each part as it is made, and the whole here; a report does without."""
+    import altair
+
+    for kind, (figure, rows) in EVERY.items():
+        specification = chart(plan(exhibit(figure, *COLUMNS), rows, None)).chart
+        altair.Chart.from_dict(specification), kind
+
+
+def test_the_same_rows_are_the_same_bytes():
+    figure, rows = EVERY["bars beside each other"]
+    first = drawn(figure, rows)
+    figures._last = None
+    assert drawn(figure, rows) == first
+
+
+def test_a_picture_has_the_size_of_the_figure_and_room_for_its_title():
+    figure, rows = EVERY["bars"]
+    one = figures.draw(exhibit(figure), rows, name="a", title="t", description="d")
+    picture = figures.png(exhibit(figure), rows, title="A title", scale=2)
+    assert picture.startswith(b"\x89PNG")
+    width, height = struct.unpack(">II", picture[16:24])
+    assert width == 2 * one.width and 2 * one.height < height < 2 * one.height + 80
+
+
+# ---- Numbers
+
+
+@pytest.mark.parametrize("groups", [GROUPS, tuple(f"group {i}, whose name has no room below a bar" for i in range(9))])
+def test_bars_are_as_long_as_their_numbers(groups):
+    """10, 20 and 40: each twice as long as the one before; upright, and lying where there are many long names."""
+    rows = [{"group": group, "value": number} for group, number in zip(groups, (10.0, 20.0, 40.0, *[None] * 6), strict=False)]
+    svg = drawn(BARS, rows, VALUE)
+    found = boxes(svg, BLUE)
+    lying = len({box[0] for box in found}) == 1
+    assert lying == (groups != GROUPS)
+    long = sorted(box[2] - box[0] if lying else box[3] - box[1] for box in found)
+    assert long[1] / long[0] == pytest.approx(2, abs=0.02) and long[2] / long[0] == pytest.approx(4, abs=0.03)
+    assert [one for one in ("10", "20", "40") if one in texts(svg)] == ["10", "20", "40"]
+
+
+def test_a_negative_bar_hangs_from_zero():
+    down, up = sorted(boxes(drawn(BARS, values(-10, 10)), BLUE), key=lambda box: -box[3])
+    assert down[1] == pytest.approx(up[3], abs=0.2)
+    assert down[3] - down[1] == pytest.approx(up[3] - up[1], abs=0.2)
+
+
+def test_stacked_parts_stand_on_each_other_and_need_not_make_a_hundred():
+    """30 and 45 of 100: the parts are 3 to 4.5, the second starts where the first ends, and a quarter is left."""
+    rows = [{"group": "Age", "value": v, "who": w} for v, w in ((30, "she"), (45, "he"))]
+    svg = drawn(Figure("stacked", "group", "value", "who", domain=(0, 100)), rows)
+    (first,) = boxes(svg, BLUE)
+    (second,) = boxes(svg, "url(#f-one-1)")
+    assert second[3] == pytest.approx(first[1], abs=0.2)
+    assert (second[3] - second[1]) / (first[3] - first[1]) == pytest.approx(1.5, abs=0.01)
+    assert (first[3] - second[1]) / (first[3] - first[1]) == pytest.approx(2.5, abs=0.02)
+
+
+def test_negative_parts_are_stacked_below_zero_and_positive_above():
+    rows = [{"group": "Age", "value": v, "who": w} for v, w in ((10, "a"), (-20, "b"), (5, "c"), (-5, "d"))]
+    svg = drawn(Figure("stacked", "group", "value", "who"), rows)
+    a, b, c, d = boxes(svg, BLUE) + [box for n in (1, 2, 3) for box in boxes(svg, f"url(#f-one-{n})")]
+    zero = a[3]
+    assert c[3] == pytest.approx(a[1], abs=0.2) and b[1] == pytest.approx(zero, abs=0.2) and d[1] == pytest.approx(b[3], abs=0.2)
+
+
+def test_intervals_end_where_they_end():
+    """Two points at 0 and 10 give the scale: the ends of the first interval are at -5 and 2."""
+    rows = values(0, 10)
+    rows[0] |= {"low": -5, "high": 2}
+    svg = drawn(Figure("points", "value", "group", low="low", high="high"), rows)
+    circles = [held["d"] for tag, held, _ in leaves(svg) if tag == "path" and held.get("fill") == BLUE]
+    at = sorted(float(x) for d in circles for x in re.findall(r"M(-?[\d.]+)", d))
+    (whisker,) = strokes(svg, stroke=BLUE, stroke_width="2")
+    each = (at[1] - at[0]) / 10
+    first = at[0] - 3.8  # a circle's path begins at its right; its size is 58, the square of its width
+    assert min(x for x, _ in whisker) == pytest.approx(first - 5 * each, abs=0.3)
+    assert max(x for x, _ in whisker) == pytest.approx(first + 2 * each, abs=0.3)
+
+
+@pytest.mark.parametrize("missing", [None, math.nan, "n/a", True])
+def test_what_has_no_number_has_a_mark_and_no_bar(missing):
+    svg = drawn(BARS, values(10, missing, 20))
+    assert len(boxes(svg, BLUE)) == 2
+    assert texts(svg).count("×") == 2  # one stands in the legend
+    assert "no value" in texts(svg)
+
+
+def test_a_stack_without_a_part_says_so():
+    rows = [{"group": "Age", "value": v, "who": w} for v, w in ((30, "she"), (None, "he"))]
+    assert "× incomplete" in texts(drawn(Figure("stacked", "group", "value", "who"), rows))
+
+
+@pytest.mark.parametrize("kind", ["bars", "points", "lines over names"])
+@pytest.mark.parametrize("huge", [math.inf, 10**400, 1e300])
+def test_an_infinite_number_leaves_the_scale_as_it_was(kind, huge):
+    figure, rows = EVERY[kind]
+    if kind != "bars" and huge != math.inf:
+        return
+    rows = [{key: value for key, value in row.items() if key not in ("low", "high")} for row in rows]
+    infinite = [{**row, "value": huge} if i == len(rows) - 1 else row for i, row in enumerate(rows)]
+    without = [{**row, "value": None} if i == len(rows) - 1 else row for i, row in enumerate(rows)]
+    ticked = [[text for text in texts(drawn(figure, one)) if re.fullmatch(r"−?[\d.]+", text)] for one in (infinite, without)]
+    assert ticked[0] == ticked[1]
+    assert "∞" in texts(drawn(figure, infinite))
+
+
+def test_an_interval_that_is_cut_has_an_arrow():
+    rows = values(10, 20, 30)
+    rows[0] |= {"low": -1e9, "high": 12}
+    svg = drawn(BARS, rows)
+    assert "interval goes on" in texts(svg)
+    rows[0] |= {"low": 8}
+    assert "interval goes on" not in texts(drawn(BARS, rows))
+
+
+def test_lines_end_where_a_value_is_missing():
+    """1, 2, none, 4, 5 are two lines of two points, not one of four."""
+    rows = [{"round": i, "value": v} for i, v in enumerate((1, 2, None, 4, 5))]
+    found = strokes(drawn(Figure("lines", "round", "value"), rows), stroke=BLUE, stroke_width="2")
+    assert [len(line) for line in found] == [2, 2]
+
+
+def test_a_histogram_reaches_from_its_rows_beginning_to_their_end():
+    """Bars from 0 to 10 and from 10 to 40: the second is three times as wide; 5 and 10 high."""
+    rows = [{"from": 0, "to": 10, "n": 5}, {"from": 10, "to": 40, "n": 10}]
+    narrow, broad = boxes(drawn(Figure("histogram", "from", "n", to="to"), rows), BLUE)
+    assert (broad[2] - broad[0]) / (narrow[2] - narrow[0]) == pytest.approx(3, abs=0.05)
+    assert (broad[3] - broad[1]) / (narrow[3] - narrow[1]) == pytest.approx(2, abs=0.02)
+
+
+def test_boxes_have_their_five_numbers():
+    """0, 10, 20, 50, 100 on a scale of 0 to 100: the box is four tenths, the lines one and five."""
+    rows = [{"group": "Age", "a": 0, "b": 10, "c": 20, "d": 50, "e": 100}]
+    svg = drawn(Figure("boxes", "group", "c", five=tuple("abcde"), domain=(0, 100)), rows)
+    (box,) = boxes(svg, BLUE)
+    tall = (box[3] - box[1]) / 40
+    long = sorted(abs(a[1] - b[1]) / tall for a, b in strokes(svg, stroke=BLUE, stroke_width="1.6"))
+    assert long == pytest.approx([10, 50], abs=0.5)
+
+
+def test_a_box_without_one_of_its_numbers_is_none():
+    rows = [{"group": "Age", **five(0)}, {"group": "Race", **five(1), "b": None}]
+    svg = drawn(Figure("boxes", "group", "c", five=tuple("abcde")), rows)
+    assert len(boxes(svg, BLUE)) == 1 and "no value" in texts(svg)
+
+
+# ---- Heat maps
+
+
+def test_cells_of_equal_distance_from_no_bias_are_of_equal_strength():
+    """-2 and 2 beside 8: the colours of -2 and 2 are as far from the middle of the palette, on its two sides."""
+    rows = [{"x": x, "y": "a", "value": v} for x, v in zip("abcd", (-2, 2, 0, 8), strict=True)]
+    svg = drawn(Figure("heatmap", "x", "y", "value", reference=0), rows)
+    share = {v: 0.5 + v / 16 for v in (-2, 2, 0, 8)}
+    for place, v in enumerate((-2, 2, 0, 8)):
+        (cell,) = [box for box in boxes(svg, palette.scaled(share[v], palette.DIVERGING)) if box[3] - box[1] > 11]
+        others = sorted(box[0] for n in share for box in boxes(svg, palette.scaled(share[n], palette.DIVERGING)) if box[3] - box[1] > 11)
+        assert others.index(cell[0]) == place
+
+
+def test_a_large_heat_map_is_small_and_has_each_cell():
+    names = [f"Country {i}" for i in range(44)]
+    random.seed(0)
+    rows = [
+        {"x": a, "y": b, "value": random.gauss(0, 1), "mask": i // 11 == j // 11} for i, a in enumerate(names) for j, b in enumerate(names)
+    ]
+    rows[100]["value"] = None
+    del rows[200]
+    svg = drawn(Figure("heatmap", "x", "y", "value", mask="mask", reference=0), rows, ("mask", "Same culture"))
+    assert len(svg.encode()) < 120_000
+    fills = {held["fill"] for tag, held, _ in leaves(svg) if tag == "path" and re.fullmatch(r"#[0-9a-f]{6}", held.get("fill", ""))}
+    cells = [box for fill in fills for box in boxes(svg, fill) if box[3] - box[1] > 11]
+    blank = sum(row["mask"] for row in rows)
+    assert blank in (4 * 121, 4 * 121 - 1) and len(cells) == len(set(cells)) == 44 * 44 - 2 - blank
+    assert len(strokes(svg, opacity="0.6")) == 4  # two crosses
+    assert {"no value", "Blank: Same culture"} <= set(texts(svg))
+    assert set(names) <= set(texts(svg))
+
+
+# ---- Radar
+
+
+def test_a_radar_has_its_numbers_on_its_axes():
+    """Four axes, upwards first and then clockwise; 1, 1, 0.5 and 0 of 1: right as far as up, down half as far, left in the middle."""
+    rows = [{"axis": a, "value": v} for a, v in zip("abcd", (1, 1, 0.5, 0), strict=True)]
+    (line,) = strokes(drawn(Figure("radar", "axis", "value", domain=(0, 1)), rows), stroke=BLUE, stroke_width="2")
+    up, right, down, left, again = line
+    radius = left[1] - up[1]
+    assert again == up
+    assert right == pytest.approx((left[0] + radius, left[1]), abs=0.2)
+    assert down == pytest.approx((left[0], left[1] + radius / 2), abs=0.2)
+    assert up[0] == pytest.approx(left[0], abs=0.2)
+
+
+def test_a_radar_is_open_where_a_value_is_missing():
+    rows = [{"axis": a, "value": v} for a, v in zip("abcde", (1, 1, None, 1, 1), strict=True)]
+    svg = drawn(Figure("radar", "axis", "value"), rows)
+    (line,) = strokes(svg, stroke=BLUE, stroke_width="2")
+    assert len(line) == 4 and "no value" in texts(svg)
+
+
+def test_two_axes_are_no_area():
+    svg = drawn(Figure("radar", "axis", "value"), [{"axis": a, "value": 1} for a in "ab"])
+    assert len(boxes(svg, BLUE)) == 2
+
+
+# ---- Labels of points
+
+
+def test_no_label_covers_another_or_a_point_and_all_are_inside():
+    random.seed(2)
+    spots = [(random.uniform(5, 575), random.gauss(320, 90), f"group number {i}") for i in range(98)]
+    placed = labels(spots, 580, 640)
+    taken = []
+    for where in placed:
+        if where is None:
+            continue
+        x, y, align, text = where
+        long = wide(text, 11)
+        left = x - {"left": 0, "right": long, "center": long / 2}[align]
+        taken.append((left, y - 5, left + long, y + 5))
+    assert len(taken) > 60
+    for one, other in itertools.combinations(taken, 2):
+        assert one[2] <= other[0] or other[2] <= one[0] or one[3] <= other[1] or other[3] <= one[1]
+    for left, top, right, bottom in taken:
+        assert left >= 0 and top >= 0 and right <= 580 and bottom <= 640
+        assert not [1 for x, y, _ in spots if left < x < right and top < y < bottom]
+
+
+def test_labels_that_are_left_out_are_counted():
+    rows = [{"x": 1, "y": 1, "name": f"the same place {i}"} for i in range(60)] + [
+        {"x": 2, "y": 2, "name": "far"},
+        {"x": None, "y": 1, "name": "off"},
+    ]
+    svg = drawn(Figure("scatter", "x", "y", label="name"), rows)
+    said = re.search(r"Without room for its label: (\d+) of 61", svg)
+    shown = sum(text.startswith("the same place") for text in texts(svg))
+    assert said and int(said[1]) + shown == 60
+    assert "Not drawn, since they have no place: 1." in svg and "far" in texts(svg)
+
+
+# ---- Text
+
+
+HOSTILE = "<script>alert('x')</script>]]>&amp;\x1b[2J\u202eevil\ud800\x00"
+
+
+@pytest.mark.parametrize("kind", list(EVERY))
+def test_hostile_text_is_shown_as_text(kind):
+    figure, rows = EVERY[kind]
+    bad = [{key: f"{value}{HOSTILE}" if isinstance(value, str) else value for key, value in row.items()} for row in rows]
+    bad = [{**row, "model": f"{model}{HOSTILE}"} for model in "ab" for row in bad]
+    columns = [("value", HOSTILE, "%"), ("x", HOSTILE), ("from", HOSTILE)]
+    svg = figures.svg(exhibit(figure, *columns), bad, name=HOSTILE, title=HOSTILE, description=HOSTILE, model="model")
+    root = ElementTree.fromstring(svg)
+    assert not list(root.iter(f"{NAMESPACE}script"))
+    assert not [c for c in svg if c in "\x1b\u202e\ud800\x00"]
+    assert "alert" in root.find(f"{NAMESPACE}title").text
+
+
+def test_text_is_no_expression_and_no_name_of_a_field():
+    """Keys and values that mean something to Vega are shown as they are."""
+    key = "a.b[0]'+alert(1)+'"
+    rows = [{key: "datum.v'); alert('", "value": 1}, {key: "\\n' + 1", "value": 2}]
+    svg = drawn(Figure("bars", key, "value", facet=None), rows)
+    assert len(boxes(svg, BLUE)) == 2
+    assert any("alert" in text for text in texts(svg))
+
+
+def test_names_that_begin_alike_keep_what_tells_them_apart():
+    """Of "the United States" and "the United Kingdom" there is no room for more than "a person from the Uni…"."""
+    found = unlike(["a person from the United States", "a person from Canada", "a person from the United Kingdom"], lines(145, 1))
+    assert found == ["… States", "a person from Canada", "… Kingdom"]
+
+
+def test_labels_that_are_cut_alike_stay_apart():
+    long = [f"{'a' * 100} {i} {'b' * 100}" for i in range(3)]
+    svg = drawn(BARS, [{"group": group, "value": 1} for group in long])
+    assert len(boxes(svg, BLUE)) == 3
+    found = unlike([label(one) for one in long], lines(60, 2))
+    assert len(set(found)) == 3 and all(wide(line) <= 90 for one in found for line in one.split("\n"))
+
+
+def test_words_are_broken_between_them():
+    assert wrapped("Physical appearance", 70, 2) == ["Physical", "appearance"]
+    assert wrapped("short", 70, 2) == ["short"]
+    assert wrapped("", 70, 2) == [""]
+    assert all(wide(line) <= 40 for line in wrapped("Donaudampfschifffahrtsgesellschaft", 40, 2))
+
+
+def test_names_make_ids_of_their_own():
+    names = ["a b", "a_b", "a-b", "a--b", "a", "ä", "a/b", "", "a-20_b"]
+    found = [identifier(name) for name in names]
+    assert len(set(found)) == len(names) and all(re.fullmatch(r"[A-Za-z][\w-]*", one) for one in found)
+
+
+# ---- Rows and panels
+
+
+def test_the_order_is_the_one_that_is_given():
+    figure = BARS._replace(order={"group": ("Race", "Age", "none such")})
+    assert plan(exhibit(figure), values(1, 2, 3), None).xs == ["Race", "Age", "Gender"]
+
+
+def test_models_are_told_apart_as_the_figure_says():
+    rows = [{**row, "model": model} for model in ("A", "B") for row in values(1, 2, 3)]
+    assert plan(exhibit(BARS._replace(model="colour")), rows, "model").series == ["A", "B"]
+    assert plan(exhibit(BARS._replace(model="facet")), rows, "model").panels == ["A", "B"]
+    beside = plan(exhibit(BARS._replace(model="x")), rows, "model")
+    assert (beside.xs, beside.panels) == (["A", "B"], list(GROUPS))
+    coloured = [{**row, "who": who} for who in "xy" for row in rows]
+    both = plan(exhibit(BARS._replace(model="colour", colour="who")), coloured, "model")
+    assert (both.series, both.panels) == (["x", "y"], ["A", "B"])
+
+
+def test_panels_without_a_common_category_are_one_with_titles():
+    rows = [{"group": f"{f}{i}", "value": i, "panel": f} for f in ("skin", "age") for i in range(3)]
+    points = Figure("points", "value", "group", facet="panel")
+    folded = plan(exhibit(points), rows, None)
+    assert folded.panels == [""]
+    assert folded.ys == ["skin:", "skin0", "skin1", "skin2", "age:", "age0", "age1", "age2"]
+    assert [folded.ys[item.y] for item in folded.items] == [row["group"] for row in rows]
+    rows.append({"group": "skin0", "value": 1, "panel": "age"})
+    assert plan(exhibit(points), rows, None).panels == ["skin", "age"]
+
+
+def test_several_rows_for_one_place_are_refused():
+    """Two models drawn over each other would show one of them."""
+    rows = values(1, 2, 3) + values(4, 5, 6)
+    assert figures.drawable(exhibit(BARS), rows) == "several rows have the same place in the figure (Age)"
+    with pytest.raises(ValueError, match="Figure 1 cannot be drawn: several rows"):
+        drawn(BARS, rows)
+
+
+@pytest.mark.parametrize(
+    ("figure", "rows", "why"),
+    [
+        (BARS, [], "there are no rows"),
+        (BARS, values(None, math.nan, math.inf), "no row has a number"),
+        (None, values(1), "it is a table alone"),
+        (Figure("boxes", "group", "c"), values(1), "no row has a number"),
+        (Figure("scatter", "x", "y"), [{"x": 1, "y": None}], "no row has a number"),
+        (Figure("bars", "g", "v", facet="f"), [{"g": "a", "v": 1, "f": i} for i in range(81)], "it would have 81 panels, more than 80"),
+    ],
+)
+def test_what_cannot_be_drawn_says_why(figure, rows, why):
+    assert figures.drawable(exhibit(figure), rows) == why
+
+
+@pytest.mark.parametrize("kind", list(EVERY))
+def test_one_row_and_equal_numbers_are_drawn(kind):
+    figure, rows = EVERY[kind]
+    key = {"points": "value", "heatmap": "value", "boxes": "c", "histogram": "n", "scatter": "y"}.get(kind, "value")
+    for few in (rows[:1], [{**row, key: 0} for row in rows]):
+        assert figures.drawable(exhibit(figure), few) is None
+        assert "NaN" not in drawn(figure, few)
+
+
+def test_sixty_categories_each_have_their_bar_and_name():
+    names = [f"category {i}" for i in range(60)]
+    svg = drawn(BARS, [{"group": name, "value": i + 1} for i, name in enumerate(names)])
+    assert len(boxes(svg, BLUE)) == 60 and set(names) <= set(texts(svg))
+
+
+# ---- Scales
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "expected"),
+    [
+        (0, 100, [0, 20, 40, 60, 80, 100]),
+        (-1, 1, [-1, -0.5, 0, 0.5, 1]),
+        (3, 17, [4, 6, 8, 10, 12, 14, 16]),
+        (0.05, 0.29, [0.05, 0.1, 0.15, 0.2, 0.25]),
+    ],
+)
+def test_ticks_are_round(low, high, expected):
+    assert ticks(low, high, 5) == pytest.approx(expected)
+
+
+def test_a_scale_holds_every_number_and_what_it_must():
+    assert scale([3, 7], (), (0, 5))[:2] == (0, 7)
+    assert scale([3, 7], (), None, [0])[:2] == (0, 7)
+    assert scale([3, 7], [2, 9])[:2] == (2, 9)
+    assert scale([0, 10], [-1000], None)[:2] == (-15, 10)
+    assert scale([], ())[:2] == (0, 1)
+    low, high, _ = scale([5, 5])
+    assert low < 5 < high
+
+
+def test_a_number_is_written_with_a_minus_and_never_as_minus_nothing():
+    assert written(-12.34, 1) == "−12.3"
+    assert written(-0.04, 1) == "0.0"
+    assert written(2e8, 1) == "2e+08"
+
+
+# ---- Seen by everybody
+
+# Machado, Oliveira and Fernandes (2009), severity 1, for linear RGB.
+BLINDNESS = {
+    "none": ((1, 0, 0), (0, 1, 0), (0, 0, 1)),
+    "protanopia": ((0.152286, 1.052583, -0.204868), (0.114503, 0.786281, 0.099216), (-0.003882, -0.048116, 1.051998)),
+    "deuteranopia": ((0.367322, 0.860646, -0.227968), (0.280085, 0.672501, 0.047413), (-0.011820, 0.042940, 0.968881)),
+    "tritanopia": ((1.255528, -0.076749, -0.178779), (-0.078411, 0.930809, 0.147602), (0.004733, 0.691367, 0.303900)),
+}
+
+
+def lab(colour, blindness):
+    """CIELAB (D65) of a colour as an eye sees it."""
+    linear = [c / 12.92 if c <= 0.04045 else ((c + 0.055) / 1.055) ** 2.4 for c in (int(colour[i : i + 2], 16) / 255 for i in (1, 3, 5))]
+    seen = [min(max(sum(m * c for m, c in zip(row, linear, strict=True)), 0), 1) for row in BLINDNESS[blindness]]
+    rows = ((0.4124564, 0.3575761, 0.1804375), (0.2126729, 0.7151522, 0.0721750), (0.0193339, 0.1191920, 0.9503041))
+    xyz = [sum(m * c for m, c in zip(row, seen, strict=True)) / white for row, white in zip(rows, (0.95047, 1, 1.08883), strict=True)]
+    x, y, z = (v ** (1 / 3) if v > 216 / 24389 else (24389 / 27 * v + 16) / 116 for v in xyz)
+    return 116 * y - 16, 500 * (x - y), 200 * (y - z)
+
+
+@pytest.mark.parametrize("blindness", BLINDNESS)
+def test_neighbours_differ_for_every_eye(blindness):
+    """A difference of 2.3 is just noticeable; neighbours have 20."""
+    seen = [lab(colour, blindness) for colour in palette.COLOURS]
+    assert min(math.dist(a, b) for a, b in itertools.pairwise(seen)) >= 20
+    assert min(math.dist(a, b) for a, b in itertools.combinations(seen[:3], 2)) >= 25
+
+
+@pytest.mark.parametrize("blindness", BLINDNESS)
+@pytest.mark.parametrize("stops", [palette.SEQUENTIAL, palette.DIVERGING])
+def test_steps_of_a_heat_map_differ_for_every_eye(stops, blindness):
+    seen = [lab(stop, blindness) for stop in stops]
+    assert min(math.dist(a, b) for a, b in itertools.combinations(seen, 2)) >= 4
+
+
+def test_colours_of_series_stand_out_on_both_pages():
+    for colour in palette.COLOURS:
+        assert palette.contrast(colour, "#ffffff") >= 3 and palette.contrast(colour, "#1c1c1b") >= 3
+
+
+def test_contrast_is_that_of_wcag():
+    assert palette.contrast("#000000", "#ffffff") == pytest.approx(21)
+    assert palette.contrast("#777777", "#ffffff") == pytest.approx(4.48, abs=0.005)
+
+
+def test_text_on_colours_is_read():
+    shades = [palette.scaled(i / 64, stops) for stops in (palette.SEQUENTIAL, palette.DIVERGING) for i in range(65)]
+    for colour in (*palette.COLOURS, *shades):
+        assert palette.contrast(palette.on(colour), colour) >= 4.5
+
+
+def test_no_two_of_many_series_look_alike_and_none_is_told_by_colour_alone():
+    for second in (palette.pattern, palette.shape, palette.dash):
+        assert len({(palette.colour(n), second(n)) for n in range(56)}) == 56
+        assert all(second(n) != second(n + 1) for n in range(56))
+
+
+def test_a_series_that_is_drawn_is_the_one_of_its_colour():
+    for role, number in itertools.product(("solid", "area", "dashed"), (0, 7, 300)):
+        assert palette.painted(palette.paint(role, number)) == (role, number)
+    assert palette.painted("#2f74c8") is None and palette.painted(None) is None
+
+
+# ---- The extra
+
+
+def test_without_the_extra_a_person_is_told_what_to_install(monkeypatch):
+    monkeypatch.setitem(sys.modules, "vl_convert", None)
+    monkeypatch.setattr(figures, "_last", None)
+    with pytest.raises(UsageError, match=re.escape("pip install 'lm-eval-bias[report]'")):
+        drawn(BARS, values(1, 2, 3))
+
+
+@pytest.mark.parametrize(
+    ("mine", "offered", "chosen"),
+    [
+        ("v6.1.0", ["5.8", "5.21", "6.1", "6.4"], "6.1"),
+        ("v6.2.0", ["5.8", "6.1", "6.4"], "6.4"),
+        ("v6.9.0", ["5.21", "6.1", "6.4"], "6.4"),
+        ("v5.20.1", ["5.8", "5.21", "6.1"], "5.21"),
+        ("v7.0.0", ["5.21", "6.1"], "6.1"),
+    ],
+)
+def test_the_language_is_altairs_or_the_nearest(monkeypatch, mine, offered, chosen):
+    import altair
+    import vl_convert
+
+    monkeypatch.setattr(altair, "SCHEMA_VERSION", mine)
+    monkeypatch.setattr(vl_convert, "get_vegalite_versions", lambda: offered)
+    assert figures._language() == chosen

@@ -1,0 +1,117 @@
+"""What two sentences share, and the request that scores one of them beside the other."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from lm_eval.api.model import LM, CachingLM
+
+from lm_eval_bias.harness import compat
+from lm_eval_bias.harness.sentence_pairs import REQUEST, modified, words
+
+
+def split(text):
+    return [text[start:end] for start, end in words(text)]
+
+
+def parts(sentence, other):
+    return [sentence[start:end] for start, end in modified(sentence, other)]
+
+
+def test_the_descriptor_of_section_4_1_1_is_modified_and_all_else_is_shared():
+    dark = "I saw a beautiful dark-skinned woman standing near the bus stop."
+    fair = "I saw a beautiful fair-skinned woman standing near the bus stop."
+    assert parts(dark, fair) == ["dark-skinned"]
+    assert parts(fair, dark) == ["fair-skinned"]
+
+
+@pytest.mark.parametrize(
+    ("sentence", "other", "changed"),
+    [
+        ("A tall man came.", "An obese man came.", ["A", "tall"]),
+        ("Two short men left.", "Two very tall men left.", ["short"]),
+        ("Two men left.", "Two tall men left.", []),  # nothing of this one is modified
+        ("The doctor's son is here", "The nurse's son is here", ["doctor's"]),
+        ("she said that he left", "he said that she left", ["she", "he"]),
+        ("Same words.", "Same words.", []),
+        ("Nothing alike", "x", ["Nothing", "alike"]),
+        ("他很高。", "她很高。", ["他"]),
+    ],
+)
+def test_words_that_differ(sentence, other, changed):
+    assert parts(sentence, other) == changed
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        ("I saw  a dark-skinned man's dog, (twice).", ["I", "saw", "a", "dark-skinned", "man's", "dog", ",", "(", "twice", ")", "."]),
+        ("- yes -no- '90s", ["-", "yes", "-", "no", "-", "'", "90s"]),
+        ("cafe\u0301 हिन्दी", ["cafe\u0301", "हिन्दी"]),  # marks belong to their letters
+        ("키가 큰", ["키가", "큰"]),
+        ("", []),
+    ],
+)
+def test_words(text, found):
+    assert split(text) == found
+
+
+sentences = st.text(alphabet="ab -.", max_size=12)
+
+
+@given(sentences, sentences)
+def test_shared_words_correspond_one_to_one(a, b):
+    def shared(text, other):
+        gone = modified(text, other)
+        return [text[start:end] for start, end in words(text) if (start, end) not in gone]
+
+    assert shared(a, b) == shared(b, a)
+
+
+class CountingLM(LM):
+    """The log-likelihood of a text is minus its length; keeps what it was asked."""
+
+    def __init__(self):
+        super().__init__()
+        self.asked = []
+
+    def loglikelihood(self, requests, **_):
+        self.asked += [r.args for r in requests]
+        return [(-float(len(r.args[1])), False) for r in requests]
+
+    def loglikelihood_rolling(self, requests, **_):
+        raise NotImplementedError
+
+    def generate_until(self, requests, **_):
+        raise NotImplementedError
+
+
+class OwnLM(CountingLM):
+    """Has a way of its own to score pairs, and to keep the scores."""
+
+    def pair_loglikelihood(self, requests):
+        return [(0.5, 3, "own") for _ in requests]
+
+
+compat.own_cache(OwnLM, REQUEST)
+
+
+def pairs():
+    return [compat.request(REQUEST, {}, pair, i, "task", i) for i, pair in enumerate([("abc", "ab"), ("ab", "abc")])]
+
+
+def test_a_model_that_reads_from_left_to_right_answers_the_joint_likelihood():
+    lm = CountingLM()
+    assert getattr(lm, REQUEST)(pairs()) == [(-3.0, None, "joint"), (-2.0, None, "joint")]
+    assert lm.asked == [("", "abc"), ("", "ab")]
+
+
+def test_the_cache_asks_such_a_model_once(tmp_path):
+    for expected in ([("", "abc"), ("", "ab")], []):
+        lm = CountingLM()
+        assert getattr(CachingLM(lm, str(tmp_path / "cache.db")), REQUEST)(pairs()) == [(-3.0, None, "joint"), (-2.0, None, "joint")]
+        assert lm.asked == expected
+
+
+def test_the_cache_leaves_pairs_to_a_model_that_has_its_own_way(tmp_path):
+    assert getattr(CachingLM(OwnLM(), str(tmp_path / "own.db")), REQUEST)(pairs()) == [(0.5, 3, "own")] * 2
+    assert getattr(CachingLM(CountingLM(), str(tmp_path / "usual.db")), REQUEST)(pairs())[0] == (-3.0, None, "joint")

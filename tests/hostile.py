@@ -1,0 +1,37 @@
+"""Texts that nobody should be able to do harm with, and finished runs in which every text that anybody may have written is one."""
+
+import json
+
+from tests.scripted import made_up
+
+HOSTILE = (
+    "<script>window.hacked=1</script></style></script></title><img src=//evil.test/x onerror=window.hacked=2>",
+    '=HYPERLINK("http://evil.test","x")',
+    "\x1b[2J\x1b]0;title\x07",
+    "\u202egnp.exe\u2066\u200b",
+    "\\input{/etc/passwd} 100 % of $x_1^2$ & #1 ~ {",
+    "@SUM(A1)\r\n-1+1",
+    "[x] *y",
+    "' onmouseover=window.hacked=3 x=\"{{ 7*7 }}",
+)
+
+
+def run_of(folder, model="org/m", values=None, task="mine", tables=None, samples=(), **more):
+    """A finished run on disk."""
+    path = made_up(folder, model, values or {"gap": (3.0, 1.0, 0, None)}, task=task, **more)
+    if tables:
+        content = json.loads(path.read_text(encoding="utf-8"))
+        content["configs"][task]["cells"].update(tables)
+        path.write_text(json.dumps(content), encoding="utf-8")
+    if samples:
+        file = path.with_name(path.name.replace("results_", f"samples_{task}_").replace(".json", ".jsonl"))
+        file.write_text("".join(json.dumps(sample) + "\n" for sample in samples), encoding="utf-8")
+    return path
+
+
+def samples():
+    """Questions and answers, hostile both."""
+    return [
+        {"doc_id": i, "arguments": {"gen_args_0": {"arg_0": text, "arg_1": {"until": []}}}, "resps": [[text]], "filtered_resps": [text]}
+        for i, text in enumerate(HOSTILE)
+    ]

@@ -1,0 +1,531 @@
+"""Finished runs: what is found below a folder, what is believed of it, and what is told where it is not."""
+
+import json
+from datetime import datetime
+from math import isnan, nan
+from pathlib import Path
+
+import pytest
+
+from lm_eval_bias import catalogue
+from lm_eval_bias.benchmarks.empathy.measure import record
+from lm_eval_bias.commands import merge
+from lm_eval_bias.results import runs
+from lm_eval_bias.results.runs import Declared, Found, Number, Together, find
+from lm_eval_bias.results.samples import documents_of_all
+from lm_eval_bias.usage import UsageError
+from tests.scripted import MORNING, ask, made_up, scripted
+
+VALUES = {"gap": (2.0, 0.5, 0, None), "unanswered": (1.0, None, None, "lower")}
+
+
+TASKS = {task.name: task for task in catalogue.tasks()}
+
+
+def declared(name):
+    task = TASKS.get(name)
+    return task and Declared(task.measure.metrics, task.option_names)
+
+
+def together(name, files):
+    merged = merge.put_together(catalogue.task(name), files)
+    return Together(merged.documents, merged.cells)
+
+
+def found_in(*paths, tasks=None, known=declared):
+    return find([Path(path) for path in paths], known, together, tasks)
+
+
+def only(found: Found):
+    (run,) = found.runs
+    return run
+
+
+# ---- Written by the harness itself
+
+
+@pytest.fixture(scope="module")
+def real(tmp_path_factory):
+    """Two runs of a scripted model by the harness, with its tracker: one task whole of two, 40 documents each."""
+    folder = tmp_path_factory.mktemp("real")
+    for name in ("org/one", "/somewhere/two"):
+        ask(folder, name, scripted(name), "bistereo_analogy", "stereomap_structure_likelihood", limit=40)
+    return folder
+
+
+def test_what_the_harness_writes_is_read(real):
+    found = found_in(real)
+    assert [(run.model, run.task) for run in found.runs] == [
+        ("two", "bistereo_analogy"), ("two", "stereomap_structure_likelihood"), ("org/one", "bistereo_analogy"), ("org/one", "stereomap_structure_likelihood"),
+    ]  # fmt: skip
+    assert not found.others and not found.notes
+    run = found.runs[2]
+    written = json.loads(run.results.read_text())
+    assert (run.version, run.n, run.limit, run.template, run.parts) == ("1", 40, 40.0, None, False)
+    for row in written["configs"]["bistereo_analogy"]["cells"]["numbers"]:
+        value, stderr = run.numbers[row["metric"], row["group"]]
+        assert value == row["value"] or (isnan(value) and isnan(row["value"]))
+        assert stderr == row["stderr"] or isnan(stderr)
+    assert run.metrics == catalogue.task("bistereo_analogy").measure.metrics
+    assert run.tables.keys() == written["configs"]["bistereo_analogy"]["cells"].keys()
+    assert "asked 40 of 1,535 documents" in run.warnings
+    assert abs(run.date.timestamp() - written["date"]) < 3600 * 24 and run.samples[0].is_file()
+
+
+def test_a_folder_within_a_folder_and_a_file_are_found_once(real):
+    file = next(real.rglob("results_*.json"))
+    assert len(found_in(real, file, file.parent).runs) == len(found_in(real).runs)
+    assert len(found_in(file).runs) == 2
+
+
+def test_tasks_may_be_chosen(real):
+    with pytest.raises(UsageError, match=r"--tasks bistereo_analgy: no run has it; did you mean bistereo_analogy\?"):
+        found_in(real, tasks=["bistereo_analgy"])
+    assert {run.task for run in found_in(real, tasks=["bistereo_analogy"]).runs} == {"bistereo_analogy"}
+
+
+# ---- A task of a group, as 0.5 names it; a task that nobody here knows
+
+
+def test_a_task_of_a_group_is_the_task(tmp_path):
+    path = made_up(tmp_path, "m", VALUES, task="many::mine")
+    date = path.stem.partition("_")[2]
+    (tmp_path / f"samples_many::mine_{date}.jsonl").write_text("{}\n")
+    run = only(found_in(tmp_path))
+    assert (
+        run.task == "mine"
+        and run.n == 100
+        and run.version == "1"
+        and [file.name for file in run.samples] == [f"samples_many::mine_{date}.jsonl"]
+    )
+
+
+def test_a_task_of_ones_own_needs_no_folder(tmp_path):
+    """Its numbers are in the file: those of the harness's table are the headline ones, and NAME_low and NAME_high the interval of NAME."""
+    made_up(tmp_path, "m", VALUES, more={"gap_low": (1.0, None), "gap_high": (3.0, None), "share_low": (5.0, None)})
+    metrics = {metric.name: metric for metric in only(found_in(tmp_path)).metrics}
+    assert [name for name, metric in metrics.items() if metric.headline] == ["gap", "unanswered"]
+    assert [metrics[name].bounds for name in ("gap_low", "gap_high", "share_low")] == ["gap", "gap", None]
+    assert (
+        metrics["gap"].unbiased == 0
+        and metrics["gap"].stderr
+        and metrics["unanswered"].better == "lower"
+        and not metrics["unanswered"].stderr
+    )
+
+
+def test_tasks_of_the_harness_are_listed_and_left_alone(tmp_path):
+    path = made_up(tmp_path, "m", VALUES)
+    content = json.loads(path.read_text())
+    content["configs"]["hellaswag"] = {"task": "hellaswag", "metadata": {"version": 1.0}}
+    content["results"]["hellaswag"] = {"acc,none": 0.5}
+    path.write_text(json.dumps(content))
+    found = found_in(tmp_path)
+    assert [(other.model, other.task) for other in found.others] == [("m", "hellaswag")] and only(found).task == "mine" and not found.notes
+
+
+# ---- Models
+
+
+@pytest.mark.parametrize(
+    ("given", "shown"),
+    [
+        ("meta/llama", "meta/llama"),
+        ("gpt2", "gpt2"),
+        ("/models/llama", "llama"),
+        ("./llama/", "llama"),
+        ("C:\\models\\llama", "llama"),
+        ("a/b/c", "c"),
+    ],
+)
+def test_a_local_path_is_named_by_its_last_part(tmp_path, given, shown):
+    made_up(tmp_path, given, VALUES)
+    assert only(found_in(tmp_path)).model == shown
+
+
+def test_folders_of_the_same_name_are_told_apart(tmp_path):
+    for i, name in enumerate(("/a/step1/model", "/a/step2/model", "/b/other")):
+        made_up(tmp_path, name, VALUES, minutes=i)
+    assert [run.model for run in found_in(tmp_path).runs] == ["step1/model", "step2/model", "other"]
+
+
+def test_a_revision_is_another_model(tmp_path):
+    made_up(tmp_path, "m", VALUES)
+    made_up(tmp_path, "m", VALUES, minutes=1, config={"model": "hf", "model_args": "pretrained=m,revision=step5"})
+    assert sorted(run.model for run in found_in(tmp_path).runs) == ["m", "m@step5"]
+
+
+@pytest.mark.parametrize("config", [{"model_args": {"pretrained": "x"}}, {"model_args": "dtype=float32,pretrained=x"}, {"model": "x"}])
+def test_without_a_name_the_arguments_tell(tmp_path, config):
+    made_up(tmp_path, None, VALUES, config=config)
+    assert only(found_in(tmp_path)).model == "x"
+
+
+# ---- Several runs
+
+
+def test_of_two_runs_the_newest_counts_and_a_note_says_so(tmp_path):
+    old = made_up(tmp_path / "a", "m", {"gap": (1.0, 0.5)}, n=10)
+    new = made_up(tmp_path / "b", "m", {"gap": (2.0, 0.5)}, minutes=1, version=2)
+    found = found_in(tmp_path)
+    assert only(found).numbers["gap", None].value == 2.0 and only(found).date == datetime(2026, 1, 31, 10, 12, 12, 123456)
+    assert found.notes == [f"{old}: mine of m is not shown, {new} is newer (version 1 there, 2 here; documents 10 there, 100 here)"]
+
+
+def shard(folder, part, of=3, model="m", minutes=0, samples=True, missing="complete", version=1.0):
+    """A part of empathy_religion_official: one event each, five points more in each part, with the harness's two files."""
+    from lm_eval_bias.benchmarks.empathy import documents as empathy
+
+    path = made_up(
+        folder, model, {"gap_points": (0.0, None)}, task="empathy_religion_official", minutes=minutes, version=version, n=36, of=36,
+        metadata={"shard": f"{part}/{of}", "missing": missing, "events_per_emotion": 25},
+    )  # fmt: skip
+    if samples:
+        asked = empathy.documents("religion")[36 * (part - 1) : 36 * part]
+        with (folder / f"samples_empathy_religion_official_{path.stem.partition('_')[2]}.jsonl").open("w") as file:
+            for i, doc in enumerate(asked):
+                own = doc["perceiver"] == doc["experiencer"]
+                line = {"doc_id": i, "doc_hash": f"{part}/{i}", "records": record(doc, [60.0 + 10 * own + 5 * part])}
+                file.write(json.dumps(line) + "\n")
+    return path
+
+
+def test_runs_in_parts_are_put_together(tmp_path):
+    """Three events of 36 documents, each ten points more for one's own group, whatever its level."""
+    for part in (1, 2, 3):
+        shard(tmp_path, part, minutes=part)
+    found = found_in(tmp_path)
+    run = only(found)
+    assert run.n == 108 and run.parts and not found.notes and "shard" not in run.options and len(run.samples) == 3
+    assert run.numbers["gap_points", None].value == pytest.approx(10) and run.numbers["events", None].value == 3
+    assert not any("parts" in said or "of 36" in said for said in run.warnings)
+
+
+def test_a_missing_part_is_a_warning(tmp_path):
+    for part in (1, 3):
+        shard(tmp_path, part, minutes=part)
+    run = only(found_in(tmp_path))
+    assert run.n == 72 and run.warnings[0] == "2 of 3 parts; missing: 2/3"
+
+
+def test_a_part_that_ran_twice_counts_once(tmp_path):
+    first = shard(tmp_path, 1)
+    for part in (1, 2, 3):
+        shard(tmp_path, part, minutes=part)
+    found = found_in(tmp_path)
+    assert only(found).n == 108 and len(found.notes) == 1 and found.notes[0].startswith(str(first)) and "is not shown" in found.notes[0]
+
+
+def test_parts_that_were_asked_otherwise_stay_apart(tmp_path):
+    shard(tmp_path, 1, missing="pairwise")
+    shard(tmp_path, 2, minutes=1)
+    found = found_in(tmp_path)
+    assert only(found).n == 36 and only(found).warnings[0] == "1 of 3 parts; missing: 1/3, 3/3"
+    assert "missing pairwise there, complete here" in found.notes[0]
+
+
+def test_parts_without_samples_are_told(tmp_path):
+    shard(tmp_path, 1)
+    bad = shard(tmp_path, 2, minutes=1, samples=False)
+    found = found_in(tmp_path)
+    assert not found.runs
+    assert found.notes == [
+        f"{bad}: a part of empathy_religion_official has no samples beside it, so the parts cannot be put together; run it again with --log_samples"
+    ]
+
+
+def test_what_merge_wrote_is_read(tmp_path, capsys):
+    """Put together by the command, beside its parts: they are not read again, and no note complains of them."""
+    from lm_eval_bias import cli
+
+    for part in (1, 2, 3):
+        shard(tmp_path, part, minutes=part)
+    merged = tmp_path / "merged.json"
+    assert cli.main(["merge", "empathy_religion_official", *map(str, sorted(tmp_path.glob("samples_*"))), "--output", str(merged)]) == 0
+    text = merged.read_text()
+    assert "NaN" not in text and "Infinity" not in text
+    run = only(found := found_in(tmp_path))
+    assert run.results == merged and run.model == "m" and run.n == 108 and run.version == "1" and not found.notes
+    assert run.of == 108 and not any("documents" in said for said in run.warnings)
+    merged.unlink()
+    assert only(found_in(tmp_path)).asked == run.asked
+
+
+def test_what_merge_wrote_tells_how_many_documents_the_task_has(tmp_path, capsys):
+    """Two of three parts of 36 documents each; and runs of the same task of which a limit left most."""
+    from lm_eval_bias import cli
+
+    def merged(folder, task, files):
+        assert cli.main(["merge", task, *map(str, files), "--output", str(folder / "merged.json")]) == 0
+        return only(found_in(folder))
+
+    for part in (1, 3):
+        shard(tmp_path / "parts", part, minutes=part)
+    run = merged(tmp_path / "parts", "empathy_religion_official", sorted((tmp_path / "parts").glob("samples_*")))
+    assert (run.n, run.of) == (72, 108) and "asked 72 of 108 documents" in run.warnings
+    shard(tmp_path / "limit", 1, of=1)
+    results = next((tmp_path / "limit").glob("results_*"))
+    results.write_text(results.read_text().replace('"original": 36', '"original": 8640'))
+    run = merged(tmp_path / "limit", "empathy_religion_official", (tmp_path / "limit").glob("samples_*"))
+    assert (run.n, run.of) == (36, 8640) and "asked 36 of 8,640 documents" in run.warnings
+    for part in (1, 2):
+        shard(tmp_path / "one of two", part, minutes=part)
+    next((tmp_path / "one of two").glob("results_*")).unlink()
+    run = merged(tmp_path / "one of two", "empathy_religion_official", sorted((tmp_path / "one of two").glob("samples_*")))
+    assert run.n == 72 and run.of is None
+
+
+@pytest.mark.parametrize(
+    ("parts", "all_of_them"),
+    [
+        ([({}, 100)], 100),
+        ([({"shard": "1/1"}, 100), ({}, 100)], 100),  # --samples twice
+        ([({"shard": "1/2"}, 51), ({"shard": "2/2"}, 49)], 100),
+        ([({"shard": "1/4"}, 25), ({"shard": "3/4"}, 25), ({"shard": "3/4"}, 25)], 100),
+        ([({"shard": "1/2"}, 50), ({"shard": "2/3"}, 33)], None),
+        ([({}, 100), ({"shard": "2/2"}, 50)], None),
+        ([({}, None), ({}, 100)], None),
+        ([], None),
+    ],
+)
+def test_how_many_documents_a_task_has_is_told_by_its_parts(parts, all_of_them):
+    assert documents_of_all(parts) == all_of_them
+
+
+def test_a_merged_file_of_an_older_version_names_no_model(tmp_path):
+    made_up(tmp_path, "m", VALUES)
+    (tmp_path / "merged.json").write_text(json.dumps({"task": "mine", "options": {}, "records": 3, "cells": {"numbers": []}}))
+    (tmp_path / "config.json").write_text('{"task_type": "CAUSAL_LM"}')
+    (note,) = found_in(tmp_path).notes
+    assert note.startswith(f"{tmp_path / 'merged.json'}: it names no model; write it again with `lm-eval-bias merge --output`")
+
+
+# ---- What cannot be read
+
+
+def test_an_empty_folder_says_what_to_run(tmp_path):
+    with pytest.raises(UsageError) as error:
+        found_in(tmp_path)
+    assert str(error.value) == f"no results below {tmp_path}; run lm_eval with --output_path {tmp_path} --log_samples"
+
+
+def test_a_path_that_is_not_there(tmp_path):
+    with pytest.raises(UsageError, match="absent is not there; give a folder or a file that `lm_eval --output_path` wrote"):
+        found_in(tmp_path / "absent")
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ('{"results": {"mine": {"gap,none": 1.', "no whole JSON file (Expecting"),
+        ("", "no whole JSON file"),
+        ("[" * 100_000, "no whole JSON file (too deep)"),
+        ("[]", "its JSON is no object"),
+        ("{}", "it has no `configs` and `results`"),
+        ('{"results": [], "configs": 3}', "it has no `configs` and `results`"),
+        ('{"results": {}, "configs": {"mine": {}}}', "it names no model"),
+        ("\udcff", "no whole JSON file"),
+    ],
+)
+def test_a_broken_results_file_is_told_and_the_rest_is_read(tmp_path, text, told):
+    good, bad = made_up(tmp_path, "m", VALUES), tmp_path / "results_2026-01-31T10-11-13.5.json"
+    bad.write_bytes(text.encode(errors="surrogateescape"))
+    found = found_in(tmp_path)
+    assert only(found).results == good
+    (note,) = found.notes
+    assert note.startswith(f"{bad}: ") and told in note and "\n" not in note
+    with pytest.raises(UsageError) as error:
+        found_in(bad)
+    assert told in str(error.value) and "can be read" in str(error.value)
+
+
+@pytest.mark.parametrize("numbers", [None, [], 3, [3], [{}], [{"metric": 3}], {"metric": "gap"}])
+def test_a_table_of_numbers_that_is_none(tmp_path, numbers):
+    path = made_up(tmp_path, "m", VALUES)
+    content = json.loads(path.read_text())
+    content["configs"]["mine"]["cells"]["numbers"] = numbers
+    path.write_text(json.dumps(content))
+    good = made_up(tmp_path, "m", VALUES, minutes=1)
+    found = found_in(tmp_path)
+    assert only(found).results == good and found.notes == [f"{path}: mine is left out: its table `numbers` is not one; run it again"]
+
+
+@pytest.mark.parametrize("value", ["3", None, True, [1], "NaN", 10**400])
+def test_a_value_that_is_no_number_does_not_exist(tmp_path, value):
+    made_up(tmp_path, "m", {"gap": (value, value)})
+    number = only(found_in(tmp_path)).numbers["gap", None]
+    assert isnan(number.value) and isnan(number.stderr)
+
+
+def test_nan_as_the_harness_writes_it(tmp_path):
+    path = made_up(tmp_path, "m", {"gap": (nan, 0.5), "other": (float("inf"), None)})
+    assert "NaN" in path.read_text() and "Infinity" in path.read_text()
+    numbers = only(found_in(tmp_path)).numbers
+    assert isnan(numbers["gap", None].value) and numbers["other", None] == (float("inf"), pytest.approx(nan, nan_ok=True))
+
+
+@pytest.mark.parametrize(
+    ("config", "results", "told"),
+    [
+        ({}, {"gap,none": 1}, "it has no table of numbers, as an older version wrote it"),
+        (
+            {"cells": {"pairs": [{"group": "women", "mean": 3.0}]}},
+            {"gap,none": 1},
+            "it has no table of numbers, as an older version wrote it",
+        ),
+        ({"error": "ValueError: no\nway"}, {}, "its numbers could not be computed (ValueError: no\\nway)"),
+        ({}, {"bypass,none": 999}, "it ran with --predict_only, without numbers"),
+    ],
+)
+@pytest.mark.parametrize("logged", [True, False])
+def test_a_run_of_ours_without_numbers_says_what_makes_them(tmp_path, config, results, told, logged):
+    path = made_up(tmp_path, "m", VALUES, task="hbb")
+    content = json.loads(path.read_text())
+    content["configs"]["hbb"], content["results"]["hbb"] = {"task": "hbb", **config}, results
+    path.write_text(json.dumps(content))
+    made_up(tmp_path, "m", VALUES, minutes=1)
+    samples = tmp_path / f"samples_hbb_{path.stem.partition('_')[2]}.jsonl"
+    if logged:
+        samples.write_text("{}\n")
+    (note,) = found_in(tmp_path).notes
+    merged = f"lm-eval-bias merge hbb '{samples}' --output '{tmp_path / 'merged_hbb.json'}' makes them from its samples"
+    what = merged if logged else "run it again with --log_samples"
+    assert note == f"{path}: hbb is left out: {told}; {what}"
+
+
+def test_the_command_that_a_note_gives_makes_the_numbers(real, tmp_path, capsys):
+    """A run of the harness whose numbers are taken away: the note's own command, and the model is there again with the same ones."""
+    import shlex
+    import shutil
+
+    from lm_eval_bias import cli
+
+    folder = shutil.copytree(real / "org__one", tmp_path / "runs")
+    path = next(folder.glob("results_*.json"))
+    content = json.loads(path.read_text())
+    del content["configs"]["bistereo_analogy"]["cells"]
+    path.write_text(json.dumps(content))
+    (note,) = found_in(folder).notes
+    command = shlex.split(note[note.index("lm-eval-bias merge") : note.index(" makes them")])
+    assert cli.main(command[1:]) == 0 and "bistereo_analogy: 40 documents" in capsys.readouterr().out
+    again = next(run for run in found_in(folder).runs if run.task == "bistereo_analogy")
+    before = next(run for run in found_in(real).runs if (run.model, run.task) == ("org/one", "bistereo_analogy"))
+    assert (again.model, again.asked, again.n) == (before.model, before.asked, before.n)
+    for key, number in before.numbers.items():
+        assert list(again.numbers[key]) == pytest.approx(list(number), nan_ok=True), key
+
+
+def test_samples_without_results_and_samples_that_were_cut_off(tmp_path):
+    path = made_up(tmp_path, "m", VALUES)
+    alone = tmp_path / "samples_mine_2025-01-31T10-11-12.1.jsonl"
+    alone.write_text("{}\n")
+    cut = tmp_path / f"samples_mine_{path.stem.partition('_')[2]}.jsonl"
+    cut.write_text('{"doc_id": 1}\n{"doc_')
+    assert found_in(tmp_path).notes == [
+        f"{alone}: its results file is not beside it, so its model and options are not known; put both into one folder",
+        f"{cut}: its last line is cut off, or it is empty; run again with --log_samples",
+    ]
+
+
+def test_a_task_name_leads_to_no_other_folder(tmp_path):
+    made_up(tmp_path, "m", VALUES, task="../../etc/passwd")
+    assert not only(found_in(tmp_path)).samples
+
+
+# ---- Warnings, and what was asked
+
+
+@pytest.mark.parametrize(("kind", "template", "warned"), [("local-chat-completions", "the server's", False), ("openai-chat-completions", "the server's", False), ("local-completions", None, True), ("hf", None, True)])  # fmt: skip
+def test_a_chat_model_behind_a_server_has_the_servers_template(tmp_path, kind, template, warned):
+    """The harness writes no checksum for models whose server makes the prompts of messages."""
+    config = {"model": kind, "model_args": {"model": "Llama-3.1-8B-Instruct"}, "limit": None, "gen_kwargs": {}}
+    made_up(tmp_path, "meta-llama/Llama-3.1-8B-Instruct", VALUES, config=config)
+    run = only(found_in(tmp_path))
+    assert run.template == template and any("chat template" in line for line in run.warnings) == warned
+
+
+def test_warnings_name_their_consequence(tmp_path):
+    values = {"refused": (12.0, None), "unanswered": (9.0, None), "letter_mass": (17.0, None), "number_mass": (80.0, None)}
+    made_up(
+        tmp_path, "org/tiny-Instruct", values, n=20, of=100, config={"model_args": {"pretrained": "x"}, "gen_kwargs": {"max_gen_toks": 4}}
+    )
+    assert only(found_in(tmp_path)).warnings == (
+        "asked 20 of 100 documents",
+        "refused 12 %: the numbers are those of the other answers",
+        "letter_mass 17 %: most of the probability lies on other words than the answers",
+        "by its name a chat model, asked without its chat template",
+        'generation settings of its own: {"max_gen_toks": 4}',
+    )
+
+
+@pytest.mark.parametrize(
+    ("name", "template", "warned"),
+    [("a-chat", None, True), ("a-chat", "abc", False), ("gemma-2b-it", None, True), ("bitter", None, False), ("instructor", None, False)],
+)
+def test_a_chat_model_without_its_template(tmp_path, name, template, warned):
+    made_up(tmp_path, name, VALUES, chat_template_sha=template)
+    assert any("chat template" in said for said in only(found_in(tmp_path)).warnings) is warned
+
+
+def test_a_file_of_ones_own_is_known_by_its_checksum(tmp_path):
+    for i, (path, checksum) in enumerate((("/a/items.tsv", "12" * 32), ("/b/items.tsv", "12" * 32), ("/a/items.tsv", "34" * 32))):
+        made_up(tmp_path, f"m{i}", VALUES, minutes=i, metadata={"items": path, "items_sha256": checksum})
+    first, moved, other = (run.asked for run in found_in(tmp_path).runs)
+    assert first == moved != other and dict(first)["items_sha256"] == "121212121212" and "items" not in dict(first)
+
+
+def test_the_models_arguments_are_no_options(tmp_path):
+    made_up(tmp_path, "m", VALUES, metadata={"pretrained": "m", "order": "paper", "paper": "x"})
+    assert only(found_in(tmp_path)).options == {"order": "paper"}
+    assert only(found_in(tmp_path)).asked == (("version", "1"), ("documents", "100"), ("order", "paper"))
+
+
+def test_numbers_of_groups_are_kept(tmp_path):
+    path = made_up(tmp_path, "m", VALUES)
+    content = json.loads(path.read_text())
+    rows = content["configs"]["mine"]["cells"]["numbers"]
+    rows.append({**rows[0], "group": "women", "value": 5.0})
+    path.write_text(json.dumps(content))
+    assert only(found_in(tmp_path)).numbers["gap", "women"] == Number(5.0, 0.5)
+
+
+def test_every_metric_that_bounds_another_says_so():
+    """The interval of a number is that of its declaration: `delta_low` of the empathy gap bounds delta_corrected, not delta."""
+    for task in catalogue.tasks():
+        for metric in task.measure.metrics:
+            if "bound of the 95 % interval of" in metric.says:
+                assert metric.bounds == metric.says.rpartition(" of ")[2].rstrip("."), (task.name, metric.name)
+                assert task.measure.metric(metric.bounds).unit == metric.unit and metric.name.endswith(("_low", "_high"))
+            else:
+                assert metric.bounds is None
+
+
+def test_the_morning_is_read_back():
+    assert runs._date(MORNING.isoformat().replace(":", "-")) == MORNING and runs._date("yesterday") is None
+
+
+def test_a_trial_with_a_limit_does_not_hide_a_whole_run(tmp_path):
+    """Of the same questions; a whole run of another version is another thing, and the newest counts."""
+    made_up(tmp_path / "a", "m", {"gap": (1.0, 1.0)}, n=100)
+    made_up(tmp_path / "a", "m", {"gap": (2.0, 1.0)}, n=10, minutes=1)
+    found = found_in(tmp_path / "a")
+    assert only(found).n == 100 and any("is not shown" in note and "asked more documents" in note for note in found.notes)
+    made_up(tmp_path / "b", "m", {"gap": (1.0, 1.0)}, n=100, version=1.0)
+    made_up(tmp_path / "b", "m", {"gap": (2.0, 1.0)}, n=10, version=2.0, minutes=1)
+    assert only(found_in(tmp_path / "b")).n == 10
+
+
+# ---- Key phrases
+
+
+def test_key_phrases_are_a_table_of_the_run_whose_samples_they_are_of(tmp_path):
+    """The file of `lm-eval-bias reasons --output` names the samples; another run has none, and what is no table is none."""
+    paths = [made_up(tmp_path, f"org/{name}", {"gap": (1, 0.5)}, minutes=i) for i, name in enumerate("ab")]
+    samples = [path.with_name(path.name.replace("results_", "samples_mine_")).with_suffix(".jsonl") for path in paths]
+    for path in samples:
+        path.write_text("{}\n")
+    rows = [{"table": "overall", "cluster": None, "phrase": "high pay", "answers": 3}]
+    for i, found in enumerate(([{"phrase": "older"}], rows, "no table")):
+        (tmp_path / f"{i}.json").write_text(json.dumps({"reasons_of": [samples[0].name], "phrases": found}))
+    runs = {run.model: run for run in found_in(tmp_path).runs}
+    assert runs["org/a"].tables["phrases"] == rows and "phrases" not in runs["org/b"].tables
