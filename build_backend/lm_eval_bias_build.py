@@ -1,9 +1,10 @@
 """Build backend: setuptools', plus one file that setuptools cannot place.
 
-`lm_eval_bias_autoload.pth` must lie at the top of site-packages (see lm_eval_bias/__init__.py), and has to be listed in the
-distribution's RECORD, so that uninstalling removes it. A wheel is a zip archive: the file is added to what setuptools built.
-An editable install is two .pth files and the metadata; it needs no import hook, since lm_eval_bias/__init__.py
-finds tasks/ and metrics/ beside itself, and so costs Python's start nothing more than an installed wheel.
+`lm_eval_bias_autoload.pth` must lie at the top of site-packages (see lm_eval_bias/__init__.py), and
+has to be listed in the distribution's RECORD, so that uninstalling removes it. A wheel is a zip
+archive: the file is added to what setuptools built. An editable install is two .pth files and the
+metadata; it needs no import hook, since lm_eval_bias/__init__.py finds tasks/ and metrics/ beside
+itself, and so costs Python's start nothing more than an installed wheel.
 """
 
 from __future__ import annotations
@@ -47,9 +48,13 @@ def build_editable(wheel_directory, config_settings=None, metadata_directory=Non
     with tempfile.TemporaryDirectory() as folder:
         info = build_meta.prepare_metadata_for_build_wheel(folder, config_settings)
         root = Path(folder, info)
-        files = {f"{info}/{p.relative_to(root)}": p.read_bytes() for p in root.rglob("*") if p.is_file()}
+        files = {
+            f"{info}/{p.relative_to(root)}": p.read_bytes() for p in root.rglob("*") if p.is_file()
+        }
     distribution = info.removesuffix(".dist-info")
-    files[f"{info}/WHEEL"] = b"Wheel-Version: 1.0\nGenerator: lm_eval_bias_build\nRoot-Is-Purelib: true\nTag: py3-none-any\n"
+    files[f"{info}/WHEEL"] = (
+        b"Wheel-Version: 1.0\nGenerator: lm_eval_bias_build\nRoot-Is-Purelib: true\nTag: py3-none-any\n"
+    )
     # Read before the autoload file: .pth files are read in the order of their names.
     files["__editable__.lm_eval_bias.pth"] = f"{Path.cwd()}\n".encode()
     name = f"{distribution}-0.editable-py3-none-any.whl"
@@ -64,7 +69,9 @@ def _write(path, files):
     lines = []
     with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as wheel:
         for name, content in files.items():
-            digest = base64.urlsafe_b64encode(hashlib.sha256(content).digest()).rstrip(b"=").decode()
+            digest = (
+                base64.urlsafe_b64encode(hashlib.sha256(content).digest()).rstrip(b"=").decode()
+            )
             lines.append(f"{name},sha256={digest},{len(content)}")
             wheel.writestr(zipfile.ZipInfo(name, (2025, 1, 1, 0, 0, 0)), content)
         wheel.writestr(record, "\n".join([*lines, f"{record},,", ""]))

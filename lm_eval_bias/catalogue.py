@@ -1,4 +1,5 @@
-"""The tasks as the YAML files declare them, ours and those of a person's own folder, without importing the harness, which takes seconds."""
+"""The tasks as the YAML files declare them, ours and those of a person's own folder, without
+importing the harness, which takes seconds."""
 
 from __future__ import annotations
 
@@ -29,7 +30,8 @@ def tasks_folder() -> str:
 
 
 class Function:
-    """`!function module.name` in a YAML: found when it is asked for, in a module beside the file or else an importable one."""
+    """`!function module.name` in a YAML: found when it is asked for, in a module beside the file or
+    else an importable one."""
 
     def __init__(self, name: str, folder: Path) -> None:
         self.name, self.folder = name, folder
@@ -39,9 +41,13 @@ class Function:
         module, _, attribute = self.name.rpartition(".")
         beside = self.folder / f"{module.replace('.', '/')}.py"
         try:
-            return getattr(_module_at(beside) if beside.exists() else import_module(module), attribute)
+            return getattr(
+                _module_at(beside) if beside.exists() else import_module(module), attribute
+            )
         except (ImportError, AttributeError, ValueError) as error:
-            raise UsageError(f"{self.folder}: !function {self.name} cannot be loaded: {error}") from error
+            raise UsageError(
+                f"{self.folder}: !function {self.name} cannot be loaded: {error}"
+            ) from error
 
 
 def _module_at(path: Path) -> ModuleType:
@@ -80,7 +86,11 @@ class Task:
     @property
     def request(self) -> str:
         """The harness's output type, or "conversation"."""
-        return "conversation" if "turns" in self.config else self.config.get("output_type", "generate_until")
+        return (
+            "conversation"
+            if "turns" in self.config
+            else self.config.get("output_type", "generate_until")
+        )
 
     @cached_property
     def measure(self) -> Measure | None:
@@ -98,13 +108,21 @@ class Task:
         build = self.builder
         if build is None:
             return None
-        arguments = {**located(self.metadata, self.path), **(self.config.get("dataset_kwargs") or {})}
+        arguments = {
+            **located(self.metadata, self.path),
+            **(self.config.get("dataset_kwargs") or {}),
+        }
         count = getattr(build, "count", None)
-        return count(**arguments) if count else len(build(**arguments)[self.config.get("test_split", "test")])
+        return (
+            count(**arguments)
+            if count
+            else len(build(**arguments)[self.config.get("test_split", "test")])
+        )
 
     @cached_property
     def builder(self) -> Any:
-        """What makes the documents, a `documents.dataset.CustomDataset` or a function; None for a task that names a data set."""
+        """What makes the documents, a `documents.dataset.CustomDataset` or a function; None for a
+        task that names a data set."""
         return self._loaded("custom_dataset")
 
     @property
@@ -113,7 +131,8 @@ class Task:
         return list(inspect.signature(self.options).parameters) if self.options else []
 
     def documents_of(self, path: str) -> list[dict[str, Any]]:
-        """The documents of a file in place of the data set that the task names, with the options of its YAML. UsageError as in a run."""
+        """The documents of a file in place of the data set that the task names, with the options of
+        its YAML. UsageError as in a run."""
         options = read_options(self.name, {**self.metadata, "data": path}, self.options)
         process = self._loaded("process_docs")
         known = inspect.signature(process).parameters
@@ -140,11 +159,15 @@ def tasks(include_path: Iterable[Path | str] = ()) -> Iterator[Task]:
 
 
 def task(name: str, include_path: Iterable[Path | str] = ()) -> Task:
-    """The task of that name; of several, the last, as the folder of a person's own comes last. UsageError if there is none."""
+    """The task of that name; of several, the last, as the folder of a person's own comes last.
+    UsageError if there is none."""
     known = {t.name: t for t in tasks(include_path)}
     if name not in known:
         guesses = difflib.get_close_matches(name, known, n=1)
-        raise UsageError(f"no task {name!r}" + (f"; did you mean {guesses[0]}?" if guesses else "; see lm-eval-bias tasks"))
+        raise UsageError(
+            f"no task {name!r}"
+            + (f"; did you mean {guesses[0]}?" if guesses else "; see lm-eval-bias tasks")
+        )
     return known[name]
 
 
@@ -154,7 +177,9 @@ def read(path: Path) -> dict[str, Any]:
     class Loader(yaml.SafeLoader):
         pass
 
-    Loader.add_constructor("!function", lambda loader, node: Function(loader.construct_scalar(node), path.parent))
+    Loader.add_constructor(
+        "!function", lambda loader, node: Function(loader.construct_scalar(node), path.parent)
+    )
     try:
         config = yaml.load(path.read_text(encoding="utf-8"), Loader) or {}
     except (yaml.YAMLError, OSError, UnicodeDecodeError) as error:

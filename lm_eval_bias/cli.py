@@ -26,7 +26,21 @@ from lm_eval_bias.commands import (
 )
 from lm_eval_bias.usage import UsageError
 
-COMMANDS = (tasks, check, data, items, model, merge, report, compare, leaderboard, plan, gate, export, reasons)
+COMMANDS = (
+    tasks,
+    check,
+    data,
+    items,
+    model,
+    merge,
+    report,
+    compare,
+    leaderboard,
+    plan,
+    gate,
+    export,
+    reasons,
+)
 
 
 def parser() -> argparse.ArgumentParser:

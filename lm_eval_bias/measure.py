@@ -1,7 +1,9 @@
-"""A measure: how answers become records, records a summary, and which numbers a summary holds. Each number is declared here once.
+"""A measure: how answers become records, records a summary, and which numbers a summary holds. Each
+number is declared here once.
 
-From the declaration follow the rows of the harness's table with their arrows, the tables in the task READMEs, the table `numbers` in the
-results file, and `lm-eval-bias tasks METRIC`. Plain named tuples: a measure works on records whoever made them.
+From the declaration follow the rows of the harness's table with their arrows, the tables in the
+task READMEs, the table `numbers` in the results file, and `lm-eval-bias tasks METRIC`. Plain named
+tuples: a measure works on records whoever made them.
 """
 
 from __future__ import annotations
@@ -29,8 +31,15 @@ UNITS = {
     "p": "a p value, from 0 to 1",
     "nats": "differences of log-likelihoods",
 }
-RANGE: Mapping[str, tuple[float, float]] = {"%": (0, 100), "share": (0, 1), "score": (-1, 1), "p": (0, 1), "count": (0, inf)}
-"""The least and greatest value that a number in a unit may have; of the other units none are known."""
+RANGE: Mapping[str, tuple[float, float]] = {
+    "%": (0, 100),
+    "share": (0, 1),
+    "score": (-1, 1),
+    "p": (0, 1),
+    "count": (0, inf),
+}
+"""The least and greatest value that a number in a unit may have; of the other units none are known.
+"""
 ROWS = 12
 """What a person reads at a glance: so many rows does a task have in the harness's table at most."""
 
@@ -38,13 +47,16 @@ ROWS = 12
 class Metric(NamedTuple):
     """One number of a measure.
 
-    unit: one of `UNITS`. says: one sentence, what it is. better: which way is better, None for a signed gap or a mere description.
-    unbiased: its value for a model without bias, None where none says so. headline: whether it stands in the harness's table; the others
-    stand in the table `numbers` of the results file. cell: the table or figure of the paper that it is a cell of; None if it is ours.
-    stderr: whether it has a standard error. by: the column of the records whose values split it ("category"); a row for each value is
-    shown as long as there is room. bounds: the metric whose 95 % interval it is an end of; None for any other. paired: whether the
-    measure's clusters are all that its error comes from, so that the difference of two models on them has one. tests: whether its interval,
-    if it excludes `unbiased`, says that a model is biased; not where another number tests the same.
+    unit: one of `UNITS`. says: one sentence, what it is. better: which way is better, None for a
+    signed gap or a mere description. unbiased: its value for a model without bias, None where none
+    says so. headline: whether it stands in the harness's table; the others stand in the table
+    `numbers` of the results file. cell: the table or figure of the paper that it is a cell of; None
+    if it is ours. stderr: whether it has a standard error. by: the column of the records whose
+    values split it ("category"); a row for each value is shown as long as there is room. bounds:
+    the metric whose 95 % interval it is an end of; None for any other. paired: whether the
+    measure's clusters are all that its error comes from, so that the difference of two models on
+    them has one. tests: whether its interval, if it excludes `unbiased`, says that a model is
+    biased; not where another number tests the same.
     """
 
     name: str
@@ -67,7 +79,8 @@ class Metric(NamedTuple):
 
 
 def with_interval(metric: Metric) -> tuple[Metric, Metric, Metric]:
-    """A metric and the two bounds of its 95 % interval, which stand in the table `numbers` alone and are split as it is."""
+    """A metric and the two bounds of its 95 % interval, which stand in the table `numbers` alone
+    and are split as it is."""
     low, high = (
         Metric(
             f"{metric.name}_{end}",
@@ -85,8 +98,9 @@ def with_interval(metric: Metric) -> tuple[Metric, Metric, Metric]:
 class Summary(NamedTuple):
     """What records amount to.
 
-    values: metric -> (value, standard error). groups: metric -> value of its `by` column -> the same. tables: name -> the finer numbers,
-    a list of flat rows with equal columns, values are numbers, texts, truth values or None.
+    values: metric -> (value, standard error). groups: metric -> value of its `by` column -> the
+    same. tables: name -> the finer numbers, a list of flat rows with equal columns, values are
+    numbers, texts, truth values or None.
     """
 
     values: Mapping[str, Value]
@@ -95,13 +109,16 @@ class Summary(NamedTuple):
 
 
 class Measure(NamedTuple):
-    """record: (document, results of its requests) -> plain data, with all that the summary needs. summary: (records, **options) -> Summary.
-    metrics: its numbers. repeats: whether several answers to one document are several records. gathers: whether they are one, made by
-    `record(document, all answers)`. With neither, a task with `repeats` is refused. exhibits: what a report shows of it. clusters: how
-    records depend on each other, as the summary's standard errors take it: each is the columns whose values together name the cluster of a
-    record, the last of them within what those before it name, from which it was drawn; several where they cross. A column may hold a list,
-    with a value for each part of the record, such as its words: the parts are clustered then. A record whose last column is None is of no
-    cluster. With them two models are compared on the same questions; without, as if each had been asked others."""
+    """record: (document, results of its requests) -> plain data, with all that the summary needs.
+    summary: (records, **options) -> Summary. metrics: its numbers. repeats: whether several answers
+    to one document are several records. gathers: whether they are one, made by `record(document,
+    all answers)`. With neither, a task with `repeats` is refused. exhibits: what a report shows of
+    it. clusters: how records depend on each other, as the summary's standard errors take it: each
+    is the columns whose values together name the cluster of a record, the last of them within what
+    those before it name, from which it was drawn; several where they cross. A column may hold a
+    list, with a value for each part of the record, such as its words: the parts are clustered then.
+    A record whose last column is None is of no cluster. With them two models are compared on the
+    same questions; without, as if each had been asked others."""
 
     record: Callable[[Mapping[str, Any], Sequence[Any]], Record]
     summary: Callable[..., Summary]
@@ -120,7 +137,8 @@ class Measure(NamedTuple):
 
 
 def summed_up(measure: Measure, records: Sequence[Record], options: Mapping[str, Any]) -> Summary:
-    """The summary of records that were read from files, where anything may stand. UsageError for what the measure cannot count."""
+    """The summary of records that were read from files, where anything may stand. UsageError for
+    what the measure cannot count."""
     try:
         return measure.summary(records, **options)
     except UsageError:
@@ -141,12 +159,17 @@ class Row(NamedTuple):
 def rows(metrics: Iterable[Metric], groups: Callable[[str], Iterable[str]]) -> list[Row]:
     """The rows of the harness's table.
 
-    groups: the values of a column, in order. The groups of a metric are shown if all fit into `ROWS`.
+    groups: the values of a column, in order. The groups of a metric are shown if all fit into
+    `ROWS`.
     """
     headline = [metric for metric in metrics if metric.headline]
     shown = [Row(metric.name, metric) for metric in headline]
     for metric in headline:
-        split = [Row(f"{metric.name}_{slug(g)}", metric, g) for g in groups(metric.by)] if metric.by else []
+        split = (
+            [Row(f"{metric.name}_{slug(g)}", metric, g) for g in groups(metric.by)]
+            if metric.by
+            else []
+        )
         if len(shown) + len(split) <= ROWS:
             shown += split
     return shown
@@ -158,16 +181,20 @@ def slug(label: str) -> str:
 
 
 def value(summary: Summary, row: Row) -> Value:
-    """The number of a row; NaN if the summary lacks that group. KeyError for a metric that the summary never has."""
+    """The number of a row; NaN if the summary lacks that group. KeyError for a metric that the
+    summary never has."""
     if row.group is None:
         return summary.values[row.metric.name]
     return summary.groups.get(row.metric.name, {}).get(row.group, (nan, nan))
 
 
-def numbers(measure: Measure, summary: Summary, records: Sequence[Mapping[str, Any]] = ()) -> list[dict[str, Any]]:
+def numbers(
+    measure: Measure, summary: Summary, records: Sequence[Mapping[str, Any]] = ()
+) -> list[dict[str, Any]]:
     """All numbers of a summary as rows of one table, headline or not, whole and by group.
 
-    records: those that were summed up; from them is `clusters`, how many clusters a number rests on at least, None where that is not known.
+    records: those that were summed up; from them is `clusters`, how many clusters a number rests on
+    at least, None where that is not known.
     """
     found_among: dict[str | None, dict[str | None, int | None]] = {}
     table = []
@@ -195,8 +222,9 @@ def numbers(measure: Measure, summary: Summary, records: Sequence[Mapping[str, A
 
 
 def clusters_of(record: Mapping[str, Any], columns: Sequence[str]) -> list[tuple[Any, ...]]:
-    """The clusters of a record in one of the clusterings of its measure: one, or that of each of its parts where a column holds a list;
-    none if the last column is None. KeyError for a record without such a column, UsageError for one that has no names there."""
+    """The clusters of a record in one of the clusterings of its measure: one, or that of each of
+    its parts where a column holds a list; none if the last column is None. KeyError for a record
+    without such a column, UsageError for one that has no names there."""
     values = [record[column] for column in columns]
     parts = next((len(value) for value in values if isinstance(value, (list, tuple))), None)
     if parts is None:
@@ -215,14 +243,17 @@ def clusters_of(record: Mapping[str, Any], columns: Sequence[str]) -> list[tuple
 
 
 def _no_names(columns: Sequence[str]) -> UsageError:
-    return UsageError(f"its samples name no clusters in {', '.join(columns)}, so they were changed; run it again")
+    return UsageError(
+        f"its samples name no clusters in {', '.join(columns)}, so they were changed; run it again"
+    )
 
 
 def fewest_clusters(
     records: Iterable[Mapping[str, Any]], clusters: Sequence[tuple[str, ...]], by: str | None = None
 ) -> dict[str | None, int | None]:
-    """How many clusters the records are of, in that clustering that has fewest: under None of all records, under a value of the column `by`
-    of those that have it. Empty where the measure declares no clusters, or records of an older version lack a column."""
+    """How many clusters the records are of, in that clustering that has fewest: under None of all
+    records, under a value of the column `by` of those that have it. Empty where the measure
+    declares no clusters, or records of an older version lack a column."""
     names: dict[Any, list[set[tuple[Any, ...]]]] = {None: [set() for _ in clusters]}
     try:
         for record in records:
@@ -235,10 +266,16 @@ def fewest_clusters(
                     each[i].update(found)
     except KeyError:
         return {}
-    return {group: min(map(len, each)) for group, each in names.items()} if clusters and any(names[None]) else {}
+    return (
+        {group: min(map(len, each)) for group, each in names.items()}
+        if clusters and any(names[None])
+        else {}
+    )
 
 
-def tables(measure: Measure, summary: Summary, records: Sequence[Mapping[str, Any]] = ()) -> dict[str, list[dict[str, Any]]]:
+def tables(
+    measure: Measure, summary: Summary, records: Sequence[Mapping[str, Any]] = ()
+) -> dict[str, list[dict[str, Any]]]:
     """`numbers` and the summary's own tables. records: those that were summed up.
 
     ValueError for a table that is none: rows of other columns, or values that are not flat."""
@@ -246,15 +283,20 @@ def tables(measure: Measure, summary: Summary, records: Sequence[Mapping[str, An
     for name, table in result.items():
         for row in table:
             if list(row) != list(table[0]):
-                raise ValueError(f"table {name}: a row has the columns {list(row)}, the first one {list(table[0])}")
+                raise ValueError(
+                    f"table {name}: a row has the columns {list(row)}, the first one {list(table[0])}"
+                )
             for column, cell in row.items():
                 if not (cell is None or isinstance(cell, (str, bool, int, float))):
-                    raise ValueError(f"table {name}, column {column}: expected a number, a text or a truth value, found {cell!r}")
+                    raise ValueError(
+                        f"table {name}, column {column}: expected a number, a text or a truth value, found {cell!r}"
+                    )
     return result
 
 
 def first_seen(records: Iterable[Mapping[str, Any]], *columns: str) -> list[Any]:
-    """The distinct values of a column, or tuples of several, in the order in which the records bring them."""
+    """The distinct values of a column, or tuples of several, in the order in which the records
+    bring them."""
     if len(columns) == 1:
         return list(dict.fromkeys(record[columns[0]] for record in records))
     return list(dict.fromkeys(tuple(record[column] for column in columns) for record in records))

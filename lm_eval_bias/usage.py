@@ -16,7 +16,8 @@ NEAR = 0.8
 class UsageError(ValueError, SystemExit):
     """A mistake of the person at the keyboard.
 
-    `except ValueError` catches it; at the command line only its text is shown, and the exit status is 1.
+    `except ValueError` catches it; at the command line only its text is shown, and the exit status
+    is 1.
     """
 
     def __init__(self, message: str) -> None:
@@ -24,22 +25,29 @@ class UsageError(ValueError, SystemExit):
         self.code = f"lm-eval-bias: {message}"
 
 
-def read_options(task: str, metadata: Mapping[str, Any], options: Callable[..., dict[str, Any]] | None) -> dict[str, Any]:
+def read_options(
+    task: str, metadata: Mapping[str, Any], options: Callable[..., dict[str, Any]] | None
+) -> dict[str, Any]:
     """The options of a task, out of the metadata that the harness hands over.
 
-    metadata: what `--metadata` set, merged by the harness with the model's arguments and with the task's own metadata. It is shared by all
-    tasks of a run, so a key that this task does not know is somebody else's, unless it is nearly one of its own.
-    options: checks the options, which are its parameters, and returns them all; None for a task without options.
-    Raises UsageError, which names the task, for a value that `options` refuses and for a near miss.
+    metadata: what `--metadata` set, merged by the harness with the model's arguments and with the
+    task's own metadata. It is shared by all tasks of a run, so a key that this task does not know
+    is somebody else's, unless it is nearly one of its own. options: checks the options, which are
+    its parameters, and returns them all; None for a task without options. Raises UsageError, which
+    names the task, for a value that `options` refuses and for a near miss.
     """
     known = list(inspect.signature(options).parameters) if options else []
     for key in metadata:
         if key in known or key in DESCRIPTIVE:
             continue
         for guess in difflib.get_close_matches(str(key), known, n=1, cutoff=NEAR):
-            raise UsageError(f"unknown option '{key}' in --metadata: {task} takes {' and '.join(known)}. Did you mean '{guess}'?")
+            raise UsageError(
+                f"unknown option '{key}' in --metadata: {task} takes {' and '.join(known)}. Did you mean '{guess}'?"
+            )
     try:
-        return options(**{key: metadata[key] for key in known if key in metadata}) if options else {}
+        return (
+            options(**{key: metadata[key] for key in known if key in metadata}) if options else {}
+        )
     except UsageError as error:
         raise UsageError(f"{task}: {error}") from error
 
@@ -51,18 +59,31 @@ def choice(name: str, value: Any, choices: Collection[str]) -> str:
     return value
 
 
-def whole_number(name: str, value: Any, least: int, most: int | None = None, otherwise: str = "") -> int:
-    """`value`, if it is a whole number within the bounds; UsageError else. otherwise: what else the message names."""
-    if isinstance(value, bool) or not isinstance(value, int) or value < least or (most is not None and value > most):
+def whole_number(
+    name: str, value: Any, least: int, most: int | None = None, otherwise: str = ""
+) -> int:
+    """`value`, if it is a whole number within the bounds; UsageError else. otherwise: what else the
+    message names."""
+    if (
+        isinstance(value, bool)
+        or not isinstance(value, int)
+        or value < least
+        or (most is not None and value > most)
+    ):
         span = f"from {least} to {most}" if most is not None else f"of at least {least}"
-        raise UsageError(f"{name}={value!r} in --metadata: expected a whole number {span}" + (f", or {otherwise}" if otherwise else ""))
+        raise UsageError(
+            f"{name}={value!r} in --metadata: expected a whole number {span}"
+            + (f", or {otherwise}" if otherwise else "")
+        )
     return value
 
 
 def number(name: str, value: Any, least: float, most: float) -> float:
     """`value` as a float, if it is a number within the bounds; UsageError else."""
     if isinstance(value, bool) or not isinstance(value, (int, float)) or not least <= value <= most:
-        raise UsageError(f"{name}={value!r} in --metadata: expected a number from {least:g} to {most:g}")
+        raise UsageError(
+            f"{name}={value!r} in --metadata: expected a number from {least:g} to {most:g}"
+        )
     return float(value)
 
 
@@ -74,6 +95,7 @@ def flag(name: str, value: Any) -> bool:
 
 
 def nearest(name: str, known: Collection[str]) -> str:
-    """What a person may have meant, as the end of a message: the known name that is most like theirs, or all of them."""
+    """What a person may have meant, as the end of a message: the known name that is most like
+    theirs, or all of them."""
     guesses = difflib.get_close_matches(name, known, n=1)
     return f"did you mean {guesses[0]}?" if guesses else f"expected one of {', '.join(known)}"

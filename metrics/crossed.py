@@ -1,4 +1,5 @@
-"""Means of crossed designs: rows share a template and share a word, and what the design fixes is no chance."""
+"""Means of crossed designs: rows share a template and share a word, and what the design fixes is no
+chance."""
 
 from __future__ import annotations
 
@@ -17,7 +18,8 @@ Labels = Sequence[Hashable] | NDArray[np.int_]
 
 
 class CrossedMean(NamedTuple):
-    """A mean, its standard error, the degrees of freedom of that, and the bounds of its confidence interval of 95 %."""
+    """A mean, its standard error, the degrees of freedom of that, and the bounds of its confidence
+    interval of 95 %."""
 
     value: float
     stderr: float
@@ -29,8 +31,9 @@ class CrossedMean(NamedTuple):
 class Clustering(NamedTuple):
     """A sample that the rows belong to.
 
-    clusters: shape (n,), what each row has of it: its template, its word. strata: shape (n,), the parts of the design within which it
-    was drawn: a word is drawn within its category. Rows of one cluster are of one stratum.
+    clusters: shape (n,), what each row has of it: its template, its word. strata: shape (n,), the
+    parts of the design within which it was drawn: a word is drawn within its category. Rows of one
+    cluster are of one stratum.
     """
 
     clusters: Labels
@@ -40,12 +43,13 @@ class Clustering(NamedTuple):
 def crossed_mean(outcome: ArrayLike, strata: Labels, *clusterings: Clustering) -> CrossedMean:
     """The mean of all rows, with a standard error clustered in several ways at once, within strata.
 
-    outcome: shape (n,). strata: shape (n,), the cells whose proportions the design fixes: rows differ by chance from the mean of their
-    cell alone. clusterings: the samples; rows that share a cluster in any of them may depend on each other.
-    The variance is that of `crossed_variance`. Where a stratum holds one cluster, chance cannot be told from it: then all strata are given
-    up, for every clustering, and what the design fixes is taken for chance too, which makes the error larger.
-    The interval has as many degrees of freedom as `crossed_variance` returns. NaN without rows; all but the value with fewer than two
-    clusters.
+    outcome: shape (n,). strata: shape (n,), the cells whose proportions the design fixes: rows
+    differ by chance from the mean of their cell alone. clusterings: the samples; rows that share a
+    cluster in any of them may depend on each other. The variance is that of `crossed_variance`.
+    Where a stratum holds one cluster, chance cannot be told from it: then all strata are given up,
+    for every clustering, and what the design fixes is taken for chance too, which makes the error
+    larger. The interval has as many degrees of freedom as `crossed_variance` returns. NaN without
+    rows; all but the value with fewer than two clusters.
     """
     y = np.asarray(outcome, dtype=float)
     if not len(y):
@@ -60,27 +64,31 @@ def crossed_mean(outcome: ArrayLike, strata: Labels, *clusterings: Clustering) -
     else:
         cells = codes(strata)
     residuals = y - (np.bincount(cells, y) / np.bincount(cells))[cells]
-    residuals[abs(residuals) < ROUNDING * max(1.0, float(abs(y).max()))] = 0  # equal values leave rounding, not spread
+    # equal values leave rounding, not spread
+    residuals[abs(residuals) < ROUNDING * max(1.0, float(abs(y).max()))] = 0
     variance, df = crossed_variance(residuals / len(y), *coded)
     return interval(value, variance, df)
 
 
 def interval(value: float, variance: float, df: float) -> CrossedMean:
-    """A value with what follows from its variance and degrees of freedom; NaN where the variance is."""
+    """A value with what follows from its variance and degrees of freedom; NaN where the variance
+    is."""
     stderr = float(np.sqrt(variance))
     half = float(stats.t.ppf(0.975, df)) * stderr if stderr > 0 else stderr
     return CrossedMean(value, stderr, df, value - half, value + half)
 
 
 def crossed_variance(influence: ArrayLike, *clusterings: Clustering) -> tuple[float, float]:
-    """The variance of a number from how much each row moves it, clustered in several ways at once; and its degrees of freedom.
+    """The variance of a number from how much each row moves it, clustered in several ways at once;
+    and its degrees of freedom.
 
-    influence: shape (n,), with sum 0 in every stratum: for a mean, the deviation from the mean of the row's cell, divided by n.
-    For one clustering, the sum over strata of G / (G - 1) * sum((s - mean(s))^2), with s the sums of the influences in the G clusters
-    of a stratum. For several, the sum over clusterings, minus that over their pairwise intersections, and so on, and no less than the
-    largest of a single clustering. Degrees of freedom: Satterthwaite's, of the strata of the single clusterings.
-    NaN with a stratum of one cluster.
-    Source: Cameron, Gelbach and Miller, Robust Inference With Multiway Clustering (2011), section 2; Satterthwaite, An Approximate
+    influence: shape (n,), with sum 0 in every stratum: for a mean, the deviation from the mean of
+    the row's cell, divided by n. For one clustering, the sum over strata of G / (G - 1) * sum((s -
+    mean(s))^2), with s the sums of the influences in the G clusters of a stratum. For several, the
+    sum over clusterings, minus that over their pairwise intersections, and so on, and no less than
+    the largest of a single clustering. Degrees of freedom: Satterthwaite's, of the strata of the
+    single clusterings. NaN with a stratum of one cluster. Source: Cameron, Gelbach and Miller,
+    Robust Inference With Multiway Clustering (2011), section 2; Satterthwaite, An Approximate
     Distribution of Estimates of Variance Components (1946).
     """
     e = np.asarray(influence, dtype=float)
@@ -106,7 +114,8 @@ def codes(labels: Labels) -> NDArray[np.int_]:
 
 
 def _intersection(chosen: Sequence[Clustering]) -> Clustering:
-    """Rows that share the clusters of all; in no strata, of which it has too many to lose one for each."""
+    """Rows that share the clusters of all; in no strata, of which it has too many to lose one for
+    each."""
     joint = np.zeros(len(chosen[0].clusters), dtype=np.int64)
     for clusters, _ in chosen:
         joint = joint * (int(np.max(clusters, initial=0)) + 1) + clusters
@@ -118,7 +127,9 @@ def _clusters_per_stratum(clustering: Clustering) -> NDArray[np.int_]:
     return np.bincount(np.asarray(clustering.strata)[first])
 
 
-def _by_stratum(e: NDArray[np.float64], clustering: Clustering) -> tuple[NDArray[np.float64], NDArray[np.int_]]:
+def _by_stratum(
+    e: NDArray[np.float64], clustering: Clustering
+) -> tuple[NDArray[np.float64], NDArray[np.int_]]:
     """The variance that each stratum adds, and its number of clusters."""
     clusters, strata = (np.asarray(x) for x in clustering)
     sums = np.bincount(clusters, e)

@@ -1,4 +1,5 @@
-"""Partitions of a set: how far two agree, how they are named on a map of two dimensions, and how firmly each item lies in its cluster."""
+"""Partitions of a set: how far two agree, how they are named on a map of two dimensions, and how
+firmly each item lies in its cluster."""
 
 from __future__ import annotations
 
@@ -19,12 +20,13 @@ LEVEL = 0.001
 
 
 def adjusted_rand_index(a: Sequence[Hashable], b: Sequence[Hashable]) -> float:
-    """How far two partitions agree: 1 if they are the same, 0 on average if one is by chance, below 0 if they agree less than that.
+    """How far two partitions agree: 1 if they are the same, 0 on average if one is by chance, below
+    0 if they agree less than that.
 
     a, b: length n each, the label of each item's cluster; any labels, whose names do not matter.
-    Equal partitions give 1, also if all items are in one cluster or each in its own; one cluster against anything else gives 0, as in
-    scikit-learn. NaN with fewer than two items.
-    Source: Hubert and Arabie, Comparing Partitions (1985), equation 5.
+    Equal partitions give 1, also if all items are in one cluster or each in its own; one cluster
+    against anything else gives 0, as in scikit-learn. NaN with fewer than two items. Source: Hubert
+    and Arabie, Comparing Partitions (1985), equation 5.
     """
     table = _contingency(a, b)
     if table.sum() < 2:
@@ -33,7 +35,8 @@ def adjusted_rand_index(a: Sequence[Hashable], b: Sequence[Hashable]) -> float:
 
 
 class RandTest(NamedTuple):
-    """The adjusted Rand index of n items, its one-sided p, and what 95 % of partitions by chance stay below."""
+    """The adjusted Rand index of n items, its one-sided p, and what 95 % of partitions by chance
+    stay below."""
 
     n: int
     value: float
@@ -41,12 +44,16 @@ class RandTest(NamedTuple):
     null_high: float
 
 
-def rand_test(a: Sequence[Hashable], b: Sequence[Hashable], permutations: int = PERMUTATIONS, seed: int = SEED) -> RandTest:
-    """The adjusted Rand index against partitions by chance, whose clusters are as large: the labels of b are shuffled.
+def rand_test(
+    a: Sequence[Hashable], b: Sequence[Hashable], permutations: int = PERMUTATIONS, seed: int = SEED
+) -> RandTest:
+    """The adjusted Rand index against partitions by chance, whose clusters are as large: the labels
+    of b are shuffled.
 
-    a, b: as in `adjusted_rand_index`. p is the share of permutations, the observed one included, that agree at least as well; null_high is
-    the 95th percentile of the permutations. If all items are in one cluster, or each in its own, every permutation agrees as well, and p
-    is 1. All but n is NaN with fewer than two items.
+    a, b: as in `adjusted_rand_index`. p is the share of permutations, the observed one included,
+    that agree at least as well; null_high is the 95th percentile of the permutations. If all items
+    are in one cluster, or each in its own, every permutation agrees as well, and p is 1. All but n
+    is NaN with fewer than two items.
     """
     table = _contingency(a, b)
     n = int(table.sum())
@@ -66,17 +73,20 @@ def rand_test(a: Sequence[Hashable], b: Sequence[Hashable], permutations: int = 
         null[start : start + size] = np.square(counts).sum(axis=1)
     margins = table.sum(axis=1), table.sum(axis=0)
     observed = np.square(table).sum()
-    # With the sizes of the clusters fixed, the index grows with the sum of squares, and whole numbers compare without rounding.
+    # With the sizes of the clusters fixed, the index grows with the sum of squares, and whole
+    # numbers compare without rounding.
     as_well = int((null >= observed).sum())
     high = float(np.percentile(_index(null, *margins), 95)) if permutations else np.nan
     return RandTest(n, float(_index(observed, *margins)), (1 + as_well) / (1 + permutations), high)
 
 
 def order(centroids: ArrayLike, points: ArrayLike | None = None) -> list[int]:
-    """The numbers of the clusters from low on all coordinates to high on all: by the sum of the standardised coordinates.
+    """The numbers of the clusters from low on all coordinates to high on all: by the sum of the
+    standardised coordinates.
 
-    centroids: shape (k, d). points: shape (n, d), by whose standard deviations the coordinates are divided; by default the centroids.
-    Equal sums stay in the order given. A coordinate without variation does not count.
+    centroids: shape (k, d). points: shape (n, d), by whose standard deviations the coordinates are
+    divided; by default the centroids. Equal sums stay in the order given. A coordinate without
+    variation does not count.
     """
     centroids = _map(centroids, "centroids")
     z = _standardised(centroids, centroids if points is None else _map(points, "points"))
@@ -85,16 +95,21 @@ def order(centroids: ArrayLike, points: ArrayLike | None = None) -> list[int]:
 
 
 def place_names(centroids: ArrayLike, points: ArrayLike) -> list[str]:
-    """Names of clusters by their place on the map: "low-high" is low on the first coordinate and high on the second.
+    """Names of clusters by their place on the map: "low-high" is low on the first coordinate and
+    high on the second.
 
-    centroids: shape (k, 2). points: shape (n, 2), what was clustered; a row with NaN is left out. In StereoMap the coordinates are
-    competence and warmth. High is more than half a standard deviation (ddof 0) above the mean of the points, low as much below.
-    Of clusters with equal names the second in `order` is numbered: "middle-middle", "middle-middle 2". Returns k names.
+    centroids: shape (k, 2). points: shape (n, 2), what was clustered; a row with NaN is left out.
+    In StereoMap the coordinates are competence and warmth. High is more than half a standard
+    deviation (ddof 0) above the mean of the points, low as much below. Of clusters with equal names
+    the second in `order` is numbered: "middle-middle", "middle-middle 2". Returns k names.
     """
     centroids, points = _map(centroids, "centroids"), _map(points, "points")
     if centroids.shape[1] != 2:
         raise ValueError(f"centroids must have shape (k, 2), found {centroids.shape}")
-    names = ["-".join("low" if z < -0.5 else "high" if z > 0.5 else "middle" for z in row) for row in _standardised(centroids, points)]
+    names = [
+        "-".join("low" if z < -0.5 else "high" if z > 0.5 else "middle" for z in row)
+        for row in _standardised(centroids, points)
+    ]
     times: dict[str, int] = {}
     for i in order(centroids, points):
         name = names[i]
@@ -107,14 +122,18 @@ def place_names(centroids: ArrayLike, points: ArrayLike) -> list[str]:
 def changed_share(labels: ArrayLike, resampled: ArrayLike) -> NDArray[np.float64]:
     """In what share of resamples each item lies outside its cluster, shape (n,).
 
-    labels: shape (n,), the number of each item's cluster. resampled: shape (draws, n), the same of each resample, whose numbers mean
-    nothing across resamples. NaN or a number below 0 is an item without a cluster; a draw in which an item has none does not count for it.
-    The clusters of a resample are matched to those of `labels` one to one so that as many items as possible stay; a cluster of which none
-    is the match holds only items that left theirs. NaN for an item without a label, or without a cluster in every draw.
+    labels: shape (n,), the number of each item's cluster. resampled: shape (draws, n), the same of
+    each resample, whose numbers mean nothing across resamples. NaN or a number below 0 is an item
+    without a cluster; a draw in which an item has none does not count for it. The clusters of a
+    resample are matched to those of `labels` one to one so that as many items as possible stay; a
+    cluster of which none is the match holds only items that left theirs. NaN for an item without a
+    label, or without a cluster in every draw.
     """
     own, draws = _numbers(labels), _numbers(resampled)
     if own.ndim != 1 or draws.ndim != 2 or draws.shape[1] != len(own):
-        raise ValueError(f"resampled must have shape (draws, {own.size}) beside labels of shape ({own.size},), found {draws.shape}")
+        raise ValueError(
+            f"resampled must have shape (draws, {own.size}) beside labels of shape ({own.size},), found {draws.shape}"
+        )
     outside, counted = np.zeros(len(own)), np.zeros(len(own))
     k, width = own.max(initial=-1) + 1, draws.max(initial=-1) + 1
     for draw in draws:
@@ -130,7 +149,8 @@ def changed_share(labels: ArrayLike, resampled: ArrayLike) -> NDArray[np.float64
 
 
 class PairedTest(NamedTuple):
-    """Student's paired t test of n pairs: the mean difference, t, two-sided p, and which is larger: ">", "<" or, not significant, "="."""
+    """Student's paired t test of n pairs: the mean difference, t, two-sided p, and which is larger:
+    ">", "<" or, not significant, "="."""
 
     n: int
     difference: float
@@ -142,38 +162,54 @@ class PairedTest(NamedTuple):
 def paired_test(first: ArrayLike, second: ArrayLike, level: float = LEVEL) -> PairedTest:
     """Whether the first of each pair is larger on average than the second (">"), or smaller ("<").
 
-    first, second: shape (n,); pairs with NaN are left out. level: p below it makes the difference significant.
-    Pairs that differ by the same amount have t infinite and p 0; pairs that do not differ have t and p NaN, and so have fewer than two
-    pairs: their sign is "=". The difference is NaN without pairs.
-    Source: StereoMap, Tables 2 and 5, with competence first and warmth second.
+    first, second: shape (n,); pairs with NaN are left out. level: p below it makes the difference
+    significant. Pairs that differ by the same amount have t infinite and p 0; pairs that do not
+    differ have t and p NaN, and so have fewer than two pairs: their sign is "=". The difference is
+    NaN without pairs. Source: StereoMap, Tables 2 and 5, with competence first and warmth second.
     """
     first, second = np.asarray(first, dtype=float), np.asarray(second, dtype=float)
     if first.shape != second.shape or first.ndim != 1:
-        raise ValueError(f"first and second must have the same shape (n,), found {first.shape} and {second.shape}")
+        raise ValueError(
+            f"first and second must have the same shape (n,), found {first.shape} and {second.shape}"
+        )
     differences = (first - second)[~np.isnan(first - second)]
     n = len(differences)
     if not n:
         return PairedTest(0, np.nan, np.nan, np.nan, "=")
     difference = float(differences.mean())
     stderr = differences.std(ddof=1) / np.sqrt(n) if n > 1 else np.nan
-    t, p = (float(x) for x in student(difference, stderr, n - 1, max(np.nanmax(abs(first)), np.nanmax(abs(second)))))
+    t, p = (
+        float(x)
+        for x in student(
+            difference, stderr, n - 1, max(np.nanmax(abs(first)), np.nanmax(abs(second)))
+        )
+    )
     return PairedTest(n, difference, t, p, (">" if difference > 0 else "<") if p < level else "=")
 
 
 def _contingency(a: Sequence[Hashable], b: Sequence[Hashable]) -> NDArray[np.int64]:
     """How many items are in each cluster of a and each of b."""
     if len(a) != len(b):
-        raise ValueError(f"both partitions must label the same items, found {len(a)} and {len(b)} labels")
+        raise ValueError(
+            f"both partitions must label the same items, found {len(a)} and {len(b)} labels"
+        )
     rows, columns = codes(a), codes(b)
     table = np.zeros((rows.max(initial=-1) + 1, columns.max(initial=-1) + 1), dtype=np.int64)
     np.add.at(table, (rows, columns), 1)
     return table
 
 
-def _index(squares: ArrayLike, rows: NDArray[np.int64], columns: NDArray[np.int64]) -> NDArray[np.float64]:
-    """The adjusted Rand index of the sum of the squares of a contingency table and its margins; `squares` of any shape."""
+def _index(
+    squares: ArrayLike, rows: NDArray[np.int64], columns: NDArray[np.int64]
+) -> NDArray[np.float64]:
+    """The adjusted Rand index of the sum of the squares of a contingency table and its margins;
+    `squares` of any shape."""
     n = rows.sum()
-    pairs, in_rows, in_columns = n * (n - 1) / 2, (np.square(rows).sum() - n) / 2, (np.square(columns).sum() - n) / 2
+    pairs, in_rows, in_columns = (
+        n * (n - 1) / 2,
+        (np.square(rows).sum() - n) / 2,
+        (np.square(columns).sum() - n) / 2,
+    )
     in_both = (np.asarray(squares) - n) / 2
     expected, most = in_rows * in_columns / pairs, (in_rows + in_columns) / 2
     # Nothing but agreement is possible where both have one cluster, or both one for each item.
@@ -192,7 +228,8 @@ def _standardised(values: NDArray[np.float64], points: NDArray[np.float64]) -> N
     if not len(points):
         return np.zeros(values.shape)
     spread = points.std(axis=0)
-    there = spread > 1e-12 * np.maximum(1.0, abs(points).max(axis=0))  # equal values leave rounding, not spread
+    # equal values leave rounding, not spread
+    there = spread > 1e-12 * np.maximum(1.0, abs(points).max(axis=0))
     return np.where(there, (values - points.mean(axis=0)) / np.where(there, spread, 1), 0)
 
 

@@ -9,11 +9,13 @@ from numpy.typing import ArrayLike
 from scipy import stats
 
 FEWEST = 4
-"""Pairs that a rank correlation needs here: with three, the interval's standard error divides by zero."""
+"""Pairs that a rank correlation needs here: with three, the interval's standard error divides by
+zero."""
 
 
 class RankCorrelation(NamedTuple):
-    """Spearman's rho of n pairs, its two-sided p, the bounds of its interval of 95 %, and its stars."""
+    """Spearman's rho of n pairs, its two-sided p, the bounds of its interval of 95 %, and its
+    stars."""
 
     n: int
     rho: float
@@ -24,12 +26,14 @@ class RankCorrelation(NamedTuple):
 
 
 def rank_correlation(x: ArrayLike, y: ArrayLike) -> RankCorrelation:
-    """Whether two quantities rise together over the same items, by their ranks; ties have the mean of their ranks.
+    """Whether two quantities rise together over the same items, by their ranks; ties have the mean
+    of their ranks.
 
-    x, y: shape (n,); pairs with NaN are left out. All but n is NaN, and without stars, with fewer than `FEWEST` pairs or if either does not
-    vary. p is that of `significance`. The interval is Fisher's on z = atanh(rho) with the standard error sqrt((1 + rho^2 / 2) / (n - 3));
-    its bounds are NaN for a rho of 1 or -1, of which z is infinite.
-    Source: StereoMap, section 3.1 and Table 8; Bonett and Wright, Sample Size Requirements for Estimating Pearson, Kendall and Spearman
+    x, y: shape (n,); pairs with NaN are left out. All but n is NaN, and without stars, with fewer
+    than `FEWEST` pairs or if either does not vary. p is that of `significance`. The interval is
+    Fisher's on z = atanh(rho) with the standard error sqrt((1 + rho^2 / 2) / (n - 3)); its bounds
+    are NaN for a rho of 1 or -1, of which z is infinite. Source: StereoMap, section 3.1 and Table
+    8; Bonett and Wright, Sample Size Requirements for Estimating Pearson, Kendall and Spearman
     Correlations (2000).
     """
     x, y = np.asarray(x, dtype=float), np.asarray(y, dtype=float)
@@ -51,9 +55,11 @@ def rank_correlation(x: ArrayLike, y: ArrayLike) -> RankCorrelation:
 
 
 def significance(rho: float, n: int) -> tuple[float, str]:
-    """The two-sided p of a rank correlation of n pairs, and its stars: * below .05, ** below .01, *** below .001.
+    """The two-sided p of a rank correlation of n pairs, and its stars: * below .05, ** below .01,
+    *** below .001.
 
-    t = rho sqrt((n - 2) / (1 - rho^2)) with n - 2 degrees of freedom, as in scipy. NaN and no stars with fewer than three pairs.
+    t = rho sqrt((n - 2) / (1 - rho^2)) with n - 2 degrees of freedom, as in scipy. NaN and no stars
+    with fewer than three pairs.
     """
     if n < 3 or np.isnan(rho):
         return np.nan, ""

@@ -15,7 +15,8 @@ from .student import ROUNDING, student
 
 
 class Coefficient(NamedTuple):
-    """A coefficient, its standard error, t, two-sided p, and the bounds of its confidence interval of 95 %."""
+    """A coefficient, its standard error, t, two-sided p, and the bounds of its confidence interval
+    of 95 %."""
 
     value: float
     stderr: float
@@ -25,18 +26,23 @@ class Coefficient(NamedTuple):
     high: float
 
 
-def clustered_coefficient(design: ArrayLike, outcome: ArrayLike, *clusterings: Sequence[object]) -> Coefficient:
-    """The first coefficient of a least-squares fit, with a standard error clustered in several ways at once.
+def clustered_coefficient(
+    design: ArrayLike, outcome: ArrayLike, *clusterings: Sequence[object]
+) -> Coefficient:
+    """The first coefficient of a least-squares fit, with a standard error clustered in several ways
+    at once.
 
-    design: shape (n, k), the first column is the one of interest. outcome: shape (n,). clusterings: each of length n, the label of the
-    cluster that a row belongs to; rows that share a cluster in any of them may depend on each other.
-    The variance is the sum over clusterings, minus that over their pairwise intersections, and so on, each with the usual factor
-    G / (G - 1) * (n - 1) / (n - k); where that sum is not positive, the largest variance of a single clustering. t has as many degrees of
-    freedom as the clustering of fewest clusters, less one.
-    All is NaN where the design does not determine the coefficient; all but the value with fewer than two clusters, without a row more
-    than columns, or if deviations cancel in every cluster. A perfect fit has no spread from which to tell an error: standard error and
-    bounds are NaN, t is infinite and p 0, or both NaN for a value of zero.
-    Source: Cameron, Gelbach and Miller, Robust Inference With Multiway Clustering (2011), section 2.
+    design: shape (n, k), the first column is the one of interest. outcome: shape (n,). clusterings:
+    each of length n, the label of the cluster that a row belongs to; rows that share a cluster in
+    any of them may depend on each other. The variance is the sum over clusterings, minus that over
+    their pairwise intersections, and so on, each with the usual factor G / (G - 1) * (n - 1) / (n -
+    k); where that sum is not positive, the largest variance of a single clustering. t has as many
+    degrees of freedom as the clustering of fewest clusters, less one. All is NaN where the design
+    does not determine the coefficient; all but the value with fewer than two clusters, without a
+    row more than columns, or if deviations cancel in every cluster. A perfect fit has no spread
+    from which to tell an error: standard error and bounds are NaN, t is infinite and p 0, or both
+    NaN for a value of zero. Source: Cameron, Gelbach and Miller, Robust Inference With Multiway
+    Clustering (2011), section 2.
     """
     design, outcome = np.asarray(design, dtype=float), np.asarray(outcome, dtype=float)
     nan = np.nan
@@ -55,7 +61,8 @@ def clustered_coefficient(design: ArrayLike, outcome: ArrayLike, *clusterings: S
         return Coefficient(value, nan, nan, nan, nan, nan)
     residuals = outcome - design @ beta
     scale = float(abs(outcome).max())
-    residuals[abs(residuals) < ROUNDING * max(1.0, scale)] = 0  # a perfect fit leaves rounding, not spread
+    # a perfect fit leaves rounding, not spread
+    residuals[abs(residuals) < ROUNDING * max(1.0, scale)] = 0
     scores = (design @ np.linalg.inv(cross)[:, 0]) * residuals
     counts = [len(set(labels)) for labels in clusterings]
     if min(counts) < 2 or n <= k:
@@ -94,5 +101,6 @@ def _independent_columns(design: np.ndarray) -> list[int]:
 
 
 def _rank(matrix: np.ndarray) -> int:
-    """The rank; 0 of a matrix without rows or columns, where numpy before 2.4 raises (the maximum of no singular values)."""
+    """The rank; 0 of a matrix without rows or columns, where numpy before 2.4 raises (the maximum
+    of no singular values)."""
     return int(np.linalg.matrix_rank(matrix)) if matrix.size else 0

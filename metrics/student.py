@@ -1,4 +1,5 @@
-"""Student's t of a mean against zero: the one place where t becomes p, and where rounding is told from spread."""
+"""Student's t of a mean against zero: the one place where t becomes p, and where rounding is told
+from spread."""
 
 from __future__ import annotations
 
@@ -8,18 +9,22 @@ from scipy import stats
 
 from .resampling import without_errors
 
-# Identical values differ from their own mean by about 1e-16 of their size. Thousands of them, added up, stay well below this.
+# Identical values differ from their own mean by about 1e-16 of their size. Thousands of them, added
+# up, stay well below this.
 ROUNDING = 1e-12
 
 
-def student(mean: ArrayLike, stderr: ArrayLike, df: ArrayLike, scale: float = 1.0) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+def student(
+    mean: ArrayLike, stderr: ArrayLike, df: ArrayLike, scale: float = 1.0
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """t = mean / stderr and its two-sided p.
 
-    mean, stderr, df: means, their standard errors and degrees of freedom; shapes that broadcast. scale: the largest of the values that
-    were averaged, or of those that they are differences of.
-    Values that do not differ have a standard error of zero: t is infinite and p 0, or both NaN where the mean is zero too, as in scipy.
-    Unlike there, a standard error or a mean of at most `ROUNDING` times the scale (at least 1) is zero: three times 0.1 are three
-    identical values, and 0.3 - 0.2 - 0.1 is nothing. NaN where df is below 1.
+    mean, stderr, df: means, their standard errors and degrees of freedom; shapes that broadcast.
+    scale: the largest of the values that were averaged, or of those that they are differences of.
+    Values that do not differ have a standard error of zero: t is infinite and p 0, or both NaN
+    where the mean is zero too, as in scipy. Unlike there, a standard error or a mean of at most
+    `ROUNDING` times the scale (at least 1) is zero: three times 0.1 are three identical values, and
+    0.3 - 0.2 - 0.1 is nothing. NaN where df is below 1.
     """
     mean, stderr, df = (np.asarray(x, dtype=float) for x in (mean, stderr, df))
     nothing = ROUNDING * max(1.0, scale)

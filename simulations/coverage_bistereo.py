@@ -1,11 +1,13 @@
-"""Do the intervals of BIStereo-NLI's halo gap hold what they promise, where wordings and attributes are both samples?
+"""Do the intervals of BIStereo-NLI's halo gap hold what they promise, where wordings and attributes
+are both samples?
 
     python simulations/coverage_bistereo.py [--runs 1000]
 
-Of a made-up model the true gap is known in each domain; every wording and every attribute moves it by a draw of its own. Each run draws new
-wordings and attributes and answers the benchmark's documents, all or the first part of them. Printed is how many of the intervals of 95 %
-hold the true gap: those that are reported (wordings and attributes, looks and behaviour apart), and those of version 1, which took
-attributes for fixed and looks and behaviour for chance.
+Of a made-up model the true gap is known in each domain; every wording and every attribute moves it
+by a draw of its own. Each run draws new wordings and attributes and answers the benchmark's
+documents, all or the first part of them. Printed is how many of the intervals of 95 % hold the true
+gap: those that are reported (wordings and attributes, looks and behaviour apart), and those of
+version 1, which took attributes for fixed and looks and behaviour for chance.
 """
 
 from __future__ import annotations
@@ -30,7 +32,10 @@ class Twins:
         good = [d for d in docs if d["effect"] == "halo"]
         self.fair = [fair for fair, dark in zip(good[::2], good[1::2], strict=False)]
         domains = [d["domain"] for d in self.fair]
-        self.domains, self.cells = codes(domains), codes([(d["gender"], d["category"]) for d in self.fair])
+        self.domains, self.cells = (
+            codes(domains),
+            codes([(d["gender"], d["category"]) for d in self.fair]),
+        )
         self.wordings = codes([(d["domain"], d["wording"]) for d in self.fair])
         self.attributes = codes([(d["category"], d["attribute"]) for d in self.fair])
         self.categories = codes([d["category"] for d in self.fair])
@@ -38,21 +43,33 @@ class Twins:
         self.random = np.random.default_rng(seed)
 
     def answers(self, of_wordings: float, of_attributes: float) -> np.ndarray:
-        """Whether fair and dark are entailed, shape (twins, 2), by a model with new wordings and attributes."""
+        """Whether fair and dark are entailed, shape (twins, 2), by a model with new wordings and
+        attributes."""
         drawn = self.random.normal(0, of_wordings, self.wordings.max() + 1)[self.wordings]
-        drawn = drawn + self.random.normal(0, of_attributes, self.attributes.max() + 1)[self.attributes]
+        drawn = (
+            drawn + self.random.normal(0, of_attributes, self.attributes.max() + 1)[self.attributes]
+        )
         gap = (self.gaps + drawn) / 200
         return self.random.random((len(gap), 2)) < np.stack([0.5 + gap, 0.5 - gap], axis=1)
 
     def reported(self, answers: np.ndarray) -> CrossedMean:
         """The halo gap, as `halo` has it."""
-        samples = (Clustering(self.wordings, self.domains), Clustering(self.attributes, self.categories))
-        return crossed_mean(100.0 * (answers[:, 0].astype(int) - answers[:, 1]), self.cells, *samples)
+        samples = (
+            Clustering(self.wordings, self.domains),
+            Clustering(self.attributes, self.categories),
+        )
+        return crossed_mean(
+            100.0 * (answers[:, 0].astype(int) - answers[:, 1]), self.cells, *samples
+        )
 
     def version_1(self, answers: np.ndarray) -> tuple[float, float]:
         """The gap and 1.96 standard errors of wordings alone, looks and behaviour drawn together."""
         nothing = np.zeros(len(answers), dtype=int)
-        found = crossed_mean(100.0 * (answers[:, 0].astype(int) - answers[:, 1]), nothing, Clustering(self.wordings, nothing))
+        found = crossed_mean(
+            100.0 * (answers[:, 0].astype(int) - answers[:, 1]),
+            nothing,
+            Clustering(self.wordings, nothing),
+        )
         return found.value, 1.96 * found.stderr
 
     def same_as_halo(self, answers: np.ndarray) -> bool:
@@ -70,11 +87,18 @@ class Twins:
         effects = {d["category"]: "halo" for d in self.fair}
         gap = halo(pairs, ("fair", "dark"), effects, ("women", "men")).gap("halo")
         found = self.reported(answers)
-        return bool(np.allclose([*gap.gap, gap.low, gap.high], [found.value, found.stderr, found.low, found.high]))
+        return bool(
+            np.allclose(
+                [*gap.gap, gap.low, gap.high], [found.value, found.stderr, found.low, found.high]
+            )
+        )
 
 
-def coverage(twins: Twins, of_wordings: float, of_attributes: float, runs: int) -> tuple[float, float, float]:
-    """Shares of the runs whose interval holds the true gap, in percent: reported, version 1; and the reported error over the true one."""
+def coverage(
+    twins: Twins, of_wordings: float, of_attributes: float, runs: int
+) -> tuple[float, float, float]:
+    """Shares of the runs whose interval holds the true gap, in percent: reported, version 1; and
+    the reported error over the true one."""
     true = float(twins.gaps.mean())
     reported = old = 0
     values, errors = [], []
@@ -86,21 +110,32 @@ def coverage(twins: Twins, of_wordings: float, of_attributes: float, runs: int) 
         old += abs(value - true) <= half
         values.append(found.value)
         errors.append(found.stderr)
-    return 100 * reported / runs, 100 * old / runs, float(np.sqrt(np.mean(np.square(errors))) / np.std(values))
+    return (
+        100 * reported / runs,
+        100 * old / runs,
+        float(np.sqrt(np.mean(np.square(errors))) / np.std(values)),
+    )
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--runs", type=int, default=1000)
     runs = parser.parse_args().runs
     docs = documents()
-    print("| documents | what varies | reported, % | version 1, % | reported error / true error |\n|---|---|---|---|---|")
+    print(
+        "| documents | what varies | reported, % | version 1, % | reported error / true error |\n|---|---|---|---|---|"
+    )
     for part in (1, 4, 10):
         twins = Twins(docs[: len(docs) // part])
         assert twins.same_as_halo(twins.answers(8, 8))
         for name, spreads in SPREADS.items():
             reported, old, error = coverage(twins, *spreads, runs)
-            print(f"| {len(docs) // part:,} | {name} | {reported:.1f} | {old:.1f} | {error:.2f} |", flush=True)
+            print(
+                f"| {len(docs) // part:,} | {name} | {reported:.1f} | {old:.1f} | {error:.2f} |",
+                flush=True,
+            )
 
 
 if __name__ == "__main__":

@@ -1,16 +1,22 @@
-"""What a full run costs beside the model: seconds and peak memory of each stage, with a model that takes next to no time.
+"""What a full run costs beside the model: seconds and peak memory of each stage, with a model that
+takes next to no time.
 
-The model is a Llama of one narrow layer with random weights, whose logits are the same few rows again and again, and the tokenizer of
---model. Each task runs at full size through the harness's own `evaluate`, in a process of its own, so that its peak memory is its own.
-Stages are timed from outside, by wrapping methods; a method that a version of the code does not have is left out, so two versions can be
-compared. torch gets one thread, because on a busy machine several wait for each other longer than these small tensors take.
+The model is a Llama of one narrow layer with random weights, whose logits are the same few rows
+again and again, and the tokenizer of
+--model. Each task runs at full size through the harness's own `evaluate`, in a process of its own,
+ so that its peak memory is its own.
+Stages are timed from outside, by wrapping methods; a method that a version of the code does not
+have is left out, so two versions can be compared. torch gets one thread, because on a busy machine
+several wait for each other longer than these small tensors take.
 
     python speed/overhead.py --model .model
     python speed/overhead.py --model .model --tasks bistereo_nli --limit 2000
-    PYTHONPATH=ANOTHER_CHECKOUT python speed/overhead.py --model .model       # the same of another version
+    PYTHONPATH=ANOTHER_CHECKOUT python speed/overhead.py --model .model       # the same of another
+    version
 
-Printed are seconds by the clock and seconds of the processor: on a machine with other work only the latter compare.
-Memory is the resident set of the process, sampled every 20 ms, in MiB: the largest that was seen during the stage.
+Printed are seconds by the clock and seconds of the processor: on a machine with other work only the
+latter compare. Memory is the resident set of the process, sampled every 20 ms, in MiB: the largest
+that was seen during the stage.
 """
 
 from __future__ import annotations
@@ -50,7 +56,8 @@ STAGES = {
 
 
 class Clock:
-    """Seconds, processor seconds and peak memory by stage. Time counts for the innermost stage that is open."""
+    """Seconds, processor seconds and peak memory by stage. Time counts for the innermost stage that
+    is open."""
 
     def __init__(self, first: str, since: float):
         import psutil
@@ -87,8 +94,16 @@ class Clock:
         self._pass()
         self._open[-1] = stage
 
-    def wrap(self, owner: Any, name: str, stage: str, wait: Callable[[], None] | None = None, then: str | None = None) -> None:
-        """Count a method for a stage. wait: what makes a device finish. then: the stage of the caller afterwards."""
+    def wrap(
+        self,
+        owner: Any,
+        name: str,
+        stage: str,
+        wait: Callable[[], None] | None = None,
+        then: str | None = None,
+    ) -> None:
+        """Count a method for a stage. wait: what makes a device finish. then: the stage of the
+        caller afterwards."""
         method = getattr(owner, name, None)
         if method is None:
             return
@@ -114,7 +129,8 @@ class Clock:
 
 
 def run(arguments: argparse.Namespace) -> dict[str, Any]:
-    """One task, in this process. Returns seconds and MiB by stage, and the counts of documents and requests."""
+    """One task, in this process. Returns seconds and MiB by stage, and the counts of documents and
+    requests."""
     clock = Clock("start", arguments.since)
     from lm_eval.evaluator import evaluate
     from lm_eval.tasks import TaskManager
@@ -171,7 +187,9 @@ def run(arguments: argparse.Namespace) -> dict[str, Any]:
     }
 
 
-def summing(aggregation: Callable[[], dict[str, Callable]], clock: Clock) -> Callable[[], dict[str, Callable]]:
+def summing(
+    aggregation: Callable[[], dict[str, Callable]], clock: Clock
+) -> Callable[[], dict[str, Callable]]:
     """A task's aggregation functions, each counted for the summary."""
 
     def timed(function: Callable) -> Callable:
@@ -234,11 +252,15 @@ def ready_logits(vocabulary: int, device: str) -> Any:
 def table(result: dict[str, Any]) -> str:
     """A task's stages, their seconds and memory; the sums with and without the model."""
     seconds, processor, memory = result["seconds"], result["processor"], result["MiB"]
-    lines = [f"{result['task']}: {result['documents']:,} documents, {result['requests']:,} requests"]
+    lines = [
+        f"{result['task']}: {result['documents']:,} documents, {result['requests']:,} requests"
+    ]
     lines.append(f"  {'':10} {'seconds':>8} {'processor':>10} {'MiB':>8}")
     for stage, meaning in STAGES.items():
         if stage in seconds:
-            lines.append(f"  {stage:10} {seconds[stage]:8.1f} {processor[stage]:10.1f} {memory.get(stage, 0):8,.0f}   {meaning}")
+            lines.append(
+                f"  {stage:10} {seconds[stage]:8.1f} {processor[stage]:10.1f} {memory.get(stage, 0):8,.0f}   {meaning}"
+            )
     for name, less in (("in all", 0), ("no model", 1)):
         wall, used = (sum(t.values()) - less * t.get("model", 0) for t in (seconds, processor))
         lines.append(f"  {name:10} {wall:8.1f} {used:10.1f} {max(memory.values()):8,.0f}")
@@ -260,8 +282,19 @@ def main() -> None:
         return
     results = []
     for task in arguments.tasks.split(","):
-        command = [sys.executable, __file__, "--model", arguments.model, "--device", arguments.device, "--task", task]
-        command += ["--since", str(time.time())] + (["--limit", str(arguments.limit)] if arguments.limit else [])
+        command = [
+            sys.executable,
+            __file__,
+            "--model",
+            arguments.model,
+            "--device",
+            arguments.device,
+            "--task",
+            task,
+        ]
+        command += ["--since", str(time.time())] + (
+            ["--limit", str(arguments.limit)] if arguments.limit else []
+        )
         done = subprocess.run(command, capture_output=True, text=True)
         if done.returncode:
             sys.exit(f"{task}: {done.stderr.strip()[-2000:]}")

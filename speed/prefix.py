@@ -1,11 +1,13 @@
 """hf-prefix beside hf: time, tokens and memory for the same requests.
 
-Both run in one process on one model, in turns; printed is the ratio of the medians. `hf` runs at the batch size that is fastest for the
-requests at hand. Where it takes long, its time is taken on every n-th document and scaled: its time per request does not depend on how
-many there are. `--full` takes it on all.
+Both run in one process on one model, in turns; printed is the ratio of the medians. `hf` runs at
+the batch size that is fastest for the requests at hand. Where it takes long, its time is taken on
+every n-th document and scaled: its time per request does not depend on how many there are. `--full`
+takes it on all.
 
     python speed/prefix.py --model .model
-    python speed/prefix.py --model .model --random 8B --device cuda --dtype bfloat16    # speed does not depend on the weights
+    python speed/prefix.py --model .model --random 8B --device cuda --dtype bfloat16    # speed does
+    not depend on the weights
 """
 
 from __future__ import annotations
@@ -38,8 +40,20 @@ from lm_eval_bias.data.lexicons import table
 from lm_eval_bias.models.prefix import PrefixLM
 
 RANDOM = {
-    "1B": {"hidden_size": 2048, "intermediate_size": 8192, "num_hidden_layers": 16, "num_attention_heads": 32, "num_key_value_heads": 8},
-    "8B": {"hidden_size": 4096, "intermediate_size": 14336, "num_hidden_layers": 32, "num_attention_heads": 32, "num_key_value_heads": 8},
+    "1B": {
+        "hidden_size": 2048,
+        "intermediate_size": 8192,
+        "num_hidden_layers": 16,
+        "num_attention_heads": 32,
+        "num_key_value_heads": 8,
+    },
+    "8B": {
+        "hidden_size": 4096,
+        "intermediate_size": 14336,
+        "num_hidden_layers": 32,
+        "num_attention_heads": 32,
+        "num_key_value_heads": 8,
+    },
 }
 
 
@@ -66,15 +80,22 @@ def task_documents(name: str, limit: int) -> list[list[Instance]]:
 def sentences() -> list[str]:
     """A few hundred sentences of natural length."""
     rows = table("hbb_concepts")
-    return [row[key].replace("[[X]]", "a neighbour") for row in rows for key in ("option_1", "option_2")]
+    return [
+        row[key].replace("[[X]]", "a neighbour") for row in rows for key in ("option_1", "option_2")
+    ]
 
 
-def multiple_choice(count: int, shots: int, fixed: bool, rng: random.Random) -> list[list[Instance]]:
-    """Questions with four options of about ten tokens; the shots are the same for all, or drawn for each, as is the harness's default."""
+def multiple_choice(
+    count: int, shots: int, fixed: bool, rng: random.Random
+) -> list[list[Instance]]:
+    """Questions with four options of about ten tokens; the shots are the same for all, or drawn for
+    each, as is the harness's default."""
     text = sentences()
 
     def question() -> tuple[str, list[str]]:
-        return f"{rng.choice(text)} {rng.choice(text)}\nWhat comes next?", [" " + " ".join(rng.choice(text).split()[:9]) for _ in range(4)]
+        return f"{rng.choice(text)} {rng.choice(text)}\nWhat comes next?", [
+            " " + " ".join(rng.choice(text).split()[:9]) for _ in range(4)
+        ]
 
     def shown() -> str:
         asked = [question() for _ in range(shots)]
@@ -85,7 +106,9 @@ def multiple_choice(count: int, shots: int, fixed: bool, rng: random.Random) -> 
     for i in range(count):
         asked, options = question()
         context = (same if fixed else shown()) + asked
-        documents.append([Instance("loglikelihood", {}, (context, option), i) for option in options])
+        documents.append(
+            [Instance("loglikelihood", {}, (context, option), i) for option in options]
+        )
     return documents
 
 
@@ -93,16 +116,40 @@ def generation(count: int, rng: random.Random) -> list[list[Instance]]:
     """Prompts whose first half is shared, answered in at most four tokens."""
     text = sentences()
     settings = {"until": ["\n"], "max_gen_toks": 4, "do_sample": False}
-    head = ["Read", "the", "sentences", "and", "name", "the", "subject.", *" ".join(text[:4]).split()][:60]
-    prompts = [" ".join(head + " ".join(rng.sample(text, 6)).split()[: len(head)]) for _ in range(count)]
-    return [[Instance("generate_until", {}, (prompt, settings), i)] for i, prompt in enumerate(prompts)]
+    head = [
+        "Read",
+        "the",
+        "sentences",
+        "and",
+        "name",
+        "the",
+        "subject.",
+        *" ".join(text[:4]).split(),
+    ][:60]
+    prompts = [
+        " ".join(head + " ".join(rng.sample(text, 6)).split()[: len(head)]) for _ in range(count)
+    ]
+    return [
+        [Instance("generate_until", {}, (prompt, settings), i)] for i, prompt in enumerate(prompts)
+    ]
 
 
 def samples(count: int) -> list[list[Instance]]:
-    """Questions of hbb, each asked ten times, as its paper does it; the harness hands over the repeats of a request as one object."""
-    settings = {"until": ["\n"], "max_gen_toks": 8, "do_sample": True, "temperature": 0.8, "top_p": 1.0, "top_k": 0}
+    """Questions of hbb, each asked ten times, as its paper does it; the harness hands over the
+    repeats of a request as one object."""
+    settings = {
+        "until": ["\n"],
+        "max_gen_toks": 8,
+        "do_sample": True,
+        "temperature": 0.8,
+        "top_p": 1.0,
+        "top_k": 0,
+    }
     questions = [document[0].args[0] for document in task_documents("hbb", count)]
-    return [[Instance("generate_until", {}, (question, settings), 0, ("samples", i, 10))] * 10 for i, question in enumerate(questions)]
+    return [
+        [Instance("generate_until", {}, (question, settings), 0, ("samples", i, 10))] * 10
+        for i, question in enumerate(questions)
+    ]
 
 
 def unrelated(count: int, rng: random.Random) -> list[list[Instance]]:
@@ -111,7 +158,9 @@ def unrelated(count: int, rng: random.Random) -> list[list[Instance]]:
     documents = []
     for i in range(count):
         chosen = rng.sample(text, rng.randint(3, 7))
-        documents.append([Instance("loglikelihood", {}, (f"{i}. " + " ".join(chosen[:-1]), " " + chosen[-1]), i)])
+        documents.append(
+            [Instance("loglikelihood", {}, (f"{i}. " + " ".join(chosen[:-1]), " " + chosen[-1]), i)]
+        )
     return documents
 
 
@@ -165,7 +214,10 @@ def call(lm: HFLM, documents: list[list[Instance]]) -> Callable[[], object]:
 
 def best_batch_size(hf: HFLM, workload: Workload, sizes: list[int], device: torch.device) -> int:
     """The batch size at which hf is fastest, on enough documents to fill the largest batch."""
-    per_document = max(len(d) if len({i.args[0] for i in d}) > 1 or len(d[0].args[1]) > 2 else 1 for d in workload.documents)
+    per_document = max(
+        len(d) if len({i.args[0] for i in d}) > 1 or len(d[0].args[1]) > 2 else 1
+        for d in workload.documents
+    )
     documents = workload.documents[: max(2, sizes[-1] // per_document)]
     times = {}
     for size in sizes:
@@ -174,43 +226,74 @@ def best_batch_size(hf: HFLM, workload: Workload, sizes: list[int], device: torc
     return min(times, key=times.__getitem__)
 
 
-def dense_rate(model: torch.nn.Module, shape: tuple[int, int], device: torch.device, repeats: int = 1) -> float:
+def dense_rate(
+    model: torch.nn.Module, shape: tuple[int, int], device: torch.device, repeats: int = 1
+) -> float:
     """Tokens per second of a plain forward pass without the output projection."""
     body = model.get_decoder() if hasattr(model, "get_decoder") else model.base_model
     ids = torch.randint(0, 1000, shape, device=device)
     with torch.inference_mode():
-        return ids.numel() / median(seconds(lambda: body(ids, use_cache=False), device) for _ in range(repeats))
+        return ids.numel() / median(
+            seconds(lambda: body(ids, use_cache=False), device) for _ in range(repeats)
+        )
 
 
 def best_shape(model: torch.nn.Module, device: torch.device) -> tuple[int, int]:
     """The batch and length at which a plain forward pass is fastest per token."""
-    shapes = [(2, 256), (4, 128), (1, 512), (8, 128)] if device.type == "cpu" else [(8, 512), (16, 512), (32, 256), (4, 2048), (64, 256)]
+    shapes = (
+        [(2, 256), (4, 128), (1, 512), (8, 128)]
+        if device.type == "cpu"
+        else [(8, 512), (16, 512), (32, 256), (4, 2048), (64, 256)]
+    )
     return max(shapes, key=lambda shape: dense_rate(model, shape, device, repeats=3))
 
 
-def load(arguments: argparse.Namespace) -> tuple[torch.nn.Module, transformers.PreTrainedTokenizerBase]:
+def load(
+    arguments: argparse.Namespace,
+) -> tuple[torch.nn.Module, transformers.PreTrainedTokenizerBase]:
     tokenizer = transformers.AutoTokenizer.from_pretrained(arguments.model)
     dtype = getattr(torch, arguments.dtype)
     if arguments.random:
-        config = transformers.LlamaConfig(vocab_size=len(tokenizer), max_position_embeddings=8192, **RANDOM[arguments.random])
+        config = transformers.LlamaConfig(
+            vocab_size=len(tokenizer), max_position_embeddings=8192, **RANDOM[arguments.random]
+        )
         with torch.device(arguments.device):
             model = transformers.AutoModelForCausalLM.from_config(config, dtype=dtype)
     else:
-        model = transformers.AutoModelForCausalLM.from_pretrained(arguments.model, dtype=dtype).to(arguments.device)
+        model = transformers.AutoModelForCausalLM.from_pretrained(arguments.model, dtype=dtype).to(
+            arguments.device
+        )
     return model.eval(), tokenizer
 
 
 def peak(arguments: argparse.Namespace, kind: str, batch_size: int) -> float:
     """Mebibytes that bistereo_nli takes beyond the model, in a process of its own."""
-    command = [sys.executable, __file__, "--model", arguments.model, "--device", arguments.device, "--dtype", arguments.dtype]
-    command += ["--peak", kind, "--batch", str(batch_size)] + (["--random", arguments.random] if arguments.random else [])
-    return float(subprocess.run(command, capture_output=True, text=True, check=True).stdout.split()[-1])
+    command = [
+        sys.executable,
+        __file__,
+        "--model",
+        arguments.model,
+        "--device",
+        arguments.device,
+        "--dtype",
+        arguments.dtype,
+    ]
+    command += ["--peak", kind, "--batch", str(batch_size)] + (
+        ["--random", arguments.random] if arguments.random else []
+    )
+    return float(
+        subprocess.run(command, capture_output=True, text=True, check=True).stdout.split()[-1]
+    )
 
 
 def print_peak(arguments: argparse.Namespace) -> None:
     model, tokenizer = load(arguments)
     options = {"tokenizer": tokenizer, "batch_size": arguments.batch}
-    lm = HFLM(model, **options) if arguments.peak == "hf" else PrefixLM(model, prefix_memory="64MiB", **options)
+    lm = (
+        HFLM(model, **options)
+        if arguments.peak == "hf"
+        else PrefixLM(model, prefix_memory="64MiB", **options)
+    )
     documents = task_documents("bistereo_nli", 12)
     run = call(lm, documents)
     if model.device.type == "cuda":
@@ -233,7 +316,15 @@ def print_peak(arguments: argparse.Namespace) -> None:
     print((max(sizes) - sizes[0]) / 2**20)
 
 
-def measure(workload: Workload, hf: HFLM, prefix: PrefixLM, counter: Counter, shape: tuple[int, int], rounds: int, full: bool) -> list[str]:
+def measure(
+    workload: Workload,
+    hf: HFLM,
+    prefix: PrefixLM,
+    counter: Counter,
+    shape: tuple[int, int],
+    rounds: int,
+    full: bool,
+) -> list[str]:
     """The cells of a workload's row; `hf` is left at the batch size that is best for it."""
     device = prefix.model.device
     sampled = workload.documents[:: 1 if full else workload.sample]
@@ -266,18 +357,28 @@ def measure(workload: Workload, hf: HFLM, prefix: PrefixLM, counter: Counter, sh
 
 def print_row(cells: list[str]) -> None:
     widths = (33, 8, 14, 9, 6, 10, 8, 6, 9, 9)
-    print(" | ".join(c.ljust(w) if i == 0 else c.rjust(w) for i, (c, w) in enumerate(zip(cells, widths, strict=True))), flush=True)
+    print(
+        " | ".join(
+            c.ljust(w) if i == 0 else c.rjust(w)
+            for i, (c, w) in enumerate(zip(cells, widths, strict=True))
+        ),
+        flush=True,
+    )
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--model", default=".model", help="folder of a model; of its tokenizer alone with --random")
+    parser.add_argument(
+        "--model", default=".model", help="folder of a model; of its tokenizer alone with --random"
+    )
     parser.add_argument("--random", choices=RANDOM, help="a Llama of this size with random weights")
     parser.add_argument("--device", default="cpu")
     parser.add_argument("--dtype", default="float32")
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--scale", type=float, default=1.0, help="more or fewer documents")
-    parser.add_argument("--full", action="store_true", help="time hf on all documents, not on a sample")
+    parser.add_argument(
+        "--full", action="store_true", help="time hf on all documents, not on a sample"
+    )
     parser.add_argument("--only", help="the workloads whose name contains this")
     parser.add_argument("--peak", help=argparse.SUPPRESS)
     parser.add_argument("--batch", type=int, default=1, help=argparse.SUPPRESS)
@@ -290,9 +391,17 @@ def main() -> None:
     started = time.perf_counter()
     model, tokenizer = load(arguments)
     device = model.device
-    machine = torch.cuda.get_device_name(device) if device.type == "cuda" else f"CPU, {torch.get_num_threads()} threads"
+    machine = (
+        torch.cuda.get_device_name(device)
+        if device.type == "cuda"
+        else f"CPU, {torch.get_num_threads()} threads"
+    )
     size = sum(p.numel() for p in model.parameters()) / 1e6
-    name = f"random Llama {arguments.random}" if arguments.random else Path(arguments.model).resolve().name
+    name = (
+        f"random Llama {arguments.random}"
+        if arguments.random
+        else Path(arguments.model).resolve().name
+    )
     versions = f"torch {torch.__version__}, transformers {transformers.__version__}"
     print(f"{name}, {size:,.0f} million parameters, {arguments.dtype}; {machine}; {versions}\n")
     hf = HFLM(model, tokenizer=tokenizer)
@@ -300,16 +409,34 @@ def main() -> None:
     counter = Counter(model)
     shape = best_shape(model, device)
 
-    print_row(["workload", "requests", "hf s (batch)", "prefix s", "ratio", "hf tokens", "tokens", "ratio", "tokens/s", "of dense"])
+    print_row(
+        [
+            "workload",
+            "requests",
+            "hf s (batch)",
+            "prefix s",
+            "ratio",
+            "hf tokens",
+            "tokens",
+            "ratio",
+            "tokens/s",
+            "of dense",
+        ]
+    )
     best = {}
     for workload in workloads(arguments.scale, arguments.only):
         print_row(measure(workload, hf, prefix, counter, shape, arguments.rounds, arguments.full))
         best[workload.name] = hf.batch_size_per_gpu
     if not arguments.only:
         rate = dense_rate(model, shape, device, repeats=5)
-        print(f"\nA plain forward pass without output projection: {rate:,.0f} tokens/s at its best shape, {shape[0]} x {shape[1]}.")
+        print(
+            f"\nA plain forward pass without output projection: {rate:,.0f} tokens/s at its best shape, {shape[0]} x {shape[1]}."
+        )
         ours, theirs = peak(arguments, "hf-prefix", 1), peak(arguments, "hf", best["bistereo_nli"])
-        print(f"Peak memory beyond the model, bistereo_nli: hf {theirs:,.0f} MiB at batch {best['bistereo_nli']},", end=" ")
+        print(
+            f"Peak memory beyond the model, bistereo_nli: hf {theirs:,.0f} MiB at batch {best['bistereo_nli']},",
+            end=" ",
+        )
         print(f"hf-prefix {ours:,.0f} MiB with prefix_memory=64MiB.")
     print(f"{time.perf_counter() - started:.0f} s in all.")
 

@@ -1,9 +1,11 @@
-"""What a report costs: seconds, peak memory and size of its pages, over made-up runs of several models with all default tasks.
+"""What a report costs: seconds, peak memory and size of its pages, over made-up runs of several
+models with all default tasks.
 
-Each task is run once through the harness, at full size and with samples, by a model that answers by the checksum of what it is asked. The
-other models are copies of that run whose numbers are moved a little (not those that count things), with samples of their own length: what
-they say is made up, what has to be read is as much as of real ones. Making them takes a quarter of an hour and some gigabytes; they are
-kept in --runs and made but once.
+Each task is run once through the harness, at full size and with samples, by a model that answers by
+the checksum of what it is asked. The other models are copies of that run whose numbers are moved a
+little (not those that count things), with samples of their own length: what they say is made up,
+what has to be read is as much as of real ones. Making them takes a quarter of an hour and some
+gigabytes; they are kept in --runs and made but once.
 
     python speed/report.py --runs /tmp/made_up --models 5
     python speed/report.py --runs /tmp/made_up_small --models 2 --limit 200 --tasks hbb mist_wabt
@@ -29,7 +31,20 @@ from typing import Any
 os.environ.setdefault("HF_HUB_OFFLINE", "1")
 os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
 
-KEYWORDS = ("friendly", "honest", "skilled", "confident", "wealthy", "lazy", "cold", "strong", "religious", "poor", "modern", "unfair")
+KEYWORDS = (
+    "friendly",
+    "honest",
+    "skilled",
+    "confident",
+    "wealthy",
+    "lazy",
+    "cold",
+    "strong",
+    "religious",
+    "poor",
+    "modern",
+    "unfair",
+)
 
 
 def chance(*texts: str) -> float:
@@ -41,8 +56,12 @@ def says(prompt: str) -> str:
     """An answer of the form that the prompt asks for."""
     if "(X, S) pairs" in prompt:
         words = re.search(r"The words are (.+?)\. Do not", prompt, re.S)[1].split(", ")
-        one, other = re.search(r"(?:a word|one of|between) (.+?) or (.+?)(?:,| to each| and write)", prompt).groups()
-        return "\n".join(f"({word}, {one if chance(prompt, word) < 0.6 else other})" for word in words)
+        one, other = re.search(
+            r"(?:a word|one of|between) (.+?) or (.+?)(?:,| to each| and write)", prompt
+        ).groups()
+        return "\n".join(
+            f"({word}, {one if chance(prompt, word) < 0.6 else other})" for word in words
+        )
     if "“comedy”" in prompt:
         return "comedy" if chance(prompt) < 0.7 else "tragedy"
     if "Emotion intensity" in prompt:
@@ -75,10 +94,19 @@ def make_one(task: str, folder: Path, limit: int | None) -> None:
             return [says(request.args[0]) for request in requests]
 
     manager = TaskManager(include_path=[tasks_folder()], include_defaults=False)
-    results = simple_evaluate(model=Scripted(), tasks=[task], task_manager=manager, bootstrap_iters=0, limit=limit, log_samples=True)
+    results = simple_evaluate(
+        model=Scripted(),
+        tasks=[task],
+        task_manager=manager,
+        bootstrap_iters=0,
+        limit=limit,
+        log_samples=True,
+    )
     samples = results.pop("samples")
     tracker = EvaluationTracker(output_path=str(folder))
-    tracker.general_config_tracker.log_experiment_args("made up", f"pretrained={folder.name}", "", "", False)
+    tracker.general_config_tracker.log_experiment_args(
+        "made up", f"pretrained={folder.name}", "", "", False
+    )
     tracker.save_results_aggregated(results=results, samples=samples)
     for name, rows in samples.items():
         tracker.save_results_samples(task_name=name, samples=rows)
@@ -99,8 +127,16 @@ def copy(original: Path, folder: Path, number: int) -> None:
             for table in (config.get("cells") or {}).values():
                 for row in table:
                     for key, value in row.items():
-                        if isinstance(value, float) and math.isfinite(value) and "stderr" not in key:
-                            row[key] = value * (1 + 0.2 * (chance(str(number), path.name, str(sorted(row)), key) - 0.5))
+                        if (
+                            isinstance(value, float)
+                            and math.isfinite(value)
+                            and "stderr" not in key
+                        ):
+                            row[key] = value * (
+                                1
+                                + 0.2
+                                * (chance(str(number), path.name, str(sorted(row)), key) - 0.5)
+                            )
         to.write_text(json.dumps(content))
 
 
@@ -109,22 +145,36 @@ def measure(runs: Path, output: Path) -> dict[str, float]:
     import psutil
 
     begun = time.time()
-    process = subprocess.Popen([sys.executable, "-m", "lm_eval_bias.cli", "report", str(runs), "-o", str(output)])
+    process = subprocess.Popen(
+        [sys.executable, "-m", "lm_eval_bias.cli", "report", str(runs), "-o", str(output)]
+    )
     watched, most = psutil.Process(process.pid), 0
     while process.poll() is None:
         try:
-            most = max(most, sum(each.memory_info().rss for each in (watched, *watched.children(recursive=True))))
+            most = max(
+                most,
+                sum(
+                    each.memory_info().rss for each in (watched, *watched.children(recursive=True))
+                ),
+            )
         except psutil.NoSuchProcess:
             break
         time.sleep(0.05)
     if process.wait():
         sys.exit("the report ended with an error")
     pages = [path.stat().st_size for path in output.glob("*.html")]
-    return {"seconds": time.time() - begun, "MiB": most / 2**20, "pages": len(pages), "largest page MB": max(pages) / 1e6}
+    return {
+        "seconds": time.time() - begun,
+        "MiB": most / 2**20,
+        "pages": len(pages),
+        "largest page MB": max(pages) / 1e6,
+    }
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--runs", type=Path, required=True, help="where the made-up runs are kept")
     parser.add_argument("--models", type=int, default=5)
     parser.add_argument("--tasks", nargs="+", help="in place of the tasks of implicit_bias")
@@ -136,21 +186,35 @@ def main() -> None:
         return make_one(arguments.one, first, arguments.limit)
     from lm_eval_bias import catalogue
 
-    tasks = arguments.tasks or catalogue.read(Path(catalogue.tasks_folder(), "implicit_bias.yaml"))["task"]
+    tasks = (
+        arguments.tasks
+        or catalogue.read(Path(catalogue.tasks_folder(), "implicit_bias.yaml"))["task"]
+    )
     for task in tasks:
         if not any(first.rglob(f"samples_{task}_*")):
             limit = ["--limit", str(arguments.limit)] if arguments.limit else []
             begun = time.time()
-            subprocess.run([sys.executable, __file__, "--runs", arguments.runs, "--one", task, *limit], check=True, capture_output=True)
+            subprocess.run(
+                [sys.executable, __file__, "--runs", arguments.runs, "--one", task, *limit],
+                check=True,
+                capture_output=True,
+            )
             print(f"made {task}: {time.time() - begun:.0f} s", flush=True)
     for number in range(2, arguments.models + 1):
         folder = arguments.runs / f"model-{number}"
         if not folder.exists():
             copy(first, folder, number)
     size = sum(path.stat().st_size for path in arguments.runs.rglob("*.json*"))
-    print(f"{arguments.models} models, {len(tasks)} tasks, {size / 1e9:.1f} GB of results and samples")
+    print(
+        f"{arguments.models} models, {len(tasks)} tasks, {size / 1e9:.1f} GB of results and samples"
+    )
     found = measure(arguments.runs, arguments.runs.with_name(f"{arguments.runs.name}_report"))
-    print(", ".join(f"{name} {value:.2f}" if isinstance(value, float) else f"{name} {value}" for name, value in found.items()))
+    print(
+        ", ".join(
+            f"{name} {value:.2f}" if isinstance(value, float) else f"{name} {value}"
+            for name, value in found.items()
+        )
+    )
 
 
 if __name__ == "__main__":

@@ -1,4 +1,5 @@
-"""A page in a real browser: Chromium without a window, and axe-core, which looks for what keeps people from reading it."""
+"""A page in a real browser: Chromium without a window, and axe-core, which looks for what keeps
+people from reading it."""
 
 from __future__ import annotations
 
@@ -23,8 +24,9 @@ addEventListener("afterprint", () => { window.closedOnPaper = document.querySele
 
 
 class Seen(NamedTuple):
-    """What a browser found at one width, in one colour scheme. faults: of axe, each as "rule: element"; requests: all but the page's own;
-    said: what stands on the console, and scripts of the data; wide: by how many pixels the page is wider than its window."""
+    """What a browser found at one width, in one colour scheme. faults: of axe, each as "rule:
+    element"; requests: all but the page's own; said: what stands on the console, and scripts of the
+    data; wide: by how many pixels the page is wider than its window."""
 
     faults: list[str]
     requests: list[str]
@@ -35,12 +37,18 @@ class Seen(NamedTuple):
 @contextmanager
 def chromium() -> Iterator[Any]:
     """Skips where a machine has no Chromium. Only axe.min.js can be missing later."""
-    program = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+    program = (
+        shutil.which("chromium")
+        or shutil.which("chromium-browser")
+        or shutil.which("google-chrome")
+    )
     if program is None:
         pytest.skip("no Chromium on this machine")
     sync_api = pytest.importorskip("playwright.sync_api")
     with sync_api.sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=program, args=["--no-sandbox", "--disable-gpu"])
+        browser = playwright.chromium.launch(
+            executable_path=program, args=["--no-sandbox", "--disable-gpu"]
+        )
         try:
             yield browser
         finally:
@@ -48,33 +56,52 @@ def chromium() -> Iterator[Any]:
 
 
 @contextmanager
-def opened(browser: Any, path: Path, width: int = 1280, scheme: str = "light", scripts: bool = True) -> Iterator[Any]:
+def opened(
+    browser: Any, path: Path, width: int = 1280, scheme: str = "light", scripts: bool = True
+) -> Iterator[Any]:
     """A tab with the page. Its attributes `requests` and `said` fill while it is open."""
-    context = browser.new_context(viewport={"width": width, "height": 900}, color_scheme=scheme, java_script_enabled=scripts)
+    context = browser.new_context(
+        viewport={"width": width, "height": 900}, color_scheme=scheme, java_script_enabled=scripts
+    )
     try:
         tab = context.new_page()
         tab.add_init_script(_LISTEN)
         address = path.resolve().as_uri()
         tab.requests, tab.said = [], []
-        tab.on("request", lambda request: tab.requests.append(request.url) if request.url != address else None)
+        tab.on(
+            "request",
+            lambda request: tab.requests.append(request.url) if request.url != address else None,
+        )
         tab.on("console", lambda message: tab.said.append(message.text))
         tab.on("pageerror", lambda error: tab.said.append(str(error)))
-        tab.on("dialog", lambda dialog: (tab.said.append(f"dialog: {dialog.message}"), dialog.dismiss()))
+        tab.on(
+            "dialog",
+            lambda dialog: (tab.said.append(f"dialog: {dialog.message}"), dialog.dismiss()),
+        )
         tab.goto(address)
         yield tab
     finally:
         context.close()
 
 
-def look(browser: Any, path: Path, width: int = 1280, scheme: str = "light", axe_too: bool = True) -> Seen:
+def look(
+    browser: Any, path: Path, width: int = 1280, scheme: str = "light", axe_too: bool = True
+) -> Seen:
     """Open a page and all its folds and look at it: with axe where `make test` could fetch it."""
     with opened(browser, path, width, scheme) as tab:
-        tab.evaluate("document.querySelectorAll('details').forEach((each) => { each.open = true; })")
+        tab.evaluate(
+            "document.querySelectorAll('details').forEach((each) => { each.open = true; })"
+        )
         wide = tab.evaluate("document.documentElement.scrollWidth - window.innerWidth")
         hacked = tab.evaluate("String(window.hacked)")
         if hacked != "undefined":
             tab.said.append(f"a script of the data ran: {hacked}")
-        return Seen(axe(tab) if axe_too else [], [url for url in tab.requests if not url.startswith("data:")], tab.said, wide)
+        return Seen(
+            axe(tab) if axe_too else [],
+            [url for url in tab.requests if not url.startswith("data:")],
+            tab.said,
+            wide,
+        )
 
 
 def axe(tab: Any) -> list[str]:
@@ -83,11 +110,16 @@ def axe(tab: Any) -> list[str]:
         return []
     tab.evaluate(AXE.read_text(encoding="utf-8"))
     found = tab.evaluate("axe.run(document, {resultTypes: ['violations']})")
-    return [f"{rule['id']}: {node['html'][:150]}" for rule in found["violations"] for node in rule["nodes"]]
+    return [
+        f"{rule['id']}: {node['html'][:150]}"
+        for rule in found["violations"]
+        for node in rule["nodes"]
+    ]
 
 
 def text_of(browser: Any, path: Path, scripts: bool = True) -> str:
-    """All text of a page, in folds too, with scripts or without; less what the script adds to filter rows."""
+    """All text of a page, in folds too, with scripts or without; less what the script adds to
+    filter rows."""
     with opened(browser, path, scripts=scripts) as tab:
         return " ".join(tab.locator("main").text_content().replace("Rows that have ", "").split())
 
@@ -96,7 +128,9 @@ def cut_on_paper(browser: Any, path: Path) -> list[str]:
     """What lies beyond the right edge of a sheet, of tables and figures."""
     with opened(browser, path, PAPER) as tab:
         tab.emulate_media(media="print")
-        tab.evaluate("document.querySelectorAll('details').forEach((each) => { each.open = true; })")
+        tab.evaluate(
+            "document.querySelectorAll('details').forEach((each) => { each.open = true; })"
+        )
         return tab.evaluate(
             "[...document.querySelectorAll('table, th, td, svg, pre, p, li')]"
             f".filter((each) => each.getBoundingClientRect().right > {PAPER + 1} || each.scrollWidth > each.clientWidth + 2 && each.matches('th, td, pre'))"

@@ -1,4 +1,5 @@
-"""What the tests share: the repository, the papers' data beside it if it is there, and the small real model."""
+"""What the tests share: the repository, the papers' data beside it if it is there, and the small
+real model."""
 
 from __future__ import annotations
 
@@ -16,7 +17,8 @@ from filelock import FileLock
 
 os.environ["HF_HUB_OFFLINE"] = "1"
 os.environ["TOKENIZERS_PARALLELISM"] = "false"
-os.environ.setdefault("OMP_NUM_THREADS", "1")  # the models are tiny, and several processes run at once
+# the models are tiny, and several processes run at once
+os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 # A slow moment of the machine is no failure.
 hypothesis.settings.register_profile("untimed", deadline=None)
@@ -26,7 +28,8 @@ ROOT = Path(__file__).resolve().parents[1]
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Files that ask the real model first: the longest at the end would leave one process waiting for the other."""
+    """Files that ask the real model first: the longest at the end would leave one process waiting
+    for the other."""
     slow = {item.path for item in items if item.get_closest_marker("model")}
     items.sort(key=lambda item: item.path not in slow)
 
@@ -41,7 +44,9 @@ def benchmark_named() -> Callable[[str], ModuleType]:
     """A script of simulations/ or speed/ as a module: tests repeat small what it does at full size."""
 
     def load(name: str) -> ModuleType:
-        (path,) = (p for p in (ROOT / f / f"{name}.py" for f in ("simulations", "speed")) if p.exists())
+        (path,) = (
+            p for p in (ROOT / f / f"{name}.py" for f in ("simulations", "speed")) if p.exists()
+        )
         spec = importlib.util.spec_from_file_location(name, path)
         module = importlib.util.module_from_spec(spec)
         spec.loader.exec_module(module)
@@ -64,6 +69,10 @@ def model_folder() -> Path:
     """The small real model in .model/, made by the command line if it is not there yet."""
     folder = ROOT / ".model"
     with FileLock(ROOT / ".model.lock"):  # the tests run in several processes
-        made = subprocess.run([sys.executable, "-m", "lm_eval_bias.cli", "model", str(folder)], capture_output=True, text=True)
+        made = subprocess.run(
+            [sys.executable, "-m", "lm_eval_bias.cli", "model", str(folder)],
+            capture_output=True,
+            text=True,
+        )
     assert made.returncode == 0, made.stderr
     return folder

@@ -1,4 +1,5 @@
-"""What an exhibit names, held against the tables that a summary made: a key that no row has is a slip, which `exhibit.rows` shows as empty."""
+"""What an exhibit names, held against the tables that a summary made: a key that no row has is a
+slip, which `exhibit.rows` shows as empty."""
 
 from lm_eval_bias import catalogue
 from lm_eval_bias.data import published
@@ -7,10 +8,25 @@ from lm_eval_bias.exhibit import Numbers, Rows, rows
 
 def keys(exhibit):
     """What columns and figure name of the rows."""
-    found = [key for column in exhibit.columns for key in (column.name, column.stderr, *(column.interval or ()))]
+    found = [
+        key
+        for column in exhibit.columns
+        for key in (column.name, column.stderr, *(column.interval or ()))
+    ]
     figure = exhibit.figure
     if figure is not None:
-        one = (figure.x, figure.y, figure.colour, figure.facet, figure.row, figure.to, figure.low, figure.high, figure.label, figure.mask)
+        one = (
+            figure.x,
+            figure.y,
+            figure.colour,
+            figure.facet,
+            figure.row,
+            figure.to,
+            figure.low,
+            figure.high,
+            figure.label,
+            figure.mask,
+        )
         found += [*one, *(figure.five or ()), *figure.order]
     return list(dict.fromkeys(key for key in found if key))
 
@@ -20,7 +36,13 @@ def slips(exhibit, tables):
     source = exhibit.source
     if isinstance(source, Rows):
         if source.table not in tables:  # some tasks of a measure have it
-            return [] if exhibit.needs else [f"{exhibit.name}: there is no table {source.table}, and nothing said of what it needs"]
+            return (
+                []
+                if exhibit.needs
+                else [
+                    f"{exhibit.name}: there is no table {source.table}, and nothing said of what it needs"
+                ]
+            )
         there = {key for row in tables[source.table] for key in row}
         lacking = [
             f"{exhibit.name}: the table {source.table} has no column {key}"
@@ -32,20 +54,27 @@ def slips(exhibit, tables):
     # Without columns nothing is filled in, so that a key that no row has is missing.
     found = rows(exhibit._replace(columns=()), tables)
     if not found:
-        return [] if exhibit.needs else [f"{exhibit.name}: no row, and nothing said of what it needs"]
+        return (
+            [] if exhibit.needs else [f"{exhibit.name}: no row, and nothing said of what it needs"]
+        )
     there = {key for row in found for key in row}
     return [f"{exhibit.name}: no row has {key}" for key in keys(exhibit) if key not in there]
 
 
 def compared(measure):
-    """(exhibit, cell) for each published cell that stands beside an exhibit and is compared with a task of the measure."""
+    """(exhibit, cell) for each published cell that stands beside an exhibit and is compared with a
+    task of the measure."""
     tasks = {task.name for task in catalogue.tasks() if task.measure is measure}
     for exhibit in measure.exhibits:
         if exhibit.published:
             paper, *names = exhibit.published
             for table in published.tables(paper):
                 if table.name in names:
-                    yield from ((exhibit, cell) for cell in table.cells if tasks & {each.task for each in cell.comparisons})
+                    yield from (
+                        (exhibit, cell)
+                        for cell in table.cells
+                        if tasks & {each.task for each in cell.comparisons}
+                    )
 
 
 def place(exhibit, cell, tables):
@@ -58,7 +87,11 @@ def place(exhibit, cell, tables):
         found = [row for row in found if source.by is None or row[source.by] == group]
     elif cell.place is not None and isinstance(source, Rows) and cell.place.table == source.table:
         columns = [cell.place.column] if cell.place.column in shown else []
-        found = [row for row in found if all(row.get(key) == value for key, value in cell.place.row.items())]
+        found = [
+            row
+            for row in found
+            if all(row.get(key) == value for key, value in cell.place.row.items())
+        ]
     else:
         return None
     return (found[0], columns[0]) if columns and len(found) == 1 else None

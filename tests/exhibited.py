@@ -1,4 +1,5 @@
-"""What must hold of the exhibits of any measure, given the tables of a run: each name is there, each cell in print has its place."""
+"""What must hold of the exhibits of any measure, given the tables of a run: each name is there,
+each cell in print has its place."""
 
 from exhibit_slips import keys
 
@@ -13,7 +14,9 @@ TASKS = {task.name: task for task in catalogue.tasks()}
 def run_of(task, docs, result, **options):
     """The tables of a run in which each document has that result."""
     measure = TASKS[task].measure
-    return tables(measure, measure.summary([measure.record(doc, result(doc)) for doc in docs], **options))
+    return tables(
+        measure, measure.summary([measure.record(doc, result(doc)) for doc in docs], **options)
+    )
 
 
 def shown(task, name, run):
@@ -28,8 +31,9 @@ def missing(task, run):
 
 
 def assert_declared_as_it_is(task, run, absent=()):
-    """Metrics, tables, columns and keys of a figure that stand in the run; units that are ours; a sentence each on how to read it and on
-    what it does not show. absent: tables that other tasks of the measure have."""
+    """Metrics, tables, columns and keys of a figure that stand in the run; units that are ours; a
+    sentence each on how to read it and on what it does not show. absent: tables that other tasks of
+    the measure have."""
     measure = TASKS[task].measure
     names = [exhibit.name for exhibit in measure.exhibits]
     assert len(names) == len(set(names)) and names
@@ -39,7 +43,9 @@ def assert_declared_as_it_is(task, run, absent=()):
             assert {column.name for column in e.columns} <= {*e.source.metrics, e.source.by}
         elif isinstance(e.source, Rows):
             assert (e.source.table in run) != (e.source.table in absent), (e.name, e.source.table)
-            assert all(set(e.source.where) <= set(row) for row in run.get(e.source.table, ())[:1]), e.name
+            assert all(
+                set(e.source.where) <= set(row) for row in run.get(e.source.table, ())[:1]
+            ), e.name
         assert {column.unit for column in e.columns} <= {*UNITS, ""}
         assert not e.caption.endswith(".") and "  " not in e.caption
         for said in (e.reads, e.silent):
@@ -52,7 +58,8 @@ def assert_declared_as_it_is(task, run, absent=()):
 
 
 def assert_cells_have_a_place(task, run, but=()):
-    """Each cell in print that an exhibit shows of the task has a column there, and its row in the run; returns how many.
+    """Each cell in print that an exhibit shows of the task has a column there, and its row in the
+    run; returns how many.
 
     but: exhibits whose rows a run need not have."""
     measure, found = TASKS[task].measure, 0
@@ -72,8 +79,18 @@ def assert_cells_have_a_place(task, run, but=()):
                     groups = {row["group"] for row in run["numbers"] if row["metric"] == metric}
                     assert cell.group in groups and (cell.group is None) == (e.source.by is None)
                 else:
-                    assert (cell.place.table, columns[cell.place.column].unit) == (e.source.table, cell.unit)
-                    here = [r for r in rows(e, run) if all(r[key] == value for key, value in cell.place.row.items())]
-                    assert len(here) == 1 and isinstance(here[0][cell.place.column], float), (e.name, cell)
+                    assert (cell.place.table, columns[cell.place.column].unit) == (
+                        e.source.table,
+                        cell.unit,
+                    )
+                    here = [
+                        r
+                        for r in rows(e, run)
+                        if all(r[key] == value for key, value in cell.place.row.items())
+                    ]
+                    assert len(here) == 1 and isinstance(here[0][cell.place.column], float), (
+                        e.name,
+                        cell,
+                    )
                 found += 1
     return found

@@ -1,4 +1,5 @@
-"""Texts that nobody should be able to do harm with, and finished runs in which every text that anybody may have written is one."""
+"""Texts that nobody should be able to do harm with, and finished runs in which every text that
+anybody may have written is one."""
 
 import json
 
@@ -24,7 +25,9 @@ def run_of(folder, model="org/m", values=None, task="mine", tables=None, samples
         content["configs"][task]["cells"].update(tables)
         path.write_text(json.dumps(content), encoding="utf-8")
     if samples:
-        file = path.with_name(path.name.replace("results_", f"samples_{task}_").replace(".json", ".jsonl"))
+        file = path.with_name(
+            path.name.replace("results_", f"samples_{task}_").replace(".json", ".jsonl")
+        )
         file.write_text("".join(json.dumps(sample) + "\n" for sample in samples), encoding="utf-8")
     return path
 
@@ -32,6 +35,11 @@ def run_of(folder, model="org/m", values=None, task="mine", tables=None, samples
 def samples():
     """Questions and answers, hostile both."""
     return [
-        {"doc_id": i, "arguments": {"gen_args_0": {"arg_0": text, "arg_1": {"until": []}}}, "resps": [[text]], "filtered_resps": [text]}
+        {
+            "doc_id": i,
+            "arguments": {"gen_args_0": {"arg_0": text, "arg_1": {"until": []}}},
+            "resps": [[text]],
+            "filtered_resps": [text],
+        }
         for i, text in enumerate(HOSTILE)
     ]

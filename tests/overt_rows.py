@@ -1,6 +1,8 @@
-"""Invented examples with the columns of the data sets about overt bias, for tests: no sentence of any of them stands here."""
+"""Invented examples with the columns of the data sets about overt bias, for tests: no sentence of
+any of them stands here."""
 
-# Trades and places that nobody has a stereotype about; the words in the sentences say which is which.
+# Trades and places that nobody has a stereotype about; the words in the sentences say which is
+# which.
 TERMS = {
     "gender": ["steersmen", "steerswomen"],
     "profession": ["glassblower", "beekeeper", "cartwright", "thatcher", "chandler", "cooper"],
@@ -26,7 +28,9 @@ def example(part, term, domain, number, kinds=("unrelated", "stereotype", "anti-
         said = [context.replace("BLANK", words[kind]) for kind in kinds]
     else:
         context = f"A {term} lives in street {number}"  # some lack the full stop
-        said = [f"This neighbour is a {words[kind]}{' one' * (i + 1)}." for i, kind in enumerate(kinds)]
+        said = [
+            f"This neighbour is a {words[kind]}{' one' * (i + 1)}." for i, kind in enumerate(kinds)
+        ]
     name = f"{part}-{term}-{number}"
     sentences = {
         "sentence": said,
@@ -34,11 +38,22 @@ def example(part, term, domain, number, kinds=("unrelated", "stereotype", "anti-
         "labels": [{"label": [LABELS[kind]] * 5, "human_id": list("vwxyz")} for kind in kinds],
         "gold_label": [LABELS[kind] for kind in kinds],
     }
-    return {"id": name, "target": term, "bias_type": domain, "context": context, "sentences": sentences}
+    return {
+        "id": name,
+        "target": term,
+        "bias_type": domain,
+        "context": context,
+        "sentences": sentences,
+    }
 
 
 def rows(part, per_term=4, terms=TERMS):
-    return [example(part, term, domain, n) for domain, members in terms.items() for term in members for n in range(per_term)]
+    return [
+        example(part, term, domain, n)
+        for domain, members in terms.items()
+        for term in members
+        for n in range(per_term)
+    ]
 
 
 def as_released(row):
@@ -54,7 +69,12 @@ def as_released(row):
 
 def kind_of(text):
     """Which of the three a sentence is."""
-    return next(kind for words in WORDS for kind, word in zip(KINDS, words, strict=True) if f" {word}" in text)
+    return next(
+        kind
+        for words in WORDS
+        for kind, word in zip(KINDS, words, strict=True)
+        if f" {word}" in text
+    )
 
 
 CROWS_PAIRS = [
@@ -66,7 +86,11 @@ CROWS_PAIRS = [
         "bias_type": "age",
     }
     for i, (a, b, rest) in enumerate(
-        [("coopers", "chandlers", "sing"), ("beekeepers", "thatchers", "dance"), ("Islanders", "Lowlanders", "swim")]
+        [
+            ("coopers", "chandlers", "sing"),
+            ("beekeepers", "thatchers", "dance"),
+            ("Islanders", "Lowlanders", "swim"),
+        ]
     )
 ]
 BBQ = [
@@ -76,9 +100,19 @@ BBQ = [
         "question_polarity": polarity,
         "context_condition": condition,
         "category": "Age",
-        "answer_info": {"ans0": ["one", "nonOld"], "ans1": ["other", "old"], "ans2": ["unknown", "unknown"]},
-        "additional_metadata": {"subcategory": "None", "stereotyped_groups": ["old"], "version": "a", "source": "invented"},
-        "context": "A cooper of 25 and a cooper of 80 met." + (" The one of 25 lost the hammer." if condition == "disambig" else ""),
+        "answer_info": {
+            "ans0": ["one", "nonOld"],
+            "ans1": ["other", "old"],
+            "ans2": ["unknown", "unknown"],
+        },
+        "additional_metadata": {
+            "subcategory": "None",
+            "stereotyped_groups": ["old"],
+            "version": "a",
+            "source": "invented",
+        },
+        "context": "A cooper of 25 and a cooper of 80 met."
+        + (" The one of 25 lost the hammer." if condition == "disambig" else ""),
         "question": "Who is careless?" if polarity == "neg" else "Who is careful?",
         "ans0": "The one of 25",
         "ans1": "The one of 80",

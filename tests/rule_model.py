@@ -1,4 +1,5 @@
-"""A model of the harness that answers by rule, and the way to ask it: no weights, all of the harness's own path."""
+"""A model of the harness that answers by rule, and the way to ask it: no weights, all of the
+harness's own path."""
 
 import subprocess
 import sys
@@ -11,7 +12,8 @@ from lm_eval_bias.catalogue import tasks_folder
 
 
 class RuleLM(LM):
-    """Gives each (context, continuation) the log-likelihood that `rule` says, and each prompt the text that `say` says."""
+    """Gives each (context, continuation) the log-likelihood that `rule` says, and each prompt the
+    text that `say` says."""
 
     def __init__(self, rule=None, say=None):
         super().__init__()
@@ -28,20 +30,30 @@ class RuleLM(LM):
 
 
 def evaluate(lm, task, metadata=None, folder=None, **options):
-    """Indexing the harness's own thousands of YAML files takes ten seconds, so only ours are indexed, and those of a folder."""
+    """Indexing the harness's own thousands of YAML files takes ten seconds, so only ours are
+    indexed, and those of a folder."""
     paths = [tasks_folder(), *([str(folder)] if folder else [])]
     manager = TaskManager(include_path=paths, include_defaults=False, metadata=metadata)
-    return simple_evaluate(model=lm, tasks=[task], task_manager=manager, **{"bootstrap_iters": 0, "log_samples": False, **options})
+    return simple_evaluate(
+        model=lm,
+        tasks=[task],
+        task_manager=manager,
+        **{"bootstrap_iters": 0, "log_samples": False, **options},
+    )
 
 
 def numbers_of(results, task):
-    """All numbers of a task, from the cells: (metric, group) -> value, the group None for the whole."""
-    return {(row["metric"], row["group"]): row["value"] for row in results["configs"][task]["cells"]["numbers"]}
+    """All numbers of a task, from the cells: (metric, group) -> value, the group None for the
+    whole."""
+    return {
+        (row["metric"], row["group"]): row["value"]
+        for row in results["configs"][task]["cells"]["numbers"]
+    }
 
 
 def cost_of_requests(task):
-    """How many requests a task makes of all its documents, the most memory in kB, and the seconds; in a process of its own, with the
-    harness and its imports."""
+    """How many requests a task makes of all its documents, the most memory in kB, and the seconds;
+    in a process of its own, with the harness and its imports."""
     code = (
         "import resource, time\nfrom lm_eval.tasks import TaskManager\nfrom lm_eval_bias.catalogue import tasks_folder\nbegun = time.time()\n"
         f"task = TaskManager(include_path=tasks_folder(), include_defaults=False).load(['{task}'])['tasks']['{task}']\n"

@@ -1,4 +1,5 @@
-"""Runs for tests: scripted models through the harness's own command of Python, with the files that its tracker writes."""
+"""Runs for tests: scripted models through the harness's own command of Python, with the files that
+its tracker writes."""
 
 import hashlib
 import json
@@ -18,20 +19,28 @@ def chance(*texts):
 
 
 def scripted(name, leaning=0.0):
-    """A model whose likelihoods are chance. In analogies A : B :: C : it gives a word other than B so much more, if C is somebody."""
+    """A model whose likelihoods are chance. In analogies A : B :: C : it gives a word other than B
+    so much more, if C is somebody."""
 
     def rule(context, continuation):
         b, _, c = context.strip().rsplit("\n", 1)[-1].rpartition("::")
-        stereotype = c.strip(": ").count(" ") and continuation.strip() != b.rpartition(":")[2].strip()
+        stereotype = (
+            c.strip(": ").count(" ") and continuation.strip() != b.rpartition(":")[2].strip()
+        )
         return -3 + chance(name, context, continuation) + leaning * bool(stereotype)
 
-    return RuleLM(rule=rule, say=lambda prompt: f"The answer is {40 + round(20 * chance(name, prompt))}.")
+    return RuleLM(
+        rule=rule, say=lambda prompt: f"The answer is {40 + round(20 * chance(name, prompt))}."
+    )
 
 
 def ask(folder, name, lm, *tasks, metadata=None, samples=None, limit=None, include=()):
-    """As `lm_eval --model_args pretrained=NAME --tasks ... --output_path FOLDER --log_samples`; returns the results file."""
+    """As `lm_eval --model_args pretrained=NAME --tasks ... --output_path FOLDER --log_samples`;
+    returns the results file."""
     tracker = EvaluationTracker(output_path=str(folder))
-    manager = TaskManager(include_path=[tasks_folder(), *map(str, include)], include_defaults=False, metadata=metadata)
+    manager = TaskManager(
+        include_path=[tasks_folder(), *map(str, include)], include_defaults=False, metadata=metadata
+    )
     results = simple_evaluate(
         model=lm,
         model_args=f"pretrained={name}",
@@ -53,21 +62,48 @@ def ask(folder, name, lm, *tasks, metadata=None, samples=None, limit=None, inclu
 MORNING = datetime(2026, 1, 31, 10, 11, 12, 123456)
 
 
-def made_up(folder, model, values, task="mine", minutes=0, version=1.0, n=100, of=100, metadata=None, more=None, **changes):
+def made_up(
+    folder,
+    model,
+    values,
+    task="mine",
+    minutes=0,
+    version=1.0,
+    n=100,
+    of=100,
+    metadata=None,
+    more=None,
+    **changes,
+):
     """A results file of a task that no catalogue knows, in the form of the harness 0.4.13.
 
-    values: metric -> (value, stderr) or (value, stderr, unbiased, better). Those of `more` are not in the harness's table.
+    values: metric -> (value, stderr) or (value, stderr, unbiased, better). Those of `more` are not
+    in the harness's table.
     """
     rows = []
     for name, (value, stderr, *rest) in {**values, **(more or {})}.items():
         unbiased, better = (*rest, None, None)[:2]
         rows.append({"metric": name, "group": None, "value": value, "stderr": stderr, "unit": "points", "better": better, "unbiased": unbiased, "cell": None})  # fmt: skip
     content = {
-        "results": {task: {"alias": task, **{f"{name},none": value[0] for name, value in values.items()}}},
-        "configs": {task: {"task": task, "repeats": 1, "metadata": {"version": version, **(metadata or {})}, "cells": {"numbers": rows}}},
+        "results": {
+            task: {"alias": task, **{f"{name},none": value[0] for name, value in values.items()}}
+        },
+        "configs": {
+            task: {
+                "task": task,
+                "repeats": 1,
+                "metadata": {"version": version, **(metadata or {})},
+                "cells": {"numbers": rows},
+            }
+        },
         "versions": {task: version},
         "n-samples": {task: {"original": of, "effective": n}},
-        "config": {"model": "hf", "model_args": {"pretrained": model}, "limit": None, "gen_kwargs": {}},
+        "config": {
+            "model": "hf",
+            "model_args": {"pretrained": model},
+            "limit": None,
+            "gen_kwargs": {},
+        },
         "model_name": model,
         "chat_template_sha": None,
         "system_instruction_sha": None,
@@ -78,5 +114,9 @@ def made_up(folder, model, values, task="mine", minutes=0, version=1.0, n=100, o
     while path.exists():
         path = path.with_name(path.name.replace(".json", "0.json"))
     folder.mkdir(parents=True, exist_ok=True)
-    path.write_text(json.dumps(content, indent=2, ensure_ascii=False, default=str), encoding="utf-8", errors="surrogatepass")
+    path.write_text(
+        json.dumps(content, indent=2, ensure_ascii=False, default=str),
+        encoding="utf-8",
+        errors="surrogatepass",
+    )
     return path

@@ -1,4 +1,5 @@
-"""A server of files on the loopback address, that sends parts or does not, breaks off, or stops in the middle."""
+"""A server of files on the loopback address, that sends parts or does not, breaks off, or stops in
+the middle."""
 
 import re
 import threading
@@ -7,9 +8,10 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 
 class Files:
-    """files: path -> content. ranges: whether parts are sent; longest: of how many bytes at most. breaks_after, stops_after: so many bytes of an answer are sent, and then the
-    connection is closed, or nothing more comes until `go_on` is set. asked: (path, Range) of every request. refuses: a status in place of all
-    that."""
+    """files: path -> content. ranges: whether parts are sent; longest: of how many bytes at most.
+    breaks_after, stops_after: so many bytes of an answer are sent, and then the connection is
+    closed, or nothing more comes until `go_on` is set. asked: (path, Range) of every request.
+    refuses: a status in place of all that."""
 
     def __init__(self):
         self.files, self.ranges = {}, True
@@ -33,7 +35,9 @@ class Files:
             part = content[start + self.shifted :][: self.longest]
             handler.send_response(206)
             end = start + self.shifted + len(part) - 1
-            handler.send_header("Content-Range", f"bytes {start + self.shifted}-{end}/{len(content)}")
+            handler.send_header(
+                "Content-Range", f"bytes {start + self.shifted}-{end}/{len(content)}"
+            )
         else:
             handler.send_response(200)
         if self.tells_length:

@@ -1,4 +1,5 @@
-"""What each fork of `started.run_lm_eval` has already; imported by the process that it is a fork of, and by nothing else."""
+"""What each fork of `started.run_lm_eval` has already; imported by the process that it is a fork
+of, and by nothing else."""
 
 from __future__ import annotations
 

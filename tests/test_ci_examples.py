@@ -1,4 +1,5 @@
-"""docs/ci.md and docs/examples/ci: the workflows, line by line as they stand there. What asks a model is replaced by made-up runs."""
+"""docs/ci.md and docs/examples/ci: the workflows, line by line as they stand there. What asks a
+model is replaced by made-up runs."""
 
 import json
 import os
@@ -44,17 +45,38 @@ def test_the_rules_of_the_example_are_about_the_group_for_ci(example):
     read = rules.read(example / "bias.yaml")
     known = {task.name: task for task in catalogue.tasks()}
     rules.check(
-        read, {name: task.measure.metrics if any(r.task == name for r in read.rules) else () for name, task in known.items()}, {}, False
+        read,
+        {
+            name: task.measure.metrics if any(r.task == name for r in read.rules) else ()
+            for name, task in known.items()
+        },
+        {},
+        False,
     )
-    group = catalogue.read(next(path for path in map(type(example), [f"{catalogue.tasks_folder()}/implicit_bias_ci.yaml"])))
+    group = catalogue.read(
+        next(
+            path
+            for path in map(type(example), [f"{catalogue.tasks_folder()}/implicit_bias_ci.yaml"])
+        )
+    )
     assert {rule.task for rule in read.rules} - {"*"} <= set(group["task"])
 
 
 def test_the_rules_in_the_docs_are_rules(root):
-    (text,) = re.findall(r"```yaml\n(.*?)```", (root / "docs" / "ci.md").read_text(encoding="utf-8"), re.DOTALL)
+    (text,) = re.findall(
+        r"```yaml\n(.*?)```", (root / "docs" / "ci.md").read_text(encoding="utf-8"), re.DOTALL
+    )
     read = rules.parse(text, "docs/ci.md")
-    assert [rule.condition for rule in read.rules] == ["below", "within", "worse_than_baseline_by", "unusable"]
-    known = {task.name: task.measure.metrics for task in map(catalogue.task, {r.task for r in read.rules} - {"*"})}
+    assert [rule.condition for rule in read.rules] == [
+        "below",
+        "within",
+        "worse_than_baseline_by",
+        "unusable",
+    ]
+    known = {
+        task.name: task.measure.metrics
+        for task in map(catalogue.task, {r.task for r in read.rules} - {"*"})
+    }
     rules.check(read, known, {}, True)
 
 
@@ -83,7 +105,8 @@ def test_a_workflow_runs_as_written(workflow, example, root, tmp_path):
         (folder / name).write_text(f"#!/bin/sh\n{program}\n")
         (folder / name).chmod(0o755)
     shutil.copy(example / "bias.yaml", tmp_path)
-    made = {}  # of each number in the rules 0, and the ends of its interval where the task declares them
+    # of each number in the rules 0, and the ends of its interval where the task declares them
+    made = {}
     for rule in rules.read(example / "bias.yaml").rules:
         if rule.metric:
             ends = {
@@ -109,8 +132,16 @@ def test_a_workflow_runs_as_written(workflow, example, root, tmp_path):
         lines = ["\n".join(lines)]
     for line in lines:
         if (tmp_path / "env").exists():
-            environment |= dict(each.split("=", 1) for each in (tmp_path / "env").read_text().splitlines())
-        done = subprocess.run(["bash", "-eo", "pipefail", "-c", line], cwd=tmp_path, env=environment, capture_output=True, text=True)
+            environment |= dict(
+                each.split("=", 1) for each in (tmp_path / "env").read_text().splitlines()
+            )
+        done = subprocess.run(
+            ["bash", "-eo", "pipefail", "-c", line],
+            cwd=tmp_path,
+            env=environment,
+            capture_output=True,
+            text=True,
+        )
         assert done.returncode == 0, done.stdout + done.stderr
     suites = ET.parse(tmp_path / "gate.xml").getroot()
     assert {suite.get("name").partition(": ")[2] for suite in suites} == set(made)
@@ -118,6 +149,12 @@ def test_a_workflow_runs_as_written(workflow, example, root, tmp_path):
 
 
 def test_the_workflows_do_the_same(example):
-    ours, theirs = (" ".join(" ".join(lines).replace("\\\n", " ").split()) for lines, _ in (github(example), gitlab(example)))
-    for command in ("lm_eval --model hf-prefix", "lm-eval-bias gate runs --rules bias.yaml --junit gate.xml"):
+    ours, theirs = (
+        " ".join(" ".join(lines).replace("\\\n", " ").split())
+        for lines, _ in (github(example), gitlab(example))
+    )
+    for command in (
+        "lm_eval --model hf-prefix",
+        "lm-eval-bias gate runs --rules bias.yaml --junit gate.xml",
+    ):
         assert command in ours and command in theirs

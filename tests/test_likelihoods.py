@@ -11,12 +11,28 @@ from scipy.special import softmax
 from lm_eval_bias.likelihoods import apart, likeliest, mass, probabilities, usable
 
 numbers = st.floats(-2000, 0)
-some = st.lists(numbers | st.just(-inf), min_size=1, max_size=12).filter(lambda values: max(values) > -inf)
-broken = st.lists(numbers | st.sampled_from([nan, inf, -inf]), max_size=12).filter(lambda values: any(isnan(v) or v == inf for v in values))
+some = st.lists(numbers | st.just(-inf), min_size=1, max_size=12).filter(
+    lambda values: max(values) > -inf
+)
+broken = st.lists(numbers | st.sampled_from([nan, inf, -inf]), max_size=12).filter(
+    lambda values: any(isnan(v) or v == inf for v in values)
+)
 
 
 @pytest.mark.parametrize(
-    "values", [[], [-inf], [-inf, -inf], [nan], [nan, -1.0], [-1.0, nan], [inf, -1.0], [-1.0, inf], [-inf, nan], [inf, nan]]
+    "values",
+    [
+        [],
+        [-inf],
+        [-inf, -inf],
+        [nan],
+        [nan, -1.0],
+        [-1.0, nan],
+        [inf, -1.0],
+        [-1.0, inf],
+        [-inf, nan],
+        [inf, nan],
+    ],
 )
 def test_no_answer_where_one_is_no_number_and_where_none_has_any_probability(values):
     assert not usable(values)
@@ -43,7 +59,9 @@ def test_probabilities_are_the_softmax(values):
 
 @given(some, st.floats(-500, 500))
 def test_a_factor_that_all_have_in_common_changes_no_probability(values, shift):
-    assert probabilities([value + shift for value in values]) == pytest.approx(probabilities(values), abs=1e-9)
+    assert probabilities([value + shift for value in values]) == pytest.approx(
+        probabilities(values), abs=1e-9
+    )
 
 
 def test_probabilities_by_hand():
@@ -79,18 +97,24 @@ def test_choices_that_hold_no_others_stay_as_they_are(likelihoods):
 
 @given(st.lists(st.floats(0.01, 1), min_size=2, max_size=8))
 def test_a_chain_of_choices_adds_up_to_the_shortest(weights):
-    """Each holds the next: what is left of all together is the probability of the first, which held them all."""
+    """Each holds the next: what is left of all together is the probability of the first, which held
+    them all."""
     held = [sum(weights[i:]) / sum(weights) for i in range(len(weights))]
     longer = [[i + 1] for i in range(len(weights) - 1)] + [[]]
     result = apart([(log(p), True) for p in held], longer)
-    assert [exp(value) for value, _ in result] == pytest.approx([w / sum(weights) for w in weights], abs=1e-9)
+    assert [exp(value) for value, _ in result] == pytest.approx(
+        [w / sum(weights) for w in weights], abs=1e-9
+    )
     assert mass([value for value, _ in result]) == pytest.approx(1)
     assert [greedy for _, greedy in result] == [False] * (len(weights) - 1) + [True]
 
 
 def test_what_longer_choices_take_is_taken_away():
     """P("1") = 0.6, of which "10" takes 0.5, of which "100" takes 0.2."""
-    result = apart([(log(0.6), True), (log(0.5), True), (log(0.2), False), (log(0.3), False)], [[1], [2], [], []])
+    result = apart(
+        [(log(0.6), True), (log(0.5), True), (log(0.2), False), (log(0.3), False)],
+        [[1], [2], [], []],
+    )
     assert [exp(value) for value, _ in result] == pytest.approx([0.1, 0.3, 0.2, 0.3])
     assert [greedy for _, greedy in result] == [False, True, False, False]
 
@@ -101,4 +125,6 @@ def test_nothing_left_no_probability_and_no_number():
     assert apart([(-inf, False), (-inf, False)], [[1], []])[0][0] == -inf
     assert isnan(apart([(-1.0, False), (nan, False)], [[1], []])[0][0])
     assert isnan(apart([(nan, False), (-1.0, False)], [[1], []])[0][0])
-    assert apart([(-1000.0, False), (-1001.0, False)], [[1], []])[0][0] == pytest.approx(-1000 + log(1 - exp(-1)))
+    assert apart([(-1000.0, False), (-1001.0, False)], [[1], []])[0][0] == pytest.approx(
+        -1000 + log(1 - exp(-1))
+    )

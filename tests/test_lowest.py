@@ -1,6 +1,8 @@
-"""The lower bounds of setup.cfg: every type of request through the command line, in an environment of the oldest versions.
+"""The lower bounds of setup.cfg: every type of request through the command line, in an environment
+of the oldest versions.
 
-`make test-lowest` makes that environment and runs this file in it; elsewhere the runs are skipped, since test_end_to_end.py has them.
+`make test-lowest` makes that environment and runs this file in it; elsewhere the runs are skipped,
+since test_end_to_end.py has them.
 """
 
 import configparser
@@ -15,7 +17,10 @@ import pytest
 from packaging.requirements import Requirement
 from packaging.version import Version
 
-lowest = pytest.mark.skipif("LM_EVAL_BIAS_LOWEST" not in os.environ, reason="make test-lowest runs this, on the oldest versions")
+lowest = pytest.mark.skipif(
+    "LM_EVAL_BIAS_LOWEST" not in os.environ,
+    reason="make test-lowest runs this, on the oldest versions",
+)
 NOT_THE_OLDEST = {"torch"}  # constraints-lowest.txt says why
 
 LIMIT = 2
@@ -38,7 +43,8 @@ def oldest(root):
 
 
 def test_the_oldest_versions_are_the_bounds_of_setup_cfg(root, oldest):
-    """A bound that is raised or lowered is a bound that is not tested, until constraints-lowest.txt is made anew."""
+    """A bound that is raised or lowered is a bound that is not tested, until constraints-lowest.txt
+    is made anew."""
     config = configparser.ConfigParser()
     config.read(root / "setup.cfg")
     for requirement in map(Requirement, config["options"]["install_requires"].split()):
@@ -52,17 +58,41 @@ def test_the_oldest_versions_are_the_bounds_of_setup_cfg(root, oldest):
 @pytest.fixture(scope="module")
 def runs(model_folder, tmp_path_factory):
     """All tasks with the harness's `hf` and with `hf-prefix`, side by side."""
-    folder = tmp_path_factory.mktemp("runs")  # not in the threads: the first to ask for a folder makes the one above it
+    # not in the threads: the first to ask for a folder makes the one above it
+    folder = tmp_path_factory.mktemp("runs")
 
     def run(model):
         output = folder / model
-        command = [sys.executable, "-m", "lm_eval", "--model", model, "--model_args", f"pretrained={model_folder}", "--device", "cpu"]
-        command += ["--tasks", ",".join(TASKS), "--limit", str(LIMIT), "--gen_kwargs", "max_gen_toks=12"]
+        command = [
+            sys.executable,
+            "-m",
+            "lm_eval",
+            "--model",
+            model,
+            "--model_args",
+            f"pretrained={model_folder}",
+            "--device",
+            "cpu",
+        ]
+        command += [
+            "--tasks",
+            ",".join(TASKS),
+            "--limit",
+            str(LIMIT),
+            "--gen_kwargs",
+            "max_gen_toks=12",
+        ]
         command += ["--output_path", str(output), "--log_samples"]
         done = subprocess.run(command, capture_output=True, text=True)
         assert done.returncode == 0, done.stderr[-3000:]
         results = json.loads(next(output.rglob("results_*.json")).read_text())
-        samples = {t: [json.loads(x) for x in next(output.rglob(f"samples_{t}_2*.jsonl")).read_text().splitlines()] for t in TASKS}
+        samples = {
+            t: [
+                json.loads(x)
+                for x in next(output.rglob(f"samples_{t}_2*.jsonl")).read_text().splitlines()
+            ]
+            for t in TASKS
+        }
         return done, results, samples
 
     with ThreadPoolExecutor(2) as pool:
@@ -71,8 +101,17 @@ def runs(model_folder, tmp_path_factory):
 
 @lowest
 def test_this_environment_has_the_oldest_versions(oldest):
-    installed = {name: version(name).split("+")[0] for name in oldest if name != "setuptools" and _is_installed(name)}
-    assert installed == {name: oldest[name] for name in installed} and {"numpy", "scipy", "lm-eval", "transformers"} <= set(installed)
+    installed = {
+        name: version(name).split("+")[0]
+        for name in oldest
+        if name != "setuptools" and _is_installed(name)
+    }
+    assert installed == {name: oldest[name] for name in installed} and {
+        "numpy",
+        "scipy",
+        "lm-eval",
+        "transformers",
+    } <= set(installed)
 
 
 @lowest
@@ -92,14 +131,19 @@ def test_prefixes_are_shared_and_change_nothing(runs):
     (_, _, plain), (_, _, shared) = runs["hf"], runs["hf-prefix"]
     for task in ("bistereo_nli", "bistereo_pairs", "hbb"):
         for a, b in zip(plain[task], shared[task], strict=True):
-            assert [float(r[0][0]) for r in a["resps"]] == pytest.approx([float(r[0][0]) for r in b["resps"]], abs=1e-3)
+            assert [float(r[0][0]) for r in a["resps"]] == pytest.approx(
+                [float(r[0][0]) for r in b["resps"]], abs=1e-3
+            )
     for task in ("mist_wabt", "mist_aat"):
         assert [s["resps"] for s in plain[task]] == [s["resps"] for s in shared[task]]
     for a, b in zip(plain["hbb_generate"], shared["hbb_generate"], strict=True):
-        # Sampled: the same prompts, asked ten times each, and other answers, since the random numbers are others.
+        # Sampled: the same prompts, asked ten times each, and other answers, since the random
+        # numbers are others.
         assert a["arguments"] == b["arguments"] and len(a["resps"][0]) == len(b["resps"][0]) == 10
         assert len(set(a["resps"][0])) > 1 < len(set(b["resps"][0]))
-    for a, b in zip(plain["empathy_religion_likelihood"], shared["empathy_religion_likelihood"], strict=True):
+    for a, b in zip(
+        plain["empathy_religion_likelihood"], shared["empathy_religion_likelihood"], strict=True
+    ):
         assert a["records"]["intensity"] == pytest.approx(b["records"]["intensity"], abs=1e-2)
 
 

@@ -69,7 +69,10 @@ def test_no_column_is_asked_for_where_no_metric_is_split():
     def groups(column):
         raise AssertionError(column)
 
-    assert [row.name for row in rows([metric("a"), Metric("hidden", "%", "Something.", by="colour")], groups)] == ["a"]
+    assert [
+        row.name
+        for row in rows([metric("a"), Metric("hidden", "%", "Something.", by="colour")], groups)
+    ] == ["a"]
 
 
 @pytest.mark.parametrize("others", range(13))
@@ -78,22 +81,35 @@ def test_groups_are_shown_all_or_none_and_never_more_rows_than_a_person_reads(ot
     shown = names(metrics, ["red", "green", "blue"])
     whole = [m.name for m in metrics]
     assert ROWS == 12
-    assert shown == ([*whole, "split_red", "split_green", "split_blue"] if others + 1 + 3 <= 12 else whole)
+    assert shown == (
+        [*whole, "split_red", "split_green", "split_blue"] if others + 1 + 3 <= 12 else whole
+    )
 
 
 def test_of_several_that_are_split_those_are_shown_that_fit_the_first_ones_first():
-    """Seven metrics and the four groups of the first are 11 rows; four more of the second are too many, one of the third is not."""
-    metrics = [metric("a", by="four"), metric("b", by="four"), metric("c", by="one"), *(metric(f"m{i}") for i in range(4))]
+    """Seven metrics and the four groups of the first are 11 rows; four more of the second are too
+    many, one of the third is not."""
+    metrics = [
+        metric("a", by="four"),
+        metric("b", by="four"),
+        metric("c", by="one"),
+        *(metric(f"m{i}") for i in range(4)),
+    ]
     shown = [row.name for row in rows(metrics, lambda column: {"four": "wxyz", "one": "o"}[column])]
     assert shown == ["a", "b", "c", "m0", "m1", "m2", "m3", "a_w", "a_x", "a_y", "a_z", "c_o"]
 
 
-@pytest.mark.parametrize(("colours", "split"), [(["red", "blue", "red"], ["share_red", "share_blue"]), (["red", "red"], [])])
+@pytest.mark.parametrize(
+    ("colours", "split"),
+    [(["red", "blue", "red"], ["share_red", "share_blue"]), (["red", "red"], [])],
+)
 def test_a_task_splits_only_where_there_are_several_groups(colours, split):
     """A subset of one gender has no rows for that gender beside those of the whole."""
     documents = CustomDataset(lambda: [{"text": "x", "colour": colour} for colour in colours])
     measure = Measure(
-        lambda doc, results: {}, lambda records: Summary({"share": (1.0, 0.5)}), [metric("share", by="colour", better="lower")]
+        lambda doc, results: {},
+        lambda records: Summary({"share": (1.0, 0.5)}),
+        [metric("share", by="colour", better="lower")],
     )
     task = MeasureTask(
         {
@@ -139,7 +155,10 @@ TOY = Measure(
         Metric("count", "count", "Things.", stderr=False, by="colour"),
     ],
 )
-FOUND = Summary({"share": (40.0, 2.0), "count": (5.0, nan), "undeclared": (1.0, nan)}, {"share": {"red": (50.0, 3.0)}})
+FOUND = Summary(
+    {"share": (40.0, 2.0), "count": (5.0, nan), "undeclared": (1.0, nan)},
+    {"share": {"red": (50.0, 3.0)}},
+)
 
 
 def test_a_measure_knows_its_metrics_by_name():
@@ -149,7 +168,14 @@ def test_a_measure_knows_its_metrics_by_name():
 
 
 def test_numbers_are_flat_rows_of_all_that_is_declared_whole_and_by_group():
-    share = {"metric": "share", "unit": "%", "better": "lower", "unbiased": 0, "cell": "Table 1", "clusters": None}
+    share = {
+        "metric": "share",
+        "unit": "%",
+        "better": "lower",
+        "unbiased": 0,
+        "cell": "Table 1",
+        "clusters": None,
+    }
     assert numbers(TOY, FOUND) == [
         {**share, "group": None, "value": 40.0, "stderr": 2.0},
         {**share, "group": "red", "value": 50.0, "stderr": 3.0},
@@ -158,7 +184,8 @@ def test_numbers_are_flat_rows_of_all_that_is_declared_whole_and_by_group():
 
 
 def test_a_number_says_on_how_many_clusters_it_rests_at_least():
-    """Three scenes, and of these red ones have two; words are drawn within a kind, so `run` is two words; None is no word."""
+    """Three scenes, and of these red ones have two; words are drawn within a kind, so `run` is two
+    words; None is no word."""
     records = [
         {"colour": "red", "scene": 1, "kind": ["noun", "verb"], "word": ["run", "run"]},
         {"colour": "red", "scene": 2, "kind": ["noun"], "word": ["sun"]},
@@ -167,7 +194,11 @@ def test_a_number_says_on_how_many_clusters_it_rests_at_least():
     scenes, words = ("scene",), ("kind", "word")
 
     def counted(measure, found=records):
-        return {row["group"]: row["clusters"] for row in numbers(measure, FOUND, found) if row["metric"] == "share"}
+        return {
+            row["group"]: row["clusters"]
+            for row in numbers(measure, FOUND, found)
+            if row["metric"] == "share"
+        }
 
     assert counted(TOY._replace(clusters=(scenes,))) == {None: 3, "red": 2}
     assert counted(TOY._replace(clusters=(words,))) == {None: 3, "red": 3}
@@ -182,7 +213,9 @@ def test_a_metric_that_the_summary_lacks_is_an_error_and_a_group_that_it_lacks_h
     with pytest.raises(KeyError, match="share"):
         numbers(TOY, Summary({"count": (5.0, nan)}))
     share = TOY.metrics[0]
-    assert value(FOUND, Row("share", share)) == (40, 2) and value(FOUND, Row("share_red", share, "red")) == (50, 3)
+    assert value(FOUND, Row("share", share)) == (40, 2) and value(
+        FOUND, Row("share_red", share, "red")
+    ) == (50, 3)
     assert all(map(isnan, value(FOUND, Row("share_blue", share, "blue"))))
     with pytest.raises(KeyError, match="other"):
         value(FOUND, Row("other", metric("other")))
@@ -198,9 +231,15 @@ def test_tables_are_the_numbers_and_the_summarys_own():
 @pytest.mark.parametrize(
     ("table", "message"),
     [
-        ([{"a": 1, "b": 2}, {"a": 1}], r"table own: a row has the columns \['a'\], the first one \['a', 'b'\]"),
+        (
+            [{"a": 1, "b": 2}, {"a": 1}],
+            r"table own: a row has the columns \['a'\], the first one \['a', 'b'\]",
+        ),
         ([{"a": 1, "b": 2}, {"b": 1, "a": 2}], r"table own: a row has the columns \['b', 'a'\]"),
-        ([{"a": 1}, {"a": [1, 2]}], r"table own, column a: expected a number, a text or a truth value, found \[1, 2\]"),
+        (
+            [{"a": 1}, {"a": [1, 2]}],
+            r"table own, column a: expected a number, a text or a truth value, found \[1, 2\]",
+        ),
         ([{"a": {"b": 1}}], "table own, column a"),
         ([{"a": (1, 2)}], "table own, column a"),
     ],
@@ -212,7 +251,11 @@ def test_a_table_that_is_none_is_an_error(table, message):
 
 def test_distinct_values_come_in_the_order_of_the_records():
     records = [{"a": "y", "b": 1}, {"a": "x", "b": 1}, {"a": "y", "b": 2}, {"a": "y", "b": 1}]
-    assert first_seen(records, "a") == ["y", "x"] and first_seen(records, "a", "b") == [("y", 1), ("x", 1), ("y", 2)]
+    assert first_seen(records, "a") == ["y", "x"] and first_seen(records, "a", "b") == [
+        ("y", 1),
+        ("x", 1),
+        ("y", 2),
+    ]
 
 
 def test_a_mean_is_of_what_is_there_and_of_nothing_there_is_none():
@@ -225,18 +268,26 @@ def test_a_mean_is_of_what_is_there_and_of_nothing_there_is_none():
 
 def likelihoods(rng, n):
     """Of n answers that exclude one another; now and then one that is no number."""
-    return [(rng.choice([nan, inf]) if rng.random() < 0.02 else -log(n) - 5 * rng.random(), False) for _ in range(n)]
+    return [
+        (rng.choice([nan, inf]) if rng.random() < 0.02 else -log(n) - 5 * rng.random(), False)
+        for _ in range(n)
+    ]
 
 
 def word_groups(doc, rng):
-    return rng.choice(["refused", "unparsed", *([rng.randrange(2) for _ in doc["words"]] for _ in range(4))])
+    return rng.choice(
+        ["refused", "unparsed", *([rng.randrange(2) for _ in doc["words"]] for _ in range(4))]
+    )
 
 
 def numbers_from_0_to_100(doc, rng):
-    """About 70 in one's own group and 30 in others, more or less surely; now and then no number at all."""
+    """About 70 in one's own group and 30 in others, more or less surely; now and then no number at
+    all."""
     mean = (70 if doc["perceiver"] == doc["experiencer"] else 30) + rng.randrange(-20, 20)
     broken = rng.random() < 0.01
-    return [[[(nan if broken else -log(101) - abs(n - mean) * rng.random(), False) for n in range(101)]]]
+    return [
+        [[(nan if broken else -log(101) - abs(n - mean) * rng.random(), False) for n in range(101)]]
+    ]
 
 
 def joint_likelihoods(doc, rng):
@@ -247,11 +298,18 @@ def joint_likelihoods(doc, rng):
 def ten_answers(doc, rng):
     """About the one identity mostly a, about others mostly b; now and then none of both."""
     kinds = ["a", "b", "refused", "another", "unparsed", "cut off"]
-    return rng.choices(kinds, [6, 3, 0.3, 0.2, 0.2, 0.1] if doc["identity"] == doc["identities"][0] else [3, 6, 0.3, 0.2, 0.2, 0.1], k=10)
+    return rng.choices(
+        kinds,
+        [6, 3, 0.3, 0.2, 0.2, 0.1]
+        if doc["identity"] == doc["identities"][0]
+        else [3, 6, 0.3, 0.2, 0.2, 0.1],
+        k=10,
+    )
 
 
 def filled_in(doc, rng):
-    """Ratings around a place of the group's own, with keywords; now and then a line is left out, or all refused."""
+    """Ratings around a place of the group's own, with keywords; now and then a line is left out, or
+    all refused."""
     if rng.random() < 0.02:
         return [rng.choice(["refused", "unparsed", "cut off"])]
     place = random.Random(doc["group"] + doc["part"])
@@ -261,8 +319,14 @@ def filled_in(doc, rng):
         for item, (dimension, _) in doc["scales"].items()
         if rng.random() < 0.98
     }
-    content = [["caring", "written", [["sociability", 1]]], ["friendlier", "lemma", [["morality", rng.choice([1, -1])]]], ["odd", None, []]]
-    return [{"ratings": ratings, "keywords": [keyword for keyword, *_ in content], "content": content}]
+    content = [
+        ["caring", "written", [["sociability", 1]]],
+        ["friendlier", "lemma", [["morality", rng.choice([1, -1])]]],
+        ["odd", None, []],
+    ]
+    return [
+        {"ratings": ratings, "keywords": [keyword for keyword, *_ in content], "content": content}
+    ]
 
 
 def stereomap_asked(part):
@@ -285,13 +349,16 @@ def stereomap_asked(part):
     }
 
 
-# Of each measure: the first documents, what a model might answer to one, and the options as they are by default.
+# Of each measure: the first documents, what a model might answer to one, and the options as they
+# are by default.
 ASKED = {
     "bistereo_nli.NLI": (bistereo_nli.documents, 300, lambda doc, rng: likelihoods(rng, 3), dict),
     "bistereo_nli.NLI_GENERATED": (
         bistereo_nli.documents,
         300,
-        lambda doc, rng: [rng.choice(["entailment", "neutral", "contradiction", "refused", "unparsed"])],
+        lambda doc, rng: [
+            rng.choice(["entailment", "neutral", "contradiction", "refused", "unparsed"])
+        ],
         dict,
     ),
     "bistereo_analogy.ANALOGY": (
@@ -306,9 +373,19 @@ ASKED = {
         lambda doc, rng: [rng.choice([*doc["options"] * 9, "refused", "unparsed"])],
         dict,
     ),
-    "bistereo_pairs.PAIRS": (bistereo_pairs.documents, 601, joint_likelihoods, bistereo_pairs.options),
+    "bistereo_pairs.PAIRS": (
+        bistereo_pairs.documents,
+        601,
+        joint_likelihoods,
+        bistereo_pairs.options,
+    ),
     "hbb.HBB": (hbb.documents, 12 * 116, lambda doc, rng: likelihoods(rng, 2), hbb.options),
-    "hbb_generate.HBB_GENERATE": (hbb.documents, 12 * 116, ten_answers, lambda: hbb.generate_options(order="both")),
+    "hbb_generate.HBB_GENERATE": (
+        hbb.documents,
+        12 * 116,
+        ten_answers,
+        lambda: hbb.generate_options(order="both"),
+    ),
     "hbb_sg.HBB_SG": (
         hbb_sg.documents,
         12 * 58,
@@ -330,7 +407,12 @@ ASKED = {
         )
         for part in ("intrasentence", "intersentence")
     },
-    "mist.WABT": (lambda: mist.word_lists(samples=4), 360, lambda doc, rng: [word_groups(doc, rng)], mist.wabt_options),
+    "mist.WABT": (
+        lambda: mist.word_lists(samples=4),
+        360,
+        lambda doc, rng: [word_groups(doc, rng)],
+        mist.wabt_options,
+    ),
     "mist.WABT_LIKELIHOOD": (
         lambda: mist.word_lists_in_both_orders(samples=4),
         719,
@@ -343,7 +425,12 @@ ASKED = {
         lambda doc, rng: [rng.choice(["comedy", "tragedy", "neutrality", "refused", "unparsed"])],
         mist.aat_options,
     ),
-    "mist.AAT_LIKELIHOOD": (mist.attributions, 600, lambda doc, rng: [["A description.", likelihoods(rng, 2)]], mist.aat_options),
+    "mist.AAT_LIKELIHOOD": (
+        mist.attributions,
+        600,
+        lambda doc, rng: [["A description.", likelihoods(rng, 2)]],
+        mist.aat_options,
+    ),
     "empathy.GENERATED": (
         lambda: empathy.documents("religion"),
         36 * 48 + 5,
@@ -366,9 +453,14 @@ ASKED = {
         for name, asked in stereomap_asked(part).items()
     },
 }
-MODULES = [import_module(name) for name in sorted(
-    info.name for info in pkgutil.walk_packages(benchmarks.__path__, "lm_eval_bias.benchmarks.") if "measure" in info.name
-)]
+MODULES = [
+    import_module(name)
+    for name in sorted(
+        info.name
+        for info in pkgutil.walk_packages(benchmarks.__path__, "lm_eval_bias.benchmarks.")
+        if "measure" in info.name
+    )
+]
 EVERY = {
     f"{module.__name__.rpartition('.')[2]}.{name}": found
     for module in MODULES
@@ -376,12 +468,17 @@ EVERY = {
     if isinstance(found, Measure)
 }
 every_measure = pytest.mark.parametrize("name", EVERY)
-every_metric = pytest.mark.parametrize(("name", "metric"), [(name, m) for name, measure in EVERY.items() for m in measure.metrics], ids=str)
+every_metric = pytest.mark.parametrize(
+    ("name", "metric"),
+    [(name, m) for name, measure in EVERY.items() for m in measure.metrics],
+    ids=str,
+)
 
 
 @pytest.fixture(scope="module")
 def answered():
-    """name -> its documents as the harness hands them out, their records, and their summary; made once."""
+    """name -> its documents as the harness hands them out, their records, and their summary; made
+    once."""
     made = {}
 
     def of(name):
@@ -403,7 +500,11 @@ def test_the_answers_above_are_to_every_measure():
 @every_metric
 def test_a_metric_has_a_known_unit_and_says_what_it_is_in_one_sentence(name, metric):
     assert metric.unit in UNITS
-    assert re.findall(r"[.!?](?=\s|$)", metric.says) == ["."] and metric.says.endswith(".") and metric.says == " ".join(metric.says.split())
+    assert (
+        re.findall(r"[.!?](?=\s|$)", metric.says) == ["."]
+        and metric.says.endswith(".")
+        and metric.says == " ".join(metric.says.split())
+    )
     assert metric.better in ("lower", "higher", None)
     assert re.fullmatch(r"[a-z][a-z0-9_]*", metric.name)
 
@@ -420,7 +521,9 @@ def test_no_name_stands_twice_and_a_person_can_read_the_headline(name):
 @every_measure
 def test_every_row_of_the_table_has_a_name_of_its_own(name, answered):
     docs, _, summary = answered(name)
-    shown = rows(EVERY[name].metrics, lambda column: list(dict.fromkeys(doc[column] for doc in docs)))
+    shown = rows(
+        EVERY[name].metrics, lambda column: list(dict.fromkeys(doc[column] for doc in docs))
+    )
     assert len({row.name for row in shown}) == len(shown) <= 12
     assert all(isinstance(number, float) for row in shown for number in value(summary, row))
 
@@ -439,7 +542,13 @@ def test_every_declared_number_is_in_the_summary(name, answered):
 def test_percentages_lie_between_0_and_100_and_shares_and_p_values_between_0_and_1(name, answered):
     summary = answered(name)[2]
     for m in EVERY[name].metrics:
-        bounds = {"%": (0, 100), "share": (0, 1), "p": (0, 1), "score": (-1, 1), "count": (0, inf)}.get(m.unit, (-inf, inf))
+        bounds = {
+            "%": (0, 100),
+            "share": (0, 1),
+            "p": (0, 1),
+            "score": (-1, 1),
+            "count": (0, inf),
+        }.get(m.unit, (-inf, inf))
         for number, _ in (summary.values[m.name], *summary.groups.get(m.name, {}).values()):
             assert bounds[0] <= number <= bounds[1] or isnan(number), m.name
 
@@ -450,7 +559,11 @@ def test_groups_are_the_values_of_the_column_that_splits_a_metric(name, answered
     split = {m.name: m.by for m in EVERY[name].metrics if m.by}
     assert set(summary.groups) == set(split)
     for metric_name, column in split.items():
-        assert list(summary.groups[metric_name]) == first_seen(records, column) == first_seen(docs, column)
+        assert (
+            list(summary.groups[metric_name])
+            == first_seen(records, column)
+            == first_seen(docs, column)
+        )
 
 
 @every_measure
@@ -474,7 +587,9 @@ def test_tables_are_flat_rows_and_json(name, answered):
     for table in made.values():
         for row in table:
             assert list(row) == list(table[0])
-            assert all(cell is None or type(cell) in (str, bool, int, float) for cell in row.values())
+            assert all(
+                cell is None or type(cell) in (str, bool, int, float) for cell in row.values()
+            )
     assert json.dumps(json.loads(json.dumps(made))) == json.dumps(made)
 
 
@@ -486,7 +601,8 @@ def test_exhibits_name_only_what_the_tables_have(name, answered):
 
 @every_measure
 def test_what_a_paper_prints_finds_its_row_and_column_in_an_exhibit(name, answered):
-    """Of each exhibit that has rows some cell at least, since the answers above are to a part of the questions."""
+    """Of each exhibit that has rows some cell at least, since the answers above are to a part of
+    the questions."""
     made = tables(EVERY[name], answered(name)[2])
     found = {}
     for exhibit, cell in compared(EVERY[name]):
@@ -519,16 +635,18 @@ def test_a_summary_changes_no_record(name, answered):
 def test_what_is_asked_several_times_has_a_summary_of_all_answers(name, answered):
     """The same answers twice: the same numbers, but for counts and how sure they are."""
     _, records, summary = answered(name)
-    twice = EVERY[name].summary([record for record in records for _ in range(2)], **ASKED[name][3]())
+    twice = EVERY[name].summary(
+        [record for record in records for _ in range(2)], **ASKED[name][3]()
+    )
     for m in EVERY[name].metrics:
         if m.unit not in ("count", "t", "p") and not m.name.endswith(("_low", "_high")):
             assert twice.values[m.name][0] == pytest.approx(summary.values[m.name][0]), m.name
 
 
 def test_measures_of_likelihoods_are_not_repeated():
-    assert {name for name, measure in EVERY.items() if not (measure.repeats or measure.gathers)} == {
-        n for n in EVERY if "LIKELIHOOD" in n
-    } | {
+    assert {
+        name for name, measure in EVERY.items() if not (measure.repeats or measure.gathers)
+    } == {n for n in EVERY if "LIKELIHOOD" in n} | {
         "bistereo_analogy.ANALOGY",
         "bistereo_nli.NLI",
         "bistereo_pairs.PAIRS",

@@ -1,4 +1,5 @@
-"""StereoSet, and overt beside hidden bias, on local files of invented examples with the columns of the data sets; no hub, no network."""
+"""StereoSet, and overt beside hidden bias, on local files of invented examples with the columns of
+the data sets; no hub, no network."""
 
 import json
 import math
@@ -28,20 +29,32 @@ both_parts = pytest.mark.parametrize("part", PARTS)
 def data(tmp_path_factory):
     """Both parts in one file, as the authors publish them."""
     path = tmp_path_factory.mktemp("data") / "dev.json"
-    path.write_text(json.dumps({"version": "1.0", "data": {part: [as_released(row) for row in rows(part)] for part in PARTS}}))
+    path.write_text(
+        json.dumps(
+            {
+                "version": "1.0",
+                "data": {part: [as_released(row) for row in rows(part)] for part in PARTS},
+            }
+        )
+    )
     return str(path)
 
 
 def scores_of(rule, task, data, folder=None, limit=None, lm=RuleLM, **metadata):
     """(icat, lms, ss), and all numbers."""
-    results = evaluate(lm(rule), task, {"data": data, **metadata} if data else metadata, folder, limit=limit)
+    results = evaluate(
+        lm(rule), task, {"data": data, **metadata} if data else metadata, folder, limit=limit
+    )
     numbers = numbers_of(results, task)
     return tuple(numbers[name, None] for name in ("icat", "lms", "ss")), numbers
 
 
 def sentence_rule(preference):
-    """A model of sentences: preference(kind, sentence) is the log-likelihood for each byte, so that their lengths do not matter."""
-    return lambda context, sentence: len(sentence.strip().encode()) * preference(kind_of(sentence), sentence)
+    """A model of sentences: preference(kind, sentence) is the log-likelihood for each byte, so that
+    their lengths do not matter."""
+    return lambda context, sentence: (
+        len(sentence.strip().encode()) * preference(kind_of(sentence), sentence)
+    )
 
 
 def street(text):
@@ -51,7 +64,11 @@ def street(text):
 
 def alternating(kind, even):
     """The stereotype in every other example, and the unrelated sentence never."""
-    return {"stereotype": -1 if even else -2, "anti-stereotype": -2 if even else -1, "unrelated": -3}[kind]
+    return {
+        "stereotype": -1 if even else -2,
+        "anti-stereotype": -2 if even else -1,
+        "unrelated": -3,
+    }[kind]
 
 
 # ---- Likelihoods of sentences
@@ -72,7 +89,8 @@ def test_models_of_which_the_scores_are_known(part, rule, expected, data):
 
 
 def test_an_ideal_model_has_100(data):
-    """It prefers the stereotype in half of the examples of each term, and never what makes no sense: lms 100, ss 50, icat 100."""
+    """It prefers the stereotype in half of the examples of each term, and never what makes no
+    sense: lms 100, ss 50, icat 100."""
     by_sentence = sentence_rule(lambda kind, sentence: alternating(kind, street(sentence) % 2 == 0))
     assert scores_of(by_sentence, "stereoset_intrasentence", data)[0] == (100, 100, 50)
 
@@ -83,10 +101,14 @@ def test_an_ideal_model_has_100(data):
 
 
 def test_terms_count_alike_whatever_their_number_of_examples(tmp_path):
-    """Three examples of the cooper and one of the chandler. The stereotype in examples 0 and 2, nonsense in none but the chandler's
-    comparison with the anti-stereotype: ss (2/3 + 1) / 2 = 83.3, lms (1 + 1/2) / 2 = 75, icat 75 x 16.7 / 50 = 25. Over examples ss would be
-    75, and lms 87.5."""
-    three, one = rows("intrasentence", 3, {"profession": ["cooper"]}), rows("intrasentence", 1, {"profession": ["chandler"]})
+    """Three examples of the cooper and one of the chandler. The stereotype in examples 0 and 2,
+    nonsense in none but the chandler's comparison with the anti-stereotype: ss (2/3 + 1) / 2 =
+    83.3, lms (1 + 1/2) / 2 = 75, icat 75 x 16.7 / 50 = 25. Over examples ss would be 75, and lms
+    87.5."""
+    three, one = (
+        rows("intrasentence", 3, {"profession": ["cooper"]}),
+        rows("intrasentence", 1, {"profession": ["chandler"]}),
+    )
 
     def rule(kind, sentence):
         if "chandler" in sentence:
@@ -94,41 +116,58 @@ def test_terms_count_alike_whatever_their_number_of_examples(tmp_path):
         return alternating(kind, street(sentence) != 1)
 
     (tmp_path / "rows.jsonl").write_text("".join(json.dumps(row) + "\n" for row in [*one, *three]))
-    found, numbers = scores_of(sentence_rule(rule), "stereoset_intrasentence", str(tmp_path / "rows.jsonl"))
+    found, numbers = scores_of(
+        sentence_rule(rule), "stereoset_intrasentence", str(tmp_path / "rows.jsonl")
+    )
     assert found == pytest.approx((25, 75, 250 / 3)) and numbers["examples", None] == 4
     assert math.isnan(numbers["icat_low", None])  # two terms are no sample
 
 
 def test_domains_have_numbers_of_their_own(data):
-    """Trades get their stereotype, all others its opposite: ss 100 and 0, and 50 in all where six of twelve terms are trades."""
+    """Trades get their stereotype, all others its opposite: ss 100 and 0, and 50 in all where six
+    of twelve terms are trades."""
     trades = TERMS["profession"]
     rule = sentence_rule(lambda kind, s: alternating(kind, any(t in s for t in trades)))
     found, numbers = scores_of(rule, "stereoset_intrasentence", data)
-    assert found == (100, 100, 50) and [numbers["ss", d] for d in TERMS] == [0, 100, 0, 0] and numbers["icat", "profession"] == 0
+    assert (
+        found == (100, 100, 50)
+        and [numbers["ss", d] for d in TERMS] == [0, 100, 0, 0]
+        and numbers["icat", "profession"] == 0
+    )
     # twelve terms at 0 and 100: 50 +- t(11) 2.201 x 50 / sqrt(11) = 33.2
     assert (numbers["ss_low", None], numbers["ss_high", None]) == pytest.approx((16.8, 83.2), abs=2)
 
 
 def test_an_answer_that_is_no_number_is_counted_and_left_out(data):
-    """One of four examples of each term has NaN for its stereotype, another minus infinity, which is a likelihood."""
+    """One of four examples of each term has NaN for its stereotype, another minus infinity, which
+    is a likelihood."""
 
     def rule(_, sentence):
         number = street(sentence)
         if kind_of(sentence) == "stereotype" and number in (0, 1):
             return (math.nan, -math.inf)[number]
-        return -len(sentence) * {"stereotype": 1.0, "anti-stereotype": 2.0, "unrelated": 3.0}[kind_of(sentence)]
+        return (
+            -len(sentence)
+            * {"stereotype": 1.0, "anti-stereotype": 2.0, "unrelated": 3.0}[kind_of(sentence)]
+        )
 
     (icat, lms, ss), numbers = scores_of(rule, "stereoset_intrasentence", data)
     assert (numbers["unanswered", None], numbers["examples", None]) == (25, 36)
     # of three examples left of each term: 2 stereotypes, and 1 + 2 + 2 of 6 comparisons won
-    assert (lms, ss) == pytest.approx((500 / 6, 200 / 3)) and icat == pytest.approx(500 / 6 * (100 / 3) / 50)
+    assert (lms, ss) == pytest.approx((500 / 6, 200 / 3)) and icat == pytest.approx(
+        500 / 6 * (100 / 3) / 50
+    )
 
 
 def test_ties_are_told(data):
-    rule = sentence_rule(lambda kind, sentence: -1.0 if street(sentence) == 0 else alternating(kind, True))
+    rule = sentence_rule(
+        lambda kind, sentence: -1.0 if street(sentence) == 0 else alternating(kind, True)
+    )
     (_, lms, ss), numbers = scores_of(rule, "stereoset_intrasentence", data)
     # one example of four is a tie throughout
-    assert numbers["ties", None] == 25 and (lms, ss) == pytest.approx((100 * 3.5 / 4, 100 * 3.5 / 4))
+    assert numbers["ties", None] == 25 and (lms, ss) == pytest.approx(
+        (100 * 3.5 / 4, 100 * 3.5 / 4)
+    )
 
 
 class Tokens(RuleLM):
@@ -140,14 +179,19 @@ class Tokens(RuleLM):
 
 
 def test_a_model_that_likes_short_sentences_likes_nothing_else(data):
-    """One nat for each token: the mean per token is the same for all sentences, the sum is the higher the shorter. The invented sentences
-    between contexts are the longer the later they stand: unrelated, stereotype, anti-stereotype."""
+    """One nat for each token: the mean per token is the same for all sentences, the sum is the
+    higher the shorter. The invented sentences between contexts are the longer the later they stand:
+    unrelated, stereotype, anti-stereotype."""
 
     def rule(_, sentence):
         return -1.0 * len(sentence.split())
 
     assert scores_of(rule, "stereoset_intersentence", data, lm=Tokens)[0] == (50, 50, 50)
-    assert scores_of(rule, "stereoset_intersentence", data, lm=Tokens, per="sentence")[0] == (0, 0, 100)
+    assert scores_of(rule, "stereoset_intersentence", data, lm=Tokens, per="sentence")[0] == (
+        0,
+        0,
+        100,
+    )
 
 
 def test_without_a_tokenizer_scores_go_by_bytes_and_it_is_said(data, caplog):
@@ -180,26 +224,57 @@ def test_sentences_are_scored_as_they_stand_with_and_without_a_chat_template(tem
         return -1.0
 
     for task in LIKELIHOOD:
-        evaluate(Chat(rule), task, {"data": data}, limit=1, apply_chat_template=template, system_instruction="Be kind.")
-    assert [context for context, _ in seen] == [""] * 3 + ["A glassblower lives in street 0."] * 3  # with the full stop that it lacks
+        evaluate(
+            Chat(rule),
+            task,
+            {"data": data},
+            limit=1,
+            apply_chat_template=template,
+            system_instruction="Be kind.",
+        )
+    # with the full stop that it lacks
+    assert [context for context, _ in seen] == [""] * 3 + ["A glassblower lives in street 0."] * 3
     assert [kind_of(sentence) for _, sentence in seen] == list(KINDS) * 2
-    assert seen[0][1] == f"The glassblower of street 0 is quite {WORDS[0][0]}." and seen[3][1].startswith(" This neighbour")
+    assert seen[0][1] == f"The glassblower of street 0 is quite {WORDS[0][0]}." and seen[3][
+        1
+    ].startswith(" This neighbour")
 
 
 @pytest.mark.model
 @pytest.mark.parametrize("model", ["hf", "hf-prefix"])
 def test_scores_are_those_of_the_models_own_tokens(model, data, model_folder, tmp_path):
-    """Mean log-likelihood per token, computed anew with transformers: behind the prefix token alone, or behind the context. The same with
-    and without the chat template, through the command line."""
+    """Mean log-likelihood per token, computed anew with transformers: behind the prefix token
+    alone, or behind the context. The same with and without the chat template, through the command
+    line."""
     import torch
     from transformers import AutoModelForCausalLM, AutoTokenizer
 
-    command = ["--model", model, "--model_args", f"pretrained={model_folder}", "--device", "cpu", "--tasks", ",".join(LIKELIHOOD)]
-    command += ["--limit", 2, "--metadata", f"data={data}", "--log_samples", "--output_path", tmp_path]
+    command = [
+        "--model",
+        model,
+        "--model_args",
+        f"pretrained={model_folder}",
+        "--device",
+        "cpu",
+        "--tasks",
+        ",".join(LIKELIHOOD),
+    ]
+    command += [
+        "--limit",
+        2,
+        "--metadata",
+        f"data={data}",
+        "--log_samples",
+        "--output_path",
+        tmp_path,
+    ]
     done = run_lm_eval([*command, *(["--apply_chat_template"] if model == "hf-prefix" else [])])
     assert done.returncode == 0, done.stderr[-3000:]
     assert "|icat" in done.stdout and "|unanswered" in done.stdout
-    tokenizer, network = AutoTokenizer.from_pretrained(model_folder), AutoModelForCausalLM.from_pretrained(model_folder).eval()
+    tokenizer, network = (
+        AutoTokenizer.from_pretrained(model_folder),
+        AutoModelForCausalLM.from_pretrained(model_folder).eval(),
+    )
     for task in LIKELIHOOD:
         lines = next(tmp_path.rglob(f"samples_{task}_2*.jsonl")).read_text().splitlines()
         assert len(lines) == 2
@@ -207,7 +282,11 @@ def test_scores_are_those_of_the_models_own_tokens(model, data, model_folder, tm
             context = f"{sample['doc']['context']}." if task == LIKELIHOOD[1] else ""
             for i, sentence in enumerate(sample["doc"]["choices"]):
                 before = tokenizer.encode(context) if context else [tokenizer.bos_token_id]
-                whole = tokenizer.encode(f"{context} {sentence}") if context else before + tokenizer.encode(sentence)
+                whole = (
+                    tokenizer.encode(f"{context} {sentence}")
+                    if context
+                    else before + tokenizer.encode(sentence)
+                )
                 with torch.no_grad():
                     told = network(torch.tensor([whole])).logits[0].log_softmax(-1)
                 each = [float(told[k - 1, whole[k]]) for k in range(len(before), len(whole))]
@@ -221,7 +300,12 @@ def test_scores_are_those_of_the_models_own_tokens(model, data, model_folder, tm
 
 def prompts(task, data, limit=6, **metadata):
     seen = []
-    evaluate(RuleLM(lambda context, letter: seen.append((context, letter)) or -1.0), task, {"data": data, **metadata}, limit=limit)
+    evaluate(
+        RuleLM(lambda context, letter: seen.append((context, letter)) or -1.0),
+        task,
+        {"data": data, **metadata},
+        limit=limit,
+    )
     return seen
 
 
@@ -231,13 +315,20 @@ def options(context):
 
 
 def test_the_prompt_is_that_of_hbb_with_a_third_option(data, root):
-    hbb = yaml.safe_load((root / "tasks" / "hbb" / "hbb.yaml").read_text().replace("!function ", ""))["doc_to_text"]
+    hbb = yaml.safe_load(
+        (root / "tasks" / "hbb" / "hbb.yaml").read_text().replace("!function ", "")
+    )["doc_to_text"]
     for task in CHOICE:
         asked = prompts(task, data, limit=1)
         assert [letter for _, letter in asked] == [" a", " b", " c"]
         prompt = asked[0][0]
         assert prompt.split("\n\nContext: ")[0] == hbb.split("\n\nContext: ")[0]
-        assert [line.split(")")[0] for line in prompt.split("\n")[3:]] == ["a", "b", "c", "Final Answer:"]
+        assert [line.split(")")[0] for line in prompt.split("\n")[3:]] == [
+            "a",
+            "b",
+            "c",
+            "Final Answer:",
+        ]
     assert "Context: A glassblower lives in street 0\n" in prompt
 
 
@@ -245,7 +336,9 @@ def test_the_prompt_is_that_of_hbb_with_a_third_option(data, root):
 def test_every_sentence_stands_behind_every_letter_equally_often(positions, count, data):
     asked = [
         options(context)
-        for context, letter in prompts("stereoset_intrasentence_choice", data, 2 * count, positions=positions)
+        for context, letter in prompts(
+            "stereoset_intrasentence_choice", data, 2 * count, positions=positions
+        )
         if letter == " a"
     ]
     assert len(asked) == 2 * count and len({tuple(each.items()) for each in asked[:count]}) == count
@@ -254,11 +347,18 @@ def test_every_sentence_stands_behind_every_letter_equally_often(positions, coun
 
 
 def letter_rule(preference, liking=(0.0, 0.0, 0.0)):
-    """A model of options: what it says of the sentence behind a letter, and how much it likes the letter besides."""
-    return lambda context, letter: preference(options(context)[letter.strip()], context) + liking["abc".index(letter.strip())] - 5
+    """A model of options: what it says of the sentence behind a letter, and how much it likes the
+    letter besides."""
+    return lambda context, letter: (
+        preference(options(context)[letter.strip()], context)
+        + liking["abc".index(letter.strip())]
+        - 5
+    )
 
 
-@pytest.mark.parametrize(("task", "positions"), zip(CHOICE, ("permutations", "rotations"), strict=True))
+@pytest.mark.parametrize(
+    ("task", "positions"), zip(CHOICE, ("permutations", "rotations"), strict=True)
+)
 @pytest.mark.parametrize(
     ("preference", "expected"),
     [
@@ -270,23 +370,30 @@ def letter_rule(preference, liking=(0.0, 0.0, 0.0)):
     ids=["indifferent", "the stereotype", "ideal", "nonsense"],
 )
 def test_a_liking_for_letters_falls_out(task, preference, expected, positions, data):
-    """Far greater than what the model thinks of the sentences, it adds the same to each over the orders."""
-    found, numbers = scores_of(letter_rule(preference, (3.0, -1.0, 0.5)), task, data, positions=positions)
+    """Far greater than what the model thinks of the sentences, it adds the same to each over the
+    orders."""
+    found, numbers = scores_of(
+        letter_rule(preference, (3.0, -1.0, 0.5)), task, data, positions=positions
+    )
     assert found == pytest.approx(expected) and numbers["examples", None] == 48
     # it chooses a every time, behind which each sentence stands in a third of the orders
-    assert [numbers[f"chosen_{name}", None] for name in ("icat", "lms", "ss")] == pytest.approx([200 / 3, 200 / 3, 50])
+    assert [numbers[f"chosen_{name}", None] for name in ("icat", "lms", "ss")] == pytest.approx(
+        [200 / 3, 200 / 3, 50]
+    )
 
 
 def test_a_liking_for_a_letter_is_told(data):
-    """P(a) = e^3 / (e^3 + e^-1 + e^.5) = 0.9088, less a third; the letters have e^-2 + e^-6 + e^-4.5 = 0.1489 of all probability."""
+    """P(a) = e^3 / (e^3 + e^-1 + e^.5) = 0.9088, less a third; the letters have e^-2 + e^-6 +
+    e^-4.5 = 0.1489 of all probability."""
     numbers = scores_of(letter_rule(lambda kind, _: 0.0, (3.0, -1.0, 0.5)), CHOICE[0], data)[1]
     assert numbers["letter_preference", None] == pytest.approx(90.88 - 33.33, abs=0.01)
     assert numbers["letter_mass", None] == pytest.approx(14.89, abs=0.01)
 
 
 def test_choices_are_those_of_the_likeliest_letter(data):
-    """No liking for letters. The stereotype is chosen in street 0, the anti-stereotype in 1, nonsense in 2 and 3: lms 50, of which half.
-    As comparisons: won 2, 2, 0 and 0 of 2 against nonsense, and stereotypes in 0 and 2."""
+    """No liking for letters. The stereotype is chosen in street 0, the anti-stereotype in 1,
+    nonsense in 2 and 3: lms 50, of which half. As comparisons: won 2, 2, 0 and 0 of 2 against
+    nonsense, and stereotypes in 0 and 2."""
     pro, anti, other = KINDS
     ranks = [(pro, anti, other), (anti, pro, other), (other, pro, anti), (other, anti, pro)]
 
@@ -299,9 +406,16 @@ def test_choices_are_those_of_the_likeliest_letter(data):
 
 
 def test_an_example_without_all_its_orders_is_left_out(data):
-    """A limit of 15 cuts the third example in two; one letter that is no number takes its whole example out."""
-    numbers = scores_of(letter_rule(lambda kind, _: -0.1 * KINDS.index(kind)), CHOICE[0], data, limit=15)[1]
-    assert (numbers["examples", None], numbers["left_out", None], numbers["unanswered", None]) == (2, 1, 0)
+    """A limit of 15 cuts the third example in two; one letter that is no number takes its whole
+    example out."""
+    numbers = scores_of(
+        letter_rule(lambda kind, _: -0.1 * KINDS.index(kind)), CHOICE[0], data, limit=15
+    )[1]
+    assert (numbers["examples", None], numbers["left_out", None], numbers["unanswered", None]) == (
+        2,
+        1,
+        0,
+    )
 
     def broken(context, letter):
         if street(context) == 0 and letter.strip() == "b" and options(context)["b"] == "unrelated":
@@ -310,17 +424,27 @@ def test_an_example_without_all_its_orders_is_left_out(data):
 
     (_, lms, ss), numbers = scores_of(broken, CHOICE[0], data)
     # two of the six orders of one example of four of each term
-    assert (numbers["examples", None], numbers["left_out", None]) == (36, 12) and (lms, ss) == (100, 100)
+    assert (numbers["examples", None], numbers["left_out", None]) == (36, 12) and (lms, ss) == (
+        100,
+        100,
+    )
     assert numbers["unanswered", None] == pytest.approx(100 * 2 / 24)
 
 
 def test_a_letter_that_is_impossible_is_a_preference_and_one_that_is_certain_none(data):
-    """Only the stereotype's letter is possible: it is preferred to both. Only the letter a is: that says nothing of the sentences."""
+    """Only the stereotype's letter is possible: it is preferred to both. Only the letter a is: that
+    says nothing of the sentences."""
     certain = letter_rule(lambda kind, _: 0.0 if kind == "stereotype" else -math.inf)
     (_, lms, ss), numbers = scores_of(certain, CHOICE[0], data)
     assert (lms, ss) == (75, 100) and numbers["ties", None] == 100  # the other two are alike
-    found, numbers = scores_of(letter_rule(lambda kind, _: 0.0, (0.0, -math.inf, -math.inf)), CHOICE[0], data)
-    assert (numbers["examples", None], numbers["left_out", None], numbers["unanswered", None]) == (0, 48, 0) and all(map(math.isnan, found))
+    found, numbers = scores_of(
+        letter_rule(lambda kind, _: 0.0, (0.0, -math.inf, -math.inf)), CHOICE[0], data
+    )
+    assert (numbers["examples", None], numbers["left_out", None], numbers["unanswered", None]) == (
+        0,
+        48,
+        0,
+    ) and all(map(math.isnan, found))
 
 
 def test_under_a_chat_template_the_letters_are_asked_as_in_other_tasks(data):
@@ -331,7 +455,11 @@ def test_under_a_chat_template_the_letters_are_asked_as_in_other_tasks(data):
         return -1.0
 
     evaluate(Chat(rule), CHOICE[0], {"data": data}, limit=1, apply_chat_template=True)
-    assert seen[0][0].startswith("<user>Answer the questions") and seen[0][0].endswith("Final Answer:<assistant>") and seen[0][1] == "a"
+    assert (
+        seen[0][0].startswith("<user>Answer the questions")
+        and seen[0][0].endswith("Final Answer:<assistant>")
+        and seen[0][1] == "a"
+    )
 
 
 # ---- Where the rows come from
@@ -346,7 +474,9 @@ def in_files(folder, part):
     (folder / "b.jsonl").write_text("".join(json.dumps(row) + "\n" for row in given))
     (folder / "c.json").write_text(json.dumps({part: [as_released(row) for row in given]}))
     Dataset.from_list(given).to_parquet(folder / "d.parquet")
-    (folder / "e.jsonl").write_text("".join(json.dumps({**as_released(row), "more": 1}) + "\n" for row in given))
+    (folder / "e.jsonl").write_text(
+        "".join(json.dumps({**as_released(row), "more": 1}) + "\n" for row in given)
+    )
     return sorted(path for path in folder.iterdir() if path.suffix != ".yaml")
 
 
@@ -356,12 +486,18 @@ def test_every_form_of_the_file_gives_the_same_documents(part, tmp_path, data):
     assert len(files) == 6
     for task in (f"stereoset_{part}", f"stereoset_{part}_choice"):
         asked = [loaded(task, {"data": str(path)}) for path in files]
-        assert all(each == asked[0] for each in asked) and len(asked[0]) == 48 * (6 if "choice" in task else 1)
+        assert all(each == asked[0] for each in asked) and len(asked[0]) == 48 * (
+            6 if "choice" in task else 1
+        )
 
 
 def loaded(task, metadata=None, folder=None):
     paths = [catalogue.tasks_folder(), *([str(folder)] if folder else [])]
-    return list(TaskManager(include_path=paths, include_defaults=False, metadata=metadata).load([task])["tasks"][task].eval_docs)
+    return list(
+        TaskManager(include_path=paths, include_defaults=False, metadata=metadata)
+        .load([task])["tasks"][task]
+        .eval_docs
+    )
 
 
 @both_parts
@@ -376,22 +512,38 @@ def test_the_harness_own_way_to_name_a_file_works_too(part, tmp_path):
         "dataset_kwargs": {"data_files": {"validation": str(path)}},
     }
     (tmp_path / "own_stereoset.yaml").write_text(yaml.safe_dump(config))
-    assert loaded("own_stereoset", folder=tmp_path) == loaded(f"stereoset_{part}", {"data": str(path)})
-    assert scores_of(sentence_rule(lambda kind, _: -1 - KINDS.index(kind)), "own_stereoset", None, tmp_path)[0] == (0, 100, 100)
+    assert loaded("own_stereoset", folder=tmp_path) == loaded(
+        f"stereoset_{part}", {"data": str(path)}
+    )
+    assert scores_of(
+        sentence_rule(lambda kind, _: -1 - KINDS.index(kind)), "own_stereoset", None, tmp_path
+    )[0] == (0, 100, 100)
 
 
 def test_any_first_part_has_the_domains_of_the_whole_and_the_terms_in_turns(data):
     docs = loaded("stereoset_intrasentence", {"data": data})
     first = docs[:12]
-    assert {domain: sum(d["bias_type"] == domain for d in first) for domain in TERMS} == {d: len(members) for d, members in TERMS.items()}
-    assert len({d["target"] for d in first}) == 12 and [d["example"] for d in docs] != [row["id"] for row in rows("intrasentence")]
+    assert {domain: sum(d["bias_type"] == domain for d in first) for domain in TERMS} == {
+        d: len(members) for d, members in TERMS.items()
+    }
+    assert len({d["target"] for d in first}) == 12 and [d["example"] for d in docs] != [
+        row["id"] for row in rows("intrasentence")
+    ]
 
 
 def test_the_results_say_which_file_and_every_record_does(data):
-    results = evaluate(RuleLM(lambda *_: -1.0), "stereoset_intrasentence", {"data": data}, limit=2, log_samples=True)
+    results = evaluate(
+        RuleLM(lambda *_: -1.0),
+        "stereoset_intrasentence",
+        {"data": data},
+        limit=2,
+        log_samples=True,
+    )
     assert results["configs"]["stereoset_intrasentence"]["metadata"]["data"] == data
     assert len(results["configs"]["stereoset_intrasentence"]["metadata"]["data_sha256"]) == 64
-    assert results["samples"]["stereoset_intrasentence"][0]["records"]["data_file"].startswith(f"{data} sha256:")
+    assert results["samples"]["stereoset_intrasentence"][0]["records"]["data_file"].startswith(
+        f"{data} sha256:"
+    )
 
 
 def changed(**changes):
@@ -403,16 +555,37 @@ def changed(**changes):
     ("given", "message"),
     [
         ([changed(target="")], r"row 1: target: expected a text, found ''"),
-        ([changed(), changed(id="2", sentences=[])], r"row 2: sentences: none with the gold_label 1, stereotype"),
-        ([changed(sentences="text BLANK")], r"row 1: sentences: expected three, each with sentence and gold_label"),
-        ([changed(sentences={"sentence": ["a"], "gold_label": [5]})], r"row 1: gold_label: expected 0, 1 or 2, or stereotype.*found 5"),
-        ([changed(sentences={"sentence": ["a", "b"], "gold_label": [1, 1]})], r"row 1: gold_label: 1 stands there twice"),
-        ([changed(sentences={"sentence": [None], "gold_label": [1]})], r"row 1: sentence: expected a text, found None"),
+        (
+            [changed(), changed(id="2", sentences=[])],
+            r"row 2: sentences: none with the gold_label 1, stereotype",
+        ),
+        (
+            [changed(sentences="text BLANK")],
+            r"row 1: sentences: expected three, each with sentence and gold_label",
+        ),
+        (
+            [changed(sentences={"sentence": ["a"], "gold_label": [5]})],
+            r"row 1: gold_label: expected 0, 1 or 2, or stereotype.*found 5",
+        ),
+        (
+            [changed(sentences={"sentence": ["a", "b"], "gold_label": [1, 1]})],
+            r"row 1: gold_label: 1 stands there twice",
+        ),
+        (
+            [changed(sentences={"sentence": [None], "gold_label": [1]})],
+            r"row 1: sentence: expected a text, found None",
+        ),
         ([changed(), changed()], r"row 2: id: '.*' stands in row 1 too"),
         ([{"question": "What?"}], r"row 1: id: expected a text, found None"),
         ([changed(context=None)], r"row 1: context: expected a text, found None"),
-        ([changed(context="No gap.")], r"expected intrasentence examples, with a gap \(BLANK\) in their contexts, found 0 of 1 with one"),
-        ({"version": 1}, r"expected a list of rows with names for their values, or intrasentence with such a list"),
+        (
+            [changed(context="No gap.")],
+            r"expected intrasentence examples, with a gap \(BLANK\) in their contexts, found 0 of 1 with one",
+        ),
+        (
+            {"version": 1},
+            r"expected a list of rows with names for their values, or intrasentence with such a list",
+        ),
         ([], r"expected a list of rows"),
     ],
 )
@@ -432,7 +605,10 @@ def test_a_line_of_jsonl_ends_at_a_line_feed_alone(tmp_path):
     assert doc["context"] == "The glassblower\u2028of street\u00850\u2029is quite BLANK."
 
 
-@pytest.mark.parametrize(("text", "cause"), [('{"id": "1"}\n\n{"id": \n', "line 3: Expecting value"), ("[" * 100_000, "recursion")])
+@pytest.mark.parametrize(
+    ("text", "cause"),
+    [('{"id": "1"}\n\n{"id": \n', "line 3: Expecting value"), ("[" * 100_000, "recursion")],
+)
 def test_what_is_not_json_is_told_with_its_line(text, cause, tmp_path):
     (tmp_path / "rows.jsonl").write_text(text)
     with pytest.raises(UsageError, match=rf"cannot read .*rows.jsonl: .*{cause}"):
@@ -441,7 +617,10 @@ def test_what_is_not_json_is_told_with_its_line(text, cause, tmp_path):
 
 def test_the_rows_of_one_part_are_not_taken_for_the_other(tmp_path):
     (tmp_path / "rows.json").write_text(json.dumps(rows("intrasentence", 1)))
-    with pytest.raises(UsageError, match=r"expected intersentence examples, with no gap \(BLANK\) in their contexts, found 12 of 12"):
+    with pytest.raises(
+        UsageError,
+        match=r"expected intersentence examples, with no gap \(BLANK\) in their contexts, found 12 of 12",
+    ):
         loaded("stereoset_intersentence", {"data": str(tmp_path / "rows.json")})
 
 
@@ -454,7 +633,10 @@ def test_check_reads_such_a_file_and_fetches_nothing(data, tmp_path, capsys, mon
         assert capsys.readouterr().out == f"{data}: data of {task}: {count} documents\n"
     (tmp_path / "rows.json").write_text("[{}]")
     for files, message in (
-        ([str(tmp_path / "rows.json")], r"rows.json: not the columns of StereoSet: row 1: id: expected"),
+        (
+            [str(tmp_path / "rows.json")],
+            r"rows.json: not the columns of StereoSet: row 1: id: expected",
+        ),
         ([data, data], "takes one file"),
     ):
         assert cli.main(["check", *files, "--for", "stereoset_intersentence"]) == 1
@@ -464,7 +646,10 @@ def test_check_reads_such_a_file_and_fetches_nothing(data, tmp_path, capsys, mon
 @pytest.mark.parametrize(
     ("metadata", "message"),
     [
-        ({"data": "absent.json"}, "stereoset_intrasentence: cannot read absent.json: No such file or directory"),
+        (
+            {"data": "absent.json"},
+            "stereoset_intrasentence: cannot read absent.json: No such file or directory",
+        ),
         ({"data": 3}, "data=3 in --metadata: expected the path of a file"),
         ({"data": __file__}, r"expected a file that ends in .json, .jsonl or .parquet"),
         ({"data": "broken.json"}, "cannot read .*broken.json: Expecting"),
@@ -483,12 +668,27 @@ def test_mistakes_in_the_options(metadata, message, tmp_path, monkeypatch):
 
 def test_without_the_hub_it_is_said_in_one_line_what_to_do(tmp_path):
     """Through the command line, and nothing is tried before the task is run."""
-    command = [sys.executable, "-m", "lm_eval", "--model", "dummy", "--tasks", "stereoset_intersentence_choice"]
-    settings = {**os.environ, "HF_HUB_OFFLINE": "1", "HF_HOME": str(tmp_path), "HF_DATASETS_CACHE": str(tmp_path)}
+    command = [
+        sys.executable,
+        "-m",
+        "lm_eval",
+        "--model",
+        "dummy",
+        "--tasks",
+        "stereoset_intersentence_choice",
+    ]
+    settings = {
+        **os.environ,
+        "HF_HUB_OFFLINE": "1",
+        "HF_HOME": str(tmp_path),
+        "HF_DATASETS_CACHE": str(tmp_path),
+    }
     done = subprocess.run(command, capture_output=True, text=True, env=settings)
     assert done.returncode == 1 and "Traceback" not in done.stderr
     last = done.stderr.splitlines()[-1]
-    assert last.startswith("lm-eval-bias: stereoset_intersentence_choice: cannot load the data set McGill-NLP/stereoset intersentence: ")
+    assert last.startswith(
+        "lm-eval-bias: stereoset_intersentence_choice: cannot load the data set McGill-NLP/stereoset intersentence: "
+    )
     assert "--metadata data=FILE" in last
 
 
@@ -505,7 +705,8 @@ def test_to_list_the_tasks_and_to_run_others_no_data_are_fetched(monkeypatch):
 
 @pytest.fixture
 def local_harness_tasks(tmp_path):
-    """The harness's own BBQ and CrowS-Pairs by their own names, with what they ask and count, on invented rows of the same columns."""
+    """The harness's own BBQ and CrowS-Pairs by their own names, with what they ask and count, on
+    invented rows of the same columns."""
     import lm_eval
 
     own = f"{os.path.dirname(lm_eval.__file__)}/tasks"
@@ -515,35 +716,57 @@ def local_harness_tasks(tmp_path):
         ("crows_pairs_english", "crows_pairs/crows_pairs_english.yaml", CROWS_PAIRS),
     ):
         (tmp_path / f"{name}.jsonl").write_text("".join(json.dumps(row) + "\n" for row in given))
-        local = {"dataset_path": "json", "dataset_name": None, "dataset_kwargs": {"data_files": {"test": str(tmp_path / f"{name}.jsonl")}}}
-        (tmp_path / f"{name}.yaml").write_text(yaml.safe_dump({"include": f"{own}/{include}", "task": name, **local}))
+        local = {
+            "dataset_path": "json",
+            "dataset_name": None,
+            "dataset_kwargs": {"data_files": {"test": str(tmp_path / f"{name}.jsonl")}},
+        }
+        (tmp_path / f"{name}.yaml").write_text(
+            yaml.safe_dump({"include": f"{own}/{include}", "task": name, **local})
+        )
     return tmp_path
 
 
 def test_hidden_and_overt_bias_in_one_run(local_harness_tasks, data):
-    """A model that answers "the one of 80" to every question of BBQ and "the one who never ..." of every pair by what stands first.
+    """A model that answers "the one of 80" to every question of BBQ and "the one who never ..." of
+    every pair by what stands first.
 
-    BBQ, ambiguous: both questions have the right answer "Unknown", so no answer is right; of the two answers that are not, that to the
-    negative question is the stereotype and that to the other is its opposite: 2 x 1/2 - 1 = 0. Disambiguated: one of two is right."""
+    BBQ, ambiguous: both questions have the right answer "Unknown", so no answer is right; of the
+    two answers that are not, that to the negative question is the stereotype and that to the other
+    is its opposite: 2 x 1/2 - 1 = 0. Disambiguated: one of two is right."""
 
     def rule(context, choice):
         if "Q: " in context:
             return 0.0 if "80" in choice else -5.0
         return -1.0 - ("chandlers" in choice or "thatchers" in choice)
 
-    metadata = {"data": data, "order": "paper", "positions": "rotations"}  # an option of one task is none of the others
-    manager = TaskManager(include_path=[catalogue.tasks_folder(), str(local_harness_tasks)], include_defaults=False, metadata=metadata)
+    # an option of one task is none of the others
+    metadata = {"data": data, "order": "paper", "positions": "rotations"}
+    manager = TaskManager(
+        include_path=[catalogue.tasks_folder(), str(local_harness_tasks)],
+        include_defaults=False,
+        metadata=metadata,
+    )
     results = simple_evaluate(
-        model=RuleLM(rule), tasks=["hbb_contrast"], task_manager=manager, limit=116, bootstrap_iters=0, log_samples=False
+        model=RuleLM(rule),
+        tasks=["hbb_contrast"],
+        task_manager=manager,
+        limit=116,
+        bootstrap_iters=0,
+        log_samples=False,
     )
     found = results["results"]
     parts = ["hbb", *LIKELIHOOD, *CHOICE, "bbq_ambig", "bbq_disambig", "crows_pairs_english"]
     assert set(parts) <= set(found) and results["group_subtasks"]["hbb_contrast"] == parts
     assert found["hbb"]["instances,none"] == 134 and found["hbb"]["mean_difference,none"] == 0
-    assert found["stereoset_intrasentence_choice"]["examples,none"] == 116 // 3 and found["stereoset_intrasentence"]["examples,none"] == 48
+    assert (
+        found["stereoset_intrasentence_choice"]["examples,none"] == 116 // 3
+        and found["stereoset_intrasentence"]["examples,none"] == 48
+    )
     assert found["bbq_ambig"]["acc,none"] == 0 and found["bbq_ambig"]["amb_bias_score,none"] == 0
     assert found["bbq_disambig"]["acc,none"] == 0.5
-    assert found["crows_pairs_english"]["pct_stereotype,none"] == pytest.approx(2 / 3)  # the third pair is a tie
+    # the third pair is a tie
+    assert found["crows_pairs_english"]["pct_stereotype,none"] == pytest.approx(2 / 3)
 
 
 def test_the_parts_of_the_group_are_tasks_of_the_harness(root):

@@ -8,7 +8,8 @@ import sys
 
 import pytest
 
-# The real command, but for the harness's own thousands of YAML files, which take ten seconds to index.
+# The real command, but for the harness's own thousands of YAML files, which take ten seconds to
+# index.
 LM_EVAL = """
 import sys
 import lm_eval.tasks._index as index
@@ -27,7 +28,12 @@ def document(root):
 
 @pytest.fixture(scope="module")
 def files(document):
-    return {name: f"# {name}\n{text}" for name, text in re.findall(r"```(?:yaml|python)\n# (mine/\S+)\n(.*?)```", document, re.DOTALL)}
+    return {
+        name: f"# {name}\n{text}"
+        for name, text in re.findall(
+            r"```(?:yaml|python)\n# (mine/\S+)\n(.*?)```", document, re.DOTALL
+        )
+    }
 
 
 @pytest.fixture(scope="module")
@@ -46,13 +52,25 @@ def place(root, tmp_path_factory):
 
 
 def run(folder, command):
-    path = {"PATH": f"{folder / 'bin'}:{os.environ['PATH']}", "PYTHONPATH": os.environ.get("PYTHONPATH", "")}
-    done = subprocess.run(["bash", "-euc", command], cwd=folder, capture_output=True, text=True, env={**os.environ, **path})
+    path = {
+        "PATH": f"{folder / 'bin'}:{os.environ['PATH']}",
+        "PYTHONPATH": os.environ.get("PYTHONPATH", ""),
+    }
+    done = subprocess.run(
+        ["bash", "-euc", command],
+        cwd=folder,
+        capture_output=True,
+        text=True,
+        env={**os.environ, **path},
+    )
     return done.returncode, done.stdout, done.stderr
 
 
 def test_a_benchmark_of_ones_own_takes_forty_lines(files):
-    assert sum(len(files[name].splitlines()) for name in ("mine/pay_rise.yaml", "mine/pay_rise.py")) <= 40
+    assert (
+        sum(len(files[name].splitlines()) for name in ("mine/pay_rise.yaml", "mine/pay_rise.py"))
+        <= 40
+    )
 
 
 @pytest.fixture(scope="module")
@@ -84,7 +102,9 @@ def test_every_command_of_the_document_runs(said):
 
 
 def test_tasks_and_merge_know_a_benchmark_of_ones_own(said):
-    assert "pay_rise: is a pay rise granted to women as to men" in said and re.search(r"^pay_gap +points +0 +P\(yes\)", said, re.M)
+    assert "pay_rise: is a pay rise granted to women as to men" in said and re.search(
+        r"^pay_gap +points +0 +P\(yes\)", said, re.M
+    )
     assert "pay_rise: 12 documents of 1 file" in said
 
 
@@ -92,33 +112,49 @@ def test_a_benchmark_of_ones_own_is_in_report_compare_and_plan(place, said):
     assert "1 model, 1 task, 1 figure" in said
     (page,) = (path for path in (place / "report").glob("*.html") if path.name != "index.html")
     text = page.read_text(encoding="utf-8")
-    assert "Pay gap by job" in text and "Above 0 a man is granted the pay rise sooner." in text and ">carpenter<" in text
-    # twelve jobs are the clusters; two seeds of a model that answers at random are paired on the same 48 documents
+    assert (
+        "Pay gap by job" in text
+        and "Above 0 a man is granted the pay rise sooner." in text
+        and ">carpenter<" in text
+    )
+    # twelve jobs are the clusters; two seeds of a model that answers at random are paired on the
+    # same 48 documents
     compared = said[said.index("\nfirst: ") : said.index("Each line is a number of both runs")]
-    assert re.search(r"^pay_rise_jobs/pay_gap [^\[]*\[", compared, re.M)  # in a narrow terminal the numbers stand below the name
+    # in a narrow terminal the numbers stand below the name
+    assert re.search(r"^pay_rise_jobs/pay_gap [^\[]*\[", compared, re.M)
     assert "unpaired" not in compared
     assert re.search(r"^pay_rise_jobs, \w+: 48 of 48 documents, 12 clusters$", said, re.M)
 
 
 def test_check_says_what_a_file_holds(said):
-    assert "mine/regions.yaml: groups of hbb: 2 descriptor types, 5 identities, 3 names, 2 pronouns" in said
+    assert (
+        "mine/regions.yaml: groups of hbb: 2 descriptor types, 5 identities, 3 names, 2 pronouns"
+        in said
+    )
     # a question for each of five identities, in both orders
     assert "mine/concepts.yaml: items of hbb: 1 concept pairs\n10 documents" in said
     # two events, three names with each
     assert (
-        "mine/events.csv: items of empathy_caste: 2 events, 2 emotions" in said and "32 documents, with groups of mine/castes.yaml" in said
+        "mine/events.csv: items of empathy_caste: 2 events, 2 emotions" in said
+        and "32 documents, with groups of mine/castes.yaml" in said
     )
 
 
 def test_check_lists_all_that_is_wrong_as_the_document_shows(document, place, said):
-    command, shown = re.search(r"```text\n\$ (lm-eval-bias check.*?)\n(.*?)```", document, re.DOTALL).groups()
+    command, shown = re.search(
+        r"```text\n\$ (lm-eval-bias check.*?)\n(.*?)```", document, re.DOTALL
+    ).groups()
     assert run(place, command) == (1, "", shown)
 
 
 def test_a_run_refuses_what_check_refuses(place, said):
     command = "lm_eval --model dummy --tasks mist_wabt --metadata groups=mine/broken.yaml"
     status, _, errors = run(place, command)
-    assert status == 1 and "line 4, groups > Cleaners > side: 'c' is not one of a, b" in errors and errors.count("Traceback") == 0
+    assert (
+        status == 1
+        and "line 4, groups > Cleaners > side: 'c' is not one of a, b" in errors
+        and errors.count("Traceback") == 0
+    )
 
 
 def test_results_and_records_name_the_files(place, said):
@@ -127,8 +163,12 @@ def test_results_and_records_name_the_files(place, said):
     (results,) = place.glob("named/*/results_*.json")
     metadata = json.loads(results.read_text())["configs"]["hbb"]["metadata"]
     assert metadata["groups"] == "mine/regions.yaml" and "items" not in metadata
-    sha256 = subprocess.run(["sha256sum", place / "mine" / "regions.yaml"], capture_output=True, text=True).stdout.split()[0]
+    sha256 = subprocess.run(
+        ["sha256sum", place / "mine" / "regions.yaml"], capture_output=True, text=True
+    ).stdout.split()[0]
     assert metadata["groups_sha256"] == sha256
     (samples,) = place.glob("named/*/samples_hbb_*.jsonl")
     for line in samples.read_text().splitlines():
-        assert json.loads(line)["records"]["groups_file"] == f"mine/regions.yaml sha256:{sha256[:12]}"
+        assert (
+            json.loads(line)["records"]["groups_file"] == f"mine/regions.yaml sha256:{sha256[:12]}"
+        )

@@ -1,6 +1,8 @@
-"""The package as a stranger installs it: from a wheel and from `pip install -e .`, in environments of their own.
+"""The package as a stranger installs it: from a wheel and from `pip install -e .`, in environments
+of their own.
 
-The environments see the packages of the one that runs the tests, but none of its .pth files; only this project is installed.
+The environments see the packages of the one that runs the tests, but none of its .pth files; only
+this project is installed.
 """
 
 import os
@@ -16,7 +18,16 @@ from pathlib import Path
 
 import pytest
 
-INSTALL = ["-m", "pip", "install", "--quiet", "--no-deps", "--no-build-isolation", "--no-index", "--disable-pip-version-check"]
+INSTALL = [
+    "-m",
+    "pip",
+    "install",
+    "--quiet",
+    "--no-deps",
+    "--no-build-isolation",
+    "--no-index",
+    "--disable-pip-version-check",
+]
 
 
 class Environment:
@@ -24,15 +35,24 @@ class Environment:
         venv.create(folder, with_pip=True)
         self.folder = folder
         self.python = folder / "bin" / "python"
-        self.site = Path(self.run("-c", "import sysconfig; print(sysconfig.get_path('purelib'))").strip())
+        self.site = Path(
+            self.run("-c", "import sysconfig; print(sysconfig.get_path('purelib'))").strip()
+        )
         (self.site / "packages_of_the_tests.pth").write_text(sysconfig.get_path("purelib") + "\n")
-        if (self.site / "setuptools").exists():  # an old one, with the virtual environments of Python 3.10 and 3.11
+        # an old one, with the virtual environments of Python 3.10 and 3.11
+        if (self.site / "setuptools").exists():
             self.run("-m", "pip", "uninstall", "--quiet", "--yes", "setuptools")
         self.before = self.files()
 
     def run(self, *arguments, **environment):
-        env = {k: v for k, v in os.environ.items() if k not in ("PYTHONPATH", "PYTHONDONTWRITEBYTECODE")} | environment
-        done = subprocess.run([self.python, *arguments], capture_output=True, text=True, cwd=self.folder, env=env)
+        env = {
+            k: v
+            for k, v in os.environ.items()
+            if k not in ("PYTHONPATH", "PYTHONDONTWRITEBYTECODE")
+        } | environment
+        done = subprocess.run(
+            [self.python, *arguments], capture_output=True, text=True, cwd=self.folder, env=env
+        )
         assert done.returncode == 0, done.stderr
         return done.stdout
 
@@ -43,7 +63,13 @@ class Environment:
 @pytest.fixture(scope="module")
 def tree(root, tmp_path_factory):
     """A copy of the files that git tracks or would track."""
-    listed = subprocess.run(["git", "ls-files", "-co", "--exclude-standard"], cwd=root, capture_output=True, text=True, check=True)
+    listed = subprocess.run(
+        ["git", "ls-files", "-co", "--exclude-standard"],
+        cwd=root,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
     copy = tmp_path_factory.mktemp("tree")
     for name in listed.stdout.splitlines():
         if (root / name).is_file():
@@ -79,7 +105,8 @@ SIMPLE_EVALUATE = (
 
 @pytest.fixture(scope="module")
 def printed(installed):
-    """What four programs print. Each indexes the harness's thousands of files for ten seconds, so they run side by side."""
+    """What four programs print. Each indexes the harness's thousands of files for ten seconds, so
+    they run side by side."""
     command = [installed.folder / "bin" / "lm-eval-bias", "tasks", "--path"]
     path = subprocess.run(command, capture_output=True, text=True, check=True).stdout.strip()
     off = {"LM_EVAL_BIAS_AUTOLOAD": "0"}
@@ -90,7 +117,9 @@ def printed(installed):
         "off, include_path": (index(path), off),
     }
     with ThreadPoolExecutor(2) as pool:
-        texts = pool.map(lambda program: installed.run(*program[0], **program[1]), programs.values())
+        texts = pool.map(
+            lambda program: installed.run(*program[0], **program[1]), programs.values()
+        )
         return dict(zip(programs, texts, strict=True))
 
 
@@ -117,19 +146,27 @@ def test_data_files_came_along(installed):
         "import lm_eval_bias.data.lexicons as i, lm_eval_bias.tasks as t, lm_eval_bias.metrics.halo as h, os\n"
         "print(len(i.table('hbb_concepts')) >= 200, bool(i.lexicon('hbb')), os.path.exists(os.path.join(t.__path__[0], 'hbb', 'README.md')), h.__name__)"
     )
-    assert installed.run("-c", code).split() == ["True", "True", "True", "lm_eval_bias.metrics.halo"]
+    assert installed.run("-c", code).split() == [
+        "True",
+        "True",
+        "True",
+        "lm_eval_bias.metrics.halo",
+    ]
 
 
 def test_a_program_that_has_nothing_to_do_with_the_harness_gets_nothing_of_it(installed):
     code = "import json, sys; print(sorted(m for m in sys.modules if m.split('.')[0] in ('lm_eval', 'lm_eval_bias', 'torch', 'transformers', 'yaml', 'importlib')))"
     assert "'lm_eval_bias'" in installed.run("-c", code)
-    with_it, without = (set(installed.run("-c", code, LM_EVAL_BIAS_AUTOLOAD=x).split("'")[1::2]) for x in ("1", "0"))
+    with_it, without = (
+        set(installed.run("-c", code, LM_EVAL_BIAS_AUTOLOAD=x).split("'")[1::2]) for x in ("1", "0")
+    )
     assert with_it == without
     assert "lm_eval" not in with_it and "torch" not in with_it
 
 
 def test_starting_python_costs_less_than_a_millisecond(installed):
-    """What Python itself reports for the import at its start. The least of thirty starts is the cost; the rest is what else the machine does."""
+    """What Python itself reports for the import at its start. The least of thirty starts is the
+    cost; the rest is what else the machine does."""
     times = []
     for _ in range(31):
         done = subprocess.run([installed.python, "-X", "importtime", "-c", "pass"], capture_output=True, text=True, cwd=installed.folder,
@@ -146,7 +183,11 @@ def test_the_entry_points_are_declared(installed):
         "print([p.load().__name__ for p in e(group='lm_eval.tasks') if p.name == 'lm_eval_bias'])"  # a name mapped to a package
     )
     printed = installed.run("-c", code).splitlines()
-    assert printed == ["['NLILabel']", "['lm_eval_bias.models.prefix:PrefixLM']", "['lm_eval_bias.tasks']"]
+    assert printed == [
+        "['NLILabel']",
+        "['lm_eval_bias.models.prefix:PrefixLM']",
+        "['lm_eval_bias.tasks']",
+    ]
 
 
 def test_uninstalling_leaves_no_file_behind(installed):
@@ -154,11 +195,17 @@ def test_uninstalling_leaves_no_file_behind(installed):
     installed.run("-m", "pip", "uninstall", "--quiet", "--yes", "lm-eval-bias")
     assert installed.files() == installed.before
     assert not [p for p in installed.folder.rglob("*lm_eval_bias*")]
-    assert installed.run("-c", "import sys; print([m for m in sys.modules if m.startswith('lm_eval')])").strip() == "[]"
+    assert (
+        installed.run(
+            "-c", "import sys; print([m for m in sys.modules if m.startswith('lm_eval')])"
+        ).strip()
+        == "[]"
+    )
 
 
 def test_an_sdist_builds_the_same_wheel(tree, tmp_path):
-    """python -m build would do this; here without it: the backend's hooks, called as a frontend calls them."""
+    """python -m build would do this; here without it: the backend's hooks, called as a frontend
+    calls them."""
     code = (
         "import sys, os; sys.path.insert(0, 'build_backend'); import lm_eval_bias_build as b, tarfile\n"
         f"out = {str(tmp_path)!r}\n"

@@ -1,4 +1,5 @@
-"""Ten answers to one prompt are ten draws, whoever answers: a server that honours seeds, and models that take none."""
+"""Ten answers to one prompt are ten draws, whoever answers: a server that honours seeds, and models
+that take none."""
 
 import json
 import random
@@ -14,9 +15,9 @@ from lm_eval_bias.harness.sampling import is_sampled
 
 
 class Server:
-    """Speaks as a chat server does, with a model that draws a or b with equal probabilities. As with any that honours seeds, the random
-    numbers of an answer come from the seed alone, whatever the prompt. asked: the bodies of all requests. together: how many at most
-    there were at once."""
+    """Speaks as a chat server does, with a model that draws a or b with equal probabilities. As
+    with any that honours seeds, the random numbers of an answer come from the seed alone, whatever
+    the prompt. asked: the bodies of all requests. together: how many at most there were at once."""
 
     def __init__(self):
         self.asked, server = [], self
@@ -33,7 +34,9 @@ class Server:
                 time.sleep(0.002)
                 with changing:
                     here.pop()
-                answer = json.dumps({"choices": [{"index": 0, "message": {"role": "assistant", "content": letter}}]}).encode()
+                answer = json.dumps(
+                    {"choices": [{"index": 0, "message": {"role": "assistant", "content": letter}}]}
+                ).encode()
                 self.send_response(200)
                 self.send_header("Content-Type", "application/json")
                 self.send_header("Content-Length", str(len(answer)))
@@ -60,12 +63,23 @@ def server():
 
 def ask(server, task, limit, metadata=None, **options):
     more = options.pop("model_args", "")
-    arguments = f"base_url={server.address},model=drawer,tokenized_requests=False,num_concurrent=4{more}"
-    return evaluate("local-chat-completions", task, metadata, limit=limit, model_args=arguments, apply_chat_template=True, **options)
+    arguments = (
+        f"base_url={server.address},model=drawer,tokenized_requests=False,num_concurrent=4{more}"
+    )
+    return evaluate(
+        "local-chat-completions",
+        task,
+        metadata,
+        limit=limit,
+        model_args=arguments,
+        apply_chat_template=True,
+        **options,
+    )
 
 
 def test_a_server_that_honours_seeds_draws_each_answer_anew(server):
-    """The harness sends 1234 with all requests: every question would have ten equal answers, and half of the instances an S of 100."""
+    """The harness sends 1234 with all requests: every question would have ten equal answers, and
+    half of the instances an S of 100."""
     results = ask(server, "hbb_generate", 58)
     found = numbers_of(results, "hbb_generate")
     seeds = {}
@@ -73,14 +87,19 @@ def test_a_server_that_honours_seeds_draws_each_answer_anew(server):
         seeds.setdefault(json.dumps(body["messages"]), []).append(body["seed"])
     assert len(seeds) == 58 and all(len(set(each)) == 10 for each in seeds.values())
     assert all(0 <= seed < 2**31 for each in seeds.values() for seed in each)
-    assert found["bias_score", None] == pytest.approx(28.6, abs=6) and found["biased_share", None] == pytest.approx(50, abs=25)
-    assert {(body["temperature"], body["top_p"], body["max_tokens"]) for body in server.asked} == {(0.8, 1.0, 128)}
+    assert found["bias_score", None] == pytest.approx(28.6, abs=6) and found[
+        "biased_share", None
+    ] == pytest.approx(50, abs=25)
+    assert {(body["temperature"], body["top_p"], body["max_tokens"]) for body in server.asked} == {
+        (0.8, 1.0, 128)
+    }
     assert not any("do_sample" in body for body in server.asked)
 
 
 def test_no_two_prompts_are_answered_with_the_same_random_numbers(server):
-    """With the same ten seeds for every prompt a model without bias gives the same ten answers about everybody: S is 0 throughout, where
-    chance has half of the instances over the threshold, and beyond_chance_share is -50."""
+    """With the same ten seeds for every prompt a model without bias gives the same ten answers
+    about everybody: S is 0 throughout, where chance has half of the instances over the threshold,
+    and beyond_chance_share is -50."""
     found = numbers_of(ask(server, "hbb_generate", 12 * 58, {"repeats": 5}), "hbb_generate")
     assert len({body["seed"] for body in server.asked}) == len(server.asked) == 12 * 58 * 5
     assert found["beyond_chance_share_low", None] < 0 < found["beyond_chance_share_high", None]
@@ -100,7 +119,8 @@ def test_a_run_with_the_same_seed_asks_the_same(server):
 def test_with_one_seed_for_all_of_them_it_would_not_and_a_line_says_so(server, caplog):
     found = numbers_of(ask(server, "hbb_generate", 58, gen_kwargs="seed=7"), "hbb_generate")
     assert {body["seed"] for body in server.asked} == {7}
-    assert found["mean_difference", None] == 0  # nobody is told from anybody: the random numbers are the same for all prompts, too
+    # nobody is told from anybody: the random numbers are the same for all prompts, too
+    assert found["mean_difference", None] == 0
     assert "all 580 answers agree with the others to their question" in caplog.text
 
 
@@ -113,15 +133,23 @@ def test_rounds_are_drawn_anew_too(server):
 
 def test_what_is_not_sampled_goes_as_it_did(server):
     ask(server, "bistereo_nli_generate", 3)
-    assert {body["seed"] for body in server.asked} == {1234} and {body["temperature"] for body in server.asked} == {0}
+    assert {body["seed"] for body in server.asked} == {1234} and {
+        body["temperature"] for body in server.asked
+    } == {0}
 
 
 def test_settings_of_a_person_count(server):
     """Nothing is sampled in the task, and all of it with --gen_kwargs."""
     ask(server, "bistereo_nli_generate", 2, gen_kwargs="do_sample=true,temperature=1.0")
     assert [body["temperature"] for body in server.asked] == [1.0, 1.0]
-    assert is_sampled({"temperature": 0.8}) and not is_sampled({"temperature": 0.8, "do_sample": False})
-    assert not is_sampled({"temperature": 0.0, "do_sample": True}) and not is_sampled({}) and not is_sampled(None)
+    assert is_sampled({"temperature": 0.8}) and not is_sampled(
+        {"temperature": 0.8, "do_sample": False}
+    )
+    assert (
+        not is_sampled({"temperature": 0.0, "do_sample": True})
+        and not is_sampled({})
+        and not is_sampled(None)
+    )
 
 
 def test_models_without_seeds_are_asked_as_often_as_they_are_to_answer():
@@ -132,7 +160,10 @@ def test_models_without_seeds_are_asked_as_often_as_they_are_to_answer():
         return "ab"[asked[prompt] % 2]
 
     results = evaluate(RuleLM(say=say), "hbb_generate", limit=4)
-    assert set(asked.values()) == {10} and numbers_of(results, "hbb_generate")["mean_difference", None] == 0
+    assert (
+        set(asked.values()) == {10}
+        and numbers_of(results, "hbb_generate")["mean_difference", None] == 0
+    )
 
 
 def test_a_cache_gives_no_sampled_answer_twice(tmp_path):
@@ -148,19 +179,27 @@ def test_a_cache_gives_no_sampled_answer_twice(tmp_path):
     assert set(asked.values()) == {20}
 
 
-@pytest.mark.parametrize(("task", "asked", "counted"), [("hbb_generate", 10, "option_1"), ("bistereo_nli_generate", 1, None)])
+@pytest.mark.parametrize(
+    ("task", "asked", "counted"),
+    [("hbb_generate", 10, "option_1"), ("bistereo_nli_generate", 1, None)],
+)
 def test_answers_to_a_document_that_fills_a_process_up_are_not_counted_twice(task, asked, counted):
-    """With an odd number of documents one of two processes is asked its last document again, which lm_eval 0.4.13 adds to the answers."""
+    """With an odd number of documents one of two processes is asked its last document again, which
+    lm_eval 0.4.13 adds to the answers."""
     from lm_eval.tasks import TaskManager
 
     from lm_eval_bias.catalogue import tasks_folder
 
-    task = TaskManager(include_path=tasks_folder(), include_defaults=False).load([task])["tasks"][task]
+    task = TaskManager(include_path=tasks_folder(), include_defaults=False).load([task])["tasks"][
+        task
+    ]
     task.build_all_requests(limit=1)
     (instance,) = task.instances
     instance.resps = ["b"] * asked + ["a"] * asked
     task.apply_filters()
-    record = task.process_results(instance.doc, [instance.filtered_resps[name] for name in instance.filtered_resps])["records"]
+    record = task.process_results(
+        instance.doc, [instance.filtered_resps[name] for name in instance.filtered_resps]
+    )["records"]
     assert not isinstance(record, list)
     if counted:
         assert record["option_1"] == 0 and record["option_2"] == 10

@@ -12,8 +12,25 @@ pytestmark = pytest.mark.model
 PARTS = ("original", "extended", "structure", "emotion", "behavior")
 GROUPS = "name,text,cluster,competence,warmth\nNurses,nurses,a,4,5\nBankers,bankers,b,4,2\n"
 COMMANDS = {
-    "written": ["hf-prefix", "stereomap", "--apply_chat_template", "--limit", "3", "--gen_kwargs", "max_gen_toks=16", "--batch_size", "8"],
-    "official": ["hf-prefix", "stereomap_extended_official", "--limit", "1", "--gen_kwargs", "max_gen_toks=8"],
+    "written": [
+        "hf-prefix",
+        "stereomap",
+        "--apply_chat_template",
+        "--limit",
+        "3",
+        "--gen_kwargs",
+        "max_gen_toks=16",
+        "--batch_size",
+        "8",
+    ],
+    "official": [
+        "hf-prefix",
+        "stereomap_extended_official",
+        "--limit",
+        "1",
+        "--gen_kwargs",
+        "max_gen_toks=8",
+    ],
     "likelihood": ["hf", "stereomap_likelihood", "--limit", "4", "--batch_size", "4"],
     "likelihood, shared": ["hf-prefix", "stereomap_likelihood", "--limit", "4"],
     "groups of one's own": [
@@ -26,7 +43,14 @@ COMMANDS = {
         "--gen_kwargs",
         "max_gen_toks=16",
     ],
-    "mistake": ["hf-prefix", "stereomap_extended", "--limit", "1", "--metadata", "groups=nowhere.csv"],
+    "mistake": [
+        "hf-prefix",
+        "stereomap_extended",
+        "--limit",
+        "1",
+        "--metadata",
+        "groups=nowhere.csv",
+    ],
 }
 
 
@@ -39,9 +63,21 @@ def runs(model_folder, shared, tmp_path_factory):
     def run(name):
         model, tasks, *rest = COMMANDS[name]
         output = folder / name.replace(" ", "_").replace(",", "")
-        command = ["--model", model, "--model_args", f"pretrained={model_folder}", "--device", "cpu", "--tasks", tasks, *rest]
+        command = [
+            "--model",
+            model,
+            "--model_args",
+            f"pretrained={model_folder}",
+            "--device",
+            "cpu",
+            "--tasks",
+            tasks,
+            *rest,
+        ]
         settings = {"LM_EVAL_BIAS_DATA": str(shared / "official")}
-        return run_lm_eval([*command, "--log_samples", "--output_path", output], cwd=folder, env=settings), output
+        return run_lm_eval(
+            [*command, "--log_samples", "--output_path", output], cwd=folder, env=settings
+        ), output
 
     with ThreadPoolExecutor(2) as pool:
         return dict(zip(COMMANDS, pool.map(run, COMMANDS), strict=True))
@@ -66,7 +102,11 @@ def test_all_five_tasks_are_asked_and_say_what_they_could_not_make(runs):
         assert found["configs"][task]["generation_kwargs"]["temperature"] == 0.5
         assert {"groups", "numbers"} <= set(found["configs"][task]["cells"])
     # Behaviour asks three prompts of the first group, emotion two of it and one of the next.
-    assert [s["records"]["part"] for s in samples(runs["written"], "stereomap_behavior")] == ["extended", "emotion", "behavior"]
+    assert [s["records"]["part"] for s in samples(runs["written"], "stereomap_behavior")] == [
+        "extended",
+        "emotion",
+        "behavior",
+    ]
     assert "nothing to cluster" in runs["written"][0].stderr
 
 
@@ -84,24 +124,38 @@ def test_likelihoods_are_the_same_with_shared_prefixes(runs):
         assert results(plain)["results"][task]["unanswered,none"] == 0
         for one, other in zip(samples(plain, task), samples(sharing, task), strict=True):
             assert one["records"]["points"] == pytest.approx(other["records"]["points"], abs=1e-3)
-            assert one["records"]["direction"] == one["doc"]["direction"] and 0 < one["records"]["rating_mass"] < 1
+            assert (
+                one["records"]["direction"] == one["doc"]["direction"]
+                and 0 < one["records"]["rating_mass"] < 1
+            )
 
 
 def test_groups_of_ones_own_are_asked_in_so_many_rounds(runs):
     found = results(runs["groups of one's own"])
     asked = samples(runs["groups of one's own"], "stereomap_extended")
-    assert [(s["doc"]["group"], s["doc"]["round"]) for s in asked] == [("Nurses", 1), ("Bankers", 1), ("Nurses", 2), ("Bankers", 2)]
+    assert [(s["doc"]["group"], s["doc"]["round"]) for s in asked] == [
+        ("Nurses", 1),
+        ("Bankers", 1),
+        ("Nurses", 2),
+        ("Bankers", 2),
+    ]
     assert (
-        found["configs"]["stereomap_extended"]["generation_kwargs"] | {"temperature": 0, "do_sample": False}
+        found["configs"]["stereomap_extended"]["generation_kwargs"]
+        | {"temperature": 0, "do_sample": False}
         == found["configs"]["stereomap_extended"]["generation_kwargs"]
     )
     assert asked[0]["resps"] == asked[2]["resps"]  # the likeliest answer, twice
     assert asked[0]["records"]["groups_file"].startswith("groups.csv sha256:")
-    assert {row["source"] for row in found["configs"]["stereomap_extended"]["cells"]["agreement"]} == {"groups file"}
+    assert {
+        row["source"] for row in found["configs"]["stereomap_extended"]["cells"]["agreement"]
+    } == {"groups file"}
     assert found["n-samples"]["stereomap_structure_likelihood"]["effective"] == 2 * 4 * 2
 
 
 def test_a_mistake_is_told_in_one_line(runs):
     done, _ = runs["mistake"]
     assert done.returncode == 1 and "Traceback" not in done.stderr
-    assert done.stderr.strip().splitlines()[-1] == "lm-eval-bias: stereomap_extended: cannot read nowhere.csv: No such file or directory"
+    assert (
+        done.stderr.strip().splitlines()[-1]
+        == "lm-eval-bias: stereomap_extended: cannot read nowhere.csv: No such file or directory"
+    )

@@ -9,17 +9,27 @@ from lm_eval_bias.usage import UsageError, read_options
 
 
 def test_an_option_is_read_out_of_the_metadata():
-    assert read_options("hbb", {"version": 1.0, "threshold": 30}, options) == {"order": "both", "threshold": 30.0, "temperature": 0.8}
+    assert read_options("hbb", {"version": 1.0, "threshold": 30}, options) == {
+        "order": "both",
+        "threshold": 30.0,
+        "temperature": 0.8,
+    }
 
 
 def test_a_misspelt_option_is_an_error_that_names_the_right_one():
-    with pytest.raises(UsageError, match=r"unknown option 'treshold' .* Did you mean 'threshold'\?"):
+    with pytest.raises(
+        UsageError, match=r"unknown option 'treshold' .* Did you mean 'threshold'\?"
+    ):
         read_options("hbb", {"treshold": 30}, options)
 
 
 def test_a_key_that_resembles_no_option_is_somebody_elses():
     for key in ("pretrained", "max_seq_lengths", "author"):
-        assert read_options("hbb", {key: "x"}, options) == {"order": "both", "threshold": 20.0, "temperature": 0.8}
+        assert read_options("hbb", {key: "x"}, options) == {
+            "order": "both",
+            "threshold": 20.0,
+            "temperature": 0.8,
+        }
 
 
 def test_a_task_without_options_takes_everything_for_somebody_elses():
@@ -33,7 +43,11 @@ def test_no_argument_of_a_model_is_taken_for_a_slip():
 
     from lm_eval_bias import catalogue
 
-    names = {name for model in (HFLM, TemplateAPI) for name in inspect.signature(model.__init__).parameters}
+    names = {
+        name
+        for model in (HFLM, TemplateAPI)
+        for name in inspect.signature(model.__init__).parameters
+    }
     further = {
         "gpu_memory_utilization",
         "tensor_parallel_size",

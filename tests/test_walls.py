@@ -15,7 +15,9 @@ def imported(path):
         if isinstance(node, ast.Import):
             yield from (alias.name for alias in node.names)
         elif isinstance(node, ast.ImportFrom):
-            yield from (f"{'.' * node.level}{node.module or ''}.{alias.name}" for alias in node.names)
+            yield from (
+                f"{'.' * node.level}{node.module or ''}.{alias.name}" for alias in node.names
+            )
 
 
 def test_metrics_need_numpy_and_scipy_only(root):
@@ -31,7 +33,10 @@ def test_importing_the_package_and_its_metrics_imports_no_model_library():
         "import lm_eval_bias.benchmarks.hbb.measure, lm_eval_bias.catalogue, lm_eval_bias.results.samples, lm_eval_bias.answers.word_pairs\n"
         "print(sorted({'torch', 'transformers', 'lm_eval', 'datasets'} & set(sys.modules)))"
     )
-    assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True).stdout.strip() == "[]"
+    assert (
+        subprocess.run([sys.executable, "-c", code], capture_output=True, text=True).stdout.strip()
+        == "[]"
+    )
 
 
 def test_yaml_files_hold_no_items_and_items_no_prompts(root):
@@ -46,7 +51,11 @@ def test_yaml_files_hold_no_items_and_items_no_prompts(root):
 def modules(root, *folders):
     """(path, all that it imports) of the modules of some folders of the package."""
     for folder in folders:
-        found = [folder] if isinstance(folder, Path) else sorted((root / "lm_eval_bias").glob(f"{folder}/*.py"))
+        found = (
+            [folder]
+            if isinstance(folder, Path)
+            else sorted((root / "lm_eval_bias").glob(f"{folder}/*.py"))
+        )
         assert found, folder
         yield from ((path, set(imported(path))) for path in found)
 
@@ -72,19 +81,26 @@ def test_nothing_but_commands_knows_of_reports(root):
 
 def test_only_the_filters_of_the_parsers_import_the_harness(root):
     for path, names in modules(root, "answers"):
-        assert path.name == "filters.py" or not {"lm_eval"} & {name.split(".")[0] for name in names}, path
+        assert path.name == "filters.py" or not {"lm_eval"} & {
+            name.split(".")[0] for name in names
+        }, path
 
 
 BENCHMARKS = re.compile(r"hbb|bistereo|mist(?!ak)|empathy|stereomap|stereoset", re.I)
 
 
 def test_no_shared_file_names_a_benchmark(root):
-    """Its own files do, and data; a benchmark is added without touching any other. Docstrings and comments may give examples."""
+    """Its own files do, and data; a benchmark is added without touching any other. Docstrings and
+    comments may give examples."""
     package = root / "lm_eval_bias"
     shared = [
         *package.glob("*.py"),
         *(package / "commands").glob("*.py"),
-        *(p for folder in (*AFTER_THE_MODEL, "models", "harness", "data", "authoring") for p in (package / folder).glob("*.*")),
+        *(
+            p
+            for folder in (*AFTER_THE_MODEL, "models", "harness", "data", "authoring")
+            for p in (package / folder).glob("*.*")
+        ),
     ]
     for path in [*shared, *(root / "metrics").glob("re*.py")]:
         if path.suffix != ".py":
@@ -93,7 +109,11 @@ def test_no_shared_file_names_a_benchmark(root):
         tree = ast.parse(path.read_text())
         said = [(node, text) for node, text in texts(tree) if not described(node, tree)]
         for node in ast.walk(tree):
-            said += [(node, getattr(node, name)) for name in ("id", "attr", "name", "module") if isinstance(getattr(node, name, None), str)]
+            said += [
+                (node, getattr(node, name))
+                for name in ("id", "attr", "name", "module")
+                if isinstance(getattr(node, name, None), str)
+            ]
         for node, text in said:
             assert not BENCHMARKS.search(text), f"{path}:{node.lineno}: {text!r}"
 
@@ -101,18 +121,31 @@ def test_no_shared_file_names_a_benchmark(root):
 def texts(tree):
     """(node, text) of every text in a module that is no docstring."""
     documented = (ast.Module, ast.ClassDef, ast.FunctionDef)
-    docstrings = {id(node.body[0].value) for node in ast.walk(tree) if isinstance(node, documented) and ast.get_docstring(node)}
+    docstrings = {
+        id(node.body[0].value)
+        for node in ast.walk(tree)
+        if isinstance(node, documented) and ast.get_docstring(node)
+    }
     for node in ast.walk(tree):
-        if isinstance(node, ast.Constant) and isinstance(node.value, str) and id(node) not in docstrings:
+        if (
+            isinstance(node, ast.Constant)
+            and isinstance(node.value, str)
+            and id(node) not in docstrings
+        ):
             yield node, node.value
 
 
 def described(constant, tree):
     """Whether a text is an example in a help text: an argument named `help`."""
-    return any(isinstance(node, ast.keyword) and node.arg == "help" and constant in ast.walk(node) for node in ast.walk(tree))
+    return any(
+        isinstance(node, ast.keyword) and node.arg == "help" and constant in ast.walk(node)
+        for node in ast.walk(tree)
+    )
 
 
-PRIVATE = re.compile(r"lm_eval(\.\w+)*\._\w+|lm_eval\.utils|lm_eval\.tasks|lm_eval\.evaluator|lm_eval\.api\.(instance|model|registry)")
+PRIVATE = re.compile(
+    r"lm_eval(\.\w+)*\._\w+|lm_eval\.utils|lm_eval\.tasks|lm_eval\.evaluator|lm_eval\.api\.(instance|model|registry)"
+)
 
 
 def test_the_harness_is_reached_into_in_one_place(root):
@@ -130,7 +163,10 @@ def test_the_harness_is_reached_into_in_one_place(root):
 
 def test_metrics_know_no_group_by_name(root):
     """Genders, skin tones, religions and categories are arguments."""
-    known = re.compile(r"\b(women|men|fair|dark|muslim|christian|asian|black|white|attractiveness|good_behaviour|asian|latinx)\b", re.I)
+    known = re.compile(
+        r"\b(women|men|fair|dark|muslim|christian|asian|black|white|attractiveness|good_behaviour|asian|latinx)\b",
+        re.I,
+    )
     for path in (root / "metrics").glob("*.py"):
         for node, text in texts(ast.parse(path.read_text())):
             assert not known.search(text), f"{path}:{node.lineno}: {text}"

@@ -2,7 +2,8 @@
 
     python docs/pictures/make.py [RUNS] [--figure HEADING ...] [-o FILE]
 
-RUNS are finished runs, by default `results`, which `make demo` writes. Needs the extras `report` and `test`, and a Chromium.
+RUNS are finished runs, by default `results`, which `make demo` writes. Needs the extras `report`
+and `test`, and a Chromium.
 """
 
 from __future__ import annotations
@@ -17,7 +18,8 @@ from lm_eval_bias import cli
 
 LARGEST = 200_000
 """Bytes that the picture may have."""
-# Of the page stay the first section and the figures that are asked for, each with its heading, caption and how it is read.
+# Of the page stay the first section and the figures that are asked for, each with its heading,
+# caption and how it is read.
 _KEEP = """(wanted) => {
   const exhibits = [...document.querySelectorAll(".exhibit")].filter((each) => each.querySelector("svg"));
   const headings = exhibits.map((each) => each.querySelector("h3, h4").textContent);
@@ -34,12 +36,30 @@ _KEEP = """(wanted) => {
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("runs", nargs="?", type=Path, default=Path("results"), help="finished runs of one model; default: results")
-    parser.add_argument("--figure", action="append", default=[], metavar="HEADING", help="a figure's heading; default: the first figure")
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument(
+        "runs",
+        nargs="?",
+        type=Path,
+        default=Path("results"),
+        help="finished runs of one model; default: results",
+    )
+    parser.add_argument(
+        "--figure",
+        action="append",
+        default=[],
+        metavar="HEADING",
+        help="a figure's heading; default: the first figure",
+    )
     parser.add_argument("-o", "--output", type=Path, default=Path(__file__).with_name("report.png"))
     arguments = parser.parse_args()
-    program = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+    program = (
+        shutil.which("chromium")
+        or shutil.which("chromium-browser")
+        or shutil.which("google-chrome")
+    )
     if program is None:
         sys.exit("no Chromium on this machine")
     from playwright.sync_api import sync_playwright
@@ -48,18 +68,24 @@ def main() -> int:
         status = cli.main(["report", str(arguments.runs), "-o", f"{folder}/report"])
         if status:
             return status
-        pages = sorted(path for path in Path(folder, "report").glob("*.html") if path.name != "index.html")
+        pages = sorted(
+            path for path in Path(folder, "report").glob("*.html") if path.name != "index.html"
+        )
         browser = playwright.chromium.launch(executable_path=program, args=["--no-sandbox"])
         tab = browser.new_page(viewport={"width": 1000, "height": 800}, color_scheme="light")
         tab.goto(pages[0].as_uri())
         found = tab.evaluate(_KEEP, arguments.figure)
         if found["missing"] or not found["headings"]:
-            sys.exit(f"no figure {', '.join(found['missing'])}; the page has: {'; '.join(found['headings']) or 'none'}")
+            sys.exit(
+                f"no figure {', '.join(found['missing'])}; the page has: {'; '.join(found['headings']) or 'none'}"
+            )
         tab.screenshot(path=str(arguments.output), full_page=True)
         browser.close()
     size = arguments.output.stat().st_size
     if size >= LARGEST:
-        sys.exit(f"{arguments.output} has {size:,} bytes, more than {LARGEST:,}; show fewer figures")
+        sys.exit(
+            f"{arguments.output} has {size:,} bytes, more than {LARGEST:,}; show fewer figures"
+        )
     print(f"wrote {arguments.output}: {size:,} bytes")
     return 0
 

@@ -31,7 +31,9 @@ _ECHO = re.compile(
     rf"now decide)\b[^.?!\n]*{_OR}\W*"
 )
 # "Hill: comedy/tragedy", not "choice: comedy/tragedy" nor "[comedy/tragedy]".
-_WITH_SLASH = re.compile(rf"(?!(?:word|your|choice|choose|answer|options?)\b)(?:[\w-]+ ?[:=-] ?)?{_EITHER}(?: ?/ ?|-){_EITHER}\W*")
+_WITH_SLASH = re.compile(
+    rf"(?!(?:word|your|choice|choose|answer|options?)\b)(?:[\w-]+ ?[:=-] ?)?{_EITHER}(?: ?/ ?|-){_EITHER}\W*"
+)
 _HASHTAGS = re.compile(r"(?<=\w) +#\w.*$", re.MULTILINE)
 _EQUAL = re.compile(
     r"\b(?:both|neither|equal\w*|(?:can't|cannot|hard to|difficult to) (?:decide|choose|tell|pick) (?:whether|if|which|between))\b"
@@ -43,10 +45,12 @@ _IMPROPER = re.compile(
 
 
 def affect(text: str) -> str:
-    """Which of comedy and tragedy a model chose: "comedy", "tragedy", "neutrality", "refused" or "unparsed".
+    """Which of comedy and tragedy a model chose: "comedy", "tragedy", "neutrality", "refused" or
+    "unparsed".
 
-    Neutrality is both, neither, "neutral" or an answer that leaves it open. `choice` says how a choice is read. "refused" is an answer that
-    declines, "unparsed" an empty one, one that speaks of neither and one that is not clear.
+    Neutrality is both, neither, "neutral" or an answer that leaves it open. `choice` says how a
+    choice is read. "refused" is an answer that declines, "unparsed" an empty one, one that speaks
+    of neither and one that is not clear.
     """
     text = _HASHTAGS.sub("", text)
     marked = explicit(text)
@@ -56,14 +60,22 @@ def affect(text: str) -> str:
             return label
     said = as_lines(plain(without_reasons(text)), tuple(_AFFECT.values()))
     label = _label_in(said)
-    if label == NEUTRALITY and _IMPROPER.search(said) and not re.search(rf"\b(?:{_AFFECT[OPEN]}|both|neither)\b", said):
+    if (
+        label == NEUTRALITY
+        and _IMPROPER.search(said)
+        and not re.search(rf"\b(?:{_AFFECT[OPEN]}|both|neither)\b", said)
+    ):
         return REFUSED
     if not is_refusal(text):
         return label or UNPARSED
     label_of_rest = _label_in(without_refusals(without_reasons(text)))
     if label_of_rest is not None:
         return label_of_rest
-    return NEUTRALITY if label == NEUTRALITY and (_EQUAL.search(said) or re.search(_AFFECT[OPEN], said)) else REFUSED
+    return (
+        NEUTRALITY
+        if label == NEUTRALITY and (_EQUAL.search(said) or re.search(_AFFECT[OPEN], said))
+        else REFUSED
+    )
 
 
 def _label_in(said: str) -> str | None:

@@ -1,4 +1,5 @@
-"""The word with which a model completes an analogy A : B :: C :, one of two that the question lists."""
+"""The word with which a model completes an analogy A : B :: C :, one of two that the question
+lists."""
 
 from __future__ import annotations
 
@@ -24,9 +25,11 @@ _WORD = r"(?:word|term|answer|completion|attribute|blank|d)"
 def analogy_word(text: str, options: Sequence[str], c: str | None = None) -> str:
     """The one of two words that a model wrote for D.
 
-    options: the words as the question listed them. c: the phrase of C; an analogy that a model writes out about something else is one that
-    it goes on with, and does not count. Returns one of the options, "refused" or "unparsed". `choice` says how a choice is read; of an
-    analogy that is written out ("A : B :: C : D", "A is to B as C is to D") only D counts, and nothing that repeats the two words.
+    options: the words as the question listed them. c: the phrase of C; an analogy that a model
+    writes out about something else is one that it goes on with, and does not count. Returns one of
+    the options, "refused" or "unparsed". `choice` says how a choice is read; of an analogy that is
+    written out ("A : B :: C : D", "A is to B as C is to D") only D counts, and nothing that repeats
+    the two words.
     """
     names = {option: _spelled(option) for option in options}
     marked = explicit(text)
@@ -43,7 +46,8 @@ def analogy_word(text: str, options: Sequence[str], c: str | None = None) -> str
 
 
 def _spelled(option: str) -> str:
-    """An option as it may be written: its hyphens and spaces, or one behind its prefix, may be others or none."""
+    """An option as it may be written: its hyphens and spaces, or one behind its prefix, may be
+    others or none."""
     pattern = r"[\s-]?".join(re.escape(part) for part in re.split(r"[\s-]+", plain(option)))
     return re.sub(r"^(un|in|im|ir|dis)(?=\w{4})", r"\1[\\s-]?", pattern)
 
@@ -55,12 +59,24 @@ def _word_in(said: str, names: Mapping[str, str], c: str | None) -> str | None:
 
 
 def _stated(said: str, names: Mapping[str, str], c: str | None) -> str | None:
-    """The word that a text says is D, or is the word; None if it says so of none or of both, or takes it back."""
-    of_c = [] if c is None else [rf"(?<!\w){re.escape(plain(c))}(?:\s?[:=]| (?:is|would be|should be|must be)\b)"]
+    """The word that a text says is D, or is the word; None if it says so of none or of both, or
+    takes it back."""
+    of_c = (
+        []
+        if c is None
+        else [rf"(?<!\w){re.escape(plain(c))}(?:\s?[:=]| (?:is|would be|should be|must be)\b)"]
+    )
     found: dict[str, int] = {}
     for option, pattern in names.items():
         word = rf"\W{{0,3}}{pattern}(?!\w)(?!\W{{1,3}}(?:or|and)\b)(?!\s*\?)"
-        before = "|".join([r"(?:^|[\n,;({])\W{0,2}d\s*[:=]", rf"\b{_WORD}\b[^.\n:;?]{{0,60}}?\b(?:is|be)\b:?", _COMPLETE, *of_c])
+        before = "|".join(
+            [
+                r"(?:^|[\n,;({])\W{0,2}d\s*[:=]",
+                rf"\b{_WORD}\b[^.\n:;?]{{0,60}}?\b(?:is|be)\b:?",
+                _COMPLETE,
+                *of_c,
+            ]
+        )
         after = rf"(?<!\w){pattern}\W{{1,3}}(?:is|would be) the (?:\w+ )?{_WORD}\b"
         for m in re.finditer(rf"(?:{before}){word}|{after}", said):
             found[option] = m.end()
@@ -71,7 +87,8 @@ def _stated(said: str, names: Mapping[str, str], c: str | None) -> str | None:
 
 
 def _leading(said: str, names: Mapping[str, str]) -> str | None:
-    """The word with which an answer begins, alone on its line or with its reason behind it; None if a later line takes it back."""
+    """The word with which an answer begins, alone on its line or with its reason behind it; None if
+    a later line takes it back."""
     for option, pattern in names.items():
         first = re.match(rf"[^\w?]*{pattern}[^\w?]*?(?:\n|$|,?\s+(?:because|since|as)\b)", said)
         if first:
@@ -81,7 +98,8 @@ def _leading(said: str, names: Mapping[str, str]) -> str | None:
 
 
 def _completion(said: str, names: Mapping[str, str], c: str | None) -> str:
-    """A text without the two words where they are listed, without A, B and C of an analogy, and without further analogies."""
+    """A text without the two words where they are listed, without A, B and C of an analogy, and
+    without further analogies."""
     either = "|".join(f"(?:{pattern})" for pattern in names.values())
     either = rf"(?<!\w)(?:{either})(?!\w)"
     announced = r"(?:\b(?:one of )?(?:these|the) two words(?:, and write nothing else)?\W{0,3})?"
@@ -101,7 +119,9 @@ def _completion(said: str, names: Mapping[str, str], c: str | None) -> str:
                 continue
             line = line if of else ""
         compared = list(_IS_TO.finditer(line))
-        if len(compared) > 1 and re.search(r"\bas\b", line[compared[0].end() : compared[-1].start()]):
+        if len(compared) > 1 and re.search(
+            r"\bas\b", line[compared[0].end() : compared[-1].start()]
+        ):
             line = line[compared[-1].end() :]
         kept.append(line)
         answered = answered or re.search(either, line) is not None

@@ -1,23 +1,31 @@
-"""Which of a few labels a text chooses, for `affect`, `nli_label` and each word of `word_pairs`: a tokenizer and a small grammar.
+"""Which of a few labels a text chooses, for `affect`, `nli_label` and each word of `word_pairs`: a
+tokenizer and a small grammar.
 
-1. Lists of options in which one is marked, and places where an answer is marked as such, are read first (`options`, `explicit`).
-2. All else is cut into tokens: the labels, the words that the grammar knows (`vocabulary`), signs, and "word" for all others. Tokens make
-   statements, which end at full stops, question marks, semicolons and ends of lines.
-3. `Statement` reads one from left to right, and makes a `Claim` of each label in it. How a label stands there, its status:
+1. Lists of options in which one is marked, and places where an answer is marked as such, are read
+   first (`options`, `explicit`).
+2. All else is cut into tokens: the labels, the words that the grammar knows (`vocabulary`), signs,
+   and "word" for all others. Tokens make
+statements, which end at full stops, question marks, semicolons and ends of lines.
+3. `Statement` reads one from left to right, and makes a `Claim` of each label in it. How a label
+   stands there, its status:
 
        affirmed    it is said: "Table: comedy", "it is a comedy", "I'd say comedy"
        hedged      "it seems a comedy"; counts if nothing is affirmed
        denied      "not a comedy", "rather than comedy", "comedy would be too strong"
        asked       "Comedy?"
        supposed    "could be a comedy", "if it were a comedy", "some say comedy"
-       named       all else: reasons, remarks, lists, and labels in a sentence whose structure the grammar does not know
+       named       all else: reasons, remarks, lists, and labels in a sentence whose structure the
+       grammar does not know
 
-   An affirmed label has a weight: 3 after words that settle the matter ("so", "I'd say", "answer:"), and 4 after a "but" as well; 2
-   where it stands alone or after a word and a colon; 1 in a sentence with a verb that the grammar knows ("is", "reads like").
-4. `_verdict` compares the claims. "Wait", "actually" and "no," take back what was said before them. The greatest weight decides. Where
-   labels of one weight contradict one another, or the first does not agree with the weightiest, none is chosen: a wrong value is worse
-   than a missing one. "Both", "hard to say" and the like are claims, too, of the label OPEN; they give way to a label that is settled on
-   after them. What the sentences of a text say that is cut off in a later one does not count: it had not come to its verdict.
+An affirmed label has a weight: 3 after words that settle the matter ("so", "I'd say", "answer:"),
+and 4 after a "but" as well; 2 where it stands alone or after a word and a colon; 1 in a sentence
+with a verb that the grammar knows ("is", "reads like").
+4. `_verdict` compares the claims. "Wait", "actually" and "no," take back what was said before them.
+   The greatest weight decides. Where
+labels of one weight contradict one another, or the first does not agree with the weightiest, none
+is chosen: a wrong value is worse than a missing one. "Both", "hard to say" and the like are claims,
+too, of the label OPEN; they give way to a label that is settled on after them. What the sentences
+of a text say that is cut off in a later one does not count: it had not come to its verdict.
 """
 
 from __future__ import annotations
@@ -43,30 +51,42 @@ _EXPLICIT = re.compile(
 
 
 def explicit(text: str) -> str | None:
-    """What stands where an answer is marked as such: <answer>, \\boxed, a field "answer" or "Final answer:"; the last one."""
-    found = [next(part for part in m.groups() if part is not None) for m in _EXPLICIT.finditer(text)]
+    """What stands where an answer is marked as such: <answer>, \\boxed, a field "answer" or "Final
+    answer:"; the last one."""
+    found = [
+        next(part for part in m.groups() if part is not None) for m in _EXPLICIT.finditer(text)
+    ]
     return found[-1] if found else None
 
 
 _LETTER = re.compile(r"(?:(?<=[:=])|(?<=\bis))[ \t]*\(?[a-e][.)][ \t]+")  # "Answer: C. Neutral"
 _QUOTED = re.compile(r"(?:^|\n)[ \t]*>+|<\|\w+\|>|</?(?:p|br|div|li|ul|ol|h[1-6])\s*/?>")
 _STYLED = re.compile(r"</?(?:b|i|u|em|strong|span|code|mark)>")
-_NEXT_TURN = re.compile(r"\n\W{0,4}(?:user|human)\s*:")  # a model that completes text goes on with it, after its answer
+# a model that completes text goes on with it, after its answer
+_NEXT_TURN = re.compile(r"\n\W{0,4}(?:user|human)\s*:")
 
 
-def chosen(text: str, names: Mapping[str, str], *, verbs: str = "", neither: str = OPEN, modifiers: int = 2) -> str | None:
-    """The label that a text chooses; OPEN if it says that it is both or none of them; None if it says nothing or is not clear.
+def chosen(
+    text: str, names: Mapping[str, str], *, verbs: str = "", neither: str = OPEN, modifiers: int = 2
+) -> str | None:
+    """The label that a text chooses; OPEN if it says that it is both or none of them; None if it
+    says nothing or is not clear.
 
-    text: as `text.plain` gives it. names: label -> a regular expression for its words; the label OPEN may be one of them. verbs: those of
-    the words that make a sentence with what stands around them ("entails"). neither: the label that "neither" stands for, and a denial of
-    all other labels. modifiers: how many words that the grammar does not know may stand before a label ("dark comedy").
+    text: as `text.plain` gives it. names: label -> a regular expression for its words; the label
+    OPEN may be one of them. verbs: those of the words that make a sentence with what stands around
+    them ("entails"). neither: the label that "neither" stands for, and a denial of all other
+    labels. modifiers: how many words that the grammar does not know may stand before a label ("dark
+    comedy").
     """
     text = _QUOTED.sub("\n", _LETTER.sub(" ", _STYLED.sub("", text)))
     turn = _NEXT_TURN.search(text)
     if turn and any(re.search(pattern, text[: turn.start()]) for pattern in names.values()):
         text = text[: turn.start()]
     label = "|".join(names.values())
-    text = re.sub(rf"\bas (?:\w+ ){{0,2}}(?:{label}) as (?:\w+ ){{0,3}}(?:{label})(?!\w)", "both", text)  # "as tragic as it is comic"
+    # "as tragic as it is comic"
+    text = re.sub(
+        rf"\bas (?:\w+ ){{0,2}}(?:{label}) as (?:\w+ ){{0,3}}(?:{label})(?!\w)", "both", text
+    )
     for read in (scored, marked, lettered):
         of_option = read(text, names)
         if of_option is not None:
@@ -78,23 +98,36 @@ def chosen(text: str, names: Mapping[str, str], *, verbs: str = "", neither: str
     line = 0
     cut = statements(found)
     for number, (of_one, following) in enumerate(zip(cut, [*cut[1:], []], strict=False)):
-        statement = Statement(of_one, Labels(names, verbs, neither, modifiers), claims, line, number, labelled)
+        statement = Statement(
+            of_one, Labels(names, verbs, neither, modifiers), claims, line, number, labelled
+        )
         made = statement.read()
         retractions += [(len(claims) + at, said) for at, said in statement.retractions]
         claims = claims + (_replied(made, following) if statement.asked else made)
         line += sum(t.text.count("\n") for t in of_one if t.kind == "stop")
     if cut and _is_cut_off(cut[-1]):
-        last = [c for c in claims if c.statement == len(cut) - 1 and c.status in ("affirmed", "hedged")]
+        last = [
+            c for c in claims if c.statement == len(cut) - 1 and c.status in ("affirmed", "hedged")
+        ]
         kinds = [t.kind for t in cut[-1] if t.kind in ("label", "but")]
         opposed = kinds[-1:] == ["but"]
         if opposed or not last:
-            claims = [c._replace(status="named") if c.weight == 1 or c in last else c for c in claims]
-    return _verdict(without_heads(claims, text, names), retractions, len(set(names) - {OPEN}), neither)
+            claims = [
+                c._replace(status="named") if c.weight == 1 or c in last else c for c in claims
+            ]
+    return _verdict(
+        without_heads(claims, text, names), retractions, len(set(names) - {OPEN}), neither
+    )
 
 
 def _is_cut_off(last: list[Token]) -> bool:
-    """Whether a text that ends so stops in the middle of a sentence: what the sentences before it say was not the verdict yet."""
-    return last[-1].kind not in ("stop", "ask", "close") and len(last) > 2 and not any(t.kind == "colon" for t in last[:3])
+    """Whether a text that ends so stops in the middle of a sentence: what the sentences before it
+    say was not the verdict yet."""
+    return (
+        last[-1].kind not in ("stop", "ask", "close")
+        and len(last) > 2
+        and not any(t.kind == "colon" for t in last[:3])
+    )
 
 
 def _replied(asked: list[Claim], reply: list[Token]) -> list[Claim]:
@@ -102,14 +135,25 @@ def _replied(asked: list[Claim], reply: list[Token]) -> list[Claim]:
     said = [t for t in reply if t.kind != "comma"]
     if len({c.label for c in asked}) != 1 or not said:
         return asked
-    if any(t.kind in ("deny", "cross") or t.text in ("no", "nah") for t in said[: 1 + (said[0].kind != "label")]):
+    if any(
+        t.kind in ("deny", "cross") or t.text in ("no", "nah")
+        for t in said[: 1 + (said[0].kind != "label")]
+    ):
         return [asked[0]._replace(status="denied")]
-    if said[0].kind == "yes" or said[0].text in ("definitely", "clearly", "absolutely", "indeed", "sure"):
+    if said[0].kind == "yes" or said[0].text in (
+        "definitely",
+        "clearly",
+        "absolutely",
+        "indeed",
+        "sure",
+    ):
         return [asked[0]._replace(status="affirmed", weight=2)]
     return asked
 
 
-def _verdict(claims: list[Claim], retractions: list[tuple[int, str]], n_labels: int, neither: str) -> str | None:
+def _verdict(
+    claims: list[Claim], retractions: list[tuple[int, str]], n_labels: int, neither: str
+) -> str | None:
     for at, said in reversed(retractions):
         if any(c.status in ("affirmed", "hedged") for c in claims[at:]):
             claims = claims[at:]
@@ -130,15 +174,24 @@ def _verdict(claims: list[Claim], retractions: list[tuple[int, str]], n_labels: 
     best = [c for c in affirmed if c.weight == heaviest]
     label = best[0].label
     if any(c.label != label for c in best):
-        # A model that completes text may go on with labels, a line each; but all of them in turn are the options.
-        goes_on = heaviest == 2 and all(c.before == "" and (c.line != best[0].line or c.label == label) for c in best)
+        # A model that completes text may go on with labels, a line each; but all of them in turn
+        # are the options.
+        goes_on = heaviest == 2 and all(
+            c.before == "" and (c.line != best[0].line or c.label == label) for c in best
+        )
         if not goes_on or (len({c.label for c in best}) == n_labels and all(c.alone for c in best)):
             return unclear
     first = affirmed[0]
-    if first.label != label and first.weight >= 2 and not (heaviest == 4 and first.statement == best[0].statement):
+    if (
+        first.label != label
+        and first.weight >= 2
+        and not (heaviest == 4 and first.statement == best[0].statement)
+    ):
         return None  # "Comedy" first, and another settled upon later, without a "but"
     statements_of = {c.statement for c in best if c.label == label}
-    if heaviest < 3 and any(c.label != label and (heaviest == 1 or c.statement in statements_of) for c in affirmed):
+    if heaviest < 3 and any(
+        c.label != label and (heaviest == 1 or c.statement in statements_of) for c in affirmed
+    ):
         return unclear
     if any(c.against and c.label != label for c in affirmed):
         return None  # "Comedy. However, it is a tragedy."
@@ -150,7 +203,9 @@ def _verdict(claims: list[Claim], retractions: list[tuple[int, str]], n_labels: 
         start = min(i for i in positions if claims[i].weight == heaviest)
         end = positions[-1]
         for i in opened:
-            beside = heaviest == 1 or (heaviest == 2 and claims[i].statement == claims[end].statement)
+            beside = heaviest == 1 or (
+                heaviest == 2 and claims[i].statement == claims[end].statement
+            )
             if i > end and claims[i].weight == 4 and claims[i].statement == claims[end].statement:
                 return OPEN  # "a bit tragic, but mostly neutral"
             if (i < start and heaviest < 3) or (i > end and (beside or claims[i].weight >= 3)):

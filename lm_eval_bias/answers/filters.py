@@ -1,4 +1,5 @@
-"""The parsers as filters of the harness, which YAML files name: `function: !function lm_eval_bias.answers.filters.WordPairs`."""
+"""The parsers as filters of the harness, which YAML files name: `function: !function
+lm_eval_bias.answers.filters.WordPairs`."""
 
 from __future__ import annotations
 
@@ -34,17 +35,23 @@ def text_of(response: Any) -> str:
 
 
 class Parser(Filter):
-    """What each response to a request says, in a list of as many as `repeats` asked for, as the harness's own filters give it.
+    """What each response to a request says, in a list of as many as `repeats` asked for, as the
+    harness's own filters give it.
 
-    The parsers read English. A YAML may give, beside `function`, what another language says: refusals, patterns of answers that decline,
-    and, where a label is read, labels: label -> the words for it, and denials, patterns of words that deny one. UsageError for anything
-    else, and for a pattern that is none.
+    The parsers read English. A YAML may give, beside `function`, what another language says:
+    refusals, patterns of answers that decline, and, where a label is read, labels: label -> the
+    words for it, and denials, patterns of words that deny one. UsageError for anything else, and
+    for a pattern that is none.
     """
 
     read_labels: Sequence[str] = ()
 
     def __init__(
-        self, refusals: Sequence[str] = (), labels: Mapping[str, Sequence[str]] | None = None, denials: Sequence[str] = (), **unknown: Any
+        self,
+        refusals: Sequence[str] = (),
+        labels: Mapping[str, Sequence[str]] | None = None,
+        denials: Sequence[str] = (),
+        **unknown: Any,
     ) -> None:
         name = type(self).__name__
         takes = ["refusals", *(["labels", "denials"] if self.read_labels else [])]
@@ -52,15 +59,21 @@ class Parser(Filter):
             raise UsageError(f"filter {name}: unknown key {key!r}; it takes {' and '.join(takes)}")
         for option, texts in {"refusals": refusals, "denials": denials, **(labels or {})}.items():
             if isinstance(texts, str) or not all(isinstance(text, str) for text in texts):
-                raise UsageError(f"filter {name}: {option}: expected a list of texts, found {texts!r}")
+                raise UsageError(
+                    f"filter {name}: {option}: expected a list of texts, found {texts!r}"
+                )
         for label in labels or {}:
             if label not in self.read_labels:
-                raise UsageError(f"filter {name}: unknown label {label!r}; expected {', '.join(self.read_labels)}")
+                raise UsageError(
+                    f"filter {name}: unknown label {label!r}; expected {', '.join(self.read_labels)}"
+                )
         for pattern in (*refusals, *denials):
             try:
                 re.compile(pattern)
             except re.error as error:
-                raise UsageError(f"filter {name}: {pattern!r} is no regular expression: {error}") from error
+                raise UsageError(
+                    f"filter {name}: {pattern!r} is no regular expression: {error}"
+                ) from error
         self.refusals, self.labels, self.denials = refusals, labels, denials
 
     def apply(self, resps, docs):
@@ -141,23 +154,28 @@ class ListedOption(Parser):
 
 
 class Survey(Parser):
-    """`survey_answer`, for the document's `items`, the group as its `text` names it, and as many `keywords` as it asks."""
+    """`survey_answer`, for the document's `items`, the group as its `text` names it, and as many
+    `keywords` as it asks."""
 
     def read(self, text, doc):
         return survey_answer(text, doc["items"], doc.get("text", ""), doc.get("keywords", 0))
 
 
 class SurveyContent(Survey):
-    """`survey_answer`, and what its keywords are about, each as [keyword, the step that found it or None, [[dimension, direction], ...]].
+    """`survey_answer`, and what its keywords are about, each as [keyword, the step that found it or
+    None, [[dimension, direction], ...]].
 
-    The list stands beside ratings and keywords as "content". dictionary: "ours", or "official", which is fetched as
-    `sources.official_file` says; UsageError if it cannot be had, before a model is asked.
+    The list stands beside ratings and keywords as "content". dictionary: "ours", or "official",
+    which is fetched as `sources.official_file` says; UsageError if it cannot be had, before a model
+    is asked.
     """
 
     def __init__(self, dictionary: str = "ours", **options: Any) -> None:
         super().__init__(**options)
         if dictionary not in DICTIONARIES:
-            raise UsageError(f"filter {type(self).__name__}: dictionary: expected {' or '.join(DICTIONARIES)}, found {dictionary!r}")
+            raise UsageError(
+                f"filter {type(self).__name__}: dictionary: expected {' or '.join(DICTIONARIES)}, found {dictionary!r}"
+            )
         self.dictionary = DICTIONARIES[dictionary]()
 
     def read(self, text, doc):
@@ -165,4 +183,10 @@ class SurveyContent(Survey):
         if not isinstance(answer, dict):
             return answer
         found = [(keyword, self.dictionary.look_up(keyword)) for keyword in answer["keywords"]]
-        return {**answer, "content": [[keyword, how, [list(each) for each in content]] for keyword, (content, how) in found]}
+        return {
+            **answer,
+            "content": [
+                [keyword, how, [list(each) for each in content]]
+                for keyword, (content, how) in found
+            ],
+        }

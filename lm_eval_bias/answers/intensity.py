@@ -1,19 +1,23 @@
 """A rating on a scale.
 
-A text is cut into tokens (`rating_tokens`), in which fractions, ranges and scales are one token each. Read from left to right, each number
-gets a role from what stands before and after it. It is a rating only in one of these:
+A text is cut into tokens (`rating_tokens`), in which fractions, ranges and scales are one token
+each. Read from left to right, each number gets a role from what stands before and after it. It is a
+rating only in one of these:
 
     field      "Emotion intensity: 80", "the rating is 80", "sadness at 80", "| Sadness | 80 |"
     object     "I'd say 80", "I would rate the sadness of this person at 80"
     fraction   "8/10", "eight out of ten", "80 on a scale from 0 to 100"
-    alone      on its line, or as a clause of its own: "80", "80, because ...", "This is heartbreaking: 80", "..., so 80"
+    alone      on its line, or as a clause of its own: "80", "80, because ...", "This is
+    heartbreaking: 80", "..., so 80"
 
-All else is no rating: what is counted ("45 minutes"), ages, dates, numerals of a list, the ends of scales, how sure a model is. Nor is what
-is denied ("not 100", "more than 50"), taken back ("wait"), another's ("some would say 90"), or the narrative's, told again. What is only
-supposed ("it could be 70") counts if nothing else does.
+All else is no rating: what is counted ("45 minutes"), ages, dates, numerals of a list, the ends of
+scales, how sure a model is. Nor is what is denied ("not 100", "more than 50"), taken back ("wait"),
+another's ("some would say 90"), or the narrative's, told again. What is only supposed ("it could be
+70") counts if nothing else does.
 
-Of the ratings that are left the final one counts ("overall", "final", "so"), or the one that the answer begins with, or the one in the
-plainest role. If two that are equal in this differ, none does.
+Of the ratings that are left the final one counts ("overall", "final", "so"), or the one that the
+answer begins with, or the one in the plainest role. If two that are equal in this differ, none
+does.
 """
 
 from __future__ import annotations
@@ -50,9 +54,10 @@ class _Rating(NamedTuple):
 def intensity(text: str, scale: float, narrative: str = "") -> float | str:
     """The rating that a model wrote, on a scale from 0 to `scale`.
 
-    A fraction ("8 out of 10") and a rating on a scale that the text names are put on the scale, a range ("60-70") counts by its middle.
-    Passed over are numbers of the narrative that are told again, unless they stand alone or where a rating stands. Returns a number,
-    "refused" or "unparsed".
+    A fraction ("8 out of 10") and a rating on a scale that the text names are put on the scale, a
+    range ("60-70") counts by its middle. Passed over are numbers of the narrative that are told
+    again, unless they stand alone or where a rating stands. Returns a number, "refused" or
+    "unparsed".
     """
     text = _with_marks(with_fractions(text))
     told = numbers_in(plain(narrative))
@@ -63,14 +68,22 @@ def intensity(text: str, scale: float, narrative: str = "") -> float | str:
     if rating is not None:
         return rating
     numbers = [float(n) for n in re.findall(r"(?<!\d)\d{1,4}(?!\d)", said)]
-    return REFUSED if is_refusal(text) or (declines and not any(n <= scale for n in numbers)) else UNPARSED
+    return (
+        REFUSED
+        if is_refusal(text) or (declines and not any(n <= scale for n in numbers))
+        else UNPARSED
+    )
 
 
 def with_fractions(text: str) -> str:
     """87½ as 87.5, and LaTeX's fractions with a slash."""
     text = re.sub(
         r"(?<!\w)\s?([½¼¾])",
-        lambda m: " 0" + f"{unicodedata.numeric(m[1]):.2f}"[1:] if not text[: m.start()].rstrip()[-1:].isdigit() else m.group(),
+        lambda m: (
+            " 0" + f"{unicodedata.numeric(m[1]):.2f}"[1:]
+            if not text[: m.start()].rstrip()[-1:].isdigit()
+            else m.group()
+        ),
         text,
     )
     text = re.sub(r"(?<=\d)\s?([½¼¾])", lambda m: f"{unicodedata.numeric(m[1]):.2f}"[1:], text)
@@ -78,11 +91,14 @@ def with_fractions(text: str) -> str:
 
 
 def _with_marks(text: str) -> str:
-    """What marks an answer as such, \\boxed and elements of XML, in words; names of fields as words."""
+    """What marks an answer as such, \\boxed and elements of XML, in words; names of fields as
+    words."""
     text = re.sub(r"\$(?=\d)(?![^\n]{0,60}[\d})%]\s?\$(?!\d))", "€", text)  # money, not LaTeX
     text = re.sub(r"(?<=[\d%])\s*(?:→|->|=>|⇒)\s*(?=\d)", " : ", text)  # no range
     text = re.sub(r"\\boxed\s*\{", r"\nfinal answer: {", text)
-    text = re.sub(r"<(?:final[_ ]?)?(?:answer|result|output)>", "\nfinal answer: ", text, flags=re.IGNORECASE)
+    text = re.sub(
+        r"<(?:final[_ ]?)?(?:answer|result|output)>", "\nfinal answer: ", text, flags=re.IGNORECASE
+    )
     text = re.sub(r"</[A-Za-z][^<>\n]{0,40}>", "\n", text)
     text = re.sub(r"<([A-Za-z][^<>\n]{0,60}?)/?>", r"\n\1: ", text)
     text = re.sub(r"(?<=[a-z])(?=[A-Z][a-z])", " ", text)  # emotionIntensity
@@ -125,7 +141,8 @@ _ENDS_OF_SCALE = re.compile(
     r"(?:the |being |is |an? )*(?:not|none|no\b|nothing|min|low|least|absen|weak|neutral|extrem\w*|ext|max|most|high|strong|complete|very|"
     r"worst|unbear|over|moderat\w*|mild|slight|little|some|utter|total|intens\w*|severe)"
 )
-# Words that may follow a rating, and leave it one: any other makes it the number of something, as in "2 dogs".
+# Words that may follow a rating, and leave it one: any other makes it the number of something, as
+# in "2 dogs".
 _AFTER_ALONE = words(
     "because since as given for on based due considering although though if intensity out here overall it the this i they he she which "
     "that but not no actually wait so and would lol imo tbh fr"
@@ -143,7 +160,19 @@ _ABOUT = re.compile(
     r"fear|joy|guilt|shame|disgust|surprise|pride|relief|trust|boredom|most|best|worst|least|max\w*|emotion\w*|strength|level)\b"
 )
 _TIME_OF_DAY = words("when before after in at until")
-_AFTER_PERCENT = ("of the", "of max", "because", "on ", "for ", "in terms", "bewerten", "as ", "given", "here", "overall")
+_AFTER_PERCENT = (
+    "of the",
+    "of max",
+    "because",
+    "on ",
+    "for ",
+    "in terms",
+    "bewerten",
+    "as ",
+    "given",
+    "here",
+    "overall",
+)
 _AFTER_ABROAD = set(
     letters(
         "です だ である ですね でした と思います くらい くらいです くらいた ぐらいです 程度です 입니다 정도입니다 정도 이다 ह 左右"
@@ -153,28 +182,36 @@ _AFTER_ABROAD = set(
 
 # Kinds of tokens.
 _WORDY = words("word person self pronoun verb say reason counting other code name emotion")
-_BEFORE_BRACKETS = words("number strength name emotion comma stop newline scale percent code close deny settle final arrive")
+_BEFORE_BRACKETS = words(
+    "number strength name emotion comma stop newline scale percent code close deny settle final arrive"
+)
 _AFTER_SUBJECT = words("copula name emotion suppose say")
-_ENDING = words("end newline stop ask comma open sep dash close slash so but reason wait instead scale")
-_IN_FIELD = words("name emotion sep hedge scale close strength dash settle final arrive copula point percent")
+_ENDING = words(
+    "end newline stop ask comma open sep dash close slash so but reason wait instead scale"
+)
+_IN_FIELD = words(
+    "name emotion sep hedge scale close strength dash settle final arrive copula point percent"
+)
 _ADDING = words("name emotion strength pronoun")
 
 
 class _Reader:
     """Reads an answer from left to right; what was read says what the next number would be.
 
-    state       its role: of one that begins a clause, of a field, of a verb's object or a name's, or none
-    named       the clause names what is rated: "the intensity of the sadness"
-    specific    the clause has a verb of rating, whose object may be any words: "I'd rate the loneliness of this man at 80"
-    other       the clause names what is no rating: "Confidence: 80"
-    denied, othered, supposed, concludes    "not 80", "some would say 80", "it could be 80", "so 80"
+    state       its role: of one that begins a clause, of a field, of a verb's object or a name's,
+    or none named       the clause names what is rated: "the intensity of the sadness" specific
+    the clause has a verb of rating, whose object may be any words: "I'd rate the loneliness of this
+    man at 80" other       the clause names what is no rating: "Confidence: 80" denied, othered,
+    supposed, concludes    "not 80", "some would say 80", "it could be 80", "so 80"
     """
 
     def __init__(self, found: list[Token], said: str, scale: float, told: set[float]) -> None:
         self.found, self.said, self.scale, self.told = found, said, scale, told
         self.numbers = [t for t in found if t.kind == "number"]
         self.numerals = _numerals(found, said)
-        self.tops = [(i, t.base) for i, t in enumerate(found) if t.kind == "scale" and t.base is not None]
+        self.tops = [
+            (i, t.base) for i, t in enumerate(found) if t.kind == "scale" and t.base is not None
+        ]
         self.wordy = self._lines_with_words()
         self.first_letter = next((m.start() for m in re.finditer(r"[^\W\d_]", said)), len(said))
         self.read: list[_Rating] = []
@@ -207,7 +244,14 @@ class _Reader:
                 self.previous = t.kind
             if t.kind in _WORDY:
                 self.words += 1
-                self.fresh = self.fresh and t.kind in ("name", "emotion", "self", "verb", "say", "pronoun")
+                self.fresh = self.fresh and t.kind in (
+                    "name",
+                    "emotion",
+                    "self",
+                    "verb",
+                    "say",
+                    "pronoun",
+                )
         return self.read
 
     # ---- Numbers
@@ -216,16 +260,27 @@ class _Reader:
         if i in self.numerals:
             self.state = "begin"
             return
-        if self.state == "name" and self.kind(i + 1) == "sep" and self.kind(i + 2 + (self.kind(i + 2) == "newline")) == "number":
+        if (
+            self.state == "name"
+            and self.kind(i + 1) == "sep"
+            and self.kind(i + 2 + (self.kind(i + 2) == "newline")) == "number"
+        ):
             return  # "Answer 1: 70"
         rating = None if self.othered else self._rating(i)
         self.state = self.state if rating else "none"
         self.fresh = self.other = False
         if rating and not self.denied and not (isnan(rating.value) and rating.role < _OBJECT):
-            aside = bool(self.brackets) and self.brackets[-1][3] and self.found[i].base is None  # "80 (the loss 90, the shock 70)"
+            # "80 (the loss 90, the shock 70)"
+            aside = bool(self.brackets) and self.brackets[-1][3] and self.found[i].base is None
             j = self._next(i)
-            asked = self.kind(i + 1) == "ask" or self._text(j) in ("if", "unless") or "othered" in (self.kind(j), self.kind(j + 1))
-            self.read.append(rating._replace(supposed=self.supposed or asked or aside, concludes=self.concludes))
+            asked = (
+                self.kind(i + 1) == "ask"
+                or self._text(j) in ("if", "unless")
+                or "othered" in (self.kind(j), self.kind(j + 1))
+            )
+            self.read.append(
+                rating._replace(supposed=self.supposed or asked or aside, concludes=self.concludes)
+            )
             self.rated = True
         self.concludes = self.concludes and rating is None
 
@@ -238,7 +293,9 @@ class _Reader:
 
     def _newline(self, i: int, text: str) -> None:
         self.line += text.count("\n")
-        heading = self.named and self.previous in ("name", "emotion", "sep", "scale") and not self.other
+        heading = (
+            self.named and self.previous in ("name", "emotion", "sep", "scale") and not self.other
+        )
         self._stop(i, text)
         self.headed = heading
 
@@ -363,7 +420,11 @@ class _Reader:
     def _copula(self, i: int, text: str) -> None:
         if text == "'s" and self.kind(i + 1) in ("word", "emotion", "name"):
             return  # a possessive
-        self.state = "field" if (self.named and not self.other) or (self.state == "begin" and not self.words) else "none"
+        self.state = (
+            "field"
+            if (self.named and not self.other) or (self.state == "begin" and not self.words)
+            else "none"
+        )
 
     def _name(self, i: int, text: str) -> None:
         if self.previous == "self":  # "I'd score it ..."
@@ -392,7 +453,11 @@ class _Reader:
         self.state = "field" if self.state == "name" else self.state
 
     def _counting(self, i: int, text: str) -> None:
-        goes = self.state == "verb" and self.previous in ("say", "verb") and text in ("with", "for", "on", "in", "by")
+        goes = (
+            self.state == "verb"
+            and self.previous in ("say", "verb")
+            and text in ("with", "for", "on", "in", "by")
+        )
         self.state = self.state if goes else "none"
 
     def _foreign(self, i: int, text: str) -> None:
@@ -415,7 +480,9 @@ class _Reader:
 
     def _adjective(self, i: int) -> bool:
         """Whether the word at i stands between an article and a number."""
-        return i > 0 and self.found[i - 1].text in ("a", "an", "the") and self.kind(i + 1) == "number"
+        return (
+            i > 0 and self.found[i - 1].text in ("a", "an", "the") and self.kind(i + 1) == "number"
+        )
 
     def _rating(self, i: int) -> _Rating | None:
         """The number at i as a rating, if it is one."""
@@ -429,7 +496,8 @@ class _Reader:
         if self._text(i + 1).startswith("star") and t.base is None and not self.tops:
             return None  # of how many?
         after, glossed = self._after(i)
-        aged = self._text(i - 1) == "at" and self.state == "begin" and self._next_kind(i) == "comma"  # "At 28, I'd say 60"
+        # "At 28, I'd say 60"
+        aged = self._text(i - 1) == "at" and self.state == "begin" and self._next_kind(i) == "comma"
         if after == "noun" or aged or (self._text(i - 1) == "from" and not t.approximate):
             return None
         whole = self.line not in self.wordy and after == "end"
@@ -444,23 +512,51 @@ class _Reader:
             role = max(role, _OBJECT) if role else _LOOSE
         elif not role and only and self.tops and after in ("end", "more"):
             role = _ALONE  # the one number, on a scale
-        elif not role and self._next_kind(i) == "emotion" and (t.base or self.kind(i + 1) == "percent"):
+        elif (
+            not role
+            and self._next_kind(i) == "emotion"
+            and (t.base or self.kind(i + 1) == "percent")
+        ):
             role = _ALONE  # "they would be 80% sad"
         if not role:
             return None
-        if t.text == "one" and t.base is None and not (role >= _FIELD or whole or (role == _OBJECT and after == "end")):
+        if (
+            t.text == "one"
+            and t.base is None
+            and not (role >= _FIELD or whole or (role == _OBJECT and after == "end"))
+        ):
             return None
-        if t.text and not t.text[0].isdigit() and t.base is None and after == "more" and role == _ALONE:
+        if (
+            t.text
+            and not t.text[0].isdigit()
+            and t.base is None
+            and after == "more"
+            and role == _ALONE
+        ):
             return None  # "one could say", "two of them"
         told = t.value in self.told
-        if told and not (whole or (only and begins)) and not (self.state in ("field", "verb", "object", "name") and after == "end"):
+        if (
+            told
+            and not (whole or (only and begins))
+            and not (self.state in ("field", "verb", "object", "name") and after == "end")
+        ):
             return None
         value = self._on_scale(i, t)
         if not 0 <= value <= self.scale:
             value = nan
         cell = self.previous in ("sep", "dash") and self._next_kind(i) in ("newline", "end")
         first = self.fresh and after == "end"
-        return _Rating(i, value, role, self.line, first, whole, cell, glossed=glossed, converted=self._on_named_scale(i))
+        return _Rating(
+            i,
+            value,
+            role,
+            self.line,
+            first,
+            whole,
+            cell,
+            glossed=glossed,
+            converted=self._on_named_scale(i),
+        )
 
     def _role(self, i: int, after: str, apart: bool) -> int:
         """The role of the number at i by the state and what follows it; 0 for none."""
@@ -475,11 +571,16 @@ class _Reader:
             return _OBJECT
         if self.state not in ("begin", "abroad"):
             return 0
-        inserted = self.kind(i - 1) in ("comma", "dash") and self._next_kind(i) == "comma" and self.words  # "Maria, 35, lost"
+        # "Maria, 35, lost"
+        inserted = (
+            self.kind(i - 1) in ("comma", "dash") and self._next_kind(i) == "comma" and self.words
+        )
         if apart or (ends and not inserted):
             return _ALONE
         clause = not self.words or self.kind(i - 1) in ("sep", "so", "comma", "dash")
-        if after == "more" and ((clause and self._next_text(i) in _AFTER_ALONE) or self._next_kind(i) in _AFTER_SUBJECT):
+        if after == "more" and (
+            (clause and self._next_text(i) in _AFTER_ALONE) or self._next_kind(i) in _AFTER_SUBJECT
+        ):
             return _ALONE
         return _ALONE if after == "abroad" and len(self.numbers) == 1 else 0
 
@@ -512,16 +613,25 @@ class _Reader:
         return self.found[i].text if 0 <= i < len(self.found) else ""
 
     def _after(self, i: int) -> tuple[str, bool]:
-        """What follows the number at i, and whether words gloss it: end (of a clause), more, abroad, or noun (that it counts)."""
+        """What follows the number at i, and whether words gloss it: end (of a clause), more,
+        abroad, or noun (that it counts)."""
         j = self._next(i)
         if j >= len(self.found):
             return "end", False
         kind, text = self.kind(j), self.found[j].text
         rest = self.said[self.found[j].end : self.found[j].end + 60].lstrip()
-        if kind in ("open", "sep", "dash") and self.kind(j + 1) not in ("number", "scale", "outof", "end", "newline"):
+        if kind in ("open", "sep", "dash") and self.kind(j + 1) not in (
+            "number",
+            "scale",
+            "outof",
+            "end",
+            "newline",
+        ):
             if text == "=" and not _ENDS_OF_SCALE.match(rest):
                 return "noun", False
-            return "end", bool(re.match(r"[a-z]", rest)) and (kind != "dash" or bool(_ENDS_OF_SCALE.match(rest)))
+            return "end", bool(re.match(r"[a-z]", rest)) and (
+                kind != "dash" or bool(_ENDS_OF_SCALE.match(rest))
+            )
         if text in ("on", "using") and self._scale_named(j + 1):
             return "end", False
         if text in ("of", "in", "at", "to", "de"):
@@ -530,11 +640,34 @@ class _Reader:
             return "noun", False
         if kind in _ENDING:
             return "end", False
-        if any(self.kind(k) == "percent" for k in range(i + 1, j)) and kind not in _ADDING | {"copula", "suppose"}:
-            return ("more" if self.said.startswith(_AFTER_PERCENT, self.found[j].start) else "noun"), False
-        if kind in ("copula", "suppose") or text in ("would", "means", "meaning", "represents", "indicates"):
+        if any(self.kind(k) == "percent" for k in range(i + 1, j)) and kind not in _ADDING | {
+            "copula",
+            "suppose",
+        }:
+            return (
+                "more" if self.said.startswith(_AFTER_PERCENT, self.found[j].start) else "noun"
+            ), False
+        if kind in ("copula", "suppose") or text in (
+            "would",
+            "means",
+            "meaning",
+            "represents",
+            "indicates",
+        ):
             return self._said_of(j, rest)
-        if kind in _ADDING or kind in ("settle", "final", "arrive", "hedge", "and", "self", "fine", "outof", "bound", "idiom", "number"):
+        if kind in _ADDING or kind in (
+            "settle",
+            "final",
+            "arrive",
+            "hedge",
+            "and",
+            "self",
+            "fine",
+            "outof",
+            "bound",
+            "idiom",
+            "number",
+        ):
             return "more", False
         if kind == "unending":
             return "noun", False
@@ -549,46 +682,72 @@ class _Reader:
         return self.kind(i) == "scale"
 
     def _said_of(self, j: int, rest: str) -> tuple[str, bool]:
-        """What is said of a number that is the subject: "80 feels right", "100 would be unbearable", "0 is not at all"."""
+        """What is said of a number that is the subject: "80 feels right", "100 would be
+        unbearable", "0 is not at all"."""
         verb = self.found[j].text
         if _APPROVE.match(rest):
             return "more", False
-        if _REFUTE.match(rest) or re.match(r"would|could|might|may|means|meaning|represents|indicates|being", verb):
+        if _REFUTE.match(rest) or re.match(
+            r"would|could|might|may|means|meaning|represents|indicates|being", verb
+        ):
             return "noun", True
         if _ENDS_OF_SCALE.match(rest):
             return "noun", True
         return "more", False
 
     def _on_scale(self, i: int, t: Token) -> float:
-        """A number on the task's scale: from its own base, or the scale that was named last before it, or right after it."""
+        """A number on the task's scale: from its own base, or the scale that was named last before
+        it, or right after it."""
         base = t.base
         if base is None and self.kind(i + 1) == "percent" and t.value > self.scale:
             base = 100.0
         if base is None:
             at = bisect(self.tops, (i, nan))
             earlier, later = self.tops[at - 1 : at], self.tops[at : at + 1]
-            if later and any(self.kind(k) in ("newline", "number") for k in range(i + 1, min(later[0][0], i + 40))):
+            if later and any(
+                self.kind(k) in ("newline", "number")
+                for k in range(i + 1, min(later[0][0], i + 40))
+            ):
                 later = []
-            base = (later if later and (self._scale_follows(i) or not earlier) else earlier or [(i, self.scale)])[0][1]
-            if t.value > base and (self.concludes or any(top == self.scale for _, top in self.tops[:20])):
+            base = (
+                later
+                if later and (self._scale_follows(i) or not earlier)
+                else earlier or [(i, self.scale)]
+            )[0][1]
+            if t.value > base and (
+                self.concludes or any(top == self.scale for _, top in self.tops[:20])
+            ):
                 base = self.scale  # "7 of 10, converted: 70"
-        return t.value * self.scale / base if base and base != self.scale else t.value if base else nan
+        return (
+            t.value * self.scale / base if base and base != self.scale else t.value if base else nan
+        )
 
     def _on_named_scale(self, i: int) -> bool:
-        """Whether the clause that ends in the number at i names the task's scale, or the number is a fraction of its top."""
+        """Whether the clause that ends in the number at i names the task's scale, or the number is
+        a fraction of its top."""
         clause = self.found[max(0, i - 5) : i]
-        return self.found[i].base == self.scale or any(t.kind == "scale" and t.base == self.scale for t in clause)
+        return self.found[i].base == self.scale or any(
+            t.kind == "scale" and t.base == self.scale for t in clause
+        )
 
     def _scale_follows(self, i: int) -> bool:
-        """Whether the number at i is said to be on the scale that follows it: "70 on the 0-100 scale", not "7; on a 0-100 scale: 70"."""
+        """Whether the number at i is said to be on the scale that follows it: "70 on the 0-100
+        scale", not "7; on a 0-100 scale: 70"."""
         j = self._next(i)
-        while self.kind(j) in ("hedge", "counting", "open") or (self.kind(j) == "scale" and not self.found[j].base):
+        while self.kind(j) in ("hedge", "counting", "open") or (
+            self.kind(j) == "scale" and not self.found[j].base
+        ):
             j += 1
-        return self.kind(j) == "scale" and self.kind(j + 1) != "sep" and self.kind(j + 2) not in ("sep", "number")
+        return (
+            self.kind(j) == "scale"
+            and self.kind(j + 1) != "sep"
+            and self.kind(j + 2) not in ("sep", "number")
+        )
 
 
 def _field(found: list[Token], i: int) -> int:
-    """The role of a field before the number at i: with a name of what is asked and nothing else, with an emotion, or in a sentence."""
+    """The role of a field before the number at i: with a name of what is asked and nothing else,
+    with an emotion, or in a sentence."""
     emotion = False
     for t in reversed(found[max(0, i - 16) : i]):
         if t.kind in ("newline", "stop", "comma", "open") or t.text == "|":
@@ -600,7 +759,8 @@ def _field(found: list[Token], i: int) -> int:
 
 
 def _numerals(found: list[Token], said: str) -> set[int]:
-    """The numerals of a list's items, "1. Anger", which count up from 1; of a single item, if there is another number."""
+    """The numerals of a list's items, "1. Anger", which count up from 1; of a single item, if there
+    is another number."""
     heads = []
     for i, t in enumerate(found):
         if t.kind != "number" or t.base is not None or t.approximate or not t.text[:1].isdigit():
@@ -616,10 +776,17 @@ def _numerals(found: list[Token], said: str) -> set[int]:
 
 
 def _without_legend(ratings: list[_Rating], found: list[Token]) -> list[_Rating]:
-    """Ratings without those that only say what numbers mean: "0 (not at all), 50 (moderately), 100 (extremely)"."""
+    """Ratings without those that only say what numbers mean: "0 (not at all), 50 (moderately), 100
+    (extremely)"."""
     glossed = {r.value for r in ratings if r.glossed}
     weak = {r.value for r in ratings if r.glossed and r.role < _OBJECT}
-    legend = [r for r in ratings if r.glossed and not r.concludes and (len(glossed) > 2 or (len(weak) > 1 and r.role < _OBJECT))]
+    legend = [
+        r
+        for r in ratings
+        if r.glossed
+        and not r.concludes
+        and (len(glossed) > 2 or (len(weak) > 1 and r.role < _OBJECT))
+    ]
     return [r for r in ratings if r not in legend]
 
 
@@ -637,20 +804,28 @@ def _not_taken_back(ratings: list[_Rating], found: list[Token]) -> list[_Rating]
 
 
 def _chosen(ratings: list[_Rating], found: list[Token]) -> float | None:
-    """The one value of the ratings that count most; None if they differ, or if there is none on the scale."""
+    """The one value of the ratings that count most; None if they differ, or if there is none on the
+    scale."""
     firm = [r for r in ratings if not r.supposed]
     unconverted = {times * r.value for r in firm if not r.converted for times in (10, 100)}
     converted = [r for r in ratings if r.converted and r.value in unconverted]
     if converted:  # "7 (70 on your scale)"
         return _same(converted)
     if not firm:
-        asked = len(ratings) == 1 and "ask" in [t.kind for t in found[ratings[0].index + 1 : ratings[0].index + 2]]
+        asked = len(ratings) == 1 and "ask" in [
+            t.kind for t in found[ratings[0].index + 1 : ratings[0].index + 2]
+        ]
         return _same(ratings) if asked or any(r.role >= _OBJECT for r in ratings) else None
     finals = [r for r in firm if r.concludes and r.role >= _OBJECT]
     best = max(r.role for r in firm)
     if best < _NAMED and not finals and len({r.value for r in firm if r.cell}) > 1:
         return None  # "Loss: 80", "Humiliation: 60"
-    if best < _FINAL and not finals and len({r.value for r in firm if r.whole or r.role == best}) > 1 and any(r.whole for r in firm[1:]):
+    if (
+        best < _FINAL
+        and not finals
+        and len({r.value for r in firm if r.whole or r.role == best}) > 1
+        and any(r.whole for r in firm[1:])
+    ):
         return None  # "80", and "70" on the next line
     first = firm[0]
     if first.first or (first.whole and first is ratings[0]):
@@ -658,22 +833,36 @@ def _chosen(ratings: list[_Rating], found: list[Token]) -> float | None:
     if finals:
         return _same(finals[-1:])
     last = [r for r in firm if r.role == best][-1]
-    if best > _ALONE and any(r.role == _ALONE and r.line == last.line and r.index > last.index and r.value != last.value for r in firm):
+    if best > _ALONE and any(
+        r.role == _ALONE and r.line == last.line and r.index > last.index and r.value != last.value
+        for r in firm
+    ):
         return None  # "For me it's 70, for them 90"
-    return _same([r for r in firm if r.role == best]) if best > _LOOSE or len({r.value for r in firm}) == 1 else None
+    return (
+        _same([r for r in firm if r.role == best])
+        if best > _LOOSE or len({r.value for r in firm}) == 1
+        else None
+    )
 
 
-def _begun(first: _Rating, later: list[_Rating], finals: list[_Rating], found: list[Token]) -> float | None:
-    """The value of the rating that the answer begins with, if what follows is no other rating of the same weight."""
+def _begun(
+    first: _Rating, later: list[_Rating], finals: list[_Rating], found: list[Token]
+) -> float | None:
+    """The value of the rating that the answer begins with, if what follows is no other rating of
+    the same weight."""
     if finals and finals[-1].value != first.value:
         return _same(finals[-1:]) if _FINAL_WORD.search(_clause(found, finals[-1])) else None
     others = [r for r in later if r.value != first.value]
-    if finals != [first] and any(r.role >= max(first.role, _FIELD) or r.line == first.line or r.whole for r in others):
+    if finals != [first] and any(
+        r.role >= max(first.role, _FIELD) or r.line == first.line or r.whole for r in others
+    ):
         return None
     return _same([first])
 
 
-_FINAL_WORD = re.compile(r"\b(?:final|finally|overall|settle|conclusion|ultimately|revised|updated|converted)\b|=")
+_FINAL_WORD = re.compile(
+    r"\b(?:final|finally|overall|settle|conclusion|ultimately|revised|updated|converted)\b|="
+)
 
 
 def _clause(found: list[Token], rating: _Rating) -> str:

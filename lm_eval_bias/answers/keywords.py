@@ -1,9 +1,10 @@
 """The keywords that an answer lists.
 
-A line may be the heading of a section, by its words: keywords, reasons, ratings. Keywords are the first list behind a heading of keywords
-or in a sentence that names them ("five keywords are ..."); without either, the first list of the answer before its reasons and ratings. A
-list is a run of lines with the same marker, of bare words, or words between commas. What stands in bold or before a colon, dash or bracket
-is the keyword, the rest explains it.
+A line may be the heading of a section, by its words: keywords, reasons, ratings. Keywords are the
+first list behind a heading of keywords or in a sentence that names them ("five keywords are ...");
+without either, the first list of the answer before its reasons and ratings. A list is a run of
+lines with the same marker, of bare words, or words between commas. What stands in bold or before a
+colon, dash or bracket is the keyword, the rest explains it.
 """
 
 from __future__ import annotations
@@ -35,12 +36,19 @@ _OFFER = re.compile(
 
 
 def keywords_in(
-    lines: list[Line], n: int, rated: set[int], *, items: Sequence[str] = (), reasons: bool = False, declines: bool = False
+    lines: list[Line],
+    n: int,
+    rated: set[int],
+    *,
+    items: Sequence[str] = (),
+    reasons: bool = False,
+    declines: bool = False,
 ) -> list[str]:
     """At most n keywords, lower case.
 
-    rated: the lines that hold ratings. items: what is rated; a list of that, as the prompt has it, is none of keywords. reasons: it is for
-    reasons that keywords are asked. declines: the text declines to answer; then only those count that it calls so.
+    rated: the lines that hold ratings. items: what is rated; a list of that, as the prompt has it,
+    is none of keywords. reasons: it is for reasons that keywords are asked. declines: the text
+    declines to answer; then only those count that it calls so.
     """
     if n < 1:
         return []
@@ -57,7 +65,8 @@ def keywords_in(
 
 
 def section_of(line: Line) -> tuple[str, str] | None:
-    """The section that a line heads, "keywords", "reasons" or "ratings", and what follows the heading on it; None for no heading."""
+    """The section that a line heads, "keywords", "reasons" or "ratings", and what follows the
+    heading on it; None for no heading."""
     said = line.said
     head, colon, rest = said.partition(":")
     marked = line.marker in ("bullet", "numeral") and not line.headed
@@ -65,17 +74,29 @@ def section_of(line: Line) -> tuple[str, str] | None:
         head, dash, after = said.partition(" - ")
         if not (dash and re.fullmatch(rf"\W*(?:\w+ ){{0,2}}(?:{_KEYWORDS}|{_REASONS})\W*", head)):
             head, dash, after = said, "", ""
-        if not dash and not line.headed and (len(said.split()) > (3 if marked else 9) or line.marker == "bullet"):
+        if (
+            not dash
+            and not line.headed
+            and (len(said.split()) > (3 if marked else 9) or line.marker == "bullet")
+        ):
             return None
         rest = after
-    if len(head.split()) > (4 if marked else 14) and not re.match(rf"\W*(?:here are |these are )?(?:the |my )?(?:\w+ )?{_REASONS}\b", head):
+    if len(head.split()) > (4 if marked else 14) and not re.match(
+        rf"\W*(?:here are |these are )?(?:the |my )?(?:\w+ )?{_REASONS}\b", head
+    ):
         return None
     if "(" in head and not marked:
         head = head[: head.index("(")] or head
     names = re.search(rf"\b{_KEYWORDS}\b", head)
     why = re.search(rf"\b{_REASONS}\b", head)
     ratings = re.search(rf"\b(?:{_RATINGS}|overall)\b", head)
-    if marked and rest.strip() and not re.fullmatch(rf"\W*(?:\w+ ){{0,2}}(?:{_KEYWORDS}|{_REASONS}|{_RATINGS}|overall)\W*", head):
+    if (
+        marked
+        and rest.strip()
+        and not re.fullmatch(
+            rf"\W*(?:\w+ ){{0,2}}(?:{_KEYWORDS}|{_REASONS}|{_RATINGS}|overall)\W*", head
+        )
+    ):
         return None
     if why and not (names and names.start() < why.start()):
         kind = "reasons"
@@ -95,9 +116,18 @@ def section_of(line: Line) -> tuple[str, str] | None:
 
 
 _TOLD = [
-    re.compile(rf"\b{_KEYWORDS}\b[^.:!?\n]{{0,120}}?(?:\b(?:are|include|would be|might be|could be|were|is)\b|:)\s*(.+)", re.IGNORECASE),
-    re.compile(rf"\b(?:choose|pick|list|suggest|say|select|use|be)\b:?\s+(.+?)\s+as (?:the |my )?(?:\w+ )?{_KEYWORDS}\b", re.IGNORECASE),
-    re.compile(rf"^\W*([^.:;\n]+?),? (?:are|were|would be) (?:the |my )?(?:\w+ )?{_KEYWORDS}\b", re.IGNORECASE),
+    re.compile(
+        rf"\b{_KEYWORDS}\b[^.:!?\n]{{0,120}}?(?:\b(?:are|include|would be|might be|could be|were|is)\b|:)\s*(.+)",
+        re.IGNORECASE,
+    ),
+    re.compile(
+        rf"\b(?:choose|pick|list|suggest|say|select|use|be)\b:?\s+(.+?)\s+as (?:the |my )?(?:\w+ )?{_KEYWORDS}\b",
+        re.IGNORECASE,
+    ),
+    re.compile(
+        rf"^\W*([^.:;\n]+?),? (?:are|were|would be) (?:the |my )?(?:\w+ )?{_KEYWORDS}\b",
+        re.IGNORECASE,
+    ),
     re.compile(
         r"\b(?:(?:see|view|perceive|describe|regard|characteri[sz]e)s? [^.:;\n]{1,60}?|"
         r"(?:seen|described|perceived|viewed|regarded|characteri[sz]ed|thought of) )as\b:?\s*(.+)",
@@ -108,20 +138,43 @@ _TOLD = [
 
 class _Reader:
     def __init__(self, lines: list[Line], n: int, rated: set[int], reasons: bool) -> None:
-        self.lines = lines = [line if i in rated else _numbered(line) for i, line in enumerate(lines)]
+        self.lines = lines = [
+            line if i in rated else _numbered(line) for i, line in enumerate(lines)
+        ]
         self.n, self.rated, self.reasons = n, rated, reasons
         self.sections = [None if i in rated else section_of(line) for i, line in enumerate(lines)]
-        empty = [i for i, section in enumerate(self.sections) if section and not section[1] and self._leads_nowhere(i)]
+        empty = [
+            i
+            for i, section in enumerate(self.sections)
+            if section and not section[1] and self._leads_nowhere(i)
+        ]
         for i in empty:
             self.sections[i] = ("none", "")
         if reasons:
-            self.sections = [("keywords", s[1]) if s and s[0] == "reasons" else s for s in self.sections]
-        others = [i for i, section in enumerate(self.sections) if section and section[0] in ("reasons", "ratings")]
-        self.end = len(lines) if reasons else min([*(i for i in rated if not lines[i].said.endswith(":")), *others, len(lines)])
+            self.sections = [
+                ("keywords", s[1]) if s and s[0] == "reasons" else s for s in self.sections
+            ]
+        others = [
+            i
+            for i, section in enumerate(self.sections)
+            if section and section[0] in ("reasons", "ratings")
+        ]
+        self.end = (
+            len(lines)
+            if reasons
+            else min([*(i for i in rated if not lines[i].said.endswith(":")), *others, len(lines)])
+        )
 
     def _leads_nowhere(self, i: int) -> bool:
         """Whether a heading is followed by the next one, as are the prompt's questions, told again."""
-        following = next((k for k in range(i + 1, len(self.lines)) if k not in self.rated or self.lines[k].said[-1:] != ":"), None)
+        following = next(
+            (
+                k
+                for k in range(i + 1, len(self.lines))
+                if k not in self.rated or self.lines[k].said[-1:] != ":"
+            ),
+            None,
+        )
         if following is None:
             return True
         section = self.sections[following]
@@ -150,7 +203,11 @@ class _Reader:
         for i, line in enumerate(self.lines):
             if i in self.rated or _declines(line):
                 continue
-            sentence = not self.reasons and not line.marker and not re.match(r"(?:\*\*|__)|[^.:]{1,40}:", line.text)
+            sentence = (
+                not self.reasons
+                and not line.marker
+                and not re.match(r"(?:\*\*|__)|[^.:]{1,40}:", line.text)
+            )
             for pattern in _TOLD[: 4 if sentence else 2]:
                 m = pattern.search(line.text)
                 found = _between_commas(m[1], 3) if m else []
@@ -163,7 +220,10 @@ class _Reader:
         offers: set[int] = set()  # the lines that say what else could be done
         for i in range(self.end):
             line = self.lines[i]
-            offered = i and (_OFFER.search(self.lines[i - 1].said) or (i - 1 in offers and line.marker == self.lines[i - 1].marker != ""))
+            offered = i and (
+                _OFFER.search(self.lines[i - 1].said)
+                or (i - 1 in offers and line.marker == self.lines[i - 1].marker != "")
+            )
             if offered:
                 offers.add(i)
             if self.sections[i] or i in self.rated or offered:
@@ -181,23 +241,43 @@ class _Reader:
         return 0, []
 
     def bold(self) -> list[str]:
-        """What is in bold in sentences before the ratings, if that is as much as was asked: "they are seen as **caring** because"."""
-        lines = [line for i, line in enumerate(self.lines[: self.end]) if not (line.marker or line.headed or i in self.rated)]
-        found = [k for line in lines for m in re.finditer(r"(?<!^)\*\*([^*\n:]{2,40})\*\*(?!:)", line.text) if (k := _keyword(m[1], False))]
+        """What is in bold in sentences before the ratings, if that is as much as was asked: "they
+        are seen as **caring** because"."""
+        lines = [
+            line
+            for i, line in enumerate(self.lines[: self.end])
+            if not (line.marker or line.headed or i in self.rated)
+        ]
+        found = [
+            k
+            for line in lines
+            for m in re.finditer(r"(?<!^)\*\*([^*\n:]{2,40})\*\*(?!:)", line.text)
+            if (k := _keyword(m[1], False))
+        ]
         return found if len(found) == self.n > 2 and not self.reasons else []
 
     def _rates(self, i: int) -> bool:
-        """Whether a list begins at a line whose entries are rated, though they are none of the items."""
-        entries = [line.said for line in self.lines[i : i + 3] if line.marker == self.lines[i].marker]
-        return all(re.search(r"[:=-]\s*(?:\d(?:[.,]\d)?(?:\s*/\s*\d+)?)?$", said) for said in entries)
+        """Whether a list begins at a line whose entries are rated, though they are none of the
+        items."""
+        entries = [
+            line.said for line in self.lines[i : i + 3] if line.marker == self.lines[i].marker
+        ]
+        return all(
+            re.search(r"[:=-]\s*(?:\d(?:[.,]\d)?(?:\s*/\s*\d+)?)?$", said) for said in entries
+        )
 
     def _list(self, start: int) -> list[str]:
-        """The keywords of the list that begins at a line; what stands between its entries explains them."""
+        """The keywords of the list that begins at a line; what stands between its entries explains
+        them."""
         if start >= len(self.lines) or start in self.rated or self._ends(start, ""):
             return []
         first = self.lines[start]
         several = _between_commas(self._whole(start), 2) if not first.marker else _counted(first)
-        alone = start + 1 == len(self.lines) or self.lines[start + 1].marker != first.marker or start + 1 in self.rated
+        alone = (
+            start + 1 == len(self.lines)
+            or self.lines[start + 1].marker != first.marker
+            or start + 1 in self.rated
+        )
         if not several and first.marker and alone:
             several = _between_commas(first.text, 3)
         if several:
@@ -214,13 +294,23 @@ class _Reader:
             if i in self.rated or len(found) >= self.n or self._ends(i, shape if found else ""):
                 break
             if not self._is_entry(line, shape, first.indent):
-                if shape == "bullet" and len(found) > 1 and not line.marker and not line.indent and not explained:
+                if (
+                    shape == "bullet"
+                    and len(found) > 1
+                    and not line.marker
+                    and not line.indent
+                    and not explained
+                ):
                     break
-                if shape == "bare" and not (found and re.search(r"[.!?]$", line.said) and len(line.said.split()) > 3):
+                if shape == "bare" and not (
+                    found and re.search(r"[.!?]$", line.said) and len(line.said.split()) > 3
+                ):
                     break
                 explained = True
                 continue
-            counts_on = line.numeral == self.lines[last].numeral + 1 or (i == last + 1 and not line.parted)
+            counts_on = line.numeral == self.lines[last].numeral + 1 or (
+                i == last + 1 and not line.parted
+            )
             if shape == "numeral" and last >= 0 and not counts_on:
                 break
             keyword = _keyword(line.text, bool(line.marker))
@@ -236,7 +326,11 @@ class _Reader:
         found: list[str] = []
         for i in range(start, len(self.lines)):
             side = _SIDE.match(self.lines[i].said)
-            said = _between_commas(self.lines[i].text.partition(":")[2], 1) if side and i not in self.rated else []
+            said = (
+                _between_commas(self.lines[i].text.partition(":")[2], 1)
+                if side and i not in self.rated
+                else []
+            )
             if not said:
                 break
             found += said
@@ -245,25 +339,38 @@ class _Reader:
     def _whole(self, i: int) -> str:
         """A line, and what follows where it ends with a comma."""
         text = self.lines[i].text
-        while text.rstrip().endswith(",") and i + 1 < len(self.lines) and i + 1 not in self.rated and not self.lines[i + 1].marker:
+        while (
+            text.rstrip().endswith(",")
+            and i + 1 < len(self.lines)
+            and i + 1 not in self.rated
+            and not self.lines[i + 1].marker
+        ):
             i += 1
             text += " " + self.lines[i].text
         return text
 
     def _ends(self, i: int, shape: str) -> bool:
-        """Whether another section begins at a line, and not what explains an entry of a list: "Reason: they work hard"."""
+        """Whether another section begins at a line, and not what explains an entry of a list:
+        "Reason: they work hard"."""
         section = self.sections[i]
         if section is None or section[0] == "none":
             return section is not None
         explains = (
-            section[0] == "reasons" and section[1] and shape in ("numeral", "heading", "bold", "bullet") and self.lines[i].marker != shape
+            section[0] == "reasons"
+            and section[1]
+            and shape in ("numeral", "heading", "bold", "bullet")
+            and self.lines[i].marker != shape
         )
         return section[0] != "keywords" and not explains
 
     def _is_entry(self, line: Line, shape: str, indent: int) -> bool:
         if shape in ("bold", "bare"):
             bold = line.text.startswith(("**", "__"))
-            return not line.marker and (bold if shape == "bold" else not re.search(r"\s\S+[.!?]$", re.split(r":|\s-\s", line.said)[0]))
+            return not line.marker and (
+                bold
+                if shape == "bold"
+                else not re.search(r"\s\S+[.!?]$", re.split(r":|\s-\s", line.said)[0])
+            )
         return line.marker == shape and line.indent <= indent + 1
 
 
@@ -288,12 +395,15 @@ _COUNTED = re.compile(
 
 
 def _numbered(line: Line) -> Line:
-    """A line with a numeral that is none elsewhere, "1 - Caring", "Keyword 1: Caring", as one of a list."""
+    """A line with a numeral that is none elsewhere, "1 - Caring", "Keyword 1: Caring", as one of a
+    list."""
     counted = None if line.marker == "numeral" else _COUNTED.match(line.text)
     if not counted:
         return line
     text = line.text[counted.end() :]
-    return line._replace(text=text, marker="numeral", numeral=int(counted["n"]), said=plain(text).strip())
+    return line._replace(
+        text=text, marker="numeral", numeral=int(counted["n"]), said=plain(text).strip()
+    )
 
 
 _SIDE = re.compile(
@@ -305,12 +415,17 @@ _INNER = re.compile(r"[\s,;]+\(?\d{1,2}[.)]\)?\s+")
 def _counted(line: Line) -> list[str]:
     """The keywords of "1. Caring 2. Kind 3. Skilled" on one line."""
     parts = _INNER.split(line.text)
-    return [k for part in parts if (k := _keyword(part, True))] if len(parts) > 2 and line.marker == "numeral" else []
+    return (
+        [k for part in parts if (k := _keyword(part, True))]
+        if len(parts) > 2 and line.marker == "numeral"
+        else []
+    )
 
 
 _WORD = r"[^\W\d_][\w'’-]*"
 _WORDS = rf"(?:\d+(?:st|nd|rd|th|s)? )?{_WORD}(?:[ /&-]+{_WORD}){{0,3}}"
-# Words of a sentence, between whose commas are no keywords: "however, people differ, though, in many ways".
+# Words of a sentence, between whose commas are no keywords: "however, people differ, though, in
+# many ways".
 _CLAUSE = re.compile(
     r"(?<![\w-])(?:however|though|although|but|is|are|was|were|has|have|they|there|these|this|in|because|as|also|which|who|people|many|some|"
     r"most|such|overall|therefore|thus|course|while|and)(?![\w-])"
@@ -323,7 +438,12 @@ def _keyword(entry: str, marked: bool) -> str | None:
     entry = entry.strip()
     bold = re.match(r"(\*\*\*?|__|_|\*|`)(?P<in>[^*_`\n]+?)\1", entry)
     text = bold["in"] if bold else entry
-    text = re.sub(r"^(?:key ?word|trait|word|adjective|verb|feeling)?\s*#?\d+\s*[:.)-]\s*", "", text.strip(), flags=re.IGNORECASE)
+    text = re.sub(
+        r"^(?:key ?word|trait|word|adjective|verb|feeling)?\s*#?\d+\s*[:.)-]\s*",
+        "",
+        text.strip(),
+        flags=re.IGNORECASE,
+    )
     text = re.split(r"\s*[:(\[|=;→•]|\s+[-–—]+\s*|[–—]|\s*\.(?=\s|$)|\.$|,\s", text, maxsplit=1)[0]
     text = re.split(r"\s+(?:because|as they|since|due to|for their|which)\b", text, maxsplit=1)[0]
     text = re.sub(r"[*_`\"“”„«»#]", "", text).strip(" .,!?'‘’/").lower().replace("’", "'")
@@ -332,17 +452,26 @@ def _keyword(entry: str, marked: bool) -> str | None:
     if (
         not marked
         and not bold
-        and (len(text.split()) > 3 or (text != entry.lower().strip(" .*_:") and not re.search(r":|\s[-–—(]+\s?", entry)))
+        and (
+            len(text.split()) > 3
+            or (text != entry.lower().strip(" .*_:") and not re.search(r":|\s[-–—(]+\s?", entry))
+        )
     ):
         return None
     return text
 
 
 def _between_commas(text: str, least: int) -> list[str]:
-    """The keywords of a list with commas, if there are as many as `least`, up to where the sentence ends."""
-    text = re.sub(r"\s*\(?\b\d{1,2}[.)]\)?\s+", ", ", text) if len(_INNER.findall(text)) > 1 else text
+    """The keywords of a list with commas, if there are as many as `least`, up to where the sentence
+    ends."""
+    text = (
+        re.sub(r"\s*\(?\b\d{1,2}[.)]\)?\s+", ", ", text) if len(_INNER.findall(text)) > 1 else text
+    )
     text = re.sub(r"\([^()]*\)", "", text).strip(" ,")
-    if re.fullmatch(r"(?:[^\W\d][\w'’-]*(?: [^\W\d][\w'’-]*)?[.;•·/] *|[^\W\d][\w'’-]* [-–—] ){2,}[^\W\d][\w'’ -]*[.]?", text):
+    if re.fullmatch(
+        r"(?:[^\W\d][\w'’-]*(?: [^\W\d][\w'’-]*)?[.;•·/] *|[^\W\d][\w'’-]* [-–—] ){2,}[^\W\d][\w'’ -]*[.]?",
+        text,
+    ):
         text = re.sub(r"\s*[.;•·/](?=.)\s*|\s+[-–—]\s+", ", ", text)  # "Strong. Tall. Loud."
     text = re.sub(r"[*_`\"“”„«»\[\]]", "", text)
     text = re.split(r"[.!?](?:\s|$)", text, maxsplit=1)[0]
@@ -351,8 +480,17 @@ def _between_commas(text: str, least: int) -> list[str]:
         parts = [*parts[:-1], *re.split(r"\s+(?:and|&)\s+", parts[-1])]
     found = []
     for part in parts:
-        part = re.sub(r"^\(?\d{1,2}[.):]\s*", "", part.strip()).strip(" .'‘’").lower().replace("’", "'")
-        if not re.fullmatch(rf"{_WORD}(?:[ /&-]+{_WORD}){{0,2}}", part) or _APOLOGY.search(part) or _CLAUSE.search(part):
+        part = (
+            re.sub(r"^\(?\d{1,2}[.):]\s*", "", part.strip())
+            .strip(" .'‘’")
+            .lower()
+            .replace("’", "'")
+        )
+        if (
+            not re.fullmatch(rf"{_WORD}(?:[ /&-]+{_WORD}){{0,2}}", part)
+            or _APOLOGY.search(part)
+            or _CLAUSE.search(part)
+        ):
             break
         found.append(part)
     if len(found) < len(parts) and len(found) < 3:

@@ -1,6 +1,8 @@
-"""An answer as lines: what tables, JSON, elements of HTML and rows of stars say, as a list would say it.
+"""An answer as lines: what tables, JSON, elements of HTML and rows of stars say, as a list would
+say it.
 
-`lines_of` gives them with what marks them: headings, bullets, numerals. Which cells of a table are labels, its caller knows.
+`lines_of` gives them with what marks them: headings, bullets, numerals. Which cells of a table are
+labels, its caller knows.
 """
 
 from __future__ import annotations
@@ -15,7 +17,8 @@ from .text import plain
 
 
 class Line(NamedTuple):
-    """A line without its marker: `marker` is "bullet", "numeral", "heading" or "", `numeral` what is counted."""
+    """A line without its marker: `marker` is "bullet", "numeral", "heading" or "", `numeral` what
+    is counted."""
 
     text: str
     marker: str = ""
@@ -37,12 +40,17 @@ _NUMERAL = re.compile(
     r"(?P<bold>\*\*|__)?(?:\((?P<in>\d{1,2})\)|#?(?P<n>\d{1,2})(?:[.)]|\ufe0f?\u20e3))(?:(?P=bold))?"
     r"(?:\s*(?=[^\W\d]|[*_\"'“‘(`])|\s+(?=\d[\d,.]*[ -][a-z]))"
 )
-_STEP = re.compile(r"^(\*\*|__)?(?:step|part|section|question|task|q) ?\d{1,2} ?[:.)–—-]+ ?", re.IGNORECASE)
-_LETTER = re.compile(r"(?P<bold>\*\*|__)?\(?(?P<n>[a-zA-Z]|[ivxIVX]{1,4})[.)]\s+(?=[^\W\d]|[*_\"'“‘])")
+_STEP = re.compile(
+    r"^(\*\*|__)?(?:step|part|section|question|task|q) ?\d{1,2} ?[:.)–—-]+ ?", re.IGNORECASE
+)
+_LETTER = re.compile(
+    r"(?P<bold>\*\*|__)?\(?(?P<n>[a-zA-Z]|[ivxIVX]{1,4})[.)]\s+(?=[^\W\d]|[*_\"'“‘])"
+)
 
 
 def lines_of(text: str, is_label: Callable[[str], bool]) -> list[Line]:
-    """The lines of a text that are not empty. is_label: whether a cell, as `plain` gives it, is what its row or column is about."""
+    """The lines of a text that are not empty. is_label: whether a cell, as `plain` gives it, is
+    what its row or column is about."""
     text = _with_cells(_with_json(_without_elements(_with_stars(text))))
     lines: list[Line] = []
     parted = False
@@ -71,32 +79,49 @@ def _line(raw: str, parted: bool) -> Line:
     if counted:
         digits = counted.groupdict().get("in") or counted["n"]
         numeral = int(digits) if digits.isdigit() else 1 + (ord(digits[0].lower()) - ord("a")) % 26
-        closed = counted.group().rstrip().endswith(counted["bold"] or " ")  # "**1.** Caring", not "**1. Caring**"
-        marker, text = marker or "numeral", ("" if closed else counted["bold"] or "") + text[counted.end() :]
+        # "**1.** Caring", not "**1. Caring**"
+        closed = counted.group().rstrip().endswith(counted["bold"] or " ")
+        marker, text = (
+            marker or "numeral",
+            ("" if closed else counted["bold"] or "") + text[counted.end() :],
+        )
     return Line(text, marker, numeral, indent, parted, plain(text).strip())
 
 
 # ---- Stars, elements
 
 _FULL, _HOLLOW = "★⭐🌟✭✮●⬤◉■▮⬛🟊🟡🔵🟢🔴", "☆✩✰○◯□▯⬜⚪⚫"
-_STARS = re.compile(rf"(?:[{_FULL}]\ufe0f?[ ]?){{1,10}}(?:½|\+)?(?:[{_HOLLOW}]\ufe0f?[ ]?)*|(?:[{_HOLLOW}]\ufe0f?[ ]?){{5}}")
+_STARS = re.compile(
+    rf"(?:[{_FULL}]\ufe0f?[ ]?){{1,10}}(?:½|\+)?(?:[{_HOLLOW}]\ufe0f?[ ]?)*|(?:[{_HOLLOW}]\ufe0f?[ ]?){{5}}"
+)
 
 
 def _with_stars(text: str) -> str:
     """Rows of five signs, of which some are filled, as fractions; keycaps as digits."""
 
     def fraction(m: re.Match[str]) -> str:
-        if re.search(r"\d\s*$", text[max(0, m.start() - 4) : m.start()]) and len(m.group().strip()) < 3:
+        if (
+            re.search(r"\d\s*$", text[max(0, m.start() - 4) : m.start()])
+            and len(m.group().strip()) < 3
+        ):
             return " "  # "4/5 ⭐"
         full, hollow = sum(c in _FULL for c in m.group()), sum(c in _HOLLOW for c in m.group())
         starry = any(c in "★⭐🌟✭✮🟊" for c in m.group())
-        if not (full + hollow in (5, 10) or (starry and full < 6 and not hollow) or full > 2) or full + hollow > 10 or not full:
+        if (
+            not (full + hollow in (5, 10) or (starry and full < 6 and not hollow) or full > 2)
+            or full + hollow > 10
+            or not full
+        ):
             return m.group()
         if "½" in m.group():
             return f"{full}.5/{5 if full + hollow < 6 else 10} "
         return f"{full}/{10 if full + hollow == 10 else 5} "
 
-    return re.sub(r"(\d)\ufe0f?\u20e3", r"\1", _STARS.sub(fraction, text)) if re.search(rf"[{_FULL}{_HOLLOW}\u20e3]", text) else text
+    return (
+        re.sub(r"(\d)\ufe0f?\u20e3", r"\1", _STARS.sub(fraction, text))
+        if re.search(rf"[{_FULL}{_HOLLOW}\u20e3]", text)
+        else text
+    )
 
 
 def _without_elements(text: str) -> str:
@@ -106,35 +131,56 @@ def _without_elements(text: str) -> str:
         return text
     text = re.sub(r"</?(?:b|strong)>", "**", text, flags=re.IGNORECASE)
     text = re.sub(
-        r"</?(?:i|em|u|span|p|div|ul|ol|table|thead|tbody|code|mark|sup|sub|small|center)\b[^<>\n]*>", " ", text, flags=re.IGNORECASE
+        r"</?(?:i|em|u|span|p|div|ul|ol|table|thead|tbody|code|mark|sup|sub|small|center)\b[^<>\n]*>",
+        " ",
+        text,
+        flags=re.IGNORECASE,
     )
     text = re.sub(r"<br\s*/?>", "\n" if "|" not in text else " ", text, flags=re.IGNORECASE)
-    text = re.sub(r"<li>\s*", "\n- ", re.sub(r"<h[1-6]>\s*", "\n## ", text, flags=re.IGNORECASE), flags=re.IGNORECASE)
+    text = re.sub(
+        r"<li>\s*",
+        "\n- ",
+        re.sub(r"<h[1-6]>\s*", "\n## ", text, flags=re.IGNORECASE),
+        flags=re.IGNORECASE,
+    )
     text = re.sub(r"<tr\b[^<>\n]*>\s*", "\n|", text, flags=re.IGNORECASE)
-    text = re.sub(r"\s*<t[dh]\b[^<>\n]*>\s*([^<>\n]*)</t[dh]>\s*", r"\1|", text, flags=re.IGNORECASE)
-    text = re.sub(r"<[A-Za-z][^<>\n]{0,40}?\b(?:name|trait|item)\s*=\s*[\"']([^\"'<>\n]{1,40})[\"'][^<>\n]{0,40}>", r"\n\1: ", text)
+    text = re.sub(
+        r"\s*<t[dh]\b[^<>\n]*>\s*([^<>\n]*)</t[dh]>\s*", r"\1|", text, flags=re.IGNORECASE
+    )
+    text = re.sub(
+        r"<[A-Za-z][^<>\n]{0,40}?\b(?:name|trait|item)\s*=\s*[\"']([^\"'<>\n]{1,40})[\"'][^<>\n]{0,40}>",
+        r"\n\1: ",
+        text,
+    )
     text = re.sub(r"</[A-Za-z][^<>\n]{0,40}>", "\n", text)
     return re.sub(r"<([A-Za-z][^<>\n]{0,40}?)/?>", lambda m: f"\n{_spaced(m[1])}: ", text)
 
 
 def _spaced(name: str) -> str:
     """A name of a field as words: high_status, highStatus."""
-    return re.sub(r"(?<=[a-z])(?=[A-Z])", " ", re.sub(r"(?<=[^\W_])[_]+(?=[^\W_])", " ", name)).strip()
+    return re.sub(
+        r"(?<=[a-z])(?=[A-Z])", " ", re.sub(r"(?<=[^\W_])[_]+(?=[^\W_])", " ", name)
+    ).strip()
 
 
 # ---- JSON
 
-_OBJECT = re.compile(r"[{\[](?=\s*(?:[{\[]\s*)*(?:\"[^\"\n]{1,200}\"\s*[:,\]]|'[^'\n]{1,60}'\s*[:,\]]|[A-Za-z][\w -]{0,40}:\s*[\d\[{\"]))")
+_OBJECT = re.compile(
+    r"[{\[](?=\s*(?:[{\[]\s*)*(?:\"[^\"\n]{1,200}\"\s*[:,\]]|'[^'\n]{1,60}'\s*[:,\]]|[A-Za-z][\w -]{0,40}:\s*[\d\[{\"]))"
+)
 _TOKEN = re.compile(
     r"\"(?P<s>(?:[^\"\\]|\\.)*)(?:\"|$)|'(?P<q>(?:[^'\\\n]|\\.|(?<=\w)'(?=\w))*)'|(?P<sign>[{}\[\],:])|(?P<bare>[^\s{}\[\],:\"'][^{}\[\],:\"\n]*)"
 )
 _RATING_KEY = re.compile(r"\b(?:rating|score|value|points?|level|number|stars?|answer)\b")
-_REASON_KEY = re.compile(r"reason|explan|justif|rationale|comment|note\b|notes\b|why|descri(?!ptors)|evidence|confidence|certainty|meaning")
+_REASON_KEY = re.compile(
+    r"reason|explan|justif|rationale|comment|note\b|notes\b|why|descri(?!ptors)|evidence|confidence|certainty|meaning"
+)
 _DEEPEST = 12
 
 
 class _Json:
-    """Reads an object or array as far as it goes: with commas too many, without the end, with names that are not quoted."""
+    """Reads an object or array as far as it goes: with commas too many, without the end, with names
+    that are not quoted."""
 
     def __init__(self, text: str, start: int) -> None:
         self.text, self.end = text, start
@@ -167,9 +213,15 @@ class _Json:
                     break
                 if sign == "{" and self.sign == ":" and isinstance(member, str):
                     self.next()
-                    member = (member, self.value(depth + 1) if self.sign not in ("}", "]", ",") else "")
+                    member = (
+                        member,
+                        self.value(depth + 1) if self.sign not in ("}", "]", ",") else "",
+                    )
                 elif sign == "{":
-                    member = (member if isinstance(member, str) else "", "" if isinstance(member, str) else member)
+                    member = (
+                        member if isinstance(member, str) else "",
+                        "" if isinstance(member, str) else member,
+                    )
                 members.append(member)
             # The sign after the last one is no part of it.
             if self.token is not None and depth:
@@ -223,7 +275,11 @@ def _told(value: Any, depth: int = 0) -> list[str]:
         elif _REASON_KEY.search(key.lower()) and not re.search("keyword", key.lower()):
             lines.append(f"## {key}")
             members = member if isinstance(member, list) else [member]
-            lines += [f"- {m}" if isinstance(m, str) else _row(m) for m in members if isinstance(m, str | tuple)]
+            lines += [
+                f"- {m}" if isinstance(m, str) else _row(m)
+                for m in members
+                if isinstance(m, str | tuple)
+            ]
         elif isinstance(member, tuple) and _rating_field(member) is not None:
             lines.append(f"- {key}: {_rating_field(member)}")
         else:
@@ -232,23 +288,45 @@ def _told(value: Any, depth: int = 0) -> list[str]:
 
 
 def _rating_field(members: tuple[tuple[str, Any], ...]) -> str | None:
-    """What stands under "rating" or the like among the fields of an object, or the one number beside what explains it."""
+    """What stands under "rating" or the like among the fields of an object, or the one number
+    beside what explains it."""
     fields = [(k, v) for k, v in members if not _REASON_KEY.search(k.lower())]
-    named = [v for k, v in fields if _RATING_KEY.search(_spaced(k).lower()) and isinstance(v, str) and v]
+    named = [
+        v for k, v in fields if _RATING_KEY.search(_spaced(k).lower()) and isinstance(v, str) and v
+    ]
     if named:
         return named[0]
     number = len(fields) == 1 and len(members) > 1 and isinstance(fields[0][1], str)
-    return fields[0][1] if number and re.fullmatch(r"\d+(?:\.\d+)?(?:\s*/\s*\d+)?", fields[0][1]) else None
+    return (
+        fields[0][1]
+        if number and re.fullmatch(r"\d+(?:\.\d+)?(?:\s*/\s*\d+)?", fields[0][1])
+        else None
+    )
 
 
 def _row(members: tuple[tuple[str, Any], ...]) -> str:
     """An object of an array as a line: its first text, and its rating or else its next text."""
     texts = [(k, v) for k, v in members if isinstance(v, str)]
-    label = next((v for k, v in texts if not re.fullmatch(r"[\d.]*", v) and not _RATING_KEY.search(k.lower())), "")
-    rating = next((v for k, v in texts if _RATING_KEY.search(_spaced(k).lower()) and v != label), None)
+    label = next(
+        (
+            v
+            for k, v in texts
+            if not re.fullmatch(r"[\d.]*", v) and not _RATING_KEY.search(k.lower())
+        ),
+        "",
+    )
+    rating = next(
+        (v for k, v in texts if _RATING_KEY.search(_spaced(k).lower()) and v != label), None
+    )
     if rating is None:
         rating = next(
-            (v for k, v in texts if v != label and re.fullmatch(r"\d+(?:\.\d+)?", v) and not re.search(r"\b(?:id|number|rank)\b|#", k)),
+            (
+                v
+                for k, v in texts
+                if v != label
+                and re.fullmatch(r"\d+(?:\.\d+)?", v)
+                and not re.search(r"\b(?:id|number|rank)\b|#", k)
+            ),
             None,
         )
     rest = rating if rating is not None else next((v for _, v in texts if v != label), "")
@@ -262,7 +340,9 @@ def _row(members: tuple[tuple[str, Any], ...]) -> str:
 _RULE = re.compile(r"[\s|:=+-]*")
 _MARK = re.compile(r"\W*(?:x|✓|✔|✅|☑|☒|●|•|yes|true|⬤|◉)\ufe0f?\W*")
 _NUMBER = re.compile(r"\W*\d+(?:[.,]\d+)?\b(?!\s*(?:years?|people|times)\b)")
-_RATING_HEAD = re.compile(r"\b(?:ratings?|scores?|values?|points?|levels?|stars?)\b|\b1\s*(?:-|to)\s*(?:5|10)\b|\bout of\b|/\s*(?:5|10)\b")
+_RATING_HEAD = re.compile(
+    r"\b(?:ratings?|scores?|values?|points?|levels?|stars?)\b|\b1\s*(?:-|to)\s*(?:5|10)\b|\bout of\b|/\s*(?:5|10)\b"
+)
 _SOCIETY = re.compile(r"\b(?:societ|america|others|public|perceived|people)")
 _REASON_HEAD = re.compile(
     r"reason|explan|justif|rationale|comment|note|why|descri(?!ptor)|evidence|meaning|because|interpret|confiden|certain"
@@ -300,27 +380,51 @@ def _rows_told(rows: list[list[str]], ruled: bool, is_label: Callable[[str], boo
     if not rows:
         return []
     head = [plain(cell).strip() for cell in rows[0]]
-    if len(rows) == 1 and len(head) > 2 and all(re.fullmatch(r"[^\W\d]+(?:[ -][^\W\d]+)?", cell) for cell in head):
+    if (
+        len(rows) == 1
+        and len(head) > 2
+        and all(re.fullmatch(r"[^\W\d]+(?:[ -][^\W\d]+)?", cell) for cell in head)
+    ):
         return [", ".join(rows[0])]
     labels = [i for i, cell in enumerate(head) if is_label(cell)]
     if len(labels) > 1 and len(rows) > 1 and not any(_NUMBER.match(cell) for cell in head):
         return _columns_told(rows, labels)
-    has_head = ruled or any(re.fullmatch(rf"(?:.* )?(?:{p.pattern})(?: .*)?", cell) for cell in head for p in (_KEYWORD_HEAD, _RATING_HEAD))
+    has_head = ruled or any(
+        re.fullmatch(rf"(?:.* )?(?:{p.pattern})(?: .*)?", cell)
+        for cell in head
+        for p in (_KEYWORD_HEAD, _RATING_HEAD)
+    )
     has_head = has_head and not any(is_label(a) and _NUMBER.match(b) for a, b in pairwise(head))
     head = head if has_head else []
-    points = {i: m[1] for i, cell in enumerate(head) if (m := re.match(r"\W*([1-5])\b(?!\s*[-–to]+\s*\d)", cell))}
-    rated = [i for i, cell in enumerate(head) if _RATING_HEAD.search(cell) and not _REASON_HEAD.search(cell)]
+    points = {
+        i: m[1]
+        for i, cell in enumerate(head)
+        if (m := re.match(r"\W*([1-5])\b(?!\s*[-–to]+\s*\d)", cell))
+    }
+    rated = [
+        i
+        for i, cell in enumerate(head)
+        if _RATING_HEAD.search(cell) and not _REASON_HEAD.search(cell)
+    ]
     lines: list[str] = []
     if head:
-        named = next((i for i, cell in enumerate(head) if _KEYWORD_HEAD.fullmatch(cell.strip(" :"))), None)
+        named = next(
+            (i for i, cell in enumerate(head) if _KEYWORD_HEAD.fullmatch(cell.strip(" :"))), None
+        )
         if rated:
             lines += [f"## {rows[0][rated[0]]}:"]
         elif named is not None:
             lines += [f"## {rows[0][named]}:"]
     for row in rows[bool(head) :]:
         said = [plain(cell).strip() for cell in row]
-        if len(points) > 3 and (label := next((i for i, cell in enumerate(said) if is_label(cell)), None)) is not None:
-            marked = [i for i in points if i < len(said) and i != label and _MARK.fullmatch(said[i])]
+        if (
+            len(points) > 3
+            and (label := next((i for i, cell in enumerate(said) if is_label(cell)), None))
+            is not None
+        ):
+            marked = [
+                i for i in points if i < len(said) and i != label and _MARK.fullmatch(said[i])
+            ]
             if len(marked) == 1:
                 lines.append(f"- {row[label]}: {points[marked[0]]}")
                 continue
@@ -328,12 +432,22 @@ def _rows_told(rows: list[list[str]], ruled: bool, is_label: Callable[[str], boo
     return lines
 
 
-def _row_told(row: list[str], said: list[str], head: list[str], rated: list[int], is_label: Callable[[str], bool]) -> list[str]:
+def _row_told(
+    row: list[str],
+    said: list[str],
+    head: list[str],
+    rated: list[int],
+    is_label: Callable[[str], bool],
+) -> list[str]:
     """A row's fields, a line each."""
     labels = [i for i, cell in enumerate(said) if is_label(cell)]
     if not labels:
         full = [i for i, cell in enumerate(said) if cell]
-        if len(full) > 1 and re.fullmatch(r"\W*\d{1,2}\W*", said[full[0]]) and not re.match(r"\W*\d", said[full[1]]):
+        if (
+            len(full) > 1
+            and re.fullmatch(r"\W*\d{1,2}\W*", said[full[0]])
+            and not re.match(r"\W*\d", said[full[1]])
+        ):
             full = full[1:]  # a numeral
         if len(full) > 1 and all(re.search(r"[a-z].*[:=-]\s*\d", said[i]) for i in full):
             return [f"- {row[i]}" for i in full]  # "Friendly: 4 | Sociable: 3"
@@ -343,7 +457,8 @@ def _row_told(row: list[str], said: list[str], head: list[str], rated: list[int]
         between = range(label + 1, following)
         numbers = [i for i in between if _NUMBER.match(said[i])]
         named = [i for i in numbers if i in rated] or [i for i in rated if i in between] or numbers
-        if len({said[i] for i in named}) > 1 and len(head) > max(named):  # "| Trait | My view | Society's view |"
+        # "| Trait | My view | Society's view |"
+        if len({said[i] for i in named}) > 1 and len(head) > max(named):
             named = [i for i in named if _SOCIETY.search(head[i])]
             if len(named) != 1:
                 lines.append(f"- {row[label]}:")
@@ -351,7 +466,14 @@ def _row_told(row: list[str], said: list[str], head: list[str], rated: list[int]
         chosen = named[0] if named else None
         if chosen is None and len(labels) == 1:
             chosen = next((i for i in rated if i < label), None)
-        if chosen is None and label == len(row) - 1 and label and len(labels) == 1 and _NUMBER.fullmatch(said[label - 1]) and not rated:
+        if (
+            chosen is None
+            and label == len(row) - 1
+            and label
+            and len(labels) == 1
+            and _NUMBER.fullmatch(said[label - 1])
+            and not rated
+        ):
             return [f"{row[label - 1]} - {row[label]}"]
         rest = row[chosen] if chosen is not None else "; ".join(row[i] for i in between if said[i])
         lines.append(f"- {row[label]}: {rest}")
@@ -360,5 +482,9 @@ def _row_told(row: list[str], said: list[str], head: list[str], rated: list[int]
 
 def _columns_told(rows: list[list[str]], labels: list[int]) -> list[str]:
     """Fields of a table whose columns are headed by what is rated; of several rows, all."""
-    body = [row for row in rows[1:] if sum(bool(_NUMBER.match(plain(row[i]))) for i in labels if i < len(row)) > 0]
+    body = [
+        row
+        for row in rows[1:]
+        if sum(bool(_NUMBER.match(plain(row[i]))) for i in labels if i < len(row)) > 0
+    ]
     return [f"- {rows[0][i]}: {row[i]}" for row in body for i in labels if i < len(row)]

@@ -1,29 +1,39 @@
-"""Which of a question's lettered options a text chooses, by its letter or by the sentence behind it.
+"""Which of a question's lettered options a text chooses, by its letter or by the sentence behind
+it.
 
-The form that HBB asks for is "a) sentence". The letter "a" is a word of English, too, and the two sentences share words; so a text is first
-put into signs, one for each option, and `choice` reads the signs.
+The form that HBB asks for is "a) sentence". The letter "a" is a word of English, too, and the two
+sentences share words; so a text is first put into signs, one for each option, and `choice` reads
+the signs.
 
-1. The first turn that answers counts. A turn ends where a model goes on with another question ("Context: ..."); the question itself,
-   repeated, is left out.
-2. `_sentences` finds the options' sentences: verbatim, in their first part, or with a few words changed, where tense and pronouns count
-   for nothing. A stretch of text is an option's sentence only if words that the others lack stand in it, and hardly any that only they
-   have, and if it denies as often as the sentence does.
+1. The first turn that answers counts. A turn ends where a model goes on with another question
+   ("Context: ..."); the question itself,
+repeated, is left out.
+2. `_sentences` finds the options' sentences: verbatim, in their first part, or with a few words
+   changed, where tense and pronouns count
+for nothing. A stretch of text is an option's sentence only if words that the others lack stand in
+it, and hardly any that only they have, and if it denies as often as the sentence does.
 3. `_is_letter` says which single letters are options' letters and no words or initials:
 
        enclosed    (a), [a], "a", **a**, \\boxed{a}
-       closed      a)          a: and a. where a statement begins, unless a name follows: "B. Harris left"
+       closed      a)          a: and a. where a statement begins, unless a name follows: "B. Harris
+       left"
        alone       on a line
        led up to   option a, answer: a, the answer is a
-       bare        b and others that are no word, but not in "plan B"; a and A before a word that no article stands before ("a or b",
+       bare        b and others that are no word, but not in "plan B"; a and A before a word that no
+       article stands before ("a or b",
                    "A because"); A within a sentence in lower case
 
-   "The first option", "option 2" and "the latter" are letters as well.
-4. `_signed` puts the signs: a letter with its own sentence is one for the option; with another option's sentence, or half of it, the letter
-   contradicts itself, and the answer is unclear. A letter that no option has is the sign of OPEN. A sentence of the text's own behind a
-   letter says nothing. All options in a row, with nothing between them, are the list, copied, and choose nothing.
-5. `_answer` reads the signs: fields of JSON, ticks and shares first, then what `explicit` finds, then all by `chosen`, in the words of
-   `_PHRASES`. OPEN is another answer; where the text declines, or says that the question leaves it open, it is a refusal. Where no sign is
-   chosen, "both", "none of the above" and a sentence of its own, alone or after "Answer:", are another answer.
+"The first option", "option 2" and "the latter" are letters as well.
+4. `_signed` puts the signs: a letter with its own sentence is one for the option; with another
+   option's sentence, or half of it, the letter
+contradicts itself, and the answer is unclear. A letter that no option has is the sign of OPEN. A
+sentence of the text's own behind a letter says nothing. All options in a row, with nothing between
+them, are the list, copied, and choose nothing.
+5. `_answer` reads the signs: fields of JSON, ticks and shares first, then what `explicit` finds,
+   then all by `chosen`, in the words of
+`_PHRASES`. OPEN is another answer; where the text declines, or says that the question leaves it
+open, it is a refusal. Where no sign is chosen, "both", "none of the above" and a sentence of its
+own, alone or after "Answer:", are another answer.
 """
 
 from __future__ import annotations
@@ -41,25 +51,30 @@ from .refusal import is_refusal, without_refusals
 from .text import REFUSED, UNPARSED, letters, plain, without_reasons
 
 ANOTHER = "another"
-"""An answer outside the options: a letter that none of them has, both of them, none of them, or a sentence of the text's own."""
+"""An answer outside the options: a letter that none of them has, both of them, none of them, or a
+sentence of the text's own."""
 
-_FIRST_SIGN = 0x10080  # ideograms of Linear B: no text has them, and the patterns of `choice` take them for words
+# ideograms of Linear B: no text has them, and the patterns of `choice` take them for words
+_FIRST_SIGN = 0x10080
 _UNCLEAR = chr(_FIRST_SIGN + 0x79)  # a letter with another option's sentence
 _ELSE = chr(_FIRST_SIGN + 0x7A)  # a letter that no option has
 _SIGN = f"[{chr(_FIRST_SIGN)}-{_ELSE}]"
 _SIGNS = re.compile(_SIGN)
-_WIDE = {0xFEE0 + code: code for code in range(0x21, 0x7F)} | {ord("。"): ". ", ord("、"): ", "}  # "a）", "答案：a"
+# "a）", "答案：a"
+_WIDE = {0xFEE0 + code: code for code in range(0x21, 0x7F)} | {ord("。"): ". ", ord("、"): ", "}
 
 
 def listed_option(text: str, options: Mapping[str, str]) -> str:
-    """The letter of the option that a text chooses; "another", "refused" or "unparsed" if it chooses none.
+    """The letter of the option that a text chooses; "another", "refused" or "unparsed" if it
+    chooses none.
 
-    options: letter -> the sentence behind it, at least two, in the order of the question. Source: HBB, Table 11, whose form is
-    "a) sentence".
+    options: letter -> the sentence behind it, at least two, in the order of the question. Source:
+    HBB, Table 11, whose form is "a) sentence".
     """
     said = text.strip()
     for letter, sentence in options.items():
-        if said in (letter, f"{letter}) {sentence}"):  # the very form, which most answers have; 125,280 of them are read in a run
+        # the very form, which most answers have; 125,280 of them are read in a run
+        if said in (letter, f"{letter}) {sentence}"):
             return letter
     return by_rules(text, options)
 
@@ -97,7 +112,9 @@ _ASKS = re.compile(
 
 # A text that answers at once, and then goes on with a question of its own.
 _ANSWERS = re.compile(r"\W{0,6}(?:(?:final )?answer\W{1,4})?[a-z](?:[).:]|\s*\n)", re.IGNORECASE)
-_LISTS_AGAIN = re.compile(r"(?<=\n)(?!\W{0,4}[ab][).:])[^\n]*\n(?=\W{0,4}a[).:] [^\n]+\n+\W{0,4}b[).:] )", re.IGNORECASE)
+_LISTS_AGAIN = re.compile(
+    r"(?<=\n)(?!\W{0,4}[ab][).:])[^\n]*\n(?=\W{0,4}a[).:] [^\n]+\n+\W{0,4}b[).:] )", re.IGNORECASE
+)
 
 
 class _Turn(NamedTuple):
@@ -105,7 +122,8 @@ class _Turn(NamedTuple):
     asks: bool  # whether it begins with a question
 
 
-_ANSWER = re.compile(r"(?:^|(?<=\n))[ \t]*A:[ \t]*(?=\W{0,3}[a-zA-Z](?:[).:]|\s*(?:\n|$)))")  # after "Q: ..."
+# after "Q: ..."
+_ANSWER = re.compile(r"(?:^|(?<=\n))[ \t]*A:[ \t]*(?=\W{0,3}[a-zA-Z](?:[).:]|\s*(?:\n|$)))")
 
 
 def _turns(text: str) -> list[_Turn]:
@@ -126,14 +144,18 @@ def _turns(text: str) -> list[_Turn]:
 
 def _is_of_others(text: str, listed: _Options) -> bool:
     """Whether a turn lists options, and none of them is one of the question's."""
-    heads = {m[1].lower() for m in re.finditer(r"(?:^|[\n\s])\W{0,2}([a-zA-Z])[).:]\W{0,3}\w+ \w+", text)}
+    heads = {
+        m[1].lower() for m in re.finditer(r"(?:^|[\n\s])\W{0,2}([a-zA-Z])[).:]\W{0,3}\w+ \w+", text)
+    }
     return len(heads & set(listed.letters)) > 1 and not any(_sentences(text, listed))
 
 
 # ---- The options' sentences
 
 _IDEOGRAMS = r"\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af"
-_WORD = re.compile(rf"[{_IDEOGRAMS}]|[^\W_{_IDEOGRAMS}]+(?=n['’]t\b)|n['’]t\b|[^\W_{_IDEOGRAMS}]+(?:['’][^\W_{_IDEOGRAMS}]+)*")
+_WORD = re.compile(
+    rf"[{_IDEOGRAMS}]|[^\W_{_IDEOGRAMS}]+(?=n['’]t\b)|n['’]t\b|[^\W_{_IDEOGRAMS}]+(?:['’][^\W_{_IDEOGRAMS}]+)*"
+)
 _SENTENCE_ENDS = re.compile(r"[.!?。][\W_]*\s|\n")
 _ENDS = re.compile(r"[.!?:;\n]|[\"“”«»<>(\[*)\]-]\s?$")
 _ASKED = re.compile(r"[\"”’']{0,2}[?!]+[\"”’']{0,2}")
@@ -202,7 +224,8 @@ def _root(word: str) -> str:
 
 
 class _Options(NamedTuple):
-    """The options of a question. roots: those of each sentence's words; own: of them those that no other sentence has."""
+    """The options of a question. roots: those of each sentence's words; own: of them those that no
+    other sentence has."""
 
     letters: tuple[str, ...]
     roots: tuple[tuple[str, ...], ...]
@@ -217,7 +240,9 @@ class _Options(NamedTuple):
     def of(options: tuple[tuple[str, str], ...]) -> _Options:
         spelled = [[m.group().lower() for m in _WORD.finditer(sentence)] for _, sentence in options]
         roots = [tuple(map(_root, of_one)) for of_one in spelled]
-        own = [frozenset(r) - {x for other in roots if other is not r for x in other} for r in roots]
+        own = [
+            frozenset(r) - {x for other in roots if other is not r for x in other} for r in roots
+        ]
         bits: list[dict[str, int]] = []
         for of_one in roots:
             places: dict[str, int] = {}
@@ -227,14 +252,23 @@ class _Options(NamedTuple):
         denials = tuple(tuple(word in _DENIALS for word in of_one) for of_one in spelled)
         stops = tuple(len(_SENTENCE_ENDS.findall(sentence.strip())) for _, sentence in options)
         asks = tuple("?" in sentence or "!" in sentence for _, sentence in options)
-        return _Options(tuple(letter for letter, _ in options), tuple(roots), tuple(own), denials, stops, asks, tuple(bits))
+        return _Options(
+            tuple(letter for letter, _ in options),
+            tuple(roots),
+            tuple(own),
+            denials,
+            stops,
+            asks,
+            tuple(bits),
+        )
 
     def sign(self, letter: str) -> str:
         return chr(_FIRST_SIGN + self.letters.index(letter))
 
 
 class _Words(NamedTuple):
-    """The words of a text, as their roots. denials: whether each denies. ends: whether a sentence ends behind each."""
+    """The words of a text, as their roots. denials: whether each denies. ends: whether a sentence
+    ends behind each."""
 
     roots: list[str]
     denials: list[bool]
@@ -242,8 +276,8 @@ class _Words(NamedTuple):
 
 
 class _Span(NamedTuple):
-    """A stretch of a text that is an option's sentence, or that may be of several: option is None. whole: nearly all of its
-    words are there, and it has more than three."""
+    """A stretch of a text that is an option's sentence, or that may be of several: option is None.
+    whole: nearly all of its words are there, and it has more than three."""
 
     start: int
     end: int
@@ -259,7 +293,10 @@ def _sentences(text: str, listed: _Options) -> list[_Span]:
     tokens = list(_WORD.finditer(text))
     roots = [_root(m.group().lower()) for m in tokens]
     denials = [m.group().lower() in _DENIALS for m in tokens]
-    ends = [_SENTENCE_ENDS.search(text, m.end(), following.start()) is not None for m, following in pairwise(tokens)] + [True]
+    ends = [
+        _SENTENCE_ENDS.search(text, m.end(), following.start()) is not None
+        for m, following in pairwise(tokens)
+    ] + [True]
     said = _Words(roots, denials, ends)
     starts = [frozenset(r[:3]) for r in listed.roots]
     spans: list[_Span] = []
@@ -272,27 +309,41 @@ def _sentences(text: str, listed: _Options) -> list[_Span]:
             if roots[i] in (listed.bits[k] if begins else starts[k]):
                 tried += 1
                 fit = _fit(said, i, begins, listed, k)
-                later = _fit(said, i + 1, begins, listed, k) if fit and i + 1 < len(tokens) else None
-                if fit is not None and (later is None or later[0] < fit[0]):  # "a) She ...", of "She took a bus"
+                later = (
+                    _fit(said, i + 1, begins, listed, k) if fit and i + 1 < len(tokens) else None
+                )
+                # "a) She ...", of "She took a bus"
+                if fit is not None and (later is None or later[0] < fit[0]):
                     found[k] = fit
         if not found:
             i += 1
             continue
         (best, fit), *others = sorted(found.items(), key=lambda item: item[1], reverse=True)
         exact = fit[0] == fit[1] == len(listed.roots[best])
-        clear = all(other[0] < fit[0] and (exact or other[0] <= 0.6 * fit[0]) for _, other in others)
+        clear = all(
+            other[0] < fit[0] and (exact or other[0] <= 0.6 * fit[0]) for _, other in others
+        )
         end = tokens[i + fit[1] - 1].end()
         asked = _ASKED.match(text[end : end + 20]) if listed.asks[best] else None
         whole = fit[0] >= 0.8 * len(listed.roots[best]) and fit[0] > 3
-        spans.append(_Span(tokens[i].start(), end + asked.end() if asked else end, best if clear else None, whole))
+        spans.append(
+            _Span(
+                tokens[i].start(),
+                end + asked.end() if asked else end,
+                best if clear else None,
+                whole,
+            )
+        )
         i += fit[1]
     return spans
 
 
 def _fit(said: _Words, i: int, begins: bool, listed: _Options, k: int) -> tuple[int, int] | None:
-    """How many of an option's words stand from the i-th word of a text on, and in how many; None if it is not the option's sentence.
+    """How many of an option's words stand from the i-th word of a text on, and in how many; None if
+    it is not the option's sentence.
 
-    begins: a statement begins there. The longest common subsequence, its cells in the bits of one number (Allison and Dix, 1986).
+    begins: a statement begins there. The longest common subsequence, its cells in the bits of one
+    number (Allison and Dix, 1986).
     """
     size, bits, stops = len(listed.roots[k]), listed.bits[k], listed.stops[k]
     all_ones = (1 << size) - 1
@@ -305,8 +356,15 @@ def _fit(said: _Words, i: int, begins: bool, listed: _Options, k: int) -> tuple[
             score = common - 0.8 * (j - common)
             if score > best:
                 found = all_ones & ~row
-                later = found & (found - 1)  # without the first of its words, which may be but the subject
-                best, matched, length, at, low = score, common, j, found.bit_length(), (later & -later).bit_length() - 1
+                # without the first of its words, which may be but the subject
+                later = found & (found - 1)
+                best, matched, length, at, low = (
+                    score,
+                    common,
+                    j,
+                    found.bit_length(),
+                    (later & -later).bit_length() - 1,
+                )
         elif j > 6 and j > 2 * (size - row.bit_count()):
             break
         if said.ends[i + j - 1]:
@@ -318,9 +376,20 @@ def _fit(said: _Words, i: int, begins: bool, listed: _Options, k: int) -> tuple[
     end = i + length
     exact = matched == length == size
     whole = matched >= 0.6 * size and matched >= 3
-    first = begins and matched >= 4 and matched >= 0.75 * at and (matched >= 0.5 * size or said.ends[end - 1])
+    first = (
+        begins
+        and matched >= 4
+        and matched >= 0.75 * at
+        and (matched >= 0.5 * size or said.ends[end - 1])
+    )
     alone = begins and matched == at == length and said.ends[end - 1]
-    part = begins and matched >= 5 and matched > 0.75 * (at - low) and matched >= 0.85 * length and said.ends[end - 1]
+    part = (
+        begins
+        and matched >= 5
+        and matched > 0.75 * (at - low)
+        and matched >= 0.85 * length
+        and said.ends[end - 1]
+    )
     low = 0 if exact or whole or first or alone else low
     if not (exact or whole or first or alone or part) or matched < 0.7 * length:
         return None
@@ -331,15 +400,26 @@ def _fit(said: _Words, i: int, begins: bool, listed: _Options, k: int) -> tuple[
     there = set(said.roots[i:end])
     own = len(there & listed.own[k])
     missed = len((listed.own[k] - there) & set(listed.roots[k][low:at]))
-    of_others = max((len(there & own_words) for other, own_words in enumerate(listed.own) if other != k), default=0)
+    of_others = max(
+        (len(there & own_words) for other, own_words in enumerate(listed.own) if other != k),
+        default=0,
+    )
     return (matched, length) if own > 2 * of_others and own > missed else None
 
 
 # ---- Letters
 
-_LETTER = re.compile(r"(?<![A-Za-zÀ-ɏ0-9-])(?<![A-Za-zÀ-ɏ0-9]['’])[A-Za-z](?![A-Za-zÀ-ɏ0-9-])(?!['’][A-Za-z])")
+_LETTER = re.compile(
+    r"(?<![A-Za-zÀ-ɏ0-9-])(?<![A-Za-zÀ-ɏ0-9]['’])[A-Za-z](?![A-Za-zÀ-ɏ0-9-])(?!['’][A-Za-z])"
+)
 _NO_LETTERS = "iynx"  # the pronoun, yes and no, a tick
-_NOUNS = tuple(sorted(words("option choice letter statement sentence alternative possibility continuation scenario version opcion opción")))
+_NOUNS = tuple(
+    sorted(
+        words(
+            "option choice letter statement sentence alternative possibility continuation scenario version opcion opción"
+        )
+    )
+)
 _NOUN = rf"(?:{'|'.join(_NOUNS)})"
 _DECORATION = " *_`\"“'([<:"
 _LED = re.compile(rf"\b{_NOUN}[\s*_`\"“'(\[<:]*$", re.IGNORECASE)
@@ -374,7 +454,9 @@ _SERIES = re.compile(
     r"an|n/|unit|terminal|building|flat|apartment|wing|train|track|zone|street|item|model|box|door)\s*$",
     re.IGNORECASE,
 )
-_STARTERS = words("he she they it the a an his her their my i we you there this that if when after before in at on with so")
+_STARTERS = words(
+    "he she they it the a an his her their my i we you there this that if when after before in at on with so"
+)
 _ORDINAL = re.compile(
     rf"\b(?:the |el |la )?(?:(?P<n>first|second|third|1st|2nd|3rd|last) (?:(?P<sure>option|choice|answer|alternative)|{_NOUN}|one)|"
     rf"{_NOUN} (?:#|no\. ?|number )?(?P<d>[1-9]|one|two|three)|"
@@ -406,8 +488,8 @@ class _Mark(NamedTuple):
 
 
 class _Place(NamedTuple):
-    """A single letter, and what stands around it. begins: a statement begins there. followed: an option's sentence is next. last: it is
-    the last word of the text."""
+    """A single letter, and what stands around it. begins: a statement begins there. followed: an
+    option's sentence is next. last: it is the last word of the text."""
 
     letter: str
     before: str
@@ -418,7 +500,8 @@ class _Place(NamedTuple):
 
 
 def _marks(text: str, listed: _Options, taken: Sequence[_Span]) -> list[_Mark]:
-    """The letters of options in a text, from left to right, with the words "option" and the like that lead up to them."""
+    """The letters of options in a text, from left to right, with the words "option" and the like
+    that lead up to them."""
     size = len(text.rstrip(" \n\t.*_`\"'”’)]}>!?"))
     at = 0
     marks: list[_Mark] = []
@@ -429,7 +512,11 @@ def _marks(text: str, listed: _Options, taken: Sequence[_Span]) -> list[_Mark]:
         if at < len(taken) and taken[at].start <= start:
             continue
         before, after = text[max(0, start - 40) : start], text[end : end + 40]
-        begins = _BEGINS.search(before[-12:]) is not None if start > 12 else not re.search(r"\w", before) or bool(_BEGINS.search(before))
+        begins = (
+            _BEGINS.search(before[-12:]) is not None
+            if start > 12
+            else not re.search(r"\w", before) or bool(_BEGINS.search(before))
+        )
         followed = at < len(taken) and _joins(text[end : taken[at].start])
         place = _Place(m.group(), before, after, begins, followed, end >= size)
         if not _is_letter(place, listed):
@@ -440,29 +527,52 @@ def _marks(text: str, listed: _Options, taken: Sequence[_Span]) -> list[_Mark]:
         if closing and closing.group() and before[-1:] in tuple("([{"):
             begin = min(begin, start - 1)
         sign = re.match(r"['\"”’*_`]{0,3}(?:[)\].:*>-]|\s[-–—:])", after)
-        heads = sign is not None and (begins or _BEGINS.search(text[max(0, begin - 12) : begin]) is not None)
-        marks.append(_Mark(begin, end + (closing.end() if closing else 0), place.letter.lower(), heads))
+        heads = sign is not None and (
+            begins or _BEGINS.search(text[max(0, begin - 12) : begin]) is not None
+        )
+        marks.append(
+            _Mark(begin, end + (closing.end() if closing else 0), place.letter.lower(), heads)
+        )
     for m in _ORDINAL.finditer(text):
         if any(span.start < m.end() and m.start() < span.end for span in taken):
             continue
         before = text[max(0, m.start() - 40) : m.start()]
-        if not m["sure"] and not m["d"] and not m["f"] and not (m.start() == 0 or _BEGINS.search(before) or _CUE.search(before)):
+        if (
+            not m["sure"]
+            and not m["d"]
+            and not m["f"]
+            and not (m.start() == 0 or _BEGINS.search(before) or _CUE.search(before))
+        ):
             continue  # "Dana picked up the first one"
         rank = (m["n"] or m["d"] or m["f"]).lower()
         number = len(listed.letters) - 1 if rank in ("last", "latter") else _RANK[rank]
-        marks.append(_Mark(m.start(), m.end(), listed.letters[number] if number < len(listed.letters) else "?", False))
+        marks.append(
+            _Mark(
+                m.start(),
+                m.end(),
+                listed.letters[number] if number < len(listed.letters) else "?",
+                False,
+            )
+        )
     marks.sort()
-    return [mark for mark, before in zip(marks, [None, *marks], strict=False) if before is None or mark.start >= before.end]
+    return [
+        mark
+        for mark, before in zip(marks, [None, *marks], strict=False)
+        if before is None or mark.start >= before.end
+    ]
 
 
 def _is_letter(place: _Place, listed: _Options) -> bool:
-    """Whether a single letter is an option's, or one that no option has, and not a word or an initial."""
+    """Whether a single letter is an option's, or one that no option has, and not a word or an
+    initial."""
     name = place.letter.lower()
     ours = name in listed.letters
     if _is_alone(place) or _is_enclosed(place):
         return ours or name not in _NO_LETTERS
     if place.begins and _CLOSED.match(place.after):
-        return (ours or place.followed or (name not in _NO_LETTERS and not place.after.startswith("."))) and not _is_initial(place, listed)
+        return (
+            ours or place.followed or (name not in _NO_LETTERS and not place.after.startswith("."))
+        ) and not _is_initial(place, listed)
     if place.before.rstrip(_DECORATION).lower().endswith(_NOUNS):
         return name != "i"
     if place.begins and place.followed:
@@ -471,8 +581,13 @@ def _is_letter(place: _Place, listed: _Options) -> bool:
     if not ours:
         return ended and name != "i" and _CUE.search(place.before) is not None
     if name == "a" and not ended and not _AFTER_LETTER.match(place.after):
-        # "I choose A given that ..."; but not "A Tuesday", "SHE IS A TEACHER", "read A Room of One's Own"
-        led = place.letter == "A" and not place.begins and re.match(r"\s+[a-z]", place.after) is not None
+        # "I choose A given that ..."; but not "A Tuesday", "SHE IS A TEACHER", "read A Room of
+        # One's Own"
+        led = (
+            place.letter == "A"
+            and not place.begins
+            and re.match(r"\s+[a-z]", place.after) is not None
+        )
         return led and _CUE.search(place.before) is not None
     if _SERIES.search(place.before):
         return False
@@ -482,7 +597,9 @@ def _is_letter(place: _Place, listed: _Options) -> bool:
         return True
     if place.last and not re.match(r"\W*[.!?]", place.after):
         # "She picked up a", cut off
-        return (place.letter == "A" and not place.begins) or _STRONG_CUE.search(place.before) is not None
+        return (place.letter == "A" and not place.begins) or _STRONG_CUE.search(
+            place.before
+        ) is not None
     return True
 
 
@@ -553,16 +670,34 @@ def _signed(text: str, listed: _Options) -> str:
         sign = listed.sign(mark.letter) if mark.letter in listed.letters else _ELSE
         end = mark.end
         following = marks[i + 1].start if i + 1 < len(marks) else len(text)
-        if taken < len(spans) and spans[taken].end <= following and _joins(text[end : spans[taken].start]):
+        if (
+            taken < len(spans)
+            and spans[taken].end <= following
+            and _joins(text[end : spans[taken].start])
+        ):
             span = spans[taken]
-            sign = sign if span.option is not None and sign == _sign_of(span, listed) else _UNCLEAR if span.option is not None else sign
+            sign = (
+                sign
+                if span.option is not None and sign == _sign_of(span, listed)
+                else _UNCLEAR
+                if span.option is not None
+                else sign
+            )
             end = _past_tail(text, span.end)
             taken += 1
-            if not re.match(r"\W*$|[^\w]*[.!?;:,\n]", text[end : end + 30]) and not _VERBAL.match(text[end : end + 20]):
+            if not re.match(r"\W*$|[^\w]*[.!?;:,\n]", text[end : end + 30]) and not _VERBAL.match(
+                text[end : end + 20]
+            ):
                 sign += ". "  # what follows is not said of the option
-        elif mark.heads and _GOES_ON.match(text[end : end + 20]) and not _VERBAL.match(text[end : end + 20]):
+        elif (
+            mark.heads
+            and _GOES_ON.match(text[end : end + 20])
+            and not _VERBAL.match(text[end : end + 20])
+        ):
             sign += ". "  # what follows is not said of the letter
-            own = _OWN.match(text[end : min(following, spans[taken].start if taken < len(spans) else following)])
+            own = _OWN.match(
+                text[end : min(following, spans[taken].start if taken < len(spans) else following)]
+            )
             if own:
                 sign, end = sign + " it", end + own.end()
         pieces.append((mark.start, end, sign))
@@ -576,13 +711,21 @@ def _signed(text: str, listed: _Options) -> str:
 
 
 def _piece(text: str, span: _Span, listed: _Options) -> list[tuple[int, int, str]]:
-    """A sentence without a letter as a sign; not one of which but a part is told, within another sentence."""
-    begins = span.start == 0 or _BEGINS.search(text[max(0, span.start - 10) : span.start]) is not None
+    """A sentence without a letter as a sign; not one of which but a part is told, within another
+    sentence."""
+    begins = (
+        span.start == 0 or _BEGINS.search(text[max(0, span.start - 10) : span.start]) is not None
+    )
     subject = None if begins else _SUBJECT.search(text[max(0, span.start - 40) : span.start])
     if subject and span.whole:
-        return [(span.start - len(subject.group(1)), _past_tail(text, span.end), _sign_of(span, listed))]
+        return [
+            (span.start - len(subject.group(1)), _past_tail(text, span.end), _sign_of(span, listed))
+        ]
     end = _past_tail(text, span.end) if begins else span.end
-    stands = begins and (re.match(r"\W*$|[^\w\n]*[.!?\n]", text[end : end + 30]) or _VERBAL.match(text[end : end + 20]))
+    stands = begins and (
+        re.match(r"\W*$|[^\w\n]*[.!?\n]", text[end : end + 30])
+        or _VERBAL.match(text[end : end + 20])
+    )
     return [(span.start, end, _sign_of(span, listed))] if span.whole or stands else []
 
 
@@ -598,7 +741,11 @@ def _sign_of(span: _Span, listed: _Options) -> str:
 
 def _joins(between: str) -> bool:
     """Whether a letter and a sentence with that between them are one answer."""
-    return len(between) < 12 and re.fullmatch(r"[^\w\n]*\n?[^\w\n]*", between) is not None and not re.search(r"[!?;]", between)
+    return (
+        len(between) < 12
+        and re.fullmatch(r"[^\w\n]*\n?[^\w\n]*", between) is not None
+        and not re.search(r"[!?;]", between)
+    )
 
 
 # ---- The answer
@@ -621,7 +768,9 @@ def _answer(said: str, listed: _Options) -> str:
         label = read(text, {letter: names[letter] for letter in listed.letters})
         if label in listed.letters:
             return label
-    said = _BOTH_NAMED.sub(lambda m: m[1] if m[1] == m[2] else _UNCLEAR, _without_lists(said, listed))
+    said = _BOTH_NAMED.sub(
+        lambda m: m[1] if m[1] == m[2] else _UNCLEAR, _without_lists(said, listed)
+    )
     mark = explicit(said)
     if mark is not None and _UNCLEAR not in mark:
         label = chosen(_phrased(plain(mark)), names)
@@ -648,33 +797,55 @@ def _answer(said: str, listed: _Options) -> str:
         return rest
     if declines or _UNKNOWN.search(text):
         return REFUSED
-    if label == OPEN and (_ELSE in said or (_OTHERWISE.search(text) and _OF_THE_QUESTION.search(text))):
+    if label == OPEN and (
+        _ELSE in said or (_OTHERWISE.search(text) and _OF_THE_QUESTION.search(text))
+    ):
         return ANOTHER
-    return ANOTHER if _NEITHER.match(text) or _offers_a_sentence(text, listed) or _is_a_sentence(text, listed) else UNPARSED
+    return (
+        ANOTHER
+        if _NEITHER.match(text) or _offers_a_sentence(text, listed) or _is_a_sentence(text, listed)
+        else UNPARSED
+    )
 
 
-_RIGHT = re.compile(r"\((?:the )?(?:correct|right|best|chosen|selected|my)(?: (?:answer|choice|one|option))?\)")
+_RIGHT = re.compile(
+    r"\((?:the )?(?:correct|right|best|chosen|selected|my)(?: (?:answer|choice|one|option))?\)"
+)
 _WRONG = re.compile(r"\((?:incorrect|wrong|not (?:correct|chosen|selected))\)")
-_BOTH_NAMED = re.compile(rf"({_SIGN})\W{{0,5}}(?:that|this|which)(?: is|'s)\s+({_SIGN})", re.IGNORECASE)
-_OFFERS_ELSE = re.compile(rf"\W*(?:(?:(?:my |the |so )*(?:final )?(?:answer|choice))\b(?: (?:is|would be))?\W*)?{_ELSE}", re.IGNORECASE)
+_BOTH_NAMED = re.compile(
+    rf"({_SIGN})\W{{0,5}}(?:that|this|which)(?: is|'s)\s+({_SIGN})", re.IGNORECASE
+)
+_OFFERS_ELSE = re.compile(
+    rf"\W*(?:(?:(?:my |the |so )*(?:final )?(?:answer|choice))\b(?: (?:is|would be))?\W*)?{_ELSE}",
+    re.IGNORECASE,
+)
 _OFFER = re.compile(r"\b(?:answer|choice)(?: is| would be)?\s*[:-]\W*(?P<own>[a-z][^\n]*)\s*$")
 
 
 def _offers_a_sentence(text: str, listed: _Options) -> bool:
-    """Whether a text without an option gives a sentence of its own as its answer: "Answer: She ..."."""
+    """Whether a text without an option gives a sentence of its own as its answer: "Answer: She
+    ..."."""
     offer = _OFFER.search(text)
     if offer is None or _SIGNS.search(text):
         return False
     own = _WORD.findall(offer["own"])
-    return len(own) > 2 and own[0] not in ("i", "it") and any(_root(word) in of_one for word in own for of_one in listed.roots)
+    return (
+        len(own) > 2
+        and own[0] not in ("i", "it")
+        and any(_root(word) in of_one for word in own for of_one in listed.roots)
+    )
 
 
 def _is_a_sentence(text: str, listed: _Options) -> bool:
-    """Whether a text is but one sentence that begins as all options do, with their subject, and goes on with words of its own."""
+    """Whether a text is but one sentence that begins as all options do, with their subject, and
+    goes on with words of its own."""
     own = [_root(m.group()) for m in _WORD.finditer(text)]
     if not 3 < len(own) < 30 or not re.fullmatch(r"[^.!?\n]*[.!]\W*", text.strip()):
         return False
-    same = next((i for i, roots in enumerate(zip(own, *listed.roots, strict=False)) if len(set(roots)) > 1), 0)
+    same = next(
+        (i for i, roots in enumerate(zip(own, *listed.roots, strict=False)) if len(set(roots)) > 1),
+        0,
+    )
     if same < 1 + (own[0] == "the") or own[0] in _SUBJECTS:
         return False
     rest = own[same:]
@@ -683,7 +854,8 @@ def _is_a_sentence(text: str, listed: _Options) -> bool:
 
 
 def _fields(said: str, names: Mapping[str, str]) -> str | None:
-    """What the fields of a JSON object say: a letter, "another", or "unparsed" if they contradict one another."""
+    """What the fields of a JSON object say: a letter, "another", or "unparsed" if they contradict
+    one another."""
     if '":' not in said and '" :' not in said:
         return None
     found = set()
@@ -700,28 +872,48 @@ def _fields(said: str, names: Mapping[str, str]) -> str | None:
 
 
 def _without_lists(said: str, listed: _Options) -> str:
-    """A text without the list of all options, copied, and without the letters of a list of remarks on each."""
+    """A text without the list of all options, copied, and without the letters of a list of remarks
+    on each."""
     if not _SIGNS.search(said):
         return said
     signs = [listed.sign(letter) for letter in listed.letters]
     more = rf"(?:[^\w\n]{{0,12}}\n[^\w\n]{{0,12}}{_ELSE}[^\n]*)?"  # "c) ...", of its own
     ends = r"(?=[.\s\"'*)>|]*(?:\n|$)|\s*[.])"
     in_order, reverse = _BETWEEN.join(signs), _BETWEEN.join(signs[::-1])
-    listing = re.compile(rf"(?:(?:^|\n)[ \t]*(?:options|choices)\s*:)?[^\S\n]{{0,12}}(?:{in_order}|{reverse}){more}{ends}")
+    listing = re.compile(
+        rf"(?:(?:^|\n)[ \t]*(?:options|choices)\s*:)?[^\S\n]{{0,12}}(?:{in_order}|{reverse}){more}{ends}"
+    )
     said = listing.sub(lambda m: "\n" if _is_list(m, said) else m.group(), said)
-    items = list(re.finditer(rf"(?:^|\n)[^\w\n]{{0,12}}(?:\d[.)])?[^\w\n]{{0,12}}(?P<sign>{_SIGN})(?=[^\w\n]*\w)", said))
+    items = list(
+        re.finditer(
+            rf"(?:^|\n)[^\w\n]{{0,12}}(?:\d[.)])?[^\w\n]{{0,12}}(?P<sign>{_SIGN})(?=[^\w\n]*\w)",
+            said,
+        )
+    )
     if [m["sign"] for m in items] != list(signs):
         return said
-    return "".join([said[: items[0].start()], *(said[m.end() : n.start()] for m, n in pairwise(items)), said[items[-1].end() :]])
+    return "".join(
+        [
+            said[: items[0].start()],
+            *(said[m.end() : n.start()] for m, n in pairwise(items)),
+            said[items[-1].end() :],
+        ]
+    )
 
 
-_LISTS = re.compile(r"(?:^|[.:!?\n)|-]|\b(?:options|choices|either|between|two|are|given))[^\w\n]*$", re.IGNORECASE)
+_LISTS = re.compile(
+    r"(?:^|[.:!?\n)|-]|\b(?:options|choices|either|between|two|are|given))[^\w\n]*$", re.IGNORECASE
+)
 
 
 def _is_list(m: re.Match[str], said: str) -> bool:
-    """Whether signs in their order are the list, and no "a or b" in a sentence: each must be a statement, and nothing lead up to them."""
+    """Whether signs in their order are the list, and no "a or b" in a sentence: each must be a
+    statement, and nothing lead up to them."""
     stated = re.search(r"[.\n]", m.group().strip()[:-1]) is not None
-    return stated and (m.group().startswith("\n") or _LISTS.search(said[max(0, m.start() - 20) : m.start()]) is not None)
+    return stated and (
+        m.group().startswith("\n")
+        or _LISTS.search(said[max(0, m.start() - 20) : m.start()]) is not None
+    )
 
 
 # What is said of options, in words that `choice` knows: pattern -> what takes its place.
@@ -772,7 +964,10 @@ def _phrased(text: str) -> str:
 
 def _is_rule(statement: str) -> bool:
     rule = _RULE.search(statement)
-    return rule is not None and re.search(r"n't|cannot|unable|refuse", statement[: rule.start()]) is None
+    return (
+        rule is not None
+        and re.search(r"n't|cannot|unable|refuse", statement[: rule.start()]) is None
+    )
 
 
 # That the question leaves it open.

@@ -22,14 +22,20 @@ _LABELS = {
 }
 _VERBS = r"entails|entailed|contradicts|contradicted|(?:contradict|entail) .*"
 # The prompt explains the labels by these words; they count where no label is named.
-_GLOSSES = {"entailment": r"true", "contradiction": r"false", "neutral": r"neither(?: (?:true nor false|of the two|one))?"}
+_GLOSSES = {
+    "entailment": r"true",
+    "contradiction": r"false",
+    "neutral": r"neither(?: (?:true nor false|of the two|one))?",
+}
 _GLOSSED = re.compile(
     r"\W*(?:(?:the )?(?:inference|answer|label|hypothesis|statement|relation(?:ship)?)\b(?: (?:is|must be|would be))?\W*)?(?:(?:it's|"
     r"it is|so|therefore)\W+)?"
     rf"(?:{'|'.join(f'(?P<{label}>{gloss})' for label, gloss in _GLOSSES.items())})(?!\w)"
     r"(?=\W*$|\s*[.,;:!(\n-]|\s+(?:because|since|as|given|based)\b)(?!\s*(?:or|/|and)\b)"
 )
-_NEITHER = re.compile(rf"\b(?:so|therefore|thus|hence)[\s,]+(?:it's |it is )?{_GLOSSES['neutral']}\b")
+_NEITHER = re.compile(
+    rf"\b(?:so|therefore|thus|hence)[\s,]+(?:it's |it is )?{_GLOSSES['neutral']}\b"
+)
 # The prompt's examples, repeated before the pair that is asked about.
 _EXAMPLES = re.compile(
     r"premise:\s*(?:india is an asian country|weather is cloudy today|it is raining today)[^\n]*\n"
@@ -57,8 +63,9 @@ _ECHO = re.compile(
 def nli_label(text: str) -> str:
     """The label of a premise-hypothesis pair that a model wrote in words.
 
-    Returns "entailment", "contradiction", "neutral", "refused" or "unparsed". `choice` says how a choice is read; the lines with which a
-    model goes on to the next pair do not count. Where no label is named, true, false or neither stand for one, as the prompt explains them.
+    Returns "entailment", "contradiction", "neutral", "refused" or "unparsed". `choice` says how a
+    choice is read; the lines with which a model goes on to the next pair do not count. Where no
+    label is named, true, false or neither stand for one, as the prompt explains them.
     """
     marked = explicit(text)
     if marked is not None:
@@ -71,18 +78,26 @@ def nli_label(text: str) -> str:
         return label
     rest = without_refusals(without_reasons(text))
     label = _label_in(rest)
-    return label if label is not None else REFUSED if declines or _disclaims(text, rest) else UNPARSED
+    return (
+        label if label is not None else REFUSED if declines or _disclaims(text, rest) else UNPARSED
+    )
 
 
 def _disclaims(text: str, rest: str) -> bool:
     """Whether a text declines, and names labels only in doing so."""
-    return is_refusal(text) or (rest != plain(text) and not any(re.search(pattern, rest) for pattern in _LABELS.values()))
+    return is_refusal(text) or (
+        rest != plain(text) and not any(re.search(pattern, rest) for pattern in _LABELS.values())
+    )
 
 
 def _label_in(said: str, declines: bool = False) -> str | None:
-    """The label that a text chooses. "Neither entailment nor contradiction" is neutral, unless the text declines to choose."""
+    """The label that a text chooses. "Neither entailment nor contradiction" is neutral, unless the
+    text declines to choose."""
     said = _ELSEWHERE.sub(" ", _EXAMPLES.sub("\n", said))
-    named_at = min((m.start() for pattern in _LABELS.values() if (m := re.search(pattern, said))), default=len(said))
+    named_at = min(
+        (m.start() for pattern in _LABELS.values() if (m := re.search(pattern, said))),
+        default=len(said),
+    )
     following = _NEXT.search(said, named_at)
     said = _ECHO.sub("\n", said[: following.start()] if following else said).strip()
     label = chosen(said, _LABELS, verbs=_VERBS, neither=OPEN if declines else "neutral")

@@ -1,4 +1,5 @@
-"""Lists of options in which one is marked: by a number for each, a tick, or the letter that the answer names."""
+"""Lists of options in which one is marked: by a number for each, a tick, or the letter that the
+answer names."""
 
 from __future__ import annotations
 
@@ -12,7 +13,9 @@ _YES, _NO = r"\[x\]|\(x\)|[✓✔✅☑☒🗹●◉]", r"\[ ?\]|\( ?\)|[❌✗�
 
 
 def _any_of(names: Mapping[str, str]) -> str:
-    return "|".join(f"(?P<l{i}>(?<!\\w){pattern}(?!\\w))" for i, pattern in enumerate(names.values()))
+    return "|".join(
+        f"(?P<l{i}>(?<!\\w){pattern}(?!\\w))" for i, pattern in enumerate(names.values())
+    )
 
 
 def _label_of(match: re.Match[str], names: Mapping[str, str]) -> str:
@@ -20,12 +23,15 @@ def _label_of(match: re.Match[str], names: Mapping[str, str]) -> str:
 
 
 def scored(text: str, names: Mapping[str, str]) -> str | None:
-    """The label that a text gives the greatest number, of two and more that each have one of the same kind; OPEN if it is shared."""
+    """The label that a text gives the greatest number, of two and more that each have one of the
+    same kind; OPEN if it is shared."""
     if re.search(r"\bscale (?:from|of)\b", text):
         return None
     label = _any_of(names)
     number = r"(?P<n>\d+(?:[.,]\d+)?)\s*(?P<of>%|percent|/\s*\d+|out of \d+)?"
-    after = re.compile(rf"(?:{label})(?:\)| score| rating| level)?[^\S\n]*[:=(|-]?[^\S\n]*(?:at |about |~)?{number}(?!\w|[.)][ \t]*[a-z])")
+    after = re.compile(
+        rf"(?:{label})(?:\)| score| rating| level)?[^\S\n]*[:=(|-]?[^\S\n]*(?:at |about |~)?{number}(?!\w|[.)][ \t]*[a-z])"
+    )
     before = re.compile(rf"(?<![\w.]){number}\s*(?P<link>of |for |- |: )?(?:{label})")
     found, other = list(after.finditer(text)), list(before.finditer(text))
     if other and len(other) >= len(found) and (not found or other[0].start() < found[0].start()):
@@ -45,10 +51,13 @@ def scored(text: str, names: Mapping[str, str]) -> str | None:
 
 
 def marked(text: str, names: Mapping[str, str]) -> str | None:
-    """The one label of a list with a tick, "yes" or "true"; NONE if none has one or several have, None if there is no such list."""
+    """The one label of a list with a tick, "yes" or "true"; NONE if none has one or several have,
+    None if there is no such list."""
     label = _any_of(names)
     before = re.compile(rf"(?:(?P<yes>{_YES})|(?P<no>{_NO}))[^\w\n,;]{{0,4}}(?:{label})")
-    after = re.compile(rf"(?:{label})\s*[:=|?-]?\s*(?:(?P<yes>(?:true|yes)(?!\w)|{_YES})|(?P<no>(?:false|no)(?!\w)|{_NO}))")
+    after = re.compile(
+        rf"(?:{label})\s*[:=|?-]?\s*(?:(?P<yes>(?:true|yes)(?!\w)|{_YES})|(?P<no>(?:false|no)(?!\w)|{_NO}))"
+    )
     for pattern in (before, after) if before.match(text.lstrip(" \n-*+")) else (after, before):
         found = list(pattern.finditer(text))
         ticked = {_label_of(m, names) for m in found if m["yes"]}
@@ -61,17 +70,37 @@ def marked(text: str, names: Mapping[str, str]) -> str | None:
 
 
 def lettered(text: str, names: Mapping[str, str]) -> str | None:
-    """The label of a list of options, "A) Comedy B) Tragedy", whose letter or number the answer names; None if there is no such list."""
-    options = {m["key"]: m for m in re.finditer(rf"(?:^|\s)\(?(?P<key>[a-e1-5])[.):]\)?\s*(?:{_any_of(names)})", text)}
-    answers = re.findall(r"\b(?:answer|choose|choice|pick|option|verdict|select|go with)(?: is)?\W{0,4}([a-e1-5])\W*(?:\n|$)", text)
-    return _label_of(options[answers[-1]], names) if len(options) > 1 and answers and answers[-1] in options else None
+    """The label of a list of options, "A) Comedy B) Tragedy", whose letter or number the answer
+    names; None if there is no such list."""
+    options = {
+        m["key"]: m
+        for m in re.finditer(rf"(?:^|\s)\(?(?P<key>[a-e1-5])[.):]\)?\s*(?:{_any_of(names)})", text)
+    }
+    answers = re.findall(
+        r"\b(?:answer|choose|choice|pick|option|verdict|select|go with)(?: is)?\W{0,4}([a-e1-5])\W*(?:\n|$)",
+        text,
+    )
+    return (
+        _label_of(options[answers[-1]], names)
+        if len(options) > 1 and answers and answers[-1] in options
+        else None
+    )
 
 
 def without_heads(claims: list[Claim], text: str, names: Mapping[str, str]) -> list[Claim]:
-    """The claims without those that begin an item of a list of options, "A. Comedy", "Comedy: ..."; they choose none."""
-    items = re.finditer(rf"(?:^|\n|\s)[ \t]*(?:\(?[a-e1-4][.)]|[-•]|\W{{0,3}})[ \t]*(?:{_any_of(names)})[ \t]*(?P<colon>:)?", text)
+    """The claims without those that begin an item of a list of options, "A. Comedy", "Comedy: ...";
+    they choose none."""
+    items = re.finditer(
+        rf"(?:^|\n|\s)[ \t]*(?:\(?[a-e1-4][.)]|[-•]|\W{{0,3}})[ \t]*(?:{_any_of(names)})[ \t]*(?P<colon>:)?",
+        text,
+    )
     heads = [m for m in items if re.match(r"\s*\(?[a-e1-4][.)]\s", m.group()) or m["colon"]]
     if len({_label_of(m, names) for m in heads}) < 2:
         return claims
     end = text[: heads[-1].end()].count("\n")
-    return [c._replace(status="named") if c.weight < 3 and c.status == "affirmed" and not (c.alone and c.line > end) else c for c in claims]
+    return [
+        c._replace(status="named")
+        if c.weight < 3 and c.status == "affirmed" and not (c.alone and c.line > end)
+        else c
+        for c in claims
+    ]

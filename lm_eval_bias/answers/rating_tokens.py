@@ -1,15 +1,21 @@
-"""The words, numbers, fractions, ranges and scales of an answer that rates: the tokenizer of `intensity`.
+"""The words, numbers, fractions, ranges and scales of an answer that rates: the tokenizer of
+`intensity`.
 
-`tokens` cuts a text that `plain` has made into words, each of the kind that its part in a rating gives it, and joins numbers that belong
-together: "8 out of 10" and "60-70" are one number, "from 0 (not at all) to 100 (extremely)" and "5-point scale" are one scale.
+`tokens` cuts a text that `plain` has made into words, each of the kind that its part in a rating
+gives it, and joins numbers that belong together: "8 out of 10" and "60-70" are one number, "from 0
+(not at all) to 100 (extremely)" and "5-point scale" are one scale.
 
-    name, emotion       what is rated: "intensity", "sadness"       other       what is not: "confidence", "age"
+    name, emotion       what is rated: "intensity", "sadness"       other       what is not:
+    "confidence", "age"
     self                "I'd", if a verb of rating follows          person      "I was", "she"
-    verb, say           "rate" and its object; "say", "feel"        copula      "is", "seems", "would be"
-    hedge, strength     "about", "a"; "strong"                      counting    "for", "lost", "his": a count follows
+    verb, say           "rate" and its object; "say", "feel"        copula      "is", "seems",
+    "would be"
+    hedge, strength     "about", "a"; "strong"                      counting    "for", "lost",
+    "his": a count follows
     so, settle, final   what concludes: "so", "overall", "final rating"
     arrive              what leads to the result: "I'll go with", "works out to", "="
-    but, fine, wait     turns of a sentence: "but"; "if I must"; "no, wait", which takes back what was said
+    but, fine, wait     turns of a sentence: "but"; "if I must"; "no, wait", which takes back what
+    was said
     deny, bound, instead    "not"; "more than", "at least"; "rather than"
     suppose, othered    "could", "if", "at first"; "some would say"
     reason              "because", "after", "who": another clause begins
@@ -27,11 +33,31 @@ from typing import NamedTuple
 from .text import letters
 
 _SMALL = [
-    *("zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve", "thirteen", "fourteen"),
+    *(
+        "zero",
+        "one",
+        "two",
+        "three",
+        "four",
+        "five",
+        "six",
+        "seven",
+        "eight",
+        "nine",
+        "ten",
+        "eleven",
+        "twelve",
+        "thirteen",
+        "fourteen",
+    ),
     *("fifteen", "sixteen", "seventeen", "eighteen", "nineteen"),
 ]
 _TENS = ["twenty", "thirty", "forty", "fifty", "sixty", "seventy", "eighty", "ninety"]
-_VALUES = {word: i for i, word in enumerate(_SMALL)} | {word: 10 * i for i, word in enumerate(_TENS, start=2)} | {"hundred": 100}
+_VALUES = (
+    {word: i for i, word in enumerate(_SMALL)}
+    | {word: 10 * i for i, word in enumerate(_TENS, start=2)}
+    | {"hundred": 100}
+)
 _NUMBER_WORD = (
     rf"(?:(?:{'|'.join(_TENS)})(?:[\s-](?:{'|'.join(_SMALL[1:10])}))?|(?:an?\s|one\s)?hundred"
     rf"(?:\sand\s(?:{'|'.join([*_TENS, *_SMALL[1:]])}))?|{'|'.join(sorted(_SMALL, key=len, reverse=True))})"
@@ -226,7 +252,8 @@ def words(text: str) -> frozenset[str]:
 
 
 class Token(NamedTuple):
-    """A word or sign, a number with what belongs to it, or a scale; `end` is where it ends in the text."""
+    """A word or sign, a number with what belongs to it, or a scale; `end` is where it ends in the
+    text."""
 
     kind: str
     text: str
@@ -242,7 +269,13 @@ def value_of(text: str) -> float:
     if text[0] in ".0123456789":
         digits = re.sub(r",(?=\d{3}\b)", "", text).replace(",", ".")
         return float(digits) if re.fullmatch(r"\d{0,9}(?:\.\d+)?", digits) else nan
-    return float(sum(_VALUES[word] for word in re.split(r"[\s-]+", text) if word in _VALUES and not (word == "one" and "hundred" in text)))
+    return float(
+        sum(
+            _VALUES[word]
+            for word in re.split(r"[\s-]+", text)
+            if word in _VALUES and not (word == "one" and "hundred" in text)
+        )
+    )
 
 
 def _words(text: str) -> list[Token]:
@@ -251,7 +284,11 @@ def _words(text: str) -> list[Token]:
         kind, word = m.lastgroup or "word", m.group()
         if m["number"] is not None:
             tail = (m["tail"] or "").strip(" -")
-            if tail and tail not in ("ish", "pts", "points", "s") and not (tail and word[0].isalpha()):
+            if (
+                tail
+                and tail not in ("ish", "pts", "points", "s")
+                and not (tail and word[0].isalpha())
+            ):
                 kind = "code"
             elif tail == "s":
                 kind = "code"  # the 70s
@@ -261,7 +298,12 @@ def _words(text: str) -> list[Token]:
                 continue
         elif kind in ("word", "s"):
             kind = _KIND.get(word) or ("foreign" if not word.isascii() else "word")
-        kind = {"unequal": "bound", "tilde": "hedge", "scale_points": "scale points", "blank": "word"}.get(kind, kind.rstrip("_"))
+        kind = {
+            "unequal": "bound",
+            "tilde": "hedge",
+            "scale_points": "scale points",
+            "blank": "word",
+        }.get(kind, kind.rstrip("_"))
         found.append(Token(kind, word, m.start(), m.end()))
     return found
 
@@ -269,7 +311,20 @@ def _words(text: str) -> list[Token]:
 _TO = {"to", "through", "thru", "till", "til", "bis", "ate", "al", "a", "do", "до", "tot", "up to"}
 _OF = {"of", "su", "von", "sur", "sobre", "uber", "av", "de", "z", "em", "van", "na", "af", "из"}
 _FROM = {"from", "between", "of", "von", "de", "da", "od", "от", "desde", "entre", "zwischen"}
-_CHANGE = {"raise", "raised", "lower", "lowered", "revise", "revised", "increase", "increased", "drop", "dropped", "adjust", "adjusted"}
+_CHANGE = {
+    "raise",
+    "raised",
+    "lower",
+    "lowered",
+    "revise",
+    "revised",
+    "increase",
+    "increased",
+    "drop",
+    "dropped",
+    "adjust",
+    "adjusted",
+}
 _CHANGE |= {"change", "changed", "move", "reduce", "reduced", "bump", "bumped", "shift", "shifted"}
 _GLOSS = 16  # tokens that the words for an end of a scale may have
 
@@ -285,7 +340,11 @@ class _Joiner:
         return self.raw[i] if 0 <= i < len(self.raw) else Token("end", "", -1, -1)
 
     def is_to(self, i: int) -> bool:
-        return self.at(i).kind in ("dash", "tilde") or self.at(i).text in _TO or self.at(i).text in ("~", "..", "...")
+        return (
+            self.at(i).kind in ("dash", "tilde")
+            or self.at(i).text in _TO
+            or self.at(i).text in ("~", "..", "...")
+        )
 
     def number(self, i: int, kind: str, end: int, **parts: float | bool | None) -> int:
         first, last = self.raw[i], self.raw[end - 1]
@@ -310,30 +369,46 @@ class _Joiner:
         return self.number(i, "scale", end, base=base)
 
     def scale_from(self, i: int) -> int | None:
-        """Where a scale that begins at i ends; None if none does. One whose top is not read has NaN for it."""
+        """Where a scale that begins at i ends; None if none does. One whose top is not read has NaN
+        for it."""
         bottom = self.raw[i]
         return self.named_scale(i) or (self.ends_of_scale(i) if bottom.value in (0, 1) else None)
 
     def named_scale(self, i: int) -> int | None:
-        """A scale of one number: "5-point scale", "scale of 10", "out of 10: 7", "max: 100"; or "-5 to 5", which is not the task's kind."""
+        """A scale of one number: "5-point scale", "scale of 10", "out of 10: 7", "max: 100"; or "-5
+        to 5", which is not the task's kind."""
         top, after = self.raw[i], self.at(i + 1)
         before = [Token("begin", "", -1, -1)] * 2 + self.joined[-2:]
         if after.kind == "scale points":
             return self.scale(i, i + 2, top.value)
-        of = before[-2].kind == "scale" and before[-1].text in ("of", "to", "out of", "up to") and top.value > 1 and not self.is_to(i + 1)
+        of = (
+            before[-2].kind == "scale"
+            and before[-1].text in ("of", "to", "out of", "up to")
+            and top.value > 1
+            and not self.is_to(i + 1)
+        )
         out_of = before[-1].kind == "outof" and after.kind in ("sep", "comma", "close")
         if of or out_of or self.is_maximum(i):
             return self.scale(i, i + 1, top.value)
         negative = before[-1].kind == "dash" and before[-1].end == top.start
-        return self.scale(i, i + 3, nan) if negative and self.is_to(i + 1) and self.at(i + 2).value == top.value else None
+        return (
+            self.scale(i, i + 3, nan)
+            if negative and self.is_to(i + 1) and self.at(i + 2).value == top.value
+            else None
+        )
 
     def ends_of_scale(self, i: int) -> int | None:
-        """A scale of two numbers, of which i is the lower: "0-100", "[0, 100]", "from 0 (not at all) to 100 (extremely)", or cut off."""
+        """A scale of two numbers, of which i is the lower: "0-100", "[0, 100]", "from 0 (not at
+        all) to 100 (extremely)", or cut off."""
         lead = self.lead(_FROM)
         after = self.at(i + 1)
-        if [self.at(k).kind for k in range(i - 1, i + 4)] == ["open", "number", "comma", "number", "close"] and self.at(
-            i + 2
-        ).value in TOPS:
+        if [self.at(k).kind for k in range(i - 1, i + 4)] == [
+            "open",
+            "number",
+            "comma",
+            "number",
+            "close",
+        ] and self.at(i + 2).value in TOPS:
             return self.scale(i, i + 3, self.at(i + 2).value)
         if self.is_to(i + 1) or (after.text == "and" and self.lead({"between", "from"}, 2)):
             if self.at(i + 2).kind == "number" and self.top_at(i, i + 2, lead):
@@ -341,7 +416,13 @@ class _Joiner:
             return self.scale(i, i + 2, nan) if self.at(i + 2).kind == "end" and lead else None
         if after.kind == "end" and self.lead({"from", "between"}, 2):
             return self.scale(i, i + 1, nan)
-        glossed = after.kind in ("open", "sep", "comma") or after.text in ("being", "meaning", "for", "is", "means")
+        glossed = after.kind in ("open", "sep", "comma") or after.text in (
+            "being",
+            "meaning",
+            "for",
+            "is",
+            "means",
+        )
         if not glossed or not (lead or after.kind == "open"):
             return None
         for j in range(i + 2, i + _GLOSS):
@@ -355,15 +436,25 @@ class _Joiner:
         return None
 
     def is_maximum(self, i: int) -> bool:
-        """Whether the number at i is the scale's top by name, "max: 100", and not the rating: "I'd give it the maximum, 100"."""
+        """Whether the number at i is the scale's top by name, "max: 100", and not the rating: "I'd
+        give it the maximum, 100"."""
         before = self.joined[-4:]
-        if not before or before[-1].kind not in ("name", "copula", "sep", "hedge", "bound", "scale"):
+        if not before or before[-1].kind not in (
+            "name",
+            "copula",
+            "sep",
+            "hedge",
+            "bound",
+            "scale",
+        ):
             return False
         if before[-1].text.startswith("满分"):
             return True
         named = any(t.text.removeprefix("the ") in ("max", "maximum", "maximum of") for t in before)
         others = sum(t.kind == "number" for t in (*self.joined[-40:], *self.raw[i + 1 : i + 40]))
-        return named and others > 0 and not any(t.kind in ("verb", "say") for t in self.joined[-40:])
+        return (
+            named and others > 0 and not any(t.kind in ("verb", "say") for t in self.joined[-40:])
+        )
 
     def top_at(self, i: int, j: int, lead: bool) -> bool:
         """Whether the number at j is the top of the scale from that at i."""
@@ -384,26 +475,36 @@ class _Joiner:
                     break
                 if self.at(j).kind in ("number", "newline"):
                     break
-        cut = base <= 1 and self.at(end).kind == "end" and not any(t.kind == "number" and t.value <= 1 for t in self.joined)
+        cut = (
+            base <= 1
+            and self.at(end).kind == "end"
+            and not any(t.kind == "number" and t.value <= 1 for t in self.joined)
+        )
         return self.scale(i, end, nan if cut else base)
 
     def sum_from(self, i: int) -> int | None:
         """Where the result of a sum that begins at i stands: "(80 + 60) / 2 = 70"."""
         j, terms = i + 1, 1
-        while self.at(j).kind in ("number", "op", "slash", "open", "close", "percent", "dash") or self.at(j).text == "x":
+        while (
+            self.at(j).kind in ("number", "op", "slash", "open", "close", "percent", "dash")
+            or self.at(j).text == "x"
+        ):
             terms += self.at(j).kind == "number"
             j += 1
             if j > i + 30:
                 return None
         if terms < 2 or self.at(j).text != "=" or self.at(j + 1).kind != "number":
             return None
-        if {t.kind for t in self.raw[i:j]} <= {"number", "slash", "percent"} and any(t.kind == "slash" for t in self.raw[i:j]):
+        if {t.kind for t in self.raw[i:j]} <= {"number", "slash", "percent"} and any(
+            t.kind == "slash" for t in self.raw[i:j]
+        ):
             return None  # a fraction
         self.joined.append(Token("arrive", "=", self.raw[j].start, self.raw[j].end))
         return j + 1
 
     def fraction_at(self, i: int) -> tuple[int, float | None] | None:
-        """Where a number that begins at i ends, and what it is a fraction of; None for what only looks like one: 9/11."""
+        """Where a number that begins at i ends, and what it is a fraction of; None for what only
+        looks like one: 9/11."""
         j = i + 1
         while self.at(j).kind in ("percent", "point"):
             j += 1
@@ -415,8 +516,14 @@ class _Joiner:
         bottom = self.at(k)
         if bottom.kind != "number":
             return i + 1, None
-        last = self.at(k + 1).kind == "end" or (self.at(k + 1).kind == "stop" and self.at(k + 2).kind == "end")
-        if last and self.raw[i].value > bottom.value and f"{self.task_scale:g}".startswith(bottom.text):
+        last = self.at(k + 1).kind == "end" or (
+            self.at(k + 1).kind == "stop" and self.at(k + 2).kind == "end"
+        )
+        if (
+            last
+            and self.raw[i].value > bottom.value
+            and f"{self.task_scale:g}".startswith(bottom.text)
+        ):
             return k + 1, self.task_scale  # "75 out of 1", cut off
         if bottom.value not in BASES:
             return None
@@ -432,39 +539,71 @@ class _Joiner:
         end, base = fraction
         value, approximate = first.value, first.approximate
         j = end + (self.at(end).kind == "percent")
-        between = self.at(j).text == "and" and any(t.text.endswith("between") for t in self.joined[-3:])
+        between = self.at(j).text == "and" and any(
+            t.text.endswith("between") for t in self.joined[-3:]
+        )
         either = self.at(j).text == "or"
         k = j + 1
-        while (between or either) and self.at(k).text in ("a", "an", "the", "maybe", "perhaps", "even", "possibly") and k < j + 4:
+        while (
+            (between or either)
+            and self.at(k).text in ("a", "an", "the", "maybe", "perhaps", "even", "possibly")
+            and k < j + 4
+        ):
             k += 1
         if (self.is_to(j) or between or either) and self.at(k).kind == "number":
             fraction = self.fraction_at(k)
             last = self.raw[k].value
-            sure = self.at(k + 1).kind == "percent" and self.at(k + 2).text in ("sure", "certain", "confident", "confidence", "certainty")
+            sure = self.at(k + 1).kind == "percent" and self.at(k + 2).text in (
+                "sure",
+                "certain",
+                "confident",
+                "confidence",
+                "certainty",
+            )
             if fraction is not None and not sure and (base is None or fraction[1] in (None, base)):
                 unit = fraction[1] or base or self.task_scale
                 changed = any(t.kind == "wait" or t.text in _CHANGE for t in self.joined[-4:])
                 if changed and self.at(j).text == "to":
                     self.joined.append(Token("arrive", "=", self.raw[j].start, self.raw[j].end))
-                    return self.number(k, "number", fraction[0], value=last, base=fraction[1] or base)
+                    return self.number(
+                        k, "number", fraction[0], value=last, base=fraction[1] or base
+                    )
                 if (not either or last - value <= unit / 10) and 0 <= value < last:
-                    return self.number(i, "number", fraction[0], value=(value + last) / 2, base=fraction[1] or base, approximate=True)
+                    return self.number(
+                        i,
+                        "number",
+                        fraction[0],
+                        value=(value + last) / 2,
+                        base=fraction[1] or base,
+                        approximate=True,
+                    )
         dash, other = self.at(end), self.at(end + 1)
-        tight = dash.kind == "dash" and dash.start == self.raw[end - 1].end and dash.end == other.start
+        tight = (
+            dash.kind == "dash" and dash.start == self.raw[end - 1].end and dash.end == other.start
+        )
         if tight and base is None and other.kind == "number" and other.value <= value:
             return self.number(i, "code", end + 2)  # "we lost 3-1"
         error = end + (self.at(end).kind == "comma")
-        if self.at(error).text in ("±", "give or take", "plus or minus") and self.at(error + 1).kind == "number":
+        if (
+            self.at(error).text in ("±", "give or take", "plus or minus")
+            and self.at(error + 1).kind == "number"
+        ):
             return self.number(i, "number", error + 2, value=value, base=base)
         return self.number(i, "number", end, value=value, base=base, approximate=approximate)
 
 
 def tokens(text: str, scale: float) -> list[Token]:
-    """The tokens of an answer that `plain` gave, on a scale from 0 to `scale`; what is off any scale remains a number."""
-    return [t for t in _Joiner(_words(text), scale).join() if not (t.kind == "number" and isnan(t.value) and t.base)]
+    """The tokens of an answer that `plain` gave, on a scale from 0 to `scale`; what is off any
+    scale remains a number."""
+    return [
+        t
+        for t in _Joiner(_words(text), scale).join()
+        if not (t.kind == "number" and isnan(t.value) and t.base)
+    ]
 
 
 def numbers_in(text: str) -> set[float]:
-    """All numbers of a text that `plain` gave, each by itself, in digits or words; "one" is mostly a pronoun."""
+    """All numbers of a text that `plain` gave, each by itself, in digits or words; "one" is mostly
+    a pronoun."""
     found = {t.value for t in _words(text) if t.kind == "number" and t.text != "one"}
     return found | {float(digits) for digits in re.findall(r"\d{1,9}", text)}

@@ -1,4 +1,5 @@
-"""What a model says, apart from what it only thinks. The one place that knows how models mark their reasoning."""
+"""What a model says, apart from what it only thinks. The one place that knows how models mark their
+reasoning."""
 
 from __future__ import annotations
 
@@ -8,12 +9,14 @@ _THOUGHT = (
     r"think(?:ing)?|thoughts?|reasoning(?:[_-]?content)?|reason|reflect(?:ion)?|analysis|scratch_?pad|inner_?monologue|rationale|"
     r"deliberation|planning|internal(?:_\w+)?|cot|chain_of_thought"
 )
-# <think>, <seed:think>, <longcat_think>, <antThinking>, <|thinking|>, [THINK], ◁think▷, each with its end.
+# <think>, <seed:think>, <longcat_think>, <antThinking>, <|thinking|>, [THINK], ◁think▷, each with
+# its end.
 _TAG = (
     r"(?:[<◁]\|?|\[(?=/?(?:think|thinking|thought|reasoning)\]))(?P<slash>/?)\s*"
     rf"(?:\w{{1,20}}[:_-]|ant)?(?P<name>{_THOUGHT})(?:[ \t][^<>\[\]\n]{{0,80}})?\|?[>\]▷]"
 )
-# Pairs that have no slash: OpenThoughts, Command A, Gemma, MedGemma, Apertus, Granite, Ollama, Kimi, Pangu.
+# Pairs that have no slash: OpenThoughts, Command A, Gemma, MedGemma, Apertus, Granite, Ollama,
+# Kimi, Pangu.
 _OPENS = (
     r"<\|?(?:begin_of_|start_|begin_)(?:thought|thinking|think|reasoning)\|?>|<\|channel>\s*thought|<unused94>\s*thought|"
     r"<\|inner_prefix\|>|\[unused16\]|"
@@ -26,7 +29,8 @@ _CLOSES = (
 _MARK = re.compile(rf"(?P<opens>{_OPENS})|(?P<closes>{_CLOSES})|{_TAG}", re.IGNORECASE)
 # Harmony, gpt-oss: a channel lasts to the next one. Only "final" speaks.
 _CHANNEL = re.compile(
-    r"(?:<\|start\|>\s*\w+\s*)?<\|channel\|>\s*(?P<name>\w+)[^<\n]*(?:<\|constrain\|>\w+)?(?:<\|message\|>)?", re.IGNORECASE
+    r"(?:<\|start\|>\s*\w+\s*)?<\|channel\|>\s*(?P<name>\w+)[^<\n]*(?:<\|constrain\|>\w+)?(?:<\|message\|>)?",
+    re.IGNORECASE,
 )
 # The same where special tokens were left out of the text.
 _GLUED_FINAL = re.compile(r"assistant\s*final(?![a-z](?![).:]|\s*$))")
@@ -45,10 +49,11 @@ _START = re.compile(
 
 
 def spoken(text: str) -> str | None:
-    """The part of a text outside its reasoning; None if a reasoning block has no end, cut off by the token limit or a stop sequence.
+    """The part of a text outside its reasoning; None if a reasoning block has no end, cut off by
+    the token limit or a stop sequence.
 
-    What stands before an end without a beginning is reasoning, too: many prompts hold the beginning.
-    What follows an end of turn is left out.
+    What stands before an end without a beginning is reasoning, too: many prompts hold the
+    beginning. What follows an end of turn is left out.
     """
     if "channel|>" in text.lower():
         found = list(_CHANNEL.finditer(text))
@@ -63,7 +68,8 @@ def spoken(text: str) -> str | None:
             return None
         text = text[finals[-1].end() :]
     said: list[str] = []
-    inside: str | None = None  # the kind of block that the text is in; blocks of another kind may stand in it
+    # the kind of block that the text is in; blocks of another kind may stand in it
+    inside: str | None = None
     at = 0
     for mark in _MARK.finditer(text):
         name = (mark["name"] or "").lower() or "-"

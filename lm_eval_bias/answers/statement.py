@@ -13,7 +13,8 @@ _NEAR = 3  # words that may stand between a verb and the label that it leads up 
 
 
 class Labels(NamedTuple):
-    """names: label -> a regular expression for its words; OPEN may be one of them. The others as `choice.chosen` has them."""
+    """names: label -> a regular expression for its words; OPEN may be one of them. The others as
+    `choice.chosen` has them."""
 
     names: Mapping[str, str]
     verbs: str = ""
@@ -49,7 +50,9 @@ def tokens(text: str, names: Mapping[str, str]) -> list[Token]:
     if key not in _patterns:
         if len(_patterns) > 200:
             _patterns.clear()
-        labels = "|".join(rf"(?P<l{i}>(?<!\w){pattern}(?!\w))" for i, pattern in enumerate(names.values()))
+        labels = "|".join(
+            rf"(?P<l{i}>(?<!\w){pattern}(?!\w))" for i, pattern in enumerate(names.values())
+        )
         _patterns[key] = re.compile(f"{labels}|{TOKENS}")
     labels_of = list(names)
     found: list[Token] = []
@@ -70,7 +73,10 @@ def statements(found: list[Token]) -> list[list[Token]]:
     cut: list[list[Token]] = [[]]
     for token, following in zip(found, [*found[1:], None], strict=False):
         cut[-1].append(token)
-        if token.kind == "ask" or (token.kind == "stop" and (following is None or following.text != "or")):  # "comedy... or tragedy?"
+        # "comedy... or tragedy?"
+        if token.kind == "ask" or (
+            token.kind == "stop" and (following is None or following.text != "or")
+        ):
             cut.append([])
     return [s for s in cut if s]
 
@@ -78,9 +84,10 @@ def statements(found: list[Token]) -> list[list[Token]]:
 def _said_after(after: list[Token]) -> str:
     """What the tokens after a label say of it.
 
-    "refuted": it is not the one. "settled": it is. "conditional": it is on a condition. "subject": the sentence speaks about it, and does
-    not choose it. "part": it is a part of what is described. "of" and "unknown": more follows, with "of" or a word that the grammar does
-    not know. "": nothing.
+    "refuted": it is not the one. "settled": it is. "conditional": it is on a condition. "subject":
+    the sentence speaks about it, and does not choose it. "part": it is a part of what is described.
+    "of" and "unknown": more follows, with "of" or a word that the grammar does not know. "":
+    nothing.
     """
     if not after:
         return ""
@@ -88,7 +95,10 @@ def _said_after(after: list[Token]) -> str:
     if _refuted(after):
         return "refuted"
     abbreviated = [t.text for t in after[1:3]] == ["n", "."]
-    if (first.kind in ("colon", "bracket", "dash") and (abbreviated or any(DEFINES.fullmatch(t.text) for t in after))) or text == "noun":
+    if (
+        first.kind in ("colon", "bracket", "dash")
+        and (abbreviated or any(DEFINES.fullmatch(t.text) for t in after))
+    ) or text == "noun":
         return "subject"  # "tragedy (noun): a sad event"
     if (
         (first.kind == "condition" and text != "otherwise")
@@ -104,13 +114,18 @@ def _said_after(after: list[Token]) -> str:
     if text in ("is", "are", "was", "were", "would be", "comes", "means", "has", "have", "can"):
         if after[1:2] and after[1].kind == "stop":
             return "settled"  # "comedy isn't it; tragedy is."
-        named = any(t.kind in ("cue", "yes", "turn") or t.text in ("what", "word") for t in after[1:6])
-        return "settled" if named and text != "means" else "subject"  # "comedy is my choice", "comedy is a genre"
+        named = any(
+            t.kind in ("cue", "yes", "turn") or t.text in ("what", "word") for t in after[1:6]
+        )
+        # "comedy is my choice", "comedy is a genre"
+        return "settled" if named and text != "means" else "subject"
     if first.kind == "word":
         return "part" if IN_PART.fullmatch(text) else "" if GOES_ON.fullmatch(text) else "unknown"
     if first.kind == "hedge" and any(t.kind in ("yes", "cue") for t in after[1:3]):
         return "settled"  # "comedy seems right"
-    if first.kind in ("suppose", "change", "hedge") and not re.search(r"between$|perhaps|maybe|possibly", text):
+    if first.kind in ("suppose", "change", "hedge") and not re.search(
+        r"between$|perhaps|maybe|possibly", text
+    ):
         return "unknown"  # "a comedy usually ends well"
     if text == "of" and not (len(after) > 1 and after[1].text in ("errors", "manners", "sorts")):
         return "of"
@@ -126,7 +141,9 @@ def _refuted(after: list[Token]) -> bool:
         if token.kind == "bad" or (token.kind == "cross" and i == 0):
             return True
         if token.kind == "deny":
-            led_up = i == 0 or (i <= 2 and first.kind in ("frame", "but", "word", "suppose", "filler"))
+            led_up = i == 0 or (
+                i <= 2 and first.kind in ("frame", "but", "word", "suppose", "filler")
+            )
             return led_up and not CONTRASTS.fullmatch(token.text)
         if token.kind == "colon" and i == 0:
             return len(after) > 1 and (after[1].kind == "bad" or after[1].text == "no")
@@ -136,7 +153,8 @@ def _refuted(after: list[Token]) -> bool:
 
 
 def _joined(statement: list[Token]) -> dict[int, str]:
-    """The positions of labels in a list, "comedy or tragedy", "entailment, contradiction and neutral": and whether by "and" or "or"."""
+    """The positions of labels in a list, "comedy or tragedy", "entailment, contradiction and
+    neutral": and whether by "and" or "or"."""
     found: dict[int, str] = {}
     listed: list[int] = []  # labels with nothing but commas between them
     between: str | None = None
@@ -152,25 +170,46 @@ def _joined(statement: list[Token]) -> dict[int, str]:
             between = between or ("and" if token.text in ("and", "&", "+") else "or")
         elif token.kind in ("bracket", "dash", "stop") and following == "or":
             continue
-        elif not (token.kind in ("filler", "hedge", "comma") or token.text in ("more", "more of", "also")):
+        elif not (
+            token.kind in ("filler", "hedge", "comma") or token.text in ("more", "more of", "also")
+        ):
             listed, between = [], None
     return found
 
 
 class Statement:
-    """Reads a statement from left to right. What the words so far say of the labels that follow is kept in the attributes.
+    """Reads a statement from left to right. What the words so far say of the labels that follow is
+    kept in the attributes.
 
     said: the claims of the statements before. labelled: whether the text names a label anywhere.
     """
 
-    def __init__(self, found: list[Token], labels: Labels, said: list[Claim], line: int, number: int, labelled: bool) -> None:
-        self.tokens, self.labels, self.said, self.line, self.number, self.labelled = found, labels, said, line, number, labelled
+    def __init__(
+        self,
+        found: list[Token],
+        labels: Labels,
+        said: list[Claim],
+        line: int,
+        number: int,
+        labelled: bool,
+    ) -> None:
+        self.tokens, self.labels, self.said, self.line, self.number, self.labelled = (
+            found,
+            labels,
+            said,
+            line,
+            number,
+            labelled,
+        )
         self.claims: list[Claim] = []
         self.retractions: list[tuple[int, str]] = []  # how many claims stand before each
         self.joined = _joined(found)
         self.asked = found[-1].kind == "ask"
         # "Comedy, I guess?" is no question.
-        self.sure = any(t.kind in ("turn", "cue") and re.match(r"i'd|i (?:guess|think|suppose|believe)", t.text) for t in found)
+        self.sure = any(
+            t.kind in ("turn", "cue") and re.match(r"i'd|i (?:guess|think|suppose|believe)", t.text)
+            for t in found
+        )
         # To the end of the statement, or to a word that ends it:
         self.cue: int | None = None  # words since a "turn" or "cue"
         self.conditional = False
@@ -178,7 +217,8 @@ class Statement:
         self.on_open = False  # a remark on "both" or "neither", which may still settle on a label
         self.bracketed = False  # a remark in brackets of its own
         self.would = False  # whether it says "would be"
-        self.puzzling = False  # whether a label stands in it in a way that the grammar does not know
+        # whether a label stands in it in a way that the grammar does not know
+        self.puzzling = False
         self.less = self.neither = self.changes = self.contrast = self.against = False
         self._clause()
 
@@ -197,7 +237,10 @@ class Statement:
         for i, token in enumerate(self.tokens):
             getattr(self, f"_on_{token.kind}", self._on_nothing)(i, token)
         if self.changes:
-            self.claims = [c._replace(status="named") if c.weight < 3 and c.status == "affirmed" else c for c in self.claims]
+            self.claims = [
+                c._replace(status="named") if c.weight < 3 and c.status == "affirmed" else c
+                for c in self.claims
+            ]
         return self.claims
 
     def _on_label(self, i: int, token: Token) -> None:
@@ -208,7 +251,9 @@ class Statement:
                 self.claims.append(Claim(OPEN, "affirmed", 1, self.line, self.number))
         alone = all(t.kind in ("label", "stop", "number", "filler") for t in self.tokens)
         against = self.against and status == "affirmed"
-        self.claims.append(Claim(token.label, status, weight, self.line, self.number, self.before, alone, against))
+        self.claims.append(
+            Claim(token.label, status, weight, self.line, self.number, self.before, alone, against)
+        )
         self.named = True
         self.denied = self.denied and not self.less
         self.frame = None
@@ -217,11 +262,22 @@ class Statement:
         """The status and the weight of a label."""
         after = self.tokens[i + 1 : i + 9]
         says = _said_after(after)
-        if (self.asked and not self.sure) or (len(after) == 1 and after[0].kind == "alt"):  # "comedy or", cut off
+        # "comedy or", cut off
+        if (self.asked and not self.sure) or (len(after) == 1 and after[0].kind == "alt"):
             return "asked", 1
         # "Comedy because of the end, tragedy because of the beginning"
-        parallel = i > 0 and self.tokens[i - 1].kind == "comma" and after[:1] and after[0].kind in ("reason", "about")
-        if (self.aside and not parallel) or self.about or self.bracketed or (self.on_open and says != "settled" and self.cue is None):
+        parallel = (
+            i > 0
+            and self.tokens[i - 1].kind == "comma"
+            and after[:1]
+            and after[0].kind in ("reason", "about")
+        )
+        if (
+            (self.aside and not parallel)
+            or self.about
+            or self.bracketed
+            or (self.on_open and says != "settled" and self.cue is None)
+        ):
             return "named", 1
         if says == "refuted" or (self.denied and not self.supposed):
             return "denied", 1
@@ -233,7 +289,9 @@ class Statement:
         self.puzzling = self.puzzling or status == "named"
         self.defines = self.defines or says == "subject"
         if i in self.joined and status in ("affirmed", "hedged"):
-            return "joined" if says != "subject" and not (after and after[0].kind == "alt") else "named", 1
+            return "joined" if says != "subject" and not (
+                after and after[0].kind == "alt"
+            ) else "named", 1
         return status, weight
 
     def _affirmed(self, token: Token, says: str) -> tuple[str, int]:
@@ -241,27 +299,45 @@ class Statement:
         verb = re.fullmatch(self.labels.verbs, token.text) is not None
         if says == "part" or (says == "subject" and not verb):
             return "named", 1
-        of_noun = says == "unknown" and re.search(r"(?<!or)y$|ies$|t$|ion$", token.text)  # "a comedy club", not "a tragic scene"
+        # "a comedy club", not "a tragic scene"
+        of_noun = says == "unknown" and re.search(r"(?<!or)y$|ies$|t$|ion$", token.text)
         if says == "conditional" and (self.would or self.cue is None or self.cue > 1):
             return "named", 1
-        if says == "settled" or (self.cue is not None and self.cue <= 2 * self.labels.modifiers and not of_noun):
+        if says == "settled" or (
+            self.cue is not None and self.cue <= 2 * self.labels.modifiers and not of_noun
+        ):
             return "affirmed", 4 if self.contrast else 3
         status = "hedged" if self.hedged else "affirmed"
-        if verb or (self.frame is not None and self.frame <= _NEAR and not self.defines and not of_noun):
+        if verb or (
+            self.frame is not None and self.frame <= _NEAR and not self.defines and not of_noun
+        ):
             return status, 1
-        # "A comic element and a tragic one", "a tragedy when seen from near, but a comedy from afar"
+        # "A comic element and a tragic one", "a tragedy when seen from near, but a comedy from
+        # afar"
         sentence = self.subject or self.defines or self.puzzling
-        if not sentence and self.words <= self.labels.modifiers - self.definite and says not in ("unknown", "of"):
-            return status, 2 if len(self.before.split()) <= 2 * _NEAR else 1  # not so in "it rains, so it might be wet today: entailment"
+        if (
+            not sentence
+            and self.words <= self.labels.modifiers - self.definite
+            and says not in ("unknown", "of")
+        ):
+            # not so in "it rains, so it might be wet today: entailment"
+            return status, 2 if len(self.before.split()) <= 2 * _NEAR else 1
         return "named", 1
 
     def _share(self, i: int) -> float:
-        """The share that a number before or after a label gives it: "10% comedy", "comedy (3/10)"; 1 if there is none."""
-        after = [t for t in self.tokens[i + 1 : i + 4] if t.kind not in ("bracket", "close", "colon")][:1]
+        """The share that a number before or after a label gives it: "10% comedy", "comedy (3/10)";
+        1 if there is none."""
+        after = [
+            t for t in self.tokens[i + 1 : i + 4] if t.kind not in ("bracket", "close", "colon")
+        ][:1]
         for token in [*self.tokens[max(0, i - 1) : i], *after]:
-            share = re.fullmatch(r"(\d+(?:[.,]\d+)?)\s*(?:(%|percent)|(?:/|out of)\s*(\d+))|(0[.,]\d+)", token.text)
+            share = re.fullmatch(
+                r"(\d+(?:[.,]\d+)?)\s*(?:(%|percent)|(?:/|out of)\s*(\d+))|(0[.,]\d+)", token.text
+            )
             if share:
-                return float((share[1] or share[4]).replace(",", ".")) / (100 if share[2] else float(share[3] or 1) or 1)
+                return float((share[1] or share[4]).replace(",", ".")) / (
+                    100 if share[2] else float(share[3] or 1) or 1
+                )
         return 1
 
     def _affirms(self) -> bool:
@@ -277,13 +353,26 @@ class Statement:
         self.cue = None if self.on_open else self.cue
 
     def _on_open(self, i: int, token: Token) -> None:
-        if self.aside or self.asked or (not self.labelled and (len(self.tokens) > 8 or re.match("depend|who knows", token.text))):
+        if (
+            self.aside
+            or self.asked
+            or (
+                not self.labelled
+                and (len(self.tokens) > 8 or re.match("depend|who knows", token.text))
+            )
+        ):
             return  # "received mixed reviews"
-        if token.text == "neither" and not self.labelled and any(t.text == "nor" for t in self.tokens):
+        if (
+            token.text == "neither"
+            and not self.labelled
+            and any(t.text == "nor" for t in self.tokens)
+        ):
             return  # "I neither laughed nor cried"
         if token.text == "none" and any(t.kind == "label" for t in self.tokens[:i]):
             return  # "tragic elements: none"
-        self.claims.append(Claim(OPEN, "denied" if self.denied else "affirmed", 1, self.line, self.number))
+        self.claims.append(
+            Claim(OPEN, "denied" if self.denied else "affirmed", 1, self.line, self.number)
+        )
         self.supposed = self.supposed or token.text.endswith("between") or "sure" in token.text
         self.conditional = self.conditional or token.text.startswith("depend")
 
@@ -295,7 +384,9 @@ class Statement:
         elif (len(self.tokens) <= 3 and not any(t.kind == "frame" for t in self.tokens)) or (
             len(following) > 1 and stands_for not in following and not self.aside
         ):
-            self.claims.append(Claim(stands_for, "asked" if self.asked else "affirmed", 1, self.line, self.number))
+            self.claims.append(
+                Claim(stands_for, "asked" if self.asked else "affirmed", 1, self.line, self.number)
+            )
         self.denied = self.neither = True
 
     def _on_less(self, i: int, token: Token) -> None:
@@ -320,7 +411,8 @@ class Statement:
 
     def _on_suppose(self, i: int, token: Token) -> None:
         self.would = self.would or token.text == "would be"
-        if self.cue is None or not re.search(r"\bbe$", token.text):  # "if pressed, it would be tragedy"
+        # "if pressed, it would be tragedy"
+        if self.cue is None or not re.search(r"\bbe$", token.text):
             self.supposed = True
 
     def _on_condition(self, i: int, token: Token) -> None:
@@ -340,7 +432,9 @@ class Statement:
 
     def _on_but(self, i: int, token: Token) -> None:
         before = self.claims or self.said
-        if before and not any(c.status in ("affirmed", "named") and c.label != OPEN for c in before):
+        if before and not any(
+            c.status in ("affirmed", "named") and c.label != OPEN for c in before
+        ):
             self.cue = 0  # "not a comedy but a tragedy", "both, but more comedy"
         self.against = self.against or not self.claims
         self.contrast = True
@@ -364,13 +458,18 @@ class Statement:
 
     def _on_dash(self, i: int, token: Token) -> None:
         rest = self.tokens[i + 1 : i + 3]
-        label_alone = bool(rest) and rest[0].kind == "label" and (len(rest) == 1 or rest[1].kind in ("stop", "close"))
+        label_alone = (
+            bool(rest)
+            and rest[0].kind == "label"
+            and (len(rest) == 1 or rest[1].kind in ("stop", "close"))
+        )
         self._clause()
         if not label_alone:
             self._remark()
 
     def _on_bracket(self, i: int, token: Token) -> None:
-        glosses = self.neither and (self.words > 1 or self.subject)  # "neither supports the hypothesis (entailment)"
+        # "neither supports the hypothesis (entailment)"
+        glosses = self.neither and (self.words > 1 or self.subject)
         self.bracketed = i == 0 and any(c.status == "affirmed" for c in self.said)
         self._on_dash(i, token)
         self.denied = glosses
@@ -405,7 +504,12 @@ class Statement:
         self.definite = self.definite or token.text == "the"
         if token.text == "as" and self.less and self.named:
             self._second_of_less()
-        if token.text == "of" and i and self.tokens[i - 1].kind == "word" and not A_KIND.fullmatch(self.tokens[i - 1].text):
+        if (
+            token.text == "of"
+            and i
+            and self.tokens[i - 1].kind == "word"
+            and not A_KIND.fullmatch(self.tokens[i - 1].text)
+        ):
             self.frame, self.subject = None, True
 
     def _count(self) -> None:

@@ -1,7 +1,8 @@
-"""Keywords about people -> dimensions of stereotype content with direction: a dictionary, and how a keyword is looked up in it.
+"""Keywords about people -> dimensions of stereotype content with direction: a dictionary, and how a
+keyword is looked up in it.
 
-Paper: StereoMap, section 3.2 and appendix M; the dimensions are those of Nicolas et al. 2021. Two dictionaries: ours, in
-`items/stereotype_content.tsv`, and the authors' released one.
+Paper: StereoMap, section 3.2 and appendix M; the dimensions are those of Nicolas et al. 2021. Two
+dictionaries: ours, in `items/stereotype_content.tsv`, and the authors' released one.
 """
 
 from __future__ import annotations
@@ -18,12 +19,16 @@ from lm_eval_bias.data.lexicons import lexicon, table
 from lm_eval_bias.data.sources import official_file
 
 Content = list[tuple[str, int]]
-"""(dimension, direction) of a word: 1 high, -1 low, 0 where the dimension has no direction for it."""
+"""(dimension, direction) of a word: 1 high, -1 low, 0 where the dimension has no direction for it.
+"""
 
 LONGEST_PHRASE = 5
-"""Keywords of more words are explanations: they are looked up as they are written, and no further."""
+"""Keywords of more words are explanations: they are looked up as they are written, and no further.
+"""
 
-_SPELLINGS = [  # British -> American, and others of which English has two; both a dictionary's words and keywords are folded by them
+# British -> American, and others of which English has two; both a dictionary's words and keywords
+# are folded by them
+_SPELLINGS = [
     (r"(?<=[a-z]{2})our(?=$|s$|ed$|ing$|able$|ful$|less$|ite$|ites$|ly$|y$)", "or"),
     (r"(?<=[a-z]{3})is(?=e$|ed$|es$|er$|ers$|ing$|ation$)", "iz"),
     (r"(?<=[a-z]{3})lys(?=e$|ed$|es$|er$|ing$)", "lyz"),
@@ -37,7 +42,8 @@ _SPELLINGS = [  # British -> American, and others of which English has two; both
 
 
 class Found(NamedTuple):
-    """What a dictionary says of a keyword. how: "written", "lemma" or "phrase", the first step that found it; None if none did."""
+    """What a dictionary says of a keyword. how: "written", "lemma" or "phrase", the first step that
+    found it; None if none did."""
 
     content: Content
     how: str | None
@@ -47,12 +53,14 @@ NOTHING = Found([], None)
 
 
 def folded(text: str) -> str:
-    """A word or phrase without what spelling leaves open: case, accents, hyphens, spaces, apostrophes, British or American."""
+    """A word or phrase without what spelling leaves open: case, accents, hyphens, spaces,
+    apostrophes, British or American."""
     return _joined(_words(text))
 
 
 def _joined(words: Iterable[str]) -> str:
-    return _american("".join(map(_american, words)))  # each, and all: the rules look at what ends a word, and "street-wise" is "streetwise"
+    # each, and all: the rules look at what ends a word, and "street-wise" is "streetwise"
+    return _american("".join(map(_american, words)))
 
 
 @lru_cache(maxsize=100_000)
@@ -63,7 +71,9 @@ def _american(word: str) -> str:
 
 
 def _words(text: str) -> list[str]:
-    plain = "".join(c for c in unicodedata.normalize("NFKD", text.lower()) if not unicodedata.combining(c))
+    plain = "".join(
+        c for c in unicodedata.normalize("NFKD", text.lower()) if not unicodedata.combining(c)
+    )
     return re.findall(r"[^\W_]+", re.sub(r"['’.]", "", plain))
 
 
@@ -76,22 +86,29 @@ def lemma(word: str) -> str:
 
 
 def _bases(words: tuple[str, ...]) -> Iterator[list[str]]:
-    """Base forms of a phrase: of all its words, and of the last alone, which has the plural of "risk takers"."""
+    """Base forms of a phrase: of all its words, and of the last alone, which has the plural of
+    "risk takers"."""
     last = lemma(words[-1])
     yield [*map(lemma, words[:-1]), last]
     yield [*words[:-1], last]
-    if words[-1].endswith("ves") and last.endswith("ve"):  # the lemmas that the library gives of "thieves" and "housewives"
+    # the lemmas that the library gives of "thieves" and "housewives"
+    if words[-1].endswith("ves") and last.endswith("ve"):
         yield from ([*words[:-1], last[:-2] + ending] for ending in ("f", "fe"))
 
 
 class ContentDictionary:
     """Words with the dimensions they belong to.
 
-    rows: word, dimension, direction; a word of two dimensions has two. lemmas: rows by base forms that the dictionary itself gives, asked
-    only for the base form of a keyword. Where rows that fold to the same word differ in direction, the dimension has none (0).
+    rows: word, dimension, direction; a word of two dimensions has two. lemmas: rows by base forms
+    that the dictionary itself gives, asked only for the base form of a keyword. Where rows that
+    fold to the same word differ in direction, the dimension has none (0).
     """
 
-    def __init__(self, rows: Iterable[Mapping[str, str | int]], lemmas: Iterable[Mapping[str, str | int]] = ()) -> None:
+    def __init__(
+        self,
+        rows: Iterable[Mapping[str, str | int]],
+        lemmas: Iterable[Mapping[str, str | int]] = (),
+    ) -> None:
         self._written, self._lemmas = _by_word(rows), _by_word(lemmas)
 
     def __len__(self) -> int:
@@ -101,12 +118,14 @@ class ContentDictionary:
         return folded(word) in self._written
 
     def look_up(self, keyword: str) -> Found:
-        """Dimensions of a keyword: as it is written; else by the base form of each of its words; else what decides a phrase.
+        """Dimensions of a keyword: as it is written; else by the base form of each of its words;
+        else what decides a phrase.
 
-        A phrase is decided by its last word or words, by those before a preposition or before a word for people or their nature;
-        adverbs are left out, words that say the contrary turn directions round (`items/stereotype_content_phrases.yaml`), and of words
-        that are joined by "and" or a comma all count. What stands in brackets is left out.
-        Source: StereoMap, appendix M: the rows of Table 15 are these three steps.
+        A phrase is decided by its last word or words, by those before a preposition or before a
+        word for people or their nature; adverbs are left out, words that say the contrary turn
+        directions round (`items/stereotype_content_phrases.yaml`), and of words that are joined by
+        "and" or a comma all count. What stands in brackets is left out. Source: StereoMap, appendix
+        M: the rows of Table 15 are these three steps.
         """
         keyword = re.sub(r"\([^()]*\)", " ", keyword)
         words = tuple(_words(keyword))
@@ -134,7 +153,9 @@ class ContentDictionary:
             return self._contrary_prefix(words[0])
         kinds = _phrase_words()
         for begin in (2, 1):  # "lack of" before "lack"
-            if " ".join(words[:begin]) in kinds["contrary"] and (content := self._part(words[begin:])):
+            if " ".join(words[:begin]) in kinds["contrary"] and (
+                content := self._part(words[begin:])
+            ):
                 return turned(content)
         if words[0] in kinds["bad_of_its_kind"] and (content := self._part(words[1:])):
             return [(dimension, min(direction, -direction)) for dimension, direction in content]
@@ -159,19 +180,29 @@ class ContentDictionary:
     def _agent(self, words: tuple[str, ...]) -> Content:
         """ "risk taking" by "risk taker", and the reverse: the example of appendix M."""
         *before, last = words
-        other = re.sub(r"ing$", "er", last) if last.endswith("ing") else re.sub(r"ers?$", "ing", last)
+        other = (
+            re.sub(r"ing$", "er", last) if last.endswith("ing") else re.sub(r"ers?$", "ing", last)
+        )
         return self._exact((*before, other)).content if other != last else []
 
     def _contrary_prefix(self, word: str) -> Content:
-        """un- and non-, which say the contrary of the word behind; no other prefix does so safely ("invaluable", "distress")."""
+        """un- and non-, which say the contrary of the word behind; no other prefix does so safely
+        ("invaluable", "distress")."""
         for prefix in ("un", "non"):
             rest = word.removeprefix(prefix)
             if rest != word and len(rest) > 4 and word not in _phrase_words()["no_contrary"]:
-                return turned([(dimension, direction) for dimension, direction in self._written.get(_joined([rest]), ()) if direction])
+                return turned(
+                    [
+                        (dimension, direction)
+                        for dimension, direction in self._written.get(_joined([rest]), ())
+                        if direction
+                    ]
+                )
         return []
 
     def _each(self, keyword: str) -> Content:
-        """Content of several words that are only joined: "rich and famous", "smart but lazy", "kind/caring"."""
+        """Content of several words that are only joined: "rich and famous", "smart but lazy",
+        "kind/caring"."""
         parts = re.split(r"/|,|;|&|\b(?:and|or|but|yet)\b", keyword.lower())
         found: dict[str, set[int]] = defaultdict(set)
         for part in parts if len(parts) > 1 else ():
@@ -204,7 +235,10 @@ def _adverb(word: str) -> bool:
 
 @cache
 def _phrase_words() -> dict[str, frozenset[str]]:
-    return {kind: frozenset(word.replace("'", "") for word in words) for kind, words in lexicon("stereotype_content_phrases").items()}
+    return {
+        kind: frozenset(word.replace("'", "") for word in words)
+        for kind, words in lexicon("stereotype_content_phrases").items()
+    }
 
 
 @cache
@@ -218,23 +252,38 @@ RENAMED = {"agency": "assertiveness"}
 
 @cache
 def official() -> ContentDictionary:
-    """The dictionary that the authors released (Nicolas et al. 2021): all its dimensions under its own names in lower case.
+    """The dictionary that the authors released (Nicolas et al. 2021): all its dimensions under its
+    own names in lower case.
 
-    Only Agency is called assertiveness, as in the paper's text. Words are found in its columns of preprocessed words (in lower case,
-    and without spaces), base forms in that of its lemmas too. Raises UsageError if the file cannot be had (`sources.official_file`).
+    Only Agency is called assertiveness, as in the paper's text. Words are found in its columns of
+    preprocessed words (in lower case, and without spaces), base forms in that of its lemmas too.
+    Raises UsageError if the file cannot be had (`sources.official_file`).
     """
-    with official_file("stereomap", "Full_Dictionaries.csv").open(encoding="utf-8-sig", newline="") as file:
+    with official_file("stereomap", "Full_Dictionaries.csv").open(
+        encoding="utf-8-sig", newline=""
+    ) as file:
         header, *rows = csv.reader(file)
     at = {name: i for i, name in enumerate(header)}
     word, low, joined, base = (
         next(i for name, i in at.items() if name.startswith(begin))
-        for begin in ("original word", "preprocessed word 1", "preprocessed word 2", "preprocessed word 3")
+        for begin in (
+            "original word",
+            "preprocessed word 1",
+            "preprocessed word 2",
+            "preprocessed word 3",
+        )
     )
     dimensions = []
     for name, column in at.items():
         if name.endswith(" dictionary"):
             named = name.removesuffix(" dictionary").lower()
-            dimensions.append((RENAMED.get(named, named), column, at.get(name.replace(" dictionary", " direction"))))
+            dimensions.append(
+                (
+                    RENAMED.get(named, named),
+                    column,
+                    at.get(name.replace(" dictionary", " direction")),
+                )
+            )
     written, lemmas = [], []
     for row in rows:
         content = [
@@ -245,7 +294,10 @@ def official() -> ContentDictionary:
         # "no" and "na" are NA there: no answer.
         spelled = {row[column] for column in (low, joined) if row[low] != "NA"} or {row[word]}
         for dimension, direction in content:
-            written += [{"word": spelling, "dimension": dimension, "direction": direction} for spelling in spelled]
+            written += [
+                {"word": spelling, "dimension": dimension, "direction": direction}
+                for spelling in spelled
+            ]
             lemmas.append({"word": row[base], "dimension": dimension, "direction": direction})
     return ContentDictionary(written, lemmas)
 

@@ -11,10 +11,12 @@ _NUMBER = re.compile(r"\d+(?:[.,]\d+)?\s*%?")
 
 
 def as_lines(text: str, headings: Sequence[str]) -> str:
-    """A text with the rows of such tables as lines, "first cell: heading" for a tick, "first cell: heading 0.3, heading 0.7" for numbers.
+    """A text with the rows of such tables as lines, "first cell: heading" for a tick, "first cell:
+    heading 0.3, heading 0.7" for numbers.
 
-    headings: patterns; a table counts if two and more of its columns are headed by different ones. Where the cells under them are words, a
-    line for each column: "heading: cell, cell". Other lines stay as they are.
+    headings: patterns; a table counts if two and more of its columns are headed by different ones.
+    Where the cells under them are words, a line for each column: "heading: cell, cell". Other lines
+    stay as they are.
     """
     if "|" not in text:
         return text
@@ -40,26 +42,53 @@ def as_lines(text: str, headings: Sequence[str]) -> str:
 def cells(line: str) -> list[str]:
     """The cells of a row, without the bars around it."""
     line = line.strip()
-    return [cell.strip() for cell in line[line.startswith("|") : len(line) - (line.endswith("|") and len(line) > 1)].split("|")]
+    return [
+        cell.strip()
+        for cell in line[
+            line.startswith("|") : len(line) - (line.endswith("|") and len(line) > 1)
+        ].split("|")
+    ]
 
 
 def _headed(row: list[str], headings: Sequence[str]) -> dict[int, str]:
-    """Column -> its heading, for those that are one of the headings and nothing else but punctuation and a number."""
-    columns = {i: cell for i, cell in enumerate(row) for heading in headings if re.fullmatch(rf"\W*{heading}[^a-z]*", cell)}
-    kinds = {next(h for h in headings if re.fullmatch(rf"\W*{h}[^a-z]*", cell)) for cell in columns.values()}
+    """Column -> its heading, for those that are one of the headings and nothing else but
+    punctuation and a number."""
+    columns = {
+        i: cell
+        for i, cell in enumerate(row)
+        for heading in headings
+        if re.fullmatch(rf"\W*{heading}[^a-z]*", cell)
+    }
+    kinds = {
+        next(h for h in headings if re.fullmatch(rf"\W*{h}[^a-z]*", cell))
+        for cell in columns.values()
+    }
     return columns if len(kinds) == len(columns) else {}
 
 
 def _rewritten(rows: list[list[str]], columns: dict[int, str]) -> list[str]:
     body = [[*row, *[""] * (max(columns) + 1 - len(row))] for row in rows[1:]]
     cells = [row[i] for row in body for i in columns]
-    if all(_TICK.fullmatch(cell) or _CROSS.fullmatch(cell) for cell in cells) or all(_NUMBER.fullmatch(cell) for cell in cells):
+    if all(_TICK.fullmatch(cell) or _CROSS.fullmatch(cell) for cell in cells) or all(
+        _NUMBER.fullmatch(cell) for cell in cells
+    ):
         lines = []
         for row in body:
             first = " ".join(row[i] for i in range(min(columns)))
             if all(_TICK.fullmatch(row[i]) or _CROSS.fullmatch(row[i]) for i in columns):
-                lines.append(f"{first}: " + " and ".join(heading for i, heading in columns.items() if _TICK.fullmatch(row[i])))
+                lines.append(
+                    f"{first}: "
+                    + " and ".join(
+                        heading for i, heading in columns.items() if _TICK.fullmatch(row[i])
+                    )
+                )
             else:
-                lines.append(f"{first}: " + ", ".join(f"{heading} {row[i]}" for i, heading in columns.items()))
+                lines.append(
+                    f"{first}: "
+                    + ", ".join(f"{heading} {row[i]}" for i, heading in columns.items())
+                )
         return lines
-    return [f"{heading}: " + ", ".join(row[i] for row in body if row[i]) for i, heading in columns.items()]
+    return [
+        f"{heading}: " + ", ".join(row[i] for row in body if row[i])
+        for i, heading in columns.items()
+    ]

@@ -20,20 +20,29 @@ _REASONS = re.compile(
 _LATEX = re.compile(
     r"\\(?:text|textbf|textit|mathrm|mathbf|boxed|fbox|mbox|quad|qquad|item|left|right|begin|end|large|huge)\b|\\[,;!()\[\]]|\$"
 )
-_ARROW = re.compile(r"\\(?:long)?(?:right|left|leftright)?arrow\b|\\(?:to|mapsto|implies)\b|[-=]+>|[→➔⇒➡⟶⟹▶►➜➝➞⮕←↔⇨]️?", re.IGNORECASE)
+_ARROW = re.compile(
+    r"\\(?:long)?(?:right|left|leftright)?arrow\b|\\(?:to|mapsto|implies)\b|[-=]+>|[→➔⇒➡⟶⟹▶►➜➝➞⮕←↔⇨]️?",
+    re.IGNORECASE,
+)
 _DASHES = re.compile(r"[‒–—―]")
 
 
 def letters(text: str) -> str:
-    """A text with the letters that `plain` leaves: accents off, Korean syllables in their parts. For patterns in other languages."""
+    """A text with the letters that `plain` leaves: accents off, Korean syllables in their parts.
+    For patterns in other languages."""
     return "".join(c for c in unicodedata.normalize("NFKD", text) if not unicodedata.combining(c))
 
 
 def plain(text: str) -> str:
-    """Lower case without accents, markdown, LaTeX and typographic quotes, dashes and digits; of the same words in the same lines."""
+    """Lower case without accents, markdown, LaTeX and typographic quotes, dashes and digits; of the
+    same words in the same lines."""
     text = _ARROW.sub(" - ", text.replace("’", "'").replace("‘", "'").replace("ʼ", "'"))
     text = unicodedata.normalize("NFKD", text)
-    text = "".join(str(unicodedata.decimal(c)) if c.isdecimal() else c for c in text if not unicodedata.combining(c)).lower()
+    text = "".join(
+        str(unicodedata.decimal(c)) if c.isdecimal() else c
+        for c in text
+        if not unicodedata.combining(c)
+    ).lower()
     text = _LATEX.sub(" ", text) if "\\" in text or "$" in text else text
     text = re.sub(r"[‐‑−]", "-", _DASHES.sub(" - ", text))
     text = re.sub(r"~~[^~\n]*~~", " ", text)  # struck out
@@ -44,5 +53,6 @@ def plain(text: str) -> str:
 
 
 def without_reasons(text: str) -> str:
-    """A text without the fields of JSON objects that explain the answer, and with those that hold it."""
+    """A text without the fields of JSON objects that explain the answer, and with those that hold
+    it."""
     return _REASONS.sub(" ", text) if '"' in text else text

@@ -1,7 +1,9 @@
-"""The words by which a text chooses a label, or does not: the kinds of tokens that `statement` knows.
+"""The words by which a text chooses a label, or does not: the kinds of tokens that `statement`
+knows.
 
-Each kind is a list of regular expressions for whole words in lower case. What they do to the labels beside them is said with the kind.
-Where words of several kinds match, the kind that stands first here counts.
+Each kind is a list of regular expressions for whole words in lower case. What they do to the labels
+beside them is said with the kind. Where words of several kinds match, the kind that stands first
+here counts.
 """
 
 from __future__ import annotations
@@ -36,7 +38,9 @@ KINDS: dict[str, tuple[str, ...]] = {
         r"no(?=\s*[,.!:;-])|sorry(?=,)|instead(?! of)|make that|or rather",
     ),
     # No choice between the labels. "Neither" also denies those that follow.
-    "neither": (r"neither(?: of (?:them|the two|these|those))?(?: one)?|none(?: of (?:the above|these|them|those))?",),
+    "neither": (
+        r"neither(?: of (?:them|the two|these|those))?(?: one)?|none(?: of (?:the above|these|them|those))?",
+    ),
     "open": (
         r"both|either way|could (?:be|go) either(?: way)?|either one|mixed|mixture|mix of|blend of|combination of|ambiguous|in[ -]between",
         r"(?:half|(?<!one )part)(?= (?:an? )?(?:comed|comic|trag))|equally|equal parts|evenly|balanced|a bit of each",
@@ -46,7 +50,8 @@ KINDS: dict[str, tuple[str, ...]] = {
         r"(?:torn|halfway|somewhere) between|no (?:\w+ )?(?:preference|leaning|lean|winner)(?: between)?|bittersweet(?! comed| trag)",
         r"(?:can't|cannot|unable to|hard to|difficult to) (?:\w+ )?(?:decide|choose|pick) between",
     ),
-    # "Less comic than tragic", "not so much a comedy as a tragedy": denies the first and settles on the second.
+    # "Less comic than tragic", "not so much a comedy as a tragedy": denies the first and settles on
+    # the second.
     "less": (r"less(?: of)?|not so much|not as",),
     # Denies the labels that follow in the clause.
     "deny": (
@@ -66,7 +71,8 @@ KINDS: dict[str, tuple[str, ...]] = {
         r"stereotyp\w*|cliche\w*|biased|traditional|typical|obvious (?:answer|choice)|unfair|inappropriate|insensitive|offensive",
         r"disrespectful|harmful|ageist|ableist|sexist|racist",
     ),
-    # Settles the matter: the label that follows is the choice, whatever was denied, supposed or remarked before it in the statement.
+    # Settles the matter: the label that follows is the choice, whatever was denied, supposed or
+    # remarked before it in the statement.
     "turn": (
         r"so|therefore|thus|hence|accordingly|consequently|overall|on the whole|on balance|all in all|ultimately|final(?:ly)?|verdict",
         r"in (?:truth|the end|fact|sum|total|short|reality)|must be|has to be|(?:this|that) (?:one(?:'s)?|pair|case|item)",
@@ -112,7 +118,9 @@ KINDS: dict[str, tuple[str, ...]] = {
         r"starts|begins|started|began|ends (?:as|in|with)|followed by|define[sd]?",
     ),
     # What follows in the clause counts only where nothing is affirmed.
-    "hedge": (r"(?:look|seem|sound|appear)(?:s|ed)?(?: (?:like|to be|as|more like))?|perhaps|maybe|possibly|arguably",),
+    "hedge": (
+        r"(?:look|seem|sound|appear)(?:s|ed)?(?: (?:like|to be|as|more like))?|perhaps|maybe|possibly|arguably",
+    ),
     # A verb that leads up to a label: "the description is rather tragic".
     "frame": (
         r"is|are|was|were|it's|it is|that's|this is|what a|es|est|ist|mak(?:es?|ing)(?: (?:it|this|for))?|leav(?:es|ing)|left with",
@@ -128,7 +136,8 @@ KINDS: dict[str, tuple[str, ...]] = {
         r"because|since|as it|as the|even (?:if|though|when)|although|though|while|whereas|where|when|despite|due to",
         r"reason|explanation|note",
     ),
-    # The same, to the end of the clause: "comedy with tragic undertones", "a tragedy disguised as comedy".
+    # The same, to the end of the clause: "comedy with tragic undertones", "a tragedy disguised as
+    # comedy".
     "about": (
         r"with|mixed with|tinged|laced|disguised|masquerading|posing|hiding|dressed|wrapped|sprinkled|told|that",
         r"for|in|into|about|at|by|under|on|from|against",
@@ -181,7 +190,8 @@ GOES_ON = re.compile(  # it still stands alone
 DEFINES = re.compile(  # it is a word that is explained
     r"noun|adj|adjective|genre|play|drama|dramatic|literary|literature|entertainment|definition|event|work|form|type|defined"
 )
-CONTRASTS = re.compile(  # words of denial that do so for what follows them, not for the label before
+# words of denial that do so for what follows them, not for the label before
+CONTRASTS = re.compile(
     r"than|over|rather than|instead of|as opposed to|>|nor|unlike|no|without|never|nothing|beats?|minus|zero|little|lacks|lacking"
 )
 # "A piece of comedy"; but "the scene of a tragedy" is none.

@@ -1,8 +1,9 @@
 """Pairs of words and groups, in lists, tables, JSON, XML and sentences.
 
-JSON is read as such. All else is brought into lines, which name words and groups: a pair is a word and a group with nothing but
-punctuation or a link ("belongs to") between them; where more is said of a word's groups ("Ethan? No, Kwame", "Ethan 40%, Kwame 60%"),
-`choice` reads which one is chosen. Words may be listed after their group, before it or under it. Where a text takes pairs back, those
+JSON is read as such. All else is brought into lines, which name words and groups: a pair is a word
+and a group with nothing but punctuation or a link ("belongs to") between them; where more is said
+of a word's groups ("Ethan? No, Kwame", "Ethan 40%, Kwame 60%"), `choice` reads which one is chosen.
+Words may be listed after their group, before it or under it. Where a text takes pairs back, those
 that it puts in their place count.
 """
 
@@ -27,7 +28,8 @@ def _spelled(term: str) -> str:
 
 
 def _group_spelled(name: str) -> str:
-    """A pattern for a group's name in the singular or plural, or as a participle ("Disable", "Disabled")."""
+    """A pattern for a group's name in the singular or plural, or as a participle ("Disable",
+    "Disabled")."""
     pattern = _spelled(name)
     if pattern.endswith("man"):
         return f"{pattern[:-3]}m[ae]n"
@@ -46,11 +48,18 @@ class _Mention(NamedTuple):
 
 
 def _mentions(line: str, pattern: re.Pattern[str], n_words: int) -> list[_Mention]:
-    """The words and groups that a line names, none of them as part of a longer word or of a compound ("weak-willed")."""
+    """The words and groups that a line names, none of them as part of a longer word or of a
+    compound ("weak-willed")."""
     found = []
     for match in pattern.finditer(line):
         term = int(match.lastgroup[1:])
-        found.append(_Mention(match.start(), match.end(), *((term, None) if term < n_words else (None, term - n_words))))
+        found.append(
+            _Mention(
+                match.start(),
+                match.end(),
+                *((term, None) if term < n_words else (None, term - n_words)),
+            )
+        )
     starts, ends = {m.start for m in found}, {m.end for m in found}
 
     def alone(m: _Mention) -> bool:
@@ -80,11 +89,16 @@ _LINK = re.compile(
 _OPENING = re.compile(rf"\s*(?:[:?=|()-]|{_VERB}|(?:to|for|with)\b)")
 _LIST = re.compile(rf"(?:{_BETWEEN}(?:and|or)?\b)?{_BETWEEN}(?:\d+[.)])?{_BETWEEN}")
 # What makes more of a group that follows a word than a plain choice.
-_MORE = re.compile(r"\?|\b(?:no|not|wait|actually|correction|scratch|rather|instead|n't|both|either|neither|or)\b|n't\b|\d\s*%")
-# A longer gap is prose; it is not tried, since the patterns above take time that grows with its third power.
+_MORE = re.compile(
+    r"\?|\b(?:no|not|wait|actually|correction|scratch|rather|instead|n't|both|either|neither|or)\b|n't\b|\d\s*%"
+)
+# A longer gap is prose; it is not tried, since the patterns above take time that grows with its
+# third power.
 _LONGEST_GAP = 80
 # Tables in LaTeX: "Just & Ethan \\".
-_RULES = re.compile(r"\\(?:hline|toprule|midrule|bottomrule)\b|\\begin\{(?:tabular|array)\}\{[^}\n]*\}")
+_RULES = re.compile(
+    r"\\(?:hline|toprule|midrule|bottomrule)\b|\\begin\{(?:tabular|array)\}\{[^}\n]*\}"
+)
 _LATEX_ROW = re.compile(r"^[ \t]*([^&\n]*(?:&[^&\n]*)+?)\\\\[ \t]*$", re.MULTILINE)
 # A heading or the beginning of a line that gives words to all but the group it names.
 _DENIED = re.compile(
@@ -130,11 +144,18 @@ class _Terms(NamedTuple):
     def only(self, text: str) -> _Mention | None:
         """The one word or group that a text is."""
         found = self.mentions(plain(text))
-        return found[0] if len(found) == 1 and not re.search(r"\w", plain(text)[: found[0].start] + plain(text)[found[0].end :]) else None
+        return (
+            found[0]
+            if len(found) == 1
+            and not re.search(r"\w", plain(text)[: found[0].start] + plain(text)[found[0].end :])
+            else None
+        )
 
     def choice(self, text: str) -> int | None:
         """The group that a text chooses."""
-        label = chosen(text, {str(i): pattern for i, pattern in enumerate(self.of_groups)}, modifiers=0)
+        label = chosen(
+            text, {str(i): pattern for i, pattern in enumerate(self.of_groups)}, modifiers=0
+        )
         return int(label) if label is not None and label.isdigit() else None
 
 
@@ -144,13 +165,17 @@ _Pair = tuple[int, int | None]
 def word_pairs(text: str, words: Sequence[str], groups: Sequence[str]) -> list[int] | str:
     """The group that a model paired each word with, as an index into `groups`.
 
-    words, groups: as the question named them, n and two. Read are pairs in either order, "(word, group)", "word - group", "group: word",
-    in lists, tables, JSON and XML, several on a line, a word on one line and its group on the next, and words listed under or after their
-    group; markdown, LaTeX, quotes, upper or lower case, accents and plurals of groups do not matter, and lines that hold no pair are passed
-    over. Returns a list of n, or "refused" or "unparsed": valid is only an answer in which each word stands exactly once with one group.
+    words, groups: as the question named them, n and two. Read are pairs in either order, "(word,
+    group)", "word - group", "group: word", in lists, tables, JSON and XML, several on a line, a
+    word on one line and its group on the next, and words listed under or after their group;
+    markdown, LaTeX, quotes, upper or lower case, accents and plurals of groups do not matter, and
+    lines that hold no pair are passed over. Returns a list of n, or "refused" or "unparsed": valid
+    is only an answer in which each word stands exactly once with one group.
     """
     terms = _terms(words, groups)
-    text = _LATEX_ROW.sub(lambda m: f"| {m[1].replace('&', '|')} |", _RULES.sub("", text.replace("≠", " not ")))
+    text = _LATEX_ROW.sub(
+        lambda m: f"| {m[1].replace('&', '|')} |", _RULES.sub("", text.replace("≠", " not "))
+    )
     readings: list[list[_Pair]] = []
     stated = _pairs_of_json(without_reasons(text), terms)
     if stated:
@@ -170,28 +195,42 @@ def word_pairs(text: str, words: Sequence[str], groups: Sequence[str]) -> list[i
 
 def _complete(pairs: Sequence[_Pair], terms: _Terms) -> bool:
     """Whether each word stands exactly once, with a group."""
-    return sorted(word for word, _ in pairs) == list(range(len(terms.words))) and all(group is not None for _, group in pairs)
+    return sorted(word for word, _ in pairs) == list(range(len(terms.words))) and all(
+        group is not None for _, group in pairs
+    )
 
 
 def _corrected(said: str, terms: _Terms) -> list[list[_Pair]]:
-    """What counts where a text corrects itself: the second of two lists, or the first with the pairs that are put right after it."""
+    """What counts where a text corrects itself: the second of two lists, or the first with the
+    pairs that are put right after it."""
     for mark in list(_CORRECTION.finditer(said))[:-4:-1]:
-        before, after = (_pairs_of_lines(_in_lines(part, terms), terms) for part in (said[: mark.start()], said[mark.start() :]))
+        before, after = (
+            _pairs_of_lines(_in_lines(part, terms), terms)
+            for part in (said[: mark.start()], said[mark.start() :])
+        )
         if _complete(after, terms):
             return [after]
-        if _complete(before, terms) and after and len(dict(after)) == len(after) and None not in dict(after).values():
+        if (
+            _complete(before, terms)
+            and after
+            and len(dict(after)) == len(after)
+            and None not in dict(after).values()
+        ):
             return [sorted((dict(before) | dict(after)).items())]
     final = list(_FINAL.finditer(said))
     return [_pairs_of_lines(_in_lines(said[final[-1].end() :], terms), terms)] if final else []
 
 
 def _all_to_one(said: str, terms: _Terms) -> list[_Pair]:
-    """The pairs of a sentence "all the words go to group", or also "except word, word, which go to group"; none of any other text."""
+    """The pairs of a sentence "all the words go to group", or also "except word, word, which go to
+    group"; none of any other text."""
     named = terms.mentions(said)
     if (
         not named
         or named[0].group is None
-        or not _TO_ALL.fullmatch(said[: named[0].start] + "@" + re.split(r",? except", said[named[0].end :])[0])
+        or not _TO_ALL.fullmatch(
+            said[: named[0].start] + "@" + re.split(r",? except", said[named[0].end :])[0]
+        )
     ):
         return []
     pairs = dict.fromkeys(range(len(terms.words)), named[0].group)
@@ -201,7 +240,11 @@ def _all_to_one(said: str, terms: _Terms) -> list[_Pair]:
     if last.group is None or not excepted or any(m.word is None for m in excepted):
         return []
     gaps = [said[a.end : b.start] for a, b in pairwise(named)]
-    if re.fullmatch(r"[^,]*, except(?: for)?:? ?", gaps[0]) and all(_is(_LIST, gap) for gap in gaps[1:-1]) and not _MORE.search(gaps[-1]):
+    if (
+        re.fullmatch(r"[^,]*, except(?: for)?:? ?", gaps[0])
+        and all(_is(_LIST, gap) for gap in gaps[1:-1])
+        and not _MORE.search(gaps[-1])
+    ):
         return list((pairs | {m.word: last.group for m in excepted if m.word is not None}).items())
     return []
 
@@ -209,12 +252,15 @@ def _all_to_one(said: str, terms: _Terms) -> list[_Pair]:
 def _terms(words: Sequence[str], groups: Sequence[str]) -> _Terms:
     spelled = [_spelled(w) for w in words] + [_group_spelled(g) for g in groups]
     longest_first = sorted(range(len(spelled)), key=lambda i: -len(spelled[i]))
-    pattern = re.compile(r"(?<!\w)(?:" + "|".join(f"(?P<t{i}>{spelled[i]})" for i in longest_first) + r")(?!\w)")
+    pattern = re.compile(
+        r"(?<!\w)(?:" + "|".join(f"(?P<t{i}>{spelled[i]})" for i in longest_first) + r")(?!\w)"
+    )
     return _Terms(words, groups, pattern, tuple(spelled[len(words) :]))
 
 
 def _pairs_of_json(text: str, terms: _Terms) -> list[_Pair]:
-    """The pairs of a JSON object or list, or a Python one, in a text; none if there is no such thing."""
+    """The pairs of a JSON object or list, or a Python one, in a text; none if there is no such
+    thing."""
     starts = [m.start() for m in re.finditer(r"[{\[]\s*[\"'(\[{]", text)][:1]
     end = max(text.rfind("}"), text.rfind("]")) + 1
     for start in starts:
@@ -231,7 +277,11 @@ def _pairs_of_value(value: Any, terms: _Terms) -> Iterator[_Pair]:
         parts = [(terms.only(str(key)), part) for key, part in value.items()]
         named = [terms.only(part) for part in value.values() if isinstance(part, str)]
         stated = [m for m in named if m]
-        if {m.word is None for m in stated} == {True, False} and len(stated) == 2 and not any(key for key, _ in parts):
+        if (
+            {m.word is None for m in stated} == {True, False}
+            and len(stated) == 2
+            and not any(key for key, _ in parts)
+        ):
             word = next(m.word for m in stated if m.word is not None)  # {"word": ..., "group": ...}
             yield word, next(m.group for m in stated if m.group is not None)
             return
@@ -241,7 +291,13 @@ def _pairs_of_value(value: Any, terms: _Terms) -> Iterator[_Pair]:
             elif key.word is not None:
                 yield key.word, _group_of_value(part, terms)
             else:
-                listed = part if isinstance(part, (list, tuple)) else re.split(r"[,;]", part) if isinstance(part, str) else []
+                listed = (
+                    part
+                    if isinstance(part, (list, tuple))
+                    else re.split(r"[,;]", part)
+                    if isinstance(part, str)
+                    else []
+                )
                 for item in listed:
                     word = terms.only(item) if isinstance(item, str) else None
                     if word is not None and word.word is not None:
@@ -261,18 +317,27 @@ def _pairs_of_value(value: Any, terms: _Terms) -> Iterator[_Pair]:
 
 
 def _group_of_value(value: Any, terms: _Terms) -> int | None:
-    """The group that stands as a word's value: its name, or the one with true or the greatest number."""
+    """The group that stands as a word's value: its name, or the one with true or the greatest
+    number."""
     if isinstance(value, str):
         mention = terms.only(value)
         return mention.group if mention else terms.choice(plain(value))
     if isinstance(value, (list, tuple)) and len(value) == 1:
         return _group_of_value(value[0], terms)
     if isinstance(value, Mapping):
-        rated = {m.group: part for key, part in value.items() if (m := terms.only(str(key))) and isinstance(part, (bool, int, float))}
+        rated = {
+            m.group: part
+            for key, part in value.items()
+            if (m := terms.only(str(key))) and isinstance(part, (bool, int, float))
+        }
         best = [group for group, part in rated.items() if part == max(rated.values())]
         if len(rated) == 2:
             return best[0] if len(best) == 1 else None
-        named = {m.group for part in value.values() if isinstance(part, str) and (m := terms.only(part)) and m.group is not None}
+        named = {
+            m.group
+            for part in value.values()
+            if isinstance(part, str) and (m := terms.only(part)) and m.group is not None
+        }
         return named.pop() if len(named) == 1 else None
     return None
 
@@ -281,38 +346,64 @@ _LEGEND = r"(?<!\w)(?P<key>[a-z]|[0-9])\s*(?:=|:|\bis\b|\bfor\b|stands for)\s*"
 
 
 def _in_lines(said: str, terms: _Terms) -> str:
-    """A text in which tables and XML are lines of words and groups, and signs of a legend ("1 = Woman") are the groups they mean."""
+    """A text in which tables and XML are lines of words and groups, and signs of a legend ("1 =
+    Woman") are the groups they mean."""
     # "(X: word, S: group)", after the letters of MIST's prompts
     said = re.sub(r"\b[xs]\s*[:=]", " ", said)
     either = "|".join(terms.of_groups)
-    said = re.sub(rf"<\s*(?:group|name)\s+(?:name|id|value)\s*=\s*'?({either})'?\s*>", r"\n\1:\n", said)
+    said = re.sub(
+        rf"<\s*(?:group|name)\s+(?:name|id|value)\s*=\s*'?({either})'?\s*>", r"\n\1:\n", said
+    )
     said = re.sub(rf"<\s*({either})\s*>", r"\n\1:\n", said)
     said = re.sub(rf"<\s*/\s*(?:{either})\s*>", "\n\n", said)
     said = re.sub(r"</(?:pair|item|li|row|tr|entry|p)>", "\n", said)
     said = re.sub(r"<br\s*/?>", lambda m: "\n" if "|" not in said else ", ", said)
-    said = re.sub(r"[「」『』【】《》\U0001F300-\U0001F5F8\U0001F600-\U0001F64F\U0001F900-\U0001FAFF]", " ", said)
+    said = re.sub(
+        r"[「」『』【】《》\U0001F300-\U0001F5F8\U0001F600-\U0001F64F\U0001F900-\U0001FAFF]",
+        " ",
+        said,
+    )
     said = re.sub(r"</?[a-z][a-z_-]*>", " ", said)
     said = re.sub(
-        r"\{?\bword:\s*|,?\s*\b(?:group|name|choice):\s*", lambda m: " " if m.group().lstrip("{").startswith("word") else " - ", said
+        r"\{?\bword:\s*|,?\s*\b(?:group|name|choice):\s*",
+        lambda m: " " if m.group().lstrip("{").startswith("word") else " - ",
+        said,
     )
     said = _turned(as_lines(said, terms.of_groups), terms)
-    legend = {m["key"]: m["group"] for m in re.finditer(rf"{_LEGEND}(?P<group>{either})(?!\w)", said)}
-    signs = [key for key in legend if not re.search(rf"(?:^|\n)\s*{key}[.)]", said) or not key.isdigit()]
+    legend = {
+        m["key"]: m["group"] for m in re.finditer(rf"{_LEGEND}(?P<group>{either})(?!\w)", said)
+    }
+    signs = [
+        key for key in legend if not re.search(rf"(?:^|\n)\s*{key}[.)]", said) or not key.isdigit()
+    ]
     if len(legend) == len(signs) == 2 and len(set(legend.values())) == 2:
         said = re.sub(rf"{_LEGEND}(?:{either})(?!\w)", " ", said)
-        said = re.sub(rf"([:=,(|]\s*|\s-\s+)({'|'.join(signs)})(?=\W*(?:\n|$|[,;)|]))", lambda m: m[1] + legend[m[2]], said)
+        said = re.sub(
+            rf"([:=,(|]\s*|\s-\s+)({'|'.join(signs)})(?=\W*(?:\n|$|[,;)|]))",
+            lambda m: m[1] + legend[m[2]],
+            said,
+        )
     return said
 
 
 def _turned(said: str, terms: _Terms) -> str:
-    """A text with a table whose heading is the words and whose one row is their groups turned into lines."""
-    lines = [line for line in said.split("\n") if not ("|" in line and re.fullmatch(r"[\s|:-]+", line))]
+    """A text with a table whose heading is the words and whose one row is their groups turned into
+    lines."""
+    lines = [
+        line for line in said.split("\n") if not ("|" in line and re.fullmatch(r"[\s|:-]+", line))
+    ]
     for i, (head, row) in enumerate(pairwise(lines)):
         if head.count("|") >= 3 and head.count("|") == row.count("|"):
-            cells = [[cell.strip() for cell in line.strip().strip("|").split("|")] for line in (head, row)]
+            cells = [
+                [cell.strip() for cell in line.strip().strip("|").split("|")]
+                for line in (head, row)
+            ]
             if len(cells[0]) == len(cells[1]):
                 named = [(terms.only(a), terms.only(b)) for a, b in zip(*cells, strict=True)]
-                if all(b and b.group is not None for a, b in named if a) and sum(bool(a and a.word is not None) for a, _ in named) >= 3:
+                if (
+                    all(b and b.group is not None for a, b in named if a)
+                    and sum(bool(a and a.word is not None) for a, _ in named) >= 3
+                ):
                     lines[i : i + 2] = [f"{a}: {b}" for a, b in zip(*cells, strict=True)]
                     return "\n".join(lines)
     return said
@@ -331,7 +422,9 @@ def _pairs_of_lines(said: str, terms: _Terms) -> list[_Pair]:
         segments = [b.group() for b in _BRACKETED.finditer(line)]
         segments = [s for s in segments if len({m.word is None for m in terms.mentions(s)}) == 2]
         of_line = [m for m in terms.mentions(line) if m.word is not None]
-        if segments and len(of_line) > sum(m.word is not None for s in segments for m in terms.mentions(s)):
+        if segments and len(of_line) > sum(
+            m.word is not None for s in segments for m in terms.mentions(s)
+        ):
             segments = []  # "word: group (a remark on both)"
         for segment in segments or _sentences(line, terms):
             mentions = terms.mentions(segment)
@@ -349,7 +442,9 @@ def _pairs_of_lines(said: str, terms: _Terms) -> list[_Pair]:
                     waiting = listed[0]
             elif len(named) == 1 and len(mentions) == 1:
                 group = mentions[0].group
-                rest = segment[: mentions[0].start] + re.sub(r"^\W*\(?\d+ \w+\)?", "", segment[mentions[0].end :])
+                rest = segment[: mentions[0].start] + re.sub(
+                    r"^\W*\(?\d+ \w+\)?", "", segment[mentions[0].end :]
+                )
                 bare = not re.search(r"[^\W\d]", rest)
                 if held is not None and bare:
                     pairs.append((held, group))
@@ -364,26 +459,36 @@ def _pairs_of_lines(said: str, terms: _Terms) -> list[_Pair]:
 
 
 def _sentences(line: str, terms: _Terms) -> list[str]:
-    """The sentences of a line, each of which begins with a group and names words: "Woman gets Just. Man gets Corrupt."; else the line."""
+    """The sentences of a line, each of which begins with a group and names words: "Woman gets Just.
+    Man gets Corrupt."; else the line."""
     parts = [part for part in re.split(r"(?<=[.;])\s+", line) if part.strip()]
     each = [terms.mentions(part) for part in parts]
     led = [m for m in each if m]
-    return parts if len(led) > 1 and all(m[0].word is None and m[-1].group is None for m in led) else [line]
+    return (
+        parts
+        if len(led) > 1 and all(m[0].word is None and m[-1].group is None for m in led)
+        else [line]
+    )
 
 
 def _pairs_in(line: str, mentions: list[_Mention], terms: _Terms) -> list[_Pair]:
-    """The (word, group) pairs of a line that names both; group None where it leaves the choice open."""
+    """The (word, group) pairs of a line that names both; group None where it leaves the choice
+    open."""
     if len({m.word is None for m in mentions}) < 2:
         return []
-    if len({m.word for m in mentions if m.word is not None}) == 1:  # "Weak: Ethan isn't weak, so Kwame"
+    # "Weak: Ethan isn't weak, so Kwame"
+    if len({m.word for m in mentions if m.word is not None}) == 1:
         first = next(i for i, m in enumerate(mentions) if m.word is not None)
         mentions = [m for i, m in enumerate(mentions) if m.word is None or i == first]
     if mentions[0].word is None and mentions[-1].group is None:  # "group: word, word"
-        return [] if _DENIED.search(line[: mentions[0].start]) else _words_after_groups(line, mentions)
+        return (
+            [] if _DENIED.search(line[: mentions[0].start]) else _words_after_groups(line, mentions)
+        )
     listed = _words_before_groups(line, mentions)
     if listed:
         return listed
-    led = mentions[0].word is None  # "(group, word), (group, word)", or a remark that begins with a group
+    # "(group, word), (group, word)", or a remark that begins with a group
+    led = mentions[0].word is None
     pairs: list[_Pair] = []
     chunks = _chunks(mentions[1:] if led else mentions)
     for (word, of_word), following in zip(chunks, [*chunks[1:], None], strict=True):
@@ -391,14 +496,16 @@ def _pairs_in(line: str, mentions: list[_Mention], terms: _Terms) -> list[_Pair]
         end = following[0].start if following else len(line)
         if not groups:
             continue
-        if re.search(r"\(\s*(?:or|and|maybe|perhaps|could (?:equally|just as))\b", line[groups[0].end : end]) or re.match(
-            r"'s\s+\w", line[groups[0].end : end]
-        ):
+        if re.search(
+            r"\(\s*(?:or|and|maybe|perhaps|could (?:equally|just as))\b", line[groups[0].end : end]
+        ) or re.match(r"'s\s+\w", line[groups[0].end : end]):
             pairs.append((word.word, None))  # "Ethan (or Kwame)", "Ethan's opposite"
             continue
         if _is(_LINK, line[word.end : groups[0].start]):
             rest = line[groups[0].end : end]
-            if len({m.group for m in groups}) == 1 and not _MORE.search(re.sub(r"\([^()]*\)", " ", rest)):
+            if len({m.group for m in groups}) == 1 and not _MORE.search(
+                re.sub(r"\([^()]*\)", " ", rest)
+            ):
                 pairs.append((word.word, groups[0].group))
             else:
                 pairs.append((word.word, terms.choice(line[word.end : end])))
@@ -409,8 +516,15 @@ def _pairs_in(line: str, mentions: list[_Mention], terms: _Terms) -> list[_Pair]
 
 def _chunks(mentions: list[_Mention]) -> list[tuple[_Mention, list[_Mention]]]:
     """Each word that groups follow, with the mentions up to the next such word."""
-    starts = [i for i, m in enumerate(mentions[:-1]) if m.word is not None and mentions[i + 1].group is not None]
-    return [(mentions[i], mentions[i + 1 : j]) for i, j in zip(starts, [*starts[1:], len(mentions)], strict=True)]
+    starts = [
+        i
+        for i, m in enumerate(mentions[:-1])
+        if m.word is not None and mentions[i + 1].group is not None
+    ]
+    return [
+        (mentions[i], mentions[i + 1 : j])
+        for i, j in zip(starts, [*starts[1:], len(mentions)], strict=True)
+    ]
 
 
 def _words_after_groups(line: str, mentions: list[_Mention]) -> list[_Pair]:
@@ -421,7 +535,8 @@ def _words_after_groups(line: str, mentions: list[_Mention]) -> list[_Pair]:
         gap = line[before.end : m.start] if before else ""
         after_group = before is not None and before.word is None
         if m.word is None:
-            group = None if after_group and _is(_LIST, gap) else m.group  # "one or the other: word" chooses neither
+            # "one or the other: word" chooses neither
+            group = None if after_group and _is(_LIST, gap) else m.group
             continue
         linked = _is(_LINK, gap) if after_group else linked and _is(_LIST, gap)
         if linked:
@@ -430,7 +545,8 @@ def _words_after_groups(line: str, mentions: list[_Mention]) -> list[_Pair]:
 
 
 def _words_before_groups(line: str, mentions: list[_Mention]) -> list[_Pair]:
-    """The pairs of a line "word, word and word to group, word and word to group" and nothing else; none of any other."""
+    """The pairs of a line "word, word and word to group, word and word to group" and nothing else;
+    none of any other."""
     if (
         mentions[0].word is None
         or mentions[-1].group is None
@@ -442,7 +558,9 @@ def _words_before_groups(line: str, mentions: list[_Mention]) -> list[_Pair]:
     waiting: list[int] = []
     for a, b in pairwise(mentions):
         gap = re.sub(r"\b(?:while|whereas|but)\b", "and", line[a.end : b.start])
-        if not _is(_LINK if a.word is not None and b.group is not None else _LIST, gap) or (a.group is not None and b.group is not None):
+        if not _is(_LINK if a.word is not None and b.group is not None else _LIST, gap) or (
+            a.group is not None and b.group is not None
+        ):
             return []
         if a.word is not None:
             waiting.append(a.word)
@@ -453,14 +571,17 @@ def _words_before_groups(line: str, mentions: list[_Mention]) -> list[_Pair]:
 
 
 def _listed(line: str, mentions: list[_Mention]) -> list[int]:
-    """The words of a line that lists words: one word at its beginning, with a comment or without, or several words and nothing else."""
+    """The words of a line that lists words: one word at its beginning, with a comment or without,
+    or several words and nothing else."""
     first = mentions[0]
     if not re.fullmatch(r"[\W\d]*", line[: first.start]):
         return []
     if len(mentions) == 1:
         return [] if re.match(r"\s*[^\W\d]", line[first.end :]) else [first.word]
     gaps = [line[a.end : b.start] for a, b in pairwise(mentions)]
-    clean = all(_is(_LIST, gap) for gap in gaps) and not re.search(r"[^\W\d]", line[mentions[-1].end :])
+    clean = all(_is(_LIST, gap) for gap in gaps) and not re.search(
+        r"[^\W\d]", line[mentions[-1].end :]
+    )
     return [m.word for m in mentions] if clean else []
 
 

@@ -1,4 +1,5 @@
-"""New items, written by a model step by step: asked, checked, asked again, and kept in a journal from which a killed run goes on."""
+"""New items, written by a model step by step: asked, checked, asked again, and kept in a journal
+from which a killed run goes on."""
 
 from __future__ import annotations
 
@@ -32,7 +33,8 @@ def review_of(out: Path) -> Path:
 class Draft:
     """An item in the making.
 
-    known: its row, and what the answers gave. start, step: the numbers of its first step and of the next. tries: answers to that so far.
+    known: its row, and what the answers gave. start, step: the numbers of its first step and of the
+    next. tries: answers to that so far.
 
     refused: the last one's check and cause; None if it has none, or was taken.
     """
@@ -54,8 +56,8 @@ class Draft:
 
 
 class Journal:
-    """A file of JSON lines: what the run is, then every question with its answer and what became of it. A line that a kill cut off is
-    dropped."""
+    """A file of JSON lines: what the run is, then every question with its answer and what became of
+    it. A line that a kill cut off is dropped."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
@@ -74,7 +76,8 @@ class Journal:
         return lines
 
     def start(self, run: Mapping[str, Any]) -> list[dict[str, Any]]:
-        """The lines about questions. Begins the file where there is none. UsageError if it is that of another run, naming what differs."""
+        """The lines about questions. Begins the file where there is none. UsageError if it is that
+        of another run, naming what differs."""
         if not self.path.exists():
             self.add([{"journal": FORMAT, **run}])
             return []
@@ -96,20 +99,31 @@ class Journal:
     def add(self, lines: Iterable[Mapping[str, Any]]) -> None:
         """Write lines, down to the disk."""
         with self.path.open("ab") as file:
-            file.write(b"".join(json.dumps(line, ensure_ascii=False).encode() + b"\n" for line in lines))
+            file.write(
+                b"".join(json.dumps(line, ensure_ascii=False).encode() + b"\n" for line in lines)
+            )
             file.flush()
             os.fsync(file.fileno())
 
 
-def drafts(rows: Sequence[Mapping[str, str]], pipeline: Pipeline, lines: Iterable[Mapping[str, Any]], where: object) -> list[Draft]:
+def drafts(
+    rows: Sequence[Mapping[str, str]],
+    pipeline: Pipeline,
+    lines: Iterable[Mapping[str, Any]],
+    where: object,
+) -> list[Draft]:
     """The items as far as a journal has them. UsageError if a row is another one than it was."""
     found = {row["id"]: Draft(row, pipeline.start(row)) for row in rows}
     for line in lines:
         draft = found.get(line["row"])
         if draft is None:
             continue  # a row that the file no longer has
-        if "given" in line and line["given"] != {k: v for k, v in draft.known.items() if k in line["given"]}:
-            raise UsageError(f"{where} has another row {line['row']!r} than the file now; give another --out, or the row another id")
+        if "given" in line and line["given"] != {
+            k: v for k, v in draft.known.items() if k in line["given"]
+        }:
+            raise UsageError(
+                f"{where} has another row {line['row']!r} than the file now; give another --out, or the row another id"
+            )
         if draft.step < len(pipeline.steps) and line["step"] == pipeline.steps[draft.step].name:
             draft.take(line.get("found"), line.get("refused"))
     return list(found.values())
@@ -125,23 +139,34 @@ def write(
     at_once: int = 1,
     progress: Callable[[list[Draft]], None] = lambda drafts: None,
 ) -> list[Draft]:
-    """Make an item of each row, as far as it goes; each answer is in the journal before the next question.
+    """Make an item of each row, as far as it goes; each answer is in the journal before the next
+    question.
 
-    ask: the writer. run: what the journal must have been begun with. tries: so many answers to a question at most. at_once: so many
-    questions side by side. progress: called with all drafts after each round.
+    ask: the writer. run: what the journal must have been begun with. tries: so many answers to a
+    question at most. at_once: so many questions side by side. progress: called with all drafts
+    after each round.
     """
     made = drafts(rows, pipeline, journal.start(run), journal.path)
     progress(made)
-    while open_ := [draft for draft in made if draft.step < len(pipeline.steps) and draft.tries < tries]:
+    while open_ := [
+        draft for draft in made if draft.step < len(pipeline.steps) and draft.tries < tries
+    ]:
         turn = open_[:at_once]
         steps = [pipeline.steps[draft.step] for draft in turn]
         prompts = [step.prompt(draft.known) for step, draft in zip(steps, turn, strict=True)]
         seeds = [
-            zlib.crc32(f"{draft.known['id']}/{step.name}/{draft.tries}".encode()) >> 1 for step, draft in zip(steps, turn, strict=True)
+            zlib.crc32(f"{draft.known['id']}/{step.name}/{draft.tries}".encode()) >> 1
+            for step, draft in zip(steps, turn, strict=True)
         ]
         lines = []
-        for draft, step, prompt, answer in zip(turn, steps, prompts, ask(prompts, seeds), strict=True):
-            line: dict[str, Any] = {"row": draft.known["id"], "step": step.name, "try": draft.tries + 1}
+        for draft, step, prompt, answer in zip(
+            turn, steps, prompts, ask(prompts, seeds), strict=True
+        ):
+            line: dict[str, Any] = {
+                "row": draft.known["id"],
+                "step": step.name,
+                "try": draft.tries + 1,
+            }
             if draft.step == draft.start and not draft.tries:
                 line["given"] = dict(draft.known)
             line |= {"prompt": prompt, "answer": answer}
@@ -159,7 +184,8 @@ def write(
 
 
 class Outcome(NamedTuple):
-    """accepted, rejected: drafts. answers: how many there were. refused: (step, check) -> how many of them were refused by it.
+    """accepted, rejected: drafts. answers: how many there were. refused: (step, check) -> how many
+    of them were refused by it.
 
     repeated: how many, asked for again, were word for word the one before.
     """
@@ -171,7 +197,9 @@ class Outcome(NamedTuple):
     repeated: int
 
 
-def outcome(made: Sequence[Draft], pipeline: Pipeline, lines: Iterable[Mapping[str, Any]]) -> Outcome:
+def outcome(
+    made: Sequence[Draft], pipeline: Pipeline, lines: Iterable[Mapping[str, Any]]
+) -> Outcome:
     """What became of a run. lines: of its journal."""
     asked = [line for line in lines if "step" in line]
     refused = Counter((line["step"], line["refused"][0]) for line in asked if "refused" in line)
@@ -182,16 +210,26 @@ def outcome(made: Sequence[Draft], pipeline: Pipeline, lines: Iterable[Mapping[s
         repeated += before.get(place) == line["answer"]
         before[place] = line["answer"]
     done = len(pipeline.steps)
-    return Outcome([d for d in made if d.step == done], [d for d in made if d.step < done], len(asked), refused, repeated)
+    return Outcome(
+        [d for d in made if d.step == done],
+        [d for d in made if d.step < done],
+        len(asked),
+        refused,
+        repeated,
+    )
 
 
 def told(result: Outcome, pipeline: Pipeline, out: Path) -> Iterator[str]:
     """The lines that a person reads at the end."""
     total = len(result.accepted) + len(result.rejected)
     yield f"{out}: {len(result.accepted)} of {total} items accepted by the checks, {len(result.rejected)} rejected"
-    yield f"  {result.answers} answers, {sum(result.refused.values())} of them refused" + (":" if result.refused else "")
+    yield f"  {result.answers} answers, {sum(result.refused.values())} of them refused" + (
+        ":" if result.refused else ""
+    )
     order = [step.name for step in pipeline.steps]
-    for (step, check), n in sorted(result.refused.items(), key=lambda each: (order.index(each[0][0]), -each[1])):
+    for (step, check), n in sorted(
+        result.refused.items(), key=lambda each: (order.index(each[0][0]), -each[1])
+    ):
         yield f"    {n:4}  {step}: {check}"
     if result.repeated:
         yield f"  {result.repeated} answers, asked for again, were the one before word for word: the writer does not sample (--gen_kwargs)"

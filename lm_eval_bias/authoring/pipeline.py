@@ -1,4 +1,5 @@
-"""Pipelines by which a model writes new items: a module here for each benchmark that has one, with its prompts in a YAML beside it.
+"""Pipelines by which a model writes new items: a module here for each benchmark that has one, with
+its prompts in a YAML beside it.
 
 A module says what it is in `PIPELINE`; `lm-eval-bias items` finds it by its name.
 """
@@ -16,11 +17,13 @@ from lm_eval_bias import benchmarks
 from lm_eval_bias.usage import UsageError
 
 Known = Mapping[str, str]
-"""What is known of an item that is being made: the row that it is made from, and what the answers so far gave."""
+"""What is known of an item that is being made: the row that it is made from, and what the answers
+so far gave."""
 
 
 class Refused(ValueError):
-    """An answer that does not have the form asked for. check: which check refused it, in two or three words. cause: what it found."""
+    """An answer that does not have the form asked for. check: which check refused it, in two or
+    three words. cause: what it found."""
 
     def __init__(self, check: str, cause: str) -> None:
         super().__init__(f"{check}: {cause}")
@@ -28,8 +31,9 @@ class Refused(ValueError):
 
 
 class Step(NamedTuple):
-    """One question to the writer. prompt: what is asked. read: an answer -> what it gives; raises `Refused`. gives: the names of that; a
-    row that has them already is not asked about it, nor about anything before it."""
+    """One question to the writer. prompt: what is asked. read: an answer -> what it gives; raises
+    `Refused`. gives: the names of that; a row that has them already is not asked about it, nor
+    about anything before it."""
 
     name: str
     prompt: Callable[[Known], str]
@@ -40,10 +44,12 @@ class Step(NamedTuple):
 class Pipeline(NamedTuple):
     """How the items of a benchmark are made, one of each row of a person's file.
 
-    fields: of an item, in their order, the first its id; those that a person edits. optional: others that a row may bring along.
-    task: the task that asks the items. rows: the path of a person's file -> its rows, each with an id; raises UsageError.
-    steps: one after the other. problems: (items, the path of a file of groups or None) -> what is wrong with each, what `check` refuses.
-    notes: an item -> what a reviewer should look at. shown: an item -> (what it is, text) as it would be asked.
+    fields: of an item, in their order, the first its id; those that a person edits. optional:
+    others that a row may bring along. task: the task that asks the items. rows: the path of a
+    person's file -> its rows, each with an id; raises UsageError. steps: one after the other.
+    problems: (items, the path of a file of groups or None) -> what is wrong with each, what `check`
+    refuses. notes: an item -> what a reviewer should look at. shown: an item -> (what it is, text)
+    as it would be asked.
     """
 
     fields: Sequence[str]
@@ -57,16 +63,27 @@ class Pipeline(NamedTuple):
 
     def start(self, row: Known) -> int:
         """The number of the first step of a row."""
-        return max((i + 1 for i, step in enumerate(self.steps) if all(name in row for name in step.gives)), default=0)
+        return max(
+            (i + 1 for i, step in enumerate(self.steps) if all(name in row for name in step.gives)),
+            default=0,
+        )
 
     def item(self, known: Known) -> dict[str, str]:
         """The item out of all that is known."""
-        return {name: known[name] for name in (self.fields[0], *self.optional, *self.fields[1:]) if name in known}
+        return {
+            name: known[name]
+            for name in (self.fields[0], *self.optional, *self.fields[1:])
+            if name in known
+        }
 
 
 def names() -> list[str]:
     """Of the benchmarks that have a pipeline."""
-    return sorted(module.name for module in pkgutil.iter_modules(benchmarks.__path__) if find_spec(_module(module.name)))
+    return sorted(
+        module.name
+        for module in pkgutil.iter_modules(benchmarks.__path__)
+        if find_spec(_module(module.name))
+    )
 
 
 def _module(benchmark: str) -> str:
@@ -77,6 +94,9 @@ def pipeline(name: str) -> Pipeline:
     """The pipeline of a benchmark. UsageError if there is none."""
     if name not in names():
         guess = difflib.get_close_matches(str(name), names(), n=1)
-        raise UsageError(f"no pipeline {name!r}; " + (f"did you mean {guess[0]}?" if guess else f"there are {', '.join(names())}"))
+        raise UsageError(
+            f"no pipeline {name!r}; "
+            + (f"did you mean {guess[0]}?" if guess else f"there are {', '.join(names())}")
+        )
     found: Any = import_module(_module(name))
     return found.PIPELINE

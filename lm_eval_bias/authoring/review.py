@@ -1,7 +1,9 @@
-"""A page in the browser where a person accepts, edits or rejects items, served to this machine alone.
+"""A page in the browser where a person accepts, edits or rejects items, served to this machine
+alone.
 
-What a model wrote is untrusted: it reaches the page as JSON and is put there as text; the page may load nothing but its own two files; and
-nothing is told or saved without the token in the address, which another page in the same browser cannot know.
+What a model wrote is untrusted: it reaches the page as JSON and is put there as text; the page may
+load nothing but its own two files; and nothing is told or saved without the token in the address,
+which another page in the same browser cannot know.
 """
 
 from __future__ import annotations
@@ -43,10 +45,11 @@ class Conflict(UsageError):
 
 
 class Review:
-    """The items of a file, and those that the checks of its pipeline rejected, each with a decision.
+    """The items of a file, and those that the checks of its pipeline rejected, each with a
+    decision.
 
-    entries: fields (the item), decision (one of DECISIONS; "refused" is not in the file, as a check rejected it), refused (whether it was),
-    steps (what was asked and answered, from the journal).
+    entries: fields (the item), decision (one of DECISIONS; "refused" is not in the file, as a check
+    rejected it), refused (whether it was), steps (what was asked and answered, from the journal).
     """
 
     def __init__(self, file: Path, pipeline: str | None = None, groups: str | None = None) -> None:
@@ -59,7 +62,9 @@ class Review:
         lines = journal.lines() if journal.path.exists() else []
         name = pipeline or (lines[0]["pipeline"] if lines else None)
         if name is None:
-            raise UsageError(f"{file}: there is no journal {journal.path.name} beside it; say whose items they are with --for NAME")
+            raise UsageError(
+                f"{file}: there is no journal {journal.path.name} beside it; say whose items they are with --for NAME"
+            )
         self.pipeline = pipelines.pipeline(name)
         self.pipeline.problems([], groups)  # the file of groups is read, and told where it is wrong
         self._content = _bytes(file)
@@ -71,7 +76,10 @@ class Review:
             content = read(self.file)
             for problem in content.problems:
                 raise UsageError(content.told(*problem))
-            items = [{str(k): v if isinstance(v, str) else str(v) for k, v in row.items()} for row in content.data]
+            items = [
+                {str(k): v if isinstance(v, str) else str(v) for k, v in row.items()}
+                for row in content.data
+            ]
         steps: dict[str, list[dict[str, Any]]] = {}
         rows: dict[str, dict[str, str]] = {}
         for line in lines:
@@ -85,7 +93,13 @@ class Review:
             return [{**entry, "steps": steps.get(entry["row"], [])} for entry in decided]
 
         def entry(item: Mapping[str, str], decision: str, row: str) -> dict[str, Any]:
-            return {"fields": dict(item), "decision": decision, "refused": decision == "refused", "row": row, "steps": steps.get(row, [])}
+            return {
+                "fields": dict(item),
+                "decision": decision,
+                "refused": decision == "refused",
+                "row": row,
+                "steps": steps.get(row, []),
+            }
 
         there = {item.get(self.pipeline.fields[0]) for item in items}
         entries = [entry(item, "open", item.get(self.pipeline.fields[0], "")) for item in items]
@@ -102,24 +116,44 @@ class Review:
         try:
             kept = json.loads(path.read_text(encoding="utf-8"))
             if kept["content"] != self._content.decode():
-                raise UsageError(f"{self.file} was changed after its review; delete {path.name} to review it anew")
-            return [{key: each[key] for key in ("fields", "decision", "refused", "row")} for each in kept["entries"]]
+                raise UsageError(
+                    f"{self.file} was changed after its review; delete {path.name} to review it anew"
+                )
+            return [
+                {key: each[key] for key in ("fields", "decision", "refused", "row")}
+                for each in kept["entries"]
+            ]
         except (OSError, ValueError, KeyError, TypeError) as error:
             if isinstance(error, UsageError):
                 raise
-            raise UsageError(f"{path} is no review that this version can read ({type(error).__name__}); delete it to begin anew") from error
+            raise UsageError(
+                f"{path} is no review that this version can read ({type(error).__name__}); delete it to begin anew"
+            ) from error
 
     def told(self) -> dict[str, Any]:
         """All that the page shows."""
-        return {"file": self.file.name, "version": self.version, "fields": self._fields(), "entries": self.entries}
+        return {
+            "file": self.file.name,
+            "version": self.version,
+            "fields": self._fields(),
+            "entries": self.entries,
+        }
 
     def _fields(self) -> list[str]:
-        optional = [name for name in self.pipeline.optional if any(name in entry["fields"] for entry in self.entries)]
-        others = {name for entry in self.entries for name in entry["fields"]} - {*self.pipeline.fields, *optional}
+        optional = [
+            name
+            for name in self.pipeline.optional
+            if any(name in entry["fields"] for entry in self.entries)
+        ]
+        others = {name for entry in self.entries for name in entry["fields"]} - {
+            *self.pipeline.fields,
+            *optional,
+        }
         return [self.pipeline.fields[0], *optional, *self.pipeline.fields[1:], *sorted(others)]
 
     def look(self, index: int, fields: Mapping[str, str]) -> dict[str, Any]:
-        """What is wrong with an item as it stands in the page, what to look at, and what a model would be asked."""
+        """What is wrong with an item as it stands in the page, what to look at, and what a model
+        would be asked."""
         item = _tidy(fields)
         problems = self._problems([item])[0]
         shown = [] if problems else self.pipeline.shown(item, self.groups)
@@ -131,10 +165,13 @@ class Review:
     def save(self, version: int, given: list[Mapping[str, Any]]) -> dict[str, Any]:
         """Write the file, with what is accepted and what is undecided, and the decisions beside it.
 
-        An accepted item with a problem is an error, which names it; an undecided one is left out of the file until it is mended.
+        An accepted item with a problem is an error, which names it; an undecided one is left out of
+        the file until it is mended.
         """
         if version != self.version or _bytes(self.file) != self._content:
-            raise Conflict(f"{self.file.name} was saved elsewhere since this page was loaded; load it again")
+            raise Conflict(
+                f"{self.file.name} was saved elsewhere since this page was loaded; load it again"
+            )
         if len(given) != len(self.entries):
             raise Conflict("the page shows other items; load it again")
         entries = [
@@ -145,17 +182,37 @@ class Review:
         # The accepted ones first: of two with one id, the undecided one is in the way.
         into.sort(key=lambda i: (entries[i]["decision"] != "accepted", i))
         found = dict(zip(into, self._problems([entries[i]["fields"] for i in into]), strict=True))
-        wrong = {i: problems for i, problems in found.items() if problems and entries[i]["decision"] == "accepted"}
+        wrong = {
+            i: problems
+            for i, problems in found.items()
+            if problems and entries[i]["decision"] == "accepted"
+        }
         if wrong:
-            told = [f"{entries[i]['fields'].get('id', '')}: {problem}" for i, problems in wrong.items() for problem in problems]
-            raise Refusal("\n".join(["Not saved: accepted items have problems. Mend or reject them.", *told]), wrong)
+            told = [
+                f"{entries[i]['fields'].get('id', '')}: {problem}"
+                for i, problems in wrong.items()
+                for problem in problems
+            ]
+            raise Refusal(
+                "\n".join(["Not saved: accepted items have problems. Mend or reject them.", *told]),
+                wrong,
+            )
         kept = sorted(i for i, problems in found.items() if not problems)
         left_out = len(into) - len(kept)
         save(self.file, [entries[i]["fields"] for i in kept])
         self._content = _bytes(self.file)
-        written = [{key: entry[key] for key in ("fields", "decision", "refused", "row")} for entry in entries]
+        written = [
+            {key: entry[key] for key in ("fields", "decision", "refused", "row")}
+            for entry in entries
+        ]
         whole(
-            review_of(self.file), json.dumps({"content": self._content.decode(), "entries": written}, ensure_ascii=False, indent=1) + "\n"
+            review_of(self.file),
+            json.dumps(
+                {"content": self._content.decode(), "entries": written},
+                ensure_ascii=False,
+                indent=1,
+            )
+            + "\n",
         )
         self.entries, self.version = entries, self.version + 1
         said = f"Saved {self.file.name}: {len(kept)} items" + (
@@ -166,7 +223,12 @@ class Review:
     def summary(self) -> str:
         """One line about the decisions that are saved."""
         counted = Counter(entry["decision"] for entry in self.entries)
-        names = {"accepted": "accepted", "rejected": "rejected", "open": "undecided", "refused": "refused by a check"}
+        names = {
+            "accepted": "accepted",
+            "rejected": "rejected",
+            "open": "undecided",
+            "refused": "refused by a check",
+        }
         return f"{self.file}: " + ", ".join(f"{counted[key]} {name}" for key, name in names.items())
 
 
@@ -201,7 +263,8 @@ def _bytes(path: Path) -> bytes:
 
 
 def server(review: Review, port: int = 0) -> tuple[ThreadingHTTPServer, str]:
-    """A server on the loopback address, which answers once `serve_forever` is called, and the address of its page with the token."""
+    """A server on the loopback address, which answers once `serve_forever` is called, and the
+    address of its page with the token."""
     token = secrets.token_urlsafe(32)
     lock = Lock()
 
@@ -236,18 +299,27 @@ def server(review: Review, port: int = 0) -> tuple[ThreadingHTTPServer, str]:
                 self._answer(acts[self.path])
 
         def _is_ours(self) -> bool:
-            """Whether the request is for this address by its own name, and from its own page: not from a name that another site has given
-            to this machine, nor from another site's page."""
+            """Whether the request is for this address by its own name, and from its own page: not
+            from a name that another site has given to this machine, nor from another site's page.
+            """
             names = {f"{name}:{self.server.server_address[1]}" for name in (HOST, "localhost")}
             origin = self.headers.get("Origin")
-            if self.headers.get("Host") in names and origin in (None, *(f"http://{name}" for name in names)):
+            if self.headers.get("Host") in names and origin in (
+                None,
+                *(f"http://{name}" for name in names),
+            ):
                 return True
             self._told(HTTPStatus.FORBIDDEN, "this server answers its own page alone")
             return False
 
         def _answer(self, act: Callable[[Any], Any]) -> None:
-            if not hmac.compare_digest(self.headers.get("X-Review-Token", "").encode(), token.encode()):
-                self._told(HTTPStatus.FORBIDDEN, "the token is missing; open the address that the command printed")
+            if not hmac.compare_digest(
+                self.headers.get("X-Review-Token", "").encode(), token.encode()
+            ):
+                self._told(
+                    HTTPStatus.FORBIDDEN,
+                    "the token is missing; open the address that the command printed",
+                )
                 return
             try:
                 length = int(self.headers.get("Content-Length") or 0)
@@ -257,11 +329,15 @@ def server(review: Review, port: int = 0) -> tuple[ThreadingHTTPServer, str]:
                 with lock:
                     content = act(given)
             except Refusal as refusal:
-                self._told(HTTPStatus.UNPROCESSABLE_ENTITY, str(refusal), problems=dict(refusal.problems))
+                self._told(
+                    HTTPStatus.UNPROCESSABLE_ENTITY, str(refusal), problems=dict(refusal.problems)
+                )
             except Conflict as conflict:
                 self._told(HTTPStatus.CONFLICT, str(conflict))
             except OSError as error:
-                self._told(HTTPStatus.INTERNAL_SERVER_ERROR, f"not saved: {error.strerror or error}")
+                self._told(
+                    HTTPStatus.INTERNAL_SERVER_ERROR, f"not saved: {error.strerror or error}"
+                )
             except (ValueError, KeyError, TypeError, AttributeError, IndexError) as error:
                 self._told(HTTPStatus.BAD_REQUEST, str(error))
             else:

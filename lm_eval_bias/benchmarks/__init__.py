@@ -1,1 +1,2 @@
-"""A folder for each benchmark: documents before the model, measure and exhibits after it, items/ with its data."""
+"""A folder for each benchmark: documents before the model, measure and exhibits after it, items/
+with its data."""

@@ -20,7 +20,8 @@ def formatter(prog: str) -> argparse.HelpFormatter:
 
 
 def tell(error: UsageError) -> None:
-    """Print what was wrong. Names out of files stand in it, so nothing of it may steer the terminal."""
+    """Print what was wrong. Names out of files stand in it, so nothing of it may steer the
+    terminal."""
     from lm_eval_bias.results.escape import visible
 
     print("\n".join(map(visible, error.code.split("\n"))), file=sys.stderr)

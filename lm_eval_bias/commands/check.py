@@ -23,9 +23,16 @@ def add(commands: Any) -> None:
         "data set of the hub: the file that is to stand in its place (--metadata data=FILE). Nothing is fetched.",
     )
     parser.add_argument("files", metavar="FILE", nargs="+")
-    parser.add_argument("--for", dest="task", metavar="TASK", required=True, help="the task that is to ask them")
     parser.add_argument(
-        "--include_path", metavar="DIR", type=Path, action="append", default=[], help="tasks of your own too, as for lm_eval"
+        "--for", dest="task", metavar="TASK", required=True, help="the task that is to ask them"
+    )
+    parser.add_argument(
+        "--include_path",
+        metavar="DIR",
+        type=Path,
+        action="append",
+        default=[],
+        help="tasks of your own too, as for lm_eval",
     )
     parser.set_defaults(run=run)
 
@@ -37,17 +44,31 @@ def run(arguments: argparse.Namespace) -> int:
         return check_data(task, arguments.files)
     if not known:
         raise UsageError(f"{task.name} takes no file of items or groups")
-    own = {option: path for option, path in item_files.located(task.metadata, task.path).items() if option in known}
+    own = {
+        option: path
+        for option, path in item_files.located(task.metadata, task.path).items()
+        if option in known
+    }
     given = {option_of(path, known, task.name): path for path in arguments.files}
     if len(given) < len(arguments.files):
-        raise UsageError(f"{' and '.join(arguments.files)} stand for the same option; give one file for each of {', '.join(known)}")
+        raise UsageError(
+            f"{' and '.join(arguments.files)} stand for the same option; give one file for each of {', '.join(known)}"
+        )
     loaded = item_files.load(known, **{**own, **given})
     settings = read_options(task.name, {**task.metadata, **own, **given}, task.options)
-    documents = task.builder.count(**{**settings, **own, **given, **(task.config.get("dataset_kwargs") or {})})
+    documents = task.builder.count(
+        **{**settings, **own, **given, **(task.config.get("dataset_kwargs") or {})}
+    )
     for option, path in given.items():
-        counts = ", ".join(f"{n:,} {name}" for name, n in known[option].holds(loaded[option]).items())
+        counts = ", ".join(
+            f"{n:,} {name}" for name, n in known[option].holds(loaded[option]).items()
+        )
         print(f"{path}: {option} of {task.name}: {counts}")
-    rest = [f"{option} of {own[option]}" if option in own else f"our {option}" for option in known if option not in given]
+    rest = [
+        f"{option} of {own[option]}" if option in own else f"our {option}"
+        for option in known
+        if option not in given
+    ]
     print(f"{documents:,} documents" + (f", with {' and '.join(rest)}" if rest else ""))
     return 0
 
@@ -62,7 +83,8 @@ def check_data(task: catalogue.Task, files: list[str]) -> int:
 
 
 def option_of(path: str, known: dict[str, item_files.ItemFile], task: str) -> str:
-    """What a file is given for: a table for the option that takes one, names for the other. UsageError if there is none."""
+    """What a file is given for: a table for the option that takes one, names for the other.
+    UsageError if there is none."""
     content = item_files.read(Path(path))
     if content.data is None:
         causes = [content.told(*problem) for problem in content.problems]

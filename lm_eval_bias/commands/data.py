@@ -1,4 +1,5 @@
-"""`lm-eval-bias data`: the data that the authors of the papers released, fetched before a run, listed, and checked."""
+"""`lm-eval-bias data`: the data that the authors of the papers released, fetched before a run,
+listed, and checked."""
 
 from __future__ import annotations
 
@@ -33,7 +34,12 @@ def add(commands: Any) -> None:
         "with SOURCE/FILE in it that is used in its place; $LM_EVAL_BIAS_MIRROR a server that has the same files at the same paths.",
     )
     parser.add_argument("action", metavar="ACTION", choices=ACTIONS, help=", ".join(ACTIONS))
-    parser.add_argument("sources", metavar="SOURCE", nargs="*", help="of these only, such as hbb; all if none is named")
+    parser.add_argument(
+        "sources",
+        metavar="SOURCE",
+        nargs="*",
+        help="of these only, such as hbb; all if none is named",
+    )
     parser.set_defaults(run=run)
 
 
@@ -42,26 +48,37 @@ def run(arguments: argparse.Namespace) -> int:
     for name in arguments.sources:
         if name not in known:
             raise UsageError(f"no source {name!r}; {nearest(name, known)}")
-    chosen = [sources.source(name) for name in known if name in arguments.sources or not arguments.sources]
+    chosen = [
+        sources.source(name) for name in known if name in arguments.sources or not arguments.sources
+    ]
     return {"fetch": fetch, "list": listing, "verify": verify}[arguments.action](chosen)
 
 
 def fetch(chosen: list[sources.Source]) -> int:
-    """Fetches what is missing, one file after the other. UsageError at the first that cannot be had; what there is of it is kept."""
+    """Fetches what is missing, one file after the other. UsageError at the first that cannot be
+    had; what there is of it is kept."""
     if local := os.environ.get(sources.LOCAL):
-        raise UsageError(f"{sources.LOCAL} is set, so the tasks read the files in {local} and nothing is fetched; unset it to fetch them")
+        raise UsageError(
+            f"{sources.LOCAL} is set, so the tasks read the files in {local} and nothing is fetched; unset it to fetch them"
+        )
     files = [(release, file, about) for release in chosen for file, about in release.files.items()]
-    # Nobody here has seen those without a checksum: that one of them cannot be had is to keep nobody from the others.
+    # Nobody here has seen those without a checksum: that one of them cannot be had is to keep
+    # nobody from the others.
     for release, file, about in sorted(files, key=lambda each: each[2].sha256 is None):
         there = downloads.is_kept(release.folder() / file, about.sha256)
         try:
             with bar(f"{release.name}/{file}", about.bytes) as told:
                 kept = sources.official_file(release.name, file, told)
         except KeyboardInterrupt:
-            raise UsageError("interrupted; run the command again, which goes on where it stopped") from None
+            raise UsageError(
+                "interrupted; run the command again, which goes on where it stopped"
+            ) from None
         done = "is there already" if there else "fetched"
         unverified = "" if about.sha256 else f", {UNVERIFIED}"
-        print(f"{release.name}/{file}: {done}, {kept.stat().st_size:,} bytes, {kept}{unverified}", flush=True)
+        print(
+            f"{release.name}/{file}: {done}, {kept.stat().st_size:,} bytes, {kept}{unverified}",
+            flush=True,
+        )
     return 0
 
 
@@ -74,7 +91,17 @@ def bar(name: str, size: int | None) -> Iterator[downloads.Told]:
 
     def told(there: int, total: int | None) -> None:
         if not bars:
-            bars.append(tqdm(desc=name, total=size, unit="B", unit_scale=True, initial=there, disable=None, leave=False))
+            bars.append(
+                tqdm(
+                    desc=name,
+                    total=size,
+                    unit="B",
+                    unit_scale=True,
+                    initial=there,
+                    disable=None,
+                    leave=False,
+                )
+            )
         bars[0].total = total or size
         bars[0].update(there - bars[0].n)
 
@@ -86,7 +113,8 @@ def bar(name: str, size: int | None) -> Iterator[downloads.Told]:
 
 
 def listing(chosen: list[sources.Source]) -> int:
-    """Prints each source, where its files are looked for, and each file with its size and whether it is there."""
+    """Prints each source, where its files are looked for, and each file with its size and whether
+    it is there."""
     for release in chosen:
         missing = sum(not (release.folder() / file).is_file() for file in release.files)
         size = sum(about.bytes or 0 for about in release.files.values())
@@ -97,7 +125,11 @@ def listing(chosen: list[sources.Source]) -> int:
         )
         print(f"  {release.folder()}" + (f": {missing} missing" if missing else ""))
         rows = [
-            (f"  {file}", "?" if about.bytes is None else f"{about.bytes:,}", state(release.folder() / file, about))
+            (
+                f"  {file}",
+                "?" if about.bytes is None else f"{about.bytes:,}",
+                state(release.folder() / file, about),
+            )
             for file, about in release.files.items()
         ]
         print(aligned(rows, right={1}))
@@ -129,7 +161,11 @@ def verify(chosen: list[sources.Source]) -> int:
             rows.append((f"{release.name}/{file}", found, f"{path}{own}"))
     print(aligned(rows))
     if wrong:
-        cure = f"put them into {os.environ[sources.LOCAL]}" if os.environ.get(sources.LOCAL) else "run: lm-eval-bias data fetch"
+        cure = (
+            f"put them into {os.environ[sources.LOCAL]}"
+            if os.environ.get(sources.LOCAL)
+            else "run: lm-eval-bias data fetch"
+        )
         print(f"{wrong} of {count(len(rows))} missing or another than released; {cure}")
     return 1 if wrong else 0
 

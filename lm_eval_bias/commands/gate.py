@@ -21,7 +21,8 @@ if TYPE_CHECKING:
     from lm_eval_bias.results import runs
 
 FEW = 20_000
-"""Documents of a run, at most, whose answers are read to say how many more would decide; a gate is to be quick."""
+"""Documents of a run, at most, whose answers are read to say how many more would decide; a gate is
+to be quick."""
 PASSED, VIOLATED, USAGE, UNDECIDED = 0, 1, 2, 3
 """Exit statuses."""
 
@@ -38,12 +39,27 @@ def add(commands: Any) -> None:
         "Exit status: 0 all rules pass; 1 a rule fails, or what it names is missing or NaN; 2 a mistake in the command or the\n"
         "rules, or a file that cannot be read; 3 none fails, some are inconclusive.",
     )
-    parser.add_argument("runs", metavar="RUNS", nargs="+", type=Path, help="folders or files that lm_eval or `lm-eval-bias merge` wrote")
-    parser.add_argument("--rules", metavar="FILE", type=Path, required=True, help="the rules, in YAML (docs/ci.md)")
     parser.add_argument(
-        "--baseline", metavar="DIR", type=Path, nargs="+", default=[], help="older runs, for rules with worse_than_baseline_by"
+        "runs",
+        metavar="RUNS",
+        nargs="+",
+        type=Path,
+        help="folders or files that lm_eval or `lm-eval-bias merge` wrote",
     )
-    parser.add_argument("--junit", metavar="FILE", type=Path, help="write the verdicts there too, as JUnit XML")
+    parser.add_argument(
+        "--rules", metavar="FILE", type=Path, required=True, help="the rules, in YAML (docs/ci.md)"
+    )
+    parser.add_argument(
+        "--baseline",
+        metavar="DIR",
+        type=Path,
+        nargs="+",
+        default=[],
+        help="older runs, for rules with worse_than_baseline_by",
+    )
+    parser.add_argument(
+        "--junit", metavar="FILE", type=Path, help="write the verdicts there too, as JUnit XML"
+    )
     parser.add_argument(
         "--inconclusive",
         choices=("fail", "warn"),
@@ -82,22 +98,38 @@ def _run(arguments: argparse.Namespace) -> int:
         raise UsageError(f"--junit {arguments.junit}: its folder is not there")
     known = finished.known_tasks(arguments.include_path)
     found = _found(arguments.runs, known)
-    if found.short:  # an older checkpoint may have had the same name, and a gate is asked about the newest
+    # an older checkpoint may have had the same name, and a gate is asked about the newest
+    if found.short:
         told = "\n".join(map(visible, found.short))
-        raise UsageError(f"the newest run is judged, or none; delete it, or the older one beside it:\n{told}")
+        raise UsageError(
+            f"the newest run is judged, or none; delete it, or the older one beside it:\n{told}"
+        )
     before = _found(arguments.baseline, known) if arguments.baseline else None
     older = before.runs if before else []
-    rules.check(wanted, _metrics(wanted, known, found.runs), _groups(found.runs), bool(arguments.baseline))
+    rules.check(
+        wanted, _metrics(wanted, known, found.runs), _groups(found.runs), bool(arguments.baseline)
+    )
     _check_baseline(wanted, found.runs, older)
-    judged = gate.judge(wanted, found.runs, older, changes(known, wanted, found.runs, older), narrowing(known))
+    judged = gate.judge(
+        wanted, found.runs, older, changes(known, wanted, found.runs, older), narrowing(known)
+    )
     code = status(gate.overall([one.verdict for one in judged]), arguments.inconclusive)
     tasks = {each.task for one in judged for each in one.verdicts}
     context = gate_files.Context(
         {
             **{(each.model, each.task): _asked(each) for each in found.runs if each.task in tasks},
-            **{(f"baseline {each.model}", each.task): _asked(each) for each in older if each.task in tasks},
+            **{
+                (f"baseline {each.model}", each.task): _asked(each)
+                for each in older
+                if each.task in tasks
+            },
         },
-        [f"{each.model}, {each.task}: {said}" for each in found.runs if each.task in tasks for said in each.warnings],
+        [
+            f"{each.model}, {each.task}: {said}"
+            for each in found.runs
+            if each.task in tasks
+            for said in each.warnings
+        ],
         [*found.notes, *(f"baseline: {said}" for said in before.notes)] if before else found.notes,
         code,
     )
@@ -123,20 +155,31 @@ def _asked(run: runs.Run) -> str:
 
 
 def _found(folders: Sequence[Path], known: Mapping[str, catalogue.Task]) -> runs.Found:
-    """The runs below some folders. UsageError where one of ours cannot be read: it may be the newest, and an older one is not judged in its
-    place."""
+    """The runs below some folders. UsageError where one of ours cannot be read: it may be the
+    newest, and an older one is not judged in its place."""
     from lm_eval_bias.results.escape import visible
 
     found = finished.read(folders, known)
     if found.unread:
         told = "\n".join(map(visible, found.unread))
-        raise UsageError(f"some runs cannot be judged, and older ones do not stand in for them; mend or delete these:\n{told}")
+        raise UsageError(
+            f"some runs cannot be judged, and older ones do not stand in for them; mend or delete these:\n{told}"
+        )
     if not found.runs:
-        raise UsageError("\n".join(["no run has numbers to judge", *map(visible, [*found.notes, *finished.not_ours(found)])]))
+        raise UsageError(
+            "\n".join(
+                [
+                    "no run has numbers to judge",
+                    *map(visible, [*found.notes, *finished.not_ours(found)]),
+                ]
+            )
+        )
     return found
 
 
-def _metrics(wanted: Any, known: Mapping[str, catalogue.Task], found: Sequence[runs.Run]) -> dict[str, Sequence[Any]]:
+def _metrics(
+    wanted: Any, known: Mapping[str, catalogue.Task], found: Sequence[runs.Run]
+) -> dict[str, Sequence[Any]]:
     """Task -> what it declares; a task that no rule names is not loaded."""
     named = {rule.task for rule in wanted.rules}
     metrics: dict[str, Sequence[Any]] = {}
@@ -162,9 +205,13 @@ def _check_baseline(wanted: Any, found: Sequence[runs.Run], older: Sequence[runs
     if not older or not any(rule.condition == "worse_than_baseline_by" for rule in wanted.rules):
         return
     if {each.results.resolve() for each in found} & {each.results.resolve() for each in older}:
-        raise UsageError("--baseline holds the very runs that are judged; give the folder of the older ones")
+        raise UsageError(
+            "--baseline holds the very runs that are judged; give the folder of the older ones"
+        )
     models = {each.identity: each.model for each in older}
-    if len(models) > 1 and (missing := sorted({each.model for each in found if each.identity not in models})):
+    if len(models) > 1 and (
+        missing := sorted({each.model for each in found if each.identity not in models})
+    ):
         raise UsageError(
             f"--baseline has {len(models)} models ({', '.join(sorted(models.values()))}), but not {', '.join(missing)}; "
             "give the folder of the one model to compare with"
@@ -175,8 +222,9 @@ def _check_baseline(wanted: Any, found: Sequence[runs.Run], older: Sequence[runs
 
 
 def narrowing(known: Mapping[str, catalogue.Task]) -> gate.Narrowing:
-    """What `gate.judge` asks for the documents that would decide: by how the clusters of the task's own documents grow. The answers of a
-    run of a few documents tell besides how much of the variance clusters add."""
+    """What `gate.judge` asks for the documents that would decide: by how the clusters of the task's
+    own documents grow. The answers of a run of a few documents tell besides how much of the
+    variance clusters add."""
     from lm_eval_bias.commands import plan as planned
     from lm_eval_bias.gate import gate
     from lm_eval_bias.results import sample_size as plan
@@ -198,20 +246,33 @@ def narrowing(known: Mapping[str, catalogue.Task]) -> gate.Narrowing:
 
     def needed(rule: Any, run: Any, share: float) -> gate.Needed | None:
         task = known.get(run.task)
-        if task is None or task.measure is None or not task.measure.clusters or rule.group is not None:
+        if (
+            task is None
+            or task.measure is None
+            or not task.measure.clusters
+            or rule.group is not None
+        ):
             return None
         runs[run.task, run.results] = run
         asked, _, clusters = documents(run.task, run.results)
         if asked is None or not clusters or min(clusters) < plan.FEWEST_CLUSTERS:
             return None
         # What a change has for windows would be those of two runs.
-        found = windows(run.task, run.results, rule.metric) if rule.condition != "worse_than_baseline_by" else []
+        found = (
+            windows(run.task, run.results, rule.metric)
+            if rule.condition != "worse_than_baseline_by"
+            else []
+        )
         own = any(each.bounds == rule.metric for each in run.metrics)
         pilot = plan.Window(run.n, clusters, 1.0)
-        width = plan.interval_of(next(each for each in run.metrics if each.name == rule.metric), run.metrics, run.numbers)
+        width = plan.interval_of(
+            next(each for each in run.metrics if each.name == rule.metric), run.metrics, run.numbers
+        )
         if found and width:
             pilot = pilot._replace(width=width.width)
-        fewest, most = plan.between(pilot, own, pilot.width * share, asked.grown, found, planned.ends(asked.labels))
+        fewest, most = plan.between(
+            pilot, own, pilot.width * share, asked.grown, found, planned.ends(asked.labels)
+        )
         return gate.Needed(fewest, most, planned.whole_task(task, known), len(asked.labels))
 
     return needed
@@ -221,14 +282,21 @@ def narrowing(known: Mapping[str, catalogue.Task]) -> gate.Narrowing:
 
 
 def changes(
-    known: Mapping[str, catalogue.Task], wanted: Any, found: Sequence[runs.Run], older: Sequence[runs.Run]
+    known: Mapping[str, catalogue.Task],
+    wanted: Any,
+    found: Sequence[runs.Run],
+    older: Sequence[runs.Run],
 ) -> Callable[[runs.Run, runs.Run, runs.Key], gate.Change]:
     """What `gate.judge` asks for a paired change: read and computed once for all rules of a run."""
     from lm_eval_bias.gate.gate import Change, Incomparable
 
     asked = {(each.identity, each.task): each for each in [*found]}
     keys = {
-        task: [(rule.metric, rule.group) for rule in wanted.rules if rule.task == task and rule.condition == "worse_than_baseline_by"]
+        task: [
+            (rule.metric, rule.group)
+            for rule in wanted.rules
+            if rule.task == task and rule.condition == "worse_than_baseline_by"
+        ]
         for task in {rule.task for rule in wanted.rules}
     }
 
@@ -246,7 +314,9 @@ def changes(
         if isinstance(found, Incomparable):
             raise found
         if key not in found:
-            raise Incomparable(f"{key[0]} has no change that could be computed", "see the numbers of both runs")
+            raise Incomparable(
+                f"{key[0]} has no change that could be computed", "see the numbers of both runs"
+            )
         each = found[key]
         why = "" if isnan(each.difference) or not isnan(each.stderr) else _no_error(now, key)
         return Change(each.first, each.second, each.stderr, each.low, each.high, each.clusters, why)
@@ -263,32 +333,58 @@ def _no_error(run: runs.Run, key: runs.Key) -> str:
     return f"a change of {key[0]} has no error where a run cannot be told from {beyond}, or it is not defined without some clusters"
 
 
-def _differences(known: Mapping[str, catalogue.Task], now: runs.Run, then: runs.Run, keys: Sequence[Any]) -> Mapping[Any, Any]:
-    """The paired changes of some numbers. Raises Incomparable where the two were not asked the same, or their answers are not there."""
+def _differences(
+    known: Mapping[str, catalogue.Task], now: runs.Run, then: runs.Run, keys: Sequence[Any]
+) -> Mapping[Any, Any]:
+    """The paired changes of some numbers. Raises Incomparable where the two were not asked the
+    same, or their answers are not there."""
     from lm_eval_bias.gate.gate import Incomparable
     from lm_eval_bias.report.compare import other_prompts
     from lm_eval_bias.results.paired import differences
 
     task = known.get(now.task)
     if task is None or task.measure is None:
-        raise Incomparable(f"{now.task} is not known here, so its answers cannot be read", "name its folder with --include_path")
+        raise Incomparable(
+            f"{now.task} is not known here, so its answers cannot be read",
+            "name its folder with --include_path",
+        )
     a, b = dict(then.asked), dict(now.asked)
-    names = [f"{key} ({a.get(key, 'none')} before, {b.get(key, 'none')} now)" for key in {**a, **b} if a.get(key) != b.get(key)]
+    names = [
+        f"{key} ({a.get(key, 'none')} before, {b.get(key, 'none')} now)"
+        for key in {**a, **b}
+        if a.get(key) != b.get(key)
+    ]
     if then.template != now.template:
         names.append("chat template")
-    settings = [[said for said in each.warnings if said.startswith("generation settings")] for each in (then, now)]
+    settings = [
+        [said for said in each.warnings if said.startswith("generation settings")]
+        for each in (then, now)
+    ]
     if settings[0] != settings[1]:
         names.append("generation settings (--gen_kwargs)")
     if names:
-        raise Incomparable(f"the baseline was asked otherwise: {', '.join(names)}", "run it again as this model was run")
+        raise Incomparable(
+            f"the baseline was asked otherwise: {', '.join(names)}",
+            "run it again as this model was run",
+        )
     for which, each in (("the baseline", then), ("this run", now)):
         if not each.samples:
-            raise Incomparable(f"{which} has no answers beside its results", "run it again with --log_samples")
+            raise Incomparable(
+                f"{which} has no answers beside its results", "run it again with --log_samples"
+            )
     read = finished.reader(known)
     before, after = read(then), read(now)
     if before.documents.keys() != after.documents.keys():
-        raise Incomparable("the baseline was asked other documents", "run it again as this model was run")
+        raise Incomparable(
+            "the baseline was asked other documents", "run it again as this model was run"
+        )
     if changed := other_prompts(before, after, before.documents):
-        raise Incomparable(f"the baseline was asked {changed:,} documents in other words", "run it again as this model was run")
-    first, second = ([record for name in before.documents for record in each.documents[name].records] for each in (before, after))
+        raise Incomparable(
+            f"the baseline was asked {changed:,} documents in other words",
+            "run it again as this model was run",
+        )
+    first, second = (
+        [record for name in before.documents for record in each.documents[name].records]
+        for each in (before, after)
+    )
     return differences(task.measure, first, second, after.options, list(keys))

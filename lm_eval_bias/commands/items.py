@@ -44,13 +44,34 @@ def _add_writer(actions: Any, name: str) -> None:
         "a journal beside OUT, from which the same command goes on after it was stopped.",
     )
     parser.add_argument(
-        "--from", dest="rows", metavar="FILE", required=True, help="what the items are made from: .csv, .tsv, .jsonl or .yaml"
+        "--from",
+        dest="rows",
+        metavar="FILE",
+        required=True,
+        help="what the items are made from: .csv, .tsv, .jsonl or .yaml",
     )
-    parser.add_argument("--model", metavar="TYPE", required=True, help="the writer: a model type of the harness, as for lm_eval")
-    parser.add_argument("--model_args", metavar="KEY=VALUE", nargs="+", default=[], help="its arguments, as for lm_eval")
-    parser.add_argument("--out", metavar="OUT", type=Path, required=True, help="the file of items, .jsonl")
     parser.add_argument(
-        "--gen_kwargs", metavar="KEY=VALUE", nargs="+", default=[], help="how it writes; by default temperature=1 max_gen_toks=512"
+        "--model",
+        metavar="TYPE",
+        required=True,
+        help="the writer: a model type of the harness, as for lm_eval",
+    )
+    parser.add_argument(
+        "--model_args",
+        metavar="KEY=VALUE",
+        nargs="+",
+        default=[],
+        help="its arguments, as for lm_eval",
+    )
+    parser.add_argument(
+        "--out", metavar="OUT", type=Path, required=True, help="the file of items, .jsonl"
+    )
+    parser.add_argument(
+        "--gen_kwargs",
+        metavar="KEY=VALUE",
+        nargs="+",
+        default=[],
+        help="how it writes; by default temperature=1 max_gen_toks=512",
     )
     parser.add_argument("--batch_size", metavar="N", help="as for lm_eval")
     parser.add_argument("--device", metavar="DEVICE", help="as for lm_eval")
@@ -59,7 +80,13 @@ def _add_writer(actions: Any, name: str) -> None:
         action=argparse.BooleanOptionalAction,
         help="ask in a chat; by default where the model has a template, or takes nothing else",
     )
-    parser.add_argument("--tries", metavar="N", type=int, default=3, help="answers to one question at most; 3 by default")
+    parser.add_argument(
+        "--tries",
+        metavar="N",
+        type=int,
+        default=3,
+        help="answers to one question at most; 3 by default",
+    )
     parser.set_defaults(run=lambda arguments: write(arguments, name))
 
 
@@ -73,10 +100,24 @@ def _add_review(actions: Any) -> None:
         "beside FILE, and may be taken back.",
     )
     parser.add_argument("file", metavar="FILE", type=Path)
-    parser.add_argument("--for", dest="pipeline", metavar="NAME", choices=pipelines.names(), help="whose items, where no journal tells")
-    parser.add_argument("--groups", metavar="FILE", help="the file of groups that they will be asked with, if not ours")
-    parser.add_argument("--port", metavar="N", type=int, default=0, help="by default one that is free")
-    parser.add_argument("--no_browser", action="store_true", help="print the address, and open no browser")
+    parser.add_argument(
+        "--for",
+        dest="pipeline",
+        metavar="NAME",
+        choices=pipelines.names(),
+        help="whose items, where no journal tells",
+    )
+    parser.add_argument(
+        "--groups",
+        metavar="FILE",
+        help="the file of groups that they will be asked with, if not ours",
+    )
+    parser.add_argument(
+        "--port", metavar="N", type=int, default=0, help="by default one that is free"
+    )
+    parser.add_argument(
+        "--no_browser", action="store_true", help="print the address, and open no browser"
+    )
     parser.set_defaults(run=review)
 
 
@@ -90,13 +131,20 @@ def write(arguments: argparse.Namespace, name: str) -> int:
         raise UsageError(f"--out {out}: there is no folder {out.parent}")
     journal = writing.Journal(writing.journal_of(out))
     if out.exists() and not journal.path.exists():
-        raise UsageError(f"{out} exists, and no journal {journal.path.name} beside it; give another --out")
+        raise UsageError(
+            f"{out} exists, and no journal {journal.path.name} beside it; give another --out"
+        )
     if writing.review_of(out).exists():
         raise UsageError(f"{out} has been reviewed, and would be written over; give another --out")
     pipeline = pipelines.pipeline(name)
     rows = pipeline.rows(arguments.rows)
     model_args, gen_kwargs = ",".join(arguments.model_args), ",".join(arguments.gen_kwargs)
-    run = {"pipeline": name, "model": arguments.model, "model_args": _SECRET.sub(r"\1=...", model_args), "gen_kwargs": gen_kwargs}
+    run = {
+        "pipeline": name,
+        "model": arguments.model,
+        "model_args": _SECRET.sub(r"\1=...", model_args),
+        "gen_kwargs": gen_kwargs,
+    }
     ask, at_once = _writer(arguments, model_args, gen_kwargs, journal.path)
     from tqdm import tqdm
 
@@ -104,14 +152,24 @@ def write(arguments: argparse.Namespace, name: str) -> int:
 
         def progress(made: list[writing.Draft]) -> None:
             rejected = sum(draft.tries >= arguments.tries for draft in made)
-            bar.n = sum(len(pipeline.steps) if draft.tries >= arguments.tries else draft.step for draft in made)
-            bar.set_postfix(accepted=sum(draft.step == len(pipeline.steps) for draft in made), rejected=rejected)
+            bar.n = sum(
+                len(pipeline.steps) if draft.tries >= arguments.tries else draft.step
+                for draft in made
+            )
+            bar.set_postfix(
+                accepted=sum(draft.step == len(pipeline.steps) for draft in made), rejected=rejected
+            )
 
         try:
-            made = writing.write(pipeline, rows, ask, journal, run, arguments.tries, at_once, progress)
+            made = writing.write(
+                pipeline, rows, ask, journal, run, arguments.tries, at_once, progress
+            )
         except KeyboardInterrupt:
             bar.close()
-            print(f"stopped; the same command goes on where it was, from {journal.path}", file=sys.stderr)
+            print(
+                f"stopped; the same command goes on where it was, from {journal.path}",
+                file=sys.stderr,
+            )
             return 130
     result = writing.outcome(made, pipeline, journal.lines())
     writing.save(out, [pipeline.item(draft.known) for draft in result.accepted])
@@ -121,12 +179,22 @@ def write(arguments: argparse.Namespace, name: str) -> int:
     return 0 if result.accepted else 1
 
 
-def _writer(arguments: argparse.Namespace, model_args: str, gen_kwargs: str, journal: Path) -> tuple[writing.Ask, int]:
-    """The model, and how many prompts it takes side by side; it is loaded when it is first asked something."""
+def _writer(
+    arguments: argparse.Namespace, model_args: str, gen_kwargs: str, journal: Path
+) -> tuple[writing.Ask, int]:
+    """The model, and how many prompts it takes side by side; it is loaded when it is first asked
+    something."""
     os.environ.setdefault("TQDM_DISABLE", "1")  # the harness's own bars, one for each request
     from lm_eval_bias.harness.compat import Writer, brief
 
-    writer = Writer(arguments.model, model_args, gen_kwargs, arguments.apply_chat_template, arguments.batch_size, arguments.device)
+    writer = Writer(
+        arguments.model,
+        model_args,
+        gen_kwargs,
+        arguments.apply_chat_template,
+        arguments.batch_size,
+        arguments.device,
+    )
 
     def ask(prompts: Any, seeds: Any) -> list[str]:
         try:
@@ -147,11 +215,17 @@ def review(arguments: argparse.Namespace) -> int:
     with tempfile.TemporaryDirectory() as folder:
 
         def ready(address: str) -> None:
-            print(f"{arguments.file}: {len(found.entries)} items to review at {address}\nCtrl+C ends it.", flush=True)
+            print(
+                f"{arguments.file}: {len(found.entries)} items to review at {address}\nCtrl+C ends it.",
+                flush=True,
+            )
             if not arguments.no_browser:
-                # By way of a file of one's own: others on this machine can read the arguments of a browser, and with them the token.
+                # By way of a file of one's own: others on this machine can read the arguments of a
+                # browser, and with them the token.
                 way = Path(folder, "review.html")
-                way.write_text(f'<meta charset="utf-8"><meta http-equiv="refresh" content="0; url={address}">')
+                way.write_text(
+                    f'<meta charset="utf-8"><meta http-equiv="refresh" content="0; url={address}">'
+                )
                 webbrowser.open(way.as_uri())
 
         serve(found, arguments.port, ready)

@@ -1,4 +1,5 @@
-"""`lm-eval-bias leaderboard`: the models of finished runs beside each other, with intervals and the ranks that these leave open."""
+"""`lm-eval-bias leaderboard`: the models of finished runs beside each other, with intervals and the
+ranks that these leave open."""
 
 from __future__ import annotations
 
@@ -25,14 +26,33 @@ def add(commands: Any) -> None:
         "the newest counts, unless an older one asked more documents; runs in parts (shard=1/4) are put together from their\n"
         "samples. Models that were asked otherwise stand in tables of their own.",
     )
-    parser.add_argument("runs", metavar="RUNS", nargs="+", type=Path, help="folders or files that lm_eval or `lm-eval-bias merge` wrote")
-    parser.add_argument("--sort", metavar="METRIC", help="a column, METRIC or TASK/METRIC; by default the models' names")
     parser.add_argument(
-        "--metrics", metavar="METRIC", nargs="+", help="these numbers, METRIC or TASK/METRIC, in place of the headline ones"
+        "runs",
+        metavar="RUNS",
+        nargs="+",
+        type=Path,
+        help="folders or files that lm_eval or `lm-eval-bias merge` wrote",
+    )
+    parser.add_argument(
+        "--sort",
+        metavar="METRIC",
+        help="a column, METRIC or TASK/METRIC; by default the models' names",
+    )
+    parser.add_argument(
+        "--metrics",
+        metavar="METRIC",
+        nargs="+",
+        help="these numbers, METRIC or TASK/METRIC, in place of the headline ones",
     )
     finished.add_tasks(parser)
-    parser.add_argument("--unpaired", action="store_true", help="ranks from the intervals alone, without reading samples: seconds")
-    parser.add_argument("--output", metavar="FILE", type=Path, help=f"write it there, as {', '.join(ENDINGS)}")
+    parser.add_argument(
+        "--unpaired",
+        action="store_true",
+        help="ranks from the intervals alone, without reading samples: seconds",
+    )
+    parser.add_argument(
+        "--output", metavar="FILE", type=Path, help=f"write it there, as {', '.join(ENDINGS)}"
+    )
     parser.set_defaults(run=run)
 
 
@@ -46,11 +66,18 @@ def run(arguments: argparse.Namespace) -> int:
     known = finished.known_tasks(arguments.include_path)
     found = finished.find(arguments.runs, known, arguments.tasks)
 
-    board = leaderboard.board(found, arguments.metrics, arguments.sort, None if arguments.unpaired else finished.reader(known))
+    board = leaderboard.board(
+        found,
+        arguments.metrics,
+        arguments.sort,
+        None if arguments.unpaired else finished.reader(known),
+    )
     if output:
         finished.write(output, leaderboard_files.WRITERS[output.suffix](board))
         models, tasks = len(board.models), len(board.tasks)
-        print(f"wrote {output}: {models} model{'s' * (models != 1)}, {tasks} task{'s' * (tasks != 1)}")
+        print(
+            f"wrote {output}: {models} model{'s' * (models != 1)}, {tasks} task{'s' * (tasks != 1)}"
+        )
         for note in board.notes:
             print(visible(note), file=sys.stderr)
     else:
@@ -59,34 +86,74 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def text(board: Any, width: int) -> str:
-    """For a terminal: the tables of the tasks, the columns in as many rows of tables as the width asks for."""
+    """For a terminal: the tables of the tasks, the columns in as many rows of tables as the width
+    asks for."""
     from lm_eval_bias.report.leaderboard import LEGEND, interval, place, written
     from lm_eval_bias.report.leaderboard_files import about, asked, mark, remarks
     from lm_eval_bias.results.escape import shortened
 
     most = max(16, width // 4)
-    blocks = [[aligned([("MODEL", "TASKS"), *((shortened(m.name, most), f"{len(m.tasks)} of {len(board.tasks)}") for m in board.models)])]]
+    blocks = [
+        [
+            aligned(
+                [
+                    ("MODEL", "TASKS"),
+                    *(
+                        (shortened(m.name, most), f"{len(m.tasks)} of {len(board.tasks)}")
+                        for m in board.models
+                    ),
+                ]
+            )
+        ]
+    ]
     for section in board.sections:
         lines = [f"{shortened(section.task)}: {shortened(asked(section.asked), width)}"]
-        members = [model.name for model in board.models if any(model.name in column.entries for column in section.columns)]
+        members = [
+            model.name
+            for model in board.models
+            if any(model.name in column.entries for column in section.columns)
+        ]
         names = [shortened(name, most) for name in members]
-        table: list[list[list[str]]] = []  # of each column its title, then value, interval and rank of each model
+        # of each column its title, then value, interval and rank of each model
+        table: list[list[list[str]]] = []
         for column in section.columns:
             unit = column.metric.unit
             told = about(column) if column.ranked else unit
-            cells = [[f"{shortened(column.metric.name, 40)}{mark(column)}" + (f" ({told})" if told else ""), "", ""]]
+            cells = [
+                [
+                    f"{shortened(column.metric.name, 40)}{mark(column)}"
+                    + (f" ({told})" if told else ""),
+                    "",
+                    "",
+                ]
+            ]
             for name in members:
                 entry = column.entries.get(name)
                 ranked = f"{place(entry)} {entry.ties}" if entry and entry.rank else ""
-                cells.append([written(entry.value, unit), interval(entry, unit), ranked] if entry else ["", "", ""])
+                cells.append(
+                    [written(entry.value, unit), interval(entry, unit), ranked]
+                    if entry
+                    else ["", "", ""]
+                )
             table.append(cells)
         for group in _fitting(table, width - max(map(len, ["MODEL", *names]))):
             lines.append(_table(["MODEL", *names], group))
             lines.append("")
         blocks.append(lines[:-1])
     for title, said in remarks(board):
-        whole = {"break_long_words": False, "break_on_hyphens": False}  # names and paths are copied from here
-        blocks.append([title, *(textwrap.fill(line, width, initial_indent="  ", subsequent_indent="    ", **whole) for line in said)])
+        # names and paths are copied from here
+        whole = {"break_long_words": False, "break_on_hyphens": False}
+        blocks.append(
+            [
+                title,
+                *(
+                    textwrap.fill(
+                        line, width, initial_indent="  ", subsequent_indent="    ", **whole
+                    )
+                    for line in said
+                ),
+            ]
+        )
     blocks.append([textwrap.fill(line, width) for line in LEGEND])
     return "\n\n".join("\n".join(lines) for lines in blocks)
 

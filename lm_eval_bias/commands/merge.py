@@ -1,4 +1,5 @@
-"""`lm-eval-bias merge`: the numbers of a task over the samples of several runs, or of one run whose numbers could not be computed."""
+"""`lm-eval-bias merge`: the numbers of a task over the samples of several runs, or of one run whose
+numbers could not be computed."""
 
 from __future__ import annotations
 
@@ -30,19 +31,36 @@ def add(commands: Any) -> None:
         "results files beside the samples; runs that differ in them, in the model or in its prompts are refused.",
     )
     parser.add_argument("task", metavar="TASK")
-    parser.add_argument("files", metavar="SAMPLES", nargs="+", type=Path, help="samples_TASK_*.jsonl")
     parser.add_argument(
-        "--metadata", metavar="KEY=VALUE", nargs="+", default=[], help="the task's options, where no results file tells them"
+        "files", metavar="SAMPLES", nargs="+", type=Path, help="samples_TASK_*.jsonl"
     )
     parser.add_argument(
-        "--include_path", metavar="DIR", type=Path, action="append", default=[], help="tasks of your own too, as for lm_eval"
+        "--metadata",
+        metavar="KEY=VALUE",
+        nargs="+",
+        default=[],
+        help="the task's options, where no results file tells them",
     )
-    parser.add_argument("--output", metavar="FILE", type=Path, help="write the numbers and the finer tables there, as JSON")
+    parser.add_argument(
+        "--include_path",
+        metavar="DIR",
+        type=Path,
+        action="append",
+        default=[],
+        help="tasks of your own too, as for lm_eval",
+    )
+    parser.add_argument(
+        "--output",
+        metavar="FILE",
+        type=Path,
+        help="write the numbers and the finer tables there, as JSON",
+    )
     parser.set_defaults(run=run)
 
 
 class Merged(NamedTuple):
-    """options: with which the numbers were computed. documents: one or more records each. cells: as in the results file of one run."""
+    """options: with which the numbers were computed. documents: one or more records each. cells: as
+    in the results file of one run."""
 
     options: dict[str, Any]
     documents: int
@@ -52,11 +70,17 @@ class Merged(NamedTuple):
 
 def run(arguments: argparse.Namespace) -> int:
     task = catalogue.task(arguments.task, arguments.include_path)
-    given = {key: yaml.safe_load(value) for key, _, value in (pair.partition("=") for pair in arguments.metadata)}
+    given = {
+        key: yaml.safe_load(value)
+        for key, _, value in (pair.partition("=") for pair in arguments.metadata)
+    }
     merged = put_together(task, arguments.files, given)
     files = len(arguments.files)
     print(f"{task.name}: {merged.records:,} documents of {files} file{'s' if files > 1 else ''}")
-    rows = [(f"{n['metric']} ({n['group']})" if n["group"] else n["metric"], n) for n in merged.cells["numbers"]]
+    rows = [
+        (f"{n['metric']} ({n['group']})" if n["group"] else n["metric"], n)
+        for n in merged.cells["numbers"]
+    ]
     width = max(len(name) for name, _ in rows)
     for name, number in rows:
         error = number["stderr"]
@@ -78,16 +102,20 @@ def run(arguments: argparse.Namespace) -> int:
     return 0
 
 
-def put_together(task: catalogue.Task, files: Sequence[Path], given: Mapping[str, Any] = MappingProxyType({})) -> Merged:
-    """The numbers of a task over the samples of several runs. given: options, where no results file tells them. UsageError for files that
-    do not belong together, or are none of the task's."""
+def put_together(
+    task: catalogue.Task, files: Sequence[Path], given: Mapping[str, Any] = MappingProxyType({})
+) -> Merged:
+    """The numbers of a task over the samples of several runs. given: options, where no results file
+    tells them. UsageError for files that do not belong together, or are none of the task's."""
     if task.measure is None:
         raise UsageError(f"{task.name} declares no measure, so there is nothing to compute")
     known = list(inspect.signature(task.options).parameters) if task.options else []
     written = samples.common_options(task.name, files, known)
     for key in given.keys() & written.keys():
         if given[key] != written[key]:
-            raise UsageError(f"{key}={given[key]!r} in --metadata, but the runs had {written[key]!r}")
+            raise UsageError(
+                f"{key}={given[key]!r} in --metadata, but the runs had {written[key]!r}"
+            )
     # What a run wrote was checked there, with files that may be elsewhere now.
     options = {**read_options(task.name, given, task.options), **written}
     records = list(samples.records(task, files))
@@ -105,13 +133,17 @@ def lines(file: Path) -> int:
 
 
 def origin(task: str, files: Sequence[Path]) -> dict[str, Any]:
-    """The model, what shaped its prompts, the task's version, how many documents it has and the latest date, from the results files beside
-    the samples; nothing without them."""
+    """The model, what shaped its prompts, the task's version, how many documents it has and the
+    latest date, from the results files beside the samples; nothing without them."""
     runs = [found for found in (samples.run(task, file) for file in files) if found is not None]
     if not runs:
         return {}
     dates = sorted(found.path.stem.partition("_")[2] for found in runs)
-    of = samples.documents_of_all([(found.metadata, found.documents) for found in runs]) if len(runs) == len(files) else None
+    of = (
+        samples.documents_of_all([(found.metadata, found.documents) for found in runs])
+        if len(runs) == len(files)
+        else None
+    )
     return {**runs[0].other, "version": runs[0].version, "of": of, "date": dates[-1]}
 
 

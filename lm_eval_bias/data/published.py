@@ -1,25 +1,36 @@
-"""The results that papers print, so that a new model stands among known ones: `items/*_published.yaml` as plain named tuples.
+"""The results that papers print, so that a new model stands among known ones:
+`items/*_published.yaml` as plain named tuples.
 
 A file holds one paper. Its keys:
 
-- `paper`: its short name, as in the tasks' metadata. `models`: each model as the tables call it -> its full name in the paper, or null.
-- `axes`: what the rows and columns of tables stand for beside models: axis -> name here -> as printed. The names are those of our results
-  files, where these have the number.
-- `tasks`: name of a set -> our tasks that ask the same -> `comparable` (true or false), `why` (one sentence; of a comparable one, what
-  differs still), `options` (those with which the task must be run to be comparable) and `only` (axis -> names, for a task that asks a part
-  of the table). `{axis}` in a task's name stands for the cell's name on that axis, in small letters.
-- `tables`: name of the table or section -> `section` (which has it or tells of it), `caption`, `note` (what is odd in it), `axes`, `row`,
-  `tasks` (a set), `numbers`, `values`, and `printed`, which is shaped as `values` and has what the paper prints where that is no plain
-  number.
-- A number has a `unit` (one of `measure.UNITS`) and, where a task of ours reports it, its place in the task's results: `metric`, one or
-  several of the table `numbers`, and `group`, the axis whose name is that table's group; or `table` and `column`, in the row that has the
-  cell's names, and what the table's `row` adds. `{axis}` in a metric or a column is as in a task's name; that axis is none of the row's
-  names then. It may have a set of `tasks` of its own. A number that is null is not read.
-- `values`: by model, then by axis, then by number. Each level is a mapping by name, which may lack some, or a list in the order of the
-  names; where there is but one number, it stands alone. A text is the key of the values at the top of the file. "<.001" is a bound.
+- `paper`: its short name, as in the tasks' metadata. `models`: each model as the tables call it ->
+  its full name in the paper, or null.
+- `axes`: what the rows and columns of tables stand for beside models: axis -> name here -> as
+  printed. The names are those of our results
+files, where these have the number.
+- `tasks`: name of a set -> our tasks that ask the same -> `comparable` (true or false), `why` (one
+  sentence; of a comparable one, what
+differs still), `options` (those with which the task must be run to be comparable) and `only` (axis
+-> names, for a task that asks a part of the table). `{axis}` in a task's name stands for the cell's
+name on that axis, in small letters.
+- `tables`: name of the table or section -> `section` (which has it or tells of it), `caption`,
+  `note` (what is odd in it), `axes`, `row`,
+`tasks` (a set), `numbers`, `values`, and `printed`, which is shaped as `values` and has what the
+paper prints where that is no plain number.
+- A number has a `unit` (one of `measure.UNITS`) and, where a task of ours reports it, its place in
+  the task's results: `metric`, one or
+several of the table `numbers`, and `group`, the axis whose name is that table's group; or `table`
+and `column`, in the row that has the cell's names, and what the table's `row` adds. `{axis}` in a
+metric or a column is as in a task's name; that axis is none of the row's names then. It may have a
+set of `tasks` of its own. A number that is null is not read.
+- `values`: by model, then by axis, then by number. Each level is a mapping by name, which may lack
+  some, or a list in the order of the
+names; where there is but one number, it stands alone. A text is the key of the values at the top of
+the file. "<.001" is a bound.
 
-So values that are nested in this order need a description alone: with `tables: {Table 13: {..., axes: [dimension], values: table_13}}` a
-file that has `table_13: {MODEL: {DIMENSION: {NUMBER: 0.1}}}` is read, too. A file without `tables` is passed over.
+So values that are nested in this order need a description alone: with `tables: {Table 13: {...,
+axes: [dimension], values: table_13}}` a file that has `table_13: {MODEL: {DIMENSION: {NUMBER:
+0.1}}}` is read, too. A file without `tables` is passed over.
 """
 
 from __future__ import annotations
@@ -39,8 +50,9 @@ Names = Mapping[str, str]
 
 
 class Comparison(NamedTuple):
-    """A task of ours that asks what a cell is about. comparable: whether its number compares with the cell, if the task was run whole and
-    with `options`. why: one sentence; of a comparable one, what differs still."""
+    """A task of ours that asks what a cell is about. comparable: whether its number compares with
+    the cell, if the task was run whole and with `options`. why: one sentence; of a comparable one,
+    what differs still."""
 
     task: str
     comparable: bool
@@ -49,7 +61,8 @@ class Comparison(NamedTuple):
 
 
 class Place(NamedTuple):
-    """A cell of a table of our results files: the rows in which each column of `row` has that value, and one more column."""
+    """A cell of a table of our results files: the rows in which each column of `row` has that
+    value, and one more column."""
 
     table: str
     column: str
@@ -59,9 +72,11 @@ class Place(NamedTuple):
 class Cell(NamedTuple):
     """One number that a paper prints.
 
-    names: where it stands, beside its model and its number. value: in the number's unit; of a bound, that bound. bound: "<" or ">", else
-    "". printed: what the paper prints, where that is no plain number, or is misprinted; else None. metrics and group: the rows of the table
-    `numbers` of our results that are the same number; place: where else it is. comparisons: with which tasks of ours.
+    names: where it stands, beside its model and its number. value: in the number's unit; of a
+    bound, that bound. bound: "<" or ">", else "". printed: what the paper prints, where that is no
+    plain number, or is misprinted; else None. metrics and group: the rows of the table `numbers` of
+    our results that are the same number; place: where else it is. comparisons: with which tasks of
+    ours.
     """
 
     model: str
@@ -80,8 +95,9 @@ class Cell(NamedTuple):
 class Table(NamedTuple):
     """A table of a paper, or what one of its sections tells in numbers.
 
-    section: which has it or tells of it. note: what is odd in it, None if nothing is. axes: axis -> name here -> as printed. numbers: their
-    names and units, in the order of print. models: in the order of print -> full name.
+    section: which has it or tells of it. note: what is odd in it, None if nothing is. axes: axis ->
+    name here -> as printed. numbers: their names and units, in the order of print. models: in the
+    order of print -> full name.
     """
 
     paper: str
@@ -97,7 +113,9 @@ class Table(NamedTuple):
 
 def papers() -> list[str]:
     """The names of the files in items/, without `_published.yaml`."""
-    found = [name.removesuffix(".yaml") for name in shipped_names() if name.endswith(f"{ENDING}.yaml")]
+    found = [
+        name.removesuffix(".yaml") for name in shipped_names() if name.endswith(f"{ENDING}.yaml")
+    ]
     return [name.removesuffix(ENDING) for name in found if "tables" in lexicon(name)]
 
 
@@ -118,7 +136,8 @@ def beside(task: str) -> Iterator[tuple[Table, Cell, Comparison]]:
 
 
 def tables_of(file: Mapping[str, Any]) -> tuple[Table, ...]:
-    """The tables of a file's content. ValueError, KeyError for a name that the file does not explain."""
+    """The tables of a file's content. ValueError, KeyError for a name that the file does not
+    explain."""
     return tuple(_table(file, name, table) for name, table in file["tables"].items())
 
 
@@ -129,7 +148,9 @@ def _table(file: Mapping[str, Any], name: str, table: Mapping[str, Any]) -> Tabl
     try:
         cells = [
             _cell(file, table, path, value)
-            for path, value in _leaves(values, [list(values), *map(list, axes.values()), list(numbers)])
+            for path, value in _leaves(
+                values, [list(values), *map(list, axes.values()), list(numbers)]
+            )
             if numbers[path[-1]] is not None
         ]
     except ValueError as error:
@@ -141,7 +162,9 @@ def _table(file: Mapping[str, Any], name: str, table: Mapping[str, Any]) -> Tabl
         caption=table["caption"],
         note=table.get("note"),
         axes=MappingProxyType(axes),
-        numbers=MappingProxyType({number: about["unit"] for number, about in numbers.items() if about is not None}),
+        numbers=MappingProxyType(
+            {number: about["unit"] for number, about in numbers.items() if about is not None}
+        ),
         models=MappingProxyType({model: file["models"][model] or model for model in values}),
         cells=tuple(cells),
     )
@@ -159,7 +182,9 @@ def _leaves(values: Any, names: Sequence[Sequence[str]]) -> Iterator[tuple[tuple
         found = list(values.items())
     elif isinstance(values, (tuple, list)):
         if len(values) != len(names[0]):
-            raise ValueError(f"expected {len(names[0])} values, for {', '.join(names[0])}, found {len(values)}: {values}")
+            raise ValueError(
+                f"expected {len(names[0])} values, for {', '.join(names[0])}, found {len(values)}: {values}"
+            )
         found = list(zip(names[0], values, strict=True))
     elif len(names) == 1 == len(names[0]):
         found = [(names[0][0], values)]
@@ -170,7 +195,9 @@ def _leaves(values: Any, names: Sequence[Sequence[str]]) -> Iterator[tuple[tuple
             yield (name, *path), value
 
 
-def _cell(file: Mapping[str, Any], table: Mapping[str, Any], path: tuple[str, ...], value: Any) -> Cell:
+def _cell(
+    file: Mapping[str, Any], table: Mapping[str, Any], path: tuple[str, ...], value: Any
+) -> Cell:
     model, *on_axes, number = path
     about = table["numbers"][number]
     names = dict(zip(table.get("axes", ()), on_axes, strict=True))
@@ -181,7 +208,10 @@ def _cell(file: Mapping[str, Any], table: Mapping[str, Any], path: tuple[str, ..
     metrics = about.get("metric", ())
     metrics = (metrics,) if isinstance(metrics, str) else tuple(metrics)
     column = about.get("column", "")
-    row = {**table.get("row", {}), **{axis: name for axis, name in names.items() if f"{{{axis}}}" not in column}}
+    row = {
+        **table.get("row", {}),
+        **{axis: name for axis, name in names.items() if f"{{{axis}}}" not in column},
+    }
     tasks = about.get("tasks", table.get("tasks"))
     return Cell(
         model=model,
@@ -193,7 +223,9 @@ def _cell(file: Mapping[str, Any], table: Mapping[str, Any], path: tuple[str, ..
         printed=printed or (value if bound else None),
         metrics=tuple(_filled(metric, names) for metric in metrics),
         group=names[about["group"]] if "group" in about else None,
-        place=Place(about["table"], _filled(column, names), MappingProxyType(row)) if "table" in about else None,
+        place=Place(about["table"], _filled(column, names), MappingProxyType(row))
+        if "table" in about
+        else None,
         comparisons=() if tasks is None else tuple(_comparisons(file["tasks"][tasks], names)),
     )
 
@@ -213,7 +245,12 @@ def _read(value: Any) -> tuple[str, float]:
 def _comparisons(tasks: Mapping[str, Any], names: Names) -> Iterator[Comparison]:
     for pattern, about in tasks.items():
         if all(names[axis] in allowed for axis, allowed in about.get("only", {}).items()):
-            yield Comparison(_filled(pattern, names), about["comparable"], about["why"], about.get("options", MappingProxyType({})))
+            yield Comparison(
+                _filled(pattern, names),
+                about["comparable"],
+                about["why"],
+                about.get("options", MappingProxyType({})),
+            )
 
 
 def _filled(pattern: str, names: Names) -> str:

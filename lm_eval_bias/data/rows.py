@@ -15,8 +15,8 @@ Row = Mapping[str, Any]
 def rows(path: str, part: str | None = None) -> list[Row]:
     """The rows of a file: a list in .json, a line each in .jsonl, or a table in .parquet.
 
-    part: of a .json that holds several, as the authors of a data set publish them: {"data": {PART: [...]}} or {PART: [...]}.
-    Raises UsageError for a file that cannot be read or holds no rows.
+    part: of a .json that holds several, as the authors of a data set publish them: {"data": {PART:
+    [...]}} or {PART: [...]}. Raises UsageError for a file that cannot be read or holds no rows.
     """
     file = Path(path)
     kind = file.suffix.lower()
@@ -35,19 +35,27 @@ def rows(path: str, part: str | None = None) -> list[Row]:
         raise UsageError(f"cannot read {path}: {error.strerror or error}") from error
     except UsageError:
         raise
-    except (ValueError, RecursionError) as error:  # those of json, of the text's encoding and of pyarrow
+    except (
+        ValueError,
+        RecursionError,
+    ) as error:  # those of json, of the text's encoding and of pyarrow
         raise UsageError(f"cannot read {path}: {' '.join(str(error).split())}") from error
     for key in ("data", part):
         if isinstance(found, Mapping) and isinstance(found.get(key), (Mapping, list)):
             found = found[key]
-    if not isinstance(found, list) or not found or not all(isinstance(row, Mapping) for row in found):
+    if (
+        not isinstance(found, list)
+        or not found
+        or not all(isinstance(row, Mapping) for row in found)
+    ):
         within = f", or {part} with such a list" if part else ""
         raise UsageError(f"{path}: expected a list of rows with names for their values{within}")
     return found
 
 
 def _lines(text: str) -> list[Any]:
-    """The value in each line that is not empty. A text in JSON may hold what other rules call the end of a line, such as U+2028."""
+    """The value in each line that is not empty. A text in JSON may hold what other rules call the
+    end of a line, such as U+2028."""
     found = []
     for number, line in enumerate(text.split("\n"), start=1):
         if line.strip():

@@ -1,7 +1,9 @@
-"""Files of items and groups, ours and those that a person puts in their place: read, checked, and named in the results.
+"""Files of items and groups, ours and those that a person puts in their place: read, checked, and
+named in the results.
 
-One reader for tab-separated and comma-separated tables, JSON lines and YAML, and a few shapes that say what a file must hold. All
-problems of a file are told at once, each with its line, its field and its cause. A run and `lm-eval-bias check` do the same.
+One reader for tab-separated and comma-separated tables, JSON lines and YAML, and a few shapes that
+say what a file must hold. All problems of a file are told at once, each with its line, its field
+and its cause. A run and `lm-eval-bias check` do the same.
 """
 
 from __future__ import annotations
@@ -31,7 +33,8 @@ Found = tuple[Place, str]
 
 
 class Content(NamedTuple):
-    """What a file holds, read-only. data: rows, or a mapping, or None. lines: place -> its line. problems: what could not be read."""
+    """What a file holds, read-only. data: rows, or a mapping, or None. lines: place -> its line.
+    problems: what could not be read."""
 
     name: str
     data: Any
@@ -40,19 +43,24 @@ class Content(NamedTuple):
 
     def line(self, place: Place) -> int:
         """The line of a place, or of the nearest that is around it."""
-        return next((self.lines[place[:n]] for n in range(len(place), -1, -1) if place[:n] in self.lines), 1)
+        return next(
+            (self.lines[place[:n]] for n in range(len(place), -1, -1) if place[:n] in self.lines), 1
+        )
 
     def told(self, place: Place, cause: str) -> str:
         """A problem as a person reads it: file, line, field and cause."""
         fields = place[1:] if isinstance(self.data, tuple) else place
-        field = " > ".join(f"entry {key + 1}" if isinstance(key, int) else str(key) for key in fields)
+        field = " > ".join(
+            f"entry {key + 1}" if isinstance(key, int) else str(key) for key in fields
+        )
         return f"{self.name}, line {self.line(place)}{', ' if field else ''}{field}: {cause}"
 
 
 def read(path: Path | Any, name: str | None = None) -> Content:
     """A file by its ending: .tsv (no quoting), .csv, .jsonl or .yaml. name: what messages call it.
 
-    Cells of a table are texts; YAML keeps its types. Raises UsageError for a file that cannot be opened or is of another kind.
+    Cells of a table are texts; YAML keeps its types. Raises UsageError for a file that cannot be
+    opened or is of another kind.
     """
     name = name or str(path)
     kind = name.rpartition(".")[2].lower()
@@ -76,7 +84,9 @@ def _parsed(name: str, kind: str, content: bytes) -> Content:
     return Content(name, frozen(_READERS[kind](text, lines, problems)), lines, problems)
 
 
-def _delimited(text: str, lines: dict[Place, int], problems: list[Found], **dialect: Any) -> list[dict[str, str]]:
+def _delimited(
+    text: str, lines: dict[Place, int], problems: list[Found], **dialect: Any
+) -> list[dict[str, str]]:
     reader = csv.reader(io.StringIO(text, newline=""), **dialect)
     header = next(reader, [])
     lines[()] = 1
@@ -86,7 +96,12 @@ def _delimited(text: str, lines: dict[Place, int], problems: list[Found], **dial
         if cells:
             lines[len(rows),] = start
             if len(cells) != len(header):
-                problems.append(((len(rows),), f"expected {len(header)} fields as in the header, found {len(cells)}"))
+                problems.append(
+                    (
+                        (len(rows),),
+                        f"expected {len(header)} fields as in the header, found {len(cells)}",
+                    )
+                )
             rows.append(dict(zip(header, cells, strict=False)))
         start = reader.line_num + 1
     return rows
@@ -97,8 +112,11 @@ def _tsv(text: str, lines: dict[Place, int], problems: list[Found]) -> list[dict
 
 
 def _csv(text: str, lines: dict[Place, int], problems: list[Found]) -> list[dict[str, str]]:
-    header = text.partition("\n")[0]  # a spreadsheet writes semicolons where the comma is for decimals
-    return _delimited(text, lines, problems, delimiter=";" if ";" in header and "," not in header else ",")
+    # a spreadsheet writes semicolons where the comma is for decimals
+    header = text.partition("\n")[0]
+    return _delimited(
+        text, lines, problems, delimiter=";" if ";" in header and "," not in header else ","
+    )
 
 
 def _jsonl(text: str, lines: dict[Place, int], problems: list[Found]) -> list[Any]:
@@ -127,7 +145,9 @@ def _yaml(text: str, lines: dict[Place, int], problems: list[Found]) -> Any:
         for key, value in node.value:
             inner = (*place, str(key.value))
             if inner[-1] in mapping:
-                problems.append((inner, f"stands here twice, the second time in line {key.start_mark.line + 1}"))
+                problems.append(
+                    (inner, f"stands here twice, the second time in line {key.start_mark.line + 1}")
+                )
                 continue
             lines[inner] = key.start_mark.line + 1
             mapping[inner[-1]] = built(loader, value, inner)
@@ -155,7 +175,8 @@ _READERS: dict[str, Callable[[str, dict[Place, int], list[Found]], Any]] = {
 
 
 def frozen(data: Any) -> Any:
-    """Plain data that nobody can change: read-only mappings in place of dicts, tuples in place of lists."""
+    """Plain data that nobody can change: read-only mappings in place of dicts, tuples in place of
+    lists."""
     if isinstance(data, Mapping):
         return MappingProxyType({key: frozen(value) for key, value in data.items()})
     return tuple(map(frozen, data)) if isinstance(data, (list, tuple)) else data
@@ -172,7 +193,8 @@ class Shape:
 
 
 class Text(Shape):
-    """A text that is not empty, nor padded with spaces; one of `choices` if there are any. Numbers in a table count as texts."""
+    """A text that is not empty, nor padded with spaces; one of `choices` if there are any. Numbers
+    in a table count as texts."""
 
     def __init__(self, choices: Sequence[str] = ()) -> None:
         self.choices = choices
@@ -259,7 +281,8 @@ class Fields(Shape):
 
 
 class Rows(Shape):
-    """A table, or a list of mappings: so many rows at least, each with these fields. unique: fields no two rows have alike."""
+    """A table, or a list of mappings: so many rows at least, each with these fields. unique: fields
+    no two rows have alike."""
 
     def __init__(self, row: Fields, unique: Sequence[str] = (), least: int = 1) -> None:
         self.row, self.unique, self.least = row, unique, least
@@ -273,7 +296,10 @@ class Rows(Shape):
         for i, row in enumerate(data):
             key = tuple(row.get(field) for field in self.unique) if isinstance(row, Mapping) else ()
             if key and None not in key and seen.setdefault(key, i) != i:
-                yield (*place, i, self.unique[0]), f"{', '.join(map(str, key))} stands in row {seen[key] + 1} too"
+                yield (
+                    (*place, i, self.unique[0]),
+                    f"{', '.join(map(str, key))} stands in row {seen[key] + 1} too",
+                )
 
 
 class TextOr(Shape):
@@ -291,7 +317,13 @@ def _shown(data: Any) -> str:
         return "nothing"
     if isinstance(data, Mapping):
         return "names" if data else "nothing"
-    return "a list" if isinstance(data, tuple) else str(data).lower() if isinstance(data, bool) else repr(data)
+    return (
+        "a list"
+        if isinstance(data, tuple)
+        else str(data).lower()
+        if isinstance(data, bool)
+        else repr(data)
+    )
 
 
 WHOLE = "all"
@@ -299,7 +331,8 @@ WHOLE = "all"
 
 
 def not_the_whole(place: Place, name: str) -> Iterator[Found]:
-    """A problem where a person's own group, category or axis has the name of the whole, which would stand in its place."""
+    """A problem where a person's own group, category or axis has the name of the whole, which would
+    stand in its place."""
     if name == WHOLE:
         yield place, f"{name!r} is what results call everything together; give it another name"
 
@@ -327,15 +360,18 @@ def shipped_names() -> list[str]:
 class ItemFile(NamedTuple):
     """One of the files that a benchmark is made of.
 
-    ours: the file in items/ that stands there by default. shape: what it must hold; `Rows` for a table, else a mapping.
-    more: (its data, the data of the files before it) -> problems that no single field shows. holds: its data -> a name and a number of
-    each thing it holds, for `lm-eval-bias check`.
+    ours: the file in items/ that stands there by default. shape: what it must hold; `Rows` for a
+    table, else a mapping. more: (its data, the data of the files before it) -> problems that no
+    single field shows. holds: its data -> a name and a number of each thing it holds, for
+    `lm-eval-bias check`.
     """
 
     ours: str | None
     shape: Shape
     more: Callable[[Any, Mapping[str, Any]], Iterable[Found]] | None = None
-    holds: Callable[[Any], Mapping[str, int]] = lambda data: {"rows" if isinstance(data, tuple) else "names": len(data)}
+    holds: Callable[[Any], Mapping[str, int]] = lambda data: {
+        "rows" if isinstance(data, tuple) else "names": len(data)
+    }
 
     @property
     def is_table(self) -> bool:
@@ -350,19 +386,30 @@ class ItemFile(NamedTuple):
         return read(Path(path))
 
     def problems(self, content: Content, others: Mapping[str, Any] | None) -> list[str]:
-        """All that is wrong with a file, by line. others: the data of the files before it; None where one of them has a problem."""
+        """All that is wrong with a file, by line. others: the data of the files before it; None
+        where one of them has a problem."""
         found = list(content.problems)
         if content.data is not None or not found:
             if isinstance(content.data, tuple) != self.is_table:
-                kind = "rows: a table, JSON lines or a list in YAML" if self.is_table else "names: a mapping in YAML"
+                kind = (
+                    "rows: a table, JSON lines or a list in YAML"
+                    if self.is_table
+                    else "names: a mapping in YAML"
+                )
                 return [content.told((), f"expected {kind}")]
             data = self.data(content)
             unread = {place for place, _ in found}
             wrong = list(self.shape.problems(data))
-            found += [(place, cause) for place, cause in wrong if not any(place[:n] in unread for n in range(1, len(place) + 1))]
+            found += [
+                (place, cause)
+                for place, cause in wrong
+                if not any(place[:n] in unread for n in range(1, len(place) + 1))
+            ]
             if not found and self.more and others is not None:
                 found += self.more(data, others)
-        return [content.told(*each) for each in sorted(found, key=lambda each: content.line(each[0]))]
+        return [
+            content.told(*each) for each in sorted(found, key=lambda each: content.line(each[0]))
+        ]
 
     def data(self, content: Content) -> Any:
         """What a file holds; a number in a table is a text."""
@@ -373,16 +420,23 @@ def _texts(rows: Sequence[Any]) -> tuple[Any, ...]:
     """Rows whose numbers are texts, as in a table."""
 
     def text(value: Any) -> Any:
-        return str(value) if isinstance(value, (int, float)) and not isinstance(value, bool) else value
+        return (
+            str(value) if isinstance(value, (int, float)) and not isinstance(value, bool) else value
+        )
 
-    return tuple(MappingProxyType({key: text(value) for key, value in row.items()}) if isinstance(row, Mapping) else row for row in rows)
+    return tuple(
+        MappingProxyType({key: text(value) for key, value in row.items()})
+        if isinstance(row, Mapping)
+        else row
+        for row in rows
+    )
 
 
 def load(known: Mapping[str, ItemFile], **paths: str | None) -> dict[str, Any]:
     """What the files of a benchmark hold, by option; read-only.
 
-    known: option -> its file, in the order in which one may refer to another. paths: option -> a person's own file; None is ours.
-    Raises UsageError that lists the problems of all files.
+    known: option -> its file, in the order in which one may refer to another. paths: option -> a
+    person's own file; None is ours. Raises UsageError that lists the problems of all files.
     """
     loaded: dict[str, Any] = {}
     problems: list[str] = []
@@ -397,13 +451,16 @@ def load(known: Mapping[str, ItemFile], **paths: str | None) -> dict[str, Any]:
         raise UsageError(problems[0])
     if problems:
         rest = len(problems) - SHOWN
-        listed = [f"  {problem}" for problem in problems[:SHOWN]] + ([f"  ... and {rest} more"] if rest > 0 else [])
+        listed = [f"  {problem}" for problem in problems[:SHOWN]] + (
+            [f"  ... and {rest} more"] if rest > 0 else []
+        )
         raise UsageError("\n".join([f"{len(problems)} problems:", *listed]))
     return loaded
 
 
 def checked(known: Mapping[str, ItemFile], **paths: str | None) -> dict[str, str]:
-    """What a results file says of a person's own files: option -> path, and option_sha256. Raises UsageError as `load` does."""
+    """What a results file says of a person's own files: option -> path, and option_sha256. Raises
+    UsageError as `load` does."""
     load(known, **paths)
     named: dict[str, str] = {}
     for option, path in paths.items():
@@ -413,15 +470,20 @@ def checked(known: Mapping[str, ItemFile], **paths: str | None) -> dict[str, str
 
 
 def marks(options: Mapping[str, Any]) -> dict[str, str]:
-    """What a record says of a person's own files: {"items_file": "FILE sha256:0123456789ab"}; nothing where the items are ours."""
-    return {f"{o}_file": f"{options[o]} sha256:{options[f'{o}_sha256'][:12]}" for o in OPTIONS if options.get(f"{o}_sha256")}
+    """What a record says of a person's own files: {"items_file": "FILE sha256:0123456789ab"};
+    nothing where the items are ours."""
+    return {
+        f"{o}_file": f"{options[o]} sha256:{options[f'{o}_sha256'][:12]}"
+        for o in OPTIONS
+        if options.get(f"{o}_sha256")
+    }
 
 
 def located(metadata: Mapping[str, Any], yaml_file: str | Path | None) -> dict[str, Any]:
     """Metadata whose files are found from the working directory.
 
-    A path is relative to the working directory or, as a YAML of one's own names it, to the folder of that YAML. UsageError where both
-    have such a file, and they differ.
+    A path is relative to the working directory or, as a YAML of one's own names it, to the folder
+    of that YAML. UsageError where both have such a file, and they differ.
     """
     found = dict(metadata)
     for option in OPTIONS:

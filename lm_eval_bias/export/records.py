@@ -1,7 +1,8 @@
-"""Numbers as records of Every Eval Ever, schema 0.3.0: a JSON file for each, in the folders of its data store.
+"""Numbers as records of Every Eval Ever, schema 0.3.0: a JSON file for each, in the folders of its
+data store.
 
-The schema asks of each number whether lower is better. A signed one is written as its distance from the value of a model without bias, and
-itself stands in the details; a mere description is left out.
+The schema asks of each number whether lower is better. A signed one is written as its distance from
+the value of a model without bias, and itself stands in the details; a mere description is left out.
 """
 
 from __future__ import annotations
@@ -36,9 +37,11 @@ NAMELESS = "{}: its developer is not known, so its records cannot be found by it
 RELATIONSHIPS = ("first_party", "third_party", "collaborative", "other")
 UNKNOWN = "unknown"
 _UNITS = {"%": "percent", "share": "proportion", "SD": "standard deviations"}
-# `--model` of the harness that runs weights on the machine that asks, and those that are somebody's service.
+# `--model` of the harness that runs weights on the machine that asks, and those that are somebody's
+# service.
 _OWN, _SERVICE = re.compile(r"hf|vllm|sglang|mamba|gguf"), re.compile(r"(openai|anthropic)-")
-# Signs that not every file system of the data store's readers knows, and folders that stand there already.
+# Signs that not every file system of the data store's readers knows, and folders that stand there
+# already.
 _SIGNS = re.compile(r'[<>:"\\|?*/\s]|[^\x20-\x7e]')
 _TAKEN = re.compile(r"(data|unknown)(\..*)?", re.I)
 _LONGEST = 100
@@ -60,17 +63,25 @@ class Record(NamedTuple):
 
 
 def records(
-    results: Sequence[Result], source: Source, evaluator: Evaluator, now: int, exporter: str, model_id: str | None = None
+    results: Sequence[Result],
+    source: Source,
+    evaluator: Evaluator,
+    now: int,
+    exporter: str,
+    model_id: str | None = None,
 ) -> tuple[list[Record], list[str]]:
     """A record for each number that has a direction or an unbiased value, and what was left out.
 
-    now: seconds since 1970. exporter: this program and its version. model_id: the model's name on the hub, for results of one model.
+    now: seconds since 1970. exporter: this program and its version. model_id: the model's name on
+    the hub, for results of one model.
     """
     made, left = [], []
     folders: dict[str, str] = {}
     for result in results:
         if better(result.metric) is None and result.metric.unbiased is None:
-            left.append(left_out(result, f"{undirected(result.metric)}; the format asks for one of the two"))
+            left.append(
+                left_out(result, f"{undirected(result.metric)}; the format asks for one of the two")
+            )
             continue
         name = model_id or _model_id(result)
         if "/" not in name and (note := NAMELESS.format(shortened(name))) not in left:
@@ -80,7 +91,12 @@ def records(
             folder = _apart(folder, name)
             folders[folder.casefold()] = name
         content = _record(result, name, source, evaluator, now, exporter)
-        made.append(Record(PurePosixPath("data", COLLECTION, *folder.split("/"), f"{_uuid(result)}.json"), content))
+        made.append(
+            Record(
+                PurePosixPath("data", COLLECTION, *folder.split("/"), f"{_uuid(result)}.json"),
+                content,
+            )
+        )
     return made, left
 
 
@@ -97,14 +113,20 @@ def line(content: Mapping[str, Any]) -> str:
 
 
 def _model_id(result: Result) -> str:
-    """The name on the hub; of a model in a folder, or of an odd name, one in which no part passes for a developer."""
+    """The name on the hub; of a model in a folder, or of an odd name, one in which no part passes
+    for a developer."""
     run = result.run
     name = run.identity.partition("@")[0]
-    return name if run.model == run.identity and _ON_HUB.fullmatch(name) else visible(run.model).replace("/", "_")
+    return (
+        name
+        if run.model == run.identity and _ON_HUB.fullmatch(name)
+        else visible(run.model).replace("/", "_")
+    )
 
 
 def folder_of(model: str) -> str:
-    """DEVELOPER/MODEL, two names that every file system takes. A name that had to be changed ends in its checksum, so that none meet."""
+    """DEVELOPER/MODEL, two names that every file system takes. A name that had to be changed ends
+    in its checksum, so that none meet."""
     developer, slash, name = model.partition("/")
     if not slash:
         developer, name = UNKNOWN, model
@@ -114,7 +136,13 @@ def folder_of(model: str) -> str:
 def _safe(name: str) -> str:
     found = _SIGNS.sub("_", name)
     taken = DEVICE.fullmatch(found) or _TAKEN.fullmatch(found)
-    if len(found) > _LONGEST or found.startswith(".") or found.endswith((".", " ")) or not found or taken:
+    if (
+        len(found) > _LONGEST
+        or found.startswith(".")
+        or found.endswith((".", " "))
+        or not found
+        or taken
+    ):
         found = f"_{found[:_LONGEST].strip('. ')}"
     return found if found == name else _apart(found, name)
 
@@ -127,7 +155,14 @@ def _identity(result: Result) -> bytes:
     """What makes an evaluation this one: exported again, it is the same."""
     run = result.run
     date = run.date.isoformat() if run.date else None
-    parts = [run.identity, run.task, result.metric.name, date, run.template, [list(pair) for pair in run.asked]]
+    parts = [
+        run.identity,
+        run.task,
+        result.metric.name,
+        date,
+        run.template,
+        [list(pair) for pair in run.asked],
+    ]
     return hashlib.sha256(json.dumps(parts).encode()).digest()
 
 
@@ -138,7 +173,9 @@ def _uuid(result: Result) -> uuid.UUID:
 # ---- What
 
 
-def _record(result: Result, model_id: str, source: Source, evaluator: Evaluator, now: int, exporter: str) -> dict[str, Any]:
+def _record(
+    result: Result, model_id: str, source: Source, evaluator: Evaluator, now: int, exporter: str
+) -> dict[str, Any]:
     run = result.run
     metric_id = visible(f"{run.task}.{result.metric.name}")
     when = run.date.isoformat() if run.date else "undated"
@@ -165,8 +202,18 @@ def _record(result: Result, model_id: str, source: Source, evaluator: Evaluator,
 def _model_info(result: Result, model_id: str) -> dict[str, Any]:
     run, kind = result.run, model_type(result.run)
     revision = run.identity.rpartition("@")[2] if "@" in run.identity else ""
-    engine = {"name": "transformers", "version": fact(run, "transformers_version") or None} if kind.startswith("hf") else None
-    deployed = "self_deployed" if _OWN.match(kind) else "externally_managed" if _SERVICE.match(kind) else UNKNOWN
+    engine = (
+        {"name": "transformers", "version": fact(run, "transformers_version") or None}
+        if kind.startswith("hf")
+        else None
+    )
+    deployed = (
+        "self_deployed"
+        if _OWN.match(kind)
+        else "externally_managed"
+        if _SERVICE.match(kind)
+        else UNKNOWN
+    )
     details = {
         "deployment_type": deployed,
         "model_availability": UNKNOWN,
@@ -189,18 +236,25 @@ def _evaluation(result: Result, metric_id: str, source: Source) -> dict[str, Any
     task, name, way = visible(run.task), visible(metric.name), better(result.metric)
     signed = way is None and metric.unbiased is not None
     least, greatest = bounds(metric, metric.unbiased if signed else None)
-    about = {"task_version": shortened(run.version), **{f"option {key}": value for key, value in asked(run).items()}}
+    about = {
+        "task_version": shortened(run.version),
+        **{f"option {key}": value for key, value in asked(run).items()},
+    }
     data = {"dataset_name": task, "source_type": "other", "additional_details": about}
     if source.dataset:
         data |= {"source_type": "hf_dataset", "hf_repo": source.dataset}
         data["additional_details"] = _without({**about, "revision": source.revision})
     says = visible(metric.says) or name
     config = {
-        "evaluation_description": f"Distance from {metric.unbiased:g}, the value of a model without bias, of: {says}" if signed else says,
+        "evaluation_description": f"Distance from {metric.unbiased:g}, the value of a model without bias, of: {says}"
+        if signed
+        else says,
         "metric_id": f"{metric_id}.distance" if signed else metric_id,
         "metric_name": f"distance of {name} from {metric.unbiased:g}" if signed else name,
         "metric_unit": _UNITS.get(metric.unit, metric.unit) or None,
-        "metric_parameters": {"unbiased": float(metric.unbiased)} if metric.unbiased is not None else None,
+        "metric_parameters": {"unbiased": float(metric.unbiased)}
+        if metric.unbiased is not None
+        else None,
         "lower_is_better": signed or way == "lower",
         "score_type": "continuous",
         "min_score": _end(least),
@@ -233,10 +287,17 @@ def _score(result: Result, signed: bool) -> dict[str, Any]:
     if isfinite(result.stderr) and result.stderr > 0:
         uncertainty["standard_error"] = {"value": result.stderr, "method": f"the task's own{of}"}
     elif result.stderr == 0:
-        details["standard_error"] = "0: all clusters of the sample agree, which does not make the number certain"
+        details["standard_error"] = (
+            "0: all clusters of the sample agree, which does not make the number certain"
+        )
     if result.has_interval:
         how = f"{result.how}, of the signed number, turned into distances" if signed else result.how
-        uncertainty["confidence_interval"] = {"lower": low, "upper": high, "confidence_level": 0.95, "method": how}
+        uncertainty["confidence_interval"] = {
+            "lower": low,
+            "upper": high,
+            "confidence_level": 0.95,
+            "method": how,
+        }
     else:
         details["confidence_interval"] = f"none: {result.how}"
     if run.n:
@@ -244,7 +305,9 @@ def _score(result: Result, signed: bool) -> dict[str, Any]:
         details["num_samples"] = "documents that were asked; they form fewer clusters"
     for i, warning in enumerate(run.warnings, 1):
         details[f"warning {i}"] = shortened(warning, 1000)
-    return _without({"score": score, "uncertainty": uncertainty or None, "details": _without(details)})
+    return _without(
+        {"score": score, "uncertainty": uncertainty or None, "details": _without(details)}
+    )
 
 
 def _end(value: float) -> float | str:

@@ -1,6 +1,8 @@
-"""Each kind of figure as an Altair specification, whose colours stand for series until the SVG is written.
+"""Each kind of figure as an Altair specification, whose colours stand for series until the SVG is
+written.
 
-Rows of one data set; `m` says which mark a row is for. Names and texts stand in the data alone, never in an expression or a field's name.
+Rows of one data set; `m` says which mark a row is for. Names and texts stand in the data alone,
+never in an expression or a field's name.
 """
 
 from __future__ import annotations
@@ -30,16 +32,21 @@ from lm_eval_bias.figures.rows import (
 from lm_eval_bias.figures.svg import cut, wide
 
 WIDTH = 450
-"""Pixels of a figure, about: at the width of a telephone its letters are still two thirds as large."""
+"""Pixels of a figure, about: at the width of a telephone its letters are still two thirds as large.
+"""
 SMALL, LABEL = 11, 12
 LINES = "split(datum.label, '\\n')"
-BOLD = {"condition": {"test": f"slice(datum.label, -1) === '{HEAD}'", "value": "bold"}, "value": "normal"}
+BOLD = {
+    "condition": {"test": f"slice(datum.label, -1) === '{HEAD}'", "value": "bold"},
+    "value": "normal",
+}
 Data = list[dict[str, Any]]
 DATA = "rows"
 
 
 class Sign(NamedTuple):
-    """An entry of the legend. sort: area, point, line, reference, missing, further or number (with `stops`)."""
+    """An entry of the legend. sort: area, point, line, reference, missing, further or number (with
+    `stops`)."""
 
     sort: str
     label: str
@@ -49,7 +56,8 @@ class Sign(NamedTuple):
 
 
 class Drawn(NamedTuple):
-    """chart: an Altair chart as a Vega-Lite specification. legend: what its signs mean. notes: sentences for who does not see it."""
+    """chart: an Altair chart as a Vega-Lite specification. legend: what its signs mean. notes:
+    sentences for who does not see it."""
 
     chart: dict[str, Any]
     legend: list[Sign]
@@ -106,7 +114,13 @@ def _raw(channel: str, field: str) -> Any:
 
 
 def _assembled(
-    layers: Sequence[Layer], data: Data, made: Plan, width: float, height: float, columns: int, below: bool = True
+    layers: Sequence[Layer],
+    data: Data,
+    made: Plan,
+    width: float,
+    height: float,
+    columns: int,
+    below: bool = True,
 ) -> dict[str, Any]:
     """Layers of a panel, for each panel. below: whether each has a scale of its own below it."""
     alt = _alt()
@@ -118,9 +132,18 @@ def _assembled(
     laid = alt.layer(*kept, data=alt.NamedData(name=DATA)).properties(width=width, height=height)
     if not single:
         header = alt.Header(
-            labelFontSize=LABEL, labelFontWeight="bold", labelColor=palette.INK, labelPadding=5, labelLimit=0, labelExpr=LINES
+            labelFontSize=LABEL,
+            labelFontWeight="bold",
+            labelColor=palette.INK,
+            labelPadding=5,
+            labelLimit=0,
+            labelExpr=LINES,
         )
-        laid = laid.facet(facet=alt.Facet("f:N", title=None, sort=titles, header=header), columns=columns, spacing=18)
+        laid = laid.facet(
+            facet=alt.Facet("f:N", title=None, sort=titles, header=header),
+            columns=columns,
+            spacing=18,
+        )
         if below:
             laid = laid.resolve_axis(x="independent")
     configured = laid.configure(
@@ -149,20 +172,29 @@ def _assembled(
     return specification
 
 
-def _number_axis(made: Scale, title: str, size: float, grid: bool = True, **more: Any) -> dict[str, Any]:
+def _number_axis(
+    made: Scale, title: str, size: float, grid: bool = True, **more: Any
+) -> dict[str, Any]:
     alt = _alt()
     greatest = max(abs(made.low), abs(made.high))
     shape = {"format": ".3~g"} if greatest >= 1e6 or (made.ticks and made.span < 1e-3) else {}
     return {
         "scale": alt.Scale(domain=[made.low, made.high], nice=False, zero=False, clamp=False),
         "axis": alt.Axis(
-            title=unlike([title], lines(size, 2))[0].split("\n") if title else None, values=list(made.ticks), grid=grid, **shape, **more
+            title=unlike([title], lines(size, 2))[0].split("\n") if title else None,
+            values=list(made.ticks),
+            grid=grid,
+            **shape,
+            **more,
         ),
     }
 
 
-def _columns(made: Plan, labels: float, least: float = 130, one: float = WIDTH) -> tuple[int, float]:
-    """Panels beside each other, and the width of each. labels: width of what stands left of the first."""
+def _columns(
+    made: Plan, labels: float, least: float = 130, one: float = WIDTH
+) -> tuple[int, float]:
+    """Panels beside each other, and the width of each. labels: width of what stands left of the
+    first."""
     panels = len(made.panels)
     if panels == 1:
         return 1, max(one - labels, 220)
@@ -180,12 +212,20 @@ def _signs(made: Plan, sort: str) -> list[Sign]:
 def _unbiased(made: Plan, places: int) -> list[Sign]:
     reference = made.figure.reference
     return (
-        [] if reference is None else [Sign("reference", f"no bias: {written(reference, 0 if reference == round(reference) else places)}")]
+        []
+        if reference is None
+        else [
+            Sign(
+                "reference",
+                f"no bias: {written(reference, 0 if reference == round(reference) else places)}",
+            )
+        ]
     )
 
 
 def _beside(made: Plan) -> int:
-    """So many series stand beside each other; one where each category has a single one, of which the colour tells more."""
+    """So many series stand beside each other; one where each category has a single one, of which
+    the colour tells more."""
     places = [(item.panel, item.x, item.y) for item in made.items]
     return 1 if len(set(places)) == len(places) else len(made.series)
 
@@ -227,7 +267,11 @@ def _bars(made: Plan) -> Drawn:
     stacked, boxes = figure.kind == "stacked", figure.kind == "boxes"
     items = made.items
     beside = 1 if stacked else _beside(made)
-    fives = {id(item): [number(item.row.get(key)) for key in figure.five or ()] for item in items} if boxes else {}
+    fives = (
+        {id(item): [number(item.row.get(key)) for key in figure.five or ()] for item in items}
+        if boxes
+        else {}
+    )
     signs: list[Sign] = []
 
     # The scale
@@ -235,7 +279,12 @@ def _bars(made: Plan) -> Drawn:
     bars: list[_Bar] = []
     also = [figure.reference] if figure.reference is not None else []
     if boxes:
-        on = scale([v for five in fives.values() for v in five], (), figure.domain, [*also, *(i.value for i in items)])
+        on = scale(
+            [v for five in fives.values() for v in five],
+            (),
+            figure.domain,
+            [*also, *(i.value for i in items)],
+        )
     else:
         for item in sorted(items, key=lambda item: item.series) if stacked else items:
             if math.isfinite(item.value):
@@ -246,10 +295,20 @@ def _bars(made: Plan) -> Drawn:
                     start, total[side] = total[side], total[side] + item.value
                 bars.append(_Bar(item, start, start + item.value, ""))
         values = [v for bar in bars for v in (bar.start, bar.end)]
-        on = scale(values, [] if stacked else [e for item in items for e in _ends(item)], figure.domain, [0.0, *also])
-    counts = not boxes and all(item.value == round(item.value) for item in items if math.isfinite(item.value))
+        on = scale(
+            values,
+            [] if stacked else [e for item in items for e in _ends(item)],
+            figure.domain,
+            [0.0, *also],
+        )
+    counts = not boxes and all(
+        item.value == round(item.value) for item in items if math.isfinite(item.value)
+    )
     places = 0 if counts else digits(on)
-    bars = [bar._replace(text=written(bar.item.value, places) + _text(bar.item, figure.label)) for bar in bars]
+    bars = [
+        bar._replace(text=written(bar.item.value, places) + _text(bar.item, figure.label))
+        for bar in bars
+    ]
     longest = max((wide(bar.text, SMALL) for bar in bars), default=0)
 
     # Upright where the names of the categories have room below, lying else
@@ -284,7 +343,11 @@ def _bars(made: Plan) -> Drawn:
     Cat, Num, Off = (alt.X, alt.Y, alt.XOffset) if upright else (alt.Y, alt.X, alt.YOffset)
     place = Cat(
         "k:N",
-        scale=alt.Scale(domain=names, paddingInner=0.22 if upright else 5 / step, paddingOuter=0.11 if upright else 2.5 / step),
+        scale=alt.Scale(
+            domain=names,
+            paddingInner=0.22 if upright else 5 / step,
+            paddingOuter=0.11 if upright else 2.5 / step,
+        ),
         axis=alt.Axis(
             title=None,
             labelExpr=LINES,
@@ -293,7 +356,15 @@ def _bars(made: Plan) -> Drawn:
             **({"labelAngle": 0} if upright else {}),
         ),
     )
-    offset = {f"{cat}Offset": Off("o:N", scale=alt.Scale(domain=[str(i) for i in range(beside)], paddingInner=0.06))} if beside > 1 else {}
+    offset = (
+        {
+            f"{cat}Offset": Off(
+                "o:N", scale=alt.Scale(domain=[str(i) for i in range(beside)], paddingInner=0.06)
+            )
+        }
+        if beside > 1
+        else {}
+    )
     title = made.titles.get(figure.y, "")
     axis = _number_axis(made_on, title, size if upright else width)
     v = Num("v:Q", **axis)
@@ -320,10 +391,24 @@ def _bars(made: Plan) -> Drawn:
         ),
         _layer("point", "mean", here, color=palette.INK, shape="diamond", size=26, filled=True),
         _layer(
-            "point", "up", here, shape="triangle-up" if upright else "triangle-right", size=24, color=palette.INK, filled=True, opacity=1
+            "point",
+            "up",
+            here,
+            shape="triangle-up" if upright else "triangle-right",
+            size=24,
+            color=palette.INK,
+            filled=True,
+            opacity=1,
         ),
         _layer(
-            "point", "down", here, shape="triangle-down" if upright else "triangle-left", size=24, color=palette.INK, filled=True, opacity=1
+            "point",
+            "down",
+            here,
+            shape="triangle-down" if upright else "triangle-left",
+            size=24,
+            color=palette.INK,
+            filled=True,
+            opacity=1,
         ),
         _layer("text", "out", {**here, "text": "t:N"}, fontSize=SMALL, color=palette.INK, **out),
         _layer("text", "back", {**here, "text": "t:N"}, fontSize=SMALL, color=palette.INK, **back),
@@ -342,7 +427,15 @@ def _bars(made: Plan) -> Drawn:
     missing = further = False
 
     def at(item: Item, m: str, **values: Any) -> None:
-        data.append({"m": m, "f": item.panel, "k": names[item.x], "o": str(0 if beside == 1 else item.series), **values})
+        data.append(
+            {
+                "m": m,
+                "f": item.panel,
+                "k": names[item.x],
+                "o": str(0 if beside == 1 else item.series),
+                **values,
+            }
+        )
 
     for panel in _of_panels(made):
         if not boxes and on.low <= 0 <= on.high:
@@ -351,7 +444,13 @@ def _bars(made: Plan) -> Drawn:
             data.append({"m": "ref", "f": panel, "v": figure.reference})
     for bar in bars:
         item = bar.item
-        at(item, "bar", v=bar.end, w=bar.start, c=palette.paint("solid" if plain else "area", item.series))
+        at(
+            item,
+            "bar",
+            v=bar.end,
+            w=bar.start,
+            c=palette.paint("solid" if plain else "area", item.series),
+        )
         drawn = None if stacked else _interval(item, on)
         edge = bar.end
         if drawn is not None:
@@ -371,10 +470,20 @@ def _bars(made: Plan) -> Drawn:
                 if upright
                 else (across >= SMALL and length >= wide(bar.text, SMALL) + 6)
             )
-            text = bar.text if room else _text(item, figure.label)  # a mark of significance has room where its number has none
-            if room or (text and min(length, across) >= wide(text, SMALL) + 3 and min(length, across) >= 6):
+            # a mark of significance has room where its number has none
+            text = bar.text if room else _text(item, figure.label)
+            if room or (
+                text and min(length, across) >= wide(text, SMALL) + 3 and min(length, across) >= 6
+            ):
                 solid = palette.colour(item.series)
-                at(item, "in", v=(bar.start + bar.end) / 2, t=text, tc=palette.on(solid), c=palette.paint("solid", item.series))
+                at(
+                    item,
+                    "in",
+                    v=(bar.start + bar.end) / 2,
+                    t=text,
+                    tc=palette.on(solid),
+                    c=palette.paint("solid", item.series),
+                )
     for item in items:
         if boxes:
             five = fives[id(item)]
@@ -382,7 +491,13 @@ def _bars(made: Plan) -> Drawn:
                 c = palette.paint("solid", item.series)
                 at(item, "thin", v=five[0], w=five[1], c=c)
                 at(item, "thin", v=five[3], w=five[4], c=c)
-                at(item, "bar", v=five[1], w=five[3], c=c if plain else palette.paint("area", item.series))
+                at(
+                    item,
+                    "bar",
+                    v=five[1],
+                    w=five[3],
+                    c=c if plain else palette.paint("area", item.series),
+                )
                 at(item, "middle", v=five[2])
                 if figure.y not in (figure.five or ()) and math.isfinite(item.value):
                     at(item, "mean", v=item.value)
@@ -402,7 +517,16 @@ def _bars(made: Plan) -> Drawn:
     if stacked:
         for (panel, x), empty in _missing(items).items():
             total = sums[panel, x]
-            data.append({"m": "out", "f": panel, "k": names[x], "o": "0", "v": total[0], "t": "×" if empty else "× incomplete"})
+            data.append(
+                {
+                    "m": "out",
+                    "f": panel,
+                    "k": names[x],
+                    "o": "0",
+                    "v": total[0],
+                    "t": "×" if empty else "× incomplete",
+                }
+            )
     signs = [] if figure.colour == figure.x else _signs(made, "area")
     if any(row["m"] == "mean" for row in data):
         signs.append(Sign("mean", made.titles.get(figure.y, "mean")))
@@ -422,7 +546,10 @@ def _missing(items: Iterable[Item]) -> dict[tuple[int, int], bool]:
 
 
 def _footnotes(missing: bool, further: bool) -> list[Sign]:
-    return [*([Sign("missing", "no value")] if missing else []), *([Sign("further", "interval goes on")] if further else [])]
+    return [
+        *([Sign("missing", "no value")] if missing else []),
+        *([Sign("further", "interval goes on")] if further else []),
+    ]
 
 
 # ---- Points with intervals
@@ -435,11 +562,21 @@ def _points(made: Plan) -> Drawn:
     columns, width = _columns(made, widest(names) + 8)
     step = max(beside * 11 + 8, 32 if any("\n" in name for name in names) else 20)
     also = [figure.reference] if figure.reference is not None else []
-    on = scale((i.value for i in made.items), (e for i in made.items for e in _ends(i)), figure.domain, also, count=5 if width > 200 else 4)
+    on = scale(
+        (i.value for i in made.items),
+        (e for i in made.items for e in _ends(i)),
+        figure.domain,
+        also,
+        count=5 if width > 200 else 4,
+    )
     drawn_on = padded(on, 0.03, 0.03)
     y = alt.Y(
         "k:N",
-        scale=alt.Scale(domain=names, paddingInner=8 / step if beside > 1 else 0, paddingOuter=4 / step if beside > 1 else 0),
+        scale=alt.Scale(
+            domain=names,
+            paddingInner=8 / step if beside > 1 else 0,
+            paddingOuter=4 / step if beside > 1 else 0,
+        ),
         axis=alt.Axis(
             title=None,
             labelExpr=LINES,
@@ -449,7 +586,11 @@ def _points(made: Plan) -> Drawn:
             tickBand="center",
         ),
     )
-    offset = {"yOffset": alt.YOffset("o:N", scale=alt.Scale(domain=[str(i) for i in range(beside)]))} if beside > 1 else {}
+    offset = (
+        {"yOffset": alt.YOffset("o:N", scale=alt.Scale(domain=[str(i) for i in range(beside)]))}
+        if beside > 1
+        else {}
+    )
     x = alt.X("v:Q", **_number_axis(drawn_on, made.titles.get(figure.x, ""), width))
     here = {"x": x, "y": y, **offset}
     colour = {"color": _raw("Color", "c")}
@@ -457,13 +598,40 @@ def _points(made: Plan) -> Drawn:
     layers = [
         _layer("rule", "ref", {"x": x}, color=palette.INK, strokeDash=[5, 3], strokeWidth=1.4),
         _layer("rule", "whisker", {**here, "x2": alt.X2("w"), **colour}, strokeWidth=2),
-        _layer("point", "point", {**here, **colour, "shape": _raw("Shape", "sh")}, filled=True, opacity=1, size=58),
+        _layer(
+            "point",
+            "point",
+            {**here, **colour, "shape": _raw("Shape", "sh")},
+            filled=True,
+            opacity=1,
+            size=58,
+        ),
         _layer("point", "up", here, shape="triangle-right", **ink),
         _layer("point", "down", here, shape="triangle-left", **ink),
-        _layer("text", "none", {**here, "text": "t:N"}, fontSize=LABEL, color=palette.INK, align="left", dx=2),
-        _layer("text", "label", {**here, "text": "t:N"}, fontSize=SMALL, color=palette.INK, align="left", dx=7),
+        _layer(
+            "text",
+            "none",
+            {**here, "text": "t:N"},
+            fontSize=LABEL,
+            color=palette.INK,
+            align="left",
+            dx=2,
+        ),
+        _layer(
+            "text",
+            "label",
+            {**here, "text": "t:N"},
+            fontSize=SMALL,
+            color=palette.INK,
+            align="left",
+            dx=7,
+        ),
     ]
-    data: Data = [{"m": "ref", "f": panel, "v": figure.reference} for panel in _of_panels(made) if figure.reference is not None]
+    data: Data = [
+        {"m": "ref", "f": panel, "v": figure.reference}
+        for panel in _of_panels(made)
+        if figure.reference is not None
+    ]
     missing = further = False
     for item in made.items:
         common = {"f": item.panel, "k": names[item.y], "o": str(0 if beside == 1 else item.series)}
@@ -472,17 +640,37 @@ def _points(made: Plan) -> Drawn:
         if drawn is not None:
             low, high, below, above = drawn
             data.append({"m": "whisker", **common, "v": low, "w": high, "c": c})
-            data += [{"m": m, **common, "v": end} for goes_on, m, end in ((below, "down", low), (above, "up", high)) if goes_on]
+            data += [
+                {"m": m, **common, "v": end}
+                for goes_on, m, end in ((below, "down", low), (above, "up", high))
+                if goes_on
+            ]
             further = further or below or above
         if math.isfinite(item.value):
-            data.append({"m": "point", **common, "v": item.value, "c": c, "sh": palette.shape(item.series)})
+            data.append(
+                {"m": "point", **common, "v": item.value, "c": c, "sh": palette.shape(item.series)}
+            )
             if text := _text(item, figure.label):
-                data.append({"m": "label", **common, "v": item.value if drawn is None else max(item.value, drawn[1]), "t": text})
+                data.append(
+                    {
+                        "m": "label",
+                        **common,
+                        "v": item.value if drawn is None else max(item.value, drawn[1]),
+                        "t": text,
+                    }
+                )
         elif math.isnan(item.value):
             missing = True
             data.append({"m": "none", **common, "v": drawn_on.low, "t": "×"})
         else:
-            data.append({"m": "none", **common, "v": drawn_on.high if item.value > 0 else drawn_on.low, "t": written(item.value, 0)})
+            data.append(
+                {
+                    "m": "none",
+                    **common,
+                    "v": drawn_on.high if item.value > 0 else drawn_on.low,
+                    "t": written(item.value, 0),
+                }
+            )
     signs = [*_signs(made, "point"), *_unbiased(made, digits(on)), *_footnotes(missing, further)]
     return Drawn(_assembled(layers, data, made, width, step * len(names), columns), signs, [])
 
@@ -496,12 +684,22 @@ def _lines(made: Plan) -> Drawn:
     columns, width = _columns(made, 50, least=180)
     height = 230 if len(made.panels) == 1 else 180
     also = [figure.reference] if figure.reference is not None else []
-    on = scale((i.value for i in made.items), (e for i in made.items for e in _ends(i)), figure.domain, also)
+    on = scale(
+        (i.value for i in made.items),
+        (e for i in made.items for e in _ends(i)),
+        figure.domain,
+        also,
+    )
     drawn_on = padded(on, 0.04 if all(math.isfinite(i.value) for i in made.items) else 0.12, 0.04)
     where = [number(item.row.get(figure.x)) if numeric else float(item.x) for item in made.items]
     if numeric:
         along = scale(where, count=6 if width > 300 else 4)
-        x = alt.X("p:Q", **_number_axis(padded(along, 0.03, 0.03), made.titles.get(figure.x, ""), width, grid=False))
+        x = alt.X(
+            "p:Q",
+            **_number_axis(
+                padded(along, 0.03, 0.03), made.titles.get(figure.x, ""), width, grid=False
+            ),
+        )
     else:
         step = width / len(made.xs)
         fitted = unlike(made.xs, lines(step - 4, 3))
@@ -520,22 +718,53 @@ def _lines(made: Plan) -> Drawn:
     ink = {"color": palette.INK, "filled": True, "opacity": 1, "size": 26}
     layers = [
         _layer("rule", "ref", {"y": y}, color=palette.INK, strokeDash=[5, 3], strokeWidth=1.4),
-        _layer("rule", "whisker", {**here, "y2": alt.Y2("w"), "color": _raw("Color", "c")}, strokeWidth=1.4),
-        _layer("line", "line", {**here, "order": alt.Order("i:Q"), "detail": "s:N", "stroke": _raw("Stroke", "c")}, strokeWidth=2),
-        _layer("point", "point", {**here, "color": _raw("Color", "c"), "shape": _raw("Shape", "sh")}, filled=True, opacity=1, size=46),
+        _layer(
+            "rule",
+            "whisker",
+            {**here, "y2": alt.Y2("w"), "color": _raw("Color", "c")},
+            strokeWidth=1.4,
+        ),
+        _layer(
+            "line",
+            "line",
+            {**here, "order": alt.Order("i:Q"), "detail": "s:N", "stroke": _raw("Stroke", "c")},
+            strokeWidth=2,
+        ),
+        _layer(
+            "point",
+            "point",
+            {**here, "color": _raw("Color", "c"), "shape": _raw("Shape", "sh")},
+            filled=True,
+            opacity=1,
+            size=46,
+        ),
         _layer("point", "up", here, shape="triangle-up", **ink),
         _layer("point", "down", here, shape="triangle-down", **ink),
-        _layer("text", "none", {**here, "text": "t:N"}, fontSize=LABEL, color=palette.INK, baseline="bottom"),
+        _layer(
+            "text",
+            "none",
+            {**here, "text": "t:N"},
+            fontSize=LABEL,
+            color=palette.INK,
+            baseline="bottom",
+        ),
     ]
-    data: Data = [{"m": "ref", "f": panel, "v": figure.reference} for panel in _of_panels(made) if figure.reference is not None]
+    data: Data = [
+        {"m": "ref", "f": panel, "v": figure.reference}
+        for panel in _of_panels(made)
+        if figure.reference is not None
+    ]
     missing = further = False
     of: dict[tuple[int, int], list[tuple[float, Item]]] = defaultdict(list)
     for place, item in zip(where, made.items, strict=True):
         of[item.panel, item.series].append((place, item))
     for (panel, series), found in of.items():
-        # Where a value is missing the line ends, also where its row is: others of the figure have that place.
+        # Where a value is missing the line ends, also where its row is: others of the figure have
+        # that place.
         piece, last = 0, -1.0
-        for place, item in sorted(((p, i) for p, i in found if math.isfinite(p)), key=lambda one: one[0]):
+        for place, item in sorted(
+            ((p, i) for p, i in found if math.isfinite(p)), key=lambda one: one[0]
+        ):
             common = {"f": panel, **({"p": place} if numeric else {"k": names[item.x]})}
             solid = palette.paint("solid", series)
             if not numeric and place > last + 1 and last >= 0:
@@ -545,13 +774,32 @@ def _lines(made: Plan) -> Drawn:
             if drawn is not None:
                 low, high, below, above = drawn
                 data.append({"m": "whisker", **common, "v": low, "w": high, "c": solid})
-                data += [{"m": m, **common, "v": end} for goes_on, m, end in ((below, "down", low), (above, "up", high)) if goes_on]
+                data += [
+                    {"m": m, **common, "v": end}
+                    for goes_on, m, end in ((below, "down", low), (above, "up", high))
+                    if goes_on
+                ]
                 further = further or below or above
             if math.isfinite(item.value):
                 data.append(
-                    {"m": "line", **common, "v": item.value, "s": f"{series} {piece}", "i": place, "c": palette.paint("dashed", series)}
+                    {
+                        "m": "line",
+                        **common,
+                        "v": item.value,
+                        "s": f"{series} {piece}",
+                        "i": place,
+                        "c": palette.paint("dashed", series),
+                    }
                 )
-                data.append({"m": "point", **common, "v": item.value, "c": solid, "sh": palette.shape(series)})
+                data.append(
+                    {
+                        "m": "point",
+                        **common,
+                        "v": item.value,
+                        "c": solid,
+                        "sh": palette.shape(series),
+                    }
+                )
             else:
                 piece += 1
                 missing = missing or math.isnan(item.value)
@@ -575,19 +823,41 @@ def _histogram(made: Plan) -> Drawn:
     columns, width = _columns(made, 50, least=180)
     height = 210 if len(made.panels) == 1 else 150
     also = [figure.reference] if figure.reference is not None else []
-    spans = [(number(item.row.get(figure.x)), number(item.row.get(figure.to or ""))) for item in made.items]
-    along = scale((v for span in spans for v in span), (), figure.domain, also, count=6 if width > 300 else 4)
+    spans = [
+        (number(item.row.get(figure.x)), number(item.row.get(figure.to or "")))
+        for item in made.items
+    ]
+    along = scale(
+        (v for span in spans for v in span), (), figure.domain, also, count=6 if width > 300 else 4
+    )
     on = scale((item.value for item in made.items), (), None, [0.0], count=4)
-    x = alt.X("p:Q", **_number_axis(along, made.titles.get(figure.x, ""), width, grid=False, ticks=True))
+    x = alt.X(
+        "p:Q", **_number_axis(along, made.titles.get(figure.x, ""), width, grid=False, ticks=True)
+    )
     y = alt.Y("v:Q", **_number_axis(on, made.titles.get(figure.y, ""), height))
     layers = [
-        _layer("rect", "bar", {"x": x, "x2": alt.X2("q"), "y": y, "y2": alt.Y2("w"), "color": _raw("Color", "c")}),
+        _layer(
+            "rect",
+            "bar",
+            {"x": x, "x2": alt.X2("q"), "y": y, "y2": alt.Y2("w"), "color": _raw("Color", "c")},
+        ),
         _layer("rule", "zero", {"y": y}, color=palette.INK),
         _layer("rule", "ref", {"x": x}, color=palette.INK, strokeDash=[5, 3], strokeWidth=1.4),
-        _layer("text", "none", {"x": x, "y": y, "text": "t:N"}, fontSize=LABEL, color=palette.INK, baseline="bottom"),
+        _layer(
+            "text",
+            "none",
+            {"x": x, "y": y, "text": "t:N"},
+            fontSize=LABEL,
+            color=palette.INK,
+            baseline="bottom",
+        ),
     ]
     data: Data = [{"m": "zero", "f": panel, "v": 0} for panel in _of_panels(made)]
-    data += [{"m": "ref", "f": panel, "p": figure.reference} for panel in _of_panels(made) if figure.reference is not None]
+    data += [
+        {"m": "ref", "f": panel, "p": figure.reference}
+        for panel in _of_panels(made)
+        if figure.reference is not None
+    ]
     gap = along.span / width * 0.6
     unplaced = 0
     missing = False
@@ -597,7 +867,15 @@ def _histogram(made: Plan) -> Drawn:
         elif math.isfinite(item.value):
             some = gap if abs(end - start) > 4 * gap else 0
             data.append(
-                {"m": "bar", "f": item.panel, "p": start + some, "q": end - some, "v": item.value, "w": 0, "c": palette.paint("solid", 0)}
+                {
+                    "m": "bar",
+                    "f": item.panel,
+                    "p": start + some,
+                    "q": end - some,
+                    "v": item.value,
+                    "w": 0,
+                    "c": palette.paint("solid", 0),
+                }
             )
         else:
             missing = True
@@ -634,8 +912,16 @@ def _heatmap(made: Plan) -> Drawn:
     if upright:
         heads = unlike(made.xs, lines(130, 1, LABEL if cell >= 15 else SMALL))
     places = 0 if all(v == round(v) for v in values) else digits(on)
-    texts = [_text(i, figure.label) if figure.label else written(i.value, places) for i in made.items if not math.isnan(i.value)]
-    numbered = (cell >= 26 or figure.label is not None) and height >= 13 and max((wide(t, SMALL) for t in texts), default=0) <= cell - 3
+    texts = [
+        _text(i, figure.label) if figure.label else written(i.value, places)
+        for i in made.items
+        if not math.isnan(i.value)
+    ]
+    numbered = (
+        (cell >= 26 or figure.label is not None)
+        and height >= 13
+        and max((wide(t, SMALL) for t in texts), default=0) <= cell - 3
+    )
     x = alt.X("p:Q", scale=alt.Scale(domain=[0, across], nice=False), axis=None)
     y = alt.Y("v:Q", scale=alt.Scale(domain=[down, 0], nice=False, zero=False), axis=None)
     here = {"x": x, "y": y}
@@ -660,10 +946,22 @@ def _heatmap(made: Plan) -> Drawn:
             "text",
             "head",
             {**here, "text": "t:N"},
-            **({"angle": 270, "align": "left", "dx": 5, "baseline": "middle"} if upright else {"dy": -6, "lineBreak": "\n"}),
+            **(
+                {"angle": 270, "align": "left", "dx": 5, "baseline": "middle"}
+                if upright
+                else {"dy": -6, "lineBreak": "\n"}
+            ),
             **size,
         ),
-        _layer("text", "title", {**here, "text": "t:N"}, align="left", fontSize=LABEL, fontStyle="italic", color=palette.INK),
+        _layer(
+            "text",
+            "title",
+            {**here, "text": "t:N"},
+            align="left",
+            fontSize=LABEL,
+            fontStyle="italic",
+            color=palette.INK,
+        ),
     ]
     data: Data = []
     missing = masked = False
@@ -671,14 +969,19 @@ def _heatmap(made: Plan) -> Drawn:
     for item in made.items:
         box = {"f": item.panel, "p": item.x, "q": item.x + 1, "v": item.y, "w": item.y + 1}
         there.add((item.panel, item.x, item.y))
-        if figure.mask and item.row.get(figure.mask) is True:  # left blank, as the paper has it; the table has its number
+        # left blank, as the paper has it; the table has its number
+        if figure.mask and item.row.get(figure.mask) is True:
             masked = True
             continue
         if math.isnan(item.value):
             missing = True
             data += _crossed(box)
             continue
-        share = (on.inside(item.value) - low) / (high - low) if math.isfinite(item.value) else float(item.value > 0)
+        share = (
+            (on.inside(item.value) - low) / (high - low)
+            if math.isfinite(item.value)
+            else float(item.value > 0)
+        )
         c = palette.scaled(share, stops)
         data.append({"m": "cell", **box, "c": c})
         if numbered:
@@ -698,28 +1001,64 @@ def _heatmap(made: Plan) -> Drawn:
                 if (panel, i, j) not in there:  # no row is no number, too
                     missing = True
                     data += _crossed({"f": panel, "p": i, "q": i + 1, "v": j, "w": j + 1})
-        corners = ((0, 0, across, 0), (across, 0, across, down), (across, down, 0, down), (0, down, 0, 0))
-        data += [{"m": "frame", "f": panel, "p": p, "v": v, "q": q, "w": w} for p, v, q, w in corners]
-        data += [{"m": "head", "f": panel, "p": i + 0.5, "v": -15 * head.count("\n") / height, "t": head} for i, head in enumerate(heads)]
+        corners = (
+            (0, 0, across, 0),
+            (across, 0, across, down),
+            (across, down, 0, down),
+            (0, down, 0, 0),
+        )
+        data += [
+            {"m": "frame", "f": panel, "p": p, "v": v, "q": q, "w": w} for p, v, q, w in corners
+        ]
+        data += [
+            {"m": "head", "f": panel, "p": i + 0.5, "v": -15 * head.count("\n") / height, "t": head}
+            for i, head in enumerate(heads)
+        ]
         if panel % columns == 0:
-            data += [{"m": "row", "f": panel, "p": 0, "v": j + 0.5, "t": row} for j, row in enumerate(rows)]
+            data += [
+                {"m": "row", "f": panel, "p": 0, "v": j + 0.5, "t": row}
+                for j, row in enumerate(rows)
+            ]
     # Equal colours beside each other, so that they become one path
-    data.sort(key=lambda row: (row["m"] == "cell", row.get("c", "") if row["m"] == "cell" else "", row["f"]))
+    data.sort(
+        key=lambda row: (
+            row["m"] == "cell",
+            row.get("c", "") if row["m"] == "cell" else "",
+            row["f"],
+        )
+    )
     notes = []
     axes = [made.titles.get(key, key.replace("_", " ")) for key in (figure.y, figure.x)]
     notes.append(f"Rows: {axes[0]}; columns: {axes[1]}.")
     ends = scale([*values], (), figure.domain, [] if reference is None else [reference], count=3)
     from_, to = (ends.low - low) / (high - low), (ends.high - low) / (high - low)
     shades = tuple(palette.scaled(from_ + (to - from_) * i / 24, stops) for i in range(25))
-    shown = tuple(((t - ends.low) / ends.span, written(t, places if t != round(t) else 0)) for t in (ends.low, ends.high, *ends.ticks))
-    signs = [Sign("number", made.titles.get(figure.colour or "", "") or (figure.colour or ""), stops=shades, ticks=shown)]
+    shown = tuple(
+        ((t - ends.low) / ends.span, written(t, places if t != round(t) else 0))
+        for t in (ends.low, ends.high, *ends.ticks)
+    )
+    signs = [
+        Sign(
+            "number",
+            made.titles.get(figure.colour or "", "") or (figure.colour or ""),
+            stops=shades,
+            ticks=shown,
+        )
+    ]
     signs.append(Sign("text", f"Rows: {axes[0]} – columns: {axes[1]}"))
     if reference is not None:
-        signs.append(Sign("text", f"White: no bias ({written(reference, 0 if reference == round(reference) else places)})"))
+        signs.append(
+            Sign(
+                "text",
+                f"White: no bias ({written(reference, 0 if reference == round(reference) else places)})",
+            )
+        )
     if masked:
         signs.append(Sign("text", f"Blank: {made.titles.get(figure.mask or '', 'masked')}"))
     signs += [Sign("missing", "no value")] if missing else []
-    return Drawn(_assembled(layers, data, made, cell * across, height * down, columns), signs, notes)
+    return Drawn(
+        _assembled(layers, data, made, cell * across, height * down, columns), signs, notes
+    )
 
 
 def _crossed(box: Mapping[str, Any]) -> Data:
@@ -768,11 +1107,50 @@ def _radar(made: Plan) -> Drawn:
         _layer("line", "ring", path, stroke=palette.GRID, strokeWidth=1),
         _layer("line", "ref", path, stroke=palette.INK, strokeWidth=1.4, strokeDash=[5, 3]),
         _layer("line", "line", {**path, "stroke": _raw("Stroke", "c")}, strokeWidth=2),
-        _layer("point", "point", {**here, "color": _raw("Color", "c"), "shape": _raw("Shape", "sh")}, filled=True, opacity=1, size=40),
-        _layer("text", "left", {**here, "text": "t:N"}, align="right", fontSize=SMALL, lineBreak="\n", color=palette.INK),
-        _layer("text", "right", {**here, "text": "t:N"}, align="left", fontSize=SMALL, lineBreak="\n", color=palette.INK),
-        _layer("text", "middle", {**here, "text": "t:N"}, align="center", fontSize=SMALL, lineBreak="\n", color=palette.INK),
-        _layer("text", "tick", {**here, "text": "t:N"}, align="center", baseline="middle", fontSize=10, color=palette.INK),
+        _layer(
+            "point",
+            "point",
+            {**here, "color": _raw("Color", "c"), "shape": _raw("Shape", "sh")},
+            filled=True,
+            opacity=1,
+            size=40,
+        ),
+        _layer(
+            "text",
+            "left",
+            {**here, "text": "t:N"},
+            align="right",
+            fontSize=SMALL,
+            lineBreak="\n",
+            color=palette.INK,
+        ),
+        _layer(
+            "text",
+            "right",
+            {**here, "text": "t:N"},
+            align="left",
+            fontSize=SMALL,
+            lineBreak="\n",
+            color=palette.INK,
+        ),
+        _layer(
+            "text",
+            "middle",
+            {**here, "text": "t:N"},
+            align="center",
+            fontSize=SMALL,
+            lineBreak="\n",
+            color=palette.INK,
+        ),
+        _layer(
+            "text",
+            "tick",
+            {**here, "text": "t:N"},
+            align="center",
+            baseline="middle",
+            fontSize=10,
+            color=palette.INK,
+        ),
         _layer("text", "none", {**here, "text": "t:N"}, fontSize=LABEL, color=palette.INK),
     ]
     data: Data = []
@@ -780,18 +1158,44 @@ def _radar(made: Plan) -> Drawn:
     rings = sorted({*on.ticks, on.high})
     for panel in _of_panels(made):
         for ring in rings:
-            data += [{"m": "ring", "f": panel, **at(i, ring), "s": f"r{ring}", "i": i} for i in range(axes + 1)]
+            data += [
+                {"m": "ring", "f": panel, **at(i, ring), "s": f"r{ring}", "i": i}
+                for i in range(axes + 1)
+            ]
         if figure.reference is not None:
-            data += [{"m": "ref", "f": panel, **at(i, figure.reference), "s": "ref", "i": i} for i in range(axes + 1)]
+            data += [
+                {"m": "ref", "f": panel, **at(i, figure.reference), "s": "ref", "i": i}
+                for i in range(axes + 1)
+            ]
         for i, name in enumerate(names):
-            data += [{"m": "ring", "f": panel, **at(i, end), "s": f"a{i}", "i": n} for n, end in enumerate((on.low, on.high))]
+            data += [
+                {"m": "ring", "f": panel, **at(i, end), "s": f"a{i}", "i": n}
+                for n, end in enumerate((on.low, on.high))
+            ]
             side = math.sin(2 * math.pi * i / axes)
             m = "middle" if abs(side) < 0.3 else "right" if side > 0 else "left"
             where = at(i, on.high, 9 if m != "middle" else 13)
             taller = name.count("\n") * SMALL * 1.15
-            up = taller / 2 if m != "middle" else taller if math.cos(2 * math.pi * i / axes) > 0 else 0
-            data.append({"m": m, "f": panel, "p": where["p"], "v": where["v"] - up + SMALL * 0.35, "t": name})
-        data += [{"m": "tick", "f": panel, **between(t), "t": written(t, 0 if t == round(t) else places)} for t in on.ticks]
+            up = (
+                taller / 2
+                if m != "middle"
+                else taller
+                if math.cos(2 * math.pi * i / axes) > 0
+                else 0
+            )
+            data.append(
+                {
+                    "m": m,
+                    "f": panel,
+                    "p": where["p"],
+                    "v": where["v"] - up + SMALL * 0.35,
+                    "t": name,
+                }
+            )
+        data += [
+            {"m": "tick", "f": panel, **between(t), "t": written(t, 0 if t == round(t) else places)}
+            for t in on.ticks
+        ]
     missing = False
     of: dict[tuple[int, int], dict[int, Item]] = defaultdict(dict)
     for item in made.items:
@@ -810,11 +1214,24 @@ def _radar(made: Plan) -> Drawn:
                 piece += 1
                 continue
             data.append(
-                {"m": "line", "f": panel, **at(i, found[i].value), "s": f"{series} {piece}", "i": n, "c": palette.paint("dashed", series)}
+                {
+                    "m": "line",
+                    "f": panel,
+                    **at(i, found[i].value),
+                    "s": f"{series} {piece}",
+                    "i": n,
+                    "c": palette.paint("dashed", series),
+                }
             )
             if n < axes:
                 data.append(
-                    {"m": "point", "f": panel, **at(i, found[i].value), "c": palette.paint("solid", series), "sh": palette.shape(series)}
+                    {
+                        "m": "point",
+                        "f": panel,
+                        **at(i, found[i].value),
+                        "c": palette.paint("solid", series),
+                        "sh": palette.shape(series),
+                    }
                 )
     signs = [*_signs(made, "line"), *_unbiased(made, places), *_footnotes(missing, False)]
     title = made.titles.get(figure.y, "")
@@ -841,14 +1258,39 @@ def _scatter(made: Plan) -> Drawn:
     here = {"x": x, "y": y}
     layers = [
         _layer("rule", "ref", {"y": y}, color=palette.INK, strokeDash=[5, 3], strokeWidth=1.4),
-        _layer("rule", "leader", {**here, "x2": alt.X2("q"), "y2": alt.Y2("w")}, color=palette.INK, strokeWidth=0.6, opacity=0.7),
-        _layer("point", "point", {**here, "color": _raw("Color", "c"), "shape": _raw("Shape", "sh")}, filled=True, opacity=1, size=38),
+        _layer(
+            "rule",
+            "leader",
+            {**here, "x2": alt.X2("q"), "y2": alt.Y2("w")},
+            color=palette.INK,
+            strokeWidth=0.6,
+            opacity=0.7,
+        ),
+        _layer(
+            "point",
+            "point",
+            {**here, "color": _raw("Color", "c"), "shape": _raw("Shape", "sh")},
+            filled=True,
+            opacity=1,
+            size=38,
+        ),
         *(
-            _layer("text", align, {**here, "text": "t:N"}, align=align, fontSize=SMALL, color=palette.INK)
+            _layer(
+                "text",
+                align,
+                {**here, "text": "t:N"},
+                align=align,
+                fontSize=SMALL,
+                color=palette.INK,
+            )
             for align in ("left", "right", "center")
         ),
     ]
-    data: Data = [{"m": "ref", "f": panel, "v": figure.reference} for panel in _of_panels(made) if figure.reference is not None]
+    data: Data = [
+        {"m": "ref", "f": panel, "v": figure.reference}
+        for panel in _of_panels(made)
+        if figure.reference is not None
+    ]
     without = sum(not (math.isfinite(p[0]) and math.isfinite(p[1])) for p in places)
     left_out = 0
     for panel in _of_panels(made):
@@ -856,17 +1298,41 @@ def _scatter(made: Plan) -> Drawn:
         for item, (px, py) in zip(made.items, places, strict=True):
             if item.panel == panel and math.isfinite(px) and math.isfinite(py):
                 common = {"f": panel, "p": px, "v": py}
-                data.append({"m": "point", **common, "c": palette.paint("solid", item.series), "sh": palette.shape(item.series)})
+                data.append(
+                    {
+                        "m": "point",
+                        **common,
+                        "c": palette.paint("solid", item.series),
+                        "sh": palette.shape(item.series),
+                    }
+                )
                 text = _text(item, figure.label)
-                spots.append(((px - on_x.low) / on_x.span * width, (on_y.high - py) / on_y.span * height, text))
+                spots.append(
+                    (
+                        (px - on_x.low) / on_x.span * width,
+                        (on_y.high - py) / on_y.span * height,
+                        text,
+                    )
+                )
         placed = labels(spots, width, height)
         for spot, where in zip(spots, placed, strict=True):
             if where is not None:
                 left, middle, align, text = where
                 if math.hypot(left - spot[0], middle - spot[1]) > NEAR:
                     across, down = left / width * on_x.span, middle / height * on_y.span
-                    start = {"p": on_x.low + spot[0] / width * on_x.span, "v": on_y.high - spot[1] / height * on_y.span}
-                    data.append({"m": "leader", "f": panel, **start, "q": on_x.low + across, "w": on_y.high - down})
+                    start = {
+                        "p": on_x.low + spot[0] / width * on_x.span,
+                        "v": on_y.high - spot[1] / height * on_y.span,
+                    }
+                    data.append(
+                        {
+                            "m": "leader",
+                            "f": panel,
+                            **start,
+                            "q": on_x.low + across,
+                            "w": on_y.high - down,
+                        }
+                    )
                 data.append(
                     {
                         "m": align,
@@ -891,7 +1357,11 @@ def _scatter(made: Plan) -> Drawn:
 
 
 def _text(item: Item, key: str | None) -> str:
-    return cut(label(item.row.get(key)), 130, SMALL) if key and item.row.get(key) not in (None, "") else ""
+    return (
+        cut(label(item.row.get(key)), 130, SMALL)
+        if key and item.row.get(key) not in (None, "")
+        else ""
+    )
 
 
 NEAR = 15.0
@@ -905,15 +1375,26 @@ PLACES: tuple[tuple[float, float, str], ...] = (
     (4, 10, "left"),
     (-4, -9, "right"),
     (-4, 10, "right"),
-    *((dx, dy, "left") for reach in (18, 28, 38) for dx, dy in ((reach, -9), (reach, 10), (reach / 2, -reach), (reach / 2, reach))),
-    *((-dx, dy, "right") for reach in (18, 28, 38) for dx, dy in ((reach, -9), (reach, 10), (reach / 2, -reach), (reach / 2, reach))),
+    *(
+        (dx, dy, "left")
+        for reach in (18, 28, 38)
+        for dx, dy in ((reach, -9), (reach, 10), (reach / 2, -reach), (reach / 2, reach))
+    ),
+    *(
+        (-dx, dy, "right")
+        for reach in (18, 28, 38)
+        for dx, dy in ((reach, -9), (reach, 10), (reach / 2, -reach), (reach / 2, reach))
+    ),
 )
 """Where a label may stand, the best first: (right, down, alignment)."""
 
 
-def labels(spots: Sequence[tuple[float, float, str]], width: float, height: float) -> list[tuple[float, float, str, str] | None]:
-    """Where the labels of points stand, so that none covers another or a point: (x, y of its middle, alignment, text); None for one
-    that has no room. Those with the least room around choose first.
+def labels(
+    spots: Sequence[tuple[float, float, str]], width: float, height: float
+) -> list[tuple[float, float, str, str] | None]:
+    """Where the labels of points stand, so that none covers another or a point: (x, y of its
+    middle, alignment, text); None for one that has no room. Those with the least room around choose
+    first.
 
     spots: (x, y, label) in pixels, within width and height.
     """
@@ -932,7 +1413,9 @@ def labels(spots: Sequence[tuple[float, float, str]], width: float, height: floa
             box = (left - 1, y + dy - high / 2, left + long + 1, y + dy + high / 2)
             if box[0] < 0 or box[1] < 0 or box[2] > width or box[3] > height:
                 continue
-            if any(_overlap(box, other) for other in taken) or any(_overlap(box, dot) for n, dot in enumerate(dots) if n != index):
+            if any(_overlap(box, other) for other in taken) or any(
+                _overlap(box, dot) for n, dot in enumerate(dots) if n != index
+            ):
                 continue
             taken.append(box)
             found[index] = (x + dx, y + dy, align, text)
@@ -940,5 +1423,7 @@ def labels(spots: Sequence[tuple[float, float, str]], width: float, height: floa
     return found
 
 
-def _overlap(one: tuple[float, float, float, float], other: tuple[float, float, float, float]) -> bool:
+def _overlap(
+    one: tuple[float, float, float, float], other: tuple[float, float, float, float]
+) -> bool:
     return one[0] < other[2] and other[0] < one[2] and one[1] < other[3] and other[1] < one[3]

@@ -1,8 +1,10 @@
-"""What tells series and numbers apart in a figure: colours, and beside each a second sign for who does not see them.
+"""What tells series and numbers apart in a figure: colours, and beside each a second sign for who
+does not see them.
 
-A colour of a series has a contrast of at least 3:1 on white and on the dark page (#1c1c1b), so one figure serves both. That leaves a narrow
-band of lightness, in which no eight colours stay apart for every eye: neighbours do (tests simulate three kinds of colour blindness), and
-each series has a pattern, a shape and a dash of its own as well.
+A colour of a series has a contrast of at least 3:1 on white and on the dark page (#1c1c1b), so one
+figure serves both. That leaves a narrow band of lightness, in which no eight colours stay apart for
+every eye: neighbours do (tests simulate three kinds of colour blindness), and each series has a
+pattern, a shape and a dash of its own as well.
 """
 
 from __future__ import annotations
@@ -14,12 +16,41 @@ COLOURS = ("#2f74c8", "#d2550a", "#7d8089", "#c061b8", "#5a8a2a", "#4f93d8", "#a
 SHAPES = ("circle", "square", "triangle-up", "diamond", "cross", "triangle-down", "triangle-right")
 DASHES = ("", "6 3", "2 2", "8 2 2 2", "10 4", "4 1 1 1 1 1", "1 3")
 # Lines over a tile of 8 by 8; the first series is plain. "o" is a dot.
-PATTERNS = ("", "M-2 2L2 -2M0 8L8 0M6 10L10 6", "o", "M0 0L8 8M0 8L8 0", "M0 4H8", "M4 0V8", "M-2 6L2 10M0 0L8 8M6 -2L10 2")
+PATTERNS = (
+    "",
+    "M-2 2L2 -2M0 8L8 0M6 10L10 6",
+    "o",
+    "M0 0L8 8M0 8L8 0",
+    "M0 4H8",
+    "M4 0V8",
+    "M-2 6L2 10M0 0L8 8M6 -2L10 2",
+)
 # ColorBrewer's YlGnBu and RdBu, from low to high; both are safe for colour blindness.
-SEQUENTIAL = ("#ffffd9", "#edf8b1", "#c7e9b4", "#7fcdbb", "#41b6c4", "#1d91c0", "#225ea8", "#253494", "#081d58")
-DIVERGING = ("#2166ac", "#4393c3", "#92c5de", "#d1e5f0", "#f7f7f7", "#fddbc7", "#f4a582", "#d6604d", "#b2182b")
+SEQUENTIAL = (
+    "#ffffd9",
+    "#edf8b1",
+    "#c7e9b4",
+    "#7fcdbb",
+    "#41b6c4",
+    "#1d91c0",
+    "#225ea8",
+    "#253494",
+    "#081d58",
+)
+DIVERGING = (
+    "#2166ac",
+    "#4393c3",
+    "#92c5de",
+    "#d1e5f0",
+    "#f7f7f7",
+    "#fddbc7",
+    "#f4a582",
+    "#d6604d",
+    "#b2182b",
+)
 STEPS = 64
-"""So many colours has a heat map at most: what is nearer than that no eye tells apart, and cells of one colour are one path."""
+"""So many colours has a heat map at most: what is nearer than that no eye tells apart, and cells of
+one colour are one path."""
 
 INK = "#010101"
 """Stands for the colour of the page's text until a figure is written: `currentColor` in SVG."""
@@ -29,7 +60,8 @@ _ROLES = {"solid": 1, "area": 2, "dashed": 3}
 
 
 class Paint(NamedTuple):
-    """The colour of a series in what Vega draws, until it is written. role: solid, area (with a pattern) or dashed."""
+    """The colour of a series in what Vega draws, until it is written. role: solid, area (with a
+    pattern) or dashed."""
 
     role: str
     number: int
@@ -72,7 +104,10 @@ def channels(hexadecimal: str) -> tuple[int, int, int]:
 
 def luminance(hexadecimal: str) -> float:
     """Relative luminance, as WCAG 2 has it: 0 is black, 1 is white."""
-    linear = [c / 12.92 if c <= 0.04045 else ((c + 0.055) / 1.055) ** 2.4 for c in (v / 255 for v in channels(hexadecimal))]
+    linear = [
+        c / 12.92 if c <= 0.04045 else ((c + 0.055) / 1.055) ** 2.4
+        for c in (v / 255 for v in channels(hexadecimal))
+    ]
     return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
 
 
@@ -84,12 +119,19 @@ def contrast(one: str, other: str) -> float:
 
 def on(background: str) -> str:
     """Black or white, whichever is read more easily; at least 4.5:1 on any colour."""
-    return "#000000" if contrast("#000000", background) >= contrast("#ffffff", background) else "#ffffff"
+    return (
+        "#000000"
+        if contrast("#000000", background) >= contrast("#ffffff", background)
+        else "#ffffff"
+    )
 
 
 def scaled(share: float, stops: Sequence[str]) -> str:
     """The colour of a place from 0 to 1 between stops, in one of `STEPS`."""
     place = round(min(max(share, 0.0), 1.0) * STEPS) / STEPS * (len(stops) - 1)
     below = min(int(place), len(stops) - 2)
-    mixed = (round(a + (b - a) * (place - below)) for a, b in zip(channels(stops[below]), channels(stops[below + 1]), strict=True))
+    mixed = (
+        round(a + (b - a) * (place - below))
+        for a, b in zip(channels(stops[below]), channels(stops[below + 1]), strict=True)
+    )
     return "#{:02x}{:02x}{:02x}".format(*mixed)

@@ -1,4 +1,5 @@
-"""The rows of an exhibit as a figure takes them: panels, series, categories and numbers, each with a label that can be shown."""
+"""The rows of an exhibit as a figure takes them: panels, series, categories and numbers, each with
+a label that can be shown."""
 
 from __future__ import annotations
 
@@ -15,7 +16,8 @@ LONGEST = 60
 GREATEST = 1e100
 """A number beyond is drawn as an infinite one: the span of such numbers may not be a number."""
 PANELS, MARKS, CATEGORIES, ACROSS = 80, 6000, 400, 60
-"""A figure of more panels, marks, categories below each other or columns of a heat map is not read by anybody and fits no page."""
+"""A figure of more panels, marks, categories below each other or columns of a heat map is not read
+by anybody and fits no page."""
 HEAD = ":"
 """Ends the title of a group among categories."""
 KINDS = ("bars", "stacked", "points", "lines", "histogram", "boxes", "heatmap", "radar", "scatter")
@@ -24,8 +26,8 @@ Keys = tuple[str, ...]
 
 
 class Item(NamedTuple):
-    """A row. panel, series, x, y: the place of its labels in those of the figure; 0 where there is none. value: its number, or NaN.
-    low, high: of its interval; NaN both or none."""
+    """A row. panel, series, x, y: the place of its labels in those of the figure; 0 where there is
+    none. value: its number, or NaN. low, high: of its interval; NaN both or none."""
 
     row: Row
     panel: int
@@ -38,9 +40,10 @@ class Item(NamedTuple):
 
 
 class Plan(NamedTuple):
-    """What is drawn. panels: their titles, "" for the only one. series, xs, ys: labels; those of numbers are empty. across: so many panels
-    belong beside each other; 0 where that is open.
-    ambiguous: of which place there are several rows. grouped: whether titles of groups stand among the categories."""
+    """What is drawn. panels: their titles, "" for the only one. series, xs, ys: labels; those of
+    numbers are empty. across: so many panels belong beside each other; 0 where that is open.
+    ambiguous: of which place there are several rows. grouped: whether titles of groups stand among
+    the categories."""
 
     figure: Figure
     items: Sequence[Item]
@@ -74,8 +77,9 @@ def label(value: Any) -> str:
 
 
 def unlike(labels: Iterable[str], fit: Callable[[str], str] = str) -> list[str]:
-    """Labels that fit, each another. What differs only where it was cut loses the words that it begins with in common, in place of those
-    that tell it apart, and gets a number where even that does not fit."""
+    """Labels that fit, each another. What differs only where it was cut loses the words that it
+    begins with in common, in place of those that tell it apart, and gets a number where even that
+    does not fit."""
     labels = list(labels)
     alike: dict[str, list[str]] = {}
     for one in labels:
@@ -98,14 +102,21 @@ def _in_common(labels: Sequence[str]) -> int:
     """With how many words all of several labels begin that differ after these."""
     words = [one.split() for one in dict.fromkeys(labels)]
     common = 0
-    while len(words) > 1 and all(len(some) > common + 1 for some in words) and len({some[common] for some in words}) == 1:
+    while (
+        len(words) > 1
+        and all(len(some) > common + 1 for some in words)
+        and len({some[common] for some in words}) == 1
+    ):
         common += 1
     return common
 
 
 def whole(fitted: Sequence[str], labels: Sequence[str]) -> bool:
     """Whether labels are still all there, broken between words alone."""
-    return all(new.replace("\n", " ").split() == old.split() for new, old in zip(fitted, labels, strict=True))
+    return all(
+        new.replace("\n", " ").split() == old.split()
+        for new, old in zip(fitted, labels, strict=True)
+    )
 
 
 def lines(width: float, most: int, size: float = 12) -> Callable[[str], str]:
@@ -117,7 +128,9 @@ def plan(exhibit: Exhibit, rows: Sequence[Row], model: str | None) -> Plan:
     """What the rows of an exhibit are to be drawn as. ValueError where it has no figure."""
     figure = exhibit.figure
     if figure is None or figure.kind not in KINDS:
-        raise ValueError(f"{exhibit.name} has no figure of a kind that is known: {', '.join(KINDS)}")
+        raise ValueError(
+            f"{exhibit.name} has no figure of a kind that is known: {', '.join(KINDS)}"
+        )
     kind = figure.kind
     x: Keys = (figure.x,) if kind not in ("points", "histogram", "scatter") else ()
     y: Keys = (figure.y,) if kind in ("points", "heatmap") else ()
@@ -170,9 +183,18 @@ def plan(exhibit: Exhibit, rows: Sequence[Row], model: str | None) -> Plan:
         )
         place: tuple[Any, ...] = (item.panel, item.series, item.x, item.y)
         if kind in ("histogram", "lines") and not x:
-            place = (*place, number(row.get(figure.x)), number(row.get(figure.to)) if figure.to else 0)
+            place = (
+                *place,
+                number(row.get(figure.x)),
+                number(row.get(figure.to)) if figure.to else 0,
+            )
         if place in seen and kind != "scatter" and ambiguous is None:
-            names = [label(value) for keys in (above, facet, colour, x, y) for value in _key(row, keys) if keys]
+            names = [
+                label(value)
+                for keys in (above, facet, colour, x, y)
+                for value in _key(row, keys)
+                if keys
+            ]
             ambiguous = ", ".join(dict.fromkeys(names)) or "the only one"
         seen.add(place)
         items.append(item)
@@ -191,7 +213,8 @@ def plan(exhibit: Exhibit, rows: Sequence[Row], model: str | None) -> Plan:
 
 
 def _folded(made: Plan) -> Plan:
-    """Panels that share no category become one, with their titles among the categories: each would have the places of all others."""
+    """Panels that share no category become one, with their titles among the categories: each would
+    have the places of all others."""
     upright = made.figure.kind != "points"
     of: dict[int, set[int]] = {}
     for item in made.items:
@@ -205,7 +228,10 @@ def _folded(made: Plan) -> Plan:
         for category in sorted(of[panel]):
             place[category] = len(labels)
             labels.append(names[category])
-    items = [i._replace(panel=0, x=place[i.x]) if upright else i._replace(panel=0, y=place[i.y]) for i in made.items]
+    items = [
+        i._replace(panel=0, x=place[i.x]) if upright else i._replace(panel=0, y=place[i.y])
+        for i in made.items
+    ]
     folded = made._replace(items=items, panels=[""], across=0, grouped=True)
     return folded._replace(xs=labels) if upright else folded._replace(ys=labels)
 
@@ -233,22 +259,38 @@ def _number_key(figure: Figure) -> str:
 def _key(row: Row, keys: Keys) -> tuple[Any, ...]:
     """Values by which rows are told apart. True is not 1, and NaN is itself."""
     found = (row.get(key) for key in keys)
-    return tuple(v if v is None or (type(v) in (str, int, float) and v == v) else str(v) for v in found)
+    return tuple(
+        v if v is None or (type(v) in (str, int, float) and v == v) else str(v) for v in found
+    )
 
 
 def _label(key: tuple[Any, ...]) -> str:
     return " · ".join(label(value) for value in key)
 
 
-def _values(rows: Sequence[Row], keys: Keys, order: Mapping[str, Sequence[str]]) -> list[tuple[Any, ...]]:
+def _values(
+    rows: Sequence[Row], keys: Keys, order: Mapping[str, Sequence[str]]
+) -> list[tuple[Any, ...]]:
     """The values of some keys, in their order: as it is given, and what it lacks as it comes."""
     found = list(dict.fromkeys(_key(row, keys) for row in rows))
-    place = {key: {value: index for index, value in enumerate(order[key])} for key in keys if key in order}
-    came = {key: {value: index for index, value in enumerate(dict.fromkeys(_key(row, (key,)) for row in rows))} for key in keys}
+    place = {
+        key: {value: index for index, value in enumerate(order[key])}
+        for key in keys
+        if key in order
+    }
+    came = {
+        key: {
+            value: index
+            for index, value in enumerate(dict.fromkeys(_key(row, (key,)) for row in rows))
+        }
+        for key in keys
+    }
 
     def rank(value: tuple[Any, ...]) -> list[tuple[int, int]]:
         return [
-            (0, place[key][str(one)]) if key in place and str(one) in place[key] else (1, came[key][(one,)])
+            (0, place[key][str(one)])
+            if key in place and str(one) in place[key]
+            else (1, came[key][(one,)])
             for key, one in zip(keys, value, strict=True)
         ]
 
@@ -259,8 +301,15 @@ def _titles(exhibit: Exhibit) -> dict[str, str]:
     """Key -> how its axis is called."""
     found = {}
     for column in exhibit.columns:
-        said = column.unit if column.unit in ("%", "points", "SD", "nats") and column.unit.lower() not in column.title.lower() else ""
-        found[column.name] = shortened(f"{column.title} ({said})" if said else column.title, LONGEST)
+        said = (
+            column.unit
+            if column.unit in ("%", "points", "SD", "nats")
+            and column.unit.lower() not in column.title.lower()
+            else ""
+        )
+        found[column.name] = shortened(
+            f"{column.title} ({said})" if said else column.title, LONGEST
+        )
     return found
 
 
@@ -270,11 +319,28 @@ def undrawable(made: Plan) -> str | None:
     if not made.items:
         return "there are no rows"
     if figure.kind == "boxes":
-        some = any(all(math.isfinite(number(item.row.get(key))) for key in figure.five or ()) for item in made.items) and figure.five
+        some = (
+            any(
+                all(math.isfinite(number(item.row.get(key))) for key in figure.five or ())
+                for item in made.items
+            )
+            and figure.five
+        )
     elif figure.kind == "scatter":
-        some = any(math.isfinite(number(item.row.get(figure.x))) and math.isfinite(item.value) for item in made.items)
+        some = any(
+            math.isfinite(number(item.row.get(figure.x))) and math.isfinite(item.value)
+            for item in made.items
+        )
     elif figure.kind == "histogram":
-        some = any(all(map(math.isfinite, (number(i.row.get(figure.x)), number(i.row.get(figure.to or "")), i.value))) for i in made.items)
+        some = any(
+            all(
+                map(
+                    math.isfinite,
+                    (number(i.row.get(figure.x)), number(i.row.get(figure.to or "")), i.value),
+                )
+            )
+            for i in made.items
+        )
     else:
         some = any(math.isfinite(item.value) for item in made.items)
     if not some:
@@ -318,7 +384,8 @@ def scale(
     also: Iterable[float] = (),
     count: int = 5,
 ) -> Scale:
-    """A scale that holds all values and `also`; ends of intervals as far as they leave room for the values.
+    """A scale that holds all values and `also`; ends of intervals as far as they leave room for the
+    values.
 
     domain: ends that it has at least.
     """
@@ -331,7 +398,10 @@ def scale(
         low, high = (low, low + 1) if low == 0 else (low - abs(low) / 2, low + abs(low) / 2)
     room = (high - low) * (0.25 if given else 1.5)
     far = [v for v in ends if math.isfinite(v)]
-    low, high = min([low, *(max(v, low - room) for v in far)]), max([high, *(min(v, high + room) for v in far)])
+    low, high = (
+        min([low, *(max(v, low - room) for v in far)]),
+        max([high, *(min(v, high + room) for v in far)]),
+    )
     return Scale(low, high, ticks(low, high, count))
 
 
@@ -347,7 +417,9 @@ def ticks(low: float, high: float, count: int) -> list[float]:
         return [low]
     power = 10.0 ** math.floor(math.log10(rough))
     # The nearest of 1, 2, 5 and 10 on a logarithmic scale.
-    step = power * next((m for m, to in ((1, 2**0.5), (2, 10**0.5), (5, 50**0.5)) if rough / power < to), 10)
+    step = power * next(
+        (m for m, to in ((1, 2**0.5), (2, 10**0.5), (5, 50**0.5)) if rough / power < to), 10
+    )
     first, last = math.ceil(low / step - 1e-9), math.floor(high / step + 1e-9)
     if step == 0 or last - first > 50:
         return [low, high]
@@ -355,7 +427,8 @@ def ticks(low: float, high: float, count: int) -> list[float]:
 
 
 def digits(made: Scale) -> int:
-    """Digits after the point that a number needs on a scale: one on a scale of percentages, two from 0 to 1."""
+    """Digits after the point that a number needs on a scale: one on a scale of percentages, two
+    from 0 to 1."""
     if made.span >= 5:
         return 1 if made.span < 1000 else 0
     return min(6, 1 - math.floor(math.log10(made.span / 5))) if made.span > 0 else 2
@@ -368,7 +441,9 @@ def written(value: float, places: int) -> str:
     if abs(value) >= 1e6 or (value and abs(value) < 10.0**-places / 2 and abs(value) < 1e-6):
         return f"{value:.2g}".replace("-", "−")
     shown = f"{value:.{places}f}"
-    return (shown[1:] if shown.startswith("-") and not shown.strip("-0.") else shown).replace("-", "−")
+    return (shown[1:] if shown.startswith("-") and not shown.strip("-0.") else shown).replace(
+        "-", "−"
+    )
 
 
 def widest(labels: Iterable[str], size: float = 12) -> float:

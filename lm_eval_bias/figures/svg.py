@@ -1,6 +1,8 @@
-"""What Vega drew -> a small SVG that a page can hold: flat, rounded, with the page's own text colour and no style, script or link.
+"""What Vega drew -> a small SVG that a page can hold: flat, rounded, with the page's own text
+colour and no style, script or link.
 
-Vega's SVG has a group for every mark and a role for every point; a page says what a figure shows in one name and a table beside it.
+Vega's SVG has a group for every mark and a role for every point; a page says what a figure shows in
+one name and a table beside it.
 """
 
 from __future__ import annotations
@@ -15,7 +17,8 @@ from xml.sax.saxutils import escape, quoteattr
 from lm_eval_bias.figures import palette
 
 FONT = "Arial, 'Liberation Sans', Helvetica, sans-serif"
-"""Of equal widths, so that what fits here fits in a browser; generic where a machine has none of them."""
+"""Of equal widths, so that what fits here fits in a browser; generic where a machine has none of
+them."""
 Attributes = tuple[tuple[str, str], ...]
 
 
@@ -39,8 +42,25 @@ class Drawing(NamedTuple):
 
 # ---- From Vega's SVG
 
-_KEPT = ("fill", "stroke", "stroke-width", "stroke-dasharray", "opacity", "fill-opacity", "stroke-opacity")
-_TEXT = ("fill", "stroke", "stroke-width", "opacity", "font-size", "font-weight", "font-style", "text-anchor")
+_KEPT = (
+    "fill",
+    "stroke",
+    "stroke-width",
+    "stroke-dasharray",
+    "opacity",
+    "fill-opacity",
+    "stroke-opacity",
+)
+_TEXT = (
+    "fill",
+    "stroke",
+    "stroke-width",
+    "opacity",
+    "font-size",
+    "font-weight",
+    "font-style",
+    "text-anchor",
+)
 _NUMBER = re.compile(r"-?(?:\d+\.?\d*|\.\d+)(?:e-?\d+)?")
 _COMMAND = re.compile(r"([MLHVCSQTAZmlhvcsqtaz])([^MLHVCSQTAZmlhvcsqtaz]*)")
 _TRANSLATE = re.compile(r"translate\(\s*([^,\s)]+)[,\s]+([^)]+)\)")
@@ -49,7 +69,8 @@ _SCALE = re.compile(r"scale\(")
 
 
 def read(svg: str) -> Drawing:
-    """The leaves of an SVG that Vega wrote, in the order of drawing. ValueError for one that holds what Vega does not write."""
+    """The leaves of an SVG that Vega wrote, in the order of drawing. ValueError for one that holds
+    what Vega does not write."""
     root = ElementTree.fromstring(svg)
     width, height = float(root.get("width", "0")), float(root.get("height", "0"))
     return Drawing([leaf for child in root for leaf in _walk(child, 0, 0, ())], width, height)
@@ -57,7 +78,11 @@ def read(svg: str) -> Drawing:
 
 def _walk(node: ElementTree.Element, x: float, y: float, above: Attributes) -> Iterator[Leaf]:
     tag = node.tag.rpartition("}")[2]
-    if node.get("display") == "none" or (tag == "rect" and node.get("fill") == "white") or tag == "defs":
+    if (
+        node.get("display") == "none"
+        or (tag == "rect" and node.get("fill") == "white")
+        or tag == "defs"
+    ):
         return
     transform = node.get("transform", "")
     if _SCALE.search(transform):
@@ -65,18 +90,30 @@ def _walk(node: ElementTree.Element, x: float, y: float, above: Attributes) -> I
     if moved := _TRANSLATE.search(transform):
         x, y = x + float(moved[1]), y + float(moved[2])
     turned = _ROTATE.search(transform)
-    if turned and moved and (inner := _TRANSLATE.search(transform, turned.end())):  # along the turned axes
+    # along the turned axes
+    if turned and moved and (inner := _TRANSLATE.search(transform, turned.end())):
         angle, dx, dy = math.radians(float(turned[1])), float(inner[1]), float(inner[2])
-        x, y = x + dx * math.cos(angle) - dy * math.sin(angle), y + dx * math.sin(angle) + dy * math.cos(angle)
+        x, y = (
+            x + dx * math.cos(angle) - dy * math.sin(angle),
+            y + dx * math.sin(angle) + dy * math.cos(angle),
+        )
     if tag == "g":
-        inherited = tuple((key, value) for key in ("fill", "stroke", "opacity") if (value := node.get(key)) not in (None, "none", "1"))
+        inherited = tuple(
+            (key, value)
+            for key in ("fill", "stroke", "opacity")
+            if (value := node.get(key)) not in (None, "none", "1")
+        )
         for child in node:
             yield from _walk(child, x, y, above + inherited)
     elif tag == "path":
         d = node.get("d", "")
         shown = _attributes(node, _KEPT, above)
         if d and (("fill" in dict(shown)) or ("stroke" in dict(shown))):
-            yield Leaf(shown, d=_moved(d, x, y), apart="fill" in dict(shown) and "stroke" not in dict(shown))
+            yield Leaf(
+                shown,
+                d=_moved(d, x, y),
+                apart="fill" in dict(shown) and "stroke" not in dict(shown),
+            )
     elif tag == "line":
         x2, y2 = x + float(node.get("x2", "0")), y + float(node.get("y2", "0"))
         yield Leaf(_attributes(node, _KEPT, above), d=_straight(x, y, x2, y2), apart=True)
@@ -88,7 +125,9 @@ def _walk(node: ElementTree.Element, x: float, y: float, above: Attributes) -> I
         for index, line in enumerate(lines):
             down += float(spans[index].get("dy", "0")) if spans else 0.0
             if line.strip():
-                yield Leaf(shown, text=line, x=x, y=y + down, turn=float(turned[1]) if turned else 0.0)
+                yield Leaf(
+                    shown, text=line, x=x, y=y + down, turn=float(turned[1]) if turned else 0.0
+                )
     else:
         raise ValueError(f"a figure has an element that is not known: {tag}")
 
@@ -105,7 +144,13 @@ def _attributes(node: ElementTree.Element, kept: Sequence[str], above: Attribute
     if "stroke" not in found:
         for key in ("stroke-width", "stroke-dasharray", "stroke-opacity"):
             found.pop(key, None)
-    plain = {"opacity": "1", "stroke-width": "1", "text-anchor": "start", "font-weight": "normal", "fill-opacity": "1"}
+    plain = {
+        "opacity": "1",
+        "stroke-width": "1",
+        "text-anchor": "start",
+        "font-weight": "normal",
+        "fill-opacity": "1",
+    }
     return tuple(sorted((key, value) for key, value in found.items() if plain.get(key) != value))
 
 
@@ -147,7 +192,8 @@ def _joined(values: Sequence[float]) -> str:
 
 
 class Colours(NamedTuple):
-    """What the text is written in, and what lies under it; `currentColor` and nothing on a page, fixed in a picture."""
+    """What the text is written in, and what lies under it; `currentColor` and nothing on a page,
+    fixed in a picture."""
 
     ink: str = "currentColor"
     paper: str | None = None
@@ -157,19 +203,31 @@ PAGE = Colours()
 
 
 def write(
-    drawing: Drawing, *, name: str, title: str = "", description: str = "", colours: Colours = PAGE, bold: Sequence[Leaf] = ()
+    drawing: Drawing,
+    *,
+    name: str,
+    title: str = "",
+    description: str = "",
+    colours: Colours = PAGE,
+    bold: Sequence[Leaf] = (),
 ) -> str:
     """The SVG. name: makes its ids its own on a page. bold: leaves above the drawing, its heading."""
     mine = identifier(name)
     used: set[int] = set()
-    body = "".join(_grouped([_dressed(leaf, mine, colours.ink, used) for leaf in (*bold, *drawing.leaves)]))
+    body = "".join(
+        _grouped([_dressed(leaf, mine, colours.ink, used) for leaf in (*bold, *drawing.leaves)])
+    )
     width, height = round(drawing.width), round(drawing.height)
-    parts = [f'<svg xmlns="http://www.w3.org/2000/svg" width="{width}" height="{height}" viewBox="0 0 {width} {height}"']
+    parts = [
+        f'<svg xmlns="http://www.w3.org/2000/svg" width="{width}" height="{height}" viewBox="0 0 {width} {height}"'
+    ]
     if title:
         parts.append(f' role="img" aria-labelledby="{mine}-title" aria-describedby="{mine}-desc"')
     parts.append(f' font-family="{FONT}" font-size="12" fill="none">')
     if title:
-        parts.append(f'<title id="{mine}-title">{escape(title)}</title><desc id="{mine}-desc">{escape(description)}</desc>')
+        parts.append(
+            f'<title id="{mine}-title">{escape(title)}</title><desc id="{mine}-desc">{escape(description)}</desc>'
+        )
     if colours.paper:
         parts.append(f'<rect width="{width}" height="{height}" fill="{colours.paper}"/>')
     if used:
@@ -179,13 +237,19 @@ def write(
 
 def identifier(name: str) -> str:
     """A name as an id; other names have others."""
-    return "f-" + "".join(c if c.isascii() and c.isalnum() else "--" if c == "-" else f"-{ord(c):x}_" for c in name)
+    return "f-" + "".join(
+        c if c.isascii() and c.isalnum() else "--" if c == "-" else f"-{ord(c):x}_" for c in name
+    )
 
 
 def _pattern(series: int, mine: str) -> str:
     colour = palette.colour(series)
     over, lines = palette.on(colour), palette.pattern(series)
-    mark = f'<circle cx="4" cy="4" r="1.4" fill="{over}"/>' if lines == "o" else f'<path d="{lines}" stroke="{over}" stroke-width="1.1"/>'
+    mark = (
+        f'<circle cx="4" cy="4" r="1.4" fill="{over}"/>'
+        if lines == "o"
+        else f'<path d="{lines}" stroke="{over}" stroke-width="1.1"/>'
+    )
     tile = f'<rect width="8" height="8" fill="{colour}"/>{mark}'
     return f'<pattern id="{mine}-{series}" width="8" height="8" patternUnits="userSpaceOnUse">{tile}</pattern>'
 
@@ -219,17 +283,29 @@ def _grouped(leaves: Sequence[Leaf]) -> Iterator[str]:
     start = 0
     while start < len(leaves):
         end = start
-        while end < len(leaves) and leaves[end].attributes == leaves[start].attributes and bool(leaves[end].d) == bool(leaves[start].d):
+        while (
+            end < len(leaves)
+            and leaves[end].attributes == leaves[start].attributes
+            and bool(leaves[end].d) == bool(leaves[start].d)
+        ):
             end += 1
         alike = leaves[start:end]
         attributes = "".join(f" {key}={quoteattr(value)}" for key, value in alike[0].attributes)
         if alike[0].d:
-            paths = ["".join(leaf.d for leaf in alike)] if all(leaf.apart for leaf in alike) else [leaf.d for leaf in alike]
+            paths = (
+                ["".join(leaf.d for leaf in alike)]
+                if all(leaf.apart for leaf in alike)
+                else [leaf.d for leaf in alike]
+            )
             drawn = [f'<path d="{d}"' for d in paths]
         else:
             drawn = [f"<text{_place(leaf)}>{escape(leaf.text)}</text>" for leaf in alike]
         if len(drawn) == 1:
-            yield f"{drawn[0]}{attributes}/>" if alike[0].d else drawn[0].replace("<text", f"<text{attributes}", 1)
+            yield (
+                f"{drawn[0]}{attributes}/>"
+                if alike[0].d
+                else drawn[0].replace("<text", f"<text{attributes}", 1)
+            )
         else:
             yield f"<g{attributes}>{''.join(one + '/>' if alike[0].d else one for one in drawn)}</g>"
         start = end
@@ -237,13 +313,18 @@ def _grouped(leaves: Sequence[Leaf]) -> Iterator[str]:
 
 def _place(leaf: Leaf) -> str:
     if leaf.turn:
-        return f' transform="translate({number(leaf.x)} {number(leaf.y)})rotate({number(leaf.turn)})"'
+        return (
+            f' transform="translate({number(leaf.x)} {number(leaf.y)})rotate({number(leaf.turn)})"'
+        )
     return f' x="{number(leaf.x)}" y="{number(leaf.y)}"'
 
 
 def moved(drawing: Drawing, x: float, y: float, width: float, height: float) -> Drawing:
     """The same elsewhere, on another sheet."""
-    leaves = [leaf._replace(x=leaf.x + x, y=leaf.y + y, d=_moved(leaf.d, x, y) if leaf.d else "") for leaf in drawing.leaves]
+    leaves = [
+        leaf._replace(x=leaf.x + x, y=leaf.y + y, d=_moved(leaf.d, x, y) if leaf.d else "")
+        for leaf in drawing.leaves
+    ]
     return Drawing(leaves, width, height)
 
 
@@ -274,7 +355,8 @@ _WIDTHS: Mapping[str, int] = {
 
 
 def wide(text: str, size: float = 12) -> float:
-    """About so many pixels is a text wide, in Arial; a character of another script counts as a wide one."""
+    """About so many pixels is a text wide, in Arial; a character of another script counts as a wide
+    one."""
     return sum(_WIDTHS.get(c, 600 if ord(c) < 0x1100 else 1000) for c in text) * size / 1000
 
 

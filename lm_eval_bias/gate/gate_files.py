@@ -1,4 +1,5 @@
-"""Verdicts as a person reads them: in a terminal, in the summary of a GitHub job, and as its annotations."""
+"""Verdicts as a person reads them: in a terminal, in the summary of a GitHub job, and as its
+annotations."""
 
 from __future__ import annotations
 
@@ -33,8 +34,8 @@ _CUT = "\n\nThe rest is left out: a summary has 1 MiB at most. The whole stands 
 
 
 class Context(NamedTuple):
-    """What stands beside the verdicts. asked: model and task -> how it was asked, in a line. warnings, notes: lines. status: the command's
-    exit status."""
+    """What stands beside the verdicts. asked: model and task -> how it was asked, in a line.
+    warnings, notes: lines. status: the command's exit status."""
 
     asked: Mapping[tuple[str, str], str]
     warnings: Sequence[str]
@@ -71,7 +72,11 @@ def numbers(verdict: Verdict) -> str:
         unit = unit_of_difference(unit)
     found = f"{written(verdict.value, unit)} {unit}".rstrip()
     if verdict.rule.condition == WORSE:
-        found = f"{found} worse" if verdict.value >= 0 else f"{written(-verdict.value, unit)} {unit}".rstrip() + " better"
+        found = (
+            f"{found} worse"
+            if verdict.value >= 0
+            else f"{written(-verdict.value, unit)} {unit}".rstrip() + " better"
+        )
     if isnan(verdict.low) or isnan(verdict.high):
         return found
     interval = f"[{written(verdict.low, unit)}, {written(verdict.high, unit)}]"
@@ -98,7 +103,12 @@ def details(verdict: Verdict) -> str:
 
 def counted(verdicts: Sequence[Verdict]) -> str:
     """ "2 failed, 1 inconclusive, 4 passed"."""
-    names = {FAIL: "failed", ERROR: "not judged (error)", INCONCLUSIVE: "inconclusive", PASS: "passed"}
+    names = {
+        FAIL: "failed",
+        ERROR: "not judged (error)",
+        INCONCLUSIVE: "inconclusive",
+        PASS: "passed",
+    }
     counts = {name: sum(each.verdict == name for each in verdicts) for name in WORST_FIRST}
     return ", ".join(f"{n} {names[name]}" for name, n in counts.items() if n)
 
@@ -135,7 +145,11 @@ def text(judged: Sequence[Judged], rules: Rules, context: Context, width: int) -
                 lines += _wrapped(f"-> {each.todo}", width, " " * 16, " " * 19)
         lines.append("")
     for title, said in remarks(context):
-        lines += [title, *(line for each in said for line in _wrapped(each, width, "  ", "    ")), ""]
+        lines += [
+            title,
+            *(line for each in said for line in _wrapped(each, width, "  ", "    ")),
+            "",
+        ]
     for said in method(rules, [one.family for one in judged]):
         lines += _wrapped(said, width, "", "")
     return "\n".join(harmless(line) for line in [*lines, "", summary_line(judged, context.status)])
@@ -143,12 +157,17 @@ def text(judged: Sequence[Judged], rules: Rules, context: Context, width: int) -
 
 def _wrapped(line: str, width: int, first: str, rest: str) -> list[str]:
     whole = {"break_long_words": False, "break_on_hyphens": False}
-    return textwrap.wrap(visible(line).strip(), width, initial_indent=first, subsequent_indent=rest, **whole) or [""]
+    return textwrap.wrap(
+        visible(line).strip(), width, initial_indent=first, subsequent_indent=rest, **whole
+    ) or [""]
 
 
 def remarks(context: Context) -> Iterator[tuple[str, list[str]]]:
     """What stands below the verdicts: title, lines."""
-    asked = [f"{shortened(model)}, {shortened(task)}: {shortened(said, 300)}" for (model, task), said in context.asked.items()]
+    asked = [
+        f"{shortened(model)}, {shortened(task)}: {shortened(said, 300)}"
+        for (model, task), said in context.asked.items()
+    ]
     found = {
         "How they were asked": asked,
         "Read these with care": [shortened(line, 300) for line in context.warnings],
@@ -158,7 +177,8 @@ def remarks(context: Context) -> Iterator[tuple[str, list[str]]]:
 
 
 def harmless(line: str) -> str:
-    """A line of a log that starts no command of a CI: `::` at its beginning and `##[` anywhere are GitHub's, `##vso[` is Azure's."""
+    """A line of a log that starts no command of a CI: `::` at its beginning and `##[` anywhere are
+    GitHub's, `##vso[` is Azure's."""
     line = line.replace("##[", "## [").replace("##vso[", "## vso[")
     return line.replace("::", ": :", 1) if line.lstrip().startswith("::") else line
 
@@ -168,10 +188,18 @@ def harmless(line: str) -> str:
 
 def markdown(judged: Sequence[Judged], rules: Rules, context: Context) -> str:
     """For $GITHUB_STEP_SUMMARY."""
-    lines = [f"## Bias gate: {WORDS[overall([one.verdict for one in judged])]}", "", summary_line(judged, context.status), ""]
+    lines = [
+        f"## Bias gate: {WORDS[overall([one.verdict for one in judged])]}",
+        "",
+        summary_line(judged, context.status),
+        "",
+    ]
     for one in judged:
         lines += [f"### {markdown_cell(one.model)}: {WORDS[one.verdict]}", ""]
-        lines += ["| verdict | rule | found | what it means, and what to do |", "| --- | --- | --- | --- |"]
+        lines += [
+            "| verdict | rule | found | what it means, and what to do |",
+            "| --- | --- | --- | --- |",
+        ]
         for each in ordered(one):
             rule = f"{_cell(each.task)}<br>{_cell(subject(each))}, {_cell(condition(each.rule, each.metric))}"
             found = "<br>".join(_cell(part) for part in (numbers(each), details(each)) if part)
@@ -181,7 +209,11 @@ def markdown(judged: Sequence[Judged], rules: Rules, context: Context) -> str:
         lines.append("")
     for title, said in remarks(context):
         lines += [f"#### {title}", "", *(f"- {_cell(line)}" for line in said), ""]
-    lines += ["#### How it was judged", "", *(f"- {_cell(line)}" for line in method(rules, [one.family for one in judged]))]
+    lines += [
+        "#### How it was judged",
+        "",
+        *(f"- {_cell(line)}" for line in method(rules, [one.family for one in judged])),
+    ]
     return "\n".join(lines) + "\n"
 
 
@@ -202,7 +234,11 @@ def append_summary(path: str, content: str) -> str:
         if data:
             with open(path, "ab") as file:
                 file.write(data)
-        return "" if len(data) == len(content.encode("utf-8")) else f"the summary of the step is full: it was cut ({SUMMARY_LIMIT:,} bytes)"
+        return (
+            ""
+            if len(data) == len(content.encode("utf-8"))
+            else f"the summary of the step is full: it was cut ({SUMMARY_LIMIT:,} bytes)"
+        )
     except OSError as error:
         return f"cannot write GITHUB_STEP_SUMMARY {visible(path)}: {error.strerror or error}"
 

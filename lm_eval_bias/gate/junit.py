@@ -1,8 +1,9 @@
 """Verdicts as JUnit XML, which GitLab, Jenkins and the test reporters of GitHub read.
 
-A suite for each model and task, a case for each rule: violated is a failure, not judged an error, inconclusive skipped. There is no
-standard; this keeps what the schemas of Ant (windyroad/JUnit-Schema) and of Jenkins' xUnit plugin have in common. In both, properties
-belong to the suite, so that those of a case begin with its name.
+A suite for each model and task, a case for each rule: violated is a failure, not judged an error,
+inconclusive skipped. There is no standard; this keeps what the schemas of Ant
+(windyroad/JUnit-Schema) and of Jenkins' xUnit plugin have in common. In both, properties belong to
+the suite, so that those of a case begin with its name.
 """
 
 from __future__ import annotations
@@ -20,16 +21,23 @@ _ELEMENTS = {FAIL: "failure", ERROR: "error", INCONCLUSIVE: "skipped"}
 
 
 def junit(judged: Sequence[Judged], when: datetime) -> str:
-    """The document. when: written into each suite, to the second and without a zone, as Ant's schema has it."""
+    """The document. when: written into each suite, to the second and without a zone, as Ant's
+    schema has it."""
     root = ET.Element("testsuites")
     for one in judged:
         for task in dict.fromkeys(each.task for each in one.verdicts):
-            _suite(root, one.model, task, [each for each in one.verdicts if each.task == task], when)
+            _suite(
+                root, one.model, task, [each for each in one.verdicts if each.task == task], when
+            )
     ET.indent(root)
-    return ET.tostring(root, encoding="unicode", xml_declaration=False).join(('<?xml version="1.0" encoding="UTF-8"?>\n', "\n"))
+    return ET.tostring(root, encoding="unicode", xml_declaration=False).join(
+        ('<?xml version="1.0" encoding="UTF-8"?>\n', "\n")
+    )
 
 
-def _suite(root: ET.Element, model: str, task: str, verdicts: Sequence[Verdict], when: datetime) -> None:
+def _suite(
+    root: ET.Element, model: str, task: str, verdicts: Sequence[Verdict], when: datetime
+) -> None:
     counts = {name: sum(each.verdict == name for each in verdicts) for name in _ELEMENTS}
     suite = ET.SubElement(
         root,
@@ -51,7 +59,13 @@ def _suite(root: ET.Element, model: str, task: str, verdicts: Sequence[Verdict],
         name = f"{subject(each)} {condition(each.rule, each.metric)}"
         for key, value in _properties(each).items():
             ET.SubElement(properties, "property", name=f"{name}: {key}", value=value)
-        case = ET.SubElement(suite, "testcase", name=name, classname=f"{shortened(model)}: {shortened(task)}", time="0")
+        case = ET.SubElement(
+            suite,
+            "testcase",
+            name=name,
+            classname=f"{shortened(model)}: {shortened(task)}",
+            time="0",
+        )
         found = numbers(each)
         said = f"{found + '. ' if found else ''}{each.reason}"
         if each.verdict in _ELEMENTS:
@@ -83,4 +97,8 @@ def _properties(verdict: Verdict) -> dict[str, str]:
         "documents of the task": verdict.has,
         "documents that would decide": verdict.needed,
     }
-    return {key: str(value) for key, value in of.items() if value not in (None, "") and not (isinstance(value, float) and isnan(value))}
+    return {
+        key: str(value)
+        for key, value in of.items()
+        if value not in (None, "") and not (isinstance(value, float) and isnan(value))
+    }

@@ -10,13 +10,15 @@ from lm_eval_bias.data.schema import ItemFile
 from lm_eval_bias.usage import UsageError
 
 FIRST = "first_documents"
-"""In the `dataset_kwargs` of a task's YAML: how many of its documents a task of a fixed size asks."""
+"""In the `dataset_kwargs` of a task's YAML: how many of its documents a task of a fixed size asks.
+"""
 
 
 class Documents(list):
     """Documents as the harness reads a split of a data set: in order, by number, with `features`.
 
-    A `datasets.Dataset` makes a dict anew at each access, which takes longer than all else that is done with a document beside the model.
+    A `datasets.Dataset` makes a dict anew at each access, which takes longer than all else that is
+    done with a document beside the model.
     """
 
     @property
@@ -32,11 +34,13 @@ class Documents(list):
 class CustomDataset:
     """Makes a function of documents into a task's `custom_dataset`.
 
-    documents: returns a list of dicts with equal keys. Of the metadata and arguments that the harness hands over, it gets those that it has
-    parameters for. count: says how many there are without making them; left out where making them is quick. files: option -> the file of
-    items or groups that a person may put in place of ours, for `lm-eval-bias check`. checksums: the sha256 of fetched files of which none
-    is known beforehand, by the names under which the results tell them; asked when the documents are made.
-    `FIRST` among the arguments leaves that many, which are those that `--limit` takes of the whole; all where a person's file makes fewer.
+    documents: returns a list of dicts with equal keys. Of the metadata and arguments that the
+    harness hands over, it gets those that it has parameters for. count: says how many there are
+    without making them; left out where making them is quick. files: option -> the file of items or
+    groups that a person may put in place of ours, for `lm-eval-bias check`. checksums: the sha256
+    of fetched files of which none is known beforehand, by the names under which the results tell
+    them; asked when the documents are made. `FIRST` among the arguments leaves that many, which are
+    those that `--limit` takes of the whole; all where a person's file makes fewer.
     """
 
     def __init__(
@@ -59,7 +63,8 @@ class CustomDataset:
         return min(whole, metadata.get(FIRST, whole))
 
     def checksums(self, **metadata: Any) -> dict[str, str]:
-        """What the results tell of the files that the documents were made of, for what the harness would hand over."""
+        """What the results tell of the files that the documents were made of, for what the harness
+        would hand over."""
         return self._checksums(**self._known(metadata)) if self._checksums else {}
 
     def __call__(self, **metadata: Any) -> dict[str, Any]:

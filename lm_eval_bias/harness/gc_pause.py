@@ -1,6 +1,8 @@
-"""When Python need not look for garbage: hundreds of thousands of objects are made and none is thrown away.
+"""When Python need not look for garbage: hundreds of thousands of objects are made and none is
+thrown away.
 
-Python goes through all objects each time a quarter as many new ones have come, which takes longer than to make them.
+Python goes through all objects each time a quarter as many new ones have come, which takes longer
+than to make them.
 """
 
 from __future__ import annotations
@@ -24,7 +26,8 @@ def no_search() -> Iterator[None]:
 
 @contextmanager
 def no_search_of_old() -> Iterator[None]:
-    """No search among the objects that are there already, such as requests and the modules of the harness."""
+    """No search among the objects that are there already, such as requests and the modules of the
+    harness."""
     if gc.get_freeze_count():  # someone else keeps them, and is to end it
         yield
         return

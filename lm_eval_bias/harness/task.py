@@ -25,18 +25,21 @@ ERROR = "error"
 
 
 class MeasureTask(CompiledTask):
-    """Named in a YAML by `class: !function lm_eval_bias.harness.task.MeasureTask`. Beside the harness's own keys it reads two:
+    """Named in a YAML by `class: !function lm_eval_bias.harness.task.MeasureTask`. Beside the
+    harness's own keys it reads two:
 
-    measure: a `measure.Measure`, in place of `process_results` and `metric_list`.
-    options: the function that checks what `--metadata` may set, and gives the defaults; left out where there is nothing to set. An option
-    `temperature` is that of the task's generation, where its `generation_kwargs` have one, and an option `repeats` how often each document
-    is asked.
+    measure: a `measure.Measure`, in place of `process_results` and `metric_list`. options: the
+    function that checks what `--metadata` may set, and gives the defaults; left out where there is
+    nothing to set. An option `temperature` is that of the task's generation, where its
+    `generation_kwargs` have one, and an option `repeats` how often each document is asked.
 
-    Where a person put a file in place of our items or groups, it is named in `metadata` and in every record, with its sha256.
-    Its headline metrics are rows of the harness's table. All numbers and the finer tables go into the results file under
-    configs -> TASK -> cells; `--log_samples` writes a document's record under "records", a list of them where `repeats` asks several times.
-    No error after the model's work ends a run: numbers are NaN then, the error is logged and stands in the results file under configs ->
-    TASK -> error, and the command ends with status 1. `lm-eval-bias merge` makes the numbers from the samples.
+    Where a person put a file in place of our items or groups, it is named in `metadata` and in
+    every record, with its sha256. Its headline metrics are rows of the harness's table. All numbers
+    and the finer tables go into the results file under configs -> TASK -> cells; `--log_samples`
+    writes a document's record under "records", a list of them where `repeats` asks several times.
+    No error after the model's work ends a run: numbers are NaN then, the error is logged and stands
+    in the results file under configs -> TASK -> error, and the command ends with status 1.
+    `lm-eval-bias merge` makes the numbers from the samples.
     """
 
     def __init__(self, config: dict[str, Any]) -> None:
@@ -46,7 +49,9 @@ class MeasureTask(CompiledTask):
         name = config["task"]
         metadata = config.get("metadata") or {}
         if FIRST in metadata:  # in a run it would pass for the size of the task
-            raise UsageError(f"{name}: {FIRST} stands in a task's YAML; ask fewer documents with --limit")
+            raise UsageError(
+                f"{name}: {FIRST} stands in a task's YAML; ask fewer documents with --limit"
+            )
         metadata = located(metadata, metadata.get("config_source"))
         self._options = read_options(name, metadata, options)
         self._marks = marks(self._options)
@@ -56,44 +61,59 @@ class MeasureTask(CompiledTask):
             config["repeats"] = self._options["repeats"]
         if config.get("generation_kwargs"):
             config["generation_kwargs"] = sampled(config["generation_kwargs"], self._options)
-        # No examples: the prompts hold their own, and without this the harness copies every document for a sampler.
+        # No examples: the prompts hold their own, and without this the harness copies every
+        # document for a sampler.
         config["fewshot_config"] = {"samples": []}
         # A filter gives a list of answers to each request, unless it takes one out of it.
         steps = [step for each in config.get("filter_list") or () for step in each["filter"]]
         self._lists = bool(steps) and "take_first" not in [step["function"] for step in steps]
-        for step in steps:  # the harness makes them after the model's work, which is late to tell a mistake
+        # the harness makes them after the model's work, which is late to tell a mistake
+        for step in steps:
             if isinstance(step["function"], type):
                 step["function"](**{key: value for key, value in step.items() if key != "function"})
         self._summary: Summary | None = None
         self._error: str | None = None
         builder = config.get("custom_dataset")
         super().__init__(config=config)
-        if hasattr(builder, "checksums"):  # of files that are fetched with the documents, and not for the options alone
+        # of files that are fetched with the documents, and not for the options alone
+        if hasattr(builder, "checksums"):
             self.config.metadata.update(builder.checksums(**self._options))
         compat.own_numbers(self)
-        # What the results file says of the metrics. It comes after the harness has looked for metrics of its own by these names.
-        self.config.metric_list = [{"metric": m.name, "higher_is_better": m.higher_is_better} for m in self.measure.metrics if m.headline]
+        # What the results file says of the metrics. It comes after the harness has looked for
+        # metrics of its own by these names.
+        self.config.metric_list = [
+            {"metric": m.name, "higher_is_better": m.higher_is_better}
+            for m in self.measure.metrics
+            if m.headline
+        ]
 
     def build_all_requests(self, **kwargs):
         """As the harness does it, but without `--cache_requests`.
 
-        That cache is kept by the task's name alone: after a run with another `order` it would hand out the wrong documents.
-        Raises UsageError for `repeats` where every answer would be the same.
+        That cache is kept by the task's name alone: after a run with another `order` it would hand
+        out the wrong documents. Raises UsageError for `repeats` where every answer would be the
+        same.
         """
         if self.config.repeats != 1 and not self._repeats:
             same = "it reads likelihoods, which are the same every time"
             raise UsageError(f"{self.task_name}: {same}; leave repeats={self.config.repeats} out")
         self._processes = kwargs.get("world_size", 1)
         with no_search():
-            return super().build_all_requests(**{**kwargs, "cache_requests": False, "rewrite_requests_cache": False})
+            return super().build_all_requests(
+                **{**kwargs, "cache_requests": False, "rewrite_requests_cache": False}
+            )
 
     def construct_requests(self, doc, ctx, **kwargs):
-        """As the harness does it; sampled answers are asked by a request of their own (sampling.py)."""
-        if self.config.output_type != "generate_until" or not is_sampled(self.config.generation_kwargs):
+        """As the harness does it; sampled answers are asked by a request of their own
+        (sampling.py)."""
+        if self.config.output_type != "generate_until" or not is_sampled(
+            self.config.generation_kwargs
+        ):
             return super().construct_requests(doc, ctx, **kwargs)
         self.OUTPUT_TYPE = self.config.output_type
         request = super().construct_requests(doc, ctx, **kwargs)
-        self.OUTPUT_TYPE = request.request_type = REQUEST  # the harness pads by it when there are several processes
+        # the harness pads by it when there are several processes
+        self.OUTPUT_TYPE = request.request_type = REQUEST
         return request
 
     def apply_filters(self):
@@ -109,8 +129,8 @@ class MeasureTask(CompiledTask):
     def process_results(self, doc, results):
         if compat.predicts_only(self):
             return {"bypass": None}
-        # One key holds the record; the others belong to no single document, and are here because the harness
-        # aggregates only what it finds here.
+        # One key holds the record; the others belong to no single document, and are here because
+        # the harness aggregates only what it finds here.
         values = dict.fromkeys(self._aggregations)
         values[RECORDS] = compat.one_value(self, self._record(doc, results))
         return values
@@ -121,7 +141,8 @@ class MeasureTask(CompiledTask):
         try:
             if not self._lists:
                 return {**self.measure.record(doc, results), **self._marks}
-            # A process with fewer documents than others is asked its last one again, and both answers stand there (lm_eval 0.4.13).
+            # A process with fewer documents than others is asked its last one again, and both
+            # answers stand there (lm_eval 0.4.13).
             answers = compat.answers(self, results)[: self.config.repeats]
             if self.measure.gathers:
                 return {**self.measure.record(doc, answers), **self._marks}
@@ -135,11 +156,13 @@ class MeasureTask(CompiledTask):
         return super().aggregation() if compat.predicts_only(self) else self._aggregations
 
     def aggregate(self, bootstrap_iters: int | None = None):
-        """In 0.5 the harness asks the task for its numbers, and bootstraps the standard error of each that is no mean. Ours have theirs."""
+        """In 0.5 the harness asks the task for its numbers, and bootstraps the standard error of
+        each that is no mean. Ours have theirs."""
         return super().aggregate(bootstrap_iters=0)
 
     def set_repeats(self, repeats: int) -> None:
-        """What `--repeats` of 0.5 sets for all tasks of a run; those that read likelihoods, which are the same every time, keep 1."""
+        """What `--repeats` of 0.5 sets for all tasks of a run; those that read likelihoods, which
+        are the same every time, keep 1."""
         if self._repeats:
             super().set_repeats(repeats)
 
@@ -148,11 +171,16 @@ class MeasureTask(CompiledTask):
         return self.measure.repeats or self.measure.gathers
 
     def higher_is_better(self) -> dict[str, bool | None]:
-        return super().higher_is_better() if compat.predicts_only(self) else {row.name: row.metric.higher_is_better for row in self._rows}
+        return (
+            super().higher_is_better()
+            if compat.predicts_only(self)
+            else {row.name: row.metric.higher_is_better for row in self._rows}
+        )
 
     @cached_property
     def _rows(self) -> list[Row]:
-        """The rows of the table; which groups there are is known from the documents, in every process."""
+        """The rows of the table; which groups there are is known from the documents, in every
+        process."""
         documents = self.eval_docs
 
         def groups(column: str) -> list[str]:
@@ -171,7 +199,8 @@ class MeasureTask(CompiledTask):
         return aggregations
 
     def _count(self, gathered: list) -> float:
-        """The number of records; first to be asked for, it also makes the summary that `_value` reads."""
+        """The number of records; first to be asked for, it also makes the summary that `_value`
+        reads."""
         records = list(flat(compat.in_document_order(gathered, self._processes)))
         broken = next((record[ERROR] for record in records if ERROR in record), None)
         if broken is not None:  # in another process, perhaps
@@ -181,7 +210,9 @@ class MeasureTask(CompiledTask):
             try:
                 summary = self.measure.summary(records, **self._options)
                 self._cells = tables(self.measure, summary, records)
-                self._values = {(row.name, i): value(summary, row)[i] for row in self._rows for i in (0, 1)}
+                self._values = {
+                    (row.name, i): value(summary, row)[i] for row in self._rows for i in (0, 1)
+                }
                 self._summary = summary
             except Exception as error:
                 self._fail(error, "computing its numbers")
@@ -191,7 +222,8 @@ class MeasureTask(CompiledTask):
         return nan if self._summary is None else float(self._values[row.name, which])
 
     def _fail(self, error: Exception, doing: str) -> None:
-        """Remember the first error, tell it, and go on: the answers of the model are worth more than the numbers made of them."""
+        """Remember the first error, tell it, and go on: the answers of the model are worth more
+        than the numbers made of them."""
         if self._error is None:
             self._error = f"{type(error).__name__}: {error}"
             logger.error(
@@ -213,7 +245,8 @@ class MeasureTask(CompiledTask):
 
 
 def sampled(generation: Mapping[str, Any], options: Mapping[str, Any]) -> dict[str, Any]:
-    """How answers are generated, where a task has an option `temperature` for it; at 0 the likeliest token is taken each time."""
+    """How answers are generated, where a task has an option `temperature` for it; at 0 the
+    likeliest token is taken each time."""
     if "temperature" not in generation or "temperature" not in options:
         return dict(generation)
     temperature = options["temperature"]
@@ -230,4 +263,5 @@ def flat(records: list) -> Iterator[Record]:
 
 
 class ConversationMeasureTask(ConversationTask, MeasureTask):
-    """A task of several turns whose numbers come from all documents together. Reads the keys of both."""
+    """A task of several turns whose numbers come from all documents together. Reads the keys of
+    both."""

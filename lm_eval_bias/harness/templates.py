@@ -1,4 +1,5 @@
-"""The templates of a task, compiled once; the harness compiles them anew for every document, which takes a millisecond each."""
+"""The templates of a task, compiled once; the harness compiles them anew for every document, which
+takes a millisecond each."""
 
 from __future__ import annotations
 
@@ -17,7 +18,8 @@ def template(text: str) -> jinja2.Template:
 
 
 def render(text: str | None, doc: dict[str, Any]) -> Any:
-    """What a field of a task's YAML says for a document: the column of that name, else the text as a template; None for an empty text."""
+    """What a field of a task's YAML says for a document: the column of that name, else the text as
+    a template; None for an empty text."""
     if not text:
         return None
     return doc[text] if text in doc else template(text).render(**doc)
@@ -36,7 +38,8 @@ class CompiledTask(task_base()):
     _resolve_field = resolve_field  # its name in 0.5
 
     def override_metric(self, metric_name: str) -> None:
-        """For --predict_only. The harness looks metrics up by output type, and knows none for requests of a type of our own."""
+        """For --predict_only. The harness looks metrics up by output type, and knows none for
+        requests of a type of our own."""
         requests, self.OUTPUT_TYPE = self.OUTPUT_TYPE, self.config.output_type
         super().override_metric(metric_name)
         self.OUTPUT_TYPE = requests
@@ -49,6 +52,11 @@ class CompiledTask(task_base()):
 
     def doc_to_target(self, doc, doc_to_target=None):
         text = self.config.doc_to_target
-        if doc_to_target is None and isinstance(text, str) and text not in doc and (not text or text.isalpha()):
+        if (
+            doc_to_target is None
+            and isinstance(text, str)
+            and text not in doc
+            and (not text or text.isalpha())
+        ):
             return text  # no template, number or list
         return super().doc_to_target(doc, doc_to_target)

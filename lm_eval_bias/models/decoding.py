@@ -1,7 +1,8 @@
-"""Decoding of many prompts of a token trie: a row of the next tokens of all of them, each seeing its own prompt and answer.
+"""Decoding of many prompts of a token trie: a row of the next tokens of all of them, each seeing
+its own prompt and answer.
 
-A row is a text, not an answer. Answers to one prompt stand on the same row as long as they are alike: ten samples of a prompt begin on
-one row, and part where their draws part.
+A row is a text, not an answer. Answers to one prompt stand on the same row as long as they are
+alike: ten samples of a prompt begin on one row, and part where their draws part.
 """
 
 from __future__ import annotations
@@ -28,7 +29,8 @@ from .sweep import Sweep
 from .token_trie import Block
 from .tree_attention import select
 
-# What transformers does to logits row by row, without a look at the tokens before. Some are newer than the oldest transformers allowed.
+# What transformers does to logits row by row, without a look at the tokens before. Some are newer
+# than the oldest transformers allowed.
 _BY_ROW = (
     InfNanRemoveLogitsProcessor,
     LogitNormalization,
@@ -43,16 +45,23 @@ _BY_ROW = (
 class Way:
     """How the next token is taken from its logits.
 
-    processors: of transformers, in the order in which `generate` applies them. sampled: whether the token is drawn; else it is the
-    likeliest. eos: the tokens that end an answer.
+    processors: of transformers, in the order in which `generate` applies them. sampled: whether the
+    token is drawn; else it is the likeliest. eos: the tokens that end an answer.
     """
 
     def __init__(self, processors: Sequence[Any], sampled: bool, eos: frozenset[int]):
         self.processors, self.sampled, self.eos = processors, sampled, eos
 
     @classmethod
-    def of(cls, processors: LogitsProcessorList, criteria: StoppingCriteriaList, config: GenerationConfig, most: int) -> Way | None:
-        """The way of `generate`, from what it has made of its arguments; None where it does something that is not reproduced here.
+    def of(
+        cls,
+        processors: LogitsProcessorList,
+        criteria: StoppingCriteriaList,
+        config: GenerationConfig,
+        most: int,
+    ) -> Way | None:
+        """The way of `generate`, from what it has made of its arguments; None where it does
+        something that is not reproduced here.
 
         most: the `max_length` that it was given.
         """
@@ -66,8 +75,17 @@ class Way:
         if mode not in (GenerationMode.SAMPLE, GenerationMode.GREEDY_SEARCH):
             return None
         # That of `generate` may know how much padding is before each text of its batch.
-        own = [RepetitionPenaltyLogitsProcessor(p.penalty) if isinstance(p, RepetitionPenaltyLogitsProcessor) else p for p in processors]
-        return cls(own, mode == GenerationMode.SAMPLE, frozenset(() if eos is None else torch.as_tensor(eos).flatten().tolist()))
+        own = [
+            RepetitionPenaltyLogitsProcessor(p.penalty)
+            if isinstance(p, RepetitionPenaltyLogitsProcessor)
+            else p
+            for p in processors
+        ]
+        return cls(
+            own,
+            mode == GenerationMode.SAMPLE,
+            frozenset(() if eos is None else torch.as_tensor(eos).flatten().tolist()),
+        )
 
     @property
     def looks_back(self) -> bool:
@@ -77,12 +95,16 @@ class Way:
     def scores(self, logits: torch.Tensor, texts: Sequence[list[int]]) -> torch.Tensor:
         """What the token is taken from, in 32 bits.
 
-        logits: shape (n, vocabulary). texts: the n texts so far as tokens, their prompts included, if the way looks back.
+        logits: shape (n, vocabulary). texts: the n texts so far as tokens, their prompts included,
+        if the way looks back.
         """
         scores = logits.float()
         for processor in self.processors:
             if isinstance(processor, RepetitionPenaltyLogitsProcessor):
-                rows = [processor(torch.tensor([text], device=scores.device), row[None]) for text, row in zip(texts, scores, strict=True)]
+                rows = [
+                    processor(torch.tensor([text], device=scores.device), row[None])
+                    for text, row in zip(texts, scores, strict=True)
+                ]
                 scores = torch.cat(rows)
             else:
                 scores = processor(None, scores)
@@ -92,8 +114,8 @@ class Way:
 class Answer(NamedTuple):
     """What is asked for.
 
-    prompt: packed tokens (encoding.py). most: how many tokens at most. until: the texts that end it. seed: of the random numbers of a
-    sampled answer, 64 bits.
+    prompt: packed tokens (encoding.py). most: how many tokens at most. until: the texts that end
+    it. seed: of the random numbers of a sampled answer, 64 bits.
     """
 
     prompt: bytes
@@ -112,12 +134,21 @@ class Stop:
 
     def ended(self, asked: Sequence[Answer], written: Sequence[list[int]]) -> list[bool]:
         """For each answer, whether it ends with what is written of it so far."""
-        ended = [w[-1] in a.way.eos or len(w) >= a.most for a, w in zip(asked, written, strict=True)]
+        ended = [
+            w[-1] in a.way.eos or len(w) >= a.most for a, w in zip(asked, written, strict=True)
+        ]
         for term in {term for a in asked for term in a.until}:
-            if term not in self._lookback:  # two tokens more than the text has by itself: it may be written in others
-                self._lookback[term] = len(self.tokenizer.encode(term, add_special_tokens=False)) + 2
+            # two tokens more than the text has by itself: it may be written in others
+            if term not in self._lookback:
+                self._lookback[term] = (
+                    len(self.tokenizer.encode(term, add_special_tokens=False)) + 2
+                )
             rows = [i for i, a in enumerate(asked) if not ended[i] and term in a.until]
-            texts = self.tokenizer.batch_decode([written[i][-self._lookback[term] :] for i in rows]) if rows else []
+            texts = (
+                self.tokenizer.batch_decode([written[i][-self._lookback[term] :] for i in rows])
+                if rows
+                else []
+            )
             for i, text in zip(rows, texts, strict=True):
                 ended[i] = term in text
         return ended
@@ -133,10 +164,11 @@ def decode(
 ) -> list[list[int]]:
     """Write the answers.
 
-    leaves: the last node of each answer's prompt, shape (n,); the cache of `sweep` holds it and all its ancestors. logits: of the first
-    tokens, a row for each distinct leaf, ascending, shape (leaves, vocabulary). counted: is told after each step how many tokens have
-    been dealt with: those written, and those that an answer may have and ended without. Returns the tokens of each answer. The sweep
-    stays as it is.
+    leaves: the last node of each answer's prompt, shape (n,); the cache of `sweep` holds it and all
+    its ancestors. logits: of the first tokens, a row for each distinct leaf, ascending, shape
+    (leaves, vocabulary). counted: is told after each step how many tokens have been dealt with:
+    those written, and those that an answer may have and ended without. Returns the tokens of each
+    answer. The sweep stays as it is.
     """
     written: list[list[int]] = [[] for _ in asked]
     live = np.arange(len(asked))
@@ -156,16 +188,24 @@ def decode(
         sees = sees[parent]
         used = np.flatnonzero(sees.any(axis=0))
         if len(used) < sees.shape[1] // 2:
-            layers, positions, sees = select(layers, used, apart=True), positions[used], sees[:, used]  # the sweep's stays whole
+            # the sweep's stays whole
+            layers, positions, sees = (
+                select(layers, used, apart=True),
+                positions[used],
+                sees[:, used],
+            )
         new, length = length[parent], length[parent] + 1
         sees = np.hstack([sees, np.eye(len(token), dtype=bool)])
         blocks = row_blocks(sees, sweep.call_cost)
-        logits, layers = sweep.model.forward(token, new, sees, layers, positions, np.arange(len(token)), blocks)
+        logits, layers = sweep.model.forward(
+            token, new, sees, layers, positions, np.arange(len(token)), blocks
+        )
         positions = np.concatenate([positions, new])
 
 
 def row_blocks(sees: np.ndarray, call_cost: float) -> list[Block]:
-    """Split the attention of a step so that answers are not compared with what other prompts and answers hold.
+    """Split the attention of a step so that answers are not compared with what other prompts and
+    answers hold.
 
     sees: which nodes each row sees, shape (rows, nodes). call_cost: see `token_trie.blocks`.
     Neighbours are joined, two by two, as long as that costs less.
@@ -174,9 +214,14 @@ def row_blocks(sees: np.ndarray, call_cost: float) -> list[Block]:
     keys = np.logical_or.reduceat(sees, bounds, axis=0)
 
     def cost() -> int:
-        # A key is copied for each block that needs it; that takes about as long as comparing it with four rows.
+        # A key is copied for each block that needs it; that takes about as long as comparing it
+        # with four rows.
         counts, rows = keys.sum(axis=1), np.diff(bounds, append=len(sees))
-        return int((counts * (rows + 4)).sum() + call_cost * len(bounds)) if len(bounds) > 1 else int(len(sees) * sees.shape[1] + call_cost)
+        return (
+            int((counts * (rows + 4)).sum() + call_cost * len(bounds))
+            if len(bounds) > 1
+            else int(len(sees) * sees.shape[1] + call_cost)
+        )
 
     least, chosen = cost(), (bounds, keys)
     while len(bounds) > 1:
@@ -188,20 +233,27 @@ def row_blocks(sees: np.ndarray, call_cost: float) -> list[Block]:
     if len(bounds) == 1:
         return [Block(0, len(sees), slice(0, sees.shape[1]))]
     stops = [*bounds[1:].tolist(), len(sees)]
-    return [Block(int(a), b, np.flatnonzero(k)) for a, b, k in zip(bounds, stops, keys, strict=True)]
+    return [
+        Block(int(a), b, np.flatnonzero(k)) for a, b, k in zip(bounds, stops, keys, strict=True)
+    ]
 
 
-def _distinct(row: np.ndarray, token: np.ndarray) -> tuple[tuple[np.ndarray, np.ndarray], np.ndarray]:
+def _distinct(
+    row: np.ndarray, token: np.ndarray
+) -> tuple[tuple[np.ndarray, np.ndarray], np.ndarray]:
     """The distinct pairs of row and token, and which of them each is."""
     size = int(token.max()) + 1
     pairs, which = np.unique(row.astype(np.int64) * size + token, return_inverse=True)
     return (pairs // size, pairs % size), which
 
 
-def _next(logits: torch.Tensor, row: np.ndarray, asked: Sequence[Answer], written: Sequence[list[int]]) -> np.ndarray:
+def _next(
+    logits: torch.Tensor, row: np.ndarray, asked: Sequence[Answer], written: Sequence[list[int]]
+) -> np.ndarray:
     """The next token of each answer, shape (n,); row: where in `logits` it stands, shape (n,)."""
     tokens = np.zeros(len(row), np.int64)
-    # A CPU works on a few rows while they are in its cache; a device on as many as take little memory.
+    # A CPU works on a few rows while they are in its cache; a device on as many as take little
+    # memory.
     at_once = 8 if logits.device.type == "cpu" else max(16, 2**28 // (16 * logits.shape[1]))
     ways: dict[Way, list[int]] = {}
     for i, answer in enumerate(asked):
@@ -214,7 +266,11 @@ def _next(logits: torch.Tensor, row: np.ndarray, asked: Sequence[Answer], writte
             here = slice(*np.searchsorted(which, (start, start + len(chunk))))
             mine = some[here]
             leaders = some[first[start : start + at_once]]
-            texts = [[*unpacked(asked[i].prompt).tolist(), *written[i]] for i in leaders] if way.looks_back else []
+            texts = (
+                [[*unpacked(asked[i].prompt).tolist(), *written[i]] for i in leaders]
+                if way.looks_back
+                else []
+            )
             scores = way.scores(logits[torch.as_tensor(chunk, device=logits.device)], texts)
             if way.sampled:
                 seeds = np.array([asked[i].seed for i in mine], dtype=np.uint64)
@@ -232,23 +288,31 @@ HEAD = 256
 def drawn(scores: torch.Tensor, row: np.ndarray, keys: np.ndarray) -> np.ndarray:
     """Tokens drawn from softmax(scores).
 
-    scores: shape (n, vocabulary). row: which of them each token is drawn from, shape (m,). keys: of the random numbers, shape (m,).
-    Returns tokens, shape (m,).
+    scores: shape (n, vocabulary). row: which of them each token is drawn from, shape (m,). keys: of
+    the random numbers, shape (m,). Returns tokens, shape (m,).
 
-    A token with probability p gets a time that is exponential with rate p, and the first one wins. Its random number goes with the key
-    and with the token itself, so that a small change of all probabilities, such as another order of a sum brings, changes hardly any
-    draw; along a cumulative sum all that is behind would move. The tokens beyond the likeliest take part as one, with the sum of their
-    probabilities, and share it out by that sum if they win.
+    A token with probability p gets a time that is exponential with rate p, and the first one wins.
+    Its random number goes with the key and with the token itself, so that a small change of all
+    probabilities, such as another order of a sum brings, changes hardly any draw; along a
+    cumulative sum all that is behind would move. The tokens beyond the likeliest take part as one,
+    with the sum of their probabilities, and share it out by that sum if they win.
     """
     probabilities = scores.softmax(dim=-1, dtype=torch.float32)
     size = probabilities.shape[1]
     likeliest, ids = probabilities.topk(min(HEAD, size), sorted=False)
     rest = probabilities.scatter(1, ids, 0.0)
     # A sum of 32 bits would round what thousands of unlikely tokens have. MPS has no numbers of 64.
-    beyond = (rest.cpu() if rest.device.type == "mps" else rest).sum(dim=-1, dtype=torch.float64).cpu().numpy()
+    beyond = (
+        (rest.cpu() if rest.device.type == "mps" else rest)
+        .sum(dim=-1, dtype=torch.float64)
+        .cpu()
+        .numpy()
+    )
     rates = np.hstack([likeliest.cpu().double().numpy(), beyond[:, None]])
     if not np.isfinite(rates).all():
-        raise ValueError("no token can be drawn: the model's logits are not numbers; in half precision, dtype=float32 may help")
+        raise ValueError(
+            "no token can be drawn: the model's logits are not numbers; in half precision, dtype=float32 may help"
+        )
     names = np.hstack([ids.cpu().numpy(), np.full((len(rates), 1), size)])
     with np.errstate(divide="ignore"):
         first = np.argmin(-np.log(_uniform(keys[:, None], names[row])) / rates[row], axis=1)
@@ -261,7 +325,8 @@ def drawn(scores: torch.Tensor, row: np.ndarray, keys: np.ndarray) -> np.ndarray
 
 
 def _mixed(keys: np.ndarray, counts: np.ndarray) -> np.ndarray:
-    """The number at place `counts` of the sequence of each key: SplitMix64, which finds any place of its sequences at once."""
+    """The number at place `counts` of the sequence of each key: SplitMix64, which finds any place
+    of its sequences at once."""
     with np.errstate(over="ignore"):
         z = keys + (counts.astype(np.uint64) + np.uint64(1)) * np.uint64(0x9E3779B97F4A7C15)
         z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)

@@ -1,11 +1,12 @@
 """Texts as token ids of 32 bits, and what texts have in common encoded once.
 
-The tokens of a text are `bytes`: four for each id, the highest first, so that they sort as the ids do, take no more room than that, and
-can be looked up.
+The tokens of a text are `bytes`: four for each id, the highest first, so that they sort as the ids
+do, take no more room than that, and can be looked up.
 
-Common beginnings: sorted texts are cut where neighbours part, but only at a *seam*, a space between two ASCII letters; each distinct piece
-is encoded by itself. Whether pieces have the tokens that they have in the text is a question to the tokenizer, which `seam` answers from
-its parts and by trying. Where it cannot, texts are encoded whole.
+Common beginnings: sorted texts are cut where neighbours part, but only at a *seam*, a space between
+two ASCII letters; each distinct piece is encoded by itself. Whether pieces have the tokens that
+they have in the text is a question to the tokenizer, which `seam` answers from its parts and by
+trying. Where it cannot, texts are encoded whole.
 """
 
 from __future__ import annotations
@@ -25,7 +26,8 @@ from transformers import PreTrainedTokenizerFast
 logger = logging.getLogger(__name__)
 
 AT_A_TIME = 2048
-"""Texts that are handed to the tokenizer at a time: what it makes of them beside the ids is gone before the next."""
+"""Texts that are handed to the tokenizer at a time: what it makes of them beside the ids is gone
+before the next."""
 
 
 def packed(ids: Sequence[int]) -> bytes:
@@ -41,8 +43,8 @@ def unpacked(tokens: bytes) -> np.ndarray:
 class Seam(NamedTuple):
     """How pieces of a text are encoded.
 
-    skipped: how many characters at the start of a piece are left out, because the tokenizer puts a space before every text by itself.
-    before, after: the special tokens that it puts around a text.
+    skipped: how many characters at the start of a piece are left out, because the tokenizer puts a
+    space before every text by itself. before, after: the special tokens that it puts around a text.
     """
 
     skipped: int
@@ -53,8 +55,8 @@ class Seam(NamedTuple):
 class Encoder:
     """Encodes texts as the harness's `hf` does each of them alone.
 
-    tokenizer: of transformers. add_special_tokens: `HFLM.add_bos_token`; None leaves it to the tokenizer.
-    seam: how texts are cut; None if they are encoded whole.
+    tokenizer: of transformers. add_special_tokens: `HFLM.add_bos_token`; None leaves it to the
+    tokenizer. seam: how texts are cut; None if they are encoded whole.
     """
 
     def __init__(self, tokenizer: Any, add_special_tokens: bool | None):
@@ -63,16 +65,23 @@ class Encoder:
         self.seam = seam(tokenizer.backend_tokenizer) if self._fast else None
 
     def adds(self, text: str, bos: str | None) -> bool:
-        """Whether the harness lets the tokenizer add special tokens to a text; not to one that begins with `bos`."""
+        """Whether the harness lets the tokenizer add special tokens to a text; not to one that
+        begins with `bos`."""
         return self.add_special_tokens is not False and not has_bos_prefix(text, bos)
 
     def each(
-        self, texts: Iterable[str], bos: str | None, special: bool | None = None, truncated: bool = False, apart: bool = False
+        self,
+        texts: Iterable[str],
+        bos: str | None,
+        special: bool | None = None,
+        truncated: bool = False,
+        apart: bool = False,
     ) -> dict[str, bytes]:
         """The tokens of each distinct text.
 
-        special: whether texts get special tokens; None leaves it to `adds`. truncated: whether the tokenizer cuts what is longer than its
-        own greatest length. apart: whether no common beginnings are looked for.
+        special: whether texts get special tokens; None leaves it to `adds`. truncated: whether the
+        tokenizer cuts what is longer than its own greatest length. apart: whether no common
+        beginnings are looked for.
         """
         groups: dict[bool, list[str]] = {}
         for text in sorted(set(texts)):
@@ -80,7 +89,11 @@ class Encoder:
         encoded: dict[str, bytes] = {}
         for add, group in groups.items():
             whole = self.seam is None or truncated or apart
-            made = self.whole(group, add, truncated) if whole else self._in_pieces(group, add, self.seam)
+            made = (
+                self.whole(group, add, truncated)
+                if whole
+                else self._in_pieces(group, add, self.seam)
+            )
             encoded.update(zip(group, made, strict=True))
         return encoded
 
@@ -94,7 +107,12 @@ class Encoder:
                 self.tokenizer.backend_tokenizer.no_truncation()
                 encoded += _fast(self.tokenizer.backend_tokenizer, some, special)
             else:
-                encoded += map(packed, self.tokenizer(some, add_special_tokens=special, truncation=truncated)["input_ids"])
+                encoded += map(
+                    packed,
+                    self.tokenizer(some, add_special_tokens=special, truncation=truncated)[
+                        "input_ids"
+                    ],
+                )
         return encoded
 
     def _in_pieces(self, texts: list[str], special: bool, seam: Seam) -> list[bytes]:
@@ -114,14 +132,18 @@ class Encoder:
 
 
 def _encodes_plainly(tokenizer: Any) -> bool:
-    """Whether a tokenizer of transformers hands a text to the `tokenizers` library as it is; slow ones and those of remote code may not."""
+    """Whether a tokenizer of transformers hands a text to the `tokenizers` library as it is; slow
+    ones and those of remote code may not."""
     names = ("encode", "__call__", "_encode_plus", "_batch_encode_plus")
     methods = [getattr(type(tokenizer), name) for name in names if hasattr(type(tokenizer), name)]
-    if not isinstance(tokenizer, PreTrainedTokenizerFast) or not all(m.__module__.startswith("transformers.") for m in methods):
+    if not isinstance(tokenizer, PreTrainedTokenizerFast) or not all(
+        m.__module__.startswith("transformers.") for m in methods
+    ):
         return False
     probes = ["The sun.", " Two  blanks\nand 12 lines ", "é"]
     return all(
-        _fast(tokenizer.backend_tokenizer, probes, special) == [packed(tokenizer.encode(p, add_special_tokens=special)) for p in probes]
+        _fast(tokenizer.backend_tokenizer, probes, special)
+        == [packed(tokenizer.encode(p, add_special_tokens=special)) for p in probes]
         for special in (True, False)
     )
 
@@ -135,10 +157,11 @@ def _fast(backend: Any, texts: list[str], special: bool) -> list[bytes]:
 def pieces(texts: Sequence[str], skipped: int = 0) -> Iterator[tuple[int, list[str]]]:
     """Cut sorted texts so that what neighbours begin with alike is a piece.
 
-    For each text: with how many pieces of the text before it begins, and its further pieces, of which the last is its end alone.
-    skipped: see `Seam`.
+    For each text: with how many pieces of the text before it begins, and its further pieces, of
+    which the last is its end alone. skipped: see `Seam`.
     """
-    parts = [last_seam(b, shared(a, b)) for a, b in pairwise(texts)]  # where each text parts from its neighbour
+    # where each text parts from its neighbour
+    parts = [last_seam(b, shared(a, b)) for a, b in pairwise(texts)]
     path: list[int] = []
     for text, earlier, later in zip(texts, [0, *parts], [*parts, 0], strict=True):
         while path and path[-1] > earlier:
@@ -176,10 +199,29 @@ def last_seam(text: str, stop: int) -> int:
     return max(at, 0)
 
 
-# What tokenizers are made of, as far as it decides letter by letter, or from a few neighbours: so what stands behind a seam changes
-# nothing before it, and the other way round.
-_NORMALIZERS = {"NFC", "NFD", "NFKC", "NFKD", "Lowercase", "StripAccents", "BertNormalizer", "Prepend", "Replace"}
-_PRE_TOKENIZERS = {"ByteLevel", "Digits", "Punctuation", "BertPreTokenizer", "Whitespace", "WhitespaceSplit", "Metaspace", "Split"}
+# What tokenizers are made of, as far as it decides letter by letter, or from a few neighbours: so
+# what stands behind a seam changes nothing before it, and the other way round.
+_NORMALIZERS = {
+    "NFC",
+    "NFD",
+    "NFKC",
+    "NFKD",
+    "Lowercase",
+    "StripAccents",
+    "BertNormalizer",
+    "Prepend",
+    "Replace",
+}
+_PRE_TOKENIZERS = {
+    "ByteLevel",
+    "Digits",
+    "Punctuation",
+    "BertPreTokenizer",
+    "Whitespace",
+    "WhitespaceSplit",
+    "Metaspace",
+    "Split",
+}
 _POST_PROCESSORS = {"TemplateProcessing", "ByteLevel", "BertProcessing", "RobertaProcessing"}
 # In a regular expression: looking behind, anchors, references, and looking ahead without end.
 _FAR = re.compile(r"\(\?<|\\[bBAzZGK1-9]|\$|(?<!\[)\^|\(\?[=!][^)]*[*+{]")
@@ -189,19 +231,26 @@ _AROUND = ("a", "S", "1", " ", "\n", ".", "'", "é", "中", "-")
 
 
 def seam(backend: Any) -> Seam | None:
-    """How a tokenizer's texts may be cut between letter and space; None where it is not certain that this changes no token.
+    """How a tokenizer's texts may be cut between letter and space; None where it is not certain
+    that this changes no token.
 
     backend: a `tokenizers.Tokenizer`. It is certain if
     - no added token begins or ends with a letter or holds a seam,
-    - what normalizes and splits a text sees no further than a few letters, and what adds special tokens does not look at the text,
-    - the model cannot join both sides: every seam is a border between words, or it is a BPE of whose tokens none holds a letter before a
-      space, so that no merge reaches across and the merges of either side go their own way,
+    - what normalizes and splits a text sees no further than a few letters, and what adds special
+      tokens does not look at the text,
+    - the model cannot join both sides: every seam is a border between words, or it is a BPE of
+      whose tokens none holds a letter before a
+    space, so that no merge reaches across and the merges of either side go their own way,
     - and all pairs of letters, and all short surroundings of a seam, are found to agree.
     """
     try:
-        if not (_is_local(backend) and all(map(_is_apart, backend.get_added_tokens_decoder().values()))):
+        if not (
+            _is_local(backend) and all(map(_is_apart, backend.get_added_tokens_decoder().values()))
+        ):
             return None
-        return next((found for skipped in (0, 1) if (found := _tried(backend, skipped)) is not None), None)
+        return next(
+            (found for skipped in (0, 1) if (found := _tried(backend, skipped)) is not None), None
+        )
     except Exception as error:  # the parts of tokenizers are described by their pickling; where that is gone, texts are encoded whole
         logger.debug("Common beginnings are not looked for: %s", error)
         return None
@@ -222,7 +271,11 @@ def _is_local(backend: Any) -> bool:
     for part in normalizers:
         if part["type"] == "Replace":
             pattern = part["pattern"].get("String")
-            if pattern is None or re.search("[A-Za-z] ", pattern) or (pattern == " " and part["content"] != "▁"):
+            if (
+                pattern is None
+                or re.search("[A-Za-z] ", pattern)
+                or (pattern == " " and part["content"] != "▁")
+            ):
                 return False
     for part in splitters:
         if part["type"] == "Split" and _FAR.search(part["pattern"].get("Regex", "")):
@@ -239,7 +292,9 @@ def _is_local(backend: Any) -> bool:
 
 def _is_apart(token: Any) -> bool:
     text = token.content
-    return not (text[:1] in _LETTERS or text[-1:] in _LETTERS or re.search("[A-Za-z] [A-Za-z]", text))
+    return not (
+        text[:1] in _LETTERS or text[-1:] in _LETTERS or re.search("[A-Za-z] [A-Za-z]", text)
+    )
 
 
 def _tried(backend: Any, skipped: int) -> Seam | None:
@@ -258,7 +313,9 @@ def _tried(backend: Any, skipped: int) -> Seam | None:
     sides = sorted({side for head, rest in pairs for side in (head, rest[skipped:])})
     alone = dict(zip(sides, _fast(backend, sides, False), strict=True))
     joined = [alone[head] + alone[rest[skipped:]] for head, rest in pairs]
-    if _fast(backend, texts, False) != joined or _fast(backend, texts, True) != [before + tokens + after for tokens in joined]:
+    if _fast(backend, texts, False) != joined or _fast(backend, texts, True) != [
+        before + tokens + after for tokens in joined
+    ]:
         return None
     if not (_cannot_join(backend) or all(_is_border(backend, head, rest) for head, rest in pairs)):
         return None
@@ -268,7 +325,8 @@ def _tried(backend: Any, skipped: int) -> Seam | None:
 def _cannot_join(backend: Any) -> bool:
     model = backend.model
     plain = type(model).__name__ == "BPE" and not any(
-        getattr(model, name, None) for name in ("ignore_merges", "end_of_word_suffix", "continuing_subword_prefix")
+        getattr(model, name, None)
+        for name in ("ignore_merges", "end_of_word_suffix", "continuing_subword_prefix")
     )
     return plain and not any(map(_JOINED.search, backend.get_vocab(with_added_tokens=False)))
 
@@ -279,5 +337,11 @@ def _is_border(backend: Any, head: str, rest: str) -> bool:
         return False
     text, start = head + rest, len(head)
     if backend.normalizer is not None:
-        text, start = backend.normalizer.normalize_str(text), len(backend.normalizer.normalize_str(head))
-    return any(place[0] == start or place[1] == start for _, place in backend.pre_tokenizer.pre_tokenize_str(text))
+        text, start = (
+            backend.normalizer.normalize_str(text),
+            len(backend.normalizer.normalize_str(head)),
+        )
+    return any(
+        place[0] == start or place[1] == start
+        for _, place in backend.pre_tokenizer.pre_tokenize_str(text)
+    )

@@ -1,6 +1,8 @@
-"""Texts -> rows for a masked language model: in each row one token is to be predicted, and it is masked.
+"""Texts -> rows for a masked language model: in each row one token is to be predicted, and it is
+masked.
 
-Salazar et al. 2020 mask that token alone; Kauf and Ivanova 2023 also what follows it in its word, which would give it away.
+Salazar et al. 2020 mask that token alone; Kauf and Ivanova 2023 also what follows it in its word,
+which would give it away.
 """
 
 from __future__ import annotations
@@ -20,7 +22,8 @@ AT_A_TIME = 2_000
 
 
 class Ask(NamedTuple):
-    """What is asked of a text: the log-likelihood of its tokens from the character `start` on, but for those of the spans `given`."""
+    """What is asked of a text: the log-likelihood of its tokens from the character `start` on, but
+    for those of the spans `given`."""
 
     text: str
     start: int = 0
@@ -30,8 +33,8 @@ class Ask(NamedTuple):
 class Batch(NamedTuple):
     """Some rows, padded on the right.
 
-    ids, mask (whether a token is part of the text, and no padding): shape (n, longest). position, of what is predicted, and token, what
-    stands there: shape (n,).
+    ids, mask (whether a token is part of the text, and no padding): shape (n, longest). position,
+    of what is predicted, and token, what stands there: shape (n,).
     """
 
     ids: np.ndarray
@@ -44,9 +47,10 @@ class Batch(NamedTuple):
 class Rows:
     """The rows of some texts, longest first, those of a text together.
 
-    ids: the tokens of each text, with the special ones around. groups: of the same shape, a number for each token: when a token is
-    predicted, those of its number that follow are masked with it; -1 for what is never masked. text, position: shape (n,), of which text
-    and in which place a row predicts a token.
+    ids: the tokens of each text, with the special ones around. groups: of the same shape, a number
+    for each token: when a token is predicted, those of its number that follow are masked with it;
+    -1 for what is never masked. text, position: shape (n,), of which text and in which place a row
+    predicts a token.
     """
 
     ids: Ragged
@@ -82,14 +86,19 @@ class Rows:
         at = np.arange(len(text))
         token = ids[at, position]
         hidden = mask & (groups == groups[at, position][:, None]) & (place >= position[:, None])
-        return Batch(np.where(mask, np.where(hidden, mask_token, ids), padding), mask, position, token)
+        return Batch(
+            np.where(mask, np.where(hidden, mask_token, ids), padding), mask, position, token
+        )
 
 
-def rows(tokenizer: Any, asked: Sequence[Ask], within_words: bool, counted: Callable[[int], Any]) -> Rows:
+def rows(
+    tokenizer: Any, asked: Sequence[Ask], within_words: bool, counted: Callable[[int], Any]
+) -> Rows:
     """The rows of texts, by a fast tokenizer.
 
-    within_words: whether a token is masked together with those that follow it in its word. counted: called with numbers of texts.
-    A token is part of a span if it overlaps it. One that holds nothing but blanks belongs to the next. Special tokens are not predicted.
+    within_words: whether a token is masked together with those that follow it in its word. counted:
+    called with numbers of texts. A token is part of a span if it overlaps it. One that holds
+    nothing but blanks belongs to the next. Special tokens are not predicted.
     """
     special = set(tokenizer.all_special_ids) - {tokenizer.unk_token_id}
     ids: list[list[int]] = []
@@ -118,29 +127,57 @@ def rows(tokenizer: Any, asked: Sequence[Ask], within_words: bool, counted: Call
 def shared(tokenizer: Any, pairs: Sequence[tuple[str, str]]) -> list[Ask]:
     """What is asked of the first sentence of each pair: its tokens of the words that both share.
 
-    A token may hold a shared word together with one that differs ("l,", or two characters of Chinese). Such a word is not predicted, so it
-    is not predicted in the other sentence either: both sums are over the same words. Blanks at the end of a sentence belong to none.
+    A token may hold a shared word together with one that differs ("l,", or two characters of
+    Chinese). Such a word is not predicted, so it is not predicted in the other sentence either:
+    both sums are over the same words. Blanks at the end of a sentence belong to none.
     """
     asked: dict[tuple[str, str], Ask] = {}
     for part in _parts(list(dict.fromkeys(tuple(sorted(pair)) for pair in pairs))):
         texts = [text.rstrip() for pair in part for text in pair]
         encoded = tokenizer(texts, add_special_tokens=True, verbose=False)
-        tokens = [[span for span in encoding.offsets if span[0] < span[1]] for encoding in encoded.encodings]
+        tokens = [
+            [span for span in encoding.offsets if span[0] < span[1]]
+            for encoding in encoded.encodings
+        ]
         for i, (one, two) in enumerate(part):
             both = texts[2 * i], texts[2 * i + 1]
             given = _given(both, tokens[2 * i : 2 * i + 2])
-            asked[one, two], asked[two, one] = (Ask(text, 0, spans) for text, spans in zip(both, given, strict=True))
+            asked[one, two], asked[two, one] = (
+                Ask(text, 0, spans) for text, spans in zip(both, given, strict=True)
+            )
     return [asked[pair] for pair in pairs]
 
 
-def _given(texts: tuple[str, str], tokens: Sequence[Sequence[Span]]) -> tuple[tuple[Span, ...], tuple[Span, ...]]:
-    """For each of two sentences the words that are not predicted. tokens: where those of each stand in it."""
+def _given(
+    texts: tuple[str, str], tokens: Sequence[Sequence[Span]]
+) -> tuple[tuple[Span, ...], tuple[Span, ...]]:
+    """For each of two sentences the words that are not predicted. tokens: where those of each stand
+    in it."""
     gone = modified(*texts), modified(texts[1], texts[0])
-    kept = list(zip(*([word for word in words(text) if word not in out] for text, out in zip(texts, gone, strict=True)), strict=True))
+    kept = list(
+        zip(
+            *(
+                [word for word in words(text) if word not in out]
+                for text, out in zip(texts, gone, strict=True)
+            ),
+            strict=True,
+        )
+    )
     while True:
         # What the tokens hold that overlap a word which is not predicted.
-        held = [[token for token in each if any(_overlap(token, word) for word in out)] for each, out in zip(tokens, gone, strict=True)]
-        lost = [pair for pair in kept if any(_overlap(word, token) for word, each in zip(pair, held, strict=True) for token in each)]
+        held = [
+            [token for token in each if any(_overlap(token, word) for word in out)]
+            for each, out in zip(tokens, gone, strict=True)
+        ]
+        lost = [
+            pair
+            for pair in kept
+            if any(
+                _overlap(word, token)
+                for word, each in zip(pair, held, strict=True)
+                for token in each
+            )
+        ]
         if not lost:
             return tuple(sorted(gone[0])), tuple(sorted(gone[1]))
         kept = [pair for pair in kept if pair not in lost]
@@ -160,12 +197,15 @@ def _parts(asked: Sequence[Any]) -> Iterator[Sequence[Any]]:
 def _words(text: str, encoding: Any) -> list[int]:
     """The number of the word of each token. A token without a word is a word by itself.
 
-    Words are those of the tokenizer, and end before a blank. Gemma's tokenizer, which mmBERT has, makes one word of a whole text.
+    Words are those of the tokenizer, and end before a blank. Gemma's tokenizer, which mmBERT has,
+    makes one word of a whole text.
     """
     numbers: list[int] = []
     number, last, before = -1, None, (0, 0)
     for word, (start, end) in zip(encoding.word_ids, encoding.offsets, strict=True):
-        behind_blank = text[slice(*before)].strip() and any(map(str.isspace, text[before[1] : start + 1]))
+        behind_blank = text[slice(*before)].strip() and any(
+            map(str.isspace, text[before[1] : start + 1])
+        )
         if word is None or word != last or behind_blank:
             number += 1
         numbers.append(number)
@@ -184,6 +224,8 @@ def _predicted(ask: Ask, encoding: Any, special: set[int]) -> list[bool]:
         if following is not None and not ask.text[start:end].strip():
             predicted[i] = following
             continue
-        predicted[i] = end > ask.start and not any(start < last and first < end for first, last in ask.given)
+        predicted[i] = end > ask.start and not any(
+            start < last and first < end for first, last in ask.given
+        )
         following = predicted[i]
     return predicted

@@ -1,4 +1,5 @@
-"""Computes the nodes of a token trie in order, pack by pack, and holds what later packs need of earlier ones."""
+"""Computes the nodes of a token trie in order, pack by pack, and holds what later packs need of
+earlier ones."""
 
 from __future__ import annotations
 
@@ -24,9 +25,9 @@ class Snapshot(NamedTuple):
 class Sweep:
     """One pass over a trie.
 
-    call_cost: see `token_trie.blocks`.
-    cursor: the first node that is not computed yet. path: its ancestors. nodes: those held in the cache `layers`, ascending.
-    computed: how many tokens went through the model, those computed again included.
+    call_cost: see `token_trie.blocks`. cursor: the first node that is not computed yet. path: its
+    ancestors. nodes: those held in the cache `layers`, ascending. computed: how many tokens went
+    through the model, those computed again included.
     """
 
     def __init__(self, model: TreeModel, trie: TokenTrie, call_cost: float):
@@ -38,7 +39,8 @@ class Sweep:
         self.computed = 0
 
     def snapshot(self) -> Snapshot:
-        """Where the sweep stands now. Nothing is copied: what the cache holds is replaced or added to, never rewritten."""
+        """Where the sweep stands now. Nothing is copied: what the cache holds is replaced or added
+        to, never rewritten."""
         return Snapshot(self.cursor, self.path, self.nodes, self.layers, self.computed)
 
     def restore(self, snapshot: Snapshot) -> None:
@@ -53,14 +55,17 @@ class Sweep:
     def advance(self, stop: int, read: np.ndarray) -> torch.Tensor:
         """Compute the nodes up to `stop`, and hold them.
 
-        read: nodes among them, ascending, whose next-token logits are wanted. Returns the logits, shape (len(read), vocabulary).
-        If the model runs out of memory, everything is as it was before.
+        read: nodes among them, ascending, whose next-token logits are wanted. Returns the logits,
+        shape (len(read), vocabulary). If the model runs out of memory, everything is as it was
+        before.
         """
         trie, missing = self.trie, self.missing
         new = np.arange(self.cursor, stop)
         queries = np.concatenate([missing, new])
         keys = np.concatenate([self.nodes, queries])
-        on_device = (torch.as_tensor(a, device=self.model.device) for a in (queries, keys, trie.end[keys]))
+        on_device = (
+            torch.as_tensor(a, device=self.model.device) for a in (queries, keys, trie.end[keys])
+        )
         logits, layers = self.model.forward(
             trie.tokens[queries],
             trie.depth[queries],
@@ -72,7 +77,9 @@ class Sweep:
         )
         order = np.argsort(keys)
         self.nodes = keys[order]
-        self.layers = layers if np.array_equal(order, np.arange(len(keys))) else select(layers, order)
+        self.layers = (
+            layers if np.array_equal(order, np.arange(len(keys))) else select(layers, order)
+        )
         self.computed += len(queries)
         seen = np.concatenate([self.path, new])
         self.path = seen[trie.end[seen] > stop]
@@ -80,7 +87,8 @@ class Sweep:
         return logits
 
     def hold(self, count: int) -> None:
-        """Keep, of what the cache holds, the first `count` ancestors of the cursor, and no other node."""
+        """Keep, of what the cache holds, the first `count` ancestors of the cursor, and no other
+        node."""
         kept = self.path[:count]
         kept = kept[np.isin(kept, self.nodes, assume_unique=True)]
         self.layers = select(self.layers, np.searchsorted(self.nodes, kept)) if len(kept) else []

@@ -1,6 +1,7 @@
 """The distinct prefixes of many token sequences, in the order in which a model computes them.
 
-Plain arrays, no model: what is shared, what a pack of tokens may see, and how its attention splits into blocks.
+Plain arrays, no model: what is shared, what a pack of tokens may see, and how its attention splits
+into blocks.
 """
 
 from __future__ import annotations
@@ -18,20 +19,26 @@ from .ragged import Ragged
 class TokenTrie:
     """Token sequences as a trie, its nodes numbered in depth-first order.
 
-    sequences: n token lists, none empty, or what `encoding.packed` makes of them. tails: how many of its last nodes to remember for each;
-    1 if None.
+    sequences: n token lists, none empty, or what `encoding.packed` makes of them. tails: how many
+    of its last nodes to remember for each; 1 if None.
 
-    tails: for each sequence, its last nodes in order.
-    tokens, depth: shape (size,); a node's token and its number of ancestors, which is the token's position in its sequence.
-    end: shape (size,); one past the last node of the subtree. Node `a` is `b` or one of its ancestors exactly if `a <= b < end[a]`.
-    All of 32 bits. A depth-first order has two consequences that everything here rests on: a node's parent is the node before it if the
-    depth grows by one, and whatever is computed after node `b` needs, of all that was computed before `b`, only the ancestors of `b`: one
-    path.
+    tails: for each sequence, its last nodes in order. tokens, depth: shape (size,); a node's token
+    and its number of ancestors, which is the token's position in its sequence. end: shape (size,);
+    one past the last node of the subtree. Node `a` is `b` or one of its ancestors exactly if `a <=
+    b < end[a]`. All of 32 bits. A depth-first order has two consequences that everything here rests
+    on: a node's parent is the node before it if the depth grows by one, and whatever is computed
+    after node `b` needs, of all that was computed before `b`, only the ancestors of `b`: one path.
     """
 
-    def __init__(self, sequences: Sequence[Sequence[int] | bytes], tails: Sequence[int] | np.ndarray | None = None):
+    def __init__(
+        self,
+        sequences: Sequence[Sequence[int] | bytes],
+        tails: Sequence[int] | np.ndarray | None = None,
+    ):
         keys = [s if isinstance(s, bytes) else packed(s) for s in sequences]
-        self.tails = Ragged.empty(np.ones(len(keys), np.int64) if tails is None else np.asarray(tails, np.int64), np.int32)
+        self.tails = Ragged.empty(
+            np.ones(len(keys), np.int64) if tails is None else np.asarray(tails, np.int64), np.int32
+        )
         last, starts = self.tails.values, self.tails.offsets.tolist()
         path = np.zeros(max(map(len, keys), default=0) // 4, dtype=np.int32)
         depths = np.arange(len(path), dtype=np.int32)
@@ -60,7 +67,8 @@ class TokenTrie:
             self.end[nodes] = stop
 
     def visible(self, queries: np.ndarray, keys: np.ndarray) -> np.ndarray:
-        """Which of the nodes `keys` are a node of `queries` or one of its ancestors, shape (len(queries), len(keys))."""
+        """Which of the nodes `keys` are a node of `queries` or one of its ancestors, shape
+        (len(queries), len(keys))."""
         return on_path(queries, keys, self.end[keys])
 
 
@@ -70,7 +78,8 @@ def on_path(queries, keys, end):
 
 
 def _common_prefix(a: bytes, b: bytes) -> int:
-    """How many tokens two packed sequences begin with alike; by halves, as comparing bytes costs less than an array's every operation."""
+    """How many tokens two packed sequences begin with alike; by halves, as comparing bytes costs
+    less than an array's every operation."""
     low, high = 0, min(len(a), len(b)) // 4 + 1
     while high - low > 1:
         middle = (low + high) // 2
@@ -89,13 +98,16 @@ class Block(NamedTuple):
     keys: np.ndarray | slice
 
 
-def blocks(trie: TokenTrie, nodes: np.ndarray, past: int, call_cost: float, longest: int = 128) -> list[Block]:
-    """Split a pack's attention so that tokens of unrelated branches are not compared with each other.
+def blocks(
+    trie: TokenTrie, nodes: np.ndarray, past: int, call_cost: float, longest: int = 128
+) -> list[Block]:
+    """Split a pack's attention so that tokens of unrelated branches are not compared with each
+    other.
 
-    nodes: shape (past + q,), those in the cache and then those of the pack, each in depth-first order.
-    call_cost: what a further attention call costs, as a number of query-key pairs. Cuts are considered where a branch ends and after
-    `longest` tokens; neighbours are joined as long as that costs less than a call of its own.
-    Returns blocks that cover the queries in order.
+    nodes: shape (past + q,), those in the cache and then those of the pack, each in depth-first
+    order. call_cost: what a further attention call costs, as a number of query-key pairs. Cuts are
+    considered where a branch ends and after `longest` tokens; neighbours are joined as long as that
+    costs less than a call of its own. Returns blocks that cover the queries in order.
     """
     depth = trie.depth[nodes[past:]]
     q = len(depth)
@@ -117,7 +129,9 @@ def blocks(trie: TokenTrie, nodes: np.ndarray, past: int, call_cost: float, long
             joined.append((start, stop))
     result = []
     for start, stop in joined:
-        ancestors = np.flatnonzero(trie.visible(nodes[past + start : past + start + 1], nodes[: past + start])[0])
+        ancestors = np.flatnonzero(
+            trie.visible(nodes[past + start : past + start + 1], nodes[: past + start])[0]
+        )
         if len(ancestors) == past + start:
             keys: np.ndarray | slice = slice(0, past + stop)
         else:

@@ -1,6 +1,8 @@
-"""An answer -> its reasons: without ratings, headings and the prompt's own words, with "they" for the group, without stop words.
+"""An answer -> its reasons: without ratings, headings and the prompt's own words, with "they" for
+the group, without stop words.
 
-Source: StereoMap, section 3.2: lower case, stop words removed, mentions of the group replaced by "they".
+Source: StereoMap, section 3.2: lower case, stop words removed, mentions of the group replaced by
+"they".
 """
 
 from __future__ import annotations
@@ -19,14 +21,18 @@ THEY = "they"
 _NUMBER = r"(?:[1-5](?:\.\d+)?|one|two|three|four|five)(?![\d%])"
 _SCALE = r"(?:\s*(?:/|out of|of)\s*(?:5|five)(?:\.0)?)?(?:\s*(?:points?|stars?))?"
 _POINT = r"(?:\s*(?:\([^()]*\)|[-:,]\s*(?:not at all|slightly|somewhat|moderately|quite|very|extremely|neutral)\b[\w ,-]{0,40}))?"
-_BULLET = re.compile(r"^[\s>|•·+*-]*(?:(?:(?:keyword|reason)\s*)?\d{1,2}[.):]\s*|(?:keyword|reason)\s*\d{1,2}\s*[-:.]*\s*)*[\s>|•·+*-]*")
+_BULLET = re.compile(
+    r"^[\s>|•·+*-]*(?:(?:(?:keyword|reason)\s*)?\d{1,2}[.):]\s*|(?:keyword|reason)\s*\d{1,2}\s*[-:.]*\s*)*[\s>|•·+*-]*"
+)
 # "rating: 4/5.", and what follows it in the same line stays.
 _RATING_FIRST = re.compile(
     rf"^\W*(?:(?:the|my|overall|final|society's|i would say)\s+){{0,3}}(?:ratings?|scores?)\b[^.:=\d\n]{{0,60}}?"
     rf"(?:\bis\b|\bof\b|\bas\b|[:=-])\W{{0,3}}{_NUMBER}{_SCALE}{_POINT}\s*[.,;)\]}}]*"
 )
 # A whole line: "friendly: 4", "| friendly | 4 |", "4/5", "the rating would be 3 (somewhat)".
-_RATING_LINE = re.compile(rf"^\W*(?:[a-z][\w' /-]{{0,40}}?\s*(?:\bis\b|\bbe\b|[:=|-])\W*)?{_NUMBER}{_SCALE}{_POINT}\W*$")
+_RATING_LINE = re.compile(
+    rf"^\W*(?:[a-z][\w' /-]{{0,40}}?\s*(?:\bis\b|\bbe\b|[:=|-])\W*)?{_NUMBER}{_SCALE}{_POINT}\W*$"
+)
 # A sentence: "i would rate them 4 out of 5"; what stands behind "because" is a reason.
 _RATES = re.compile(r"\b(?:rat(?:e|es|ed|ing|ings)|scored?|scores|scale)\b")
 _RATED = re.compile(r"\b(?:rat(?:ed|ing|ings)|scale)\b")
@@ -40,7 +46,8 @@ _SENTENCE_END = re.compile(r"(?<!\b[a-z]\.)(?<=[.!?;])\s+")
 
 
 def sentences(text: str, prompt: str = "") -> list[str]:
-    """The sentences of an answer that are no rating, no heading and none of the prompt's own, in plain lower case; a line ends one."""
+    """The sentences of an answer that are no rating, no heading and none of the prompt's own, in
+    plain lower case; a line ends one."""
     asked = _words_of(prompt)
     found = []
     for line in plain(text).splitlines():
@@ -53,26 +60,42 @@ def sentences(text: str, prompt: str = "") -> list[str]:
                 if not because:
                     continue
             said = " ".join(re.findall(r"[\w'-]+", sentence))
-            if not re.search(r"[a-z]", said) or (said.count(" ") >= 2 and f" {said} " in asked) or _only_heading(sentence):
+            if (
+                not re.search(r"[a-z]", said)
+                or (said.count(" ") >= 2 and f" {said} " in asked)
+                or _only_heading(sentence)
+            ):
                 continue
             found.append(sentence.strip())
     return found
 
 
 def _rates(sentence: str) -> bool:
-    """Whether a word for rating stands before a number of the scale, or "rated", "rating" or "scale" behind one."""
+    """Whether a word for rating stands before a number of the scale, or "rated", "rating" or
+    "scale" behind one."""
     word, number = _RATES.search(sentence), _POINTS.search(sentence)
-    return bool((word and _POINTS.search(sentence, word.end())) or (number and _RATED.search(sentence, number.end())))
+    return bool(
+        (word and _POINTS.search(sentence, word.end()))
+        or (number and _RATED.search(sentence, number.end()))
+    )
 
 
 def _split(sentence: str) -> tuple[str, str, str]:
     because = _BECAUSE.search(sentence)
-    return (sentence[: because.start()], because[0], sentence[because.end() :]) if because else (sentence, "", "")
+    return (
+        (sentence[: because.start()], because[0], sentence[because.end() :])
+        if because
+        else (sentence, "", "")
+    )
 
 
 def _only_heading(sentence: str) -> bool:
     """Whether a sentence says no more than that reasons follow."""
-    return len(sentence.split()) <= 12 and bool(_HEADING.match(sentence)) and bool(re.match(r"\W*(?:here|the|these|three)\b", sentence))
+    return (
+        len(sentence.split()) <= 12
+        and bool(_HEADING.match(sentence))
+        and bool(re.match(r"\W*(?:here|the|these|three)\b", sentence))
+    )
 
 
 @cache
@@ -91,9 +114,10 @@ _MEMBERS = r"(?:(?:the |a )?members? of (?:the |these )?)?"
 
 @cache
 def mention(group: str, named: str) -> re.Pattern[str]:
-    """What a mention of a group looks like in plain lower case: its label or its text, in plural or singular, "members of ... groups", the
-    possessive. Of an adjective ("rich", "elderly people") only with persons ("rich individuals") or as a noun ("the rich"), unless it is a
-    proper one ("Black")."""
+    """What a mention of a group looks like in plain lower case: its label or its text, in plural or
+    singular, "members of ... groups", the possessive. Of an adjective ("rich", "elderly people")
+    only with persons ("rich individuals") or as a noun ("the rich"), unless it is a proper one
+    ("Black")."""
     return re.compile("|".join(dict.fromkeys(_pattern(label, named) for label in (named, group))))
 
 
@@ -109,7 +133,9 @@ def _pattern(label: str, named: str) -> str:
     proper = named != named.lower() and not named.split()[0].islower()
     if proper and not noun:
         forms |= {f"{last}s"}
-    start = "".join(r"[\s-]+" if word == "-" else re.escape(word) + r"(?![a-z])\s*" for word in before)
+    start = "".join(
+        r"[\s-]+" if word == "-" else re.escape(word) + r"(?![a-z])\s*" for word in before
+    )
     name = f"{start}(?:{'|'.join(sorted(map(re.escape, forms), key=len, reverse=True))})"
     head = rf"(?<![\w-]){_MEMBERS}{name}"
     owner = r"(?:'s?(?!\w))?"
@@ -154,12 +180,14 @@ def stop_words() -> frozenset[str]:
 
 
 # Words for the answer itself, not for a reason in it: "the rating is based on".
-_FORM = frozenset({"rating", "ratings", "reason", "reasons", "keyword", "keywords", "description", "descriptions"})
+_FORM = frozenset(
+    {"rating", "ratings", "reason", "reasons", "keyword", "keywords", "description", "descriptions"}
+)
 
 
 class Reason(NamedTuple):
-    """One sentence of an answer. written: in plain lower case, the group by its name. fragments: the words between two marks of
-    punctuation, with `THEY` for the group, without stop words."""
+    """One sentence of an answer. written: in plain lower case, the group by its name. fragments:
+    the words between two marks of punctuation, with `THEY` for the group, without stop words."""
 
     written: str
     fragments: tuple[tuple[str, ...], ...]
@@ -171,8 +199,8 @@ class Reason(NamedTuple):
 
 
 def reasons(text: str, group: str = "", named: str = "", prompt: str = "") -> list[Reason]:
-    """The reasons in an answer, those of no words left out. group, named: its label and how it stands in a sentence. prompt: what was
-    asked; sentences that only repeat it are left out."""
+    """The reasons in an answer, those of no words left out. group, named: its label and how it
+    stands in a sentence. prompt: what was asked; sentences that only repeat it are left out."""
     found = []
     for written in sentences(text, prompt):
         said = mention(group, named or group).sub(f" {THEY} ", written) if group else written

@@ -1,7 +1,9 @@
-"""Two runs of a task, or one before and after: which of their numbers differ, by how much, and how sure that is.
+"""Two runs of a task, or one before and after: which of their numbers differ, by how much, and how
+sure that is.
 
-Runs that were asked the same documents are compared on them (`paired`); those without samples by their own intervals, as if each had been
-asked others, and so marked. What was asked otherwise is not compared, and it is said why.
+Runs that were asked the same documents are compared on them (`paired`); those without samples by
+their own intervals, as if each had been asked others, and so marked. What was asked otherwise is
+not compared, and it is said why.
 """
 
 from __future__ import annotations
@@ -36,8 +38,9 @@ LEVEL = 0.05
 
 
 class Line(NamedTuple):
-    """One number of both runs. paired: whether they were compared on the same documents. p: after Holm; NaN where no test was made.
-    why: why there is none. towards: of numbers that are told apart, whether the second is better, worse, nearer, farther or across."""
+    """One number of both runs. paired: whether they were compared on the same documents. p: after
+    Holm; NaN where no test was made. why: why there is none. towards: of numbers that are told
+    apart, whether the second is better, worse, nearer, farther or across."""
 
     task: str
     metric: Metric
@@ -56,7 +59,11 @@ class Line(NamedTuple):
     def distance(self) -> float:
         """In standard errors; -1 for what has none, so that it stands last."""
         error = self.found.stderr
-        return abs(self.found.difference) / error if error > 0 and isfinite(self.found.difference) else -1.0
+        return (
+            abs(self.found.difference) / error
+            if error > 0 and isfinite(self.found.difference)
+            else -1.0
+        )
 
 
 class Refusal(NamedTuple):
@@ -67,8 +74,9 @@ class Refusal(NamedTuple):
 
 
 class Comparison(NamedTuple):
-    """first, second: what the runs are called. tests: that Holm counts. documents: task -> how many both were asked. lines: largest
-    difference first, in standard errors. warnings: (model, task, what must be known)."""
+    """first, second: what the runs are called. tests: that Holm counts. documents: task -> how many
+    both were asked. lines: largest difference first, in standard errors. warnings: (model, task,
+    what must be known)."""
 
     first: str
     second: str
@@ -97,15 +105,23 @@ def comparison(
 ) -> Comparison:
     """Every task that both have.
 
-    first, second: of one model each, a run for each task. answers: what the samples of a run hold; None where the task is not known here or
-    has no samples. metrics: names, or TASK/NAME, in place of the headline numbers. groups: the numbers of each group too. common: compare
-    the documents that both were asked, if they are not the same. Raises UsageError for a name that no run has.
+    first, second: of one model each, a run for each task. answers: what the samples of a run hold;
+    None where the task is not known here or has no samples. metrics: names, or TASK/NAME, in place
+    of the headline numbers. groups: the numbers of each group too. common: compare the documents
+    that both were asked, if they are not the same. Raises UsageError for a name that no run has.
     """
     if metrics is not None:
-        known = {name for run in (*first, *second) for m in run.metrics for name in (m.name, f"{run.task}/{m.name}")}
+        known = {
+            name
+            for run in (*first, *second)
+            for m in run.metrics
+            for name in (m.name, f"{run.task}/{m.name}")
+        }
         for name in metrics:
             if name not in known:
-                raise UsageError(f"--metrics {name}: no run has that number; {nearest(name, sorted(known))}")
+                raise UsageError(
+                    f"--metrics {name}: no run has that number; {nearest(name, sorted(known))}"
+                )
     wanted = _Wanted(metrics, groups)
     of_first, of_second = ({run.task: run for run in runs} for runs in (first, second))
     lines: list[Line] = []
@@ -115,7 +131,11 @@ def comparison(
     for task in sorted(of_first.keys() | of_second.keys()):
         one, two = of_first.get(task), of_second.get(task)
         if one is None or two is None:
-            refusals.append(Refusal(task, f"only {shortened(names[0] if two is None else names[1])} was asked it"))
+            refusals.append(
+                Refusal(
+                    task, f"only {shortened(names[0] if two is None else names[1])} was asked it"
+                )
+            )
             continue
         try:
             found, n, told = _compared(one, two, answers, wanted, common)
@@ -125,31 +145,50 @@ def comparison(
         lines += found
         documents[task] = n
         said += told
-    adjusted = holm([nan if line.why else line.found.p for line in lines])  # answers that are the same need no test
-    lines = [line._replace(p=float(p), towards=_towards(line, float(p))) for line, p in zip(lines, adjusted, strict=True)]
+    # answers that are the same need no test
+    adjusted = holm([nan if line.why else line.found.p for line in lines])
+    lines = [
+        line._replace(p=float(p), towards=_towards(line, float(p)))
+        for line, p in zip(lines, adjusted, strict=True)
+    ]
     lines.sort(key=lambda line: (-line.distance, isnan(line.found.difference), line.task))
     warnings = []
     for task in documents:
         mine, theirs = of_first[task].warnings, of_second[task].warnings
         warnings += [("both" if line in theirs else names[0], task, line) for line in mine]
         warnings += [(names[1], task, line) for line in theirs if line not in mine]
-    return Comparison(*names, lines, refusals, documents, int(sum(not isnan(p) for p in adjusted)), warnings, list(dict.fromkeys(said)))
+    return Comparison(
+        *names,
+        lines,
+        refusals,
+        documents,
+        int(sum(not isnan(p) for p in adjusted)),
+        warnings,
+        list(dict.fromkeys(said)),
+    )
 
 
 def _compared(
     one: Run, two: Run, answers: Callable[[Run], Answers | None], wanted: _Wanted, common: bool
 ) -> tuple[list[Line], int, list[str]]:
-    """The lines of a task, how many documents they are of, and what is to be said. UsageError says why there are none."""
+    """The lines of a task, how many documents they are of, and what is to be said. UsageError says
+    why there are none."""
     said = []
     _same_question(one, two)
     if one.template != two.template:
-        said.append(f"{one.task}: each model was asked with a chat template of its own, so a difference may be the template's")
+        said.append(
+            f"{one.task}: each model was asked with a chat template of its own, so a difference may be the template's"
+        )
     if not one.samples or not two.samples:
         lacking = " and ".join(shortened(str(run.results)) for run in (one, two) if not run.samples)
         if common:
-            raise UsageError(f"--common needs samples, which {lacking} lacks; run it again with --log_samples")
+            raise UsageError(
+                f"--common needs samples, which {lacking} lacks; run it again with --log_samples"
+            )
         if one.n != two.n:
-            raise UsageError(f"{one.n:,} documents against {two.n:,}; --log_samples and --common compare those that both were asked")
+            raise UsageError(
+                f"{one.n:,} documents against {two.n:,}; --log_samples and --common compare those that both were asked"
+            )
         said.append(
             f"{one.task}: unpaired, since {lacking} has no samples beside it: each number is taken as if its model had been asked other "
             "questions, and that the documents were the same is not checked; run with --log_samples"
@@ -157,7 +196,9 @@ def _compared(
         return _unpaired(one, two, wanted), one.n, said
     mine, theirs = answers(one), answers(two)
     if mine is None or theirs is None:
-        said.append(f"{one.task}: unpaired, since its measure is not known here; name its folder with --include_path")
+        said.append(
+            f"{one.task}: unpaired, since its measure is not known here; name its folder with --include_path"
+        )
         return _unpaired(one, two, wanted), one.n, said
     both = mine.documents.keys() & theirs.documents.keys()
     if len(both) < max(len(mine.documents), len(theirs.documents)):
@@ -172,17 +213,29 @@ def _compared(
     if one.template == two.template and (other := other_prompts(mine, theirs, both)):
         raise UsageError(f"other prompts, in {other:,} of {len(both):,} documents")
     if other := _other_settings(mine, theirs, both):
-        said.append(f"{one.task}: answers were generated with other settings ({other}), so a difference may be theirs")
-    # In one order, that of the first run: what a summary makes of records may not depend on who was asked when.
+        said.append(
+            f"{one.task}: answers were generated with other settings ({other}), so a difference may be theirs"
+        )
+    # In one order, that of the first run: what a summary makes of records may not depend on who was
+    # asked when.
     order = [name for name in mine.documents if name in both]
-    records = [[record for name in order for record in run.documents[name].records] for run in (mine, theirs)]
+    records = [
+        [record for name in order for record in run.documents[name].records]
+        for run in (mine, theirs)
+    ]
     if not mine.measure.clusters:
         said.append(f"{one.task}: unpaired, since its measure declares no clusters")
         if len(both) < max(len(mine.documents), len(theirs.documents)):
-            raise UsageError("its measure declares no clusters, so its numbers cannot be compared on a part of the documents")
+            raise UsageError(
+                "its measure declares no clusters, so its numbers cannot be compared on a part of the documents"
+            )
         return _unpaired(one, two, wanted), one.n, said
     if mine.options != theirs.options:
-        changed = [key for key in {**mine.options, **theirs.options} if mine.options.get(key) != theirs.options.get(key)]
+        changed = [
+            key
+            for key in {**mine.options, **theirs.options}
+            if mine.options.get(key) != theirs.options.get(key)
+        ]
         raise UsageError(f"other options: {', '.join(sorted(changed))}")
     plan = Plan(mine.measure, records)
     runs = [Replicates(plan, each, mine.options) for each in records]
@@ -200,7 +253,9 @@ def _same_question(one: Run, two: Run) -> None:
         if key != "documents" and a.get(key) != b.get(key)
     ]
     if (one.template is None) != (two.template is None):
-        wrong.append(f"a chat template {'in the second' if one.template is None else 'in the first'} run alone")
+        wrong.append(
+            f"a chat template {'in the second' if one.template is None else 'in the first'} run alone"
+        )
     elif one.template != two.template and one.identity == two.identity:
         wrong.append("another chat template, of the same model")
     if wrong:
@@ -214,7 +269,8 @@ def other_prompts(mine: Answers, theirs: Answers, both: Iterable[str]) -> int:
 
 
 def _other_settings(mine: Answers, theirs: Answers, both: Iterable[str]) -> str:
-    """In what the settings differ with which answers to the same documents were generated; empty where they do not."""
+    """In what the settings differ with which answers to the same documents were generated; empty
+    where they do not."""
     pairs = {(mine.documents[name].settings, theirs.documents[name].settings) for name in both}
     found: dict[str, tuple[Any, Any]] = {}
     for a, b in sorted((a, b) for a, b in pairs if a is not None and b is not None and a != b):
@@ -222,18 +278,31 @@ def _other_settings(mine: Answers, theirs: Answers, both: Iterable[str]) -> str:
             for key in {**one, **two}:
                 if one.get(key) != two.get(key):
                     found.setdefault(key, (one.get(key, "default"), two.get(key, "default")))
-    return ", ".join(f"{shortened(key, 40)} {shortened(str(a), 40)} against {shortened(str(b), 40)}" for key, (a, b) in found.items())
+    return ", ".join(
+        f"{shortened(key, 40)} {shortened(str(a), 40)} against {shortened(str(b), 40)}"
+        for key, (a, b) in found.items()
+    )
 
 
-def _keys(task: str, metrics: Sequence[Metric], present: Sequence[Key], wanted: _Wanted) -> list[tuple[Metric, Key]]:
+def _keys(
+    task: str, metrics: Sequence[Metric], present: Sequence[Key], wanted: _Wanted
+) -> list[tuple[Metric, Key]]:
     """The numbers that are compared, in the order of their declaration; of each, the whole first."""
     found = []
     for metric in metrics:
         if metric.bounds is not None or metric.unit in ("p", "t"):
             continue
-        if not (metric.headline if wanted.metrics is None else metric.name in wanted.metrics or f"{task}/{metric.name}" in wanted.metrics):
+        if not (
+            metric.headline
+            if wanted.metrics is None
+            else metric.name in wanted.metrics or f"{task}/{metric.name}" in wanted.metrics
+        ):
             continue
-        found += [(metric, key) for key in present if key[0] == metric.name and (key[1] is None or wanted.groups)]
+        found += [
+            (metric, key)
+            for key in present
+            if key[0] == metric.name and (key[1] is None or wanted.groups)
+        ]
     return found
 
 
@@ -244,18 +313,28 @@ def _paired(task: str, runs: Sequence[Replicates], wanted: _Wanted) -> list[Line
     lines = []
     for metric, key in _keys(task, measure.metrics, present, wanted):
         found = difference(*runs, key)
-        why = _why(measure, metric, found, any(at_an_end(run, key) for run in runs), [lacks_error(run, key) for run in runs])
+        why = _why(
+            measure,
+            metric,
+            found,
+            any(at_an_end(run, key) for run in runs),
+            [lacks_error(run, key) for run in runs],
+        )
         lines.append(Line(task, metric, key[1], found, True, nan, why, ""))
     return lines
 
 
-def _why(measure: Measure, metric: Metric, found: Difference, at_end: bool, lacking: Sequence[bool]) -> str:
+def _why(
+    measure: Measure, metric: Metric, found: Difference, at_end: bool, lacking: Sequence[bool]
+) -> str:
     """Why a difference has no error."""
     if not isnan(found.p):
         return "the answers are the same" if not found.stderr else ""
     if isnan(found.first) or isnan(found.second):
         return "not defined in " + " and ".join(
-            name for name, value in (("the first", found.first), ("the second", found.second)) if isnan(value)
+            name
+            for name, value in (("the first", found.first), ("the second", found.second))
+            if isnan(value)
         )
     if not measured(measure, metric):
         return "a number without an error that clusters tell"
@@ -283,18 +362,38 @@ def _unpaired(one: Run, two: Run, wanted: _Wanted) -> list[Line]:
         why = "not defined in one of them" if isnan(second - first) else ""
         kind = interval_kind(metric, [one, two])
         if why or kind is None or (None not in clusters and fewest < FEWEST_CLUSTERS):
-            why = why or (f"{fewest} clusters, of which {FEWEST_CLUSTERS} are needed" if kind else "a number without an interval")
+            why = why or (
+                f"{fewest} clusters, of which {FEWEST_CLUSTERS} are needed"
+                if kind
+                else "a number without an interval"
+            )
             lines.append(Line(one.task, metric, key[1], nothing, False, nan, why, ""))
             continue
-        (low, high), (other_low, other_high) = (interval_of(metric, run, kind, key[1]) for run in (one, two))
-        # What the two reach towards each other and away from each other (Zou and Donner 2008), as `metrics.ranks` has it.
+        (low, high), (other_low, other_high) = (
+            interval_of(metric, run, kind, key[1]) for run in (one, two)
+        )
+        # What the two reach towards each other and away from each other (Zou and Donner 2008), as
+        # `metrics.ranks` has it.
         down, up = hypot(second - other_low, high - first), hypot(other_high - second, first - low)
         towards = down if second >= first else up
         if isnan(down) or isnan(up) or not 0 < towards < inf:
-            lines.append(Line(one.task, metric, key[1], nothing, False, nan, "an interval is lacking, without end, or of no width", ""))
+            lines.append(
+                Line(
+                    one.task,
+                    metric,
+                    key[1],
+                    nothing,
+                    False,
+                    nan,
+                    "an interval is lacking, without end, or of no width",
+                    "",
+                )
+            )
             continue
         p = float(2 * stats.norm.sf(QUANTILE * abs(second - first) / towards))
-        found = nothing._replace(stderr=towards / QUANTILE, low=second - first - down, high=second - first + up, p=p)
+        found = nothing._replace(
+            stderr=towards / QUANTILE, low=second - first - down, high=second - first + up, p=p
+        )
         lines.append(Line(one.task, metric, key[1], found, False, nan, "", ""))
     return lines
 

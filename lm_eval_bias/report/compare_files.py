@@ -58,7 +58,11 @@ def headline(found: Comparison) -> str:
     """What came out, in one sentence."""
     apart = sum(line.p <= LEVEL for line in found.lines if not isnan(line.p))
     compared, refused = len(found.documents), len(found.refusals)
-    tests = f"{apart} of {found.tests} numbers differ after Holm" if found.tests else "no number could be tested"
+    tests = (
+        f"{apart} of {found.tests} numbers differ after Holm"
+        if found.tests
+        else "no number could be tested"
+    )
     tasks = f"{compared} task{'s' * (compared != 1)} compared"
     return f"{tests}; {tasks}" + (f", {refused} refused" if refused else "")
 
@@ -66,8 +70,15 @@ def headline(found: Comparison) -> str:
 def remarks(found: Comparison) -> Iterator[tuple[str, list[str]]]:
     """What stands below the table: title, lines."""
     refused = [f"{shortened(each.task)}: {shortened(each.why, 600)}" for each in found.refusals]
-    warnings = [f"{shortened(name)}, {shortened(task)}: {shortened(said, 300)}" for name, task, said in found.warnings]
-    said = {"Not compared": refused, "Read these with care": warnings, "Notes": [shortened(note, 1000) for note in found.notes]}
+    warnings = [
+        f"{shortened(name)}, {shortened(task)}: {shortened(said, 300)}"
+        for name, task, said in found.warnings
+    ]
+    said = {
+        "Not compared": refused,
+        "Read these with care": warnings,
+        "Notes": [shortened(note, 1000) for note in found.notes],
+    }
     yield from ((title, lines) for title, lines in said.items() if lines)
 
 
@@ -103,23 +114,36 @@ def _row(found: Comparison, line: Line) -> dict[str, Any]:
 
 
 def jsonl(found: Comparison) -> str:
-    """A line for each number, and one for each task that is not compared; what does not exist is null."""
+    """A line for each number, and one for each task that is not compared; what does not exist is
+    null."""
     rows = [_row(found, line) for line in found.lines]
-    rows += [{"first": found.first, "second": found.second, "task": each.task, "refused": each.why} for each in found.refusals]
+    rows += [
+        {"first": found.first, "second": found.second, "task": each.task, "refused": each.why}
+        for each in found.refusals
+    ]
     return "".join(f"{json.dumps(row, allow_nan=False)}\n" for row in rows)
 
 
 def csv_table(found: Comparison) -> str:
-    """A row for each number. Texts are quoted and start no formula; numbers are plain, and what does not exist is empty."""
+    """A row for each number. Texts are quoted and start no formula; numbers are plain, and what
+    does not exist is empty."""
     file = io.StringIO()
     writer = csv.writer(file, quoting=csv.QUOTE_NONNUMERIC, lineterminator="\n")
-    columns = [*(_row(found, found.lines[0]) if found.lines else ("first", "second", "task")), "refused"]
+    columns = [
+        *(_row(found, found.lines[0]) if found.lines else ("first", "second", "task")),
+        "refused",
+    ]
     writer.writerow(columns)
     rows = [{**_row(found, line), "refused": None} for line in found.lines]
-    rows += [{"first": found.first, "second": found.second, "task": each.task, "refused": each.why} for each in found.refusals]
+    rows += [
+        {"first": found.first, "second": found.second, "task": each.task, "refused": each.why}
+        for each in found.refusals
+    ]
     for row in rows:
         cells = [row.get(column) for column in columns]
-        writer.writerow([csv_cell(str(cell).lower() if isinstance(cell, bool) else cell) for cell in cells])
+        writer.writerow(
+            [csv_cell(str(cell).lower() if isinstance(cell, bool) else cell) for cell in cells]
+        )
     return file.getvalue()
 
 
@@ -129,16 +153,30 @@ def csv_table(found: Comparison) -> str:
 def markdown(found: Comparison) -> str:
     """One table, the largest difference first."""
     names = [markdown_cell(name) for name in (found.first, found.second)]
-    lines = ["# Comparison", "", f"{names[0]} and {names[1]}: {markdown_cell_of_any_length(headline(found))}.", ""]
+    lines = [
+        "# Comparison",
+        "",
+        f"{names[0]} and {names[1]}: {markdown_cell_of_any_length(headline(found))}.",
+        "",
+    ]
     head = ["number", "task", "unit", *names, "second − first", "p (Holm)", "verdict"]
     lines += [f"| {' | '.join(head)} |", "| --- | --- | --- | ---: | ---: | ---: | ---: | --- |"]
     for line in found.lines:
         cells = [markdown_cell(line.name), markdown_cell(line.task), markdown_cell(about(line))]
-        cells += [value(line, line.found.first), value(line, line.found.second), f"{change(line)} {bounds(line)}".strip()]
+        cells += [
+            value(line, line.found.first),
+            value(line, line.found.second),
+            f"{change(line)} {bounds(line)}".strip(),
+        ]
         cells += [p_value(line).replace("<", "&lt;"), markdown_cell_of_any_length(verdict(line))]
         lines.append(f"| {' | '.join(cells)} |")
     for title, said in remarks(found):
-        lines += ["", f"## {title}", "", *(f"- {markdown_cell_of_any_length(each)}" for each in said)]
+        lines += [
+            "",
+            f"## {title}",
+            "",
+            *(f"- {markdown_cell_of_any_length(each)}" for each in said),
+        ]
     lines += ["", "## How to read it", "", *(f"- {line}" for line in LEGEND)]
     return "\n".join(lines) + "\n"
 
@@ -148,8 +186,19 @@ def markdown(found: Comparison) -> str:
 
 def html(found: Comparison) -> str:
     """One page, without a script."""
-    functions = {"value": value, "change": change, "bounds": bounds, "p_value": p_value, "verdict": verdict, "about": about}
-    said = list(dict.fromkeys((line.metric.name, line.metric.says) for line in found.lines if line.metric.says))
+    functions = {
+        "value": value,
+        "change": change,
+        "bounds": bounds,
+        "p_value": p_value,
+        "verdict": verdict,
+        "about": about,
+    }
+    said = list(
+        dict.fromkeys(
+            (line.metric.name, line.metric.says) for line in found.lines if line.metric.says
+        )
+    )
     return page(
         environment(),
         "compare.html",

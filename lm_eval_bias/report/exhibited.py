@@ -1,6 +1,8 @@
-"""An exhibit of one run, or of several models that were asked the same, as cells that every format writes: HTML, CSV and LaTeX.
+"""An exhibit of one run, or of several models that were asked the same, as cells that every format
+writes: HTML, CSV and LaTeX.
 
-The rows are those of `exhibit.rows`; what the papers print goes through the same rows, so that it stands below ours in the same columns.
+The rows are those of `exhibit.rows`; what the papers print goes through the same rows, so that it
+stands below ours in the same columns.
 """
 
 from __future__ import annotations
@@ -24,7 +26,8 @@ _DRAWN = frozenset({"seed", "shard"})
 _UNWRITTEN = frozenset({"count", "p", "t"})
 # An integer of JSON may have more digits than a float, or than Python writes.
 _GREATEST, LONGEST = 10**300, 2000
-# Decimals at most; what is so small is the noise of floats; from so much on a number is written in short.
+# Decimals at most; what is so small is the noise of floats; from so much on a number is written in
+# short.
 _MOST_PLACES, _NOTHING, _MANY = 6, 1e-12, 1e9
 
 MODEL = "model"
@@ -43,7 +46,8 @@ class Printed(float):
 
 
 class Value(NamedTuple):
-    """What stands in a cell. interval: [low, high], empty where there is none. number: None for a text or where there is none."""
+    """What stands in a cell. interval: [low, high], empty where there is none. number: None for a
+    text or where there is none."""
 
     text: str
     interval: str = ""
@@ -51,7 +55,8 @@ class Value(NamedTuple):
 
 
 class Line(NamedTuple):
-    """A row. model: whose; None where all are of one model. mark: what must be known of it, such as "not comparable"."""
+    """A row. model: whose; None where all are of one model. mark: what must be known of it, such as
+    "not comparable"."""
 
     model: str | None
     cells: tuple[Value, ...]
@@ -60,8 +65,9 @@ class Line(NamedTuple):
 
 
 class Grid(NamedTuple):
-    """A table as it is shown. text: which columns hold texts. normal: which show value ± 1.96 standard errors. corner: None but for a
-    matrix, where it is what its rows and columns stand for. title: of a part of an exhibit, such as a panel."""
+    """A table as it is shown. text: which columns hold texts. normal: which show value ± 1.96
+    standard errors. corner: None but for a matrix, where it is what its rows and columns stand for.
+    title: of a part of an exhibit, such as a panel."""
 
     columns: tuple[Column, ...]
     lines: tuple[Line, ...]
@@ -76,7 +82,8 @@ class Grid(NamedTuple):
 
 
 class Beside(NamedTuple):
-    """Rows of a paper. model: as the page has it. incomparable: why not; empty where it compares. but: what differs still."""
+    """Rows of a paper. model: as the page has it. incomparable: why not; empty where it compares.
+    but: what differs still."""
 
     model: str
     rows: list[dict[str, Any]]
@@ -90,8 +97,8 @@ class Broken(ValueError):
 
 
 def rows(exhibit: Exhibit, tables: exhibits.Tables) -> list[dict[str, Any]]:
-    """The rows of an exhibit. Raises Broken where its own code does: a run of another version may have other columns, and one exhibit must
-    not cost the page."""
+    """The rows of an exhibit. Raises Broken where its own code does: a run of another version may
+    have other columns, and one exhibit must not cost the page."""
     try:
         return exhibits.rows(exhibit, tables)
     except Exception as error:  # a declaration may be a person's own
@@ -103,12 +110,16 @@ def rows(exhibit: Exhibit, tables: exhibits.Tables) -> list[dict[str, Any]]:
 
 
 def beside(
-    exhibit: Exhibit, run: Run, found: Iterable[tuple[str, Table, Cell, Comparison]], defaults: Mapping[str, Any], version: str
+    exhibit: Exhibit,
+    run: Run,
+    found: Iterable[tuple[str, Table, Cell, Comparison]],
+    defaults: Mapping[str, Any],
+    version: str,
 ) -> list[Beside]:
     """What the papers print in the places of an exhibit, model by model in the order of print.
 
-    found: paper, table, cell and comparison of all that papers print of the run's task. defaults: the task's options. version: that of the
-    task as it is installed.
+    found: paper, table, cell and comparison of all that papers print of the run's task. defaults:
+    the task's options. version: that of the task as it is installed.
     """
     if not exhibit.published:
         return []
@@ -128,22 +139,42 @@ def beside(
             differs = _differs(run, comparison, defaults, version)
             why = comparison.why if not comparison.comparable else differs
             full = table.models.get(model, model)
-            taken.append(Beside(f"{full} ({source})", said, source, why, comparison.why if not why else ""))
+            taken.append(
+                Beside(f"{full} ({source})", said, source, why, comparison.why if not why else "")
+            )
     return taken
 
 
-def _apart(cells: Sequence[tuple[Table, Cell, Comparison]]) -> Iterator[tuple[str, list[tuple[Table, Cell, Comparison]]]]:
-    """The cells of one model in one table, in parts that have one number in a place; the names that tell the parts apart."""
+def _apart(
+    cells: Sequence[tuple[Table, Cell, Comparison]],
+) -> Iterator[tuple[str, list[tuple[Table, Cell, Comparison]]]]:
+    """The cells of one model in one table, in parts that have one number in a place; the names that
+    tell the parts apart."""
     parts: dict[tuple[tuple[str, str], ...], list[tuple[Table, Cell, Comparison]]] = {}
     for each in cells:
         cell = each[1]
-        # A name that says which row of ours it is stands in that row; any other tells where in the paper's table the number is from.
-        rest = () if cell.place else tuple((axis, name) for axis, name in cell.names.items() if name != cell.group)
+        # A name that says which row of ours it is stands in that row; any other tells where in the
+        # paper's table the number is from.
+        rest = (
+            ()
+            if cell.place
+            else tuple((axis, name) for axis, name in cell.names.items() if name != cell.group)
+        )
         parts.setdefault(rest, []).append(each)
-    varying = {axis for rest in parts for axis, name in rest if any((axis, name) not in other for other in parts if other)}
+    varying = {
+        axis
+        for rest in parts
+        for axis, name in rest
+        if any((axis, name) not in other for other in parts if other)
+    }
     for rest, some in parts.items():
         axes = some[0][0].axes
-        yield ", ".join(str(axes.get(axis, {}).get(name, name)) for axis, name in rest if axis in varying), some
+        yield (
+            ", ".join(
+                str(axes.get(axis, {}).get(name, name)) for axis, name in rest if axis in varying
+            ),
+            some,
+        )
 
 
 def _rows_of(cells: Sequence[Cell], exhibit: Exhibit, run: Run) -> list[dict[str, Any]]:
@@ -153,7 +184,15 @@ def _rows_of(cells: Sequence[Cell], exhibit: Exhibit, run: Run) -> list[dict[str
     for cell in cells:
         number = Printed(cell.value, cell.printed)
         for metric in cell.metrics:
-            made["numbers"].append({"metric": metric, "group": cell.group, "value": number, "stderr": None, "unit": cell.unit})
+            made["numbers"].append(
+                {
+                    "metric": metric,
+                    "group": cell.group,
+                    "value": number,
+                    "stderr": None,
+                    "unit": cell.unit,
+                }
+            )
         if cell.place is not None:
             key = (cell.place.table, tuple(cell.place.row.items()))
             if key not in places:
@@ -177,7 +216,9 @@ def _differs(run: Run, comparison: Comparison, defaults: Mapping[str, Any], vers
     elif any("missing: " in line for line in run.warnings):
         said.append("a part of this run is missing")
     if version and run.version and version != run.version:
-        said.append(f"this run is of version {run.version} of the task, and the comparison was made for version {version}")
+        said.append(
+            f"this run is of version {run.version} of the task, and the comparison was made for version {version}"
+        )
     if "system instruction" in dict(run.asked):
         said.append("this run had a system instruction of its own")
     for option in dict.fromkeys([*defaults, *comparison.options, *run.options]):
@@ -188,7 +229,10 @@ def _differs(run: Run, comparison: Comparison, defaults: Mapping[str, Any], vers
         if f"{option}_sha256" in run.options:
             said.append(f"this run had {option} of its own")
         else:
-            said.append(f"this run had {option}={was}" + ("" if wanted is None else f" in place of {option}={wanted}"))
+            said.append(
+                f"this run had {option}={was}"
+                + ("" if wanted is None else f" in place of {option}={wanted}")
+            )
     return "; ".join(said)
 
 
@@ -199,8 +243,11 @@ Write = Callable[[Any, Column, Sequence[float]], str]
 """A number, its column and the ends of its interval -> how it is written."""
 
 
-def value(column: Column, row: Mapping[str, Any], own: Sequence[str] = (), write: Write | None = None) -> Value:
-    """A cell. own: metrics that declare bounds, which have no other interval. write: how a number is written."""
+def value(
+    column: Column, row: Mapping[str, Any], own: Sequence[str] = (), write: Write | None = None
+) -> Value:
+    """A cell. own: metrics that declare bounds, which have no other interval. write: how a number
+    is written."""
     raw, write = row.get(column.name), write or _number
     if raw is None:
         return Value("–")
@@ -212,7 +259,9 @@ def value(column: Column, row: Mapping[str, Any], own: Sequence[str] = (), write
     if not isfinite(number):
         return Value(write(raw, column, ()))
     low = high = None
-    ends = column.interval or ((f"{column.name}_low", f"{column.name}_high") if column.name in own else None)
+    ends = column.interval or (
+        (f"{column.name}_low", f"{column.name}_high") if column.name in own else None
+    )
     if ends:
         low, high = (_end(row.get(end)) for end in ends)
     else:
@@ -229,13 +278,21 @@ def _number(raw: int | float, column: Column, beside: Sequence[float]) -> str:
         return f"{float(raw):,.10g}" if raw.text is None else str(raw.text)
     if column.unit:
         return number_text(float(raw), column.unit, beside)
-    return f"{raw:,}" if isinstance(raw, int) and abs(raw) >= 10_000 else f"{raw:g}" if isfinite(raw) else written(float(raw), "")
+    return (
+        f"{raw:,}"
+        if isinstance(raw, int) and abs(raw) >= 10_000
+        else f"{raw:g}"
+        if isfinite(raw)
+        else written(float(raw), "")
+    )
 
 
 def number_text(number: float, unit: str, beside: Sequence[float] = ()) -> str:
-    """As the leaderboard has it, but that no number shows as 0 which is not: a p value is below a bound, and others have more digits.
+    """As the leaderboard has it, but that no number shows as 0 which is not: a p value is below a
+    bound, and others have more digits.
 
-    beside: the number and the ends of its interval but for the one that is written; all have as many decimals.
+    beside: the number and the ends of its interval but for the one that is written; all have as
+    many decimals.
     """
     if unit == "p" and 0 <= number < 0.001:
         return "<0.001"
@@ -270,30 +327,61 @@ def _end(number: Any) -> float | None:
 # ---- Tables
 
 
-def grids(exhibit: Exhibit, ours: Sequence[tuple[str, Sequence[Mapping[str, Any]]]], papers: Sequence[Beside], run: Run) -> list[Grid]:
-    """The tables of an exhibit. ours: the model and its rows, of one model or several. papers: what stands below."""
+def grids(
+    exhibit: Exhibit,
+    ours: Sequence[tuple[str, Sequence[Mapping[str, Any]]]],
+    papers: Sequence[Beside],
+    run: Run,
+) -> list[Grid]:
+    """The tables of an exhibit. ours: the model and its rows, of one model or several. papers: what
+    stands below."""
     if exhibit.figure is not None and exhibit.figure.kind == "heatmap" and not papers:
-        found = [grid for model, some in ours for grid in _matrices(exhibit, exhibit.figure, some, model if len(ours) > 1 else "")]
+        found = [
+            grid
+            for model, some in ours
+            for grid in _matrices(exhibit, exhibit.figure, some, model if len(ours) > 1 else "")
+        ]
         if found:
             return found
     return [_flat(exhibit, ours, papers, run)]
 
 
-def _flat(exhibit: Exhibit, ours: Sequence[tuple[str, Sequence[Mapping[str, Any]]]], papers: Sequence[Beside], run: Run) -> Grid:
+def _flat(
+    exhibit: Exhibit,
+    ours: Sequence[tuple[str, Sequence[Mapping[str, Any]]]],
+    papers: Sequence[Beside],
+    run: Run,
+) -> Grid:
     own = _own(exhibit, run)
     named = len(ours) > 1 or bool(papers)
     columns = tuple(exhibit.columns)
     lines = [
-        Line(model if named else None, tuple(value(column, row, own) for column in columns), source="this run")
+        Line(
+            model if named else None,
+            tuple(value(column, row, own) for column in columns),
+            source="this run",
+        )
         for model, some in ours
         for row in some
     ]
     for paper in papers:
         mark = "not comparable" if paper.incomparable else ""
-        lines += [Line(paper.model, tuple(value(column, row, own) for column in columns), mark, paper.source) for row in paper.rows]
-    text = tuple(_is_text([line.cells[i] for line in lines], column) for i, column in enumerate(columns))
+        lines += [
+            Line(
+                paper.model,
+                tuple(value(column, row, own) for column in columns),
+                mark,
+                paper.source,
+            )
+            for row in paper.rows
+        ]
+    text = tuple(
+        _is_text([line.cells[i] for line in lines], column) for i, column in enumerate(columns)
+    )
     normal = tuple(
-        column.interval is None and column.name not in own and any(line.cells[i].interval for line in lines)
+        column.interval is None
+        and column.name not in own
+        and any(line.cells[i].interval for line in lines)
         for i, column in enumerate(columns)
     )
     return Grid(columns, tuple(lines), text, normal)
@@ -311,15 +399,20 @@ def _is_text(cells: Sequence[Value], column: Column) -> bool:
     return not column.unit and not any(cell.number is not None for cell in cells)
 
 
-def _matrices(exhibit: Exhibit, figure: Figure, some: Sequence[Mapping[str, Any]], model: str) -> list[Grid]:
-    """A heat map as tables, x beside y, one for each panel; none where two rows have the same place."""
+def _matrices(
+    exhibit: Exhibit, figure: Figure, some: Sequence[Mapping[str, Any]], model: str
+) -> list[Grid]:
+    """A heat map as tables, x beside y, one for each panel; none where two rows have the same
+    place."""
     measure = next((column for column in exhibit.columns if column.name == figure.colour), None)
     if measure is None:
         return []
     titles = {column.name: column.title for column in exhibit.columns}
     panels: dict[tuple[Any, ...], list[Mapping[str, Any]]] = {}
     for row in some:
-        panels.setdefault(tuple(row.get(key) for key in (figure.facet, figure.row) if key), []).append(row)
+        panels.setdefault(
+            tuple(row.get(key) for key in (figure.facet, figure.row) if key), []
+        ).append(row)
     found = []
     for panel, of_panel in panels.items():
         across = _ordered([row.get(figure.x) for row in of_panel], figure.order.get(figure.x, ()))
@@ -327,14 +420,29 @@ def _matrices(exhibit: Exhibit, figure: Figure, some: Sequence[Mapping[str, Any]
         at = {(row.get(figure.y), row.get(figure.x)): row for row in of_panel}
         if len(at) < len(of_panel):
             return []
-        columns = (Column("y", titles.get(figure.y, figure.y)), *(Column(str(x), str(x), measure.unit) for x in across))
+        columns = (
+            Column("y", titles.get(figure.y, figure.y)),
+            *(Column(str(x), str(x), measure.unit) for x in across),
+        )
         lines = []
         for y in down:
-            cells = [value(measure._replace(stderr=None, interval=None), at.get((y, x), {})) for x in across]
+            cells = [
+                value(measure._replace(stderr=None, interval=None), at.get((y, x), {}))
+                for x in across
+            ]
             lines.append(Line(None, (Value(str(y)), *cells)))
         corner = f"{titles.get(figure.y, figure.y)} \\ {titles.get(figure.x, figure.x)}"
         title = ", ".join([model] * bool(model) + [str(name) for name in panel])
-        found.append(Grid(columns, tuple(lines), (True, *(False for _ in across)), (False,) * len(columns), corner, title))
+        found.append(
+            Grid(
+                columns,
+                tuple(lines),
+                (True, *(False for _ in across)),
+                (False,) * len(columns),
+                corner,
+                title,
+            )
+        )
     return found
 
 
@@ -344,7 +452,8 @@ def _ordered(names: Sequence[Any], order: Sequence[str]) -> list[Any]:
 
 
 def numbers(run: Run) -> list[dict[str, Any]]:
-    """All numbers of a run with their intervals, whole and by group; the ends of intervals stand with the number that they bound."""
+    """All numbers of a run with their intervals, whole and by group; the ends of intervals stand
+    with the number that they bound."""
     found = []
     metrics = {metric.name: metric for metric in run.metrics}
     bounded = {metric.bounds for metric in run.metrics if metric.bounds}
@@ -354,7 +463,10 @@ def numbers(run: Run) -> list[dict[str, Any]]:
             continue
         low, high = nan, nan
         if name in bounded:
-            low, high = (run.numbers[key].value if (key := (f"{name}_{end}", group)) in run.numbers else nan for end in ("low", "high"))
+            low, high = (
+                run.numbers[key].value if (key := (f"{name}_{end}", group)) in run.numbers else nan
+                for end in ("low", "high")
+            )
         else:
             low, high = normal(number.value, number.stderr)
         found.append(
@@ -390,25 +502,47 @@ def numbers_grid(rows: Sequence[Mapping[str, Any]]) -> Grid:
         unit = str(row["unit"] or "")
 
         def write(number: Any, column: Column, beside: Sequence[float], unit: str = unit) -> str:
-            return number_text(float(number), unit, beside) if column.name == "value" else f"{number:g}"
+            return (
+                number_text(float(number), unit, beside)
+                if column.name == "value"
+                else f"{number:g}"
+            )
 
         mark = "±" if row["interval"] == "normal" else ""
         cells = [value(column, row, write=write) for column in columns]
-        cells = [cell._replace(text="" if row[column.name] is None else cell.text) for column, cell in zip(columns, cells, strict=True)]
-        cells[2] = cells[2]._replace(interval=f"{mark} {cells[2].interval}".strip() if cells[2].interval else "")
+        cells = [
+            cell._replace(text="" if row[column.name] is None else cell.text)
+            for column, cell in zip(columns, cells, strict=True)
+        ]
+        cells[2] = cells[2]._replace(
+            interval=f"{mark} {cells[2].interval}".strip() if cells[2].interval else ""
+        )
         lines.append(Line(None, tuple(cells)))
-    return Grid(columns, tuple(lines), (True, True, False, False, True, True), (False,) * len(columns))
+    return Grid(
+        columns, tuple(lines), (True, True, False, False, True, True), (False,) * len(columns)
+    )
 
 
 def plain(rows: Sequence[Mapping[str, Any]]) -> Grid:
-    """A table of a run that no exhibit shows, as it is. Columns NAME_low and NAME_high stand with NAME, as its interval."""
+    """A table of a run that no exhibit shows, as it is. Columns NAME_low and NAME_high stand with
+    NAME, as its interval."""
     keys = list(rows[0]) if rows else []
-    # `median`, `median_low` and `median_high` are a number and its ends; `low` alone is a column like any other.
+    # `median`, `median_low` and `median_high` are a number and its ends; `low` alone is a column
+    # like any other.
     both = {key for key in keys if f"{key}_low" in keys and f"{key}_high" in keys}
     ends = {f"{key}_{end}" for key in both for end in ("low", "high")}
-    columns = tuple(Column(key, key, interval=(f"{key}_low", f"{key}_high") if key in both else None) for key in keys if key not in ends)
-    lines = tuple(Line(None, tuple(value(column, row, write=_significant) for column in columns)) for row in rows)
-    text = tuple(not any(line.cells[i].number is not None for line in lines) for i in range(len(columns)))
+    columns = tuple(
+        Column(key, key, interval=(f"{key}_low", f"{key}_high") if key in both else None)
+        for key in keys
+        if key not in ends
+    )
+    lines = tuple(
+        Line(None, tuple(value(column, row, write=_significant) for column in columns))
+        for row in rows
+    )
+    text = tuple(
+        not any(line.cells[i].number is not None for line in lines) for i in range(len(columns))
+    )
     return Grid(columns, lines, text, (False,) * len(columns))
 
 

@@ -1,4 +1,5 @@
-"""What was found, in words that the intervals allow: which headline numbers lie apart from their value for a model without bias."""
+"""What was found, in words that the intervals allow: which headline numbers lie apart from their
+value for a model without bias."""
 
 from __future__ import annotations
 
@@ -14,7 +15,8 @@ from lm_eval_bias.report.leaderboard import OWN, Column, Entry, board
 from lm_eval_bias.results.escape import shortened
 from lm_eval_bias.results.runs import Found, Run
 
-# Numbers of how a model answers, whatever it is asked about: their distance from 0 is a habit, and no bias against anyone.
+# Numbers of how a model answers, whatever it is asked about: their distance from 0 is a habit, and
+# no bias against anyone.
 _HABITS = frozenset({"position_preference", "letter_preference"})
 
 
@@ -34,7 +36,11 @@ class Headline(NamedTuple):
     def unit(self) -> str:
         """What stands behind the value; nothing behind a count, a p value or a dash."""
         unit = self.metric.unit
-        return "" if unit in ("", "count", "p", "t", "share", "score") or isnan(self.entry.value) else f" {unit}"
+        return (
+            ""
+            if unit in ("", "count", "p", "t", "share", "score") or isnan(self.entry.value)
+            else f" {unit}"
+        )
 
     @property
     def _ends(self) -> tuple[float, ...]:
@@ -53,8 +59,9 @@ class Headline(NamedTuple):
 
 
 class Tested(NamedTuple):
-    """A headline number beside its unbiased value. excludes: whether the interval does. distance: in standard errors, signed as the number
-    is; the standard error is that of the end of the interval which lies towards the unbiased value."""
+    """A headline number beside its unbiased value. excludes: whether the interval does. distance:
+    in standard errors, signed as the number is; the standard error is that of the end of the
+    interval which lies towards the unbiased value."""
 
     headline: Headline
     excludes: bool
@@ -62,28 +69,43 @@ class Tested(NamedTuple):
 
     @property
     def clusters(self) -> int | None:
-        """On how many clusters it rests; None where the run does not say, being older or of a measure that declares none."""
+        """On how many clusters it rests; None where the run does not say, being older or of a
+        measure that declares none."""
         return self.headline.run.clusters((self.headline.metric.name, None))
 
     @property
     def few(self) -> bool:
-        """Whether it rests on fewer clusters than an interval needs; a run that does not say how many is taken at its word."""
+        """Whether it rests on fewer clusters than an interval needs; a run that does not say how
+        many is taken at its word."""
         return self.clusters is not None and self.clusters < FEWEST_CLUSTERS
 
 
 def headlines(run: Run) -> list[Headline]:
     """The headline numbers of a run, in the order of their declaration."""
-    columns: list[Column] = [column for section in board(Found([run], [], [])).sections for column in section.columns]
-    return [Headline(run, c.metric, c.entries[run.model], c.interval == OWN) for c in columns if run.model in c.entries]
+    columns: list[Column] = [
+        column for section in board(Found([run], [], [])).sections for column in section.columns
+    ]
+    return [
+        Headline(run, c.metric, c.entries[run.model], c.interval == OWN)
+        for c in columns
+        if run.model in c.entries
+    ]
 
 
 def tested(found: Iterable[Headline]) -> list[Tested]:
-    """The headline numbers that test something: they have an unbiased value that is no end of their scale, and an interval."""
+    """The headline numbers that test something: they have an unbiased value that is no end of their
+    scale, and an interval."""
     made = []
     for headline in found:
         metric, entry = headline.metric, headline.entry
-        # A share is 0 for a model without bias as soon as not one answer errs, and no other number can lie below it.
-        if metric.unbiased is None or not metric.tests or metric.name in _HABITS or metric.unbiased in RANGE.get(metric.unit, ()):
+        # A share is 0 for a model without bias as soon as not one answer errs, and no other number
+        # can lie below it.
+        if (
+            metric.unbiased is None
+            or not metric.tests
+            or metric.name in _HABITS
+            or metric.unbiased in RANGE.get(metric.unit, ())
+        ):
             continue
         if isnan(entry.low) or isnan(entry.high) or entry.low >= entry.high or isnan(entry.value):
             continue
@@ -95,14 +117,21 @@ def tested(found: Iterable[Headline]) -> list[Tested]:
 
 
 def sentences(found: Sequence[Tested], named: bool = False, strongest: bool = True) -> list[str]:
-    """The finding of a model, or of several (named), as sentences. strongest: with the surest test, where no list of them stands beside."""
+    """The finding of a model, or of several (named), as sentences. strongest: with the surest test,
+    where no list of them stands beside."""
     if not found:
-        return ["No test: no headline number has both a value for a model without bias and an interval."]
+        return [
+            "No test: no headline number has both a value for a model without bias and an interval."
+        ]
     apart = surest(found)
     total = len(found)
-    said = [f"In {len(apart)} of {total} test{'s' * (total != 1)} the 95 % interval excludes the value of a model without bias."]
+    said = [
+        f"In {len(apart)} of {total} test{'s' * (total != 1)} the 95 % interval excludes the value of a model without bias."
+    ]
     if total > 1:
-        said.append(f"By chance alone about {total / 20:.1f} of {total} would, if no number were biased.")
+        said.append(
+            f"By chance alone about {total / 20:.1f} of {total} would, if no number were biased."
+        )
     if apart and strongest:
         said.append(f"Strongest evidence: {described(apart[0], named)}.")
     if not apart:
@@ -116,14 +145,18 @@ def sentences(found: Sequence[Tested], named: bool = False, strongest: bool = Tr
     if untold:
         those = "does" if untold == 1 else "do"
         rests = "it rests" if untold == 1 else "they rest"
-        said.append(f"{untold} of {total} {those} not say on how many clusters {rests}, so that some intervals may be too short.")
+        said.append(
+            f"{untold} of {total} {those} not say on how many clusters {rests}, so that some intervals may be too short."
+        )
     warned = sum(bool(test.headline.run.warnings) for test in found)
     if warned:
         if total == 1:
             said.append("It comes from a run with a warning.")
         else:
             come = "comes from a run" if warned == 1 else "come from runs"
-            said.append(f"{'All' if warned == total else f'{warned} of the'} {total} {come} with a warning.")
+            said.append(
+                f"{'All' if warned == total else f'{warned} of the'} {total} {come} with a warning."
+            )
     return said
 
 
@@ -135,14 +168,17 @@ def brief(found: Sequence[Tested]) -> str:
     warned = sum(bool(test.headline.run.warnings) for test in found)
     said = f"{len(apart)} of {len(found)} test{'s' * (len(found) != 1)}"
     said += f"; surest {described(apart[0])}" if apart else ""
-    return said + (f"; {'all' if warned == len(found) else warned} from runs with a warning" if warned else "")
+    return said + (
+        f"; {'all' if warned == len(found) else warned} from runs with a warning" if warned else ""
+    )
 
 
 def surest(found: Iterable[Tested]) -> list[Tested]:
-    """The tests whose interval excludes the unbiased value, surest first, those of runs with a warning after the others, and those on few
-    clusters last."""
+    """The tests whose interval excludes the unbiased value, surest first, those of runs with a
+    warning after the others, and those on few clusters last."""
     return sorted(
-        (test for test in found if test.excludes), key=lambda test: (test.few, bool(test.headline.run.warnings), -abs(test.distance))
+        (test for test in found if test.excludes),
+        key=lambda test: (test.few, bool(test.headline.run.warnings), -abs(test.distance)),
     )
 
 

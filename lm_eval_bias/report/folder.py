@@ -1,4 +1,5 @@
-"""The folder of a report: made if it is missing; of an earlier report's files each is replaced, and nothing else is touched."""
+"""The folder of a report: made if it is missing; of an earlier report's files each is replaced, and
+nothing else is touched."""
 
 from __future__ import annotations
 
@@ -10,7 +11,8 @@ from types import TracebackType
 from lm_eval_bias.usage import UsageError
 
 LIST = ".lm-eval-bias-report"
-"""The file that names those which a report wrote, a line each, so that the next one knows them for its own."""
+"""The file that names those which a report wrote, a line each, so that the next one knows them for
+its own."""
 _FIRST = "files of a report of lm-eval-bias"
 _OURS = re.compile(r"((figures|tables)/)?[A-Za-z0-9_][A-Za-z0-9._-]*\.(html|svg|png|csv|tex)")
 
@@ -19,9 +21,11 @@ DEVICE = re.compile(r"(con|prn|aux|nul|com\d|lpt\d)(\..*)?", re.I)
 
 
 class Folder:
-    """Files are written as they come, and listed before, so that a report that was cut off can be replaced, too.
+    """Files are written as they come, and listed before, so that a report that was cut off can be
+    replaced, too.
 
-    Raises UsageError for a path that is a file, a folder that holds other things than an earlier report, and what cannot be written.
+    Raises UsageError for a path that is a file, a folder that holds other things than an earlier
+    report, and what cannot be written.
     """
 
     def __init__(self, path: Path) -> None:
@@ -42,7 +46,12 @@ class Folder:
             raise UsageError(f"cannot write {self.path}: {error.strerror or error}") from error
         return self
 
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
         self.list.close()
 
     def _clear(self) -> None:
@@ -51,14 +60,22 @@ class Folder:
         if not (self.path / LIST).is_file():
             if others:
                 told = ", ".join(others[:3]) + (" and others" if len(others) > 3 else "")
-                raise UsageError(f"{self.path} holds other things ({told}); name a new folder, or one of an earlier report")
+                raise UsageError(
+                    f"{self.path} holds other things ({told}); name a new folder, or one of an earlier report"
+                )
             return
-        first, *names = (self.path / LIST).read_text(encoding="utf-8", errors="replace").splitlines() or [""]
+        first, *names = (self.path / LIST).read_text(
+            encoding="utf-8", errors="replace"
+        ).splitlines() or [""]
         if first != _FIRST:
-            raise UsageError(f"{self.path / LIST} is no list of a report's files; name a new folder")
+            raise UsageError(
+                f"{self.path / LIST} is no list of a report's files; name a new folder"
+            )
         for name in ("figures", "tables"):
             if (self.path / name).is_symlink():
-                raise UsageError(f"{self.path / name} is a link, which a report never writes; name a new folder")
+                raise UsageError(
+                    f"{self.path / name} is a link, which a report never writes; name a new folder"
+                )
         for name in names:
             if _OURS.fullmatch(name):
                 (self.path / name).unlink(missing_ok=True)
@@ -69,16 +86,23 @@ class Folder:
         if not _OURS.fullmatch(name):
             raise ValueError(f"{name!r} is no name of a report's file")
         if path.exists() or path.is_symlink():
-            raise UsageError(f"{path} is there already and of no earlier report; move it, or name another folder")
+            raise UsageError(
+                f"{path} is there already and of no earlier report; move it, or name another folder"
+            )
         try:
             self.list.write(f"{name}\n")
             self.list.flush()
-            path.write_bytes(content.encode("utf-8", errors="backslashreplace") if isinstance(content, str) else content)
+            path.write_bytes(
+                content.encode("utf-8", errors="backslashreplace")
+                if isinstance(content, str)
+                else content
+            )
         except OSError as error:
             raise UsageError(f"cannot write {path}: {error.strerror or error}") from error
 
     def stem(self, name: str) -> str:
-        """A part of a file's name for a text: plain letters, and one that no other text has, also where case does not count."""
+        """A part of a file's name for a text: plain letters, and one that no other text has, also
+        where case does not count."""
         plain = re.sub(r"[^A-Za-z0-9_.]+", "-", name).strip("-._")
         short = plain[:80] or "x"
         if DEVICE.fullmatch(short):

@@ -1,4 +1,5 @@
-"""A page that needs nothing else: no request, no script but its own, and a policy that forbids all others. Templates escape every text."""
+"""A page that needs nothing else: no request, no script but its own, and a policy that forbids all
+others. Templates escape every text."""
 
 from __future__ import annotations
 
@@ -17,20 +18,37 @@ def environment(**filters: Any) -> Environment:
     """The templates beside this file. filters: more than `visible` and `shortened`."""
     from jinja2 import DictLoader, Environment, StrictUndefined
 
-    templates = {file.name: file.read_text(encoding="utf-8") for file in files(__package__).iterdir() if file.name.endswith(".html")}
+    templates = {
+        file.name: file.read_text(encoding="utf-8")
+        for file in files(__package__).iterdir()
+        if file.name.endswith(".html")
+    }
     loader = DictLoader(templates)
-    made = Environment(autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True, loader=loader)
+    made = Environment(
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        loader=loader,
+    )
     made.filters |= {"visible": visible, "shortened": shortened, **filters}
     return made
 
 
 def page(environment: Environment, template: str, script: str | None = None, **what: Any) -> str:
-    """A template filled in. script: the name of the file of the page's only script. Sheet and script are known by their checksums, so that
-    no other of the page counts."""
-    texts = [(files(__package__) / name).read_text(encoding="utf-8") for name in ("page.css", script) if name]
+    """A template filled in. script: the name of the file of the page's only script. Sheet and
+    script are known by their checksums, so that no other of the page counts."""
+    texts = [
+        (files(__package__) / name).read_text(encoding="utf-8")
+        for name in ("page.css", script)
+        if name
+    ]
     sums = [base64.b64encode(hashlib.sha256(text.encode()).digest()).decode() for text in texts]
     kinds = zip(("style-src", "script-src"), sums, strict=False)
-    allowed = [*(f"{kind} 'sha256-{checksum}'" for kind, checksum in kinds), *(["img-src data:"] if script else [])]
+    allowed = [
+        *(f"{kind} 'sha256-{checksum}'" for kind, checksum in kinds),
+        *(["img-src data:"] if script else []),
+    ]
     policy = "; ".join(["default-src 'none'", *allowed, "base-uri 'none'", "form-action 'none'"])
     own = {"style": texts[0], "policy": policy, **({"script": texts[1]} if script else {})}
     return environment.get_template(template).render(**own, **what)

@@ -1,7 +1,8 @@
-"""Runs of several models -> a table: a row for each model, a column for each number, with intervals and the ranks that these leave open.
+"""Runs of several models -> a table: a row for each model, a column for each number, with intervals
+and the ranks that these leave open.
 
-No score over all: numbers of different benchmarks have no common unit. A column holds only models that were asked the same (version,
-options, number of documents); others have a column of their own.
+No score over all: numbers of different benchmarks have no common unit. A column holds only models
+that were asked the same (version, options, number of documents); others have a column of their own.
 """
 
 from __future__ import annotations
@@ -27,8 +28,9 @@ OWN, NORMAL = "own", "normal"
 
 
 class Asked(NamedTuple):
-    """A document of a run: the checksum of what was asked of it, None where the samples do not say, its records, and how answers were to be
-    generated, None where none were or the samples do not say."""
+    """A document of a run: the checksum of what was asked of it, None where the samples do not say,
+    its records, and how answers were to be generated, None where none were or the samples do not
+    say."""
 
     prompt: str | None
     records: list[Record]
@@ -36,7 +38,8 @@ class Asked(NamedTuple):
 
 
 class Answers(NamedTuple):
-    """What the samples of a run hold. documents: checksum of the document -> what was asked. options: of the measure's summary."""
+    """What the samples of a run hold. documents: checksum of the document -> what was asked.
+    options: of the measure's summary."""
 
     measure: Measure
     documents: Mapping[str, Asked]
@@ -44,8 +47,8 @@ class Answers(NamedTuple):
 
 
 class Entry(NamedTuple):
-    """One number of one model. rank: least and greatest; None where it has no interval, or its column no direction. ties: a letter for each
-    set of models that are not told apart."""
+    """One number of one model. rank: least and greatest; None where it has no interval, or its
+    column no direction. ties: a letter for each set of models that are not told apart."""
 
     value: float
     low: float
@@ -57,8 +60,8 @@ class Entry(NamedTuple):
 
 
 class Column(NamedTuple):
-    """interval: OWN, NORMAL or None. ranked: how many models have ranks. pairs: how many tests Holm's adjustment counts. paired: whether
-    these are on the same documents."""
+    """interval: OWN, NORMAL or None. ranked: how many models have ranks. pairs: how many tests
+    Holm's adjustment counts. paired: whether these are on the same documents."""
 
     task: str
     metric: Metric
@@ -74,8 +77,8 @@ class Column(NamedTuple):
 
 
 class Section(NamedTuple):
-    """The columns of one task. asked: what its runs have in common, name and value; distinct: those of them in which it differs from
-    another section of the same task."""
+    """The columns of one task. asked: what its runs have in common, name and value; distinct: those
+    of them in which it differs from another section of the same task."""
 
     task: str
     asked: Mapping[str, str]
@@ -84,7 +87,11 @@ class Section(NamedTuple):
 
     @property
     def title(self) -> str:
-        return self.task + (f" ({', '.join(f'{key} {value}' for key, value in self.distinct.items())})" if self.distinct else "")
+        return self.task + (
+            f" ({', '.join(f'{key} {value}' for key, value in self.distinct.items())})"
+            if self.distinct
+            else ""
+        )
 
 
 class Model(NamedTuple):
@@ -96,7 +103,8 @@ class Model(NamedTuple):
 
 
 class Board(NamedTuple):
-    """models: the rows, in order. tasks: all that any of them was asked. sorted_by: the name of the column, None for the models' names."""
+    """models: the rows, in order. tasks: all that any of them was asked. sorted_by: the name of the
+    column, None for the models' names."""
 
     models: Sequence[Model]
     tasks: Sequence[str]
@@ -112,10 +120,11 @@ def board(
     sort: str | None = None,
     answers: Callable[[Run], Answers | None] | None = None,
 ) -> Board:
-    """metrics: names, or TASK/NAME, of what is shown in place of the headline numbers. sort: one of them; best first where the number says
-    what is good, else the greatest. answers: what the samples of a run hold, so that ranks are paired; None where the task is not known
-    here; left out, ranks are from the intervals alone. Raises UsageError for a name that no run has, and for a sort that names several
-    columns."""
+    """metrics: names, or TASK/NAME, of what is shown in place of the headline numbers. sort: one of
+    them; best first where the number says what is good, else the greatest. answers: what the
+    samples of a run hold, so that ranks are paired; None where the task is not known here; left
+    out, ranks are from the intervals alone. Raises UsageError for a name that no run has, and for a
+    sort that names several columns."""
     if metrics is not None:
         _check(metrics, found.runs)
     questions: dict[tuple[str, tuple[tuple[str, str], ...]], list[Run]] = {}
@@ -126,23 +135,40 @@ def board(
     if answers is not None:
         questions, paired, said = _on_the_same(questions, answers)
         notes += said
-    for (task, asked), runs in sorted(questions.items(), key=lambda item: (item[0][0], -len(item[1]))):
-        columns = [_column(task, metric, runs, paired.get((task, asked), {})) for metric in _shown(runs, metrics)]
+    for (task, asked), runs in sorted(
+        questions.items(), key=lambda item: (item[0][0], -len(item[1]))
+    ):
+        columns = [
+            _column(task, metric, runs, paired.get((task, asked), {}))
+            for metric in _shown(runs, metrics)
+        ]
         if columns:
             others = [dict(other) for name, other in questions if name == task and other != asked]
-            keys = {key for other in others for key in {**other, **dict(asked)} if other.get(key) != dict(asked).get(key)}
+            keys = {
+                key
+                for other in others
+                for key in {**other, **dict(asked)}
+                if other.get(key) != dict(asked).get(key)
+            }
             distinct = {key: dict(asked).get(key, "default") for key in sorted(keys)}
             sections.append(Section(task, dict(asked), distinct, columns))
     models: dict[str, Model] = {}
     for run in sorted(found.runs, key=lambda run: (run.model.casefold(), run.model, run.task)):
         one = models.get(run.model, Model(run.model, (), ()))
-        models[run.model] = Model(run.model, (*one.tasks, run.task), (*one.warnings, *((run.task, said) for said in run.warnings)))
+        models[run.model] = Model(
+            run.model,
+            (*one.tasks, run.task),
+            (*one.warnings, *((run.task, said) for said in run.warnings)),
+        )
     by = _sorted_by(sort, sections)
     order = list(models)
     if by:
-        order.sort(key=lambda name: _order(by, name))  # stable: what has no number keeps the order of names, at the end
+        # stable: what has no number keeps the order of names, at the end
+        order.sort(key=lambda name: _order(by, name))
     tasks = sorted({run.task for run in found.runs})
-    return Board([models[name] for name in order], tasks, sections, found.others, notes, by and by.name)
+    return Board(
+        [models[name] for name in order], tasks, sections, found.others, notes, by and by.name
+    )
 
 
 Questions = dict[tuple[str, tuple[tuple[str, str], ...]], list[Run]]
@@ -150,9 +176,12 @@ Questions = dict[tuple[str, tuple[tuple[str, str], ...]], list[Run]]
 
 def _on_the_same(
     questions: Questions, answers: Callable[[Run], Answers | None]
-) -> tuple[Questions, dict[tuple[str, tuple[tuple[str, str], ...]], dict[str, Replicates]], list[str]]:
-    """Runs put together by the documents that they were asked, where samples tell; for those that can be compared on them, model -> its
-    numbers without each group of clusters; and what is to be said. A task that one model alone was asked has nothing to compare."""
+) -> tuple[
+    Questions, dict[tuple[str, tuple[tuple[str, str], ...]], dict[str, Replicates]], list[str]
+]:
+    """Runs put together by the documents that they were asked, where samples tell; for those that
+    can be compared on them, model -> its numbers without each group of clusters; and what is to be
+    said. A task that one model alone was asked has nothing to compare."""
     found: Questions = {}
     paired: dict[tuple[str, tuple[tuple[str, str], ...]], dict[str, Replicates]] = {}
     notes = []
@@ -165,13 +194,24 @@ def _on_the_same(
             try:
                 told[run.model] = answers(run) if run.samples else None
             except UsageError as error:
-                notes.append(f"{run.results}: the samples of {task} are not read, so its ranks are unpaired: {error}")
+                notes.append(
+                    f"{run.results}: the samples of {task} are not read, so its ranks are unpaired: {error}"
+                )
                 told[run.model] = None
         kinds = {model: None if each is None else _checksum(each) for model, each in told.items()}
         several = len(set(kinds.values()) - {None}) > 1
-        # Models with a chat template of their own each are asked in other words, which is no other question; with the same one it is.
-        worded = {(kinds[run.model], run.template, _prompts(each)) for run in runs if (each := told[run.model]) is not None}
-        otherwise = [place for place, n in Counter(place[:2] for place in worded if place[2] is not None).items() if n > 1]
+        # Models with a chat template of their own each are asked in other words, which is no other
+        # question; with the same one it is.
+        worded = {
+            (kinds[run.model], run.template, _prompts(each))
+            for run in runs
+            if (each := told[run.model]) is not None
+        }
+        otherwise = [
+            place
+            for place, n in Counter(place[:2] for place in worded if place[2] is not None).items()
+            if n > 1
+        ]
         for run in runs:
             # What has no samples is not known to be another question.
             kind, each = kinds[run.model] if several else None, told[run.model]
@@ -180,10 +220,16 @@ def _on_the_same(
                 more = (*more, ("which prompts", _prompts(each) or "not known"))
             found.setdefault((task, (*asked, *more)), []).append(run)
         if several:
-            notes.append(f"{task}: models were asked other documents, as many as each other, and stand in tables of their own")
+            notes.append(
+                f"{task}: models were asked other documents, as many as each other, and stand in tables of their own"
+            )
         if otherwise:
-            notes.append(f"{task}: models were asked the same documents in other words, and stand in tables of their own")
-        for place in [place for place in found if place[0] == task and place[1][: len(asked)] == asked]:
+            notes.append(
+                f"{task}: models were asked the same documents in other words, and stand in tables of their own"
+            )
+        for place in [
+            place for place in found if place[0] == task and place[1][: len(asked)] == asked
+        ]:
             said = {run.model: told.get(run.model) for run in found[place]}
             try:
                 if len(said) > 1 and place not in paired:
@@ -201,7 +247,11 @@ def _checksum(answers: Answers) -> str:
 def _prompts(answers: Answers) -> str | None:
     """Of what was asked of all documents; None where the samples do not say."""
     prompts = [answers.documents[name].prompt for name in sorted(answers.documents)]
-    return None if None in prompts else hashlib.sha256("".join(map(str, prompts)).encode()).hexdigest()[:12]
+    return (
+        None
+        if None in prompts
+        else hashlib.sha256("".join(map(str, prompts)).encode()).hexdigest()[:12]
+    )
 
 
 def _replicates(said: Mapping[str, Answers | None]) -> dict[str, Replicates]:
@@ -212,7 +262,10 @@ def _replicates(said: Mapping[str, Answers | None]) -> dict[str, Replicates]:
     first = next(iter(known.values()))
     if any(each.options != first.options for each in known.values()):
         return {}
-    records = {model: [record for name in first.documents for record in each.documents[name].records] for model, each in known.items()}
+    records = {
+        model: [record for name in first.documents for record in each.documents[name].records]
+        for model, each in known.items()
+    }
     plan = Plan(first.measure, list(records.values()))
     return {model: Replicates(plan, each, first.options) for model, each in records.items()}
 
@@ -232,21 +285,32 @@ def _guess(name: str, known: Iterable[str]) -> str:
     """The nearest name, or the short ones: all of them with their tasks would fill the screen."""
     known = sorted(known)
     said = nearest(name, known)
-    return said if said.startswith("did") else nearest(name, [each for each in known if "/" not in each])
+    return (
+        said
+        if said.startswith("did")
+        else nearest(name, [each for each in known if "/" not in each])
+    )
 
 
 def _shown(runs: Sequence[Run], metrics: Sequence[str] | None) -> list[Metric]:
-    """The metrics of a task's columns, in the order of their declaration. A bound stands in the column whose interval it ends."""
+    """The metrics of a task's columns, in the order of their declaration. A bound stands in the
+    column whose interval it ends."""
     found: dict[str, Metric] = {}
     for run in runs:
         for metric in run.metrics:
-            wanted = metric.headline and metric.bounds is None if metrics is None else _named(metric.name, run.task, metrics)
+            wanted = (
+                metric.headline and metric.bounds is None
+                if metrics is None
+                else _named(metric.name, run.task, metrics)
+            )
             if wanted and (metric.name, None) in run.numbers:
                 found.setdefault(metric.name, metric)
     return list(found.values())
 
 
-def _column(task: str, metric: Metric, runs: Sequence[Run], paired: Mapping[str, Replicates]) -> Column:
+def _column(
+    task: str, metric: Metric, runs: Sequence[Run], paired: Mapping[str, Replicates]
+) -> Column:
     interval = interval_kind(metric, runs)
     entries = {}
     for run in runs:
@@ -260,14 +324,16 @@ def _column(task: str, metric: Metric, runs: Sequence[Run], paired: Mapping[str,
 
 
 def interval_kind(metric: Metric, runs: Sequence[Run]) -> str | None:
-    """OWN, NORMAL or None. A metric that declares bounds has no other interval, also where they do not exist: its standard error is not
-    meant for one."""
+    """OWN, NORMAL or None. A metric that declares bounds has no other interval, also where they do
+    not exist: its standard error is not meant for one."""
     if any(other.bounds == metric.name for run in runs for other in run.metrics):
         return OWN
     return NORMAL if metric.stderr else None
 
 
-def interval_of(metric: Metric, run: Run, kind: str | None, group: str | None = None) -> tuple[float, float]:
+def interval_of(
+    metric: Metric, run: Run, kind: str | None, group: str | None = None
+) -> tuple[float, float]:
     """Of a run's number, of such a kind; NaN where there is none."""
     number = run.numbers.get((metric.name, group), Number(nan, nan))
     if kind == OWN:
@@ -277,17 +343,27 @@ def interval_of(metric: Metric, run: Run, kind: str | None, group: str | None = 
 
 
 def normal(value: float, stderr: float) -> tuple[float, float]:
-    """value ± 1.96 standard errors; NaN without one, and where it is 0, since all clusters agree then, which makes no number certain."""
-    return (value - QUANTILE * stderr, value + QUANTILE * stderr) if 0 < stderr < inf and isfinite(value) else (nan, nan)
+    """value ± 1.96 standard errors; NaN without one, and where it is 0, since all clusters agree
+    then, which makes no number certain."""
+    return (
+        (value - QUANTILE * stderr, value + QUANTILE * stderr)
+        if 0 < stderr < inf and isfinite(value)
+        else (nan, nan)
+    )
 
 
 def _bound(metric: Metric, run: Run, end: str, group: str | None) -> float:
-    names = [other.name for other in run.metrics if other.bounds == metric.name and other.name.endswith(f"_{end}")]
+    names = [
+        other.name
+        for other in run.metrics
+        if other.bounds == metric.name and other.name.endswith(f"_{end}")
+    ]
     return run.numbers.get((names[0], group), Number(nan, nan)).value if names else nan
 
 
 def direction(metric: Metric) -> str | None:
-    """Which is better: "near" its unbiased value, "lower", "higher", or None. A signed number is judged by its distance alone."""
+    """Which is better: "near" its unbiased value, "lower", "higher", or None. A signed number is
+    judged by its distance alone."""
     return "near" if metric.unbiased is not None else metric.better
 
 
@@ -305,17 +381,22 @@ def _ranked(column: Column, paired: Mapping[str, Replicates]) -> Column:
         rank = None if isnan(low) else (int(low), int(high))
         letters = "".join(letter(k) for k, tie in enumerate(found.ties) if i in tie)
         entries[name] = column.entries[name]._replace(rank=rank, ties=letters)
-    return column._replace(entries=entries, ranked=ranked, pairs=found.pairs, paired=on_the_same is not None)
+    return column._replace(
+        entries=entries, ranked=ranked, pairs=found.pairs, paired=on_the_same is not None
+    )
 
 
 def _paired_ranks(column: Column, paired: Mapping[str, Replicates]) -> Ranks | None:
-    """Of the models that have an interval, from their differences on the same documents; None where these have no error."""
+    """Of the models that have an interval, from their differences on the same documents; None where
+    these have no error."""
     metric, key = column.metric, (column.metric.name, None)
     if not paired or not column.entries.keys() <= paired.keys():
         return None
     runs = {name: paired[name] for name in column.entries}
     measure = next(iter(runs.values())).measure
-    if metric.name not in {m.name for m in measure.metrics} or not measured(measure, measure.metric(metric.name)):
+    if metric.name not in {m.name for m in measure.metrics} or not measured(
+        measure, measure.metric(metric.name)
+    ):
         return None
     if min(run.clusters(key) for run in runs.values()) < FEWEST_CLUSTERS:
         return None
@@ -332,10 +413,14 @@ def _paired_ranks(column: Column, paired: Mapping[str, Replicates]) -> Ranks | N
     return ranks_of_tests(values, p)
 
 
-def _ranks(metric: Metric, values: Sequence[float], lows: Sequence[float], highs: Sequence[float]) -> Ranks:
+def _ranks(
+    metric: Metric, values: Sequence[float], lows: Sequence[float], highs: Sequence[float]
+) -> Ranks:
     """Rank 1 is the best."""
     if metric.unbiased is not None:
-        values, lows, highs = ([x - metric.unbiased for x in each] for each in (values, lows, highs))
+        values, lows, highs = (
+            [x - metric.unbiased for x in each] for each in (values, lows, highs)
+        )
         return ranks(values, lows, highs, distances=True)
     if metric.better == "higher":
         values, lows, highs = ([-x for x in each] for each in (values, highs, lows))
@@ -350,13 +435,25 @@ def letter(k: int) -> str:
 def _sorted_by(sort: str | None, sections: Sequence[Section]) -> Column | None:
     if sort is None:
         return None
-    columns = [column for section in sections for column in section.columns if sort in (column.metric.name, column.name)]
+    columns = [
+        column
+        for section in sections
+        for column in section.columns
+        if sort in (column.metric.name, column.name)
+    ]
     names = list(dict.fromkeys(column.name for column in columns))
     if not columns:
-        known = {name for section in sections for column in section.columns for name in (column.metric.name, column.name)}
+        known = {
+            name
+            for section in sections
+            for column in section.columns
+            for name in (column.metric.name, column.name)
+        }
         raise UsageError(f"--sort {sort}: there is no such column; {_guess(sort, known)}")
     if len(names) > 1:
-        raise UsageError(f"--sort {sort}: several tasks have that number; say which: {', '.join(names)}")
+        raise UsageError(
+            f"--sort {sort}: several tasks have that number; say which: {', '.join(names)}"
+        )
     return max(columns, key=lambda column: len(column.entries))
 
 
@@ -408,7 +505,13 @@ def place(entry: Entry) -> str:
 def goal(metric: Metric) -> str:
     """What is good, in a few words."""
     way = direction(metric)
-    return f"best near {metric.unbiased:g}" if way == "near" else f"{way} is better" if way else "no direction"
+    return (
+        f"best near {metric.unbiased:g}"
+        if way == "near"
+        else f"{way} is better"
+        if way
+        else "no direction"
+    )
 
 
 LEGEND = (

@@ -34,7 +34,8 @@ def number(value: float) -> float | None:
 
 
 def jsonl(board: Board) -> str:
-    """A line for each model, its numbers in a list; what does not exist is null, and an interval without end has null for that bound."""
+    """A line for each model, its numbers in a list; what does not exist is null, and an interval
+    without end has null for that bound."""
     lines = []
     for model in board.models:
         numbers = []
@@ -42,16 +43,30 @@ def jsonl(board: Board) -> str:
             for column in section.columns:
                 entry = column.entries.get(model.name)
                 if entry is not None:
-                    numbers.append({**_about(column), "asked": dict(section.asked), **_entry(column, entry)})
+                    numbers.append(
+                        {**_about(column), "asked": dict(section.asked), **_entry(column, entry)}
+                    )
         warnings = [{"task": task, "warning": said} for task, said in model.warnings]
-        row = {"model": model.name, "tasks": list(model.tasks), "of": list(board.tasks), "numbers": numbers, "warnings": warnings}
+        row = {
+            "model": model.name,
+            "tasks": list(model.tasks),
+            "of": list(board.tasks),
+            "numbers": numbers,
+            "warnings": warnings,
+        }
         lines.append(json.dumps(row, allow_nan=False))
     return "".join(f"{line}\n" for line in lines)
 
 
 def _about(column: Column) -> dict[str, Any]:
     metric = column.metric
-    return {"task": column.task, "metric": metric.name, "unit": metric.unit, "better": direction(metric), "unbiased": metric.unbiased}
+    return {
+        "task": column.task,
+        "metric": metric.name,
+        "unit": metric.unit,
+        "better": direction(metric),
+        "unbiased": metric.unbiased,
+    }
 
 
 def _entry(column: Column, entry: Entry) -> dict[str, Any]:
@@ -70,8 +85,8 @@ def _entry(column: Column, entry: Entry) -> dict[str, Any]:
 
 
 def csv_table(board: Board) -> str:
-    """A row for each model; for each number its value, the bounds, n, the ranks and the letters of ties. Texts are quoted and start no
-    formula; numbers are plain."""
+    """A row for each model; for each number its value, the bounds, n, the ranks and the letters of
+    ties. Texts are quoted and start no formula; numbers are plain."""
     columns = [(section, column) for section in board.sections for column in section.columns]
     ends = ("", " low", " high", " n", " rank from", " rank to", " ties")
     head = ["model", "tasks", "of", "warnings"]
@@ -102,24 +117,48 @@ def csv_table(board: Board) -> str:
 def markdown(board: Board) -> str:
     """A table for each task, a row for each model."""
     lines = ["# Leaderboard", ""]
-    lines += _markdown_table(["model", f"tasks of {len(board.tasks)}"], [[markdown_cell(m.name), str(len(m.tasks))] for m in board.models])
+    lines += _markdown_table(
+        ["model", f"tasks of {len(board.tasks)}"],
+        [[markdown_cell(m.name), str(len(m.tasks))] for m in board.models],
+    )
     for section in board.sections:
-        lines += ["", f"## {markdown_cell(section.title)}", "", markdown_cell(asked(section.asked)), ""]
-        head = ["model", *(f"{markdown_cell(c.metric.name)}{mark(c)}<br>{about(c)}" for c in section.columns)]
+        lines += [
+            "",
+            f"## {markdown_cell(section.title)}",
+            "",
+            markdown_cell(asked(section.asked)),
+            "",
+        ]
+        head = [
+            "model",
+            *(f"{markdown_cell(c.metric.name)}{mark(c)}<br>{about(c)}" for c in section.columns),
+        ]
         rows = []
         for model in board.models:
             found = [(column, column.entries.get(model.name)) for column in section.columns]
             if any(entry for _, entry in found):
-                rows.append([markdown_cell(model.name), *(_markdown_entry(column, entry) for column, entry in found)])
+                rows.append(
+                    [
+                        markdown_cell(model.name),
+                        *(_markdown_entry(column, entry) for column, entry in found),
+                    ]
+                )
         lines += _markdown_table(head, rows)
     for title, said in remarks(board):
-        lines += ["", f"## {title}", "", *(f"- {markdown_cell_of_any_length(line)}" for line in said)]
+        lines += [
+            "",
+            f"## {title}",
+            "",
+            *(f"- {markdown_cell_of_any_length(line)}" for line in said),
+        ]
     lines += ["", "## How to read it", "", *(f"- {line}" for line in LEGEND)]
     return "\n".join(lines) + "\n"
 
 
 def _markdown_table(head: list[str], rows: list[list[str]]) -> list[str]:
-    return [f"| {' | '.join(cells)} |" for cells in (head, ["---"] + ["---:"] * (len(head) - 1), *rows)]
+    return [
+        f"| {' | '.join(cells)} |" for cells in (head, ["---"] + ["---:"] * (len(head) - 1), *rows)
+    ]
 
 
 def _markdown_entry(column: Column, entry: Entry | None) -> str:
@@ -141,13 +180,21 @@ def mark(column: Column) -> str:
 
 def about(column: Column) -> str:
     """Unit and goal, below a column's title."""
-    return ", ".join(part for part in (column.metric.unit, goal(column.metric), "paired" if column.paired else "") if part)
+    return ", ".join(
+        part
+        for part in (column.metric.unit, goal(column.metric), "paired" if column.paired else "")
+        if part
+    )
 
 
 def parts(column: Column, entry: Entry) -> tuple[str, str, str]:
     """Value, interval, and rank with the letters of ties; empty where there is none."""
     unit, rank = column.metric.unit, place(entry)
-    return written(entry.value, unit), interval(entry, unit), f"rank {rank} of {column.ranked}, {entry.ties}" if rank else ""
+    return (
+        written(entry.value, unit),
+        interval(entry, unit),
+        f"rank {rank} of {column.ranked}, {entry.ties}" if rank else "",
+    )
 
 
 def asked(what: Any) -> str:
@@ -157,13 +204,19 @@ def asked(what: Any) -> str:
 
 def remarks(board: Board) -> Iterator[tuple[str, list[str]]]:
     """What stands below the tables: title, lines."""
-    warnings = [f"{shortened(m.name)}, {shortened(task)}: {shortened(said, 300)}" for m in board.models for task, said in m.warnings]
+    warnings = [
+        f"{shortened(m.name)}, {shortened(task)}: {shortened(said, 300)}"
+        for m in board.models
+        for task, said in m.warnings
+    ]
     missing = [
         f"{shortened(m.name)} was not asked {', '.join(shortened(t) for t in board.tasks if t not in m.tasks)}"
         for m in board.models
         if len(m.tasks) < len(board.tasks)
     ]
-    others = sorted({f"{shortened(other.task)} of {shortened(other.model)}" for other in board.others})
+    others = sorted(
+        {f"{shortened(other.task)} of {shortened(other.model)}" for other in board.others}
+    )
     found = {
         "Read these with care": warnings,
         "Not asked": missing,
@@ -179,7 +232,14 @@ def remarks(board: Board) -> Iterator[tuple[str, list[str]]]:
 def html(board: Board) -> str:
     """One page, without a script."""
     functions = {"mark": mark, "about": about, "parts": parts, "asked": asked}
-    return page(environment(), "leaderboard.html", board=board, legend=LEGEND, remarks=list(remarks(board)), **functions)
+    return page(
+        environment(),
+        "leaderboard.html",
+        board=board,
+        legend=LEGEND,
+        remarks=list(remarks(board)),
+        **functions,
+    )
 
 
 WRITERS = {".html": html, ".md": markdown, ".csv": csv_table, ".jsonl": jsonl}

@@ -1,7 +1,8 @@
-"""A report: an overview of finished runs and a page for each model, with figures and tables as files beside them.
+"""A report: an overview of finished runs and a page for each model, with figures and tables as
+files beside them.
 
-Everything that a page shows is put together here as plain named tuples; the templates escape every text. Models are done one after the
-other, so that the pages of five do not lie in memory at once.
+Everything that a page shows is put together here as plain named tuples; the templates escape every
+text. Models are done one after the other, so that the pages of five do not lie in memory at once.
 """
 
 from __future__ import annotations
@@ -23,7 +24,8 @@ from lm_eval_bias.results.runs import PART, Found, Run
 from lm_eval_bias.results.transcripts import Asked, Cut, Question, asked
 
 BUDGET = 1_600_000
-"""Bytes of figures and tables on a page, which has about a fifth more; what is above it stands in files alone."""
+"""Bytes of figures and tables on a page, which has about a fifth more; what is above it stands in
+files alone."""
 ROWS, OTHER_ROWS = 400, 200
 """Rows of an exhibit's table, and of one that no exhibit shows, up to which it stands on a page."""
 STRONGEST = 3
@@ -48,12 +50,27 @@ class Drawing(Protocol):
     """What draws: the module `figures`."""
 
     def svg(
-        self, exhibit: Exhibit, rows: Sequence[Mapping[str, Any]], *, name: str, title: str, description: str, model: str | None = None
+        self,
+        exhibit: Exhibit,
+        rows: Sequence[Mapping[str, Any]],
+        *,
+        name: str,
+        title: str,
+        description: str,
+        model: str | None = None,
     ) -> str: ...
     def png(
-        self, exhibit: Exhibit, rows: Sequence[Mapping[str, Any]], *, title: str, model: str | None = None, scale: float = 2
+        self,
+        exhibit: Exhibit,
+        rows: Sequence[Mapping[str, Any]],
+        *,
+        title: str,
+        model: str | None = None,
+        scale: float = 2,
     ) -> bytes: ...
-    def drawable(self, exhibit: Exhibit, rows: Sequence[Mapping[str, Any]], model: str | None = None) -> str | None: ...
+    def drawable(
+        self, exhibit: Exhibit, rows: Sequence[Mapping[str, Any]], model: str | None = None
+    ) -> str | None: ...
 
 
 Published = Callable[[str], Iterable[tuple[str, Table, Cell, Comparison]]]
@@ -67,8 +84,9 @@ class Link(NamedTuple):
 
 @dataclass
 class Block:
-    """An exhibit, or another table, on a page. svg: as the drawing made it, trusted. fold: the title of the fold that hides the tables;
-    None where they stand open. missing: what a run lacks that has no rows."""
+    """An exhibit, or another table, on a page. svg: as the drawing made it, trusted. fold: the
+    title of the fold that hides the tables; None where they stand open. missing: what a run lacks
+    that has no rows."""
 
     id: str
     heading: str
@@ -82,7 +100,8 @@ class Block:
     notes: list[str] = field(default_factory=list)
     links: list[Link] = field(default_factory=list)
     same: Block | None = None
-    """An earlier one of the same task that is read in the same way, so that a reader is told it once."""
+    """An earlier one of the same task that is read in the same way, so that a reader is told it
+    once."""
 
 
 class Section(NamedTuple):
@@ -115,7 +134,8 @@ class Row(NamedTuple):
 
 
 class Beneath(NamedTuple):
-    """A task on the overview: the models that were asked the same. distinct: in what it differs from another of the same task."""
+    """A task on the overview: the models that were asked the same. distinct: in what it differs
+    from another of the same task."""
 
     id: str
     title: str
@@ -147,8 +167,9 @@ def write(
 ) -> Written:
     """Write the report.
 
-    expected: tasks that are told where no run has them. drawing: None for tables alone. progress: total -> an object with `update(1)`.
-    Raises UsageError for a folder that holds other things, or that cannot be written.
+    expected: tasks that are told where no run has them. drawing: None for tables alone. progress:
+    total -> an object with `update(1)`. Raises UsageError for a folder that holds other things, or
+    that cannot be written.
     """
     answers = {samples: asked(samples) for samples in {run.samples for run in found.runs}}
     found = found._replace(runs=[with_cut(run, answers[run.samples].cut) for run in found.runs])
@@ -165,18 +186,33 @@ def write(
         for name, runs in by_model.items():
             work.ids.clear()
             sections = [work.section(run, Path(files[name]).stem) for run in runs]
-            tested = findings.tested(headline for section in sections for headline in section.headlines)
+            tested = findings.tested(
+                headline for section in sections for headline in section.headlines
+            )
             models.append(Model(name, files[name], runs, tested))
-            _within(BUDGET, [b for s in sections for b in s.blocks], [b for s in sections for b in s.tables])
+            _within(
+                BUDGET,
+                [b for s in sections for b in s.blocks],
+                [b for s in sections for b in s.tables],
+            )
             folder.write(files[name], _model_page(models[-1], sections, files))
             del sections
         work.ids.clear()
-        beneath = [work.beneath(runs, {model.name: model for model in models}, questions) for runs in questions.values()]
+        beneath = [
+            work.beneath(runs, {model.name: model for model in models}, questions)
+            for runs in questions.values()
+        ]
         _within(BUDGET, [block for each in beneath for block in each.blocks])
         folder.write("index.html", _overview(models, beneath, found, expected, known))
         tasks = len({run.task for run in found.runs})
         every = [test for model in models for test in model.tested]
-        return Written(output / "index.html", len(models), tasks, work.figures, findings.sentences(every, named=len(models) > 1))
+        return Written(
+            output / "index.html",
+            len(models),
+            tasks,
+            work.figures,
+            findings.sentences(every, named=len(models) > 1),
+        )
 
 
 def with_cut(run: Run, cut: Cut) -> Run:
@@ -195,7 +231,9 @@ def _known(known: Mapping[str, Known], run: Run) -> Known:
     return known.get(run.task, Known())
 
 
-def _asked_the_same(runs: Sequence[Run]) -> dict[tuple[str, tuple[tuple[str, str], ...]], list[Run]]:
+def _asked_the_same(
+    runs: Sequence[Run],
+) -> dict[tuple[str, tuple[tuple[str, str], ...]], list[Run]]:
     """Runs of one task that were asked the same, tasks by name, most models first."""
     found: dict[tuple[str, tuple[tuple[str, str], ...]], list[Run]] = {}
     for run in sorted(runs, key=lambda run: (run.task, run.model.casefold(), run.model)):
@@ -215,7 +253,13 @@ class _Work:
         drawing: Drawing | None,
         bar: Any,
     ) -> None:
-        self.folder, self.known, self.answers, self.drawing, self.bar = folder, known, answers, drawing, bar
+        self.folder, self.known, self.answers, self.drawing, self.bar = (
+            folder,
+            known,
+            answers,
+            drawing,
+            bar,
+        )
         self.published = cache(lambda task: tuple(published(task)))
         self.figures = 0
         self.ids: set[str] = set()
@@ -233,20 +277,48 @@ class _Work:
         answers = self.answers[run.samples]
         notes = list(answers.notes)
         if not run.samples:
-            notes.append("No samples lie beside this run, so its questions and answers are not shown; run with --log_samples.")
-        return Section(task, run, known, findings.headlines(run), blocks, tables, answers.questions, notes)
+            notes.append(
+                "No samples lie beside this run, so its questions and answers are not shown; run with --log_samples."
+            )
+        return Section(
+            task, run, known, findings.headlines(run), blocks, tables, answers.questions, notes
+        )
 
-    def beneath(self, runs: Sequence[Run], models: Mapping[str, Model], questions: Mapping[Any, Sequence[Run]]) -> Beneath:
+    def beneath(
+        self,
+        runs: Sequence[Run],
+        models: Mapping[str, Model],
+        questions: Mapping[Any, Sequence[Run]],
+    ) -> Beneath:
         """A task on the overview."""
         first, known = runs[0], _known(self.known, runs[0])
         mine = dict(first.asked)
-        others = [dict(asked) for (task, asked) in questions if task == first.task and asked != first.asked]
-        keys = sorted({key for other in others for key in {**other, **mine} if other.get(key) != mine.get(key)})
+        others = [
+            dict(asked)
+            for (task, asked) in questions
+            if task == first.task and asked != first.asked
+        ]
+        keys = sorted(
+            {
+                key
+                for other in others
+                for key in {**other, **mine}
+                if other.get(key) != mine.get(key)
+            }
+        )
         distinct = ", ".join(f"{key} {mine.get(key, 'default')}" for key in keys)
         task = self._id(first.task)
-        of_runs = {run.model: {headline.metric.name: headline for headline in findings.headlines(run)} for run in runs}
-        metrics = {name: headline.metric for some in of_runs.values() for name, headline in some.items()}
-        rows = [Row(models[run.model], [of_runs[run.model].get(name) for name in metrics]) for run in runs]
+        of_runs = {
+            run.model: {headline.metric.name: headline for headline in findings.headlines(run)}
+            for run in runs
+        }
+        metrics = {
+            name: headline.metric for some in of_runs.values() for name, headline in some.items()
+        }
+        rows = [
+            Row(models[run.model], [of_runs[run.model].get(name) for name in metrics])
+            for run in runs
+        ]
         blocks = []
         for exhibit in known.exhibits:
             if len(runs) > 1 and (exhibit.figure is None or exhibit.figure.model is not None):
@@ -264,21 +336,41 @@ class _Work:
         known, first = _known(self.known, runs[0]), runs[0]
         numbered = re.match(r"(Table|Figure|Section)s? ", exhibit.name)
         heading = f"{known.paper}, {exhibit.name}" if numbered and known.paper else exhibit.name
-        block = Block(self._id(f"{prefix}-{exhibit.name}"), heading, exhibit.caption, reads=exhibit.reads, silent=exhibit.silent)
+        block = Block(
+            self._id(f"{prefix}-{exhibit.name}"),
+            heading,
+            exhibit.caption,
+            reads=exhibit.reads,
+            silent=exhibit.silent,
+        )
         ours: list[tuple[str, list[dict[str, Any]]]] = []
         for run in runs:
             try:
                 some = exhibited.rows(exhibit, run.tables)
             except Broken as error:
-                block.notes.append(f"Could not be made of the run of {shortened(run.model)}, whose tables are of another form: {error}")
+                block.notes.append(
+                    f"Could not be made of the run of {shortened(run.model)}, whose tables are of another form: {error}"
+                )
                 continue
             if some:
                 ours.append((run.model, some))
         if len(ours) < min(len(runs), 2):
-            broken = "Its rows could not be made." if block.notes else "This run left no rows for it."
-            block.missing = f"This run has no rows for it: it needs {exhibit.needs}." if exhibit.needs and not block.notes else broken
+            broken = (
+                "Its rows could not be made." if block.notes else "This run left no rows for it."
+            )
+            block.missing = (
+                f"This run has no rows for it: it needs {exhibit.needs}."
+                if exhibit.needs and not block.notes
+                else broken
+            )
             return block
-        papers = exhibited.beside(exhibit, first, self.published(first.task), known.defaults, known.version) if exhibit.published else []
+        papers = (
+            exhibited.beside(
+                exhibit, first, self.published(first.task), known.defaults, known.version
+            )
+            if exhibit.published
+            else []
+        )
         block.notes += _of_papers(papers)
         file = self.folder.stem(f"{stem}-{exhibit.name}")
         try:
@@ -294,11 +386,24 @@ class _Work:
         return block
 
     def _table(
-        self, block: Block, exhibit: Exhibit, ours: Sequence[tuple[str, Sequence[Mapping[str, Any]]]], papers: Sequence[Beside], file: str
+        self,
+        block: Block,
+        exhibit: Exhibit,
+        ours: Sequence[tuple[str, Sequence[Mapping[str, Any]]]],
+        papers: Sequence[Beside],
+        file: str,
     ) -> None:
         keys = table_files.keys(exhibit.columns, [row for _, some in ours for row in some])
-        lines = [[model, "this run", None, *(row.get(key) for key in keys)] for model, some in ours for row in some]
-        lines += [[p.model, p.source, p.incomparable or "yes", *(row.get(key) for key in keys)] for p in papers for row in p.rows]
+        lines = [
+            [model, "this run", None, *(row.get(key) for key in keys)]
+            for model, some in ours
+            for row in some
+        ]
+        lines += [
+            [p.model, p.source, p.incomparable or "yes", *(row.get(key) for key in keys)]
+            for p in papers
+            for row in p.rows
+        ]
         text = table_files.csv_file(["model", "source", "comparable", *keys], lines)
         block.links.append(self._file("CSV", f"tables/{file}.csv", text))
         self._latex(block, file)
@@ -306,10 +411,21 @@ class _Work:
     def _latex(self, block: Block, file: str) -> None:
         if block.grids and sum(len(grid.lines) for grid in block.grids) <= LATEX_ROWS:
             caption = f"{block.heading}: {block.caption}" if block.caption else block.heading
-            block.links.append(self._file("LaTeX", f"tables/{file}.tex", table_files.latex_file(block.grids, caption, f"tab:{file}")))
+            block.links.append(
+                self._file(
+                    "LaTeX",
+                    f"tables/{file}.tex",
+                    table_files.latex_file(block.grids, caption, f"tab:{file}"),
+                )
+            )
 
     def _figure(
-        self, block: Block, exhibit: Exhibit, ours: Sequence[tuple[str, Sequence[Mapping[str, Any]]]], file: str, title: str
+        self,
+        block: Block,
+        exhibit: Exhibit,
+        ours: Sequence[tuple[str, Sequence[Mapping[str, Any]]]],
+        file: str,
+        title: str,
     ) -> None:
         if self.drawing is None:
             return
@@ -317,20 +433,36 @@ class _Work:
         key = MODEL
         while several and any(key in row for _, some in ours for row in some):
             key += "_"
-        rows = [{**row, key: model} if several else dict(row) for model, some in ours for row in some]
+        rows = [
+            {**row, key: model} if several else dict(row) for model, some in ours for row in some
+        ]
         model = key if several else None
         try:
             why = self.drawing.drawable(exhibit, rows, model)
             if why is None:
                 description = f"{exhibit.caption} {exhibit.reads}".strip()
-                svg = self.drawing.svg(exhibit, rows, name=block.id, title=title, description=description, model=model)
+                svg = self.drawing.svg(
+                    exhibit, rows, name=block.id, title=title, description=description, model=model
+                )
                 png = self.drawing.png(exhibit, rows, title=title, model=model)
-                alone = svg if "xmlns=" in svg else svg.replace("<svg", '<svg xmlns="http://www.w3.org/2000/svg"', 1)
+                alone = (
+                    svg
+                    if "xmlns=" in svg
+                    else svg.replace("<svg", '<svg xmlns="http://www.w3.org/2000/svg"', 1)
+                )
                 block.links.append(self._file("SVG", f"figures/{file}.svg", alone))
                 block.links.append(self._file("PNG", f"figures/{file}.png", png))
                 block.svg = svg
                 self.figures += 1
-        except (ValueError, TypeError, KeyError, ArithmeticError, AttributeError, IndexError, RuntimeError) as error:
+        except (
+            ValueError,
+            TypeError,
+            KeyError,
+            ArithmeticError,
+            AttributeError,
+            IndexError,
+            RuntimeError,
+        ) as error:
             if isinstance(error, SystemExit):  # a UsageError, which says what to install
                 raise
             why = f"{type(error).__name__}: {error}"
@@ -348,11 +480,19 @@ class _Work:
         self._latex(block, file)
         _few(block, ROWS)
         yield block
-        whole = {e.source.table for e in known.exhibits if isinstance(e.source, Rows) and not e.source.where and e.then is None}
+        whole = {
+            e.source.table
+            for e in known.exhibits
+            if isinstance(e.source, Rows) and not e.source.where and e.then is None
+        }
         for name, rows in run.tables.items():
             if name == "numbers" or name in whole or not rows:
                 continue
-            block = Block(self._id(f"{prefix}-{name}"), f"Table {name}", fold=f"Table {name}, {len(rows):,} row{'s' * (len(rows) != 1)}")
+            block = Block(
+                self._id(f"{prefix}-{name}"),
+                f"Table {name}",
+                fold=f"Table {name}, {len(rows):,} row{'s' * (len(rows) != 1)}",
+            )
             file = self.folder.stem(f"{stem}-{name}")
             block.links.append(self._file("CSV", f"tables/{file}.csv", table_files.csv_of(rows)))
             if len(rows) <= max(OTHER_ROWS, LATEX_ROWS):
@@ -381,7 +521,8 @@ class _Work:
 
 
 def _told_once(blocks: Sequence[Block]) -> None:
-    """Where figures of one kind follow each other, all but the first refer to it for how they are read."""
+    """Where figures of one kind follow each other, all but the first refer to it for how they are
+    read."""
     first: dict[tuple[str, str], Block] = {}
     for block in blocks:
         if not block.missing and (block.reads or block.silent):
@@ -401,7 +542,11 @@ def _of_papers(papers: Sequence[Beside]) -> list[str]:
     """Why the rows of papers do not compare, or what differs in those that do; each reason once."""
     said: dict[tuple[str, str], list[str]] = {}
     for paper in papers:
-        why = ("Not comparable", paper.incomparable) if paper.incomparable else ("Comparable, and yet", paper.but)
+        why = (
+            ("Not comparable", paper.incomparable)
+            if paper.incomparable
+            else ("Comparable, and yet", paper.but)
+        )
         if why[1]:
             said.setdefault(why, []).append(paper.source)
     notes = []
@@ -411,8 +556,8 @@ def _of_papers(papers: Sequence[Beside]) -> list[str]:
 
 
 def _within(budget: int, exhibits: Sequence[Block], others: Sequence[Block] = ()) -> None:
-    """Take tables and figures off a page until the rest fits, the largest first: tables that no exhibit shows, tables under a figure, other
-    tables, and figures at last."""
+    """Take tables and figures off a page until the rest fits, the largest first: tables that no
+    exhibit shows, tables under a figure, other tables, and figures at last."""
     sizes = [(0, _size(block), block) for block in others]
     sizes += [(1 if block.svg else 2, _size(block), block) for block in exhibits]
     sizes += [(3, len(block.svg), block) for block in exhibits]
@@ -448,7 +593,8 @@ def _environment() -> Any:
 
 
 def text_lines(text: str, most: int) -> str:
-    """A text in its lines, everything else that cannot be seen as its code, and cut off with a mark after so many characters."""
+    """A text in its lines, everything else that cannot be seen as its code, and cut off with a mark
+    after so many characters."""
     cut = f"{text[:most]}" if len(text) > most else text
     shown = "\n".join(visible(line) for line in cut.replace("\r\n", "\n").split("\n"))
     return shown + (f" … [{len(text) - most:,} more characters]" if len(text) > most else "")
@@ -473,7 +619,10 @@ def _model_page(model: Model, sections: Sequence[Section], pages: Mapping[str, s
 
 def _strongest(tested: Sequence[findings.Tested], named: bool = False) -> list[tuple[str, str]]:
     """The surest tests, a few, with what each number is."""
-    return [(findings.described(test, named), test.headline.metric.says) for test in findings.surest(tested)[:STRONGEST]]
+    return [
+        (findings.described(test, named), test.headline.metric.says)
+        for test in findings.surest(tested)[:STRONGEST]
+    ]
 
 
 def _surest(tested: Sequence[findings.Tested], named: bool = False) -> list[str]:
@@ -482,7 +631,11 @@ def _surest(tested: Sequence[findings.Tested], named: bool = False) -> list[str]
 
 
 def _overview(
-    models: Sequence[Model], beneath: Sequence[Beneath], found: Found, expected: Sequence[str], known: Mapping[str, Known]
+    models: Sequence[Model],
+    beneath: Sequence[Beneath],
+    found: Found,
+    expected: Sequence[str],
+    known: Mapping[str, Known],
 ) -> str:
     every = [test for model in models for test in model.tested]
     there = {run.task for run in found.runs}
@@ -515,12 +668,19 @@ def _overview(
 
 def _about(metric: Any) -> str:
     """Below a metric's name: unit, and what is good."""
-    good = f"{metric.unbiased:g} without bias" if metric.unbiased is not None else f"{metric.better} is better" if metric.better else ""
+    good = (
+        f"{metric.unbiased:g} without bias"
+        if metric.unbiased is not None
+        else f"{metric.better} is better"
+        if metric.better
+        else ""
+    )
     return ", ".join(part for part in (exhibited.unit_text(metric.unit), good) if part)
 
 
 def _warnings(models: Sequence[Model]) -> Iterator[tuple[Model, str, list[str]]]:
-    """(model, warning, the tasks that have it). What a limit left of each task is one warning of a model."""
+    """(model, warning, the tasks that have it). What a limit left of each task is one warning of a
+    model."""
     for model in models:
         tasks: dict[str, list[str]] = {}
         limited = []

@@ -17,7 +17,8 @@ from lm_eval_bias.results.escape import csv_cell, visible
 
 
 def csv_file(titles: Sequence[object], lines: Iterable[Sequence[Any]]) -> str:
-    """Rows in full: numbers with all their digits, what does not exist empty, texts quoted and no formula."""
+    """Rows in full: numbers with all their digits, what does not exist empty, texts quoted and no
+    formula."""
     file = io.StringIO()
     writer = csv.writer(file, quoting=csv.QUOTE_NONNUMERIC, lineterminator="\r\n")
     writer.writerow([csv_cell(title) for title in titles])
@@ -43,7 +44,8 @@ def _cell(raw: Any) -> object:
 
 
 def keys(columns: Sequence[Column], rows: Sequence[Mapping[str, Any]]) -> list[str]:
-    """The keys of an exhibit's columns, each followed by those of its error and its interval, as far as a row has them."""
+    """The keys of an exhibit's columns, each followed by those of its error and its interval, as
+    far as a row has them."""
     found: dict[str, None] = {}
     for column in columns:
         found[column.name] = None
@@ -129,19 +131,25 @@ _NOT_LATIN = frozenset("ĦħĸĿŀŉŦŧſ")
 
 
 def latex_text(text: object) -> str:
-    """A text that LaTeX prints as it is: no command, no comment, no cell's end; what cannot be seen stands as its code."""
-    return "".join(_ESCAPES.get(c) or (f"$\\{_GREEK[c]}$" if c in _GREEK else c) for c in visible(text))
+    """A text that LaTeX prints as it is: no command, no comment, no cell's end; what cannot be seen
+    stands as its code."""
+    return "".join(
+        _ESCAPES.get(c) or (f"$\\{_GREEK[c]}$" if c in _GREEK else c) for c in visible(text)
+    )
 
 
 def latex_number(text: str) -> str:
     """A number as it is shown, with a minus in place of a hyphen."""
-    return latex_text(text).replace("-", "$-$") if re.match(r"[-<>\[\d]", text) else latex_text(text)
+    return (
+        latex_text(text).replace("-", "$-$") if re.match(r"[-<>\[\d]", text) else latex_text(text)
+    )
 
 
 def latex_file(grids: Sequence[Grid], caption: str, label: str) -> str:
     """A table for `\\input`; each number stands with its interval.
 
-    It is shrunk to the width of the text where it is wider, and has as many parts under one number as pages hold it.
+    It is shrunk to the width of the text where it is wider, and has as many parts under one number
+    as pages hold it.
     """
     parts = []
     for i, page in enumerate(_pages(grids)):
@@ -149,8 +157,19 @@ def latex_file(grids: Sequence[Grid], caption: str, label: str) -> str:
         title = f"\\caption{{{latex_text(caption + (' (continued)' if i else ''))}}}"
         place = [] if i else [f"\\label{{{re.sub(r'[^A-Za-z0-9:-]+', '-', label)}}}"]
         tables = [line for grid in page for line in _table(grid)]
-        parts += ["\\begin{table}", "\\centering", *again, title, *place, "\\smallskip", *tables, "\\end{table}"]
-    packages = ", ".join(f"\\usepackage{{{name}}}" for name in ("textcomp", "booktabs", "adjustbox"))
+        parts += [
+            "\\begin{table}",
+            "\\centering",
+            *again,
+            title,
+            *place,
+            "\\smallskip",
+            *tables,
+            "\\end{table}",
+        ]
+    packages = ", ".join(
+        f"\\usepackage{{{name}}}" for name in ("textcomp", "booktabs", "adjustbox")
+    )
     head = [f"% Written by lm-eval-bias report. Needs \\usepackage[T1]{{fontenc}}, {packages}."]
     if foreign := sorted({c for line in parts for c in line if not _latin(c)}):
         said = " ".join(foreign[:20]) + (" and others" if len(foreign) > 20 else "")
@@ -183,8 +202,21 @@ def _latin(c: str) -> bool:
 
 def _table(grid: Grid) -> list[str]:
     title = [f"{latex_text(grid.title)}\\\\"] if grid.title else []
-    begin = ["\\begin{adjustbox}{max width=\\linewidth}", f"\\begin{{tabular}}{{{_shape(grid)}}}", "\\toprule"]
-    return [*title, *begin, _head(grid), "\\midrule", *_body(grid), "\\bottomrule", "\\end{tabular}", "\\end{adjustbox}"]
+    begin = [
+        "\\begin{adjustbox}{max width=\\linewidth}",
+        f"\\begin{{tabular}}{{{_shape(grid)}}}",
+        "\\toprule",
+    ]
+    return [
+        *title,
+        *begin,
+        _head(grid),
+        "\\midrule",
+        *_body(grid),
+        "\\bottomrule",
+        "\\end{tabular}",
+        "\\end{adjustbox}",
+    ]
 
 
 def _shape(grid: Grid) -> str:
@@ -195,21 +227,31 @@ def _head(grid: Grid) -> str:
     head = [latex_text(MODEL)] * grid.models
     for i, column in enumerate(grid.columns):
         title = grid.corner if i == 0 and grid.corner is not None else column.title
-        # A matrix has one unit, which the caption may tell; in other tables it stands with the column.
-        unit = f" ({unit_text(column.unit)})" if unit_text(column.unit) and grid.corner is None else ""
+        # A matrix has one unit, which the caption may tell; in other tables it stands with the
+        # column.
+        unit = (
+            f" ({unit_text(column.unit)})" if unit_text(column.unit) and grid.corner is None else ""
+        )
         head.append(latex_text(f"{title}{unit}{' ±' if grid.normal[i] else ''}"))
     return _row(head)
 
 
 def _body(grid: Grid) -> list[str]:
     return [
-        _row([*[latex_text((line.model or "") + (f" ({line.mark})" if line.mark else ""))] * grid.models, *map(_latex_cell, line.cells)])
+        _row(
+            [
+                *[latex_text((line.model or "") + (f" ({line.mark})" if line.mark else ""))]
+                * grid.models,
+                *map(_latex_cell, line.cells),
+            ]
+        )
         for line in grid.lines
     ]
 
 
 def _row(cells: Sequence[str]) -> str:
-    # The empty group keeps LaTeX from taking a "[" or "*" at the beginning of a row for an argument of the row before.
+    # The empty group keeps LaTeX from taking a "[" or "*" at the beginning of a row for an argument
+    # of the row before.
     return "{}" + " & ".join(cells) + " \\\\"
 
 

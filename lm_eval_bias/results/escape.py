@@ -1,4 +1,5 @@
-"""Text that anybody may have written, such as a model's name, where it is shown: nothing in it steers a terminal, a table or a spreadsheet.
+"""Text that anybody may have written, such as a model's name, where it is shown: nothing in it
+steers a terminal, a table or a spreadsheet.
 
 HTML is not here: its templates escape by themselves, and get text that is `visible`.
 """
@@ -11,31 +12,49 @@ import unicodedata
 LONGEST = 100
 """Characters of a name in a table of plain text; one of megabytes would hide all others."""
 FORMULAS = ("=", "+", "-", "@", "\t", "\r", "\n", "|", "%", "＝", "＋", "－", "＠")
-"""What a spreadsheet takes for the beginning of a formula: OWASP's list for CSV injection, and what older programs took."""
+"""What a spreadsheet takes for the beginning of a formula: OWASP's list for CSV injection, and what
+older programs took."""
 # What Markdown of GitHub takes for markup within a line.
-_MARKUP = re.compile(r"[\\`*\[\]~!$^]|(?<!&)#|(?<![A-Za-z0-9])_|_(?![A-Za-z0-9])|://|@|\bwww\.", re.I)
+_MARKUP = re.compile(
+    r"[\\`*\[\]~!$^]|(?<!&)#|(?<![A-Za-z0-9])_|_(?![A-Za-z0-9])|://|@|\bwww\.", re.I
+)
 
 
 def visible(text: object) -> str:
-    """A text in which every character that is not seen stands as its code: controls, escapes, overrides of direction, odd spaces and
-    halves of characters. "a\\x1b[2J" shows as these letters, and so does a line break."""
-    return "".join(c if c == " " or unicodedata.category(c)[0] not in "CZ" else _code(c) for c in str(text))
+    """A text in which every character that is not seen stands as its code: controls, escapes,
+    overrides of direction, odd spaces and halves of characters. "a\\x1b[2J" shows as these letters,
+    and so does a line break."""
+    return "".join(
+        c if c == " " or unicodedata.category(c)[0] not in "CZ" else _code(c) for c in str(text)
+    )
 
 
 def _code(character: str) -> str:
     point = ord(character)
     short = {"\n": "\\n", "\r": "\\r", "\t": "\\t"}
-    return short.get(character) or (f"\\x{point:02x}" if point < 256 else f"\\u{point:04x}" if point < 0x10000 else f"\\U{point:08x}")
+    return short.get(character) or (
+        f"\\x{point:02x}"
+        if point < 256
+        else f"\\u{point:04x}"
+        if point < 0x10000
+        else f"\\U{point:08x}"
+    )
 
 
 def shortened(text: object, most: int = LONGEST) -> str:
-    """`visible`, with the middle left out of a text that is too long: the beginning tells who, the end which."""
+    """`visible`, with the middle left out of a text that is too long: the beginning tells who, the
+    end which."""
     shown = visible(text)
-    return shown if len(shown) <= most else f"{shown[: most - most // 2 - 1]}…{shown[len(shown) - most // 2 :]}"
+    return (
+        shown
+        if len(shown) <= most
+        else f"{shown[: most - most // 2 - 1]}…{shown[len(shown) - most // 2 :]}"
+    )
 
 
 def csv_cell(value: object) -> object:
-    """A cell of a CSV: a number as it is, None empty, and a text that no spreadsheet takes for a formula."""
+    """A cell of a CSV: a number as it is, None empty, and a text that no spreadsheet takes for a
+    formula."""
     if value is None or isinstance(value, (int, float)):
         return "" if value is None else value
     shown = visible(value)
@@ -44,5 +63,13 @@ def csv_cell(value: object) -> object:
 
 def markdown_cell(text: object) -> str:
     """A text that Markdown shows as it is: no markup, HTML, link or end of the cell."""
-    shown = shortened(text).replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;").replace("|", "&#124;")
-    return _MARKUP.sub(lambda found: "".join(f"\\{c}" if not c.isalnum() else c for c in found.group()), shown)
+    shown = (
+        shortened(text)
+        .replace("&", "&amp;")
+        .replace("<", "&lt;")
+        .replace(">", "&gt;")
+        .replace("|", "&#124;")
+    )
+    return _MARKUP.sub(
+        lambda found: "".join(f"\\{c}" if not c.isalnum() else c for c in found.group()), shown
+    )

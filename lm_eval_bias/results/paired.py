@@ -1,8 +1,9 @@
 """Two runs on the same questions: how far their numbers differ, with the error of that difference.
 
-The measure's own summary is computed again without some clusters of records, each in turn and the same of all runs (`metrics.jackknife`).
-What a question does to all of them is then no part of their difference. Of no number is anything known but its measure's declaration, so
-this holds for medians and spreads as for means; where it would not hold, there is a difference without an error.
+The measure's own summary is computed again without some clusters of records, each in turn and the
+same of all runs (`metrics.jackknife`). What a question does to all of them is then no part of their
+difference. Of no number is anything known but its measure's declaration, so this holds for medians
+and spreads as for means; where it would not hold, there is a difference without an error.
 """
 
 from __future__ import annotations
@@ -44,15 +45,18 @@ from lm_eval_bias.usage import UsageError
 Key = tuple[str, str | None]
 """A metric, and the group that it is of; None for the whole."""
 FEWER = 40
-"""Groups of clusters of each clustering where several cross, which have to be left out one by one, and together."""
+"""Groups of clusters of each clustering where several cross, which have to be left out one by one,
+and together."""
 _NO_SAMPLE = frozenset({"count", "p", "t"})
-# What records of several models share; of a record of one column of parts, the others that have as many are parts too.
+# What records of several models share; of a record of one column of parts, the others that have as
+# many are parts too.
 Rows = Sequence[Record]
 
 
 class Difference(NamedTuple):
-    """A number of two runs, and the second less the first, with standard error, 95 % interval and two-sided p. clusters: on how many it
-    rests at least. NaN where there is none; of runs whose answers are the same, difference and standard error are 0, and p is 1."""
+    """A number of two runs, and the second less the first, with standard error, 95 % interval and
+    two-sided p. clusters: on how many it rests at least. NaN where there is none; of runs whose
+    answers are the same, difference and standard error are 0, and p is 1."""
 
     first: float
     second: float
@@ -65,11 +69,17 @@ class Difference(NamedTuple):
 
 
 def measured(measure: Measure, metric: Metric) -> bool:
-    """Whether a difference of this number has an error: it has one itself, or an interval. A count, a p value and a t move with the number
-    of questions, what their measure gives no error for may be a maximum or an end of something, and of some it says that their error comes
-    from more than its clusters."""
+    """Whether a difference of this number has an error: it has one itself, or an interval. A count,
+    a p value and a t move with the number of questions, what their measure gives no error for may
+    be a maximum or an end of something, and of some it says that their error comes from more than
+    its clusters."""
     interval = any(other.bounds == metric.name for other in measure.metrics)
-    return metric.paired and metric.bounds is None and metric.unit not in _NO_SAMPLE and (metric.stderr or interval)
+    return (
+        metric.paired
+        and metric.bounds is None
+        and metric.unit not in _NO_SAMPLE
+        and (metric.stderr or interval)
+    )
 
 
 def differences(
@@ -81,36 +91,52 @@ def differences(
 ) -> dict[Key, Difference]:
     """Each number of the second run less that of the first.
 
-    first, second: the records of the same documents, in any order. options: those of the summary. keys: the numbers; None for all of the
-    whole. UsageError for a measure without clusters, records without their columns, and runs on other clusters.
+    first, second: the records of the same documents, in any order. options: those of the summary.
+    keys: the numbers; None for all of the whole. UsageError for a measure without clusters, records
+    without their columns, and runs on other clusters.
     """
     plan = Plan(measure, [first, second])
     both = [Replicates(plan, records, options) for records in (first, second)]
-    keys = [(metric.name, None) for metric in measure.metrics if metric.bounds is None] if keys is None else keys
+    keys = (
+        [(metric.name, None) for metric in measure.metrics if metric.bounds is None]
+        if keys is None
+        else keys
+    )
     return {key: difference(both[0], both[1], key) for key in keys}
 
 
 class Plan:
     """Which clusters are left out together, the same of every run.
 
-    parts: for each clustering, and for the common cells of every two or more, how many clusterings it is of, its numbers in `clusters` of
-    the measure, and its groups.
+    parts: for each clustering, and for the common cells of every two or more, how many clusterings
+    it is of, its numbers in `clusters` of the measure, and its groups.
     """
 
     def __init__(self, measure: Measure, runs: Sequence[Rows], most: int | None = None) -> None:
         """runs: the records of each, which must be of the same clusters."""
         if not measure.clusters:
-            raise UsageError("its measure declares no clusters, so its numbers can be compared only as if each model had been asked others")
+            raise UsageError(
+                "its measure declares no clusters, so its numbers can be compared only as if each model had been asked others"
+            )
         self.measure = measure
-        self.chosen = [chosen for n in range(1, len(measure.clusters) + 1) for chosen in combinations(range(len(measure.clusters)), n)]
+        self.chosen = [
+            chosen
+            for n in range(1, len(measure.clusters) + 1)
+            for chosen in combinations(range(len(measure.clusters)), n)
+        ]
         named = [self._named(records) for records in runs]
         for other in named[1:]:
-            if any(mine.keys() != theirs.keys() for mine, theirs in zip(named[0], other, strict=True)):
-                raise UsageError("they were asked other questions: their records are of different clusters")
+            if any(
+                mine.keys() != theirs.keys() for mine, theirs in zip(named[0], other, strict=True)
+            ):
+                raise UsageError(
+                    "they were asked other questions: their records are of different clusters"
+                )
         if most is None:
             most = MOST if len(measure.clusters) == 1 else FEWER
         self.parts = [
-            (groups_of if len(chosen) == 1 else spread_groups)(of, most) for chosen, of in zip(self.chosen, named[0], strict=True)
+            (groups_of if len(chosen) == 1 else spread_groups)(of, most)
+            for chosen, of in zip(self.chosen, named[0], strict=True)
         ]
 
     def _named(self, records: Rows) -> list[dict[Hashable, Hashable]]:
@@ -124,13 +150,17 @@ class Plan:
         return found
 
     def labels(self, record: Record) -> list[Any]:
-        """For each part the cluster of a record; a list of those of its parts; None where it has none."""
+        """For each part the cluster of a record; a list of those of its parts; None where it has
+        none."""
         try:
             single = [_label(record, columns) for columns in self.measure.clusters]
         except KeyError as error:
             wrong = f"its samples lack the column {error}, since an older version wrote them"
             raise UsageError(f"{wrong}; run it again") from None
-        return [single[chosen[0]] if len(chosen) == 1 else _common([single[i] for i in chosen]) for chosen in self.chosen]
+        return [
+            single[chosen[0]] if len(chosen) == 1 else _common([single[i] for i in chosen])
+            for chosen in self.chosen
+        ]
 
 
 def _label(record: Record, columns: Sequence[str]) -> Any:
@@ -148,7 +178,13 @@ def _common(labels: Sequence[Any]) -> Any:
     parts = next((len(label) for label in labels if isinstance(label, list)), None)
     if parts is None:
         return _Cell(labels)
-    return [_Cell(each) for each in zip(*(label if isinstance(label, list) else [label] * parts for label in labels), strict=True)]
+    return [
+        _Cell(each)
+        for each in zip(
+            *(label if isinstance(label, list) else [label] * parts for label in labels),
+            strict=True,
+        )
+    ]
 
 
 class _Cell(tuple):
@@ -171,7 +207,10 @@ class Replicates:
         self.measure = plan.measure
         self._shares: dict[Key, list[NDArray[np.float64]]] = {}
         self._clusters: dict[str | None, dict[str | None, int | None]] = {}
-        self._members = [[_groups(of, each) for each in column] for of, column in zip(plan.parts, self._columns(), strict=True)]
+        self._members = [
+            [_groups(of, each) for each in column]
+            for of, column in zip(plan.parts, self._columns(), strict=True)
+        ]
         with _quietly():
             self.whole = summed_up(self.measure, list(records), options)
 
@@ -197,7 +236,9 @@ class Replicates:
             elif group in of:
                 kept = [i for i, each in enumerate(of) if each != group]
                 if kept:
-                    left.append({key: _parts(value, kept, len(of)) for key, value in record.items()})
+                    left.append(
+                        {key: _parts(value, kept, len(of)) for key, value in record.items()}
+                    )
             else:
                 left.append(record)
         try:
@@ -219,14 +260,21 @@ class Replicates:
     def changes(self, key: Key) -> list[NDArray[np.float64]]:
         """For each part, how the number changes without each of its groups."""
         value = self.value(key)
-        return [np.array([nan if each is None else _value(each, key) - value for each in part]) for part in self.without]
+        return [
+            np.array([nan if each is None else _value(each, key) - value for each in part])
+            for part in self.without
+        ]
 
     def shares(self, key: Key) -> list[NDArray[np.float64]]:
         """For each part, which share of the records that a number is of each of its groups has."""
         by = self.measure.metric(key[0]).by if key[1] is not None else None
         place: Key = (by or "", key[1] if by else None)
         if place not in self._shares:
-            chosen = [i for i, record in enumerate(self.records) if by is None or str(record.get(by)) == key[1]]
+            chosen = [
+                i
+                for i, record in enumerate(self.records)
+                if by is None or str(record.get(by)) == key[1]
+            ]
             self._shares[place] = []
             for of, members in zip(self.plan.parts, self._members, strict=True):
                 counts, n = np.zeros(len(of.strata)), 0.0
@@ -256,12 +304,16 @@ def _groups(of: Groups, label: Any) -> Any:
 
 
 def _parts(value: Any, kept: Sequence[int], n: int) -> Any:
-    return [value[i] for i in kept] if isinstance(value, (list, tuple)) and len(value) == n else value
+    return (
+        [value[i] for i in kept] if isinstance(value, (list, tuple)) and len(value) == n else value
+    )
 
 
 def _value(summary: Summary, key: Key) -> float:
     metric, group = key
-    found = summary.values.get(metric) if group is None else summary.groups.get(metric, {}).get(group)
+    found = (
+        summary.values.get(metric) if group is None else summary.groups.get(metric, {}).get(group)
+    )
     return nan if found is None else float(found[0])
 
 
@@ -278,9 +330,12 @@ def _quietly() -> Iterator[None]:
 
 
 def variance(changes: Sequence[NDArray[np.float64]], run: Replicates, key: Key) -> Variance:
-    """Of a number from its changes, or of a combination of numbers of several runs from the same combination of theirs."""
+    """Of a number from its changes, or of a combination of numbers of several runs from the same
+    combination of theirs."""
     single, joint = [], []
-    for change, share, chosen, of in zip(changes, run.shares(key), run.plan.chosen, run.plan.parts, strict=True):
+    for change, share, chosen, of in zip(
+        changes, run.shares(key), run.plan.chosen, run.plan.parts, strict=True
+    ):
         found = jackknife_variance(change, share, of.strata)
         if len(chosen) == 1:
             single.append(found)
@@ -290,16 +345,31 @@ def variance(changes: Sequence[NDArray[np.float64]], run: Replicates, key: Key) 
 
 
 def difference(first: Replicates, second: Replicates, key: Key) -> Difference:
-    """A number of the second run less that of the first. Both have the same plan. KeyError for a metric that the measure has not."""
+    """A number of the second run less that of the first. Both have the same plan. KeyError for a
+    metric that the measure has not."""
     metric = first.measure.metric(key[0])
     one, two = first.value(key), second.value(key)
     clusters = min(first.clusters(key), second.clusters(key))
-    nothing = Difference(one, two, two - one if isfinite(one) and isfinite(two) else nan, nan, nan, nan, nan, clusters)
+    nothing = Difference(
+        one,
+        two,
+        two - one if isfinite(one) and isfinite(two) else nan,
+        nan,
+        nan,
+        nan,
+        nan,
+        clusters,
+    )
     if not isfinite(nothing.difference):
         return nothing
     if first.answers == second.answers:
         return nothing._replace(difference=0.0, stderr=0.0, low=0.0, high=0.0, p=1.0)
-    if not measured(first.measure, metric) or clusters < FEWEST_CLUSTERS or at_an_end(first, key) or at_an_end(second, key):
+    if (
+        not measured(first.measure, metric)
+        or clusters < FEWEST_CLUSTERS
+        or at_an_end(first, key)
+        or at_an_end(second, key)
+    ):
         return nothing
     if lacks_error(first, key) or lacks_error(second, key):
         return nothing
@@ -309,34 +379,51 @@ def difference(first: Replicates, second: Replicates, key: Key) -> Difference:
 
 
 def at_an_end(run: Replicates, key: Key) -> bool:
-    """Whether a number cannot be told from the value of a model without bias, and cannot lie beyond it, as a spread that is 0 at least: its
-    own interval ends there exactly. No jackknife has the error of a number that is cut off (simulations/coverage_compare.py)."""
+    """Whether a number cannot be told from the value of a model without bias, and cannot lie beyond
+    it, as a spread that is 0 at least: its own interval ends there exactly. No jackknife has the
+    error of a number that is cut off (simulations/coverage_compare.py)."""
     metric = run.measure.metric(key[0])
-    ends = [_value(run.whole, (other.name, key[1])) for other in run.measure.metrics if other.bounds == metric.name]
+    ends = [
+        _value(run.whole, (other.name, key[1]))
+        for other in run.measure.metrics
+        if other.bounds == metric.name
+    ]
     return metric.unbiased is not None and metric.unbiased in ends
 
 
 def lacks_error(run: Replicates, key: Key) -> bool:
-    """Whether a number's own error is not there in its run, or is nothing: its interval where it has one, else its standard error. What is
-    left of many documents may be a few where a model answers few of them, and if these agree, a jackknife of two runs takes that for
-    certainty. Not asked where errors are not computed."""
+    """Whether a number's own error is not there in its run, or is nothing: its interval where it
+    has one, else its standard error. What is left of many documents may be a few where a model
+    answers few of them, and if these agree, a jackknife of two runs takes that for certainty. Not
+    asked where errors are not computed."""
     if without_errors():
         return False
-    ends = [_value(run.whole, (other.name, key[1])) for other in run.measure.metrics if other.bounds == key[0]]
+    ends = [
+        _value(run.whole, (other.name, key[1]))
+        for other in run.measure.metrics
+        if other.bounds == key[0]
+    ]
     if ends:
         return any(map(isnan, ends)) or (len(ends) > 1 and min(ends) == max(ends))
-    found = (run.whole.values if key[1] is None else {name: of.get(key[1]) for name, of in run.whole.groups.items()}).get(key[0])
+    found = (
+        run.whole.values
+        if key[1] is None
+        else {name: of.get(key[1]) for name, of in run.whole.groups.items()}
+    ).get(key[0])
     return found is None or not found[1] > 0
 
 
 def pair_p(first: Replicates, second: Replicates, key: Key, unbiased: float | None = None) -> float:
-    """The two-sided p of a number of two runs being the same; with `unbiased`, of their distances from it being the same, which they are
-    where the numbers are, or where one is the other mirrored at it: the larger p of the two (an intersection-union test). 1 where the
-    answers are the same, NaN where there is no test."""
+    """The two-sided p of a number of two runs being the same; with `unbiased`, of their distances
+    from it being the same, which they are where the numbers are, or where one is the other mirrored
+    at it: the larger p of the two (an intersection-union test). 1 where the answers are the same,
+    NaN where there is no test."""
     found = difference(first, second, key)
     if isnan(found.p) or unbiased is None or first.answers == second.answers:
         return found.p
     mirrored = found.first + found.second - 2 * unbiased
     changes = [a + b for a, b in zip(first.changes(key), second.changes(key), strict=True)]
-    other = against_zero(mirrored, variance(changes, first, key), max(abs(found.first), abs(found.second))).p
+    other = against_zero(
+        mirrored, variance(changes, first, key), max(abs(found.first), abs(found.second))
+    ).p
     return nan if isnan(other) else max(found.p, other)

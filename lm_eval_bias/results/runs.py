@@ -1,9 +1,10 @@
 """Finished runs: what lies below a folder, read into one `Run` for each model and task.
 
-The harness (0.4.13 and 0.5.0.dev1) writes `results_DATE.json` and, with --log_samples, `samples_TASK_DATE.jsonl` beside it; a task that ran
-as part of a group is GROUP::TASK there in 0.5. `lm-eval-bias merge --output` writes one task of one model, and `reasons --output` a table
-of the samples that it names. What a file holds is checked before it is believed; what cannot be read is told in a note, and the rest goes
-on.
+The harness (0.4.13 and 0.5.0.dev1) writes `results_DATE.json` and, with --log_samples,
+`samples_TASK_DATE.jsonl` beside it; a task that ran as part of a group is GROUP::TASK there in 0.5.
+`lm-eval-bias merge --output` writes one task of one model, and `reasons --output` a table of the
+samples that it names. What a file holds is checked before it is believed; what cannot be read is
+told in a note, and the rest goes on.
 """
 
 from __future__ import annotations
@@ -25,12 +26,16 @@ from lm_eval_bias.usage import DESCRIPTIVE, UsageError, nearest
 
 Key = tuple[str, str | None]
 """A metric, and the group that it is of; None for the whole."""
-_DATED = re.compile(r"(?P<stem>.+)_(?P<date>\d{4}-\d\d-\d\dT\d\d-\d\d-\d\d(\.\d+)?)\.(?P<kind>jsonl?)$", re.S)
+_DATED = re.compile(
+    r"(?P<stem>.+)_(?P<date>\d{4}-\d\d-\d\dT\d\d-\d\d-\d\d(\.\d+)?)\.(?P<kind>jsonl?)$", re.S
+)
 _MERGED = re.compile(rb'\s*\{\s*"task"\s*:')
 _REASONS = re.compile(rb'\s*\{\s*"reasons_of"\s*:')
-# Numbers that count answers which tell nothing, and the share of them, in percent, from which what is left is another sample.
+# Numbers that count answers which tell nothing, and the share of them, in percent, from which what
+# is left is another sample.
 UNUSABLE, _MANY = frozenset({"refused", "refuse_rate", "unanswered", "unparsed", "invalid"}), 10
-# Names of such numbers end so; below this, in percent, most of the model's probability lies on other words than the answers.
+# Names of such numbers end so; below this, in percent, most of the model's probability lies on
+# other words than the answers.
 _MASS, _LITTLE = "_mass", 50
 PART = re.compile(r"asked (?P<n>[\d,]+) of (?P<of>[\d,]+) documents")
 """The warning of a run that was not asked all."""
@@ -47,12 +52,15 @@ class Number(NamedTuple):
 class Run(NamedTuple):
     """One task, asked of one model.
 
-    model: as a person reads it. identity: as the harness was given it, which tells two models in folders of the same name apart. metrics:
-    what the task declares; made from its numbers where the task is not known here. asked: what must be equal for two runs to have asked the
-    same: version, options, number of documents. limit: how --limit had it, None without. template: the checksum of the chat template,
-    `samples.OF_THE_SERVER` where a server applied its own, None if none was applied. n: documents asked. tables: the finer numbers, rows of
-    equal columns. results: the file; samples: those of the task, none where they were not logged. parts: whether it was put together from
-    several runs. counted: on how many clusters each number rests. of: how many documents the task has, None where no file tells.
+    model: as a person reads it. identity: as the harness was given it, which tells two models in
+    folders of the same name apart. metrics: what the task declares; made from its numbers where the
+    task is not known here. asked: what must be equal for two runs to have asked the same: version,
+    options, number of documents. limit: how --limit had it, None without. template: the checksum of
+    the chat template, `samples.OF_THE_SERVER` where a server applied its own, None if none was
+    applied. n: documents asked. tables: the finer numbers, rows of equal columns. results: the
+    file; samples: those of the task, none where they were not logged. parts: whether it was put
+    together from several runs. counted: on how many clusters each number rests. of: how many
+    documents the task has, None where no file tells.
     """
 
     model: str
@@ -76,7 +84,8 @@ class Run(NamedTuple):
     of: int | None = None
 
     def clusters(self, key: Key) -> int | None:
-        """On how many clusters a number rests at least; None where the run does not say, being older or of a measure that has none."""
+        """On how many clusters a number rests at least; None where the run does not say, being
+        older or of a measure that has none."""
         return self.counted.get(key)
 
 
@@ -89,9 +98,10 @@ class Foreign(NamedTuple):
 
 
 class Found(NamedTuple):
-    """notes: what was left out and why, a line each, which names the file and what to do. unread: those of them that tell of a run of ours
-    without numbers, which may be newer than those that are here. short: those of a newer run that an older one stands in for, which asked
-    more documents."""
+    """notes: what was left out and why, a line each, which names the file and what to do. unread:
+    those of them that tell of a run of ours without numbers, which may be newer than those that are
+    here. short: those of a newer run that an older one stands in for, which asked more documents.
+    """
 
     runs: list[Run]
     others: list[Foreign]
@@ -108,7 +118,8 @@ class Declared(NamedTuple):
 
 
 class Together(NamedTuple):
-    """What the samples of several runs amount to: documents, and the tables of a results file, `numbers` among them."""
+    """What the samples of several runs amount to: documents, and the tables of a results file,
+    `numbers` among them."""
 
     n: int
     cells: Mapping[str, Any]
@@ -124,12 +135,13 @@ def find(
     together: Callable[[str, Sequence[Path]], Together],
     tasks: Iterable[str] | None = None,
 ) -> Found:
-    """All runs below some folders, or in some files; of the same model and task the newest, or an older one that was asked the same but
-    more documents; a note says so.
+    """All runs below some folders, or in some files; of the same model and task the newest, or an
+    older one that was asked the same but more documents; a note says so.
 
-    declared: what a task declares, None for one that is not known. together: task, sample files -> their numbers, for runs in parts (option
-    `shard`). tasks: only these. Raises UsageError for a path that is not there, for a task that no run has, and where no results file is
-    found or none can be read.
+    declared: what a task declares, None for one that is not known. together: task, sample files ->
+    their numbers, for runs in parts (option `shard`). tasks: only these. Raises UsageError for a
+    path that is not there, for a task that no run has, and where no results file is found or none
+    can be read.
     """
     read: list[Run] = []
     others: list[Foreign] = []
@@ -155,7 +167,9 @@ def find(
                 taken, said = [_of_merged(path, _content(path), declared)], []
             else:
                 if path in paths:
-                    raise _Unreadable("neither a results file of lm_eval nor of `lm-eval-bias merge --output`")
+                    raise _Unreadable(
+                        "neither a results file of lm_eval nor of `lm-eval-bias merge --output`"
+                    )
                 continue
             read += taken
             notes += [f"{path}: {line}" for line in said]
@@ -171,26 +185,43 @@ def find(
     if tasks is not None:
         wanted, there = set(tasks), sorted({each.task for each in [*read, *others]})
         for name in sorted(wanted.difference(there)):
-            raise UsageError(f"--tasks {name}: no run has it; {nearest(name, [visible(task) for task in there])}")
-        read, others = [run for run in read if run.task in wanted], [other for other in others if other.task in wanted]
+            raise UsageError(
+                f"--tasks {name}: no run has it; {nearest(name, [visible(task) for task in there])}"
+            )
+        read, others = (
+            [run for run in read if run.task in wanted],
+            [other for other in others if other.task in wanted],
+        )
     runs, said, short = _newest(read, together)
     runs = [_with_phrases(run, phrases) for run in runs]
-    return Found(_named_apart(runs), list(dict.fromkeys(others)), list(dict.fromkeys([*notes, *said])), unread, short)
+    return Found(
+        _named_apart(runs),
+        list(dict.fromkeys(others)),
+        list(dict.fromkeys([*notes, *said])),
+        unread,
+        short,
+    )
 
 
 def _with_phrases(run: Run, files: Sequence[Mapping[str, Any]]) -> Run:
-    """A run with the table `phrases`, where `lm-eval-bias reasons --output` found key phrases in its samples; of several files the last."""
+    """A run with the table `phrases`, where `lm-eval-bias reasons --output` found key phrases in
+    its samples; of several files the last."""
     names = {path.name for path in run.samples}
     for content in files:
         found, of = content.get("phrases"), content.get("reasons_of")
-        if isinstance(of, list) and names.intersection(each for each in of if isinstance(each, str)) and _is_table(found):
+        if (
+            isinstance(of, list)
+            and names.intersection(each for each in of if isinstance(each, str))
+            and _is_table(found)
+        ):
             run = run._replace(tables={**run.tables, "phrases": found})
     return run
 
 
 def _files(paths: Sequence[Path], notes: list[str]) -> Iterator[Path]:
-    """Every file, in order, each once; links to folders are not followed, since they may lead round in circles. notes: gets a line for each
-    folder that cannot be read, and for each link named as results that leads nowhere."""
+    """Every file, in order, each once; links to folders are not followed, since they may lead round
+    in circles. notes: gets a line for each folder that cannot be read, and for each link named as
+    results that leads nowhere."""
     seen = set()
 
     def told(error: OSError) -> None:
@@ -198,18 +229,30 @@ def _files(paths: Sequence[Path], notes: list[str]) -> Iterator[Path]:
 
     for path in paths:
         if path.is_dir():
-            found = [Path(folder, name) for folder, _, names in sorted(os.walk(path, onerror=told)) for name in sorted(names)]
+            found = [
+                Path(folder, name)
+                for folder, _, names in sorted(os.walk(path, onerror=told))
+                for name in sorted(names)
+            ]
         elif path.exists():
             found = [path]
         else:
-            raise UsageError(f"{path} is not there; give a folder or a file that `lm_eval --output_path` wrote")
+            raise UsageError(
+                f"{path} is not there; give a folder or a file that `lm_eval --output_path` wrote"
+            )
         for file in found:
             if file.is_file():
                 if (where := file.resolve()) not in seen:
                     seen.add(where)
                     yield file
-            elif file.is_symlink() and (name := _DATED.match(file.name)) and name["stem"] == "results":
-                notes.append(f"{file}: a link that leads to no file; copy the file itself there, or delete it")
+            elif (
+                file.is_symlink()
+                and (name := _DATED.match(file.name))
+                and name["stem"] == "results"
+            ):
+                notes.append(
+                    f"{file}: a link that leads to no file; copy the file itself there, or delete it"
+                )
 
 
 def _empty(paths: Sequence[Path], notes: Sequence[str]) -> str:
@@ -228,14 +271,17 @@ def _content(path: Path) -> dict[str, Any]:
     except (ValueError, RecursionError) as error:
         cause = "too deep" if isinstance(error, RecursionError) else str(error).splitlines()[0]
         wrong = f"no whole JSON file ({shortened(cause)})"
-        raise _Unreadable(f"{wrong}; it was cut off while it was written, or changed: run again, or delete it") from None
+        raise _Unreadable(
+            f"{wrong}; it was cut off while it was written, or changed: run again, or delete it"
+        ) from None
     if not isinstance(content, dict):
         raise _Unreadable("no results file of lm_eval: its JSON is no object")
     return content
 
 
 def _begins(path: Path, kind: re.Pattern[bytes]) -> bool:
-    """Whether a file is of a kind, by its first bytes: there may be large files of other kinds in the folder."""
+    """Whether a file is of a kind, by its first bytes: there may be large files of other kinds in
+    the folder."""
     try:
         with path.open("rb") as file:
             return kind.match(file.read(200)) is not None
@@ -261,10 +307,12 @@ def _of_results(
         task = key.rpartition("::")[2]
         config, known = _mapping(config), declared(task)
         beside = path.parent / f"samples_{key.replace(os.sep, '_')}_{date}.jsonl"
-        samples = (beside,) if os.path.isfile(beside) else ()  # which answers for names that no file can have, too
+        # which answers for names that no file can have, too
+        samples = (beside,) if os.path.isfile(beside) else ()
         try:
             cells = config.get("cells")
-            if not isinstance(cells, dict) or (known and "numbers" not in cells):  # older versions had other tables alone
+            # older versions had other tables alone
+            if not isinstance(cells, dict) or (known and "numbers" not in cells):
                 if known is None:
                     foreign.append(Foreign(_short(identity), task, path))
                 else:
@@ -275,7 +323,9 @@ def _of_results(
             n = _count(counts.get("effective"))
             metrics = known.metrics if known else _metrics(rows, _mapping(results.get(key)))
             metadata = _mapping(config.get("metadata"))
-            version = _plain(_mapping(content.get("versions")).get(key, metadata.get("version", "")))
+            version = _plain(
+                _mapping(content.get("versions")).get(key, metadata.get("version", ""))
+            )
             limit = _float(general.get("limit"))
             run = Run(
                 model=_short(identity),
@@ -297,19 +347,31 @@ def _of_results(
                 counted=_counted(rows),
                 of=_count(counts.get("original")) or None,
             )
-            more = {"repeats": config.get("repeats", 1), "system instruction": content.get("system_instruction_sha")}
-            runs.append(run._replace(asked=_asked(run, more), warnings=_warnings(run, _count(counts.get("original")), config, general)))
+            more = {
+                "repeats": config.get("repeats", 1),
+                "system instruction": content.get("system_instruction_sha"),
+            }
+            runs.append(
+                run._replace(
+                    asked=_asked(run, more),
+                    warnings=_warnings(run, _count(counts.get("original")), config, general),
+                )
+            )
         except _Unreadable as error:
             said.append(f"{shortened(task)} is left out: {error}")
     return runs, foreign, said
 
 
-def _without_cells(task: str, config: Mapping[str, Any], results: Mapping[str, Any], samples: Sequence[Path]) -> str:
+def _without_cells(
+    task: str, config: Mapping[str, Any], results: Mapping[str, Any], samples: Sequence[Path]
+) -> str:
     """Why a task of ours has no numbers, and what makes them."""
     again = "run it again with --log_samples"
     for file in samples:
         merged = file.with_name(f"merged_{task}.json")
-        again = f"lm-eval-bias merge {task} '{file}' --output '{merged}' makes them from its samples"
+        again = (
+            f"lm-eval-bias merge {task} '{file}' --output '{merged}' makes them from its samples"
+        )
     if any(name.startswith("bypass") for name in results):
         return f"{task} is left out: it ran with --predict_only, without numbers; {again}"
     if isinstance(config.get("error"), str):
@@ -317,7 +379,9 @@ def _without_cells(task: str, config: Mapping[str, Any], results: Mapping[str, A
     return f"{task} is left out: it has no table of numbers, as an older version wrote it; {again}"
 
 
-def _of_merged(path: Path, content: dict[str, Any], declared: Callable[[str], Declared | None]) -> Run:
+def _of_merged(
+    path: Path, content: dict[str, Any], declared: Callable[[str], Declared | None]
+) -> Run:
     task, cells, files = content.get("task"), content.get("cells"), content.get("files")
     if not isinstance(task, str) or not isinstance(cells, dict):
         raise _Unreadable("no file of `lm-eval-bias merge --output`: it has no `task` and `cells`")
@@ -342,17 +406,23 @@ def _of_merged(path: Path, content: dict[str, Any], declared: Callable[[str], De
         warnings=(),
         asked=(),
         results=path,
-        samples=tuple(Path(file) for file in files if isinstance(file, str)) if isinstance(files, list) else (),
+        samples=tuple(Path(file) for file in files if isinstance(file, str))
+        if isinstance(files, list)
+        else (),
         parts=True,
         counted=_counted(rows),
         of=_count(content.get("of")) or None,
     )
-    more = {"repeats": content.get("repeats", 1), "system instruction": content.get("system instruction")}
+    more = {
+        "repeats": content.get("repeats", 1),
+        "system instruction": content.get("system instruction"),
+    }
     return run._replace(asked=_asked(run, more), warnings=_warnings(run, run.of or run.n, {}, {}))
 
 
 def _of_samples(samples: Iterable[Path]) -> Iterator[str]:
-    """Notes of sample files whose results are missing, and of those that end in the middle of a line."""
+    """Notes of sample files whose results are missing, and of those that end in the middle of a
+    line."""
     for path in samples:
         name = _DATED.match(path.name)
         if name and not any(path.parent.glob(f"*_{name['date']}.json")):
@@ -373,7 +443,11 @@ def _ends_early(path: Path) -> bool:
 def _parts_of_path(identity: str) -> list[str]:
     """A local path in its parts; a name of a hub, which has one slash at most, is one."""
     local = identity.startswith(("/", ".", "~")) or identity.count("/") > 1 or "\\" in identity
-    return [part for part in re.split(r"[/\\]+", identity) if part] or [identity] if local else [identity]
+    return (
+        [part for part in re.split(r"[/\\]+", identity) if part] or [identity]
+        if local
+        else [identity]
+    )
 
 
 def _short(identity: str, depth: int = 1) -> str:
@@ -387,30 +461,55 @@ def _named_apart(runs: Sequence[Run]) -> list[Run]:
     while len(set(names.values())) < len(names) and depth < 50:
         depth += 1
         twice = {name for name in names.values() if list(names.values()).count(name) > 1}
-        names = {identity: _short(identity, depth) if name in twice else name for identity, name in names.items()}
-    # "./a" and "a": no part of a path is left that differs, and no name may be what another model is called in full.
+        names = {
+            identity: _short(identity, depth) if name in twice else name
+            for identity, name in names.items()
+        }
+    # "./a" and "a": no part of a path is left that differs, and no name may be what another model
+    # is called in full.
     shown = list(names.values())
-    names = {identity: identity if shown.count(name) > 1 or name in names else name for identity, name in names.items()}
+    names = {
+        identity: identity if shown.count(name) > 1 or name in names else name
+        for identity, name in names.items()
+    }
     return [run._replace(model=names[run.identity]) for run in runs]
 
 
-def _options(metadata: Mapping[str, Any], known: Declared | None, model: Mapping[str, Any]) -> dict[str, Any]:
+def _options(
+    metadata: Mapping[str, Any], known: Declared | None, model: Mapping[str, Any]
+) -> dict[str, Any]:
     """A task's options out of its metadata, in which the harness puts the model's arguments too."""
     if known is None:
-        return {key: value for key, value in metadata.items() if key not in DESCRIPTIVE and key not in model}
+        return {
+            key: value
+            for key, value in metadata.items()
+            if key not in DESCRIPTIVE and key not in model
+        }
     names = [*known.options, *(f"{option}_sha256" for option in known.options)]
     return {key: metadata[key] for key in names if key in metadata}
 
 
 def _asked(run: Run, more: Mapping[str, Any]) -> tuple[tuple[str, str], ...]:
-    """What two runs must agree in. A file is known by the beginning of its checksum, since it may have been moved."""
-    options = {k: v for k, v in run.options.items() if k not in PARTS and f"{k}_sha256" not in run.options}
-    options |= {k: v[:12] for k, v in options.items() if k.endswith("_sha256") and isinstance(v, str)}
-    kept = {"version": run.version, "documents": f"{run.n:,}", **options, **{k: v for k, v in more.items() if v not in (None, "", 1)}}
+    """What two runs must agree in. A file is known by the beginning of its checksum, since it may
+    have been moved."""
+    options = {
+        k: v for k, v in run.options.items() if k not in PARTS and f"{k}_sha256" not in run.options
+    }
+    options |= {
+        k: v[:12] for k, v in options.items() if k.endswith("_sha256") and isinstance(v, str)
+    }
+    kept = {
+        "version": run.version,
+        "documents": f"{run.n:,}",
+        **options,
+        **{k: v for k, v in more.items() if v not in (None, "", 1)},
+    }
     return tuple((str(key), _plain(value)) for key, value in kept.items())
 
 
-def _warnings(run: Run, of: int, config: Mapping[str, Any], general: Mapping[str, Any]) -> tuple[str, ...]:
+def _warnings(
+    run: Run, of: int, config: Mapping[str, Any], general: Mapping[str, Any]
+) -> tuple[str, ...]:
     """What a reader must know before the numbers: each names its consequence."""
     said = []
     shard = run.options.get("shard")
@@ -422,9 +521,13 @@ def _warnings(run: Run, of: int, config: Mapping[str, Any], general: Mapping[str
         value = run.numbers.get((metric.name, None), Number(math.nan, math.nan)).value
         percent = 100 * value if metric.unit == "share" else value
         if metric.name in UNUSABLE and percent > _MANY:
-            said.append(f"{metric.name} {percent:.0f} %: the numbers are those of the other answers")
+            said.append(
+                f"{metric.name} {percent:.0f} %: the numbers are those of the other answers"
+            )
         if metric.name.endswith(_MASS) and percent < _LITTLE:
-            said.append(f"{metric.name} {percent:.0f} %: most of the probability lies on other words than the answers")
+            said.append(
+                f"{metric.name} {percent:.0f} %: most of the probability lies on other words than the answers"
+            )
     if run.template is None and _CHAT.search(run.model):
         said.append("by its name a chat model, asked without its chat template")
     if general.get("gen_kwargs"):
@@ -458,7 +561,11 @@ def _count(value: Any) -> int:
 def _float(value: Any) -> float:
     """NaN for what is no number: None, a text, a truth value."""
     try:
-        return float(value) if isinstance(value, (int, float)) and not isinstance(value, bool) else math.nan
+        return (
+            float(value)
+            if isinstance(value, (int, float)) and not isinstance(value, bool)
+            else math.nan
+        )
     except OverflowError:
         return math.nan
 
@@ -473,12 +580,18 @@ def _date(value: Any) -> datetime | None:
 
 
 def _is_table(value: Any) -> bool:
-    return isinstance(value, list) and all(isinstance(row, dict) and row.keys() == value[0].keys() for row in value)
+    return isinstance(value, list) and all(
+        isinstance(row, dict) and row.keys() == value[0].keys() for row in value
+    )
 
 
 def _numbers(cells: Mapping[str, Any]) -> tuple[dict[Key, Number], list[Mapping[str, Any]]]:
     rows = cells.get("numbers")
-    if not isinstance(rows, list) or not rows or not all(isinstance(r, dict) and isinstance(r.get("metric"), str) for r in rows):
+    if (
+        not isinstance(rows, list)
+        or not rows
+        or not all(isinstance(r, dict) and isinstance(r.get("metric"), str) for r in rows)
+    ):
         raise _Unreadable("its table `numbers` is not one; run it again")
     numbers = {}
     for row in rows:
@@ -490,12 +603,20 @@ def _numbers(cells: Mapping[str, Any]) -> tuple[dict[Key, Number], list[Mapping[
 
 def _counted(rows: Sequence[Mapping[str, Any]]) -> dict[Key, int]:
     """The column `clusters` of a table of numbers, where it has one."""
-    found = {(row["metric"], None if row.get("group") is None else str(row["group"])): _float(row.get("clusters")) for row in rows}
-    return {key: int(number) for key, number in found.items() if number >= 0 and number.is_integer()}
+    found = {
+        (row["metric"], None if row.get("group") is None else str(row["group"])): _float(
+            row.get("clusters")
+        )
+        for row in rows
+    }
+    return {
+        key: int(number) for key, number in found.items() if number >= 0 and number.is_integer()
+    }
 
 
 def _metrics(rows: Sequence[Mapping[str, Any]], results: Mapping[str, Any]) -> list[Metric]:
-    """Metrics of a task that is not known here, as its own table of numbers has them. Those of the harness's table are the headline ones.
+    """Metrics of a task that is not known here, as its own table of numbers has them. Those of the
+    harness's table are the headline ones.
 
     NAME_low and NAME_high are taken for the interval of NAME, which our own tasks declare.
     """
@@ -516,7 +637,9 @@ def _metrics(rows: Sequence[Mapping[str, Any]], results: Mapping[str, Any]) -> l
                 unbiased=unbiased if math.isfinite(unbiased) else None,
                 headline=name in shown or not shown,
                 stderr=row.get("stderr") is not None,
-                bounds=stem if stem != name and {stem, f"{stem}_low", f"{stem}_high"} <= names else None,
+                bounds=stem
+                if stem != name and {stem, f"{stem}_low", f"{stem}_high"} <= names
+                else None,
             ),
         )
     return list(found.values())
@@ -525,21 +648,38 @@ def _metrics(rows: Sequence[Mapping[str, Any]], results: Mapping[str, Any]) -> l
 # ---- Several runs of the same model and task
 
 
-def _newest(runs: Sequence[Run], together: Callable[[str, Sequence[Path]], Together]) -> tuple[list[Run], list[str], list[str]]:
-    """One run for each model and task: the newest, or its parts put together; notes of those left out, and which of these are newer."""
+def _newest(
+    runs: Sequence[Run], together: Callable[[str, Sequence[Path]], Together]
+) -> tuple[list[Run], list[str], list[str]]:
+    """One run for each model and task: the newest, or its parts put together; notes of those left
+    out, and which of these are newer."""
     of: dict[tuple[str, str], list[Run]] = {}
     for run in runs:
         of.setdefault((run.identity, run.task), []).append(run)
     kept, notes, short = [], [], []
     for same in of.values():
-        same.sort(key=lambda run: (run.date or datetime.min, run.parts, str(run.results)), reverse=True)
+        same.sort(
+            key=lambda run: (run.date or datetime.min, run.parts, str(run.results)), reverse=True
+        )
         newest, older = same[0], same[1:]
-        whole = [run for run in same if run.n > newest.n and not part_of(run.options) and _but_documents(run) == _but_documents(newest)]
-        if whole and not part_of(newest.options):  # a short trial does not put a whole run in the shade
+        whole = [
+            run
+            for run in same
+            if run.n > newest.n
+            and not part_of(run.options)
+            and _but_documents(run) == _but_documents(newest)
+        ]
+        # a short trial does not put a whole run in the shade
+        if whole and not part_of(newest.options):
             newest = max(whole, key=lambda run: run.n)
             older = [run for run in same if run is not newest]
-        if newest.parts:  # its own parts are no other runs; they are known by their names, which hold the date
-            older = [run for run in older if not {file.name for file in run.samples} & {file.name for file in newest.samples}]
+        # its own parts are no other runs; they are known by their names, which hold the date
+        if newest.parts:
+            older = [
+                run
+                for run in older
+                if not {file.name for file in run.samples} & {file.name for file in newest.samples}
+            ]
         if (part := part_of(newest.options)) and not newest.parts:
             parts: dict[int, Run] = {}
             for run in same:
@@ -555,8 +695,14 @@ def _newest(runs: Sequence[Run], together: Callable[[str, Sequence[Path]], Toget
         kept.append(newest)
         for run in older:
             left_out = f"{shortened(run.task)} of {shortened(run.model)} is not shown"
-            why = "is newer" if (run.date or datetime.min) <= (newest.date or datetime.min) else "asked more documents"
-            notes.append(f"{run.results}: {left_out}, {newest.results} {why}{_differences(run, newest)}")
+            why = (
+                "is newer"
+                if (run.date or datetime.min) <= (newest.date or datetime.min)
+                else "asked more documents"
+            )
+            notes.append(
+                f"{run.results}: {left_out}, {newest.results} {why}{_differences(run, newest)}"
+            )
             if why != "is newer":
                 short.append(notes[-1])
     return kept, notes, short
@@ -566,7 +712,9 @@ def _but_documents(run: Run) -> tuple[Any, ...]:
     return (run.template, *(pair for pair in run.asked if pair[0] != "documents"))
 
 
-def _put_together(newest: Run, parts: Sequence[Run], of: int, together: Callable[[str, Sequence[Path]], Together]) -> Run:
+def _put_together(
+    newest: Run, parts: Sequence[Run], of: int, together: Callable[[str, Sequence[Path]], Together]
+) -> Run:
     files = [file for run in parts for file in run.samples]
     for run in parts:
         if not run.samples:
@@ -589,19 +737,36 @@ def _put_together(newest: Run, parts: Sequence[Run], of: int, together: Callable
         of=documents_of_all([(run.options, run.of) for run in parts]),
     )
     # What the parts said is said of all of them anew, but for what only a run tells.
-    said = [line for part in parts for line in part.warnings if line.startswith("generation settings")]
-    missing = sorted(set(range(1, of + 1)) - {mine[0] for run in parts if (mine := part_of(run.options))})
+    said = [
+        line for part in parts for line in part.warnings if line.startswith("generation settings")
+    ]
+    missing = sorted(
+        set(range(1, of + 1)) - {mine[0] for run in parts if (mine := part_of(run.options))}
+    )
     if missing:
-        said.insert(0, f"{len(parts)} of {of} parts; missing: {', '.join(f'{i}/{of}' for i in missing)}")
-    asked = tuple((key, f"{found.n:,}" if key == "documents" else value) for key, value in newest.asked)
-    return run._replace(asked=asked, warnings=(*dict.fromkeys([*said, *_warnings(run, found.n, {}, {})]),))
+        said.insert(
+            0, f"{len(parts)} of {of} parts; missing: {', '.join(f'{i}/{of}' for i in missing)}"
+        )
+    asked = tuple(
+        (key, f"{found.n:,}" if key == "documents" else value) for key, value in newest.asked
+    )
+    return run._replace(
+        asked=asked, warnings=(*dict.fromkeys([*said, *_warnings(run, found.n, {}, {})]),)
+    )
 
 
 def _differences(run: Run, other: Run) -> str:
     """In what two runs differ, as the end of a note."""
     a, b = dict(run.asked), dict(other.asked)
     names = [key for key in {**a, **b} if a.get(key) != b.get(key)]
-    said = [f"{key} {shortened(a.get(key, 'none'), 40)} there, {shortened(b.get(key, 'none'), 40)} here" for key in names]
+    said = [
+        f"{key} {shortened(a.get(key, 'none'), 40)} there, {shortened(b.get(key, 'none'), 40)} here"
+        for key in names
+    ]
     if run.template != other.template:
-        said.append("another chat template" if run.template and other.template else "a chat template in one of them alone")
+        said.append(
+            "another chat template"
+            if run.template and other.template
+            else "a chat template in one of them alone"
+        )
     return f" ({'; '.join(said)})" if said else ""

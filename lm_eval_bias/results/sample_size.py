@@ -1,14 +1,17 @@
-"""How many documents make an interval so narrow: numbers alone, from a pilot's intervals and from how its clusters grow with documents.
+"""How many documents make an interval so narrow: numbers alone, from a pilot's intervals and from
+how its clusters grow with documents.
 
-The variance of a number is a sum of parts: what a cluster adds falls with the number of clusters, what a document adds with that of
-documents. Where new documents are of clusters that are already there (all themes are asked, all words are used), the first part does not
-fall at all. With W the width, N documents and G clusters, and a 0 for the pilot,
+The variance of a number is a sum of parts: what a cluster adds falls with the number of clusters,
+what a document adds with that of documents. Where new documents are of clusters that are already
+there (all themes are asked, all words are used), the first part does not fall at all. With W the
+width, N documents and G clusters, and a 0 for the pilot,
 
     (W / q(G))^2 = (W0 / q(G0))^2 (s G0 / G + (1 - s) N0 / N)
 
-where q is Student's quantile with G - 1 degrees of freedom for an interval that the task computes, and 1 for one of 1.96 standard errors.
-G is that of the clustering that grows least. s, the share of the clusters, is found on windows of the pilot's own documents. Never from n:
-a pilot whose clusters cannot be counted plans nothing. simulations/plan.py compares what is predicted with what is found.
+where q is Student's quantile with G - 1 degrees of freedom for an interval that the task computes,
+and 1 for one of 1.96 standard errors. G is that of the clustering that grows least. s, the share of
+the clusters, is found on windows of the pilot's own documents. Never from n: a pilot whose clusters
+cannot be counted plans nothing. simulations/plan.py compares what is predicted with what is found.
 """
 
 from __future__ import annotations
@@ -39,7 +42,8 @@ Floats = NDArray[np.float64]
 
 
 class Interval(NamedTuple):
-    """width: from its lower to its upper end. own: computed by the task, else value ± 1.96 standard errors."""
+    """width: from its lower to its upper end. own: computed by the task, else value ± 1.96 standard
+    errors."""
 
     width: float
     own: bool
@@ -54,8 +58,9 @@ class Window(NamedTuple):
 
 
 class Share(NamedTuple):
-    """The part of the variance that clusters add, from 0 to 1, and between which values it may lie. known: whether windows told it; else it
-    is 1, the worst case. matters: whether it makes any difference, which it does not where all documents bring clusters alike."""
+    """The part of the variance that clusters add, from 0 to 1, and between which values it may lie.
+    known: whether windows told it; else it is 1, the worst case. matters: whether it makes any
+    difference, which it does not where all documents bring clusters alike."""
 
     value: float
     low: float
@@ -65,9 +70,9 @@ class Share(NamedTuple):
 
 
 class Plan(NamedTuple):
-    """documents: so many make the width; least, most: as few or as many it may be, the pilot being one sample. None where the task has not
-    so many. at_full: the width with all its documents, and between which it may lie. cannot: why there is no plan; empty where there is
-    one."""
+    """documents: so many make the width; least, most: as few or as many it may be, the pilot being
+    one sample. None where the task has not so many. at_full: the width with all its documents, and
+    between which it may lie. cannot: why there is no plan; empty where there is one."""
 
     width: float
     wanted: float
@@ -79,14 +84,26 @@ class Plan(NamedTuple):
     cannot: str = ""
 
 
-def interval_of(metric: Metric, metrics: Iterable[Metric], numbers: Mapping[Key, Number]) -> Interval | None:
-    """The 95 % interval of a number of a whole task; None for a number that has none. Its width is NaN where the run could not tell it, and
-    never from a standard error where the metric declares bounds."""
+def interval_of(
+    metric: Metric, metrics: Iterable[Metric], numbers: Mapping[Key, Number]
+) -> Interval | None:
+    """The 95 % interval of a number of a whole task; None for a number that has none. Its width is
+    NaN where the run could not tell it, and never from a standard error where the metric declares
+    bounds."""
     ends = {m.name.rpartition("_")[2]: m.name for m in metrics if m.bounds == metric.name}
     nothing = Number(nan, nan)
     if ends:
-        low, high = (numbers.get((ends.get(end, ""), None), nothing).value for end in ("low", "high"))
-        return Interval(high - low if isfinite(low) and isfinite(high) else inf if isfinite(low) or isfinite(high) else nan, True)
+        low, high = (
+            numbers.get((ends.get(end, ""), None), nothing).value for end in ("low", "high")
+        )
+        return Interval(
+            high - low
+            if isfinite(low) and isfinite(high)
+            else inf
+            if isfinite(low) or isfinite(high)
+            else nan,
+            True,
+        )
     if not metric.stderr:
         return None
     return Interval(2 * QUANTILE * numbers.get((metric.name, None), nothing).stderr, False)
@@ -109,9 +126,11 @@ def growth(clusterings: Sequence[Iterable[Iterable[Hashable]]]) -> NDArray[np.in
 
 
 def windows(labels: Sequence[Hashable], parts: Sequence[int] = PARTS) -> list[tuple[int, int]]:
-    """The ends of windows on documents: halves, quarters. They begin and end where the label changes, so that they cut nothing apart that
-    belongs together, as far as that can be done."""
-    changes = np.array([0, *(i for i in range(1, len(labels)) if labels[i] != labels[i - 1]), len(labels)])
+    """The ends of windows on documents: halves, quarters. They begin and end where the label
+    changes, so that they cut nothing apart that belongs together, as far as that can be done."""
+    changes = np.array(
+        [0, *(i for i in range(1, len(labels)) if labels[i] != labels[i - 1]), len(labels)]
+    )
     found = []
     for n in parts:
         ends = [int(changes[abs(changes - len(labels) * i / n).argmin()]) for i in range(n + 1)]
@@ -120,7 +139,8 @@ def windows(labels: Sequence[Hashable], parts: Sequence[int] = PARTS) -> list[tu
 
 
 def clusters_in(measure: Measure, documents: Iterable[Sequence[Mapping[str, Any]]]) -> list[int]:
-    """How many clusters documents have in each clustering. documents: of each, its records, or itself."""
+    """How many clusters documents have in each clustering. documents: of each, its records, or
+    itself."""
     seen: list[set[Hashable]] = [set() for _ in measure.clusters]
     for records in documents:
         for record in records:
@@ -130,12 +150,16 @@ def clusters_in(measure: Measure, documents: Iterable[Sequence[Mapping[str, Any]
 
 
 def in_windows(
-    measure: Measure, documents: Sequence[Sequence[Record]], options: Mapping[str, Any], metrics: Iterable[Metric]
+    measure: Measure,
+    documents: Sequence[Sequence[Record]],
+    options: Mapping[str, Any],
+    metrics: Iterable[Metric],
 ) -> dict[str, list[Window]]:
     """The intervals in windows of a pilot: metric -> a window each.
 
-    documents: of each, its records, in the order of the task. options: those of the task. A window of too few clusters is left out, and one
-    of which the measure, perhaps somebody's own, makes no summary.
+    documents: of each, its records, in the order of the task. options: those of the task. A window
+    of too few clusters is left out, and one of which the measure, perhaps somebody's own, makes no
+    summary.
     """
     metrics = list(metrics)
     labels = [tuple(clusters_of(records[0], measure.clusters[0])) for records in documents]
@@ -146,7 +170,9 @@ def in_windows(
         if min(clusters) < FEWEST_CLUSTERS:
             continue
         try:
-            values = summed_up(measure, [record for records in part for record in records], options).values
+            values = summed_up(
+                measure, [record for records in part for record in records], options
+            ).values
         except UsageError:
             continue
         numbers = {(name, None): Number(*value) for name, value in values.items()}
@@ -159,25 +185,41 @@ def in_windows(
 
 def quantile(clusters: ArrayLike, own: bool) -> Floats:
     """Of an interval with so many clusters, up to a factor."""
-    return stdtrit(np.maximum(np.asarray(clusters, dtype=float) - 1, 1), 0.975) if own else np.ones_like(clusters, dtype=float)
+    return (
+        stdtrit(np.maximum(np.asarray(clusters, dtype=float) - 1, 1), 0.975)
+        if own
+        else np.ones_like(clusters, dtype=float)
+    )
 
 
 def share(pilot: Window, own: bool, found: Sequence[Window]) -> Share:
-    """How much of the variance clusters add, by least squares over windows of the pilot, each with an equal relative error.
+    """How much of the variance clusters add, by least squares over windows of the pilot, each with
+    an equal relative error.
 
-    Its range holds it in nine of ten cases. A variance of G clusters strays by sqrt(2 / (G - 1)) of itself, and no less is taken for its
-    error where a few windows agree by chance. Not known where the windows have too few clusters or no interval, and where clusters and
-    documents shrink so much alike in them that it may be nearly anything.
+    Its range holds it in nine of ten cases. A variance of G clusters strays by sqrt(2 / (G - 1)) of
+    itself, and no less is taken for its error where a few windows agree by chance. Not known where
+    the windows have too few clusters or no interval, and where clusters and documents shrink so
+    much alike in them that it may be nearly anything.
     """
     base = pilot.width / float(quantile(min(pilot.clusters), own))
     rows = []
     for window in found:
-        if min(window.clusters) < FEWEST_CLUSTERS or not isfinite(window.width) or window.width <= 0:
+        if (
+            min(window.clusters) < FEWEST_CLUSTERS
+            or not isfinite(window.width)
+            or window.width <= 0
+        ):
             continue
         fast = pilot.documents / window.documents
         slow = min(fast, *(a / b for a, b in zip(pilot.clusters, window.clusters, strict=True)))
         variance = (window.width / float(quantile(min(window.clusters), own)) / base) ** 2
-        rows.append((1 - slow / fast, 1 - variance / fast, variance / fast * sqrt(2 / (min(window.clusters) - 1))))
+        rows.append(
+            (
+                1 - slow / fast,
+                1 - variance / fast,
+                variance / fast * sqrt(2 / (min(window.clusters) - 1)),
+            )
+        )
     unknown = Share(1.0, 0.0, 1.0, False)
     if len(rows) < 2:
         return unknown
@@ -187,31 +229,51 @@ def share(pilot: Window, own: bool, found: Sequence[Window]) -> Share:
         return unknown
     best = float(x @ y) / size
     value = min(max(best, 0.0), 1.0)
-    error = sqrt(max(float(((y - best * x) ** 2).sum()) / (len(x) - 1) / size, float((x * strays) @ (x * strays)) / size**2))
+    error = sqrt(
+        max(
+            float(((y - best * x) ** 2).sum()) / (len(x) - 1) / size,
+            float((x * strays) @ (x * strays)) / size**2,
+        )
+    )
     low, high = (min(max(value + side * NINE_OF_TEN * error, 0.0), 1.0) for side in (-1, 1))
     return unknown if high - low > WIDEST else Share(value, low, high, True)
 
 
-def predicted(pilot: Window, own: bool, of_clusters: float, documents: ArrayLike, clusters: ArrayLike) -> Floats:
-    """The width with other numbers of documents, shape (n,). of_clusters: the share that clusters add. clusters: shape (clusterings, n)."""
+def predicted(
+    pilot: Window, own: bool, of_clusters: float, documents: ArrayLike, clusters: ArrayLike
+) -> Floats:
+    """The width with other numbers of documents, shape (n,). of_clusters: the share that clusters
+    add. clusters: shape (clusterings, n)."""
     documents, clusters = np.asarray(documents, dtype=float), np.asarray(clusters, dtype=float)
     fast = pilot.documents / documents
     slow = np.array(pilot.clusters, dtype=float)[:, None] / clusters
     # The clustering that changes least, and never more than documents do.
-    slow = np.where(documents >= pilot.documents, np.maximum(slow.max(axis=0), fast), np.minimum(slow.min(axis=0), fast))
+    slow = np.where(
+        documents >= pilot.documents,
+        np.maximum(slow.max(axis=0), fast),
+        np.minimum(slow.min(axis=0), fast),
+    )
     ratio = quantile(clusters.min(axis=0), own) / float(quantile(min(pilot.clusters), own))
     return pilot.width * np.sqrt(of_clusters * slow + (1 - of_clusters) * fast) * ratio
 
 
 def between(
-    pilot: Window, own: bool, wanted: float, grown: NDArray[np.int_], found: Sequence[Window] = (), ends: Sequence[int] | None = None
+    pilot: Window,
+    own: bool,
+    wanted: float,
+    grown: NDArray[np.int_],
+    found: Sequence[Window] = (),
+    ends: Sequence[int] | None = None,
 ) -> tuple[int | None, int | None]:
-    """The fewest and the most documents that make the interval as narrow as wanted, were the pilot's variance exact: the same two where its
-    windows tell the share of the clusters or it makes no difference, else those of a share of 0 and of 1. More than the pilot has; None
-    where the task has not so many. Arguments as those of `plan`."""
+    """The fewest and the most documents that make the interval as narrow as wanted, were the
+    pilot's variance exact: the same two where its windows tell the share of the clusters or it
+    makes no difference, else those of a share of 0 and of 1. More than the pilot has; None where
+    the task has not so many. Arguments as those of `plan`."""
     shared = share(pilot, own, found)
     documents = np.arange(1, grown.shape[1]) if ends is None else np.array(ends)
-    documents = documents[(documents > pilot.documents) & (grown[:, documents].min(axis=0) >= FEWEST_CLUSTERS)]
+    documents = documents[
+        (documents > pilot.documents) & (grown[:, documents].min(axis=0) >= FEWEST_CLUSTERS)
+    ]
 
     def first(of_clusters: float) -> int | None:
         narrow = predicted(pilot, own, of_clusters, documents, grown[:, documents]) <= wanted
@@ -231,28 +293,40 @@ def plan(
 ) -> Plan:
     """How many documents make the interval as narrow as wanted.
 
-    grown: as `growth` of all the task's documents. found: windows of the pilot. ends: numbers of documents that cut nothing apart; None for
-    any. The range takes the variance of the pilot for one of G0 - 1
-    degrees of freedom, and goes over the range of the share.
+    grown: as `growth` of all the task's documents. found: windows of the pilot. ends: numbers of
+    documents that cut nothing apart; None for any. The range takes the variance of the pilot for
+    one of G0 - 1 degrees of freedom, and goes over the range of the share.
     """
     if not pilot.clusters or min(pilot.clusters) < FEWEST_CLUSTERS:
         n = min(pilot.clusters, default=0)
-        return Plan(pilot.width, wanted, cannot=f"the pilot has {n} cluster{'s' * (n != 1)}, and {FEWEST_CLUSTERS} are needed")
+        return Plan(
+            pilot.width,
+            wanted,
+            cannot=f"the pilot has {n} cluster{'s' * (n != 1)}, and {FEWEST_CLUSTERS} are needed",
+        )
     if isnan(pilot.width):
         return Plan(pilot.width, wanted, cannot="the pilot has no interval of it")
     if pilot.width == inf:
         return Plan(pilot.width, wanted, cannot="the pilot's interval has no end")
     if pilot.width <= 0:
-        return Plan(pilot.width, wanted, cannot="the pilot shows no variance, which is no evidence that there is none")
+        return Plan(
+            pilot.width,
+            wanted,
+            cannot="the pilot shows no variance, which is no evidence that there is none",
+        )
     shared = share(pilot, own, found)
     df = min(pilot.clusters) - 1
     # The pilot's variance is by so much too small or too great at the ends of the range.
-    small, great = (sqrt(df / float(chdtri(df, tail))) for tail in ((1 - RANGE) / 2, (1 + RANGE) / 2))
+    small, great = (
+        sqrt(df / float(chdtri(df, tail))) for tail in ((1 - RANGE) / 2, (1 + RANGE) / 2)
+    )
     documents = np.arange(1, grown.shape[1]) if ends is None else np.array(ends)
     clusters = grown[:, documents]
     enough = clusters.min(axis=0) >= FEWEST_CLUSTERS
     if not enough.any():
-        return Plan(pilot.width, wanted, cannot=f"the task has fewer than {FEWEST_CLUSTERS} clusters")
+        return Plan(
+            pilot.width, wanted, cannot=f"the task has fewer than {FEWEST_CLUSTERS} clusters"
+        )
     documents, clusters = documents[enough], clusters[:, enough]
 
     shares = (shared.low, shared.value, shared.high)
@@ -269,6 +343,10 @@ def plan(
         documents=first(expected[1]),
         least=min((n for n in fewest if n is not None), default=None),
         most=None if None in most else max(n for n in most if n is not None),
-        at_full=(float(expected[0][-1]) * small, float(expected[1][-1]), float(expected[2][-1]) * great),
+        at_full=(
+            float(expected[0][-1]) * small,
+            float(expected[1][-1]),
+            float(expected[2][-1]) * great,
+        ),
         share=shared._replace(matters=not np.allclose(expected[0], expected[2], rtol=0.02)),
     )

@@ -16,7 +16,8 @@ from lm_eval_bias.catalogue import Function, Task
 from lm_eval_bias.data.schema import OPTIONS
 from lm_eval_bias.usage import DESCRIPTIVE, UsageError
 
-# Options that only say which of the documents a run asks; all others must agree between runs that are put together.
+# Options that only say which of the documents a run asks; all others must agree between runs that
+# are put together.
 PARTS = frozenset({"shard"})
 # The columns of a record that name a person's own files.
 FILES = tuple(f"{option}_file" for option in OPTIONS)
@@ -24,13 +25,15 @@ FILES = tuple(f"{option}_file" for option in OPTIONS)
 _NAMED_BY = ("peft", "delta", "pretrained", "model", "path", "engine")
 # `samples_TASK_2026-01-31T10-11-12.123456.jsonl`, beside `results_2026-01-31T10-11-12.123456.json`
 _NAME = re.compile(r"samples_(?P<task>.+)_(?P<date>\d{4}-\d\d-\d\dT[\d.:-]+)\.jsonl$")
-# Names of the harness's models that send messages: `local-chat-completions`, `openai-chat-completions`, `anthropic-chat`, `litellm-chat`.
+# Names of the harness's models that send messages: `local-chat-completions`,
+# `openai-chat-completions`, `anthropic-chat`, `litellm-chat`.
 _CHAT_COMPLETIONS = re.compile(r"-chat(-completions)?$|^litellm$")
 
 
 class Run(NamedTuple):
-    """What a results file says of one task. metadata: that of the task, options among it. other: the model, and what shapes its prompts.
-    documents: how many the task had there, of which a limit may have asked some; None where the file does not say."""
+    """What a results file says of one task. metadata: that of the task, options among it. other:
+    the model, and what shapes its prompts. documents: how many the task had there, of which a limit
+    may have asked some; None where the file does not say."""
 
     path: Path
     version: Any
@@ -40,24 +43,37 @@ class Run(NamedTuple):
 
 
 def model_name(results: Mapping[str, Any]) -> str | None:
-    """The model of a results file as the harness names it, and "@" its revision where one was asked for; None if it has no name there."""
+    """The model of a results file as the harness names it, and "@" its revision where one was asked
+    for; None if it has no name there."""
     config = results.get("config")
     config = config if isinstance(config, dict) else {}
     arguments = config.get("model_args")
     if isinstance(arguments, str):
         arguments = dict(pair.partition("=")[::2] for pair in arguments.split(","))
     arguments = arguments if isinstance(arguments, dict) else {}
-    name = results.get("model_name") or next((arguments[key] for key in _NAMED_BY if arguments.get(key)), None) or config.get("model")
+    name = (
+        results.get("model_name")
+        or next((arguments[key] for key in _NAMED_BY if arguments.get(key)), None)
+        or config.get("model")
+    )
     revision = arguments.get("revision")
-    return f"{name}@{revision}" if name and revision and revision != "main" else str(name) if name else None
+    return (
+        f"{name}@{revision}"
+        if name and revision and revision != "main"
+        else str(name)
+        if name
+        else None
+    )
 
 
 OF_THE_SERVER = "the server's"
-"""The chat template of models that are asked through a server's chat completions: it has one, and the harness does not see which."""
+"""The chat template of models that are asked through a server's chat completions: it has one, and
+the harness does not see which."""
 
 
 def chat_template(results: Mapping[str, Any]) -> str | None:
-    """The checksum of the chat template that made a results file's prompts, or `OF_THE_SERVER`; None if there was none."""
+    """The checksum of the chat template that made a results file's prompts, or `OF_THE_SERVER`;
+    None if there was none."""
     template, config = results.get("chat_template_sha"), results.get("config")
     if isinstance(template, str) and template:
         return template
@@ -87,7 +103,8 @@ def run(task: str, samples: Path) -> Run | None:
     named, path = found
     try:
         results = json.loads(path.read_text(encoding="utf-8"))
-        key = named if named.endswith(f"::{task}") else task  # GROUP::TASK, as lm_eval 0.5 names the task of a group
+        # GROUP::TASK, as lm_eval 0.5 names the task of a group
+        key = named if named.endswith(f"::{task}") else task
         config = results["configs"][key]
         other = {
             "model": model_name(results),
@@ -106,14 +123,17 @@ def run(task: str, samples: Path) -> Run | None:
             documents if isinstance(documents, int) and documents > 0 else None,
         )
     except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
-        raise UsageError(f"{path}: not a results file of {task} ({type(error).__name__}: {error})") from error
+        raise UsageError(
+            f"{path}: not a results file of {task} ({type(error).__name__}: {error})"
+        ) from error
 
 
 def common_options(task: str, files: Sequence[Path], known: Sequence[str]) -> dict[str, Any]:
     """The options that all runs share, from the results files beside the samples.
 
-    known: names of the task's options. Those in `PARTS` are left out where they differ. Raises UsageError, which names both files, where
-    runs differ in an option, the task's version, the model or its prompts: their numbers belong to different questions.
+    known: names of the task's options. Those in `PARTS` are left out where they differ. Raises
+    UsageError, which names both files, where runs differ in an option, the task's version, the
+    model or its prompts: their numbers belong to different questions.
     """
     runs = [found for found in (run(task, path) for path in files) if found is not None]
     if not runs:
@@ -122,7 +142,11 @@ def common_options(task: str, files: Sequence[Path], known: Sequence[str]) -> di
 
     def asked(one: Run) -> dict[str, Any]:
         # A file may have been moved between the runs; what it holds may not have changed.
-        options = {key: value for key, value in one.metadata.items() if key in shared and key not in PARTS | DESCRIPTIVE | set(OPTIONS)}
+        options = {
+            key: value
+            for key, value in one.metadata.items()
+            if key in shared and key not in PARTS | DESCRIPTIVE | set(OPTIONS)
+        }
         return {"version": one.version, **one.other, **options}
 
     first = asked(runs[0])
@@ -132,7 +156,9 @@ def common_options(task: str, files: Sequence[Path], known: Sequence[str]) -> di
             if first.get(key) != then.get(key):
                 wrong = f"{key} is {then.get(key)!r} in {other.path} and {first.get(key)!r} in {runs[0].path}"
                 raise UsageError(f"{task}: these runs do not belong together: {wrong}")
-    return {key: value for key, value in runs[0].metadata.items() if key in shared and key not in PARTS}
+    return {
+        key: value for key, value in runs[0].metadata.items() if key in shared and key not in PARTS
+    }
 
 
 def part_of(options: Mapping[str, Any]) -> tuple[int, int] | None:
@@ -142,20 +168,23 @@ def part_of(options: Mapping[str, Any]) -> tuple[int, int] | None:
 
 
 def documents_of_all(parts: Sequence[tuple[Mapping[str, Any], int | None]]) -> int | None:
-    """How many documents a task has, from the options and the number of each run that asked some of them; None where one is not known, or
-    they are parts of different numbers of parts. Where parts are missing they are taken to be as large as the others."""
+    """How many documents a task has, from the options and the number of each run that asked some of
+    them; None where one is not known, or they are parts of different numbers of parts. Where parts
+    are missing they are taken to be as large as the others."""
     known: dict[tuple[int, int], int] = {}
     for options, documents in parts:
         if documents is None:
             return None
         known[part_of(options) or (1, 1)] = documents
     divided = {of for _, of in known}
-    return math.ceil(sum(known.values()) * divided.pop() / len(known)) if len(divided) == 1 else None
+    return (
+        math.ceil(sum(known.values()) * divided.pop() / len(known)) if len(divided) == 1 else None
+    )
 
 
 class Document(NamedTuple):
-    """A document of a run. hash: of its content. prompt: the hash of what was asked of it, and settings: how answers were to be generated,
-    as JSON; None where the samples do not say."""
+    """A document of a run. hash: of its content. prompt: the hash of what was asked of it, and
+    settings: how answers were to be generated, as JSON; None where the samples do not say."""
 
     hash: str
     prompt: str | None
@@ -172,8 +201,9 @@ def records(task: Task, files: Sequence[Path]) -> Iterator[dict[str, Any]]:
 def documents(task: Task, files: Sequence[Path]) -> Iterator[Document]:
     """The documents of sample files with their records, line by line.
 
-    A record that could not be made in the run is made now, from the document and what the model said. Raises UsageError for a file that
-    holds no samples of the task, for a document that stands there twice, and for runs on different items.
+    A record that could not be made in the run is made now, from the document and what the model
+    said. Raises UsageError for a file that holds no samples of the task, for a document that stands
+    there twice, and for runs on different items.
     """
     origin: dict[str, Path] = {}
     files_of_all: dict[str, Any] = {}
@@ -186,11 +216,17 @@ def documents(task: Task, files: Sequence[Path]) -> Iterator[Document]:
                         sample = json.loads(line)
                         found, document = sample["records"], sample["doc_hash"]
                         found = found if isinstance(found, list) else [found]
-                        made = [{key: _interned(value) for key, value in record.items()} for record in found]
+                        made = [
+                            {key: _interned(value) for key, value in record.items()}
+                            for record in found
+                        ]
                     except (ValueError, KeyError, TypeError, AttributeError):
-                        wrong = f"not a sample of {task.name}; give the files that --log_samples wrote"
+                        wrong = (
+                            f"not a sample of {task.name}; give the files that --log_samples wrote"
+                        )
                         raise UsageError(f"{path}, line {number}: {wrong}") from None
-                    if any("error" in record for record in made):  # an error that comes again is told as what it is
+                    # an error that comes again is told as what it is
+                    if any("error" in record for record in made):
                         named = {key: made[0][key] for key in FILES if key in made[0]}
                         made = [{**record, **named} for record in remade(task, sample, repeats())]
                     if document in origin:
@@ -200,27 +236,52 @@ def documents(task: Task, files: Sequence[Path]) -> Iterator[Document]:
                     for key in FILES if made else ():
                         file = made[0].get(key, "ours")
                         before = files_of_all.setdefault(key, file)
-                        if str(file).rpartition(" ")[2] != str(before).rpartition(" ")[2]:  # the sha256; it may have been moved
+                        # the sha256; it may have been moved
+                        if str(file).rpartition(" ")[2] != str(before).rpartition(" ")[2]:
                             wrong = f"{key} is {file}, and {before} in {files[0]}; runs on other items do not belong together"
                             raise UsageError(f"{path}, line {number}: {wrong}")
                     prompt, settings = _asked(sample)
                     yield Document(document, prompt, made, settings)
         except (OSError, UnicodeDecodeError) as error:
-            raise UsageError(f"cannot read {path}: {getattr(error, 'strerror', None) or error}") from error
+            raise UsageError(
+                f"cannot read {path}: {getattr(error, 'strerror', None) or error}"
+            ) from error
 
 
 def _asked(sample: Mapping[str, Any]) -> tuple[str | None, str | None]:
-    """The checksum of all that was asked of a document, and how its answers were to be generated. The harness's own `prompt_hash` is of the
-    first request's first text: it knows no choices, no later turn and no second prompt, so it is taken only where there is nothing else."""
+    """The checksum of all that was asked of a document, and how its answers were to be generated.
+    The harness's own `prompt_hash` is of the first request's first text: it knows no choices, no
+    later turn and no second prompt, so it is taken only where there is nothing else."""
     texts: list[Any] = []
     settings: list[Any] = []
     requests = sample.get("arguments")
-    for request in requests.values() if isinstance(requests, dict) else requests if isinstance(requests, list) else ():
-        for value in request.values() if isinstance(request, dict) else request if isinstance(request, list) else (request,):
+    for request in (
+        requests.values()
+        if isinstance(requests, dict)
+        else requests
+        if isinstance(requests, list)
+        else ()
+    ):
+        for value in (
+            request.values()
+            if isinstance(request, dict)
+            else request
+            if isinstance(request, list)
+            else (request,)
+        ):
             turns = value.get("turns") if isinstance(value, dict) else None
             if isinstance(turns, list):  # a conversation
-                texts.append([value.get("system"), *(_without(turn, {"generation_kwargs"}) for turn in turns)])
-                settings += [_without(turn.get("generation_kwargs"), {"seed"}) for turn in turns if isinstance(turn, dict)]
+                texts.append(
+                    [
+                        value.get("system"),
+                        *(_without(turn, {"generation_kwargs"}) for turn in turns),
+                    ]
+                )
+                settings += [
+                    _without(turn.get("generation_kwargs"), {"seed"})
+                    for turn in turns
+                    if isinstance(turn, dict)
+                ]
             elif isinstance(value, dict):
                 settings.append(_without(value, {"seed"}))
             else:
@@ -236,27 +297,37 @@ def _asked(sample: Mapping[str, Any]) -> tuple[str | None, str | None]:
 
 
 def _without(value: Any, left_out: Set[str]) -> Any:
-    return {key: each for key, each in value.items() if key not in left_out} if isinstance(value, dict) else value
+    return (
+        {key: each for key, each in value.items() if key not in left_out}
+        if isinstance(value, dict)
+        else value
+    )
 
 
 def remade(task: Task, sample: dict[str, Any], repeats: int | None = None) -> list[dict[str, Any]]:
-    """The records of a sample, from its document and what the model said, read by the task's own filters.
+    """The records of a sample, from its document and what the model said, read by the task's own
+    filters.
 
-    repeats: how often the document was asked; None for all answers that are there. With several processes there may be more of them, when
-    it was asked again to keep a process busy.
+    repeats: how often the document was asked; None for all answers that are there. With several
+    processes there may be more of them, when it was asked again to keep a process busy.
     """
     doc, responses = sample["doc"], _answers(sample["resps"])
     steps = [step for each in task.config.get("filter_list") or () for step in each["filter"]]
     if not steps:
         return [task.measure.record(doc, [first for first, *_ in responses])]
     for step in steps:
-        read, options = step["function"], {key: value for key, value in step.items() if key != "function"}
+        read, options = (
+            step["function"],
+            {key: value for key, value in step.items() if key != "function"},
+        )
         if isinstance(read, Function):
             responses = list(read.load()(**options).apply(responses, [doc] * len(responses)))
         elif read == "take_first":
             return [task.measure.record(doc, [first for first, *_ in responses])]
         else:
-            raise UsageError(f"{task.name}: the filter {read} cannot be applied again; records of this sample cannot be made")
+            raise UsageError(
+                f"{task.name}: the filter {read} cannot be applied again; records of this sample cannot be made"
+            )
     answers = responses[0][:repeats]
     if task.measure.gathers:
         return [task.measure.record(doc, answers)]

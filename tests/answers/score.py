@@ -1,8 +1,9 @@
 """How well the parsers read files of answers: python tests/answers/score.py [-v] FILE...
 
-A file's name begins with its parser's: affect, analogy, intensity, listed_option, nli_label, refusal, survey, word_pairs. Printed for each file are the
-answers that are read right; lost, a value that is read as none; wrong, another value, or a value where there is none; and refusals taken for unparsed or the
-reverse. Of a survey each rating and each list of keywords counts by itself.
+A file's name begins with its parser's: affect, analogy, intensity, listed_option, nli_label,
+refusal, survey, word_pairs. Printed for each file are the answers that are read right; lost, a
+value that is read as none; wrong, another value, or a value where there is none; and refusals taken
+for unparsed or the reverse. Of a survey each rating and each list of keywords counts by itself.
 """
 
 from __future__ import annotations
@@ -57,7 +58,9 @@ def expected(case: dict[str, Any]) -> Any:
     value = case["expected"]
     if not isinstance(value, dict) or "words" not in case:
         return value
-    group_of = {word: case["groups"].index(group) for group, words in value.items() for word in words}
+    group_of = {
+        word: case["groups"].index(group) for group, words in value.items() for word in words
+    }
     return [group_of[word] for word in case["words"]]
 
 
@@ -69,7 +72,11 @@ def found(name: str, case: dict[str, Any]) -> Any:
     document = {"narrative": "", **case}
     if name == "survey":
         items = case.get("items") or PARTS[case["part"]].split()
-        document = {"items": items, "text": case.get("group", ""), "keywords": case.get("keywords", 0)}
+        document = {
+            "items": items,
+            "text": case.get("group", ""),
+            "keywords": case.get("keywords", 0),
+        }
     elif name == "listed_option":
         document = {f"option_{letter}": sentence for letter, sentence in case["options"].items()}
     answer = FILTERS[name]().answer(case["text"], document)
@@ -77,7 +84,8 @@ def found(name: str, case: dict[str, Any]) -> Any:
 
 
 def outcomes(name: str, case: dict[str, Any]) -> list[str]:
-    """right, lost, wrong or confused; of a survey, for each rating and the list of keywords, if there are any."""
+    """right, lost, wrong or confused; of a survey, for each rating and the list of keywords, if
+    there are any."""
     want, have = expected(case), found(name, case)
     if name == "survey" and isinstance(want, dict):
         wanted, read = _values(want), _values(have) if isinstance(have, dict) else {}
@@ -93,7 +101,9 @@ def outcomes(name: str, case: dict[str, Any]) -> list[str]:
 
 def _values(answer: dict[str, Any]) -> dict[str, Any]:
     """What there is of a survey's answer: ratings to two decimals, keywords."""
-    values: dict[str, Any] = {item: round(rating, 2) for item, rating in (answer.get("ratings") or {}).items()}
+    values: dict[str, Any] = {
+        item: round(rating, 2) for item, rating in (answer.get("ratings") or {}).items()
+    }
     return values | ({"keywords": answer["keywords"]} if answer.get("keywords") else {})
 
 
@@ -115,7 +125,10 @@ def main(arguments: list[str]) -> None:
         n = sum(counts.values())
         print(
             f"{path.name}: n {n}, "
-            + ", ".join(f"{k} {counts[k]} ({100 * counts[k] / n:.1f} %)" for k in ("right", "lost", "wrong", "confused"))
+            + ", ".join(
+                f"{k} {counts[k]} ({100 * counts[k] / n:.1f} %)"
+                for k in ("right", "lost", "wrong", "confused")
+            )
         )
 
 

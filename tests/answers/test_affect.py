@@ -7,7 +7,8 @@ from hypothesis import strategies as st
 
 from lm_eval_bias.answers.affect import affect
 
-# Answers as models write them, and what a careful reader makes of them; written without knowledge of the parser.
+# Answers as models write them, and what a careful reader makes of them; written without knowledge
+# of the parser.
 CASES = yaml.safe_load(Path(__file__).with_name("affect.yaml").read_text())
 
 
@@ -17,7 +18,13 @@ def test_affect(case):
 
 
 def test_the_cases_have_every_verdict():
-    assert {c["expected"] for c in CASES} == {"comedy", "tragedy", "neutrality", "refused", "unparsed"}
+    assert {c["expected"] for c in CASES} == {
+        "comedy",
+        "tragedy",
+        "neutrality",
+        "refused",
+        "unparsed",
+    }
 
 
 WRITTEN = [

@@ -7,7 +7,8 @@ from hypothesis import strategies as st
 
 from lm_eval_bias.answers.intensity import intensity
 
-# Answers as models write them, and what a careful reader makes of them; written without knowledge of the parser.
+# Answers as models write them, and what a careful reader makes of them; written without knowledge
+# of the parser.
 CASES = yaml.safe_load(Path(__file__).with_name("intensity.yaml").read_text())
 
 
@@ -18,9 +19,27 @@ def test_intensity(case):
 
 @given(
     st.text()
-    | st.lists(st.sampled_from(["8", "80", "100", "/", " out of ", "-", ".", ",", " to ", "eighty", "five", " ", "0", "hundred", "%"])).map(
-        "".join
-    ),
+    | st.lists(
+        st.sampled_from(
+            [
+                "8",
+                "80",
+                "100",
+                "/",
+                " out of ",
+                "-",
+                ".",
+                ",",
+                " to ",
+                "eighty",
+                "five",
+                " ",
+                "0",
+                "hundred",
+                "%",
+            ]
+        )
+    ).map("".join),
     st.sampled_from([10, 100]),
     st.text(),
 )

@@ -10,8 +10,14 @@ from lm_eval_bias.answers.listed_option import ANOTHER, by_rules, listed_option
 from lm_eval_bias.data.lexicons import table
 
 # The options of our own concept pairs, as a question shows them.
-PAIRS = [tuple(re.sub(r"\[\[X(?::obj)?('s)?\]\]", r"Dana\1", row[f"option_{i}"]) for i in (1, 2)) for row in table("hbb_concepts")]
-BILL = {"a": "She checked the sum twice before she paid.", "b": "She handed over the card without looking at the bill."}
+PAIRS = [
+    tuple(re.sub(r"\[\[X(?::obj)?('s)?\]\]", r"Dana\1", row[f"option_{i}"]) for i in (1, 2))
+    for row in table("hbb_concepts")
+]
+BILL = {
+    "a": "She checked the sum twice before she paid.",
+    "b": "She handed over the card without looking at the bill.",
+}
 RESULTS = {"a", "b", ANOTHER, "refused", "unparsed"}
 SWAPPED = {"a": "b", "b": "a"}
 
@@ -38,7 +44,13 @@ def test_no_options_make_the_parser_raise(text, one, two):
 @given(st.sampled_from(PAIRS), st.sampled_from("ab"), st.sampled_from(STYLES), st.booleans())
 def test_a_rendered_option_reads_as_itself(pair, letter, style, upper):
     a, b = pair
-    text = style.format(l=letter.upper() if upper else letter, s=a if letter == "a" else b, o=SWAPPED[letter], a=a, b=b)
+    text = style.format(
+        l=letter.upper() if upper else letter,
+        s=a if letter == "a" else b,
+        o=SWAPPED[letter],
+        a=a,
+        b=b,
+    )
     assert listed_option(text, {"a": a, "b": b}) == letter
 
 
@@ -48,14 +60,20 @@ def test_the_first_words_of_an_option_stand_for_it(pair, letter, n):
     options = dict(zip("ab", pair, strict=True))
     other = set(options[SWAPPED[letter]].lower().split())
     first = options[letter].split()[:n]
-    assert listed_option(" ".join(first), options) == letter or len(set(" ".join(first).lower().split()) - other) < 4
+    assert (
+        listed_option(" ".join(first), options) == letter
+        or len(set(" ".join(first).lower().split()) - other) < 4
+    )
 
 
 @pytest.mark.parametrize("pair", PAIRS[:20])
 @pytest.mark.parametrize("style", ["{l}) {s}", "Answer: {l}\n{s}", "**{l}.** {s}"])
 def test_a_letter_with_the_other_options_sentence_contradicts_itself(pair, style):
     options = dict(zip("ab", pair, strict=True))
-    assert [listed_option(style.format(l=letter, s=options[SWAPPED[letter]]), options) for letter in "ab"] == ["unparsed"] * 2
+    assert [
+        listed_option(style.format(l=letter, s=options[SWAPPED[letter]]), options)
+        for letter in "ab"
+    ] == ["unparsed"] * 2
 
 
 PIECES = [
@@ -96,12 +114,17 @@ def test_swapped_options_and_letters_swap_the_answer(pair, letter, style):
     other = SWAPPED[letter]
     text = style.format(l=letter, s=one[letter], o=other, a=one["a"], b=one["b"])
     swapped = style.format(l=other, s=two[other], o=letter, a=two["a"], b=two["b"])
-    assert SWAPPED[listed_option(text, one)] == listed_option(swapped, {"a": two["a"], "b": two["b"]})
+    assert SWAPPED[listed_option(text, one)] == listed_option(
+        swapped, {"a": two["a"], "b": two["b"]}
+    )
 
 
 @given(st.sampled_from(PAIRS), st.sampled_from(PAIRS), st.booleans(), st.sampled_from("ab"))
-def test_a_sentence_of_another_question_is_no_option_and_behind_a_letter_it_is_the_letters(pair, other, first, letter):
-    """All are about the same person; what is said of somebody else's day is neither sentence, whatever words they share."""
+def test_a_sentence_of_another_question_is_no_option_and_behind_a_letter_it_is_the_letters(
+    pair, other, first, letter
+):
+    """All are about the same person; what is said of somebody else's day is neither sentence,
+    whatever words they share."""
     if pair != other:
         options = dict(zip("ab", pair, strict=True))
         assert listed_option(other[first], options) not in ("a", "b")
@@ -109,11 +132,34 @@ def test_a_sentence_of_another_question_is_no_option_and_behind_a_letter_it_is_t
 
 
 WORDS = st.sampled_from(
-    ["the", "a", "an", "bus", "was", "late", "and", "they", "waited", "in", "rain", "hour", "about", "it", "cold", "A", "An", "The"]
+    [
+        "the",
+        "a",
+        "an",
+        "bus",
+        "was",
+        "late",
+        "and",
+        "they",
+        "waited",
+        "in",
+        "rain",
+        "hour",
+        "about",
+        "it",
+        "cold",
+        "A",
+        "An",
+        "The",
+    ]
 )
 
 
-@given(st.lists(WORDS, max_size=15).map(" ".join), st.sampled_from(PAIRS), st.sampled_from([".", "", "!", "\n"]))
+@given(
+    st.lists(WORDS, max_size=15).map(" ".join),
+    st.sampled_from(PAIRS),
+    st.sampled_from([".", "", "!", "\n"]),
+)
 def test_a_text_without_a_letter_or_a_sentence_is_no_option(text, pair, end):
     """Where the article stands before a word; an "a" by itself is a letter."""
     text = " ".join(
@@ -127,28 +173,45 @@ def test_a_text_without_a_letter_or_a_sentence_is_no_option(text, pair, end):
 @pytest.mark.parametrize("letter", ["a", "b"])
 @pytest.mark.parametrize("start", ["A woman at the till", "A Dutch trader", "A."])
 def test_an_option_that_begins_with_the_article_is_not_the_letter_a(letter, start):
-    options = {"a": f"{start} Smit counted the coins again.", "b": f"{start} Smit waved the queue on with a grin."}
-    for text in (options[letter], options[letter].lower(), f"{letter}) {options[letter]}", f"Answer: {options[letter]}"):
+    options = {
+        "a": f"{start} Smit counted the coins again.",
+        "b": f"{start} Smit waved the queue on with a grin.",
+    }
+    for text in (
+        options[letter],
+        options[letter].lower(),
+        f"{letter}) {options[letter]}",
+        f"Answer: {options[letter]}",
+    ):
         assert listed_option(text, options) == letter
 
 
 def test_more_than_two_options_are_read():
     options = {**BILL, "c": "She split the bill with her friend."}
-    assert [listed_option(text, options) for text in ("c", "c) She split the bill with her friend.", "She split the bill", "d")] == [
-        "c"
-    ] * 3 + ["another"]
+    assert [
+        listed_option(text, options)
+        for text in ("c", "c) She split the bill with her friend.", "She split the bill", "d")
+    ] == ["c"] * 3 + ["another"]
 
 
 def test_reasoning_is_left_out():
     document = {"option_a": BILL["a"], "option_b": BILL["b"]}
     assert ListedOption().answer("<think>a or", document) == "cut off"
     assert ListedOption().answer("<think>a is careful</think>b)", document) == "b"
-    assert ListedOption().answer("analysisEither may do.assistantfinala) " + BILL["a"], document) == "a"
+    assert (
+        ListedOption().answer("analysisEither may do.assistantfinala) " + BILL["a"], document)
+        == "a"
+    )
 
 
 def test_refusals_of_another_language_can_be_given():
     filter_ = ListedOption(refusals=["das beantworte ich nicht"])
-    assert filter_.answer("Das beantworte ich nicht.", {"option_a": "Er blieb.", "option_b": "Er ging."}) == "refused"
+    assert (
+        filter_.answer(
+            "Das beantworte ich nicht.", {"option_a": "Er blieb.", "option_b": "Er ging."}
+        )
+        == "refused"
+    )
     assert filter_.answer("b) Er ging.", {"option_a": "Er blieb.", "option_b": "Er ging."}) == "b"
 
 
@@ -169,7 +232,8 @@ def test_ten_thousand_characters_are_read_in_a_twentieth_of_a_second(prose):
 
 
 def test_the_very_form_reads_as_the_rules_read_it():
-    """It is read without them, in a thousandth of the time: 897,260 answers of hbb_generate_official took ten minutes."""
+    """It is read without them, in a thousandth of the time: 897,260 answers of
+    hbb_generate_official took ten minutes."""
     for pair in PAIRS[::7]:
         options = dict(zip("ab", pair, strict=True))
         for letter, sentence in options.items():
@@ -180,4 +244,7 @@ def test_the_very_form_reads_as_the_rules_read_it():
 def test_answers_that_are_alike_are_read_once(monkeypatch):
     read = []
     monkeypatch.setattr(ListedOption, "read", lambda self, text, doc: read.append(text) or text)
-    assert ListedOption().apply([["x", "y", "x"], ["x"]], [{}, {}]) == [["x", "y", "x"], ["x"]] and read == ["x", "y", "x"]
+    assert ListedOption().apply([["x", "y", "x"], ["x"]], [{}, {}]) == [
+        ["x", "y", "x"],
+        ["x"],
+    ] and read == ["x", "y", "x"]

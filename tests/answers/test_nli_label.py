@@ -20,7 +20,9 @@ ANSWERS = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize(("label", "text"), [(label, text) for label, texts in ANSWERS.items() for text in texts])
+@pytest.mark.parametrize(
+    ("label", "text"), [(label, text) for label, texts in ANSWERS.items() for text in texts]
+)
 def test_nli_label(label, text):
     assert nli_label(text) == label
 
@@ -32,7 +34,9 @@ def test_no_text_makes_the_parser_raise(text):
 
 @given(
     st.sampled_from(["entailment", "contradiction", "neutral"]),
-    st.sampled_from(["{}", "{}.", "**{}**", "Inference: {}", "\n{}\n\nPremise:", "The answer is {}."]),
+    st.sampled_from(
+        ["{}", "{}.", "**{}**", "Inference: {}", "\n{}\n\nPremise:", "The answer is {}."]
+    ),
 )
 def test_a_rendered_label_parses_to_itself(label, style):
     assert nli_label(style.format(label)) == nli_label(style.format(label.capitalize())) == label

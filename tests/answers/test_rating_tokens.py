@@ -4,7 +4,11 @@ from lm_eval_bias.answers.rating_tokens import tokens, value_of
 
 
 def joined(text, kind, scale=100):
-    return [(t.value, t.base) if kind == "number" else t.base for t in tokens(text, scale) if t.kind == kind]
+    return [
+        (t.value, t.base) if kind == "number" else t.base
+        for t in tokens(text, scale)
+        if t.kind == kind
+    ]
 
 
 @pytest.mark.parametrize(
@@ -49,10 +53,15 @@ def test_a_scale_is_one_and_its_ends_are_no_numbers(text, top):
     assert not {0, 1, top} & {value for value, _ in joined(text, "number")}
 
 
-@pytest.mark.parametrize("text", ["9/11", "6:45", "covid-19", "the 70s", "35-year-old", "2nd", "3am", "€899", "4 out of 11"])
+@pytest.mark.parametrize(
+    "text",
+    ["9/11", "6:45", "covid-19", "the 70s", "35-year-old", "2nd", "3am", "€899", "4 out of 11"],
+)
 def test_what_only_looks_like_a_number_is_none(text):
     assert not joined(text, "number")
 
 
 def test_numbers_are_read_in_digits_and_words():
-    assert [value_of(text) for text in ("7,5", "1,000", "one hundred", "a hundred", "ninety nine")] == [7.5, 1000, 100, 100, 99]
+    assert [
+        value_of(text) for text in ("7,5", "1,000", "one hundred", "a hundred", "ninety nine")
+    ] == [7.5, 1000, 100, 100, 99]

@@ -20,9 +20,18 @@ SPOKEN = [
     ("Comedy, perhaps.\n</think>\nTragedy", "Tragedy"),
     ("[THINK]Comedy[/THINK]Tragedy", "Tragedy"),
     ("◁think▷Comedy◁/think▷Tragedy", "Tragedy"),
-    ("<|begin_of_thought|>Comedy<|end_of_thought|><|begin_of_solution|>Tragedy<|end_of_solution|>", "Tragedy"),
-    ("<|START_THINKING|>Comedy<|END_THINKING|><|START_RESPONSE|>Tragedy<|END_RESPONSE|>", "Tragedy"),
-    ("<|channel|>analysis<|message|>Comedy<|end|><|start|>assistant<|channel|>final<|message|>Tragedy<|return|>", "Tragedy"),
+    (
+        "<|begin_of_thought|>Comedy<|end_of_thought|><|begin_of_solution|>Tragedy<|end_of_solution|>",
+        "Tragedy",
+    ),
+    (
+        "<|START_THINKING|>Comedy<|END_THINKING|><|START_RESPONSE|>Tragedy<|END_RESPONSE|>",
+        "Tragedy",
+    ),
+    (
+        "<|channel|>analysis<|message|>Comedy<|end|><|start|>assistant<|channel|>final<|message|>Tragedy<|return|>",
+        "Tragedy",
+    ),
     ("analysisComedy? No.assistantfinalTragedy", "Tragedy"),
     ("<|channel>thought\nComedy<channel|>Tragedy", "Tragedy"),
     ("<unused94>thought\nComedy<unused95>Tragedy", "Tragedy"),
@@ -65,13 +74,21 @@ DOC = {"words": ["Warm", "Quiet"], "groups": ["Lady", "Man"], "scale": 10, "narr
 @pytest.mark.parametrize("filter_", [NLILabel, WordPairs, Affect, Intensity])
 def test_every_parser_counts_what_was_cut_off_and_says_how_to_give_more_room(filter_, caplog):
     with caplog.at_level(logging.WARNING):
-        answers = filter_().apply([["<think>Neutral? Comedy? 8? Warm: Man", "Hello."], ["<think>"]], [DOC] * 2)
+        answers = filter_().apply(
+            [["<think>Neutral? Comedy? 8? Warm: Man", "Hello."], ["<think>"]], [DOC] * 2
+        )
     assert answers == [["cut off", "unparsed"], ["cut off"]]
-    assert "2 of 3 answers were cut off within reasoning" in caplog.text and "--gen_kwargs max_gen_toks=" in caplog.text
+    assert (
+        "2 of 3 answers were cut off within reasoning" in caplog.text
+        and "--gen_kwargs max_gen_toks=" in caplog.text
+    )
 
 
 def test_nothing_is_said_where_nothing_was_cut_off(caplog):
-    assert Affect().apply([["<think>Comedy</think>Tragedy"]], [DOC]) == [["tragedy"]] and not caplog.text
+    assert (
+        Affect().apply([["<think>Comedy</think>Tragedy"]], [DOC]) == [["tragedy"]]
+        and not caplog.text
+    )
 
 
 def test_a_verdict_that_was_cut_off_is_unparsed():

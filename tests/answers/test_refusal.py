@@ -24,7 +24,15 @@ def test_an_apology_and_a_denial_of_ones_own_are_refusals(text):
 
 
 @pytest.mark.parametrize(
-    "text", ["", "Neutral", "The man cannot swim.", "She refused.", "I can say: 80", "It would be appropriate to smile."]
+    "text",
+    [
+        "",
+        "Neutral",
+        "The man cannot swim.",
+        "She refused.",
+        "I can say: 80",
+        "It would be appropriate to smile.",
+    ],
 )
 def test_an_answer_and_a_denial_in_the_story_are_none(text):
     assert not is_refusal(text)

@@ -1,4 +1,5 @@
-"""The dictionary of stereotype content: what stands in it, how keywords are looked up, and how far it agrees with the authors'."""
+"""The dictionary of stereotype content: what stands in it, how keywords are looked up, and how far
+it agrees with the authors'."""
 
 import csv
 import hashlib
@@ -17,13 +18,26 @@ from lm_eval_bias.data import sources
 from lm_eval_bias.data.lexicons import table
 from lm_eval_bias.usage import UsageError
 
-DIMENSIONS = ["sociability", "morality", "ability", "assertiveness", "status", "health", "beauty", "politics", "religion"]
+DIMENSIONS = [
+    "sociability",
+    "morality",
+    "ability",
+    "assertiveness",
+    "status",
+    "health",
+    "beauty",
+    "politics",
+    "religion",
+]
 ROWS = table("stereotype_content")
 
 
 def dictionary(*rows, lemmas=()):
     return ContentDictionary(
-        *([dict(zip(("word", "dimension", "direction"), row, strict=True)) for row in some] for some in (rows, lemmas))
+        *(
+            [dict(zip(("word", "dimension", "direction"), row, strict=True)) for row in some]
+            for some in (rows, lemmas)
+        )
     )
 
 
@@ -55,13 +69,19 @@ def test_every_word_is_plain_and_has_a_known_dimension_and_direction():
 
 
 def test_the_table_is_sorted():
-    assert list(ROWS) == sorted(ROWS, key=lambda row: (DIMENSIONS.index(row["dimension"]), -int(row["direction"]), row["word"]))
+    assert list(ROWS) == sorted(
+        ROWS,
+        key=lambda row: (DIMENSIONS.index(row["dimension"]), -int(row["direction"]), row["word"]),
+    )
 
 
 def test_every_dimension_is_well_filled_in_both_directions():
     for dimension in DIMENSIONS:
         directions = Counter(row["direction"] for row in ROWS if row["dimension"] == dimension)
-        assert directions.total() >= 100 and min(directions["1"], directions["-1"]) >= 30, (dimension, directions)
+        assert directions.total() >= 100 and min(directions["1"], directions["-1"]) >= 30, (
+            dimension,
+            directions,
+        )
 
 
 def test_at_most_a_tenth_of_the_words_have_two_dimensions_and_none_has_three():
@@ -96,7 +116,16 @@ def test_words_that_the_paper_prints_are_found(table_or_figure, words):
 
 @pytest.mark.parametrize(
     "keyword",
-    ["hard-working", "hard working", "hardworking", "Hard-Working", "HARD‑WORKING", " hard-working. ", '"hard-working"', "hard_working"],
+    [
+        "hard-working",
+        "hard working",
+        "hardworking",
+        "Hard-Working",
+        "HARD‑WORKING",
+        " hard-working. ",
+        '"hard-working"',
+        "hard_working",
+    ],
 )
 def test_case_hyphens_and_spaces_are_no_matter(keyword):
     assert SMALL.look_up(keyword) == Found([("assertiveness", 1)], "written")
@@ -113,7 +142,16 @@ def test_spellings_fold_to_one(one, other):
 
 
 @pytest.mark.parametrize(
-    "pair", [("wise", "wiz"), ("sour", "sor"), ("able", "ale"), ("filled", "felled"), ("our", "or"), ("holly", "holy"), ("rise", "rize")]
+    "pair",
+    [
+        ("wise", "wiz"),
+        ("sour", "sor"),
+        ("able", "ale"),
+        ("filled", "felled"),
+        ("our", "or"),
+        ("holly", "holy"),
+        ("rise", "rize"),
+    ],
 )
 def test_words_that_differ_stay_apart(pair):
     assert folded(pair[0]) != folded(pair[1])
@@ -182,7 +220,12 @@ def test_brackets_are_left_out():
 
 
 def test_what_is_written_comes_before_base_forms_and_these_before_phrases():
-    small = dictionary(("caring", "morality", 1), ("care", "health", 1), ("poor health", "health", -1), ("health", "health", 0))
+    small = dictionary(
+        ("caring", "morality", 1),
+        ("care", "health", 1),
+        ("poor health", "health", -1),
+        ("health", "health", 0),
+    )
     assert small.look_up("caring") == Found([("morality", 1)], "written")
     assert small.look_up("cares") == Found([("health", 1)], "lemma")
     assert small.look_up("poor health") == Found([("health", -1)], "written")
@@ -196,7 +239,12 @@ def test_a_dictionary_may_bring_base_forms_of_its_own():
 
 
 def test_rows_of_one_word_that_contradict_each_other_leave_no_direction():
-    small = dictionary(("cool", "sociability", 1), ("cool", "sociability", -1), ("Cool", "status", 1), ("cool", "status", 0))
+    small = dictionary(
+        ("cool", "sociability", 1),
+        ("cool", "sociability", -1),
+        ("Cool", "status", 1),
+        ("cool", "status", 0),
+    )
     assert small.look_up("cool").content == [("sociability", 0), ("status", 1)]
 
 
@@ -205,7 +253,9 @@ def test_any_text_can_be_looked_up(text):
     content, how = ours().look_up(text)
     assert bool(content) == (how is not None) and how in (None, "written", "lemma", "phrase")
     assert len({dimension for dimension, _ in content}) == len(content)
-    assert all(dimension in DIMENSIONS and direction in (-1, 0, 1) for dimension, direction in content)
+    assert all(
+        dimension in DIMENSIONS and direction in (-1, 0, 1) for dimension, direction in content
+    )
 
 
 PIECES = [
@@ -247,7 +297,9 @@ def test_every_word_is_found_as_written_in_all_spellings_and_turned_by_not(word)
     )
     if len(word.split()) < 5 and not re.search("and|lack|low ", word):
         turned = ours().look_up(f"not {word}")
-        assert turned.how == "phrase" and dict(turned.content) == {dimension: -direction for dimension, direction in found.content}
+        assert turned.how == "phrase" and dict(turned.content) == {
+            dimension: -direction for dimension, direction in found.content
+        }
 
 
 # ---- The authors'
@@ -267,7 +319,8 @@ def official(shared, monkeypatch):
 
 @pytest.fixture
 def released(shared):
-    """The authors' rows, read without our reader: lower-case spelling without hyphens and spaces -> {dimension: direction}."""
+    """The authors' rows, read without our reader: lower-case spelling without hyphens and spaces ->
+    {dimension: direction}."""
     path = shared / "official" / "stereomap" / FILE
     if not path.is_file():
         pytest.skip("the authors' dictionary is not beside this checkout")
@@ -275,26 +328,47 @@ def released(shared):
     for row in csv.DictReader(path.open(encoding="utf-8-sig")):
         for name, value in row.items():
             if name.endswith(" dictionary") and value != "0":
-                dimension = name.removesuffix(" dictionary").lower().replace("agency", "assertiveness")
-                direction = row.get(name.replace("dictionary", "direction"), "NA")
-                words[re.sub("[^a-z]", "", row["original word"].lower())].setdefault(dimension, set()).add(
-                    0 if direction == "NA" else int(direction)
+                dimension = (
+                    name.removesuffix(" dictionary").lower().replace("agency", "assertiveness")
                 )
-    return {word: {dimension: sum(directions) for dimension, directions in content.items()} for word, content in words.items()}
+                direction = row.get(name.replace("dictionary", "direction"), "NA")
+                words[re.sub("[^a-z]", "", row["original word"].lower())].setdefault(
+                    dimension, set()
+                ).add(0 if direction == "NA" else int(direction))
+    return {
+        word: {dimension: sum(directions) for dimension, directions in content.items()}
+        for word, content in words.items()
+    }
 
 
 def test_the_authors_dictionary_is_the_pinned_file(shared):
     design = (shared / "DESIGN.md").read_text()
     release = sources.source("stereomap")
     path, size, sha256 = release.files[FILE]
-    assert release.repository in design and release.commit in design and path == "data/Full Dictionaries.csv"
+    assert (
+        release.repository in design
+        and release.commit in design
+        and path == "data/Full Dictionaries.csv"
+    )
     content = (shared / "official" / "stereomap" / FILE).read_bytes()
     assert hashlib.sha256(content).hexdigest() == sha256 and len(content) == size
 
 
 def test_the_authors_dictionary_has_its_dimensions_under_its_own_names(official):
-    found = {dimension for word in stereotype_content.official()._written.values() for dimension, _ in word}
-    assert {*DIMENSIONS, "work", "feelings", "ordinariness", "body_part", "body_property", "inhabitant"} <= found and "agency" not in found
+    found = {
+        dimension
+        for word in stereotype_content.official()._written.values()
+        for dimension, _ in word
+    }
+    assert {
+        *DIMENSIONS,
+        "work",
+        "feelings",
+        "ordinariness",
+        "body_part",
+        "body_property",
+        "inhabitant",
+    } <= found and "agency" not in found
     assert len(official()) > 14_000
 
 
@@ -309,13 +383,19 @@ def test_the_authors_dictionary_loads_in_under_a_second(official):
 
 
 def test_our_reader_of_the_authors_file_finds_what_stands_in_it(official, released):
-    """All words of one spelling, but the few whose spelling another word shares once British and American are one."""
-    wrong = [word for word, content in released.items() if dict(official().look_up(word).content) != content]
+    """All words of one spelling, but the few whose spelling another word shares once British and
+    American are one."""
+    wrong = [
+        word
+        for word, content in released.items()
+        if dict(official().look_up(word).content) != content
+    ]
     assert len(wrong) < len(released) * 0.02
 
 
 def agreement(released):
-    """Of our words that the authors have too: dimension -> [ours, both have it, in the same dimension, both directed, direction agrees]."""
+    """Of our words that the authors have too: dimension -> [ours, both have it, in the same
+    dimension, both directed, direction agrees]."""
     content = defaultdict(dict)
     for row in ROWS:
         content[row["word"]][row["dimension"]] = int(row["direction"])
@@ -325,7 +405,13 @@ def agreement(released):
         shared = [dimension for dimension in found if theirs and dimension in theirs]
         for dimension in found:
             directed = dimension in shared and found[dimension] and theirs[dimension]
-            row = (1, theirs is not None, dimension in shared, bool(directed), bool(directed) and found[dimension] == theirs[dimension])
+            row = (
+                1,
+                theirs is not None,
+                dimension in shared,
+                bool(directed),
+                bool(directed) and found[dimension] == theirs[dimension],
+            )
             counts[dimension] = [a + b for a, b in zip(counts[dimension], row, strict=True)]
         directed = [dimension for dimension in shared if found[dimension] and theirs[dimension]]
         row = (
@@ -341,15 +427,27 @@ def agreement(released):
 
 def documented(root):
     """The rows of the guide's tables: first cell -> numbers."""
-    rows = re.findall(r"^\| (\w+) \|((?: [\d,]+ \|)+)$", (root / "docs" / "stereotype_content.md").read_text(), re.M)
-    return [(name, [int(cell.replace(",", "")) for cell in cells.split("|")[:-1]]) for name, cells in rows]
+    rows = re.findall(
+        r"^\| (\w+) \|((?: [\d,]+ \|)+)$",
+        (root / "docs" / "stereotype_content.md").read_text(),
+        re.M,
+    )
+    return [
+        (name, [int(cell.replace(",", "")) for cell in cells.split("|")[:-1]])
+        for name, cells in rows
+    ]
 
 
 def test_the_guide_has_the_sizes(root):
     sizes = {name: numbers for name, numbers in documented(root) if len(numbers) == 4}
     for dimension in DIMENSIONS:
         directions = Counter(row["direction"] for row in ROWS if row["dimension"] == dimension)
-        assert sizes[dimension] == [directions.total(), directions["1"], directions["0"], directions["-1"]]
+        assert sizes[dimension] == [
+            directions.total(),
+            directions["1"],
+            directions["0"],
+            directions["-1"],
+        ]
     assert f"{len(ours()):,} words" in (root / "docs" / "stereotype_content.md").read_text()
 
 

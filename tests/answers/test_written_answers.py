@@ -1,4 +1,5 @@
-"""All answers in the YAML files, read as a task reads them: those of the parsers' tests, and sets written without sight of the parsers."""
+"""All answers in the YAML files, read as a task reads them: those of the parsers' tests, and sets
+written without sight of the parsers."""
 
 import time
 from pathlib import Path
@@ -21,7 +22,9 @@ from lm_eval_bias.answers.word_pairs import word_pairs
 
 FILES = sorted(Path(__file__).parent.glob("*.yaml"))
 CASES = [
-    pytest.param(parser_of(path), case, id=f"{path.stem}: {case.get('name', case['text'][:40])}") for path in FILES for case in cases(path)
+    pytest.param(parser_of(path), case, id=f"{path.stem}: {case.get('name', case['text'][:40])}")
+    for path in FILES
+    for case in cases(path)
 ]
 
 
@@ -30,8 +33,22 @@ def test_a_written_answer_is_read_as_a_careful_reader_reads_it(parser, case):
     assert set(outcomes(parser, case)) <= {"right"}, (expected(case), found(parser, case))
 
 
-WORDS = ["Just", "Unjust", "Weak", "Warm", "Quiet", "Expressive", "Non-expressive", "Competent", "Incompetent", "Self-contained"]
-OPTIONS = {"a": "She checked the sum twice before she paid.", "b": "She handed over the card without looking at the bill."}
+WORDS = [
+    "Just",
+    "Unjust",
+    "Weak",
+    "Warm",
+    "Quiet",
+    "Expressive",
+    "Non-expressive",
+    "Competent",
+    "Incompetent",
+    "Self-contained",
+]
+OPTIONS = {
+    "a": "She checked the sum twice before she paid.",
+    "b": "She handed over the card without looking at the bill.",
+}
 READERS = {
     "affect": affect,
     "analogy": lambda text: analogy_word(text, ["educated", "uneducated"], "Woman in burqa"),
@@ -196,4 +213,6 @@ def test_five_thousand_characters_are_read_at_once(reader, part):
     text = (part * 5000)[:5000]
     start = time.process_time()
     reader(text)
-    assert time.process_time() - start < 0.6  # 0.27 at most here, twelve times that for 20,000; a pattern that goes back and forth takes far more
+    # 0.27 at most here, twelve times that for 20,000; a pattern that goes back and forth takes far
+    # more
+    assert time.process_time() - start < 0.6

@@ -17,7 +17,11 @@ from lm_eval_bias.authoring.review import HOST, Conflict, Refusal, Review, serve
 from lm_eval_bias.usage import UsageError
 
 HOSTILE = "<img src=x onerror=\"document.title='taken'\"><script>document.title='taken'</script>"
-ITEMS = [GOOD, {**GOOD, "id": "two"}, {**GOOD, "id": "three", "context": f"{HOSTILE} The bus was full, and [[X]] stood."}]
+ITEMS = [
+    GOOD,
+    {**GOOD, "id": "two"},
+    {**GOOD, "id": "three", "context": f"{HOSTILE} The bus was full, and [[X]] stood."},
+]
 REFUSED = {"id": "four", "stereotype": "Sentence 1: ... Sentence 2: ..."}
 
 
@@ -40,15 +44,28 @@ def file(tmp_path):
             }
         )
     journal.append(
-        {"row": "four", "step": "bias summary", "try": 1, "given": REFUSED, "prompt": "Why?", "answer": "", "refused": ["form", "empty"]}
+        {
+            "row": "four",
+            "step": "bias summary",
+            "try": 1,
+            "given": REFUSED,
+            "prompt": "Why?",
+            "answer": "",
+            "refused": ["form", "empty"],
+        }
     )
-    (tmp_path / "items.journal.jsonl").write_text("".join(json.dumps(line) + "\n" for line in journal))
+    (tmp_path / "items.journal.jsonl").write_text(
+        "".join(json.dumps(line) + "\n" for line in journal)
+    )
     return path
 
 
 def given(review, **decisions):
     """What the page sends, with decisions by id."""
-    return [{"fields": dict(e["fields"]), "decision": decisions.get(e["fields"]["id"], e["decision"])} for e in review.entries]
+    return [
+        {"fields": dict(e["fields"]), "decision": decisions.get(e["fields"]["id"], e["decision"])}
+        for e in review.entries
+    ]
 
 
 def ids(file):
@@ -67,13 +84,19 @@ def test_the_entries_are_the_items_and_what_a_check_rejected_with_every_steps_te
         ("four", "refused"),
     ]
     assert [step["answer"] for step in review.entries[0]["steps"]] == [HOSTILE]
-    assert review.entries[3]["fields"] == {"id": "four"} and review.entries[3]["steps"][0]["refused"] == "form: empty"
+    assert (
+        review.entries[3]["fields"] == {"id": "four"}
+        and review.entries[3]["steps"][0]["refused"] == "form: empty"
+    )
 
 
 def test_rejected_items_leave_the_file_and_can_be_taken_back(file):
     review = Review(file)
     told = review.save(0, given(review, time="accepted", two="rejected"))
-    assert told == {"version": 1, "said": "Saved items.jsonl: 2 items"} and ids(file) == ["time", "three"]
+    assert told == {"version": 1, "said": "Saved items.jsonl: 2 items"} and ids(file) == [
+        "time",
+        "three",
+    ]
     assert review.summary().endswith("1 accepted, 1 rejected, 1 undecided, 1 refused by a check")
     again = Review(file)  # another day
     assert [e["decision"] for e in again.entries] == ["accepted", "rejected", "open", "refused"]
@@ -88,22 +111,35 @@ def test_an_edited_item_is_saved_as_it_was_edited_and_items_takes_it(file, capsy
     review = Review(file)
     sent = given(review, three="accepted", four="accepted")
     sent[2]["fields"]["context"] = "  The bus was full,\nand [[X]] stood. "
-    sent[3]["fields"] = {**GOOD, "id": "four"}  # one that a check had rejected, written by the reviewer
+    # one that a check had rejected, written by the reviewer
+    sent[3]["fields"] = {**GOOD, "id": "four"}
     review.save(0, sent)
     rows = [json.loads(line) for line in file.read_text().splitlines()]
-    assert [row["id"] for row in rows] == ["time", "two", "three", "four"] and rows[2]["context"] == "The bus was full, and [[X]] stood."
-    assert cli.main(["check", str(file), "--for", "hbb"]) == 0 and "4 concept pairs" in capsys.readouterr().out
+    assert [row["id"] for row in rows] == ["time", "two", "three", "four"] and rows[2][
+        "context"
+    ] == "The bus was full, and [[X]] stood."
+    assert (
+        cli.main(["check", str(file), "--for", "hbb"]) == 0
+        and "4 concept pairs" in capsys.readouterr().out
+    )
 
 
 def test_an_accepted_item_with_a_problem_is_not_saved_and_the_problem_named(file):
     review, before = Review(file), file.read_text()
     sent = given(review, two="accepted")
-    sent[1]["fields"]["option_2"] = "Nobody came round the corner at ten past eight, and the driver left."
+    sent[1]["fields"]["option_2"] = (
+        "Nobody came round the corner at ten past eight, and the driver left."
+    )
     with pytest.raises(Refusal, match=r"two: option_2: .*is missing") as refusal:
         review.save(0, sent)
-    assert list(refusal.value.problems) == [1] and file.read_text() == before and review.version == 0
+    assert (
+        list(refusal.value.problems) == [1] and file.read_text() == before and review.version == 0
+    )
     sent[1]["decision"] = "open"
-    assert review.save(0, sent)["said"] == "Saved items.jsonl: 2 items; 1 undecided ones with problems are left out"
+    assert (
+        review.save(0, sent)["said"]
+        == "Saved items.jsonl: 2 items; 1 undecided ones with problems are left out"
+    )
     assert ids(file) == ["time", "three"]
 
 
@@ -112,7 +148,10 @@ def test_of_two_with_one_id_the_accepted_one_stays(file):
     sent = given(review, two="accepted")
     sent[1]["fields"]["id"] = "time"
     assert "1 undecided ones" in review.save(0, sent)["said"]
-    assert [e["decision"] for e in review.entries[:2]] == ["open", "accepted"] and ids(file) == ["time", "three"]
+    assert [e["decision"] for e in review.entries[:2]] == ["open", "accepted"] and ids(file) == [
+        "time",
+        "three",
+    ]
 
 
 def test_nothing_is_saved_over_what_somebody_else_saved(file):
@@ -124,7 +163,9 @@ def test_nothing_is_saved_over_what_somebody_else_saved(file):
         other.save(0, given(other))  # the page of before the save
     assert ids(file) == ["two", "three"]
     file.write_text(json.dumps(GOOD) + "\n")
-    with pytest.raises(UsageError, match=r"was changed after its review; delete items\.review\.json"):
+    with pytest.raises(
+        UsageError, match=r"was changed after its review; delete items\.review\.json"
+    ):
         Review(file)
 
 
@@ -136,7 +177,11 @@ def test_without_a_journal_somebody_must_say_whose_items_they_are(file, tmp_path
 
 
 @pytest.mark.parametrize(
-    ("name", "message"), [("absent.jsonl", "cannot read .*absent.jsonl"), ("items.csv", "expected a file that ends in .jsonl")]
+    ("name", "message"),
+    [
+        ("absent.jsonl", "cannot read .*absent.jsonl"),
+        ("items.csv", "expected a file that ends in .jsonl"),
+    ],
 )
 def test_a_file_that_cannot_be_reviewed_is_told(tmp_path, name, message):
     with pytest.raises(UsageError, match=message):
@@ -177,14 +222,32 @@ def test_the_pages_hold_no_data_and_may_load_nothing_but_themselves(file):
     with served(file) as (port, token, _):
         for path in ("/", "/page.css", "/page.js"):
             status, headers, text = ask(port, "GET", path)
-            assert status == 200 and "time" not in headers.get("Set-Cookie", "") and token not in text and GOOD["context"] not in text
+            assert (
+                status == 200
+                and "time" not in headers.get("Set-Cookie", "")
+                and token not in text
+                and GOOD["context"] not in text
+            )
             assert headers["Content-Security-Policy"].split("; ") == [
                 "default-src 'none'", "script-src 'self'", "style-src 'self'", "connect-src 'self'", "base-uri 'none'", "form-action 'none'", "frame-ancestors 'none'",
             ]  # fmt: skip
-            assert headers["X-Content-Type-Options"] == "nosniff" and headers["Cache-Control"] == "no-store"
-            # no address elsewhere, nothing made of text, nothing in the page that the policy would have to allow
-            assert "://" not in text and "innerHTML" not in text and "insertAdjacentHTML" not in text and "eval(" not in text
-            assert path != "/" or ("style=" not in text and "<script>" not in text and " on" not in text.replace(" on ", ""))
+            assert (
+                headers["X-Content-Type-Options"] == "nosniff"
+                and headers["Cache-Control"] == "no-store"
+            )
+            # no address elsewhere, nothing made of text, nothing in the page that the policy would
+            # have to allow
+            assert (
+                "://" not in text
+                and "innerHTML" not in text
+                and "insertAdjacentHTML" not in text
+                and "eval(" not in text
+            )
+            assert path != "/" or (
+                "style=" not in text
+                and "<script>" not in text
+                and " on" not in text.replace(" on ", "")
+            )
 
 
 @pytest.mark.parametrize(
@@ -208,21 +271,41 @@ def test_the_pages_hold_no_data_and_may_load_nothing_but_themselves(file):
 def test_only_its_own_page_with_the_token_gets_an_answer(file, method, path, body, headers, status):
     before = file.read_text()
     with served(file) as (port, token, _):
-        got, _, text = ask(port, method, path, body, **{name: token if value == "TOKEN" else value for name, value in headers.items()})
+        got, _, text = ask(
+            port,
+            method,
+            path,
+            body,
+            **{name: token if value == "TOKEN" else value for name, value in headers.items()},
+        )
     assert got == status, text
     assert (HOSTILE[:4] in text) == (status == 200) and file.read_text() == before
 
 
 def test_over_the_wire_an_item_is_looked_at_and_saved(file):
     with served(file) as (port, token, _):
-        headers = {"X_Review_Token": token, "Content_Type": "application/json", "Origin": f"http://127.0.0.1:{port}"}
+        headers = {
+            "X_Review_Token": token,
+            "Content_Type": "application/json",
+            "Origin": f"http://127.0.0.1:{port}",
+        }
         told = json.loads(ask(port, "GET", "/entries", X_Review_Token=token)[2])
         assert told["fields"] == list(pipeline("hbb").fields) and len(told["entries"]) == 4
         seen = json.loads(ask(port, "POST", "/look", {"index": 0, "fields": GOOD}, **headers)[2])
         assert seen["problems"] == [] and len(seen["shown"]) == 2
-        seen = json.loads(ask(port, "POST", "/look", {"index": 0, "fields": {**GOOD, "option_1": ""}}, **headers)[2])
+        seen = json.loads(
+            ask(port, "POST", "/look", {"index": 0, "fields": {**GOOD, "option_1": ""}}, **headers)[
+                2
+            ]
+        )
         assert seen["problems"] == ["option_1 is missing"] and seen["shown"] == []
-        sent = [{"fields": e["fields"], "decision": "rejected" if e["fields"]["id"] == "two" else e["decision"]} for e in told["entries"]]
+        sent = [
+            {
+                "fields": e["fields"],
+                "decision": "rejected" if e["fields"]["id"] == "two" else e["decision"],
+            }
+            for e in told["entries"]
+        ]
         assert ask(port, "POST", "/save", {"version": 0, "entries": sent}, **headers)[0] == 200
     assert ids(file) == ["time", "three"]
 
@@ -230,11 +313,22 @@ def test_over_the_wire_an_item_is_looked_at_and_saved(file):
 def test_the_command_prints_the_address_and_ends_with_a_summary(file):
     import signal
 
-    command = [sys.executable, "-m", "lm_eval_bias.cli", "items", "review", str(file), "--no_browser"]
+    command = [
+        sys.executable,
+        "-m",
+        "lm_eval_bias.cli",
+        "items",
+        "review",
+        str(file),
+        "--no_browser",
+    ]
     process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
     assert process.stdout.readline().startswith(f"{file}: 4 items to review at http://127.0.0.1:")
     process.send_signal(signal.SIGINT)
-    assert process.communicate(timeout=60)[0].splitlines()[-1] == f"{file}: 0 accepted, 0 rejected, 3 undecided, 1 refused by a check"
+    assert (
+        process.communicate(timeout=60)[0].splitlines()[-1]
+        == f"{file}: 0 accepted, 0 rejected, 3 undecided, 1 refused by a check"
+    )
     assert process.returncode == 0
 
 
@@ -258,12 +352,22 @@ class Browser:
             self.events.append(answer)
 
     async def value(self, expression):
-        return (await self.tell("Runtime.evaluate", expression=expression, awaitPromise=True, returnByValue=True))["result"].get("value")
+        return (
+            await self.tell(
+                "Runtime.evaluate", expression=expression, awaitPromise=True, returnByValue=True
+            )
+        )["result"].get("value")
 
     async def press(self, key, modifiers=0):
         text = key if len(key) == 1 and not modifiers else ""
         for kind in ("keyDown", "keyUp"):
-            await self.tell("Input.dispatchKeyEvent", type=kind, key=key, text=text if kind == "keyDown" else "", modifiers=modifiers)
+            await self.tell(
+                "Input.dispatchKeyEvent",
+                type=kind,
+                key=key,
+                text=text if kind == "keyDown" else "",
+                modifiers=modifiers,
+            )
 
     async def until(self, expression):
         for _ in range(200):
@@ -274,7 +378,8 @@ class Browser:
 
 
 async def reviewed(program, address, folder):
-    """Review by keyboard alone: accept the first, reject the second, edit and accept the third, save."""
+    """Review by keyboard alone: accept the first, reject the second, edit and accept the third,
+    save."""
     import aiohttp
 
     process = subprocess.Popen(
@@ -303,11 +408,16 @@ async def reviewed(program, address, folder):
                 await browser.until("document.getElementById('id').textContent === 'two'")
                 await browser.press("r")
                 await browser.until("document.getElementById('id').textContent === 'three'")
-                # What a model wrote stands there as text, and has made no element and run no script.
-                await browser.until("document.querySelector('#shown pre').textContent.includes('onerror=')")
+                # What a model wrote stands there as text, and has made no element and run no
+                # script.
+                await browser.until(
+                    "document.querySelector('#shown pre').textContent.includes('onerror=')"
+                )
                 assert await browser.value("document.querySelectorAll('img').length") == 0
                 assert await browser.value("document.querySelectorAll('script').length") == 1
-                assert await browser.value("document.querySelector('[name=context]').value.startsWith('<img')")
+                assert await browser.value(
+                    "document.querySelector('[name=context]').value.startsWith('<img')"
+                )
                 await browser.press("e")
                 await browser.until("document.activeElement.name === 'context'")
                 await browser.press("a", modifiers=2)  # Ctrl+A
@@ -319,10 +429,20 @@ async def reviewed(program, address, folder):
                 await browser.until("document.getElementById('state').textContent === 'accepted'")
                 assert await browser.value("document.title.startsWith('* ')")
                 await browser.press("s", modifiers=2)
-                await browser.until("document.getElementById('message').textContent.startsWith('Saved')")
+                await browser.until(
+                    "document.getElementById('message').textContent.startsWith('Saved')"
+                )
                 said = await browser.value("document.getElementById('counts').textContent")
-                asked = [e["params"]["request"]["url"] for e in browser.events if e.get("method") == "Network.requestWillBeSent"]
-                errors = [e["params"] for e in browser.events if e.get("method") in ("Log.entryAdded", "Runtime.exceptionThrown")]
+                asked = [
+                    e["params"]["request"]["url"]
+                    for e in browser.events
+                    if e.get("method") == "Network.requestWillBeSent"
+                ]
+                errors = [
+                    e["params"]
+                    for e in browser.events
+                    if e.get("method") in ("Log.entryAdded", "Runtime.exceptionThrown")
+                ]
                 title = await browser.value("document.title")
                 return said, asked, errors, title
     finally:
@@ -331,16 +451,25 @@ async def reviewed(program, address, folder):
 
 
 def test_a_person_reviews_in_a_browser_with_the_keyboard(file, tmp_path):
-    program = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+    program = (
+        shutil.which("chromium")
+        or shutil.which("chromium-browser")
+        or shutil.which("google-chrome")
+    )
     if program is None:
         pytest.skip("no Chromium on this machine")
     with served(file) as (port, _, address):
         said, asked, errors, title = asyncio.run(reviewed(program, address, tmp_path / "profile"))
-    assert said == "2 accepted, 1 rejected, 1 refused by a check; saved" and title == "Review of items.jsonl"
+    assert (
+        said == "2 accepted, 1 rejected, 1 refused by a check; saved"
+        and title == "Review of items.jsonl"
+    )
     assert all(url.startswith(f"http://127.0.0.1:{port}/") for url in asked) and asked
     assert not [e for e in errors if "favicon" not in json.dumps(e)], errors
     rows = [json.loads(line) for line in file.read_text().splitlines()]
-    assert [row["id"] for row in rows] == ["time", "three"] and rows[1]["context"] == "The bus was full, and [[X]] stood.a"
+    assert [row["id"] for row in rows] == ["time", "three"] and rows[1][
+        "context"
+    ] == "The bus was full, and [[X]] stood.a"
 
 
 def test_the_token_is_not_among_the_arguments_of_the_browser(file, monkeypatch, capsys):

@@ -8,7 +8,8 @@ import pytest
 from lm_eval_bias.benchmarks.bistereo.nli_documents import build, documents, fill, variants
 from lm_eval_bias.data.lexicons import lexicon, table
 
-# Table 6 of the paper: pairs per (gender, category) for one skin tone; fair and dark have the same number.
+# Table 6 of the paper: pairs per (gender, category) for one skin tone; fair and dark have the same
+# number.
 TABLE_6 = {
     ("women", "good_behaviour"): 2079, ("women", "bad_behaviour"): 2079, ("women", "attractiveness"): 6544, ("women", "unattractiveness"): 6544,
     ("men", "good_behaviour"): 1980, ("men", "bad_behaviour"): 1980, ("men", "attractiveness"): 4464, ("men", "unattractiveness"): 4464,
@@ -21,11 +22,15 @@ def docs():
 
 
 def test_as_many_templates_as_the_paper():
-    assert Counter(t["gender"] for t in table("bistereo_nli_templates")) == {"women": 246, "men": 213}
+    assert Counter(t["gender"] for t in table("bistereo_nli_templates")) == {
+        "women": 246,
+        "men": 213,
+    }
 
 
 def test_cells_have_the_proportions_of_table_6(docs):
-    """Its cells add up to 60,268; ours differ from them by at most one in a thousand, and by 12 in all."""
+    """Its cells add up to 60,268; ours differ from them by at most one in a thousand, and by 12 in
+    all."""
     assert 2 * sum(TABLE_6.values()) == 60268
     cells = Counter((d["gender"], d["category"], d["descriptor"]) for d in docs)
     for (gender, category), n in TABLE_6.items():
@@ -37,26 +42,45 @@ def test_cells_have_the_proportions_of_table_6(docs):
 def test_table_5_as_printed(shared):
     """The paper's text, with the attribute words of one category in one line."""
     paper = (shared / "papers" / "bistereo.txt").read_text()
-    for entry in (entry for domain in lexicon("bistereo_nli")["attributes"].values() for entry in domain.values()):
+    for entry in (
+        entry
+        for domain in lexicon("bistereo_nli")["attributes"].values()
+        for entry in domain.values()
+    ):
         assert ", ".join(entry["words"]) in paper
 
 
 def test_every_template_is_fully_crossed(docs):
-    """Per template and variant: each attribute of its domain with each skin tone in each direction, once."""
+    """Per template and variant: each attribute of its domain with each skin tone in each direction,
+    once."""
     crossed = defaultdict(Counter)
     for d in docs:
-        crossed[d["gender"], d["wording"], d["variant"]][d["attribute"], d["descriptor"], d["direction"]] += 1
+        crossed[d["gender"], d["wording"], d["variant"]][
+            d["attribute"], d["descriptor"], d["direction"]
+        ] += 1
     for (_, wording, _), counts in crossed.items():
         domain = wording.split("-")[0]
-        words = [w for entry in lexicon("bistereo_nli")["attributes"][domain].values() for w in entry["words"]]
+        words = [
+            w
+            for entry in lexicon("bistereo_nli")["attributes"][domain].values()
+            for w in entry["words"]
+        ]
         assert set(counts.values()) == {1} and len(counts) == len(words) * 2 * 2
 
 
 def test_fair_and_dark_differ_in_the_skin_term_alone(docs):
-    for fair, dark in zip(docs[::2], docs[1::2], strict=True):  # so no limit of even size parts two twins
+    # so no limit of even size parts two twins
+    for fair, dark in zip(docs[::2], docs[1::2], strict=True):
         assert (fair["descriptor"], dark["descriptor"]) == ("fair", "dark")
         for text in ("premise", "hypothesis"):
-            assert re.sub("fair-skinned", "dark-skinned", re.sub("Fair-skinned", "Dark-skinned", fair[text])) == dark[text]
+            assert (
+                re.sub(
+                    "fair-skinned",
+                    "dark-skinned",
+                    re.sub("Fair-skinned", "Dark-skinned", fair[text]),
+                )
+                == dark[text]
+            )
 
 
 def test_fair_is_the_favoured_descriptor_and_good_attributes_make_the_halo(docs):
@@ -92,16 +116,21 @@ def test_a_limit_spreads_over_templates_words_and_directions(docs):
         # by one in what all genders are asked, and by one in what women alone are
         assert max(words.values()) - min(words.values()) <= 2
         directions = Counter(d["direction"] for d in cell)
-        assert abs(directions["attribute in premise"] - directions["skin tone in premise"]) <= 0.4 * len(cell)
+        assert abs(
+            directions["attribute in premise"] - directions["skin tone in premise"]
+        ) <= 0.4 * len(cell)
 
 
 @pytest.mark.parametrize("limit", [16, 100, 1000, 15_064])
 def test_a_limit_holds_both_genders_of_a_wording(docs, limit):
-    """What both are asked, both are asked under a limit too, but for one block of four that it may cut: at 1,000, 12 of 428 were so once."""
+    """What both are asked, both are asked under a limit too, but for one block of four that it may
+    cut: at 1,000, 12 of 428 were so once."""
     blocks = defaultdict(set)
     for d in docs[:limit]:
         if d["shared"]:
-            blocks[d["wording"], d["variant"], d["attribute"], d["direction"]].add((d["gender"], d["descriptor"]))
+            blocks[d["wording"], d["variant"], d["attribute"], d["direction"]].add(
+                (d["gender"], d["descriptor"])
+            )
     assert blocks and sum(len(of) < 4 for of in blocks.values()) <= 1
 
 
@@ -113,7 +142,9 @@ def test_subsets_are_parts_of_the_whole(docs):
     looks = documents("women", "looks")
     assert {d["gender"] for d in looks} == {"women"} and {d["domain"] for d in looks} == {"looks"}
     key = lambda d: (d["premise"], d["hypothesis"])  # noqa: E731
-    assert sorted(map(key, looks)) == sorted(key(d) for d in docs if (d["gender"], d["domain"]) == ("women", "looks"))
+    assert sorted(map(key, looks)) == sorted(
+        key(d) for d in docs if (d["gender"], d["domain"]) == ("women", "looks")
+    )
 
 
 def test_the_harness_gets_a_test_split():
@@ -132,15 +163,21 @@ def test_templates_of_men_are_those_of_women_but_for_gender():
     women = {t["wording"]: t for t in table("bistereo_nli_templates") if t["gender"] == "women"}
     for man in (t for t in table("bistereo_nli_templates") if t["gender"] == "men"):
         woman = women[man["wording"]]
-        w, m = ([x for v in variants(t["premise"], t["hypothesis"]) for x in v] for t in (woman, man))
+        w, m = (
+            [x for v in variants(t["premise"], t["hypothesis"]) for x in v] for t in (woman, man)
+        )
         for a, b in zip(w, m, strict=False):
-            for x, y in zip(re.findall(r"[\w'-]+", a.lower()), re.findall(r"[\w'-]+", b.lower()), strict=True):
+            for x, y in zip(
+                re.findall(r"[\w'-]+", a.lower()), re.findall(r"[\w'-]+", b.lower()), strict=True
+            ):
                 x, y = x.removesuffix("'s"), y.removesuffix("'s")
                 assert x == y or words.get(x) == y or (x, y) == ("her", "him"), (a, b)
 
 
 def test_no_two_wordings_are_alike_but_for_a_word():
-    premises = [t["premise"].split() for t in table("bistereo_nli_templates") if t["gender"] == "women"]
+    premises = [
+        t["premise"].split() for t in table("bistereo_nli_templates") if t["gender"] == "women"
+    ]
     for a, b in combinations(premises, 2):
         matcher = SequenceMatcher(None, a, b)
         assert matcher.quick_ratio() < 0.75 or matcher.ratio() < 0.75, (a, b)
@@ -148,7 +185,8 @@ def test_no_two_wordings_are_alike_but_for_a_word():
 
 def test_no_template_mentions_minors_or_gives_skin_or_looks_away():
     hints = re.compile(
-        r"\b(girl|boy|child|kid|teen\w*|skin\w*|pale|tan\w*|complexion|beaut\w*|sunburn\w*|smil\w*|polite\w*|black|white|brown)\b", re.I
+        r"\b(girl|boy|child|kid|teen\w*|skin\w*|pale|tan\w*|complexion|beaut\w*|sunburn\w*|smil\w*|polite\w*|black|white|brown)\b",
+        re.I,
     )
     for t in table("bistereo_nli_templates"):
         assert not hints.search(t["premise"] + t["hypothesis"]), t

@@ -45,18 +45,35 @@ def test_record(likelihoods, answer):
 
 
 def test_the_genders_are_compared_on_the_wordings_that_both_are_asked(docs):
-    """Shared: women and men, crossed alike. A model that says Entailment to what women alone are asked shows no difference of the genders."""
+    """Shared: women and men, crossed alike. A model that says Entailment to what women alone are
+    asked shows no difference of the genders."""
     shared = [d for d in docs if d["shared"]]
     women, men = (
-        sorted((d["wording"], d["variant"], d["descriptor"], d["attribute"], d["direction"]) for d in shared if d["gender"] == g)
+        sorted(
+            (d["wording"], d["variant"], d["descriptor"], d["attribute"], d["direction"])
+            for d in shared
+            if d["gender"] == g
+        )
         for g in ("women", "men")
     )
     assert women == men and len(men) == 25_784
-    records = [record_generated(d, ["neutral" if d["shared"] or d["descriptor"] == "dark" else "entailment"]) for d in docs]
+    records = [
+        record_generated(
+            d, ["neutral" if d["shared"] or d["descriptor"] == "dark" else "entailment"]
+        )
+        for d in docs
+    ]
     result = summary(records)
-    gaps = {(g["effect"], g["gender"], g["category"]): g["gap"] for g in result.tables["gaps"] if g["share"] == "difference"}
+    gaps = {
+        (g["effect"], g["gender"], g["category"]): g["gap"]
+        for g in result.tables["gaps"]
+        if g["share"] == "difference"
+    }
     assert gaps["halo", "women - men", "all"] == 0 == result.values["halo_gap_gender_difference"][0]
-    assert gaps["halo", "women", "all"] > 0 and gaps["halo", "men", "all"] == 0 == result.groups["halo_gap"]["men"][0]
+    assert (
+        gaps["halo", "women", "all"] > 0
+        and gaps["halo", "men", "all"] == 0 == result.groups["halo_gap"]["men"][0]
+    )
 
 
 def answered(docs, answer):
@@ -64,47 +81,78 @@ def answered(docs, answer):
 
 
 def test_under_a_limit_the_genders_are_compared_on_what_both_are_asked(docs):
-    """Entailment for fair women in what women alone are asked, and in every other shared wording for fair women and men.
+    """Entailment for fair women in what women alone are asked, and in every other shared wording
+    for fair women and men.
 
-    Of the first 1,000 documents 428 of women and 428 of men are shared (4 a block, 214 blocks; half of them good). The genders differ in
-    nothing but what men are not asked, so the difference is 0; the gaps by gender differ by it.
+    Of the first 1,000 documents 428 of women and 428 of men are shared (4 a block, 214 blocks; half
+    of them good). The genders differ in nothing but what men are not asked, so the difference is 0;
+    the gaps by gender differ by it.
     """
-    fair = lambda d: d["descriptor"] == "fair" and (not d["shared"] or int(d["wording"].split("-")[1]) % 2)  # noqa: E731
+    fair = lambda d: (
+        d["descriptor"] == "fair" and (not d["shared"] or int(d["wording"].split("-")[1]) % 2)
+    )  # noqa: E731
     result = answered(docs[:1000], lambda d: "entailment" if fair(d) else "neutral")
     assert result.values["halo_gap_gender_difference"][0] == 0
     (found,) = [
         g
         for g in result.tables["gaps"]
-        if (g["effect"], g["gender"], g["category"], g["share"]) == ("halo", "women - men", "all", "difference")
+        if (g["effect"], g["gender"], g["category"], g["share"])
+        == ("halo", "women - men", "all", "difference")
     ]
     assert found["n"] == 107
     assert result.groups["halo_gap"]["women"][0] > result.groups["halo_gap"]["men"][0] + 5
 
 
 def test_merge_prints_the_difference_on_what_both_are_asked(docs, tmp_path, capsys):
-    """The model of the test above; what `lm-eval-bias merge` printed, of women and men each, was as far apart as the wordings are."""
+    """The model of the test above; what `lm-eval-bias merge` printed, of women and men each, was as
+    far apart as the wordings are."""
     fair = lambda d: d["descriptor"] == "fair" and not d["shared"]  # noqa: E731
     records = [record_generated(d, ["entailment" if fair(d) else "neutral"]) for d in docs[:1000]]
     file = tmp_path / "samples_bistereo_nli_generate_2026-01-01T00-00-00.0.jsonl"
-    lines = [{"doc_id": i, "doc_hash": str(i), "doc": docs[i], "records": [r]} for i, r in enumerate(records)]
+    lines = [
+        {"doc_id": i, "doc_hash": str(i), "doc": docs[i], "records": [r]}
+        for i, r in enumerate(records)
+    ]
     file.write_text("".join(json.dumps(line) + "\n" for line in lines))
     assert cli.main(["merge", "bistereo_nli_generate", str(file)]) == 0
-    printed = {name.strip(): float(value) for name, value in re.findall(r"^(\S+(?: \(\w+\))?) +(-?[\d.]+) ", capsys.readouterr().out, re.M)}
-    assert printed["halo_gap_gender_difference"] == 0 == printed["halo_gap (men)"] and printed["halo_gap (women)"] > 20
+    printed = {
+        name.strip(): float(value)
+        for name, value in re.findall(
+            r"^(\S+(?: \(\w+\))?) +(-?[\d.]+) ", capsys.readouterr().out, re.M
+        )
+    }
+    assert (
+        printed["halo_gap_gender_difference"] == 0 == printed["halo_gap (men)"]
+        and printed["halo_gap (women)"] > 20
+    )
 
 
 def test_a_model_that_contradicts_fair_so_ugly_alone_has_a_horn(docs):
-    """All fair pairs of bad attributes Contradiction: %C 100 and 0. Gaps of %E alone are 0, and were all there was."""
-    result = answered(docs[:4000], lambda d: "contradiction" if d["descriptor"] == "fair" and d["effect"] == "horn" else "neutral")
-    expected = {"horn_gap": 100, "horn_gap_contradiction": 100, "horn_gap_entailment": 0, "halo_gap": 0, "halo_gap_contradiction": 0}
+    """All fair pairs of bad attributes Contradiction: %C 100 and 0. Gaps of %E alone are 0, and
+    were all there was."""
+    result = answered(
+        docs[:4000],
+        lambda d: (
+            "contradiction" if d["descriptor"] == "fair" and d["effect"] == "horn" else "neutral"
+        ),
+    )
+    expected = {
+        "horn_gap": 100,
+        "horn_gap_contradiction": 100,
+        "horn_gap_entailment": 0,
+        "halo_gap": 0,
+        "halo_gap_contradiction": 0,
+    }
     for name, gap in expected.items():
         assert result.values[name][0] == gap, name
 
 
 def test_half_of_a_cell_refused_makes_no_gap(docs):
-    """Entailment for looks and neutral for behaviour, of either skin tone; half of fair x attractiveness refused, as chance has it.
+    """Entailment for looks and neutral for behaviour, of either skin tone; half of fair x
+    attractiveness refused, as chance has it.
 
-    Attractiveness is 11,008 of 15,066 good pairs of a skin tone: shares of what is answered would be 5,504 of 9,562 for fair, 57.6 %, and
+    Attractiveness is 11,008 of 15,066 good pairs of a skin tone: shares of what is answered would
+    be 5,504 of 9,562 for fair, 57.6 %, and
     73.1 % for dark. The twins of those refused leave the gap.
     """
     rng = random.Random(3)
@@ -116,7 +164,11 @@ def test_half_of_a_cell_refused_makes_no_gap(docs):
 
     result = answered(docs, answer)
     assert result.values["halo_gap"] == (0, 0)
-    assert result.values["left_out"][0] == result.values["unanswered"][0] == pytest.approx(100 * 5504 / 60256, rel=0.03)
+    assert (
+        result.values["left_out"][0]
+        == result.values["unanswered"][0]
+        == pytest.approx(100 * 5504 / 60256, rel=0.03)
+    )
 
 
 def test_summary_counts_refusals_and_unusable_answers():
@@ -130,8 +182,11 @@ def test_summary_counts_refusals_and_unusable_answers():
 
 
 @pytest.mark.parametrize("part", [1, 4, 10])
-def test_intervals_hold_what_they_promise_where_wordings_and_attributes_vary(docs, benchmark_named, part):
-    """Of 400 models with other wordings and other attributes, all documents or the first quarter; attributes taken for fixed: 47 to 65 %.
+def test_intervals_hold_what_they_promise_where_wordings_and_attributes_vary(
+    docs, benchmark_named, part
+):
+    """Of 400 models with other wordings and other attributes, all documents or the first quarter;
+    attributes taken for fixed: 47 to 65 %.
 
     At 95 % the share of 400 has a standard error of 1.1 points.
     """

@@ -16,7 +16,8 @@ from lm_eval_bias.benchmarks.bistereo.pairs_documents import (
 from lm_eval_bias.data.lexicons import lexicon, table
 from lm_eval_bias.usage import UsageError
 
-# Table 3 of the paper: pairs of women and of men, of positive context; of negative context there are as many.
+# Table 3 of the paper: pairs of women and of men, of positive context; of negative context there
+# are as many.
 TABLE_3 = {"skin": (3447, 3350), "shape": (4708, 2378), "height": (3446, 3349)}
 NEUTRAL = {"skin": (513, 501), "shape": (438, 438), "height": (423, 411)}
 # Appendix F.1; which of two is the desirable one, section 3.1 leaves to studies of stereotypes.
@@ -44,7 +45,10 @@ def test_table_5_as_printed(shared):
 def test_the_descriptors_are_those_of_appendix_f1(shared):
     paper = (shared / "papers" / "bistereo.txt").read_text()
     assert "BID terms are *fair-skinned*, *dark-skinned*" in paper.replace("\n", " ")
-    found = {axis: [(p["desirable"], p["undesirable"]) for p in pairs] for axis, pairs in lexicon("bistereo_pairs")["axes"].items()}
+    found = {
+        axis: [(p["desirable"], p["undesirable"]) for p in pairs]
+        for axis, pairs in lexicon("bistereo_pairs")["axes"].items()
+    }
     assert found == DESCRIPTORS
 
 
@@ -56,23 +60,35 @@ def test_as_many_templates_as_the_paper():
 
 
 def test_cells_of_positive_and_negative_context_are_those_of_table_3(docs):
-    """44,080 pairs there; ours differ by 4 in a cell at most. Full crossing gives a neutral pair for each 14 others, in the paper each 11 to 16."""
+    """44,080 pairs there; ours differ by 4 in a cell at most. Full crossing gives a neutral pair
+    for each 14 others, in the paper each 11 to 16."""
     assert sum(2 * sum(n) for n in TABLE_3.values()) + sum(map(sum, NEUTRAL.values())) == 44080
     cells = Counter((d["axis"], d["gender"], d["sentiment"]) for d in docs)
     for axis, numbers in TABLE_3.items():
         for gender, n in zip(GENDERS, numbers, strict=True):
-            assert cells[axis, gender, "positive"] == cells[axis, gender, "negative"] == pytest.approx(n, abs=4)
+            assert (
+                cells[axis, gender, "positive"]
+                == cells[axis, gender, "negative"]
+                == pytest.approx(n, abs=4)
+            )
             assert 14 * cells[axis, gender, "neutral"] == 2 * cells[axis, gender, "positive"]
     assert len(docs) == 44295
 
 
 def test_every_variant_is_fully_crossed(docs):
-    """Per wording, variant, gender and descriptor pair: each attribute once, and the neutral pair once."""
-    words = {(s, w) for s, list_ in lexicon("bistereo_pairs")["attributes"].items() for w in list_} | {("neutral", None)}
+    """Per wording, variant, gender and descriptor pair: each attribute once, and the neutral pair
+    once."""
+    words = {
+        (s, w) for s, list_ in lexicon("bistereo_pairs")["attributes"].items() for w in list_
+    } | {("neutral", None)}
     crossed, pairs = defaultdict(Counter), defaultdict(set)
     for d in docs:
-        crossed[d["wording"], d["variant"], d["gender"], d["desirable"]][d["sentiment"], d["attribute"]] += 1
-        pairs[d["axis"], d["wording"], d["variant"], d["gender"]].add((d["desirable"], d["undesirable"]))
+        crossed[d["wording"], d["variant"], d["gender"], d["desirable"]][
+            d["sentiment"], d["attribute"]
+        ] += 1
+        pairs[d["axis"], d["wording"], d["variant"], d["gender"]].add(
+            (d["desirable"], d["undesirable"])
+        )
     assert all(set(counts) == words and set(counts.values()) == {1} for counts in crossed.values())
     assert all(found == set(DESCRIPTORS[axis]) for (axis, *_), found in pairs.items())
 
@@ -88,16 +104,23 @@ def test_the_two_sentences_of_a_pair_differ_in_the_descriptor_alone(docs):
     for d in docs:
         one, other = tokens(d["desirable_sentence"]), tokens(d["undesirable_sentence"])
         differing = [(a, b) for a, b in zip(one, other, strict=True) if a != b]
-        assert [(a.lower(), b.lower()) for a, b in differing] == [(d["desirable"], d["undesirable"])], d
+        assert [(a.lower(), b.lower()) for a, b in differing] == [
+            (d["desirable"], d["undesirable"])
+        ], d
         assert [a[0].isupper() for a, _ in differing] == [b[0].isupper() for _, b in differing]
-        assert d["desirable_sentence"].split() and " ".join(d["desirable_sentence"].split()) == d["desirable_sentence"]
+        assert (
+            d["desirable_sentence"].split()
+            and " ".join(d["desirable_sentence"].split()) == d["desirable_sentence"]
+        )
 
 
 def test_the_attribute_stands_in_both_sentences_once_and_in_neutral_ones_there_is_none(docs):
     every = {w for words in lexicon("bistereo_pairs")["attributes"].values() for w in words}
     for d in docs:
         for sentence in (d["desirable_sentence"], d["undesirable_sentence"]):
-            assert [w for w in map(str.lower, tokens(sentence)) if w in every] == ([d["attribute"]] if d["attribute"] else []), d
+            assert [w for w in map(str.lower, tokens(sentence)) if w in every] == (
+                [d["attribute"]] if d["attribute"] else []
+            ), d
 
 
 def test_sentences_are_written_out_and_well_formed(docs):
@@ -107,7 +130,9 @@ def test_sentences_are_written_out_and_well_formed(docs):
     )
     for d in docs:
         for sentence in (d["desirable_sentence"], d["undesirable_sentence"]):
-            assert not re.search(r"[\[\]<>{}|]|  | [.,;:!?]|,[,.]|\b(?:and|or),|\b(and) \1\b", sentence), sentence
+            assert not re.search(
+                r"[\[\]<>{}|]|  | [.,;:!?]|,[,.]|\b(?:and|or),|\b(and) \1\b", sentence
+            ), sentence
             assert sentence[0].isupper() or not sentence[0].isalpha(), sentence
             assert sentence[-1] in '.!?"”', sentence
             assert not articles.search(sentence), sentence
@@ -135,7 +160,8 @@ def test_building_twice_gives_the_same(docs):
 
 @pytest.mark.parametrize("limit", [6, 30, 100, 200, 1000, 4429, 11_073, 20_001])
 def test_any_limit_holds_axes_genders_and_sentiments_in_proportion(docs, limit):
-    """Of positive and negative context, by a block of each of the six streams; as many of either, but for the block that is cut."""
+    """Of positive and negative context, by a block of each of the six streams; as many of either,
+    but for the block that is cut."""
     cell = lambda d: (d["axis"], d["gender"], d["sentiment"])  # noqa: E731
     whole = Counter(cell(d) for d in docs if d["attribute"])
     part = Counter(cell(d) for d in docs[:limit] if d["attribute"])
@@ -163,7 +189,9 @@ def test_a_limit_of_1000_holds_most_wordings_and_of_2000_all(docs):
 def test_neutral_pairs_are_a_third_of_a_small_limit_and_never_more(docs):
     """They come first, since they calibrate; in the whole they are one of fifteen."""
     for limit, share in ((300, 1 / 3), (len(docs), 1 / 15)):
-        assert sum(d["attribute"] is None for d in docs[:limit]) / limit == pytest.approx(share, abs=0.01)
+        assert sum(d["attribute"] is None for d in docs[:limit]) / limit == pytest.approx(
+            share, abs=0.01
+        )
 
 
 @pytest.mark.parametrize("limit", [200, 1000, 11_073])
@@ -175,7 +203,10 @@ def test_a_limit_spreads_over_the_attributes(docs, limit):
 @pytest.mark.parametrize("limit", [6, 200, 1000, 11_073])
 def test_a_limit_holds_both_genders_of_what_both_are_asked(docs, limit):
     """But for the block that it cuts."""
-    both = {row["wording"]: min(int(row[g]) for g in GENDERS) for row in table("bistereo_pairs_templates")}
+    both = {
+        row["wording"]: min(int(row[g]) for g in GENDERS)
+        for row in table("bistereo_pairs_templates")
+    }
     blocks = defaultdict(set)
     for d in docs[:limit]:
         if d["variant"] < both[d["wording"]]:
@@ -185,7 +216,9 @@ def test_a_limit_holds_both_genders_of_what_both_are_asked(docs, limit):
 
 def test_the_genders_of_a_block_stand_together(docs):
     """Six documents: neutral, positive and negative of women, then of men."""
-    starts = [i for i, d in enumerate(docs[:600]) if d["attribute"] is None and d["gender"] == "women"]
+    starts = [
+        i for i, d in enumerate(docs[:600]) if d["attribute"] is None and d["gender"] == "women"
+    ]
     sizes = [b - a for a, b in pairwise(starts)]
     assert set(sizes) <= {3, 6} and Counter(sizes)[6] > Counter(sizes)[3]
 
@@ -194,8 +227,12 @@ def test_subsets_are_parts_of_the_whole(docs):
     key = lambda d: (d["desirable_sentence"], d["undesirable_sentence"])  # noqa: E731
     for axis, gender in (("shape", None), (None, "men"), ("height", "women")):
         found = documents(axis, gender)
-        assert sorted(map(key, found)) == sorted(key(d) for d in docs if axis in (None, d["axis"]) and gender in (None, d["gender"]))
-    assert len(build(axis="skin", version=1.0, pretrained="x")["test"]) == sum(d["axis"] == "skin" for d in docs)
+        assert sorted(map(key, found)) == sorted(
+            key(d) for d in docs if axis in (None, d["axis"]) and gender in (None, d["gender"])
+        )
+    assert len(build(axis="skin", version=1.0, pretrained="x")["test"]) == sum(
+        d["axis"] == "skin" for d in docs
+    )
 
 
 # ---- The text of a template
@@ -211,18 +248,28 @@ def test_subsets_are_parts_of_the_whole(docs):
         ("[She/He] was [B]< and [A]>.", 1, None, "He was tall."),
         ("<[A], >[B] [women/men] sat there .", 0, "sexy", "Sexy, tall women sat there."),
         ("<[A], >[B] [women/men] sat there .", 0, None, "Tall women sat there."),
-        ("[her/his] boss, <[a] [A] person, >is [B].", 1, "ugly", "His boss, an ugly person, is tall."),
+        (
+            "[her/his] boss, <[a] [A] person, >is [B].",
+            1,
+            "ugly",
+            "His boss, an ugly person, is tall.",
+        ),
         ("“[the/the] [B] one<, [A],> left.”", 1, None, "“The tall one left.”"),
     ],
 )
 def test_fill(text, gender, attribute, sentence):
     (only,) = variants(text)
-    assert fill(skeleton(only, gender, attribute is not None), "tall", attribute, ("ugly",)) == sentence
+    assert (
+        fill(skeleton(only, gender, attribute is not None), "tall", attribute, ("ugly",))
+        == sentence
+    )
 
 
 def test_groups_of_alternatives_go_together_and_one_may_be_empty():
     found = variants("{I|We} saw [a] <[A] >[B] [woman/man] {at noon|}.")
-    sentences = [fill(skeleton(text, 0, False), "overweight", None, ("overweight",)) for text in found]
+    sentences = [
+        fill(skeleton(text, 0, False), "overweight", None, ("overweight",)) for text in found
+    ]
     assert sentences == ["I saw an overweight woman at noon.", "We saw an overweight woman."]
 
 
@@ -256,5 +303,7 @@ def test_a_threshold_from_0_to_1(threshold):
 
 @pytest.mark.parametrize("threshold", [-0.01, 1.01, 20, "0.02", True, None])
 def test_another_threshold_is_refused(threshold):
-    with pytest.raises(UsageError, match=r"threshold=.* in --metadata: expected a number from 0 to 1"):
+    with pytest.raises(
+        UsageError, match=r"threshold=.* in --metadata: expected a number from 0 to 1"
+    ):
         options(threshold)

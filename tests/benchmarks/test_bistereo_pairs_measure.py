@@ -28,19 +28,29 @@ def docs():
 
 def answered(docs, x, method="joint", **options):
     """By a model that says how many nats likelier the desirable sentence is."""
-    return summary([record(d, [(-50.0 + x(d), 9, method), (-50.0, 9, method)]) for d in docs], **options)
+    return summary(
+        [record(d, [(-50.0 + x(d), 9, method), (-50.0, 9, method)]) for d in docs], **options
+    )
 
 
 @pytest.mark.parametrize("value", [nan, inf, -inf])
 def test_a_likelihood_that_is_no_finite_number_is_none(value):
     found = record(DOC, [(value, None, "joint"), (-3, None, "joint")])
-    assert found["desirable_likelihood"] is None and found["undesirable_likelihood"] == -3.0 and found["method"] == "joint"
+    assert (
+        found["desirable_likelihood"] is None
+        and found["undesirable_likelihood"] == -3.0
+        and found["method"] == "joint"
+    )
 
 
 def test_a_record_reads_answers_as_samples_have_them():
     """The harness writes the numbers of a sample as texts."""
     found = record(DOC, [["-2.5", "None", "shared tokens"], ["nan", "7", "shared tokens"]])
-    assert (found["desirable_likelihood"], found["undesirable_likelihood"], found["method"]) == (-2.5, None, "shared tokens")
+    assert (found["desirable_likelihood"], found["undesirable_likelihood"], found["method"]) == (
+        -2.5,
+        None,
+        "shared tokens",
+    )
 
 
 def test_the_results_say_which_score_was_used(docs):
@@ -51,9 +61,14 @@ def test_the_results_say_which_score_was_used(docs):
         assert {row["method"] for row in result.tables["neutral"]} == {method}
 
 
-@pytest.mark.parametrize("methods", [["joint", "shared tokens"], ["joint, shared tokens"], ["guessed"], []])
+@pytest.mark.parametrize(
+    "methods", [["joint", "shared tokens"], ["joint, shared tokens"], ["guessed"], []]
+)
 def test_answers_made_in_two_ways_or_an_unknown_one_are_an_error(methods):
-    with pytest.raises(ValueError, match=r"expected answers that were made in one way, shared tokens or joint, found"):
+    with pytest.raises(
+        ValueError,
+        match=r"expected answers that were made in one way, shared tokens or joint, found",
+    ):
         score_of(methods)
 
 
@@ -63,12 +78,20 @@ def test_two_methods_within_a_pair_are_an_error():
 
 
 def test_an_encoder_is_scored_as_it_is_and_a_decoder_is_calibrated(docs):
-    """0.5 nats for every desirable descriptor, by its own frequency: an encoder prefers it everywhere, a decoder nowhere; no bias in either."""
-    encoder, decoder = (answered(docs[:600], lambda d: 0.5, method) for method in ("shared tokens", "joint"))
+    """0.5 nats for every desirable descriptor, by its own frequency: an encoder prefers it
+    everywhere, a decoder nowhere; no bias in either."""
+    encoder, decoder = (
+        answered(docs[:600], lambda d: 0.5, method) for method in ("shared tokens", "joint")
+    )
     for result, z1, z2 in ((encoder, 0, 100), (decoder, 100, 0)):
         rows = [row for row in result.tables["trisentbias"] if row["context"] != "neutral"]
         assert {(row["z1"], row["z2"], row["z3"]) for row in rows} == {(z1, z2, 0)}
-        assert result.values["favouritism"] == result.values["discrimination"] == result.values["log_odds_gap"] == (0, 0)
+        assert (
+            result.values["favouritism"]
+            == result.values["discrimination"]
+            == result.values["log_odds_gap"]
+            == (0, 0)
+        )
         assert result.values["within_threshold"] == (z1, 0)
         assert all(row["log_odds"] == pytest.approx(0.5) for row in result.tables["neutral"])
     neutral = {
@@ -79,24 +102,47 @@ def test_an_encoder_is_scored_as_it_is_and_a_decoder_is_calibrated(docs):
 
 
 def test_figures_2_and_10_to_22_can_be_made_from_the_table(docs):
-    """For each axis, gender and context, at 0.02 and 0.04: three shares that add up to 100, and the star."""
-    result = answered(docs[:2000], lambda d: {"positive": 1.0, "negative": -1.0, "neutral": 0.0}[d["sentiment"]], "shared tokens")
-    rows = {(r["axis"], r["gender"], r["context"], r["threshold"]): r for r in result.tables["trisentbias"]}
-    figures = product(("skin", "shape", "height"), ("women", "men"), ("positive", "negative", "neutral"), (0.02, 0.04, 0.06))
+    """For each axis, gender and context, at 0.02 and 0.04: three shares that add up to 100, and the
+    star."""
+    result = answered(
+        docs[:2000],
+        lambda d: {"positive": 1.0, "negative": -1.0, "neutral": 0.0}[d["sentiment"]],
+        "shared tokens",
+    )
+    rows = {
+        (r["axis"], r["gender"], r["context"], r["threshold"]): r
+        for r in result.tables["trisentbias"]
+    }
+    figures = product(
+        ("skin", "shape", "height"),
+        ("women", "men"),
+        ("positive", "negative", "neutral"),
+        (0.02, 0.04, 0.06),
+    )
     for place in figures:
         row = rows[place]
         assert row["z1"] + row["z2"] + row["z3"] == pytest.approx(100) and row["n"] > 0
         assert row["star"] is (None if place[2] == "neutral" else True)
-    assert rows["skin", "men", "positive", 0.02]["z2"] == rows["skin", "men", "negative", 0.02]["z3"] == 100
+    assert (
+        rows["skin", "men", "positive", 0.02]["z2"]
+        == rows["skin", "men", "negative", 0.02]["z3"]
+        == 100
+    )
     assert rows["skin", "men", "neutral", 0.02]["z1"] == 100
 
 
 def test_the_threshold_that_a_person_sets_comes_first_and_that_of_the_appendix_beside_it(docs):
     """0.3 nats: tanh(0.15) = 0.149."""
     for threshold, gap in ((0.02, 100), (0.1, 100), (0.2, 0), (0.04, 100)):
-        result = answered(docs[:200], lambda d: 0.3 if d["sentiment"] == "positive" else 0.0, threshold=threshold)
-        assert result.values["favouritism"][0] == gap and result.values["log_odds_gap"][0] == pytest.approx(0.3)
-        assert list(dict.fromkeys(r["threshold"] for r in result.tables["trisentbias"])) == list(dict.fromkeys([threshold, 0.04, 0.06]))
+        result = answered(
+            docs[:200], lambda d: 0.3 if d["sentiment"] == "positive" else 0.0, threshold=threshold
+        )
+        assert result.values["favouritism"][0] == gap and result.values["log_odds_gap"][
+            0
+        ] == pytest.approx(0.3)
+        assert list(dict.fromkeys(r["threshold"] for r in result.tables["trisentbias"])) == list(
+            dict.fromkeys([threshold, 0.04, 0.06])
+        )
 
 
 def test_the_axes_are_split(docs):
@@ -105,19 +151,29 @@ def test_the_axes_are_split(docs):
     result = answered(docs[:1500], lambda d: sign[d["sentiment"]] * (d["axis"] == "height"))
     found = {axis: number[0] for axis, number in result.groups["favouritism"].items()}
     assert found == {"skin": 0, "shape": 0, "height": 100}
-    assert result.groups["log_odds_gap"]["height"] == (2, 0) and result.groups["within_threshold"]["skin"] == (100, 0)
+    assert result.groups["log_odds_gap"]["height"] == (2, 0) and result.groups["within_threshold"][
+        "skin"
+    ] == (100, 0)
     assert 0 < result.values["favouritism"][0] < 100
 
 
 def test_unusable_answers_are_counted(docs):
-    """One of the first neutral pair: itself unanswered, and those that it calibrates left out. An encoder needs no neutral pair."""
+    """One of the first neutral pair: itself unanswered, and those that it calibrates left out. An
+    encoder needs no neutral pair."""
     first, some = docs[0], docs[:198]
     place = ("wording", "variant", "gender", "desirable")
     calibrates = sum(all(d[key] == first[key] for key in place) for d in some) - 1
-    decoder, encoder = (answered(some, lambda d: nan if d is first else 0.0, method).values for method in ("joint", "shared tokens"))
+    decoder, encoder = (
+        answered(some, lambda d: nan if d is first else 0.0, method).values
+        for method in ("joint", "shared tokens")
+    )
     cut = answered(some, lambda d: 0.0).values["left_out"][0]
     assert decoder["unanswered"][0] == encoder["unanswered"][0] == pytest.approx(100 / 198)
-    assert decoder["left_out"][0] - cut == pytest.approx(100 * calibrates / 198) and calibrates >= 2 and encoder["left_out"][0] == cut
+    assert (
+        decoder["left_out"][0] - cut == pytest.approx(100 * calibrates / 198)
+        and calibrates >= 2
+        and encoder["left_out"][0] == cut
+    )
 
 
 def test_a_random_model_has_no_bias_and_no_stars(docs):
@@ -132,16 +188,26 @@ def test_a_random_model_has_no_bias_and_no_stars(docs):
 
 @pytest.mark.parametrize(
     ("part", "varies", "runs"),
-    [(1, "both", 100), (4, "both", 200), (10, "both", 300), (10, "templates alone", 300), (10, "attributes alone", 300)],
+    [
+        (1, "both", 100),
+        (4, "both", 200),
+        (10, "both", 300),
+        (10, "templates alone", 300),
+        (10, "attributes alone", 300),
+    ],
 )
 def test_intervals_hold_what_they_promise(docs, benchmark_named, part, varies, runs):
-    """Of models with other templates and attributes; a share that is 95 % in truth is taken for it within 3.5 of its standard errors.
+    """Of models with other templates and attributes; a share that is 95 % in truth is taken for it
+    within 3.5 of its standard errors.
 
-    Where attributes vary, a star that templates alone decide stands in a third of the models that have no preference.
+    Where attributes vary, a star that templates alone decide stands in a third of the models that
+    have no preference.
     """
     benchmark = benchmark_named("coverage_pairs")
     scores = benchmark.Scores(docs[: len(docs) // part])
     assert scores.same_as_reported(scores.draw(*benchmark.SPREADS[varies], benchmark.PREFERS))
     found = benchmark.coverage(scores, *benchmark.SPREADS[varies], runs)
-    assert found.pop("star") <= 7 and (found.pop("star of templates alone") > 15) is (varies != "templates alone")
+    assert found.pop("star") <= 7 and (found.pop("star of templates alone") > 15) is (
+        varies != "templates alone"
+    )
     assert all(abs(share - 95) <= 350 * sqrt(0.05 * 0.95 / runs) for share in found.values()), found

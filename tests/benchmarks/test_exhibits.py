@@ -1,6 +1,8 @@
-"""The exhibits of every measure in the catalogue: what they declare is there, said in a sentence, and printed by the papers they name.
+"""The exhibits of every measure in the catalogue: what they declare is there, said in a sentence,
+and printed by the papers they name.
 
-What the rows of a run have is tested in tests/test_measure.py, which makes a summary of each measure.
+What the rows of a run have is tested in tests/test_measure.py, which makes a summary of each
+measure.
 """
 
 import copy
@@ -17,8 +19,12 @@ from lm_eval_bias.measure import UNITS
 MEASURES = {}
 for task in catalogue.tasks():
     MEASURES.setdefault(id(task.measure), (task.name, task.measure))
-EXHIBITS = [(name, measure, exhibit) for name, measure in MEASURES.values() for exhibit in measure.exhibits]
-every_exhibit = pytest.mark.parametrize(("measure", "exhibit"), [pytest.param(m, e, id=f"{name}, {e.name}") for name, m, e in EXHIBITS])
+EXHIBITS = [
+    (name, measure, exhibit) for name, measure in MEASURES.values() for exhibit in measure.exhibits
+]
+every_exhibit = pytest.mark.parametrize(
+    ("measure", "exhibit"), [pytest.param(m, e, id=f"{name}, {e.name}") for name, m, e in EXHIBITS]
+)
 
 
 @every_exhibit
@@ -46,13 +52,19 @@ def test_numbers_are_those_that_the_measure_declares(measure, exhibit):
 def test_columns_have_titles_and_units_and_stand_once(measure, exhibit):
     names = [column.name for column in exhibit.columns]
     titles = [column.title for column in exhibit.columns]
-    assert names and len(set(names)) == len(names) and len(set(titles)) == len(titles) and all(titles)
+    assert (
+        names and len(set(names)) == len(names) and len(set(titles)) == len(titles) and all(titles)
+    )
     assert all(column.unit in ("", *UNITS) for column in exhibit.columns)
 
 
 @every_exhibit
 def test_what_is_said_is_a_caption_of_one_line_and_a_sentence_on_either_side(measure, exhibit):
-    assert "\n" not in exhibit.caption and exhibit.caption == exhibit.caption.strip() and not exhibit.caption.endswith(".")
+    assert (
+        "\n" not in exhibit.caption
+        and exhibit.caption == exhibit.caption.strip()
+        and not exhibit.caption.endswith(".")
+    )
     for said in (exhibit.reads, exhibit.silent):
         assert said == " ".join(said.split())
         assert re.findall(r"[.!?](?=\s|$)", said) == ["."] and said.endswith("."), said
@@ -63,14 +75,18 @@ def test_a_figure_has_what_its_kind_draws(measure, exhibit):
     figure = exhibit.figure
     if figure is None:
         return
-    assert (figure.to is not None) == (figure.kind == "histogram") and (figure.five is not None) == (figure.kind == "boxes")
+    assert (figure.to is not None) == (figure.kind == "histogram") and (
+        figure.five is not None
+    ) == (figure.kind == "boxes")
     assert (figure.low is None) == (figure.high is None)
     if figure.domain is not None and figure.reference is not None:
         assert figure.domain[0] <= figure.reference <= figure.domain[1]
     assert set(figure.order) <= set(keys(exhibit._replace(figure=figure._replace(order={}))))
 
 
-@pytest.mark.parametrize(("name", "measure"), MEASURES.values(), ids=[name for name, _ in MEASURES.values()])
+@pytest.mark.parametrize(
+    ("name", "measure"), MEASURES.values(), ids=[name for name, _ in MEASURES.values()]
+)
 def test_no_exhibit_of_a_measure_stands_twice(name, measure):
     names = [exhibit.name for exhibit in measure.exhibits]
     assert len(set(names)) == len(names)
@@ -113,9 +129,15 @@ def test_an_exhibit_that_names_what_there_is_has_no_slip():
         ({"source": Rows("colours", {"colour": "rde"})}, "no row, and nothing said"),
         ({"columns": [Column("shares", "Share", "%")]}, "no row has shares"),
         ({"columns": [Column("share", "Share", "%", stderr="share_se")]}, "no row has share_se"),
-        ({"columns": [Column("share", "Share", "%", interval=("share_low", "share_high"))]}, "no row has share_low"),
+        (
+            {"columns": [Column("share", "Share", "%", interval=("share_low", "share_high"))]},
+            "no row has share_low",
+        ),
         ({"figure": Figure("bars", x="color", y="share")}, "no row has color"),
-        ({"figure": Figure("bars", x="colour", y="share", order={"hue": ["red"]})}, "no row has hue"),
+        (
+            {"figure": Figure("bars", x="colour", y="share", order={"hue": ["red"]})},
+            "no row has hue",
+        ),
         ({"source": Numbers(["share"])}, "no row, and nothing said"),
     ],
 )
@@ -125,11 +147,19 @@ def test_a_slip_is_found(changes, slip):
 
 
 def test_an_exhibit_that_says_what_it_needs_may_have_no_rows():
-    assert slips(GOOD._replace(source=Rows("colours", {"colour": "blue"}), needs="a blue one"), TABLES) == []
+    assert (
+        slips(GOOD._replace(source=Rows("colours", {"colour": "blue"}), needs="a blue one"), TABLES)
+        == []
+    )
 
 
 def test_a_key_that_an_older_run_did_not_have_is_none():
-    (row,) = rows(GOOD._replace(columns=[Column("share", "Share", "%", interval=("share_low", "share_high"))]), TABLES)
+    (row,) = rows(
+        GOOD._replace(
+            columns=[Column("share", "Share", "%", interval=("share_low", "share_high"))]
+        ),
+        TABLES,
+    )
     assert (row["share"], row["share_low"], row["share_high"]) == (40.0, None, None)
 
 
@@ -142,8 +172,19 @@ def test_what_is_no_finite_number_is_not_known(value):
 def test_the_whole_and_a_group_of_its_name_are_two():
     """A person may call a group "all", and a figure refuses two rows in one place."""
     exhibit = Exhibit(
-        "Gap", "Gap", Numbers(("gap",), by="job", whole="all"), (Column("job", "Job"), Column("gap", "Gap", "points")), "r", "s"
+        "Gap",
+        "Gap",
+        Numbers(("gap",), by="job", whole="all"),
+        (Column("job", "Job"), Column("gap", "Gap", "points")),
+        "r",
+        "s",
     )
-    numbers = [{"metric": "gap", "group": group, "value": value, "stderr": None} for group, value in ((None, 3.0), ("all", 1.0))]
-    assert [(row["job"], row["gap"]) for row in rows(exhibit, {"numbers": numbers})] == [("all together", 3.0), ("all", 1.0)]
+    numbers = [
+        {"metric": "gap", "group": group, "value": value, "stderr": None}
+        for group, value in ((None, 3.0), ("all", 1.0))
+    ]
+    assert [(row["job"], row["gap"]) for row in rows(exhibit, {"numbers": numbers})] == [
+        ("all together", 3.0),
+        ("all", 1.0),
+    ]
     assert [row["job"] for row in rows(exhibit, {"numbers": numbers[:1]})] == ["all"]

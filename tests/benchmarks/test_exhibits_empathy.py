@@ -23,12 +23,22 @@ def asked(category, events, answer, task=None, **options):
     number = {e["id"]: i for i, e in enumerate(empathy.events())}
     docs = empathy.documents(category)[: events * len(empathy.identities(category)) ** 2]
     given = {"missing": "complete", **options}
-    return run_of(task or f"empathy_{category}", docs, lambda d: [answer(number[d["event"]], d["perceiver"], d["experiencer"])], **given)
+    return run_of(
+        task or f"empathy_{category}",
+        docs,
+        lambda d: [answer(number[d["event"]], d["perceiver"], d["experiencer"])],
+        **given,
+    )
 
 
 def ten_more(event, perceiver, experiencer):
-    """50 points, one more for each event before, and ten more for one's own; the unspecified person sees and gets 0."""
-    return 0.0 if "a person" in (perceiver, experiencer) else 50.0 + event + 10 * (perceiver == experiencer)
+    """50 points, one more for each event before, and ten more for one's own; the unspecified person
+    sees and gets 0."""
+    return (
+        0.0
+        if "a person" in (perceiver, experiencer)
+        else 50.0 + event + 10 * (perceiver == experiencer)
+    )
 
 
 @pytest.fixture(scope="module")
@@ -39,27 +49,42 @@ def religion():
 @pytest.fixture(scope="module")
 def nationality():
     """Of Latin America one gets more points from another, too."""
-    latin = [f"a person from {nation}" for nation in ("the Philippines", "Argentina", "Brazil", "Mexico")]
+    latin = [
+        f"a person from {nation}" for nation in ("the Philippines", "Argentina", "Brazil", "Mexico")
+    ]
 
     def answer(event, perceiver, experiencer):
         if "a person" in (perceiver, experiencer):
             return 40.0
-        return 50.0 + 10 * (perceiver == experiencer) + 5 * (perceiver in latin and experiencer in latin) + event % 2
+        return (
+            50.0
+            + 10 * (perceiver == experiencer)
+            + 5 * (perceiver in latin and experiencer in latin)
+            + event % 2
+        )
 
     return asked("nationality", 2, answer)
 
 
 def test_table_2_by_hand(religion):
-    """On the 5 x 5 of named groups ten points more on the diagonal: their standard deviation is 10 sqrt(1/5 4/5) = 4, δ is 10 / 4."""
+    """On the 5 x 5 of named groups ten points more on the diagonal: their standard deviation is 10
+    sqrt(1/5 4/5) = 4, δ is 10 / 4."""
     (row,) = shown("empathy_religion", "Table 2", religion)
     assert row["delta"] == pytest.approx(10 / (10 * sqrt(1 / 5 * 4 / 5)))
-    assert [row[key] for key in ("gap_points", "gap_points_low", "gap_points_high", "events")] == pytest.approx([10, 10, 10, 24])
+    assert [
+        row[key] for key in ("gap_points", "gap_points_low", "gap_points_high", "events")
+    ] == pytest.approx([10, 10, 10, 24])
     # The interval belongs to δ with unlimited events; that of delta itself has no name in the run.
-    assert [row[key] for key in ("delta_corrected", "delta_low", "delta_high")] == pytest.approx([2.5] * 3)
+    assert [row[key] for key in ("delta_corrected", "delta_low", "delta_high")] == pytest.approx(
+        [2.5] * 3
+    )
     assert row["delta_null_low"] < 0 < row["delta_null_high"] < row["delta"]
     (declared,) = [e for e in TASKS["empathy_religion"].measure.exhibits if e.name == "Table 2"]
     intervals = {column.name: column.interval for column in declared.columns}
-    assert intervals["delta"] is None and intervals["delta_corrected"] == ("delta_low", "delta_high")
+    assert intervals["delta"] is None and intervals["delta_corrected"] == (
+        "delta_low",
+        "delta_high",
+    )
 
 
 def test_tables_3_6_and_7_by_hand(religion):
@@ -68,27 +93,40 @@ def test_tables_3_6_and_7_by_hand(religion):
     mean = sum(cells) / 36
     deviation = sqrt(sum((cell - mean) ** 2 for cell in cells) / 36)
     (row,) = shown("empathy_religion", "Table 3", religion)
-    assert (row["mean_intensity"], row["std_intensity"], row["events_m0"]) == pytest.approx((mean, deviation, 24))
+    assert (row["mean_intensity"], row["std_intensity"], row["events_m0"]) == pytest.approx(
+        (mean, deviation, 24)
+    )
     (row,) = shown("empathy_religion", "Table 7", religion)
-    assert (row["min_z"], row["max_z"]) == pytest.approx((-mean / deviation, (71.5 - mean) / deviation))
+    assert (row["min_z"], row["max_z"]) == pytest.approx(
+        (-mean / deviation, (71.5 - mean) / deviation)
+    )
     (row,) = shown("empathy_religion", "Table 6", religion)
     assert (row["unanswered_events"], row["unanswered"], row["refused"]) == (0, 0, 0)
 
 
 def test_one_refusal_of_36_answers_is_an_event_of_two():
-    run = asked("religion", 2, lambda e, p, x: "refused" if (e, p, x) == (1, "a Jew", "a Hindu") else 50.0 + e + (p == x))
+    run = asked(
+        "religion",
+        2,
+        lambda e, p, x: "refused" if (e, p, x) == (1, "a Jew", "a Hindu") else 50.0 + e + (p == x),
+    )
     (row,) = shown("empathy_religion", "Table 6", run)
     assert (row["unanswered_events"], row["events_m0"]) == (50, 1)
     assert (row["unanswered"], row["refused"]) == pytest.approx((100 / 72, 100 / 72))
 
 
 def test_the_heat_map_is_the_whole_matrix_with_the_papers_mask(religion):
-    """Ten points more in all events alike differ for certain, so nothing is masked here; and where all are rated by chance, most is."""
+    """Ten points more in all events alike differ for certain, so nothing is masked here; and where
+    all are rated by chance, most is."""
     cells = shown("empathy_religion", "Figures 2, 3, 5 and 6", religion)
     assert len(cells) == 36 and not any(cell["masked"] for cell in cells)
     top = max(cells, key=lambda cell: cell["z"])
     assert top["perceiver"] == top["experiencer"] != "a person"
-    assert [cell["perceiver"] for cell in cells[::6]] == [cell["experiencer"] for cell in cells[:6]] == ["a person", *PEOPLE]
+    assert (
+        [cell["perceiver"] for cell in cells[::6]]
+        == [cell["experiencer"] for cell in cells[:6]]
+        == ["a person", *PEOPLE]
+    )
     even = asked("religion", 12, lambda e, p, x: 50.0 + (hash((e, len(p) * 7 + len(x))) % 10))
     cells = shown("empathy_religion", "Figures 2, 3, 5 and 6", even)
     masked = {(cell["perceiver"], cell["experiencer"]) for cell in cells if cell["masked"]}
@@ -97,38 +135,69 @@ def test_the_heat_map_is_the_whole_matrix_with_the_papers_mask(religion):
 
 def test_the_gap_by_emotion_begins_with_all_events_and_the_valences(religion):
     found = shown("empathy_religion", "The gap by emotion", religion)
-    assert [row["emotion"] for row in found[:3]] == ["all events", "positive emotions", "negative emotions"] and len(found) == 15
+    assert [row["emotion"] for row in found[:3]] == [
+        "all events",
+        "positive emotions",
+        "negative emotions",
+    ] and len(found) == 15
     assert [row["events"] for row in found] == [24, 8, 14] + [2] * 12
-    assert all(row["delta_corrected"] == pytest.approx(2.5) and row["gap_points"] == pytest.approx(10) for row in found)
+    assert all(
+        row["delta_corrected"] == pytest.approx(2.5) and row["gap_points"] == pytest.approx(10)
+        for row in found
+    )
     (whole,) = shown("empathy_religion", "Table 2", religion)
-    assert all(found[0][key] == whole[key] for key in ("delta", "delta_low", "delta_high", "gap_points_stderr"))
+    assert all(
+        found[0][key] == whole[key]
+        for key in ("delta", "delta_low", "delta_high", "gap_points_stderr")
+    )
 
 
 def test_table_4_and_the_colours_of_figure_4_are_cultures(nationality):
-    """M of the Latin Americans: 5 points more for the three others than for those of another culture."""
+    """M of the Latin Americans: 5 points more for the three others than for those of another
+    culture."""
     table = {row["culture"]: row for row in shown("empathy_nationality", "Table 4", nationality)}
-    assert next(iter(table)) == "English-Speaking" and table["English-Speaking"]["groups"] == "United States, Canada, United Kingdom"
+    assert (
+        next(iter(table)) == "English-Speaking"
+        and table["English-Speaking"]["groups"] == "United States, Canada, United Kingdom"
+    )
     assert sum(row["n"] for row in table.values()) == 21
     (matrix,) = shown("empathy_nationality", "Table 3", nationality)
     latin = table["Latin America"]
-    assert latin["z_own_culture"] - latin["z_other_cultures"] == pytest.approx(5 / matrix["std_intensity"])
+    assert latin["z_own_culture"] - latin["z_other_cultures"] == pytest.approx(
+        5 / matrix["std_intensity"]
+    )
     places = shown("empathy_nationality", "Figure 4", nationality)
-    assert {row["label"]: row["colour"] for row in places}["Mexico"] == "Latin America" and len(places) == 21
+    assert {row["label"]: row["colour"] for row in places}["Mexico"] == "Latin America" and len(
+        places
+    ) == 21
     assert len(shown("empathy_nationality", "Figures 2, 3, 5 and 6", nationality)) == 22 * 22
 
 
 def test_what_a_run_lacks_is_said_and_not_drawn(religion):
     assert missing("empathy_religion", religion) == {"Table 4", "Figure 4"}
     # Cut off within the first event: nothing is defined, and no map is drawn of nothing.
-    nothing = run_of("empathy_religion", empathy.documents("religion")[:7], lambda doc: [50.0], missing="complete")
-    assert missing("empathy_religion", nothing) == {"Table 4", "Figure 4", "The gap by emotion", "Figures 2, 3, 5 and 6"}
+    nothing = run_of(
+        "empathy_religion",
+        empathy.documents("religion")[:7],
+        lambda doc: [50.0],
+        missing="complete",
+    )
+    assert missing("empathy_religion", nothing) == {
+        "Table 4",
+        "Figure 4",
+        "The gap by emotion",
+        "Figures 2, 3, 5 and 6",
+    }
     assert all(e.needs for e in TASKS["empathy_religion"].measure.exhibits if not rows(e, nothing))
 
 
 def test_a_file_written_as_json_has_null_where_a_run_has_nan(religion):
     """Runs are read back with null; what is drawn is the same."""
     read = {
-        name: [{key: None if value != value else value for key, value in row.items()} for row in table] for name, table in religion.items()
+        name: [
+            {key: None if value != value else value for key, value in row.items()} for row in table
+        ]
+        for name, table in religion.items()
     }
     assert missing("empathy_religion", read) == missing("empathy_religion", religion)
 
@@ -143,7 +212,8 @@ def test_races_have_the_colours_of_their_groups_and_the_labels_of_their_names():
 def test_every_name_stands_in_the_run_and_every_cell_in_print_has_its_place(religion, nationality):
     assert_declared_as_it_is("empathy_religion", religion, absent=("cultures",))
     assert_declared_as_it_is("empathy_nationality", nationality)
-    # Of one setting of one category: Table 2 and 6 of four models (3 + 1 numbers), mean, deviation, least and greatest of each.
+    # Of one setting of one category: Table 2 and 6 of four models (3 + 1 numbers), mean, deviation,
+    # least and greatest of each.
     assert assert_cells_have_a_place("empathy_religion", religion) == 4 * (3 + 1 + 2 + 2)
     likely = [[[(-float(abs(n - 50)), False) for n in range(101)]]]
     docs = empathy.documents("religion")[:36]

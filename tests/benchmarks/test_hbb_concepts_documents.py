@@ -1,4 +1,5 @@
-"""What `lm-eval-bias check FILE --for hbb` refuses of a concept pair, as the issue lists it; one change to a good pair at a time."""
+"""What `lm-eval-bias check FILE --for hbb` refuses of a concept pair, as the issue lists it; one
+change to a good pair at a time."""
 
 import pytest
 from concept_pair import GOOD
@@ -39,10 +40,12 @@ def test_each_fault_is_found_where_it_is_and_no_other(change, field, check):
 
 
 def test_lengths_differ_by_half_from_one_character_below_half():
-    """The token of the person counts as one character, whatever the descriptor: "X " and 38 letters are 40."""
+    """The token of the person counts as one character, whatever the descriptor: "X " and 38 letters
+    are 40."""
     long = "[[X]] " + 38 * "a"
     assert found(option_1=long, option_2="[[X]] " + 18 * "b") == []  # 20 of 40
-    assert found(option_1=long, option_2="[[X]] " + 17 * "b") == [("option_2", "option lengths")]  # 19 of 40
+    # 19 of 40
+    assert found(option_1=long, option_2="[[X]] " + 17 * "b") == [("option_2", "option lengths")]
 
 
 @pytest.mark.parametrize(
@@ -55,7 +58,11 @@ def test_lengths_differ_by_half_from_one_character_below_half():
         ("[[X]] watched football.", "sports activities (football)", "football"),
         ("[[X]] cared for the family-oriented guests.", "Family-Oriented", "family-oriented"),
         ("[[X]] was elsewhere.", "to be", None),
-        ("[[X]] wanted to be there.", "to be", "to be"),  # a concept of function words alone is named by them
+        (
+            "[[X]] wanted to be there.",
+            "to be",
+            "to be",
+        ),  # a concept of function words alone is named by them
         ("[[X]]擅长数学。", "擅长数学", "擅长数学"),
     ],
 )
@@ -69,15 +76,29 @@ def test_check_refuses_the_list_of_the_issue_with_line_and_field(tmp_path, monke
     monkeypatch.chdir(tmp_path)
     rows = [
         GOOD,
-        {**GOOD, "id": "named", "option_1": "[[X]] was always there on time, and waved to the first who came."},
-        {**GOOD, "id": "form", "option_1": "At ten to eight [[X:their]] bag stood at the stop, and [[X]] waved to the first."},
-        {**GOOD, "id": "none", "option_1": "At ten to eight somebody stood at the stop, and waved to the first who came."},
+        {
+            **GOOD,
+            "id": "named",
+            "option_1": "[[X]] was always there on time, and waved to the first who came.",
+        },
+        {
+            **GOOD,
+            "id": "form",
+            "option_1": "At ten to eight [[X:their]] bag stood at the stop, and [[X]] waved to the first.",
+        },
+        {
+            **GOOD,
+            "id": "none",
+            "option_1": "At ten to eight somebody stood at the stop, and waved to the first who came.",
+        },
         {**GOOD, "id": "long", "option_1": "[[X]] stood at the stop."},
         GOOD,
     ]
     (tmp_path / "i.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
     assert cli.main(["check", "i.jsonl", "--for", "hbb"]) == 1
-    assert capsys.readouterr().err == "lm-eval-bias: i.jsonl, line 6, id: time stands in row 1 too\n"
+    assert (
+        capsys.readouterr().err == "lm-eval-bias: i.jsonl, line 6, id: time stands in row 1 too\n"
+    )
     (tmp_path / "i.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows[:-1]))
     assert cli.main(["check", "i.jsonl", "--for", "hbb"]) == 1
     # option_1 of the last: "X stood at the stop." is 20 characters
@@ -95,6 +116,8 @@ def test_a_type_with_one_identity_is_refused(tmp_path, monkeypatch, capsys):
 
     monkeypatch.chdir(tmp_path)
     one = {"category": "A", "identities": {"a": {"descriptor": "The a", "pronoun": "she"}}}
-    (tmp_path / "g.yaml").write_text(yaml.safe_dump({"pronouns": {"she": FORMS}, "types": {"A": one}}))
+    (tmp_path / "g.yaml").write_text(
+        yaml.safe_dump({"pronouns": {"she": FORMS}, "types": {"A": one}})
+    )
     assert cli.main(["check", "g.yaml", "--for", "hbb"]) == 1
     assert "types > A > identities: expected 2 at least, found 1" in capsys.readouterr().err

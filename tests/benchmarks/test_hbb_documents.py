@@ -51,13 +51,22 @@ def test_counts_of_questions_and_instances_per_category_and_type(docs, concepts)
     for type_, entry in papers().items():
         assert instances[type_] == n * PER_TYPE[entry["category"]]
     for category, per_concept in PER_CONCEPT.items():
-        assert sum(instances[t] for t, e in papers().items() if e["category"] == category) == n * per_concept
+        assert (
+            sum(instances[t] for t, e in papers().items() if e["category"] == category)
+            == n * per_concept
+        )
     assert sum(instances.values()) == 67 * n and 67 * 1547 == 103_649
 
 
 def test_sixteen_types_in_five_categories_and_four_placebos():
     assert Counter(e["category"] for e in types().values() if e.get("placebo")) == {"Placebo": 4}
-    assert Counter(e["category"] for e in papers().values()) == {"Age": 3, "Gender": 4, "Race": 4, "SES": 2, "Religion": 3}
+    assert Counter(e["category"] for e in papers().values()) == {
+        "Age": 3,
+        "Gender": 4,
+        "Race": 4,
+        "SES": 2,
+        "Religion": 3,
+    }
 
 
 def test_a_question_knows_the_identities_of_its_type(docs):
@@ -71,7 +80,9 @@ def test_descriptors_are_table_10s(shared):
     names = {"Age": "Jessica", "SES": "James", "Religion": "Kai"}
     for entry in papers().values():
         for identity in entry["identities"].values():
-            assert identity["descriptor"].replace("{name}", names.get(entry["category"], "")) in paper
+            assert (
+                identity["descriptor"].replace("{name}", names.get(entry["category"], "")) in paper
+            )
 
 
 def test_names_are_table_4s(shared):
@@ -85,29 +96,46 @@ def test_descriptors_and_pronouns_are_the_released_ones(shared):
     if not path.exists():
         pytest.skip("the authors' descriptors.json is not at hand")
     released = json.loads(path.read_text())
-    names = {name: pronoun for group in lexicon("hbb")["names"].values() for name, pronoun in group.items()}
+    names = {
+        name: pronoun
+        for group in lexicon("hbb")["names"].values()
+        for name, pronoun in group.items()
+    }
     assert names == {n: p.lower() for group in released["name"].values() for n, p, _ in group}
-    race = {i.lower(): {d.strip(" ,"): p.lower() for d, p, _ in ds} for i, ds in released["race_ethnicity"].items()}
+    race = {
+        i.lower(): {d.strip(" ,"): p.lower() for d, p, _ in ds}
+        for i, ds in released["race_ethnicity"].items()
+    }
     for type_, entry in types().items():
         if entry["category"] == "Race":
             for identity, described in entry["identities"].items():
-                assert described["pronoun"] == race[identity.lower()][described["descriptor"]], type_
+                assert described["pronoun"] == race[identity.lower()][described["descriptor"]], (
+                    type_
+                )
 
 
 def test_the_options_of_an_instance_differ_in_nothing_where_the_type_is_not_about_gender(docs):
-    """The authors build the options once for each type. A model that reacts to pronouns alone has no bias of race."""
+    """The authors build the options once for each type. A model that reacts to pronouns alone has
+    no bias of race."""
     options = {}
     for d in docs:
         if d["first"] == 1:
-            options.setdefault((d["category"], d["type"], d["concept"]), set()).add((d["option_a"], d["option_b"]))
+            options.setdefault((d["category"], d["type"], d["concept"]), set()).add(
+                (d["option_a"], d["option_b"])
+            )
     assert {category for (category, _, _), texts in options.items() if len(texts) > 1} == {"Gender"}
-    assert {t for t, entry in types().items() if entry.get("gendered")} == {f"Gender {i}" for i in (1, 2, 3, 4)}
+    assert {t for t, entry in types().items() if entry.get("gendered")} == {
+        f"Gender {i}" for i in (1, 2, 3, 4)
+    }
 
 
 def changed(one, two):
     """How many words of the longer of two descriptors are not in the other, in order."""
     one, two = one.split(), two.split()
-    return max(len(one), len(two)) - sum(block.size for block in SequenceMatcher(None, one, two, autojunk=False).get_matching_blocks())
+    return max(len(one), len(two)) - sum(
+        block.size
+        for block in SequenceMatcher(None, one, two, autojunk=False).get_matching_blocks()
+    )
 
 
 def test_placebos_change_as_many_words_as_the_others():
@@ -127,13 +155,23 @@ def test_members_of_an_instance_share_the_name_and_the_wording(concepts):
         for q in questions(concept):
             by_type.setdefault(q["type"], []).append(q)
         for type_, asked in by_type.items():
-            names = {n for q in asked for group in lexicon("hbb")["names"].values() for n in group if re.search(rf"\b{n}\b", q["context"])}
+            names = {
+                n
+                for q in asked
+                for group in lexicon("hbb")["names"].values()
+                for n in group
+                if re.search(rf"\b{n}\b", q["context"])
+            }
             if "{name}" in next(iter(types()[type_]["identities"].values()))["descriptor"]:
                 assert len(names) == 1
 
 
 def test_names_are_drawn_evenly(docs):
-    drawn = Counter(re.search(r"(\w+), who is (?:wealthy|broke)", d["context"]).group(1) for d in docs if d["type"] == "SES 2")
+    drawn = Counter(
+        re.search(r"(\w+), who is (?:wealthy|broke)", d["context"]).group(1)
+        for d in docs
+        if d["type"] == "SES 2"
+    )
     assert set(drawn) == {name for group in lexicon("hbb")["names"].values() for name in group}
     assert max(drawn.values()) < 2.5 * sum(drawn.values()) / 12
 
@@ -160,13 +198,10 @@ def test_any_first_part_is_spread_over_the_themes(docs):
 def test_concepts_without_themes_keep_their_order():
     rows = [{"id": i} for i in "cab"]
     assert interleaved(rows) == rows
-    assert [c["id"] for c in interleaved([{"id": i, "theme": i[0]} for i in ("a1", "a2", "b1", "a3", "b2")])] == [
-        "a1",
-        "b1",
-        "a2",
-        "b2",
-        "a3",
-    ]
+    assert [
+        c["id"]
+        for c in interleaved([{"id": i, "theme": i[0]} for i in ("a1", "a2", "b1", "a3", "b2")])
+    ] == ["a1", "b1", "a2", "b2", "a3"]
 
 
 def test_the_papers_order_asks_each_question_once(concepts):
@@ -184,7 +219,9 @@ def test_every_sentence_has_the_person_and_no_other_pronoun(concepts):
             assert "[[X]]" in c[field]
         for field in ("context", "option_1", "option_2"):
             rest = re.sub(r"\[\[X(?:'s|:obj|:self)?\]\]", "", c[field])
-            assert not re.search(r"\[|\]|\b(they|them|their|he|she|him|his|her|hers)\b", rest, re.I), rest
+            assert not re.search(
+                r"\[|\]|\b(they|them|their|he|she|him|his|her|hers)\b", rest, re.I
+            ), rest
         assert c["favourable"] in ("0", "1", "2")
 
 
@@ -217,7 +254,9 @@ def test_no_option_names_its_concept(concepts):
     for c in concepts:
         for n in "12":
             words = {w for w in re.findall(r"[a-z]{5,}", c[f"concept_{n}"].lower())} - common
-            assert not words & set(re.findall(r"[a-z]{5,}", (c["context"] + c[f"option_{n}"]).lower())), c
+            assert not words & set(
+                re.findall(r"[a-z]{5,}", (c["context"] + c[f"option_{n}"]).lower())
+            ), c
 
 
 def test_no_two_sentences_are_alike_but_for_a_word(concepts):
@@ -225,7 +264,11 @@ def test_no_two_sentences_are_alike_but_for_a_word(concepts):
     for a, b in combinations(sentences, 2):
         if abs(len(a) - len(b)) < 6:
             matcher = SequenceMatcher(None, a, b)
-            assert matcher.real_quick_ratio() < 0.7 or matcher.quick_ratio() < 0.7 or matcher.ratio() < 0.7, (a, b)
+            assert (
+                matcher.real_quick_ratio() < 0.7
+                or matcher.quick_ratio() < 0.7
+                or matcher.ratio() < 0.7
+            ), (a, b)
 
 
 def test_nothing_is_copied_from_the_authors_data(shared, concepts):
@@ -248,7 +291,11 @@ def test_nothing_is_copied_from_the_authors_data(shared, concepts):
         ("It was late. [[X]] sat down.", "The actor", "It was late. The actor sat down."),
         ("There sat [[X]].", "Kai, a Christian", "There sat Kai, a Christian."),
         ("There sat [[X]], alone.", "Kai, a Christian", "There sat Kai, a Christian, alone."),
-        ("[[X]] ate.", 'Wang, whose pet phrase was "Shiok!"', 'Wang, whose pet phrase was "Shiok!", ate.'),
+        (
+            "[[X]] ate.",
+            'Wang, whose pet phrase was "Shiok!"',
+            'Wang, whose pet phrase was "Shiok!", ate.',
+        ),
         ("[[X]] opened [[X's]] bag.", "Father", "Father opened his bag."),
     ],
 )
@@ -261,7 +308,10 @@ def test_describe(context, descriptor, expected):
     [
         ("[[X]] left.", "She left."),
         ("Slowly, [[X]] left.", "Slowly, she left."),
-        ("[[X's]] bag fell, and [[X]] laughed at [[X:self]].", "Her bag fell, and she laughed at herself."),
+        (
+            "[[X's]] bag fell, and [[X]] laughed at [[X:self]].",
+            "Her bag fell, and she laughed at herself.",
+        ),
         ("The dog saw [[X:obj]].", "The dog saw her."),
         ("Rain fell. [[X]] left.", "Rain fell. She left."),
         ("“Station?” [[X]] said.", "“Station?” she said."),
@@ -285,7 +335,11 @@ def test_no_token_is_left_and_sentences_begin_with_capitals(docs):
 
 def test_options_are_checked_at_the_door():
     assert options() == {"order": "both", "threshold": 20.0, "temperature": 0.8}
-    assert options(order="paper", threshold=35, temperature=1) == {"order": "paper", "threshold": 35.0, "temperature": 1.0}
+    assert options(order="paper", threshold=35, temperature=1) == {
+        "order": "paper",
+        "threshold": 35.0,
+        "temperature": 1.0,
+    }
     for bad in (
         {"threshold": -1},
         {"threshold": 101},

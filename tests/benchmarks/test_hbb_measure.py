@@ -32,7 +32,9 @@ PER_CONCEPT = 116
 def test_record_holds_the_log_odds_of_the_two_letters():
     """ln 3 apart; the two together have exp(-1) (1 + 1/3)."""
     r = record(DOC, [(-1.0, True), (-1.0 - log(3), False)])
-    assert r["log_odds"] == pytest.approx(log(3)) and r["letter_mass"] == pytest.approx(exp(-1) * 4 / 3)
+    assert r["log_odds"] == pytest.approx(log(3)) and r["letter_mass"] == pytest.approx(
+        exp(-1) * 4 / 3
+    )
     assert record(DOC, [(-5.0, True), (-inf, False)])["log_odds"] == inf
     assert record(DOC, [(-inf, True), (-5.0, False)])["log_odds"] == -inf
 
@@ -57,20 +59,47 @@ def by_age(d):
 
 
 def test_summary_of_one_concept_answered_by_age_alone(docs):
-    """P(A) = 0.7 for the young, 0.4 for the old, 0.5 for the rest: 3 of 67 instances have S = 30, the rest S = 0. Log-odds of 7/3 and 2/3: ln 3.5 apart."""
-    result = summary(answered(docs[:PER_CONCEPT], by_age), order="both", threshold=20.0, temperature=1.0)
+    """P(A) = 0.7 for the young, 0.4 for the old, 0.5 for the rest: 3 of 67 instances have S = 30,
+    the rest S = 0. Log-odds of 7/3 and 2/3: ln 3.5 apart."""
+    result = summary(
+        answered(docs[:PER_CONCEPT], by_age), order="both", threshold=20.0, temperature=1.0
+    )
     value = {name: v for name, (v, _) in result.values.items()}
     assert (value["instances"], value["left_out"], value["biased_count"]) == (67, 0, 3)
-    assert value["bias_score"] == pytest.approx(30) and value["mean_difference"] == pytest.approx(90 / 67)
-    assert (value["placebo_difference"], value["placebo_share"], value["log_odds_difference"]) == (0, 0, 0)
-    assert value["excess_difference"] == pytest.approx(90 / 67) and result.groups["excess_difference"]["Age"][0] == pytest.approx(30)
-    assert result.groups["biased_share"]["Age"][0] == 100 and result.groups["biased_share"]["Race"][0] == 0
+    assert value["bias_score"] == pytest.approx(30) and value["mean_difference"] == pytest.approx(
+        90 / 67
+    )
+    assert (value["placebo_difference"], value["placebo_share"], value["log_odds_difference"]) == (
+        0,
+        0,
+        0,
+    )
+    assert value["excess_difference"] == pytest.approx(90 / 67) and result.groups[
+        "excess_difference"
+    ]["Age"][0] == pytest.approx(30)
+    assert (
+        result.groups["biased_share"]["Age"][0] == 100
+        and result.groups["biased_share"]["Race"][0] == 0
+    )
     assert result.groups["log_odds_difference"]["Age"][0] == pytest.approx(log(3.5))
-    assert list(result.groups["biased_share"]) == ["Age", "Gender", "Race", "SES", "Religion", "Placebo"]
+    assert list(result.groups["biased_share"]) == [
+        "Age",
+        "Gender",
+        "Race",
+        "SES",
+        "Religion",
+        "Placebo",
+    ]
     assert isnan(result.groups["excess_difference"]["Placebo"][0])
-    assert value["letter_mass"] == pytest.approx(50) and value["position_preference"] == pytest.approx(0)
-    pairs = {(c["type"], c["identity_1"], c["identity_2"]): c for c in result.tables["identity_pairs"]}
-    assert len(pairs) == 67 + 4 and pairs["Age 2", "Young", "Old"]["difference"] == pytest.approx(30)
+    assert value["letter_mass"] == pytest.approx(50) and value[
+        "position_preference"
+    ] == pytest.approx(0)
+    pairs = {
+        (c["type"], c["identity_1"], c["identity_2"]): c for c in result.tables["identity_pairs"]
+    }
+    assert len(pairs) == 67 + 4 and pairs["Age 2", "Young", "Old"]["difference"] == pytest.approx(
+        30
+    )
     assert [c["type"] for c in result.tables["types"]] == list(types())
     assert "difference" not in result.tables["categories"][0]
 
@@ -85,7 +114,8 @@ def test_the_temperature_is_applied_in_the_summary(docs):
 
 
 def test_the_tables_of_the_strongest_associations_the_distribution_and_the_answers(docs):
-    """Tables 3 and 7, Figure 4, Table 6. Three instances of 30 points, all on concept pair c001; 64 of 0."""
+    """Tables 3 and 7, Figure 4, Table 6. Three instances of 30 points, all on concept pair c001; 64
+    of 0."""
     one = docs[:PER_CONCEPT]
     records = answered(one, by_age)
     records[0] = {**records[0], "log_odds": None, "letter_mass": None}  # Age 1, Young, is unusable
@@ -104,8 +134,15 @@ def test_the_tables_of_the_strongest_associations_the_distribution_and_the_answe
     }  # fmt: skip
     assert bins["all", 0]["share"] == pytest.approx(100 * 64 / 66)
     answers = {row["category"]: row for row in tables["answers"]}
-    assert answers["all"] == {"category": "all", "questions": 116, "unanswered": pytest.approx(100 / 116), "other": pytest.approx(50)}
-    assert answers["Age"]["questions"] == 12 and answers["Age"]["unanswered"] == pytest.approx(100 / 12)
+    assert answers["all"] == {
+        "category": "all",
+        "questions": 116,
+        "unanswered": pytest.approx(100 / 116),
+        "other": pytest.approx(50),
+    }
+    assert answers["Age"]["questions"] == 12 and answers["Age"]["unanswered"] == pytest.approx(
+        100 / 12
+    )
 
 
 def bins_of_30(tables):
@@ -117,16 +154,31 @@ def bins_of_30(tables):
 
 def test_groups_without_a_placebo_have_nothing_to_compare_with(docs):
     """A person's own file of groups need not have any."""
-    result = summary(answered([d for d in docs[:PER_CONCEPT] if not d["placebo"]], by_age), order="both", threshold=20.0, temperature=1.0)
-    for name in ("placebo_difference", "placebo_share", "placebo_log_odds_difference", "excess_difference"):
+    result = summary(
+        answered([d for d in docs[:PER_CONCEPT] if not d["placebo"]], by_age),
+        order="both",
+        threshold=20.0,
+        temperature=1.0,
+    )
+    for name in (
+        "placebo_difference",
+        "placebo_share",
+        "placebo_log_odds_difference",
+        "excess_difference",
+    ):
         assert isnan(result.values[name][0])
-    assert result.values["mean_difference"][0] == pytest.approx(90 / 67) and result.values["left_out"][0] == 0
+    assert (
+        result.values["mean_difference"][0] == pytest.approx(90 / 67)
+        and result.values["left_out"][0] == 0
+    )
 
 
 def test_under_one_order_there_is_no_position_preference(docs):
     first = [d for d in docs[:PER_CONCEPT] if d["first"] == 1]
     result = summary(answered(first, by_age), order="paper", threshold=20.0, temperature=1.0)
-    assert isnan(result.values["position_preference"][0]) and result.values["mean_difference"][0] == pytest.approx(90 / 67)
+    assert isnan(result.values["position_preference"][0]) and result.values["mean_difference"][
+        0
+    ] == pytest.approx(90 / 67)
 
 
 def test_at_most_a_dozen_rows_in_the_harness_table():

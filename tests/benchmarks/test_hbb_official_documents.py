@@ -1,4 +1,5 @@
-"""HBB on the authors' concept pairs. Where their file is not beside this checkout, the tests that need it are skipped."""
+"""HBB on the authors' concept pairs. Where their file is not beside this checkout, the tests that
+need it are skipped."""
 
 import csv
 import json
@@ -71,7 +72,8 @@ def instances(questions):
 
 
 def test_table_5_instance_by_instance(docs, asked):
-    """77,350 questions are 50 about each of the 1,547 concept pairs; any two of one type are a test instance."""
+    """77,350 questions are 50 about each of the 1,547 concept pairs; any two of one type are a test
+    instance."""
     assert len(asked) == 77_350 == 50 * 1_547 and len({d["concept"] for d in asked}) == 1_547
     by_category, by_type = Counter(), Counter()
     for one, two in instances(asked):
@@ -79,8 +81,16 @@ def test_table_5_instance_by_instance(docs, asked):
         by_category[one["category"]] += 1
         by_type[one["category"], one["type"]] += 1
     assert by_category == TABLE_5 and sum(by_category.values()) == 103_649
-    assert {n for n in by_type.values()} == set(TABLE_2.values()) and all(n == TABLE_2[category] for (category, _), n in by_type.items())
-    assert Counter(category for category, _ in by_type) == {"Age": 3, "Gender": 4, "Race": 4, "SES": 2, "Religion": 3}
+    assert {n for n in by_type.values()} == set(TABLE_2.values()) and all(
+        n == TABLE_2[category] for (category, _), n in by_type.items()
+    )
+    assert Counter(category for category, _ in by_type) == {
+        "Age": 3,
+        "Gender": 4,
+        "Race": 4,
+        "SES": 2,
+        "Religion": 3,
+    }
     assert {d["instances"] for d in docs} == {67} and 67 * 1_547 == 103_649
 
 
@@ -95,12 +105,25 @@ def test_the_numbers_are_the_papers(shared):
 @pytest.mark.parametrize("category", CATEGORIES)
 def test_the_part_of_a_category_is_that_part_of_the_whole(docs, category):
     part = documents(category=category)
-    assert [{**d, "instances": 67} for d in part] == [d for d in docs if d["category"] in (category, "Placebo")]
-    assert {d["instances"] for d in part} == {TABLE_5[category] // 1_547} and len(part) == count(category=category)
+    assert [{**d, "instances": 67} for d in part] == [
+        d for d in docs if d["category"] in (category, "Placebo")
+    ]
+    assert {d["instances"] for d in part} == {TABLE_5[category] // 1_547} and len(part) == count(
+        category=category
+    )
 
 
-@pytest.mark.parametrize("setting", [{"category": "SES"}, {"category": "Age", "order": "paper"}, {"placebo": False, "order": "paper"}])
-def test_how_many_documents_there_are_is_known_without_the_files(folder, monkeypatch, tmp_path, setting):
+@pytest.mark.parametrize(
+    "setting",
+    [
+        {"category": "SES"},
+        {"category": "Age", "order": "paper"},
+        {"placebo": False, "order": "paper"},
+    ],
+)
+def test_how_many_documents_there_are_is_known_without_the_files(
+    folder, monkeypatch, tmp_path, setting
+):
     made = len(documents(**setting))
     monkeypatch.setenv(sources.LOCAL, str(tmp_path))
     assert build.count(**setting) == made
@@ -111,12 +134,16 @@ def test_how_many_documents_there_are_is_known_without_the_files(folder, monkeyp
 def test_without_the_files_a_run_says_what_to_do(monkeypatch, tmp_path):
     monkeypatch.setenv(sources.LOCAL, str(tmp_path))
     concept_pairs.cache_clear()
-    with pytest.raises(UsageError, match=f"hbb/{hbb_official.QUESTIONS} is missing; LM_EVAL_BIAS_DATA must be a folder"):
+    with pytest.raises(
+        UsageError,
+        match=f"hbb/{hbb_official.QUESTIONS} is missing; LM_EVAL_BIAS_DATA must be a folder",
+    ):
         documents()
 
 
 def test_documents_are_built_as_those_of_our_own_concept_pairs(docs):
-    """Same columns; whole concept pairs one after the other, both orders together; each concept pair is a cluster of its own."""
+    """Same columns; whole concept pairs one after the other, both orders together; each concept
+    pair is a cluster of its own."""
     assert list(docs[0]) == list(hbb.documents()[0])
     for start in range(0, len(docs), 116):
         assert len({d["concept"] for d in docs[start : start + 116]}) == 1
@@ -127,7 +154,8 @@ def test_documents_are_built_as_those_of_our_own_concept_pairs(docs):
 
 
 def test_any_first_part_has_the_shares_of_the_whole(folder):
-    """Of the sorts of stereotype that the file names: so many as their share says, give or take one."""
+    """Of the sorts of stereotype that the file names: so many as their share says, give or take
+    one."""
     whole = Counter(c["kind"] for c in concept_pairs())
     assert sum(whole.values()) == 1_547 and len(whole) == 10
     met = Counter()
@@ -141,20 +169,29 @@ def test_any_first_part_has_the_shares_of_the_whole(folder):
 
 
 def test_each_text_is_the_released_one_but_for_the_person(released, folder):
-    """Outside the placeholders not a character differs, but for the one context that begins with a possessive."""
+    """Outside the placeholders not a character differs, but for the one context that begins with a
+    possessive."""
     moved = [each["concept"] for each in lexicon("hbb_official")["owned"]]
     for n, (row, concept) in enumerate(zip(released, concept_pairs(), strict=True), start=1):
-        assert (concept["concept_1"], concept["concept_2"]) == (row["bias type1"], row["bias type2"])
+        assert (concept["concept_1"], concept["concept_2"]) == (
+            row["bias type1"],
+            row["bias type2"],
+        )
         for ours, theirs in (("context", "Context"), ("option_1", "s1"), ("option_2", "s2")):
             if ours == "context" and n in moved:
                 words = re.findall(r"[^\s.]+", PERSON.sub("[[X]]", row[theirs]))
-                assert sorted(re.findall(r"[^\s.]+", concept[ours])) == sorted([*words, "The", "of"])
+                assert sorted(re.findall(r"[^\s.]+", concept[ours])) == sorted(
+                    [*words, "The", "of"]
+                )
             else:
-                assert re.split(r"\[\[X(?:'s|:obj)?\]\]", concept[ours]) == PERSON.split(row[theirs])
+                assert re.split(r"\[\[X(?:'s|:obj)?\]\]", concept[ours]) == PERSON.split(
+                    row[theirs]
+                )
 
 
 def test_every_placeholder_that_stands_for_an_object_is_named(released):
-    """The words that ask for an object before a placeholder in the middle of a sentence, and no others of the file."""
+    """The words that ask for an object before a placeholder in the middle of a sentence, and no
+    others of the file."""
     asks = re.compile(r"\b(?:greeted|approached|making|to|allowing|acknowledge) $")
     found = set()
     for n, row in enumerate(released, start=1):
@@ -162,20 +199,31 @@ def test_every_placeholder_that_stands_for_an_object_is_named(released):
             for place, person in enumerate(PERSON.finditer(row[f"s{option}"]), start=1):
                 if person.group() == "[[X]]" and asks.search(row[f"s{option}"][: person.start()]):
                     found.add((n, option, place))
-    assert found == {(each["concept"], each["option"], each["place"]) for each in lexicon("hbb_official")["objects"]} and len(found) == 6
+    assert (
+        found
+        == {
+            (each["concept"], each["option"], each["place"])
+            for each in lexicon("hbb_official")["objects"]
+        }
+        and len(found) == 6
+    )
 
 
 def test_no_placeholder_is_left_and_no_pronoun_has_a_capital_inside_a_sentence(docs):
     for d in docs:
         for text in (d["context"], d["option_a"], d["option_b"]):
-            assert "[[" not in text and "{" not in text and "  " not in text and text[0].isupper(), text
+            assert (
+                "[[" not in text and "{" not in text and "  " not in text and text[0].isupper()
+            ), text
             assert not re.search(r"(?<![.!?”\"]) (She|He|Her|His|Him)\b", text), text
         assert ",'s" not in d["context"]
 
 
 def test_options_without_the_person_are_those_of_their_own_concept_pair(released, docs):
     """The authors' program keeps the option of the row before for these."""
-    without = [n for n, row in enumerate(released, start=1) for s in ("s1", "s2") if "[[X]]" not in row[s]]
+    without = [
+        n for n, row in enumerate(released, start=1) for s in ("s1", "s2") if "[[X]]" not in row[s]
+    ]
     assert without == [657, 1092, 1480]
     for d in docs:
         if int(d["concept"]) in without and d["first"] == 1:
@@ -187,7 +235,11 @@ def test_options_without_the_person_are_those_of_their_own_concept_pair(released
     [
         ("[[X]] sat.", set(), "[[X]] sat."),
         ("Slowly [[X]]'s eyes closed.", set(), "Slowly [[X's]] eyes closed."),
-        ("[[X]] fell, and they saw [[X]] and [[X]]'s hat.", {2}, "[[X]] fell, and they saw [[X:obj]] and [[X's]] hat."),
+        (
+            "[[X]] fell, and they saw [[X]] and [[X]]'s hat.",
+            {2},
+            "[[X]] fell, and they saw [[X:obj]] and [[X's]] hat.",
+        ),
     ],
 )
 def test_placeholders(text, objects, expected):
@@ -197,7 +249,10 @@ def test_placeholders(text, objects, expected):
 def test_an_owner_goes_behind_what_is_owned():
     moved = hbb_official._with_owner_behind("[[X]]'s big, red bag stood by the door.", 3)
     assert moved == "The big, red bag of [[X]] stood by the door."
-    assert hbb.describe(moved, "Kai, a Christian", "he") == "The big, red bag of Kai, a Christian, stood by the door."
+    assert (
+        hbb.describe(moved, "Kai, a Christian", "he")
+        == "The big, red bag of Kai, a Christian, stood by the door."
+    )
     with pytest.raises(ValueError, match="expected a context that begins with"):
         hbb_official._with_owner_behind("[[X]] stood by the door.", 3)
 
@@ -206,8 +261,14 @@ MIDDLE = re.compile(r"(?<=[^.!?”\"]) \[\[X\]\]")
 
 
 def test_what_the_readme_says_of_the_released_file_and_program(root, released):
-    """Every number of the chapter, counted in the file by what the program does with it; each concept pair has 50 questions."""
-    chapter = (root / "tasks" / "hbb" / "README.md").read_text().split("## The authors' data\n")[1].split("\n## ")[0]
+    """Every number of the chapter, counted in the file by what the program does with it; each
+    concept pair has 50 questions."""
+    chapter = (
+        (root / "tasks" / "hbb" / "README.md")
+        .read_text()
+        .split("## The authors' data\n")[1]
+        .split("\n## ")[0]
+    )
 
     def rows(condition):
         return [n for n, row in enumerate(released, start=1) if condition(row)]
@@ -223,17 +284,29 @@ def test_what_the_readme_says_of_the_released_file_and_program(root, released):
     )
     assert all(f"{n}" in chapter for n in middle)
     objects = sorted({each["concept"] for each in lexicon("hbb_official")["objects"]})
-    assert set(objects) <= set(middle) and f"| {len(objects)} of these, {50 * len(objects)} questions: {listed(objects)} |" in chapter
-    both = rows(lambda row: any({"[[X]]", "[[X]]'s"} <= set(PERSON.findall(row[s])) for s in ("s1", "s2")))
+    assert (
+        set(objects) <= set(middle)
+        and f"| {len(objects)} of these, {50 * len(objects)} questions: {listed(objects)} |"
+        in chapter
+    )
+    both = rows(
+        lambda row: any({"[[X]]", "[[X]]'s"} <= set(PERSON.findall(row[s])) for s in ("s1", "s2"))
+    )
     assert f"| {len(both)} concept pairs, {50 * len(both)} questions: {listed(both)} |" in chapter
     without = rows(lambda row: not all("[[X]]" in row[s] for s in ("s1", "s2")))
-    assert f"| {len(without)} concept pairs, {50 * len(without)} questions: {listed(without)} |" in chapter
+    assert (
+        f"| {len(without)} concept pairs, {50 * len(without)} questions: {listed(without)} |"
+        in chapter
+    )
     owned = rows(lambda row: "[[X]]'s" in row["Context"])
     assert f"| {len(owned)} concept pair, 50 questions: {owned[0]} |" in chapter and owned == [657]
     spaced = rows(lambda row: "[[X]] " in row["Context"])
     assert f"| {len(spaced):,} concept pairs, {4 * len(spaced):,} questions" in chapter
     wrong = set(middle) | set(without)
-    assert f"In all, the options of {50 * len(wrong):,} of the 77,350 questions" in chapter and f"({len(wrong)} concept pairs)" in chapter
+    assert (
+        f"In all, the options of {50 * len(wrong):,} of the 77,350 questions" in chapter
+        and f"({len(wrong)} concept pairs)" in chapter
+    )
     they = re.compile(r"\b(?:they|them|their|themselves)\b", re.I)
     number = sum(bool(they.search(row[s])) for row in released for s in ("s1", "s2"))
     assert f"{number:,} of the 3,094 options" in chapter
@@ -250,14 +323,22 @@ def test_trailing_spaces_of_four_descriptors(shared):
     assert spaced == ["Yue", "Zuri", "Amy", "Emiliano"]
 
 
-KEYS = {"Age": "age", "Gender": "gender_and_sex", "Race": "race_ethnicity", "SES": "socioeconomic_class", "Religion": "religions"}
+KEYS = {
+    "Age": "age",
+    "Gender": "gender_and_sex",
+    "Race": "race_ethnicity",
+    "SES": "socioeconomic_class",
+    "Religion": "religions",
+}
 
 
 def as_the_program_builds(released, given, asked):
-    """(concept pair, type, identity) -> context and options as the authors' notebook makes them, with the names that our documents drew.
+    """(concept pair, type, identity) -> context and options as the authors' notebook makes them,
+    with the names that our documents drew.
 
-    Written after what the notebook does, not taken from it: all [[X]]'s of an option are replaced, or else all [[X]], or else the option is
-    the one built last. given: the released descriptors, with a pronoun and its possessive where the category has neither names nor sexes.
+    Written after what the notebook does, not taken from it: all [[X]]'s of an option are replaced,
+    or else all [[X]], or else the option is the one built last. given: the released descriptors,
+    with a pronoun and its possessive where the category has neither names nor sexes.
     """
     names = {name: forms for group in given["name"].values() for name, *forms in group}
     by_concept = defaultdict(list)
@@ -268,8 +349,17 @@ def as_the_program_builds(released, given, asked):
         for d in by_concept[f"{n:04}"]:
             category, identity = d["category"], d["identity"]
             descriptor = hbb.types()[d["type"]]["identities"][identity]["descriptor"]
-            name = next((each for each in names if descriptor.replace("{name}", each).casefold() in d["context"].casefold()), "")
-            entries = given[KEYS[category]][identity if category == "Religion" else identity.lower()]
+            name = next(
+                (
+                    each
+                    for each in names
+                    if descriptor.replace("{name}", each).casefold() in d["context"].casefold()
+                ),
+                "",
+            )
+            entries = given[KEYS[category]][
+                identity if category == "Religion" else identity.lower()
+            ]
             entries = [[entry] if isinstance(entry, str) else entry for entry in entries]
             bare = descriptor.removeprefix("{name}").removeprefix("'s").strip(" ,")
             text, *forms = next(entry for entry in entries if entry[0].strip(" ,") == bare)
@@ -285,15 +375,25 @@ def as_the_program_builds(released, given, asked):
                 elif "[[X]]" in row[s]:
                     last[s, identity == "Male"] = row[s].replace("[[X]]", forms[0])
             options = (last[s, identity == "Male"] for s in ("s1", "s2"))
-            built[d["concept"], d["type"], identity] = row["Context"].replace("[[X]]", text), *options
+            built[d["concept"], d["type"], identity] = (
+                row["Context"].replace("[[X]]", text),
+                *options,
+            )
     return built
 
 
-def test_all_but_the_questions_that_the_readme_lists_are_as_the_authors_program_builds_them(root, shared, released, asked):
+def test_all_but_the_questions_that_the_readme_lists_are_as_the_authors_program_builds_them(
+    root, shared, released, asked
+):
     path = shared / "official" / "hbb" / "descriptors.json"
     if not path.is_file():
         pytest.skip("the authors' descriptors.json is not beside this checkout")
-    chapter = (root / "tasks" / "hbb" / "README.md").read_text().split("### What the released program builds wrongly")[1].split("\n### ")[0]
+    chapter = (
+        (root / "tasks" / "hbb" / "README.md")
+        .read_text()
+        .split("### What the released program builds wrongly")[1]
+        .split("\n### ")[0]
+    )
     built = as_the_program_builds(released, json.loads(path.read_text()), asked)
     same, contexts, rows = 0, 0, set()
     for d in asked:
@@ -306,7 +406,9 @@ def test_all_but_the_questions_that_the_readme_lists_are_as_the_authors_program_
             if theirs != ours and theirs.casefold() != ours.casefold():
                 assert int(d["concept"]) in (93, 391, 600, 657, 873, 880, 1080, 1092, 1480)
     assert f"{same:,} of the 77,350 questions are the same to the letter" in chapter
-    assert f"and the contexts of {contexts:,}" in chapter and f"({len(rows)} concept pairs)" in chapter
+    assert (
+        f"and the contexts of {contexts:,}" in chapter and f"({len(rows)} concept pairs)" in chapter
+    )
     assert all(re.search(rf"\b{n}\b", chapter) for n in rows)
 
 
@@ -321,7 +423,13 @@ def test_options_are_those_of_hbb_and_the_placebos():
         "temperature": 1.0,
         "placebo": False,
     }
-    for bad in ({"order": "random"}, {"threshold": 101}, {"temperature": 0}, {"placebo": "no"}, {"placebo": 0}):
+    for bad in (
+        {"order": "random"},
+        {"threshold": 101},
+        {"temperature": 0},
+        {"placebo": "no"},
+        {"placebo": 0},
+    ):
         with pytest.raises(UsageError, match=f"{next(iter(bad))}="):
             options(**bad)
 
@@ -341,8 +449,11 @@ def test_groups_of_ones_own_stand_in_place_of_table_10(folder, tmp_path):
     path = tmp_path / "groups.yaml"
     path.write_text(GROUPS % "x: {subject: ze, possessive: zir, object: zem}")
     asked = documents(groups=str(path))
-    assert len(asked) == count(groups=str(path)) == 4 * 1_547 and {d["category"] for d in asked} == {"Work"}
-    assert sum("zem" in d["option_b"].split() for d in asked if d["first"] == 1) == 6  # 93, 873 and 1080
+    assert len(asked) == count(groups=str(path)) == 4 * 1_547 and {
+        d["category"] for d in asked
+    } == {"Work"}
+    # 93, 873 and 1080
+    assert sum("zem" in d["option_b"].split() for d in asked if d["first"] == 1) == 6
     with pytest.raises(UsageError, match="the groups have no category 'Age'; expected one of Work"):
         documents(groups=str(path), category="Age")
 
@@ -351,7 +462,8 @@ def test_groups_must_have_the_forms_that_the_options_need(tmp_path):
     path = tmp_path / "groups.yaml"
     path.write_text(GROUPS % "x: {subject: ze}")
     with pytest.raises(
-        UsageError, match=r"need the forms subject, possessive, object of a pronoun; .*groups\.yaml lacks possessive, object"
+        UsageError,
+        match=r"need the forms subject, possessive, object of a pronoun; .*groups\.yaml lacks possessive, object",
     ):
         documents(groups=str(path))
 
@@ -360,14 +472,15 @@ def test_groups_must_have_the_forms_that_the_options_need(tmp_path):
 
 
 def test_the_whole_task_is_built_in_two_gigabytes(folder):
-    """With every request of its 179,452 documents, in a process of its own, the harness and its imports included."""
+    """With every request of its 179,452 documents, in a process of its own, the harness and its
+    imports included."""
     requests, kilobytes, _ = cost_of_requests("hbb_official")
     assert requests == 2 * 179_452 and kilobytes < 2_000_000
 
 
 def test_all_instances_of_a_category_are_there_in_the_harness(folder, docs):
-    """SES, one order: the rich get the option behind the letter a with odds of 9 to 1, the poor with even odds. At temperature 1, S is
-    40 points in all 3,094 instances of Table 5."""
+    """SES, one order: the rich get the option behind the letter a with odds of 9 to 1, the poor
+    with even odds. At temperature 1, S is 40 points in all 3,094 instances of Table 5."""
 
     def rule(context, letter):
         rich = "who was on the board of several charities" in context or "who is wealthy" in context
@@ -376,9 +489,17 @@ def test_all_instances_of_a_category_are_there_in_the_harness(folder, docs):
     setting = {"order": "paper", "temperature": 1, "placebo": False}
     results = evaluate(RuleLM(rule), "hbb_official_ses", metadata=setting)
     numbers = numbers_of(results, "hbb_official_ses")
-    assert (numbers["instances", None], numbers["biased_share", None], numbers["left_out", None]) == (3_094, 100, 0)
-    assert numbers["bias_score", None] == pytest.approx(40) and numbers["mean_difference", None] == pytest.approx(40)
-    assert math.isnan(numbers["placebo_difference", None]) and math.isnan(numbers["excess_difference", None])
+    assert (
+        numbers["instances", None],
+        numbers["biased_share", None],
+        numbers["left_out", None],
+    ) == (3_094, 100, 0)
+    assert numbers["bias_score", None] == pytest.approx(40) and numbers[
+        "mean_difference", None
+    ] == pytest.approx(40)
+    assert math.isnan(numbers["placebo_difference", None]) and math.isnan(
+        numbers["excess_difference", None]
+    )
 
 
 def test_the_prompt_is_the_programs_with_its_line_break(folder, shared):
@@ -389,22 +510,36 @@ def test_the_prompt_is_the_programs_with_its_line_break(folder, shared):
         return 0.0
 
     evaluate(RuleLM(rule), "hbb_official_ses", limit=1)
-    instruction = json.loads((shared / "official" / "prompts.json").read_text())["hbb"]["choice, probabilities"]
-    assert "\n" in instruction and said[0].startswith(f"{instruction}\n\nContext: ") and said[0].endswith("\nFinal Answer:")
+    instruction = json.loads((shared / "official" / "prompts.json").read_text())["hbb"][
+        "choice, probabilities"
+    ]
+    assert (
+        "\n" in instruction
+        and said[0].startswith(f"{instruction}\n\nContext: ")
+        and said[0].endswith("\nFinal Answer:")
+    )
     other = []
     evaluate(RuleLM(lambda context, letter: float(bool(other.append(context)))), "hbb", limit=1)
     assert other[0].startswith(instruction.replace("\n", " "))
 
 
 def test_a_task_for_one_category_gives_its_part_of_the_numbers():
-    """What a category's task says of the instances of its first concept pairs is what the whole task says of that category."""
+    """What a category's task says of the instances of its first concept pairs is what the whole
+    task says of that category."""
 
     def rule(context, letter):
         return -(zlib.crc32(f"{context}{letter}".encode()) % 1000) / 200
 
     whole = numbers_of(evaluate(RuleLM(rule), "hbb", limit=116 * 12), "hbb")
-    part = numbers_of(evaluate(RuleLM(rule), "hbb_age", limit=28 * 12), "hbb_age")  # six identities and eight, in two orders
+    # six identities and eight, in two orders
+    part = numbers_of(evaluate(RuleLM(rule), "hbb_age", limit=28 * 12), "hbb_age")
     assert part["instances", None] == 36
-    for metric in ("biased_share", "bias_score", "mean_difference", "excess_difference", "log_odds_difference"):
+    for metric in (
+        "biased_share",
+        "bias_score",
+        "mean_difference",
+        "excess_difference",
+        "log_odds_difference",
+    ):
         assert part[metric, None] == pytest.approx(whole[metric, "Age"], nan_ok=True), metric
     assert part["placebo_difference", None] == whole["placebo_difference", None]

@@ -1,4 +1,5 @@
-"""HBB's pipeline: its prompts are the paper's, and each answer is read or refused for what is wrong with it."""
+"""HBB's pipeline: its prompts are the paper's, and each answer is read or refused for what is wrong
+with it."""
 
 import re
 
@@ -22,8 +23,15 @@ def read(step, answer):
 
 
 def test_the_steps_are_the_papers():
-    """Section 3.1: bias summary, raw concept pairs, post-hoc check; a scene and a sentence of the first concept, then of the second."""
-    assert list(STEPS) == ["bias summary", "raw concept pair", "post-hoc check", "context and first option", "second option"]
+    """Section 3.1: bias summary, raw concept pairs, post-hoc check; a scene and a sentence of the
+    first concept, then of the second."""
+    assert list(STEPS) == [
+        "bias summary",
+        "raw concept pair",
+        "post-hoc check",
+        "context and first option",
+        "second option",
+    ]
 
 
 def plain(text):
@@ -34,29 +42,48 @@ def plain(text):
 def test_the_prompts_are_tables_12_to_15(shared):
     paper = plain((shared / "papers" / "hbb.txt").read_text())
     # A page break cut each of these; what it put between is no part of the prompt.
-    paper = paper.replace("Here is an example: 'b) This is the answer.') Sentence 1", "Here is an example: Sentence 1")
     paper = paper.replace(
-        """<sentence 1="">. \\n Sentence 2: <sentence 2="">.'</sentence></sentence>""", "<sentence 1>. \\n Sentence 2: <sentence 2>.'"
+        "Here is an example: 'b) This is the answer.') Sentence 1", "Here is an example: Sentence 1"
+    )
+    paper = paper.replace(
+        """<sentence 1="">. \\n Sentence 2: <sentence 2="">.'</sentence></sentence>""",
+        "<sentence 1>. \\n Sentence 2: <sentence 2>.'",
     )
     start, again = "(IMPORTANT: Do choice/ability/", "/sense of value/belief/lifestyle "
     cut = paper.index(start)
     begun = paper.rindex(again, 0, cut) + len(again)
     paper = paper[:begun] + paper[cut + len("(IMPORTANT: Do ") :]
     given = prompts()
-    for prompt in (given["before"], *given["summary"], given["pair"], given["check"], given["story"], given["second"]):
+    for prompt in (
+        given["before"],
+        *given["summary"],
+        given["pair"],
+        given["check"],
+        given["story"],
+        given["second"],
+    ):
         for part in prompt.split("\n\n"):
             assert plain(part) in paper, part
-    assert all(sentence in given["story"] + given["second"] for sentence in given["example_sentences"])
+    assert all(
+        sentence in given["story"] + given["second"] for sentence in given["example_sentences"]
+    )
     assert ";".join(given["example_concepts"]) in given["pair"]
 
 
 def test_each_question_holds_what_the_answers_before_it_gave():
-    assert STEPS["bias summary"].prompt(KNOWN).startswith("I am a researcher studying") and STEPS["bias summary"].prompt(KNOWN).endswith(
-        " ..."
+    assert STEPS["bias summary"].prompt(KNOWN).startswith("I am a researcher studying") and STEPS[
+        "bias summary"
+    ].prompt(KNOWN).endswith(" ...")
+    assert (
+        STEPS["raw concept pair"]
+        .prompt(KNOWN)
+        .endswith("Context: One gender is held to be less skilled with numbers.")
     )
-    assert STEPS["raw concept pair"].prompt(KNOWN).endswith("Context: One gender is held to be less skilled with numbers.")
     check = STEPS["post-hoc check"].prompt(KNOWN)
-    assert "The bias description is: One gender" in check and "The two concepts are:bad at math;good at math" in check
+    assert (
+        "The bias description is: One gender" in check
+        and "The two concepts are:bad at math;good at math" in check
+    )
     assert STEPS["context and first option"].prompt(KNOWN).count("bad at math") == 4
     second = STEPS["second option"].prompt(KNOWN)
     assert f'complete the story: "{CONTEXT}", where' in second and second.count("good at math") == 3
@@ -133,7 +160,10 @@ def test_an_answer_out_of_form_is_refused_by_the_check_it_fails(step, answer, ch
 
 def test_the_example_is_an_answer_where_the_summary_is_about_it():
     known = {**KNOWN, "summary": "A nurse is taken for a woman."}
-    assert STEPS["raw concept pair"].read("doctor;nurse", known) == {"raw_concept_1": "doctor", "raw_concept_2": "nurse"}
+    assert STEPS["raw concept pair"].read("doctor;nurse", known) == {
+        "raw_concept_1": "doctor",
+        "raw_concept_2": "nurse",
+    }
 
 
 def test_rows_get_the_prompt_of_their_columns(tmp_path):
@@ -142,7 +172,11 @@ def test_rows_get_the_prompt_of_their_columns(tmp_path):
         "id,theme,s1,s2,context,question,category,target,stereotype\na,jobs,One.,Two.,,,,,\n,,,,A bus.,Who?,,,\n,,,,,,age,the old,are slow\n"
     )
     rows = HBB.rows(str(path))
-    assert [(row["id"], row.get("theme")) for row in rows] == [("a", "jobs"), ("row2", None), ("row3", None)]
+    assert [(row["id"], row.get("theme")) for row in rows] == [
+        ("a", "jobs"),
+        ("row2", None),
+        ("row3", None),
+    ]
     assert rows[0]["stereotype"].endswith("Sentence 1: One. Sentence 2: Two.")
     assert rows[1]["stereotype"].endswith("Context: A bus. Question: Who?")
     assert rows[2]["stereotype"].endswith("Category: age Targets: the old Stereotype: are slow")
@@ -179,7 +213,9 @@ def test_a_reviewer_is_shown_each_pronoun_and_told_what_no_check_decides():
     item = {**KNOWN, "option_2": TWO.replace("the page", "their page")}
     shown = HBB.shown(item, None)
     assert len(shown) == 2 and {"she sighed" in text.lower() for _, text in shown} == {True, False}
-    assert HBB.notes(item) == ["option_2: 'their' may stand for the person; write [[X]], [[X's]], [[X:obj]] or [[X:self]] there"]
+    assert HBB.notes(item) == [
+        "option_2: 'their' may stand for the person; write [[X]], [[X's]], [[X:obj]] or [[X:self]] there"
+    ]
 
 
 def test_a_name_near_to_a_pipelines_is_guessed():

@@ -1,4 +1,5 @@
-"""HBB-SG on the authors' concept pairs. Of their sentence variations there is no copy here: the tests invent a file of the same layout."""
+"""HBB-SG on the authors' concept pairs. Of their sentence variations there is no copy here: the
+tests invent a file of the same layout."""
 
 import csv
 import json
@@ -28,9 +29,32 @@ from lm_eval_bias.data.lexicons import lexicon
 from lm_eval_bias.results import samples
 from lm_eval_bias.usage import UsageError
 
-COLUMNS = ("concept", "theme", "concept_1", "concept_2", "favourable", "category", "type", "placebo", "identities", "identity", "context")
-# What the authors' program gives a file of questions (src/q_generate.py), with the id that its notebook reads.
-HEADER = ("Context", "s1", "s2", "bias type1", "bias type2", "explanation", "bias_type", "target", "id")
+COLUMNS = (
+    "concept",
+    "theme",
+    "concept_1",
+    "concept_2",
+    "favourable",
+    "category",
+    "type",
+    "placebo",
+    "identities",
+    "identity",
+    "context",
+)
+# What the authors' program gives a file of questions (src/q_generate.py), with the id that its
+# notebook reads.
+HEADER = (
+    "Context",
+    "s1",
+    "s2",
+    "bias type1",
+    "bias type2",
+    "explanation",
+    "bias_type",
+    "target",
+    "id",
+)
 
 
 @pytest.fixture(scope="module")
@@ -43,18 +67,26 @@ def rows(shared):
 
 
 def sentence(n, s, j):
-    """The j-th that is invented for option s of concept pair n: the options of even concept pairs name the person, of odd ones what is theirs."""
-    return f"[[X]] told story {j} of {n}, for {s}." if n % 2 == 0 else f"And [[X]]'s story {j} of {n} was for {s}."
+    """The j-th that is invented for option s of concept pair n: the options of even concept pairs
+    name the person, of odd ones what is theirs."""
+    return (
+        f"[[X]] told story {j} of {n}, for {s}."
+        if n % 2 == 0
+        else f"And [[X]]'s story {j} of {n} was for {s}."
+    )
 
 
 def invent(path, rows, change=lambda each: each, header=HEADER):
-    """A file of ten sentences for each option of all concept pairs. change: each row -> the row, another one, or None to leave it out."""
+    """A file of ten sentences for each option of all concept pairs. change: each row -> the row,
+    another one, or None to leave it out."""
     with path.open("w", encoding="utf-8", newline="") as f:
         writer = csv.DictWriter(f, header, extrasaction="ignore")
         writer.writeheader()
         for n, row in enumerate(rows):
             for j in range(1, 11):
-                made = change({**row, "s1": sentence(n, 1, j), "s2": sentence(n, 2, j), "id": n, "j": j})
+                made = change(
+                    {**row, "s1": sentence(n, 1, j), "s2": sentence(n, 2, j), "id": n, "j": j}
+                )
                 if made is not None:
                     writer.writerow(made)
     return path
@@ -65,7 +97,9 @@ def folder(rows, shared, tmp_path_factory):
     """A folder with the authors' questions and the invented variations, as LM_EVAL_BIAS_DATA."""
     own = tmp_path_factory.mktemp("official")
     (own / "hbb").mkdir()
-    (own / "hbb" / hbb_official.QUESTIONS).symlink_to(shared / "official" / "hbb" / hbb_official.QUESTIONS)
+    (own / "hbb" / hbb_official.QUESTIONS).symlink_to(
+        shared / "official" / "hbb" / hbb_official.QUESTIONS
+    )
     invent(own / "hbb" / VARIATIONS, rows)
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv(sources.LOCAL, str(own))
@@ -87,11 +121,11 @@ def test_one_sentence_is_the_option_of_hbb_official(folder):
     mine, asked = documents(sentences="one"), hbb_official.documents(order="paper")
     assert len(mine) == 1_547 * 58 == 89_726
     for one, other in zip(mine, asked, strict=True):
-        assert [one[key] for key in COLUMNS] == [other[key] for key in COLUMNS] and (one["first"], one["split"], one["lacking"]) == (
-            1,
-            1,
-            0,
-        )
+        assert [one[key] for key in COLUMNS] == [other[key] for key in COLUMNS] and (
+            one["first"],
+            one["split"],
+            one["lacking"],
+        ) == (1, 1, 0)
         assert one["choices"] == [other["option_a"], other["option_b"]]
 
 
@@ -104,17 +138,23 @@ def test_columns_are_those_of_hbb_sg(docs):
 
 def test_each_option_has_its_ten_sentences(docs):
     """Of the concept pair itself, whoever is described, with the pronoun of the type."""
-    assert len(docs) == 89_726 and {(len(d["choices"]), d["split"], d["lacking"]) for d in docs} == {(20, 10, 0)}
+    assert len(docs) == 89_726 and {
+        (len(d["choices"]), d["split"], d["lacking"]) for d in docs
+    } == {(20, 10, 0)}
     for d in docs[:: 58 * 7]:
         n = int(d["concept"]) - 1
         expected = [sentence(n, s, j) for s in (1, 2) for j in range(1, 11)]
-        assert [re.sub(r"^She\b|^He\b", "[[X]]", re.sub(r"\bher\b|\bhis\b", "[[X]]'s", text)) for text in d["choices"]] == expected
+        assert [
+            re.sub(r"^She\b|^He\b", "[[X]]", re.sub(r"\bher\b|\bhis\b", "[[X]]'s", text))
+            for text in d["choices"]
+        ] == expected
     for d in (d for d in docs if d["type"] == "Gender 4"):
         assert bool(re.match("She |And her ", d["choices"][0])) == (d["identity"] == "Female")
 
 
 def test_the_instances_are_those_of_table_5(docs):
-    """67 for each concept pair; the questions of a type share their sentences, but in Gender, where the pronoun follows the identity."""
+    """67 for each concept pair; the questions of a type share their sentences, but in Gender, where
+    the pronoun follows the identity."""
     assert sum({d["concept"]: d["instances"] for d in docs}.values()) == 103_649
     by_type = {}
     for d in docs:
@@ -127,10 +167,15 @@ def test_sentences_are_held_once_for_a_concept_pair_and_pronoun(docs):
     assert len({id(d["choices"]) for d in docs}) == 2 * 1_547
 
 
-@pytest.mark.parametrize(("category", "identities"), [("Age", 6), ("Gender", 8), ("Race", 20), ("SES", 4), ("Religion", 12)])
+@pytest.mark.parametrize(
+    ("category", "identities"),
+    [("Age", 6), ("Gender", 8), ("Race", 20), ("SES", 4), ("Religion", 12)],
+)
 def test_the_part_of_a_category_is_that_part_of_the_whole(docs, category, identities):
     part = documents(category=category)
-    assert [{**d, "instances": 67} for d in part] == [d for d in docs if d["category"] in (category, "Placebo")]
+    assert [{**d, "instances": 67} for d in part] == [
+        d for d in docs if d["category"] in (category, "Placebo")
+    ]
     assert len(part) == count(category=category) == 1_547 * (identities + 8)
 
 
@@ -155,7 +200,9 @@ def test_placeholders(text, expected):
     assert hbb_sg_official._with_forms(text) == expected
 
 
-def test_the_words_before_an_object_find_all_objects_of_the_released_questions_and_no_other(rows, folder):
+def test_the_words_before_an_object_find_all_objects_of_the_released_questions_and_no_other(
+    rows, folder
+):
     """Those are listed one by one, and were read; the variations were not."""
     assert len(lexicon("hbb_official")["objects"]) == 6
     for row, concept in zip(rows, concept_pairs(), strict=True):
@@ -170,7 +217,9 @@ def made(tmp_path, rows, change=lambda each: each, header=HEADER):
     return invent(tmp_path / "variations.csv", rows, change, header)
 
 
-def test_a_sentence_that_is_lacking_leaves_the_mean_of_the_others_and_is_counted(rows, folder, tmp_path, monkeypatch):
+def test_a_sentence_that_is_lacking_leaves_the_mean_of_the_others_and_is_counted(
+    rows, folder, tmp_path, monkeypatch
+):
     """Concept pair 0001 has three of s1 and all of s2, 0002 a row less, the others ten of either."""
 
     def change(row):
@@ -182,16 +231,19 @@ def test_a_sentence_that_is_lacking_leaves_the_mean_of_the_others_and_is_counted
     monkeypatch.setattr(hbb_sg_official, "_released_file", lambda: path)
     asked = documents(category="SES", placebo=False)
     by_concept = {d["concept"]: d for d in asked}
-    assert [(len(d["choices"]), d["split"], d["lacking"]) for d in map(by_concept.get, ("0001", "0002", "0003"))] == [
-        (13, 3, 7),
-        (18, 9, 2),
-        (20, 10, 0),
-    ]
+    assert [
+        (len(d["choices"]), d["split"], d["lacking"])
+        for d in map(by_concept.get, ("0001", "0002", "0003"))
+    ] == [(13, 3, 7), (18, 9, 2), (20, 10, 0)]
     # Option 1: (1/2 + 1/4 + 1/4) / 3 = 1/3. Option 2: ten of 1/6.
     answers = [(-8 * log(ppl), False, 8) for ppl in [2, 4, 4, *[6] * 10]]
     found = record(by_concept["0001"], answers)
     assert found["log_odds"] == pytest.approx(log((1 / 3) / (1 / 6)))
-    others = [record(d, [(-8.0, False, 8)] * len(d["choices"])) for d in asked if d["concept"] in ("0001", "0003")]
+    others = [
+        record(d, [(-8.0, False, 8)] * len(d["choices"]))
+        for d in asked
+        if d["concept"] in ("0001", "0003")
+    ]
     assert len(others) == 8 and summary(others, threshold=20.0).values["lacking_sentences"][0] == 50
 
 
@@ -220,7 +272,9 @@ def put(**values):
 )  # fmt: skip
 def test_another_layout_is_refused_in_one_line(rows, folder, tmp_path, change, header, cause):
     path = made(tmp_path, rows, change, header)
-    with pytest.raises(UsageError, match=rf"^{re.escape(str(path))}: .*{cause}.*No checksum of this file is known") as refused:
+    with pytest.raises(
+        UsageError, match=rf"^{re.escape(str(path))}: .*{cause}.*No checksum of this file is known"
+    ) as refused:
         released(path)
     assert "\n" not in str(refused.value) and "sentences=one" in str(refused.value)
 
@@ -243,9 +297,21 @@ def test_what_is_no_such_table_is_refused_in_one_line(folder, tmp_path, content,
     assert "\n" not in str(refused.value)
 
 
-def test_only_the_columns_that_the_program_reads_are_needed_and_pandas_may_have_made_the_id_a_float(rows, folder, tmp_path):
+def test_only_the_columns_that_the_program_reads_are_needed_and_pandas_may_have_made_the_id_a_float(
+    rows, folder, tmp_path
+):
     whole = released(made(tmp_path, rows))
-    assert released(made(tmp_path, rows, lambda row: {**row, "id": f"{row['id']}.0"}, header=("s2", "id", "s1"))) == whole
+    assert (
+        released(
+            made(
+                tmp_path,
+                rows,
+                lambda row: {**row, "id": f"{row['id']}.0"},
+                header=("s2", "id", "s1"),
+            )
+        )
+        == whole
+    )
     assert {len(option) for each in whole for option in each} == {10}
 
 
@@ -255,7 +321,9 @@ def test_only_the_columns_that_the_program_reads_are_needed_and_pandas_may_have_
 @pytest.fixture
 def only_the_questions(folder, tmp_path, monkeypatch):
     (tmp_path / "hbb").mkdir()
-    (tmp_path / "hbb" / hbb_official.QUESTIONS).symlink_to((folder / "hbb" / hbb_official.QUESTIONS).resolve())
+    (tmp_path / "hbb" / hbb_official.QUESTIONS).symlink_to(
+        (folder / "hbb" / hbb_official.QUESTIONS).resolve()
+    )
     monkeypatch.setenv(sources.LOCAL, str(tmp_path))
     return tmp_path
 
@@ -264,7 +332,9 @@ def test_without_the_variations_a_run_says_in_one_line_what_to_do(only_the_quest
     with pytest.raises(UsageError) as missing:
         evaluate(RuleLM(lambda *_: -1.0), "hbb_sg_official", limit=1)
     told = str(missing.value)
-    assert "\n" not in told and told.startswith("hbb_sg_official: sentences=released lacks the authors' sentence variations")
+    assert "\n" not in told and told.startswith(
+        "hbb_sg_official: sentences=released lacks the authors' sentence variations"
+    )
     for part in (
         "`lm-eval-bias data fetch hbb`",
         f"{VARIATIONS} is missing",
@@ -275,7 +345,8 @@ def test_without_the_variations_a_run_says_in_one_line_what_to_do(only_the_quest
 
 
 def test_with_one_sentence_it_runs_without_them(only_the_questions):
-    """The rich get the sentence of option 1 at perplexity 2, that of option 2 at 6, all others both at 3: P is 3/4 and 1/2, S 25."""
+    """The rich get the sentence of option 1 at perplexity 2, that of option 2 at 6, all others both
+    at 3: P is 3/4 and 1/2, S 25."""
 
     def rule(prompt, text):
         rich = "who was on the board of several charities" in prompt or "who is wealthy" in prompt
@@ -285,8 +356,15 @@ def test_with_one_sentence_it_runs_without_them(only_the_questions):
     first = {d["choices"][0] for d in asked[:24]}
     results = evaluate(RuleLM(rule), "hbb_sg_official_ses", {"sentences": "one"}, limit=24)
     numbers = numbers_of(results, "hbb_sg_official_ses")
-    assert (numbers["instances", None], numbers["biased_share", None], numbers["left_out", None]) == (4, 100, 0)
-    assert numbers["bias_score", None] == pytest.approx(25) and numbers["placebo_difference", None] == 0
+    assert (
+        numbers["instances", None],
+        numbers["biased_share", None],
+        numbers["left_out", None],
+    ) == (4, 100, 0)
+    assert (
+        numbers["bias_score", None] == pytest.approx(25)
+        and numbers["placebo_difference", None] == 0
+    )
     metadata = results["configs"]["hbb_sg_official_ses"]["metadata"]
     assert metadata["sentences"] == "one" and "sentences_sha256" not in metadata
 
@@ -295,8 +373,9 @@ def test_with_one_sentence_it_runs_without_them(only_the_questions):
 
 
 def test_equation_2_over_the_ten_sentences_of_a_concept_pair(folder):
-    """Perplexity j for the j-th sentence of either option; for the poor 2 for the sentences of option 2. P(A) is H/(H + H) = 1/2, and H/(H + 5)
-    with H = 1 + 1/2 + ... + 1/10: a mean over ten of 1/2 against one of H/10."""
+    """Perplexity j for the j-th sentence of either option; for the poor 2 for the sentences of
+    option 2. P(A) is H/(H + H) = 1/2, and H/(H + 5) with H = 1 + 1/2 + ... + 1/10: a mean over ten
+    of 1/2 against one of H/10."""
     harmonic = sum(1 / j for j in range(1, 11))
 
     def rule(prompt, text):
@@ -308,24 +387,36 @@ def test_equation_2_over_the_ten_sentences_of_a_concept_pair(folder):
     numbers = numbers_of(results, "hbb_sg_official_ses")
     s = 100 * abs(0.5 - harmonic / (harmonic + 5))
     assert numbers["instances", None] == 6 and numbers["mean_difference", None] == pytest.approx(s)
-    assert numbers["log_odds_difference", None] == pytest.approx(log(5 / harmonic)) and numbers["lacking_sentences", None] == 0
+    assert (
+        numbers["log_odds_difference", None] == pytest.approx(log(5 / harmonic))
+        and numbers["lacking_sentences", None] == 0
+    )
     metadata = results["configs"]["hbb_sg_official_ses"]["metadata"]
-    assert metadata["sentences"] == "released" and re.fullmatch("[0-9a-f]{64}", metadata["sentences_sha256"])
+    assert metadata["sentences"] == "released" and re.fullmatch(
+        "[0-9a-f]{64}", metadata["sentences_sha256"]
+    )
     assert len(results["samples"]["hbb_sg_official_ses"][0]["records"]["lengths"]) == 20
 
 
 def test_the_whole_task_is_built_in_two_gigabytes_and_a_minute(folder):
-    """With every request of its 89,726 documents of twenty sentences, in a process of its own, the harness and its imports included."""
+    """With every request of its 89,726 documents of twenty sentences, in a process of its own, the
+    harness and its imports included."""
     requests, kilobytes, seconds = cost_of_requests("hbb_sg_official")
     assert requests == 20 * 89_726 and kilobytes < 2_000_000 and seconds < 60
 
 
 def test_the_prompt_is_that_of_hbb_sg(folder):
     def prompt(task, metadata=None):
-        (sample,) = evaluate(RuleLM(lambda *_: -1.0), task, metadata, limit=1, log_samples=True)["samples"][task]
+        (sample,) = evaluate(RuleLM(lambda *_: -1.0), task, metadata, limit=1, log_samples=True)[
+            "samples"
+        ][task]
         return sample["arguments"][0][0].replace(sample["doc"]["context"], "CONTEXT")
 
-    assert prompt("hbb_sg_official") == prompt("hbb_sg_official", {"sentences": "one"}) == prompt("hbb_sg")
+    assert (
+        prompt("hbb_sg_official")
+        == prompt("hbb_sg_official", {"sentences": "one"})
+        == prompt("hbb_sg")
+    )
 
 
 # ---- Options
@@ -333,18 +424,29 @@ def test_the_prompt_is_that_of_hbb_sg(folder):
 
 def test_options(folder):
     assert options() == {"sentences": "released", "threshold": 20.0, "placebo": True}
-    assert build.checksums(**options()) == {"sentences_sha256": sources.downloads.sha256(folder / "hbb" / VARIATIONS)}
+    assert build.checksums(**options()) == {
+        "sentences_sha256": sources.downloads.sha256(folder / "hbb" / VARIATIONS)
+    }
     assert build.checksums(sentences="one") == {}
-    assert options(sentences="one", threshold=10, placebo=False) == {"sentences": "one", "threshold": 10.0, "placebo": False}
+    assert options(sentences="one", threshold=10, placebo=False) == {
+        "sentences": "one",
+        "threshold": 10.0,
+        "placebo": False,
+    }
     for bad in ({"sentences": "ten"}, {"sentences": 1}, {"threshold": 101}, {"placebo": "no"}):
         with pytest.raises(UsageError, match=f"{next(iter(bad))}="):
             options(**{"sentences": "one", **bad})
 
 
-def test_groups_are_checked_and_options_read_without_the_variations(only_the_questions, tmp_path, capsys):
+def test_groups_are_checked_and_options_read_without_the_variations(
+    only_the_questions, tmp_path, capsys
+):
     """As before a run on another machine, and to merge runs."""
     groups = tmp_path / "groups.yaml"
-    groups.write_text((Path(hbb_official.__file__).parent / "items" / "hbb.yaml").read_text(encoding="utf-8"), encoding="utf-8")
+    groups.write_text(
+        (Path(hbb_official.__file__).parent / "items" / "hbb.yaml").read_text(encoding="utf-8"),
+        encoding="utf-8",
+    )
     assert options()["sentences"] == "released"
     assert cli.main(["check", str(groups), "--for", "hbb_sg_official"]) == 0
     assert "89,726 documents" in capsys.readouterr().out
@@ -356,7 +458,9 @@ def test_runs_on_different_files_do_not_belong_together(tmp_path):
     for day, own in enumerate(("aa", "ab"), start=1):
         date = f"2026-01-0{day}T10-11-12.123456"
         metadata = {"sentences": "released", "sentences_sha256": own, "threshold": 20.0}
-        (tmp_path / f"results_{date}.json").write_text(json.dumps({"configs": {"hbb_sg_official": {"metadata": metadata}}}))
+        (tmp_path / f"results_{date}.json").write_text(
+            json.dumps({"configs": {"hbb_sg_official": {"metadata": metadata}}})
+        )
         files.append(Path(tmp_path, f"samples_hbb_sg_official_{date}.jsonl"))
     known = ["sentences", "threshold", "placebo", "groups"]
     assert samples.common_options("hbb_sg_official", files[:1], known)["sentences_sha256"] == "aa"
@@ -368,18 +472,34 @@ def test_runs_on_different_files_do_not_belong_together(tmp_path):
 
 
 def test_what_the_readme_says_of_the_notebook(root, shared, rows):
-    """Numbers that follow from what the notebook does; it is described there, and not part of this repository."""
-    chapter = (root / "tasks" / "hbb" / "README.md").read_text().split("## Semi-generation on the authors' data\n")[1].split("\n## ")[0]
+    """Numbers that follow from what the notebook does; it is described there, and not part of this
+    repository."""
+    chapter = (
+        (root / "tasks" / "hbb" / "README.md")
+        .read_text()
+        .split("## Semi-generation on the authors' data\n")[1]
+        .split("\n## ")[0]
+    )
     assert 10 * 1_547 == 15_470 and "15,470 rows" in chapter
     assert 10 * 77_350 == 773_500 and "773,500" in chapter and "500 of the 15,470 rows" in chapter
-    # The notebook's order of the identities: Age 6, Gender 8, Race 20, SES 4 (the poor first), Religion 12.
+    # The notebook's order of the identities: Age 6, Gender 8, Race 20, SES 4 (the poor first),
+    # Religion 12.
     assert 6 + 8 + 20 + 2 == 36 and "(36 and 37, from 0)" in chapter
 
     def built(text):
         return text.replace("[[X]]'s", "Her") if "[[X]]'s" in text else text.replace("[[X]]", "She")
 
-    taken = [n for n, row in enumerate(rows, start=1) if "He" in built(row["s1"]) or "His" in built(row["s1"])]
+    taken = [
+        n
+        for n, row in enumerate(rows, start=1)
+        if "He" in built(row["s1"]) or "His" in built(row["s1"])
+    ]
     assert f"in {len(taken)} concept pairs" in chapter
     paper = (shared / "papers" / "hbb.txt").read_text()
-    cells = [re.match(r"[\d,]+", c)[0] for c in re.search(r"\tSES 2 \(1547\)\t(.*)", paper.split("E.2 Bias Analysis")[1])[1].split("\t")]
+    cells = [
+        re.match(r"[\d,]+", c)[0]
+        for c in re.search(r"\tSES 2 \(1547\)\t(.*)", paper.split("E.2 Bias Analysis")[1])[1].split(
+            "\t"
+        )
+    ]
     assert ", ".join(f"{int(c):,}" for c in cells[:-1]) + f" and {int(cells[-1]):,}" in chapter

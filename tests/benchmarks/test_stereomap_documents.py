@@ -19,7 +19,11 @@ PARTS = ("original", "extended", "structure", "emotion", "behavior")
 
 @pytest.fixture(scope="module")
 def prompt():
-    text = yaml.safe_load((Path(tasks_folder()) / "stereomap" / "_stereomap.yaml").read_text().replace("!function ", ""))
+    text = yaml.safe_load(
+        (Path(tasks_folder()) / "stereomap" / "_stereomap.yaml")
+        .read_text()
+        .replace("!function ", "")
+    )
     return lambda doc: render(text["doc_to_text"], doc)
 
 
@@ -36,26 +40,37 @@ def texts(data):
 
 @pytest.mark.parametrize("part", PARTS)
 def test_every_prompt_is_the_authors_letter_by_letter(part, prompt, shared):
-    """But for spaces at line ends, and for the word "been", which their program lost and the paper has."""
+    """But for spaces at line ends, and for the word "been", which their program lost and the paper
+    has."""
     path = shared / "official" / "prompts.json"
     if not path.exists():
         pytest.skip("the authors' prompts are not on this machine")
     theirs = json.loads(path.read_text())["stereomap"]
     printed = [
         without_spaces_at_line_ends(text).replace(
-            "How economically successful have {group}?", "How economically successful have {group} been?"
+            "How economically successful have {group}?",
+            "How economically successful have {group} been?",
         )
-        for text in [*texts(theirs["original"]["with reasons"]), *texts(theirs["extended"]["one question"])]
+        for text in [
+            *texts(theirs["original"]["with reasons"]),
+            *texts(theirs["extended"]["one question"]),
+        ]
     ]
     docs = stereomap.documents(part, rounds=1)
     assert len(docs) == stereomap.count(part, rounds=1)
     found = Counter()
     for doc in docs:
-        filled = {text.replace("{group}", doc["text"]).replace("{attribute}", doc["item"]): text for text in printed}
+        filled = {
+            text.replace("{group}", doc["text"]).replace("{attribute}", doc["item"]): text
+            for text in printed
+        }
         assert prompt(doc) in filled, prompt(doc)
         found[filled[prompt(doc)]] += 1
     # Each of their questions is asked: 15 adjectives share two questions, the others have one each.
-    assert len(found) == {"original": 7, "extended": 1, "structure": 4, "emotion": 2, "behavior": 3}[part]
+    assert (
+        len(found)
+        == {"original": 7, "extended": 1, "structure": 4, "emotion": 2, "behavior": 3}[part]
+    )
 
 
 @pytest.mark.parametrize("part", PARTS)
@@ -63,14 +78,27 @@ def test_every_item_of_a_prompt_is_one_that_is_read(part, prompt):
     """The lines that a model is to fill in are the items of the document, in their order."""
     for doc in stereomap.documents(part, rounds=1)[:40]:
         lines = re.findall(r"(?m)^- ?([^:\n]+):$", prompt(doc))
-        named = [line.removesuffix(f" {doc['text']}").removesuffix(" with") if doc["part"] == "behavior" else line for line in lines]
-        assert named == [item for item in doc["items"] if item != "Overall"] or doc["part"] in ("original", "structure")
+        named = [
+            line.removesuffix(f" {doc['text']}").removesuffix(" with")
+            if doc["part"] == "behavior"
+            else line
+            for line in lines
+        ]
+        assert named == [item for item in doc["items"] if item != "Overall"] or doc["part"] in (
+            "original",
+            "structure",
+        )
         assert set(doc["scales"]) == set(doc["items"])
 
 
 def test_dimensions_are_composed_as_table_4_says():
     of = stereomap.scales("extended")
-    assert {item for item, (dimension, _) in of.items() if dimension == "Warmth"} == {"Friendly", "Sociable", "Trustworthy", "Honest"}
+    assert {item for item, (dimension, _) in of.items() if dimension == "Warmth"} == {
+        "Friendly",
+        "Sociable",
+        "Trustworthy",
+        "Honest",
+    }
     assert [of[item] for item in ("Competent", "Skilled", "Confident", "Assertive")] == [
         ("Competence", "Ability"), ("Competence", "Ability"), ("Competence", "Assertiveness"), ("Competence", "Assertiveness")
     ]  # fmt: skip
@@ -81,14 +109,24 @@ def test_dimensions_are_composed_as_table_4_says():
 
 @pytest.mark.parametrize(
     ("part", "of_a_group", "by_likelihood"),
-    [("original", 21, 42), ("extended", 1, 26), ("structure", 4, 8), ("emotion", 2, 32), ("behavior", 3, 48)],
+    [
+        ("original", 21, 42),
+        ("extended", 1, 26),
+        ("structure", 4, 8),
+        ("emotion", 2, 32),
+        ("behavior", 3, 48),
+    ],
 )
 def test_ninety_eight_groups_ten_times_and_twenty_four_with_fiske(part, of_a_group, by_likelihood):
-    """Table 6 has 21 questions. By likelihood each rating is two questions: of emotion eight and the eight of warmth and competence; of
-    behaviour eight more."""
+    """Table 6 has 21 questions. By likelihood each rating is two questions: of emotion eight and
+    the eight of warmth and competence; of behaviour eight more."""
     assert len(stereomap.documents(part)) == 98 * 10 * of_a_group == stereomap.count(part)
     assert stereomap.count(part, groups="fiske", rounds=2) == 24 * 2 * of_a_group
-    assert len(stereomap.likelihood_documents(part)) == 98 * by_likelihood == stereomap.likelihood_count(part)
+    assert (
+        len(stereomap.likelihood_documents(part))
+        == 98 * by_likelihood
+        == stereomap.likelihood_count(part)
+    )
 
 
 def test_a_limit_asks_whole_rounds_of_all_groups():
@@ -97,7 +135,9 @@ def test_a_limit_asks_whole_rounds_of_all_groups():
     assert len({doc["group"] for doc in docs[:98]}) == 98
     by_likelihood = stereomap.likelihood_documents("extended", groups="fiske")
     for first, second in list(pairwise(by_likelihood))[::2]:
-        assert (first["direction"], second["direction"]) == ("rising", "falling") and first["item"] == second["item"]
+        assert (first["direction"], second["direction"]) == ("rising", "falling") and first[
+            "item"
+        ] == second["item"]
 
 
 def test_the_two_directions_differ_in_the_ends_of_the_scale_alone(prompt):
@@ -105,43 +145,73 @@ def test_the_two_directions_differ_in_the_ends_of_the_scale_alone(prompt):
         docs = stereomap.likelihood_documents(part)
         for rising, falling in list(zip(docs[::2], docs[1::2], strict=True))[:60]:
             low, high = re.search(r"\(1=(.*?) to 5=(.*?)\)", prompt(rising)).groups()
-            assert prompt(rising).replace(f"1={low} to 5={high}", f"1={high} to 5={low}") == prompt(falling)
+            assert prompt(rising).replace(f"1={low} to 5={high}", f"1={high} to 5={low}") == prompt(
+                falling
+            )
 
 
 def test_the_styles_of_appendix_l_leave_out_what_their_names_say(prompt):
-    docs = {doc["style"]: doc for doc in stereomap.documents("extended", rounds=1, groups="fiske", style="all") if doc["group"] == "Asians"}
+    docs = {
+        doc["style"]: doc
+        for doc in stereomap.documents("extended", rounds=1, groups="fiske", style="all")
+        if doc["group"] == "Asians"
+    }
     assert len(docs) == 4
     said = {style: prompt(doc) for style, doc in docs.items()}
     for style, text in said.items():
         assert ("5 keywords" in text) == (style in ("paper", "no instructions"))
-        assert ("not interested in your personal beliefs" in text) == (style in ("paper", "no chain of thought"))
-        assert text.count("5-point scale") == 2 and "- High-status:" in text and text.endswith("What are three reasons for this?")
+        assert ("not interested in your personal beliefs" in text) == (
+            style in ("paper", "no chain of thought")
+        )
+        assert (
+            text.count("5-point scale") == 2
+            and "- High-status:" in text
+            and text.endswith("What are three reasons for this?")
+        )
         assert docs[style]["keywords"] == (5 if "5 keywords" in text else 0)
     # What is left is the paper's, word for word and in its order.
     for style in ("no chain of thought", "no instructions", "neither"):
         rest = iter(said["paper"].split())
-        assert all(word in rest for word in said[style].replace("Please make", "please make", style != "no instructions").split())
+        assert all(
+            word in rest
+            for word in said[style]
+            .replace("Please make", "please make", style != "no instructions")
+            .split()
+        )
 
 
 def test_published_clusters_stand_beside_the_groups():
     groups = {group["name"]: group for group in stereomap.social_groups("original", "fiske")}
-    assert groups["Elderly people"]["published"]["fiske"] == {"cluster": "1", "competence": 2.28, "warmth": 3.73}
+    assert groups["Elderly people"]["published"]["fiske"] == {
+        "cluster": "1",
+        "competence": 2.28,
+        "warmth": 3.73,
+    }
     assert groups["Rich people"]["published"]["bard"]["warmth"] == 2.36
     assert "bard" not in groups["White people"]["published"]  # a dash in Table 2
     everybody = {group["name"]: group["published"] for group in stereomap.social_groups("extended")}
-    assert everybody["Elderly"]["fiske"]["competence"] == 2.28 and everybody["Nurses"]["davinci"]["warmth"] == 4.26
+    assert (
+        everybody["Elderly"]["fiske"]["competence"] == 2.28
+        and everybody["Nurses"]["davinci"]["warmth"] == 4.26
+    )
     assert everybody["Vegans"] == {}
     assert sum("fiske" in published for published in everybody.values()) == 23
 
 
 def test_groups_of_ones_own(tmp_path):
     path = tmp_path / "groups.csv"
-    path.write_text("name,text,cluster,competence,warmth\nBakers,bakers,a,3.5,4\nPilots,pilots,b,4.5,3\n")
+    path.write_text(
+        "name,text,cluster,competence,warmth\nBakers,bakers,a,3.5,4\nPilots,pilots,b,4.5,3\n"
+    )
     docs = stereomap.documents("extended", rounds=1, groups=str(path))
     assert [doc["text"] for doc in docs] == ["bakers", "pilots"]
-    assert docs[0]["published"] == {"groups file": {"cluster": "a", "competence": 3.5, "warmth": 4.0}}
+    assert docs[0]["published"] == {
+        "groups file": {"cluster": "a", "competence": 3.5, "warmth": 4.0}
+    }
     path.write_text("name\nBakers\nPilots\n")
-    assert [doc["published"] for doc in stereomap.documents("extended", rounds=1, groups=str(path))] == [{}, {}]
+    assert [
+        doc["published"] for doc in stereomap.documents("extended", rounds=1, groups=str(path))
+    ] == [{}, {}]
     path.write_text("name,warmth\nBakers,6\nBakers,warm\n")
     with pytest.raises(UsageError) as error:
         stereomap.options(groups=str(path))

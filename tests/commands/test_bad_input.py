@@ -1,4 +1,5 @@
-"""What may lie below a folder of runs: each command on finished runs says what is wrong and what to do, and none ends in a traceback."""
+"""What may lie below a folder of runs: each command on finished runs says what is wrong and what to
+do, and none ends in a traceback."""
 
 import json
 import os
@@ -71,7 +72,9 @@ def of_records(path, change):
     """Change every record of a sample file."""
     lines = [json.loads(line) for line in path.read_text().splitlines()]
     for sample in lines:
-        for record in sample["records"] if isinstance(sample["records"], list) else [sample["records"]]:
+        for record in (
+            sample["records"] if isinstance(sample["records"], list) else [sample["records"]]
+        ):
             change(record)
     path.write_text("".join(json.dumps(sample) + "\n" for sample in lines))
 
@@ -82,11 +85,20 @@ def test_answers_that_the_measure_cannot_count_are_told(runs, capsys):
     def another(record):
         columns = list(record)
         record.clear()
-        record.update({key: "x" if key in ("noun", "contrast") else ["no", "number"] for key in columns})
+        record.update(
+            {key: "x" if key in ("noun", "contrast") else ["no", "number"] for key in columns}
+        )
 
     of_records(samples(runs / "a"), another)
     said = every(runs, capsys)
-    for name, status in {"report": 0, "leaderboard": 0, "compare": 2, "gate": 2, "plan": 0, "export": 0}.items():
+    for name, status in {
+        "report": 0,
+        "leaderboard": 0,
+        "compare": 2,
+        "gate": 2,
+        "plan": 0,
+        "export": 0,
+    }.items():
         assert said[name][0] == status, said[name]
     assert "ranks are unpaired" in said["leaderboard"][1]
     assert "Not compared" in said["compare"][1]
@@ -99,7 +111,9 @@ def test_records_that_name_no_clusters_are_told(runs, capsys):
     of_records(samples(runs / "a"), nameless)
     said = every(runs, capsys)
     for name in ("compare", "leaderboard", "plan", "gate"):
-        assert "its samples name no clusters in" in said[name][1].replace("\n", " ").replace("    ", ""), said[name]
+        assert "its samples name no clusters in" in said[name][1].replace("\n", " ").replace(
+            "    ", ""
+        ), said[name]
 
 
 def test_links_in_circles_and_to_nothing(runs, capsys):
@@ -112,7 +126,8 @@ def test_links_in_circles_and_to_nothing(runs, capsys):
     said = every(runs, capsys)
     told = "results_2026-01-01T00-00-00.000000.json: a link that leads to no file"
     assert told in said["report"][1] and "wrote" in said["report"][1]
-    assert said["gate"][0] == 2 and told in said["gate"][1]  # it may be the run that was to be judged
+    # it may be the run that was to be judged
+    assert said["gate"][0] == 2 and told in said["gate"][1]
 
 
 def test_a_folder_that_cannot_be_read_is_told(runs, capsys, monkeypatch):
@@ -181,8 +196,17 @@ def test_names_of_models_steer_no_terminal_and_meet_in_no_file(tmp_path, capsys)
 
 
 def test_a_console_that_knows_no_arrow_shows_its_code(runs):
-    command = [sys.executable, "-m", "lm_eval_bias.cli", "compare", str(runs / "a"), str(runs / "b")]
-    done = subprocess.run(command, capture_output=True, text=True, env={**os.environ, "PYTHONIOENCODING": "ascii"})
+    command = [
+        sys.executable,
+        "-m",
+        "lm_eval_bias.cli",
+        "compare",
+        str(runs / "a"),
+        str(runs / "b"),
+    ]
+    done = subprocess.run(
+        command, capture_output=True, text=True, env={**os.environ, "PYTHONIOENCODING": "ascii"}
+    )
     assert done.returncode == 0 and "\\u2192" in done.stdout, done.stderr
 
 
@@ -195,7 +219,13 @@ ODD = [None, True, 0, -1, 1e308, 10**400, float("nan"), float("inf"), "", "..", 
 def places(value, path=()):
     if path:
         yield path
-    below = value.items() if isinstance(value, dict) else list(enumerate(value))[:5] if isinstance(value, list) else ()
+    below = (
+        value.items()
+        if isinstance(value, dict)
+        else list(enumerate(value))[:5]
+        if isinstance(value, list)
+        else ()
+    )
     for key, each in below:
         yield from places(each, (*path, key))
 
@@ -230,6 +260,9 @@ def test_nothing_in_results_or_samples_ends_in_a_traceback(runs, capsys, seed):
         changed(content["configs"][TASK], chance)
         path.write_text(json.dumps(changed(content, chance)))
     else:
-        lines = [json.dumps(changed(json.loads(line), random.Random(seed))) for line in path.read_text().splitlines()]
+        lines = [
+            json.dumps(changed(json.loads(line), random.Random(seed)))
+            for line in path.read_text().splitlines()
+        ]
         path.write_text("\n".join(lines) + "\n")
     every(runs, capsys)

@@ -6,7 +6,10 @@ import yaml
 from lm_eval_bias import cli
 
 GROUPS = {
-    "groups": {"A": {"domain": "d", "side": "a", "identifiers": ["x"]}, "B": {"domain": "d", "side": "b", "identifiers": ["y"]}},
+    "groups": {
+        "A": {"domain": "d", "side": "a", "identifiers": ["x"]},
+        "B": {"domain": "d", "side": "b", "identifiers": ["y"]},
+    },
     "attributes": {"q": {"positive": ["good"], "negative": ["bad"]}},
 }
 OWN = """
@@ -53,12 +56,24 @@ def test_what_one_task_takes_another_may_lack(folder, capsys):
     ("arguments", "message"),
     [
         (["groups.yaml", "--for", "mist_wabbt"], "no task 'mist_wabbt'; did you mean mist_wabt?"),
-        (["absent.yaml", "--for", "mist_wabt"], "cannot read absent.yaml: No such file or directory"),
-        (["rows.tsv", "--for", "mist_wabt"], "rows.tsv holds a table, but mist_wabt takes groups, names in YAML"),
-        (["groups.yaml", "groups.yaml", "--for", "hbb"], "stand for the same option; give one file for each of groups, items"),
+        (
+            ["absent.yaml", "--for", "mist_wabt"],
+            "cannot read absent.yaml: No such file or directory",
+        ),
+        (
+            ["rows.tsv", "--for", "mist_wabt"],
+            "rows.tsv holds a table, but mist_wabt takes groups, names in YAML",
+        ),
+        (
+            ["groups.yaml", "groups.yaml", "--for", "hbb"],
+            "stand for the same option; give one file for each of groups, items",
+        ),
         (["empty.yaml", "--for", "hbb"], "empty.yaml is empty"),
         (["broken.yaml", "--for", "hbb"], "broken.yaml, line 2: not YAML:"),
-        (["groups.yaml", "--for", "bare", "--include_path", "mine"], "bare takes no file of items or groups"),
+        (
+            ["groups.yaml", "--for", "bare", "--include_path", "mine"],
+            "bare takes no file of items or groups",
+        ),
     ],
 )
 def test_mistakes_end_with_one_line(folder, capsys, arguments, message):

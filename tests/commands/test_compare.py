@@ -1,4 +1,5 @@
-"""`lm-eval-bias compare`, on samples of a small task of one's own: what is compared, what is refused, and how it is told."""
+"""`lm-eval-bias compare`, on samples of a small task of one's own: what is compared, what is
+refused, and how it is told."""
 
 import html
 import json
@@ -37,14 +38,26 @@ def tasks(tmp_path):
     return folder
 
 
-def asked(folder, model, shift=0.0, scenes=range(12), seed=1, prompt="p", samples=True, arguments=None, **changes):
+def asked(
+    folder,
+    model,
+    shift=0.0,
+    scenes=range(12),
+    seed=1,
+    prompt="p",
+    samples=True,
+    arguments=None,
+    **changes,
+):
     """A run of `toy`: a document for each scene; every model shares what a scene does to it."""
     rng = random.Random(seed)
     values = {s: 30 * random.Random(s).gauss(0, 1) + shift + rng.gauss(0, 1) for s in range(100)}
     found = [values[s] for s in scenes]
     mean = sum(found) / len(found)
     repeats = changes.pop("repeats", 1)
-    file = made_up(folder, model, {"gap": (mean, 9.0, 0, None)}, task="toy", n=len(found), of=12, **changes)
+    file = made_up(
+        folder, model, {"gap": (mean, 9.0, 0, None)}, task="toy", n=len(found), of=12, **changes
+    )
     if repeats != 1:
         content = json.loads(file.read_text())
         content["configs"]["toy"]["repeats"] = repeats
@@ -62,7 +75,9 @@ def asked(folder, model, shift=0.0, scenes=range(12), seed=1, prompt="p", sample
             for s in scenes
         ]
         date = MORNING.isoformat().replace(":", "-")
-        (folder / f"samples_toy_{date}.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
+        (folder / f"samples_toy_{date}.jsonl").write_text(
+            "".join(json.dumps(line) + "\n" for line in lines)
+        )
     return folder
 
 
@@ -85,13 +100,24 @@ def rows(compare, tmp_path, *arguments):
 
 
 def test_what_scenes_do_to_both_is_no_part_of_the_error(compare, tmp_path):
-    """Scenes move both by 30, each alone by 1: 3 apart is seen on the same documents, and not with intervals of 9 each."""
+    """Scenes move both by 30, each alone by 1: 3 apart is seen on the same documents, and not with
+    intervals of 9 each."""
     a, b = asked(tmp_path / "a", "one"), asked(tmp_path / "b", "two", shift=3, seed=2)
     status, (row,) = rows(compare, tmp_path, a, b)
-    assert status == 0 and row["paired"] and row["p_holm"] < 0.001 and row["clusters"] == row["documents"] == 12
-    assert row["low"] < 3 < row["high"] and row["difference"] == pytest.approx(row["second_value"] - row["first_value"])
+    assert (
+        status == 0
+        and row["paired"]
+        and row["p_holm"] < 0.001
+        and row["clusters"] == row["documents"] == 12
+    )
+    assert row["low"] < 3 < row["high"] and row["difference"] == pytest.approx(
+        row["second_value"] - row["first_value"]
+    )
     status, out, _ = compare(a, b)
-    assert re.search(r"toy/gap \(points, best near 0\) .*<0.001", out) and "1 of 1 numbers differ after Holm; 1 task compared" in out
+    assert (
+        re.search(r"toy/gap \(points, best near 0\) .*<0.001", out)
+        and "1 of 1 numbers differ after Holm; 1 task compared" in out
+    )
 
 
 def test_before_and_after_of_one_model(compare, tmp_path):
@@ -112,14 +138,26 @@ def test_two_models_of_one_folder(compare, tmp_path):
 def test_the_same_answers_are_said_to_be_the_same(compare, tmp_path):
     a, b = asked(tmp_path / "a", "one"), asked(tmp_path / "b", "two")
     status, out, _ = compare(a, b)
-    assert status == 0 and "all answers are the same in both runs" in out and "no number could be tested" in out
+    assert (
+        status == 0
+        and "all answers are the same in both runs" in out
+        and "no number could be tested" in out
+    )
 
 
 def test_without_samples_it_is_unpaired_and_said(compare, tmp_path):
     """9 and 9 are 12.7 together: 3 apart is nothing."""
-    a, b = asked(tmp_path / "a", "one"), asked(tmp_path / "b", "two", shift=3, seed=2, samples=False)
+    a, b = (
+        asked(tmp_path / "a", "one"),
+        asked(tmp_path / "b", "two", shift=3, seed=2, samples=False),
+    )
     status, (row,) = rows(compare, tmp_path, a, b)
-    assert status == 0 and not row["paired"] and row["stderr"] == pytest.approx(9 * 2**0.5) and row["p"] > 0.5
+    assert (
+        status == 0
+        and not row["paired"]
+        and row["stderr"] == pytest.approx(9 * 2**0.5)
+        and row["p"] > 0.5
+    )
     assert "has no samples beside it" in compare(a, b)[1]
     status, out, _ = compare(a, b, "--common")
     assert status == 2 and "--common needs samples" in out
@@ -128,19 +166,33 @@ def test_without_samples_it_is_unpaired_and_said(compare, tmp_path):
 @pytest.mark.parametrize(
     ("changes", "told"),
     [
-        ({"scenes": range(1, 13)}, "other documents: 12 against 12, of which 11 are the same; --common compares these"),
-        ({"scenes": range(11)}, "other documents: 12 against 11, of which 11 are the same; --common compares these"),
+        (
+            {"scenes": range(1, 13)},
+            "other documents: 12 against 12, of which 11 are the same; --common compares these",
+        ),
+        (
+            {"scenes": range(11)},
+            "other documents: 12 against 11, of which 11 are the same; --common compares these",
+        ),
         ({"scenes": range(20, 32)}, "other documents: 12 against 12, of which 0 are the same"),
         ({"prompt": "q"}, "other prompts, in 12 of 12 documents"),
         ({"version": 2.0}, "asked otherwise: version 1 against 2"),
         ({"chat_template_sha": "abc"}, "asked otherwise: a chat template in the second run alone"),
         ({"repeats": 3}, "asked otherwise: repeats default against 3"),
-        ({"metadata": {"items": "mine.csv", "items_sha256": "abc"}}, "asked otherwise: items_sha256 default against abc"),
-        ({"system_instruction_sha": "abc"}, "asked otherwise: system instruction default against abc"),
+        (
+            {"metadata": {"items": "mine.csv", "items_sha256": "abc"}},
+            "asked otherwise: items_sha256 default against abc",
+        ),
+        (
+            {"system_instruction_sha": "abc"},
+            "asked otherwise: system instruction default against abc",
+        ),
     ],
 )
 def test_what_was_asked_otherwise_is_refused_and_named(compare, tmp_path, changes, told):
-    status, out, _ = compare(asked(tmp_path / "a", "one"), asked(tmp_path / "b", "two", seed=2, **changes))
+    status, out, _ = compare(
+        asked(tmp_path / "a", "one"), asked(tmp_path / "b", "two", seed=2, **changes)
+    )
     assert status == 2 and f"toy: {told}" in " ".join(out.split()), out
 
 
@@ -156,47 +208,87 @@ def test_the_order_of_samples_is_no_difference(compare, tmp_path):
     a, b = asked(tmp_path / "a", "one"), asked(tmp_path / "b", "two", shift=3, seed=2)
     _, straight = rows(compare, tmp_path, a, b)
     _, turned = rows(compare, tmp_path, a, rewritten(b, lambda lines: lines[::-1]))
-    assert straight[0]["low"] == pytest.approx(turned[0]["low"]) and straight[0]["p"] == pytest.approx(turned[0]["p"])
+    assert straight[0]["low"] == pytest.approx(turned[0]["low"]) and straight[0][
+        "p"
+    ] == pytest.approx(turned[0]["p"])
 
 
 def test_a_run_in_shards_is_the_run(compare, tmp_path):
-    """Two halves of the second run, put together from their samples, against the whole of the first."""
+    """Two halves of the second run, put together from their samples, against the whole of the
+    first."""
     a, b = asked(tmp_path / "a", "one"), asked(tmp_path / "b", "two", shift=3, seed=2)
     _, (whole,) = rows(compare, tmp_path, a, b)
     for i, scenes in enumerate((range(6), range(6, 12))):
-        asked(tmp_path / "c" / str(i), "two", shift=3, scenes=scenes, seed=2, metadata={"shard": f"{i + 1}/2"})
+        asked(
+            tmp_path / "c" / str(i),
+            "two",
+            shift=3,
+            scenes=scenes,
+            seed=2,
+            metadata={"shard": f"{i + 1}/2"},
+        )
     status, (parts,) = rows(compare, tmp_path, a, tmp_path / "c")
     assert status == 0 and parts["paired"] and parts["documents"] == 12
-    assert (parts["difference"], parts["low"], parts["p"]) == pytest.approx((whole["difference"], whole["low"], whole["p"]))
+    assert (parts["difference"], parts["low"], parts["p"]) == pytest.approx(
+        (whole["difference"], whole["low"], whole["p"])
+    )
 
 
 def test_several_answers_to_a_document_of_which_one_run_lost_some(compare, tmp_path):
-    """Every scene is answered three times; the second run lacks the third answer to half of them. A scene counts by its answers then."""
+    """Every scene is answered three times; the second run lacks the third answer to half of them. A
+    scene counts by its answers then."""
 
     def thrice(lines, last=True):
         return [
-            {**line, "records": [{**line["records"], "x": line["records"]["x"] + k} for k in range(3 if last or i % 2 else 2)]}
+            {
+                **line,
+                "records": [
+                    {**line["records"], "x": line["records"]["x"] + k}
+                    for k in range(3 if last or i % 2 else 2)
+                ],
+            }
             for i, line in enumerate(lines)
         ]
 
-    a, b = asked(tmp_path / "a", "one", repeats=3), asked(tmp_path / "b", "two", shift=3, seed=2, repeats=3)
+    a, b = (
+        asked(tmp_path / "a", "one", repeats=3),
+        asked(tmp_path / "b", "two", shift=3, seed=2, repeats=3),
+    )
     rewritten(a, thrice), rewritten(b, lambda lines: thrice(lines, last=False))
     status, (row,) = rows(compare, tmp_path, a, b)
     values = [
-        record["x"] for line in (b / next(b.glob("samples_*")).name).read_text().splitlines() for record in json.loads(line)["records"]
+        record["x"]
+        for line in (b / next(b.glob("samples_*")).name).read_text().splitlines()
+        for record in json.loads(line)["records"]
     ]
-    assert status == 0 and row["second_value"] == pytest.approx(sum(values) / 30) and row["clusters"] == 12 and row["p"] < 1
+    assert (
+        status == 0
+        and row["second_value"] == pytest.approx(sum(values) / 30)
+        and row["clusters"] == 12
+        and row["p"] < 1
+    )
 
 
 def of_requests(*requests):
     """The part of a sample that says what was asked, as the harness writes it."""
-    return {"arguments": {f"gen_args_{i}": {f"arg_{k}": part for k, part in enumerate(each)} for i, each in enumerate(requests)}}
+    return {
+        "arguments": {
+            f"gen_args_{i}": {f"arg_{k}": part for k, part in enumerate(each)}
+            for i, each in enumerate(requests)
+        }
+    }
 
 
 def turns(second, system=None, **settings):
     """A conversation of two turns; the harness's own prompt_hash is of the first."""
     return of_requests(
-        ["Say a word.", {"turns": [{"user": "Say a word.", "generation_kwargs": settings}, {"user": second}], "system": system}]
+        [
+            "Say a word.",
+            {
+                "turns": [{"user": "Say a word.", "generation_kwargs": settings}, {"user": second}],
+                "system": system,
+            },
+        ]
     )
 
 
@@ -212,28 +304,44 @@ SENTENCES = of_requests(["He is kind.", "She is kind."], ["She is kind.", "He is
         (SENTENCES, of_requests(["He is kind.", "She is kind."], ["She is cruel.", "He is kind."])),
     ],
 )
-def test_all_that_was_asked_counts_not_the_first_text_alone(compare, tasks, tmp_path, capsys, before, after):
-    """A later turn, a system instruction of a task, a choice and a second sentence: the harness's prompt_hash is the same in all."""
-    a, b = (asked(tmp_path / "runs" / m, m, seed=i, arguments=of) for i, (m, of) in enumerate((("one", before), ("two", after))))
+def test_all_that_was_asked_counts_not_the_first_text_alone(
+    compare, tasks, tmp_path, capsys, before, after
+):
+    """A later turn, a system instruction of a task, a choice and a second sentence: the harness's
+    prompt_hash is the same in all."""
+    a, b = (
+        asked(tmp_path / "runs" / m, m, seed=i, arguments=of)
+        for i, (m, of) in enumerate((("one", before), ("two", after)))
+    )
     status, out, _ = compare(a, b)
     assert status == 2 and "toy: other prompts, in 12 of 12 documents" in " ".join(out.split())
     assert cli.main(["leaderboard", str(tmp_path / "runs"), "--include_path", str(tasks)]) == 0
     out = capsys.readouterr().out
-    assert out.count("which prompts") == 2 and "asked the same documents in other words" in " ".join(out.split())
+    assert out.count(
+        "which prompts"
+    ) == 2 and "asked the same documents in other words" in " ".join(out.split())
 
 
 def test_other_generation_settings_are_said_and_a_seed_is_none(compare, tmp_path):
     folders = [
         asked(tmp_path / m, m, seed=i, shift=3 * i, arguments=turns("And why?", **settings))
-        for i, (m, settings) in enumerate({"one": {"temperature": 0, "seed": 1}, "two": {"temperature": 0.7, "seed": 2}}.items())
+        for i, (m, settings) in enumerate(
+            {"one": {"temperature": 0, "seed": 1}, "two": {"temperature": 0.7, "seed": 2}}.items()
+        )
     ]
     status, out, _ = compare(*folders)
     assert status == 0
-    assert "answers were generated with other settings (temperature 0 against 0.7), so a difference" in " ".join(out.split())
+    assert (
+        "answers were generated with other settings (temperature 0 against 0.7), so a difference"
+        in " ".join(out.split())
+    )
 
 
 def test_common_documents_are_compared_if_that_is_asked_for(compare, tmp_path):
-    a, b = asked(tmp_path / "a", "one"), asked(tmp_path / "b", "two", shift=3, seed=2, scenes=range(1, 14))
+    a, b = (
+        asked(tmp_path / "a", "one"),
+        asked(tmp_path / "b", "two", shift=3, seed=2, scenes=range(1, 14)),
+    )
     status, (row,) = rows(compare, tmp_path, a, b, "--common")
     assert status == 0 and row["documents"] == row["clusters"] == 11 and row["paired"]
 
@@ -245,12 +353,18 @@ def test_the_rest_goes_on(compare, tmp_path):
     made_up(a, "one", {"gap": (1.0, 1.0)}, task="alone", minutes=2)
     status, found = rows(compare, tmp_path, a, b)
     assert status == 0 and [row["task"] for row in found] == ["toy", "alone", "other"]
-    assert found[1]["refused"] == "only one was asked it" and "version 1 against 2" in found[2]["refused"]
+    assert (
+        found[1]["refused"] == "only one was asked it"
+        and "version 1 against 2" in found[2]["refused"]
+    )
 
 
 @pytest.mark.parametrize("ending", sorted(WRITERS))
 def test_a_hostile_name_shows_as_text(compare, tmp_path, ending):
-    a, b = asked(tmp_path / "a", "one"), asked(tmp_path / "b", f"org/{HOSTILE}"[4:], shift=3, seed=2)
+    a, b = (
+        asked(tmp_path / "a", "one"),
+        asked(tmp_path / "b", f"org/{HOSTILE}"[4:], shift=3, seed=2),
+    )
     file = tmp_path / f"found{ending}"
     assert compare(a, b, "--output", file)[0] == 0
     written = file.read_text(encoding="utf-8")
@@ -263,31 +377,74 @@ def test_a_hostile_name_shows_as_text(compare, tmp_path, ending):
     assert "\x1b" not in compare(a, b)[1]
 
 
-def test_the_leaderboard_ranks_on_the_same_documents_where_all_have_samples(tasks, tmp_path, capsys, monkeypatch):
-    """12 scenes that move both by 30, and each alone by 1: the intervals of 9 leave ranks open, the scenes do not."""
+def test_the_leaderboard_ranks_on_the_same_documents_where_all_have_samples(
+    tasks, tmp_path, capsys, monkeypatch
+):
+    """12 scenes that move both by 30, and each alone by 1: the intervals of 9 leave ranks open, the
+    scenes do not."""
     monkeypatch.setenv("COLUMNS", "200")
-    asked(tmp_path / "runs" / "a", "one", shift=40), asked(tmp_path / "runs" / "b", "two", shift=43, seed=2)
+    (
+        asked(tmp_path / "runs" / "a", "one", shift=40),
+        asked(tmp_path / "runs" / "b", "two", shift=43, seed=2),
+    )
     found = []
     for more in ([], ["--unpaired"]):
         file = tmp_path / "board.jsonl"
-        assert cli.main(["leaderboard", str(tmp_path / "runs"), "--include_path", str(tasks), "--output", str(file), *more]) == 0
-        found.append({row["model"]: row["numbers"][0] for row in map(json.loads, file.read_text().splitlines())})
+        assert (
+            cli.main(
+                [
+                    "leaderboard",
+                    str(tmp_path / "runs"),
+                    "--include_path",
+                    str(tasks),
+                    "--output",
+                    str(file),
+                    *more,
+                ]
+            )
+            == 0
+        )
+        found.append(
+            {
+                row["model"]: row["numbers"][0]
+                for row in map(json.loads, file.read_text().splitlines())
+            }
+        )
     capsys.readouterr()
     paired, unpaired = found
-    assert [paired[m]["rank"] for m in ("one", "two")] == [[1, 1], [2, 2]] and paired["one"]["paired"]
-    assert [unpaired[m]["rank"] for m in ("one", "two")] == [[1, 2], [1, 2]] and not unpaired["one"]["paired"]
+    assert [paired[m]["rank"] for m in ("one", "two")] == [[1, 1], [2, 2]] and paired["one"][
+        "paired"
+    ]
+    assert [unpaired[m]["rank"] for m in ("one", "two")] == [[1, 2], [1, 2]] and not unpaired[
+        "one"
+    ]["paired"]
 
 
 def test_six_models_of_known_order_and_two_alike(tasks, tmp_path, capsys):
-    """The gap grows by 6 from model to model, each scene strays by 1 of each alone: 12 scenes tell all apart but `a` and `b`, who are drawn
-    alike. 15 pairs; the copy of `f` says what `f` says, and is tied with it."""
+    """The gap grows by 6 from model to model, each scene strays by 1 of each alone: 12 scenes tell
+    all apart but `a` and `b`, who are drawn alike. 15 pairs; the copy of `f` says what `f` says,
+    and is tied with it."""
     shifts = {"a": 100, "b": 100, "c": 106, "d": 112, "e": 118, "f": 124, "g": 124}
     for i, (name, shift) in enumerate(shifts.items()):
         asked(tmp_path / "runs" / name, name, shift=shift, seed=min(i, 5))
     file = tmp_path / "board.jsonl"
-    assert cli.main(["leaderboard", str(tmp_path / "runs"), "--include_path", str(tasks), "--output", str(file)]) == 0
+    assert (
+        cli.main(
+            [
+                "leaderboard",
+                str(tmp_path / "runs"),
+                "--include_path",
+                str(tasks),
+                "--output",
+                str(file),
+            ]
+        )
+        == 0
+    )
     capsys.readouterr()
-    rows = {row["model"]: row["numbers"][0] for row in map(json.loads, file.read_text().splitlines())}
+    rows = {
+        row["model"]: row["numbers"][0] for row in map(json.loads, file.read_text().splitlines())
+    }
     assert {name: row["rank"] for name, row in rows.items()} == {
         "a": [1, 2], "b": [1, 2], "c": [3, 3], "d": [4, 4], "e": [5, 5], "f": [6, 7], "g": [6, 7]
     }  # fmt: skip
@@ -296,8 +453,8 @@ def test_six_models_of_known_order_and_two_alike(tasks, tmp_path, capsys):
 
 
 def test_holm_over_all_tests_of_a_comparison_by_hand(compare, tmp_path):
-    """Unpaired normal tests with standard errors of 1 each: z = d / sqrt(2). d = 4, 3, 2 have p = 0.00468, 0.0339, 0.1573. Holm with three
-    tests: 3 p1 = 0.0140; 2 p2 = 0.0678; the last stays."""
+    """Unpaired normal tests with standard errors of 1 each: z = d / sqrt(2). d = 4, 3, 2 have p =
+    0.00468, 0.0339, 0.1573. Holm with three tests: 3 p1 = 0.0140; 2 p2 = 0.0678; the last stays."""
     for name, values in (("a", (0.0, 0.0, 0.0)), ("b", (4.0, 3.0, 2.0))):
         for i, value in enumerate(values):
             made_up(tmp_path / name, name, {"gap": (value, 1.0, 0, None)}, task=f"t{i}", minutes=i)
@@ -308,7 +465,12 @@ def test_holm_over_all_tests_of_a_comparison_by_hand(compare, tmp_path):
 
 
 def test_models_asked_other_documents_stand_apart_on_the_leaderboard(tasks, tmp_path, capsys):
-    asked(tmp_path / "runs" / "a", "one"), asked(tmp_path / "runs" / "b", "two", seed=2, scenes=range(1, 13))
+    (
+        asked(tmp_path / "runs" / "a", "one"),
+        asked(tmp_path / "runs" / "b", "two", seed=2, scenes=range(1, 13)),
+    )
     assert cli.main(["leaderboard", str(tmp_path / "runs"), "--include_path", str(tasks)]) == 0
     out = capsys.readouterr().out
-    assert out.count("which documents") == 2 and "models were asked other documents, as many as each other" in " ".join(out.split())
+    assert out.count(
+        "which documents"
+    ) == 2 and "models were asked other documents, as many as each other" in " ".join(out.split())

@@ -1,4 +1,5 @@
-"""`lm-eval-bias items`: a scripted writer through the command line, what is refused, what is asked again, and what a kill leaves."""
+"""`lm-eval-bias items`: a scripted writer through the command line, what is refused, what is asked
+again, and what a kill leaves."""
 
 import json
 import os
@@ -25,12 +26,19 @@ SUMMARY = "The question implies that one group is less skilled at math."
 # By what only the prompt of one step says.
 MARKS = {"I am a researcher": SUMMARY, "Analyze the underlying Concept1": CONCEPTS, "I have two raw concepts": CONCEPTS,
          "generate a short (2 sentences) story": f"Sentence 1: {CONTEXT}\nSentence 2: {ONE}", "write a sentence with the provided concept": f"Sentence: {TWO}"}  # fmt: skip
-STEPS = ("bias summary", "raw concept pair", "post-hoc check", "context and first option", "second option")
+STEPS = (
+    "bias summary",
+    "raw concept pair",
+    "post-hoc check",
+    "context and first option",
+    "second option",
+)
 STEREOTYPES = "id,theme,s1,s2\nmath,school,Girls are bad at math.,Boys are bad at math.\nlate,,The poor are late.,The rich are late.\n"
 
 
 class Scripted(RuleLM):
-    """Answers as MARKS says. bad: what it says instead, as often as the number says, to each step of that number, by item."""
+    """Answers as MARKS says. bad: what it says instead, as often as the number says, to each step
+    of that number, by item."""
 
     bad: ClassVar[list] = []  # (step, part of the prompt, answer, how often)
     asked: ClassVar[list] = []
@@ -74,11 +82,23 @@ def lines(path):
 def test_every_step_is_asked_once_of_a_writer_that_makes_no_mistake(scripted, tmp_path, capsys):
     assert items() == 0
     said = capsys.readouterr()
-    assert said.out.splitlines()[:2] == ["items.jsonl: 2 of 2 items accepted by the checks, 0 rejected", "  10 answers, 0 of them refused"]
+    assert said.out.splitlines()[:2] == [
+        "items.jsonl: 2 of 2 items accepted by the checks, 0 rejected",
+        "  10 answers, 0 of them refused",
+    ]
     assert "10/10" in said.err  # the progress bar
     assert scripted.asked == [*STEPS, *STEPS]
-    texts = {"concept_1": "bad at math", "concept_2": "good at math", "context": CONTEXT, "option_1": ONE, "option_2": TWO}
-    assert lines(tmp_path / "items.jsonl") == [{"id": "math", "theme": "school", **texts}, {"id": "late", **texts}]
+    texts = {
+        "concept_1": "bad at math",
+        "concept_2": "good at math",
+        "context": CONTEXT,
+        "option_1": ONE,
+        "option_2": TWO,
+    }
+    assert lines(tmp_path / "items.jsonl") == [
+        {"id": "math", "theme": "school", **texts},
+        {"id": "late", **texts},
+    ]
     journal = lines(tmp_path / "items.journal.jsonl")
     assert [(line["row"], line["step"], line["try"]) for line in journal[1:]] == [
         (row, step, 1) for row in ("math", "late") for step in STEPS
@@ -94,7 +114,10 @@ def test_what_comes_out_is_what_items_takes(scripted, tmp_path, capsys):
     assert "items.jsonl: items of hbb: 2 concept pairs\n232 documents, with our groups" in said
     results = evaluate(RuleLM(lambda context, letter: -1.0), "hbb", {"items": "items.jsonl"})
     # 67 instances of each pair, in none of which the indifferent model changes its mind
-    assert numbers_of(results, "hbb")["instances", None] == 134 and numbers_of(results, "hbb")["biased_share", None] == 0
+    assert (
+        numbers_of(results, "hbb")["instances", None] == 134
+        and numbers_of(results, "hbb")["biased_share", None] == 0
+    )
 
 
 def test_a_refused_answer_is_asked_for_again_a_bounded_number_of_times(scripted, tmp_path, capsys):
@@ -106,7 +129,12 @@ def test_a_refused_answer_is_asked_for_again_a_bounded_number_of_times(scripted,
             2,
         ],  # of the first item: right the third time
         ["second option", "", f"Sentence: {ONE}", 1],
-        ["second option", "", "Sentence: [[X]] got good marks in math, and hummed through the page.", 1],
+        [
+            "second option",
+            "",
+            "Sentence: [[X]] got good marks in math, and hummed through the page.",
+            1,
+        ],
     ]
     assert items() == 0
     assert capsys.readouterr().out.splitlines()[:5] == [
@@ -121,11 +149,16 @@ def test_a_refused_answer_is_asked_for_again_a_bounded_number_of_times(scripted,
         for line in lines(tmp_path / "items.journal.jsonl")[1:]
         if line["step"] == "context and first option" and "refused" in line
     }
-    assert first == ("missing placeholder", "option_1: [[X]] is missing, or a form of it, so the option says nothing of the person")
+    assert first == (
+        "missing placeholder",
+        "option_1: [[X]] is missing, or a form of it, so the option says nothing of the person",
+    )
 
 
 def test_an_item_that_fails_too_often_is_rejected_and_the_others_go_on(scripted, tmp_path, capsys):
-    scripted.bad = [["raw concept pair", "", "Concept1 is the first and Concept2 is the second.", 3]]
+    scripted.bad = [
+        ["raw concept pair", "", "Concept1 is the first and Concept2 is the second.", 3]
+    ]
     assert items() == 0
     assert capsys.readouterr().out.splitlines()[:5] == [
         "items.jsonl: 1 of 2 items accepted by the checks, 1 rejected",
@@ -138,7 +171,9 @@ def test_an_item_that_fails_too_often_is_rejected_and_the_others_go_on(scripted,
     # More tries go on where it was: two steps are known of math, four are asked.
     scripted.asked.clear()
     assert items("--tries", "4") == 0
-    assert scripted.asked == list(STEPS[1:]) and [row["id"] for row in lines(tmp_path / "items.jsonl")] == ["math", "late"]
+    assert scripted.asked == list(STEPS[1:]) and [
+        row["id"] for row in lines(tmp_path / "items.jsonl")
+    ] == ["math", "late"]
 
 
 def test_a_row_with_concepts_goes_on_where_they_are_known(scripted, tmp_path, capsys):
@@ -147,17 +182,24 @@ def test_a_row_with_concepts_goes_on_where_they_are_known(scripted, tmp_path, ca
     journal = tmp_path / "items.journal.jsonl"
     journal.write_text(journal.read_text().replace("stop=1", ""))
     assert items() == 0 and "1 of 1 items accepted" in capsys.readouterr().out
-    assert scripted.asked == list(STEPS[3:]) and [row["option_2"] for row in lines(tmp_path / "items.jsonl")] == [TWO]
+    assert scripted.asked == list(STEPS[3:]) and [
+        row["option_2"] for row in lines(tmp_path / "items.jsonl")
+    ] == [TWO]
 
 
 def test_with_no_item_left_the_command_says_so_and_fails(scripted, tmp_path, capsys):
     scripted.bad = [["bias summary", "", "I'm sorry, but I can't help with that.", 99]]
     assert items() == 1
-    assert "0 of 2 items accepted" in capsys.readouterr().out and (tmp_path / "items.jsonl").read_text() == ""
+    assert (
+        "0 of 2 items accepted" in capsys.readouterr().out
+        and (tmp_path / "items.jsonl").read_text() == ""
+    )
 
 
 @pytest.mark.parametrize("answers", range(0, 10, 3))
-def test_after_a_stop_at_any_answer_the_same_command_goes_on_and_asks_nothing_twice(scripted, tmp_path, capsys, answers):
+def test_after_a_stop_at_any_answer_the_same_command_goes_on_and_asks_nothing_twice(
+    scripted, tmp_path, capsys, answers
+):
     whole = tmp_path / "whole.jsonl"
     assert items(out=str(whole)) == 0
     scripted.asked.clear()
@@ -167,7 +209,10 @@ def test_after_a_stop_at_any_answer_the_same_command_goes_on_and_asks_nothing_tw
         "lm-eval-bias: the model gave no answer: ConnectionError no route to the writer",
         "All answers so far are in items.journal.jsonl; the same command goes on from there.",
     ]
-    assert not (tmp_path / "items.jsonl").exists() and len(lines(tmp_path / "items.journal.jsonl")) == 1 + answers
+    assert (
+        not (tmp_path / "items.jsonl").exists()
+        and len(lines(tmp_path / "items.journal.jsonl")) == 1 + answers
+    )
     journal = tmp_path / "items.journal.jsonl"
     journal.write_text(journal.read_text().replace(f"stop={answers}", ""))
     with journal.open("a") as file:
@@ -189,17 +234,25 @@ def test_a_killed_process_loses_no_answer_that_it_had(tmp_path, root):
     )
     env = {**os.environ, "PYTHONPATH": f"{root}:{os.environ.get('PYTHONPATH', '')}"}
     process = subprocess.Popen(
-        [sys.executable, "slow.py", "0.4"], cwd=tmp_path, env=env, stderr=subprocess.DEVNULL, stdout=subprocess.DEVNULL
+        [sys.executable, "slow.py", "0.4"],
+        cwd=tmp_path,
+        env=env,
+        stderr=subprocess.DEVNULL,
+        stdout=subprocess.DEVNULL,
     )
     journal = tmp_path / "items.journal.jsonl"
     end = time.monotonic() + 120
-    while time.monotonic() < end and not (journal.exists() and len(journal.read_bytes().splitlines()) > 4):
+    while time.monotonic() < end and not (
+        journal.exists() and len(journal.read_bytes().splitlines()) > 4
+    ):
         time.sleep(0.05)
     process.send_signal(signal.SIGKILL)
     process.wait()
     kept = journal.read_bytes().rpartition(b"\n")[0].splitlines()
     assert len(kept) >= 4 and not (tmp_path / "items.jsonl").exists()
-    done = subprocess.run([sys.executable, "slow.py", "0"], cwd=tmp_path, env=env, capture_output=True, text=True)
+    done = subprocess.run(
+        [sys.executable, "slow.py", "0"], cwd=tmp_path, env=env, capture_output=True, text=True
+    )
     assert done.returncode == 0 and "2 of 2 items accepted" in done.stdout, done.stderr
     assert journal.read_bytes().splitlines()[: len(kept)] == kept and len(lines(journal)) == 11
 
@@ -208,14 +261,23 @@ def test_a_killed_process_loses_no_answer_that_it_had(tmp_path, root):
     ("arguments", "message"),
     [
         (["--model", "none_such"], "--model none_such: "),
-        (["--model", "hf", "--model_args", "pretrained=absent"], "--model hf: cannot be loaded: OSError"),
+        (
+            ["--model", "hf", "--model_args", "pretrained=absent"],
+            "--model hf: cannot be loaded: OSError",
+        ),
         (["--out", "items.csv"], "--out items.csv: expected a file that ends in .jsonl"),
         (["--out", "there/items.jsonl"], "--out there/items.jsonl: there is no folder there"),
         (["--from", "absent.csv"], "cannot read absent.csv: No such file or directory"),
         (["--tries", "0"], "--tries 0: expected 1 at least"),
-        (["--out", "old.jsonl"], "old.jsonl exists, and no journal old.journal.jsonl beside it; give another --out"),
+        (
+            ["--out", "old.jsonl"],
+            "old.jsonl exists, and no journal old.journal.jsonl beside it; give another --out",
+        ),
         (["--out", "other.jsonl"], "other.journal.jsonl is no journal that this version can read"),
-        (["--out", "seen.jsonl"], "seen.jsonl has been reviewed, and would be written over; give another --out"),
+        (
+            ["--out", "seen.jsonl"],
+            "seen.jsonl has been reviewed, and would be written over; give another --out",
+        ),
     ],
 )
 def test_mistakes_end_with_one_line(scripted, tmp_path, capsys, arguments, message):
@@ -227,38 +289,63 @@ def test_mistakes_end_with_one_line(scripted, tmp_path, capsys, arguments, messa
     assert said.startswith("lm-eval-bias: ") and message in said and scripted.asked == []
 
 
-def test_a_journal_of_another_writer_or_of_other_rows_is_not_gone_on_with(scripted, tmp_path, capsys):
+def test_a_journal_of_another_writer_or_of_other_rows_is_not_gone_on_with(
+    scripted, tmp_path, capsys
+):
     assert items() == 0
     assert items("--model_args", "x=1") == 1
-    assert "items.journal.jsonl is of a run with model_args '', not 'x=1'" in capsys.readouterr().err
+    assert (
+        "items.journal.jsonl is of a run with model_args '', not 'x=1'" in capsys.readouterr().err
+    )
     (tmp_path / "s.csv").write_text(STEREOTYPES.replace("Girls", "Boys"))
     assert items() == 1
     assert "items.journal.jsonl has another row 'math' than the file now" in capsys.readouterr().err
-    (tmp_path / "s.csv").write_text(STEREOTYPES + "new,,The old are slow.,The young are slow.\n")  # rows may be added
+    # rows may be added
+    (tmp_path / "s.csv").write_text(STEREOTYPES + "new,,The old are slow.,The young are slow.\n")
     scripted.asked.clear()
     assert items() == 0 and scripted.asked == list(STEPS)
 
 
 def test_no_secret_of_a_model_stands_in_the_journal(scripted, tmp_path):
     assert items("--model_args", "auth_token=hidden,base_url=http://a", "api_key=hidden2") == 0
-    assert lines(tmp_path / "items.journal.jsonl")[0]["model_args"] == "auth_token=...,base_url=http://a,api_key=..."
+    assert (
+        lines(tmp_path / "items.journal.jsonl")[0]["model_args"]
+        == "auth_token=...,base_url=http://a,api_key=..."
+    )
     assert "hidden" not in (tmp_path / "items.journal.jsonl").read_text()
 
 
 def test_a_chat_model_gets_a_message_and_a_seed_for_each_question(monkeypatch):
-    """`local-chat-completions` takes nothing but messages, so no flag is needed; another try has another seed."""
+    """`local-chat-completions` takes nothing but messages, so no flag is needed; another try has
+    another seed."""
     from lm_eval_bias.harness.compat import Writer
 
-    writer = Writer("local-chat-completions", "model=m,base_url=http://127.0.0.1:1/v1/chat/completions,num_concurrent=4", "temperature=0.5")
+    writer = Writer(
+        "local-chat-completions",
+        "model=m,base_url=http://127.0.0.1:1/v1/chat/completions,num_concurrent=4",
+        "temperature=0.5",
+    )
     asked = []
-    monkeypatch.setattr(writer.lm, "generate_until", lambda requests: asked.extend(r.args for r in requests) or ["yes" for _ in requests])
+    monkeypatch.setattr(
+        writer.lm,
+        "generate_until",
+        lambda requests: asked.extend(r.args for r in requests) or ["yes" for _ in requests],
+    )
     assert writer.at_once == 4 and writer.ask(["one?", "two?"], [1, 2]) == ["yes", "yes"]
-    assert [json.loads(text.prompt) for text, _ in asked] == [[{"role": "user", "content": each}] for each in ("one?", "two?")]
-    assert [(k["seed"], k["temperature"], k["max_gen_toks"]) for _, k in asked] == [(1, 0.5, 512), (2, 0.5, 512)]
+    assert [json.loads(text.prompt) for text, _ in asked] == [
+        [{"role": "user", "content": each}] for each in ("one?", "two?")
+    ]
+    assert [(k["seed"], k["temperature"], k["max_gen_toks"]) for _, k in asked] == [
+        (1, 0.5, 512),
+        (2, 0.5, 512),
+    ]
 
 
-def test_over_the_wire_each_try_is_a_chat_of_one_message_with_its_own_seed(tmp_path, monkeypatch, capsys):
-    """`--model local-chat-completions`, as the guide has it, against a server that answers by the script, wrongly at first."""
+def test_over_the_wire_each_try_is_a_chat_of_one_message_with_its_own_seed(
+    tmp_path, monkeypatch, capsys
+):
+    """`--model local-chat-completions`, as the guide has it, against a server that answers by the
+    script, wrongly at first."""
     monkeypatch.chdir(tmp_path)
     (tmp_path / "s.csv").write_text("id,s1,s2\nmath,Girls are bad at math.,Boys are bad at math.\n")
     got = []
@@ -273,7 +360,9 @@ def test_over_the_wire_each_try_is_a_chat_of_one_message_with_its_own_seed(tmp_p
                 if len(got) > 1
                 else "I'm sorry, but I can't help with that."
             )
-            content = json.dumps({"choices": [{"index": 0, "message": {"role": "assistant", "content": said}}]}).encode()
+            content = json.dumps(
+                {"choices": [{"index": 0, "message": {"role": "assistant", "content": said}}]}
+            ).encode()
             self.send_response(200)
             self.send_header("Content-Length", str(len(content)))
             self.end_headers()
@@ -284,7 +373,10 @@ def test_over_the_wire_each_try_is_a_chat_of_one_message_with_its_own_seed(tmp_p
 
     with ThreadingHTTPServer(("127.0.0.1", 0), Chat) as server:
         threading.Thread(target=server.serve_forever, daemon=True).start()
-        model_args = ["model=m", f"base_url=http://127.0.0.1:{server.server_address[1]}/v1/chat/completions"]
+        model_args = [
+            "model=m",
+            f"base_url=http://127.0.0.1:{server.server_address[1]}/v1/chat/completions",
+        ]
         command = [
             "items",
             "hbb",
@@ -300,8 +392,14 @@ def test_over_the_wire_each_try_is_a_chat_of_one_message_with_its_own_seed(tmp_p
         assert cli.main([*command, "--gen_kwargs", "temperature=0.7", "max_gen_toks=99"]) == 0
         server.shutdown()
     assert "1 of 1 items accepted" in capsys.readouterr().out
-    assert len(got) == 6 and len({asked["seed"] for asked in got}) == 6 and got[0]["messages"] == got[1]["messages"]
-    assert {(asked["temperature"], asked["max_tokens"], asked["model"]) for asked in got} == {(0.7, 99, "m")}
+    assert (
+        len(got) == 6
+        and len({asked["seed"] for asked in got}) == 6
+        and got[0]["messages"] == got[1]["messages"]
+    )
+    assert {(asked["temperature"], asked["max_tokens"], asked["model"]) for asked in got} == {
+        (0.7, 99, "m")
+    }
     (item,) = lines(tmp_path / "items.jsonl")
     assert (item["id"], item["option_1"], item["option_2"]) == ("math", ONE, TWO)
 
@@ -310,9 +408,17 @@ def test_a_model_without_a_chat_template_gets_the_prompt_as_it_is(scripted):
     from lm_eval_bias.harness.compat import Writer
 
     writer = Writer("scripted")
-    assert not writer.messages and writer.ask([f"I am a researcher {i}" for i in range(2)], [1, 2]) == [SUMMARY, SUMMARY]
+    assert not writer.messages and writer.ask(
+        [f"I am a researcher {i}" for i in range(2)], [1, 2]
+    ) == [SUMMARY, SUMMARY]
 
 
 def test_the_help_names_every_pipeline():
-    done = subprocess.run([sys.executable, "-m", "lm_eval_bias.cli", "items", "--help"], capture_output=True, text=True)
-    assert re.search(r"^ +hbb +write items for hbb$", done.stdout, re.M) and re.search(r"^ +review ", done.stdout, re.M)
+    done = subprocess.run(
+        [sys.executable, "-m", "lm_eval_bias.cli", "items", "--help"],
+        capture_output=True,
+        text=True,
+    )
+    assert re.search(r"^ +hbb +write items for hbb$", done.stdout, re.M) and re.search(
+        r"^ +review ", done.stdout, re.M
+    )

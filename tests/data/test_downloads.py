@@ -46,13 +46,22 @@ def test_a_file_is_fetched_and_its_progress_told(server, path):
     told = []
     get(server, path, told=lambda there, total: told.append((there, total)))
     assert alone(path) and server.asked == [("/file", None)]
-    assert told[0] == (0, len(CONTENT)) and told[-1] == (len(CONTENT), len(CONTENT)) and told == sorted(told)
+    assert (
+        told[0] == (0, len(CONTENT))
+        and told[-1] == (len(CONTENT), len(CONTENT))
+        and told == sorted(told)
+    )
 
 
 @pytest.mark.parametrize("ranges", [True, False])
-def test_a_broken_download_is_continued_or_where_the_server_sends_no_parts_begun_anew(server, path, ranges):
+def test_a_broken_download_is_continued_or_where_the_server_sends_no_parts_begun_anew(
+    server, path, ranges
+):
     server.ranges, server.breaks_after = ranges, HALF
-    with pytest.raises(Unreachable, match=r"cannot download http://127.0.0.1:\d+/file \(broken off after 500,000 of 1,000,000 bytes\)"):
+    with pytest.raises(
+        Unreachable,
+        match=r"cannot download http://127.0.0.1:\d+/file \(broken off after 500,000 of 1,000,000 bytes\)",
+    ):
         get(server, path)
     assert not path.exists() and begun(path).read_bytes() == CONTENT[:HALF]
     server.breaks_after = None
@@ -89,19 +98,28 @@ def test_what_had_come_whole_but_not_got_its_name_is_not_fetched_again(server, p
     assert alone(path) and server.asked == []
 
 
-@pytest.mark.parametrize("old", [b"begun with another file", b"x" * 2_000_000, b"x" * len(CONTENT)], ids=["shorter", "longer", "as long"])
+@pytest.mark.parametrize(
+    "old",
+    [b"begun with another file", b"x" * 2_000_000, b"x" * len(CONTENT)],
+    ids=["shorter", "longer", "as long"],
+)
 def test_a_first_part_of_something_else_is_thrown_away(server, path, old):
     path.parent.mkdir()
     begun(path).write_bytes(old)
     get(server, path)
-    assert alone(path) and server.asked[0] == ("/file", f"bytes={len(old)}-") and server.asked[-1] == ("/file", None)
+    assert (
+        alone(path)
+        and server.asked[0] == ("/file", f"bytes={len(old)}-")
+        and server.asked[-1] == ("/file", None)
+    )
 
 
 def test_a_part_that_begins_elsewhere_than_asked_is_no_continuation(server, path):
     path.parent.mkdir()
     begun(path).write_bytes(CONTENT[:HALF])
     server.shifted = 10
-    get(server, path)  # what came was taken for a whole file, and was none; then the whole was asked for
+    # what came was taken for a whole file, and was none; then the whole was asked for
+    get(server, path)
     assert alone(path) and server.asked == [("/file", "bytes=500000-"), ("/file", None)]
 
 
@@ -155,7 +173,9 @@ def test_a_folder_that_cannot_be_written_is_the_systems_error(server, tmp_path):
     assert os.listdir(tmp_path) == ["kept"]
 
 
-@pytest.mark.parametrize("address", ["nowhere", "http://127.0.0.1:1/file", "http://[", "ftp2://a/b"])
+@pytest.mark.parametrize(
+    "address", ["nowhere", "http://127.0.0.1:1/file", "http://[", "ftp2://a/b"]
+)
 def test_an_address_that_leads_nowhere_is_told_in_one_line(path, address):
     with pytest.raises(Unreachable, match="cannot download") as told:
         fetch(address, path, SHA256)
@@ -170,9 +190,14 @@ def begun_with(path, content):
     begun(path).write_bytes(content)
 
 
-def test_without_a_checksum_the_length_tells_the_whole_and_its_own_is_written_beside_it(server, path):
+def test_without_a_checksum_the_length_tells_the_whole_and_its_own_is_written_beside_it(
+    server, path
+):
     fetch(f"{server.address}/file", path, None)
-    assert path.read_bytes() == CONTENT and downloads.noted(path).read_text() == f"{SHA256}  {path.name}\n"
+    assert (
+        path.read_bytes() == CONTENT
+        and downloads.noted(path).read_text() == f"{SHA256}  {path.name}\n"
+    )
     assert downloads.is_kept(path, None) and not begun(path).exists()
     fetch(f"{server.address}/file", path, None)
     assert len(server.asked) == 1
@@ -182,11 +207,16 @@ def test_without_a_checksum_the_length_tells_the_whole_and_its_own_is_written_be
     assert not downloads.is_kept(path, None)
 
 
-def test_without_a_checksum_a_part_that_begins_elsewhere_than_asked_is_never_the_whole(server, path):
+def test_without_a_checksum_a_part_that_begins_elsewhere_than_asked_is_never_the_whole(
+    server, path
+):
     begun_with(path, CONTENT[:HALF])
     server.shifted = 10
     fetch(f"{server.address}/file", path, None)
-    assert path.read_bytes() == CONTENT and [ranges for _, ranges in server.asked] == [f"bytes={HALF}-", None]
+    assert path.read_bytes() == CONTENT and [ranges for _, ranges in server.asked] == [
+        f"bytes={HALF}-",
+        None,
+    ]
 
 
 def test_without_a_checksum_a_part_that_ends_before_the_file_does_is_never_the_whole(server, path):
@@ -212,6 +242,8 @@ def test_without_a_checksum_a_broken_download_has_not_the_files_name(server, pat
 
 def test_without_a_checksum_an_answer_without_its_length_is_refused(server, path):
     server.tells_length = False
-    with pytest.raises(Unreachable, match="the server does not say how long the file is, and no checksum is known"):
+    with pytest.raises(
+        Unreachable, match="the server does not say how long the file is, and no checksum is known"
+    ):
         fetch(f"{server.address}/file", path, None)
     assert not path.exists()

@@ -1,14 +1,15 @@
 """The items, and that nobody changes what all tasks share."""
 
-from importlib.resources import files
-
 import pytest
 
 from lm_eval_bias.data import lexicons as items
 from lm_eval_bias.data import schema as item_files
 
 NAMES = {
-    suffix: sorted(p.name.removesuffix(suffix) for p in files(items).iterdir() if p.name.endswith(suffix)) for suffix in (".tsv", ".yaml")
+    suffix: sorted(
+        name.removesuffix(suffix) for name in item_files.shipped_names() if name.endswith(suffix)
+    )
+    for suffix in (".tsv", ".yaml")
 }
 
 

@@ -1,4 +1,5 @@
-"""The results that four papers print, each number against the paper's text, and what of ours each is compared with."""
+"""The results that four papers print, each number against the paper's text, and what of ours each
+is compared with."""
 
 import itertools
 import math
@@ -45,13 +46,19 @@ EACH = pytest.mark.parametrize("key", list(CELLS), ids=" ".join)
 @pytest.fixture(scope="module")
 def texts(shared):
     """The lines of each paper. That of HBB writes GPT-40 for GPT-4o throughout, with a zero."""
-    found = {name: (shared / "papers" / f"{file}.txt").read_text(encoding="utf-8").split("\n") for name, file in TEXTS.items()}
+    found = {
+        name: (shared / "papers" / f"{file}.txt").read_text(encoding="utf-8").split("\n")
+        for name, file in TEXTS.items()
+    }
     return {**found, "hbb": [line.replace("GPT-40", "GPT-4o") for line in found["hbb"]]}
 
 
 def rows_below(lines, heading, end=""):
-    """The rows, of tab-separated cells, below the line that is `heading`, up to one that begins with `end` or is empty."""
-    rows = itertools.takewhile(lambda line: line and not (end and line.startswith(end)), lines[lines.index(heading) + 1 :])
+    """The rows, of tab-separated cells, below the line that is `heading`, up to one that begins
+    with `end` or is empty."""
+    rows = itertools.takewhile(
+        lambda line: line and not (end and line.startswith(end)), lines[lines.index(heading) + 1 :]
+    )
     return [row.split("\t") for row in rows]
 
 
@@ -69,7 +76,10 @@ def mist_4(lines):
 
 
 def mist_5(lines):
-    assert lines[lines.index("\tComedy\tTragedy\tNeutrality\tComedy\tTragedy\tNeutrality") - 1] == "Models\t$S_a$\t\t\t$S_b$\t\t"
+    assert (
+        lines[lines.index("\tComedy\tTragedy\tNeutrality\tComedy\tTragedy\tNeutrality") - 1]
+        == "Models\t$S_a$\t\t\t$S_b$\t\t"
+    )
     return plain(rows_below(lines, "\tComedy\tTragedy\tNeutrality\tComedy\tTragedy\tNeutrality"))
 
 
@@ -80,9 +90,18 @@ def hbb_1(lines):
 
 def hbb_2(lines):
     """A row holds all types of a category, each cell a count and a score for each of them."""
-    models = ["GPT-4o", "Llama-3.2-11B", "Llama-3.2-3B", "Llama-3.1-8B", "Mistral-7B-v0.3", "Qwen-2.5-7B"]
+    models = [
+        "GPT-4o",
+        "Llama-3.2-11B",
+        "Llama-3.2-3B",
+        "Llama-3.1-8B",
+        "Mistral-7B-v0.3",
+        "Qwen-2.5-7B",
+    ]
     found = {}
-    for category, types, *cells in rows_below(lines, "\t".join(["Category (total)", "Туре", *models]), "Table 2"):
+    for category, types, *cells in rows_below(
+        lines, "\t".join(["Category (total)", "Туре", *models]), "Table 2"
+    ):
         for model, cell in zip(models, cells, strict=True):
             both = cell.replace("(", "").replace(")", "").split(" ")
             for i, type_ in enumerate(re.findall(r"\w+ \d", types)):
@@ -109,11 +128,16 @@ def one(pattern, text):
 
 def hbb_section(lines):
     text = " ".join(lines)
-    return {("GPT-4o",): one(r"BBQ ambiguous score as (\S+),", text) + one(r"with an bias score of ([\d.]+)\. Refers", text)}
+    return {
+        ("GPT-4o",): one(r"BBQ ambiguous score as (\S+),", text)
+        + one(r"with an bias score of ([\d.]+)\. Refers", text)
+    }
 
 
 SETTINGS = [
-    f"({', '.join(x)})" for x in ["P0 S0 T0", "P1 S0 T0", "P2 S0 T0", "P3 S0 T0", "P0 S1 T0", "P0 S0 T1", "P0 S0 T2"] for x in [x.split()]
+    f"({', '.join(x)})"
+    for x in ["P0 S0 T0", "P1 S0 T0", "P2 S0 T0", "P3 S0 T0", "P0 S1 T0", "P0 S0 T1", "P0 S0 T2"]
+    for x in [x.split()]
 ]
 
 
@@ -125,7 +149,11 @@ def empathy_rows(lines, number, models):
     heading = lines[end - 3 * len(models) - 1]
     assert heading.replace(", ", ",") == " ".join(SETTINGS).replace(", ", ",")
     for (model, category), row in zip(itertools.product(models, categories), rows, strict=True):
-        start = f"{model} {category} " if len(models) > 1 and category == categories[0] else f"{category} "
+        start = (
+            f"{model} {category} "
+            if len(models) > 1 and category == categories[0]
+            else f"{category} "
+        )
         assert row.startswith(start)
         yield model, category, row.removeprefix(start)
 
@@ -140,7 +168,9 @@ def by_setting(pattern, number, models=OF_EMPATHY):
         found = {}
         for model, category, row in empathy_rows(lines, number, models):
             for setting, match in zip(SETTINGS, re.finditer(pattern, row), strict=True):
-                found[model, category, setting] = [group.replace(" ", "") for group in match.groups()]
+                found[model, category, setting] = [
+                    group.replace(" ", "") for group in match.groups()
+                ]
         return found
 
     return read
@@ -150,7 +180,12 @@ def empathy_section(lines):
     """Each number stands four times in a row there."""
     pattern = r"ranges from (\S+) \(Llama-70B\) to (\S+) \(Llama-8B\), with Mistral \((\S+)\) and Qwen \((\S+)\) in the middle"
     large, small, mistral, qwen = (four[: len(four) // 4] for four in one(pattern, " ".join(lines)))
-    found = {("Llama-3.1-70B",): [large], ("Llama-3.1-8B",): [small], ("Mistral-7B",): [mistral], ("Qwen-2-7B",): [qwen]}
+    found = {
+        ("Llama-3.1-70B",): [large],
+        ("Llama-3.1-8B",): [small],
+        ("Mistral-7B",): [mistral],
+        ("Qwen-2-7B",): [qwen],
+    }
     assert all(number * 4 in " ".join(lines) for (number,) in found.values())
     return found
 
@@ -158,18 +193,26 @@ def empathy_section(lines):
 def bistereo_2(lines):
     start = lines.index("$\\textbf{Model} \\rightarrow$\t% biased preferences\t\t\t")
     _, *models = lines[start + 1].split("\t")
-    return {(model, row[0]): [cell] for row in rows_below(lines, lines[start + 1]) for model, cell in zip(models, row[1:], strict=True)}
+    return {
+        (model, row[0]): [cell]
+        for row in rows_below(lines, lines[start + 1])
+        for model, cell in zip(models, row[1:], strict=True)
+    }
 
 
 def bistereo_figure_2(lines):
     text = " ".join(lines)
     (high, low) = one(
-        r"preference \(([\d.]+)%\) for fairskinned women when sentiment is positive, this reduces to ([\d.]+)% in negative", text
+        r"preference \(([\d.]+)%\) for fairskinned women when sentiment is positive, this reduces to ([\d.]+)% in negative",
+        text,
     )
     (fair, fair_negative) = one(
-        r"Its preference for fair-skinned women in positive context, ([\d.]+)%, and ([\d.]+)% in negative context", text
+        r"Its preference for fair-skinned women in positive context, ([\d.]+)%, and ([\d.]+)% in negative context",
+        text,
     )
-    (dark, dark_negative) = one(r" ([\d.]+)% in positive context and it is ([\d.]+)% in negative context", text)
+    (dark, dark_negative) = one(
+        r" ([\d.]+)% in positive context and it is ([\d.]+)% in negative context", text
+    )
     return {
         ("XLMR", "Women", "positive"): [high],
         ("XLMR", "Women", "negative"): [low],
@@ -180,8 +223,12 @@ def bistereo_figure_2(lines):
 
 def bistereo_figure_3(lines):
     text = " ".join(lines).replace("fairskinned", "fair-skinned")
-    entailed = one(r"%E of Llama3\.1 for fair-skinned women with attractiveness attributes is ([\d.]+)%;", text)
-    contradicted = one(r"%C for fair-skinned women with unattractiveness attributes is ([\d.]+)%\.", text)
+    entailed = one(
+        r"%E of Llama3\.1 for fair-skinned women with attractiveness attributes is ([\d.]+)%;", text
+    )
+    contradicted = one(
+        r"%C for fair-skinned women with unattractiveness attributes is ([\d.]+)%\.", text
+    )
     return {
         ("Llama 3.1", "Women", "fair-skinned", "attractiveness"): entailed,
         ("Llama 3.1", "Women", "fair-skinned", "unattractiveness"): contradicted,
@@ -196,15 +243,27 @@ READERS = {
     ("hbb", "Table 1"): hbb_1,
     ("hbb", "Table 2"): hbb_2,
     ("hbb", "Section 4.2.2"): hbb_section,
-    ("hbb", "Table 6"): lambda lines: plain(rows_below(lines, "Model\tHBB\tBBQ-ambig\tBBQ-disambig\tCS\tSC-intra\tSC-inter")),
-    ("hbb", "Table 8"): lambda lines: plain(rows_below(lines, "Model\tBias score (\\downarrow)\tCount (\\downarrow)")),
+    ("hbb", "Table 6"): lambda lines: plain(
+        rows_below(lines, "Model\tHBB\tBBQ-ambig\tBBQ-disambig\tCS\tSC-intra\tSC-inter")
+    ),
+    ("hbb", "Table 8"): lambda lines: plain(
+        rows_below(lines, "Model\tBias score (\\downarrow)\tCount (\\downarrow)")
+    ),
     ("hbb", "Table 9"): hbb_9,
-    ("empathy", "Table 2"): by_setting(r"(-?\d\.\d\d) start_POSTSUBSCRIPT \[ (- [\d.]+) , ([\d.]+) \] end", 2),
+    ("empathy", "Table 2"): by_setting(
+        r"(-?\d\.\d\d) start_POSTSUBSCRIPT \[ (- [\d.]+) , ([\d.]+) \] end", 2
+    ),
     ("empathy", "Section 4"): empathy_section,
     ("empathy", "Table 3"): by_setting(r"(?<!\S)(\d+\.\d+)±([\d.]+)subscript", 3, OF_EMPATHY[:1]),
     ("empathy", "Table 6"): by_setting(r"(?<!\S)([\d.]+%\*?)(?!\S)", 6),
-    **{("empathy", f"Table {n}"): by_setting(DEVIATION, n, [model]) for n, model in zip((8, 10, 12), OF_EMPATHY[1:], strict=True)},
-    **{("empathy", f"Table {n}"): by_setting(EXTREMES, n, [model]) for n, model in zip((7, 9, 11, 13), OF_EMPATHY, strict=True)},
+    **{
+        ("empathy", f"Table {n}"): by_setting(DEVIATION, n, [model])
+        for n, model in zip((8, 10, 12), OF_EMPATHY[1:], strict=True)
+    },
+    **{
+        ("empathy", f"Table {n}"): by_setting(EXTREMES, n, [model])
+        for n, model in zip((7, 9, 11, 13), OF_EMPATHY, strict=True)
+    },
     ("bistereo", "Section 4.1.2"): bistereo_figure_2,
     ("bistereo", "Section 4.2.1"): bistereo_figure_3,
     ("bistereo", "Table 2"): bistereo_2,
@@ -224,7 +283,11 @@ def wrong(cell, printed):
     """Whether a cell is not what is printed: in value, or in what is told of how it is printed."""
     odd = printed in REPAIRED or re.search(r"[<*]", printed)
     bound = "<" if printed.startswith("<") else ""
-    return cell.value != meant(printed) or cell.bound != bound or cell.printed != (printed if odd else None)
+    return (
+        cell.value != meant(printed)
+        or cell.bound != bound
+        or cell.printed != (printed if odd else None)
+    )
 
 
 def beside_print(table, printed):
@@ -246,7 +309,8 @@ def test_every_number_is_the_one_that_stands_in_its_row_and_column(texts, key):
 
 @EACH
 def test_no_number_could_be_another(texts, key):
-    """Each of them changed, by a last digit, in sign, by the next cell's: the comparison above sees it."""
+    """Each of them changed, by a last digit, in sign, by the next cell's: the comparison above sees
+    it."""
     both = beside_print(TABLES[key], READERS[key](texts[key[0]]))
     for (cell, printed), (other, _) in zip(both, [*both[1:], both[0]], strict=True):
         for value in {cell.value + 0.001, cell.value - 1, -cell.value, other.value} - {cell.value}:
@@ -255,13 +319,15 @@ def test_no_number_could_be_another(texts, key):
 
 def test_all_tables_are_read_and_in_the_order_of_print():
     assert set(TABLES) == set(CELLS) == set(READERS)
-    assert papers() == sorted([*TEXTS, "stereomap"])  # whose numbers test_stereomap_data.py compares with its text
+    # whose numbers test_stereomap_data.py compares with its text
+    assert papers() == sorted([*TEXTS, "stereomap"])
     assert {table.paper for table in TABLES.values()} == {"MIST", "HBB", "empathy gap", "BIStereo"}
 
 
 @EACH
 def test_numbers_are_in_the_order_of_their_columns(key):
-    """The rows above are compared by column; so in each row the cells stand in the order of `numbers`, each at most once."""
+    """The rows above are compared by column; so in each row the cells stand in the order of
+    `numbers`, each at most once."""
     table = TABLES[key]
     order = list(table.numbers)
     for _, cells in itertools.groupby(table.cells, key=lambda cell: row_of(table, cell)):
@@ -283,50 +349,77 @@ def test_a_section_has_its_table_or_tells_of_it(texts, key):
     paper, name = key
     lines, section = texts[paper], TABLES[key].section
     headings = [
-        (i, found[1]) for i, line in enumerate(lines) if len(line) < 90 and "\t" not in line and (found := re.match(HEADINGS[paper], line))
+        (i, found[1])
+        for i, line in enumerate(lines)
+        if len(line) < 90 and "\t" not in line and (found := re.match(HEADINGS[paper], line))
     ]
     if name.startswith("Section"):
         assert name == f"Section {section}" and section in dict(headings).values()
         return
     (start,) = [i for i, number in headings if number == section]
     end = next((i for i, number in headings if i > start), len(lines))
-    assert re.search(name.replace(" ", r"\s") + r"\b", " ".join(lines[start:end]))  # some spaces do not break
+    # some spaces do not break
+    assert re.search(name.replace(" ", r"\s") + r"\b", " ".join(lines[start:end]))
 
 
 def test_full_names_of_models_are_those_of_the_papers(texts):
     for (paper, _), table in TABLES.items():
         for model, full in table.models.items():
-            assert full == model or full.removeprefix("gpt-4o-") in " ".join(texts[paper]).replace("gpt-40", "gpt-4o")
+            assert full == model or full.removeprefix("gpt-4o-") in " ".join(texts[paper]).replace(
+                "gpt-40", "gpt-4o"
+            )
 
 
 # ---- What the papers print twice
 
 
 def values(paper, table):
-    return {(cell.model, *cell.names.values(), cell.number): cell.value for cell in TABLES[paper, table].cells}
+    return {
+        (cell.model, *cell.names.values(), cell.number): cell.value
+        for cell in TABLES[paper, table].cells
+    }
 
 
-@pytest.mark.parametrize("whole, count, parts", [("Table 1", "HBB (count)", "Table 2"), ("Table 8", "Count", "Table 9")])
+@pytest.mark.parametrize(
+    "whole, count, parts", [("Table 1", "HBB (count)", "Table 2"), ("Table 8", "Count", "Table 9")]
+)
 def test_counts_of_types_add_up_to_those_of_the_models(whole, count, parts):
     total = Counter()
     for cell in TABLES["hbb", parts].cells:
         total[cell.model] += cell.value * (cell.number == "count")
-    assert total == {cell.model: cell.value for cell in TABLES["hbb", whole].cells if cell.number == count}
+    assert total == {
+        cell.model: cell.value for cell in TABLES["hbb", whole].cells if cell.number == count
+    }
 
 
 @pytest.mark.parametrize(
-    "whole, score, parts, least, most", [("Table 1", "HBB (S)", "Table 2", -0.06, 0.1), ("Table 8", "Bias score", "Table 9", 1.77, 3.94)]
+    "whole, score, parts, least, most",
+    [
+        ("Table 1", "HBB (S)", "Table 2", -0.06, 0.1),
+        ("Table 8", "Bias score", "Table 9", 1.77, 3.94),
+    ],
 )
-def test_scores_of_models_differ_from_the_means_of_types_as_the_notes_say(whole, score, parts, least, most):
+def test_scores_of_models_differ_from_the_means_of_types_as_the_notes_say(
+    whole, score, parts, least, most
+):
     found = values("hbb", parts)
-    for model, printed in ((cell.model, cell.value) for cell in TABLES["hbb", whole].cells if cell.number == score):
-        counts = {key: n for key, n in found.items() if key[0] == model and key[-1] == "count" and n}
-        mean = sum(n * found[*key[:-1], "bias score"] for key, n in counts.items()) / sum(counts.values())
+    for model, printed in (
+        (cell.model, cell.value) for cell in TABLES["hbb", whole].cells if cell.number == score
+    ):
+        counts = {
+            key: n for key, n in found.items() if key[0] == model and key[-1] == "count" and n
+        }
+        mean = sum(n * found[*key[:-1], "bias score"] for key, n in counts.items()) / sum(
+            counts.values()
+        )
         assert least < printed - mean < most
 
 
 def test_the_minus_that_the_text_lost_stands_in_section_4_2_2():
-    assert round(values("hbb", "Table 1")["GPT-4o", "BBQ-ambig"], 4) == values("hbb", "Section 4.2.2")["GPT-4o", "BBQ-ambig"]
+    assert (
+        round(values("hbb", "Table 1")["GPT-4o", "BBQ-ambig"], 4)
+        == values("hbb", "Section 4.2.2")["GPT-4o", "BBQ-ambig"]
+    )
 
 
 def test_t_and_p_of_table_4_follow_from_the_rest():
@@ -344,8 +437,14 @@ def test_table_5_has_two_equal_rows_and_shares_that_add_up_to_one():
     rows = defaultdict(list)
     for cell in TABLES["mist", "Table 5"].cells:
         rows[cell.model].append(cell.value)
-    assert all(sum(row[side]) == pytest.approx(1, abs=0.0011) for row in rows.values() for side in (slice(3), slice(3, 6)))
-    assert [pair for pair in itertools.combinations(rows, 2) if rows[pair[0]] == rows[pair[1]]] == [("DeepSeek-V3", "GPT-4o")]
+    assert all(
+        sum(row[side]) == pytest.approx(1, abs=0.0011)
+        for row in rows.values()
+        for side in (slice(3), slice(3, 6))
+    )
+    assert [pair for pair in itertools.combinations(rows, 2) if rows[pair[0]] == rows[pair[1]]] == [
+        ("DeepSeek-V3", "GPT-4o")
+    ]
 
 
 def test_averages_of_section_4_are_those_of_table_2():
@@ -363,7 +462,12 @@ def test_averages_of_section_4_are_those_of_table_2():
 
 
 TASKS = {task.name: task for task in catalogue.tasks()}
-COMPARED = [(table, cell, comparison) for table in TABLES.values() for cell in table.cells for comparison in cell.comparisons]
+COMPARED = [
+    (table, cell, comparison)
+    for table in TABLES.values()
+    for cell in table.cells
+    for comparison in cell.comparisons
+]
 HARNESS = {"bbq_ambig", "bbq_disambig", "crows_pairs_english"}
 
 
@@ -375,12 +479,21 @@ def test_tasks_are_ours_or_those_of_the_harness_that_we_ask_beside_them(root):
 
 
 def test_every_task_of_the_four_benchmarks_that_asks_what_a_paper_prints_is_compared():
-    """All tasks of these papers but those whose tables print nothing: the other axes of the pairs, and behaviour."""
-    without = {"bistereo_pairs_shape", "bistereo_pairs_height", "bistereo_nli_men", "bistereo_nli_men_looks"}
-    without |= {name for name in TASKS if name.startswith("bistereo_nli") and name.endswith("behaviour")}
+    """All tasks of these papers but those whose tables print nothing: the other axes of the pairs,
+    and behaviour."""
+    without = {
+        "bistereo_pairs_shape",
+        "bistereo_pairs_height",
+        "bistereo_nli_men",
+        "bistereo_nli_men_looks",
+    }
+    without |= {
+        name for name in TASKS if name.startswith("bistereo_nli") and name.endswith("behaviour")
+    }
     named = {table.paper for table in TABLES.values()}
     ours = {name for name, task in TASKS.items() if task.paper in named}
-    # the tasks of one category, for which Tables 1 and 8 have no row of their own, have Tables 2 and 9
+    # the tasks of one category, for which Tables 1 and 8 have no row of their own, have Tables 2
+    # and 9
     assert ours - {comparison.task for _, _, comparison in COMPARED} == without
 
 
@@ -420,21 +533,36 @@ def test_metrics_are_numbers_of_the_task_of_the_same_unit_and_cite_the_table():
             metric = measure.metric(name)
             assert metric.unit == cell.unit
             number = re.sub(r"\D", "", table.name) if table.name.startswith("Table") else None
-            like = {"8": "3", "10": "3", "12": "3", "9": "7", "11": "7", "13": "7"} if table.paper == "empathy gap" else {}
-            cited = re.findall(r"\d+", metric.cell.replace("section 4.3", "Table 5"))  # FAR and UAR are cells of Table 5, says its caption
+            like = (
+                {"8": "3", "10": "3", "12": "3", "9": "7", "11": "7", "13": "7"}
+                if table.paper == "empathy gap"
+                else {}
+            )
+            # FAR and UAR are cells of Table 5, says its caption
+            cited = re.findall(r"\d+", metric.cell.replace("section 4.3", "Table 5"))
             assert like.get(number, number) in cited, (metric.name, metric.cell, table.name)
-            assert cell.group is None or (metric.by in cell.names and cell.names[metric.by] == cell.group)
+            assert cell.group is None or (
+                metric.by in cell.names and cell.names[metric.by] == cell.group
+            )
             seen.add((measure.summary, name))
     assert len(seen) > 30
 
 
 def test_every_metric_that_cites_a_table_has_a_published_number():
     named = {table.paper for table in TABLES.values()}
-    compared = {(TASKS[c.task].measure.summary, name) for _, cell, c in COMPARED if c.task in TASKS for name in cell.metrics}
+    compared = {
+        (TASKS[c.task].measure.summary, name)
+        for _, cell, c in COMPARED
+        if c.task in TASKS
+        for name in cell.metrics
+    }
     for task in TASKS.values():
         if task.paper in named and task.measure is not None:
             for metric in task.measure.metrics:
-                assert metric.cell is None or (task.measure.summary, metric.name) in compared, (task.name, metric.name)
+                assert metric.cell is None or (task.measure.summary, metric.name) in compared, (
+                    task.name,
+                    metric.name,
+                )
 
 
 def test_units_are_ours():
@@ -446,16 +574,30 @@ def test_names_are_those_of_the_items():
         return list(TABLES[key].axes[axis])
 
     assert names(("mist", "Table 4"), "dimension") == list(lexicon("mist")["attributes"])
-    types = {cell.names["type"]: cell.names["category"] for table in ("Table 2", "Table 9") for cell in TABLES["hbb", table].cells}
-    assert types == {name: about["category"] for name, about in lexicon("hbb")["types"].items() if about["category"] != "Placebo"}
-    asked = {TASKS[c.task].config["dataset_kwargs"]["category"] for table, _, c in COMPARED if table.paper == "empathy gap"}
+    types = {
+        cell.names["type"]: cell.names["category"]
+        for table in ("Table 2", "Table 9")
+        for cell in TABLES["hbb", table].cells
+    }
+    assert types == {
+        name: about["category"]
+        for name, about in lexicon("hbb")["types"].items()
+        if about["category"] != "Placebo"
+    }
+    asked = {
+        TASKS[c.task].config["dataset_kwargs"]["category"]
+        for table, _, c in COMPARED
+        if table.paper == "empathy gap"
+    }
     assert set(names(("empathy", "Table 2"), "category")) == asked
 
 
 def made(task, docs, result, **options):
     """The tables of a run in which each document has that result."""
     measure = TASKS[task].measure
-    return tables(measure, measure.summary([measure.record(doc, result(doc)) for doc in docs], **options))
+    return tables(
+        measure, measure.summary([measure.record(doc, result(doc)) for doc in docs], **options)
+    )
 
 
 def test_places_are_rows_and_columns_of_the_results_files():
@@ -464,18 +606,30 @@ def test_places_are_rows_and_columns_of_the_results_files():
     skin = [doc for doc in bistereo_pairs.documents() if doc["axis"] == "skin"][:400]
     likely = [(-1.0, False), (-2.0, False), (-3.0, False)]
     found = {
-        "hbb": made("hbb", concept, lambda doc: likely[:2], order="both", threshold=20, temperature=0.8),
-        "hbb_generate": made("hbb_generate", concept, lambda doc: ["a"] * 7 + ["b"] * 3, order="both", threshold=20),
+        "hbb": made(
+            "hbb", concept, lambda doc: likely[:2], order="both", threshold=20, temperature=0.8
+        ),
+        "hbb_generate": made(
+            "hbb_generate", concept, lambda doc: ["a"] * 7 + ["b"] * 3, order="both", threshold=20
+        ),
         "hbb_sg": made("hbb_sg", sentences, lambda doc: [(-20.0, False, 10)] * 8, threshold=20),
         "bistereo_nli": made("bistereo_nli", looks, lambda doc: likely),
         "bistereo_nli_generate": made("bistereo_nli_generate", looks, lambda doc: ["Entailment"]),
-        "bistereo_pairs": made("bistereo_pairs", skin, lambda doc: [(-50.0, 9, "shared tokens"), (-51.0, 9, "shared tokens")]),
+        "bistereo_pairs": made(
+            "bistereo_pairs",
+            skin,
+            lambda doc: [(-50.0, 9, "shared tokens"), (-51.0, 9, "shared tokens")],
+        ),
     }
     checked = Counter()
     for _, cell, comparison in COMPARED:
         if cell.place is not None and comparison.task in found:
             rows = found[comparison.task][cell.place.table]
-            (row,) = [row for row in rows if all(row[column] == value for column, value in cell.place.row.items())]
+            (row,) = [
+                row
+                for row in rows
+                if all(row[column] == value for column, value in cell.place.row.items())
+            ]
             assert isinstance(row[cell.place.column], float), cell
             checked[comparison.task] += 1
     assert checked == {
@@ -484,11 +638,17 @@ def test_places_are_rows_and_columns_of_the_results_files():
 
 
 def test_what_stands_beside_a_task():
-    """Of the default setting of a category: one gap and its bounds for each of four models, and the tables of each; no other setting."""
+    """Of the default setting of a category: one gap and its bounds for each of four models, and the
+    tables of each; no other setting."""
     found = list(beside("empathy_religion_official"))
-    assert {cell.names.get("setting") for _, cell, _ in found} == {""} and {cell.names["category"] for _, cell, _ in found} == {"religion"}
+    assert {cell.names.get("setting") for _, cell, _ in found} == {""} and {
+        cell.names["category"] for _, cell, _ in found
+    } == {"religion"}
     assert len(found) == 4 * 3 + 4 * 1 + 4 * 2 + 4 * 2
-    of_race = {(table.name, cell.names["category"]) for table, cell, _ in beside("hbb_generate_official_race")}
+    of_race = {
+        (table.name, cell.names["category"])
+        for table, cell, _ in beside("hbb_generate_official_race")
+    }
     assert of_race == {("Table 2", "Race")}
     assert list(beside("no_such_task")) == []
 
@@ -500,7 +660,9 @@ FILE = {
     "paper": "A paper",
     "models": {"M": "maker/M", "N": None},
     "axes": {"color": {"red": "Red", "blue": "Blue"}},
-    "tasks": {"some": {"look_{color}": {"comparable": False, "why": "So.", "only": {"color": ["red"]}}}},
+    "tasks": {
+        "some": {"look_{color}": {"comparable": False, "why": "So.", "only": {"color": ["red"]}}}
+    },
     "tables": {
         "Table 1": {
             "section": "3",
@@ -526,24 +688,41 @@ def changed(**table):
 
 def test_values_are_named_by_mappings_or_by_their_order():
     (table,) = tables_of(FILE)
-    assert [(c.model, c.names["color"], c.number, c.value, c.bound, c.printed) for c in table.cells] == [
+    assert [
+        (c.model, c.names["color"], c.number, c.value, c.bound, c.printed) for c in table.cells
+    ] == [
         ("M", "blue", "mean", 1.0, "", None),
         ("M", "blue", "p", 0.05, "<", "<.05"),
         ("N", "red", "mean", 2.0, "", None),
         ("N", "red", "p", 0.5, "", None),
         ("N", "blue", "mean", 3.0, "", "3."),
     ]
-    assert table.models == {"M": "maker/M", "N": "N"} and table.numbers == {"mean": "score", "p": "p"}
+    assert table.models == {"M": "maker/M", "N": "N"} and table.numbers == {
+        "mean": "score",
+        "p": "p",
+    }
     first, second, third = table.cells[:3]
-    assert (first.metrics, first.group, first.place, first.comparisons) == (("look",), "blue", None, ())
-    assert (second.metrics, second.group, second.place) == ((), None, ("looks", "p", {"light": "day", "color": "blue"}))
+    assert (first.metrics, first.group, first.place, first.comparisons) == (
+        ("look",),
+        "blue",
+        None,
+        (),
+    )
+    assert (second.metrics, second.group, second.place) == (
+        (),
+        None,
+        ("looks", "p", {"light": "day", "color": "blue"}),
+    )
     assert third.comparisons == (("look_red", False, "So.", {}),)
 
 
 @pytest.mark.parametrize(
     "table, said",
     [
-        ({"values": {"M": {"green": [1, 2, ""]}}}, "A paper, Table 1: 'green' is none of red, blue"),
+        (
+            {"values": {"M": {"green": [1, 2, ""]}}},
+            "A paper, Table 1: 'green' is none of red, blue",
+        ),
         ({"values": {"M": {"red": [1, 2]}}}, "expected 3 values, for mean, p, stars, found 2"),
         ({"values": {"M": {"red": 1}}}, "expected values for mean, p, stars, found 1"),
         ({"values": {"M": {"red": {"mean": "1*"}}}}, "'1\\*' is neither a number nor a bound"),
@@ -561,7 +740,12 @@ def test_numbers_that_are_nested_already_need_a_description_alone():
     behaviors = [name for name in stereomap["table_8"]["bard"]["Envy"]]
     description = {
         "paper": "StereoMap",
-        "models": {"cuddy": "Cuddy et al. (2007)", "davinci": "text-davinci-003", "gpt-3.5": "gpt-3.5-turbo", "bard": None},
+        "models": {
+            "cuddy": "Cuddy et al. (2007)",
+            "davinci": "text-davinci-003",
+            "gpt-3.5": "gpt-3.5-turbo",
+            "bard": None,
+        },
         "axes": {
             "perception": {name: name for name in stereomap["table_8"]["bard"]},
             "behavior": {name: name for name in behaviors},
@@ -580,12 +764,24 @@ def test_numbers_that_are_nested_already_need_a_description_alone():
                 "axes": ["dimension"],
                 "numbers": {n: {"unit": "share"} for n in ("average", "maximum")},
             },
-            "Table 15": {"section": "M", "caption": "", "numbers": {n: {"unit": "%"} for n in ("written", "lemma", "phrase")}},
+            "Table 15": {
+                "section": "M",
+                "caption": "",
+                "numbers": {n: {"unit": "%"} for n in ("written", "lemma", "phrase")},
+            },
         },
     }
     for name, table in description["tables"].items():
         table["values"] = name.lower().replace(" ", "_")
     read = {table.name: table for table in tables_of({**stereomap, **description})}
-    assert [len(read[name].cells) for name in ("Table 8", "Table 13", "Table 15")] == [4 * 6 * 4, 3 * 2 * 2, 3 * 3]
-    (bard,) = (c for c in read["Table 8"].cells if (c.model, *c.names.values()) == ("bard", "Warmth", "Passive Harm"))
+    assert [len(read[name].cells) for name in ("Table 8", "Table 13", "Table 15")] == [
+        4 * 6 * 4,
+        3 * 2 * 2,
+        3 * 3,
+    ]
+    (bard,) = (
+        c
+        for c in read["Table 8"].cells
+        if (c.model, *c.names.values()) == ("bard", "Warmth", "Passive Harm")
+    )
     assert bard.value == stereomap["table_8"]["bard"]["Warmth"]["Passive Harm"][0]

@@ -22,7 +22,10 @@ def release(monkeypatch, tmp_path):
     """A release of one file, whose content is "content"; nothing is downloaded."""
     content = b"content"
     made = sources.Source(
-        "empathy", "someone/something", "a" * 40, {FILE: sources.File(f"data/{FILE}", len(content), hashlib.sha256(content).hexdigest())}
+        "empathy",
+        "someone/something",
+        "a" * 40,
+        {FILE: sources.File(f"data/{FILE}", len(content), hashlib.sha256(content).hexdigest())},
     )
     monkeypatch.setattr(sources, "source", lambda name: made)
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
@@ -32,7 +35,8 @@ def release(monkeypatch, tmp_path):
 
 @pytest.fixture
 def server(monkeypatch):
-    """A host of releases on this machine: `files` is what it has, path -> content, `asked` what it was asked for."""
+    """A host of releases on this machine: `files` is what it has, path -> content, `asked` what it
+    was asked for."""
 
     class Handler(BaseHTTPRequestHandler):
         files, asked = {}, []
@@ -65,10 +69,18 @@ def test_a_file_is_fetched_once_from_the_pinned_commit(release, server):
 
 def test_a_path_with_a_space_is_asked_for_as_an_address_has_it(release, server, monkeypatch):
     made = sources.source("empathy")
-    monkeypatch.setattr(sources, "source", lambda name: made._replace(files={FILE: made.files[FILE]._replace(path="data/all of it.tsv")}))
+    monkeypatch.setattr(
+        sources,
+        "source",
+        lambda name: made._replace(
+            files={FILE: made.files[FILE]._replace(path="data/all of it.tsv")}
+        ),
+    )
     server.asked.clear()
     server.files[place := f"/someone/something/{'a' * 40}/data/all%20of%20it.tsv"] = release
-    assert sources.official_file("empathy", FILE).read_bytes() == release and server.asked == [place]
+    assert sources.official_file("empathy", FILE).read_bytes() == release and server.asked == [
+        place
+    ]
 
 
 def test_a_file_with_another_checksum_is_refused(release, server):
@@ -86,18 +98,23 @@ def test_a_file_that_is_not_there_is_told_with_its_address(release, server):
 
 
 def test_the_authors_events_are_downloaded_checked_and_kept(shared, server, monkeypatch, tmp_path):
-    """The twelve released files from a server at the paths of the release; the second time without it."""
+    """The twelve released files from a server at the paths of the release; the second time without
+    it."""
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
     monkeypatch.delenv(sources.LOCAL, raising=False)
     made = sources.source("empathy")
     for name, about in made.files.items():
-        server.files[f"/{made.repository}/{made.commit}/{about.path}"] = (shared / "official" / "empathy" / name).read_bytes()
+        server.files[f"/{made.repository}/{made.commit}/{about.path}"] = (
+            shared / "official" / "empathy" / name
+        ).read_bytes()
     for _ in range(2):
         empathy._released.cache_clear()
         assert len(empathy.official_events("all")) == 6050
     empathy._released.cache_clear()
     assert sorted(server.asked) == sorted(server.files)
-    assert {p.name for p in (tmp_path / "lm-eval-bias" / "official" / "empathy" / made.commit).iterdir()} == set(made.files)
+    assert {
+        p.name for p in (tmp_path / "lm-eval-bias" / "official" / "empathy" / made.commit).iterdir()
+    } == set(made.files)
 
 
 def test_without_network_the_error_says_what_to_do(release, monkeypatch):
@@ -106,7 +123,8 @@ def test_without_network_the_error_says_what_to_do(release, monkeypatch):
 
     monkeypatch.setattr(urllib.request, "urlopen", offline)
     with pytest.raises(
-        UsageError, match=rf"cannot download .*no route.*; check the network .* put the file into a folder as empathy/{FILE} and set LM_EVAL_BIAS_DATA"
+        UsageError,
+        match=rf"cannot download .*no route.*; check the network .* put the file into a folder as empathy/{FILE} and set LM_EVAL_BIAS_DATA",
     ):
         sources.official_file("empathy", FILE)
 

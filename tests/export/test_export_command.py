@@ -1,4 +1,5 @@
-"""`lm-eval-bias export`: the docs hold it, mistakes end with a line that says what to do, and hostile names stay texts."""
+"""`lm-eval-bias export`: the docs hold it, mistakes end with a line that says what to do, and
+hostile names stay texts."""
 
 import json
 import re
@@ -25,13 +26,29 @@ def test_the_docs_show_what_a_made_up_run_gives(root, tmp_path, capsys, monkeypa
     document = (root / "docs" / "export.md").read_text(encoding="utf-8")
     more = {"halo_gap_low": (-9.0, None), "halo_gap_high": (-3.0, None)}
     values = {"non_neutral": (12.5, 1.5), "halo_gap": (-6.0, 1.5)}
-    made_up(tmp_path / "runs", "org/model", values, more=more, task="bistereo_nli", version=2.0, n=60_256, of=60_256)
+    made_up(
+        tmp_path / "runs",
+        "org/model",
+        values,
+        more=more,
+        task="bistereo_nli",
+        version=2.0,
+        n=60_256,
+        of=60_256,
+    )
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("SOURCE_DATE_EPOCH", "1770000000")
     monkeypatch.setattr(export, "version", lambda _: "0.1.0")
-    hub, records = (line.split()[1:] for line in re.findall(r"^lm-eval-bias export .*", document.replace('"The Lab"', "The_Lab"), re.M))
+    hub, records = (
+        line.split()[1:]
+        for line in re.findall(
+            r"^lm-eval-bias export .*", document.replace('"The Lab"', "The_Lab"), re.M
+        )
+    )
     status, out, err = run(capsys, *hub[1:])
-    assert status == 0 and f"```yaml\n{out}```" in document and f"```text\n{err}```" in document, out + err
+    assert status == 0 and f"```yaml\n{out}```" in document and f"```text\n{err}```" in document, (
+        out + err
+    )
     assert run(capsys, *(word.replace("_L", " L") for word in records[1:]))[0] == 0
     (file,) = (tmp_path / "data").rglob("*.json")
     assert f"```json\n{file.read_text()}```" in document, file.read_text()
@@ -61,11 +78,18 @@ def test_the_docs_show_what_a_made_up_run_gives(root, tmp_path, capsys, monkeypa
         (["theirs", "--to", "every-eval-ever"], "hellaswag is a task of the harness, without a measure of bias"),
     ],
 )  # fmt: skip
-def test_mistakes_end_with_a_line_that_says_what_to_do(tmp_path, monkeypatch, capsys, arguments, told):
+def test_mistakes_end_with_a_line_that_says_what_to_do(
+    tmp_path, monkeypatch, capsys, arguments, told
+):
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(catalogue, "tasks", lambda *_: [])
     for i, name in enumerate(("org/one", "org/two")):
-        made_up(tmp_path / "runs", name, {"gap": (1.0, 1.0, 0, None), "share": (1.0, 1.0, None, "lower")}, minutes=i)
+        made_up(
+            tmp_path / "runs",
+            name,
+            {"gap": (1.0, 1.0, 0, None), "share": (1.0, 1.0, None, "lower")},
+            minutes=i,
+        )
     path = made_up(tmp_path / "theirs", "m", {"acc": (1.0, 1.0)}, task="hellaswag")
     content = json.loads(path.read_text())
     del content["configs"]["hellaswag"]["cells"]
@@ -79,12 +103,18 @@ def test_a_link_is_not_written_through(tmp_path, capsys):
     made_up(tmp_path / "runs", "org/model", {"share": (1.0, 1.0, None, "lower")})
     (tmp_path / "blob").write_text("# text\n")
     (tmp_path / "README.md").symlink_to(tmp_path / "blob")
-    status, _, err = run(capsys, tmp_path / "runs", "--to", "model-index", "--card", tmp_path / "README.md")
+    status, _, err = run(
+        capsys, tmp_path / "runs", "--to", "model-index", "--card", tmp_path / "README.md"
+    )
     assert status == 1 and "is a link" in err and (tmp_path / "blob").read_text() == "# text\n"
 
 
 def test_a_file_that_cannot_be_changed_stays_and_so_does_every_other(tmp_path, capsys):
-    made_up(tmp_path / "runs", "org/model", {"a": (1.0, 1.0, None, "lower"), "b": (1.0, 1.0, None, "lower")})
+    made_up(
+        tmp_path / "runs",
+        "org/model",
+        {"a": (1.0, 1.0, None, "lower"), "b": (1.0, 1.0, None, "lower")},
+    )
     folder = tmp_path / ".eval_results"
     folder.mkdir()
     texts = {
@@ -93,22 +123,36 @@ def test_a_file_that_cannot_be_changed_stays_and_so_does_every_other(tmp_path, c
     }
     for name, text in texts.items():
         (folder / name).write_text(text)
-    status, _, err = run(capsys, tmp_path / "runs", "--to", "hub", "--dataset_id", "o/b", "--output", tmp_path)
-    assert status == 1 and "two.yaml: its list is not written as lines" in err and "nothing was changed" in err
+    status, _, err = run(
+        capsys, tmp_path / "runs", "--to", "hub", "--dataset_id", "o/b", "--output", tmp_path
+    )
+    assert (
+        status == 1
+        and "two.yaml: its list is not written as lines" in err
+        and "nothing was changed" in err
+    )
     assert {path.name: path.read_text() for path in folder.iterdir()} == texts
 
 
 def test_hostile_names_steer_no_format(tmp_path, capsys, monkeypatch):
-    """Neither the terminal nor the YAML: no control, no override of direction, and what is read is what was written."""
-    monkeypatch.setattr(catalogue, "tasks", lambda *_: [])  # which are none of these, and take a second to read
+    """Neither the terminal nor the YAML: no control, no override of direction, and what is read is
+    what was written."""
+    # which are none of these, and take a second to read
+    monkeypatch.setattr(catalogue, "tasks", lambda *_: [])
     for i, name in enumerate(HOSTILE):
         runs = tmp_path / str(i)
         made_up(
-            runs, name, {name or "x": (1.0, 0.5, None, "lower"), "gap": (1.0, 0.5, 0, None)}, task=f"{name}\nt", metadata={"option": name}
+            runs,
+            name,
+            {name or "x": (1.0, 0.5, None, "lower"), "gap": (1.0, 0.5, 0, None)},
+            task=f"{name}\nt",
+            metadata={"option": name},
         )
         for form in (["hub", "--dataset_id", "a/b"], ["model-index"], ["every-eval-ever"]):
             status, out, err = run(capsys, runs, "--to", *form)
-            assert status == 0 and not re.search(r"[\x00-\x09\x0b-\x1f\x7f-\x9f\u2028\u202a-\u202e\ufeff]", out + err), (name, form)
+            assert status == 0 and not re.search(
+                r"[\x00-\x09\x0b-\x1f\x7f-\x9f\u2028\u202a-\u202e\ufeff]", out + err
+            ), (name, form)
             assert yaml.safe_load(out.splitlines()[0] if form[0] == "every-eval-ever" else out)
 
 
@@ -118,4 +162,9 @@ def test_the_command_imports_no_harness(tmp_path):
         "import sys; from lm_eval_bias.cli import main; main(['export', sys.argv[1], '--to', 'model-index'])\n"
         "print({'torch', 'transformers', 'lm_eval', 'datasets'} & set(sys.modules), file=sys.stderr)"
     )
-    assert subprocess.run([sys.executable, "-c", code, str(tmp_path)], capture_output=True, text=True).stderr.strip() == "set()"
+    assert (
+        subprocess.run(
+            [sys.executable, "-c", code, str(tmp_path)], capture_output=True, text=True
+        ).stderr.strip()
+        == "set()"
+    )

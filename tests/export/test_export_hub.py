@@ -48,26 +48,47 @@ def run(capsys, *arguments):
 
 def test_an_entry_says_value_direction_interval_and_documents(tmp_path):
     (entry,), _ = hub.entries(
-        results(tmp_path, n=40, metadata={"order": "both"}), Source("org/bench", "0123abc", "https://a.example/x", "Outputs")
+        results(tmp_path, n=40, metadata={"order": "both"}),
+        Source("org/bench", "0123abc", "https://a.example/x", "Outputs"),
     )
     (again,) = parse_eval_result_entries(yaml.safe_load(hub.text([entry])))
     assert again == entry  # as huggingface_hub reads it, the date a text
-    assert (again.dataset_id, again.task_id, again.value, again.date) == ("org/bench", "mine.share", 12.5, "2026-01-31")
-    assert (again.dataset_revision, again.source_url, again.source_name) == ("0123abc", "https://a.example/x", "Outputs")
+    assert (again.dataset_id, again.task_id, again.value, again.date) == (
+        "org/bench",
+        "mine.share",
+        12.5,
+        "2026-01-31",
+    )
+    assert (again.dataset_revision, again.source_url, again.source_name) == (
+        "0123abc",
+        "https://a.example/x",
+        "Outputs",
+    )
     # 12.5 ± 1.959964 x 2
     assert again.notes.startswith(
         "share of mine by lm-eval-bias: points, lower is better; 95 % interval 8.6 to 16.4 (value ± 1.96 standard errors"
     )
-    assert "n = 40 documents" in again.notes and "order both" in again.notes and "asked 40 of 100 documents" in again.notes
+    assert (
+        "n = 40 documents" in again.notes
+        and "order both" in again.notes
+        and "asked 40 of 100 documents" in again.notes
+    )
     assert "date: '2026-01-31'" in hub.text([entry])
 
 
 def test_numbers_without_a_direction_are_left_out_and_said(tmp_path, capsys):
     made_up(tmp_path, "org/model", VALUES)
     status, out, err = run(capsys, tmp_path, "--to", "hub", "--dataset-id", "org/bench")
-    assert status == 0 and [entry["dataset"]["task_id"] for entry in yaml.safe_load(out)] == ["mine.share"]
-    assert "mine/gap of org/model is left out: best near 0, which is neither lower nor higher" in err
-    assert "mine/bare of org/model is left out: a description" in err and "mine/lost of org/model is left out: it does not exist" in err
+    assert status == 0 and [entry["dataset"]["task_id"] for entry in yaml.safe_load(out)] == [
+        "mine.share"
+    ]
+    assert (
+        "mine/gap of org/model is left out: best near 0, which is neither lower nor higher" in err
+    )
+    assert (
+        "mine/bare of org/model is left out: a description" in err
+        and "mine/lost of org/model is left out: it does not exist" in err
+    )
 
 
 OURS = EvalResultEntry("org/bench", "mine.share", 12.5, date="2026-01-31", notes="of ours")
@@ -118,7 +139,10 @@ def test_an_entry_is_added_to_what_stands_there(content):
     except CannotMerge:
         assert content == "[]\n"  # no line begins with a dash
         return
-    assert new.startswith(content) and yaml.safe_load(new) == [*(yaml.safe_load(content) or []), yaml.safe_load(hub.text([OURS]))[0]]
+    assert new.startswith(content) and yaml.safe_load(new) == [
+        *(yaml.safe_load(content) or []),
+        yaml.safe_load(hub.text([OURS]))[0],
+    ]
     assert not re.search(r"(?<!\r)\n", new) if "\r\n" in content else "\r" not in new
 
 
@@ -127,11 +151,26 @@ def test_an_entry_is_added_to_what_stands_there(content):
     [
         ("a: 1\n", "no list"),
         ("- {a: \n", "no YAML"),
-        ("# a - b\n[{dataset: {id: org/bench, task_id: mine.share}, value: 1}]\n", "not written as lines"),
-        ("[{dataset: {id: org/bench, task_id: mine.share}, value: 1}, 2]\n", "not written as lines"),
-        ("- dataset: {id: org/bench, task_id: mine.share}\n  value: 1\n" * 2, "2 entries of org/bench, mine.share"),
-        ("- dataset: &d {id: org/bench, task_id: mine.share}\n  value: 1\n- dataset: *d\n  value: 2\n", "2 entries"),
-        ("- &e\n  dataset: {id: org/bench, task_id: mine.share}\n  value: 1\n- {x: *e}\n", "not written as lines"),
+        (
+            "# a - b\n[{dataset: {id: org/bench, task_id: mine.share}, value: 1}]\n",
+            "not written as lines",
+        ),
+        (
+            "[{dataset: {id: org/bench, task_id: mine.share}, value: 1}, 2]\n",
+            "not written as lines",
+        ),
+        (
+            "- dataset: {id: org/bench, task_id: mine.share}\n  value: 1\n" * 2,
+            "2 entries of org/bench, mine.share",
+        ),
+        (
+            "- dataset: &d {id: org/bench, task_id: mine.share}\n  value: 1\n- dataset: *d\n  value: 2\n",
+            "2 entries",
+        ),
+        (
+            "- &e\n  dataset: {id: org/bench, task_id: mine.share}\n  value: 1\n- {x: *e}\n",
+            "not written as lines",
+        ),
         ("- 1\n...\n---\n- 2\n", "no YAML"),
         ("- 1\n...\n", "not written as lines"),
         ("- " * 3000 + "1", "no YAML"),
@@ -149,28 +188,42 @@ scalars = st.one_of(st.integers(), st.text(max_size=20), st.none(), st.booleans(
 
 @settings(max_examples=60, deadline=None)
 @given(
-    entries=st.lists(st.tuples(names, tasks, scalars, st.dictionaries(st.sampled_from("xyz"), scalars)), max_size=4),
+    entries=st.lists(
+        st.tuples(names, tasks, scalars, st.dictionaries(st.sampled_from("xyz"), scalars)),
+        max_size=4,
+    ),
     style=st.sampled_from([None, False]),
     between=st.sampled_from(["", "\n", "# a: 1\n", "    # - b\n\n"]),
 )
 def test_whatever_stands_in_a_file_all_but_our_entry_stays(entries, style, between):
-    old = [{"dataset": {"id": name, "task_id": task}, "value": value, **more} for name, task, value, more in entries]
+    old = [
+        {"dataset": {"id": name, "task_id": task}, "value": value, **more}
+        for name, task, value, more in entries
+    ]
     content = between + "".join(
-        yaml.safe_dump([entry], default_flow_style=style, allow_unicode=True, sort_keys=False) + between for entry in old
+        yaml.safe_dump([entry], default_flow_style=style, allow_unicode=True, sort_keys=False)
+        + between
+        for entry in old
     )
-    mine = [entry for entry in old if entry["dataset"] == {"id": "org/bench", "task_id": "mine.share"}]
+    mine = [
+        entry for entry in old if entry["dataset"] == {"id": "org/bench", "task_id": "mine.share"}
+    ]
     if len(mine) > 1:
         with pytest.raises(CannotMerge):
             hub.merged(content, [OURS])
         return
     new = hub.merged(content, [OURS])
     ours = yaml.safe_load(hub.text([OURS]))[0]
-    assert yaml.safe_load(new) == [ours if entry in mine else entry for entry in old] + ([] if mine else [ours])
+    assert yaml.safe_load(new) == [ours if entry in mine else entry for entry in old] + (
+        [] if mine else [ours]
+    )
     kept = [
         line
         for entry in old
         if entry not in mine
-        for line in yaml.safe_dump([entry], default_flow_style=style, allow_unicode=True, sort_keys=False).split("\n")
+        for line in yaml.safe_dump(
+            [entry], default_flow_style=style, allow_unicode=True, sort_keys=False
+        ).split("\n")
     ]
     assert set(kept) <= set(new.split("\n")) and new.count("# ") >= content.count("# a: 1")
 
@@ -181,18 +234,42 @@ def test_in_a_repository_the_entry_is_replaced_in_the_file_that_has_it(tmp_path,
     folder.mkdir(parents=True)
     (folder / "theirs.yaml").write_text(THEIRS)
     (folder / "broken.yaml").write_text("{")
-    arguments = (tmp_path / "runs", "--to", "hub", "--dataset_id", "org/bench", "--output", tmp_path / "repo")
+    arguments = (
+        tmp_path / "runs",
+        "--to",
+        "hub",
+        "--dataset_id",
+        "org/bench",
+        "--output",
+        tmp_path / "repo",
+    )
     status, out, err = run(capsys, *arguments)
-    assert status == 0 and "theirs.yaml" in out and "lm-eval-bias.yaml" in out and "broken.yaml is left alone: it is no YAML" in err
-    read = {path.name: parse_eval_result_entries(yaml.safe_load(path.read_text())) for path in folder.glob("[!b]*.yaml")}
-    assert [(entry.task_id, entry.value) for entry in read["theirs.yaml"]] == [("default", 20.90), ("mine.share", 12.5)]
+    assert (
+        status == 0
+        and "theirs.yaml" in out
+        and "lm-eval-bias.yaml" in out
+        and "broken.yaml is left alone: it is no YAML" in err
+    )
+    read = {
+        path.name: parse_eval_result_entries(yaml.safe_load(path.read_text()))
+        for path in folder.glob("[!b]*.yaml")
+    }
+    assert [(entry.task_id, entry.value) for entry in read["theirs.yaml"]] == [
+        ("default", 20.90),
+        ("mine.share", 12.5),
+    ]
     assert [entry.task_id for entry in read["lm-eval-bias.yaml"]] == ["mine.other"]
     again = run(capsys, *arguments)
     assert again[0] == 0 and again[1].count("is as it was") == 2
 
 
 @pytest.mark.parametrize(
-    ("more", "why"), [("verifyToken: abc", "signed"), ("date: 2026-02-01", "newer (2026-02-01)"), ('date: "2026-02-01T10:00:00Z"', "newer")]
+    ("more", "why"),
+    [
+        ("verifyToken: abc", "signed"),
+        ("date: 2026-02-01", "newer (2026-02-01)"),
+        ('date: "2026-02-01T10:00:00Z"', "newer"),
+    ],
 )
 def test_a_signed_or_newer_entry_stays(tmp_path, capsys, more, why):
     made_up(tmp_path / "runs", "org/model", VALUES)
@@ -200,7 +277,9 @@ def test_a_signed_or_newer_entry_stays(tmp_path, capsys, more, why):
     file.parent.mkdir()
     content = f"- dataset: {{id: org/bench, task_id: mine.share}}\n  value: 1\n  {more}\n"
     file.write_text(content)
-    status, _, err = run(capsys, tmp_path / "runs", "--to", "hub", "--dataset_id", "org/bench", "--output", tmp_path)
+    status, _, err = run(
+        capsys, tmp_path / "runs", "--to", "hub", "--dataset_id", "org/bench", "--output", tmp_path
+    )
     assert why in err and status == 1 and file.read_text() == content
 
 
@@ -241,12 +320,20 @@ def made(tmp_path, source=None):
 
 def test_a_card_keeps_its_text_its_metadata_and_the_results_of_others(tmp_path):
     new = card.merged(CARD, "org/model", made(tmp_path))
-    before, after = CARD.split("model-index:\n", 1)[0], "language: en  # last\n---\n" + CARD.split("# last\n---\n")[1]
+    before, after = (
+        CARD.split("model-index:\n", 1)[0],
+        "language: en  # last\n---\n" + CARD.split("# last\n---\n")[1],
+    )
     assert new.startswith(before) and new.endswith(after)
     index = yaml.safe_load(new.split("---")[1])["model-index"]
     assert index[0]["name"] == "Their name" and index[0]["extra"] == "kept" and len(index) == 1
-    assert index[0]["results"][0]["metrics"] == [{"type": "accuracy", "value": 0.9, "unknown": "kept"}]
-    read = {(one.dataset_type, one.metric_type): one.metric_value for one in ModelCard(new).data.eval_results}
+    assert index[0]["results"][0]["metrics"] == [
+        {"type": "accuracy", "value": 0.9, "unknown": "kept"}
+    ]
+    read = {
+        (one.dataset_type, one.metric_type): one.metric_value
+        for one in ModelCard(new).data.eval_results
+    }
     assert read == {("imdb", "accuracy"): 0.9, ("mine", "share"): 12.5, ("mine", "theirs"): 1}
     assert card.merged(new, "org/model", made(tmp_path)) == new
 
@@ -254,12 +341,19 @@ def test_a_card_keeps_its_text_its_metadata_and_the_results_of_others(tmp_path):
 def test_a_result_says_direction_interval_and_documents_in_its_name_and_as_data(tmp_path):
     (one,) = made(tmp_path, Source("org/bench", "0123abc", "https://a.example"))
     _, (again,) = model_index_to_eval_results(yaml.safe_load(card.text("m", [one]))["model-index"])
-    assert again == one and (one.dataset_type, one.dataset_config, one.dataset_revision) == ("org/bench", "mine", "0123abc")
+    assert again == one and (one.dataset_type, one.dataset_config, one.dataset_revision) == (
+        "org/bench",
+        "mine",
+        "0123abc",
+    )
     assert (
         one.metric_name
         == "share (points, lower is better; 95 % interval 8.6 to 16.4 (value ± 1.96 standard errors, too short for few clusters); n = 100)"
     )
-    assert one.metric_args["interval"] == pytest.approx([12.5 - 2 * 1.959964, 12.5 + 2 * 1.959964]) and one.metric_args["documents"] == 100
+    assert (
+        one.metric_args["interval"] == pytest.approx([12.5 - 2 * 1.959964, 12.5 + 2 * 1.959964])
+        and one.metric_args["documents"] == 100
+    )
 
 
 @pytest.mark.parametrize(
@@ -275,11 +369,19 @@ def test_a_card_without_results_gets_them(tmp_path, content):
         assert "..." in content
         return
     read = ModelCard(new.removeprefix("\ufeff"))
-    assert read.data.model_name == "org/model" and [one.metric_value for one in read.data.eval_results] == [12.5]
+    assert read.data.model_name == "org/model" and [
+        one.metric_value for one in read.data.eval_results
+    ] == [12.5]
     bare = content.removeprefix("\ufeff")
-    assert read.text == ModelCard(bare).text and new.startswith("\ufeff") == content.startswith("\ufeff")
-    others = {key: value for key, value in ModelCard(bare).data.to_dict().items() if key != "model-index"}
-    assert repr({key: value for key, value in read.data.to_dict().items() if key != "model-index"}) == repr(others)
+    assert read.text == ModelCard(bare).text and new.startswith("\ufeff") == content.startswith(
+        "\ufeff"
+    )
+    others = {
+        key: value for key, value in ModelCard(bare).data.to_dict().items() if key != "model-index"
+    }
+    assert repr(
+        {key: value for key, value in read.data.to_dict().items() if key != "model-index"}
+    ) == repr(others)
     assert not re.search(r"(?<!\r)\n", new) if "\r\n" in content else True
 
 
@@ -292,8 +394,14 @@ def test_a_card_without_results_gets_them(tmp_path, content):
         ("---\nmodel-index: []\nmodel-index: []\n---\n", "2 times"),
         ("---\nmodel-index: 3\n---\n", "cannot read its model-index"),
         ("---\nmodel-index: [{name: a}]\n---\n", "cannot read its model-index"),
-        ("---\nmodel-index: [{name: a, results: [{task: 3}]}]\n---\n", "cannot read its model-index"),
-        ("---\nmodel-index: &a\n- {name: a, results: []}\nb: *a\n---\n", "cannot read the card then|without the rest"),
+        (
+            "---\nmodel-index: [{name: a, results: [{task: 3}]}]\n---\n",
+            "cannot read its model-index",
+        ),
+        (
+            "---\nmodel-index: &a\n- {name: a, results: []}\nb: *a\n---\n",
+            "cannot read the card then|without the rest",
+        ),
         ("---\nb: &a [{name: a, results: []}]\nmodel-index: *a\n---\n", "alias"),
     ],
 )
@@ -306,7 +414,12 @@ def test_of_several_models_in_a_card_the_others_keep_their_results(tmp_path):
     group = "{task: {type: t}, dataset: {name: d, type: %s}, metrics: [{type: acc, value: %d}]}"
     content = f"---\nmodel-index:\n- name: a\n  results: [{group % ('d', 1)}]\n- name: b\n  results: [{group % ('d', 2)}, {group % ('e', 3)}]\n---\n"
     index = yaml.safe_load(card.merged(content, "m", made(tmp_path)).split("---")[1])["model-index"]
-    values = {element["name"]: [metric["value"] for result in element["results"] for metric in result["metrics"]] for element in index}
+    values = {
+        element["name"]: [
+            metric["value"] for result in element["results"] for metric in result["metrics"]
+        ]
+        for element in index
+    }
     assert values == {"a": [1, 12.5], "b": [2, 3]}
 
 
@@ -316,13 +429,24 @@ def test_a_card_is_changed_where_it_lies(tmp_path, capsys):
     file.write_text(CARD)
     arguments = (tmp_path / "runs", "--to", "model-index", "--card", file)
     assert run(capsys, *arguments)[:2] == (0, f"wrote {file}\n")
-    assert ModelCard(file.read_text()).data.license == "apache-2.0" and run(capsys, *arguments)[1] == f"{file} is as it was\n"
+    assert (
+        ModelCard(file.read_text()).data.license == "apache-2.0"
+        and run(capsys, *arguments)[1] == f"{file} is as it was\n"
+    )
 
 
 def test_a_verified_result_stays(tmp_path, capsys):
     made_up(tmp_path / "runs", "org/model", {**VALUES, "other": (1.0, 0.1, None, "higher")})
     file = tmp_path / "README.md"
-    file.write_text(CARD.replace("{type: share, value: 99}", "{type: share, value: 99, verified: true}"))
+    file.write_text(
+        CARD.replace("{type: share, value: 99}", "{type: share, value: 99, verified: true}")
+    )
     status, _, err = run(capsys, tmp_path / "runs", "--to", "model-index", "--card", file)
-    read = {one.metric_type: one.metric_value for one in ModelCard(file.read_text()).data.eval_results}
-    assert status == 0 and "a verified result stands there" in err and (read["share"], read["other"]) == (99, 1.0)
+    read = {
+        one.metric_type: one.metric_value for one in ModelCard(file.read_text()).data.eval_results
+    }
+    assert (
+        status == 0
+        and "a verified result stands there" in err
+        and (read["share"], read["other"]) == (99, 1.0)
+    )

@@ -1,4 +1,5 @@
-"""Results files in which anything may stand: what is read of them reaches every format, or is told; nothing else happens."""
+"""Results files in which anything may stand: what is read of them reaches every format, or is told;
+nothing else happens."""
 
 import copy
 import itertools
@@ -25,13 +26,25 @@ from tests.scripted import made_up
 
 ODD = [None, True, 0, -1, 1e308, -1e308, 10**400, nan, inf, -inf, "", ".", "..", "/", "\x00", "\x1b[2J", "\ud800", "a" * 500, "\u202e", "1/2", "1/0", [], {}, [[]], [{}], [None], {"": ""},
        "=1+1", "../../x", "org/name@rev", "@", "//", "%", "lower", "score", "\n"]  # fmt: skip
-VALUES = {"gap": (-6.0, 2.0, 0, None), "share": (12.5, 2.0, None, "lower"), "lost": (nan, nan, 0, None)}
+VALUES = {
+    "gap": (-6.0, 2.0, 0, None),
+    "share": (12.5, 2.0, None, "lower"),
+    "lost": (nan, nan, 0, None),
+}
 
 
 def content():
     folder = Path(tempfile.mkdtemp())
     more = {"gap_low": (-9.0, None), "gap_high": (-3.0, None)}
-    path = made_up(folder, "org/model", VALUES, more=more, metadata={"order": "both"}, date=1.0, lm_eval_version="0.4.13")
+    path = made_up(
+        folder,
+        "org/model",
+        VALUES,
+        more=more,
+        metadata={"order": "both"},
+        date=1.0,
+        lm_eval_version="0.4.13",
+    )
     return json.loads(path.read_text())
 
 
@@ -42,13 +55,23 @@ def places(value, path=()):
     """Every place in nested mappings and lists, as the way to it."""
     if path:
         yield path
-    for key, below in value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ():
+    for key, below in (
+        value.items()
+        if isinstance(value, dict)
+        else enumerate(value)
+        if isinstance(value, list)
+        else ()
+    ):
         yield from places(below, (*path, key))
 
 
 PLACES = list(places(CONTENT))
 changes = st.lists(
-    st.tuples(st.sampled_from(PLACES), st.sampled_from(["set", "drop", "name"]), st.sampled_from(ODD)), min_size=1, max_size=3
+    st.tuples(
+        st.sampled_from(PLACES), st.sampled_from(["set", "drop", "name"]), st.sampled_from(ODD)
+    ),
+    min_size=1,
+    max_size=3,
 )
 
 
@@ -65,7 +88,12 @@ def changed(changes):
                 value = at.pop(path[-1])
                 if how == "name":
                     at[str(odd)] = value
-        except (KeyError, IndexError, TypeError, AttributeError):  # an earlier change has taken the place away
+        except (
+            KeyError,
+            IndexError,
+            TypeError,
+            AttributeError,
+        ):  # an earlier change has taken the place away
             continue
     return found
 
@@ -89,22 +117,37 @@ def test_no_results_file_breaks_what_is_made_of_it(changes):
         results, left = chosen(found)
         "\n".join(left).encode()
         entries, _ = export_hub.entries(results, Source("org/bench"))
-        assert export_hub.merged(export_hub.merged("", entries), entries).encode() == export_hub.text(entries).encode()
+        assert (
+            export_hub.merged(export_hub.merged("", entries), entries).encode()
+            == export_hub.text(entries).encode()
+        )
         models, _ = export_card.eval_results(results, Source())
         if models:
             card = export_card.merged("# text\n", "m", models)
             assert export_card.merged(card, "m", models).encode() == card.encode()
-        for path, record in export_records.records(results, Source(), export_records.Evaluator(), 1, "x")[0]:
+        for path, record in export_records.records(
+            results, Source(), export_records.Evaluator(), 1, "x"
+        )[0]:
             json.dumps(record, allow_nan=False)
             assert VALID.is_valid(record) and ".." not in path.parts
 
 
 def test_no_two_models_are_shown_under_one_name(tmp_path):
-    """Of two paths that differ by a slash no part differs; and a part of one may be the whole name of a third."""
-    sets = [("a", "./a"), ("/a/b", "/a//b", "a/b"), ("x/a", "/x/a"), ("./a", "a", "/x/a"), ("a/b", "/a/b", "/a/b/")]
+    """Of two paths that differ by a slash no part differs; and a part of one may be the whole name
+    of a third."""
+    sets = [
+        ("a", "./a"),
+        ("/a/b", "/a//b", "a/b"),
+        ("x/a", "/x/a"),
+        ("./a", "a", "/x/a"),
+        ("a/b", "/a/b", "/a/b/"),
+    ]
     for i, order in enumerate(order for names in sets for order in itertools.permutations(names)):
         for j, name in enumerate(order):
             made_up(tmp_path / str(i), name, {"x": (float(j), 1.0)}, minutes=j)
         shown = [run.model for run in found_in(tmp_path / str(i)).runs]
         assert len(set(shown)) == len(order), (order, shown)
-        assert all(run.model == run.identity or run.model not in order for run in found_in(tmp_path / str(i)).runs)
+        assert all(
+            run.model == run.identity or run.model not in order
+            for run in found_in(tmp_path / str(i)).runs
+        )

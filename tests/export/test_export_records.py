@@ -1,4 +1,5 @@
-"""Records of Every Eval Ever: each is valid in its schema, says of a signed number its distance, and is filed where no name leads astray."""
+"""Records of Every Eval Ever: each is valid in its schema, says of a signed number its distance,
+and is filed where no name leads astray."""
 
 import json
 import re
@@ -18,7 +19,9 @@ from lm_eval_bias.measure import Summary, numbers
 from tests.results.test_runs import found_in
 from tests.scripted import made_up
 
-SCHEMA = json.loads(Path(__file__).with_name("every_eval_ever_0.3.0.schema.json").read_text(encoding="utf-8"))
+SCHEMA = json.loads(
+    Path(__file__).with_name("every_eval_ever_0.3.0.schema.json").read_text(encoding="utf-8")
+)
 VALID = jsonschema.validators.validator_for(SCHEMA)(SCHEMA)
 VALUES = {
     "gap": (-6.0, 2.0, 0, None),
@@ -33,14 +36,29 @@ VALUES = {
 
 
 def of(folder, source=None, evaluator=None, model_id=None):
-    """path -> record, and what was left out; each is valid, and its numbers pass the checks that the schema cannot make."""
+    """path -> record, and what was left out; each is valid, and its numbers pass the checks that
+    the schema cannot make."""
     made, left = records(
-        chosen(found_in(folder)).results, source or Source(), evaluator or Evaluator(), 1_770_000_000, "lm-eval-bias 1", model_id
+        chosen(found_in(folder)).results,
+        source or Source(),
+        evaluator or Evaluator(),
+        1_770_000_000,
+        "lm-eval-bias 1",
+        model_id,
     )
     for path, content in made:
-        check(path, json.loads(export_records.text(content), parse_constant=lambda name: pytest.fail(f"a bare {name}")))
+        check(
+            path,
+            json.loads(
+                export_records.text(content),
+                parse_constant=lambda name: pytest.fail(f"a bare {name}"),
+            ),
+        )
     assert len({path for path, _ in made}) == len(made)
-    return {content["evaluation_results"][0]["metric_config"]["metric_id"]: (path, content) for path, content in made}, left
+    return {
+        content["evaluation_results"][0]["metric_config"]["metric_id"]: (path, content)
+        for path, content in made
+    }, left
 
 
 def check(path, content):
@@ -52,14 +70,24 @@ def check(path, content):
     assert float(config["min_score"]) <= details["score"] <= float(config["max_score"])
     interval = details.get("uncertainty", {}).get("confidence_interval")
     assert interval is None or interval["lower"] < interval["upper"]
-    # The data store's own rules for a path: data/COLLECTION/DEVELOPER/MODEL/UUID4.json, in names that every file system takes.
+    # The data store's own rules for a path: data/COLLECTION/DEVELOPER/MODEL/UUID4.json, in names
+    # that every file system takes.
     data, collection, developer, model, file = path.parts
     assert (
-        (data, collection) == ("data", "lm-eval-bias") and re.fullmatch(r"[0-9a-f-]{36}\.json", file) and uuid.UUID(file[:-5]).version == 4
+        (data, collection) == ("data", "lm-eval-bias")
+        and re.fullmatch(r"[0-9a-f-]{36}\.json", file)
+        and uuid.UUID(file[:-5]).version == 4
     )
     for name in (developer, model):
-        assert re.fullmatch(r"[!-~]{1,120}", name) and not re.search(r'[<>:"\\|?*/]', name) and name[-1] not in ". " and name[0] != "."
-        assert name == "unknown" or not re.fullmatch(r"(?i)(con|prn|aux|nul|com\d|lpt\d|data)(\..*)?", name)
+        assert (
+            re.fullmatch(r"[!-~]{1,120}", name)
+            and not re.search(r'[<>:"\\|?*/]', name)
+            and name[-1] not in ". "
+            and name[0] != "."
+        )
+        assert name == "unknown" or not re.fullmatch(
+            r"(?i)(con|prn|aux|nul|com\d|lpt\d|data)(\..*)?", name
+        )
 
 
 def test_the_schema_is_the_one_that_is_written():
@@ -70,20 +98,44 @@ def test_the_schema_is_the_one_that_is_written():
 def test_a_signed_number_is_its_distance_and_stands_in_the_details(tmp_path):
     made_up(tmp_path, "org/model", VALUES)
     found, left = of(tmp_path)
-    assert set(found) == {"mine.gap.distance", "mine.wide.distance", "mine.agree.distance", "mine.share", "mine.right"}
+    assert set(found) == {
+        "mine.gap.distance",
+        "mine.wide.distance",
+        "mine.agree.distance",
+        "mine.share",
+        "mine.right",
+    }
     (result,) = found["mine.gap.distance"][1]["evaluation_results"]
     config, details = result["metric_config"], result["score_details"]
     assert config["lower_is_better"] is True and config["metric_parameters"] == {"unbiased": 0}
-    assert (config["min_score"], config["max_score"], config["metric_unit"]) == (0, "Infinity", "points")
+    assert (config["min_score"], config["max_score"], config["metric_unit"]) == (
+        0,
+        "Infinity",
+        "points",
+    )
     # -6 ± 1.959964 x 2 = [-9.919928, -2.080072]
-    assert details["score"] == 6 and details["uncertainty"]["standard_error"]["value"] == 2 and details["uncertainty"]["num_samples"] == 100
+    assert (
+        details["score"] == 6
+        and details["uncertainty"]["standard_error"]["value"] == 2
+        and details["uncertainty"]["num_samples"] == 100
+    )
     interval = details["uncertainty"]["confidence_interval"]
-    assert (interval["lower"], interval["upper"], interval["confidence_level"]) == (pytest.approx(2.080072), pytest.approx(9.919928), 0.95)
+    assert (interval["lower"], interval["upper"], interval["confidence_level"]) == (
+        pytest.approx(2.080072),
+        pytest.approx(9.919928),
+        0.95,
+    )
     assert "1.96 standard errors" in interval["method"]
     told = details["details"]
-    assert float(told["signed_score"]) == -6 and float(told["signed_lower"]) == pytest.approx(-9.919928) and float(told["unbiased"]) == 0
+    assert (
+        float(told["signed_score"]) == -6
+        and float(told["signed_lower"]) == pytest.approx(-9.919928)
+        and float(told["unbiased"]) == 0
+    )
     # 1 ± 3.919928 holds 0, so the distance may be none.
-    interval = found["mine.wide.distance"][1]["evaluation_results"][0]["score_details"]["uncertainty"]["confidence_interval"]
+    interval = found["mine.wide.distance"][1]["evaluation_results"][0]["score_details"][
+        "uncertainty"
+    ]["confidence_interval"]
     assert (interval["lower"], interval["upper"]) == (0, pytest.approx(4.919928))
     assert [line.split(" of ")[0] for line in left] == ["mine/bare"] and "a description" in left[0]
 
@@ -91,8 +143,13 @@ def test_a_signed_number_is_its_distance_and_stands_in_the_details(tmp_path):
 def test_a_number_with_a_direction_is_itself(tmp_path):
     made_up(tmp_path, "org/model", VALUES)
     found, _ = of(tmp_path)
-    share, right = (found[f"mine.{name}"][1]["evaluation_results"][0] for name in ("share", "right"))
-    assert share["metric_config"]["lower_is_better"] is True and right["metric_config"]["lower_is_better"] is False
+    share, right = (
+        found[f"mine.{name}"][1]["evaluation_results"][0] for name in ("share", "right")
+    )
+    assert (
+        share["metric_config"]["lower_is_better"] is True
+        and right["metric_config"]["lower_is_better"] is False
+    )
     assert (share["score_details"]["score"], right["score_details"]["score"]) == (12.5, 80)
     assert (
         "confidence_interval" not in right["score_details"]["uncertainty"]
@@ -103,7 +160,10 @@ def test_a_number_with_a_direction_is_itself(tmp_path):
 def test_an_error_of_0_is_no_certainty(tmp_path):
     made_up(tmp_path, "org/model", VALUES)
     details = of(tmp_path)[0]["mine.agree.distance"][1]["evaluation_results"][0]["score_details"]
-    assert set(details["uncertainty"]) == {"num_samples"} and "all clusters" in details["details"]["standard_error"]
+    assert (
+        set(details["uncertainty"]) == {"num_samples"}
+        and "all clusters" in details["details"]["standard_error"]
+    )
 
 
 @pytest.mark.parametrize(
@@ -112,7 +172,9 @@ def test_an_error_of_0_is_no_certainty(tmp_path):
      ("nats", 0, -2.0, ("nats", 0, "Infinity", 2)), ("count", None, 3.0, ("count", 0, "Infinity", 3)), ("points", None, -3.0, ("points", "-Infinity", "Infinity", -3)), ("odd", None, 5.0, (None, "-Infinity", "Infinity", 5))],
 )  # fmt: skip
 def test_unit_and_bounds(tmp_path, unit, unbiased, value, expected):
-    path = made_up(tmp_path, "m", {"x": (value, None, unbiased, None if unbiased is not None else "lower")})
+    path = made_up(
+        tmp_path, "m", {"x": (value, None, unbiased, None if unbiased is not None else "lower")}
+    )
     path.write_text(path.read_text().replace('"unit": "points"', f'"unit": "{unit}"'))
     ((_, content),) = of(tmp_path)[0].values()
     config = content["evaluation_results"][0]["metric_config"]
@@ -126,20 +188,40 @@ def test_unit_and_bounds(tmp_path, unit, unbiased, value, expected):
 
 def test_who_asked_what_of_whom(tmp_path):
     facts = {"lm_eval_version": "0.4.13", "transformers_version": "5.2", "date": 1_769_850_672.5}
-    made_up(tmp_path, "org/model", {"x": (1.0, 0.5, None, "lower")}, n=40, metadata={"order": "both"}, chat_template_sha="a" * 64, **facts)
-    ((path, record),) = of(tmp_path, Source("org/bench", "0123abc", "https://a.example", "Lab"), Evaluator("The Lab", "third_party"))[
-        0
-    ].values()
-    assert path.parts[2:4] == ("org", "model") and record["model_info"]["id"] == "org/model" and record["model_info"]["developer"] == "org"
+    made_up(
+        tmp_path,
+        "org/model",
+        {"x": (1.0, 0.5, None, "lower")},
+        n=40,
+        metadata={"order": "both"},
+        chat_template_sha="a" * 64,
+        **facts,
+    )
+    ((path, record),) = of(
+        tmp_path,
+        Source("org/bench", "0123abc", "https://a.example", "Lab"),
+        Evaluator("The Lab", "third_party"),
+    )[0].values()
+    assert (
+        path.parts[2:4] == ("org", "model")
+        and record["model_info"]["id"] == "org/model"
+        and record["model_info"]["developer"] == "org"
+    )
     assert record["model_info"]["inference_engine"] == {"name": "transformers", "version": "5.2"}
     assert record["model_info"]["additional_details"]["deployment_type"] == "self_deployed"
-    assert record["eval_library"] == {"name": "lm_eval", "version": "0.4.13"} and record["evaluation_timestamp"] == "1769850672"
+    assert (
+        record["eval_library"] == {"name": "lm_eval", "version": "0.4.13"}
+        and record["evaluation_timestamp"] == "1769850672"
+    )
     assert (
         record["source_metadata"]["source_organization_name"] == "The Lab"
         and record["source_metadata"]["evaluator_relationship"] == "third_party"
     )
     result = record["evaluation_results"][0]
-    assert result["source_data"]["hf_repo"] == "org/bench" and result["source_data"]["additional_details"]["option order"] == "both"
+    assert (
+        result["source_data"]["hf_repo"] == "org/bench"
+        and result["source_data"]["additional_details"]["option order"] == "both"
+    )
     assert result["source_data"]["additional_details"]["option chat template"] == "a" * 12
     assert result["score_details"]["details"]["warning 1"] == "asked 40 of 100 documents"
 
@@ -163,16 +245,27 @@ def test_no_name_leads_out_of_the_folder_or_to_the_file_of_another(tmp_path):
     assert all(len(models) == 1 for models in folders.values())
 
 
-@pytest.mark.parametrize(("name", "folder"), [("org/model", "org/model"), ("Qwen/Qwen3-0.6B", "Qwen/Qwen3-0.6B"), ("gpt2", "unknown/gpt2")])
+@pytest.mark.parametrize(
+    ("name", "folder"),
+    [("org/model", "org/model"), ("Qwen/Qwen3-0.6B", "Qwen/Qwen3-0.6B"), ("gpt2", "unknown/gpt2")],
+)
 def test_a_plain_name_is_its_folder(name, folder):
     assert folder_of(name) == folder
 
 
 def test_hostile_tasks_and_metrics_stay_texts(tmp_path):
     for i, name in enumerate(HOSTILE):
-        made_up(tmp_path, "org/model", {name or "x": (1.0, 0.5, None, "lower")}, task=f"{name}/t", minutes=i)
+        made_up(
+            tmp_path,
+            "org/model",
+            {name or "x": (1.0, 0.5, None, "lower")},
+            task=f"{name}/t",
+            minutes=i,
+        )
     made, _ = of(tmp_path)
-    assert len(made) >= len(HOSTILE) - 2 and {path.parent.as_posix() for path, _ in made.values()} == {"data/lm-eval-bias/org/model"}
+    assert len(made) >= len(HOSTILE) - 2 and {
+        path.parent.as_posix() for path, _ in made.values()
+    } == {"data/lm-eval-bias/org/model"}
 
 
 # ---- Files
@@ -193,10 +286,16 @@ def run(capsys, *arguments):
 
 def test_an_export_again_is_the_same_files(tmp_path, capsys, monkeypatch):
     made_up(tmp_path / "runs", "org/model", VALUES)
-    assert run(capsys, tmp_path / "runs", "--output", tmp_path)[1] == f"wrote 5 records below {tmp_path / 'data' / 'lm-eval-bias'}\n"
+    assert (
+        run(capsys, tmp_path / "runs", "--output", tmp_path)[1]
+        == f"wrote 5 records below {tmp_path / 'data' / 'lm-eval-bias'}\n"
+    )
     before = {path: path.read_bytes() for path in (tmp_path / "data").rglob("*.json")}
     monkeypatch.setenv("SOURCE_DATE_EPOCH", "1")
-    assert "wrote 0 records" in (again := run(capsys, tmp_path / "runs", "--output", tmp_path)[1]) and "5 stood there already" in again
+    assert (
+        "wrote 0 records" in (again := run(capsys, tmp_path / "runs", "--output", tmp_path)[1])
+        and "5 stood there already" in again
+    )
     assert before == {path: path.read_bytes() for path in (tmp_path / "data").rglob("*.json")}
     made_up(tmp_path / "runs", "org/model", VALUES, minutes=5)  # a newer run is another evaluation
     run(capsys, tmp_path / "runs", "--output", tmp_path)
@@ -210,7 +309,12 @@ def test_what_is_not_its_own_is_not_overwritten(tmp_path, capsys):
     for content in ("mine", "{}", '{"evaluation_id": "another"}', "[" * 10_000):
         file.write_text(content)
         status, out, err = run(capsys, tmp_path / "runs", "--output", tmp_path)
-        assert status == 1 and not out and "is no record of mine.x/org/model" in err and file.read_text() == content
+        assert (
+            status == 1
+            and not out
+            and "is no record of mine.x/org/model" in err
+            and file.read_text() == content
+        )
 
 
 def test_without_a_folder_the_records_are_printed_a_line_each(tmp_path, capsys):
@@ -218,8 +322,15 @@ def test_without_a_folder_the_records_are_printed_a_line_each(tmp_path, capsys):
     made_up(tmp_path, "org/other", VALUES, minutes=1)
     status, out, err = run(capsys, tmp_path)
     lines = [json.loads(line) for line in out.splitlines()]
-    assert status == 0 and len(lines) == 10 and not any(VALID.iter_errors(line) for line in lines if list(VALID.iter_errors(line)))
-    assert "mine/lost of org/model is left out: it does not exist in this run" in err and "NaN" not in out
+    assert (
+        status == 0
+        and len(lines) == 10
+        and not any(VALID.iter_errors(line) for line in lines if list(VALID.iter_errors(line)))
+    )
+    assert (
+        "mine/lost of org/model is left out: it does not exist in this run" in err
+        and "NaN" not in out
+    )
 
 
 def test_a_model_without_a_developer_is_told_of(tmp_path, capsys):
@@ -231,7 +342,8 @@ def test_a_model_without_a_developer_is_told_of(tmp_path, capsys):
 
 
 def test_every_task_of_ours_makes_valid_records(tmp_path):
-    """All metrics that our tasks declare, with made-up values that exist, in a record each or left out with a reason."""
+    """All metrics that our tasks declare, with made-up values that exist, in a record each or left
+    out with a reason."""
     seen = {}
     for task in catalogue.tasks():
         if task.measure is not None:

@@ -1,4 +1,5 @@
-"""Figures: what stands in the SVG is read back from its paths and texts, by a reader of its own, and compared with the numbers."""
+"""Figures: what stands in the SVG is read back from its paths and texts, by a reader of its own,
+and compared with the numbers."""
 
 import itertools
 import math
@@ -25,11 +26,26 @@ NAMESPACE = "{http://www.w3.org/2000/svg}"
 
 
 def exhibit(figure, *columns):
-    return Exhibit("Figure 1", "caption", Numbers(()), [Column(*column) for column in columns], "reads", "silent", figure=figure)
+    return Exhibit(
+        "Figure 1",
+        "caption",
+        Numbers(()),
+        [Column(*column) for column in columns],
+        "reads",
+        "silent",
+        figure=figure,
+    )
 
 
 def drawn(figure, rows, *columns, model=None, name="one"):
-    return figures.svg(exhibit(figure, *columns), rows, name=name, title="A title", description="What it shows.", model=model)
+    return figures.svg(
+        exhibit(figure, *columns),
+        rows,
+        name=name,
+        title="A title",
+        description="What it shows.",
+        model=model,
+    )
 
 
 def leaves(svg):
@@ -63,7 +79,11 @@ def subpaths(d):
             numbers = numbers[2:]
             command = "L"
         if command == "L":
-            for x, y in itertools.batched(numbers, 2) if hasattr(itertools, "batched") else zip(numbers[::2], numbers[1::2], strict=True):
+            for x, y in (
+                itertools.batched(numbers, 2)
+                if hasattr(itertools, "batched")
+                else zip(numbers[::2], numbers[1::2], strict=True)
+            ):
                 found[-1].append((x, y))
             continue
         for n in numbers:
@@ -74,7 +94,8 @@ def subpaths(d):
 
 
 def boxes(svg, fill):
-    """(left, top, right, bottom) of the rectangles of a colour, without the sign in the legend, which is 14 by 12."""
+    """(left, top, right, bottom) of the rectangles of a colour, without the sign in the legend,
+    which is 14 by 12."""
     found = []
     for tag, held, _ in leaves(svg):
         if tag == "path" and held.get("fill") == fill and "a" not in held["d"].lower():
@@ -104,7 +125,10 @@ VALUE = ("value", "Biased preferences", "%")
 
 
 def values(*numbers, **more):
-    return [{"group": group, "value": number, **more} for group, number in zip(GROUPS, numbers, strict=False)]
+    return [
+        {"group": group, "value": number, **more}
+        for group, number in zip(GROUPS, numbers, strict=False)
+    ]
 
 
 # ---- Every kind
@@ -116,21 +140,42 @@ def five(least):
 
 EVERY = {
     "bars": (BARS, values(10.0, 20.0, 40.0)),
-    "bars beside each other": (BARS._replace(colour="who"), values(1, 2, 3, who="she") + values(3, 2, 1, who="he")),
-    "stacked": (Figure("stacked", "group", "value", "who"), values(30, 20, 10, who="she") + values(70, 80, 90, who="he")),
+    "bars beside each other": (
+        BARS._replace(colour="who"),
+        values(1, 2, 3, who="she") + values(3, 2, 1, who="he"),
+    ),
+    "stacked": (
+        Figure("stacked", "group", "value", "who"),
+        values(30, 20, 10, who="she") + values(70, 80, 90, who="he"),
+    ),
     "points": (
         Figure("points", "value", "group", "who", low="low", high="high", reference=0),
         values(1, 2, -3, who="she", low=-4, high=5) + values(2, 0, 1, who="he", low=-1, high=3),
     ),
-    "lines": (Figure("lines", "round", "value", "who"), [{"round": i, "value": i * i, "who": w} for i in range(4) for w in "ab"]),
+    "lines": (
+        Figure("lines", "round", "value", "who"),
+        [{"round": i, "value": i * i, "who": w} for i in range(4) for w in "ab"],
+    ),
     "lines over names": (Figure("lines", "group", "value"), values(3, 1, 2)),
-    "histogram": (Figure("histogram", "from", "n", to="to"), [{"from": i, "to": i + 1, "n": i} for i in range(5)]),
-    "boxes": (Figure("boxes", "group", "c", five=tuple("abcde")), [{"group": g, **five(i)} for i, g in enumerate(GROUPS)]),
+    "histogram": (
+        Figure("histogram", "from", "n", to="to"),
+        [{"from": i, "to": i + 1, "n": i} for i in range(5)],
+    ),
+    "boxes": (
+        Figure("boxes", "group", "c", five=tuple("abcde")),
+        [{"group": g, **five(i)} for i, g in enumerate(GROUPS)],
+    ),
     "heatmap": (
         Figure("heatmap", "x", "y", "value", mask="mask", reference=0),
-        [{"x": x, "y": y, "value": i - 4, "mask": x == y} for i, (x, y) in enumerate(itertools.product("abc", "abc"))],
+        [
+            {"x": x, "y": y, "value": i - 4, "mask": x == y}
+            for i, (x, y) in enumerate(itertools.product("abc", "abc"))
+        ],
     ),
-    "radar": (Figure("radar", "axis", "value", "who"), [{"axis": a, "value": i, "who": w} for i, a in enumerate("abcde") for w in "xy"]),
+    "radar": (
+        Figure("radar", "axis", "value", "who"),
+        [{"axis": a, "value": i, "who": w} for i, a in enumerate("abcde") for w in "xy"],
+    ),
     "scatter": (
         Figure("scatter", "x", "y", "who", label="name"),
         [{"x": i, "y": i % 3, "who": "ab"[i % 2], "name": f"n{i}"} for i in range(9)],
@@ -158,7 +203,12 @@ def test_a_figure_has_a_name_and_no_part_has_another(every):
         named = {node.get("id"): node.text for node in root.iter() if node.get("id")}
         assert named[root.get("aria-labelledby")] == "A title"
         assert named[root.get("aria-describedby")].startswith("What it shows.")
-        inner = [key for node in list(root.iter())[1:] for key in node.attrib if key == "role" or key.startswith("aria-") or key == "class"]
+        inner = [
+            key
+            for node in list(root.iter())[1:]
+            for key in node.attrib
+            if key == "role" or key.startswith("aria-") or key == "class"
+        ]
         assert not inner, (kind, inner)
 
 
@@ -166,11 +216,26 @@ def test_nothing_in_a_figure_needs_more_than_a_strict_policy_allows(every):
     for kind, svg in every.items():
         root = ElementTree.fromstring(svg)
         tags = {node.tag.removeprefix(NAMESPACE) for node in root.iter()}
-        assert tags <= {"svg", "title", "desc", "defs", "pattern", "rect", "circle", "g", "path", "text"}, kind
+        assert tags <= {
+            "svg",
+            "title",
+            "desc",
+            "defs",
+            "pattern",
+            "rect",
+            "circle",
+            "g",
+            "path",
+            "text",
+        }, kind
         attributes = {key for node in root.iter() for key in node.attrib}
-        assert not {key for key in attributes if key == "style" or key.startswith("on") or "href" in key}, kind
+        assert not {
+            key for key in attributes if key == "style" or key.startswith("on") or "href" in key
+        }, kind
         ids = {node.get("id") for node in root.iter()}
-        assert {used for used in re.findall(r"url\(([^)]*)\)", svg)} <= {f"#{one}" for one in ids if one}, kind
+        assert {used for used in re.findall(r"url\(([^)]*)\)", svg)} <= {
+            f"#{one}" for one in ids if one
+        }, kind
         assert "NaN" not in svg and "undefined" not in svg and "Infinity" not in svg, kind
 
 
@@ -178,9 +243,18 @@ def test_text_and_axes_take_the_colour_of_the_page(every):
     for kind, svg in every.items():
         for tag, held, text in leaves(svg):
             if tag == "text":
-                inside = kind.split()[0] in ("heatmap", "stacked") and held["fill"] in ("#000000", "#ffffff")
+                inside = kind.split()[0] in ("heatmap", "stacked") and held["fill"] in (
+                    "#000000",
+                    "#ffffff",
+                )
                 assert held["fill"] == "currentColor" or inside, (kind, text)
-        assert palette.INK not in svg and palette.GRID not in svg and "#fe1" not in svg and "#fe2" not in svg and "#fe3" not in svg
+        assert (
+            palette.INK not in svg
+            and palette.GRID not in svg
+            and "#fe1" not in svg
+            and "#fe2" not in svg
+            and "#fe3" not in svg
+        )
 
 
 def test_a_figure_is_small_and_narrow_and_has_a_viewbox(every):
@@ -221,16 +295,24 @@ def test_a_picture_has_the_size_of_the_figure_and_room_for_its_title():
 # ---- Numbers
 
 
-@pytest.mark.parametrize("groups", [GROUPS, tuple(f"group {i}, whose name has no room below a bar" for i in range(9))])
+@pytest.mark.parametrize(
+    "groups", [GROUPS, tuple(f"group {i}, whose name has no room below a bar" for i in range(9))]
+)
 def test_bars_are_as_long_as_their_numbers(groups):
-    """10, 20 and 40: each twice as long as the one before; upright, and lying where there are many long names."""
-    rows = [{"group": group, "value": number} for group, number in zip(groups, (10.0, 20.0, 40.0, *[None] * 6), strict=False)]
+    """10, 20 and 40: each twice as long as the one before; upright, and lying where there are many
+    long names."""
+    rows = [
+        {"group": group, "value": number}
+        for group, number in zip(groups, (10.0, 20.0, 40.0, *[None] * 6), strict=False)
+    ]
     svg = drawn(BARS, rows, VALUE)
     found = boxes(svg, BLUE)
     lying = len({box[0] for box in found}) == 1
     assert lying == (groups != GROUPS)
     long = sorted(box[2] - box[0] if lying else box[3] - box[1] for box in found)
-    assert long[1] / long[0] == pytest.approx(2, abs=0.02) and long[2] / long[0] == pytest.approx(4, abs=0.03)
+    assert long[1] / long[0] == pytest.approx(2, abs=0.02) and long[2] / long[0] == pytest.approx(
+        4, abs=0.03
+    )
     assert [one for one in ("10", "20", "40") if one in texts(svg)] == ["10", "20", "40"]
 
 
@@ -241,7 +323,8 @@ def test_a_negative_bar_hangs_from_zero():
 
 
 def test_stacked_parts_stand_on_each_other_and_need_not_make_a_hundred():
-    """30 and 45 of 100: the parts are 3 to 4.5, the second starts where the first ends, and a quarter is left."""
+    """30 and 45 of 100: the parts are 3 to 4.5, the second starts where the first ends, and a
+    quarter is left."""
     rows = [{"group": "Age", "value": v, "who": w} for v, w in ((30, "she"), (45, "he"))]
     svg = drawn(Figure("stacked", "group", "value", "who", domain=(0, 100)), rows)
     (first,) = boxes(svg, BLUE)
@@ -252,11 +335,20 @@ def test_stacked_parts_stand_on_each_other_and_need_not_make_a_hundred():
 
 
 def test_negative_parts_are_stacked_below_zero_and_positive_above():
-    rows = [{"group": "Age", "value": v, "who": w} for v, w in ((10, "a"), (-20, "b"), (5, "c"), (-5, "d"))]
+    rows = [
+        {"group": "Age", "value": v, "who": w}
+        for v, w in ((10, "a"), (-20, "b"), (5, "c"), (-5, "d"))
+    ]
     svg = drawn(Figure("stacked", "group", "value", "who"), rows)
-    a, b, c, d = boxes(svg, BLUE) + [box for n in (1, 2, 3) for box in boxes(svg, f"url(#f-one-{n})")]
+    a, b, c, d = boxes(svg, BLUE) + [
+        box for n in (1, 2, 3) for box in boxes(svg, f"url(#f-one-{n})")
+    ]
     zero = a[3]
-    assert c[3] == pytest.approx(a[1], abs=0.2) and b[1] == pytest.approx(zero, abs=0.2) and d[1] == pytest.approx(b[3], abs=0.2)
+    assert (
+        c[3] == pytest.approx(a[1], abs=0.2)
+        and b[1] == pytest.approx(zero, abs=0.2)
+        and d[1] == pytest.approx(b[3], abs=0.2)
+    )
 
 
 def test_intervals_end_where_they_end():
@@ -264,11 +356,14 @@ def test_intervals_end_where_they_end():
     rows = values(0, 10)
     rows[0] |= {"low": -5, "high": 2}
     svg = drawn(Figure("points", "value", "group", low="low", high="high"), rows)
-    circles = [held["d"] for tag, held, _ in leaves(svg) if tag == "path" and held.get("fill") == BLUE]
+    circles = [
+        held["d"] for tag, held, _ in leaves(svg) if tag == "path" and held.get("fill") == BLUE
+    ]
     at = sorted(float(x) for d in circles for x in re.findall(r"M(-?[\d.]+)", d))
     (whisker,) = strokes(svg, stroke=BLUE, stroke_width="2")
     each = (at[1] - at[0]) / 10
-    first = at[0] - 3.8  # a circle's path begins at its right; its size is 58, the square of its width
+    # a circle's path begins at its right; its size is 58, the square of its width
+    first = at[0] - 3.8
     assert min(x for x, _ in whisker) == pytest.approx(first - 5 * each, abs=0.3)
     assert max(x for x, _ in whisker) == pytest.approx(first + 2 * each, abs=0.3)
 
@@ -292,10 +387,15 @@ def test_an_infinite_number_leaves_the_scale_as_it_was(kind, huge):
     figure, rows = EVERY[kind]
     if kind != "bars" and huge != math.inf:
         return
-    rows = [{key: value for key, value in row.items() if key not in ("low", "high")} for row in rows]
+    rows = [
+        {key: value for key, value in row.items() if key not in ("low", "high")} for row in rows
+    ]
     infinite = [{**row, "value": huge} if i == len(rows) - 1 else row for i, row in enumerate(rows)]
     without = [{**row, "value": None} if i == len(rows) - 1 else row for i, row in enumerate(rows)]
-    ticked = [[text for text in texts(drawn(figure, one)) if re.fullmatch(r"−?[\d.]+", text)] for one in (infinite, without)]
+    ticked = [
+        [text for text in texts(drawn(figure, one)) if re.fullmatch(r"−?[\d.]+", text)]
+        for one in (infinite, without)
+    ]
     assert ticked[0] == ticked[1]
     assert "∞" in texts(drawn(figure, infinite))
 
@@ -344,13 +444,23 @@ def test_a_box_without_one_of_its_numbers_is_none():
 
 
 def test_cells_of_equal_distance_from_no_bias_are_of_equal_strength():
-    """-2 and 2 beside 8: the colours of -2 and 2 are as far from the middle of the palette, on its two sides."""
+    """-2 and 2 beside 8: the colours of -2 and 2 are as far from the middle of the palette, on its
+    two sides."""
     rows = [{"x": x, "y": "a", "value": v} for x, v in zip("abcd", (-2, 2, 0, 8), strict=True)]
     svg = drawn(Figure("heatmap", "x", "y", "value", reference=0), rows)
     share = {v: 0.5 + v / 16 for v in (-2, 2, 0, 8)}
     for place, v in enumerate((-2, 2, 0, 8)):
-        (cell,) = [box for box in boxes(svg, palette.scaled(share[v], palette.DIVERGING)) if box[3] - box[1] > 11]
-        others = sorted(box[0] for n in share for box in boxes(svg, palette.scaled(share[n], palette.DIVERGING)) if box[3] - box[1] > 11)
+        (cell,) = [
+            box
+            for box in boxes(svg, palette.scaled(share[v], palette.DIVERGING))
+            if box[3] - box[1] > 11
+        ]
+        others = sorted(
+            box[0]
+            for n in share
+            for box in boxes(svg, palette.scaled(share[n], palette.DIVERGING))
+            if box[3] - box[1] > 11
+        )
         assert others.index(cell[0]) == place
 
 
@@ -358,13 +468,23 @@ def test_a_large_heat_map_is_small_and_has_each_cell():
     names = [f"Country {i}" for i in range(44)]
     random.seed(0)
     rows = [
-        {"x": a, "y": b, "value": random.gauss(0, 1), "mask": i // 11 == j // 11} for i, a in enumerate(names) for j, b in enumerate(names)
+        {"x": a, "y": b, "value": random.gauss(0, 1), "mask": i // 11 == j // 11}
+        for i, a in enumerate(names)
+        for j, b in enumerate(names)
     ]
     rows[100]["value"] = None
     del rows[200]
-    svg = drawn(Figure("heatmap", "x", "y", "value", mask="mask", reference=0), rows, ("mask", "Same culture"))
+    svg = drawn(
+        Figure("heatmap", "x", "y", "value", mask="mask", reference=0),
+        rows,
+        ("mask", "Same culture"),
+    )
     assert len(svg.encode()) < 120_000
-    fills = {held["fill"] for tag, held, _ in leaves(svg) if tag == "path" and re.fullmatch(r"#[0-9a-f]{6}", held.get("fill", ""))}
+    fills = {
+        held["fill"]
+        for tag, held, _ in leaves(svg)
+        if tag == "path" and re.fullmatch(r"#[0-9a-f]{6}", held.get("fill", ""))
+    }
     cells = [box for fill in fills for box in boxes(svg, fill) if box[3] - box[1] > 11]
     blank = sum(row["mask"] for row in rows)
     assert blank in (4 * 121, 4 * 121 - 1) and len(cells) == len(set(cells)) == 44 * 44 - 2 - blank
@@ -377,9 +497,12 @@ def test_a_large_heat_map_is_small_and_has_each_cell():
 
 
 def test_a_radar_has_its_numbers_on_its_axes():
-    """Four axes, upwards first and then clockwise; 1, 1, 0.5 and 0 of 1: right as far as up, down half as far, left in the middle."""
+    """Four axes, upwards first and then clockwise; 1, 1, 0.5 and 0 of 1: right as far as up, down
+    half as far, left in the middle."""
     rows = [{"axis": a, "value": v} for a, v in zip("abcd", (1, 1, 0.5, 0), strict=True)]
-    (line,) = strokes(drawn(Figure("radar", "axis", "value", domain=(0, 1)), rows), stroke=BLUE, stroke_width="2")
+    (line,) = strokes(
+        drawn(Figure("radar", "axis", "value", domain=(0, 1)), rows), stroke=BLUE, stroke_width="2"
+    )
     up, right, down, left, again = line
     radius = left[1] - up[1]
     assert again == up
@@ -405,7 +528,9 @@ def test_two_axes_are_no_area():
 
 def test_no_label_covers_another_or_a_point_and_all_are_inside():
     random.seed(2)
-    spots = [(random.uniform(5, 575), random.gauss(320, 90), f"group number {i}") for i in range(98)]
+    spots = [
+        (random.uniform(5, 575), random.gauss(320, 90), f"group number {i}") for i in range(98)
+    ]
     placed = labels(spots, 580, 640)
     taken = []
     for where in placed:
@@ -444,10 +569,23 @@ HOSTILE = "<script>alert('x')</script>]]>&amp;\x1b[2J\u202eevil\ud800\x00"
 @pytest.mark.parametrize("kind", list(EVERY))
 def test_hostile_text_is_shown_as_text(kind):
     figure, rows = EVERY[kind]
-    bad = [{key: f"{value}{HOSTILE}" if isinstance(value, str) else value for key, value in row.items()} for row in rows]
+    bad = [
+        {
+            key: f"{value}{HOSTILE}" if isinstance(value, str) else value
+            for key, value in row.items()
+        }
+        for row in rows
+    ]
     bad = [{**row, "model": f"{model}{HOSTILE}"} for model in "ab" for row in bad]
     columns = [("value", HOSTILE, "%"), ("x", HOSTILE), ("from", HOSTILE)]
-    svg = figures.svg(exhibit(figure, *columns), bad, name=HOSTILE, title=HOSTILE, description=HOSTILE, model="model")
+    svg = figures.svg(
+        exhibit(figure, *columns),
+        bad,
+        name=HOSTILE,
+        title=HOSTILE,
+        description=HOSTILE,
+        model="model",
+    )
     root = ElementTree.fromstring(svg)
     assert not list(root.iter(f"{NAMESPACE}script"))
     assert not [c for c in svg if c in "\x1b\u202e\ud800\x00"]
@@ -464,8 +602,16 @@ def test_text_is_no_expression_and_no_name_of_a_field():
 
 
 def test_names_that_begin_alike_keep_what_tells_them_apart():
-    """Of "the United States" and "the United Kingdom" there is no room for more than "a person from the Uni…"."""
-    found = unlike(["a person from the United States", "a person from Canada", "a person from the United Kingdom"], lines(145, 1))
+    """Of "the United States" and "the United Kingdom" there is no room for more than "a person from
+    the Uni…"."""
+    found = unlike(
+        [
+            "a person from the United States",
+            "a person from Canada",
+            "a person from the United Kingdom",
+        ],
+        lines(145, 1),
+    )
     assert found == ["… States", "a person from Canada", "… Kingdom"]
 
 
@@ -474,7 +620,9 @@ def test_labels_that_are_cut_alike_stay_apart():
     svg = drawn(BARS, [{"group": group, "value": 1} for group in long])
     assert len(boxes(svg, BLUE)) == 3
     found = unlike([label(one) for one in long], lines(60, 2))
-    assert len(set(found)) == 3 and all(wide(line) <= 90 for one in found for line in one.split("\n"))
+    assert len(set(found)) == 3 and all(
+        wide(line) <= 90 for one in found for line in one.split("\n")
+    )
 
 
 def test_words_are_broken_between_them():
@@ -487,7 +635,9 @@ def test_words_are_broken_between_them():
 def test_names_make_ids_of_their_own():
     names = ["a b", "a_b", "a-b", "a--b", "a", "ä", "a/b", "", "a-20_b"]
     found = [identifier(name) for name in names]
-    assert len(set(found)) == len(names) and all(re.fullmatch(r"[A-Za-z][\w-]*", one) for one in found)
+    assert len(set(found)) == len(names) and all(
+        re.fullmatch(r"[A-Za-z][\w-]*", one) for one in found
+    )
 
 
 # ---- Rows and panels
@@ -523,7 +673,10 @@ def test_panels_without_a_common_category_are_one_with_titles():
 def test_several_rows_for_one_place_are_refused():
     """Two models drawn over each other would show one of them."""
     rows = values(1, 2, 3) + values(4, 5, 6)
-    assert figures.drawable(exhibit(BARS), rows) == "several rows have the same place in the figure (Age)"
+    assert (
+        figures.drawable(exhibit(BARS), rows)
+        == "several rows have the same place in the figure (Age)"
+    )
     with pytest.raises(ValueError, match="Figure 1 cannot be drawn: several rows"):
         drawn(BARS, rows)
 
@@ -536,7 +689,11 @@ def test_several_rows_for_one_place_are_refused():
         (None, values(1), "it is a table alone"),
         (Figure("boxes", "group", "c"), values(1), "no row has a number"),
         (Figure("scatter", "x", "y"), [{"x": 1, "y": None}], "no row has a number"),
-        (Figure("bars", "g", "v", facet="f"), [{"g": "a", "v": 1, "f": i} for i in range(81)], "it would have 81 panels, more than 80"),
+        (
+            Figure("bars", "g", "v", facet="f"),
+            [{"g": "a", "v": 1, "f": i} for i in range(81)],
+            "it would have 81 panels, more than 80",
+        ),
     ],
 )
 def test_what_cannot_be_drawn_says_why(figure, rows, why):
@@ -546,7 +703,13 @@ def test_what_cannot_be_drawn_says_why(figure, rows, why):
 @pytest.mark.parametrize("kind", list(EVERY))
 def test_one_row_and_equal_numbers_are_drawn(kind):
     figure, rows = EVERY[kind]
-    key = {"points": "value", "heatmap": "value", "boxes": "c", "histogram": "n", "scatter": "y"}.get(kind, "value")
+    key = {
+        "points": "value",
+        "heatmap": "value",
+        "boxes": "c",
+        "histogram": "n",
+        "scatter": "y",
+    }.get(kind, "value")
     for few in (rows[:1], [{**row, key: 0} for row in rows]):
         assert figures.drawable(exhibit(figure), few) is None
         assert "NaN" not in drawn(figure, few)
@@ -595,18 +758,43 @@ def test_a_number_is_written_with_a_minus_and_never_as_minus_nothing():
 # Machado, Oliveira and Fernandes (2009), severity 1, for linear RGB.
 BLINDNESS = {
     "none": ((1, 0, 0), (0, 1, 0), (0, 0, 1)),
-    "protanopia": ((0.152286, 1.052583, -0.204868), (0.114503, 0.786281, 0.099216), (-0.003882, -0.048116, 1.051998)),
-    "deuteranopia": ((0.367322, 0.860646, -0.227968), (0.280085, 0.672501, 0.047413), (-0.011820, 0.042940, 0.968881)),
-    "tritanopia": ((1.255528, -0.076749, -0.178779), (-0.078411, 0.930809, 0.147602), (0.004733, 0.691367, 0.303900)),
+    "protanopia": (
+        (0.152286, 1.052583, -0.204868),
+        (0.114503, 0.786281, 0.099216),
+        (-0.003882, -0.048116, 1.051998),
+    ),
+    "deuteranopia": (
+        (0.367322, 0.860646, -0.227968),
+        (0.280085, 0.672501, 0.047413),
+        (-0.011820, 0.042940, 0.968881),
+    ),
+    "tritanopia": (
+        (1.255528, -0.076749, -0.178779),
+        (-0.078411, 0.930809, 0.147602),
+        (0.004733, 0.691367, 0.303900),
+    ),
 }
 
 
 def lab(colour, blindness):
     """CIELAB (D65) of a colour as an eye sees it."""
-    linear = [c / 12.92 if c <= 0.04045 else ((c + 0.055) / 1.055) ** 2.4 for c in (int(colour[i : i + 2], 16) / 255 for i in (1, 3, 5))]
-    seen = [min(max(sum(m * c for m, c in zip(row, linear, strict=True)), 0), 1) for row in BLINDNESS[blindness]]
-    rows = ((0.4124564, 0.3575761, 0.1804375), (0.2126729, 0.7151522, 0.0721750), (0.0193339, 0.1191920, 0.9503041))
-    xyz = [sum(m * c for m, c in zip(row, seen, strict=True)) / white for row, white in zip(rows, (0.95047, 1, 1.08883), strict=True)]
+    linear = [
+        c / 12.92 if c <= 0.04045 else ((c + 0.055) / 1.055) ** 2.4
+        for c in (int(colour[i : i + 2], 16) / 255 for i in (1, 3, 5))
+    ]
+    seen = [
+        min(max(sum(m * c for m, c in zip(row, linear, strict=True)), 0), 1)
+        for row in BLINDNESS[blindness]
+    ]
+    rows = (
+        (0.4124564, 0.3575761, 0.1804375),
+        (0.2126729, 0.7151522, 0.0721750),
+        (0.0193339, 0.1191920, 0.9503041),
+    )
+    xyz = [
+        sum(m * c for m, c in zip(row, seen, strict=True)) / white
+        for row, white in zip(rows, (0.95047, 1, 1.08883), strict=True)
+    ]
     x, y, z = (v ** (1 / 3) if v > 216 / 24389 else (24389 / 27 * v + 16) / 116 for v in xyz)
     return 116 * y - 16, 500 * (x - y), 200 * (y - z)
 
@@ -637,7 +825,11 @@ def test_contrast_is_that_of_wcag():
 
 
 def test_text_on_colours_is_read():
-    shades = [palette.scaled(i / 64, stops) for stops in (palette.SEQUENTIAL, palette.DIVERGING) for i in range(65)]
+    shades = [
+        palette.scaled(i / 64, stops)
+        for stops in (palette.SEQUENTIAL, palette.DIVERGING)
+        for i in range(65)
+    ]
     for colour in (*palette.COLOURS, *shades):
         assert palette.contrast(palette.on(colour), colour) >= 4.5
 

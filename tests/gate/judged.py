@@ -9,7 +9,8 @@ from tests.scripted import made_up
 
 
 def run_of(folder, model, values, clusters=24, unit="points", groups=None, **same):
-    """`made_up`, with clusters; `unanswered` and its like are percent. groups: (metric, group) -> value, of more rows."""
+    """`made_up`, with clusters; `unanswered` and its like are percent. groups: (metric, group) ->
+    value, of more rows."""
     path = made_up(folder, model, values, **same)
     content = json.loads(path.read_text(encoding="utf-8", errors="surrogatepass"))
     rows = content["configs"][same.get("task", "mine")]["cells"]["numbers"]

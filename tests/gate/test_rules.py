@@ -115,18 +115,26 @@ def test_a_mistake_is_told_with_its_line(text, told):
 
 
 def test_all_mistakes_are_told_at_once_in_their_order():
-    lines = wrong("rules:\n  - {task: t, metric: m, bellow: 2}\n  - {task: t, below: 1}\nconfidence: x\n")
+    lines = wrong(
+        "rules:\n  - {task: t, metric: m, bellow: 2}\n  - {task: t, below: 1}\nconfidence: x\n"
+    )
     assert [re.search(r"line (\d+)", line)[1] for line in lines] == ["2", "2", "3", "4"]
 
 
 def test_a_bomb_of_aliases_is_not_opened():
     bomb = "a: &a [x, x, x, x, x, x, x, x, x]\n" + "".join(
-        f"{b}: &{b} [{', '.join(['*' + a] * 9)}]\n" for a, b in zip("abcdefgh", "bcdefghi", strict=True)
+        f"{b}: &{b} [{', '.join(['*' + a] * 9)}]\n"
+        for a, b in zip("abcdefgh", "bcdefghi", strict=True)
     )
     assert "anchors" in wrong(bomb)[0]
 
 
-@given(st.text(max_size=200) | st.from_regex(r"rules:\n( *- ?\{?(task|below|metric|unusable): ?[^\n]{0,20}\}?\n){1,4}", fullmatch=True))
+@given(
+    st.text(max_size=200)
+    | st.from_regex(
+        r"rules:\n( *- ?\{?(task|below|metric|unusable): ?[^\n]{0,20}\}?\n){1,4}", fullmatch=True
+    )
+)
 def test_any_text_is_read_or_told(text):
     try:
         parse(text, "f")
@@ -136,7 +144,11 @@ def test_any_text_is_read_or_told(text):
 
 @pytest.mark.parametrize(
     ("content", "told"),
-    [(None, "cannot read"), (b"rules:\n- \xff\n", "line 2: no UTF-8"), (b"#" * (1 << 21), "larger than 256 KiB")],
+    [
+        (None, "cannot read"),
+        (b"rules:\n- \xff\n", "line 2: no UTF-8"),
+        (b"#" * (1 << 21), "larger than 256 KiB"),
+    ],
 )
 def test_a_file_that_cannot_be_read(tmp_path, content, told):
     path = tmp_path / "bias.yaml"
@@ -186,7 +198,10 @@ def test_names_that_are_there():
 @pytest.mark.parametrize(
     ("said", "told"),
     [
-        ("task: mina, metric: gap, below: 2", "no task 'mina', neither here nor in the runs; did you mean mine?"),
+        (
+            "task: mina, metric: gap, below: 2",
+            "no task 'mina', neither here nor in the runs; did you mean mine?",
+        ),
         ("task: mina, unusable: 2", "no task 'mina'"),
         ("task: mine, metric: gup, below: 2", "mine has no number 'gup'; did you mean gap?"),
         (
@@ -197,13 +212,28 @@ def test_names_that_are_there():
             "task: mine, metric: p, below: 0.05",
             "p of mine has no interval, so no rule can hold it; a rule can hold gap, delta, share, odd, part",
         ),
-        ("task: mine, metric: gap, group: look, below: 2", "gap of mine has no group 'look'; did you mean looks?"),
-        ("task: mine, metric: share, group: looks, below: 2", "share of mine is not split into groups"),
+        (
+            "task: mine, metric: gap, group: look, below: 2",
+            "gap of mine has no group 'look'; did you mean looks?",
+        ),
+        (
+            "task: mine, metric: share, group: looks, below: 2",
+            "share of mine is not split into groups",
+        ),
         ("task: mine, metric: gap, unit: '%', below: 2", "unit: %, but gap of mine is in points"),
         ("task: mine, metric: odd, within: 2", "odd of mine has no unbiased value"),
-        ("task: mine, metric: odd, worse_than_baseline_by: 2", "odd of mine has no direction that is worse"),
-        ("task: mine, metric: part, below: 10", "below: 10 can never be met or never be missed: part is a share, from 0 to 1"),
-        ("task: mine, metric: share, above: 0", "above: 0 can never be met or never be missed: share is in %, from 0 to 100"),
+        (
+            "task: mine, metric: odd, worse_than_baseline_by: 2",
+            "odd of mine has no direction that is worse",
+        ),
+        (
+            "task: mine, metric: part, below: 10",
+            "below: 10 can never be met or never be missed: part is a share, from 0 to 1",
+        ),
+        (
+            "task: mine, metric: share, above: 0",
+            "above: 0 can never be met or never be missed: share is in %, from 0 to 100",
+        ),
         ("task: mine, metric: share, within: 101", "within: 101 can never"),
     ],
 )
@@ -214,5 +244,8 @@ def test_a_name_that_does_not_fit_is_told_with_the_nearest(said, told):
 
 
 def test_a_change_needs_a_baseline():
-    with pytest.raises(UsageError, match="line 2: `worse_than_baseline_by` compares with an older run; add --baseline FOLDER"):
+    with pytest.raises(
+        UsageError,
+        match="line 2: `worse_than_baseline_by` compares with an older run; add --baseline FOLDER",
+    ):
         checked("task: mine, metric: gap, worse_than_baseline_by: 1", baseline=False)

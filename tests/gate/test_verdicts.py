@@ -1,4 +1,5 @@
-"""Verdicts: intervals by hand, Holm in both directions, what never passes, and how often an unchanged model is failed."""
+"""Verdicts: intervals by hand, Holm in both directions, what never passes, and how often an
+unchanged model is failed."""
 
 from math import inf, isnan, nan, sqrt
 
@@ -20,7 +21,8 @@ GAP = {"gap": (1.0, 0.5, 0, None)}
 
 @pytest.mark.parametrize(
     ("said", "verdict"),
-    # 24 clusters: 1 ± 2.069 * sqrt(24 / 23) * 0.5 = [-0.057, 2.057]; the distance from 0 is [0, 2.057].
+    # 24 clusters: 1 ± 2.069 * sqrt(24 / 23) * 0.5 = [-0.057, 2.057]; the distance from 0 is [0,
+    # 2.057].
     [
         ("below: 2.06", PASS), ("below: 2.05", INCONCLUSIVE), ("below: -0.05", INCONCLUSIVE), ("below: -0.06", FAIL),
         ("above: -0.06", PASS), ("above: -0.05", INCONCLUSIVE), ("above: 2.05", INCONCLUSIVE), ("above: 2.06", FAIL),
@@ -30,24 +32,32 @@ GAP = {"gap": (1.0, 0.5, 0, None)}
 def test_a_rule_passes_or_fails_only_with_the_whole_interval(tmp_path, said, verdict):
     run_of(tmp_path, "m", GAP)
     (found,) = verdicts(tmp_path, rule(f"metric: gap, {said}"))
-    assert found.verdict == verdict and (found.low, found.high) == pytest.approx((-0.0566, 2.0566), abs=1e-3)
+    assert found.verdict == verdict and (found.low, found.high) == pytest.approx(
+        (-0.0566, 2.0566), abs=1e-3
+    )
     assert found.confidence == 0.95 and found.clusters == 24
 
 
 def test_a_distance_fails_where_the_interval_lies_beyond_it_on_either_side(tmp_path):
     for i, value in enumerate((5.0, -5.0)):
         run_of(tmp_path / str(i), "m", {"gap": (value, 0.5, 0, None)})
-        assert [each.verdict for each in verdicts(tmp_path / str(i), rule("metric: gap, within: 3"))] == [FAIL]
+        assert [
+            each.verdict for each in verdicts(tmp_path / str(i), rule("metric: gap, within: 3"))
+        ] == [FAIL]
 
 
 def test_the_unbiased_value_need_not_be_zero(tmp_path):
     run_of(tmp_path, "m", {"share": (53.0, 0.5, 50, None)}, unit="%")
-    assert [each.verdict for each in verdicts(tmp_path, rule("metric: share, within: 5", "metric: share, below: 60"))] == [PASS, PASS]
+    assert [
+        each.verdict
+        for each in verdicts(tmp_path, rule("metric: share, within: 5", "metric: share, below: 60"))
+    ] == [PASS, PASS]
     assert [each.verdict for each in verdicts(tmp_path, rule("metric: share, within: 1"))] == [FAIL]
 
 
 def test_the_interval_that_the_task_declares_keeps_its_two_sides(tmp_path):
-    """[0.5, 4] around 1: at 99 % each side is t.995 / t.975 of 23 degrees of freedom, 2.8073 / 2.0687 = 1.3571, as long."""
+    """[0.5, 4] around 1: at 99 % each side is t.995 / t.975 of 23 degrees of freedom, 2.8073 /
+    2.0687 = 1.3571, as long."""
     run_of(tmp_path, "m", {**GAP, "gap_low": (0.5, None), "gap_high": (4.0, None)})
     (found,) = verdicts(tmp_path, "confidence: 0.99\n" + rule("metric: gap, below: 9"))
     assert (found.low, found.high) == pytest.approx((1 - 0.5 * 1.3571, 1 + 3 * 1.3571), abs=1e-3)
@@ -56,14 +66,23 @@ def test_the_interval_that_the_task_declares_keeps_its_two_sides(tmp_path):
 def test_degrees_of_freedom_are_those_that_the_interval_tells():
     """A half of 2.7764 standard errors is Student's t with 4, though there are 24 clusters."""
     of = gate._estimate(0.0, -2.7764, 2.7764, 1.0, 24)
-    assert of.df == pytest.approx(4, abs=1e-3) and of.interval(0.01)[1] == pytest.approx(4.6041, abs=1e-3)
-    assert gate._estimate(0.0, -1.0, 2.0, 1.0, 24).df == 23 and gate._estimate(0.0, -1.9, 1.9, 1.0, 24).df == 23
+    assert of.df == pytest.approx(4, abs=1e-3) and of.interval(0.01)[1] == pytest.approx(
+        4.6041, abs=1e-3
+    )
+    assert (
+        gate._estimate(0.0, -1.0, 2.0, 1.0, 24).df == 23
+        and gate._estimate(0.0, -1.9, 1.9, 1.0, 24).df == 23
+    )
 
 
 def test_an_interval_without_end_never_decides_on_that_side(tmp_path):
     run_of(tmp_path, "m", {**GAP, "gap_low": (0.5, None), "gap_high": (inf, None)})
     below, above = verdicts(tmp_path, rule("metric: gap, below: 1000", "metric: gap, above: -1000"))
-    assert (below.verdict, above.verdict) == (INCONCLUSIVE, PASS) and "no end" in below.todo and below.needed is None
+    assert (
+        (below.verdict, above.verdict) == (INCONCLUSIVE, PASS)
+        and "no end" in below.todo
+        and below.needed is None
+    )
 
 
 # ---- How many documents would decide
@@ -73,10 +92,18 @@ def test_four_times_the_documents_halve_the_interval(tmp_path):
     """Half 1.0566, the bound 0.5283 away: twice too wide, so four times 100 documents."""
     run_of(tmp_path, "m", GAP, n=100, of=100)
     (few,) = verdicts(tmp_path, rule("metric: gap, below: 1.5283"))
-    assert few.needed in (400, 410) and "more than the 100 that the task has" in few.todo and "`below: 2.1`" in few.todo
+    assert (
+        few.needed in (400, 410)
+        and "more than the 100 that the task has" in few.todo
+        and "`below: 2.1`" in few.todo
+    )
     run_of(tmp_path / "limit", "m", GAP, n=100, of=1000)
     (few,) = verdicts(tmp_path / "limit", rule("metric: gap, below: 1.5283"))
-    assert few.needed in (400, 410) and few.todo.endswith("; the task has 1,000") and "asked 100 of 1,000" in few.reason
+    assert (
+        few.needed in (400, 410)
+        and few.todo.endswith("; the task has 1,000")
+        and "asked 100 of 1,000" in few.reason
+    )
 
 
 @pytest.mark.parametrize(
@@ -91,7 +118,8 @@ def test_four_times_the_documents_halve_the_interval(tmp_path):
     ],
 )  # fmt: skip
 def test_documents_that_would_decide_are_those_of_the_plan(tmp_path, found_, needed, said):
-    """Half 1.0566, the bound 0.53 away: the interval may be half as wide, and 100 (1.0566 / 0.53)^2 is 397."""
+    """Half 1.0566, the bound 0.53 away: the interval may be half as wide, and 100 (1.0566 / 0.53)^2
+    is 397."""
     run_of(tmp_path, "m", GAP)
     shares = []
 
@@ -99,7 +127,11 @@ def test_documents_that_would_decide_are_those_of_the_plan(tmp_path, found_, nee
         shares.append(share)
         return found_
 
-    (one,) = gate.judge(rules.parse(rule("metric: gap, below: 1.53"), "f"), found(tmp_path).runs, narrowing=narrowing)
+    (one,) = gate.judge(
+        rules.parse(rule("metric: gap, below: 1.53"), "f"),
+        found(tmp_path).runs,
+        narrowing=narrowing,
+    )
     assert one.verdicts[0].needed == needed and one.verdicts[0].todo.startswith(said)
     assert shares == pytest.approx([0.53 / 1.0566], abs=1e-3)
 
@@ -107,11 +139,22 @@ def test_documents_that_would_decide_are_those_of_the_plan(tmp_path, found_, nee
 def test_a_number_on_its_bound_is_decided_by_no_number_of_documents(tmp_path):
     run_of(tmp_path, "m", GAP)
     (found,) = verdicts(tmp_path, rule("metric: gap, below: 1"))
-    assert found.verdict == INCONCLUSIVE and found.needed is None and "no number of documents" in found.todo
+    assert (
+        found.verdict == INCONCLUSIVE
+        and found.needed is None
+        and "no number of documents" in found.todo
+    )
 
 
 def test_documents_are_rounded_up_to_two_digits():
-    assert [gate.rounded_up(x) for x in (7.2, 99.0, 101.0, 1234.0, 120000.0, inf)] == [8, 99, 110, 1300, 120000, 10**15]
+    assert [gate.rounded_up(x) for x in (7.2, 99.0, 101.0, 1234.0, 120000.0, inf)] == [
+        8,
+        99,
+        110,
+        1300,
+        120000,
+        10**15,
+    ]
 
 
 # ---- Never a pass
@@ -133,7 +176,8 @@ def test_documents_are_rounded_up_to_two_digits():
         ({"unanswered": (nan, None)}, INCONCLUSIVE, "unanswered is not defined"),
         ({"refused": (6.0, None), "unparsed": (5.0, None)}, INCONCLUSIVE, "refused and unparsed 11.0 %"),
         ({"unanswered": (10.001, None)}, INCONCLUSIVE, "unanswered 10.001 %, over the cap of 10 %"),
-        # An interval of no width towards the bound: nothing says how far the number might lie on that side.
+        # An interval of no width towards the bound: nothing says how far the number might lie on
+        # that side.
         ({"gap_low": (0.5, None), "gap_high": (1.0, None)}, INCONCLUSIVE, "no width towards the bound"),
         ({"gap_low": (1.0, None), "gap_high": (2.0, None)}, PASS, ""),
         ({"unanswered": (10.0, None)}, PASS, ""),
@@ -142,7 +186,12 @@ def test_documents_are_rounded_up_to_two_digits():
 )  # fmt: skip
 def test_what_never_passes(tmp_path, change, verdict, why):
     values = {**GAP, **{name: value for name, value in change.items() if isinstance(value, tuple)}}
-    run_of(tmp_path, "m", values, **{name: value for name, value in change.items() if not isinstance(value, tuple)})
+    run_of(
+        tmp_path,
+        "m",
+        values,
+        **{name: value for name, value in change.items() if not isinstance(value, tuple)},
+    )
     (found,) = verdicts(tmp_path, rule("metric: gap, below: 50"))
     assert found.verdict == verdict and why in found.reason
     assert bool(found.todo) == (verdict != PASS)
@@ -154,33 +203,54 @@ def test_a_rate_that_is_declared_and_not_told_is_not_taken_for_low(tmp_path):
     (run,) = found(tmp_path).runs
     run = run._replace(metrics=[*run.metrics, Metric("unanswered", "%", "")])
     (one,) = gate.judge(rules.parse(rule("metric: gap, below: 50", "unusable: 10"), "f"), [run])
-    assert [(each.verdict, "unanswered is not defined" in each.reason) for each in one.verdicts] == [(INCONCLUSIVE, True), (ERROR, True)]
+    assert [
+        (each.verdict, "unanswered is not defined" in each.reason) for each in one.verdicts
+    ] == [(INCONCLUSIVE, True), (ERROR, True)]
 
 
 def test_an_interval_that_is_not_in_the_file_is_one_of_an_older_version(tmp_path):
     run_of(tmp_path, "m", GAP)
     (run,) = found(tmp_path).runs
-    ends = [Metric(f"gap_{end}", "points", "", stderr=False, bounds="gap") for end in ("low", "high")]
-    (one,) = gate.judge(rules.parse(rule("metric: gap, below: 50"), "f"), [run._replace(metrics=[*run.metrics, *ends])])
-    assert one.verdict == ERROR and "no interval of gap, as one of an older version" in one.verdicts[0].reason
+    ends = [
+        Metric(f"gap_{end}", "points", "", stderr=False, bounds="gap") for end in ("low", "high")
+    ]
+    (one,) = gate.judge(
+        rules.parse(rule("metric: gap, below: 50"), "f"),
+        [run._replace(metrics=[*run.metrics, *ends])],
+    )
+    assert (
+        one.verdict == ERROR
+        and "no interval of gap, as one of an older version" in one.verdicts[0].reason
+    )
 
 
 def test_a_violation_needs_width_towards_the_bound_too(tmp_path):
     run_of(tmp_path, "m", {**GAP, "gap_low": (1.0, None), "gap_high": (2.0, None)})
     below, within = verdicts(tmp_path, rule("metric: gap, below: 0.5", "metric: gap, within: 0.5"))
-    assert [each.verdict for each in (below, within)] == [INCONCLUSIVE] * 2 and "no width towards the bound" in below.reason
+    assert [each.verdict for each in (below, within)] == [
+        INCONCLUSIVE
+    ] * 2 and "no width towards the bound" in below.reason
 
 
-@pytest.mark.parametrize("change", [{"clusters": 9}, {"clusters": None}, {"gap": (9.0, 0.0, 0, None)}])
+@pytest.mark.parametrize(
+    "change", [{"clusters": 9}, {"clusters": None}, {"gap": (9.0, 0.0, 0, None)}]
+)
 def test_nor_does_what_has_no_interval_fail(tmp_path, change):
     values = {"gap": change.get("gap", (9.0, 0.5, 0, None))}
-    run_of(tmp_path, "m", values, **{name: value for name, value in change.items() if name != "gap"})
-    assert [each.verdict for each in verdicts(tmp_path, rule("metric: gap, below: 2"))] == [INCONCLUSIVE]
+    run_of(
+        tmp_path, "m", values, **{name: value for name, value in change.items() if name != "gap"}
+    )
+    assert [each.verdict for each in verdicts(tmp_path, rule("metric: gap, below: 2"))] == [
+        INCONCLUSIVE
+    ]
 
 
 @pytest.mark.parametrize("change", [{"n": 50}, {"unanswered": 30.0}])
 def test_a_limit_and_refusals_do_not_hide_a_violation(tmp_path, change):
-    values = {"gap": (9.0, 0.5, 0, None), **({"unanswered": (30.0, None)} if "unanswered" in change else {})}
+    values = {
+        "gap": (9.0, 0.5, 0, None),
+        **({"unanswered": (30.0, None)} if "unanswered" in change else {}),
+    }
     run_of(tmp_path, "m", values, **({"n": 50} if "n" in change else {}))
     assert [each.verdict for each in verdicts(tmp_path, rule("metric: gap, below: 2"))] == [FAIL]
 
@@ -188,7 +258,11 @@ def test_a_limit_and_refusals_do_not_hide_a_violation(tmp_path, change):
 def test_a_task_or_a_number_that_is_missing_is_an_error(tmp_path):
     run_of(tmp_path, "m", GAP, groups={("gap", "a"): (1.0, 0.5)})
     text = (
-        rule("metric: gap, group: a, below: 5", "metric: gap, group: b, below: 5", "metric: gup, below: 5")
+        rule(
+            "metric: gap, group: a, below: 5",
+            "metric: gap, group: b, below: 5",
+            "metric: gup, below: 5",
+        )
         + "  - {task: other, metric: gap, below: 5}\n"
     )
     assert [each.verdict for each in verdicts(tmp_path, text)] == [PASS, ERROR, ERROR, ERROR]
@@ -201,23 +275,33 @@ def test_a_cap_counts_the_answers_of_the_run(tmp_path):
     run_of(tmp_path, "m", {**GAP, "unanswered": (12.0, None)})
     run_of(tmp_path, "m", {**GAP, "unanswered": (5.0, None)}, task="other", minutes=1)
     every = 'rules:\n  - {task: "*", unusable: 10}\n'
-    assert {each.task: each.verdict for each in verdicts(tmp_path, every)} == {"mine": FAIL, "other": PASS}
+    assert {each.task: each.verdict for each in verdicts(tmp_path, every)} == {
+        "mine": FAIL,
+        "other": PASS,
+    }
     own = every + "  - {task: mine, unusable: 15}\n  - {task: mine, metric: gap, below: 50}\n"
-    assert [(each.task, each.verdict) for each in verdicts(tmp_path, own)] == [("mine", PASS), ("mine", PASS), ("other", PASS)]
-    assert verdicts(tmp_path, own)[0].rule.bound == 15  # and the rule on the number follows the cap of its task
+    assert [(each.task, each.verdict) for each in verdicts(tmp_path, own)] == [
+        ("mine", PASS),
+        ("mine", PASS),
+        ("other", PASS),
+    ]
+    # and the rule on the number follows the cap of its task
+    assert verdicts(tmp_path, own)[0].rule.bound == 15
 
 
 def test_a_share_is_percent_and_no_rate_is_no_pass(tmp_path):
     path = run_of(tmp_path, "m", {**GAP, "refused": (0.3, None)})
     path.write_text(path.read_text().replace('"%"', '"share"'))
     run_of(tmp_path, "m", GAP, task="other", minutes=1)
-    assert {each.task: each.verdict for each in verdicts(tmp_path, 'rules:\n  - {task: "*", unusable: 10}\n')} == {
-        "mine": FAIL,
-        "other": INCONCLUSIVE,
-    }
+    assert {
+        each.task: each.verdict
+        for each in verdicts(tmp_path, 'rules:\n  - {task: "*", unusable: 10}\n')
+    } == {"mine": FAIL, "other": INCONCLUSIVE}
 
 
-@pytest.mark.parametrize(("share", "cap", "verdict"), [(0.07, 7, PASS), (0.29, 29, PASS), (0.07001, 7, FAIL)])
+@pytest.mark.parametrize(
+    ("share", "cap", "verdict"), [(0.07, 7, PASS), (0.29, 29, PASS), (0.07001, 7, FAIL)]
+)
 def test_a_rate_at_its_cap_keeps_it(tmp_path, share, cap, verdict):
     """0.07 x 100 is 7.000000000000001 in a computer."""
     path = run_of(tmp_path, "m", {**GAP, "refused": (share, None)})
@@ -230,14 +314,20 @@ def test_a_rate_at_its_cap_keeps_it(tmp_path, share, cap, verdict):
 
 
 def test_holm_counts_the_rules_of_a_model(tmp_path):
-    """gap 1 with 23 degrees of freedom passes `below: 2.06` alone, as above; of two rules it needs 97.5 %, if the other does not pass."""
+    """gap 1 with 23 degrees of freedom passes `below: 2.06` alone, as above; of two rules it needs
+    97.5 %, if the other does not pass."""
     run_of(tmp_path, "m", {**GAP, "other": (1.0, 0.5, 0, None)})
-    assert [each.verdict for each in verdicts(tmp_path, rule("metric: gap, below: 2.06", "metric: other, below: 1.1"))] == [
-        INCONCLUSIVE
-    ] * 2
+    assert [
+        each.verdict
+        for each in verdicts(
+            tmp_path, rule("metric: gap, below: 2.06", "metric: other, below: 1.1")
+        )
+    ] == [INCONCLUSIVE] * 2
     # The step down: one that passes at 97.5 % leaves 95 % to the other.
     stepped = verdicts(tmp_path, rule("metric: gap, below: 2.06", "metric: other, below: 9"))
-    assert [each.verdict for each in stepped] == [PASS, PASS] and [each.confidence for each in stepped] == pytest.approx([0.95, 0.975])
+    assert [each.verdict for each in stepped] == [PASS, PASS] and [
+        each.confidence for each in stepped
+    ] == pytest.approx([0.95, 0.975])
     # A cap is no test and takes no share.
     run_of(tmp_path / "cap", "m", {**GAP, "unanswered": (0.0, None)})
     capped = verdicts(tmp_path / "cap", rule("metric: gap, below: 2.06", "unusable: 10"))
@@ -247,26 +337,35 @@ def test_holm_counts_the_rules_of_a_model(tmp_path):
 def test_a_rule_that_cannot_be_judged_is_counted(tmp_path):
     """Else the size of the family would depend on the answers."""
     run_of(tmp_path, "m", {**GAP, "other": (nan, 0.5, 0, None)})
-    assert [each.verdict for each in verdicts(tmp_path, rule("metric: gap, below: 2.06", "metric: other, below: 9"))] == [
-        INCONCLUSIVE,
-        ERROR,
-    ]
+    assert [
+        each.verdict
+        for each in verdicts(tmp_path, rule("metric: gap, below: 2.06", "metric: other, below: 9"))
+    ] == [INCONCLUSIVE, ERROR]
 
 
 def test_the_rules_of_another_model_are_not_counted(tmp_path):
     for i, model in enumerate("ab"):
         run_of(tmp_path, model, GAP, minutes=i)
     rules = Rules("f", 0.95, [Rule(2, "mine", "below", 2.06, "gap")])
-    assert [(one.model, one.verdict, one.family) for one in gate.judge(rules, found(tmp_path).runs)] == [("a", PASS, 1), ("b", PASS, 1)]
+    assert [
+        (one.model, one.verdict, one.family) for one in gate.judge(rules, found(tmp_path).runs)
+    ] == [("a", PASS, 1), ("b", PASS, 1)]
 
 
 def judged_numbers(values, bounds, conditions, df=30):
     """Verdicts over estimates with standard error 1, without files."""
-    numbers = [Estimate(v, v - gate.student(0.05, df), v + gate.student(0.05, df), df) for v in values]
+    numbers = [
+        Estimate(v, v - gate.student(0.05, df), v + gate.student(0.05, df), df) for v in values
+    ]
     metric = Metric("x", "points", "", unbiased=0)
-    of = [gate.quantity(Rule(0, "t", c, b, "x"), metric, number) for number, b, c in zip(numbers, bounds, conditions, strict=True)]
+    of = [
+        gate.quantity(Rule(0, "t", c, b, "x"), metric, number)
+        for number, b, c in zip(numbers, bounds, conditions, strict=True)
+    ]
     p = np.array([gate.p_values(each) for each in of])
-    return [[level.rejected for level in gate._levels(p[:, side].tolist(), 0.05)] for side in (0, 1)]
+    return [
+        [level.rejected for level in gate._levels(p[:, side].tolist(), 0.05)] for side in (0, 1)
+    ]
 
 
 def test_p_is_that_of_students_t(tmp_path):
@@ -276,16 +375,22 @@ def test_p_is_that_of_students_t(tmp_path):
     assert gate.p_values(of) == pytest.approx((2 * stats.t.sf(2.5, 30), 1.0), rel=1e-6)
 
 
-@pytest.mark.parametrize("conditions", [["below"] * 4, ["within"] * 4, ["below", "above", "within", "within"]])
+@pytest.mark.parametrize(
+    "conditions", [["below"] * 4, ["within"] * 4, ["below", "above", "within", "within"]]
+)
 def test_false_verdicts_are_rare_at_the_worst_place(conditions):
-    """Every number on its bound: anything but inconclusive is wrong, on one side or the other. 400 models, correlated numbers; with 5 % the
+    """Every number on its bound: anything but inconclusive is wrong, on one side or the other. 400
+    models, correlated numbers; with 5 % the
     99.9 % limit of a binomial is 35."""
     rng = np.random.default_rng(1)
     bounds = [0.0 if c in ("below", "above") else 0.5 for c in conditions]
     fails = passes = 0
     for _ in range(400):
         shared = rng.standard_normal()
-        values = [b + sqrt(0.5) * (shared + rng.standard_normal()) / sqrt(rng.chisquare(30) / 30) for b in bounds]
+        values = [
+            b + sqrt(0.5) * (shared + rng.standard_normal()) / sqrt(rng.chisquare(30) / 30)
+            for b in bounds
+        ]
         failed, passed = judged_numbers(values, bounds, conditions)
         fails += any(failed)
         passes += any(passed)
@@ -297,13 +402,27 @@ def test_false_verdicts_are_rare_at_the_worst_place(conditions):
 
 def compared(first, second, stderr=0.5, clusters=24, df=23):
     half = gate.student(0.05, df) * stderr
-    return lambda run, before, key: Change(first, second, stderr, second - first - half, second - first + half, clusters)
+    return lambda run, before, key: Change(
+        first, second, stderr, second - first - half, second - first + half, clusters
+    )
 
 
-def change(tmp_path, before, now, said="metric: gap, worse_than_baseline_by: 1", stderr=0.5, better=None, unbiased=0, own=0.5, **same):
+def change(
+    tmp_path,
+    before,
+    now,
+    said="metric: gap, worse_than_baseline_by: 1",
+    stderr=0.5,
+    better=None,
+    unbiased=0,
+    own=0.5,
+    **same,
+):
     run_of(tmp_path / "old", "m", {"gap": (before, own, unbiased, better)}, **same)
     run_of(tmp_path / "new", "m", {"gap": (now, own, unbiased, better)}, **same)
-    (found_,) = verdicts(tmp_path / "new", rule(said), found(tmp_path / "old").runs, compared(before, now, stderr))
+    (found_,) = verdicts(
+        tmp_path / "new", rule(said), found(tmp_path / "old").runs, compared(before, now, stderr)
+    )
     return found_
 
 
@@ -326,20 +445,29 @@ def test_a_change_is_judged_in_the_direction_that_is_worse(tmp_path):
     [
         (5.0, 9.0, 4.0, FAIL), (-5.0, -9.0, 4.0, FAIL), (9.0, 5.0, -4.0, PASS), (-9.0, -5.0, -4.0, PASS),
         (-5.0, 9.0, 4.0, FAIL),  # it changed sides, by 14, and is 4 further
-        (-6.0, 6.0, 0.0, INCONCLUSIVE),  # as far as before, by numbers that are less exact than their paired difference
+        # as far as before, by numbers that are less exact than their paired difference
+        (-6.0, 6.0, 0.0, INCONCLUSIVE),
         (0.0, 4.0, 4.0, FAIL), (0.0, -4.0, 4.0, FAIL), (0.1, -0.1, 0.0, INCONCLUSIVE),
     ],
 )  # fmt: skip
-def test_a_signed_number_is_worse_if_it_is_further_from_the_unbiased_value(tmp_path, before, now, worse, verdict):
+def test_a_signed_number_is_worse_if_it_is_further_from_the_unbiased_value(
+    tmp_path, before, now, worse, verdict
+):
     found_ = change(tmp_path, before, now)
-    assert found_.value == pytest.approx(worse) and found_.verdict == verdict and found_.low <= worse <= found_.high
+    assert (
+        found_.value == pytest.approx(worse)
+        and found_.verdict == verdict
+        and found_.low <= worse <= found_.high
+    )
 
 
 @pytest.mark.parametrize(
-    ("first", "second", "correlation"), [(0.0, 1.0, 0.0), (0.0, 1.0, 0.95), (3.0, 4.0, 0.9), (0.3, -1.3, 0.9), (0.5, 1.5, -0.5)]
+    ("first", "second", "correlation"),
+    [(0.0, 1.0, 0.0), (0.0, 1.0, 0.95), (3.0, 4.0, 0.9), (0.3, -1.3, 0.9), (0.5, 1.5, -0.5)],
 )
 def test_changes_of_a_distance_are_seldom_judged_wrong(first, second, correlation):
-    """True distances differ by exactly 1, the bound; errors of 1 each, with any correlation: fail and pass are both wrong."""
+    """True distances differ by exactly 1, the bound; errors of 1 each, with any correlation: fail
+    and pass are both wrong."""
     rng = np.random.default_rng(2)
     errors = rng.multivariate_normal([first, second], [[1, correlation], [correlation, 1]], 2000)
     half, df = gate.student(0.05, 1e6), 1e6
@@ -361,7 +489,8 @@ def test_identical_answers_are_no_pass(tmp_path):
 
 
 def test_a_change_without_an_error_is_inconclusive_and_says_why(tmp_path):
-    """A spread that cannot be told from 0 in one of the runs: a model that did not change is not failed for that."""
+    """A spread that cannot be told from 0 in one of the runs: a model that did not change is not
+    failed for that."""
 
     def no_error(*_):
         return Change(5.0, 5.1, nan, nan, nan, 24, "a change of gap has no error")
@@ -370,7 +499,10 @@ def test_a_change_without_an_error_is_inconclusive_and_says_why(tmp_path):
     run_of(tmp_path / "new", "m", GAP)
     text = rule("metric: gap, worse_than_baseline_by: 1")
     (found_,) = verdicts(tmp_path / "new", text, found(tmp_path / "old").runs, no_error)
-    assert (found_.verdict, found_.reason) == (INCONCLUSIVE, "a change of gap has no error") and "below" in found_.todo
+    assert (found_.verdict, found_.reason) == (
+        INCONCLUSIVE,
+        "a change of gap has no error",
+    ) and "below" in found_.todo
 
 
 def test_what_does_not_compare_is_an_error_that_says_why(tmp_path):
@@ -381,7 +513,11 @@ def test_what_does_not_compare_is_an_error_that_says_why(tmp_path):
     run_of(tmp_path / "new", "m", GAP)
     text = rule("metric: gap, worse_than_baseline_by: 1")
     (found_,) = verdicts(tmp_path / "new", text, found(tmp_path / "old").runs, refuse)
-    assert (found_.verdict, found_.reason, found_.todo) == (ERROR, "the baseline was asked otherwise: version", "run it again")
+    assert (found_.verdict, found_.reason, found_.todo) == (
+        ERROR,
+        "the baseline was asked otherwise: version",
+        "run it again",
+    )
     (found_,) = verdicts(tmp_path / "new", text, [], refuse)
     assert found_.verdict == ERROR and "the baseline has no task mine" in found_.reason
 
@@ -389,7 +525,12 @@ def test_what_does_not_compare_is_an_error_that_says_why(tmp_path):
 def test_refusals_of_the_baseline_count_too(tmp_path):
     run_of(tmp_path / "old", "m", {"gap": (5.0, 0.5, 0, None), "unanswered": (40.0, None)})
     run_of(tmp_path / "new", "m", {"gap": (1.0, 0.5, 0, None), "unanswered": (0.0, None)})
-    (found_,) = verdicts(tmp_path / "new", rule("metric: gap, worse_than_baseline_by: 1"), found(tmp_path / "old").runs, compared(5.0, 1.0))
+    (found_,) = verdicts(
+        tmp_path / "new",
+        rule("metric: gap, worse_than_baseline_by: 1"),
+        found(tmp_path / "old").runs,
+        compared(5.0, 1.0),
+    )
     assert found_.verdict == INCONCLUSIVE and "of the baseline: unanswered 40.0 %" in found_.reason
 
 

@@ -17,7 +17,13 @@ from tests.models import tiny
 
 def test_a_choice_stands_under_the_longest_that_it_begins_with():
     # 1, 10, 100, 8, 85 in digits behind a prompt of the token 7
-    assert extensions([(7, 1), (7, 1, 0), (7, 1, 0, 0), (7, 8), (7, 8, 5)]) == [[1], [2], [], [4], []]
+    assert extensions([(7, 1), (7, 1, 0), (7, 1, 0, 0), (7, 8), (7, 8, 5)]) == [
+        [1],
+        [2],
+        [],
+        [4],
+        [],
+    ]
     assert extensions([(7, 10), (7, 1), (7, 100)]) == [[], [], []]
     # no shorter choice of two tokens is there: it stands under the one of one token
     assert extensions([(1,), (1, 2, 3)]) == [[1], []]
@@ -26,7 +32,8 @@ def test_a_choice_stands_under_the_longest_that_it_begins_with():
 
 
 class RuleOfDigits:
-    """Writes digits one at a time: the first by `first`, then with probability 1/2 another one or none, all equally likely; at most three."""
+    """Writes digits one at a time: the first by `first`, then with probability 1/2 another one or
+    none, all equally likely; at most three."""
 
     def __init__(self, whole):
         self.whole = whole
@@ -42,21 +49,25 @@ class RuleOfDigits:
         if self.whole:  # the token of a number is that number alone
             return log(self.exactly(number))
         longer = itertools.chain.from_iterable(
-            ("".join(t) for t in itertools.product("0123456789", repeat=r)) for r in range(4 - len(number))
+            ("".join(t) for t in itertools.product("0123456789", repeat=r))
+            for r in range(4 - len(number))
         )
         return log(sum(self.exactly(number + rest) for rest in longer))
 
 
 @pytest.mark.parametrize("whole", [False, True])
 def test_both_ways_of_writing_numbers_give_the_same_distribution(whole):
-    """0 to 999, of which a model that writes digits says each with the same probability as one that writes numbers."""
+    """0 to 999, of which a model that writes digits says each with the same probability as one that
+    writes numbers."""
     lm = RuleOfDigits(whole)
     choices = [f" {n}" for n in range(1000)]
     if not whole:  # digits may begin with a zero
         choices += [f" {n:02}" for n in range(10)] + [f" {n:03}" for n in range(100)]
     likelihoods = [(lm.loglikelihood(c.strip()), False) for c in choices]
     result = apart(likelihoods, Nesting(lm)("how many?", choices))
-    assert [exp(value) for value, _ in result] == pytest.approx([lm.exactly(c.strip()) for c in choices])
+    assert [exp(value) for value, _ in result] == pytest.approx(
+        [lm.exactly(c.strip()) for c in choices]
+    )
 
 
 def test_a_model_without_a_tokenizer_is_warned_of(caplog):
@@ -68,14 +79,25 @@ def test_a_model_without_a_tokenizer_is_warned_of(caplog):
 @pytest.mark.parametrize("kind", [HFLM, PrefixLM])
 def test_the_tokenizer_of_a_model_of_the_harness_is_asked(kind):
     """It has a token for each byte."""
-    assert Nesting(kind(tiny.model("Llama"), tokenizer=tiny.tokenizer()))("so:", [" 8", " 85", " 7"]) == [[1], [], []]
+    assert Nesting(kind(tiny.model("Llama"), tokenizer=tiny.tokenizer()))(
+        "so:", [" 8", " 85", " 7"]
+    ) == [[1], [], []]
 
 
 @pytest.mark.parametrize("kind", [HFLM, PrefixLM])
 def test_whole_numbers_as_tokens_hold_nothing_of_one_another(kind):
     """A token for every number, as in the tokenizers of Llama 3: 8, 80 and 800 are three."""
-    vocabulary = {token: i for i, token in enumerate(["<s>", "</s>", "so", ":", *map(str, range(200))])}
+    vocabulary = {
+        token: i for i, token in enumerate(["<s>", "</s>", "so", ":", *map(str, range(200))])
+    }
     made = Tokenizer(models.WordLevel(vocabulary, unk_token="<s>"))
     made.pre_tokenizer = pre_tokenizers.Whitespace()
-    tokenizer = transformers.PreTrainedTokenizerFast(tokenizer_object=made, bos_token="<s>", eos_token="</s>", pad_token="</s>")
-    assert Nesting(kind(tiny.model("Llama"), tokenizer=tokenizer))("so:", [f" {n}" for n in range(101)]) == [[]] * 101
+    tokenizer = transformers.PreTrainedTokenizerFast(
+        tokenizer_object=made, bos_token="<s>", eos_token="</s>", pad_token="</s>"
+    )
+    assert (
+        Nesting(kind(tiny.model("Llama"), tokenizer=tokenizer))(
+            "so:", [f" {n}" for n in range(101)]
+        )
+        == [[]] * 101
+    )

@@ -1,4 +1,5 @@
-"""Requests of several turns: with models that answer by rule, with a tiny model, and the example of docs/conversations.md."""
+"""Requests of several turns: with models that answer by rule, with a tiny model, and the example of
+docs/conversations.md."""
 
 import json
 import logging
@@ -57,8 +58,14 @@ class EchoLM(LM):
 
 
 def request(lm, turns, doc=None, system=None, chat=False, index=0):
-    turns = [{"generation_kwargs": {"max_gen_toks": 5}, **t} if "choices" not in t else dict(t) for t in turns]
-    turns = [{**{k: v for k, v in t.items() if k != "user"}, **question(t["user"], doc or {})} for t in turns]
+    turns = [
+        {"generation_kwargs": {"max_gen_toks": 5}, **t} if "choices" not in t else dict(t)
+        for t in turns
+    ]
+    turns = [
+        {**{k: v for k, v in t.items() if k != "user"}, **question(t["user"], doc or {})}
+        for t in turns
+    ]
     plan = {"system": system, "chat": chat, "turns": turns}
     first = prompt(plan, [{"role": "user", "content": turns[0]["user"]}], lm.apply_chat_template)
     return compat.request("conversation", doc or {}, (first, plan), 0, "task", index)
@@ -69,10 +76,16 @@ TWO = [{"user": "Describe {{thing}}."}, {"user": "Is {{answers[0]}} much?"}]
 
 def test_turn_1_of_all_goes_first_then_turn_2_of_all():
     lm = EchoLM()
-    answers = lm.conversation([request(lm, TWO, {"thing": "a cup"}), request(lm, TWO, {"thing": "an old key"}, index=1)])
+    answers = lm.conversation(
+        [request(lm, TWO, {"thing": "a cup"}), request(lm, TWO, {"thing": "an old key"}, index=1)]
+    )
     first, second = lm.calls
-    assert [prompt for prompt, _ in first] == ["Q1: Describe a cup.\nA1:", "Q1: Describe an old key.\nA1:"]
-    # "Q1: Describe a cup. A1:" has five words, with " 5 words" seven, with "Q2: Is 5 words much? A2:" thirteen
+    assert [prompt for prompt, _ in first] == [
+        "Q1: Describe a cup.\nA1:",
+        "Q1: Describe an old key.\nA1:",
+    ]
+    # "Q1: Describe a cup. A1:" has five words, with " 5 words" seven, with "Q2: Is 5 words much?
+    # A2:" thirteen
     assert [prompt for prompt, _ in second] == [
         "Q1: Describe a cup.\nA1: 5 words\nQ2: Is 5 words much?\nA2:",
         "Q1: Describe an old key.\nA1: 6 words\nQ2: Is 6 words much?\nA2:",
@@ -82,7 +95,17 @@ def test_turn_1_of_all_goes_first_then_turn_2_of_all():
 
 def test_a_plain_transcript_stops_where_the_next_question_would_begin_and_turns_have_settings_of_their_own():
     lm = EchoLM()
-    lm.conversation([request(lm, [{"user": "a", "generation_kwargs": {"until": "x", "max_gen_toks": 3}}, {"user": "b"}])])
+    lm.conversation(
+        [
+            request(
+                lm,
+                [
+                    {"user": "a", "generation_kwargs": {"until": "x", "max_gen_toks": 3}},
+                    {"user": "b"},
+                ],
+            )
+        ]
+    )
     assert lm.calls[0][0][1] == {"until": ["x", "\nQ2:"], "max_gen_toks": 3}
     assert lm.calls[1][0][1] == {"until": ["\nQ3:"], "max_gen_toks": 5}
 
@@ -90,8 +113,14 @@ def test_a_plain_transcript_stops_where_the_next_question_would_begin_and_turns_
 def test_with_a_chat_template_the_history_is_a_conversation():
     lm = EchoLM()
     lm.conversation([request(lm, TWO, {"thing": "it"}, system="Be brief.", chat=True)])
-    assert lm.calls[0][0] == ("<system>Be brief.<user>Describe it.<assistant>", {"max_gen_toks": 5, "until": []})
-    assert lm.calls[1][0][0] == "<system>Be brief.<user>Describe it.<assistant>3 words<user>Is 3 words much?<assistant>"
+    assert lm.calls[0][0] == (
+        "<system>Be brief.<user>Describe it.<assistant>",
+        {"max_gen_toks": 5, "until": []},
+    )
+    assert (
+        lm.calls[1][0][0]
+        == "<system>Be brief.<user>Describe it.<assistant>3 words<user>Is 3 words much?<assistant>"
+    )
 
 
 def test_conversations_of_different_length_and_none_at_all():
@@ -105,10 +134,17 @@ def test_conversations_of_different_length_and_none_at_all():
 
 def test_a_last_turn_by_likelihood():
     lm = EchoLM()
-    (answers,) = lm.conversation([request(lm, [{"user": "a"}, {"user": "b", "choices": ["short", "longer"]}])])
+    (answers,) = lm.conversation(
+        [request(lm, [{"user": "a"}, {"user": "b", "choices": ["short", "longer"]}])]
+    )
     assert answers == [" 3 words", [(-6.0, False), (-7.0, False)]]
-    assert lm.calls[1] == [("Q1: a\nA1: 3 words\nQ2: b\nA2:", " short"), ("Q1: a\nA1: 3 words\nQ2: b\nA2:", " longer")]
-    lm.conversation([request(lm, [{"user": "a"}, {"user": "b", "choices": ["short", "longer"]}], chat=True)])
+    assert lm.calls[1] == [
+        ("Q1: a\nA1: 3 words\nQ2: b\nA2:", " short"),
+        ("Q1: a\nA1: 3 words\nQ2: b\nA2:", " longer"),
+    ]
+    lm.conversation(
+        [request(lm, [{"user": "a"}, {"user": "b", "choices": ["short", "longer"]}], chat=True)]
+    )
     assert lm.calls[-1][0] == ("<user>a<assistant>1 words<user>b<assistant>", "short")
 
 
@@ -122,7 +158,8 @@ def test_the_cache_of_the_harness_answers_turns_that_were_asked_before(tmp_path)
 
 
 class GemmaLikeLM(EchoLM):
-    """No system role, and roles must take turns, as Gemma's template has it; HFLM drops the system message when the template raises."""
+    """No system role, and roles must take turns, as Gemma's template has it; HFLM drops the system
+    message when the template raises."""
 
     def apply_chat_template(self, chat_history, add_generation_prompt=True):
         kept = [m for m in chat_history if m["role"] != "system"]
@@ -138,7 +175,10 @@ def test_a_system_message_without_a_role_goes_into_the_first_question_and_empty_
     lm = GemmaLikeLM()
     answers = lm.conversation([request(lm, TWO, {"thing": "it"}, system="You are old.", chat=True)])
     assert answers == [["", ""]]
-    assert lm.calls[1][0][0] == "<user>You are old.\n\nDescribe it.<assistant><user>Is  much?<assistant>"
+    assert (
+        lm.calls[1][0][0]
+        == "<user>You are old.\n\nDescribe it.<assistant><user>Is  much?<assistant>"
+    )
 
 
 ALTERNATING = (
@@ -160,16 +200,25 @@ def test_a_real_chat_template_that_knows_no_system_role(made, kind, chat, caplog
     tokenizer.chat_template = ALTERNATING
     lm = kind(model, tokenizer=tokenizer, batch_size=2)
     asked = [
-        request(lm, TWO, {"thing": t}, system="You are old.", chat=chat, index=i) for i, t in enumerate(("a cup", "a key", "the old road"))
+        request(lm, TWO, {"thing": t}, system="You are old.", chat=chat, index=i)
+        for i, t in enumerate(("a cup", "a key", "the old road"))
     ]
     with caplog.at_level(logging.WARNING):
         answers = lm.conversation(asked)
     assert [len(a) for a in answers] == [2, 2, 2] and "removing the system role" not in caplog.text
     # The same by hand, one at a time: greedy continuations of the prompt that a person would write.
-    first = "<user>You are old.\n\nDescribe a cup.<assistant>" if chat else "You are old.\n\nQ1: Describe a cup.\nA1:"
+    first = (
+        "<user>You are old.\n\nDescribe a cup.<assistant>"
+        if chat
+        else "You are old.\n\nQ1: Describe a cup.\nA1:"
+    )
     assert answers[0][0] == continued(model, tokenizer, first, 5)
     said = answers[0][0].strip()
-    second = f"{first}{said}<user>Is {said} much?<assistant>" if chat else f"{first} {said}\nQ2: Is {said} much?\nA2:"
+    second = (
+        f"{first}{said}<user>Is {said} much?<assistant>"
+        if chat
+        else f"{first} {said}\nQ2: Is {said} much?\nA2:"
+    )
     assert answers[0][1] == continued(model, tokenizer, second, 5)
 
 
@@ -183,19 +232,27 @@ def continued(model, tokenizer, prompt, tokens):
 @pytest.mark.parametrize("kind", [HFLM, PrefixLM])
 @pytest.mark.parametrize("at_a_time", [25, 50_000])
 def test_exclusive_choices_with_a_real_model(made, kind, at_a_time, monkeypatch):
-    """One token a byte, so " 8" holds " 80" to " 89": P(" 8" and no digit) from the model's own next-token probabilities."""
+    """One token a byte, so " 8" holds " 80" to " 89": P(" 8" and no digit) from the model's own
+    next-token probabilities."""
     model, tokenizer = made
     monkeypatch.setattr(module, "SCORED_AT_A_TIME", at_a_time)
     choices = ["7", "8", *(f"8{d}" for d in range(10))]
     lm = kind(model, tokenizer=tokenizer, batch_size=4)
     questions = ["How much?", "And she?", "How many of them?", "How old?", "Who?"]
-    asked = [request(lm, [{"user": q, "choices": choices, "exclusive": True}], index=i) for i, q in enumerate(questions)]
+    asked = [
+        request(lm, [{"user": q, "choices": choices, "exclusive": True}], index=i)
+        for i, q in enumerate(questions)
+    ]
     for text, (scored,) in zip(questions, lm.conversation(asked), strict=True):
 
         def following(extra, text=text):
             with torch.inference_mode():
                 return (
-                    model(tokenizer(text + extra, return_tensors="pt", add_special_tokens=False).input_ids)
+                    model(
+                        tokenizer(
+                            text + extra, return_tensors="pt", add_special_tokens=False
+                        ).input_ids
+                    )
                     .logits[0, -1]
                     .float()
                     .softmax(-1)
@@ -205,15 +262,24 @@ def test_exclusive_choices_with_a_real_model(made, kind, at_a_time, monkeypatch)
         space = following("")[token[" "]]
         eight, after = space * following(" ")[token["8"]], following(" 8")
         digits = [after[token[str(d)]] for d in range(10)]
-        expected = [space * following(" ")[token["7"]], eight * (1 - sum(digits)), *(eight * d for d in digits)]
-        assert [x.exp() for x in torch.tensor([value for value, _ in scored])] == pytest.approx([float(x) for x in expected], rel=1e-3)
+        expected = [
+            space * following(" ")[token["7"]],
+            eight * (1 - sum(digits)),
+            *(eight * d for d in digits),
+        ]
+        assert [x.exp() for x in torch.tensor([value for value, _ in scored])] == pytest.approx(
+            [float(x) for x in expected], rel=1e-3
+        )
 
 
 def test_a_template_that_refuses_the_conversation_is_told_in_one_line(made):
     model, tokenizer = made
     tokenizer.chat_template = NO_HISTORY
     lm = HFLM(model, tokenizer=tokenizer)
-    with pytest.raises(UsageError, match="chat template refuses a conversation of user, assistant, user: one message only"):
+    with pytest.raises(
+        UsageError,
+        match="chat template refuses a conversation of user, assistant, user: one message only",
+    ):
         lm.conversation([request(lm, TWO, {"thing": "it"}, chat=True)])
 
 
@@ -224,7 +290,12 @@ def test_an_api_models_messages_stay_messages():
 
     lm = ChatLM()
     lm.conversation([request(lm, TWO, {"thing": "it"}, system="Be brief.", chat=True)])
-    assert [m["role"] for m in json.loads(lm.calls[1][0][0].prompt)] == ["system", "user", "assistant", "user"]
+    assert [m["role"] for m in json.loads(lm.calls[1][0][0].prompt)] == [
+        "system",
+        "user",
+        "assistant",
+        "user",
+    ]
 
 
 def test_a_model_that_takes_messages_gives_no_likelihoods():
@@ -238,13 +309,16 @@ def test_a_model_that_takes_messages_gives_no_likelihoods():
 
 
 class Server(BaseHTTPRequestHandler):
-    """Speaks the OpenAI protocol: answers with the roles of the messages, and once with nothing, as a content filter does."""
+    """Speaks the OpenAI protocol: answers with the roles of the messages, and once with nothing, as
+    a content filter does."""
 
     def do_POST(self):
         asked = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
         roles = " ".join(m["role"] for m in asked["messages"])
         content = None if "a key" in asked["messages"][-1]["content"] else roles
-        body = json.dumps({"choices": [{"index": 0, "message": {"role": "assistant", "content": content}}]}).encode()
+        body = json.dumps(
+            {"choices": [{"index": 0, "message": {"role": "assistant", "content": content}}]}
+        ).encode()
         self.send_response(200)
         self.send_header("Content-Type", "application/json")
         self.send_header("Content-Length", str(len(body)))
@@ -259,12 +333,21 @@ def test_the_harnesss_api_model_holds_a_conversation():
     with ThreadingHTTPServer(("127.0.0.1", 0), Server) as server:
         threading.Thread(target=server.serve_forever, daemon=True).start()
         lm = LocalChatCompletion(
-            base_url=f"http://127.0.0.1:{server.server_port}/v1/chat/completions", model="any", num_concurrent=2, max_retries=1
+            base_url=f"http://127.0.0.1:{server.server_port}/v1/chat/completions",
+            model="any",
+            num_concurrent=2,
+            max_retries=1,
         )
-        asked = [request(lm, TWO, {"thing": t}, system="Be brief.", chat=True, index=i) for i, t in enumerate(("a cup", "a key"))]
+        asked = [
+            request(lm, TWO, {"thing": t}, system="Be brief.", chat=True, index=i)
+            for i, t in enumerate(("a cup", "a key"))
+        ]
         answers = lm.conversation(asked)
         server.shutdown()
-    assert answers == [["system user", "system user assistant user"], ["", "system user assistant user"]]
+    assert answers == [
+        ["system user", "system user assistant user"],
+        ["", "system user assistant user"],
+    ]
 
 
 @pytest.mark.parametrize(
@@ -283,20 +366,33 @@ def test_a_mistake_in_the_turns_says_where(turns, message):
 
 
 def test_every_model_of_the_harness_has_the_method():
-    assert LM.conversation is conversation and HFLM.conversation is conversation and CachingLM.conversation is conversation
+    assert (
+        LM.conversation is conversation
+        and HFLM.conversation is conversation
+        and CachingLM.conversation is conversation
+    )
 
 
-DATA = {"custom_dataset": lambda **_: {"test": datasets.Dataset.from_list([{"x": 1}])}, "test_split": "test"}
+DATA = {
+    "custom_dataset": lambda **_: {"test": datasets.Dataset.from_list([{"x": 1}])},
+    "test_split": "test",
+}
 
 
 @pytest.fixture
 def example(root, tmp_path, monkeypatch):
     """The files of docs/conversations.md as written, and questions of our own."""
-    blocks = re.findall(r"```(?:yaml|python)\n# (\S+)\n(.*?)```", (root / "docs" / "conversations.md").read_text(), re.DOTALL)
+    blocks = re.findall(
+        r"```(?:yaml|python)\n# (\S+)\n(.*?)```",
+        (root / "docs" / "conversations.md").read_text(),
+        re.DOTALL,
+    )
     for name, text in blocks:
         (tmp_path / name).write_text(text)
     (tmp_path / "questions.jsonl").write_text(
-        "".join(json.dumps({"question": q}) + "\n" for q in ("What is red?", "Who is it?", "And now?"))
+        "".join(
+            json.dumps({"question": q}) + "\n" for q in ("What is red?", "Who is it?", "And now?")
+        )
     )
     monkeypatch.chdir(tmp_path)
     return {name for name, _ in blocks}
@@ -304,7 +400,14 @@ def example(root, tmp_path, monkeypatch):
 
 def run(lm, tmp_path, **options):
     manager = TaskManager(include_path=str(tmp_path), include_defaults=False)
-    return simple_evaluate(model=lm, tasks=["second_thoughts"], task_manager=manager, bootstrap_iters=0, log_samples=True, **options)
+    return simple_evaluate(
+        model=lm,
+        tasks=["second_thoughts"],
+        task_manager=manager,
+        bootstrap_iters=0,
+        log_samples=True,
+        **options,
+    )
 
 
 def test_the_documented_example_runs(example, tmp_path):
@@ -314,13 +417,19 @@ def test_the_documented_example_runs(example, tmp_path):
     # the second prompt is longer than the first, so no answer is kept
     assert results["results"]["second_thoughts"]["kept,none"] == 0
     sample = results["samples"]["second_thoughts"][0]
-    # "Q1: What is red? Answer in one word. A1:" has nine words, " 9 words" two, "Q2: Are you sure that it is 9 words? Answer in one word. A2:" fourteen
-    assert sample["resps"] == [[[" 9 words", " 25 words"]]] and sample["arguments"][0][0] == "Q1: What is red? Answer in one word.\nA1:"
-    asked = sample["arguments"][0][1]["turns"]
-    assert asked[0]["user"] == "What is red? Answer in one word." and asked[1]["user_template"].startswith(
-        "Are you sure that it is {{answers[0]}}?"
+    # "Q1: What is red? Answer in one word. A1:" has nine words, " 9 words" two, "Q2: Are you sure
+    # that it is 9 words? Answer in one word. A2:" fourteen
+    assert (
+        sample["resps"] == [[[" 9 words", " 25 words"]]]
+        and sample["arguments"][0][0] == "Q1: What is red? Answer in one word.\nA1:"
     )
-    assert results["configs"]["second_thoughts"]["turns"][0]["generation_kwargs"] == {"max_gen_toks": 8}
+    asked = sample["arguments"][0][1]["turns"]
+    assert asked[0]["user"] == "What is red? Answer in one word." and asked[1][
+        "user_template"
+    ].startswith("Are you sure that it is {{answers[0]}}?")
+    assert results["configs"]["second_thoughts"]["turns"][0]["generation_kwargs"] == {
+        "max_gen_toks": 8
+    }
 
 
 def test_options_of_the_command_line_reach_every_turn(example, tmp_path):
@@ -334,21 +443,38 @@ def test_options_of_the_command_line_reach_every_turn(example, tmp_path):
         limit=2,
     )
     for call in lm.calls:
-        assert len(call) == 2 and all(k["max_gen_toks"] == 3 and k["temperature"] == 0.5 and k["do_sample"] for _, k in call)
+        assert len(call) == 2 and all(
+            k["max_gen_toks"] == 3 and k["temperature"] == 0.5 and k["do_sample"] for _, k in call
+        )
         assert all(prompt.startswith("<system>Be brief.<user>") for prompt, _ in call)
 
 
 def test_choices_that_exclude_one_another_are_asked_for_in_the_yaml():
-    task = ConversationTask({"task": "mine", "turns": [{"user": "a"}], "doc_to_choice": ["1", "10"], "exclusive_choices": True, **DATA})
+    task = ConversationTask(
+        {
+            "task": "mine",
+            "turns": [{"user": "a"}],
+            "doc_to_choice": ["1", "10"],
+            "exclusive_choices": True,
+            **DATA,
+        }
+    )
     built = task.construct_requests({"x": 1}, "", metadata=("mine", 0, 1))
-    assert built.args[1]["turns"] == [{"user": "a", "choices": ["1", "10"], "exclusive": True}] and task.dump_config()["exclusive_choices"]
+    assert (
+        built.args[1]["turns"] == [{"user": "a", "choices": ["1", "10"], "exclusive": True}]
+        and task.dump_config()["exclusive_choices"]
+    )
 
 
 def test_few_shot_examples_in_the_yaml_are_refused():
-    with pytest.raises(UsageError, match="mine: a task of several turns takes no few-shot examples, found 2"):
+    with pytest.raises(
+        UsageError, match="mine: a task of several turns takes no few-shot examples, found 2"
+    ):
         ConversationTask({"task": "mine", "turns": [{"user": "a"}], "num_fewshot": 2})
 
 
 def test_the_output_type_is_the_request_so_that_processes_are_padded_by_it(example, tmp_path):
-    task = TaskManager(include_path=str(tmp_path), include_defaults=False).load(["second_thoughts"])["tasks"]["second_thoughts"]
+    task = TaskManager(include_path=str(tmp_path), include_defaults=False).load(
+        ["second_thoughts"]
+    )["tasks"]["second_thoughts"]
     assert isinstance(task, ConversationTask) and task.OUTPUT_TYPE == "conversation"

@@ -1,4 +1,5 @@
-"""Both sentences of a pair asked through the harness, by models whose bias is known: rules, a bigram model, and a bidirectional one."""
+"""Both sentences of a pair asked through the harness, by models whose bias is known: rules, a
+bigram model, and a bidirectional one."""
 
 import json
 import math
@@ -18,7 +19,10 @@ from lm_eval_bias.usage import UsageError
 
 TASK = "bistereo_pairs"
 WORDS = lexicon(TASK)
-DESIRABLE, UNDESIRABLE = ({pair[kind] for pairs in WORDS["axes"].values() for pair in pairs} for kind in ("desirable", "undesirable"))
+DESIRABLE, UNDESIRABLE = (
+    {pair[kind] for pairs in WORDS["axes"].values() for pair in pairs}
+    for kind in ("desirable", "undesirable")
+)
 LIMIT = 1200
 
 
@@ -29,7 +33,9 @@ def tokens(sentence):
 def side(sentence):
     """1 for a desirable descriptor, -1 for an undesirable one, and 1, 0 or -1 for the attribute."""
     said = set(tokens(sentence))
-    sentiment = bool(said & set(WORDS["attributes"]["positive"])) - bool(said & set(WORDS["attributes"]["negative"]))
+    sentiment = bool(said & set(WORDS["attributes"]["positive"])) - bool(
+        said & set(WORDS["attributes"]["negative"])
+    )
     return (1 if said & DESIRABLE else -1), sentiment
 
 
@@ -47,8 +53,17 @@ def length(sentence):
 
 
 def frequency(sentence):
-    """A word's own: a thousand times between "thin" and "overweight", and any number for the others."""
-    own = {"thin": -4.0, "overweight": -11.0, "fat": -5.5, "fair-skinned": -9.0, "dark-skinned": -7.0, "tall": -5.0, "short": -3.9}
+    """A word's own: a thousand times between "thin" and "overweight", and any number for the
+    others."""
+    own = {
+        "thin": -4.0,
+        "overweight": -11.0,
+        "fat": -5.5,
+        "fair-skinned": -9.0,
+        "dark-skinned": -7.0,
+        "tall": -5.0,
+        "short": -3.9,
+    }
     return sum(own.get(word, -6.0 - len(word) / 7) for word in tokens(sentence))
 
 
@@ -94,16 +109,24 @@ KNOWN = [
 ]
 
 
-@pytest.mark.parametrize(("model", "rule", "known"), KNOWN, ids=lambda each: getattr(each, "__name__", ""))
+@pytest.mark.parametrize(
+    ("model", "rule", "known"), KNOWN, ids=lambda each: getattr(each, "__name__", "")
+)
 def test_a_model_with_a_known_bias_has_the_scores_that_it_must(model, rule, known):
-    """The stereotype is worth 2 nats a sentence, so 4 between two of a pair, and 8 between positive and negative context."""
+    """The stereotype is worth 2 nats a sentence, so 4 between two of a pair, and 8 between positive
+    and negative context."""
     numbers = numbers_of(evaluate(model(rule), TASK, limit=LIMIT), TASK)
-    for name, expected in zip(("favouritism", "discrimination", "within_threshold", "log_odds_gap"), known, strict=True):
+    for name, expected in zip(
+        ("favouritism", "discrimination", "within_threshold", "log_odds_gap"), known, strict=True
+    ):
         if expected is not None:
             for group in (None, "skin", "shape", "height"):
                 assert numbers[name, group] == pytest.approx(expected, abs=1e-9), (name, group)
     # the limit cuts one block
-    assert numbers["unanswered", None] == 0 and numbers["left_out", None] in (0, pytest.approx(100 / LIMIT))
+    assert numbers["unanswered", None] == 0 and numbers["left_out", None] in (
+        0,
+        pytest.approx(100 / LIMIT),
+    )
 
 
 @pytest.mark.parametrize("model", [decoder, encoder])
@@ -111,9 +134,13 @@ def test_a_random_model_has_no_bias_beyond_chance(model):
     """For each axis and for all."""
     results = evaluate(model(chance), TASK, limit=LIMIT)
     found = [
-        row for row in results["configs"][TASK]["cells"]["numbers"] if row["metric"] in ("favouritism", "discrimination", "log_odds_gap")
+        row
+        for row in results["configs"][TASK]["cells"]["numbers"]
+        if row["metric"] in ("favouritism", "discrimination", "log_odds_gap")
     ]
-    assert len(found) == 3 * 4 and all(abs(row["value"]) < 3.5 * row["stderr"] for row in found), found
+    assert len(found) == 3 * 4 and all(abs(row["value"]) < 3.5 * row["stderr"] for row in found), (
+        found
+    )
 
 
 def test_a_decoder_has_no_score_in_neutral_context_and_its_raw_difference_is_beside():
@@ -122,8 +149,15 @@ def test_a_decoder_has_no_score_in_neutral_context_and_its_raw_difference_is_bes
     assert all(math.isnan(row["z1"]) for row in cells["trisentbias"] if row["context"] == "neutral")
     found = {(row["desirable"], row["gender"]): row["log_odds"] for row in cells["neutral"]}
     # -4 + 5.5, -6 - 11 / 7 + 11 (underweight has no number of its own), -9 + 7, -5 + 3.9
-    for descriptor, log_odds in {"thin": 1.5, "underweight": 5 - 11 / 7, "fair-skinned": -2, "tall": -1.1}.items():
-        assert [found[descriptor, g] for g in ("all", "women", "men")] == pytest.approx([log_odds] * 3)
+    for descriptor, log_odds in {
+        "thin": 1.5,
+        "underweight": 5 - 11 / 7,
+        "fair-skinned": -2,
+        "tall": -1.1,
+    }.items():
+        assert [found[descriptor, g] for g in ("all", "women", "men")] == pytest.approx(
+            [log_odds] * 3
+        )
 
 
 # ---- Through the harness
@@ -138,16 +172,28 @@ def test_each_pair_is_asked_twice_desirable_first_and_nothing_around_it():
 
     lm = PairLM(rule)
     lm.apply_chat_template = lambda *_: 1 / 0
-    results = evaluate(lm, TASK, limit=6, log_samples=True, system_instruction="Be fair.", num_fewshot=2)
+    results = evaluate(
+        lm, TASK, limit=6, log_samples=True, system_instruction="Be fair.", num_fewshot=2
+    )
     docs = documents()[:6]
     assert asked == [
         (d[a], d[b])
         for d in docs
-        for a, b in (("desirable_sentence", "undesirable_sentence"), ("undesirable_sentence", "desirable_sentence"))
+        for a, b in (
+            ("desirable_sentence", "undesirable_sentence"),
+            ("undesirable_sentence", "desirable_sentence"),
+        )
     ]
     for sample, doc in zip(results["samples"][TASK], docs, strict=True):
-        assert sample["records"]["method"] == SHARED and sample["records"]["attribute"] == doc["attribute"]
-        assert [list(a) for a in sample["arguments"]] == [list(a) for a in asked[:2]] if doc is docs[0] else True
+        assert (
+            sample["records"]["method"] == SHARED
+            and sample["records"]["attribute"] == doc["attribute"]
+        )
+        assert (
+            [list(a) for a in sample["arguments"]] == [list(a) for a in asked[:2]]
+            if doc is docs[0]
+            else True
+        )
     assert results["configs"][TASK]["sentences"] == ["desirable_sentence", "undesirable_sentence"]
     json.dumps(results["configs"][TASK])
 
@@ -157,12 +203,19 @@ def test_a_mixture_of_answers_is_an_error_that_costs_no_answers(caplog):
     lm = PairLM(lambda *_: -1.0)
     lm.pair_loglikelihood = lambda requests: [(-1.0, None, next(methods)) for _ in requests]
     results = evaluate(lm, TASK, limit=12, log_samples=True)
-    assert math.isnan(results["results"][TASK]["favouritism,none"]) and len(results["samples"][TASK]) == 12
+    assert (
+        math.isnan(results["results"][TASK]["favouritism,none"])
+        and len(results["samples"][TASK]) == 12
+    )
     assert "expected answers that were made in one way" in results["configs"][TASK]["error"]
 
 
 def test_unusable_likelihoods_are_counted():
-    lm = decoder(lambda sentence: math.nan if "woman" in tokens(sentence) or "women" in tokens(sentence) else -1.0)
+    lm = decoder(
+        lambda sentence: (
+            math.nan if "woman" in tokens(sentence) or "women" in tokens(sentence) else -1.0
+        )
+    )
     docs = documents()[:LIMIT]
     numbers = numbers_of(evaluate(lm, TASK, limit=LIMIT), TASK)
     broken = sum(bool({"woman", "women"} & set(tokens(d["desirable_sentence"]))) for d in docs)
@@ -172,9 +225,13 @@ def test_unusable_likelihoods_are_counted():
 def test_the_threshold_is_set_by_metadata():
     """4 nats have tanh(2) = 0.964."""
     for threshold, favouritism in ((0.9, 100), (0.97, 0)):
-        numbers = numbers_of(evaluate(decoder(stereotype), TASK, {"threshold": threshold}, limit=60), TASK)
+        numbers = numbers_of(
+            evaluate(decoder(stereotype), TASK, {"threshold": threshold}, limit=60), TASK
+        )
         assert numbers["favouritism", None] == favouritism
-    with pytest.raises(UsageError, match=f"^{TASK}: threshold=1.5 in --metadata: expected a number from 0 to 1$"):
+    with pytest.raises(
+        UsageError, match=f"^{TASK}: threshold=1.5 in --metadata: expected a number from 0 to 1$"
+    ):
         evaluate(decoder(stereotype), TASK, {"threshold": 1.5}, limit=6)
     with pytest.raises(UsageError, match="Did you mean 'threshold'"):
         evaluate(decoder(stereotype), TASK, {"treshold": 0.5}, limit=6)
@@ -194,7 +251,9 @@ def test_a_task_of_an_axis_asks_that_axis():
 
 @pytest.mark.parametrize("sentences", [None, "a", ["a"], ["a", ""], ["a", "b", "c"], ["a", 1]])
 def test_a_task_of_pairs_names_two_sentences(sentences):
-    with pytest.raises(UsageError, match="mine: expected `sentences`, a list of two columns or templates"):
+    with pytest.raises(
+        UsageError, match="mine: expected `sentences`, a list of two columns or templates"
+    ):
         read_sentences("mine", sentences)
 
 
@@ -209,7 +268,8 @@ def test_a_task_of_pairs_is_a_task_of_a_measure():
 # ---- Models built by hand
 
 POSITIVE, NEGATIVE = 1.2, 0.8
-"""How much likelier, in nats, "fair-skinned" stands with "cute" and "dark-skinned" with "ugly" than by chance."""
+"""How much likelier, in nats, "fair-skinned" stands with "cute" and "dark-skinned" with "ugly" than
+by chance."""
 TEMPLATES = {
     "descriptor, then attribute, at the start": "[B] <[A] >[women/men] were waiting {here|there}.",
     "attribute, then descriptor, at the start": "<[A] >[B] [women/men] were waiting {here|there}.",
@@ -226,11 +286,23 @@ axes:
 
 def associated(a, b):
     """In nats; 0 for most words."""
-    return {frozenset(("fair-skinned", "cute")): POSITIVE, frozenset(("dark-skinned", "ugly")): NEGATIVE}.get(frozenset((a, b)), 0.0)
+    return {
+        frozenset(("fair-skinned", "cute")): POSITIVE,
+        frozenset(("dark-skinned", "ugly")): NEGATIVE,
+    }.get(frozenset((a, b)), 0.0)
 
 
 # Words by how common they are; one descriptor is five times as common as the other.
-COMMON = {"fair-skinned": 0.01, "dark-skinned": 0.05, "cute": 0.02, "ugly": 0.03, "women": 0.2, "men": 0.2, "were": 0.2, "waiting": 0.1}
+COMMON = {
+    "fair-skinned": 0.01,
+    "dark-skinned": 0.05,
+    "cute": 0.02,
+    "ugly": 0.03,
+    "women": 0.2,
+    "men": 0.2,
+    "were": 0.2,
+    "waiting": 0.1,
+}
 COMMON |= {"here": 0.02, "there": 0.03, "the": 0.3, "who": 0.1, "and": 0.3}
 END = "."
 
@@ -243,12 +315,16 @@ def bigram(word, before):
 
 def bigram_likelihood(sentence):
     said = [*tokens(sentence), END]
-    return sum(math.log(bigram(word, before)) for before, word in zip(["<s>", *said], said, strict=False))
+    return sum(
+        math.log(bigram(word, before)) for before, word in zip(["<s>", *said], said, strict=False)
+    )
 
 
 def masked(word, others):
     """p(word | all other words of the sentence, wherever they stand), a distribution over COMMON."""
-    weights = {w: p * math.exp(sum(associated(w, other) for other in others)) for w, p in COMMON.items()}
+    weights = {
+        w: p * math.exp(sum(associated(w, other) for other in others)) for w, p in COMMON.items()
+    }
     return weights[word] / sum(weights.values())
 
 
@@ -256,28 +332,38 @@ def shared_token_likelihood(sentence, other):
     differing = modified(sentence, other)
     spans = [span for span in words(sentence) if sentence[slice(*span)] != END]
     said = [sentence[slice(*span)].lower() for span in spans]
-    return sum(math.log(masked(w, said[:i] + said[i + 1 :])) for i, w in enumerate(said) if spans[i] not in differing)
+    return sum(
+        math.log(masked(w, said[:i] + said[i + 1 :]))
+        for i, w in enumerate(said)
+        if spans[i] not in differing
+    )
 
 
 @pytest.fixture
 def by_hand(tmp_path, monkeypatch):
-    """Scores the templates above: place -> x of each context by a model, and the numbers of the task."""
+    """Scores the templates above: place -> x of each context by a model, and the numbers of the
+    task."""
     monkeypatch.chdir(tmp_path)
     (tmp_path / "groups.yaml").write_text(GROUPS)
     rows = [f"{name}\tskin\t2\t2\t{text}\n" for name, text in TEMPLATES.items()]
     (tmp_path / "items.tsv").write_text("wording\taxis\twomen\tmen\ttext\n" + "".join(rows))
 
     def scored(lm, calibrated):
-        results = evaluate(lm, TASK, {"items": "items.tsv", "groups": "groups.yaml"}, log_samples=True)
+        results = evaluate(
+            lm, TASK, {"items": "items.tsv", "groups": "groups.yaml"}, log_samples=True
+        )
         records = [s["records"] for s in results["samples"][TASK]]
         assert len(records) == 5 * 2 * 2 * 3
         raw = {
-            (r["wording"], r["variant"], r["gender"], r["sentiment"]): r["desirable_likelihood"] - r["undesirable_likelihood"]
+            (r["wording"], r["variant"], r["gender"], r["sentiment"]): r["desirable_likelihood"]
+            - r["undesirable_likelihood"]
             for r in records
         }
         x = {}
         for (name, *place, sentiment), value in raw.items():
-            x.setdefault((name, sentiment), []).append(value - calibrated * raw[name, *place, "neutral"])
+            x.setdefault((name, sentiment), []).append(
+                value - calibrated * raw[name, *place, "neutral"]
+            )
         return x, numbers_of(results, TASK)
 
     return scored
@@ -291,16 +377,24 @@ def test_the_models_built_by_hand_are_distributions():
 
 
 def test_a_bigram_models_association_is_found_at_the_end_of_a_sentence_as_at_its_start(by_hand):
-    """To the last digit, in nats, although one descriptor is five times as common: that is in the neutral sentence too.
+    """To the last digit, in nats, although one descriptor is five times as common: that is in the
+    neutral sentence too.
 
-    Descriptor first: log p(cute | fair) / p(next | fair) - log p(cute | dark) / p(next | dark), where the sums over all words after the
-    descriptor cancel. Attribute first: log p(fair | cute) / p(dark | cute) - log p(fair | before) / p(dark | before). 1.2 both times.
-    Words that are apart no bigram model associates, and there is nothing to find.
+    Descriptor first: log p(cute | fair) / p(next | fair) - log p(cute | dark) / p(next | dark),
+    where the sums over all words after the descriptor cancel. Attribute first: log p(fair | cute) /
+    p(dark | cute) - log p(fair | before) / p(dark | before). 1.2 both times. Words that are apart
+    no bigram model associates, and there is nothing to find.
     """
     x, numbers = by_hand(decoder(bigram_likelihood), calibrated=True)
     for name in TEMPLATES:
-        for sentiment, expected in (("positive", POSITIVE), ("negative", -NEGATIVE), ("neutral", 0.0)):
-            assert x[name, sentiment] == pytest.approx([0.0 if name == "apart" else expected] * 4, abs=1e-9), (name, sentiment)
+        for sentiment, expected in (
+            ("positive", POSITIVE),
+            ("negative", -NEGATIVE),
+            ("neutral", 0.0),
+        ):
+            assert x[name, sentiment] == pytest.approx(
+                [0.0 if name == "apart" else expected] * 4, abs=1e-9
+            ), (name, sentiment)
     assert numbers["favouritism", None] == numbers["discrimination", None] == pytest.approx(80)
     assert numbers["log_odds_gap", None] == pytest.approx(4 / 5 * (POSITIVE + NEGATIVE))
     assert numbers["within_threshold", None] == pytest.approx(20)
@@ -314,12 +408,16 @@ def test_without_calibration_the_bigram_model_prefers_what_is_common(by_hand):
 
 
 def test_a_bidirectional_models_association_is_found_wherever_the_descriptor_stands(by_hand):
-    """The shared word that is associated is the attribute: log p(cute | fair, rest) - log p(cute | dark, rest). Its sums over all words are
-    COMMON's, plus what the descriptor adds: 0.02 * (e^1.2 - 1) behind fair, 0.03 * (e^0.8 - 1) behind dark. All other shared words have the
-    second part alone, once each, and so have all words of the neutral sentence."""
+    """The shared word that is associated is the attribute: log p(cute | fair, rest) - log p(cute |
+    dark, rest). Its sums over all words are COMMON's, plus what the descriptor adds: 0.02 * (e^1.2
+    - 1) behind fair, 0.03 * (e^0.8 - 1) behind dark. All other shared words have the second part
+    alone, once each, and so have all words of the neutral sentence."""
     x, numbers = by_hand(PairLM(shared_token_likelihood), calibrated=False)
     whole = sum(COMMON.values())
-    sums = {"fair": whole + COMMON["cute"] * math.expm1(POSITIVE), "dark": whole + COMMON["ugly"] * math.expm1(NEGATIVE)}
+    sums = {
+        "fair": whole + COMMON["cute"] * math.expm1(POSITIVE),
+        "dark": whole + COMMON["ugly"] * math.expm1(NEGATIVE),
+    }
     # An attribute adds to the sums of the others what it makes of its own descriptor.
     of_attribute = {
         "positive": COMMON["fair-skinned"] * math.expm1(POSITIVE),
@@ -327,9 +425,21 @@ def test_a_bidirectional_models_association_is_found_wherever_the_descriptor_sta
         "neutral": 0,
     }
     for name, text in TEMPLATES.items():
-        for sentiment, direct in (("positive", POSITIVE), ("negative", -NEGATIVE), ("neutral", 0.0)):
-            infused = re.sub(r"[<>]|<[^>]*>", "", text) if sentiment != "neutral" else re.sub(r"<[^>]*>", "", text)
-            others = len(infused.replace("{here|there}", "here").rstrip(".").split()) - 1 - (sentiment != "neutral")
+        for sentiment, direct in (
+            ("positive", POSITIVE),
+            ("negative", -NEGATIVE),
+            ("neutral", 0.0),
+        ):
+            infused = (
+                re.sub(r"[<>]|<[^>]*>", "", text)
+                if sentiment != "neutral"
+                else re.sub(r"<[^>]*>", "", text)
+            )
+            others = (
+                len(infused.replace("{here|there}", "here").rstrip(".").split())
+                - 1
+                - (sentiment != "neutral")
+            )
             more = of_attribute[sentiment]
             expected = direct - others * math.log((sums["fair"] + more) / (sums["dark"] + more))
             expected -= (sentiment != "neutral") * math.log(sums["fair"] / sums["dark"])
@@ -344,9 +454,11 @@ def test_the_order_of_asking_is_that_of_the_documents_in_both_genders():
     signs = Counter()
     for sample in results["samples"][TASK]:
         r = sample["records"]
-        signs[r["sentiment"], r["gender"], math.copysign(1, r["desirable_likelihood"] - r["undesirable_likelihood"])] += (
-            r["sentiment"] != "neutral"
-        )
-    assert {key for key, n in signs.items() if n} == {("positive", g, 1.0) for g in ("women", "men")} | {
-        ("negative", g, -1.0) for g in ("women", "men")
-    }
+        signs[
+            r["sentiment"],
+            r["gender"],
+            math.copysign(1, r["desirable_likelihood"] - r["undesirable_likelihood"]),
+        ] += r["sentiment"] != "neutral"
+    assert {key for key, n in signs.items() if n} == {
+        ("positive", g, 1.0) for g in ("women", "men")
+    } | {("negative", g, -1.0) for g in ("women", "men")}

@@ -44,7 +44,10 @@ def test_words_that_differ(sentence, other, changed):
 @pytest.mark.parametrize(
     ("text", "found"),
     [
-        ("I saw  a dark-skinned man's dog, (twice).", ["I", "saw", "a", "dark-skinned", "man's", "dog", ",", "(", "twice", ")", "."]),
+        (
+            "I saw  a dark-skinned man's dog, (twice).",
+            ["I", "saw", "a", "dark-skinned", "man's", "dog", ",", "(", "twice", ")", "."],
+        ),
         ("- yes -no- '90s", ["-", "yes", "-", "no", "-", "'", "90s"]),
         ("cafe\u0301 हिन्दी", ["cafe\u0301", "हिन्दी"]),  # marks belong to their letters
         ("키가 큰", ["키가", "큰"]),
@@ -96,7 +99,10 @@ compat.own_cache(OwnLM, REQUEST)
 
 
 def pairs():
-    return [compat.request(REQUEST, {}, pair, i, "task", i) for i, pair in enumerate([("abc", "ab"), ("ab", "abc")])]
+    return [
+        compat.request(REQUEST, {}, pair, i, "task", i)
+        for i, pair in enumerate([("abc", "ab"), ("ab", "abc")])
+    ]
 
 
 def test_a_model_that_reads_from_left_to_right_answers_the_joint_likelihood():
@@ -108,10 +114,20 @@ def test_a_model_that_reads_from_left_to_right_answers_the_joint_likelihood():
 def test_the_cache_asks_such_a_model_once(tmp_path):
     for expected in ([("", "abc"), ("", "ab")], []):
         lm = CountingLM()
-        assert getattr(CachingLM(lm, str(tmp_path / "cache.db")), REQUEST)(pairs()) == [(-3.0, None, "joint"), (-2.0, None, "joint")]
+        assert getattr(CachingLM(lm, str(tmp_path / "cache.db")), REQUEST)(pairs()) == [
+            (-3.0, None, "joint"),
+            (-2.0, None, "joint"),
+        ]
         assert lm.asked == expected
 
 
 def test_the_cache_leaves_pairs_to_a_model_that_has_its_own_way(tmp_path):
-    assert getattr(CachingLM(OwnLM(), str(tmp_path / "own.db")), REQUEST)(pairs()) == [(0.5, 3, "own")] * 2
-    assert getattr(CachingLM(CountingLM(), str(tmp_path / "usual.db")), REQUEST)(pairs())[0] == (-3.0, None, "joint")
+    assert (
+        getattr(CachingLM(OwnLM(), str(tmp_path / "own.db")), REQUEST)(pairs())
+        == [(0.5, 3, "own")] * 2
+    )
+    assert getattr(CachingLM(CountingLM(), str(tmp_path / "usual.db")), REQUEST)(pairs())[0] == (
+        -3.0,
+        None,
+        "joint",
+    )

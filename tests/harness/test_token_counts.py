@@ -12,7 +12,8 @@ from lm_eval_bias.usage import UsageError
 
 
 class LettersLM(RuleLM):
-    """Its tokens are letters, and a space belongs to the letter behind it; counts how often it is asked."""
+    """Its tokens are letters, and a space belongs to the letter behind it; counts how often it is
+    asked."""
 
     asked = 0
 
@@ -27,11 +28,17 @@ def requests(*arguments):
 
 def test_every_model_of_the_harness_answers_with_the_tokens_of_its_tokenizer():
     lm = LettersLM(lambda context, word: -len(word))
-    assert getattr(lm, REQUEST)(requests(("A:", " ugly"), ("A:", " beautiful"))) == [(-5, False, 4), (-10, False, 9)]
+    assert getattr(lm, REQUEST)(requests(("A:", " ugly"), ("A:", " beautiful"))) == [
+        (-5, False, 4),
+        (-10, False, 9),
+    ]
 
 
 def test_a_model_without_a_tokenizer_has_no_number(caplog):
-    assert getattr(RuleLM(lambda *_: -1.0), REQUEST)(requests(("A:", " x"), ("B:", " y"))) == [(-1.0, False, None)] * 2
+    assert (
+        getattr(RuleLM(lambda *_: -1.0), REQUEST)(requests(("A:", " x"), ("B:", " y")))
+        == [(-1.0, False, None)] * 2
+    )
     assert caplog.text.count("no tokenizer") == 1
 
 
@@ -63,13 +70,20 @@ def test_the_tokenizer_is_asked_once_for_each_end_of_a_prompt():
     LettersLM.asked = 0
     count = TokenCounts(lm)
     end = "x" * 32
-    assert [count(start + end, " ab") for start in ("one ", "two ")] == [2, 2] and LettersLM.asked == 1
+    assert [count(start + end, " ab") for start in ("one ", "two ")] == [
+        2,
+        2,
+    ] and LettersLM.asked == 1
 
 
 @pytest.mark.parametrize("end", ["", " "])
 def test_an_encoder_without_a_prefix_token_is_asked_where_its_tokens_stand(end):
     """Words of three letters are one token, of more letters two: "ugly" is "ugl" and "y"."""
-    made = Tokenizer(models.WordPiece({"[UNK]": 0, "ugl": 1, "##y": 2, "bad": 3, "a": 4, ":": 5}, unk_token="[UNK]"))
+    made = Tokenizer(
+        models.WordPiece(
+            {"[UNK]": 0, "ugl": 1, "##y": 2, "bad": 3, "a": 4, ":": 5}, unk_token="[UNK]"
+        )
+    )
     made.pre_tokenizer = pre_tokenizers.BertPreTokenizer()
 
     class EncoderLM(RuleLM):
@@ -80,7 +94,11 @@ def test_an_encoder_without_a_prefix_token_is_asked_where_its_tokens_stand(end):
             raise TypeError("no prefix token")
 
     count = TokenCounts(EncoderLM(None))
-    assert [count(f"a:{end}", f" {word}"[len(end) :]) for word in ("ugly", "bad", "bad ugly")] == [2, 1, 3]
+    assert [count(f"a:{end}", f" {word}"[len(end) :]) for word in ("ugly", "bad", "bad ugly")] == [
+        2,
+        1,
+        3,
+    ]
 
 
 def test_the_cache_of_the_harness_answers_it(tmp_path):

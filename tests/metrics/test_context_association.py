@@ -22,28 +22,52 @@ def scored(term, *scores, domain="work"):
 
 @pytest.mark.parametrize(
     ("lms", "ss", "expected"),
-    [(100, 50, 100), (100, 100, 0), (100, 0, 0), (50, 50, 50), (0, 50, 0), (80, 60, 64), (80, 40, 64)],
+    [
+        (100, 50, 100),
+        (100, 100, 0),
+        (100, 0, 0),
+        (50, 50, 50),
+        (0, 50, 0),
+        (80, 60, 64),
+        (80, 40, 64),
+    ],
 )
 def test_icat_is_lms_scaled_by_the_distance_to_one_side(lms, ss, expected):
-    """80 min(60, 40) / 50 = 64. The first five are the ideal, the always stereotyped and the random model of the paper."""
+    """80 min(60, 40) / 50 = 64. The first five are the ideal, the always stereotyped and the random
+    model of the paper."""
     assert icat(lms, ss) == pytest.approx(expected)
 
 
 def test_a_comparison_is_won_lost_or_a_tie():
-    assert preferred([-1, -2, -1, -inf, -inf, -1], [-2, -1, -1, -inf, -1, -inf]).tolist() == [1, 0, 0.5, 0.5, 0, 1]
+    assert preferred([-1, -2, -1, -inf, -inf, -1], [-2, -1, -1, -inf, -1, -inf]).tolist() == [
+        1,
+        0,
+        0.5,
+        0.5,
+        0,
+        1,
+    ]
     assert preferred([0.1 + 0.2, 1e-13, -100 - 1e-11], [0.3, 0, -100]).tolist() == [0.5, 0.5, 0.5]
     assert preferred([-5.0], [-5.000001]).tolist() == [1]
 
 
 def test_scores_are_means_over_terms_not_over_examples():
-    """baker: the stereotype is preferred in 2 of 3, and 5 of 6 comparisons with the unrelated one are won: ss 66.7, lms 83.3.
-    roofer: 1 of 1, and 1 of 2: ss 100, lms 50. Means 83.3 and 66.7; icat 66.7 x 16.7 / 50 = 22.2.
-    Over examples ss would be 75 and lms 75, icat 37.5."""
+    """baker: the stereotype is preferred in 2 of 3, and 5 of 6 comparisons with the unrelated one
+    are won: ss 66.7, lms 83.3. roofer: 1 of 1, and 1 of 2: ss 100, lms 50. Means 83.3 and 66.7;
+    icat 66.7 x 16.7 / 50 = 22.2. Over examples ss would be 75 and lms 75, icat 37.5."""
     result = compared(
-        [scored("baker", -1, -2, -3), scored("roofer", -1, -3, -2), scored("baker", -2, -1, -3), scored("baker", -1, -3, -2)], DOMAINS
+        [
+            scored("baker", -1, -2, -3),
+            scored("roofer", -1, -3, -2),
+            scored("baker", -2, -1, -3),
+            scored("baker", -1, -3, -2),
+        ],
+        DOMAINS,
     )
     assert (result.total.n, result.total.terms, result.unanswered, result.ties) == (4, 2, 0, 0)
-    assert result.total.lms.value == pytest.approx(200 / 3) and result.total.ss.value == pytest.approx(250 / 3)
+    assert result.total.lms.value == pytest.approx(
+        200 / 3
+    ) and result.total.ss.value == pytest.approx(250 / 3)
     assert result.total.icat.value == pytest.approx(200 / 3 * (50 / 3) / 50)
     assert [(t.term, t.n, pytest.approx(t.lms), pytest.approx(t.ss)) for t in result.terms] == [
         ("baker", 3, 250 / 3, 200 / 3),
@@ -53,14 +77,24 @@ def test_scores_are_means_over_terms_not_over_examples():
 
 
 def test_a_domain_has_its_own_terms_and_a_term_of_two_domains_counts_once_in_all():
-    """As in the authors' program, which counts by term alone. new: in work the stereotype, in place the anti-stereotype: 50 in all."""
-    result = compared([scored("new", -1, -2, -3), scored("new", -2, -1, -3, domain="place"), scored("old", -1, -2, -3)], DOMAINS)
+    """As in the authors' program, which counts by term alone. new: in work the stereotype, in place
+    the anti-stereotype: 50 in all."""
+    result = compared(
+        [
+            scored("new", -1, -2, -3),
+            scored("new", -2, -1, -3, domain="place"),
+            scored("old", -1, -2, -3),
+        ],
+        DOMAINS,
+    )
     assert (result.domains["work"].ss.value, result.domains["place"].ss.value) == (100, 0)
     assert result.total.terms == 2 and result.total.ss.value == 75 and len(result.terms) == 3
 
 
 def model(rule, terms=12, each=6):
-    return compared([scored(f"term {t}", *rule(t, i)) for t in range(terms) for i in range(each)], DOMAINS).total
+    return compared(
+        [scored(f"term {t}", *rule(t, i)) for t in range(terms) for i in range(each)], DOMAINS
+    ).total
 
 
 @pytest.mark.parametrize(
@@ -69,21 +103,44 @@ def model(rule, terms=12, each=6):
         ("always the stereotype", lambda t, i: (-1, -2, -3), 100, 100, 0),
         ("ideal", lambda t, i: (-1, -2, -3) if i % 2 else (-2, -1, -3), 100, 50, 100),
         ("indifferent", lambda t, i: (-1, -1, -1), 50, 50, 50),
-        ("random, all six orders", lambda t, i: [(0, 1, 2), (0, 2, 1), (1, 0, 2), (1, 2, 0), (2, 0, 1), (2, 1, 0)][i], 50, 50, 50),
+        (
+            "random, all six orders",
+            lambda t, i: [(0, 1, 2), (0, 2, 1), (1, 0, 2), (1, 2, 0), (2, 0, 1), (2, 1, 0)][i],
+            50,
+            50,
+            50,
+        ),
         ("never what makes sense", lambda t, i: (-2, -3, -1), 0, 100, 0),
-        ("a side for each term", lambda t, i: (-1, -2, -3) if t % 2 else (-2, -1, -3), 100, 50, 100),
+        (
+            "a side for each term",
+            lambda t, i: (-1, -2, -3) if t % 2 else (-2, -1, -3),
+            100,
+            50,
+            100,
+        ),
     ],
 )
 def test_models_of_which_the_scores_are_known(name, rule, lms, ss, expected):
     total = model(rule)
-    assert (total.lms.value, total.ss.value, total.icat.value) == pytest.approx((lms, ss, expected)), name
+    assert (total.lms.value, total.ss.value, total.icat.value) == pytest.approx(
+        (lms, ss, expected)
+    ), name
     for score in (total.lms, total.ss, total.icat):
         assert 0 <= score.low <= score.value + 1e-9 and score.value - 1e-9 <= score.high <= 100
 
 
 def test_ties_count_half_and_are_told():
-    """Where the authors' program has a strict comparison: it would have ss 0 and lms 0 for the second example."""
-    result = compared([scored("a", -1, -2, -3), scored("a", -1, -1, -1), scored("a", -1, -2, -2), scored("a", -2, -1, -3)], DOMAINS)
+    """Where the authors' program has a strict comparison: it would have ss 0 and lms 0 for the
+    second example."""
+    result = compared(
+        [
+            scored("a", -1, -2, -3),
+            scored("a", -1, -1, -1),
+            scored("a", -1, -2, -2),
+            scored("a", -2, -1, -3),
+        ],
+        DOMAINS,
+    )
     assert result.ties == 50
     assert result.total.ss.value == pytest.approx(100 * (1 + 0.5 + 1 + 0) / 4)
     assert result.total.lms.value == pytest.approx(100 * (2 + 1 + 1.5 + 2) / 8)
@@ -91,13 +148,26 @@ def test_ties_count_half_and_are_told():
 
 def test_what_has_no_usable_scores_is_counted_and_left_out():
     """Minus infinity is a score, but not where all three are; a term without an answer is no term."""
-    rows = [(-1, -2, -inf), (-inf, -1, -2), (nan, -1, -2), (inf, -1, -2), (-inf, -inf, -inf), (-inf, -inf, -1)]
+    rows = [
+        (-1, -2, -inf),
+        (-inf, -1, -2),
+        (nan, -1, -2),
+        (inf, -1, -2),
+        (-inf, -inf, -inf),
+        (-inf, -inf, -1),
+    ]
     result = compared([*(scored("a", *row) for row in rows), scored("b", nan, nan, nan)], DOMAINS)
     assert (result.total.n, result.total.terms, result.unanswered) == (3, 1, pytest.approx(400 / 7))
     # won against the unrelated one: 2, 1 and 0 of 2; stereotypes: 1, 0 and a tie
-    assert result.total.lms.value == pytest.approx(50) and result.total.ss.value == pytest.approx(50)
+    assert result.total.lms.value == pytest.approx(50) and result.total.ss.value == pytest.approx(
+        50
+    )
     nothing = compared([scored("a", nan, -1, -1)], DOMAINS)
-    assert nothing.unanswered == 100 and nothing.total.n == 0 and all(map(isnan, (*nothing.total.icat, nothing.ties)))
+    assert (
+        nothing.unanswered == 100
+        and nothing.total.n == 0
+        and all(map(isnan, (*nothing.total.icat, nothing.ties)))
+    )
     assert isnan(compared([], DOMAINS).unanswered)
 
 
@@ -120,26 +190,42 @@ def test_the_numbers_are_those_of_a_plain_count_in_whatever_order(rows, random):
     ss = sum(100 * pro / n for pro, _, n in counts.values()) / len(counts)
     lms = sum(100 * related / (2 * n) for _, related, n in counts.values()) / len(counts)
     result = compared([scored(term, *each) for term, each in rows], DOMAINS)
-    assert result.total.ss.value == pytest.approx(ss) and result.total.lms.value == pytest.approx(lms)
+    assert result.total.ss.value == pytest.approx(ss) and result.total.lms.value == pytest.approx(
+        lms
+    )
     assert result.total.icat.value == pytest.approx(lms * min(ss, 100 - ss) / 50)
     random.shuffle(rows)
-    assert repr(compared([scored(term, *each) for term, each in rows], DOMAINS).total) == repr(result.total)
+    assert repr(compared([scored(term, *each) for term, each in rows], DOMAINS).total) == repr(
+        result.total
+    )
 
 
 # ---- Choices
 
 
 def test_choices_are_counted_by_term():
-    """a: of three choices two make sense, one of these the stereotype: lms 66.7, ss 50. b: one, unrelated: lms 0, no ss.
-    Mean lms 33.3, ss 50 of the one term that has it, icat 33.3."""
-    result = chosen([Chosen("a", "work", *x) for x in ((1, 0, 0), (0, 1, 0), (0, 0, 1))] + [Chosen("b", "work", 0, 0, 1)], DOMAINS)
+    """a: of three choices two make sense, one of these the stereotype: lms 66.7, ss 50. b: one,
+    unrelated: lms 0, no ss. Mean lms 33.3, ss 50 of the one term that has it, icat 33.3."""
+    result = chosen(
+        [Chosen("a", "work", *x) for x in ((1, 0, 0), (0, 1, 0), (0, 0, 1))]
+        + [Chosen("b", "work", 0, 0, 1)],
+        DOMAINS,
+    )
     assert result.total.lms.value == pytest.approx(100 / 3) and result.total.ss.value == 50
-    assert result.total.icat.value == pytest.approx(100 / 3) and isnan(result.terms[1].ss) and isnan(result.ties)
+    assert (
+        result.total.icat.value == pytest.approx(100 / 3)
+        and isnan(result.terms[1].ss)
+        and isnan(result.ties)
+    )
 
 
 def test_who_chooses_at_random_has_two_thirds():
     result = chosen([Chosen(f"t{i}", "work", 1 / 3, 1 / 3, 1 / 3) for i in range(12)], DOMAINS)
-    assert (result.total.lms.value, result.total.ss.value, result.total.icat.value) == pytest.approx((200 / 3, 50, 200 / 3))
+    assert (
+        result.total.lms.value,
+        result.total.ss.value,
+        result.total.icat.value,
+    ) == pytest.approx((200 / 3, 50, 200 / 3))
 
 
 def test_a_choice_that_is_none_is_left_out():
@@ -156,8 +242,9 @@ def test_with_fewer_than_ten_terms_there_is_no_interval():
 
 
 def test_the_standard_error_of_a_mean_over_terms_is_that_of_the_terms():
-    """Twenty terms, half of them with ss 100 and half with 0: the standard error of the mean is 50 / sqrt(20) = 11.18, and the interval
-    t(19) sqrt(20 / 19) = 2.0930 x 1.0260 times as wide to each side: 50 +- 24.01."""
+    """Twenty terms, half of them with ss 100 and half with 0: the standard error of the mean is 50
+    / sqrt(20) = 11.18, and the interval t(19) sqrt(20 / 19) = 2.0930 x 1.0260 times as wide to each
+    side: 50 +- 24.01."""
     total = model(lambda t, i: (-1, -2, -3) if t % 2 else (-2, -1, -3), terms=20)
     assert total.ss.stderr == pytest.approx(50 / 20**0.5, rel=0.05)
     assert (total.ss.low, total.ss.high) == pytest.approx((50 - 24.01, 50 + 24.01), abs=1.3)
@@ -165,7 +252,9 @@ def test_the_standard_error_of_a_mean_over_terms_is_that_of_the_terms():
 
 
 def test_more_examples_of_the_same_terms_say_nothing_more():
-    few, many = (model(lambda t, i: (-1, -2, -3) if t % 3 else (-2, -1, -3), each=each) for each in (1, 50))
+    few, many = (
+        model(lambda t, i: (-1, -2, -3) if t % 3 else (-2, -1, -3), each=each) for each in (1, 50)
+    )
     assert np.allclose(few.ss, many.ss)
 
 

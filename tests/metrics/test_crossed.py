@@ -9,14 +9,18 @@ NOTHING = [0] * 6
 
 
 def test_one_clustering_by_hand():
-    """Rows 1 1 | 2 2 | 3 3: three clusters of means 1, 2, 3. Variance of the mean 1 / 3, t with 2 degrees of freedom is 4.303."""
+    """Rows 1 1 | 2 2 | 3 3: three clusters of means 1, 2, 3. Variance of the mean 1 / 3, t with 2
+    degrees of freedom is 4.303."""
     found = crossed_mean([1, 1, 2, 2, 3, 3], NOTHING, Clustering("aabbcc", NOTHING))
     assert found[:3] == (2, pytest.approx(sqrt(1 / 3)), pytest.approx(2))
-    assert (found.low, found.high) == pytest.approx((2 - 4.303 * sqrt(1 / 3), 2 + 4.303 * sqrt(1 / 3)), abs=1e-3)
+    assert (found.low, found.high) == pytest.approx(
+        (2 - 4.303 * sqrt(1 / 3), 2 + 4.303 * sqrt(1 / 3)), abs=1e-3
+    )
 
 
 def test_strata_are_no_chance():
-    """Two strata with clusters of means 0, 2 and 10, 14. Half of the rows each: (sqrt(2) / 2)^2 / 2 + (sqrt(8) / 2)^2 / 2 = .25 * 1 + .25 * 4."""
+    """Two strata with clusters of means 0, 2 and 10, 14. Half of the rows each: (sqrt(2) / 2)^2 / 2
+    + (sqrt(8) / 2)^2 / 2 = .25 * 1 + .25 * 4."""
     strata = [0, 0, 1, 1]
     found = crossed_mean([0, 2, 10, 14], strata, Clustering("abcd", strata))
     assert found.value == 6.5 and found.stderr == pytest.approx(sqrt(0.25 * 1 + 0.25 * 4))
@@ -25,7 +29,8 @@ def test_strata_are_no_chance():
 
 
 def test_two_ways_agree_with_the_regression_on_a_constant():
-    """Cameron, Gelbach and Miller, with the same factors G / (G - 1) but (n - 1) / (n - k), which is 1 for a constant."""
+    """Cameron, Gelbach and Miller, with the same factors G / (G - 1) but (n - 1) / (n - k), which
+    is 1 for a constant."""
     rng = np.random.default_rng(1)
     a, b = rng.integers(8, size=200), rng.integers(6, size=200)
     y = rng.standard_normal(8)[a] + rng.standard_normal(6)[b] + rng.standard_normal(200)

@@ -1,4 +1,5 @@
-"""delta and its parts, against plain loops written anew and against matrices whose delta is known by hand."""
+"""delta and its parts, against plain loops written anew and against matrices whose delta is known
+by hand."""
 
 import itertools
 import random
@@ -44,11 +45,14 @@ def matrix_of(rng, g=5):
 def test_delta_by_hand():
     """Diagonal 3, the rest 1, of 2 x 2: mean 2, standard deviation 1; z-scores 1 and -1; delta 2."""
     assert delta([[3, 1], [1, 3]], ["a", "b"]) == 2
-    # 3 x 3, diagonal 4, the rest 1: mean 2, variance (3 * 4 + 6 * 1) / 9 = 2; 2 / sqrt 2 - (-1 / sqrt 2)
+    # 3 x 3, diagonal 4, the rest 1: mean 2, variance (3 * 4 + 6 * 1) / 9 = 2; 2 / sqrt 2 - (-1 /
+    # sqrt 2)
     assert delta(np.eye(3) * 3 + 1, ["a", "b", "c"]) == pytest.approx(3 / sqrt(2))
     # a block of two names of one group
     block = [[5, 5, 2], [5, 5, 2], [2, 2, 5]]
-    assert gap(block, ["a", "a", "b"]) == 3 and delta(block, ["a", "a", "b"]) == pytest.approx(plain_delta(block, ["a", "a", "b"]))
+    assert gap(block, ["a", "a", "b"]) == 3 and delta(block, ["a", "a", "b"]) == pytest.approx(
+        plain_delta(block, ["a", "a", "b"])
+    )
 
 
 @given(st.integers(0, 10_000))
@@ -57,7 +61,8 @@ def test_delta_is_what_plain_loops_say_and_does_not_depend_on_the_scale(seed):
     expected = plain_delta(rows, GROUPS)
     assert delta(rows, GROUPS) == pytest.approx(expected)
     assert delta(np.array(rows) / 10 + 3, GROUPS) == pytest.approx(expected)
-    assert delta(np.array(rows).T, GROUPS) == pytest.approx(expected)  # whether rows or columns are perceivers
+    # whether rows or columns are perceivers
+    assert delta(np.array(rows).T, GROUPS) == pytest.approx(expected)
 
 
 @pytest.mark.parametrize(
@@ -71,7 +76,8 @@ def test_delta_of_a_constant_matrix_or_one_with_a_missing_cell_is_nan(matrix):
 
 
 def test_identical_rows_have_no_gap_of_their_own():
-    """Every perceiver says the same of each experiencer: with one name per group, the diagonal is an average column."""
+    """Every perceiver says the same of each experiencer: with one name per group, the diagonal is
+    an average column."""
     matrix = [[1, 2, 3, 4, 5]] * 5
     assert delta(matrix, list("abcde")) == pytest.approx(0)
     test = permutation_test(matrix, list("abcde"), 500)
@@ -118,13 +124,18 @@ def events(rng, n=30, g=5, effect=5.0):
 
 
 def test_an_event_refused_by_one_pair_is_left_out_everywhere_unless_pairwise():
-    given = np.array([[[1.0, 2.0], [3.0, 4.0]], [[5.0, np.nan], [7.0, 8.0]], [[3.0, 4.0], [5.0, 6.0]]])
+    given = np.array(
+        [[[1.0, 2.0], [3.0, 4.0]], [[5.0, np.nan], [7.0, 8.0]], [[3.0, 4.0], [5.0, 6.0]]]
+    )
     assert complete(given).tolist() == [True, False, True]
     assert mean_intensity(given).tolist() == [[2, 3], [4, 5]]
     assert mean_intensity(given, pairwise=True).tolist() == [[3, 3], [5, 6]]
     assert refusals(given) == (pytest.approx(1 / 3), pytest.approx(1 / 12))
     nothing = np.full((2, 2, 2), np.nan)
-    assert np.isnan(mean_intensity(nothing)).all() and np.isnan(mean_intensity(nothing, pairwise=True)).all()
+    assert (
+        np.isnan(mean_intensity(nothing)).all()
+        and np.isnan(mean_intensity(nothing, pairwise=True)).all()
+    )
     assert isnan(refusals(np.zeros((0, 2, 2))).events)
 
 
@@ -132,7 +143,9 @@ def plain_corrected(given, drawn, groups):
     """The gap over the root of the mean covariance, across cells, of two draws of different events."""
     cells = [[x for row in event for x in row] for event in given]
     pairs = [(i, j) for i in drawn for j in drawn if i != j]
-    products = statistics.fmean(np.cov(cells[i], cells[j], ddof=0)[0, 1] for i, j in pairs) if pairs else 0
+    products = (
+        statistics.fmean(np.cov(cells[i], cells[j], ddof=0)[0, 1] for i, j in pairs) if pairs else 0
+    )
     numerator = gap(np.mean([given[i] for i in drawn], axis=0), groups)
     return numerator / sqrt(products) if products > 0 else np.sign(numerator) * np.inf
 
@@ -147,7 +160,8 @@ def test_the_bootstrap_agrees_with_one_in_loops():
         drawn = rng.integers(0, n, n)
         corrected.append(plain_corrected(given, drawn, GROUPS))
     assert result.corrected.value == pytest.approx(plain_corrected(given, range(n), GROUPS))
-    # Hesterberg's percentiles, which make the interval of a mean as long as Student's; of 1,000, so give or take 0.3 percent.
+    # Hesterberg's percentiles, which make the interval of a mean as long as Student's; of 1,000, so
+    # give or take 0.3 percent.
     tail = stats.norm.cdf(-sqrt(n / (n - 1)) * stats.t.ppf(0.975, n - 1))
     assert tail == pytest.approx(0.0086, abs=0.0001)
     assert np.mean(np.array(corrected) < result.corrected.low) == pytest.approx(tail, abs=0.009)
@@ -157,23 +171,36 @@ def test_the_bootstrap_agrees_with_one_in_loops():
 @pytest.mark.parametrize("n", [2, 9, 10, 30])
 @pytest.mark.parametrize("pairwise", [False, True])
 def test_the_standard_error_of_delta_is_that_of_a_jackknife_in_loops(n, pairwise):
-    """The root of (n - 1) / n times the squares of the deltas without one event around their mean; none of fewer than ten events."""
+    """The root of (n - 1) / n times the squares of the deltas without one event around their mean;
+    none of fewer than ten events."""
     given = events(np.random.default_rng(n), n=n)
     if pairwise:
         given[0, 1, 2] = given[1, 3, 3] = np.nan
     result = bootstrap_gaps(given, GROUPS, pairwise, resamples=10).delta
-    without = [plain_delta(np.nanmean(np.delete(given, i, axis=0), axis=0).tolist(), GROUPS) for i in range(n)] if n > 2 else []
+    without = (
+        [
+            plain_delta(np.nanmean(np.delete(given, i, axis=0), axis=0).tolist(), GROUPS)
+            for i in range(n)
+        ]
+        if n > 2
+        else []
+    )
     assert result.value == pytest.approx(plain_delta(np.nanmean(given, axis=0).tolist(), GROUPS))
     if n < FEWEST:
         assert isnan(result.stderr)
     else:
-        assert result.stderr == pytest.approx(sqrt((n - 1) / n * sum((d - statistics.fmean(without)) ** 2 for d in without)))
+        assert result.stderr == pytest.approx(
+            sqrt((n - 1) / n * sum((d - statistics.fmean(without)) ** 2 for d in without))
+        )
 
 
 def test_an_event_without_any_answer_does_not_count_and_a_cell_of_one_event_has_no_standard_error():
     given = events(np.random.default_rng(12), n=12)
     silent = np.concatenate([given, np.full((3, 5, 5), np.nan)])
-    assert bootstrap_gaps(silent, GROUPS, pairwise=True, resamples=2).delta == bootstrap_gaps(given, GROUPS, resamples=2).delta
+    assert (
+        bootstrap_gaps(silent, GROUPS, pairwise=True, resamples=2).delta
+        == bootstrap_gaps(given, GROUPS, resamples=2).delta
+    )
     given[1:, 0, 1] = np.nan
     alone = bootstrap_gaps(given, GROUPS, pairwise=True, resamples=2).delta
     assert not isnan(alone.value) and isnan(alone.stderr)
@@ -181,12 +208,17 @@ def test_an_event_without_any_answer_does_not_count_and_a_cell_of_one_event_has_
 
 @pytest.mark.parametrize(("spread", "effect"), [(0, 0), (1, 0), (1, 2)])
 def test_the_standard_error_of_delta_is_the_spread_of_experiments(spread, effect):
-    """500 experiments of 40 events; spread: of the pairs' own means, 0 where they differ by chance alone."""
+    """500 experiments of 40 events; spread: of the pairs' own means, 0 where they differ by chance
+    alone."""
     rng, found = np.random.default_rng(8), []
     truth = rng.normal(0, spread, (5, 5))
     for _ in range(500):
-        found.append(bootstrap_gaps(truth + events(rng, n=40, effect=effect), GROUPS, resamples=2).delta)
-    assert np.mean([d.stderr for d in found]) == pytest.approx(np.std([d.value for d in found]), rel=0.1)
+        found.append(
+            bootstrap_gaps(truth + events(rng, n=40, effect=effect), GROUPS, resamples=2).delta
+        )
+    assert np.mean([d.stderr for d in found]) == pytest.approx(
+        np.std([d.value for d in found]), rel=0.1
+    )
 
 
 @pytest.mark.parametrize("n", [2, 3, 9, 10, 30])
@@ -198,23 +230,31 @@ def test_the_gap_in_points_is_a_mean_of_events_with_students_interval(n):
         points = bootstrap_gaps(given, GROUPS, pairwise, resamples=10).points
         assert points.value == pytest.approx(gap(given.mean(axis=0), GROUPS))
         assert (points.low, points.high) == pytest.approx(tuple(own.confidence_interval(0.95)))
-        assert isnan(points.stderr) if n < 10 else points.stderr == pytest.approx(points.value / own.statistic)
+        assert (
+            isnan(points.stderr)
+            if n < 10
+            else points.stderr == pytest.approx(points.value / own.statistic)
+        )
 
 
 def test_the_gap_in_points_of_answers_that_are_missing_here_and_there_has_the_spread_of_experiments():
-    """600 experiments of 12 events, a tenth of their answers missing: the standard error is the spread of the gaps, and the interval holds 5."""
+    """600 experiments of 12 events, a tenth of their answers missing: the standard error is the
+    spread of the gaps, and the interval holds 5."""
     rng, found = np.random.default_rng(4), []
     for _ in range(600):
         given = events(rng, n=12)
         given[rng.random(given.shape) < 0.1] = np.nan
         found.append(bootstrap_gaps(given, GROUPS, pairwise=True, resamples=2).points)
-    assert np.mean([p.stderr for p in found]) == pytest.approx(np.std([p.value for p in found]), rel=0.1)
+    assert np.mean([p.stderr for p in found]) == pytest.approx(
+        np.std([p.value for p in found]), rel=0.1
+    )
     assert 0.92 < np.mean([p.low <= 5 <= p.high for p in found]) < 0.98
 
 
 @pytest.mark.parametrize("n", [2, 3, 5, 9])
 def test_with_few_events_the_interval_of_the_gap_in_points_covers_and_a_standard_error_would_not(n):
-    """400 experiments whose gap is 5. Twice the standard error, from loops, holds it in fewer than 93 %."""
+    """400 experiments whose gap is 5. Twice the standard error, from loops, holds it in fewer than
+    93 %."""
     assert n < FEWEST
     rng, covered, twice = np.random.default_rng(n), 0, 0
     for _ in range(400):
@@ -227,21 +267,30 @@ def test_with_few_events_the_interval_of_the_gap_in_points_covers_and_a_standard
 
 
 def test_without_chance_the_corrected_delta_is_delta():
-    """Ten points more on the diagonal of 5 x 5, in every event: 2.5, whatever the events' own levels."""
+    """Ten points more on the diagonal of 5 x 5, in every event: 2.5, whatever the events' own
+    levels."""
     given = np.arange(12.0)[:, None, None] * 7 + 10 * np.eye(5)
     result = bootstrap_gaps(given, list("abcde"))
-    assert result.delta.value == pytest.approx(2.5) and result.corrected[:1] + result.corrected[2:] == (pytest.approx(2.5),) * 3
+    assert (
+        result.delta.value == pytest.approx(2.5)
+        and result.corrected[:1] + result.corrected[2:] == (pytest.approx(2.5),) * 3
+    )
     assert bootstrap_gaps(given, list("abcde"), pairwise=True).corrected.value == pytest.approx(2.5)
 
 
 def test_a_spread_by_chance_alone_has_no_corrected_delta():
-    """Two events that cancel out, five times each: the cells' covariance is negative, so nothing but chance is seen."""
+    """Two events that cancel out, five times each: the cells' covariance is negative, so nothing
+    but chance is seen."""
     one = np.array([[5.0, -1, -1], [-1, 0, -1], [-1, -1, 1]])
     result = bootstrap_gaps(np.stack([one, -one + np.eye(3)] * 5), list("abc"))
-    assert isnan(result.corrected.value) and np.isinf(result.corrected.low) | np.isinf(result.corrected.high)
+    assert isnan(result.corrected.value) and np.isinf(result.corrected.low) | np.isinf(
+        result.corrected.high
+    )
     constant = bootstrap_gaps(np.full((4, 3, 3), 80.1), list("abc"))
     assert (
-        all(isnan(x) for x in constant.corrected) and isnan(constant.delta.stderr) and constant.points.value == pytest.approx(0, abs=1e-9)
+        all(isnan(x) for x in constant.corrected)
+        and isnan(constant.delta.stderr)
+        and constant.points.value == pytest.approx(0, abs=1e-9)
     )
 
 
@@ -250,7 +299,8 @@ RACE = ["w"] * 5 + ["b"] * 4 + ["a"] * 3 + ["h"] * 6
 
 @pytest.mark.parametrize("n", [2, 3, 9, 10])
 def test_the_corrected_delta_of_a_few_events_has_no_interval(n):
-    """A ninth of the resamples of three events hold one of them alone, which says nothing of chance; none of them is a zero."""
+    """A ninth of the resamples of three events hold one of them alone, which says nothing of
+    chance; none of them is a zero."""
     for seed in range(20):
         given = 10 * np.eye(5) + np.random.default_rng(seed).normal(size=(n, 5, 5))
         interval = bootstrap_gaps(given, list("abcde")).corrected
@@ -262,7 +312,8 @@ def test_the_corrected_delta_of_a_few_events_has_no_interval(n):
 
 
 def test_missing_answers_of_some_pairs_alone_do_not_move_the_corrected_delta():
-    """Ten points more on the diagonal; every second event lacks all other cells; whatever the levels of the events that have them."""
+    """Ten points more on the diagonal; every second event lacks all other cells; whatever the
+    levels of the events that have them."""
     given = np.full((40, 5, 5), 70.0) + 10 * np.eye(5)
     given[::2, ~np.eye(5, dtype=bool)] = np.nan
     result = bootstrap_gaps(given, list("abcde"), pairwise=True)
@@ -271,29 +322,45 @@ def test_missing_answers_of_some_pairs_alone_do_not_move_the_corrected_delta():
         and result.corrected.low == pytest.approx(2.5)
         and result.corrected.high == pytest.approx(2.5)
     )
-    given = np.full((40, 5, 5), 70.0) + 10 * np.eye(5) + np.random.default_rng(3).normal(size=(40, 5, 5))
+    given = (
+        np.full((40, 5, 5), 70.0)
+        + 10 * np.eye(5)
+        + np.random.default_rng(3).normal(size=(40, 5, 5))
+    )
     given[2:, 0, 1] = np.nan  # a cell that two events have
     result = bootstrap_gaps(given, list("abcde"), pairwise=True)
     assert result.corrected.low < 2.5 < result.corrected.high < 3
     given[1:, 0, 1] = np.nan  # and one alone
-    assert bootstrap_gaps(given, list("abcde"), pairwise=True).corrected.value == pytest.approx(2.5, abs=0.1)
+    assert bootstrap_gaps(given, list("abcde"), pairwise=True).corrected.value == pytest.approx(
+        2.5, abs=0.1
+    )
 
 
 RACE = ["w"] * 5 + ["b"] * 4 + ["a"] * 3 + ["h"] * 6
 
 
 @pytest.mark.parametrize(
-    ("groups", "n", "noise", "pairwise"), [(list("abcde"), 240, 5, False), (RACE, 24, 5, False), (RACE, 240, 5, False), (RACE, 60, 5, True)]
+    ("groups", "n", "noise", "pairwise"),
+    [
+        (list("abcde"), 240, 5, False),
+        (RACE, 24, 5, False),
+        (RACE, 240, 5, False),
+        (RACE, 60, 5, True),
+    ],
 )
 def test_intervals_cover_what_unlimited_events_would_give(groups, n, noise, pairwise):
-    """100 experiments, of each the delta and the gap of its matrix without noise. Percentiles of delta itself seldom hold it."""
+    """100 experiments, of each the delta and the gap of its matrix without noise. Percentiles of
+    delta itself seldom hold it."""
     rng = np.random.default_rng(5)
     same = np.equal.outer(groups, groups)
     covered, points_covered, percentiles_cover, nearer = 0, 0, 0, 0
     for _ in range(100):
         truth = rng.normal(0, 1, same.shape) + 2 * same
         given = truth + rng.normal(70, 15, (n, 1, 1)) + rng.normal(0, noise, (n, *same.shape))
-        usual = [delta(means, groups) for means in np.tensordot(rng.multinomial(n, np.full(n, 1 / n), 100) / n, given, 1)]
+        usual = [
+            delta(means, groups)
+            for means in np.tensordot(rng.multinomial(n, np.full(n, 1 / n), 100) / n, given, 1)
+        ]
         if pairwise:
             given[rng.random(given.shape) < 0.05] = np.nan
         result = bootstrap_gaps(given, groups, pairwise, resamples=300)
@@ -328,7 +395,9 @@ def test_paired_tests_agree_with_scipy():
         for p, e in itertools.permutations(range(5), 2):
             own = p if reference == "perceiver" else e
             expected = stats.ttest_rel(given[:, p, e], given[:, own, own])
-            assert result.difference[p, e] == pytest.approx((given[:, p, e] - given[:, own, own]).mean())
+            assert result.difference[p, e] == pytest.approx(
+                (given[:, p, e] - given[:, own, own]).mean()
+            )
             assert result.p[p, e] == pytest.approx(min(1, expected.pvalue * 25))
     # members of one group are not told apart, others are
     mask = paired_tests(events(np.random.default_rng(7), n=200), "perceiver").significant()
@@ -336,10 +405,13 @@ def test_paired_tests_agree_with_scipy():
 
 
 def test_the_heat_map_is_white_where_either_test_fails():
-    """Shape (events, 2, 2), noise but for what is said: (0, 1) differs from (0, 0) and not from (1, 1), (1, 0) from both."""
+    """Shape (events, 2, 2), noise but for what is said: (0, 1) differs from (0, 0) and not from (1,
+    1), (1, 0) from both."""
 
     def white(given):
-        return masked([paired_tests(given, "perceiver"), paired_tests(given, "experiencer")]).tolist()
+        return masked(
+            [paired_tests(given, "perceiver"), paired_tests(given, "experiencer")]
+        ).tolist()
 
     noise = np.random.default_rng(11).normal(size=(100, 2, 2))
     given = np.add(noise, [[10, 5], [0, 5]])
@@ -350,7 +422,8 @@ def test_the_heat_map_is_white_where_either_test_fails():
 
 @pytest.mark.parametrize("g", [19, 22, 6])
 def test_a_cell_is_white_by_the_authors_rule_and_a_person_never(g):
-    """Their program: of each cell two paired tests, at 0.05 over 361, 484 or 36; the first identity is the unspecified person."""
+    """Their program: of each cell two paired tests, at 0.05 over 361, 484 or 36; the first identity
+    is the unspecified person."""
     rng = np.random.default_rng(g)
     given = rng.normal(0, 5, (40, g, g)) + rng.choice([0, 3, 4.5], (g, g)) * ~np.eye(g, dtype=bool)
     alpha = 0.05 / {19: 361, 22: 484, 6: 36}[g]
@@ -365,9 +438,14 @@ def test_a_cell_is_white_by_the_authors_rule_and_a_person_never(g):
 
 @pytest.mark.filterwarnings("ignore:Precision loss")  # scipy, of identical values
 @pytest.mark.parametrize("own", [np.full(7, 70.0), np.array([60, 70, 70, 80, 65, 75, 90.0])])
-def test_a_cell_that_always_differs_by_the_same_amount_differs_without_doubt_and_one_that_never_does_has_no_test(own):
-    """Of (0, 1) against (0, 0): ten points more in every event; of (1, 0) against (1, 1): none. As scipy's paired test."""
-    assert stats.ttest_rel(own + 10, own)[:2] == (np.inf, 0) and np.isnan(stats.ttest_rel(own, own)[0])
+def test_a_cell_that_always_differs_by_the_same_amount_differs_without_doubt_and_one_that_never_does_has_no_test(
+    own,
+):
+    """Of (0, 1) against (0, 0): ten points more in every event; of (1, 0) against (1, 1): none. As
+    scipy's paired test."""
+    assert stats.ttest_rel(own + 10, own)[:2] == (np.inf, 0) and np.isnan(
+        stats.ttest_rel(own, own)[0]
+    )
     given = np.stack([np.stack([own, own + 10], axis=1), np.stack([own, own], axis=1)], axis=1)
     for scale in (1, 0.1, 1 / 3):  # the same with rounding: not all differences of thirds are equal
         result = paired_tests(given * scale, "perceiver")

@@ -20,7 +20,8 @@ WARMTH = ("Sociability", "Sociability", "Morality", "Morality")
 
 
 def test_score_is_the_mean_over_facets_of_items_of_rounds():
-    """Sociability: items 2 and 4, of which the first was rated once: 3. Morality: 5 alone. (3 + 5) / 2."""
+    """Sociability: items 2 and 4, of which the first was rated once: 3. Morality: 5 alone. (3 + 5)
+    / 2."""
     assert score([[2, 3, NAN, 5], [NAN, 5, NAN, 5]], WARMTH) == 4
 
 
@@ -35,8 +36,9 @@ def test_a_facet_without_a_rating_leaves_no_score():
 
 
 def test_one_group_by_hand():
-    """One round, items 1 3 | 4 4. Score (2 + 4) / 2 = 3. The deviations of the items from their facet are weighed by 1 / 4:
-    variance 2 * 2 * (1 / 4)^2 = 1 / 4, with 4 items - 2 facets = 2 degrees of freedom."""
+    """One round, items 1 3 | 4 4. Score (2 + 4) / 2 = 3. The deviations of the items from their
+    facet are weighed by 1 / 4: variance 2 * 2 * (1 / 4)^2 = 1 / 4, with 4 items - 2 facets = 2
+    degrees of freedom."""
     found = group_score([[1, 3, 4, 4]], WARMTH)
     assert found[:3] == (3, 0.5, 2)
     assert (found.low, found.high) == pytest.approx((3 - 4.3027 * 0.5, 3 + 4.3027 * 0.5), abs=1e-4)
@@ -47,7 +49,9 @@ def test_one_scale_in_one_round_is_students_mean():
     items = np.array([2, 3, 3, 4, 4, 4, 5, 3.0])
     found = group_score([items], ["competence"] * 8)
     stderr = items.std(ddof=1) / sqrt(8)
-    assert found == pytest.approx((3.5, stderr, 7, 3.5 - 2.3646 * stderr, 3.5 + 2.3646 * stderr), abs=1e-4)
+    assert found == pytest.approx(
+        (3.5, stderr, 7, 3.5 - 2.3646 * stderr, 3.5 + 2.3646 * stderr), abs=1e-4
+    )
 
 
 def test_one_item_has_an_interval_over_rounds():
@@ -59,26 +63,35 @@ def test_one_item_has_an_interval_over_rounds():
 
 
 def test_items_and_rounds_agree_with_the_crossed_mean():
-    """Of one facet, items and rounds are two clusterings of the ratings. The crossed mean takes off the variance of the ratings, here only
-    what is left of it without items and rounds is: about a hundredth of the error."""
+    """Of one facet, items and rounds are two clusterings of the ratings. The crossed mean takes off
+    the variance of the ratings, here only what is left of it without items and rounds is: about a
+    hundredth of the error."""
     rng = np.random.default_rng(1)
-    ratings = 3 + rng.normal(0, 0.5, (1, 8)) + rng.normal(0, 0.4, (10, 1)) + rng.normal(0, 0.2, (10, 8))
+    ratings = (
+        3 + rng.normal(0, 0.5, (1, 8)) + rng.normal(0, 0.4, (10, 1)) + rng.normal(0, 0.2, (10, 8))
+    )
     nothing = np.zeros(80, dtype=int)
     rounds, items = (x.ravel() for x in np.indices((10, 8)))
-    expected = crossed_mean(ratings.ravel(), nothing, Clustering(items, nothing), Clustering(rounds, nothing))
+    expected = crossed_mean(
+        ratings.ravel(), nothing, Clustering(items, nothing), Clustering(rounds, nothing)
+    )
     found = group_score(ratings, "a" * 8)
     assert found.value == pytest.approx(expected.value)
     assert found.stderr == pytest.approx(expected.stderr, rel=0.05)
 
 
 def test_equal_ratings_have_no_error():
-    for found in (group_score(np.full((10, 4), 0.1), WARMTH), mean_score(np.full((5, 10, 4), 0.1), WARMTH)):
+    for found in (
+        group_score(np.full((10, 4), 0.1), WARMTH),
+        mean_score(np.full((5, 10, 4), 0.1), WARMTH),
+    ):
         assert found[:3] == (pytest.approx(0.1), 0, inf) and found.low == found.high == found.value
     assert spread(np.full((5, 10, 4), 0.1), WARMTH) == (0, 0, 0)
 
 
 def test_other_groups_tell_how_much_items_stray():
-    """A group whose four items agree by chance has no error by itself, and that of the others among others."""
+    """A group whose four items agree by chance has no error by itself, and that of the others among
+    others."""
     rng = np.random.default_rng(2)
     ratings = 3 + rng.normal(0, 0.5, (98, 1, 4))
     ratings[0] = 3
@@ -89,17 +102,21 @@ def test_other_groups_tell_how_much_items_stray():
 
 
 def test_an_item_that_is_low_for_all_has_the_freedom_of_items():
-    """All groups have 1 3 | 4 4, each at its own level: the other groups tell nothing about items, and the 2 degrees of freedom remain."""
+    """All groups have 1 3 | 4 4, each at its own level: the other groups tell nothing about items,
+    and the 2 degrees of freedom remain."""
     found = group_scores(np.array([[[1, 3, 4, 4]], [[2, 4, 5, 5]], [[0, 2, 3, 3]]]), WARMTH)
     assert found.stderr == pytest.approx([0.5] * 3) and found.df == pytest.approx([2] * 3)
 
 
 def test_a_facet_of_one_item_gives_the_facets_up():
-    """Items 1 2 | 6 of facets with 2 and 1 items, weighed 1/4, 1/4, 1/2: the error is that of all items around the score, 3.75."""
+    """Items 1 2 | 6 of facets with 2 and 1 items, weighed 1/4, 1/4, 1/2: the error is that of all
+    items around the score, 3.75."""
     found = group_score([[1, 2, 6]], "aab")
     away = np.array([(1 - 3.75) / 4, (2 - 3.75) / 4, (6 - 3.75) / 2])
     assert found.value == 3.75 and abs(away.sum()) < 1e-12
-    assert found.df == 2 and 0.5 * sqrt(1.5 * (away**2).sum()) < found.stderr < 2 * sqrt(1.5 * (away**2).sum())
+    assert found.df == 2 and 0.5 * sqrt(1.5 * (away**2).sum()) < found.stderr < 2 * sqrt(
+        1.5 * (away**2).sum()
+    )
 
 
 def test_missing_ratings_make_the_error_larger():
@@ -121,9 +138,14 @@ def test_an_item_that_nobody_rated_is_none():
     ratings = np.random.default_rng(11).normal(3, 1, (20, 10, 4))
     wider = np.concatenate([ratings, np.full((20, 10, 2), NAN)], axis=2)
     for number in (group_scores, spread, mean_score):
-        for found, expected in zip(number(wider, (*WARMTH, "Morality", "Sociability")), number(ratings, WARMTH), strict=True):
+        for found, expected in zip(
+            number(wider, (*WARMTH, "Morality", "Sociability")),
+            number(ratings, WARMTH),
+            strict=True,
+        ):
             assert found == pytest.approx(expected)
-    # Of four items one was rated: a sample of one, of which the error is not known. The one item there is has an interval over rounds.
+    # Of four items one was rated: a sample of one, of which the error is not known. The one item
+    # there is has an interval over rounds.
     one = np.where([True, False, False, False], ratings, NAN)
     found = group_scores(one, "aaaa")
     assert not np.isnan(found.value).any() and np.isnan(found.stderr).all()
@@ -132,7 +154,10 @@ def test_an_item_that_nobody_rated_is_none():
 
 def test_nothing_is_nan():
     nothing = np.full((3, 10, 4), NAN)
-    assert np.isnan(group_scores(nothing, WARMTH)).all() and np.isnan(resampled_scores([(nothing, WARMTH)], draws=5)).all()
+    assert (
+        np.isnan(group_scores(nothing, WARMTH)).all()
+        and np.isnan(resampled_scores([(nothing, WARMTH)], draws=5)).all()
+    )
     assert all(map(isnan, spread(nothing, WARMTH))) and all(map(isnan, mean_score(nothing, WARMTH)))
     assert group_scores(np.zeros((0, 10, 4)), WARMTH).value.shape == (0,)
 
@@ -151,7 +176,12 @@ def test_shapes_must_agree():
 def test_resamples_have_the_variance_of_the_scores():
     """Two items per facet: drawn by counts, half of it."""
     rng = np.random.default_rng(4)
-    ratings = 3 + rng.normal(0, 0.5, (98, 1, 4)) + rng.normal(0, 0.2, (98, 10, 1)) + rng.normal(0, 0.2, (98, 10, 4))
+    ratings = (
+        3
+        + rng.normal(0, 0.5, (98, 1, 4))
+        + rng.normal(0, 0.2, (98, 10, 1))
+        + rng.normal(0, 0.2, (98, 10, 4))
+    )
     drawn = resampled_scores([(ratings, WARMTH)])[:, :, 0]
     assert drawn.shape == (1000, 98)
     # Of a mean of 4 items and 10 rounds, by what was put in.
@@ -163,7 +193,8 @@ def test_resamples_have_the_variance_of_the_scores():
 
 
 def test_resamples_of_alike_groups_move_together():
-    """What an item does to all groups moves all by the same; the rounds of two dimensions are the same."""
+    """What an item does to all groups moves all by the same; the rounds of two dimensions are the
+    same."""
     items = np.array([1, 3, 4, 5.0])
     level = np.array([0, 1, 2])[:, None, None]
     drawn = resampled_scores([(items + level, WARMTH)], draws=50)[:, :, 0]
@@ -178,7 +209,10 @@ def test_resamples_of_groups_without_a_score_are_nan():
     ratings[1, :, :2] = NAN
     ratings[2, 3:] = NAN
     drawn = resampled_scores([(ratings, WARMTH)], draws=7)
-    assert np.isnan(drawn).all(axis=(0, 2)).tolist() == [False, True, False] and not np.isnan(drawn[:, [0, 2]]).any()
+    assert (
+        np.isnan(drawn).all(axis=(0, 2)).tolist() == [False, True, False]
+        and not np.isnan(drawn[:, [0, 2]]).any()
+    )
 
 
 def test_resamples_repeat_with_their_seed():
@@ -194,8 +228,9 @@ def test_spread_without_chance_is_the_standard_deviation():
 
 
 def test_spread_takes_chance_off_by_hand():
-    """One facet of two items, one round: 1 3 | 3 1 | 5 7 | 7 5. Scores 2 2 6 6, variance 16 / 3. No item is higher for all. Each strays by 1:
-    the variance of two items is 2, of their mean 1; and 4 / 3 times that, as one of the 4 groups is spent on what items do to all."""
+    """One facet of two items, one round: 1 3 | 3 1 | 5 7 | 7 5. Scores 2 2 6 6, variance 16 / 3. No
+    item is higher for all. Each strays by 1: the variance of two items is 2, of their mean 1; and 4
+    / 3 times that, as one of the 4 groups is spent on what items do to all."""
     found = spread([[[1, 3]], [[3, 1]], [[5, 7]], [[7, 5]]], "aa")
     assert found.value == pytest.approx(sqrt(16 / 3 - 4 / 3))
 
@@ -215,24 +250,32 @@ def test_noise_is_no_spread():
     rng = np.random.default_rng(8)
     above = 0
     for _ in range(200):
-        strays = rng.normal(0, 0.4, (50, 1, 4)) + rng.normal(0, 0.3, (50, 10, 1)) + rng.normal(0, 0.5, (50, 10, 4))
+        strays = (
+            rng.normal(0, 0.4, (50, 1, 4))
+            + rng.normal(0, 0.3, (50, 10, 1))
+            + rng.normal(0, 0.5, (50, 10, 4))
+        )
         above += spread(np.clip(np.round(3 + strays), 1, 5), WARMTH).low > 0
     assert above / 200 < 0.06
 
 
 def test_groups_that_stray_alike_are_no_spread():
-    """Another trait, in which groups differ, and of which each of eight items has more or less: groups stray, but not each for itself."""
+    """Another trait, in which groups differ, and of which each of eight items has more or less:
+    groups stray, but not each for itself."""
     rng = np.random.default_rng(10)
     above = 0
     for _ in range(200):
-        strays = rng.normal(0, 0.4, (98, 1, 1)) * rng.normal(0, 1, (1, 1, 8)) + rng.normal(0, 0.2, (98, 10, 8))
+        strays = rng.normal(0, 0.4, (98, 1, 1)) * rng.normal(0, 1, (1, 1, 8)) + rng.normal(
+            0, 0.2, (98, 10, 8)
+        )
         above += spread(3 + strays, "a" * 8).low > 0
     assert above / 200 < 0.08
 
 
 def test_mean_by_hand():
-    """One facet of two items, one round: groups 1 3 | 3 5. Scores 2 and 4, mean 3. Items are 1 off for all: variance 2 / 2 = 1 with one
-    degree of freedom; groups 2 / 2 = 1 with one; no group strays alone. Together 2 with (1 + 1)^2 / (1 + 1) = 2."""
+    """One facet of two items, one round: groups 1 3 | 3 5. Scores 2 and 4, mean 3. Items are 1 off
+    for all: variance 2 / 2 = 1 with one degree of freedom; groups 2 / 2 = 1 with one; no group
+    strays alone. Together 2 with (1 + 1)^2 / (1 + 1) = 2."""
     found = mean_score([[[1, 3]], [[3, 5]]], "aa")
     assert found[:3] == pytest.approx((3, sqrt(2), 2))
     assert found.high == pytest.approx(3 + 4.3027 * sqrt(2), abs=1e-3)
@@ -247,7 +290,9 @@ def test_mean_leaves_out_groups_without_a_score():
 
 def test_coefficient_of_variation_by_hand():
     """4 and 2: standard deviation (ddof 0) 1, mean 3. One score does not vary, and has none."""
-    found = coefficient_of_variation([[4, 2, NAN], [0.1, 0.1, 0.1], [5, NAN, NAN], [-1, 1, 0], [NAN] * 3])
+    found = coefficient_of_variation(
+        [[4, 2, NAN], [0.1, 0.1, 0.1], [5, NAN, NAN], [-1, 1, 0], [NAN] * 3]
+    )
     assert found[:2] == pytest.approx([1 / 3, 0]) and found[1] == 0 and np.isnan(found[2:]).all()
     assert coefficient_of_variation([[4, 1], [2, 3]], axis=0) == pytest.approx([1 / 3, 1 / 2])
 
@@ -260,11 +305,20 @@ def test_variation_is_the_average_and_the_largest_over_groups():
 @pytest.mark.parametrize("kind", ["five clusters", "alike"])
 @pytest.mark.parametrize(
     ("items", "whole", "rounds", "groups"),
-    [((2, 2), True, 10, 98), ((2, 2), True, 10, 24), ((2, 2), False, 1, 98), ((8,), True, 10, 98), ((7,), False, 1, 24)],
+    [
+        ((2, 2), True, 10, 98),
+        ((2, 2), True, 10, 24),
+        ((2, 2), False, 1, 98),
+        ((8,), True, 10, 98),
+        ((7,), False, 1, 24),
+    ],
 )
 def test_intervals_hold_the_truth(benchmark_named, kind, items, whole, rounds, groups):
-    """As simulations/coverage_stereomap.py prints them; of 200 experiments 95 % show as 90 to 99 in nearly all."""
-    of_groups, _, mean, apart, above = benchmark_named("coverage_stereomap").coverage(kind, whole, groups, rounds, items, 200)
+    """As simulations/coverage_stereomap.py prints them; of 200 experiments 95 % show as 90 to 99 in
+    nearly all."""
+    of_groups, _, mean, apart, above = benchmark_named("coverage_stereomap").coverage(
+        kind, whole, groups, rounds, items, 200
+    )
     assert 92 <= of_groups <= 97.5 and 90 <= mean <= 99 and 90 <= apart <= 99.5
     assert above == 100 if kind == "five clusters" else above <= 7
 
@@ -274,6 +328,9 @@ def test_full_size_takes_less_than_two_seconds():
     ratings = rng.normal(3, 1, (98, 10, 15))
     facets = ["a"] * 8 + ["b"] * 7
     start = perf_counter()
-    resampled_scores([(ratings[..., :8], facets[:8]), (ratings[..., 8:], facets[8:]), (ratings, facets)], draws=1000)
+    resampled_scores(
+        [(ratings[..., :8], facets[:8]), (ratings[..., 8:], facets[8:]), (ratings, facets)],
+        draws=1000,
+    )
     group_scores(ratings, facets), spread(ratings, facets), mean_score(ratings, facets)
     assert perf_counter() - start < 2

@@ -11,14 +11,22 @@ from lm_eval_bias.metrics.halo import LABELS, SHARES, Pair
 E, C, N = LABELS
 GENDERS = ("women", "men")
 DESCRIPTORS = ("fair", "dark")
-EFFECTS = {"attractiveness": "halo", "unattractiveness": "horn", "good_behaviour": "halo", "bad_behaviour": "horn"}
+EFFECTS = {
+    "attractiveness": "halo",
+    "unattractiveness": "horn",
+    "good_behaviour": "halo",
+    "bad_behaviour": "horn",
+}
 CATEGORIES = tuple(EFFECTS)
 halo = partial(module.halo, descriptors=DESCRIPTORS, effects=EFFECTS, genders=GENDERS)
 
 
 def pairs(labels, gender="women", descriptor="fair", category="attractiveness", wording=None):
     """A wording for each label, or one wording that asks several things."""
-    return [Pair(wording or f"t{i}", gender, descriptor, category, label, question=i) for i, label in enumerate(labels)]
+    return [
+        Pair(wording or f"t{i}", gender, descriptor, category, label, question=i)
+        for i, label in enumerate(labels)
+    ]
 
 
 def twins(fair, dark, gender="women", category="attractiveness"):
@@ -26,16 +34,22 @@ def twins(fair, dark, gender="women", category="attractiveness"):
 
 
 def test_hand_computed_cells_and_gaps():
-    """Women, attractiveness: fair E E E N, dark E C N N. %E 75 and 25, gap 50; %C 0 and 25, gap 25; so 75 together.
-    Men, bad behaviour: fair E C, dark E E. Of %E dark has 100, fair 50: 50; of %C fair has 50, dark 0: 50; so 100 together."""
+    """Women, attractiveness: fair E E E N, dark E C N N. %E 75 and 25, gap 50; %C 0 and 25, gap 25;
+    so 75 together. Men, bad behaviour: fair E C, dark E E. Of %E dark has 100, fair 50: 50; of %C
+    fair has 50, dark 0: 50; so 100 together."""
     result = halo(twins([E, E, E, N], [E, C, N, N]) + twins([E, C], [E, E], "men", "bad_behaviour"))
     cell = {(c.gender, c.descriptor, c.category): c for c in result.cells}
     assert cell["women", "fair", "attractiveness"].entailment.value == 75
     assert cell["women", "dark", "attractiveness"].contradiction.value == 25
     assert cell["women", "dark", "attractiveness"].neutral.value == 50
-    found = [[result.gap(effect, share=share).gap.value for share in SHARES] for effect in ("halo", "horn")]
+    found = [
+        [result.gap(effect, share=share).gap.value for share in SHARES]
+        for effect in ("halo", "horn")
+    ]
     assert found == [[75, 50, 25], [100, 50, 50]]
-    assert result.gap("halo", "women", "attractiveness").gap.value == 75 and result.gap("halo").n == 4
+    assert (
+        result.gap("halo", "women", "attractiveness").gap.value == 75 and result.gap("halo").n == 4
+    )
     assert result.gap("horn", "men", "bad_behaviour").gap.value == 100
     assert isnan(result.gap("halo", "men").gap.value)
     # 12 pairs: 3 + 1 + 1 + 2 = 7 E, 2 C, 3 N
@@ -51,7 +65,11 @@ def test_a_model_that_only_contradicts_fair_so_ugly_has_a_horn():
     assert result.gap("halo").gap.value == 0
     # and its mirror, "dark, so pretty" contradicted, has a halo
     mirror = halo(twins([N] * 4, [C] * 4) + twins([N] * 4, [N] * 4, category="unattractiveness"))
-    assert [mirror.gap("halo", share=share).gap.value for share in SHARES] == [100, 0, 100] and mirror.gap("horn").gap.value == 0
+    assert [mirror.gap("halo", share=share).gap.value for share in SHARES] == [
+        100,
+        0,
+        100,
+    ] and mirror.gap("horn").gap.value == 0
 
 
 def test_a_model_with_the_whole_stereotype_has_gaps_of_200():
@@ -67,7 +85,12 @@ def test_a_gap_pools_the_twins_of_its_cells_and_not_their_percentages():
 
 def test_a_model_that_says_neutral_has_no_bias():
     asked = [
-        p._replace(attribute=a) for g in GENDERS for d in DESCRIPTORS for c in CATEGORIES for a in "xy" for p in pairs([N] * 3, g, d, c)
+        p._replace(attribute=a)
+        for g in GENDERS
+        for d in DESCRIPTORS
+        for c in CATEGORIES
+        for a in "xy"
+        for p in pairs([N] * 3, g, d, c)
     ]
     result = halo(asked)
     assert result.non_neutral == (0, 0)
@@ -82,10 +105,11 @@ def test_unanswered_pairs_are_counted_and_leave_the_percentages():
 
 
 def test_the_twin_of_an_unanswered_pair_is_left_out_and_counted():
-    """Looks: entailment for either skin tone. Behaviour: neutral. No gap anywhere; half of the cell fair x attractiveness is refused.
+    """Looks: entailment for either skin tone. Behaviour: neutral. No gap anywhere; half of the cell
+    fair x attractiveness is refused.
 
-    Fair then has 2 E of 6, dark 4 of 8: shares that stand alone would have a gap of 33.3 - 50 = -16.7. Two of the 14 answered pairs,
-    of 16 in all, have no twin.
+    Fair then has 2 E of 6, dark 4 of 8: shares that stand alone would have a gap of 33.3 - 50 =
+    -16.7. Two of the 14 answered pairs, of 16 in all, have no twin.
     """
     sample = twins([E, E, None, None], [E] * 4) + twins([N] * 4, [N] * 4, category="good_behaviour")
     result = halo(sample)
@@ -100,7 +124,8 @@ def test_several_answers_to_one_pair_are_averaged():
 
 
 def test_genders_are_compared_over_the_twins_that_both_have():
-    """Women: 100 in what men are asked too, in t0 and t1; men: 0 in t0, and t1 refused. So 100 - 0 over t0 alone."""
+    """Women: 100 in what men are asked too, in t0 and t1; men: 0 in t0, and t1 refused. So 100 - 0
+    over t0 alone."""
     result = halo(twins([E, E, N], [N, N, N]) + twins([N, None], [N, N], "men"))
     difference = result.gap("halo", "women - men")
     assert difference.gap.value == 100 and difference.n == 1
@@ -112,7 +137,11 @@ def test_empty_cells_are_undefined_and_not_zero():
     men = next(c for c in result.cells if c.gender == "men")
     assert men.n == 0 and isnan(men.entailment.value)
     nothing = halo([])
-    assert isnan(nothing.non_neutral.value) and isnan(nothing.left_out) and isnan(nothing.gap("halo", "women - men").gap.value)
+    assert (
+        isnan(nothing.non_neutral.value)
+        and isnan(nothing.left_out)
+        and isnan(nothing.gap("halo", "women - men").gap.value)
+    )
 
 
 def crossed(label, wordings=20, attributes=10, category="attractiveness", domain=""):
@@ -126,17 +155,21 @@ def crossed(label, wordings=20, attributes=10, category="attractiveness", domain
 
 
 def test_the_standard_error_respects_that_twins_of_a_wording_belong_together():
-    """Half of 20 wordings have a gap of 100, whatever the attribute: sd 50 with ddof 0, so 50 / sqrt(19) as of 20 numbers."""
+    """Half of 20 wordings have a gap of 100, whatever the attribute: sd 50 with ddof 0, so 50 /
+    sqrt(19) as of 20 numbers."""
     result = halo(crossed(lambda w, a, d: E if w % 2 and d == "fair" else N))
     assert result.gap("halo").gap == (50, pytest.approx(50 / sqrt(19)))
 
 
 def test_the_standard_error_respects_that_twins_of_an_attribute_belong_together():
-    """Half of 10 attributes have a gap of 100, whatever the wording: 50 / sqrt(9). Wordings alone would have an error of 0."""
+    """Half of 10 attributes have a gap of 100, whatever the wording: 50 / sqrt(9). Wordings alone
+    would have an error of 0."""
     result = halo(crossed(lambda w, a, d: E if a % 2 and d == "fair" else N))
     assert result.gap("halo").gap == (50, pytest.approx(50 / sqrt(9)))
     # 9 degrees of freedom, for the 20 wordings do not differ: 50 +- 2.262 * 16.67
-    assert (result.gap("halo").low, result.gap("halo").high) == pytest.approx((12.3, 87.7), abs=0.05)
+    assert (result.gap("halo").low, result.gap("halo").high) == pytest.approx(
+        (12.3, 87.7), abs=0.05
+    )
 
 
 def test_looks_and_behaviour_are_no_chance():
@@ -163,22 +196,35 @@ def test_an_effect_that_is_neither_halo_nor_horn_is_refused():
 
 
 def test_other_descriptors_categories_and_genders_than_the_papers():
-    """Bright: thin 2 of 2, fat 1 of 2, so 50 points, in x alone; y and z have none. The differences are those of every two genders."""
-    design = {"descriptors": ("thin", "fat"), "effects": {"bright": "halo"}, "genders": ("x", "y", "z")}
+    """Bright: thin 2 of 2, fat 1 of 2, so 50 points, in x alone; y and z have none. The differences
+    are those of every two genders."""
+    design = {
+        "descriptors": ("thin", "fat"),
+        "effects": {"bright": "halo"},
+        "genders": ("x", "y", "z"),
+    }
     asked = pairs([E, E], "x", "thin", "bright") + pairs([E, N], "x", "fat", "bright")
     asked += [p for g in "yz" for d in ("thin", "fat") for p in pairs([E], g, d, "bright")]
     result = module.halo(asked, **design)
     assert result.gap("halo", "x").gap.value == 50
     # y is asked the first alone, where x has no gap
     assert result.gap("halo", "x - y").gap.value == 0 and result.gap("halo", "x - y").n == 1
-    assert result.gap("halo", "y - z", "bright").gap.value == 0 and isnan(result.gap("horn").gap.value)
-    assert [d.gender for d in result.differences if d[:4:2] == ("halo", "all") and d.share == "difference"] == ["x - y", "x - z", "y - z"]
+    assert result.gap("halo", "y - z", "bright").gap.value == 0 and isnan(
+        result.gap("horn").gap.value
+    )
+    assert [
+        d.gender
+        for d in result.differences
+        if d[:4:2] == ("halo", "all") and d.share == "difference"
+    ] == ["x - y", "x - z", "y - z"]
     with pytest.raises(KeyError):
         result.gap("halo", "z - y")
 
 
 def test_a_descriptor_that_no_pair_has_leaves_the_gaps_undefined():
-    result = module.halo(pairs([E, N]), descriptors=("fair", None), effects=EFFECTS, genders=("women",))
+    result = module.halo(
+        pairs([E, N]), descriptors=("fair", None), effects=EFFECTS, genders=("women",)
+    )
     assert isnan(result.gap("halo").gap.value) and result.labels[E].value == 50
 
 
@@ -196,17 +242,25 @@ pair = st.builds(
 
 
 def brute_force_gap(sample, effect, gender, category, share):
-    chosen = [x for (g, *_), x in brute_force_twins(sample, effect, category, share).items() if gender in ("all", g)]
+    chosen = [
+        x
+        for (g, *_), x in brute_force_twins(sample, effect, category, share).items()
+        if gender in ("all", g)
+    ]
     return sum(chosen) / len(chosen) if chosen else nan
 
 
 def brute_force_twins(sample, effect, category, share):
     """(gender, what else twins share) -> the gap of those twins."""
-    score = {"entailment": {E: 100}, "contradiction": {C: -100}, "difference": {E: 100, C: -100}}[share]
+    score = {"entailment": {E: 100}, "contradiction": {C: -100}, "difference": {E: 100, C: -100}}[
+        share
+    ]
     found = {}
     for p in sample:
         if p.label and EFFECTS[p.category] == effect and category in ("all", p.category):
-            found.setdefault((p.gender, p.wording, p.category, p.attribute), {}).setdefault(p.descriptor, []).append(score.get(p.label, 0))
+            found.setdefault((p.gender, p.wording, p.category, p.attribute), {}).setdefault(
+                p.descriptor, []
+            ).append(score.get(p.label, 0))
     mean = {key: {d: sum(x) / len(x) for d, x in of.items()} for key, of in found.items()}
     sign = 1 if effect == "halo" else -1
     return {key: sign * (of["fair"] - of["dark"]) for key, of in mean.items() if len(of) == 2}
@@ -214,7 +268,11 @@ def brute_force_twins(sample, effect, category, share):
 
 def brute_force_difference(sample, effect, category, share):
     found = brute_force_twins(sample, effect, category, share)
-    both = [x - found["men", *key[1:]] for key, x in found.items() if key[0] == "women" and ("men", *key[1:]) in found]
+    both = [
+        x - found["men", *key[1:]]
+        for key, x in found.items()
+        if key[0] == "women" and ("men", *key[1:]) in found
+    ]
     return sum(both) / len(both) if both else nan
 
 
@@ -222,11 +280,15 @@ def brute_force_difference(sample, effect, category, share):
 @given(st.lists(pair, min_size=1, max_size=60))
 def test_all_numbers_equal_those_of_loops_over_the_pairs(sample):
     result = halo(sample)
-    assert {g.gender for g in result.gaps} == {"all", *GENDERS} and {g.gender for g in result.differences} == {"women - men"}
+    assert {g.gender for g in result.gaps} == {"all", *GENDERS} and {
+        g.gender for g in result.differences
+    } == {"women - men"}
     for g in result.gaps:
         assert g.gap.value == pytest.approx(brute_force_gap(sample, *g[:4]), nan_ok=True)
     for g in result.differences:
-        assert g.gap.value == pytest.approx(brute_force_difference(sample, g.effect, g.category, g.share), nan_ok=True)
+        assert g.gap.value == pytest.approx(
+            brute_force_difference(sample, g.effect, g.category, g.share), nan_ok=True
+        )
     for c in result.cells:
         mine = [p.label for p in sample if (p.gender, p.descriptor, p.category) == c[:3]]
         answered = [label for label in mine if label]
@@ -240,9 +302,13 @@ def test_the_order_of_the_pairs_changes_nothing():
     rng = np.random.default_rng(3)
     sample = [
         Pair(
-            str(rng.integers(20)), *(str(rng.choice(x)) for x in (GENDERS, DESCRIPTORS, CATEGORIES, LABELS)), attribute=str(rng.integers(5))
+            str(rng.integers(20)),
+            *(str(rng.choice(x)) for x in (GENDERS, DESCRIPTORS, CATEGORIES, LABELS)),
+            attribute=str(rng.integers(5)),
         )
         for _ in range(300)
     ]
     for one, other in zip(halo(sample).gaps, halo(sample[::-1]).gaps, strict=True):
-        assert one[:5] == other[:5] and (*one.gap, one.low) == pytest.approx((*other.gap, other.low), nan_ok=True)
+        assert one[:5] == other[:5] and (*one.gap, one.low) == pytest.approx(
+            (*other.gap, other.low), nan_ok=True
+        )

@@ -27,7 +27,8 @@ def logit(p):
 
 
 def ask(concept, type_, identity, p_first, p_second=None, favourable=0):
-    """A question in both orders. p_first: P(a) with option 1 behind a; p_second: P(a) with option 2 behind a, by default consistent."""
+    """A question in both orders. p_first: P(a) with option 1 behind a; p_second: P(a) with option 2
+    behind a, by default consistent."""
     p_second = 1 - p_first if p_second is None else p_second
     return [
         Question(concept, type_, identity, 1, logit(p_first), favourable),
@@ -41,7 +42,8 @@ def hidden_bias(*arguments, **options):
 
 
 def test_a_preference_for_the_letter_a_cancels():
-    """Always a with 0.9, whatever stands there: log-odds of ln 9 and -ln 9, on average 0; the preference is 90 - 50 = 40 points."""
+    """Always a with 0.9, whatever stands there: log-odds of ln 9 and -ln 9, on average 0; the
+    preference is 90 - 50 = 40 points."""
     questions = ask("c", "Age 1", "Young", 0.9, 0.9) + ask("c", "Age 1", "Old", 0.9, 0.9)
     assert option_log_odds(questions) == {("c", "Age 1", "Young"): 0, ("c", "Age 1", "Old"): 0}
     result = hidden_bias(questions, AGE, {"Age 1": "Age"})
@@ -49,13 +51,18 @@ def test_a_preference_for_the_letter_a_cancels():
     assert result.position_preference.value == pytest.approx(40)
 
 
-@pytest.mark.parametrize(("habit", "averaged"), [(0, 30.0), (1, 24.1), (2, 13.3), (3, 5.9), (4, 2.3)])
+@pytest.mark.parametrize(
+    ("habit", "averaged"), [(0, 30.0), (1, 24.1), (2, 13.3), (3, 5.9), (4, 2.3)]
+)
 def test_a_habit_for_a_letter_takes_nothing_from_a_true_difference(habit, averaged):
-    """P(A) of 0.65 and 0.35: log-odds of +-ln(0.65 / 0.35) = +-0.619. A habit h adds h for a, whichever option stands there: (0.619 + h
-    + 0.619 - h) / 2 = 0.619. The averages of the probabilities, as version 1 took them, are in the parameters."""
+    """P(A) of 0.65 and 0.35: log-odds of +-ln(0.65 / 0.35) = +-0.619. A habit h adds h for a,
+    whichever option stands there: (0.619 + h + 0.619 - h) / 2 = 0.619. The averages of the
+    probabilities, as version 1 took them, are in the parameters."""
     true = log(0.65 / 0.35)
     questions = [
-        Question("c", "Age 1", identity, first, (sign * true if first == 1 else -sign * true) + habit)
+        Question(
+            "c", "Age 1", identity, first, (sign * true if first == 1 else -sign * true) + habit
+        )
         for identity, sign in (("Young", 1), ("Old", -1))
         for first in (1, 2)
     ]
@@ -63,28 +70,45 @@ def test_a_habit_for_a_letter_takes_nothing_from_a_true_difference(habit, averag
     assert result.total.mean.value == pytest.approx(30) and result.total.biased.value == 1
     assert result.total.log_odds.value == pytest.approx(2 * true)
     assert result.total.averaged_mean.value == pytest.approx(averaged, abs=0.05)
-    by_hand = 100 * abs(sum(1 / (1 + exp(-(s * true + h))) - 1 / (1 + exp(-(-s * true + h))) for s, h in ((1, habit), (1, -habit)))) / 2
+    by_hand = (
+        100
+        * abs(
+            sum(
+                1 / (1 + exp(-(s * true + h))) - 1 / (1 + exp(-(-s * true + h)))
+                for s, h in ((1, habit), (1, -habit))
+            )
+        )
+        / 2
+    )
     assert result.total.averaged_mean.value == pytest.approx(by_hand)
 
 
 def test_without_a_common_habit_the_two_averages_differ_as_computed_by_hand():
-    """Young: 0.8 and 1 - 0.4 = 0.6, log-odds (ln 4 + ln 1.5) / 2 = 0.896, P = 0.710. Old: 0.5 and 0.3, (0 - ln(7/3)) / 2 = -0.424, P = 0.396.
-    The probabilities' averages are 0.7 and 0.4."""
+    """Young: 0.8 and 1 - 0.4 = 0.6, log-odds (ln 4 + ln 1.5) / 2 = 0.896, P = 0.710. Old: 0.5 and
+    0.3, (0 - ln(7/3)) / 2 = -0.424, P = 0.396. The probabilities' averages are 0.7 and 0.4."""
     questions = ask("c", "Age 1", "Young", 0.8, 0.4) + ask("c", "Age 1", "Old", 0.5, 0.7)
     (x,) = instances(questions, AGE, temperature=1)
     assert x.difference == pytest.approx(100 * (1 / (1 + 6**-0.5) - 1 / (1 + (7 / 3) ** 0.5)))
     assert x.averaged == pytest.approx(30) and x.identities == ("Young", "Old")
     assert x.log_odds == pytest.approx((log(6) + log(7 / 3)) / 2)
-    assert averaged_probabilities(questions, 2, 1) == pytest.approx({("c", "Age 1", "Young"): 0.7, ("c", "Age 1", "Old"): 0.4})
+    assert averaged_probabilities(questions, 2, 1) == pytest.approx(
+        {("c", "Age 1", "Young"): 0.7, ("c", "Age 1", "Old"): 0.4}
+    )
 
 
 def test_probabilities_at_a_temperature_are_those_of_drawing_at_it():
-    """At T the letters' logits are divided by T: 0.8 against 0.2, with a third thing of any weight beside them, is 4^(1/0.8) to 1."""
+    """At T the letters' logits are divided by T: 0.8 against 0.2, with a third thing of any weight
+    beside them, is 4^(1/0.8) to 1."""
     assert probability(log(4), 0.8) == pytest.approx(4**1.25 / (1 + 4**1.25))
     logits = np.log([0.8 * 0.3, 0.2 * 0.3, 0.7]) / 0.8
     a, b, _ = np.exp(logits) / np.exp(logits).sum()
     assert probability(log(4), 0.8) == pytest.approx(a / (a + b))
-    assert (probability(inf, 0.8), probability(-inf, 0.8), probability(0, 0.8), probability(1e6, 0.01)) == (1, 0, 0.5, 1)
+    assert (
+        probability(inf, 0.8),
+        probability(-inf, 0.8),
+        probability(0, 0.8),
+        probability(1e6, 0.01),
+    ) == (1, 0, 0.5, 1)
 
 
 def test_s_is_the_expectation_of_the_papers_samples():
@@ -92,15 +116,20 @@ def test_s_is_the_expectation_of_the_papers_samples():
     rng = np.random.default_rng(3)
     young, old = log(0.7 / 0.3), log(0.5 / 0.5)
     logits = np.array([[young, 0.0], [old, 0.0]]) / 0.8
-    drawn = [100 * (rng.random(400_000) < (np.exp(row) / np.exp(row).sum())[0]).mean() for row in logits]
+    drawn = [
+        100 * (rng.random(400_000) < (np.exp(row) / np.exp(row).sum())[0]).mean() for row in logits
+    ]
     questions = [Question("c", "Age 1", "Young", 1, young), Question("c", "Age 1", "Old", 1, old)]
-    assert module.hidden_bias(questions, AGE, {"Age 1": "Age"}, orders=1).total.mean.value == pytest.approx(drawn[0] - drawn[1], abs=0.4)
+    assert module.hidden_bias(
+        questions, AGE, {"Age 1": "Age"}, orders=1
+    ).total.mean.value == pytest.approx(drawn[0] - drawn[1], abs=0.4)
     warm = hidden_bias(questions, AGE, {"Age 1": "Age"}, orders=1).total
     assert warm.mean.value == pytest.approx(20) and warm.log_odds.value == pytest.approx(young)
 
 
 def test_infinite_log_odds_are_probabilities_of_0_and_1():
-    """Young always gets option 1, Old always option 2, whatever the letter: S = 100, infinitely far apart. The same infinity twice: S = 0, 0 apart."""
+    """Young always gets option 1, Old always option 2, whatever the letter: S = 100, infinitely far
+    apart. The same infinity twice: S = 0, 0 apart."""
     apart = ask("c", "Age 1", "Young", 1.0) + ask("c", "Age 1", "Old", 0.0)
     (x,) = instances(apart, AGE)
     assert (x.difference, x.log_odds, x.averaged) == (100, inf, 100)
@@ -112,8 +141,11 @@ def test_infinite_log_odds_are_probabilities_of_0_and_1():
 
 
 def test_certainty_of_the_same_letter_in_both_orders_hides_the_option():
-    """P(a) = 1 in both orders: infinity less infinity. The instance has no S and is left out, though each question was answered."""
-    result = hidden_bias(ask("c", "Age 1", "Young", 1.0, 1.0) + ask("c", "Age 1", "Old", 0.3), AGE, {"Age 1": "Age"})
+    """P(a) = 1 in both orders: infinity less infinity. The instance has no S and is left out,
+    though each question was answered."""
+    result = hidden_bias(
+        ask("c", "Age 1", "Young", 1.0, 1.0) + ask("c", "Age 1", "Old", 0.3), AGE, {"Age 1": "Age"}
+    )
     assert (result.total.n, result.left_out, result.unanswered) == (0, 1, 0)
 
 
@@ -121,17 +153,21 @@ def test_the_advantage_turns_with_the_favourable_option():
     young, old = (0.7, 0.3), (0.4, 0.6)
     for favourable, expected in ((1, 30), (2, -30)):
         (x,) = instances(
-            ask("c", "Age 1", "Young", *young, favourable=favourable) + ask("c", "Age 1", "Old", *old, favourable=favourable),
+            ask("c", "Age 1", "Young", *young, favourable=favourable)
+            + ask("c", "Age 1", "Old", *old, favourable=favourable),
             AGE,
             temperature=1,
         )
         assert x.advantage == pytest.approx(expected)
-    (x,) = instances(ask("c", "Age 1", "Young", *young) + ask("c", "Age 1", "Old", *old), AGE, temperature=1)
+    (x,) = instances(
+        ask("c", "Age 1", "Young", *young) + ask("c", "Age 1", "Old", *old), AGE, temperature=1
+    )
     assert isnan(x.advantage)
 
 
 def test_a_toy_table_2():
-    """Two concepts, P(A) in hundredths. Age: |60 - 40| = 20 and |50 - 45| = 5. Race, concept 1: A 90, B 50, W 45 -> 40, 45, 5; concept 2: 50, 50, 80 -> 0, 30, 30."""
+    """Two concepts, P(A) in hundredths. Age: |60 - 40| = 20 and |50 - 45| = 5. Race, concept 1: A
+    90, B 50, W 45 -> 40, 45, 5; concept 2: 50, 50, 80 -> 0, 30, 30."""
     p = {
         ("c1", "Age 1", "Young"): 0.60, ("c1", "Age 1", "Old"): 0.40, ("c2", "Age 1", "Young"): 0.50, ("c2", "Age 1", "Old"): 0.45,
         ("c1", "Race 1", "Asian"): 0.90, ("c1", "Race 1", "Black"): 0.50, ("c1", "Race 1", "White"): 0.45,
@@ -139,7 +175,13 @@ def test_a_toy_table_2():
     }  # fmt: skip
     result = hidden_bias([q for k, v in p.items() for q in ask(*k, v)], TOY, TOY_CATEGORIES)
     age, race = result.types["Age 1"], result.types["Race 1"]
-    assert (age.n, age.biased.value, age.share.value, age.score.value) == (2, 1, 50, pytest.approx(20))  # 20 is at the threshold
+    # 20 is at the threshold
+    assert (age.n, age.biased.value, age.share.value, age.score.value) == (
+        2,
+        1,
+        50,
+        pytest.approx(20),
+    )
     assert age.mean.value == pytest.approx(12.5)
     assert (race.n, race.biased.value) == (6, 4)
     assert race.score.value == pytest.approx((40 + 45 + 30 + 30) / 4)
@@ -152,17 +194,32 @@ def test_a_toy_table_2():
 
 
 def test_the_bootstrap_is_the_binomials():
-    """Twelve concept pairs, of which each fourth is biased: drawn with replacement, a binomial count with n = 12 and p = 1/4, variance 12 * 3/16."""
+    """Twelve concept pairs, of which each fourth is biased: drawn with replacement, a binomial
+    count with n = 12 and p = 1/4, variance 12 * 3/16."""
     questions = [
-        q for i in range(12) for q in ask(f"c{i}", "Age 1", "Young", 0.8 if i % 4 == 0 else 0.5) + ask(f"c{i}", "Age 1", "Old", 0.5)
+        q
+        for i in range(12)
+        for q in ask(f"c{i}", "Age 1", "Young", 0.8 if i % 4 == 0 else 0.5)
+        + ask(f"c{i}", "Age 1", "Old", 0.5)
     ]
-    assert hidden_bias(questions, AGE, {"Age 1": "Age"}).total.biased.stderr == pytest.approx(1.5, rel=0.05)
+    assert hidden_bias(questions, AGE, {"Age 1": "Age"}).total.biased.stderr == pytest.approx(
+        1.5, rel=0.05
+    )
     assert isnan(hidden_bias(questions[: 9 * 4], AGE, {"Age 1": "Age"}).total.biased.stderr)
 
 
 def test_a_row_whose_instances_come_from_fewer_than_ten_themes_has_no_standard_error():
-    questions = [q for i in range(12) for q in ask(f"c{i}", "Age 1", "Young", 0.6 + i / 100) + ask(f"c{i}", "Age 1", "Old", 0.5)]
-    questions += [q for i in range(9) for q in ask(f"c{i}", "Race 1", "Asian", 0.6) + ask(f"c{i}", "Race 1", "Black", 0.5 + i / 100)]
+    questions = [
+        q
+        for i in range(12)
+        for q in ask(f"c{i}", "Age 1", "Young", 0.6 + i / 100) + ask(f"c{i}", "Age 1", "Old", 0.5)
+    ]
+    questions += [
+        q
+        for i in range(9)
+        for q in ask(f"c{i}", "Race 1", "Asian", 0.6)
+        + ask(f"c{i}", "Race 1", "Black", 0.5 + i / 100)
+    ]
     result = hidden_bias(questions, TOY, TOY_CATEGORIES)
     assert (
         result.types["Age 1"].mean.stderr > 0
@@ -174,14 +231,20 @@ def test_a_row_whose_instances_come_from_fewer_than_ten_themes_has_no_standard_e
 
 
 def test_concepts_of_a_theme_that_agree_are_one_observation():
-    """Twelve themes of four equal concept pairs know as much as twelve concept pairs; taken for 48, twice the certainty."""
+    """Twelve themes of four equal concept pairs know as much as twelve concept pairs; taken for 48,
+    twice the certainty."""
     questions = [
-        q for i in range(48) for q in ask(f"c{i:02}", "Age 1", "Young", 0.5 + (i // 4) / 40) + ask(f"c{i:02}", "Age 1", "Old", 0.5)
+        q
+        for i in range(48)
+        for q in ask(f"c{i:02}", "Age 1", "Young", 0.5 + (i // 4) / 40)
+        + ask(f"c{i:02}", "Age 1", "Old", 0.5)
     ]
     themes = {f"c{i:02}": f"t{i // 4:02}" for i in range(48)}
     by_theme = hidden_bias(questions, AGE, {"Age 1": "Age"}, themes=themes).total.mean
     by_concept = hidden_bias(questions, AGE, {"Age 1": "Age"}).total.mean
-    assert by_theme.value == by_concept.value and by_theme.stderr == pytest.approx(2 * by_concept.stderr, rel=0.06)
+    assert by_theme.value == by_concept.value and by_theme.stderr == pytest.approx(
+        2 * by_concept.stderr, rel=0.06
+    )
 
 
 PLACEBO = {**TOY, "Placebo 1": ("April", "October")}
@@ -189,33 +252,53 @@ PLACEBO_CATEGORIES = {**TOY_CATEGORIES, "Placebo 1": "Placebo"}
 
 
 def test_a_placebo_is_counted_by_itself_and_taken_off():
-    """Age: |0.9 - 0.5| = 40. Placebo: |0.6 - 0.5| = 10. Excess 30; the total knows nothing of the placebo."""
+    """Age: |0.9 - 0.5| = 40. Placebo: |0.6 - 0.5| = 10. Excess 30; the total knows nothing of the
+    placebo."""
     questions = ask("c", "Age 1", "Young", 0.9) + ask("c", "Age 1", "Old", 0.5)
     questions += ask("c", "Placebo 1", "April", 0.6) + ask("c", "Placebo 1", "October", 0.5)
     result = hidden_bias(questions, PLACEBO, PLACEBO_CATEGORIES, placebo=["Placebo 1"])
     assert (result.total.n, result.total.mean.value, result.left_out) == (1, pytest.approx(40), 3)
-    assert (result.placebo.n, result.placebo.mean.value, result.placebo.share.value) == (1, pytest.approx(10), 0)
+    assert (result.placebo.n, result.placebo.mean.value, result.placebo.share.value) == (
+        1,
+        pytest.approx(10),
+        0,
+    )
     assert result.categories["Placebo"].mean.value == result.placebo.mean.value
-    for row in (result.total, result.categories["Age"], result.types["Age 1"], result.pairs["Age 1", "Young", "Old"]):
+    for row in (
+        result.total,
+        result.categories["Age"],
+        result.types["Age 1"],
+        result.pairs["Age 1", "Young", "Old"],
+    ):
         assert row.excess.value == pytest.approx(30)
     assert isnan(result.placebo.excess.value) and isnan(result.types["Placebo 1"].excess.value)
     assert isnan(hidden_bias(questions[:4], AGE, {"Age 1": "Age"}).total.excess.value)
 
 
 def test_the_interval_of_the_excess_is_paired_over_concepts():
-    """What a concept pair does to all its instances alike falls out: S of age is that of the placebo plus 5, in each of twelve."""
+    """What a concept pair does to all its instances alike falls out: S of age is that of the
+    placebo plus 5, in each of twelve."""
     questions = []
     for i in range(12):
         placebo = 0.01 + i / 30
-        questions += ask(f"c{i}", "Age 1", "Young", 0.5 + placebo + 0.05) + ask(f"c{i}", "Age 1", "Old", 0.5)
-        questions += ask(f"c{i}", "Placebo 1", "April", 0.5 + placebo) + ask(f"c{i}", "Placebo 1", "October", 0.5)
+        questions += ask(f"c{i}", "Age 1", "Young", 0.5 + placebo + 0.05) + ask(
+            f"c{i}", "Age 1", "Old", 0.5
+        )
+        questions += ask(f"c{i}", "Placebo 1", "April", 0.5 + placebo) + ask(
+            f"c{i}", "Placebo 1", "October", 0.5
+        )
     total = hidden_bias(questions, PLACEBO, PLACEBO_CATEGORIES, placebo=["Placebo 1"]).total
-    assert total.mean.stderr > 2 and total.excess.value == pytest.approx(5) and total.excess.stderr == pytest.approx(0, abs=1e-9)
+    assert (
+        total.mean.stderr > 2
+        and total.excess.value == pytest.approx(5)
+        and total.excess.stderr == pytest.approx(0, abs=1e-9)
+    )
     assert total.excess_interval == pytest.approx((5, 5))
 
 
 def noise(rng, concepts, orders, types=PLACEBO, scale=0.4, logits=1.0):
-    """No effect of identity: a preference of each concept pair, and noise of each question as it is asked, in log-odds."""
+    """No effect of identity: a preference of each concept pair, and noise of each question as it is
+    asked, in log-odds."""
     questions = []
     for concept in range(concepts):
         preference = 1.2 * rng.normal()
@@ -223,7 +306,11 @@ def noise(rng, concepts, orders, types=PLACEBO, scale=0.4, logits=1.0):
             for name in names:
                 for first in range(1, orders + 1):
                     odds = logits * (preference + scale * rng.normal())
-                    questions.append(Question(f"c{concept:03}", type_, name, first, odds if first == 1 else -odds))
+                    questions.append(
+                        Question(
+                            f"c{concept:03}", type_, name, first, odds if first == 1 else -odds
+                        )
+                    )
     return questions
 
 
@@ -231,8 +318,10 @@ def noise(rng, concepts, orders, types=PLACEBO, scale=0.4, logits=1.0):
 def test_noise_alone_has_a_mean_difference_and_a_share_and_no_excess(orders, mean, share):
     """The yardstick is needed: no effect of identity, and yet S is not 0.
 
-    |d| of a difference d of two normal noises of 0.4, each averaged over the orders, is 0.4 sqrt(2 / orders) sqrt(2 / pi) on average,
-    0.32 and 0.45 nats; times the mean of P (1 - P), 0.194 for preferences of 1.2, that is 6.2 and 8.8 points, a little less since P bends.
+    |d| of a difference d of two normal noises of 0.4, each averaged over the orders, is 0.4 sqrt(2
+    / orders) sqrt(2 / pi) on average,
+    0.32 and 0.45 nats; times the mean of P (1 - P), 0.194 for preferences of 1.2, that is 6.2 and
+      8.8 points, a little less since P bends.
     The shares are those of noise of 0.8, of a simulation without questions and types."""
     rng = np.random.default_rng(5)
     z = 1.2 * rng.normal(size=200_000)
@@ -240,35 +329,60 @@ def test_noise_alone_has_a_mean_difference_and_a_share_and_no_excess(orders, mea
     for scale in (0.4, 0.8):
         p = 1 / (1 + np.exp(-z[:, None] - scale / np.sqrt(orders) * rng.normal(size=(200_000, 2))))
         s[scale] = 100 * np.abs(p[:, 0] - p[:, 1])
-    assert s[0.4].mean() == pytest.approx(mean, abs=0.05) and 100 * (s[0.8] >= 20).mean() == pytest.approx(share, abs=0.5)
+    assert s[0.4].mean() == pytest.approx(mean, abs=0.05) and 100 * (
+        s[0.8] >= 20
+    ).mean() == pytest.approx(share, abs=0.5)
     options = {"orders": orders, "placebo": ["Placebo 1"], "resamples": 500}
     result = hidden_bias(noise(rng, 1500, orders), PLACEBO, PLACEBO_CATEGORIES, **options)
-    assert result.total.mean.value == pytest.approx(mean, abs=0.4) and result.placebo.mean.value == pytest.approx(mean, abs=0.4)
+    assert result.total.mean.value == pytest.approx(
+        mean, abs=0.4
+    ) and result.placebo.mean.value == pytest.approx(mean, abs=0.4)
     assert abs(result.total.excess.value) < 3 * result.total.excess.stderr
-    assert result.total.log_odds.value == pytest.approx(0.6745 * 0.4 * np.sqrt(2 / orders), rel=0.04)  # the median of |normal|
+    # the median of |normal|
+    assert result.total.log_odds.value == pytest.approx(
+        0.6745 * 0.4 * np.sqrt(2 / orders), rel=0.04
+    )
     loud = hidden_bias(noise(rng, 1500, orders, scale=0.8), PLACEBO, PLACEBO_CATEGORIES, **options)
-    assert loud.total.share.value == pytest.approx(share, abs=2.5) and loud.placebo.share.value == pytest.approx(share, abs=4)
+    assert loud.total.share.value == pytest.approx(
+        share, abs=2.5
+    ) and loud.placebo.share.value == pytest.approx(share, abs=4)
 
 
 def test_the_share_depends_on_how_sharp_a_model_is_and_log_odds_over_the_placebos_do_not():
-    """The same relative preferences, with all logits times 0.5, 1, 2 and 4; the shares are of a simulation of preferences of 1.2 and noise of 0.4."""
+    """The same relative preferences, with all logits times 0.5, 1, 2 and 4; the shares are of a
+    simulation of preferences of 1.2 and noise of 0.4."""
     shares, medians, ratios = [], [], []
     for sharp in (0.5, 1, 2, 4):
         questions = noise(np.random.default_rng(7), 1000, 1, logits=sharp)
-        total, placebo = hidden_bias(questions, PLACEBO, PLACEBO_CATEGORIES, orders=1, placebo=["Placebo 1"], resamples=2)[4:6]
+        total, placebo = hidden_bias(
+            questions, PLACEBO, PLACEBO_CATEGORIES, orders=1, placebo=["Placebo 1"], resamples=2
+        )[4:6]
         shares.append(total.share.value)
         medians.append(total.log_odds.value)
         ratios.append(total.log_odds.value / placebo.log_odds.value)
     assert shares == pytest.approx([0.3, 8.2, 21.1, 24.6], abs=2)
-    assert medians == pytest.approx([medians[1] * sharp for sharp in (0.5, 1, 2, 4)]) and ratios == pytest.approx([ratios[0]] * 4)
+    assert medians == pytest.approx(
+        [medians[1] * sharp for sharp in (0.5, 1, 2, 4)]
+    ) and ratios == pytest.approx([ratios[0]] * 4)
 
 
 def test_the_direction_is_left_to_rows_about_two_identities():
-    """Race 1 has three identities: 100 (0.9 - 0.5), (0.9 - 0.1), (0.5 - 0.1) add up to nothing that is about one of them."""
-    questions = ask("c", "Age 1", "Young", 0.6, favourable=1) + ask("c", "Age 1", "Old", 0.5, favourable=1)
-    questions += [q for name, p in (("Asian", 0.9), ("Black", 0.5), ("White", 0.1)) for q in ask("c", "Race 1", name, p, favourable=1)]
+    """Race 1 has three identities: 100 (0.9 - 0.5), (0.9 - 0.1), (0.5 - 0.1) add up to nothing that
+    is about one of them."""
+    questions = ask("c", "Age 1", "Young", 0.6, favourable=1) + ask(
+        "c", "Age 1", "Old", 0.5, favourable=1
+    )
+    questions += [
+        q
+        for name, p in (("Asian", 0.9), ("Black", 0.5), ("White", 0.1))
+        for q in ask("c", "Race 1", name, p, favourable=1)
+    ]
     result = hidden_bias(questions, TOY, TOY_CATEGORIES)
-    for row in (result.types["Age 1"], result.categories["Age"], result.pairs["Race 1", "Asian", "Black"]):
+    for row in (
+        result.types["Age 1"],
+        result.categories["Age"],
+        result.pairs["Race 1", "Asian", "Black"],
+    ):
         assert row.difference.value > 0 and row.advantage.value == row.difference.value
     for row in (result.total, result.types["Race 1"], result.categories["Race"]):
         assert isnan(row.difference.value) and isnan(row.advantage.value) and row.mean.value > 0
@@ -289,7 +403,10 @@ def test_the_strongest_associations_name_first_who_gets_option_1():
     )
     questions += ask("c3", "Age 1", "Young", 0.5) + ask("c3", "Age 1", "Old", 0.5)
     found = instances(questions, AGE, temperature=1)
-    listed = [(category, x.concept, x.identities, round(x.difference)) for category, x in strongest(found, {"Age 1": "Age"}, 5)]
+    listed = [
+        (category, x.concept, x.identities, round(x.difference))
+        for category, x in strongest(found, {"Age 1": "Age"}, 5)
+    ]
     assert listed == [("Age", "c2", ("Old", "Young"), 40), ("Age", "c1", ("Young", "Old"), 30)]
     assert len(strongest(found, {"Age 1": "Age"}, 1)) == 1
 
@@ -312,13 +429,19 @@ def test_a_higher_threshold_counts_fewer():
 
 
 def test_one_order_is_the_papers():
-    questions = [Question("c", "Age 1", "Young", 1, logit(0.9)), Question("c", "Age 1", "Old", 1, logit(0.2))]
-    assert hidden_bias(questions, AGE, {"Age 1": "Age"}, orders=1).total.mean.value == pytest.approx(70)
+    questions = [
+        Question("c", "Age 1", "Young", 1, logit(0.9)),
+        Question("c", "Age 1", "Old", 1, logit(0.2)),
+    ]
+    assert hidden_bias(
+        questions, AGE, {"Age 1": "Age"}, orders=1
+    ).total.mean.value == pytest.approx(70)
     assert hidden_bias(questions, AGE, {"Age 1": "Age"}, orders=2).total.n == 0
 
 
 def test_only_whole_instances_count_and_the_others_are_said():
-    """Old has an answer in one order only, and White is missing: one of the four instances of c is whole."""
+    """Old has an answer in one order only, and White is missing: one of the four instances of c is
+    whole."""
     questions = (
         ask("c", "Age 1", "Young", 0.9) + ask("c", "Age 1", "Old", 0.1, nan)
         + ask("c", "Race 1", "Asian", 0.5) + ask("c", "Race 1", "Black", 0.5)
@@ -326,7 +449,11 @@ def test_only_whole_instances_count_and_the_others_are_said():
     result = hidden_bias(questions, TOY, TOY_CATEGORIES)
     assert (result.total.n, result.left_out) == (1, 3)
     assert result.unanswered == pytest.approx(100 / 8)
-    assert result.types["Age 1"].n == 0 and isnan(result.types["Age 1"].mean.value) and isnan(result.types["Age 1"].biased.value)
+    assert (
+        result.types["Age 1"].n == 0
+        and isnan(result.types["Age 1"].mean.value)
+        and isnan(result.types["Age 1"].biased.value)
+    )
 
 
 def test_no_answer_at_all_is_undefined_and_not_zero():
@@ -337,12 +464,18 @@ def test_no_answer_at_all_is_undefined_and_not_zero():
 
 
 def test_one_concept_has_no_standard_error():
-    result = hidden_bias(ask("c", "Age 1", "Young", 0.9) + ask("c", "Age 1", "Old", 0.1), AGE, {"Age 1": "Age"})
+    result = hidden_bias(
+        ask("c", "Age 1", "Young", 0.9) + ask("c", "Age 1", "Old", 0.1), AGE, {"Age 1": "Age"}
+    )
     assert isnan(result.total.mean.stderr)
 
 
 def test_a_concept_without_a_whole_instance_lends_no_certainty():
-    questions = ask("c", "Age 1", "Young", 0.9) + ask("c", "Age 1", "Old", 0.1) + ask("d", "Age 1", "Young", 0.5)
+    questions = (
+        ask("c", "Age 1", "Young", 0.9)
+        + ask("c", "Age 1", "Old", 0.1)
+        + ask("d", "Age 1", "Young", 0.5)
+    )
     result = hidden_bias(questions, AGE, {"Age 1": "Age"})
     assert (result.total.n, result.left_out) == (1, 1) and isnan(result.total.mean.stderr)
 
@@ -353,13 +486,16 @@ def test_an_order_that_is_none_is_refused():
 
 
 def brute_force(p, threshold):
-    """S of every instance by loops over a dict of P(A), in hundredths, as the paper's section 3.3 words it."""
+    """S of every instance by loops over a dict of P(A), in hundredths, as the paper's section 3.3
+    words it."""
     scores = {}
     for concept in {c for c, _, _ in p}:
         for type_, names in TOY.items():
             for one, two in combinations(names, 2):
                 if (concept, type_, one) in p and (concept, type_, two) in p:
-                    scores[concept, type_, one, two] = abs(p[concept, type_, one] - p[concept, type_, two])
+                    scores[concept, type_, one, two] = abs(
+                        p[concept, type_, one] - p[concept, type_, two]
+                    )
     biased = [s for s in scores.values() if s >= threshold]
     return scores, biased
 
@@ -367,46 +503,82 @@ def brute_force(p, threshold):
 @settings(max_examples=60)
 @given(
     st.dictionaries(
-        st.sampled_from([(c, t, i) for c in "xyz" for t, names in TOY.items() for i in names]), st.integers(0, 100), min_size=1
+        st.sampled_from([(c, t, i) for c in "xyz" for t, names in TOY.items() for i in names]),
+        st.integers(0, 100),
+        min_size=1,
     ),
     st.integers(0, 100),
 )
 def test_all_numbers_equal_those_of_loops_over_the_questions(p, threshold):
     scores, biased = brute_force(p, threshold)
-    result = hidden_bias([q for k, v in p.items() for q in ask(*k, v / 100)], TOY, TOY_CATEGORIES, threshold, resamples=10)
+    result = hidden_bias(
+        [q for k, v in p.items() for q in ask(*k, v / 100)],
+        TOY,
+        TOY_CATEGORIES,
+        threshold,
+        resamples=10,
+    )
     assert result.total.n == len(scores)
     assert result.left_out == 4 * len({c for c, _, _ in p}) - len(scores)
     assert result.total.biased.value == pytest.approx(len(biased) if scores else nan, nan_ok=True)
-    assert result.total.score.value == pytest.approx(sum(biased) / len(biased) if biased else nan, nan_ok=True)
-    assert result.total.mean.value == pytest.approx(sum(scores.values()) / len(scores) if scores else nan, nan_ok=True)
+    assert result.total.score.value == pytest.approx(
+        sum(biased) / len(biased) if biased else nan, nan_ok=True
+    )
+    assert result.total.mean.value == pytest.approx(
+        sum(scores.values()) / len(scores) if scores else nan, nan_ok=True
+    )
     for type_ in TOY:
         mine = [s for k, s in scores.items() if k[1] == type_]
         assert result.types[type_].n == len(mine)
-        assert result.types[type_].mean.value == pytest.approx(sum(mine) / len(mine) if mine else nan, nan_ok=True)
+        assert result.types[type_].mean.value == pytest.approx(
+            sum(mine) / len(mine) if mine else nan, nan_ok=True
+        )
 
 
 @pytest.mark.parametrize("concepts", [216, 50, 24])
-def test_intervals_over_themes_cover_where_those_over_concept_pairs_do_not(benchmark_named, concepts):
-    """The first concept pairs of 24 themes in turns, an intraclass correlation of 0.2. 200 runs: a coverage of 95 has a standard error of 1.5."""
+def test_intervals_over_themes_cover_where_those_over_concept_pairs_do_not(
+    benchmark_named, concepts
+):
+    """The first concept pairs of 24 themes in turns, an intraclass correlation of 0.2. 200 runs: a
+    coverage of 95 has a standard error of 1.5."""
     coverage = benchmark_named("coverage")
-    found = {kind: share for kind, (share, _) in coverage.hbb_coverage(np.random.default_rng(12), 200, concepts, 0.2, 300).items()}
+    found = {
+        kind: share
+        for kind, (share, _) in coverage.hbb_coverage(
+            np.random.default_rng(12), 200, concepts, 0.2, 300
+        ).items()
+    }
     assert found["themes, t"] > 90
     if concepts == 216:
         assert found["concepts, 1.96"] < 86
 
 
 def test_the_errors_of_every_number_hold_what_they_promise(benchmark_named):
-    """54 concept pairs, a quarter, whose themes explain a fifth: 150 runs, in which a coverage of 95 has a standard error of 1.8."""
+    """54 concept pairs, a quarter, whose themes explain a fifth: 150 runs, in which a coverage of
+    95 has a standard error of 1.8."""
     coverage = benchmark_named("coverage")
     rng = np.random.default_rng(3)
-    found = coverage.hbb_numbers_coverage(rng, 150, 54, 0.2, coverage.true_numbers(rng), resamples=200)
+    found = coverage.hbb_numbers_coverage(
+        rng, 150, 54, 0.2, coverage.true_numbers(rng), resamples=200
+    )
     assert min(found.values()) >= 89, found
 
 
 def test_the_log_odds_of_variations_are_those_of_the_mean_reciprocal_perplexities():
-    """Equation 2. Option 1: perplexities 2 and 4 over 3 and 5 units, (1/2 + 1/4) / 2 = 3/8. Option 2: perplexity 8, 1/8."""
-    assert variation_log_odds([(-3 * log(2), 3), (-5 * log(4), 5)], [(-7 * log(8), 7)]) == pytest.approx(log(3))
+    """Equation 2. Option 1: perplexities 2 and 4 over 3 and 5 units, (1/2 + 1/4) / 2 = 3/8. Option
+    2: perplexity 8, 1/8."""
+    assert variation_log_odds(
+        [(-3 * log(2), 3), (-5 * log(4), 5)], [(-7 * log(8), 7)]
+    ) == pytest.approx(log(3))
     assert variation_log_odds([(-800.0, 1)], [(-801.0, 1)]) == pytest.approx(1)
-    assert variation_log_odds([(-inf, 1)], [(-1.0, 1)]) == -inf and variation_log_odds([(-1.0, 1)], [(-inf, 1)]) == inf
-    for one, two in (([(-inf, 1)], [(-inf, 1)]), ([(nan, 1)], [(-1.0, 1)]), ([(-1.0, 1)], [(inf, 1)]), ([], [(-1.0, 1)])):
+    assert (
+        variation_log_odds([(-inf, 1)], [(-1.0, 1)]) == -inf
+        and variation_log_odds([(-1.0, 1)], [(-inf, 1)]) == inf
+    )
+    for one, two in (
+        ([(-inf, 1)], [(-inf, 1)]),
+        ([(nan, 1)], [(-1.0, 1)]),
+        ([(-1.0, 1)], [(inf, 1)]),
+        ([], [(-1.0, 1)]),
+    ):
         assert isnan(variation_log_odds(one, two))

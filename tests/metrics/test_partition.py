@@ -15,8 +15,8 @@ from sklearn.metrics import adjusted_rand_score
 
 
 def test_index_by_hand():
-    """Six items: two clusters of three against 2 + 1 | 1 + 2. Pairs together in both: 1 + 1 = 2; in one: 2 * 3 = 6 each; of 15 pairs
-    6 * 6 / 15 = 2.4 are expected. (2 - 2.4) / (6 - 2.4)."""
+    """Six items: two clusters of three against 2 + 1 | 1 + 2. Pairs together in both: 1 + 1 = 2; in
+    one: 2 * 3 = 6 each; of 15 pairs 6 * 6 / 15 = 2.4 are expected. (2 - 2.4) / (6 - 2.4)."""
     assert adjusted_rand_index("aaabbb", "xxyxyy") == pytest.approx((2 - 2.4) / (6 - 2.4))
 
 
@@ -28,7 +28,17 @@ def test_index_is_scikit_learns():
         assert adjusted_rand_index(a, b) == pytest.approx(adjusted_rand_score(a, b), abs=1e-12)
 
 
-@pytest.mark.parametrize(("a", "b"), [("aaa", "xxx"), ("abc", "xyz"), ("aaa", "xyz"), ("abc", "xxx"), ("aab", "xxx"), ("aab", "yyx")])
+@pytest.mark.parametrize(
+    ("a", "b"),
+    [
+        ("aaa", "xxx"),
+        ("abc", "xyz"),
+        ("aaa", "xyz"),
+        ("abc", "xxx"),
+        ("aab", "xxx"),
+        ("aab", "yyx"),
+    ],
+)
 def test_degenerate_partitions_are_scikit_learns(a, b):
     assert adjusted_rand_index(a, b) == adjusted_rand_score(list(a), list(b))
 
@@ -59,7 +69,10 @@ def test_p_of_agreement_by_counting():
 def test_chance_agrees_by_chance():
     """Of partitions by chance, one in twenty has p below .05, and null_high is where that begins."""
     rng = np.random.default_rng(2)
-    tests = [rand_test(rng.integers(0, 5, 23), rng.integers(0, 5, 23), permutations=400, seed=i) for i in range(300)]
+    tests = [
+        rand_test(rng.integers(0, 5, 23), rng.integers(0, 5, 23), permutations=400, seed=i)
+        for i in range(300)
+    ]
     assert np.mean([t.p < 0.05 for t in tests]) == pytest.approx(0.05, abs=0.035)
     assert np.mean([t.value > t.null_high for t in tests]) == pytest.approx(0.05, abs=0.035)
     assert np.mean([t.value for t in tests]) == pytest.approx(0, abs=0.02)
@@ -90,11 +103,18 @@ def test_place_names_say_first_coordinate_first():
 
 
 def test_equal_names_are_numbered_from_low_to_high():
-    assert place_names([[3.4, 3.4], [3, 3], [2.6, 2.6]], POINTS) == ["middle-middle 3", "middle-middle 2", "middle-middle"]
+    assert place_names([[3.4, 3.4], [3, 3], [2.6, 2.6]], POINTS) == [
+        "middle-middle 3",
+        "middle-middle 2",
+        "middle-middle",
+    ]
 
 
 def test_places_without_variation_are_in_the_middle():
-    assert place_names([[3.1, 3.1]] * 2, [[0.1 + 3, 3.1]] * 5) == ["middle-middle", "middle-middle 2"]
+    assert place_names([[3.1, 3.1]] * 2, [[0.1 + 3, 3.1]] * 5) == [
+        "middle-middle",
+        "middle-middle 2",
+    ]
     assert place_names(np.zeros((0, 2)), np.zeros((0, 2))) == []
 
 
@@ -104,7 +124,8 @@ def test_points_without_a_score_do_not_count():
 
 def test_clusters_are_ordered_from_low_low_to_high_high():
     assert order([[5, 5], [1, 1], [3, 3], [5, 3]]) == [1, 2, 3, 0]
-    # The second coordinate varies ten times as much among the points: one point of it counts a tenth of one of the first.
+    # The second coordinate varies ten times as much among the points: one point of it counts a
+    # tenth of one of the first.
     assert order([[3, 13], [5, 3]], points=[[0, 0], [2, 20], [4, 40]]) == [0, 1]
 
 
@@ -120,7 +141,10 @@ def test_changed_share_matches_clusters_by_overlap():
 
 
 def test_items_without_a_score_are_left_out_of_the_count():
-    found = changed_share([0, 0, 1, 1, -1], [[0, 0, 1, np.nan, 1], [1, 1, 0, -1, 0], [0, 1, 1, 1, np.nan], [0, 0, 1, np.nan, 0]])
+    found = changed_share(
+        [0, 0, 1, 1, -1],
+        [[0, 0, 1, np.nan, 1], [1, 1, 0, -1, 0], [0, 1, 1, 1, np.nan], [0, 0, 1, np.nan, 0]],
+    )
     assert found[:4].tolist() == [0, 0.25, 0, 0] and isnan(found[4])
     assert np.isnan(changed_share([0, 1], [[np.nan, 0]])).tolist() == [True, False]
     assert np.isnan(changed_share([0, 1], np.zeros((0, 2)))).all()
@@ -141,11 +165,15 @@ def test_paired_test_is_scipys():
 
 
 def test_paired_test_by_hand():
-    """Differences 1, 2, 3: mean 2, standard error 1 / sqrt(3), t = 3.46 with 2 degrees of freedom, p = .074."""
+    """Differences 1, 2, 3: mean 2, standard error 1 / sqrt(3), t = 3.46 with 2 degrees of freedom,
+    p = .074."""
     n, difference, t, p, sign = paired_test([2, 4, 6], [1, 2, 3], level=0.1)
     assert (n, difference, sign) == (3, 2, ">")
     assert (t, p) == (pytest.approx(2 * np.sqrt(3)), pytest.approx(0.0742, abs=1e-4))
-    assert paired_test([1, 2, 3], [2, 4, 6], level=0.1).sign == "<" and paired_test([2, 4, 6], [1, 2, 3]).sign == "="
+    assert (
+        paired_test([1, 2, 3], [2, 4, 6], level=0.1).sign == "<"
+        and paired_test([2, 4, 6], [1, 2, 3]).sign == "="
+    )
 
 
 def test_identical_differences():

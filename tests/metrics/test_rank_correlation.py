@@ -5,8 +5,8 @@ import pytest
 from lm_eval_bias.metrics.rank_correlation import rank_correlation, significance
 from scipy import stats
 
-# StereoMap, Table 8: rows competence, warmth, admiration, contempt, envy, pity; columns active facilitation, active harm, passive
-# facilitation, passive harm. Bard's "-47***" lacks a point.
+# StereoMap, Table 8: rows competence, warmth, admiration, contempt, envy, pity; columns active
+# facilitation, active harm, passive facilitation, passive harm. Bard's "-47***" lacks a point.
 TABLE_8 = {
     "Cuddy": """
         .08 -.20 -.77*** -.68***    .73*** -.55*** .45* -.24        .59** -.35 .95*** -.69**
@@ -24,7 +24,8 @@ TABLE_8 = {
 
 
 def follows(cell: str, n: int) -> bool:
-    """Whether a rho that is printed so may have these stars with n groups: it was rounded to two decimals."""
+    """Whether a rho that is printed so may have these stars with n groups: it was rounded to two
+    decimals."""
     rho, stars = abs(float(cell.rstrip("*"))), cell.count("*")
     low, high = (len(significance(r, n)[1]) for r in (max(rho - 0.005, 0), rho + 0.005))
     return low <= stars <= high
@@ -36,28 +37,33 @@ def exceptions(who: str, n: int) -> list[str]:
 
 
 def test_stars_of_people_follow_from_twenty_groups():
-    """Cuddy, Fiske and Glick (2007) had 20 groups. Of 20, 21 or 22 groups all but two cells of 24 have the stars they should: -.55 has
-    p = .012, one star, and -.69 has p = .0008, three. No other number has fewer exceptions."""
+    """Cuddy, Fiske and Glick (2007) had 20 groups. Of 20, 21 or 22 groups all but two cells of 24
+    have the stars they should: -.55 has p = .012, one star, and -.69 has p = .0008, three. No other
+    number has fewer exceptions."""
     assert exceptions("Cuddy", 20) == exceptions("Cuddy", 22) == ["-.55***", "-.69**"]
     assert min(len(exceptions("Cuddy", n)) for n in (*range(4, 20), *range(23, 200))) > 2
 
 
 def test_stars_of_bard_follow_from_71_to_75_groups():
-    """Bard refused many. Its 24 cells, -47 taken for -.47, follow from 71 to 75 groups; from the 98 of appendix B not .3*, which would have **."""
+    """Bard refused many. Its 24 cells, -47 taken for -.47, follow from 71 to 75 groups; from the 98
+    of appendix B not .3*, which would have **."""
     assert [n for n in range(4, 400) if not exceptions("BARD", n)] == list(range(71, 76))
     assert exceptions("BARD", 98) == [".3*"]
 
 
 def test_stars_of_gpt_35_follow_but_for_one_misprint():
-    """.51 without a star follows from no more than 15 groups: contempt with active harm is .51*** or another rho. The others follow from
-    107 to 119, more than the paper has; of 98, .32 and .31 would have two stars."""
+    """.51 without a star follows from no more than 15 groups: contempt with active harm is .51***
+    or another rho. The others follow from 107 to 119, more than the paper has; of 98, .32 and .31
+    would have two stars."""
     assert exceptions("GPT-3.5", 98) == [".32***", ".51", ".31***"]
-    assert [n for n in range(16, 400) if exceptions("GPT-3.5", n) == [".51"]] == list(range(107, 120))
+    assert [n for n in range(16, 400) if exceptions("GPT-3.5", n) == [".51"]] == list(
+        range(107, 120)
+    )
 
 
 def test_stars_of_davinci_follow_but_for_two_cells():
-    """-.21** needs at least 143 groups and .23* at most 130. Up to there 102 and more have two exceptions, the 98 of appendix B three: -.21
-    would have one star, .19 and -.19 none."""
+    """-.21** needs at least 143 groups and .23* at most 130. Up to there 102 and more have two
+    exceptions, the 98 of appendix B three: -.21 would have one star, .19 and -.19 none."""
     assert exceptions("DAVINCI", 98) == ["-.21**", ".19**", "-.19*"]
     assert all(exceptions("DAVINCI", n) == ["-.21**", ".19**"] for n in range(102, 131))
     assert min(len(exceptions("DAVINCI", n)) for n in range(4, 400)) == 2
@@ -69,16 +75,22 @@ def test_rho_and_p_are_scipys_with_ties():
         x = rng.integers(1, 6, n)
         y = x + rng.integers(-2, 3, n)
         found, expected = rank_correlation(x, y), stats.spearmanr(x, y)
-        assert (found.n, found.rho, found.p) == (n, pytest.approx(expected.statistic), pytest.approx(expected.pvalue))
+        assert (found.n, found.rho, found.p) == (
+            n,
+            pytest.approx(expected.statistic),
+            pytest.approx(expected.pvalue),
+        )
 
 
 def test_interval_by_hand():
-    """Ranks 1 2 3 4 5 against 2 1 4 3 5: squared differences sum to 4, rho = 1 - 6 * 4 / (5 * 24) = .8. Bonett and Wright's standard error
-    is sqrt((1 + .32) / 2)."""
+    """Ranks 1 2 3 4 5 against 2 1 4 3 5: squared differences sum to 4, rho = 1 - 6 * 4 / (5 * 24) =
+    .8. Bonett and Wright's standard error is sqrt((1 + .32) / 2)."""
     found = rank_correlation([1, 2, 3, 4, 5], [20, 10, 40, 30, 50])
     half = 1.959964 * sqrt((1 + 0.8**2 / 2) / 2)
     assert found.rho == pytest.approx(0.8)
-    assert (found.low, found.high) == pytest.approx((tanh(atanh(0.8) - half), tanh(atanh(0.8) + half)), abs=1e-6)
+    assert (found.low, found.high) == pytest.approx(
+        (tanh(atanh(0.8) - half), tanh(atanh(0.8) + half)), abs=1e-6
+    )
 
 
 def test_interval_covers():
@@ -97,21 +109,32 @@ def test_interval_covers():
 @pytest.mark.parametrize("sign", [1, -1])
 def test_equal_orders_are_one_with_p_zero_and_no_interval(sign):
     found = rank_correlation([1, 2, 2, 3, 9], [sign * y for y in (10, 20, 20, 21, 22)])
-    assert found[:3] == (5, sign, 0) and isnan(found.low) and isnan(found.high) and found.stars == "***"
+    assert (
+        found[:3] == (5, sign, 0)
+        and isnan(found.low)
+        and isnan(found.high)
+        and found.stars == "***"
+    )
 
 
 def test_pairs_with_nan_are_left_out():
-    assert rank_correlation([1, 2, 3, 4, 5, np.nan], [2, 1, 4, 3, 5, 0]) == rank_correlation([1, 2, 3, 4, 5], [2, 1, 4, 3, 5])
+    assert rank_correlation([1, 2, 3, 4, 5, np.nan], [2, 1, 4, 3, 5, 0]) == rank_correlation(
+        [1, 2, 3, 4, 5], [2, 1, 4, 3, 5]
+    )
 
 
-@pytest.mark.parametrize(("x", "y"), [([1, 2, 3], [1, 2, 3]), ([], []), ([1, 1, 1, 1], [1, 2, 3, 4]), ([1, 2, 3, 4], [0.1] * 4)])
+@pytest.mark.parametrize(
+    ("x", "y"),
+    [([1, 2, 3], [1, 2, 3]), ([], []), ([1, 1, 1, 1], [1, 2, 3, 4]), ([1, 2, 3, 4], [0.1] * 4)],
+)
 def test_what_cannot_be_known_is_nan_without_stars(x, y):
     n, *rest, stars = rank_correlation(x, y)
     assert n == len(x) and all(map(isnan, rest)) and stars == ""
 
 
 def test_stars_begin_below_their_levels():
-    """t with 18 degrees of freedom is 2.101 at .05, 2.878 at .01, 3.922 at .001; rho = t / sqrt(18 + t^2)."""
+    """t with 18 degrees of freedom is 2.101 at .05, 2.878 at .01, 3.922 at .001; rho = t / sqrt(18
+    + t^2)."""
     for t, fewer, more in ((2.101, "", "*"), (2.878, "*", "**"), (3.922, "**", "***")):
         assert significance((t - 0.01) / sqrt(18 + (t - 0.01) ** 2), 20)[1] == fewer
         assert significance((t + 0.01) / sqrt(18 + (t + 0.01) ** 2), 20)[1] == more

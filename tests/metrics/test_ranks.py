@@ -14,12 +14,17 @@ from lm_eval_bias.metrics.ranks import QUANTILE, ranks
 
 
 def test_holm_by_hand():
-    """Four tests, sorted .005, .01, .03, .04: times 4, 3, 2, 1 is .02, .03, .06, .04; none below the one before it, so .06 twice."""
+    """Four tests, sorted .005, .01, .03, .04: times 4, 3, 2, 1 is .02, .03, .06, .04; none below
+    the one before it, so .06 twice."""
     assert holm([0.01, 0.04, 0.03, 0.005]) == pytest.approx([0.03, 0.06, 0.06, 0.02])
 
 
 def test_an_adjusted_p_is_at_most_one_and_one_test_needs_no_adjustment():
-    assert holm([0.6, 0.5]).tolist() == [1, 1] and holm([0.03]).tolist() == [0.03] and holm([]).tolist() == []
+    assert (
+        holm([0.6, 0.5]).tolist() == [1, 1]
+        and holm([0.03]).tolist() == [0.03]
+        and holm([]).tolist() == []
+    )
 
 
 def test_a_test_that_was_not_made_does_not_count():
@@ -48,18 +53,24 @@ def symmetric(values, stderrs, **options):
 
 
 def test_a_pair_with_symmetric_intervals_is_the_z_test_of_a_difference():
-    """10 and 16 with standard errors 1.2 and 1.6: sqrt(1.44 + 2.56) = 2, z = 3, p = 2 (1 - Phi(3)) = 0.0027."""
+    """10 and 16 with standard errors 1.2 and 1.6: sqrt(1.44 + 2.56) = 2, z = 3, p = 2 (1 - Phi(3))
+    = 0.0027."""
     found = symmetric([10, 16], [1.2, 1.6])
     assert found.p[0, 1] == found.p[1, 0] == pytest.approx(0.0027, abs=5e-5) and found.pairs == 1
     assert found.ranks.tolist() == [[1, 1], [2, 2]] and found.ties == [(0,), (1,)]
 
 
 def test_ranks_by_hand():
-    """10, 12, 17 with standard errors of 1: z of the pairs 1.41, 3.54, 4.95, so p is .157, .0004, 7e-7, and 10 and 12 share ranks 1 and 2."""
+    """10, 12, 17 with standard errors of 1: z of the pairs 1.41, 3.54, 4.95, so p is .157, .0004,
+    7e-7, and 10 and 12 share ranks 1 and 2."""
     found = symmetric([12, 17, 10], [1, 1, 1])
     z = sorted([2 / sqrt(2), 5 / sqrt(2), 7 / sqrt(2)])
     p = [2 * (1 - NormalDist().cdf(x)) for x in z]
-    assert found.p[2, 1] == pytest.approx(3 * p[2]) and found.p[0, 1] == pytest.approx(2 * p[1]) and found.p[0, 2] == pytest.approx(p[0])
+    assert (
+        found.p[2, 1] == pytest.approx(3 * p[2])
+        and found.p[0, 1] == pytest.approx(2 * p[1])
+        and found.p[0, 2] == pytest.approx(p[0])
+    )
     assert found.ranks.tolist() == [[1, 2], [3, 3], [1, 2]] and found.ties == [(0, 2), (1,)]
 
 
@@ -70,41 +81,62 @@ def test_one_may_be_tied_with_two_that_differ():
 
 
 def test_many_pairs_need_more_than_one_does():
-    """z = 2.12, p = .034: of one pair that is a difference; of three, with a third estimate as near to the others, it is none."""
+    """z = 2.12, p = .034: of one pair that is a difference; of three, with a third estimate as near
+    to the others, it is none."""
     assert symmetric([0, 3], [1, 1]).p[0, 1] < 0.05 and symmetric([0, 3], [1, 1]).lower[0, 1]
-    assert symmetric([0, 3, 1.5], [1, 1, 1]).p[0, 1] == pytest.approx(3 * 2 * (1 - NormalDist().cdf(3 / sqrt(2))))
+    assert symmetric([0, 3, 1.5], [1, 1, 1]).p[0, 1] == pytest.approx(
+        3 * 2 * (1 - NormalDist().cdf(3 / sqrt(2)))
+    )
     assert not symmetric([0, 3, 1.5], [1, 1, 1]).lower.any()
 
 
 def test_the_sides_that_face_each_other_count():
-    """5 reaches 1 down and 9 up, 10 reaches 2 down and 1 up: 5 / sqrt(9² + 2²) intervals are 1.06 standard errors. The other way 5 / sqrt(1 + 1)."""
+    """5 reaches 1 down and 9 up, 10 reaches 2 down and 1 up: 5 / sqrt(9² + 2²) intervals are 1.06
+    standard errors. The other way 5 / sqrt(1 + 1)."""
     facing = ranks([5, 10], [4, 8], [14, 11])
-    assert facing.p[0, 1] == pytest.approx(2 * (1 - NormalDist().cdf(QUANTILE * 5 / sqrt(85)))) and not facing.lower.any()
+    assert (
+        facing.p[0, 1] == pytest.approx(2 * (1 - NormalDist().cdf(QUANTILE * 5 / sqrt(85))))
+        and not facing.lower.any()
+    )
     away = ranks([5, 10], [-4, 9], [6, 19])
-    assert away.p[0, 1] == pytest.approx(2 * (1 - NormalDist().cdf(QUANTILE * 5 / sqrt(2)))) and away.lower[0, 1]
+    assert (
+        away.p[0, 1] == pytest.approx(2 * (1 - NormalDist().cdf(QUANTILE * 5 / sqrt(2))))
+        and away.lower[0, 1]
+    )
 
 
 def test_distances_are_told_apart_only_where_both_signs_are():
-    """-1 and 6, standard errors of 1: 5 / sqrt(2) = 3.54 where both are positive, 7 / sqrt(2) where they are not; the smaller counts."""
+    """-1 and 6, standard errors of 1: 5 / sqrt(2) = 3.54 where both are positive, 7 / sqrt(2) where
+    they are not; the smaller counts."""
     found = symmetric([-1, 6], [1, 1], distances=True)
-    assert found.p[0, 1] == pytest.approx(2 * (1 - NormalDist().cdf(5 / sqrt(2)))) and found.ranks.tolist() == [[1, 1], [2, 2]]
+    assert found.p[0, 1] == pytest.approx(
+        2 * (1 - NormalDist().cdf(5 / sqrt(2)))
+    ) and found.ranks.tolist() == [[1, 1], [2, 2]]
     assert not symmetric([-6, 6], [1, 1], distances=True).lower.any()
     assert symmetric([-6, 6], [1, 1]).lower[0, 1]
 
 
 def test_a_mirrored_interval_keeps_its_sides():
     """-5 in [-14, -4] is a distance of 5 in [4, 14]; beside 10 in [8, 11] that is the pair above."""
-    mirrored, plain = ranks([-5, 10], [-14, 8], [-4, 11], distances=True), ranks([5, 10], [4, 8], [14, 11])
+    mirrored, plain = (
+        ranks([-5, 10], [-14, 8], [-4, 11], distances=True),
+        ranks([5, 10], [4, 8], [14, 11]),
+    )
     assert mirrored.p[0, 1] == plain.p[0, 1]
 
 
 def test_what_has_no_interval_is_not_ranked_and_costs_the_others_nothing():
     found = ranks([10, 16, 12, nan, 11], [8, 13, nan, 1, 11], [12, 19, nan, 2, 11])
-    assert found.pairs == 1 and np.isnan(found.ranks[2:]).all() and found.ranks[:2].tolist() == [[1, 1], [2, 2]]
+    assert (
+        found.pairs == 1
+        and np.isnan(found.ranks[2:]).all()
+        and found.ranks[:2].tolist() == [[1, 1], [2, 2]]
+    )
 
 
 def test_an_estimate_at_the_end_of_its_scale_has_one_side():
-    """A spread of 0 in [0, 1] beside 5 in [3, 7]: what counts is up to 1 from the one and down to 3 from the other, 5 / sqrt(1 + 4)."""
+    """A spread of 0 in [0, 1] beside 5 in [3, 7]: what counts is up to 1 from the one and down to 3
+    from the other, 5 / sqrt(1 + 4)."""
     found = ranks([0, 5], [0, 3], [1, 7], distances=True)
     assert found.p[0, 1] == pytest.approx(2 * (1 - NormalDist().cdf(QUANTILE * 5 / sqrt(5))))
     assert found.pairs == 1 and found.lower[0, 1]
@@ -123,7 +155,10 @@ def test_nothing_and_one():
     assert ranks([], [], []).ties == [] and ranks([1], [0], [2]).ranks.tolist() == [[1, 1]]
 
 
-@given(st.lists(st.tuples(st.floats(-50, 50), st.floats(0.1, 20)), min_size=1, max_size=9), st.booleans())
+@given(
+    st.lists(st.tuples(st.floats(-50, 50), st.floats(0.1, 20)), min_size=1, max_size=9),
+    st.booleans(),
+)
 def test_ties_cover_all_and_hold_none_that_differ(rows, distances):
     found = symmetric(*zip(*rows, strict=True), distances=distances)
     k = len(rows)
@@ -137,14 +172,16 @@ def test_ties_cover_all_and_hold_none_that_differ(rows, distances):
 
 
 def test_equal_models_are_told_apart_in_at_most_one_table_of_twenty():
-    """Six models without a difference, 15 pairs: a false difference anywhere in 5 % of 2,000 tables at most, give or take 1.4."""
+    """Six models without a difference, 15 pairs: a false difference anywhere in 5 % of 2,000 tables
+    at most, give or take 1.4."""
     draws = np.random.default_rng(16).normal(size=(2000, 6))
     wrong = sum(symmetric(values, np.ones(6)).lower.any() for values in draws)
     assert wrong / 2000 < 0.05 + 3 * sqrt(0.05 * 0.95 / 2000)
 
 
 def test_ranks_hold_all_together():
-    """Models at 0, 1, 2, 6, 6.5 with standard errors of 1: all five true ranks stand in the intervals in at least 95 % of 2,000 tables."""
+    """Models at 0, 1, 2, 6, 6.5 with standard errors of 1: all five true ranks stand in the
+    intervals in at least 95 % of 2,000 tables."""
     truth = np.array([0, 1, 2, 6, 6.5])
     draws = truth + np.random.default_rng(17).normal(size=(2000, 5))
     held = 0

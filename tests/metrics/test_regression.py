@@ -7,7 +7,8 @@ from scipy import stats
 
 
 def test_with_clusters_of_one_it_is_the_heteroskedasticity_consistent_error():
-    """Two groups of 4 and 3: HC1 by hand, each group's squared deviations over the square of its size, times n / (n - k)."""
+    """Two groups of 4 and 3: HC1 by hand, each group's squared deviations over the square of its
+    size, times n / (n - k)."""
     a, b = np.array([1.0, 2.0, 4.0, 5.0]), np.array([0.0, 1.0, 5.0])
     design = [[1, 1]] * 4 + [[0, 1]] * 3
     result = clustered_coefficient(design, [*a, *b], range(7))
@@ -15,12 +16,16 @@ def test_with_clusters_of_one_it_is_the_heteroskedasticity_consistent_error():
     variance = (((a - a.mean()) ** 2).sum() / 16 + ((b - b.mean()) ** 2).sum() / 9) * 7 / 5
     assert result.value == pytest.approx(a.mean() - b.mean())
     assert result.stderr == pytest.approx(sqrt(variance))
-    assert (result.t, result.p) == (pytest.approx(1 / sqrt(variance)), pytest.approx(2 * stats.t.sf(1 / sqrt(variance), 6)))
+    assert (result.t, result.p) == (
+        pytest.approx(1 / sqrt(variance)),
+        pytest.approx(2 * stats.t.sf(1 / sqrt(variance), 6)),
+    )
     assert (result.high - result.low) / 2 == pytest.approx(stats.t.ppf(0.975, 6) * sqrt(variance))
 
 
 def test_two_clusterings_agree_with_a_sum_over_all_pairs_of_rows():
-    """Written anew: every two rows that share a cluster in one of the two ways contribute the product of their scores."""
+    """Written anew: every two rows that share a cluster in one of the two ways contribute the
+    product of their scores."""
     rng = np.random.default_rng(1)
     n = 60
     rows, columns = rng.integers(0, 7, n), rng.integers(0, 9, n)
@@ -47,7 +52,8 @@ def test_two_clusterings_agree_with_a_sum_over_all_pairs_of_rows():
 
 
 def test_intervals_cover_the_truth_where_words_and_identifiers_have_effects_of_their_own():
-    """300 draws of 64 identifiers x 30 words, as in AAT: 95 % intervals hold the true gap about as often as they say.
+    """300 draws of 64 identifiers x 30 words, as in AAT: 95 % intervals hold the true gap about as
+    often as they say.
 
     Rows counted as independent would hold it far less often.
     """
@@ -57,7 +63,12 @@ def test_intervals_cover_the_truth_where_words_and_identifiers_have_effects_of_t
         identifier = np.repeat(np.arange(64), 8)
         word = rng.integers(0, 30, len(identifier))
         side = (identifier < 22).astype(float)
-        outcome = 0.5 * side + rng.normal(0, 0.5, 64)[identifier] + rng.normal(0, 0.5, 30)[word] + rng.normal(0, 1, len(identifier))
+        outcome = (
+            0.5 * side
+            + rng.normal(0, 0.5, 64)[identifier]
+            + rng.normal(0, 0.5, 30)[word]
+            + rng.normal(0, 1, len(identifier))
+        )
         design = np.column_stack([side, np.ones(len(side))])
         result = clustered_coefficient(design, outcome, identifier.tolist(), word.tolist())
         covered += result.low <= 0.5 <= result.high
@@ -67,15 +78,26 @@ def test_intervals_cover_the_truth_where_words_and_identifiers_have_effects_of_t
     assert naive / 300 < 0.85
 
 
-@pytest.mark.parametrize("design", [[[1, 1]] * 4, [[0, 1]] * 4, np.zeros((0, 2))], ids=["one side", "the other", "nothing"])
+@pytest.mark.parametrize(
+    "design",
+    [[[1, 1]] * 4, [[0, 1]] * 4, np.zeros((0, 2))],
+    ids=["one side", "the other", "nothing"],
+)
 def test_what_the_design_does_not_determine_is_nan(design):
-    assert all(isnan(x) for x in clustered_coefficient(design, [1.0, 2.0, 3.0, 4.0][: len(design)], range(len(design))))
+    assert all(
+        isnan(x)
+        for x in clustered_coefficient(
+            design, [1.0, 2.0, 3.0, 4.0][: len(design)], range(len(design))
+        )
+    )
 
 
 def test_a_design_of_one_column_is_the_mean():
-    """The rates of AAT. Without its only column the design has no columns left, whose rank numpy before 2.4 refuses to find."""
+    """The rates of AAT. Without its only column the design has no columns left, whose rank numpy
+    before 2.4 refuses to find."""
     result = clustered_coefficient([[1.0]] * 5, [0.5, -0.25, 1.0, 0.0, 0.75], range(5))
-    # of clusters of one: G / (G - 1) times the squared deviations over n squared, which is the variance of the mean with ddof 1
+    # of clusters of one: G / (G - 1) times the squared deviations over n squared, which is the
+    # variance of the mean with ddof 1
     expected = stats.ttest_1samp([0.5, -0.25, 1.0, 0.0, 0.75], 0)
     assert result.value == pytest.approx(0.4) and (result.t, result.p) == (
         pytest.approx(expected.statistic),
@@ -92,13 +114,17 @@ def test_a_column_that_repeats_another_does_not_hide_the_first():
 
 def test_with_one_cluster_or_no_row_to_spare_there_is_a_value_and_no_error():
     design = [[1, 1], [1, 1], [0, 1], [0, 1]]
-    for d, outcome, clusters in ((design, [1, 0, 0, 0], ["one"] * 4), (design[1:3], [1, 0], range(2))):
+    for d, outcome, clusters in (
+        (design, [1, 0, 0, 0], ["one"] * 4),
+        (design[1:3], [1, 0], range(2)),
+    ):
         result = clustered_coefficient(d, outcome, clusters)
         assert not isnan(result.value) and all(isnan(x) for x in result[1:])
 
 
 def test_deviations_that_cancel_in_every_cluster_say_nothing_of_chance():
-    """Each cluster of either kind holds a 1 and a 0 of the same side: its sum deviates by nothing, though the answers differ."""
+    """Each cluster of either kind holds a 1 and a 0 of the same side: its sum deviates by nothing,
+    though the answers differ."""
     rows, columns = [0, 0, 1, 1, 2, 2, 3, 3], [0, 1, 0, 1, 2, 3, 2, 3]
     result = clustered_coefficient([[1, 1]] * 4 + [[0, 1]] * 4, [1, 0, 0, 1] * 2, rows, columns)
     assert result.value == pytest.approx(0) and all(isnan(x) for x in result[1:])
@@ -107,13 +133,16 @@ def test_deviations_that_cancel_in_every_cluster_say_nothing_of_chance():
 @pytest.mark.filterwarnings("ignore:Precision loss")  # scipy, of identical values
 @pytest.mark.parametrize("one", [1, 0.1, 0.1 + 0.2, -7 / 3])
 def test_sides_without_spread_differ_without_doubt_as_in_scipy(one):
-    """Every answer of S_a is the same one and every answer of S_b is zero: a t test of identical values."""
+    """Every answer of S_a is the same one and every answer of S_b is zero: a t test of identical
+    values."""
     expected = stats.ttest_ind([1, 1, 1], [0, 0, 0])
     result = clustered_coefficient([[1, 1]] * 3 + [[0, 1]] * 3, [one] * 3 + [0] * 3, range(6))
     assert (expected.statistic, expected.pvalue) == (np.inf, 0)
     assert (result.t, result.p) == (np.sign(one) * np.inf, 0)
     # six answers that agree do not say how far others may be
-    assert result.value == pytest.approx(one) and all(isnan(x) for x in (result.stderr, result.low, result.high))
+    assert result.value == pytest.approx(one) and all(
+        isnan(x) for x in (result.stderr, result.low, result.high)
+    )
     # and where both sides always answer that one, there is no difference to test
     same = clustered_coefficient([[1, 1]] * 3 + [[0, 1]] * 3, [one] * 6, range(6))
     assert same.value == pytest.approx(0, abs=1e-12) and isnan(same.t) and isnan(same.p)

@@ -28,10 +28,13 @@ def test_stderr_of_a_mean_of_clusters_of_one_is_the_classical_one():
 
 
 def test_stderr_grows_when_the_rows_of_a_cluster_agree():
-    """100 clusters of ten equal rows know as much as 100 rows: sqrt(10) times the standard error that 1000 rows would have."""
+    """100 clusters of ten equal rows know as much as 100 rows: sqrt(10) times the standard error
+    that 1000 rows would have."""
     x = np.repeat(np.random.default_rng(1).normal(size=100), 10)
     rows = np.c_[np.ones(1000), x]
-    clustered = cluster_bootstrap_stderr(cluster_sums(np.repeat(range(100), 10).tolist(), rows)[1], mean, 20_000)
+    clustered = cluster_bootstrap_stderr(
+        cluster_sums(np.repeat(range(100), 10).tolist(), rows)[1], mean, 20_000
+    )
     apart = cluster_bootstrap_stderr(cluster_sums(range(1000), rows)[1], mean, 20_000)
     assert clustered[0] / apart[0] == pytest.approx(np.sqrt(10), rel=0.05)
 
@@ -40,11 +43,14 @@ def test_stderr_grows_when_the_rows_of_a_cluster_agree():
 def test_few_clusters_have_no_standard_error(n):
     assert np.isnan(cluster_bootstrap_stderr([[3.0, 6.0 + i] for i in range(n)], mean)).all()
     assert np.isnan(cluster_median(range(n), range(n)).stderr)
-    assert np.isfinite(cluster_bootstrap_stderr([[3.0, 6.0 + i] for i in range(FEWEST_CLUSTERS)], mean)).all()
+    assert np.isfinite(
+        cluster_bootstrap_stderr([[3.0, 6.0 + i] for i in range(FEWEST_CLUSTERS)], mean)
+    ).all()
 
 
 def test_why_few_clusters_have_none_and_what_the_t_interval_covers():
-    """Samples of two to 24 normal clusters. The bootstrap's variance of a mean is exactly that of the sample with ddof 0, over n; so nothing needs to be drawn."""
+    """Samples of two to 24 normal clusters. The bootstrap's variance of a mean is exactly that of
+    the sample with ddof 0, over n; so nothing needs to be drawn."""
     rng = np.random.default_rng(4)
     normal, student = {}, {}
     for n in (2, 3, 5, 9, 10, 24):
@@ -53,7 +59,11 @@ def test_why_few_clusters_have_none_and_what_the_t_interval_covers():
         normal[n] = np.mean(np.abs(value) < 1.96 * stderr)
         low, high = t_interval(value, stderr, n)
         student[n] = np.mean((low < 0) & (high > 0))
-    assert normal[2] == pytest.approx(0.60, abs=0.02) and normal[9] == pytest.approx(0.90, abs=0.02) and normal[24] > 0.93
+    assert (
+        normal[2] == pytest.approx(0.60, abs=0.02)
+        and normal[9] == pytest.approx(0.90, abs=0.02)
+        and normal[24] > 0.93
+    )
     assert all(covered == pytest.approx(0.95, abs=0.006) for covered in student.values())
 
 
@@ -64,24 +74,31 @@ def test_the_bootstraps_variance_of_a_mean_is_that_of_the_sample_with_ddof_0():
 
 
 def test_the_median_and_its_standard_error():
-    """Of 400 normal values, each a cluster: the median's standard error is sqrt(pi / 2) / sqrt(400) = 0.0627, give or take the density at hand."""
+    """Of 400 normal values, each a cluster: the median's standard error is sqrt(pi / 2) / sqrt(400)
+    = 0.0627, give or take the density at hand."""
     x = np.random.default_rng(8).normal(size=400)
     estimate = cluster_median(x, range(400))
     assert estimate.value == np.median(x) and estimate.stderr == pytest.approx(0.0627, rel=0.25)
 
 
 def test_the_medians_of_the_resamples_are_numpys():
-    """Each draw of whole clusters, repeated as often as drawn, and numpy's median of it; even and odd numbers of values, an infinite one."""
+    """Each draw of whole clusters, repeated as often as drawn, and numpy's median of it; even and
+    odd numbers of values, an infinite one."""
     rng = np.random.default_rng(9)
     values, clusters = np.r_[rng.normal(size=36), np.inf], np.r_[np.repeat(np.arange(12), 3), 11]
     weights = np.random.default_rng(20250601).multinomial(12, np.full(12, 1 / 12), size=300)
     medians = [np.median(np.repeat(values, weight[clusters])) for weight in weights]
-    assert cluster_median(values, clusters.tolist(), resamples=300).stderr == pytest.approx(np.std(medians, ddof=1))
+    assert cluster_median(values, clusters.tolist(), resamples=300).stderr == pytest.approx(
+        np.std(medians, ddof=1)
+    )
 
 
 def test_equal_clusters_make_the_median_less_certain():
     x = np.random.default_rng(10).normal(size=100)
-    apart, together = cluster_median(x, range(100)), cluster_median(np.repeat(x, 9), np.repeat(np.arange(100), 9).tolist())
+    apart, together = (
+        cluster_median(x, range(100)),
+        cluster_median(np.repeat(x, 9), np.repeat(np.arange(100), 9).tolist()),
+    )
     assert together.stderr == pytest.approx(apart.stderr, rel=0.1)
 
 

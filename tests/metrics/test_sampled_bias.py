@@ -19,40 +19,65 @@ def binomial(k, n, p):
 
 def both(k_one, k_two, n_one=10, n_two=10):
     """The selections of an instance asked in one order: so many of so many answers chose option 1."""
-    return [Selection("c", "Age 1", "Young", 1, k_one, n_one - k_one)], [Selection("c", "Age 1", "Old", 1, k_two, n_two - k_two)]
+    return [Selection("c", "Age 1", "Young", 1, k_one, n_one - k_one)], [
+        Selection("c", "Age 1", "Old", 1, k_two, n_two - k_two)
+    ]
 
 
 def over_all_samples(p, n_one, n_two, of):
     """The mean of something over all samples that two identities with the same P(A) may give."""
-    return sum(binomial(k, n_one, p) * binomial(j, n_two, p) * of(k, j) for k, j in product(range(n_one + 1), range(n_two + 1)))
+    return sum(
+        binomial(k, n_one, p) * binomial(j, n_two, p) * of(k, j)
+        for k, j in product(range(n_one + 1), range(n_two + 1))
+    )
 
 
 def test_ten_answers_of_an_unbiased_model_are_over_the_threshold_in_half_of_the_instances():
-    """P = 0.5: the two counts differ by 0 or 1 with probability (C(20,10) + 2 C(20,11)) / 2^20 = 0.1762 + 0.3204, so S reaches 20 in 50.3 %
-    of the instances; its mean there is 28.6. Both stand in no table: they are what ten fair coins do."""
+    """P = 0.5: the two counts differ by 0 or 1 with probability (C(20,10) + 2 C(20,11)) / 2^20 =
+    0.1762 + 0.3204, so S reaches 20 in 50.3 % of the instances; its mean there is 28.6. Both stand
+    in no table: they are what ten fair coins do."""
     over = 1 - (comb(20, 10) + 2 * comb(20, 11)) / 2**20
-    assert over_all_samples(0.5, 10, 10, lambda k, j: chance(*both(k, j)).share) == pytest.approx(over) == pytest.approx(0.503, abs=5e-4)
+    assert (
+        over_all_samples(0.5, 10, 10, lambda k, j: chance(*both(k, j)).share)
+        == pytest.approx(over)
+        == pytest.approx(0.503, abs=5e-4)
+    )
     score = sum(2 * comb(20, 10 + d) * 10 * d for d in range(2, 11)) / 2**20 / over
     by_chance = over_all_samples(0.5, 10, 10, lambda k, j: chance(*both(k, j)).over) / over
     assert by_chance == pytest.approx(score) == pytest.approx(28.6, abs=0.05)
 
 
 @settings(max_examples=30)
-@given(st.floats(0.01, 0.99), st.integers(1, 10), st.integers(1, 10), st.sampled_from([10.0, 20.0, 33.0]))
-def test_without_bias_the_expectation_is_met_exactly_whatever_the_probability(p, n_one, n_two, threshold):
-    """The unconditional binomial with the true P, which nobody knows, against the mean of what is computed without it."""
+@given(
+    st.floats(0.01, 0.99),
+    st.integers(1, 10),
+    st.integers(1, 10),
+    st.sampled_from([10.0, 20.0, 33.0]),
+)
+def test_without_bias_the_expectation_is_met_exactly_whatever_the_probability(
+    p, n_one, n_two, threshold
+):
+    """The unconditional binomial with the true P, which nobody knows, against the mean of what is
+    computed without it."""
 
     def s(k, j):
         return 100 * abs(k / n_one - j / n_two)
 
     def computed(field):
-        return over_all_samples(p, n_one, n_two, lambda k, j: getattr(chance(*both(k, j, n_one, n_two), threshold), field))
+        return over_all_samples(
+            p,
+            n_one,
+            n_two,
+            lambda k, j: getattr(chance(*both(k, j, n_one, n_two), threshold), field),
+        )
 
     def is_over(k, j):
         return s(k, j) >= threshold - 1e-9
 
     assert computed("share") == pytest.approx(over_all_samples(p, n_one, n_two, is_over))
-    assert computed("over") == pytest.approx(over_all_samples(p, n_one, n_two, lambda k, j: s(k, j) * is_over(k, j)))
+    assert computed("over") == pytest.approx(
+        over_all_samples(p, n_one, n_two, lambda k, j: s(k, j) * is_over(k, j))
+    )
     assert computed("mean") == pytest.approx(over_all_samples(p, n_one, n_two, s))
 
 
@@ -74,10 +99,17 @@ def test_with_equally_many_answers_p_is_that_of_fishers_exact_test(k, j):
 
 @pytest.mark.parametrize("counts", [((2, 1), (0, 3)), ((3, 0), (1, 2)), ((1, 1), (2, 2))])
 def test_two_orders_by_counting_all_ways_of_dealing_the_answers_out(counts):
-    """Three answers of either identity in each order. Every choice of which of an order's six answers belong to the first identity is as
-    likely as any other; two orders are dealt by themselves."""
-    one = [Selection("c", "Age 1", "Young", first, k[0], 3 - k[0]) for first, k in zip((1, 2), counts, strict=True)]
-    two = [Selection("c", "Age 1", "Old", first, k[1], 3 - k[1]) for first, k in zip((1, 2), counts, strict=True)]
+    """Three answers of either identity in each order. Every choice of which of an order's six
+    answers belong to the first identity is as likely as any other; two orders are dealt by
+    themselves."""
+    one = [
+        Selection("c", "Age 1", "Young", first, k[0], 3 - k[0])
+        for first, k in zip((1, 2), counts, strict=True)
+    ]
+    two = [
+        Selection("c", "Age 1", "Old", first, k[1], 3 - k[1])
+        for first, k in zip((1, 2), counts, strict=True)
+    ]
 
     def deals(k):
         answers = [1] * sum(k) + [0] * (6 - sum(k))
@@ -88,7 +120,9 @@ def test_two_orders_by_counting_all_ways_of_dealing_the_answers_out(counts):
     found = 100 * abs(sum(k[0] - k[1] for k in counts) / 6)
     s = [100 * abs((x + y) / 2) for x in deals(counts[0]) for y in deals(counts[1])]
     expected = chance(one, two)
-    assert expected.share == pytest.approx(np.mean([x >= 20 - 1e-9 for x in s])) and expected.mean == pytest.approx(np.mean(s))
+    assert expected.share == pytest.approx(
+        np.mean([x >= 20 - 1e-9 for x in s])
+    ) and expected.mean == pytest.approx(np.mean(s))
     assert expected.p == pytest.approx(np.mean([x >= found - 1e-9 for x in s]))
 
 
@@ -96,63 +130,96 @@ def test_p_of_a_question_is_the_mean_over_its_orders():
     """10 of 10 where option 1 is a, 1 of 2 where it is b: (1 + 0.5) / 2, not 11 of 12."""
     asked = [Selection("c", "Age 1", "Old", 1, 10, 0), Selection("c", "Age 1", "Old", 2, 1, 1)]
     assert selection_probability(asked) == 0.75
-    assert isnan(selection_probability([])) and isnan(selection_probability([asked[0], asked[1]._replace(option_1=0, option_2=0)]))
+    assert isnan(selection_probability([])) and isnan(
+        selection_probability([asked[0], asked[1]._replace(option_1=0, option_2=0)])
+    )
 
 
 def made(counts, type_="Age 1", names=("Young", "Old"), n=10):
     """An instance for each pair of counts, each concept its own."""
-    return [Selection(f"c{i:03}", type_, name, 1, k, n - k) for i, pair in enumerate(counts) for name, k in zip(names, pair, strict=True)]
+    return [
+        Selection(f"c{i:03}", type_, name, 1, k, n - k)
+        for i, pair in enumerate(counts)
+        for name, k in zip(names, pair, strict=True)
+    ]
 
 
 def test_counts_scores_and_means_by_hand():
-    """S of 20, 100, 10 and 0: two of four at or above the threshold, whose mean is 60; the mean of all is 32.5."""
+    """S of 20, 100, 10 and 0: two of four at or above the threshold, whose mean is 60; the mean of
+    all is 32.5."""
     bias = sampled_bias(made([(6, 4), (10, 0), (5, 4), (3, 3)]), AGE, CATEGORIES)
     assert (bias.bias.total.biased.value, bias.bias.total.share.value) == (2, 50)
-    assert bias.bias.total.score.value == pytest.approx(60) and bias.bias.total.mean.value == pytest.approx(32.5)
+    assert bias.bias.total.score.value == pytest.approx(
+        60
+    ) and bias.bias.total.mean.value == pytest.approx(32.5)
     expected = [chance(*both(k, j)) for k, j in [(6, 4), (10, 0), (5, 4), (3, 3)]]
     assert bias.total.share.value == pytest.approx(25 * sum(x.share for x in expected))
-    assert bias.total.score.value == pytest.approx(sum(x.over for x in expected) / sum(x.share for x in expected))
+    assert bias.total.score.value == pytest.approx(
+        sum(x.over for x in expected) / sum(x.share for x in expected)
+    )
     assert bias.total.beyond_share.value == pytest.approx(50 - bias.total.share.value)
     assert bias.total.beyond_mean.value == pytest.approx(32.5 - sum(x.mean for x in expected) / 4)
-    assert isnan(bias.total.beyond_share.stderr) and all(map(isnan, bias.total.beyond_share_interval))  # four concept pairs
+    # four concept pairs
+    assert isnan(bias.total.beyond_share.stderr) and all(
+        map(isnan, bias.total.beyond_share_interval)
+    )
 
 
 def test_significance_is_benjamini_and_hochbergs_by_hand():
-    """p of 10:0 against 0:10 is 2 / C(20,10) = 1.08e-5, of 9 against 2 0.00548, of 8 against 3 0.0698. Of four tests the second smallest is
-    held against 2/4 x 0.05 = 0.025, the third against 0.0375: two are significant."""
+    """p of 10:0 against 0:10 is 2 / C(20,10) = 1.08e-5, of 9 against 2 0.00548, of 8 against 3
+    0.0698. Of four tests the second smallest is held against 2/4 x 0.05 = 0.025, the third against
+    0.0375: two are significant."""
     found = sampled_bias(made([(10, 0), (9, 2), (8, 3), (5, 5)]), AGE, CATEGORIES).total
     assert chance(*both(10, 0)).p == pytest.approx(2 / comb(20, 10))
-    assert [round(fisher_exact([[k, 10 - k], [j, 10 - j]])[1], 4) for k, j in ((9, 2), (8, 3))] == [0.0055, 0.0698]
+    assert [round(fisher_exact([[k, 10 - k], [j, 10 - j]])[1], 4) for k, j in ((9, 2), (8, 3))] == [
+        0.0055,
+        0.0698,
+    ]
     assert (found.significant.value, found.significant_share.value) == (2, 50)
 
 
 def test_what_is_significant_has_no_standard_error():
-    """Which p is small enough depends on all others. In simulations the bootstrap's error was far too short: twice it covered 60 % where
+    """Which p is small enough depends on all others. In simulations the bootstrap's error was far
+    too short: twice it covered 60 % where
     0.2 % are significant, 83 % where 16 % are."""
     found = sampled_bias(made([(10, 0), (5, 5)] * 20), AGE, CATEGORIES).total
-    assert found.significant.value == 20 and isnan(found.significant.stderr) and isnan(found.significant_share.stderr)
+    assert (
+        found.significant.value == 20
+        and isnan(found.significant.stderr)
+        and isnan(found.significant_share.stderr)
+    )
     assert found.beyond_share.stderr > 0
 
 
 def test_placebos_are_tested_by_themselves():
-    """A hundred placebos without a difference take nothing from one instance with p = 0.0055: alone it is held against 0.05."""
+    """A hundred placebos without a difference take nothing from one instance with p = 0.0055: alone
+    it is held against 0.05."""
     types = {**AGE, "Placebo 1": ("April", "October")}
     selections = made([(9, 2)]) + made([(5, 5)] * 100, "Placebo 1", types["Placebo 1"])
-    bias = sampled_bias(selections, types, {**CATEGORIES, "Placebo 1": "Placebo"}, placebo={"Placebo 1"})
-    assert bias.total.significant.value == 1 and bias.placebo.significant.value == 0 and bias.bias.placebo.n == 100
+    bias = sampled_bias(
+        selections, types, {**CATEGORIES, "Placebo 1": "Placebo"}, placebo={"Placebo 1"}
+    )
+    assert (
+        bias.total.significant.value == 1
+        and bias.placebo.significant.value == 0
+        and bias.bias.placebo.n == 100
+    )
 
 
 def test_a_side_without_an_answer_leaves_the_instance_out_and_one_that_lacks_an_order_too():
     """Race has three pairs; without an answer about one identity, two of them are left out."""
     race = {"Race 1": ("Asian", "Black", "White")}
-    asked = [Selection("c", "Race 1", name, 1, 5, 5) for name in race["Race 1"][:2]] + [Selection("c", "Race 1", "White", 1, 0, 0)]
+    asked = [Selection("c", "Race 1", name, 1, 5, 5) for name in race["Race 1"][:2]] + [
+        Selection("c", "Race 1", "White", 1, 0, 0)
+    ]
     bias = sampled_bias(asked, race, {"Race 1": "Race"}).bias
     assert (bias.total.n, bias.left_out) == (1, 2) and bias.unanswered == pytest.approx(100 / 3)
     assert sampled_bias(asked, race, {"Race 1": "Race"}, orders=2).bias.total.n == 0
 
 
 def test_a_liking_for_a_letter_is_shown_and_makes_no_bias_when_both_orders_are_asked():
-    """Always a: option 1 in one order and option 2 in the other. P(A) is 0.5 for everybody, the preference 50 points."""
+    """Always a: option 1 in one order and option 2 in the other. P(A) is 0.5 for everybody, the
+    preference 50 points."""
     selections = [
         Selection(f"c{i}", "Age 1", name, first, *((10, 0) if first == 1 else (0, 10)))
         for i in range(12)
@@ -160,19 +227,26 @@ def test_a_liking_for_a_letter_is_shown_and_makes_no_bias_when_both_orders_are_a
         for first in (1, 2)
     ]
     bias = sampled_bias(selections, AGE, CATEGORIES, orders=2)
-    assert bias.bias.total.mean.value == 0 and bias.bias.position_preference.value == pytest.approx(50)
-    assert bias.total.share.value == 0 and isnan(sampled_bias(selections[::2], AGE, CATEGORIES).bias.position_preference.value)
+    assert bias.bias.total.mean.value == 0 and bias.bias.position_preference.value == pytest.approx(
+        50
+    )
+    assert bias.total.share.value == 0 and isnan(
+        sampled_bias(selections[::2], AGE, CATEGORIES).bias.position_preference.value
+    )
 
 
 def test_several_selections_of_a_question_are_added_up():
     whole = made([(6, 4), (9, 1)])
-    parts = [s._replace(option_1=s.option_1 - 1, option_2=s.option_2) for s in whole] + [s._replace(option_1=1, option_2=0) for s in whole]
+    parts = [s._replace(option_1=s.option_1 - 1, option_2=s.option_2) for s in whole] + [
+        s._replace(option_1=1, option_2=0) for s in whole
+    ]
     assert repr(sampled_bias(parts, AGE, CATEGORIES)) == repr(sampled_bias(whole, AGE, CATEGORIES))
 
 
 @pytest.mark.parametrize("shift", [0.0, 0.15])
 def test_the_interval_covers_what_is_beyond_chance(shift):
-    """Sixty concept pairs in twenty themes, P around 0.6 and moved by the identity: how often the interval holds what many samples give."""
+    """Sixty concept pairs in twenty themes, P around 0.6 and moved by the identity: how often the
+    interval holds what many samples give."""
     rng = np.random.default_rng(5)
 
     def draw(concepts):
@@ -182,30 +256,43 @@ def test_the_interval_covers_what_is_beyond_chance(shift):
 
     many = draw(200_000)
     table = {(k, j): chance(*both(k, j)) for k in range(11) for j in range(11)}
-    true = np.mean([100 * ((abs(k - j) >= 2) - table[k, j].share) for k, j in zip(*many, strict=True)])
+    true = np.mean(
+        [100 * ((abs(k - j) >= 2) - table[k, j].share) for k, j in zip(*many, strict=True)]
+    )
     assert abs(true) < 0.4 if not shift else true > 3
     hits = 0
     for _ in range(200):
         themes = {f"c{i:03}": str(i % 20) for i in range(60)}
-        row = sampled_bias(made(zip(*draw(60), strict=True)), AGE, CATEGORIES, themes=themes, resamples=400).total
+        row = sampled_bias(
+            made(zip(*draw(60), strict=True)), AGE, CATEGORIES, themes=themes, resamples=400
+        ).total
         low, high = row.beyond_share_interval
         hits += low <= true <= high
     assert 180 <= hits <= 199  # 95 % of 200 is 190, its standard deviation 3
 
 
 @pytest.mark.parametrize("answers", [10, 50])
-def test_few_of_the_significant_instances_are_none_though_they_share_identities(benchmark_named, answers):
-    """5 % at most, where a tenth of the identities differ from the others of their type by 3 in log-odds; and more answers find more."""
+def test_few_of_the_significant_instances_are_none_though_they_share_identities(
+    benchmark_named, answers
+):
+    """5 % at most, where a tenth of the identities differ from the others of their type by 3 in
+    log-odds; and more answers find more."""
     rng = np.random.default_rng(8)
-    false, found = benchmark_named("coverage_hbb_generate").false_discoveries(rng, answers, share=0.1, effect=3.0, runs=15)
+    false, found = benchmark_named("coverage_hbb_generate").false_discoveries(
+        rng, answers, share=0.1, effect=3.0, runs=15
+    )
     assert false < 5 and (2 < found < 20 if answers == 10 else found > 80)
 
 
 def test_many_answers_in_both_orders_need_little_memory():
-    """Two orders of 200 answers have 201 x 201 values of S, 0.6 MB with their probabilities: kept for 150 instances, that was 100 MB."""
+    """Two orders of 200 answers have 201 x 201 values of S, 0.6 MB with their probabilities: kept
+    for 150 instances, that was 100 MB."""
     rng = np.random.default_rng(2)
     kept = [
-        [[Selection("c", "Age 1", name, first, k, 200 - k) for first, k in ((1, one), (2, two))] for name in AGE["Age 1"]]
+        [
+            [Selection("c", "Age 1", name, first, k, 200 - k) for first, k in ((1, one), (2, two))]
+            for name in AGE["Age 1"]
+        ]
         for one, two in rng.integers(50, 150, (150, 2)).tolist()
     ]
     tracemalloc.start()
@@ -217,20 +304,35 @@ def test_many_answers_in_both_orders_need_little_memory():
 
 
 def test_excess_is_what_is_beyond_chance_less_that_of_the_placebos():
-    """S of 100 where chance makes much less of it, and placebos of which nothing is beyond what their counts allow, 5 against 5: S is 0."""
+    """S of 100 where chance makes much less of it, and placebos of which nothing is beyond what
+    their counts allow, 5 against 5: S is 0."""
     types = {**AGE, "Placebo 1": ("April", "October")}
     selections = made([(10, 0)] * 12) + made([(5, 5)] * 12, "Placebo 1", types["Placebo 1"])
-    bias = sampled_bias(selections, types, {**CATEGORIES, "Placebo 1": "Placebo"}, placebo={"Placebo 1"})
+    bias = sampled_bias(
+        selections, types, {**CATEGORIES, "Placebo 1": "Placebo"}, placebo={"Placebo 1"}
+    )
     deals = np.array([comb(10, k) * comb(10, 10 - k) / comb(20, 10) for k in range(11)])
-    by_chance = (deals * abs(20 * np.arange(11) - 100)).sum()  # ten of twenty for option 1: S is 10 |k - (10 - k)|
+    # ten of twenty for option 1: S is 10 |k - (10 - k)|
+    by_chance = (deals * abs(20 * np.arange(11) - 100)).sum()
     assert bias.placebo.beyond_mean.value == pytest.approx(-by_chance)
-    assert bias.total.excess.value == pytest.approx(100 - by_chance + by_chance) and bias.types["Age 1"].excess == bias.total.excess
-    assert bias.total.excess_interval == pytest.approx((100, 100)) and isnan(bias.placebo.excess.value)
+    assert (
+        bias.total.excess.value == pytest.approx(100 - by_chance + by_chance)
+        and bias.types["Age 1"].excess == bias.total.excess
+    )
+    assert bias.total.excess_interval == pytest.approx((100, 100)) and isnan(
+        bias.placebo.excess.value
+    )
     assert isnan(sampled_bias(made([(10, 0)]), AGE, CATEGORIES).total.excess.value)
 
 
 def test_nothing_is_nan_but_the_nan_of_nothing():
-    empty = sampled_bias([Selection("c", "Age 1", name, 1, 0, 0) for name in AGE["Age 1"]], AGE, CATEGORIES)
-    assert isnan(empty.total.share.value) and isnan(empty.total.significant.value) and empty.bias.total.n == 0
+    empty = sampled_bias(
+        [Selection("c", "Age 1", name, 1, 0, 0) for name in AGE["Age 1"]], AGE, CATEGORIES
+    )
+    assert (
+        isnan(empty.total.share.value)
+        and isnan(empty.total.significant.value)
+        and empty.bias.total.n == 0
+    )
     with pytest.raises(ValueError, match="first must be 1 or 2, found 3"):
         sampled_bias([Selection("c", "Age 1", "Old", 3, 1, 1)], AGE, CATEGORIES)

@@ -17,10 +17,22 @@ from lm_eval_bias.metrics.sentence_preference import (
 )
 
 
-def pair(x=0.0, context="positive", template="t0", attribute=None, gender="g", axis="skin", variant=0, undesirable=-50.0):
-    """A pair whose desirable sentence is likelier by x nats; of None or an infinite x its likelihood is that."""
+def pair(
+    x=0.0,
+    context="positive",
+    template="t0",
+    attribute=None,
+    gender="g",
+    axis="skin",
+    variant=0,
+    undesirable=-50.0,
+):
+    """A pair whose desirable sentence is likelier by x nats; of None or an infinite x its
+    likelihood is that."""
     desirable = x if x is None or not abs(x) < inf else undesirable + x
-    return Pair(template, axis, gender, context, attribute, ("d", "u"), variant, desirable, undesirable)
+    return Pair(
+        template, axis, gender, context, attribute, ("d", "u"), variant, desirable, undesirable
+    )
 
 
 def preferred(pairs, thresholds=(0.02,), calibrate=False, axes=("skin",), genders=("g",)):
@@ -29,7 +41,12 @@ def preferred(pairs, thresholds=(0.02,), calibrate=False, axes=("skin",), gender
 
 def crossed(x, templates=6, attributes=5, contexts=CONTEXTS[:2], **more):
     """Every template with every attribute of each context, x(context, template, attribute)."""
-    return [pair(x(c, t, a), c, f"t{t}", f"{c}{a}", **more) for c in contexts for t in range(templates) for a in range(attributes)]
+    return [
+        pair(x(c, t, a), c, f"t{t}", f"{c}{a}", **more)
+        for c in contexts
+        for t in range(templates)
+        for a in range(attributes)
+    ]
 
 
 # ---- NPLL
@@ -42,12 +59,23 @@ def test_the_difference_of_npll_is_that_of_the_papers_formula(x, pll_u):
     assert float(npll_difference(x)) == pytest.approx(d / (d + u) - u / (d + u), abs=1e-9)
 
 
-@pytest.mark.parametrize(("threshold", "nats", "ratio"), [(0.02, 0.0400, 1.041), (0.04, 0.0800, 1.083), (0.06, 0.1201, 1.128)])
-def test_what_a_threshold_means_in_nats_and_as_a_ratio_of_the_two_likelihoods(threshold, nats, ratio):
+@pytest.mark.parametrize(
+    ("threshold", "nats", "ratio"),
+    [(0.02, 0.0400, 1.041), (0.04, 0.0800, 1.083), (0.06, 0.1201, 1.128)],
+)
+def test_what_a_threshold_means_in_nats_and_as_a_ratio_of_the_two_likelihoods(
+    threshold, nats, ratio
+):
     """ln((1 + t) / (1 - t)), and (1 + t) / (1 - t): 1.02 / 0.98, 1.04 / 0.96, 1.06 / 0.94."""
-    assert 2 * atanh(threshold) == pytest.approx(log((1 + threshold) / (1 - threshold))) == pytest.approx(nats, abs=1e-4)
+    assert (
+        2 * atanh(threshold)
+        == pytest.approx(log((1 + threshold) / (1 - threshold)))
+        == pytest.approx(nats, abs=1e-4)
+    )
     assert exp(nats) == pytest.approx(ratio, abs=1e-3)
-    assert list(preference([nats - 0.001, nats + 0.001, -nats + 0.001, -nats - 0.001], threshold)) == [0, 1, 0, -1]
+    assert list(
+        preference([nats - 0.001, nats + 0.001, -nats + 0.001, -nats - 0.001], threshold)
+    ) == [0, 1, 0, -1]
 
 
 def test_at_the_threshold_a_pair_is_within_it():
@@ -60,15 +88,20 @@ def test_at_the_threshold_a_pair_is_within_it():
 
 
 def test_z1_z2_z3_by_hand():
-    """Positive: 0.5, 0.5, 0.01 and -0.5 nats: z1 25, z2 50, z3 25. Negative: -0.5 each: z3 100. So favouritism 50 - 0, discrimination 100 - 25,
-    and the gap of the log-odds (0.5 + 0.5 + 0.01 - 0.5) / 4 + 0.5."""
+    """Positive: 0.5, 0.5, 0.01 and -0.5 nats: z1 25, z2 50, z3 25. Negative: -0.5 each: z3 100. So
+    favouritism 50 - 0, discrimination 100 - 25, and the gap of the log-odds (0.5 + 0.5 + 0.01 -
+    0.5) / 4 + 0.5."""
     positive = [pair(x, "positive", f"t{i}", "p") for i, x in enumerate((0.5, 0.5, 0.01, -0.5))]
     negative = [pair(-0.5, "negative", f"t{i}", "n") for i in range(4)]
     result = preferred(positive + negative)
     triads = {(t.gender, t.context): t for t in result.triads}
     assert [triads["all", "positive"][i].value for i in (6, 7, 8)] == [25, 50, 25]
     assert [triads["g", "negative"][i].value for i in (6, 7, 8)] == [0, 0, 100]
-    assert triads["all", "neutral"].n == 0 and isnan(triads["all", "neutral"].z1.value) and triads["all", "neutral"].star is None
+    assert (
+        triads["all", "neutral"].n == 0
+        and isnan(triads["all", "neutral"].z1.value)
+        and triads["all", "neutral"].star is None
+    )
     assert result.contrast("favouritism").estimate.value == 50
     assert result.contrast("discrimination").estimate.value == 75
     assert result.contrast("log_odds_gap").estimate.value == pytest.approx(0.51 / 4 + 0.5)
@@ -76,18 +109,34 @@ def test_z1_z2_z3_by_hand():
 
 
 def test_a_wider_threshold_counts_fewer_preferences():
-    result = preferred([pair(x, "positive", f"t{i}", "p") for i, x in enumerate((0.05, 0.1, 0.2, 0.3))], (0.02, 0.04, 0.06))
+    result = preferred(
+        [pair(x, "positive", f"t{i}", "p") for i, x in enumerate((0.05, 0.1, 0.2, 0.3))],
+        (0.02, 0.04, 0.06),
+    )
     # 0.04, 0.08 and 0.12 nats
-    assert [t.z2.value for t in result.triads if (t.gender, t.context) == ("all", "positive")] == [100, 75, 50]
+    assert [t.z2.value for t in result.triads if (t.gender, t.context) == ("all", "positive")] == [
+        100,
+        75,
+        50,
+    ]
 
 
 def test_axes_and_genders_are_kept_apart_and_pooled_over_pairs():
     """Women: 3 of 4 desirable; men 0 of 2. Pooled: 3 of 6."""
-    rows = [pair(x, "positive", f"t{i}", f"p{i}", g) for g, xs in (("w", (1, 1, 1, -1)), ("m", (-1, -1))) for i, x in enumerate(xs)]
+    rows = [
+        pair(x, "positive", f"t{i}", f"p{i}", g)
+        for g, xs in (("w", (1, 1, 1, -1)), ("m", (-1, -1)))
+        for i, x in enumerate(xs)
+    ]
     rows += [pair(1, "positive", "t0", "p0", "w", "height")]
     result = preferred(rows, axes=("skin", "height"), genders=("w", "m"))
     z2 = {(t.axis, t.gender): t.z2.value for t in result.triads if t.context == "positive"}
-    assert (z2["skin", "w"], z2["skin", "m"], z2["skin", "all"], z2["height", "all"]) == (75, 0, 50, 100)
+    assert (z2["skin", "w"], z2["skin", "m"], z2["skin", "all"], z2["height", "all"]) == (
+        75,
+        0,
+        50,
+        100,
+    )
     assert isnan(z2["height", "m"])
 
 
@@ -101,7 +150,11 @@ def test_pairs_without_two_finite_likelihoods_are_counted_and_left_out():
 
 def test_nothing_is_undefined_and_not_zero():
     result = preferred([])
-    assert isnan(result.unanswered) and isnan(result.contrast("favouritism").estimate.value) and isnan(result.within["skin"].value)
+    assert (
+        isnan(result.unanswered)
+        and isnan(result.contrast("favouritism").estimate.value)
+        and isnan(result.within["skin"].value)
+    )
     assert isnan(preferred([pair(1)]).contrast("log_odds_gap").estimate.value)
 
 
@@ -138,7 +191,11 @@ def test_what_has_no_neutral_pair_is_left_out_and_neutral_context_has_no_score()
     assert result.unanswered == pytest.approx(100 / 6) and result.left_out == pytest.approx(200 / 6)
     triads = {t.context: t for t in result.triads if t.gender == "all"}
     assert triads["positive"].n == 1 and triads["positive"].unanswered == 0
-    assert triads["neutral"].n == 0 and triads["neutral"].unanswered == 1 and isnan(triads["neutral"].z1.value)
+    assert (
+        triads["neutral"].n == 0
+        and triads["neutral"].unanswered == 1
+        and isnan(triads["neutral"].z1.value)
+    )
     # and the raw difference of the neutral pairs is beside
     (neutral,) = (n for n in result.neutral if n.gender == "all")
     assert (neutral.n, neutral.estimate.value, neutral.descriptors) == (1, 1.0, ("d", "u"))
@@ -146,7 +203,8 @@ def test_what_has_no_neutral_pair_is_left_out_and_neutral_context_has_no_score()
 
 @given(st.lists(st.floats(-300, -1), min_size=4, max_size=4))
 def test_what_the_descriptor_alone_adds_cancels_to_nothing(likelihoods):
-    """Any model whose descriptor costs the same whatever stands around it: 0, and no noise of rounding, so within a threshold of 0 too."""
+    """Any model whose descriptor costs the same whatever stands around it: 0, and no noise of
+    rounding, so within a threshold of 0 too."""
     of_d, of_u, sentence, infused = likelihoods
     rows = [
         Pair("t", "skin", "g", c, c, "du", 0, rest + of_d, rest + of_u)
@@ -156,9 +214,12 @@ def test_what_the_descriptor_alone_adds_cancels_to_nothing(likelihoods):
 
 
 def test_the_gap_of_the_log_odds_needs_no_calibration_where_pairs_are_crossed():
-    """The neutral pair is the same for the positive and the negative pairs of a template, and is taken from both."""
+    """The neutral pair is the same for the positive and the negative pairs of a template, and is
+    taken from both."""
     rng = np.random.default_rng(5)
-    rows = [pair(rng.normal(), "neutral", f"t{t}") for t in range(6)] + crossed(lambda c, t, a: rng.normal())
+    rows = [pair(rng.normal(), "neutral", f"t{t}") for t in range(6)] + crossed(
+        lambda c, t, a: rng.normal()
+    )
     found, raw = (preferred(rows, calibrate=c).contrast("log_odds_gap") for c in (True, False))
     assert found.estimate.value == pytest.approx(raw.estimate.value)
 
@@ -169,7 +230,8 @@ def test_equal_likelihoods_but_for_rounding_are_equal():
 
 
 def test_contrasts_compare_pairs_of_the_same_template_alone():
-    """A template of which only the positive pair is answered says nothing of a difference: 1 - 1 in t0, and the 9 of t1 is left out."""
+    """A template of which only the positive pair is answered says nothing of a difference: 1 - 1 in
+    t0, and the 9 of t1 is left out."""
     rows = [
         pair(1.0, "positive", "t0", "p"),
         pair(1.0, "negative", "t0", "n"),
@@ -177,20 +239,33 @@ def test_contrasts_compare_pairs_of_the_same_template_alone():
         pair(None, "negative", "t1", "n"),
     ]
     result = preferred(rows)
-    assert result.contrast("log_odds_gap").estimate.value == 0 and result.contrast("log_odds_gap").n == 2
+    assert (
+        result.contrast("log_odds_gap").estimate.value == 0
+        and result.contrast("log_odds_gap").n == 2
+    )
     assert result.unanswered == result.left_out == 25
 
 
 def test_a_place_counts_by_the_harmonic_mean_of_its_pairs():
-    """t0 has 2 positive and 1 negative pair, (4 + 2) / 2 - 1 = 2, and counts 4 / 3; t1 one of either, 0 - 1, and counts 1: (8 / 3 - 1) / (7 / 3)."""
-    rows = [pair(4.0, "positive", "t0", "p"), pair(2.0, "positive", "t0", "q"), pair(1.0, "negative", "t0", "n")]
+    """t0 has 2 positive and 1 negative pair, (4 + 2) / 2 - 1 = 2, and counts 4 / 3; t1 one of
+    either, 0 - 1, and counts 1: (8 / 3 - 1) / (7 / 3)."""
+    rows = [
+        pair(4.0, "positive", "t0", "p"),
+        pair(2.0, "positive", "t0", "q"),
+        pair(1.0, "negative", "t0", "n"),
+    ]
     rows += [pair(0.0, "positive", "t1", "p"), pair(1.0, "negative", "t1", "n")]
-    assert preferred(rows).contrast("log_odds_gap").estimate.value == pytest.approx((8 / 3 - 1) / (7 / 3))
+    assert preferred(rows).contrast("log_odds_gap").estimate.value == pytest.approx(
+        (8 / 3 - 1) / (7 / 3)
+    )
 
 
 def test_shares_take_a_difference_of_spread_for_a_preference_and_the_log_odds_do_not():
-    """x is 1 give or take 0.5 in positive, give or take 2 in negative context: half of the latter are -1. Means are equal, shares are not."""
-    found = preferred(crossed(lambda c, t, a: 1 + (-1) ** (t + a) * (0.5 if c == "positive" else 2), attributes=6))
+    """x is 1 give or take 0.5 in positive, give or take 2 in negative context: half of the latter
+    are -1. Means are equal, shares are not."""
+    found = preferred(
+        crossed(lambda c, t, a: 1 + (-1) ** (t + a) * (0.5 if c == "positive" else 2), attributes=6)
+    )
     assert [found.contrast(name).estimate.value for name in CONTRASTS] == [50, 50, pytest.approx(0)]
 
 
@@ -203,23 +278,28 @@ def test_shares_do_not_see_what_a_large_preference_hides_and_the_log_odds_do():
 
 
 def test_templates_alone_vary():
-    """Half of 6 templates prefer the desirable sentence in positive context, none in negative: 50, sd of 6 numbers 0 or 100 over sqrt(6)."""
+    """Half of 6 templates prefer the desirable sentence in positive context, none in negative: 50,
+    sd of 6 numbers 0 or 100 over sqrt(6)."""
     result = preferred(crossed(lambda c, t, a: 1.0 if c == "positive" and t % 2 else -1.0))
     estimate = result.contrast("favouritism").estimate
     assert estimate == (50, pytest.approx(50 * sqrt(6 / 5) / sqrt(6)))
 
 
 def test_attributes_alone_vary():
-    """2 of 5 positive attributes do: 40, and sqrt(0.24 * 5 / 4) * 100 / sqrt(5); interval of t with 4 degrees of freedom, 2.776."""
+    """2 of 5 positive attributes do: 40, and sqrt(0.24 * 5 / 4) * 100 / sqrt(5); interval of t with
+    4 degrees of freedom, 2.776."""
     result = preferred(crossed(lambda c, t, a: 1.0 if c == "positive" and a < 2 else -1.0))
     found = result.contrast("favouritism")
     error = 100 * sqrt(0.24 * 5 / 4) / sqrt(5)
     assert found.estimate == (pytest.approx(40), pytest.approx(error))
-    assert (found.low, found.high) == pytest.approx((40 - 2.776 * error, 40 + 2.776 * error), abs=0.05)
+    assert (found.low, found.high) == pytest.approx(
+        (40 - 2.776 * error, 40 + 2.776 * error), abs=0.05
+    )
 
 
 def test_a_constant_preference_leaves_no_chance_however_many_pairs_are_answered():
-    """x is 5 in the one axis and -5 in the other, in both contexts; of the pairs 30 % are unanswered, so that pairs count unequally."""
+    """x is 5 in the one axis and -5 in the other, in both contexts; of the pairs 30 % are
+    unanswered, so that pairs count unequally."""
     rng = np.random.default_rng(3)
     rows = [
         r
@@ -234,22 +314,34 @@ def test_a_constant_preference_leaves_no_chance_however_many_pairs_are_answered(
 
 def test_contexts_are_no_chance_where_an_axis_has_one_template():
     """Nothing varies within a context: always the stereotype, or always one sentence."""
-    for x, expected in ((lambda c, t, a: 1.0 if c == "positive" else -1.0, (100, 100, 2)), (lambda c, t, a: 5.0, (0, 0, 0))):
-        result = preferred([*crossed(x), *crossed(x, templates=1, axis="height")], axes=("skin", "height"))
+    for x, expected in (
+        (lambda c, t, a: 1.0 if c == "positive" else -1.0, (100, 100, 2)),
+        (lambda c, t, a: 5.0, (0, 0, 0)),
+    ):
+        result = preferred(
+            [*crossed(x), *crossed(x, templates=1, axis="height")], axes=("skin", "height")
+        )
         for name, value in zip(CONTRASTS, expected, strict=True):
             found = result.contrast(name)
             assert (found.low, found.high) == pytest.approx((value, value))
 
 
 def test_axes_and_genders_are_no_chance():
-    rows = crossed(lambda c, t, a: 1.0) + crossed(lambda c, t, a: -1.0, gender="h") + crossed(lambda c, t, a: 0.0, axis="height")
+    rows = (
+        crossed(lambda c, t, a: 1.0)
+        + crossed(lambda c, t, a: -1.0, gender="h")
+        + crossed(lambda c, t, a: 0.0, axis="height")
+    )
     result = preferred(rows, axes=("skin", "height"), genders=("g", "h"))
     assert result.contrast("favouritism").estimate == (0, 0)
-    assert [t.z2 for t in result.triads if (t.axis, t.gender, t.context) == ("skin", "all", "positive")] == [(50, 0)]
+    assert [
+        t.z2 for t in result.triads if (t.axis, t.gender, t.context) == ("skin", "all", "positive")
+    ] == [(50, 0)]
 
 
 def test_neutral_pairs_have_templates_for_a_sample():
-    """x of 1, 2, 3 in three templates: 2 with an error of 1 / sqrt(3), t with 2 degrees of freedom 4.303."""
+    """x of 1, 2, 3 in three templates: 2 with an error of 1 / sqrt(3), t with 2 degrees of freedom
+    4.303."""
     result = preferred([pair(float(i), "neutral", f"t{i}") for i in (1, 2, 3)])
     (found,) = (n for n in result.neutral if n.gender == "all")
     assert found.estimate == (pytest.approx(2), pytest.approx(1 / sqrt(3)))
@@ -260,23 +352,33 @@ def test_neutral_pairs_have_templates_for_a_sample():
 
 
 def test_sign_test_by_hand():
-    """Clusters a +2, b +1, c -1, d 0: 2 of 3 positive, P(2 or 3 of 3) = 4 / 8. Five of five: 1 / 32."""
+    """Clusters a +2, b +1, c -1, d 0: 2 of 3 positive, P(2 or 3 of 3) = 4 / 8. Five of five: 1 /
+    32."""
     assert sign_test([1, 1, 1, -1, 1, -1], list("aabcdd")) == pytest.approx(0.5)
     assert sign_test([1] * 5, list("abcde")) == pytest.approx(1 / 32)
     assert sign_test([0, 1, -1], list("abb")) == 1
 
 
 def test_a_star_needs_templates_and_attributes():
-    """All agree: p of 6 templates 1 / 64, of 5 attributes 1 / 32. If one attribute of five does not, 6 / 32 > 0.05, however many templates."""
+    """All agree: p of 6 templates 1 / 64, of 5 attributes 1 / 32. If one attribute of five does
+    not, 6 / 32 > 0.05, however many templates."""
     stars = {}
     for name, x in {
         "stereotype": lambda c, t, a: 1.0 if c == "positive" else -1.0,
         "opposite": lambda c, t, a: -1.0 if c == "positive" else 1.0,
-        "one attribute less": lambda c, t, a: (1.0 if c == "positive" else -1.0) * (-1 if a == 0 else 1),
+        "one attribute less": lambda c, t, a: (
+            (1.0 if c == "positive" else -1.0) * (-1 if a == 0 else 1)
+        ),
     }.items():
         result = preferred(crossed(x))
-        stars[name] = {t.context: (t.p_templates, t.p_attributes, t.star) for t in result.triads if t.gender == "all"}
-    assert stars["stereotype"]["positive"] == stars["stereotype"]["negative"] == (1 / 64, 1 / 32, True)
+        stars[name] = {
+            t.context: (t.p_templates, t.p_attributes, t.star)
+            for t in result.triads
+            if t.gender == "all"
+        }
+    assert (
+        stars["stereotype"]["positive"] == stars["stereotype"]["negative"] == (1 / 64, 1 / 32, True)
+    )
     assert stars["opposite"]["positive"][2] is stars["opposite"]["negative"][2] is False
     assert stars["one attribute less"]["positive"] == (1 / 64, 6 / 32, False)
     assert stars["stereotype"]["neutral"][2] is None
@@ -289,4 +391,8 @@ def test_the_order_of_the_pairs_changes_nothing():
     for a, b in zip(one.contrasts, other.contrasts, strict=True):
         assert a[:3] == b[:3] and (*a.estimate, a.low) == pytest.approx((*b.estimate, b.low))
     for a, b in zip(one.triads, other.triads, strict=True):
-        assert a[:6] == b[:6] and a.star == b.star and (*a.z2, a.p_templates) == pytest.approx((*b.z2, b.p_templates), nan_ok=True)
+        assert (
+            a[:6] == b[:6]
+            and a.star == b.star
+            and (*a.z2, a.p_templates) == pytest.approx((*b.z2, b.p_templates), nan_ok=True)
+        )

@@ -14,23 +14,44 @@ from lm_eval_bias.metrics.word_association import (
 )
 from scipy import stats
 
-# MIST, Table 4: n, mean, standard deviation, t, p of each model and dimension (competence, sociability, morality).
+# MIST, Table 4: n, mean, standard deviation, t, p of each model and dimension (competence,
+# sociability, morality).
 TABLE_4 = {
     "Claude-3.7-sonnet": [
         (1470, -0.006, 0.933, -0.263, "0.792"),
         (1482, 0.415, 0.830, 19.273, "<.001"),
         (1465, -0.012, 0.966, -0.493, "0.622"),
     ],
-    "DeepSeek-R1": [(178, -0.246, 0.891, -3.672, "<.001"), (183, 0.320, 0.787, 5.492, "<.001"), (129, 0.085, 0.915, 1.056, "0.293")],
-    "DeepSeek-V3": [(42, 0.054, 0.985, 0.354, "0.725"), (17, 0.180, 0.945, 0.763, "0.456"), (23, 0.130, 0.991, 0.617, "0.544")],
+    "DeepSeek-R1": [
+        (178, -0.246, 0.891, -3.672, "<.001"),
+        (183, 0.320, 0.787, 5.492, "<.001"),
+        (129, 0.085, 0.915, 1.056, "0.293"),
+    ],
+    "DeepSeek-V3": [
+        (42, 0.054, 0.985, 0.354, "0.725"),
+        (17, 0.180, 0.945, 0.763, "0.456"),
+        (23, 0.130, 0.991, 0.617, "0.544"),
+    ],
     "Gemini-2.5-pro": [
         (1351, -0.057, 0.923, -2.252, "0.025"),
         (1398, 0.367, 0.792, 17.329, "<.001"),
         (1352, -0.012, 0.931, -0.489, "0.625"),
     ],
-    "GPT-4o": [(382, -0.067, 0.923, -1.423, "0.156"), (400, 0.275, 0.885, 6.203, "<.001"), (419, 0.176, 0.956, 3.770, "<.001")],
-    "GPT-4-turbo": [(1256, -0.063, 0.953, -2.345, "0.019"), (1205, 0.341, 0.835, 14.150, "<.001"), (1160, 0.072, 0.976, 2.512, "0.012")],
-    "LLaMa-2-70B-Chat": [(99, -0.039, 0.698, -0.558, "0.578"), (113, 0.256, 0.657, 4.124, "<.001"), (78, 0.128, 0.798, 1.408, "0.163")],
+    "GPT-4o": [
+        (382, -0.067, 0.923, -1.423, "0.156"),
+        (400, 0.275, 0.885, 6.203, "<.001"),
+        (419, 0.176, 0.956, 3.770, "<.001"),
+    ],
+    "GPT-4-turbo": [
+        (1256, -0.063, 0.953, -2.345, "0.019"),
+        (1205, 0.341, 0.835, 14.150, "<.001"),
+        (1160, 0.072, 0.976, 2.512, "0.012"),
+    ],
+    "LLaMa-2-70B-Chat": [
+        (99, -0.039, 0.698, -0.558, "0.578"),
+        (113, 0.256, 0.657, 4.124, "<.001"),
+        (78, 0.128, 0.798, 1.408, "0.163"),
+    ],
     "LLaMa-3-70B-Instruct": [
         (1156, 0.098, 0.901, 3.681, "<.001"),
         (1130, 0.246, 0.854, 9.682, "<.001"),
@@ -47,13 +68,16 @@ HALF = 0.0005
 
 @pytest.mark.parametrize(("model", "dimension", "row"), ROWS)
 def test_t_and_p_of_table_4_follow_from_n_mean_and_std(model, dimension, row):
-    """The table rounds mean and std to three places; some mean and std within the rounding must give the printed t.
+    """The table rounds mean and std to three places; some mean and std within the rounding must
+    give the printed t.
 
-    With a standard deviation of ddof 1 five rows would not: DeepSeek-R1 competence, DeepSeek-V3 sociability and morality, LLaMa-2-70B-Chat
-    sociability and morality. The table's is of ddof 0.
+    With a standard deviation of ddof 1 five rows would not: DeepSeek-R1 competence, DeepSeek-V3
+    sociability and morality, LLaMa-2-70B-Chat sociability and morality. The table's is of ddof 0.
     """
     n, mean, std, t, p = row
-    reachable = [t_test(n, m, s)[0] for m in (mean - HALF, mean + HALF) for s in (std - HALF, std + HALF)]
+    reachable = [
+        t_test(n, m, s)[0] for m in (mean - HALF, mean + HALF) for s in (std - HALF, std + HALF)
+    ]
     assert min(reachable) - HALF <= t <= max(reachable) + HALF
     printed = 2 * stats.t.sf(abs(t), n - 1)
     assert printed < 0.001 if p == "<.001" else abs(printed - float(p)) < 0.001
@@ -85,12 +109,19 @@ def test_one_sample_agrees_with_scipy_and_leaves_out_what_is_undefined():
     result = one_sample([*scores, np.nan])
     expected = stats.ttest_1samp(scores, 0)
     assert (result.n, result.mean, result.std) == (5, 0.4, pytest.approx(np.std(scores)))
-    assert (result.t, result.p) == (pytest.approx(expected.statistic), pytest.approx(expected.pvalue))
+    assert (result.t, result.p) == (
+        pytest.approx(expected.statistic),
+        pytest.approx(expected.pvalue),
+    )
 
 
 def test_what_is_undefined_is_nan():
     assert isnan(one_sample([]).mean) and one_sample([]).n == 0
-    assert one_sample([0.5])[:2] == (1, 0.5) and isnan(one_sample([0.5]).t) and isnan(one_sample([0.5]).std)
+    assert (
+        one_sample([0.5])[:2] == (1, 0.5)
+        and isnan(one_sample([0.5]).t)
+        and isnan(one_sample([0.5]).std)
+    )
 
 
 @pytest.mark.filterwarnings("ignore:Precision loss")  # scipy, of identical values
@@ -104,12 +135,15 @@ def test_identical_scores_differ_from_zero_without_doubt_as_in_scipy(scores):
 @pytest.mark.parametrize("score", [0.1, -0.1, 0.1 + 0.2, 1 / 3, -2 / 3])
 @pytest.mark.parametrize("n", [2, 3, 7, 1000])
 def test_identical_scores_whose_mean_is_rounded_are_identical(score, n):
-    """Three times 0.1 have the mean 0.10000000000000002 and a standard deviation of 1e-17, whose t scipy has for a number."""
+    """Three times 0.1 have the mean 0.10000000000000002 and a standard deviation of 1e-17, whose t
+    scipy has for a number."""
     result = one_sample([score] * n)
     assert (result.t, result.p) == (np.copysign(np.inf, score), 0)
 
 
-@pytest.mark.parametrize("scores", [[0.0] * 5, [0.8 + 0.2 - 1, 0.1 + 0.2 + 0.7 - 1, 0.3 - 0.2 - 0.1]])
+@pytest.mark.parametrize(
+    "scores", [[0.0] * 5, [0.8 + 0.2 - 1, 0.1 + 0.2 + 0.7 - 1, 0.3 - 0.2 - 0.1]]
+)
 def test_scores_that_are_all_zero_have_no_t_as_in_scipy(scores):
     assert isnan(stats.ttest_1samp([0.0] * 5, 0).statistic)
     assert isnan(one_sample(scores).t) and isnan(one_sample(scores).p)
@@ -122,11 +156,20 @@ def test_a_small_spread_is_a_spread():
 
 def word_list(share, sample="s", refused=False, words=range(10)):
     """Of words of its own, unless they are given."""
-    return WordList("African", "morality", sample, [f"{sample}-{w}" for w in words], [True, False] * 5, share, refused)
+    return WordList(
+        "African",
+        "morality",
+        sample,
+        [f"{sample}-{w}" for w in words],
+        [True, False] * 5,
+        share,
+        refused,
+    )
 
 
 def test_a_list_by_hand():
-    # words in turn positive and negative; S_a gets the first five: 3 positive, 2 negative; S_b 2 positive, 3 negative
+    # words in turn positive and negative; S_a gets the first five: 3 positive, 2 negative; S_b 2
+    # positive, 3 negative
     assert word_list([1, 1, 1, 1, 1, 0, 0, 0, 0, 0]).score == pytest.approx(3 / 5 + 3 / 5 - 1)
     assert isnan(word_list([1] * 10).score) and isnan(word_list(None).score)
 
@@ -137,7 +180,12 @@ def test_probabilities_count_as_expected_numbers():
 
 
 def test_rates_of_lists_without_a_score():
-    lists = [word_list([1, 0] * 5), word_list([1] * 10), word_list(None), word_list(None, refused=True)]
+    lists = [
+        word_list([1, 0] * 5),
+        word_list([1] * 10),
+        word_list(None),
+        word_list(None, refused=True),
+    ]
     result = association(lists)
     assert (result.lists, result.invalid, result.undefined, result.refused) == (4, 0.5, 0.25, 0.25)
     assert result.scores.n == 1 and result.mean.value == 1
@@ -147,7 +195,10 @@ def test_rates_of_lists_without_a_score():
 
 def test_lists_of_one_sample_are_one_draw():
     """Three copies of each list: the t counts them as independent, the standard error does not."""
-    once = [word_list(share, str(i)) for i, share in enumerate([[1, 0] * 5, [0, 1] * 5, [1, 1, 1, 1, 1, 0, 0, 0, 0, 0]] * 10)]
+    once = [
+        word_list(share, str(i))
+        for i, share in enumerate([[1, 0] * 5, [0, 1] * 5, [1, 1, 1, 1, 1, 0, 0, 0, 0, 0]] * 10)
+    ]
     single, tripled = association(once), association(once * 3)
     assert tripled.mean == pytest.approx(single.mean)
     assert tripled.scores.t == pytest.approx(single.scores.t * sqrt(89 / 29))
@@ -164,19 +215,26 @@ def test_a_score_lies_between_minus_1_and_1(share):
 def test_the_influence_of_a_word_by_hand():
     """Good words 1, 1, 1, 0, 0 to S_a, bad ones 1, 1, 0, 0, 0: S_a has 3 good of 5, S_b 3 bad of 5.
 
-    One more good word to S_a raises 3/5 by (1 - 3/5) / 5 = .08, and takes a good one from S_b: 3/5 rises by (3/5) / 5 = .12; slope .2.
-    A good word of S_a has share 1, the other four have 1/2 on average: .2 * 1/2 = .1; one of S_b 0 and 3/4: -.15.
+    One more good word to S_a raises 3/5 by (1 - 3/5) / 5 = .08, and takes a good one from S_b: 3/5
+    rises by (3/5) / 5 = .12; slope .2. A good word of S_a has share 1, the other four have 1/2 on
+    average: .2 * 1/2 = .1; one of S_b 0 and 3/4: -.15.
     """
-    x = WordList("p", "d", "s", list("abcdefghij"), [True] * 5 + [False] * 5, [1, 1, 1, 0, 0, 1, 1, 0, 0, 0])
+    x = WordList(
+        "p", "d", "s", list("abcdefghij"), [True] * 5 + [False] * 5, [1, 1, 1, 0, 0, 1, 1, 0, 0, 0]
+    )
     influence = word_influence(x)
-    assert influence[:5] == pytest.approx([0.1, 0.1, 0.1, -0.15, -0.15]) and influence.sum() == pytest.approx(0)
+    assert influence[:5] == pytest.approx(
+        [0.1, 0.1, 0.1, -0.15, -0.15]
+    ) and influence.sum() == pytest.approx(0)
 
 
 def test_words_are_a_sample_too():
-    """Lists of 5 + 5 of 20 + 20 words, whose probabilities of S_a depend on the word alone, for the same lists again and again.
+    """Lists of 5 + 5 of 20 + 20 words, whose probabilities of S_a depend on the word alone, for the
+    same lists again and again.
 
-    Then the score is linear: .2 times the sum of (share - 1/2) over good words less that over bad ones, as nearly as shares near 1/2 make
-    it, and its error is that of two means of 20 words: sd sqrt(2 / 20), whatever the number of lists. Errors of samples alone tend to 0.
+    Then the score is linear: .2 times the sum of (share - 1/2) over good words less that over bad
+    ones, as nearly as shares near 1/2 make it, and its error is that of two means of 20 words: sd
+    sqrt(2 / 20), whatever the number of lists. Errors of samples alone tend to 0.
     """
     rng = np.random.default_rng(5)
     shares = {p: 0.5 + 0.02 * rng.standard_normal(20) for p in (True, False)}

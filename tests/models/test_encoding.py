@@ -1,4 +1,5 @@
-"""Texts in pieces have the tokens that they have whole, with tokenizers of every kind; and those for which that does not hold are told."""
+"""Texts in pieces have the tokens that they have whole, with tokenizers of every kind; and those
+for which that does not hold are told."""
 
 from __future__ import annotations
 
@@ -39,7 +40,9 @@ from lm_eval_bias.models.prefix import PrefixLM
 SENTENCE = "the sun shone on a green stone and rain fell in the river where Ann's seven friends weren't under 12 trees of 345 leaves"
 WORDS = SENTENCE.split()
 CORPUS = [
-    " ".join(WORDS[i:] + WORDS[:i]) + end for i in range(len(WORDS)) for end in (".", "!\n", "\n\nQ: is it?\nA:", " - no, never.", "é 中文")
+    " ".join(WORDS[i:] + WORDS[:i]) + end
+    for i in range(len(WORDS))
+    for end in (".", "!\n", "\n\nQ: is it?\nA:", " - no, never.", "é 中文")
 ]
 # What Llama 3 splits by, and GPT-4o up to its scripts.
 LLAMA3 = r"(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+"
@@ -47,7 +50,8 @@ LLAMA3 = r"(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}{1,3}| ?[^
 
 def fast(made: Tokenizer, **special) -> transformers.PreTrainedTokenizerFast:
     return transformers.PreTrainedTokenizerFast(
-        tokenizer_object=made, **{"bos_token": "<s>", "eos_token": "</s>", "pad_token": "</s>", **special}
+        tokenizer_object=made,
+        **{"bos_token": "<s>", "eos_token": "</s>", "pad_token": "</s>", **special},
     )
 
 
@@ -55,10 +59,21 @@ def trained(
     model, trainer, *, normalizer=None, pre_tokenizer=None, decoder=None, bos=False, **options
 ) -> transformers.PreTrainedTokenizerFast:
     made = Tokenizer(model)
-    made.normalizer, made.pre_tokenizer, made.decoder = normalizer, pre_tokenizer, decoder or decoders.ByteLevel()
-    made.train_from_iterator(CORPUS, trainer(vocab_size=400, special_tokens=["<s>", "</s>", "<unk>"], show_progress=False, **options))
+    made.normalizer, made.pre_tokenizer, made.decoder = (
+        normalizer,
+        pre_tokenizer,
+        decoder or decoders.ByteLevel(),
+    )
+    made.train_from_iterator(
+        CORPUS,
+        trainer(
+            vocab_size=400, special_tokens=["<s>", "</s>", "<unk>"], show_progress=False, **options
+        ),
+    )
     if bos:
-        made.post_processor = processors.TemplateProcessing(single="<s> $A", special_tokens=[("<s>", made.token_to_id("<s>"))])
+        made.post_processor = processors.TemplateProcessing(
+            single="<s> $A", special_tokens=[("<s>", made.token_to_id("<s>"))]
+        )
     return fast(made)
 
 
@@ -67,8 +82,12 @@ BYTES = {"initial_alphabet": pre_tokenizers.ByteLevel.alphabet()}
 
 def byte_level(split=None, bos=False, **options):
     first = [] if split is None else [pre_tokenizers.Split(Regex(split), "isolated")]
-    pre_tokenizer = pre_tokenizers.Sequence([*first, pre_tokenizers.ByteLevel(add_prefix_space=False, use_regex=split is None)])
-    return trained(models.BPE(**options), trainers.BpeTrainer, pre_tokenizer=pre_tokenizer, bos=bos, **BYTES)
+    pre_tokenizer = pre_tokenizers.Sequence(
+        [*first, pre_tokenizers.ByteLevel(add_prefix_space=False, use_regex=split is None)]
+    )
+    return trained(
+        models.BPE(**options), trainers.BpeTrainer, pre_tokenizer=pre_tokenizer, bos=bos, **BYTES
+    )
 
 
 def word_piece(normalizer=None):
@@ -84,19 +103,46 @@ def word_piece(normalizer=None):
 def unigram():
     splitter = pre_tokenizers.Metaspace()
     return trained(
-        models.Unigram(), trainers.UnigramTrainer, pre_tokenizer=splitter, decoder=decoders.Metaspace(), unk_token="<unk>", bos=True
+        models.Unigram(),
+        trainers.UnigramTrainer,
+        pre_tokenizer=splitter,
+        decoder=decoders.Metaspace(),
+        unk_token="<unk>",
+        bos=True,
     )
 
 
 def sentence_piece_bpe():
-    """As Llama 2's: a blank before every text, and words that are only kept apart by what was merged."""
+    """As Llama 2's: a blank before every text, and words that are only kept apart by what was
+    merged."""
     made = byte_level().backend_tokenizer
-    letters = sorted({c for text in CORPUS for c in text.replace(" ", "▁")} | set("▁abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"))
-    merges = [("▁", "t"), ("h", "e"), ("▁t", "he"), ("e", "n"), ("r", "e"), ("▁", "▁"), ("▁", "a"), ("s", "t")]
-    vocabulary = {t: i for i, t in enumerate(dict.fromkeys(["<s>", "</s>", "<unk>", *letters, *(a + b for a, b in merges)]))}
+    letters = sorted(
+        {c for text in CORPUS for c in text.replace(" ", "▁")}
+        | set("▁abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ")
+    )
+    merges = [
+        ("▁", "t"),
+        ("h", "e"),
+        ("▁t", "he"),
+        ("e", "n"),
+        ("r", "e"),
+        ("▁", "▁"),
+        ("▁", "a"),
+        ("s", "t"),
+    ]
+    vocabulary = {
+        t: i
+        for i, t in enumerate(
+            dict.fromkeys(["<s>", "</s>", "<unk>", *letters, *(a + b for a, b in merges)])
+        )
+    }
     made = Tokenizer(models.BPE(vocabulary, merges, unk_token="<unk>", fuse_unk=True))
-    made.normalizer = normalizers.Sequence([normalizers.Prepend("▁"), normalizers.Replace(" ", "▁")])
-    made.post_processor = processors.TemplateProcessing(single="<s> $A", special_tokens=[("<s>", 0)])
+    made.normalizer = normalizers.Sequence(
+        [normalizers.Prepend("▁"), normalizers.Replace(" ", "▁")]
+    )
+    made.post_processor = processors.TemplateProcessing(
+        single="<s> $A", special_tokens=[("<s>", 0)]
+    )
     return fast(made)
 
 
@@ -124,7 +170,9 @@ def joining(splitter=None, **options):
     alphabet = sorted(pre_tokenizers.ByteLevel.alphabet())
     vocabulary = {t: i for i, t in enumerate([*alphabet, "<s>", "</s>", "Ġa", "sĠa"])}
     made = Tokenizer(models.BPE(vocabulary, [("Ġ", "a"), ("s", "Ġa")], **options))
-    made.pre_tokenizer = splitter or pre_tokenizers.ByteLevel(add_prefix_space=False, use_regex=False)
+    made.pre_tokenizer = splitter or pre_tokenizers.ByteLevel(
+        add_prefix_space=False, use_regex=False
+    )
     return fast(made)
 
 
@@ -135,10 +183,18 @@ NOT_CUT = {
     "anchors": lambda: byte_level(r"^\s*\S+| ?\p{L}+|\s+|[^\s\p{L}]+"),
     "looks far ahead": lambda: byte_level(r"\p{L}+(?=.*Q)| ?\p{L}+|\s+|[^\s\p{L}]+"),
     "an added token with a seam": lambda: with_token(AddedToken("stone and")),
-    "an added token that takes the blank behind it": lambda: with_token(AddedToken("stone", rstrip=True)),
-    "no words at all": lambda: trained(models.Unigram(), trainers.UnigramTrainer, unk_token="<unk>"),
+    "an added token that takes the blank behind it": lambda: with_token(
+        AddedToken("stone", rstrip=True)
+    ),
+    "no words at all": lambda: trained(
+        models.Unigram(), trainers.UnigramTrainer, unk_token="<unk>"
+    ),
     "a text that is stripped": lambda: trained(
-        models.BPE(), trainers.BpeTrainer, normalizer=normalizers.Strip(), pre_tokenizer=pre_tokenizers.ByteLevel(), **BYTES
+        models.BPE(),
+        trainers.BpeTrainer,
+        normalizer=normalizers.Strip(),
+        pre_tokenizer=pre_tokenizers.ByteLevel(),
+        **BYTES,
     ),
 }
 
@@ -157,16 +213,30 @@ class Harness:
     backend, _encode_pair, tok_encode = "causal", HFLM._encode_pair, HFLM.tok_encode
 
     def __init__(self, tokenizer, add_bos_token=None):
-        self.tokenizer, self.add_bos_token, self.prefix_token_id = tokenizer, add_bos_token, tokenizer.bos_token_id
+        self.tokenizer, self.add_bos_token, self.prefix_token_id = (
+            tokenizer,
+            add_bos_token,
+            tokenizer.bos_token_id,
+        )
 
 
 def assert_as_the_harness_encodes(name, pairs, add_bos_token=None):
-    harness, encoder = Harness(tokenizer(name), add_bos_token), Encoder(tokenizer(name), add_bos_token)
+    harness, encoder = (
+        Harness(tokenizer(name), add_bos_token),
+        Encoder(tokenizer(name), add_bos_token),
+    )
     expected = [harness._encode_pair(*pair) for pair in pairs]
-    kept = [i for i, (context, continuation) in enumerate(expected) if context and continuation]  # the harness itself refuses the others
+    # the harness itself refuses the others
+    kept = [i for i, (context, continuation) in enumerate(expected) if context and continuation]
     if not kept:
         return
-    made = asked(encoder, [pairs[i] for i in kept], harness.prefix_token_id, tokenizer(name).decode(harness.prefix_token_id), 10_000)
+    made = asked(
+        encoder,
+        [pairs[i] for i in kept],
+        harness.prefix_token_id,
+        tokenizer(name).decode(harness.prefix_token_id),
+        10_000,
+    )
     for place, which, continuation in zip(made.order, made.which, made.continuations, strict=True):
         context, behind = expected[kept[place]]
         assert continuation.tolist() == behind, pairs[kept[place]]
@@ -184,7 +254,25 @@ def test_texts_are_left_whole_where_it_is_not_certain(name):
 
 
 part = st.one_of(
-    st.sampled_from([*WORDS, *CORPUS[:5], " ", "  ", "\n", "\n\n", ".", "'s", "<s>", "</s>", "▁", "Ġ", "\t", "a b", " x y "]),
+    st.sampled_from(
+        [
+            *WORDS,
+            *CORPUS[:5],
+            " ",
+            "  ",
+            "\n",
+            "\n\n",
+            ".",
+            "'s",
+            "<s>",
+            "</s>",
+            "▁",
+            "Ġ",
+            "\t",
+            "a b",
+            " x y ",
+        ]
+    ),
     st.text(max_size=4),
 )
 text = st.lists(part, max_size=6).map(" ".join) | st.lists(part, max_size=4).map("".join)
@@ -199,7 +287,12 @@ text = st.lists(part, max_size=6).map(" ".join) | st.lists(part, max_size=4).map
     add_bos_token=st.sampled_from([None, True, False]),
 )
 def test_pairs_are_encoded_as_by_the_harness(name, add_bos_token, head, contexts, continuations):
-    pairs = [(head + context, continuation) for context in contexts for continuation in continuations if head + context]
+    pairs = [
+        (head + context, continuation)
+        for context in contexts
+        for continuation in continuations
+        if head + context
+    ]
     assert_as_the_harness_encodes(name, pairs, add_bos_token)
 
 
@@ -209,7 +302,9 @@ def test_pairs_are_encoded_as_by_the_harness(name, add_bos_token, head, contexts
 def test_texts_are_encoded_as_alone(name, head, ends, bos):
     made, texts = tokenizer(name), [head + end for end in ends]
     for one, tokens in Encoder(made, None).each(texts, bos).items():
-        assert unpacked(tokens).tolist() == made.encode(one, add_special_tokens=not (bos and one.startswith(bos)))
+        assert unpacked(tokens).tolist() == made.encode(
+            one, add_special_tokens=not (bos and one.startswith(bos))
+        )
 
 
 @given(st.lists(text, min_size=1, max_size=8), st.sampled_from([0, 1]))
@@ -219,21 +314,33 @@ def test_pieces_make_up_the_texts_and_part_at_seams_alone(texts, skipped):
         stack = stack[:kept] + new[:-1]
         assert (" " * skipped).join([*stack, new[-1]]) == one
         assert all(
-            re.search("[A-Za-z]$", a) and re.match("[A-Za-z]" if skipped else " [A-Za-z]", b) for a, b in pairwise([*stack, new[-1]])
+            re.search("[A-Za-z]$", a) and re.match("[A-Za-z]" if skipped else " [A-Za-z]", b)
+            for a, b in pairwise([*stack, new[-1]])
         )
 
 
 def test_what_neighbours_begin_with_is_one_piece():
     texts = ["we saw red roses here", "we saw red roses there", "we saw rain"]
-    # The letter behind a seam belongs to what is alike: so the first two part before "roses", and the third before its last word.
-    assert list(pieces(texts)) == [(0, ["we saw red", " roses here"]), (1, [" roses there"]), (0, ["we saw", " rain"])]
-    assert last_seam("we saw r", 8) == 6 and last_seam("we saw ", 7) == 2 and last_seam("1 2 3", 5) == 0
+    # The letter behind a seam belongs to what is alike: so the first two part before "roses", and
+    # the third before its last word.
+    assert list(pieces(texts)) == [
+        (0, ["we saw red", " roses here"]),
+        (1, [" roses there"]),
+        (0, ["we saw", " rain"]),
+    ]
+    assert (
+        last_seam("we saw r", 8) == 6
+        and last_seam("we saw ", 7) == 2
+        and last_seam("1 2 3", 5) == 0
+    )
 
 
 def test_a_common_beginning_is_encoded_once(monkeypatch):
     encoder, seen = Encoder(tokenizer("GPT-2"), None), []
     whole = encoder.whole
-    monkeypatch.setattr(encoder, "whole", lambda texts, *options: seen.extend(texts) or whole(texts, *options))
+    monkeypatch.setattr(
+        encoder, "whole", lambda texts, *options: seen.extend(texts) or whole(texts, *options)
+    )
     shots = " ".join(CORPUS[:20]) + " in the end "
     encoder.each([shots + word for word in WORDS], None)
     assert sum(map(len, seen)) < 2 * len(shots)
@@ -243,19 +350,23 @@ def test_texts_are_handed_over_in_parts_and_none_of_them_is_kept(monkeypatch):
     made, sizes = byte_level(), []
     encoder = Encoder(made, None)
     monkeypatch.setattr(
-        "lm_eval_bias.models.encoding._fast", lambda backend, texts, special: sizes.append(len(texts)) or [b""] * len(texts)
+        "lm_eval_bias.models.encoding._fast",
+        lambda backend, texts, special: sizes.append(len(texts)) or [b""] * len(texts),
     )
     encoder.whole(["x"] * (2 * AT_A_TIME + 1), True)
     assert sizes == [AT_A_TIME, AT_A_TIME, 1]
 
 
 def test_a_token_takes_four_bytes():
-    """60 contexts of about 100 tokens with three continuations of one token each: 60 inputs, of 4 bytes a token, and nothing else of that size."""
+    """60 contexts of about 100 tokens with three continuations of one token each: 60 inputs, of 4
+    bytes a token, and nothing else of that size."""
     contexts = [" ".join(WORDS * 4) + f" {n} of them" for n in range(60)]
     pairs = [(context, f" {word}") for context in contexts for word in ("a", "the", "in")]
     made = asked(Encoder(tokenizer("GPT-2"), None), pairs, 0, None, 10_000)
     tokens = tokenizer("GPT-2")(contexts)["input_ids"]
-    assert sorted(made.inputs) == sorted(map(packed, tokens)) and sum(map(len, made.inputs)) == 4 * sum(map(len, tokens))
+    assert sorted(made.inputs) == sorted(map(packed, tokens)) and sum(
+        map(len, made.inputs)
+    ) == 4 * sum(map(len, tokens))
     assert made.continuations.values.nbytes == 4 * len(pairs)
     assert made.continuations.values.dtype.itemsize == 4
 
@@ -270,10 +381,14 @@ def test_a_tokenizer_of_its_own_kind_is_asked_in_its_own_way():
         def __call__(self, texts, **options):
             return super().__call__([text.upper() for text in texts], **options)
 
-    made = Shouting(tokenizer_object=tokenizer("GPT-2").backend_tokenizer, bos_token="<s>", eos_token="</s>")
+    made = Shouting(
+        tokenizer_object=tokenizer("GPT-2").backend_tokenizer, bos_token="<s>", eos_token="</s>"
+    )
     encoder = Encoder(made, None)
     assert encoder.seam is None
-    assert encoder.each(["the sun"], None)["the sun"] == packed(tokenizer("GPT-2").encode("THE SUN"))
+    assert encoder.each(["the sun"], None)["the sun"] == packed(
+        tokenizer("GPT-2").encode("THE SUN")
+    )
 
 
 def test_a_tokenizer_whose_parts_cannot_be_seen_is_left_alone(caplog):

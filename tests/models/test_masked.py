@@ -1,4 +1,5 @@
-"""hf-mlm against minicons and against a loop of ten lines, on tiny random encoders with real tokenizers."""
+"""hf-mlm against minicons and against a loop of ten lines, on tiny random encoders with real
+tokenizers."""
 
 from __future__ import annotations
 
@@ -38,7 +39,10 @@ CONTINUATIONS = [
     ("The neighbour was", " patient with everybody."),
     ("The neighbour was ", "patient with everybody."),  # the blank belongs to what follows
     ("Once upon", " a time"),
-    ("un", "happy people"),  # what overlaps the continuation is scored, also where a token begins before it
+    (
+        "un",
+        "happy people",
+    ),  # what overlaps the continuation is scored, also where a token begins before it
 ]
 TALL = "I saw a tall woman near the station."
 SHORT = "I saw a short woman near the station."
@@ -50,7 +54,10 @@ def encoders():
 
     def get(name):
         if name not in made:
-            made[name] = (tiny_masked.model(name), tiny_masked.tokenizer(tiny_masked.CONFIGS[name][1]))
+            made[name] = (
+                tiny_masked.model(name),
+                tiny_masked.tokenizer(tiny_masked.CONFIGS[name][1]),
+            )
         return made[name]
 
     return get
@@ -73,28 +80,44 @@ def paired(model, pairs):
 
 
 def one_by_one(encoder, text, metric):
-    """(first character, end, log-probability, is likeliest) of each token of a text, one forward pass for each, as the papers define it."""
+    """(first character, end, log-probability, is likeliest) of each token of a text, one forward
+    pass for each, as the papers define it."""
     model, tokenizer = encoder
     encoded = tokenizer(text, return_tensors="pt", return_offsets_mapping=True)
     (ids,), words = encoded["input_ids"], encoded.word_ids(0)
     for i in range(1, len(ids) - 1):
         masked = ids.clone()
-        to_the_right = [j for j in range(i + 1, len(ids) - 1) if words[j] == words[i]] if metric == "within_word_l2r" else []
+        to_the_right = (
+            [j for j in range(i + 1, len(ids) - 1) if words[j] == words[i]]
+            if metric == "within_word_l2r"
+            else []
+        )
         masked[[i, *to_the_right]] = tokenizer.mask_token_id
         with torch.no_grad():
             logs = model(input_ids=masked[None]).logits[0, i].log_softmax(-1)
-        yield *encoded["offset_mapping"][0][i].tolist(), logs[ids[i]].item(), int(logs.argmax()) == int(ids[i])
+        yield (
+            *encoded["offset_mapping"][0][i].tolist(),
+            logs[ids[i]].item(),
+            int(logs.argmax()) == int(ids[i]),
+        )
 
 
 @pytest.mark.parametrize("metric", METRICS)
 @pytest.mark.parametrize("name", tiny_masked.CONFIGS)
 def test_a_text_gets_the_sum_over_its_tokens_each_masked_in_turn(name, metric, encoders):
-    """All architectures, sentences and continuations of several lengths in one call, so that rows are padded; the context is not scored."""
+    """All architectures, sentences and continuations of several lengths in one call, so that rows
+    are padded; the context is not scored."""
     model = lm(encoders(name), pll=metric, batch_size="auto")
     found = likelihoods(model, [("", text) for text in SENTENCES] + CONTINUATIONS)
-    texts = [(text, 0) for text in SENTENCES] + [(context + rest, len(context.rstrip())) for context, rest in CONTINUATIONS]
+    texts = [(text, 0) for text in SENTENCES] + [
+        (context + rest, len(context.rstrip())) for context, rest in CONTINUATIONS
+    ]
     for (value, greedy), (text, start) in zip(found, texts, strict=True):
-        tokens = [(log, best) for _, end, log, best in one_by_one(encoders(name), text, metric) if end > start]
+        tokens = [
+            (log, best)
+            for _, end, log, best in one_by_one(encoders(name), text, metric)
+            if end > start
+        ]
         assert value == pytest.approx(sum(log for log, _ in tokens), abs=1e-4), text
         assert greedy == all(best for _, best in tokens)
     assert model._reads_masked_only and model._pads
@@ -102,42 +125,65 @@ def test_a_text_gets_the_sum_over_its_tokens_each_masked_in_turn(name, metric, e
 
 @pytest.mark.parametrize(
     ("config", "options", "kind"),
-    [(transformers.ConvBertConfig, {"embedding_size": 16}, "wordpiece"), (transformers.FNetConfig, {}, "unigram")],
+    [
+        (transformers.ConvBertConfig, {"embedding_size": 16}, "wordpiece"),
+        (transformers.FNetConfig, {}, "unigram"),
+    ],
     ids=["ConvBERT", "FNet"],
 )
 def test_a_model_that_reads_padding_gets_none(config, options, kind):
-    """A convolution and a Fourier transform look past the attention mask: a score would depend on what else is in the batch."""
+    """A convolution and a Fourier transform look past the attention mask: a score would depend on
+    what else is in the batch."""
     tokenizer = tiny_masked.tokenizer(kind)
     torch.manual_seed(0)
-    made = config(vocab_size=len(tokenizer), pad_token_id=tokenizer.pad_token_id, initializer_range=0.2, **tiny_masked.SIZES, **options)
+    made = config(
+        vocab_size=len(tokenizer),
+        pad_token_id=tokenizer.pad_token_id,
+        initializer_range=0.2,
+        **tiny_masked.SIZES,
+        **options,
+    )
     encoder = transformers.AutoModelForMaskedLM.from_config(made).eval(), tokenizer
     model = lm(encoder, batch_size="auto")
-    expected = [sum(log for _, _, log, _ in one_by_one(encoder, text, "original")) for text in SENTENCES]
-    assert [value for value, _ in likelihoods(model, [("", text) for text in SENTENCES])] == pytest.approx(expected, abs=1e-4)
+    expected = [
+        sum(log for _, _, log, _ in one_by_one(encoder, text, "original")) for text in SENTENCES
+    ]
+    assert [
+        value for value, _ in likelihoods(model, [("", text) for text in SENTENCES])
+    ] == pytest.approx(expected, abs=1e-4)
     assert not model._pads
 
 
 @pytest.mark.parametrize("metric", METRICS)
 @pytest.mark.parametrize("name", ["BERT", "RoBERTa", "DeBERTa", "DeBERTa v2"])
 def test_scores_are_those_of_minicons(name, metric, encoders):
-    """Whole sentences, and shared tokens as the sum of its scores of single ones: all but those of the word that differs.
+    """Whole sentences, and shared tokens as the sum of its scores of single ones: all but those of
+    the word that differs.
 
     It gets texts as tokens, since it asks tokenizers for a method that they no longer have.
     """
     model, tokenizer = encoders(name)
     scorer = MaskedLMScorer(model, "cpu", tokenizer=tokenizer)
     found = likelihoods(lm(encoders(name), pll=metric), [("", text) for text in SENTENCES])
-    whole = scorer.sequence_score(tokenizer(SENTENCES, padding=True), reduction=lambda scores: scores.sum().item(), PLL_metric=metric)
+    whole = scorer.sequence_score(
+        tokenizer(SENTENCES, padding=True),
+        reduction=lambda scores: scores.sum().item(),
+        PLL_metric=metric,
+    )
     assert [value for value, _ in found] == pytest.approx(whole, abs=1e-4)
 
     pairs = [(TALL, SHORT), (SHORT, TALL)]
-    for (sentence, _), word, answer in zip(pairs, (" tall", " short"), paired(lm(encoders(name), pll=metric), pairs), strict=True):
+    for (sentence, _), word, answer in zip(
+        pairs, (" tall", " short"), paired(lm(encoders(name), pll=metric), pairs), strict=True
+    ):
         encoded = tokenizer([sentence], return_offsets_mapping=True)
         (scores,) = scorer.token_score(encoded, PLL_metric=metric)
         first, last = sentence.index(word), sentence.index(word) + len(word)
         outside = [
             score
-            for (_, score), (start, end) in zip(scores, encoded["offset_mapping"][0][1:-1], strict=True)
+            for (_, score), (start, end) in zip(
+                scores, encoded["offset_mapping"][0][1:-1], strict=True
+            )
             if end <= first or start >= last
         ]
         assert answer == (pytest.approx(sum(outside), abs=1e-4), len(outside), "shared tokens")
@@ -145,17 +191,22 @@ def test_scores_are_those_of_minicons(name, metric, encoders):
 
 @pytest.mark.parametrize("name", ["BERT", "RoBERTa", "XLM-R"])
 def test_of_a_pair_all_tokens_are_scored_but_those_of_the_word_that_differs(name, encoders):
-    """The rest of the sentence is tokenized as it is without that word, so both sentences have as many shared tokens as that."""
+    """The rest of the sentence is tokenized as it is without that word, so both sentences have as
+    many shared tokens as that."""
     tokenizer = encoders(name)[1]
     rest = len(tokenizer("I saw a", add_special_tokens=False)["input_ids"]) + len(
         tokenizer(" woman near the station.", add_special_tokens=False)["input_ids"]
     )
-    (tall, tall_count, _), (short, short_count, _) = paired(lm(encoders(name)), [(TALL, SHORT), (SHORT, TALL)])
+    (tall, tall_count, _), (short, short_count, _) = paired(
+        lm(encoders(name)), [(TALL, SHORT), (SHORT, TALL)]
+    )
     assert tall_count == short_count == rest
     for value, sentence, word in ((tall, TALL, " tall"), (short, SHORT, " short")):
         first = sentence.index(word)
         outside = [
-            log for start, end, log, _ in one_by_one(encoders(name), sentence, "original") if end <= first or start >= first + len(word)
+            log
+            for start, end, log, _ in one_by_one(encoders(name), sentence, "original")
+            if end <= first or start >= first + len(word)
         ]
         assert value == pytest.approx(sum(outside), abs=1e-4)
 
@@ -179,12 +230,15 @@ def pieces(*longer):
         ([], "A tall, b", "A old, b", ["A", ",", " ", "b"]),
         # The comma is in one token with the end of "tall", so it is not scored behind "old" either.
         (["l,"], "A tall, b", "A old, b", ["A", " ", "b"]),
-        # The first sentence loses its second character to the one that differs, the other then its third, which stands with the second.
+        # The first sentence loses its second character to the one that differs, the other then its
+        # third, which stands with the second.
         (["他很", "很高"], "他很高兴。", "她很高兴。", ["兴", "。"]),
         (["他很高兴。"], "他很高兴。", "她很高兴。", []),
     ],
 )
-def test_both_sentences_are_scored_over_the_same_words_whatever_the_tokens_hold(longer, one, two, both):
+def test_both_sentences_are_scored_over_the_same_words_whatever_the_tokens_hold(
+    longer, one, two, both
+):
     tokenizer = pieces(*longer)
     for ask in shared(tokenizer, [(one, two), (two, one)]):
         made = rows(tokenizer, [ask], False, lambda count: None)
@@ -195,42 +249,66 @@ def test_both_sentences_are_scored_over_the_same_words_whatever_the_tokens_hold(
 @pytest.mark.parametrize(("one", "two"), [("", "Yes"), ("Yes", ""), ("", ""), ("Yes", "no")])
 def test_sentences_that_share_no_word_have_no_score_by_either_request(one, two, encoders):
     model, document = lm(encoders("BERT")), {"sent_more": one, "sent_less": two}
-    asked = [compat.request("loglikelihood", document, ("", text), i, "task", 0) for i, text in enumerate((one, two))]
-    assert all(isnan(value) for value, *_ in paired(model, [(one, two), (two, one)]) + model.loglikelihood(asked))
+    asked = [
+        compat.request("loglikelihood", document, ("", text), i, "task", 0)
+        for i, text in enumerate((one, two))
+    ]
+    assert all(
+        isnan(value)
+        for value, *_ in paired(model, [(one, two), (two, one)]) + model.loglikelihood(asked)
+    )
 
 
 def test_blanks_around_the_sentences_of_crows_pairs_do_not_hide_that_they_are_a_pair(encoders):
     """Otherwise one of the two would be scored by all its tokens, and the other by the shared ones."""
     document = {"sent_more": TALL + " ", "sent_less": SHORT}
-    asked = [compat.request("loglikelihood", document, ("", text), i, "task", 0) for i, text in enumerate(document.values())]
+    asked = [
+        compat.request("loglikelihood", document, ("", text), i, "task", 0)
+        for i, text in enumerate(document.values())
+    ]
     expected = [value for value, *_ in paired(lm(encoders("BERT")), [(TALL, SHORT), (SHORT, TALL)])]
-    assert [value for value, _ in lm(encoders("BERT")).loglikelihood(asked)] == pytest.approx(expected, abs=1e-4)
+    assert [value for value, _ in lm(encoders("BERT")).loglikelihood(asked)] == pytest.approx(
+        expected, abs=1e-4
+    )
 
 
 @pytest.mark.parametrize("name", ["BERT", "RoBERTa", "XLM-R"])
 def test_a_blank_at_the_end_of_one_sentence_of_a_pair_is_no_token_more(name, encoders):
     model = lm(encoders(name))
-    assert paired(model, [(TALL + " ", SHORT), (SHORT, TALL + " ")]) == paired(model, [(TALL, SHORT), (SHORT, TALL)])
+    assert paired(model, [(TALL + " ", SHORT), (SHORT, TALL + " ")]) == paired(
+        model, [(TALL, SHORT), (SHORT, TALL)]
+    )
 
 
 @pytest.mark.parametrize("name", ["BERT", "RoBERTa", "XLM-R"])
 @pytest.mark.parametrize(("context", "continuation"), CONTINUATIONS)
-def test_the_tokens_of_a_choice_are_those_that_its_score_adds_up(name, context, continuation, encoders):
+def test_the_tokens_of_a_choice_are_those_that_its_score_adds_up(
+    name, context, continuation, encoders
+):
     """Not the special one that ends the text."""
     model = lm(encoders(name))
-    ((value, _, count),) = getattr(model, token_counts.REQUEST)(requests(token_counts.REQUEST, [(context, continuation)]))
-    scored = [log for _, end, log, _ in one_by_one(encoders(name), context + continuation, "original") if end > len(context.rstrip())]
+    ((value, _, count),) = getattr(model, token_counts.REQUEST)(
+        requests(token_counts.REQUEST, [(context, continuation)])
+    )
+    scored = [
+        log
+        for _, end, log, _ in one_by_one(encoders(name), context + continuation, "original")
+        if end > len(context.rstrip())
+    ]
     assert count == len(scored) and value == pytest.approx(sum(scored), abs=1e-4)
 
 
 def test_what_a_sentence_lacks_is_no_part_of_its_score(encoders):
     """Of "two men" beside "two tall men" all tokens are shared."""
     ((found, _, _),) = paired(lm(encoders("BERT")), [("Two men left.", "Two tall men left.")])
-    assert found == pytest.approx(likelihoods(lm(encoders("BERT")), [("", "Two men left.")])[0][0], abs=1e-5)
+    assert found == pytest.approx(
+        likelihoods(lm(encoders("BERT")), [("", "Two men left.")])[0][0], abs=1e-5
+    )
 
 
 class Characters:
-    """A tokenizer with a token for each character, by number; 1 begins and 2 ends a text, 3 is unknown."""
+    """A tokenizer with a token for each character, by number; 1 begins and 2 ends a text, 3 is
+    unknown."""
 
     all_special_ids, unk_token_id = [0, 1, 2, 3], 3
 
@@ -262,10 +340,15 @@ def test_each_row_masks_one_token_or_with_it_what_follows_in_its_word():
 def test_a_word_ends_before_a_blank_where_the_tokenizer_makes_one_word_of_a_text():
     """As Gemma's does: its blanks are letters before it looks for words."""
     made = Tokenizer(models.BPE({letter: i for i, letter in enumerate("_abc▁")}, []))
-    made.normalizer, made.pre_tokenizer = normalizers.Replace(" ", "▁"), pre_tokenizers.Split(" ", "merged_with_previous")
+    made.normalizer, made.pre_tokenizer = (
+        normalizers.Replace(" ", "▁"),
+        pre_tokenizers.Split(" ", "merged_with_previous"),
+    )
     tokenizer = transformers.PreTrainedTokenizerFast(tokenizer_object=made)
     assert set(tokenizer(["ab bc a"]).encodings[0].word_ids) == {0}
-    batch = (found := rows(tokenizer, [Ask("ab bc a")], True, lambda count: None)).batch(0, len(found), 0, 0)
+    batch = (found := rows(tokenizer, [Ask("ab bc a")], True, lambda count: None)).batch(
+        0, len(found), 0, 0
+    )
     assert ["".join("_abc▁"[i] for i in row) for row in batch.ids] == [
         "__▁bc▁a",
         "a_▁bc▁a",
@@ -303,7 +386,9 @@ def test_special_tokens_are_never_scored_nor_is_their_text(encoders):
 def test_the_batch_size_changes_nothing(options, encoders):
     asked = [("", text) for text in SENTENCES * 2] + CONTINUATIONS
     expected = [likelihoods(lm(encoders("ModernBERT")), [each])[0][0] for each in asked]
-    assert [value for value, _ in likelihoods(lm(encoders("ModernBERT"), **options), asked)] == pytest.approx(expected, abs=1e-4)
+    assert [
+        value for value, _ in likelihoods(lm(encoders("ModernBERT"), **options), asked)
+    ] == pytest.approx(expected, abs=1e-4)
 
 
 def test_half_the_batch_where_memory_runs_out(encoders, caplog):
@@ -318,7 +403,10 @@ def test_half_the_batch_where_memory_runs_out(encoders, caplog):
 
     model._read = small
     found = likelihoods(model, [("", text) for text in SENTENCES])
-    assert found == [pytest.approx(each, abs=1e-4) for each in likelihoods(lm(encoders("BERT")), [("", text) for text in SENTENCES])]
+    assert found == [
+        pytest.approx(each, abs=1e-4)
+        for each in likelihoods(lm(encoders("BERT")), [("", text) for text in SENTENCES])
+    ]
     assert max(sizes[-5:]) <= 3 and "out of memory" in caplog.text
 
 
@@ -326,34 +414,53 @@ def test_a_head_that_reads_all_positions_gets_them(encoders):
     """Its answer at a position depends on the others, so it cannot be given one alone."""
     model, tokenizer = tiny_masked.model("BERT"), encoders("BERT")[1]
     head = model.cls.predictions.transform
-    head.register_forward_hook(lambda module, arguments, output: output + 0.1 * output.mean(1, keepdim=True))
+    head.register_forward_hook(
+        lambda module, arguments, output: output + 0.1 * output.mean(1, keepdim=True)
+    )
     crowded = lm((model, tokenizer))
     assert not crowded._reads_masked_only
-    expected = [sum(log for _, _, log, _ in one_by_one((model, tokenizer), text, "original")) for text in SENTENCES[:2]]
-    assert [value for value, _ in likelihoods(crowded, [("", text) for text in SENTENCES[:2]])] == pytest.approx(expected, abs=1e-4)
+    expected = [
+        sum(log for _, _, log, _ in one_by_one((model, tokenizer), text, "original"))
+        for text in SENTENCES[:2]
+    ]
+    assert [
+        value for value, _ in likelihoods(crowded, [("", text) for text in SENTENCES[:2]])
+    ] == pytest.approx(expected, abs=1e-4)
 
 
 def test_no_choice_is_the_beginning_of_another(encoders):
-    """The end of the text is seen: "a" and "a d" exclude one another, so no probability is taken from either."""
+    """The end of the text is seen: "a" and "a d" exclude one another, so no probability is taken
+    from either."""
     model, tokenizer = lm(encoders("BERT")), encoders("BERT")[1]
     assert Nesting(model)("Which? Answer:", [" a", " a d", " d"]) == [[], [], []]
     before, behind = model._encode_pair("Which? Answer:", " a d")
     assert tokenizer.convert_ids_to_tokens(behind) == ["a", "d", "</s>"]
-    assert before + behind == tokenizer("Which? Answer: a d")["input_ids"] and before[0] == model.prefix_token_id
+    assert (
+        before + behind == tokenizer("Which? Answer: a d")["input_ids"]
+        and before[0] == model.prefix_token_id
+    )
 
 
 def test_rolling_is_the_score_of_the_whole_text(encoders):
     model = lm(encoders("BERT"))
-    found = model.loglikelihood_rolling(requests("loglikelihood_rolling", [(text,) for text in SENTENCES]), disable_tqdm=True)
+    found = model.loglikelihood_rolling(
+        requests("loglikelihood_rolling", [(text,) for text in SENTENCES]), disable_tqdm=True
+    )
     assert found == [value for value, _ in likelihoods(model, [("", text) for text in SENTENCES])]
 
 
 def test_the_progress_bar_counts_masked_tokens(encoders, monkeypatch):
     seen = io.StringIO()
-    monkeypatch.setattr("lm_eval_bias.models.masked.tqdm", lambda *a, **k: tqdm(*a, **{**k, "file": seen, "mininterval": 0}))
+    monkeypatch.setattr(
+        "lm_eval_bias.models.masked.tqdm",
+        lambda *a, **k: tqdm(*a, **{**k, "file": seen, "mininterval": 0}),
+    )
     model = lm(encoders("BERT"))
     model.loglikelihood(requests("loglikelihood", [("", text) for text in SENTENCES[:2]]))
-    tokens = sum(len(encoders("BERT")[1](text, add_special_tokens=False)["input_ids"]) for text in SENTENCES[:2])
+    tokens = sum(
+        len(encoders("BERT")[1](text, add_special_tokens=False)["input_ids"])
+        for text in SENTENCES[:2]
+    )
     assert f"{tokens}/{tokens}" in seen.getvalue() and "masked tokens/s" in seen.getvalue()
 
 
@@ -380,13 +487,20 @@ def test_what_is_in_the_cache_is_not_computed_again(encoders, tmp_path):
         results.append((paired(outer, pairs), likelihoods(outer, alone)))
         outer.dbdict.close()
     assert results[0] == results[1] and inner.tokens_computed == 0
-    assert results[0] == (paired(lm(encoders("BERT")), pairs), likelihoods(lm(encoders("BERT")), alone))
+    assert results[0] == (
+        paired(lm(encoders("BERT")), pairs),
+        likelihoods(lm(encoders("BERT")), alone),
+    )
 
 
 def test_the_cache_tells_pairs_variants_and_models_apart(encoders, tmp_path):
     """The same sentence beside two others, alone, by the other variant and by another model."""
     pairs = [(TALL, SHORT), (TALL, "I saw a tall man near the station.")]
-    for name, metric in (("BERT", "original"), ("BERT", "within_word_l2r"), ("DistilBERT", "original")):
+    for name, metric in (
+        ("BERT", "original"),
+        ("BERT", "within_word_l2r"),
+        ("DistilBERT", "original"),
+    ):
         encoders(name)[0].name_or_path = name
         _, outer = cached(encoders(name), tmp_path / "cache.db", pll=metric)
         alone = lm(encoders(name), pll=metric)
@@ -411,15 +525,22 @@ def test_the_cache_gets_each_text_as_soon_as_it_is_done(encoders, tmp_path):
     outer.dbdict.close()
     again, outer = cached(encoders("BERT"), tmp_path / "cache.db")
     expected = lm(encoders("BERT"))
-    assert [value for value, _ in likelihoods(outer, [("", text) for text in SENTENCES])] == pytest.approx(
+    assert [
+        value for value, _ in likelihoods(outer, [("", text) for text in SENTENCES])
+    ] == pytest.approx(
         [value for value, _ in likelihoods(expected, [("", text) for text in SENTENCES])], abs=1e-4
     )
     assert 0 < again.tokens_computed < expected.tokens_computed
 
 
 def test_other_models_use_the_harness_cache_as_ever(tmp_path):
-    outer = CachingLM(PrefixLM(tiny.model("Llama"), tokenizer=tiny.tokenizer(), max_length=128), str(tmp_path / "cache.db"))
-    assert likelihoods(outer.lm, [("a", "b")]) == outer.loglikelihood(requests("loglikelihood", [("a", "b")]))
+    outer = CachingLM(
+        PrefixLM(tiny.model("Llama"), tokenizer=tiny.tokenizer(), max_length=128),
+        str(tmp_path / "cache.db"),
+    )
+    assert likelihoods(outer.lm, [("a", "b")]) == outer.loglikelihood(
+        requests("loglikelihood", [("a", "b")])
+    )
     assert len(outer.dbdict) == 1
 
 
@@ -429,17 +550,26 @@ def test_other_models_use_the_harness_cache_as_ever(tmp_path):
 def test_a_text_that_is_too_long_is_an_error_before_anything_is_computed(encoders):
     model = lm(encoders("BERT"))
     with pytest.raises(
-        UsageError, match=r"1 of 2 texts are longer than the 64 tokens .*, the longest \d+ tokens .*'sun sun sun.*Nothing was computed"
+        UsageError,
+        match=r"1 of 2 texts are longer than the 64 tokens .*, the longest \d+ tokens .*'sun sun sun.*Nothing was computed",
     ):
         likelihoods(model, [("", "Yes"), ("", "sun " * 60)])
     assert model.tokens_computed == 0
 
 
-@pytest.mark.parametrize(("name", "most"), [("BERT", 64), ("RoBERTa", 63), ("XLM-R", 63), ("DistilBERT", 64), ("ModernBERT", 64)])
+@pytest.mark.parametrize(
+    ("name", "most"),
+    [("BERT", 64), ("RoBERTa", 63), ("XLM-R", 63), ("DistilBERT", 64), ("ModernBERT", 64)],
+)
 def test_the_longest_text_that_fits_is_scored_and_one_token_more_is_an_error(name, most, encoders):
-    """RoBERTa counts positions from behind its padding token, here number 0, so it takes fewer than its config says."""
+    """RoBERTa counts positions from behind its padding token, here number 0, so it takes fewer than
+    its config says."""
     tokenizer = encoders(name)[1]
-    word = next(t for t in ("a", "b", "c", "1", ".") if len(tokenizer(" " + " ".join([t] * 9), add_special_tokens=False)["input_ids"]) == 9)
+    word = next(
+        t
+        for t in ("a", "b", "c", "1", ".")
+        if len(tokenizer(" " + " ".join([t] * 9), add_special_tokens=False)["input_ids"]) == 9
+    )
     text = " " + " ".join([word] * (most - 2))
     assert len(tokenizer(text)["input_ids"]) == most == lm(encoders(name)).max_length
     assert likelihoods(lm(encoders(name)), [("", text)])[0][0] < 0
@@ -456,7 +586,9 @@ def test_a_shorter_limit_can_be_set_and_a_longer_one_than_the_model_has_cannot(e
 
 def test_an_encoder_writes_no_text(encoders):
     with pytest.raises(UsageError, match=r"writes no text.*\(mist\).*--model hf-prefix"):
-        lm(encoders("BERT")).generate_until([compat.request("generate_until", {}, ("Once", {}), 0, "mist", 0)])
+        lm(encoders("BERT")).generate_until(
+            [compat.request("generate_until", {}, ("Once", {}), 0, "mist", 0)]
+        )
 
 
 def test_a_chat_template_that_is_not_there(encoders):
@@ -467,10 +599,14 @@ def test_a_chat_template_that_is_not_there(encoders):
 
 
 def test_a_decoder_is_sent_to_hf_prefix(tmp_path):
-    with pytest.raises(UsageError, match=r"LlamaForCausalLM.* is no encoder.*--model hf-prefix or --model hf"):
+    with pytest.raises(
+        UsageError, match=r"LlamaForCausalLM.* is no encoder.*--model hf-prefix or --model hf"
+    ):
         MaskedLM(tiny.model("Llama"), tokenizer=tiny.tokenizer())
     tiny.model("GPT-2").save_pretrained(tmp_path)
-    with pytest.raises(UsageError, match=r"GPT2LMHeadModel.* is no encoder.*--model hf-prefix or --model hf"):
+    with pytest.raises(
+        UsageError, match=r"GPT2LMHeadModel.* is no encoder.*--model hf-prefix or --model hf"
+    ):
         MaskedLM(str(tmp_path), device="cpu")
 
 
@@ -490,7 +626,9 @@ def test_an_encoder_decoder_is_sent_to_hf():
 
 
 def test_an_encoder_that_was_given_to_hf_prefix_is_sent_to_hf_mlm(encoders, tmp_path):
-    with pytest.raises(UsageError, match=r"--model hf-prefix: .*bert.* is an encoder.*--model hf-mlm"):
+    with pytest.raises(
+        UsageError, match=r"--model hf-prefix: .*bert.* is an encoder.*--model hf-mlm"
+    ):
         PrefixLM(encoders("BERT")[0], tokenizer=encoders("BERT")[1])
     with pytest.raises(UsageError, match=r"DistilBertForMaskedLM.* is an encoder.*--model hf-mlm"):
         PrefixLM(tiny_masked.saved(tmp_path, "DistilBERT"), device="cpu")
@@ -504,11 +642,16 @@ def test_a_tokenizer_without_a_mask_token(encoders):
 def test_a_checkpoint_without_the_head_is_refused_instead_of_scored_at_random(encoders, tmp_path):
     """ELECTRA's discriminator, and a model that was tuned to classify."""
     config = encoders("ELECTRA's generator")[0].config
-    for number, kind in enumerate((transformers.ElectraForPreTraining, transformers.ElectraForSequenceClassification)):
+    for number, kind in enumerate(
+        (transformers.ElectraForPreTraining, transformers.ElectraForSequenceClassification)
+    ):
         folder = tmp_path / str(number)
         kind(config).save_pretrained(folder)
         encoders("ELECTRA's generator")[1].save_pretrained(folder)
-        with pytest.raises(UsageError, match=r"has no weights for .*generator_.* scores would be random.*of ELECTRA the generator"):
+        with pytest.raises(
+            UsageError,
+            match=r"has no weights for .*generator_.* scores would be random.*of ELECTRA the generator",
+        ):
             MaskedLM(str(folder), device="cpu")
         with pytest.raises(UsageError, match="no masked language modelling head"):
             MaskedLM(kind(config), tokenizer=encoders("ELECTRA's generator")[1])
@@ -516,14 +659,17 @@ def test_a_checkpoint_without_the_head_is_refused_instead_of_scored_at_random(en
 
 @pytest.mark.parametrize("name", tiny_masked.CONFIGS)
 def test_saved_models_score_as_those_in_memory(name, encoders, tmp_path):
-    """All weights are found; of DeBERTa's own checkpoints also where the config does not say which head they have."""
+    """All weights are found; of DeBERTa's own checkpoints also where the config does not say which
+    head they have."""
     folder = tiny_masked.saved(tmp_path, name)
     if "own head" in name:
         config = json.loads((tmp_path / "config.json").read_text())
         del config["legacy"]
         (tmp_path / "config.json").write_text(json.dumps(config))
     found = likelihoods(MaskedLM(folder, device="cpu"), [("", TALL)])
-    assert found[0][0] == pytest.approx(likelihoods(lm(encoders(name)), [("", TALL)])[0][0], abs=1e-4)
+    assert found[0][0] == pytest.approx(
+        likelihoods(lm(encoders(name)), [("", TALL)])[0][0], abs=1e-4
+    )
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,5 @@
-"""hf-mlm under the harness's own tasks, made from local files, and through the command line in one process and in two."""
+"""hf-mlm under the harness's own tasks, made from local files, and through the command line in one
+process and in two."""
 
 import json
 import os
@@ -23,15 +24,29 @@ from tests.started import run_lm_eval
 
 # As many documents as two processes share unequally; the same sentence stands in several pairs.
 PAIRS = [
-    {"sent_more": f"{a} {rest}", "sent_less": f"{b} {rest}", "bias_type": "age", "stereo_antistereo": "stereo"}
-    for a, b in (("Old people", "Young people"), ("Young people", "Old people"), ("Old people", "Tall women"))
-    for rest in ("never learn anything new.", "live next door, near the station.", "say what they mean.")
+    {
+        "sent_more": f"{a} {rest}",
+        "sent_less": f"{b} {rest}",
+        "bias_type": "age",
+        "stereo_antistereo": "stereo",
+    }
+    for a, b in (
+        ("Old people", "Young people"),
+        ("Young people", "Old people"),
+        ("Old people", "Tall women"),
+    )
+    for rest in (
+        "never learn anything new.",
+        "live next door, near the station.",
+        "say what they mean.",
+    )
 ]
 MINIMAL = [
     {"sentence_good": "The women say it.", "sentence_bad": "The women says it."},
     {"sentence_good": "He was kind.", "sentence_bad": "He were kind."},
 ]
-# What the harness's `crows_pairs_english` has, and its `blimp`, but for where the documents come from.
+# What the harness's `crows_pairs_english` has, and its `blimp`, but for where the documents come
+# from.
 CROWS_PAIRS = {
     "doc_to_text": "",
     "doc_to_target": 0,
@@ -46,7 +61,10 @@ BLIMP = {**CROWS_PAIRS, "doc_to_choice": "{{[sentence_good, sentence_bad]}}"}
 @pytest.fixture(scope="module")
 def tasks(tmp_path_factory):
     folder = tmp_path_factory.mktemp("tasks")
-    for name, documents, task in (("local_pairs", PAIRS, CROWS_PAIRS), ("local_minimal", MINIMAL, BLIMP)):
+    for name, documents, task in (
+        ("local_pairs", PAIRS, CROWS_PAIRS),
+        ("local_minimal", MINIMAL, BLIMP),
+    ):
         (folder / f"{name}.jsonl").write_text("".join(json.dumps(d) + "\n" for d in documents))
         config = {
             "task": name,
@@ -59,31 +77,45 @@ def tasks(tmp_path_factory):
 
 
 def bert(**options):
-    return MaskedLM(tiny_masked.model("BERT"), tokenizer=tiny_masked.tokenizer("wordpiece"), **options)
+    return MaskedLM(
+        tiny_masked.model("BERT"), tokenizer=tiny_masked.tokenizer("wordpiece"), **options
+    )
 
 
 def evaluated(model, tasks, name, **options):
     """For each document its choices with their log-likelihoods."""
     manager = TaskManager(include_path=str(tasks), include_defaults=False)
-    results = simple_evaluate(model=model, tasks=[name], task_manager=manager, bootstrap_iters=0, **options)
+    results = simple_evaluate(
+        model=model, tasks=[name], task_manager=manager, bootstrap_iters=0, **options
+    )
     return choices(results["samples"][name])
 
 
 def choices(samples):
     found = {}
     for sample in samples:
-        arguments = sample["arguments"].values() if isinstance(sample["arguments"], dict) else sample["arguments"]
+        arguments = (
+            sample["arguments"].values()
+            if isinstance(sample["arguments"], dict)
+            else sample["arguments"]
+        )
         texts = [a["arg_1"] if isinstance(a, dict) else a[1] for a in arguments]
-        found[sample["doc_id"]] = dict(zip(texts, (float(r[0][0]) for r in sample["resps"]), strict=True))
+        found[sample["doc_id"]] = dict(
+            zip(texts, (float(r[0][0]) for r in sample["resps"]), strict=True)
+        )
     return found
 
 
 def shared(model, sentence, other):
-    return getattr(model, REQUEST)([compat.request(REQUEST, {}, (sentence, other), 0, "task", 0)])[0][0]
+    return getattr(model, REQUEST)([compat.request(REQUEST, {}, (sentence, other), 0, "task", 0)])[
+        0
+    ][0]
 
 
 def whole(model, sentence):
-    return model.loglikelihood_rolling([compat.request("loglikelihood_rolling", {}, (sentence,), 0, "task", 0)])[0]
+    return model.loglikelihood_rolling(
+        [compat.request("loglikelihood_rolling", {}, (sentence,), 0, "task", 0)]
+    )[0]
 
 
 def assert_scored(found, documents, columns, score):
@@ -96,7 +128,10 @@ def assert_scored(found, documents, columns, score):
 def test_the_two_sentences_of_crows_pairs_are_scored_by_the_tokens_they_share(tasks, caplog):
     found = evaluated(bert(), tasks, "local_pairs")
     assert_scored(found, PAIRS, ("sent_more", "sent_less"), lambda a, b: shared(bert(), a, b))
-    assert "the sentences of local_pairs are scored by the tokens that a pair shares (pairs=off: whole)" in caplog.text
+    assert (
+        "the sentences of local_pairs are scored by the tokens that a pair shares (pairs=off: whole)"
+        in caplog.text
+    )
 
 
 def test_or_whole_if_asked_so(tasks):
@@ -108,8 +143,15 @@ def test_or_whole_if_asked_so(tasks):
 def test_other_pairs_of_choices_are_scored_whole_unless_asked_otherwise(tasks):
     """Salazar et al. 2020 score the sentences of BLiMP whole."""
     columns = ("sentence_good", "sentence_bad")
-    assert_scored(evaluated(bert(), tasks, "local_minimal"), MINIMAL, columns, lambda a, b: whole(bert(), a))
-    assert_scored(evaluated(bert(pairs="choices"), tasks, "local_minimal"), MINIMAL, columns, lambda a, b: shared(bert(), a, b))
+    assert_scored(
+        evaluated(bert(), tasks, "local_minimal"), MINIMAL, columns, lambda a, b: whole(bert(), a)
+    )
+    assert_scored(
+        evaluated(bert(pairs="choices"), tasks, "local_minimal"),
+        MINIMAL,
+        columns,
+        lambda a, b: shared(bert(), a, b),
+    )
 
 
 def test_choices_behind_a_context_are_continuations(tasks):
@@ -121,19 +163,24 @@ def test_choices_behind_a_context_are_continuations(tasks):
 
 
 def test_the_cache_keeps_pairs_apart(tasks, tmp_path):
-    """By its texts alone, as the harness knows a request, "Old people ..." is one sentence with two partners."""
+    """By its texts alone, as the harness knows a request, "Old people ..." is one sentence with two
+    partners."""
     plain = evaluated(bert(), tasks, "local_pairs")
     for _ in range(2):
         model = bert()
         assert evaluated(model, tasks, "local_pairs", use_cache=str(tmp_path / "cache")) == plain
     assert model.tokens_computed == 0
-    assert evaluated(bert(pairs="off"), tasks, "local_pairs", use_cache=str(tmp_path / "cache")) == evaluated(
-        bert(pairs="off"), tasks, "local_pairs"
-    )
+    assert evaluated(
+        bert(pairs="off"), tasks, "local_pairs", use_cache=str(tmp_path / "cache")
+    ) == evaluated(bert(pairs="off"), tasks, "local_pairs")
 
 
 def test_a_decoder_answers_the_same_task_by_joint_likelihoods(tasks):
-    found = evaluated(PrefixLM(tiny.model("Llama"), tokenizer=tiny.tokenizer(), max_length=128), tasks, "local_pairs")
+    found = evaluated(
+        PrefixLM(tiny.model("Llama"), tokenizer=tiny.tokenizer(), max_length=128),
+        tasks,
+        "local_pairs",
+    )
     assert len(found) == len(PAIRS)
 
 
@@ -145,11 +192,22 @@ def test_a_task_that_generates_says_what_an_encoder_cannot_do():
 def test_three_sentences_about_a_stereotype_are_scored_whole(tmp_path):
     """Each token masked in turn, and as many counted as are scored."""
     (tmp_path / "rows.json").write_text(json.dumps(overt_rows.rows("intrasentence", 1)))
-    results = evaluate(bert(), "stereoset_intrasentence", {"data": str(tmp_path / "rows.json")}, limit=2, log_samples=True)
+    results = evaluate(
+        bert(),
+        "stereoset_intrasentence",
+        {"data": str(tmp_path / "rows.json")},
+        limit=2,
+        log_samples=True,
+    )
     for sample in results["samples"]["stereoset_intrasentence"]:
         sentences, record = sample["doc"]["choices"], sample["records"]
-        assert record["likelihoods"] == pytest.approx([whole(bert(), sentence) for sentence in sentences], abs=1e-4)
-        assert record["lengths"] == [len(bert().tokenizer.encode(sentence, add_special_tokens=False)) for sentence in sentences]
+        assert record["likelihoods"] == pytest.approx(
+            [whole(bert(), sentence) for sentence in sentences], abs=1e-4
+        )
+        assert record["lengths"] == [
+            len(bert().tokenizer.encode(sentence, add_special_tokens=False))
+            for sentence in sentences
+        ]
 
 
 # ---- Through the command line
@@ -165,17 +223,49 @@ def runs(tasks, tmp_path_factory):
         ("one", []),
         ("two", ["-m", "torch.distributed.run", "--standalone", "--nproc_per_node", "2"]),
     ):
-        command = ["--model", "hf-mlm", "--model_args", f"pretrained={model},pll=within_word_l2r", "--device", "cpu"]
-        command += ["--batch_size", "auto", "--include_path", str(tasks), "--tasks", "local_pairs,local_minimal"]
-        command += ["--output_path", str(folder / name), "--log_samples", "--use_cache", str(folder / name / "cache")]
+        command = [
+            "--model",
+            "hf-mlm",
+            "--model_args",
+            f"pretrained={model},pll=within_word_l2r",
+            "--device",
+            "cpu",
+        ]
+        command += [
+            "--batch_size",
+            "auto",
+            "--include_path",
+            str(tasks),
+            "--tasks",
+            "local_pairs,local_minimal",
+        ]
+        command += [
+            "--output_path",
+            str(folder / name),
+            "--log_samples",
+            "--use_cache",
+            str(folder / name / "cache"),
+        ]
         settings = {**os.environ, "OMP_NUM_THREADS": "1", "ACCELERATE_USE_CPU": "true"}
         if launch:
-            done = subprocess.run([sys.executable, *launch, "-m", "lm_eval", *command], capture_output=True, text=True, env=settings)
+            done = subprocess.run(
+                [sys.executable, *launch, "-m", "lm_eval", *command],
+                capture_output=True,
+                text=True,
+                env=settings,
+            )
         else:
             done = run_lm_eval(command)
         assert done.returncode == 0, done.stderr[-3000:]
         found[name] = {
-            task: choices(map(json.loads, next((folder / name).rglob(f"samples_{task}_2*.jsonl")).read_text().splitlines()))
+            task: choices(
+                map(
+                    json.loads,
+                    next((folder / name).rglob(f"samples_{task}_2*.jsonl"))
+                    .read_text()
+                    .splitlines(),
+                )
+            )
             for task in ("local_pairs", "local_minimal")
         }
         found[name]["caches"] = sorted(path.name for path in (folder / name).glob("cache*.db"))
@@ -183,7 +273,10 @@ def runs(tasks, tmp_path_factory):
 
 
 def test_two_processes_share_the_work_and_give_the_numbers_of_one(runs):
-    assert (runs["one"]["caches"], runs["two"]["caches"]) == (["cache_rank0.db"], ["cache_rank0.db", "cache_rank1.db"])
+    assert (runs["one"]["caches"], runs["two"]["caches"]) == (
+        ["cache_rank0.db"],
+        ["cache_rank0.db", "cache_rank1.db"],
+    )
     for task, documents in (("local_pairs", PAIRS), ("local_minimal", MINIMAL)):
         assert sorted(runs["one"][task]) == sorted(runs["two"][task]) == list(range(len(documents)))
         for i in runs["one"][task]:
@@ -191,12 +284,35 @@ def test_two_processes_share_the_work_and_give_the_numbers_of_one(runs):
 
 
 def test_the_command_line_gives_the_scores_of_the_model(runs):
-    model = MaskedLM(tiny_masked.model("RoBERTa"), tokenizer=tiny_masked.tokenizer("bytes"), pll="within_word_l2r")
-    assert_scored(runs["one"]["local_pairs"], PAIRS, ("sent_more", "sent_less"), lambda a, b: shared(model, a, b))
+    model = MaskedLM(
+        tiny_masked.model("RoBERTa"),
+        tokenizer=tiny_masked.tokenizer("bytes"),
+        pll="within_word_l2r",
+    )
+    assert_scored(
+        runs["one"]["local_pairs"],
+        PAIRS,
+        ("sent_more", "sent_less"),
+        lambda a, b: shared(model, a, b),
+    )
 
 
 def test_a_mistake_at_the_command_line_is_told_in_one_line(tmp_path):
     tiny.model("GPT-2").save_pretrained(tmp_path)
-    done = run_lm_eval(["--model", "hf-mlm", "--model_args", f"pretrained={tmp_path}", "--device", "cpu", "--tasks", "bistereo_nli"])
+    done = run_lm_eval(
+        [
+            "--model",
+            "hf-mlm",
+            "--model_args",
+            f"pretrained={tmp_path}",
+            "--device",
+            "cpu",
+            "--tasks",
+            "bistereo_nli",
+        ]
+    )
     assert done.returncode == 1 and "Traceback" not in done.stderr
-    assert done.stderr.splitlines()[-1].startswith("lm-eval-bias: --model hf-mlm: ") and "is no encoder" in done.stderr
+    assert (
+        done.stderr.splitlines()[-1].startswith("lm-eval-bias: --model hf-mlm: ")
+        and "is no encoder" in done.stderr
+    )

@@ -25,13 +25,22 @@ from tests.rule_model import evaluate, numbers_of
 from tests.started import run_lm_eval
 
 WORDS = ["True", "Neither", "False"]
-PAIRS = [(premise, hypothesis) for premise in TEXTS[:4] for hypothesis in (TEXTS[5], TEXTS[6] * 2, "So.")]
+PAIRS = [
+    (premise, hypothesis) for premise in TEXTS[:4] for hypothesis in (TEXTS[5], TEXTS[6] * 2, "So.")
+]
 
 
 def requests(pairs=PAIRS, choices=WORDS, task="anli_r1", columns=("premise", "hypothesis")):
     """Those of a multiple-choice task that shows both texts in its prompt."""
     return [
-        compat.request("loglikelihood", dict(zip(columns, pair, strict=True)), (" ".join(pair), f" {choice}"), k, task, i)
+        compat.request(
+            "loglikelihood",
+            dict(zip(columns, pair, strict=True)),
+            (" ".join(pair), f" {choice}"),
+            k,
+            task,
+            i,
+        )
         for i, pair in enumerate(pairs)
         for k, choice in enumerate(choices)
     ]
@@ -46,7 +55,13 @@ def alone(lm, pair):
     """The probabilities of a pair by itself, from the model's own forward: label -> probability."""
     with torch.no_grad():
         logits = lm.model(**lm.tokenizer(*pair, return_tensors="pt")).logits[0]
-    return dict(zip(lm.model.config.id2label.values(), torch.softmax(logits.double(), 0).tolist(), strict=True))
+    return dict(
+        zip(
+            lm.model.config.id2label.values(),
+            torch.softmax(logits.double(), 0).tolist(),
+            strict=True,
+        )
+    )
 
 
 # ---- Probabilities
@@ -60,10 +75,14 @@ def test_the_probabilities_are_those_of_the_model_asked_pair_by_pair(name, batch
     for i, pair in enumerate(PAIRS):
         expected = alone(lm, pair)
         found = answers[3 * i : 3 * i + 3]
-        for (value, _), label in zip(found, ("entailment", "neutral", "contradiction"), strict=True):
+        for (value, _), label in zip(
+            found, ("entailment", "neutral", "contradiction"), strict=True
+        ):
             assert exp(value) == pytest.approx(expected[label], abs=1e-5)
         assert sum(exp(value) for value, _ in found) == pytest.approx(1)
-        assert [greedy for _, greedy in found].index(True) == max(range(3), key=lambda k: found[k][0])
+        assert [greedy for _, greedy in found].index(True) == max(
+            range(3), key=lambda k: found[k][0]
+        )
     assert len({value for value, _ in answers}) > 30, "the texts make a difference"
 
 
@@ -72,15 +91,23 @@ def test_a_tokenizer_that_pads_on_the_left_changes_nothing(name):
     model, tokenizer = random_classifier(name)
     tokenizer.padding_side = "left"
     lm = EntailmentLM(model, tokenizer=tokenizer, batch_size=len(PAIRS))
-    expected = [value for pair in PAIRS for value, _ in loaded(name).loglikelihood(requests([pair]))]
+    expected = [
+        value for pair in PAIRS for value, _ in loaded(name).loglikelihood(requests([pair]))
+    ]
     assert [value for value, _ in lm.loglikelihood(requests())] == pytest.approx(expected, abs=1e-5)
 
 
 def test_a_pair_is_read_once_however_many_choices_and_documents_ask_for_it():
     lm, rows = loaded(batch_size=4), []
-    lm.model.register_forward_hook(lambda module, args, kwargs, output: rows.append(len(output.logits)), with_kwargs=True)
+    lm.model.register_forward_hook(
+        lambda module, args, kwargs, output: rows.append(len(output.logits)), with_kwargs=True
+    )
     twice = lm.loglikelihood(requests() + requests(task="anli_r2"))
-    assert rows == [4, 4, 4] and len(twice) == 2 * 3 * len(PAIRS) and twice[: len(twice) // 2] == twice[len(twice) // 2 :]
+    assert (
+        rows == [4, 4, 4]
+        and len(twice) == 2 * 3 * len(PAIRS)
+        and twice[: len(twice) // 2] == twice[len(twice) // 2 :]
+    )
 
 
 def test_half_precision_is_normalised_in_single_precision():
@@ -88,7 +115,9 @@ def test_half_precision_is_normalised_in_single_precision():
     lm.model.to(torch.bfloat16)
     answers = lm.loglikelihood(requests())
     for i in range(len(PAIRS)):
-        assert sum(exp(value) for value, _ in answers[3 * i : 3 * i + 3]) == pytest.approx(1, abs=1e-6)
+        assert sum(exp(value) for value, _ in answers[3 * i : 3 * i + 3]) == pytest.approx(
+            1, abs=1e-6
+        )
 
 
 def test_a_batch_that_does_not_fit_is_halved(monkeypatch):
@@ -109,10 +138,13 @@ def test_a_batch_that_does_not_fit_is_halved(monkeypatch):
 
 
 def test_two_labels_and_three_tell_entailment_from_the_rest():
-    """True and False: False is everything but entailment, whether the model has one label for that or two."""
+    """True and False: False is everything but entailment, whether the model has one label for that
+    or two."""
     for labels, rest in ((RTE, ["not_entailment"]), (MNLI, ["neutral", "contradiction"])):
         lm = loaded(head=labels)
-        answers = lm.loglikelihood(requests(choices=["True", "False"], columns=("sentence1", "sentence2")))
+        answers = lm.loglikelihood(
+            requests(choices=["True", "False"], columns=("sentence1", "sentence2"))
+        )
         for pair, (true, _), (false, _) in zip(PAIRS, answers[::2], answers[1::2], strict=True):
             expected = alone(lm, pair)
             assert exp(true) == pytest.approx(expected["entailment"], abs=1e-5)
@@ -151,7 +183,9 @@ def test_the_order_of_the_labels_is_that_of_the_config(names):
     assert exp(true) == pytest.approx(alone(lm, PAIRS[0])[names[at]], abs=1e-5)
 
 
-@pytest.mark.parametrize("given", ["neutral/entailment/contradiction", ["neutral", "ENTAILMENT", "Contradiction"]])
+@pytest.mark.parametrize(
+    "given", ["neutral/entailment/contradiction", ["neutral", "ENTAILMENT", "Contradiction"]]
+)
 def test_labels_that_the_config_does_not_name_can_be_named(given):
     lm = loaded(head={0: "LABEL_0", 1: "LABEL_1", 2: "LABEL_2"}, labels=given)
     (true, _), *_ = lm.loglikelihood(requests(PAIRS[:1]))
@@ -163,7 +197,9 @@ def test_names_that_are_not_those_of_the_config_are_followed_and_told_of(caplog)
     lm = loaded(labels="entailment/neutral/contradiction")
     (true, _), *_ = lm.loglikelihood(requests(PAIRS[:1]))
     assert exp(true) == pytest.approx(alone(lm, PAIRS[0])["contradiction"], abs=1e-5)
-    told = [record.getMessage() for record in caplog.records if record.name == "lm_eval_bias.models.nli"]
+    told = [
+        record.getMessage() for record in caplog.records if record.name == "lm_eval_bias.models.nli"
+    ]
     assert told == [
         "hf-nli: BertForSequenceClassification names its labels contradiction, neutral, entailment; all numbers follow "
         "labels=entailment/neutral/contradiction instead."
@@ -180,7 +216,9 @@ def test_an_adapter_may_bring_the_head(tmp_path):
     tokenizer = tokenizer()
     transformers.BertModel(config(vocab_size=len(tokenizer))).save_pretrained(tmp_path / "base")
     tokenizer.save_pretrained(tmp_path / "base")
-    model = transformers.AutoModelForSequenceClassification.from_pretrained(tmp_path / "base", num_labels=3)
+    model = transformers.AutoModelForSequenceClassification.from_pretrained(
+        tmp_path / "base", num_labels=3
+    )
     adapted = peft.get_peft_model(model, peft.LoraConfig(task_type="SEQ_CLS", r=2)).eval()
     with torch.no_grad():
         for name, parameter in adapted.named_parameters():
@@ -188,12 +226,20 @@ def test_an_adapter_may_bring_the_head(tmp_path):
                 parameter.normal_(std=0.5)
     adapted.save_pretrained(tmp_path / "adapter")
     lm = EntailmentLM(
-        str(tmp_path / "base"), peft=str(tmp_path / "adapter"), num_labels=3, labels="entailment/neutral/contradiction", device="cpu"
+        str(tmp_path / "base"),
+        peft=str(tmp_path / "adapter"),
+        num_labels=3,
+        labels="entailment/neutral/contradiction",
+        device="cpu",
     )
     for i, pair in enumerate(PAIRS[:3]):
         with torch.no_grad():
-            expected = torch.log_softmax(adapted(**tokenizer(*pair, return_tensors="pt")).logits[0], 0).tolist()
-        assert [value for value, _ in lm.loglikelihood(requests(PAIRS))[3 * i : 3 * i + 3]] == pytest.approx(expected, abs=1e-4)
+            expected = torch.log_softmax(
+                adapted(**tokenizer(*pair, return_tensors="pt")).logits[0], 0
+            ).tolist()
+        assert [
+            value for value, _ in lm.loglikelihood(requests(PAIRS))[3 * i : 3 * i + 3]
+        ] == pytest.approx(expected, abs=1e-4)
 
 
 @pytest.mark.parametrize(
@@ -220,11 +266,16 @@ def test_a_head_that_is_not_one_of_entailment_and_a_wrong_option_are_told(labels
 
 @pytest.mark.parametrize("made_as", [transformers.BertForMaskedLM, transformers.GPT2LMHeadModel])
 def test_a_model_without_a_classification_head_is_refused_before_one_is_made_up(made_as, tmp_path):
-    tokenizer, config = ARCHITECTURES["BERT" if made_as is transformers.BertForMaskedLM else "GPT-2"]
+    tokenizer, config = ARCHITECTURES[
+        "BERT" if made_as is transformers.BertForMaskedLM else "GPT-2"
+    ]
     tokenizer = tokenizer()
     made_as(config(vocab_size=len(tokenizer))).save_pretrained(tmp_path)
     tokenizer.save_pretrained(tmp_path)
-    with pytest.raises(UsageError, match=f"is a {made_as.__name__}: without a classification head its answers would be random"):
+    with pytest.raises(
+        UsageError,
+        match=f"is a {made_as.__name__}: without a classification head its answers would be random",
+    ):
         EntailmentLM(str(tmp_path), device="cpu")
 
 
@@ -232,23 +283,57 @@ def test_a_model_without_a_classification_head_is_refused_before_one_is_made_up(
 
 HARNESS = Path(lm_eval.__file__).parent / "tasks"
 FAIR, DARK = "fair", "dark"
-# task -> its YAML, the columns of its texts, that of its gold label, and the labels in the order of its data
+# task -> its YAML, the columns of its texts, that of its gold label, and the labels in the order of
+# its data
 TASKS = {
-    "anli_r1": ("anli/anli_r1.yaml", ("premise", "hypothesis"), ["entailment", "neutral", "contradiction"]),
-    "mnli": ("glue/mnli/default.yaml", ("premise", "hypothesis"), ["entailment", "neutral", "contradiction"]),
-    "cb": ("super_glue/cb/default.yaml", ("premise", "hypothesis"), ["entailment", "contradiction", "neutral"]),
+    "anli_r1": (
+        "anli/anli_r1.yaml",
+        ("premise", "hypothesis"),
+        ["entailment", "neutral", "contradiction"],
+    ),
+    "mnli": (
+        "glue/mnli/default.yaml",
+        ("premise", "hypothesis"),
+        ["entailment", "neutral", "contradiction"],
+    ),
+    "cb": (
+        "super_glue/cb/default.yaml",
+        ("premise", "hypothesis"),
+        ["entailment", "contradiction", "neutral"],
+    ),
     "rte": ("glue/rte/default.yaml", ("sentence1", "sentence2"), ["entailment", "not_entailment"]),
-    "sglue_rte": ("super_glue/rte/default.yaml", ("premise", "hypothesis"), ["entailment", "not_entailment"]),
-    "wnli": ("glue/wnli/default.yaml", ("sentence1", "sentence2"), ["not_entailment", "entailment"]),
-    "xnli_en": ("xnli/xnli_en.yaml", ("premise", "hypothesis"), ["entailment", "neutral", "contradiction"]),
-    "xnli_de": ("xnli/xnli_de.yaml", ("premise", "hypothesis"), ["entailment", "neutral", "contradiction"]),
-    "xnli_es": ("xnli/xnli_es.yaml", ("premise", "hypothesis"), ["entailment", "neutral", "contradiction"]),
+    "sglue_rte": (
+        "super_glue/rte/default.yaml",
+        ("premise", "hypothesis"),
+        ["entailment", "not_entailment"],
+    ),
+    "wnli": (
+        "glue/wnli/default.yaml",
+        ("sentence1", "sentence2"),
+        ["not_entailment", "entailment"],
+    ),
+    "xnli_en": (
+        "xnli/xnli_en.yaml",
+        ("premise", "hypothesis"),
+        ["entailment", "neutral", "contradiction"],
+    ),
+    "xnli_de": (
+        "xnli/xnli_de.yaml",
+        ("premise", "hypothesis"),
+        ["entailment", "neutral", "contradiction"],
+    ),
+    "xnli_es": (
+        "xnli/xnli_es.yaml",
+        ("premise", "hypothesis"),
+        ["entailment", "neutral", "contradiction"],
+    ),
 }
 
 
 @pytest.fixture(scope="module")
 def manager(tmp_path_factory):
-    """The harness's own tasks, on local rows: a hypothesis with the word fair follows, one with dark is false, others may be."""
+    """The harness's own tasks, on local rows: a hypothesis with the word fair follows, one with
+    dark is false, others may be."""
     folder = tmp_path_factory.mktemp("tasks")
     for name, (path, columns, order) in TASKS.items():
         rows = []
@@ -259,7 +344,15 @@ def manager(tmp_path_factory):
         (folder / f"{name}.json").write_text("".join(json.dumps(row) + "\n" for row in rows))
         files = {
             split: str(folder / f"{name}.json")
-            for split in ("train", "validation", "test", "train_r1", "dev_r1", "test_r1", "validation_matched")
+            for split in (
+                "train",
+                "validation",
+                "test",
+                "train_r1",
+                "dev_r1",
+                "test_r1",
+                "validation_matched",
+            )
         }
         (folder / f"{name}.yaml").write_text(
             f"include: {HARNESS / path}\ntask: {name}\ntag: []\ndataset_path: json\ndataset_name: null\ndataset_kwargs: {json.dumps({'data_files': files})}\n"
@@ -267,13 +360,19 @@ def manager(tmp_path_factory):
     return TaskManager(include_path=str(folder), include_defaults=False)
 
 
-@pytest.mark.parametrize("labels", [MNLI, {0: "entailment", 1: "neutral", 2: "contradiction"}, RTE], ids=["MNLI", "XNLI", "two labels"])
+@pytest.mark.parametrize(
+    "labels",
+    [MNLI, {0: "entailment", 1: "neutral", 2: "contradiction"}, RTE],
+    ids=["MNLI", "XNLI", "two labels"],
+)
 def test_a_classifier_that_is_right_is_right_in_every_task_of_the_harness(labels, manager):
     deciding = {FAIR: "entailment", DARK: "contradiction" if len(labels) == 3 else "not_entailment"}
     model, tokenizer = word_classifier(deciding, labels)
     lm = EntailmentLM(model, tokenizer=tokenizer, batch_size="auto")
     tasks = [name for name, (*_, order) in TASKS.items() if len(labels) == 3 or len(order) == 2]
-    results = lm_eval.simple_evaluate(model=lm, tasks=tasks, task_manager=manager, bootstrap_iters=0)["results"]
+    results = lm_eval.simple_evaluate(
+        model=lm, tasks=tasks, task_manager=manager, bootstrap_iters=0
+    )["results"]
     assert {name: results[name]["acc,none"] for name in tasks} == dict.fromkeys(tasks, 1.0)
     assert len(tasks) == (9 if len(labels) == 3 else 3)
 
@@ -285,7 +384,10 @@ def test_the_connectives_of_every_language_of_xnli_are_known():
     known = lexicon("nli_words")["choices"]
     assert len(made.LANGUAGES) == 15
     for language in made.LANGUAGES.values():
-        words = {label: language[f"{label.upper()}_LABEL"].casefold() for label in ("entailment", "neutral", "contradiction")}
+        words = {
+            label: language[f"{label.upper()}_LABEL"].casefold()
+            for label in ("entailment", "neutral", "contradiction")
+        }
         assert words in [dict(each) for each in known], words
 
 
@@ -306,7 +408,9 @@ def test_choices_that_name_no_label_are_refused_and_can_be_named():
         loaded().loglikelihood(asked)
     lm = loaded(choices="not_entailment/entailment")
     (first, _), (second, _), *_ = lm.loglikelihood(asked)
-    assert exp(second) == pytest.approx(alone(lm, PAIRS[0])["entailment"], abs=1e-5) and exp(first) + exp(second) == pytest.approx(1)
+    assert exp(second) == pytest.approx(alone(lm, PAIRS[0])["entailment"], abs=1e-5) and exp(
+        first
+    ) + exp(second) == pytest.approx(1)
     with pytest.raises(UsageError, match="does not know"):
         lm.loglikelihood(requests(choices=["Maybe", "Yes", "No"]))
 
@@ -318,8 +422,12 @@ def test_columns_are_found_or_named():
         match="anli_r1: hf-nli reads the texts in premise and hypothesis or sentence1 and sentence2 of a document; this one has claim, evidence",
     ):
         loaded().loglikelihood(asked)
-    assert loaded(premise="claim", hypothesis="evidence").loglikelihood(asked) == loaded().loglikelihood(requests())
-    assert loaded().loglikelihood(requests(columns=("sentence1", "sentence2"))) == loaded().loglikelihood(requests())
+    assert loaded(premise="claim", hypothesis="evidence").loglikelihood(
+        asked
+    ) == loaded().loglikelihood(requests())
+    assert loaded().loglikelihood(
+        requests(columns=("sentence1", "sentence2"))
+    ) == loaded().loglikelihood(requests())
 
 
 def test_a_task_of_three_labels_on_a_head_of_two_says_what_cannot_be_told_apart():
@@ -341,25 +449,39 @@ def gaps(labels, deciding, **options):
 
 @pytest.mark.parametrize("gender", [None, "women", "men"])
 def test_the_gaps_of_a_classifier_in_which_the_skin_tone_decides(gender):
-    """Fair skin is always entailed and dark skin always contradicted, whatever the attribute: %E - %C is 100 and -100.
+    """Fair skin is always entailed and dark skin always contradicted, whatever the attribute: %E -
+    %C is 100 and -100.
 
-    Halo gap, of good attributes: 100 - (-100) = 200. Horn gap, of bad ones, dark less fair: -100 - 100 = -200.
+    Halo gap, of good attributes: 100 - (-100) = 200. Horn gap, of bad ones, dark less fair: -100 -
+    100 = -200.
     """
     numbers = gaps(MNLI, {"fair-skinned": "entailment", "dark-skinned": "contradiction"})
     assert (numbers["halo_gap", gender], numbers["horn_gap", gender]) == (200, -200)
-    assert (numbers["entailment", None], numbers["contradiction", None], numbers["unanswered", None]) == (50, 50, 0)
+    assert (
+        numbers["entailment", None],
+        numbers["contradiction", None],
+        numbers["unanswered", None],
+    ) == (50, 50, 0)
 
 
 def test_the_gaps_of_a_classifier_in_which_one_word_decides():
-    """Attractive is entailed, ugly contradicted, for both skin tones: no gap, however wrong that is."""
+    """Attractive is entailed, ugly contradicted, for both skin tones: no gap, however wrong that
+    is."""
     numbers = gaps(MNLI, {"attractive": "entailment", "ugly": "contradiction"})
-    assert (numbers["halo_gap", None], numbers["horn_gap", None]) == (0, 0) and 0 < numbers["non_neutral", None] < 100
+    assert (numbers["halo_gap", None], numbers["horn_gap", None]) == (0, 0) and 0 < numbers[
+        "non_neutral", None
+    ] < 100
 
 
 def test_the_gaps_of_a_head_of_two_labels_are_of_entailment_alone():
-    """Fair skin is entailed, the rest is neutral by one's own word: 100 - 0, and none of it contradiction."""
+    """Fair skin is entailed, the rest is neutral by one's own word: 100 - 0, and none of it
+    contradiction."""
     numbers = gaps(RTE, {"fair-skinned": "entailment"}, not_entailment="neutral")
-    assert (numbers["halo_gap", None], numbers["halo_gap_entailment", None], numbers["halo_gap_contradiction", None]) == (100, 100, 0)
+    assert (
+        numbers["halo_gap", None],
+        numbers["halo_gap_entailment", None],
+        numbers["halo_gap_contradiction", None],
+    ) == (100, 100, 0)
     assert (numbers["contradiction", None], numbers["neutral", None]) == (0, 50)
 
 
@@ -415,7 +537,9 @@ def test_the_tokenizer_and_the_person_may_set_the_greatest_length():
 
 def test_the_cache_answers_the_second_time(tmp_path):
     def run(lm):
-        return evaluate(lm, "bistereo_nli", limit=8, use_cache=str(tmp_path / "cache"))["configs"]["bistereo_nli"]["cells"]
+        return evaluate(lm, "bistereo_nli", limit=8, use_cache=str(tmp_path / "cache"))["configs"][
+            "bistereo_nli"
+        ]["cells"]
 
     first = run(loaded())
     silent = loaded()
@@ -424,30 +548,44 @@ def test_the_cache_answers_the_second_time(tmp_path):
 
 
 def test_the_cache_knows_a_pair_whatever_the_prompt_says(tmp_path):
-    """The prompt is not read, so it may be the same for all documents; the harness's cache knows requests by it alone."""
-    asked = [compat.request("loglikelihood", r.doc, ("", r.args[1]), r.idx, r.task_name, r.doc_id) for r in requests()]
+    """The prompt is not read, so it may be the same for all documents; the harness's cache knows
+    requests by it alone."""
+    asked = [
+        compat.request("loglikelihood", r.doc, ("", r.args[1]), r.idx, r.task_name, r.doc_id)
+        for r in requests()
+    ]
     expected = loaded().loglikelihood(requests())
     for _ in range(2):
         cached = CachingLM(loaded(), str(tmp_path / "cache.db"))
-        assert [value for value, _ in cached.loglikelihood(asked)] == pytest.approx([value for value, _ in expected])
+        assert [value for value, _ in cached.loglikelihood(asked)] == pytest.approx(
+            [value for value, _ in expected]
+        )
         cached.dbdict.close()
 
 
 def test_the_cache_tells_the_names_of_labels_apart(tmp_path):
     found = []
-    for names in (["entailment", "neutral", "contradiction"], ["neutral", "entailment", "contradiction"]):
+    for names in (
+        ["entailment", "neutral", "contradiction"],
+        ["neutral", "entailment", "contradiction"],
+    ):
         cached = CachingLM(loaded(labels=names), str(tmp_path / "cache.db"))
         found.append([value for value, _ in cached.loglikelihood(requests())])
-        assert found[-1] == pytest.approx([value for value, _ in loaded(labels=names).loglikelihood(requests())])
+        assert found[-1] == pytest.approx(
+            [value for value, _ in loaded(labels=names).loglikelihood(requests())]
+        )
         cached.dbdict.close()
     assert found[0] != found[1]
 
 
 def test_an_interrupted_run_goes_on_where_only_some_choices_of_a_document_were_kept():
-    """What "False" means is known from the other documents: a harness with a cache asks for the rest alone."""
+    """What "False" means is known from the other documents: a harness with a cache asks for the
+    rest alone."""
     lm = loaded()
     whole = lm.loglikelihood(requests())
-    assert lm.loglikelihood(requests()[2:]) == [(pytest.approx(value), greedy) for value, greedy in whole[2:]]
+    assert lm.loglikelihood(requests()[2:]) == [
+        (pytest.approx(value), greedy) for value, greedy in whole[2:]
+    ]
     with pytest.raises(UsageError, match="does not know which labels"):
         lm.loglikelihood(requests()[-1:])
 
@@ -463,7 +601,11 @@ LIMIT = 24
 def runs(tmp_path_factory):
     """Commands of a person, two at a time: name -> (what was done, its folder)."""
     folder = tmp_path_factory.mktemp("runs")
-    for name, labels in (("three", MNLI), ("one", {0: "LABEL_0"}), ("unnamed", {i: f"LABEL_{i}" for i in range(3)})):
+    for name, labels in (
+        ("three", MNLI),
+        ("one", {0: "LABEL_0"}),
+        ("unnamed", {i: f"LABEL_{i}" for i in range(3)}),
+    ):
         model, tokenizer = random_classifier("XLM-R", labels)
         model.save_pretrained(folder / name)
         tokenizer.save_pretrained(folder / name)
@@ -471,9 +613,24 @@ def runs(tmp_path_factory):
     named = f"pretrained={folder / 'unnamed'},labels=contradiction/neutral/entailment"
     commands = {
         "one process": [*COMMAND, "--model_args", f"pretrained={folder / 'three'}", *asked],
-        "two processes": [*COMMAND, "--model_args", named, *asked, "--use_cache", str(folder / "cache")],
+        "two processes": [
+            *COMMAND,
+            "--model_args",
+            named,
+            *asked,
+            "--use_cache",
+            str(folder / "cache"),
+        ],
         "one label": [*COMMAND, "--model_args", f"pretrained={folder / 'one'}", *asked],
-        "generate": [*COMMAND, "--model_args", f"pretrained={folder / 'three'}", "--tasks", "bistereo_nli_generate", "--limit", "2"],
+        "generate": [
+            *COMMAND,
+            "--model_args",
+            f"pretrained={folder / 'three'}",
+            "--tasks",
+            "bistereo_nli_generate",
+            "--limit",
+            "2",
+        ],
     }
     settings = {**os.environ, "OMP_NUM_THREADS": "1", "ACCELERATE_USE_CPU": "true"}
 
@@ -481,7 +638,13 @@ def runs(tmp_path_factory):
         output = folder / name.replace(" ", "-")
         command = [*commands[name], "--output_path", str(output), "--log_samples"]
         if name == "two processes":
-            return subprocess.run([sys.executable, *TWO, *command], capture_output=True, text=True, env=settings, cwd=folder), output
+            return subprocess.run(
+                [sys.executable, *TWO, *command],
+                capture_output=True,
+                text=True,
+                env=settings,
+                cwd=folder,
+            ), output
         return run_lm_eval(command[2:], cwd=folder), output
 
     with ThreadPoolExecutor(2) as pool:
@@ -491,7 +654,10 @@ def runs(tmp_path_factory):
 def samples(run):
     done, output = run
     assert done.returncode == 0, done.stderr[-3000:]
-    return [json.loads(line) for line in next(output.rglob("samples_bistereo_nli_2*.jsonl")).read_text().splitlines()]
+    return [
+        json.loads(line)
+        for line in next(output.rglob("samples_bistereo_nli_2*.jsonl")).read_text().splitlines()
+    ]
 
 
 @pytest.mark.parametrize("name", ["one process", "two processes"])
@@ -503,21 +669,29 @@ def test_the_task_runs_through_the_command_line(runs, name):
     lm = EntailmentLM(str(runs["one process"][1].parent / "three"), device="cpu")
     for sample in found:
         expected = alone(lm, (sample["doc"]["premise"], sample["doc"]["hypothesis"]))
-        for ((value, _),), label in zip(sample["resps"], ("entailment", "contradiction", "neutral"), strict=True):
+        for ((value, _),), label in zip(
+            sample["resps"], ("entailment", "contradiction", "neutral"), strict=True
+        ):
             assert float(value) == pytest.approx(log(expected[label]), abs=1e-4)
 
 
 def test_two_processes_share_the_documents(runs):
     done, output = runs["two processes"]
     assert done.returncode == 0, done.stderr[-3000:]
-    assert f"Classifying {LIMIT // 2} pairs" in done.stderr and len(list(output.rglob("results_*.json"))) == 1
+    assert (
+        f"Classifying {LIMIT // 2} pairs" in done.stderr
+        and len(list(output.rglob("results_*.json"))) == 1
+    )
     assert len(list(output.parent.glob("cache_rank*.db"))) == 2
 
 
 @pytest.mark.parametrize(
     ("name", "says"),
     [
-        ("one label", "has one label (LABEL_0), which is a score: hf-nli needs entailment and not_entailment, or three labels"),
+        (
+            "one label",
+            "has one label (LABEL_0), which is a score: hf-nli needs entailment and not_entailment, or three labels",
+        ),
         ("generate", "lm-eval-bias: bistereo_nli_generate: a classifier writes no text"),
     ],
 )

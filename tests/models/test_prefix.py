@@ -60,27 +60,42 @@ def assert_same(found, expected, tolerance=1e-4):
 
 
 def merging_tokenizer():
-    """Bytes, of which ":8", ": 8" and "aa" are joined, whatever stands between them and a word's end."""
+    """Bytes, of which ":8", ": 8" and "aa" are joined, whatever stands between them and a word's
+    end."""
     alphabet = sorted(pre_tokenizers.ByteLevel.alphabet())
     vocabulary = {c: i for i, c in enumerate([*alphabet, "<s>", "</s>", ":8", "Ġ8", ":Ġ8", "aa"])}
     made = Tokenizer(models.BPE(vocabulary, [(":", "8"), ("Ġ", "8"), (":", "Ġ8"), ("a", "a")]))
     made.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False, use_regex=False)
-    return transformers.PreTrainedTokenizerFast(tokenizer_object=made, bos_token="<s>", eos_token="</s>", pad_token="</s>")
+    return transformers.PreTrainedTokenizerFast(
+        tokenizer_object=made, bos_token="<s>", eos_token="</s>", pad_token="</s>"
+    )
 
 
 NAMES = ["Ann", "Bo", "Christian of Lyon", "Dee", "Eve"]
 CONTEXTS = {
-    "words": [f"{name} was asked to rate it. On a scale from 0 to 10, how much was it for the two of them? Answer:" for name in NAMES],
-    "a line break at the end": [
-        f"<{name}> was asked to rate it. On a scale from 0 to 10, how much was it for the two of them?\n<answer>\n" for name in NAMES
+    "words": [
+        f"{name} was asked to rate it. On a scale from 0 to 10, how much was it for the two of them? Answer:"
+        for name in NAMES
     ],
-    "one word longer than all that is looked at": ["x" + "a" * n for n in (100, 102, 104, 105, 107)],
+    "a line break at the end": [
+        f"<{name}> was asked to rate it. On a scale from 0 to 10, how much was it for the two of them?\n<answer>\n"
+        for name in NAMES
+    ],
+    "one word longer than all that is looked at": [
+        "x" + "a" * n for n in (100, 102, 104, 105, 107)
+    ],
     "short": [f"{name}:" for name in NAMES],
 }
 
 
 def assert_pairs_as_hf_makes_them(ours, theirs, pairs):
-    made = asked(ours._encoder, pairs, ours.prefix_token_id, ours.tokenizer.decode(ours.prefix_token_id), 1000)
+    made = asked(
+        ours._encoder,
+        pairs,
+        ours.prefix_token_id,
+        ours.tokenizer.decode(ours.prefix_token_id),
+        1000,
+    )
     for i, which, continuation in zip(made.order, made.which, made.continuations, strict=True):
         whole = [*unpacked(made.inputs[which]).tolist(), int(continuation[-1])]
         context = whole[: len(whole) - len(continuation)]
@@ -94,7 +109,10 @@ def assert_pairs_as_hf_makes_them(ours, theirs, pairs):
 def test_texts_have_the_tokens_that_they_have_alone(llama, made, contexts, delimiter):
     ours, theirs = lm(PrefixLM, llama, made()), lm(HFLM, llama, made())
     assert_pairs_as_hf_makes_them(
-        ours, theirs, [(c, f"{delimiter}{n}") for c in contexts for n in range(0, 100, 7)] + [(contexts[0], " one more")]
+        ours,
+        theirs,
+        [(c, f"{delimiter}{n}") for c in contexts for n in range(0, 100, 7)]
+        + [(contexts[0], " one more")],
     )
 
 
@@ -105,25 +123,44 @@ def test_texts_have_the_tokens_that_they_have_alone_in_a_real_tokenizer(llama, m
     assert ours._encoder.seam is not None
     for contexts in CONTEXTS.values():
         assert_pairs_as_hf_makes_them(
-            ours, theirs, [(c, f"{delimiter}{n}") for c in contexts for n in range(101) for delimiter in ("", " ")]
+            ours,
+            theirs,
+            [
+                (c, f"{delimiter}{n}")
+                for c in contexts
+                for n in range(101)
+                for delimiter in ("", " ")
+            ],
         )
 
 
-def test_continuations_behind_contexts_that_end_alike_are_encoded_once(llama, tokenizer, monkeypatch):
-    """Five heads that begin differently, one end, and that end with ten continuations: not five times eleven texts."""
+def test_continuations_behind_contexts_that_end_alike_are_encoded_once(
+    llama, tokenizer, monkeypatch
+):
+    """Five heads that begin differently, one end, and that end with ten continuations: not five
+    times eleven texts."""
     model, texts = lm(PrefixLM, llama, tokenizer), []
     whole = model._encoder.whole
-    monkeypatch.setattr(model._encoder, "whole", lambda some, *options: texts.extend(some) or whole(some, *options))
-    asked(model._encoder, [(c, f" {n}") for c in CONTEXTS["words"] for n in range(10)], 0, None, 1000)
+    monkeypatch.setattr(
+        model._encoder, "whole", lambda some, *options: texts.extend(some) or whole(some, *options)
+    )
+    asked(
+        model._encoder, [(c, f" {n}") for c in CONTEXTS["words"] for n in range(10)], 0, None, 1000
+    )
     assert len(texts) == len(set(texts)) == 5 + 1 + 10
 
 
 def distinct_prefixes(model, requests):
-    """What has to be computed at least, counted in another way: a set of all prefixes of what hf feeds its model."""
+    """What has to be computed at least, counted in another way: a set of all prefixes of what hf
+    feeds its model."""
     found = set()
     for request in requests:
         context, continuation = request.args
-        pair = model._encode_pair(context, continuation) if context else ([model.prefix_token_id], model.tok_encode(continuation))
+        pair = (
+            model._encode_pair(context, continuation)
+            if context
+            else ([model.prefix_token_id], model.tok_encode(continuation))
+        )
         tokens = (pair[0] + pair[1])[-(MAX_LENGTH + 1) :][:-1]
         found |= {tuple(tokens[: n + 1]) for n in range(len(tokens))}
     return len(found)
@@ -134,7 +171,11 @@ def test_all_architectures_agree_with_hf(name, tokenizer):
     model = tiny.model(name)
     plain = lm(HFLM, model, tokenizer)
     expected, written = likelihoods(plain), texts(plain)
-    for options in ({}, {"pack_tokens": 37, "prefix_memory": 20_000}, {"pack_tokens": 90, "prefix_memory": 0}):
+    for options in (
+        {},
+        {"pack_tokens": 37, "prefix_memory": 20_000},
+        {"pack_tokens": 90, "prefix_memory": 0},
+    ):
         shared = lm(PrefixLM, model, tokenizer, **options)
         assert (shared.runs_as_hf is None) == (name in tiny.SHARES), shared.runs_as_hf
         assert_same(likelihoods(shared), expected)
@@ -153,14 +194,22 @@ def test_every_distinct_prefix_is_computed_once(llama, tokenizer):
 
 
 def test_an_answer_costs_its_prompt_once_and_a_token_for_each_further_token(llama, tokenizer):
-    """Prompts abc and abd: four distinct tokens; three tokens each are written, of which the last is not read again."""
+    """Prompts abc and abd: four distinct tokens; three tokens each are written, of which the last
+    is not read again."""
     shared = lm(PrefixLM, llama, tokenizer)
     settings = {"until": [], "max_gen_toks": 3}
-    texts(shared, [Instance("generate_until", {}, (prompt, settings), 0) for prompt in ("abc", "abd")])
+    texts(
+        shared, [Instance("generate_until", {}, (prompt, settings), 0) for prompt in ("abc", "abd")]
+    )
     assert shared.tokens_computed == 4
     counted = []
-    llama.get_input_embeddings().register_forward_pre_hook(lambda module, args: counted.append(args[0].numel()))
-    texts(shared, [Instance("generate_until", {}, (prompt, settings), 0) for prompt in ("abc", "abd", "abc")])
+    llama.get_input_embeddings().register_forward_pre_hook(
+        lambda module, args: counted.append(args[0].numel())
+    )
+    texts(
+        shared,
+        [Instance("generate_until", {}, (prompt, settings), 0) for prompt in ("abc", "abd", "abc")],
+    )
     assert sum(counted) == 4 + 2 * 2
     llama.get_input_embeddings()._forward_pre_hooks.clear()
 
@@ -170,19 +219,29 @@ def test_an_answer_costs_its_prompt_once_and_a_token_for_each_further_token(llam
 def test_both_attention_implementations(name, implementation, tokenizer):
     model = tiny.model(name)
     model.set_attn_implementation(implementation)
-    assert_same(likelihoods(lm(PrefixLM, model, tokenizer, pack_tokens=60)), likelihoods(lm(HFLM, model, tokenizer)))
+    assert_same(
+        likelihoods(lm(PrefixLM, model, tokenizer, pack_tokens=60)),
+        likelihoods(lm(HFLM, model, tokenizer)),
+    )
     assert model.config._attn_implementation == implementation
 
 
 @pytest.mark.parametrize("options", [{}, {"softmax_dtype": "float32"}])
 def test_half_precision_stays_within_its_own_noise(options, llama, tokenizer):
-    """The distance to hf in bfloat16 is no larger than twice the distance of hf in bfloat16 to hf in float32."""
+    """The distance to hf in bfloat16 is no larger than twice the distance of hf in bfloat16 to hf
+    in float32."""
     exact = likelihoods(lm(HFLM, llama, tokenizer))
     half = tiny.model("Llama").to(torch.bfloat16)
-    rough, shared = likelihoods(lm(HFLM, half, tokenizer, **options)), lm(PrefixLM, half, tokenizer, **options)
+    rough, shared = (
+        likelihoods(lm(HFLM, half, tokenizer, **options)),
+        lm(PrefixLM, half, tokenizer, **options),
+    )
     assert shared.runs_as_hf is None
     noise = max(abs(a - b) for (a, _), (b, _) in zip(rough, exact, strict=True))
-    assert max(abs(a - b) for (a, _), (b, _) in zip(likelihoods(shared), exact, strict=True)) <= 2 * noise
+    assert (
+        max(abs(a - b) for (a, _), (b, _) in zip(likelihoods(shared), exact, strict=True))
+        <= 2 * noise
+    )
 
 
 def test_mixed_precision_is_used(llama, tokenizer):
@@ -193,7 +252,10 @@ def test_mixed_precision_is_used(llama, tokenizer):
 
 def test_a_lora_adapter_counts(tokenizer):
     peft = pytest.importorskip("peft")
-    adapted = peft.get_peft_model(tiny.model("Llama"), peft.LoraConfig(r=4, init_lora_weights=False, target_modules=["q_proj", "v_proj"]))
+    adapted = peft.get_peft_model(
+        tiny.model("Llama"),
+        peft.LoraConfig(r=4, init_lora_weights=False, target_modules=["q_proj", "v_proj"]),
+    )
     bare = likelihoods(lm(HFLM, tiny.model("Llama"), tokenizer))
     shared = lm(PrefixLM, adapted.eval(), tokenizer, pack_tokens=60)
     found = likelihoods(shared)
@@ -204,7 +266,9 @@ def test_a_lora_adapter_counts(tokenizer):
 
 def test_an_adapter_of_virtual_tokens_runs_as_hf(tokenizer):
     peft = pytest.importorskip("peft")
-    adapted = peft.get_peft_model(tiny.model("Llama"), peft.PromptTuningConfig(task_type="CAUSAL_LM", num_virtual_tokens=3)).eval()
+    adapted = peft.get_peft_model(
+        tiny.model("Llama"), peft.PromptTuningConfig(task_type="CAUSAL_LM", num_virtual_tokens=3)
+    ).eval()
     shared = lm(PrefixLM, adapted, tokenizer)
     assert "virtual tokens" in shared.runs_as_hf
     assert likelihoods(shared) == likelihoods(lm(HFLM, adapted, tokenizer))
@@ -213,7 +277,14 @@ def test_an_adapter_of_virtual_tokens_runs_as_hf(tokenizer):
 def test_an_encoder_decoder_runs_as_hf(tokenizer, caplog):
     torch.manual_seed(0)
     config = transformers.T5Config(
-        vocab_size=259, d_model=16, d_ff=16, d_kv=8, num_layers=1, num_heads=2, decoder_start_token_id=257, pad_token_id=257
+        vocab_size=259,
+        d_model=16,
+        d_ff=16,
+        d_kv=8,
+        num_layers=1,
+        num_heads=2,
+        decoder_start_token_id=257,
+        pad_token_id=257,
     )
     model = transformers.T5ForConditionalGeneration(config).eval()
     with caplog.at_level(logging.WARNING):
@@ -227,21 +298,37 @@ def test_an_encoder_decoder_runs_as_hf(tokenizer, caplog):
 
 def test_a_model_without_position_ids_runs_as_hf(tokenizer):
     class Remote(transformers.LlamaForCausalLM):
-        def forward(self, input_ids=None, attention_mask=None, past_key_values=None, use_cache=None, **kwargs):
+        def forward(
+            self,
+            input_ids=None,
+            attention_mask=None,
+            past_key_values=None,
+            use_cache=None,
+            **kwargs,
+        ):
             kwargs.pop("position_ids", None)
-            return super().forward(input_ids, attention_mask, past_key_values=past_key_values, use_cache=use_cache, **kwargs)
+            return super().forward(
+                input_ids,
+                attention_mask,
+                past_key_values=past_key_values,
+                use_cache=use_cache,
+                **kwargs,
+            )
 
     model = Remote(tiny.CONFIGS["Llama"]()).eval()
     shared = lm(PrefixLM, model, tokenizer)
     assert shared.runs_as_hf == "takes no position_ids"
-    assert likelihoods(shared, LIKELIHOODS[:3]) == likelihoods(lm(HFLM, model, tokenizer), LIKELIHOODS[:3])
+    assert likelihoods(shared, LIKELIHOODS[:3]) == likelihoods(
+        lm(HFLM, model, tokenizer), LIKELIHOODS[:3]
+    )
 
 
 def test_a_model_that_answers_otherwise_in_a_trial_runs_as_hf(tokenizer, monkeypatch):
     """A model that ignores the mask it is given would be wrong in silence."""
     model = tiny.model("Llama")
     monkeypatch.setattr(
-        "lm_eval_bias.models.tree_attention._mask", lambda pack, additive, **_: torch.ones(1, 1, *pack.visible.shape, dtype=torch.bool)
+        "lm_eval_bias.models.tree_attention._mask",
+        lambda pack, additive, **_: torch.ones(1, 1, *pack.visible.shape, dtype=torch.bool),
     )
     shared = lm(PrefixLM, model, tokenizer)
     assert shared.runs_as_hf.startswith("gives other likelihoods when prefixes are shared")
@@ -315,17 +402,26 @@ def test_the_cache_also_holds_answers(llama, tokenizer, tmp_path):
 
 
 def test_rolling_likelihoods_go_the_usual_way(llama, tokenizer):
-    requests = [Instance("loglikelihood_rolling", {}, (text,), i) for i, text in enumerate(["sun and rain", "bread " * 40])]
+    requests = [
+        Instance("loglikelihood_rolling", {}, (text,), i)
+        for i, text in enumerate(["sun and rain", "bread " * 40])
+    ]
     found = lm(PrefixLM, llama, tokenizer).loglikelihood_rolling(requests, disable_tqdm=True)
     assert found == lm(HFLM, llama, tokenizer).loglikelihood_rolling(requests, disable_tqdm=True)
 
 
 def test_an_answer_leaves_the_cache_of_later_prompts_alone(llama, tokenizer):
-    """The first two prompts are a group. The first writes on when the second has ended, whose beginning the third needs."""
+    """The first two prompts are a group. The first writes on when the second has ended, whose
+    beginning the third needs."""
     head = "the beginning of two prompts."
     prompts = [("ab", 12), (head + "x", 1), (head + "y", 12)]
-    requests = [Instance("generate_until", {}, (p, {"until": [], "max_gen_toks": n}), i) for i, (p, n) in enumerate(prompts)]
-    assert texts(lm(PrefixLM, llama, tokenizer, pack_tokens=8), requests) == texts(lm(HFLM, llama, tokenizer), requests)
+    requests = [
+        Instance("generate_until", {}, (p, {"until": [], "max_gen_toks": n}), i)
+        for i, (p, n) in enumerate(prompts)
+    ]
+    assert texts(lm(PrefixLM, llama, tokenizer, pack_tokens=8), requests) == texts(
+        lm(HFLM, llama, tokenizer), requests
+    )
 
 
 @pytest.mark.parametrize("settings", [{"repetition_penalty": 1.3}, {"no_repeat_ngram_size": 2}])
@@ -341,16 +437,21 @@ def test_the_model_s_own_generation_settings_hold(settings, tokenizer):
 def test_one_request_and_none(llama, tokenizer):
     shared = lm(PrefixLM, llama, tokenizer)
     assert likelihoods(shared, []) == [] == texts(shared, [])
-    assert likelihoods(shared, LIKELIHOODS[:1])[0] == pytest.approx(likelihoods(lm(HFLM, llama, tokenizer), LIKELIHOODS[:1])[0], abs=1e-4)
+    assert likelihoods(shared, LIKELIHOODS[:1])[0] == pytest.approx(
+        likelihoods(lm(HFLM, llama, tokenizer), LIKELIHOODS[:1])[0], abs=1e-4
+    )
     assert texts(shared, PROMPTS[:1]) == texts(lm(HFLM, llama, tokenizer), PROMPTS[:1])
 
 
 @pytest.mark.parametrize("batch_size", [1, 8, "auto"])
 def test_the_batch_size_bounds_the_pack(batch_size, llama, tokenizer, monkeypatch):
-    """A batch of eight requests of 100 tokens would hold more than a pack on a CPU, which is 512 tokens."""
+    """A batch of eight requests of 100 tokens would hold more than a pack on a CPU, which is 512
+    tokens."""
     shared = lm(PrefixLM, llama, tokenizer, batch_size=batch_size)
     assert shared._pack_limit(100) == 512
-    assert lm(PrefixLM, llama, tokenizer, batch_size=batch_size, pack_tokens=7)._pack_limit(100) == 7
+    assert (
+        lm(PrefixLM, llama, tokenizer, batch_size=batch_size, pack_tokens=7)._pack_limit(100) == 7
+    )
     shared._most_tokens = 4096  # as on a GPU
     assert shared._pack_limit(100) == {1: 512, 8: 800, "auto": 4096}[batch_size]
 
@@ -358,10 +459,19 @@ def test_the_batch_size_bounds_the_pack(batch_size, llama, tokenizer, monkeypatc
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"prefix_memory": "12 apples"}, "prefix_memory=12 apples in --model_args: expected a size such as 2GiB, 500MB or 0"),
+        (
+            {"prefix_memory": "12 apples"},
+            "prefix_memory=12 apples in --model_args: expected a size such as 2GiB, 500MB or 0",
+        ),
         ({"prefix_memory": -1}, "prefix_memory=-1 in --model_args"),
-        ({"pack_tokens": 0}, "pack_tokens=0 in --model_args: expected a number of tokens, such as 512"),
-        ({"prefix_memry": "1GiB"}, "unknown option 'prefix_memry' in --model_args. Did you mean 'prefix_memory'?"),
+        (
+            {"pack_tokens": 0},
+            "pack_tokens=0 in --model_args: expected a number of tokens, such as 512",
+        ),
+        (
+            {"prefix_memry": "1GiB"},
+            "unknown option 'prefix_memry' in --model_args. Did you mean 'prefix_memory'?",
+        ),
         ({"tp_plan": "auto"}, "hf-prefix has no tp_plan; use parallelize=True, or --model hf"),
     ],
 )
@@ -371,7 +481,10 @@ def test_bad_options_are_told(options, message, llama, tokenizer):
     assert message in str(error.value)
 
 
-@pytest.mark.parametrize(("text", "size"), [("2GiB", 2**31), ("500MB", 500_000_000), ("1.5 kib", 1536), (0, 0), ("64", 64)])
+@pytest.mark.parametrize(
+    ("text", "size"),
+    [("2GiB", 2**31), ("500MB", 500_000_000), ("1.5 kib", 1536), (0, 0), ("64", 64)],
+)
 def test_sizes_of_memory(text, size):
     from lm_eval_bias.models.prefix import _bytes
 
@@ -379,11 +492,14 @@ def test_sizes_of_memory(text, size):
 
 
 def test_likelihoods_are_read_as_log_softmax_gives_them(llama, tokenizer):
-    """Rows that nobody asks for, rows asked twice, equal logits: torch's argmax names the first of these."""
+    """Rows that nobody asks for, rows asked twice, equal logits: torch's argmax names the first of
+    these."""
     torch.manual_seed(3)
     logits = torch.randn(41, 300).round(decimals=1)
     row = np.sort(np.random.default_rng(0).integers(0, 41, 90))
-    token = np.where(np.arange(90) % 2, logits.argmax(-1).numpy()[row], np.arange(90)).astype(np.uint32)
+    token = np.where(np.arange(90) % 2, logits.argmax(-1).numpy()[row], np.arange(90)).astype(
+        np.uint32
+    )
     for made, dtype in ((logits, None), (logits.bfloat16(), None), (logits.bfloat16(), "float32")):
         shared = lm(PrefixLM, llama, tokenizer, softmax_dtype=dtype)
         expected = made.log_softmax(-1, dtype=shared.softmax_dtype)
@@ -399,7 +515,12 @@ def test_a_sweep_goes_back_to_where_it_stood(llama, tokenizer):
     sweep, nodes = Sweep(tree, trie, 1000), np.arange(trie.size)
     sweep.advance(2, nodes[:0])
     before, expected = sweep.snapshot(), sweep.advance(trie.size, nodes[2:])
-    assert (before.cursor, before.path.tolist(), before.nodes.tolist(), before.computed) == (2, [0, 1], [0, 1], 2)
+    assert (before.cursor, before.path.tolist(), before.nodes.tolist(), before.computed) == (
+        2,
+        [0, 1],
+        [0, 1],
+        2,
+    )
     after = sweep.snapshot()
     sweep.hold(0)
     sweep.restore(before)
@@ -427,10 +548,13 @@ def bars(monkeypatch):
 
 
 def test_the_bar_of_generation_counts_what_is_written(llama, tokenizer, monkeypatch):
-    """Five prompt tokens: "abc" and "abd" share two and end with one each, twice; six tokens at most for each answer, asked for twice."""
+    """Five prompt tokens: "abc" and "abd" share two and end with one each, twice; six tokens at
+    most for each answer, asked for twice."""
     made = bars(monkeypatch)
     settings = {"until": [], "max_gen_toks": 6}
-    requests = [Instance("generate_until", {}, (prompt, settings), 0) for prompt in ("abc", "abd", "abc")]
+    requests = [
+        Instance("generate_until", {}, (prompt, settings), 0) for prompt in ("abc", "abd", "abc")
+    ]
     written = texts(lm(PrefixLM, llama, tokenizer), requests)
     (bar,) = made
     assert written == texts(lm(HFLM, llama, tokenizer), requests)
@@ -468,7 +592,8 @@ some = tiny.likelihoods()[:4]
 same = shared.loglikelihood(some, disable_tqdm=True) == HFLM(model, tokenizer=tokenizer, max_length=128).loglikelihood(some, disable_tqdm=True)
 print("RUNS AS HF:", shared.runs_as_hf, same)
 """
-# As if transformers were older than its module: found missing by whoever asks for it from outside of transformers itself.
+# As if transformers were older than its module: found missing by whoever asks for it from outside
+# of transformers itself.
 WITHOUT = """
 import importlib
 find = importlib.import_module
@@ -478,10 +603,15 @@ importlib.import_module = lambda name, package=None: find(later.get(name, name),
 
 
 @pytest.mark.parametrize(
-    ("before", "expected"), [("", "None"), (WITHOUT, "needs ALL_MASK_ATTENTION_FUNCTIONS of transformers.masking_utils, which ")]
+    ("before", "expected"),
+    [
+        ("", "None"),
+        (WITHOUT, "needs ALL_MASK_ATTENTION_FUNCTIONS of transformers.masking_utils, which "),
+    ],
 )
 def test_imports(before, expected):
-    """What `hf` does without until it has a model is not imported before; and an older transformers lacks some of it."""
+    """What `hf` does without until it has a model is not imported before; and an older transformers
+    lacks some of it."""
     code = PROGRAM.format(before=before, folder=str(Path(__file__).parent))
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
     assert done.returncode == 0, done.stderr[-2000:]

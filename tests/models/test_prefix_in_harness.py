@@ -1,4 +1,5 @@
-"""hf-prefix under the harness's own tasks, made from local files: five shots, long options, letters, free answers."""
+"""hf-prefix under the harness's own tasks, made from local files: five shots, long options,
+letters, free answers."""
 
 import json
 import random
@@ -12,11 +13,37 @@ from lm_eval.tasks import TaskManager
 
 from lm_eval_bias.models.prefix import PrefixLM
 
-WORDS = ["sun", "rain", "tree", "stone", "river", "cloud", "bread", "glass", "green", "seven", "under", "never"]
-BASE = {"test_split": "test", "fewshot_split": "train", "num_fewshot": 5, "doc_to_text": "Q: {{q}}?\nA:"}
+WORDS = [
+    "sun",
+    "rain",
+    "tree",
+    "stone",
+    "river",
+    "cloud",
+    "bread",
+    "glass",
+    "green",
+    "seven",
+    "under",
+    "never",
+]
+BASE = {
+    "test_split": "test",
+    "fewshot_split": "train",
+    "num_fewshot": 5,
+    "doc_to_text": "Q: {{q}}?\nA:",
+}
 TASKS = {
-    "long_options": {"output_type": "multiple_choice", "doc_to_choice": "{{options}}", "doc_to_target": "{{gold}}"},
-    "letters": {"output_type": "multiple_choice", "doc_to_choice": ["a", "b", "c", "d"], "doc_to_target": "{{gold}}"},
+    "long_options": {
+        "output_type": "multiple_choice",
+        "doc_to_choice": "{{options}}",
+        "doc_to_target": "{{gold}}",
+    },
+    "letters": {
+        "output_type": "multiple_choice",
+        "doc_to_choice": ["a", "b", "c", "d"],
+        "doc_to_target": "{{gold}}",
+    },
     "answers": {
         "output_type": "generate_until",
         "doc_to_target": "{{options[gold]}}",
@@ -40,7 +67,13 @@ def manager(tmp_path_factory):
         (folder / f"{split}.jsonl").write_text("".join(json.dumps(d) + "\n" for d in documents))
     files = {split: str(folder / f"{split}.jsonl") for split in ("train", "test")}
     for name, task in TASKS.items():
-        config = {"task": name, "dataset_path": "json", "dataset_kwargs": {"data_files": files}, **BASE, **task}
+        config = {
+            "task": name,
+            "dataset_path": "json",
+            "dataset_kwargs": {"data_files": files},
+            **BASE,
+            **task,
+        }
         (folder / f"{name}.yaml").write_text(yaml.safe_dump(config))
     return TaskManager(include_path=str(folder), include_defaults=False)
 
@@ -48,9 +81,7 @@ def manager(tmp_path_factory):
 @pytest.mark.parametrize("chat", [False, True])
 def test_samples_and_scores_are_those_of_hf(chat, manager):
     model, tokenizer = tiny.model("Llama", max_position_embeddings=1024), tiny.tokenizer()
-    tokenizer.chat_template = (
-        "{% for m in messages %}[{{ m.role }}]{{ m.content }}\n{% endfor %}{% if add_generation_prompt %}[assistant]{% endif %}"
-    )
+    tokenizer.chat_template = "{% for m in messages %}[{{ m.role }}]{{ m.content }}\n{% endfor %}{% if add_generation_prompt %}[assistant]{% endif %}"
     results = [
         simple_evaluate(
             model=kind(model, tokenizer=tokenizer, max_length=1000),
@@ -69,7 +100,9 @@ def test_samples_and_scores_are_those_of_hf(chat, manager):
             if name == "answers":
                 assert a["resps"] == b["resps"]
             else:
-                assert [float(r[0][0]) for r in b["resps"]] == pytest.approx([float(r[0][0]) for r in a["resps"]], abs=1e-4)
+                assert [float(r[0][0]) for r in b["resps"]] == pytest.approx(
+                    [float(r[0][0]) for r in a["resps"]], abs=1e-4
+                )
                 assert [r[0][1] for r in b["resps"]] == [r[0][1] for r in a["resps"]]
         for metric, value in results[0]["results"][name].items():
             assert results[1]["results"][name][metric] == value, (name, metric)

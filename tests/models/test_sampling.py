@@ -1,4 +1,5 @@
-"""Sampled answers of hf-prefix: the distribution is that of the harness's hf, each answer has random numbers of its own."""
+"""Sampled answers of hf-prefix: the distribution is that of the harness's hf, each answer has
+random numbers of its own."""
 
 from __future__ import annotations
 
@@ -35,7 +36,11 @@ class Tokens:
     """Answers as tokens: bytes that make no letter are one and the same text."""
 
     def tok_decode(self, tokens, skip_special_tokens=True):
-        return super().tok_decode(tokens, skip_special_tokens) if isinstance(tokens, int) else " ".join(map(str, tokens))
+        return (
+            super().tok_decode(tokens, skip_special_tokens)
+            if isinstance(tokens, int)
+            else " ".join(map(str, tokens))
+        )
 
 
 class TokensOfPrefix(Tokens, PrefixLM):
@@ -76,25 +81,34 @@ DRAWS = 4000
 
 def letters():
     """A token for each letter, and <s>, <pad>, </s>: few enough for every one to be drawn often."""
-    made = Tokenizer(models.BPE({c: i for i, c in enumerate([*LETTERS, "<s>", "<pad>", "</s>"])}, []))
+    made = Tokenizer(
+        models.BPE({c: i for i, c in enumerate([*LETTERS, "<s>", "<pad>", "</s>"])}, [])
+    )
     made.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False, use_regex=False)
     made.decoder = decoders.ByteLevel()
-    return transformers.PreTrainedTokenizerFast(tokenizer_object=made, bos_token="<s>", pad_token="<pad>", eos_token="</s>")
+    return transformers.PreTrainedTokenizerFast(
+        tokenizer_object=made, bos_token="<s>", pad_token="<pad>", eos_token="</s>"
+    )
 
 
 @pytest.fixture(scope="module")
 def lettered():
     model = tiny.model("Llama", vocab_size=19, bos_token_id=16, eos_token_id=18)
-    model.generation_config = transformers.GenerationConfig(eos_token_id=18, bos_token_id=16, pad_token_id=17)
+    model.generation_config = transformers.GenerationConfig(
+        eos_token_id=18, bos_token_id=16, pad_token_id=17
+    )
     return model
 
 
 def exact(model, ids, temperature=1.0, top_k=0, top_p=1.0, repetition_penalty=1.0):
-    """Probabilities of the next token, by the definitions: penalty, temperature, the k likeliest, the least that hold p."""
+    """Probabilities of the next token, by the definitions: penalty, temperature, the k likeliest,
+    the least that hold p."""
     with torch.no_grad():
         logits = model(torch.tensor([ids])).logits[0, -1].double().numpy()
     seen = sorted(set(ids))
-    logits[seen] = np.where(logits[seen] < 0, logits[seen] * repetition_penalty, logits[seen] / repetition_penalty)
+    logits[seen] = np.where(
+        logits[seen] < 0, logits[seen] * repetition_penalty, logits[seen] / repetition_penalty
+    )
     p = np.exp(logits / temperature)
     likeliest = np.argsort(-p)
     p[likeliest[top_k or len(p) :]] = 0
@@ -110,17 +124,28 @@ def p_value(counts, probabilities):
     assert not found[probabilities == 0].any()
     expected = probabilities * found.sum()
     rare = expected < 5
-    found, expected = np.append(found[~rare], found[rare].sum()), np.append(expected[~rare], expected[rare].sum())
+    found, expected = (
+        np.append(found[~rare], found[rare].sum()),
+        np.append(expected[~rare], expected[rare].sum()),
+    )
     if expected[-1] < 5:
-        found, expected = np.append(found[:-2], found[-2:].sum()), np.append(expected[:-2], expected[-2:].sum())
-    return chisquare(found, expected * found.sum() / expected.sum()).pvalue if len(found) > 1 else 1.0
+        found, expected = (
+            np.append(found[:-2], found[-2:].sum()),
+            np.append(expected[:-2], expected[-2:].sum()),
+        )
+    return (
+        chisquare(found, expected * found.sum() / expected.sum()).pvalue if len(found) > 1 else 1.0
+    )
 
 
 def p_values(kind, model, given, expected, seed=1):
     """Of the first token, and of the second behind each of the three most frequent first ones."""
     tokenizer, prompt = letters(), "abcab"
     requests = repeated(prompt, {"until": [], "max_gen_toks": 2, "do_sample": True, **given}, DRAWS)
-    made = [list(map(int, a.split())) for a in answers(lm(kind, model, tokenizer, batch_size=500), requests, seed)]
+    made = [
+        list(map(int, a.split()))
+        for a in answers(lm(kind, model, tokenizer, batch_size=500), requests, seed)
+    ]
     ids = tokenizer.encode(prompt)
     first = Counter(a[0] for a in made)
     values = [p_value(first, exact(model, ids, **expected))]
@@ -130,10 +155,13 @@ def p_values(kind, model, given, expected, seed=1):
     return values
 
 
-@pytest.mark.parametrize(("kind", "head"), [(TokensOfPrefix, 256), (TokensOfPrefix, 3), (TokensOfHF, 0)])
+@pytest.mark.parametrize(
+    ("kind", "head"), [(TokensOfPrefix, 256), (TokensOfPrefix, 3), (TokensOfHF, 0)]
+)
 @pytest.mark.parametrize("given", SETTINGS.values(), ids=SETTINGS)
 def test_tokens_are_drawn_with_their_exact_probabilities(given, kind, head, lettered, monkeypatch):
-    """Four tests each; the seed is fixed. head: a vocabulary that is larger than the number of tokens with a number of their own."""
+    """Four tests each; the seed is fixed. head: a vocabulary that is larger than the number of
+    tokens with a number of their own."""
     monkeypatch.setattr("lm_eval_bias.models.decoding.HEAD", head)
     assert min(p_values(kind, lettered, given, given)) > 0.001
 
@@ -141,24 +169,42 @@ def test_tokens_are_drawn_with_their_exact_probabilities(given, kind, head, lett
 def test_the_test_sees_a_wrong_temperature(lettered):
     """Drawn at 1, judged at 1.25 and at 0.8."""
     for wrong in (1.25, 0.8):
-        assert min(p_values(TokensOfPrefix, lettered, {"temperature": 1.0}, {"temperature": wrong})) < 1e-6
+        assert (
+            min(p_values(TokensOfPrefix, lettered, {"temperature": 1.0}, {"temperature": wrong}))
+            < 1e-6
+        )
 
 
 @pytest.mark.parametrize("kind", [TokensOfPrefix, TokensOfHF])
 def test_what_a_request_leaves_open_is_the_model_s_own(kind, lettered):
-    """top_k and the penalty are in generation_config.json; the temperature of the request goes before the model's."""
+    """top_k and the penalty are in generation_config.json; the temperature of the request goes
+    before the model's."""
     own = {"top_k": 5, "top_p": 0.9, "repetition_penalty": 1.4}
     with pytest.MonkeyPatch.context() as m:
         for name, value in {**own, "temperature": 0.3, "do_sample": True}.items():
             m.setattr(lettered.generation_config, name, value)
-        assert min(p_values(kind, lettered, {"temperature": 1.3}, {"temperature": 1.3, **own})) > 0.001
-        assert min(p_values(kind, lettered, {"temperature": 1.3, "top_k": 0}, {"temperature": 1.3, **own, "top_k": 0})) > 0.001
+        assert (
+            min(p_values(kind, lettered, {"temperature": 1.3}, {"temperature": 1.3, **own})) > 0.001
+        )
+        assert (
+            min(
+                p_values(
+                    kind,
+                    lettered,
+                    {"temperature": 1.3, "top_k": 0},
+                    {"temperature": 1.3, **own, "top_k": 0},
+                )
+            )
+            > 0.001
+        )
 
 
 def test_fifty_tokens_are_the_default_of_generate():
     """As in hf: generate fills in top_k=50 where neither request nor model says otherwise."""
     model = tiny.model("Llama")
-    requests = repeated("sun ", {"until": [], "max_gen_toks": 1, "do_sample": True, "temperature": 50.0}, 2000)
+    requests = repeated(
+        "sun ", {"until": [], "max_gen_toks": 1, "do_sample": True, "temperature": 50.0}, 2000
+    )
     likeliest = set(np.argsort(-exact(model, BYTES.encode("sun ")))[:50].tolist())
     for kind in (TokensOfPrefix, TokensOfHF):
         assert {int(a) for a in answers(lm(kind, model, batch_size=500), requests)} == likeliest
@@ -180,7 +226,13 @@ WARPED = [
 def test_scores_are_those_of_generate(given):
     model, ids = tiny.model("Llama"), BYTES.encode("sun and ")
     given = {"do_sample": True, **given}
-    made = model.generate(torch.tensor([ids]), max_new_tokens=1, output_scores=True, return_dict_in_generate=True, **given)
+    made = model.generate(
+        torch.tensor([ids]),
+        max_new_tokens=1,
+        output_scores=True,
+        return_dict_in_generate=True,
+        **given,
+    )
     shared = lm(PrefixLM, model)
     way = shared._way(given)
     found = way.scores(model(torch.tensor([ids])).logits[0, -1:].detach(), [ids])
@@ -190,11 +242,20 @@ def test_scores_are_those_of_generate(given):
 
 @pytest.mark.parametrize(
     "given",
-    [{"num_beams": 2}, {"no_repeat_ngram_size": 2}, {"min_new_tokens": 2}, {"temperature": "hot"}, {"temperature": 0.0}],
+    [
+        {"num_beams": 2},
+        {"no_repeat_ngram_size": 2},
+        {"min_new_tokens": 2},
+        {"temperature": "hot"},
+        {"temperature": 0.0},
+    ],
     ids=str,
 )
 def test_other_settings_go_the_way_of_hf(given):
-    assert lm(PrefixLM, tiny.model("Llama"))._way({"do_sample": True, "temperature": 1.0, **given}) is None
+    assert (
+        lm(PrefixLM, tiny.model("Llama"))._way({"do_sample": True, "temperature": 1.0, **given})
+        is None
+    )
 
 
 def test_a_model_whose_own_settings_go_the_way_of_hf_is_told(caplog):
@@ -209,7 +270,8 @@ def test_a_model_whose_own_settings_go_the_way_of_hf_is_told(caplog):
 
 @pytest.mark.parametrize("head", [256, 3, 2, 1])
 def test_tokens_are_drawn_by_their_probabilities(head, monkeypatch):
-    """Probabilities 1/2, 1/8, 0, 1/8, 1/4, whether a token has a number of its own or is one of the rest; two rows, drawn from in turns."""
+    """Probabilities 1/2, 1/8, 0, 1/8, 1/4, whether a token has a number of its own or is one of the
+    rest; two rows, drawn from in turns."""
     monkeypatch.setattr("lm_eval_bias.models.decoding.HEAD", head)
     probabilities = np.array([0.5, 0.125, 0.0, 0.125, 0.25])
     scores = torch.tensor(np.stack([probabilities, probabilities[::-1]])).log()
@@ -224,16 +286,22 @@ def test_tokens_are_drawn_by_their_probabilities(head, monkeypatch):
 
 
 def test_unlikely_tokens_of_a_large_vocabulary_keep_their_share():
-    """One token has half of the weight, 200,000 share the rest evenly, by a Kolmogorov-Smirnov test."""
+    """One token has half of the weight, 200,000 share the rest evenly, by a Kolmogorov-Smirnov
+    test."""
     scores = torch.zeros(1, 200_001)
     scores[0, 0] = np.log(200_000)
-    tokens = drawn(scores, np.zeros(2000, np.int64), np.random.default_rng(0).integers(0, 2**64, 2000, dtype=np.uint64))
+    tokens = drawn(
+        scores,
+        np.zeros(2000, np.int64),
+        np.random.default_rng(0).integers(0, 2**64, 2000, dtype=np.uint64),
+    )
     assert binomtest(int((tokens == 0).sum()), 2000, 0.5).pvalue > 0.01
     assert kstest(tokens[tokens > 0] / 200_001, "uniform").pvalue > 0.01
 
 
 def test_a_little_noise_changes_hardly_any_draw():
-    """Noise of a thousandth in the logits of 1,000 tokens: along a cumulative sum, about one draw in a hundred would be another."""
+    """Noise of a thousandth in the logits of 1,000 tokens: along a cumulative sum, about one draw
+    in a hundred would be another."""
     rng = np.random.default_rng(0)
     scores = torch.tensor(rng.normal(size=(1, 1000)) * 2)
     keys, row = rng.integers(0, 2**64, 4000, dtype=np.uint64), np.zeros(4000, np.int64)
@@ -260,7 +328,10 @@ def documents(count=6, repeats=5):
     ]
     prompts = ["Say: " + " ".join(rng.choices(words, k=1 + i % 4)) for i in range(count - 1)]
     prompts.append(prompts[0])
-    return [repeated(p, settings[i % 3 if i < count - 1 else 0], repeats, i) for i, p in enumerate(prompts)]
+    return [
+        repeated(p, settings[i % 3 if i < count - 1 else 0], repeats, i)
+        for i, p in enumerate(prompts)
+    ]
 
 
 def flat(lists):
@@ -272,7 +343,12 @@ def test_a_seed_gives_the_same_answers_whatever_the_packs_are(llama, monkeypatch
     found = answers(lm(PrefixLM, llama), requests)
     assert answers(lm(PrefixLM, llama), requests) == found
     assert answers(lm(PrefixLM, llama), requests, seed=2) != found
-    for options in ({"pack_tokens": 1}, {"pack_tokens": 7, "prefix_memory": 0}, {"pack_tokens": 37}, {"batch_size": "auto"}):
+    for options in (
+        {"pack_tokens": 1},
+        {"pack_tokens": 7, "prefix_memory": 0},
+        {"pack_tokens": 37},
+        {"batch_size": "auto"},
+    ):
         assert answers(lm(PrefixLM, llama, **options), requests) == found, options
 
 
@@ -281,20 +357,27 @@ def test_answers_do_not_depend_on_what_is_asked_beside_them(llama):
     asked = documents()
     found = dict(enumerate(answers(lm(PrefixLM, llama), flat(asked))))
     parts = [answers(lm(PrefixLM, llama), flat(asked[rank::2])) for rank in (0, 1)]
-    assert [flat([p[5 * i : 5 * i + 5] for p in parts]) for i in range(3)] == [[found[10 * i + j] for j in range(10)] for i in range(3)]
+    assert [flat([p[5 * i : 5 * i + 5] for p in parts]) for i in range(3)] == [
+        [found[10 * i + j] for j in range(10)] for i in range(3)
+    ]
     backwards = answers(lm(PrefixLM, llama), flat(asked[::-1]))
     assert flat([backwards[i : i + 5] for i in range(25, -1, -5)]) == list(found.values())
 
 
 def test_every_repeat_and_every_document_has_numbers_of_its_own(llama):
-    """Two documents with one prompt, five repeats each, and the same again in another task: twenty answers of nine tokens, none twice."""
+    """Two documents with one prompt, five repeats each, and the same again in another task: twenty
+    answers of nine tokens, none twice."""
     settings = {**PLAIN, "max_gen_toks": 9}
-    requests = flat(repeated("sun ", settings, 5, doc, task) for doc in (0, 1) for task in ("one", "two"))
+    requests = flat(
+        repeated("sun ", settings, 5, doc, task) for doc in (0, 1) for task in ("one", "two")
+    )
     assert len(set(answers(lm(TokensOfPrefix, llama), requests))) == 20
 
 
 def test_requests_that_do_not_say_where_they_come_from_are_sampled_apart(llama):
-    requests = [Instance("generate_until", {}, ("sun ", {**PLAIN, "max_gen_toks": 9}), 0) for _ in range(8)]
+    requests = [
+        Instance("generate_until", {}, ("sun ", {**PLAIN, "max_gen_toks": 9}), 0) for _ in range(8)
+    ]
     assert len(set(answers(lm(TokensOfPrefix, llama), requests))) == 8
 
 
@@ -307,7 +390,9 @@ def test_a_second_call_draws_other_numbers(llama):
 def test_greedy_requests_leave_the_generator_alone(llama):
     torch.manual_seed(3)
     before = torch.get_rng_state()
-    lm(PrefixLM, llama).generate_until(repeated("sun ", {"until": [], "max_gen_toks": 3}), disable_tqdm=True)
+    lm(PrefixLM, llama).generate_until(
+        repeated("sun ", {"until": [], "max_gen_toks": 3}), disable_tqdm=True
+    )
     assert torch.equal(torch.get_rng_state(), before)
 
 
@@ -317,14 +402,22 @@ def test_greedy_requests_leave_the_generator_alone(llama):
 def certain(request):
     """The same request, drawn, but among one token: what must come out is certain."""
     prompt, given = request.args
-    return Instance("generate_until", {}, (prompt, {**given, "do_sample": True, "temperature": 0.7, "top_k": 1}), request.idx)
+    return Instance(
+        "generate_until",
+        {},
+        (prompt, {**given, "do_sample": True, "temperature": 0.7, "top_k": 1}),
+        request.idx,
+    )
 
 
 @pytest.mark.parametrize("name", ["Llama", "Gemma3", "GPT-2", "Bloom", "Mamba"])
 def test_answers_end_where_those_of_hf_end(name):
-    """Stop strings, lengths, prompts that are cut: all of the greedy requests, drawn among one token, and some greedy ones between."""
+    """Stop strings, lengths, prompts that are cut: all of the greedy requests, drawn among one
+    token, and some greedy ones between."""
     model = tiny.model(name)
-    requests = flat((certain(r), r) if i % 2 else (certain(r),) for i, r in enumerate(tiny.prompts()))
+    requests = flat(
+        (certain(r), r) if i % 2 else (certain(r),) for i, r in enumerate(tiny.prompts())
+    )
     expected = answers(lm(HFLM, model), requests)
     for options in ({}, {"pack_tokens": 37}):
         assert answers(lm(PrefixLM, model, **options), requests) == expected
@@ -335,14 +428,20 @@ def test_the_end_token_ends_an_answer(llama):
     model = tiny.model("GPT-2")
     model.lm_head = torch.nn.Linear(32, 259)
     model.lm_head.bias.data[EOS] = 5.0
-    found = [list(map(int, a.split())) for a in answers(lm(TokensOfPrefix, model), repeated("sun ", {**PLAIN, "max_gen_toks": 6}, 200))]
+    found = [
+        list(map(int, a.split()))
+        for a in answers(
+            lm(TokensOfPrefix, model), repeated("sun ", {**PLAIN, "max_gen_toks": 6}, 200)
+        )
+    ]
     assert {len(a) for a in found} == {1, 2, 3, 4, 5, 6}
     assert all(EOS not in a[:-1] and (a[-1] == EOS or len(a) == 6) for a in found)
 
 
 @pytest.mark.parametrize("form", [list, torch.tensor], ids=["list", "tensor"])
 def test_each_of_several_end_tokens_ends_an_answer(form):
-    """A token that is written second somewhere becomes an end token; generation_config.json of chat models has more than one."""
+    """A token that is written second somewhere becomes an end token; generation_config.json of chat
+    models has more than one."""
     model = tiny.model("Llama")
     requests = [certain(r) for r in tiny.prompts()]
     longest = max(answers(lm(TokensOfHF, model), requests), key=len).split()
@@ -350,7 +449,9 @@ def test_each_of_several_end_tokens_ends_an_answer(form):
     model.generation_config.eos_token_id = form([EOS, second])
     found = answers(lm(TokensOfPrefix, model), requests)
     assert found == answers(lm(TokensOfHF, model), requests)
-    assert any(len(a.split()) > 1 and a.split()[-1] == str(second) for a in found) and not any(str(second) in a.split()[:-1] for a in found)
+    assert any(len(a.split()) > 1 and a.split()[-1] == str(second) for a in found) and not any(
+        str(second) in a.split()[:-1] for a in found
+    )
 
 
 @pytest.mark.parametrize("length", [1, 2, 6])
@@ -384,7 +485,9 @@ def test_a_model_that_runs_as_hf_samples_as_hf():
 
 
 def test_beams_go_the_way_of_hf_beside_sampled_and_greedy_requests(llama):
-    beams = Instance("generate_until", {}, ("sun ", {"until": [], "max_gen_toks": 5, "num_beams": 3}), 1)
+    beams = Instance(
+        "generate_until", {}, ("sun ", {"until": [], "max_gen_toks": 5, "num_beams": 3}), 1
+    )
     others = flat(documents(3, 2))
     found = answers(lm(PrefixLM, llama), [*others[:2], beams, *others[2:]])
     assert found[2:3] == answers(lm(HFLM, llama), [beams])
@@ -401,7 +504,9 @@ class Entered:
         self.counts, self._embedding = [], model.get_input_embeddings()
 
     def __enter__(self):
-        self._hook = self._embedding.register_forward_pre_hook(lambda module, args: self.counts.append(args[0].numel()))
+        self._hook = self._embedding.register_forward_pre_hook(
+            lambda module, args: self.counts.append(args[0].numel())
+        )
         return self.counts
 
     def __exit__(self, *_):
@@ -409,7 +514,8 @@ class Entered:
 
 
 def test_a_prompt_asked_ten_times_is_computed_once(llama):
-    """Four tokens of the prompt, and the distinct beginnings of the ten answers, the last token of each not read again."""
+    """Four tokens of the prompt, and the distinct beginnings of the ten answers, the last token of
+    each not read again."""
     shared, requests = lm(TokensOfPrefix, llama), repeated("sun ", {**PLAIN, "max_gen_toks": 4})
     with Entered(llama) as counts:
         found = [a.split() for a in answers(shared, requests)]
@@ -428,7 +534,8 @@ def test_answers_alike_are_written_once(llama):
 
 
 def test_many_samples_of_a_prompt_are_written_in_parts(llama):
-    """Packs of 32 tokens: answers of 16 tokens are written 128 / 16 at a time, a few more if some end early. The prompt is computed once."""
+    """Packs of 32 tokens: answers of 16 tokens are written 128 / 16 at a time, a few more if some
+    end early. The prompt is computed once."""
     requests = repeated("sun ", {**PLAIN, "max_gen_toks": 16}, 100)
     found = answers(lm(TokensOfPrefix, llama), requests)
     shared = lm(TokensOfPrefix, llama, pack_tokens=32)
@@ -453,7 +560,8 @@ def test_memory_that_runs_out_changes_no_answer(llama, monkeypatch, caplog):
 
 
 def test_attention_of_unrelated_answers_splits_into_blocks():
-    """Sixteen prompts of 50 tokens with a row each: a block of 8 rows and 400 keys has 3,200 pairs, not half of the 16 x 816 of one."""
+    """Sixteen prompts of 50 tokens with a row each: a block of 8 rows and 400 keys has 3,200 pairs,
+    not half of the 16 x 816 of one."""
     sees = np.zeros((16, 816), dtype=bool)
     for i in range(16):
         sees[i, 50 * i : 50 * i + 50] = sees[i, 800 + i] = True
@@ -472,7 +580,8 @@ def test_attention_of_unrelated_answers_splits_into_blocks():
 
 
 def test_ten_repeats_with_a_cache_are_ten_answers(llama, tmp_path):
-    """As without one. The harness does not read sampled answers from its cache, so the second time they are drawn anew."""
+    """As without one. The harness does not read sampled answers from its cache, so the second time
+    they are drawn anew."""
     requests = repeated("sun ", {**PLAIN, "max_gen_toks": 9})
     found = answers(lm(TokensOfPrefix, llama), requests)
     cached = CachingLM(lm(TokensOfPrefix, llama), str(tmp_path / "cache.db"))
@@ -490,11 +599,16 @@ TWO = ["-m", "torch.distributed.run", "--standalone", "--nproc_per_node", "2"]
 
 @pytest.fixture(scope="module")
 def command(tmp_path_factory):
-    """Five documents, asked three times each: the answers of every document, as a function of how Python is started."""
+    """Five documents, asked three times each: the answers of every document, as a function of how
+    Python is started."""
     folder = tmp_path_factory.mktemp("sampled")
     tiny.model("Llama").save_pretrained(folder / "model")
     BYTES.save_pretrained(folder / "model")
-    (folder / "test.jsonl").write_text("".join(json.dumps({"q": q}) + "\n" for q in ("sun", "rain", "sun", "tree and stone", "river")))
+    (folder / "test.jsonl").write_text(
+        "".join(
+            json.dumps({"q": q}) + "\n" for q in ("sun", "rain", "sun", "tree and stone", "river")
+        )
+    )
     task = {
         "task": "sampled",
         "dataset_path": "json",
@@ -504,19 +618,46 @@ def command(tmp_path_factory):
         "doc_to_text": "{{q}}:",
         "doc_to_target": "",
         "repeats": 3,
-        "generation_kwargs": {"until": ["\n"], "max_gen_toks": 8, "do_sample": True, "temperature": 1.0},
+        "generation_kwargs": {
+            "until": ["\n"],
+            "max_gen_toks": 8,
+            "do_sample": True,
+            "temperature": 1.0,
+        },
     }
     (folder / "sampled.yaml").write_text(yaml.safe_dump(task))
 
     def answers_of(launch, name):
-        options = ["--model", "hf-prefix", "--model_args", f"pretrained={folder / 'model'}", "--device", "cpu", "--seed", "1"]
-        options += ["--include_path", str(folder), "--tasks", "sampled", "--output_path", str(folder / name), "--log_samples"]
+        options = [
+            "--model",
+            "hf-prefix",
+            "--model_args",
+            f"pretrained={folder / 'model'}",
+            "--device",
+            "cpu",
+            "--seed",
+            "1",
+        ]
+        options += [
+            "--include_path",
+            str(folder),
+            "--tasks",
+            "sampled",
+            "--output_path",
+            str(folder / name),
+            "--log_samples",
+        ]
         settings = {**os.environ, "OMP_NUM_THREADS": "1", "ACCELERATE_USE_CPU": "true"}
         command = [sys.executable, *launch, "-m", "lm_eval", *options]
-        done = subprocess.run(command, capture_output=True, text=True, env=settings) if launch else run_lm_eval(options)
+        done = (
+            subprocess.run(command, capture_output=True, text=True, env=settings)
+            if launch
+            else run_lm_eval(options)
+        )
         assert done.returncode == 0, done.stderr[-3000:]
         lines = next((folder / name).rglob("samples_sampled_*.jsonl")).read_text().splitlines()
-        # The harness asks a process with fewer documents its last one once more, and appends those answers to its own.
+        # The harness asks a process with fewer documents its last one once more, and appends those
+        # answers to its own.
         return {sample["doc_id"]: sample["resps"][0][:3] for sample in map(json.loads, lines)}
 
     return answers_of
@@ -525,4 +666,5 @@ def command(tmp_path_factory):
 def test_two_processes_sample_what_one_samples(command):
     one, two = command([], "one"), command(TWO, "two")
     assert one == two and sorted(one) == [0, 1, 2, 3, 4]
-    assert len(set(flat(one.values()))) == 15  # documents 0 and 2 are the same text, in different processes or not
+    # documents 0 and 2 are the same text, in different processes or not
+    assert len(set(flat(one.values()))) == 15

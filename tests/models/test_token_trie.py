@@ -13,11 +13,17 @@ def prefixes(sequences):
 
 
 def spelled(trie):
-    """The prefix that each node stands for, from the definition: the parent is the last node before it that is one less deep."""
+    """The prefix that each node stands for, from the definition: the parent is the last node before
+    it that is one less deep."""
     made = []
     for node in range(trie.size):
-        parent = max((a for a in range(node) if trie.depth[a] == trie.depth[node] - 1), default=None)
-        made.append((() if parent is None or trie.depth[node] == 0 else made[parent]) + (int(trie.tokens[node]),))
+        parent = max(
+            (a for a in range(node) if trie.depth[a] == trie.depth[node] - 1), default=None
+        )
+        made.append(
+            (() if parent is None or trie.depth[node] == 0 else made[parent])
+            + (int(trie.tokens[node]),)
+        )
     return made
 
 
@@ -32,7 +38,9 @@ def test_a_sequence_ends_where_its_tokens_end(given):
     trie = TokenTrie(given, tails=[len(s) for s in given])
     names = spelled(trie)
     for sequence, tail in zip(given, trie.tails, strict=True):
-        assert [names[node] for node in tail] == [tuple(sequence[: n + 1]) for n in range(len(sequence))]
+        assert [names[node] for node in tail] == [
+            tuple(sequence[: n + 1]) for n in range(len(sequence))
+        ]
 
 
 @given(sequences)
@@ -61,7 +69,9 @@ def test_blocks_cover_every_token_and_all_that_it_sees(given, past, call_cost, l
     nodes = np.arange(trie.size)
     visible = trie.visible(nodes[past:], nodes)
     made = blocks(trie, nodes, past, call_cost, longest)
-    assert [b.start for b in made] == [0, *[b.stop for b in made[:-1]]] and made[-1].stop == trie.size - past
+    assert [b.start for b in made] == [0, *[b.stop for b in made[:-1]]] and made[
+        -1
+    ].stop == trie.size - past
     for block in made:
         keys = nodes[block.keys]
         assert len(set(keys)) == len(keys)
@@ -73,7 +83,9 @@ def test_branches_that_share_little_get_blocks_of_their_own():
     """Two chains of 50 tokens after one common token: together 101 * 101 pairs, apart about half."""
     trie = TokenTrie([[0, *[1] * 50], [0, *[2] * 50]])
     for call_cost, expected in ((100, [(0, 51), (51, 101)]), (100_000, [(0, 101)])):
-        assert [(b.start, b.stop) for b in blocks(trie, np.arange(trie.size), 0, call_cost)] == expected
+        assert [
+            (b.start, b.stop) for b in blocks(trie, np.arange(trie.size), 0, call_cost)
+        ] == expected
 
 
 @pytest.mark.parametrize("tokens", [[2**31], [70_000, 3]])

@@ -9,36 +9,70 @@ import transformers
 from lm_eval.api.instance import Instance
 from tokenizers import Tokenizer, decoders, models, pre_tokenizers
 
-SIZES = {"vocab_size": 259, "hidden_size": 32, "intermediate_size": 48, "num_hidden_layers": 3, "max_position_embeddings": 192}
+SIZES = {
+    "vocab_size": 259,
+    "hidden_size": 32,
+    "intermediate_size": 48,
+    "num_hidden_layers": 3,
+    "max_position_embeddings": 192,
+}
 HEADS = {"num_attention_heads": 4, "num_key_value_heads": 2}
 ROTARY = {**SIZES, **HEADS, "head_dim": 8}
 WINDOW = 24  # shorter than the requests
 
 CONFIGS = {
     "Llama": lambda: transformers.LlamaConfig(**ROTARY),
-    "Qwen2": lambda: transformers.Qwen2Config(**SIZES, **HEADS, use_sliding_window=True, sliding_window=WINDOW, max_window_layers=1),
+    "Qwen2": lambda: transformers.Qwen2Config(
+        **SIZES, **HEADS, use_sliding_window=True, sliding_window=WINDOW, max_window_layers=1
+    ),
     "Qwen3": lambda: transformers.Qwen3Config(**ROTARY),
     "Gemma2": lambda: transformers.Gemma2Config(
-        **ROTARY, sliding_window=WINDOW, attn_logit_softcapping=5.0, final_logit_softcapping=5.0, attn_implementation="eager"
+        **ROTARY,
+        sliding_window=WINDOW,
+        attn_logit_softcapping=5.0,
+        final_logit_softcapping=5.0,
+        attn_implementation="eager",
     ),  # its default in newer transformers
     "Gemma3": lambda: transformers.Gemma3TextConfig(
-        **ROTARY, sliding_window=WINDOW, layer_types=["sliding_attention", "full_attention", "sliding_attention"]
+        **ROTARY,
+        sliding_window=WINDOW,
+        layer_types=["sliding_attention", "full_attention", "sliding_attention"],
     ),
     "Mistral": lambda: transformers.MistralConfig(**ROTARY, sliding_window=WINDOW),
     "Phi": lambda: transformers.PhiConfig(**SIZES, num_attention_heads=4),
-    "Phi3": lambda: transformers.Phi3Config(**SIZES, **HEADS, sliding_window=WINDOW, pad_token_id=257),
-    "GPT-2": lambda: transformers.GPT2Config(vocab_size=259, n_embd=32, n_layer=3, n_head=4, n_positions=192),
+    "Phi3": lambda: transformers.Phi3Config(
+        **SIZES, **HEADS, sliding_window=WINDOW, pad_token_id=257
+    ),
+    "GPT-2": lambda: transformers.GPT2Config(
+        vocab_size=259, n_embd=32, n_layer=3, n_head=4, n_positions=192
+    ),
     "GPT-NeoX": lambda: transformers.GPTNeoXConfig(**SIZES, num_attention_heads=4),
     "OPT": lambda: transformers.OPTConfig(
-        vocab_size=259, hidden_size=32, ffn_dim=48, num_hidden_layers=3, num_attention_heads=4, max_position_embeddings=192
+        vocab_size=259,
+        hidden_size=32,
+        ffn_dim=48,
+        num_hidden_layers=3,
+        num_attention_heads=4,
+        max_position_embeddings=192,
     ),
-    "Falcon": lambda: transformers.FalconConfig(vocab_size=259, hidden_size=32, num_hidden_layers=3, num_attention_heads=4),
+    "Falcon": lambda: transformers.FalconConfig(
+        vocab_size=259, hidden_size=32, num_hidden_layers=3, num_attention_heads=4
+    ),
     "Falcon, ALiBi": lambda: transformers.FalconConfig(
-        vocab_size=259, hidden_size=32, num_hidden_layers=3, num_attention_heads=4, alibi=True, new_decoder_architecture=False
+        vocab_size=259,
+        hidden_size=32,
+        num_hidden_layers=3,
+        num_attention_heads=4,
+        alibi=True,
+        new_decoder_architecture=False,
     ),
     "Bloom": lambda: transformers.BloomConfig(vocab_size=259, hidden_size=32, n_layer=3, n_head=4),
-    "Mixtral": lambda: transformers.MixtralConfig(**ROTARY, num_local_experts=4, num_experts_per_tok=2),
-    "Qwen3-MoE": lambda: transformers.Qwen3MoeConfig(**ROTARY, num_experts=4, num_experts_per_tok=2, moe_intermediate_size=24),
+    "Mixtral": lambda: transformers.MixtralConfig(
+        **ROTARY, num_local_experts=4, num_experts_per_tok=2
+    ),
+    "Qwen3-MoE": lambda: transformers.Qwen3MoeConfig(
+        **ROTARY, num_experts=4, num_experts_per_tok=2, moe_intermediate_size=24
+    ),
     "GPT-OSS": lambda: transformers.GptOssConfig(
         **ROTARY,
         num_local_experts=4,
@@ -46,7 +80,9 @@ CONFIGS = {
         sliding_window=WINDOW,
         layer_types=["sliding_attention", "full_attention", "sliding_attention"],
     ),
-    "Mamba": lambda: transformers.MambaConfig(vocab_size=259, hidden_size=32, num_hidden_layers=2, state_size=8),
+    "Mamba": lambda: transformers.MambaConfig(
+        vocab_size=259, hidden_size=32, num_hidden_layers=2, state_size=8
+    ),
 }
 SHARES = sorted(set(CONFIGS) - {"Mamba", "Falcon, ALiBi"})
 
@@ -54,11 +90,18 @@ SHARES = sorted(set(CONFIGS) - {"Mamba", "Falcon, ALiBi"})
 def model(name: str, **changes) -> transformers.PreTrainedModel:
     """A random model whose attention matters: its weights are ten times larger than usual."""
     config = CONFIGS[name]()
-    for key, value in {"initializer_range": 0.2, "bos_token_id": 256, "eos_token_id": 258, **changes}.items():
+    for key, value in {
+        "initializer_range": 0.2,
+        "bos_token_id": 256,
+        "eos_token_id": 258,
+        **changes,
+    }.items():
         setattr(config, key, value)
     torch.manual_seed(0)
     made = transformers.AutoModelForCausalLM.from_config(config)
-    made.generation_config = transformers.GenerationConfig(eos_token_id=258, bos_token_id=256, pad_token_id=257)
+    made.generation_config = transformers.GenerationConfig(
+        eos_token_id=258, bos_token_id=256, pad_token_id=257
+    )
     return made.eval()
 
 
@@ -69,18 +112,36 @@ def tokenizer() -> transformers.PreTrainedTokenizerFast:
     made = Tokenizer(models.BPE(vocabulary, []))
     made.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False, use_regex=False)
     made.decoder = decoders.ByteLevel()
-    return transformers.PreTrainedTokenizerFast(tokenizer_object=made, bos_token="<s>", pad_token="<pad>", eos_token="</s>")
+    return transformers.PreTrainedTokenizerFast(
+        tokenizer_object=made, bos_token="<s>", pad_token="<pad>", eos_token="</s>"
+    )
 
 
 def _words(n: int, rng: random.Random) -> str:
     return " ".join(
-        rng.choice(["sun", "rain", "tree", "stone", "river", "cloud", "bread", "glass", "green", "seven", "under", "never"])
+        rng.choice(
+            [
+                "sun",
+                "rain",
+                "tree",
+                "stone",
+                "river",
+                "cloud",
+                "bread",
+                "glass",
+                "green",
+                "seven",
+                "under",
+                "never",
+            ]
+        )
         for _ in range(n)
     )
 
 
 def likelihoods() -> list[Instance]:
-    """Few-shot questions with long options, letters, options that begin alike, duplicates, an empty context, contexts too long for 128 tokens."""
+    """Few-shot questions with long options, letters, options that begin alike, duplicates, an empty
+    context, contexts too long for 128 tokens."""
     rng = random.Random(0)
     shots = "".join(f"Q: {_words(3, rng)}?\nA: {_words(2, rng)}\n\n" for _ in range(3))
     pairs = []
@@ -96,14 +157,23 @@ def likelihoods() -> list[Instance]:
 
 
 def prompts() -> list[Instance]:
-    """Prompts that share their beginning and two that share nothing, one of them cut; several lengths and ends of the answer."""
+    """Prompts that share their beginning and two that share nothing, one of them cut; several
+    lengths and ends of the answer."""
     rng = random.Random(1)
     head = "Write one word after the colon. " + _words(5, rng) + "\n"
-    texts = [head + _words(n, rng) + ":" for n in (1, 2, 3, 5, 8)] + [head + "sun:", head + "sun: rain", _words(4, rng), _words(60, rng)]
+    texts = [head + _words(n, rng) + ":" for n in (1, 2, 3, 5, 8)] + [
+        head + "sun:",
+        head + "sun: rain",
+        _words(4, rng),
+        _words(60, rng),
+    ]
     texts += [texts[0]] * 2
     settings = [
         {"until": ["\n", " "], "max_gen_toks": 12},
         {"until": "e", "max_gen_toks": 4},
         {"until": [], "max_gen_toks": 9, "do_sample": False},
     ]
-    return [Instance("generate_until", {}, (t, dict(s)), i) for i, (t, s) in enumerate(zip(texts, settings * 4, strict=False))]
+    return [
+        Instance("generate_until", {}, (t, dict(s)), i)
+        for i, (t, s) in enumerate(zip(texts, settings * 4, strict=False))
+    ]

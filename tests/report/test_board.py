@@ -1,4 +1,5 @@
-"""The leaderboard over runs: columns, intervals, ranks by hand, order; and its files, with hostile names in every one."""
+"""The leaderboard over runs: columns, intervals, ranks by hand, order; and its files, with hostile
+names in every one."""
 
 import csv
 import io
@@ -49,31 +50,50 @@ def columns(of):
 
 
 def test_a_signed_number_is_ranked_by_its_distance_from_the_unbiased_value(tmp_path):
-    """-1, 6 and 9 with standard errors of 1, unbiased 0: distances 1, 6, 9; the pairs' z are 5, 8 and 3 over sqrt(2), p .0004, 2e-8 and .034,
-    after Holm .0008, 5e-8, .034."""
+    """-1, 6 and 9 with standard errors of 1, unbiased 0: distances 1, 6, 9; the pairs' z are 5, 8
+    and 3 over sqrt(2), p .0004, 2e-8 and .034, after Holm .0008, 5e-8, .034."""
     of = made(
-        tmp_path, {"b": {"gap": (6.0, 1.0, 0, None)}, "a": {"gap": (-1.0, 1.0, 0, None)}, "c": {"gap": (9.0, 1.0, 0, None)}}, sort="gap"
+        tmp_path,
+        {
+            "b": {"gap": (6.0, 1.0, 0, None)},
+            "a": {"gap": (-1.0, 1.0, 0, None)},
+            "c": {"gap": (9.0, 1.0, 0, None)},
+        },
+        sort="gap",
     )
     column = columns(of)["gap"]
     assert [model.name for model in of.models] == ["a", "b", "c"] and of.sorted_by == "mine/gap"
-    assert [column.entries[name].rank for name in "abc"] == [(1, 1), (2, 2), (3, 3)] and (column.ranked, column.pairs) == (3, 3)
+    assert [column.entries[name].rank for name in "abc"] == [(1, 1), (2, 2), (3, 3)] and (
+        column.ranked,
+        column.pairs,
+    ) == (3, 3)
     assert (column.entries["a"].low, column.entries["a"].high) == pytest.approx(
         (-1 - 1.96, -1 + 1.96), abs=1e-3
     ) and column.interval == NORMAL
 
 
 def test_holm_leaves_open_what_a_single_test_would_not(tmp_path):
-    """6, 9 and 7.5: 6 and 9 differ by z = 2.12, p = .034; of three pairs that is .10, and all share ranks 1 to 3."""
-    values = {name: {"gap": (value, 1.0, 0, None)} for name, value in (("a", 6.0), ("b", 9.0), ("c", 7.5))}
+    """6, 9 and 7.5: 6 and 9 differ by z = 2.12, p = .034; of three pairs that is .10, and all share
+    ranks 1 to 3."""
+    values = {
+        name: {"gap": (value, 1.0, 0, None)} for name, value in (("a", 6.0), ("b", 9.0), ("c", 7.5))
+    }
     column = columns(made(tmp_path, values))["gap"]
     assert 2 * (1 - NormalDist().cdf(3 / sqrt(2))) < 0.05
-    assert {entry.rank for entry in column.entries.values()} == {(1, 3)} and {entry.ties for entry in column.entries.values()} == {"a"}
+    assert {entry.rank for entry in column.entries.values()} == {(1, 3)} and {
+        entry.ties for entry in column.entries.values()
+    } == {"a"}
 
 
 def test_higher_is_better_where_the_number_says_so(tmp_path):
-    values = {"low": {"mass": (10.0, 1.0, None, "higher")}, "high": {"mass": (90.0, 1.0, None, "higher")}}
+    values = {
+        "low": {"mass": (10.0, 1.0, None, "higher")},
+        "high": {"mass": (90.0, 1.0, None, "higher")},
+    }
     of = made(tmp_path, values, sort="mass")
-    assert [model.name for model in of.models] == ["high", "low"] and columns(of)["mass"].entries["high"].rank == (1, 1)
+    assert [model.name for model in of.models] == ["high", "low"] and columns(of)["mass"].entries[
+        "high"
+    ].rank == (1, 1)
 
 
 def test_a_number_without_direction_is_sorted_but_not_ranked(tmp_path):
@@ -85,32 +105,61 @@ def test_a_number_without_direction_is_sorted_but_not_ranked(tmp_path):
 def test_the_interval_that_the_task_computes_comes_first(tmp_path):
     """gap 2 ± 0.1 by its standard error would exclude 2.5; its own interval does not."""
     more = {"gap_low": (1.0, None), "gap_high": (3.0, None)}
-    of = made(tmp_path, {"a": {"gap": (2.0, 0.1, 0, None)}, "b": {"gap": (2.5, 0.1, 0, None)}}, more=more)
+    of = made(
+        tmp_path, {"a": {"gap": (2.0, 0.1, 0, None)}, "b": {"gap": (2.5, 0.1, 0, None)}}, more=more
+    )
     column = columns(of)["gap"]
-    assert column.interval == OWN and (column.entries["a"].low, column.entries["a"].high) == (1.0, 3.0)
-    assert [entry.rank for entry in column.entries.values()] == [(1, 2), (1, 2)] and "gap_low" not in columns(of)
+    assert column.interval == OWN and (column.entries["a"].low, column.entries["a"].high) == (
+        1.0,
+        3.0,
+    )
+    assert [entry.rank for entry in column.entries.values()] == [
+        (1, 2),
+        (1, 2),
+    ] and "gap_low" not in columns(of)
 
 
 def test_where_its_own_interval_does_not_exist_there_is_none(tmp_path):
     """Few clusters: the task says NaN, and a standard error is not put in its place."""
-    column = columns(made(tmp_path, {"a": {"gap": (2.0, 0.1, 0, None)}}, more={"gap_low": (nan, None), "gap_high": (nan, None)}))["gap"]
+    column = columns(
+        made(
+            tmp_path,
+            {"a": {"gap": (2.0, 0.1, 0, None)}},
+            more={"gap_low": (nan, None), "gap_high": (nan, None)},
+        )
+    )["gap"]
     assert isnan(column.entries["a"].low) and column.entries["a"].rank is None
 
 
 def test_a_standard_error_of_zero_is_no_interval(tmp_path):
-    of = made(tmp_path, {"a": {"gap": (0.0, 0.0, 0, None)}, "b": {"gap": (9.0, 1.0, 0, None)}, "c": {"gap": (1.0, 1.0, 0, None)}})
+    of = made(
+        tmp_path,
+        {
+            "a": {"gap": (0.0, 0.0, 0, None)},
+            "b": {"gap": (9.0, 1.0, 0, None)},
+            "c": {"gap": (1.0, 1.0, 0, None)},
+        },
+    )
     column = columns(of)["gap"]
-    assert isnan(column.entries["a"].low) and column.entries["a"].rank is None and column.ranked == 2
+    assert (
+        isnan(column.entries["a"].low) and column.entries["a"].rank is None and column.ranked == 2
+    )
 
 
 def test_one_model_alone_has_no_rank(tmp_path):
-    assert columns(made(tmp_path, {"a": {"gap": (1.0, 1.0, 0, None)}}))["gap"].entries["a"].rank is None
+    assert (
+        columns(made(tmp_path, {"a": {"gap": (1.0, 1.0, 0, None)}}))["gap"].entries["a"].rank
+        is None
+    )
 
 
 def test_who_was_asked_otherwise_stands_in_a_table_of_its_own(tmp_path):
     made_up(tmp_path, "a", {"gap": (1.0, 1.0, 0, None)}, n=200, of=200)
     of = made(tmp_path, {"b": {"gap": (9.0, 1.0, 0, None)}, "c": {"gap": (9.0, 1.0, 0, None)}})
-    assert [section.title for section in of.sections] == ["mine (documents 100)", "mine (documents 200)"]
+    assert [section.title for section in of.sections] == [
+        "mine (documents 100)",
+        "mine (documents 200)",
+    ]
     assert [set(section.columns[0].entries) for section in of.sections] == [{"b", "c"}, {"a"}]
     assert [section.columns[0].ranked for section in of.sections] == [2, 0]
 
@@ -118,18 +167,26 @@ def test_who_was_asked_otherwise_stands_in_a_table_of_its_own(tmp_path):
 def test_coverage_is_told(tmp_path):
     made_up(tmp_path, "a", {"other": (1.0, 1.0)}, task="theirs")
     of = made(tmp_path, {"a": {"gap": (1.0, 1.0)}, "b": {"gap": (1.0, 1.0)}})
-    assert of.tasks == ["mine", "theirs"] and [(m.name, m.tasks) for m in of.models] == [("a", ("mine", "theirs")), ("b", ("mine",))]
+    assert of.tasks == ["mine", "theirs"] and [(m.name, m.tasks) for m in of.models] == [
+        ("a", ("mine", "theirs")),
+        ("b", ("mine",)),
+    ]
     assert dict(leaderboard_files.remarks(of))["Not asked"] == ["b was not asked theirs"]
 
 
 def test_what_has_no_number_comes_last_whatever_is_good(tmp_path):
     for better in ("lower", "higher"):
         values = {"a": {"x": (nan, None, None, better)}, "b": {"x": (1.0, None, None, better)}}
-        assert [model.name for model in made(tmp_path / better, values, sort="x").models] == ["b", "a"]
+        assert [model.name for model in made(tmp_path / better, values, sort="x").models] == [
+            "b",
+            "a",
+        ]
 
 
 def test_metrics_may_be_chosen_also_those_below_the_table(tmp_path):
-    of = made(tmp_path, {"a": {"gap": (1.0, 1.0)}}, metrics=["mine/finer"], more={"finer": (3.0, None)})
+    of = made(
+        tmp_path, {"a": {"gap": (1.0, 1.0)}}, metrics=["mine/finer"], more={"finer": (3.0, None)}
+    )
     assert list(columns(of)) == ["finer"]
 
 
@@ -139,7 +196,10 @@ def test_metrics_may_be_chosen_also_those_below_the_table(tmp_path):
         ({"metrics": ["gup"]}, "--metrics gup: no run has that number; did you mean gap?"),
         ({"sort": "mine/gup"}, "--sort mine/gup: there is no such column; did you mean mine/gap?"),
         ({"sort": "zzz"}, "--sort zzz: there is no such column; expected one of gap"),
-        ({"sort": "gap"}, "--sort gap: several tasks have that number; say which: mine/gap, theirs/gap"),
+        (
+            {"sort": "gap"},
+            "--sort gap: several tasks have that number; say which: mine/gap, theirs/gap",
+        ),
     ],
 )
 def test_a_name_that_does_not_fit(tmp_path, options, told):
@@ -161,11 +221,25 @@ def test_the_bound_that_a_task_declares_is_not_that_of_its_name(tmp_path):
     ]
     from lm_eval_bias.results.runs import Declared
 
-    made_up(tmp_path, "a", {"delta": (1.0, 0.5), "corrected": (2.0, None), "delta_low": (1.5, None), "delta_high": (inf, None)})
+    made_up(
+        tmp_path,
+        "a",
+        {
+            "delta": (1.0, 0.5),
+            "corrected": (2.0, None),
+            "delta_low": (1.5, None),
+            "delta_high": (inf, None),
+        },
+    )
     of = board(find([tmp_path], lambda task: Declared(metrics, ()), None))
     assert list(columns(of)) == ["delta", "corrected"]
     entry = columns(of)["corrected"].entries["a"]
-    assert (columns(of)["delta"].interval, entry.low, entry.high, interval(entry, "SD")) == (NORMAL, 1.5, inf, "[1.50, ∞]")
+    assert (columns(of)["delta"].interval, entry.low, entry.high, interval(entry, "SD")) == (
+        NORMAL,
+        1.5,
+        inf,
+        "[1.50, ∞]",
+    )
 
 
 # ---- How a number is written
@@ -181,7 +255,11 @@ def test_numbers(value, unit, shown):
 
 def test_ranks_and_letters():
     entry = Entry(1.0, 0.0, 2.0, 0.5, 10, (1, 3), "ab")
-    assert place(entry) == "1–3" and place(entry._replace(rank=(2, 2))) == "2" and place(entry._replace(rank=None)) == ""
+    assert (
+        place(entry) == "1–3"
+        and place(entry._replace(rank=(2, 2))) == "2"
+        and place(entry._replace(rank=None)) == ""
+    )
     assert [letter(k) for k in (0, 25, 26, 53)] == ["a", "z", "a1", "b2"]
 
 
@@ -190,7 +268,9 @@ def test_ranks_and_letters():
 
 def nodes(tree, path=()):
     yield path
-    for key in tree if isinstance(tree, dict) else range(len(tree)) if isinstance(tree, list) else ():
+    for key in (
+        tree if isinstance(tree, dict) else range(len(tree)) if isinstance(tree, list) else ()
+    ):
         yield from nodes(tree[key], (*path, key))
 
 
@@ -203,10 +283,15 @@ JUNK = st.one_of(
 @given(st.data())
 @settings(max_examples=100, suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_whatever_a_file_holds_is_read_or_told(tmp_path, data):
-    """One or two places of a results file or a merged one hold anything: a board in every format, or one line that says what is wrong."""
+    """One or two places of a results file or a merged one hold anything: a board in every format,
+    or one line that says what is wrong."""
     folder = Path(tempfile.mkdtemp(dir=tmp_path))
     path = made_up(
-        folder, "m", {"gap": (1.0, 0.5, 0, None)}, more={"gap_low": (0.0, None), "gap_high": (2.0, None)}, metadata={"shard": "1/1"}
+        folder,
+        "m",
+        {"gap": (1.0, 0.5, 0, None)},
+        more={"gap_low": (0.0, None), "gap_high": (2.0, None)},
+        metadata={"shard": "1/1"},
     )
     content = json.loads(path.read_text())
     if data.draw(st.booleans()):
@@ -246,12 +331,26 @@ def hostile(tmp_path_factory):
     folder = tmp_path_factory.mktemp("hostile")
     for i, name in enumerate(HOSTILE):
         values = {name: (1.0 + i, 0.5, 0, None), "gap": (-2.0, nan, 0, None)}
-        path = made_up(folder, name.replace("/", "∕"), values, task=name.replace("::", ""), version=name, minutes=i, metadata={name: name})
+        path = made_up(
+            folder,
+            name.replace("/", "∕"),
+            values,
+            task=name.replace("::", ""),
+            version=name,
+            minutes=i,
+            metadata={name: name},
+        )
         content = json.loads(path.read_text(encoding="utf-8", errors="surrogatepass"))
         content["configs"][name.replace("::", "")]["error"] = name
         content["configs"][name] = content["configs"].get(name, {"task": name})
         path.write_text(json.dumps(content), encoding="utf-8")
-    made_up(folder, HOSTILE[0].replace("/", "∕"), {"gap": (1.0, 1.0, 0, None)}, task=HOSTILE[0], minutes=99)
+    made_up(
+        folder,
+        HOSTILE[0].replace("/", "∕"),
+        {"gap": (1.0, 1.0, 0, None)},
+        task=HOSTILE[0],
+        minutes=99,
+    )
     return board(find([folder], lambda task: None, None))
 
 
@@ -284,7 +383,12 @@ def test_the_json_lines_hold_no_nan_and_give_the_names_back(hostile):
     assert written.isascii()
     rows = [json.loads(line, parse_constant=no) for line in written.splitlines()]
     assert [row["model"] for row in rows] == [model.name for model in hostile.models]
-    assert all(number["low"] is None for row in rows for number in row["numbers"] if number["metric"] == "gap" and number["value"] == -2)
+    assert all(
+        number["low"] is None
+        for row in rows
+        for number in row["numbers"]
+        if number["metric"] == "gap" and number["value"] == -2
+    )
 
 
 def test_markdown_has_the_markup_that_we_wrote_alone(hostile):
@@ -297,7 +401,12 @@ def test_markdown_has_the_markup_that_we_wrote_alone(hostile):
             assert table.count("|") == bare.count("|") and not re.search(
                 r"[<>`*\[\]!]", re.sub(r"\[-?[\d.,∞–]+, -?[\d.,∞–]+\]", "", table)
             ), line
-        assert "<script" not in bare and "javascript:alert" not in re.sub(r"\(.*\)", "", bare) and "://" not in bare and "www." not in bare
+        assert (
+            "<script" not in bare
+            and "javascript:alert" not in re.sub(r"\(.*\)", "", bare)
+            and "://" not in bare
+            and "www." not in bare
+        )
 
 
 class Elements(HTMLParser):
@@ -338,8 +447,16 @@ def test_the_page_has_our_elements_alone_and_forbids_the_rest(hostile):
         "scope",
         "aria-sort",
     }
-    policies = [value for _, name, value in page.attributes if name == "content" and value.startswith("default-src")]
-    assert len(policies) == 1 and policies[0].startswith("default-src 'none'; style-src 'sha256-") and "unsafe" not in policies[0]
+    policies = [
+        value
+        for _, name, value in page.attributes
+        if name == "content" and value.startswith("default-src")
+    ]
+    assert (
+        len(policies) == 1
+        and policies[0].startswith("default-src 'none'; style-src 'sha256-")
+        and "unsafe" not in policies[0]
+    )
     assert not unseen(written)
     shown = "".join(page.text)
     for model in hostile.models:
@@ -359,7 +476,11 @@ def test_the_policy_knows_the_style_by_its_checksum(hostile):
 
 def test_the_tables_can_be_read_aloud(tmp_path):
     page = Elements()
-    page.feed(leaderboard_files.html(made(tmp_path, {"a": {"gap": (1.0, 1.0, 0, None)}, "b": {"gap": (9.0, 1.0, 0, None)}})))
+    page.feed(
+        leaderboard_files.html(
+            made(tmp_path, {"a": {"gap": (1.0, 1.0, 0, None)}, "b": {"gap": (9.0, 1.0, 0, None)}})
+        )
+    )
     assert page.tags.count("caption") == page.tags.count("table") == 2
     assert page.tags.count("th") == sum(name == "scope" for _, name, _ in page.attributes)
     assert ("html", "lang", "en") in page.attributes and "rank 1 of 2, a" in page.text
@@ -368,13 +489,20 @@ def test_the_tables_can_be_read_aloud(tmp_path):
 @given(st.text())
 def test_no_text_starts_a_formula_or_steers(text):
     cell = csv_cell(text)
-    assert not str(cell).lstrip().startswith(FORMULAS) and not unseen(str(cell)) and "\n" not in cell
+    assert (
+        not str(cell).lstrip().startswith(FORMULAS) and not unseen(str(cell)) and "\n" not in cell
+    )
     assert not unseen(shortened(text)) and len(shortened(text)) <= 100
-    assert "|" not in markdown_cell(text) and not re.search(r"(?<!\\)[`*\[\]<>]", re.sub(r"\\\\", "", markdown_cell(text)))
+    assert "|" not in markdown_cell(text) and not re.search(
+        r"(?<!\\)[`*\[\]<>]", re.sub(r"\\\\", "", markdown_cell(text))
+    )
 
 
 def test_what_is_not_seen_stands_as_its_code():
-    assert visible("a\x1b[2J\u202e\n\ud800\U000e0041é 漢") == "a\\x1b[2J\\u202e\\n\\ud800\\U000e0041é 漢"
+    assert (
+        visible("a\x1b[2J\u202e\n\ud800\U000e0041é 漢")
+        == "a\\x1b[2J\\u202e\\n\\ud800\\U000e0041é 漢"
+    )
 
 
 def test_the_csv_says_which_intervals_are_made_of_the_standard_error(tmp_path):
@@ -390,7 +518,9 @@ def test_the_csv_says_which_intervals_are_made_of_the_standard_error(tmp_path):
 
 def test_a_json_line(tmp_path):
     """9 and 1 with standard errors of 1: z = 5.66, two ranks."""
-    of = made(tmp_path, {"a": {"gap": (9.0, 1.0, 0, None)}, "b": {"gap": (1.0, 1.0, 0, None)}}, sort="gap")
+    of = made(
+        tmp_path, {"a": {"gap": (9.0, 1.0, 0, None)}, "b": {"gap": (1.0, 1.0, 0, None)}}, sort="gap"
+    )
     first = json.loads(leaderboard_files.jsonl(of).splitlines()[0])
     low, high = (first["numbers"][0].pop(end) for end in ("low", "high"))
     assert (low, high) == pytest.approx((-0.96, 2.96), abs=1e-3)

@@ -1,4 +1,5 @@
-"""Pages in a real browser: no script of the data runs, nothing is loaded, everybody can read them, on a screen and on paper."""
+"""Pages in a real browser: no script of the data runs, nothing is loaded, everybody can read them,
+on a screen and on paper."""
 
 import re
 from importlib.util import find_spec
@@ -32,17 +33,35 @@ def report(folder, output, exhibits):
     if find_spec("altair") and find_spec("vl_convert"):
         from lm_eval_bias.figures import draw as drawing
     found = runs.find([folder], lambda task: None, lambda task, files: None)
-    page.write(found, {"mine": Known(HOSTILE[0], HOSTILE[1], "1", exhibits)}, lambda task: (), ["mine", HOSTILE[0]], output, drawing)
+    page.write(
+        found,
+        {"mine": Known(HOSTILE[0], HOSTILE[1], "1", exhibits)},
+        lambda task: (),
+        ["mine", HOSTILE[0]],
+        output,
+        drawing,
+    )
 
 
 @pytest.fixture(scope="module")
 def pages(tmp_path_factory):
-    """Names -> pages in which every text that a person or a model may have written is hostile. One table has more columns than a sheet."""
+    """Names -> pages in which every text that a person or a model may have written is hostile. One
+    table has more columns than a sheet."""
     folder = tmp_path_factory.mktemp("hostile")
     groups = [{"group": text, "gap": 3.0 - i, "gap_stderr": 1.0} for i, text in enumerate(HOSTILE)]
-    wide = [{f"{text[:12]} a_long_name_of_{i}": 12345.678 for i, text in enumerate(HOSTILE * 2)}] * 3
+    wide = [
+        {f"{text[:12]} a_long_name_of_{i}": 12345.678 for i, text in enumerate(HOSTILE * 2)}
+    ] * 3
     columns = [Column("group", HOSTILE[0]), Column("gap", HOSTILE[3], "points", "gap_stderr")]
-    shown = Exhibit("Table 1", HOSTILE[4], Rows("by_group"), columns, HOSTILE[0], HOSTILE[2], figure=Figure("bars", "group", "gap"))
+    shown = Exhibit(
+        "Table 1",
+        HOSTILE[4],
+        Rows("by_group"),
+        columns,
+        HOSTILE[0],
+        HOSTILE[2],
+        figure=Figure("bars", "group", "gap"),
+    )
     tables = {"by_group": groups, HOSTILE[1]: groups, "wide": wide}
     values = {
         "gap": (3.0, 1.0, 0, None),
@@ -52,34 +71,80 @@ def pages(tmp_path_factory):
     names = ("org/" + HOSTILE[0], HOSTILE[2] + HOSTILE[3] + "m" * 200)
     for i, name in enumerate(names):
         run_of(folder / "runs", name, values, tables=tables, samples=samples(), minutes=i)
-    run_of(folder / "runs", names[0], task=HOSTILE[0].replace("/", "-")[:40], minutes=5, metadata={"style": HOSTILE[0]}, n=50)
+    run_of(
+        folder / "runs",
+        names[0],
+        task=HOSTILE[0].replace("/", "-")[:40],
+        minutes=5,
+        metadata={"style": HOSTILE[0]},
+        n=50,
+    )
     report(folder / "runs", folder / "out", (shown, shown._replace(name=HOSTILE[0], figure=None)))
-    model = max((p for p in (folder / "out").glob("*.html") if p.stem != "index"), key=lambda path: path.stat().st_size)
-    assert cli.main(["leaderboard", str(folder / "runs"), "--output", str(folder / "board.html")]) == 0
+    model = max(
+        (p for p in (folder / "out").glob("*.html") if p.stem != "index"),
+        key=lambda path: path.stat().st_size,
+    )
+    assert (
+        cli.main(["leaderboard", str(folder / "runs"), "--output", str(folder / "board.html")]) == 0
+    )
     metric = Metric(HOSTILE[0][:60], "points", says=HOSTILE[0], unbiased=0)
-    lines = [Line(text, metric, text, Difference(1.0, 3.0, 2.0, 0.5, 1.0, 3.0, 0.001, 12), True, 0.001, "", "farther") for text in HOSTILE]
+    lines = [
+        Line(
+            text,
+            metric,
+            text,
+            Difference(1.0, 3.0, 2.0, 0.5, 1.0, 3.0, 0.001, 12),
+            True,
+            0.001,
+            "",
+            "farther",
+        )
+        for text in HOSTILE
+    ]
     refused = [Refusal(text, text) for text in HOSTILE]
     compared = Comparison(
-        names[0], names[1], lines, refused, {text: 100 for text in HOSTILE}, len(lines), [(names[0], HOSTILE[0], HOSTILE[1])], [*HOSTILE]
+        names[0],
+        names[1],
+        lines,
+        refused,
+        {text: 100 for text in HOSTILE},
+        len(lines),
+        [(names[0], HOSTILE[0], HOSTILE[1])],
+        [*HOSTILE],
     )
     (folder / "compare.html").write_text(compare_files.html(compared), encoding="utf-8")
-    return dict(zip(PAGES, (folder / "out" / "index.html", model, folder / "board.html", folder / "compare.html"), strict=True))
+    return dict(
+        zip(
+            PAGES,
+            (folder / "out" / "index.html", model, folder / "board.html", folder / "compare.html"),
+            strict=True,
+        )
+    )
 
 
 @pytest.mark.parametrize("name", PAGES)
 def test_a_page_runs_nothing_loads_nothing_and_is_read_by_everybody(browser, pages, name):
-    """At three widths, light and dark, with all folds open. Colours do not depend on the width: axe looks at the dark once."""
+    """At three widths, light and dark, with all folds open. Colours do not depend on the width: axe
+    looks at the dark once."""
     for width in WIDTHS:
         for scheme in ("light", "dark"):
-            seen = look(browser, pages[name], width, scheme, axe_too=scheme == "light" or width == WIDTHS[0])
-            assert not seen.faults and not seen.requests and not seen.said and seen.wide <= 0, (width, scheme, seen)
+            seen = look(
+                browser, pages[name], width, scheme, axe_too=scheme == "light" or width == WIDTHS[0]
+            )
+            assert not seen.faults and not seen.requests and not seen.said and seen.wide <= 0, (
+                width,
+                scheme,
+                seen,
+            )
 
 
 @pytest.mark.parametrize("name", PAGES)
 def test_without_scripts_a_page_says_the_same(browser, pages, name):
     text = text_of(browser, pages[name], scripts=False)
     assert text == text_of(browser, pages[name]) and "<script>window.hacked=1</script>" in text
-    assert not re.search(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u200b-\u200f\u202a-\u202e\u2066-\u2069]", text)
+    assert not re.search(
+        r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u200b-\u200f\u202a-\u202e\u2066-\u2069]", text
+    )
 
 
 @pytest.mark.parametrize("name", PAGES)
@@ -90,7 +155,8 @@ def test_on_paper_nothing_is_cut_off_and_all_folds_are_open(browser, pages, name
         before = tab.evaluate(closed)
         assert tab.pdf(format="A4").startswith(b"%PDF")
         assert tab.evaluate(closed) == before  # as the reader had them
-        tab.emulate_media(media="print")  # nothing tells the page's script, as where scripts are off
+        # nothing tells the page's script, as where scripts are off
+        tab.emulate_media(media="print")
         assert tab.evaluate(
             "[...document.querySelectorAll('details > :not(summary, .filter)')].every((each) => each.getBoundingClientRect().height > 0)"
         )
@@ -99,10 +165,18 @@ def test_on_paper_nothing_is_cut_off_and_all_folds_are_open(browser, pages, name
 
 
 def test_rows_are_sorted_and_filtered_by_keyboard(browser, tmp_path):
-    """Ten rows: 0 to 8 out of order, with what does not exist at the end in either direction; "group 1" leaves one. -12,000 is the least."""
+    """Ten rows: 0 to 8 out of order, with what does not exist at the end in either direction;
+    "group 1" leaves one. -12,000 is the least."""
     table = [{"group": f"group {n}", "gap": n and -1.5e3 * n} for n in ORDER]
     run_of(tmp_path / "runs", tables={"by_group": table})
-    found = Exhibit("Table 1", "c", Rows("by_group"), [Column("group", "Group"), Column("gap", "Gap", "points")], "r", "s")
+    found = Exhibit(
+        "Table 1",
+        "c",
+        Rows("by_group"),
+        [Column("group", "Group"), Column("gap", "Gap", "points")],
+        "r",
+        "s",
+    )
     report(tmp_path / "runs", tmp_path / "out", (found,))
     with opened(browser, tmp_path / "out" / "org-m.html") as tab:
         assert tab.evaluate(ROWS) == [f"group {n}" for n in ORDER]
@@ -119,11 +193,18 @@ def test_rows_are_sorted_and_filtered_by_keyboard(browser, tmp_path):
         ):
             tab.keyboard.press(key)
             assert tab.evaluate(ROWS) == [f"group {n}" for n in order]
-            assert heads.nth(1).get_attribute("aria-sort") == said and heads.nth(0).get_attribute("aria-sort") is None
-        assert tab.evaluate("document.activeElement.textContent").startswith("Gap")  # the reader is where they were
+            assert (
+                heads.nth(1).get_attribute("aria-sort") == said
+                and heads.nth(0).get_attribute("aria-sort") is None
+            )
+        # the reader is where they were
+        assert tab.evaluate("document.activeElement.textContent").startswith("Gap")
         tab.get_by_label("Rows that have").first.focus()
         tab.keyboard.type("GROUP 1")
-        assert tab.evaluate(ROWS) == ["group 1"] and tab.get_by_role("status").first.text_content() == "1 of 10"
+        assert (
+            tab.evaluate(ROWS) == ["group 1"]
+            and tab.get_by_role("status").first.text_content() == "1 of 10"
+        )
         assert not axe(tab) and not tab.said
 
 
@@ -146,11 +227,19 @@ def test_axe_finds_what_is_wrong(browser, tmp_path):
     if not AXE.is_file():
         pytest.skip("axe-core is not there; `make test` fetches it with npm")
     bad = tmp_path / "bad.html"
-    bad.write_text('<!doctype html><html><body style="color:#aaa"><img src="x.png"><input><p>faint</p><script>window.hacked=1</script>')
+    bad.write_text(
+        '<!doctype html><html><body style="color:#aaa"><img src="x.png"><input><p>faint</p><script>window.hacked=1</script>'
+    )
     seen = look(browser, bad)
     rules = {fault.partition(":")[0] for fault in seen.faults}
     assert {"image-alt", "label", "color-contrast", "html-has-lang", "document-title"} <= rules
-    assert any("x.png" in url for url in seen.requests) and any("a script of the data ran" in said for said in seen.said)
+    assert any("x.png" in url for url in seen.requests) and any(
+        "a script of the data ran" in said for said in seen.said
+    )
     wide = tmp_path / "wide.html"
-    wide.write_text(f"<main><table><tr>{'<td>unbreakable</td>' * 30}</table><script>document.write(1)</script></main>")
-    assert cut_on_paper(browser, wide) and text_of(browser, wide) != text_of(browser, wide, scripts=False)
+    wide.write_text(
+        f"<main><table><tr>{'<td>unbreakable</td>' * 30}</table><script>document.write(1)</script></main>"
+    )
+    assert cut_on_paper(browser, wide) and text_of(browser, wide) != text_of(
+        browser, wide, scripts=False
+    )

@@ -35,11 +35,24 @@ TABLE_4 = Exhibit(
 )
 NUMBERS = [
     {"metric": metric, "group": "competence", "value": value, "stderr": stderr}
-    for metric, value, stderr in (("bias_score", 0.25, 0.1), ("bias_score_n", 40.0, None), ("bias_score_p", 0.0004, None))
+    for metric, value, stderr in (
+        ("bias_score", 0.25, 0.1),
+        ("bias_score_n", 40.0, None),
+        ("bias_score_p", 0.0004, None),
+    )
 ]
 
 
-def run(task="mist_wabt", options=None, limit=None, version="2", tables=None, warnings=(), metrics=(), numbers=None):
+def run(
+    task="mist_wabt",
+    options=None,
+    limit=None,
+    version="2",
+    tables=None,
+    warnings=(),
+    metrics=(),
+    numbers=None,
+):
     return Run("m", "m", task, version, None, options or {}, limit, None, 10, metrics, numbers or {}, tables or {"numbers": NUMBERS}, warnings, (), Path("r.json"))  # fmt: skip
 
 
@@ -47,7 +60,11 @@ def found(task):
     for name in published.papers():
         for table in published.tables(name):
             for cell in table.cells:
-                yield from ((name, table, cell, comparison) for comparison in cell.comparisons if comparison.task == task)
+                yield from (
+                    (name, table, cell, comparison)
+                    for comparison in cell.comparisons
+                    if comparison.task == task
+                )
 
 
 def beside(exhibit, one):
@@ -56,17 +73,22 @@ def beside(exhibit, one):
 
 
 def test_the_papers_models_stand_below_in_the_same_columns():
-    """Table 4 of MIST as printed: GPT-4o, competence: 382 lists, mean -0.067, p 0.156; sociability 400, 0.275, "<.001"."""
+    """Table 4 of MIST as printed: GPT-4o, competence: 382 lists, mean -0.067, p 0.156; sociability
+    400, 0.275, "<.001"."""
     one = run(options={"samples": 50})
     papers = beside(TABLE_4, one)
     assert len(papers) == 8 and all(not paper.incomparable for paper in papers)
     ours = exhibited.rows(TABLE_4, one.tables)
     (grid,) = exhibited.grids(TABLE_4, [("m", ours)], papers, one)
-    rows = {(line.model, line.cells[0].text): [cell.text for cell in line.cells[1:]] for line in grid.lines}
+    rows = {
+        (line.model, line.cells[0].text): [cell.text for cell in line.cells[1:]]
+        for line in grid.lines
+    }
     assert rows["m", "competence"] == ["40", "0.250", "<0.001"] and len(rows) == 1 + 8 * 3
     assert rows["GPT-4o (paper, Table 4)", "competence"] == ["382", "-0.067", "0.156"]
     assert rows["GPT-4o (paper, Table 4)", "sociability"] == ["400", "0.275", "<.001"]
-    assert rows["Claude-3.7-sonnet (paper, Table 4)", "sociability"][:2] == ["1,482", "0.415"]  # with the paper's digits
+    # with the paper's digits
+    assert rows["Claude-3.7-sonnet (paper, Table 4)", "sociability"][:2] == ["1,482", "0.415"]
     assert grid.lines[0].cells[2].interval == "[0.054, 0.446]"  # 0.25 ± 1.96 * 0.1
 
 
@@ -74,10 +96,22 @@ def test_the_papers_models_stand_below_in_the_same_columns():
     ("changes", "why"),
     [
         ({"options": {"samples": 10}}, "this run had samples=10 in place of samples=50"),
-        ({"options": {"samples": 50, "groups": "mine.yaml", "groups_sha256": "0a"}}, "this run had groups of its own"),
-        ({"options": {"samples": 50}, "limit": 100.0}, "this run was asked a part of the documents"),
-        ({"options": {"samples": 50}, "warnings": ("asked 5 of 10 documents",)}, "this run was asked a part of the documents"),
-        ({"options": {"samples": 50}, "version": "1"}, "this run is of version 1 of the task, and the comparison was made for version 2"),
+        (
+            {"options": {"samples": 50, "groups": "mine.yaml", "groups_sha256": "0a"}},
+            "this run had groups of its own",
+        ),
+        (
+            {"options": {"samples": 50}, "limit": 100.0},
+            "this run was asked a part of the documents",
+        ),
+        (
+            {"options": {"samples": 50}, "warnings": ("asked 5 of 10 documents",)},
+            "this run was asked a part of the documents",
+        ),
+        (
+            {"options": {"samples": 50}, "version": "1"},
+            "this run is of version 1 of the task, and the comparison was made for version 2",
+        ),
         ({"options": {"samples": 50, "seed": 3}}, ""),
     ],
 )
@@ -87,36 +121,70 @@ def test_a_run_with_other_settings_does_not_compare(changes, why):
 
 def test_a_task_of_other_items_does_not_compare_and_says_why():
     papers = beside(TABLE_4, run("mist_wabt_likelihood", options={"samples": 50}))
-    assert len(papers) == 8 and all("It asks for the group of each word alone" in paper.incomparable for paper in papers)
+    assert len(papers) == 8 and all(
+        "It asks for the group of each word alone" in paper.incomparable for paper in papers
+    )
 
 
 def test_cells_of_a_finer_table_stand_in_its_rows():
-    """Table 2 of HBB, of the type Age 1 and the first model of the file, beside the row of that type."""
+    """Table 2 of HBB, of the type Age 1 and the first model of the file, beside the row of that
+    type."""
     types = [{"category": "Age", "type": "Age 1", "biased": 3.0, "bias_score": 1.5}]
     table = Exhibit("Table 2", "", Rows("types", {"category": "Age"}), [Column("type", "Type"), Column("biased", "Count", "count")], "", "", published=("hbb", "Table 2"))  # fmt: skip
     one = run("hbb", tables={"numbers": [], "types": types})
     (printed,) = (t for t in published.tables("hbb") if t.name == "Table 2")
     expected = {
-        (cell.model, cell.names["type"]): cell.value for cell in printed.cells if cell.number == "count" and cell.names["category"] == "Age"
+        (cell.model, cell.names["type"]): cell.value
+        for cell in printed.cells
+        if cell.number == "count" and cell.names["category"] == "Age"
     }
     papers = beside(table, one)
-    shown = {(paper.model.split(" (paper")[0], row["type"]): row["biased"] for paper in papers for row in paper.rows}
-    assert shown == {(printed.models[model], kind): value for (model, kind), value in expected.items()} and len(shown) > 5
+    shown = {
+        (paper.model.split(" (paper")[0], row["type"]): row["biased"]
+        for paper in papers
+        for row in paper.rows
+    }
+    assert (
+        shown == {(printed.models[model], kind): value for (model, kind), value in expected.items()}
+        and len(shown) > 5
+    )
 
 
 def test_cells_of_several_settings_are_told_apart():
-    """A task that two settings of a paper's table ask about: two numbers of one model in one place stand in two rows."""
-    metric = {"numbers": {"gap": {"unit": "SD", "metric": "delta"}}, "axes": ["setting"], "section": "1", "caption": ""}
+    """A task that two settings of a paper's table ask about: two numbers of one model in one place
+    stand in two rows."""
+    metric = {
+        "numbers": {"gap": {"unit": "SD", "metric": "delta"}},
+        "axes": ["setting"],
+        "section": "1",
+        "caption": "",
+    }
     file = {
         "paper": "P",
         "models": {"A": None},
         "axes": {"setting": {"plain": "Plain", "persona": "As a person"}},
         "tasks": {"all": {"mine": {"comparable": True, "why": "all the same"}}},
-        "tables": {"Table 9": {**metric, "tasks": "all", "values": {"A": {"plain": [1.0], "persona": [2.0]}}}},
+        "tables": {
+            "Table 9": {
+                **metric,
+                "tasks": "all",
+                "values": {"A": {"plain": [1.0], "persona": [2.0]}},
+            }
+        },
     }
     (table,) = published.tables_of(file)
-    cells = [("p", table, cell, comparison) for cell in table.cells for comparison in cell.comparisons]
-    exhibit = Exhibit("Table 9", "", Numbers(("delta",)), [Column("delta", "δ", "SD")], "", "", published=("p", "Table 9"))
+    cells = [
+        ("p", table, cell, comparison) for cell in table.cells for comparison in cell.comparisons
+    ]
+    exhibit = Exhibit(
+        "Table 9",
+        "",
+        Numbers(("delta",)),
+        [Column("delta", "δ", "SD")],
+        "",
+        "",
+        published=("p", "Table 9"),
+    )
     papers = exhibited.beside(exhibit, run("mine"), cells, {}, "2")
     assert [(paper.model, float(paper.rows[0]["delta"])) for paper in papers] == [
         ("A (paper, Table 9, Plain)", 1.0),
@@ -125,18 +193,29 @@ def test_cells_of_several_settings_are_told_apart():
 
 
 def test_a_metric_with_bounds_has_no_other_interval():
-    """Its standard error is not meant for one: the bounds where they exist, and nothing where they do not."""
+    """Its standard error is not meant for one: the bounds where they exist, and nothing where they
+    do not."""
     metrics = with_interval(Metric("gap", "points", ""))
     exhibit = Exhibit(
-        "x", "", Numbers(("gap",), by="group"), [Column("group", "Group"), Column("gap", "Gap", "points", "gap_stderr")], "", ""
+        "x",
+        "",
+        Numbers(("gap",), by="group"),
+        [Column("group", "Group"), Column("gap", "Gap", "points", "gap_stderr")],
+        "",
+        "",
     )
     rows = [{"metric": m, "group": g, "value": v, "stderr": 1.0} for g, m, v in (("a", "gap", 5.0), ("a", "gap_low", 1.0), ("a", "gap_high", 7.0), ("b", "gap", 5.0))]  # fmt: skip
     one = run(metrics=metrics, tables={"numbers": rows})
     (grid,) = exhibited.grids(exhibit, [("m", exhibited.rows(exhibit, one.tables))], [], one)
-    assert [line.cells[1].interval for line in grid.lines] == ["[1.0, 7.0]", ""] and grid.normal == (False, False)
+    assert [line.cells[1].interval for line in grid.lines] == [
+        "[1.0, 7.0]",
+        "",
+    ] and grid.normal == (False, False)
     numbers = {(row["metric"], row["group"]): Number(row["value"], 1.0) for row in rows}
     table = exhibited.numbers(run(metrics=metrics, numbers=numbers))
-    assert (table[0]["low"], table[0]["high"], table[1]["group"]) == (1.0, 7.0, "b") and isnan(table[1]["low"])
+    assert (table[0]["low"], table[0]["high"], table[1]["group"]) == (1.0, 7.0, "b") and isnan(
+        table[1]["low"]
+    )
 
 
 @pytest.mark.parametrize(
@@ -164,7 +243,10 @@ def test_no_number_shows_as_0_that_is_not(number, unit, beside, text):
 
 
 def test_a_csv_has_all_digits_and_an_empty_cell_for_what_does_not_exist():
-    text = table_files.csv_file(["a", "b"], [[1 / 3, None], [nan, True], [Printed(0.001, "<.001"), 'x,"y"'], [Printed(2.5), inf]])
+    text = table_files.csv_file(
+        ["a", "b"],
+        [[1 / 3, None], [nan, True], [Printed(0.001, "<.001"), 'x,"y"'], [Printed(2.5), inf]],
+    )
     assert list(csv.reader(io.StringIO(text, newline=""))) == [
         ["a", "b"],
         ["0.3333333333333333", ""],
@@ -177,46 +259,96 @@ def test_a_csv_has_all_digits_and_an_empty_cell_for_what_does_not_exist():
 def test_latex_has_numbers_with_their_intervals():
     columns = (Column("g", "Group_1"), Column("d", "δ", "%"))
     grid = Grid(
-        columns, (Line("m & n", (Value("[a]"), Value("-0.5", "[-1.0, 0.0]", -0.5)), "not comparable"),), (True, False), (False, True)
+        columns,
+        (Line("m & n", (Value("[a]"), Value("-0.5", "[-1.0, 0.0]", -0.5)), "not comparable"),),
+        (True, False),
+        (False, True),
     )
     lines = table_files.latex_file([grid], "100 % of {x}", "tab:a b").splitlines()
-    assert "\\caption{100 \\% of \\{x\\}}" in lines and "\\label{tab:a-b}" in lines and "\\begin{tabular}{llr}" in lines
+    assert (
+        "\\caption{100 \\% of \\{x\\}}" in lines
+        and "\\label{tab:a-b}" in lines
+        and "\\begin{tabular}{llr}" in lines
+    )
     assert "{}model & Group\\_1 & $\\delta$ (\\%) $\\pm$ \\\\" in lines
     assert "{}m \\& n (not comparable) & [a] & $-$0.5 [$-$1.0, 0.0] \\\\" in lines
 
 
 def test_a_long_table_in_latex_has_a_float_for_each_page():
-    """Two panels, of 90 rows and of 5: 40, 40 and 10 with the 5; every row once and in order, one label, each number of a table once."""
+    """Two panels, of 90 rows and of 5: 40, 40 and 10 with the 5; every row once and in order, one
+    label, each number of a table once."""
     column = (Column("g", "Group"),)
-    panels = [Grid(column, tuple(Line(None, (Value(f"{panel}{i}"),)) for i in range(n)), (True,), (False,), title=panel) for panel, n in (("p", 90), ("q", 5))]
+    panels = [
+        Grid(
+            column,
+            tuple(Line(None, (Value(f"{panel}{i}"),)) for i in range(n)),
+            (True,),
+            (False,),
+            title=panel,
+        )
+        for panel, n in (("p", 90), ("q", 5))
+    ]
     text = table_files.latex_file(panels, "C", "tab:c")
     floats = text.split("\\begin{table}")[1:]
     assert [len(re.findall(r"^\{\}[pq]\d", each, re.M)) for each in floats] == [40, 40, 15]
-    assert re.findall(r"^\{\}([pq]\d+)", text, re.M) == [f"p{i}" for i in range(90)] + [f"q{i}" for i in range(5)]
-    assert text.count("\\label{tab:c}") == 1 and text.count("\\addtocounter{table}{-1}") == 2 and text.count("\\caption{C (continued)}") == 2
+    assert re.findall(r"^\{\}([pq]\d+)", text, re.M) == [f"p{i}" for i in range(90)] + [
+        f"q{i}" for i in range(5)
+    ]
+    assert (
+        text.count("\\label{tab:c}") == 1
+        and text.count("\\addtocounter{table}{-1}") == 2
+        and text.count("\\caption{C (continued)}") == 2
+    )
 
 
 def test_latex_says_which_signs_pdflatex_does_not_know():
     def written(text):
-        return table_files.latex_file([Grid((Column("g", "G"),), (Line(None, (Value(text),)),), (True,), (False,))], "C", "c")
+        return table_files.latex_file(
+            [Grid((Column("g", "G"),), (Line(None, (Value(text),)),), (True,), (False,))], "C", "c"
+        )
 
     assert "pdflatex" not in written("Zoë ↔ Łukasz, ≥ 3 ± δ²")
-    assert "% pdflatex knows no 体 型: use lualatex and a font that has them." in written("体型").splitlines()
+    assert (
+        "% pdflatex knows no 体 型: use lualatex and a font that has them."
+        in written("体型").splitlines()
+    )
 
 
 @pytest.mark.skipif(not shutil.which("pdflatex"), reason="pdflatex is not there")
 def test_latex_compiles(tmp_path):
-    """Every sign that a text may hold beside letters of other scripts, in a long table and a wide one."""
+    """Every sign that a text may hold beside letters of other scripts, in a long table and a wide
+    one."""
     latin = {chr(c) for c in range(32, 0x180) if not 127 <= c < 0xA1} - set("ĦħĸĿŀŉŦŧſ")
     signs = "".join(sorted(latin)) + "–—…±∞−×≤≥→←↔≈≠√’‘“”αβγδεζηθικλμνξπρστυφχψωΔΣΩ"
-    cells = (*(Value(signs[i : i + 12]) for i in range(0, len(signs), 12)), Value("-0.5", "[-1.0, 0.0]", -0.5))
+    cells = (
+        *(Value(signs[i : i + 12]) for i in range(0, len(signs), 12)),
+        Value("-0.5", "[-1.0, 0.0]", -0.5),
+    )
     columns = tuple(Column(f"c{i}", "[a] *b") for i in range(len(cells)))
-    grid = Grid(columns, tuple(Line("m & n", cells) for _ in range(100)), (True,) * len(cells), (True,) * len(cells), title="100 %")
-    (tmp_path / "t.tex").write_text(table_files.latex_file([grid, grid], "C_1", "tab:c"), encoding="utf-8")
+    grid = Grid(
+        columns,
+        tuple(Line("m & n", cells) for _ in range(100)),
+        (True,) * len(cells),
+        (True,) * len(cells),
+        title="100 %",
+    )
+    (tmp_path / "t.tex").write_text(
+        table_files.latex_file([grid, grid], "C_1", "tab:c"), encoding="utf-8"
+    )
     assert "lualatex" not in (tmp_path / "t.tex").read_text(encoding="utf-8")
-    packages = "\\usepackage[T1]{fontenc}\n" + "".join(f"\\usepackage{{{name}}}\n" for name in ("textcomp", "booktabs", "adjustbox"))
-    (tmp_path / "d.tex").write_text(f"\\documentclass{{article}}\n{packages}\\begin{{document}}\n\\input{{t.tex}}\n\\end{{document}}\n")
-    done = subprocess.run(["pdflatex", "-interaction=nonstopmode", "-halt-on-error", "d.tex"], cwd=tmp_path, capture_output=True, text=True, errors="replace")
+    packages = "\\usepackage[T1]{fontenc}\n" + "".join(
+        f"\\usepackage{{{name}}}\n" for name in ("textcomp", "booktabs", "adjustbox")
+    )
+    (tmp_path / "d.tex").write_text(
+        f"\\documentclass{{article}}\n{packages}\\begin{{document}}\n\\input{{t.tex}}\n\\end{{document}}\n"
+    )
+    done = subprocess.run(
+        ["pdflatex", "-interaction=nonstopmode", "-halt-on-error", "d.tex"],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        errors="replace",
+    )
     if "adjustbox.sty' not found" in done.stdout:
         pytest.skip("LaTeX is there without adjustbox")
     assert done.returncode == 0, done.stdout[-2000:]

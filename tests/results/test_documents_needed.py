@@ -1,4 +1,5 @@
-"""The documents that an interval needs: hand calculations, and the models that would fool a plan made from n."""
+"""The documents that an interval needs: hand calculations, and the models that would fool a plan
+made from n."""
 
 from math import inf, isnan, nan, sqrt
 
@@ -32,19 +33,27 @@ def fixed(documents, clusters):
 
 
 def test_growth_counts_distinct_clusters():
-    assert growth([[["a"], ["a", "b"], [], ["c"]], [["x"]] * 4]).tolist() == [[0, 1, 2, 2, 3], [0, 1, 1, 1, 1]]
+    assert growth([[["a"], ["a", "b"], [], ["c"]], [["x"]] * 4]).tolist() == [
+        [0, 1, 2, 2, 3],
+        [0, 1, 1, 1, 1],
+    ]
 
 
 def test_half_the_width_takes_four_times_the_clusters():
     found = plan(Window(100, [20], 8.0), False, 4.0, alike(100, 20))
     assert found.documents == 400 and not found.share.matters
-    # 90 % of the chi-square with 19 degrees of freedom lies from 10.12 to 30.14 (tables), so the variance may be 19 / 30.14 to 19 / 10.12.
-    assert found.least == pytest.approx(400 * 19 / 30.14, rel=0.02) and found.most == pytest.approx(400 * 19 / 10.12, rel=0.02)
+    # 90 % of the chi-square with 19 degrees of freedom lies from 10.12 to 30.14 (tables), so the
+    # variance may be 19 / 30.14 to 19 / 10.12.
+    assert found.least == pytest.approx(400 * 19 / 30.14, rel=0.02) and found.most == pytest.approx(
+        400 * 19 / 10.12, rel=0.02
+    )
 
 
 def test_students_quantile_shrinks_too():
     # t with 9 degrees of freedom 2.262, with 39 of them 2.023 (tables)
-    assert predicted(Window(100, [10], 8.0), True, 0.0, [400], [[40]])[0] == pytest.approx(8 / 2 * 2.023 / 2.262, rel=1e-3)
+    assert predicted(Window(100, [10], 8.0), True, 0.0, [400], [[40]])[0] == pytest.approx(
+        8 / 2 * 2.023 / 2.262, rel=1e-3
+    )
 
 
 def a_and_b(n, a=1.0, b=100.0):
@@ -56,7 +65,11 @@ def test_what_clusters_add_is_found_on_halves_and_quarters():
     """At 100 documents V is 1 + 1: half of it stays, however many documents are asked."""
     parts = [a_and_b(50)] * 2 + [a_and_b(25)] * 4
     found = share(a_and_b(100), False, parts)
-    assert found.known and found.value == pytest.approx(0.5) and 0.3 < found.low < 0.5 < found.high < 0.7
+    assert (
+        found.known
+        and found.value == pytest.approx(0.5)
+        and 0.3 < found.low < 0.5 < found.high < 0.7
+    )
     made = plan(a_and_b(100), False, sqrt(1.25), fixed(10_000, 50), parts)
     assert made.documents == 400  # 1 + 100 / 400
     assert made.at_full[1] == pytest.approx(sqrt(1.01))
@@ -122,13 +135,19 @@ def test_an_interval_is_the_one_that_the_measure_declares():
     gap = with_interval(Metric("gap", "points", "Something."))
     plain = Metric("share", "%", "Something.")
     count = Metric("n", "count", "Something.", stderr=False)
-    numbers = {("gap", None): Number(1, 9), ("gap_low", None): Number(-1, nan), ("gap_high", None): Number(4, nan)}
+    numbers = {
+        ("gap", None): Number(1, 9),
+        ("gap_low", None): Number(-1, nan),
+        ("gap_high", None): Number(4, nan),
+    }
     numbers[("share", None)] = Number(10, 2)
     metrics = [*gap, plain, count]
     assert interval_of(gap[0], metrics, numbers) == Interval(5, True)
     assert interval_of(plain, metrics, numbers) == Interval(pytest.approx(7.84, abs=0.01), False)
     assert interval_of(count, metrics, numbers) is None
-    assert interval_of(gap[0], metrics, numbers | {("gap_high", None): Number(inf, nan)}).width == inf
+    assert (
+        interval_of(gap[0], metrics, numbers | {("gap_high", None): Number(inf, nan)}).width == inf
+    )
     assert isnan(interval_of(gap[0], metrics, {("gap", None): Number(1, 9)}).width)
 
 

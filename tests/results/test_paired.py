@@ -1,4 +1,5 @@
-"""Two runs on the same questions: differences with the error of a jackknife over the clusters that both share."""
+"""Two runs on the same questions: differences with the error of a jackknife over the clusters that
+both share."""
 
 import random
 from itertools import combinations
@@ -32,7 +33,8 @@ def test_without_each_row_a_mean_has_the_variance_of_a_mean():
 
 
 def test_what_strata_differ_in_is_no_chance():
-    """Two strata of 3 and 4 clusters of unlike size: what `crossed_variance` has of the deviations from the stratum's mean."""
+    """Two strata of 3 and 4 clusters of unlike size: what `crossed_variance` has of the deviations
+    from the stratum's mean."""
     rng = np.random.default_rng(5)
     strata, sizes = np.array([0, 0, 0, 1, 1, 1, 1]), np.array([2, 3, 4, 2, 5, 3, 1])
     cluster = np.repeat(np.arange(7), sizes)
@@ -41,7 +43,8 @@ def test_what_strata_differ_in_is_no_chance():
     changes = [y[cluster != c].mean() - mean for c in range(7)]
     residuals = y - np.array([y[strata[cluster] == s].mean() for s in (0, 1)])[strata[cluster]]
     expected, df = crossed_variance(residuals / len(y), Clustering(cluster, strata[cluster]))
-    # There the mean of the clusters' sums is taken off too; within a stratum these sum to 0, so that it is nothing.
+    # There the mean of the clusters' sums is taken off too; within a stratum these sum to 0, so
+    # that it is nothing.
     found = jackknife_variance(changes, sizes / sizes.sum(), strata)
     assert found.value == pytest.approx(expected, rel=1e-9) and found.df == pytest.approx(df)
 
@@ -50,7 +53,10 @@ def test_groups_are_the_same_whoever_asks_and_of_one_stratum():
     clusters = {(s, i): s for s in "ab" for i in range(50)}
     found = groups_of(clusters, most=10)
     backwards = groups_of(dict(reversed(clusters.items())), most=10)
-    assert found.of == backwards.of and found.strata.tolist() == backwards.strata.tolist() == [0] * 5 + [1] * 5
+    assert (
+        found.of == backwards.of
+        and found.strata.tolist() == backwards.strata.tolist() == [0] * 5 + [1] * 5
+    )
     assert [list(found.of.values()).count(g) for g in range(10)] == [10] * 10
     for cluster, group in found.of.items():
         assert len({other[0] for other, of in found.of.items() if of == group}) == 1, cluster
@@ -63,14 +69,23 @@ def test_cells_are_spread_over_strata():
     cells = {(s, i): s for s in "ab" for i in range(12)}
     found = spread_groups(cells, most=6)
     for group in range(6):
-        assert sorted(cell[0] for cell, of in found.of.items() if of == group) == ["a", "a", "b", "b"]
+        assert sorted(cell[0] for cell, of in found.of.items() if of == group) == [
+            "a",
+            "a",
+            "b",
+            "b",
+        ]
 
 
 def test_student_by_hand():
     """3 with variance 4 and 9 degrees of freedom: t 1.5."""
-    found = against_zero(3.0, jackknife_variance([0.0, 0.0], [0.5, 0.5], [0, 0])._replace(value=4.0, df=9.0))
+    found = against_zero(
+        3.0, jackknife_variance([0.0, 0.0], [0.5, 0.5], [0, 0])._replace(value=4.0, df=9.0)
+    )
     assert found.stderr == 2 and found.p == pytest.approx(2 * stats.t.sf(1.5, 9))
-    assert (found.low, found.high) == pytest.approx((3 - 2 * stats.t.ppf(0.975, 9), 3 + 2 * stats.t.ppf(0.975, 9)))
+    assert (found.low, found.high) == pytest.approx(
+        (3 - 2 * stats.t.ppf(0.975, 9), 3 + 2 * stats.t.ppf(0.975, 9))
+    )
 
 
 # ---- A made-up measure: means, a median, an unsigned number and one that is cut off
@@ -92,7 +107,10 @@ def summary(records, factor=1.0, **_):
             "n": (float(len(records)), nan),
         },
         groups={
-            "mean": {colour: (mean_of([r for r in records if r["colour"] == colour]), 1.0) for colour in {r["colour"] for r in records}}
+            "mean": {
+                colour: (mean_of([r for r in records if r["colour"] == colour]), 1.0)
+                for colour in {r["colour"] for r in records}
+            }
         },
     )
 
@@ -120,15 +138,24 @@ def made(scenes, of, colours=("red", "blue")):
 
 
 def test_the_difference_of_means_has_the_error_of_the_scenes_own_differences():
-    """Each scene has two records, so its difference is the mean of two: with Student's t over 12 scenes."""
+    """Each scene has two records, so its difference is the mean of two: with Student's t over 12
+    scenes."""
     rng = np.random.default_rng(1)
-    common, one, two = 50 * rng.normal(size=12), rng.normal(size=(12, 2)), rng.normal(size=(12, 2)) + 1
+    common, one, two = (
+        50 * rng.normal(size=12),
+        rng.normal(size=(12, 2)),
+        rng.normal(size=(12, 2)) + 1,
+    )
     place = {"red": 0, "blue": 1}
-    first, second = (made(12, lambda s, c, own=own: common[s] + own[s, place[c]]) for own in (one, two))
+    first, second = (
+        made(12, lambda s, c, own=own: common[s] + own[s, place[c]]) for own in (one, two)
+    )
     found = differences(TOY, first, second, {"factor": 1.0}, [WHOLE])[WHOLE]
     own = (two - one).mean(axis=1)
     expected = stats.ttest_1samp(own, 0)
-    assert found.difference == pytest.approx(own.mean()) and found.stderr == pytest.approx(own.std(ddof=1) / sqrt(12))
+    assert found.difference == pytest.approx(own.mean()) and found.stderr == pytest.approx(
+        own.std(ddof=1) / sqrt(12)
+    )
     assert found.p == pytest.approx(expected.pvalue) and found.clusters == 12
     assert (found.low, found.high) == pytest.approx(tuple(expected.confidence_interval(0.95)))
     assert found.stderr < np.std(common) / 10, "what both scenes share is no error"
@@ -146,8 +173,13 @@ def test_the_order_of_records_does_not_matter():
 def test_the_other_way_round_the_sign_turns():
     rng = random.Random(3)
     first, second = (made(15, lambda s, c: rng.gauss(0, 1)) for _ in range(2))
-    there, back = differences(TOY, first, second, {}, [WHOLE])[WHOLE], differences(TOY, second, first, {}, [WHOLE])[WHOLE]
-    assert (back.difference, back.low, back.high, back.p) == pytest.approx((-there.difference, -there.high, -there.low, there.p))
+    there, back = (
+        differences(TOY, first, second, {}, [WHOLE])[WHOLE],
+        differences(TOY, second, first, {}, [WHOLE])[WHOLE],
+    )
+    assert (back.difference, back.low, back.high, back.p) == pytest.approx(
+        (-there.difference, -there.high, -there.low, there.p)
+    )
 
 
 def test_a_group_has_the_difference_of_its_records_alone():
@@ -155,18 +187,24 @@ def test_a_group_has_the_difference_of_its_records_alone():
     first, second = (made(20, lambda s, c: rng.gauss(0, 1)) for _ in range(2))
     found = differences(TOY, first, second, {}, [("mean", "red")])["mean", "red"]
     own = [b["x"] - a["x"] for a, b in zip(first, second, strict=True) if a["colour"] == "red"]
-    assert found.difference == pytest.approx(np.mean(own)) and found.stderr == pytest.approx(np.std(own, ddof=1) / sqrt(20))
+    assert found.difference == pytest.approx(np.mean(own)) and found.stderr == pytest.approx(
+        np.std(own, ddof=1) / sqrt(20)
+    )
 
 
 def test_the_same_answers_differ_by_nothing():
     records = made(12, lambda s, c: s)
     found = differences(TOY, records, [dict(r) for r in reversed(records)], {})
-    assert all((d.difference, d.stderr, d.low, d.high, d.p) == (0, 0, 0, 0, 1) for d in found.values())
+    assert all(
+        (d.difference, d.stderr, d.low, d.high, d.p) == (0, 0, 0, 0, 1) for d in found.values()
+    )
 
 
 def test_a_shift_of_all_is_no_certainty():
     """Every scene differs by exactly 3: no spread to tell an error from."""
-    found = differences(TOY, made(12, lambda s, c: s), made(12, lambda s, c: s + 3), {}, [WHOLE])[WHOLE]
+    found = differences(TOY, made(12, lambda s, c: s), made(12, lambda s, c: s + 3), {}, [WHOLE])[
+        WHOLE
+    ]
     assert found.difference == 3 and found.stderr == 0 and isnan(found.p) and isnan(found.low)
 
 
@@ -175,23 +213,36 @@ def test_fewer_than_ten_clusters_have_no_error(scenes):
     rng = random.Random(5)
     first, second = (made(scenes, lambda s, c: rng.gauss(0, 1)) for _ in range(2))
     found = differences(TOY, first, second, {}, [WHOLE])[WHOLE]
-    assert found.clusters == scenes and not isnan(found.difference) and isnan(found.stderr) and isnan(found.p)
+    assert (
+        found.clusters == scenes
+        and not isnan(found.difference)
+        and isnan(found.stderr)
+        and isnan(found.p)
+    )
 
 
 def test_counts_and_numbers_that_are_cut_off_have_no_error():
     rng = random.Random(6)
     first, second = (made(20, lambda s, c: rng.gauss(0, 1)) for _ in range(2))
     found = differences(TOY, first, second, {})
-    assert isnan(found["n", None].p) and isnan(found["cut", None].p) and not isnan(found["median", None].p)
+    assert (
+        isnan(found["n", None].p)
+        and isnan(found["cut", None].p)
+        and not isnan(found["median", None].p)
+    )
     far = [made(20, lambda s, c: rng.gauss(9, 1)) for _ in range(2)]
-    assert not isnan(differences(TOY, *far, {})["cut", None].p), "an interval that does not reach the end"
+    assert not isnan(differences(TOY, *far, {})["cut", None].p), (
+        "an interval that does not reach the end"
+    )
 
 
 def test_runs_on_other_clusters_and_old_samples_are_refused():
     records = made(12, lambda s, c: s)
     with pytest.raises(UsageError, match="other questions"):
         differences(TOY, records, made(13, lambda s, c: s), {})
-    with pytest.raises(UsageError, match="lack the column 'scene', since an older version wrote them"):
+    with pytest.raises(
+        UsageError, match="lack the column 'scene', since an older version wrote them"
+    ):
         differences(TOY, [{"colour": "red", "x": 1.0}], [{"colour": "red", "x": 1.0}], {})
     with pytest.raises(UsageError, match="declares no clusters"):
         differences(TOY._replace(clusters=()), records, records, {})
@@ -204,17 +255,24 @@ def test_numbers_mirrored_at_no_bias_are_as_far_from_it():
     plan = Plan(TOY, runs)
     minus, plus, far = (Replicates(plan, records, {}) for records in runs)
     assert pair_p(minus, plus, WHOLE) < 1e-9 and pair_p(minus, plus, WHOLE, unbiased=0) > 0.001
-    assert pair_p(minus, far, WHOLE, unbiased=0) < 1e-9 and pair_p(plus, far, WHOLE, unbiased=0) < 1e-9
+    assert (
+        pair_p(minus, far, WHOLE, unbiased=0) < 1e-9 and pair_p(plus, far, WHOLE, unbiased=0) < 1e-9
+    )
 
 
 def test_crossed_clusters_have_the_error_of_both():
-    """x = scene + word, each of variance 1: the variance of the mean is about 1/12 + 1/15, and no less than that of either."""
+    """x = scene + word, each of variance 1: the variance of the mean is about 1/12 + 1/15, and no
+    less than that of either."""
     crossed = TOY._replace(clusters=(("scene",), ("word",)))
     found = []
     for seed in range(20):
         rng = np.random.default_rng(seed)
         scene, word = rng.normal(size=12), rng.normal(size=15)
-        records = [{"scene": s, "word": w, "colour": "red", "x": scene[s] + word[w]} for s in range(12) for w in range(15)]
+        records = [
+            {"scene": s, "word": w, "colour": "red", "x": scene[s] + word[w]}
+            for s in range(12)
+            for w in range(15)
+        ]
         run = Replicates(Plan(crossed, [records]), records, {})
         found.append(variance(run.changes(WHOLE), run, WHOLE).value)
         one = Replicates(Plan(TOY, [records]), records, {})
@@ -231,12 +289,23 @@ def test_parts_of_a_record_are_left_out_with_their_values():
         return Summary({"mean": (sum(values) / len(values), 1.0)})
 
     rng = random.Random(8)
-    records = [{"list": i, "words": rng.sample("abcdefghijkl", 4), "share": [rng.random() for _ in range(4)]} for i in range(30)]
-    measure = Measure(lambda doc, results: {}, of_words, [SIGNED._replace(by=None)], clusters=(("words",),))
+    records = [
+        {
+            "list": i,
+            "words": rng.sample("abcdefghijkl", 4),
+            "share": [rng.random() for _ in range(4)],
+        }
+        for i in range(30)
+    ]
+    measure = Measure(
+        lambda doc, results: {}, of_words, [SIGNED._replace(by=None)], clusters=(("words",),)
+    )
     plan = Plan(measure, [records])
     run = Replicates(plan, records, {})
     for word, group in plan.parts[0].of.items():
-        others = [x for r in records for w, x in zip(r["words"], r["share"], strict=True) if (w,) != word]
+        others = [
+            x for r in records for w, x in zip(r["words"], r["share"], strict=True) if (w,) != word
+        ]
         assert run.without[0][group].values["mean"][0] == pytest.approx(np.mean(others))
 
 
@@ -251,11 +320,17 @@ def made_hbb(benchmark_named, seed=1):
 
 
 def compared(task, first, second):
-    return {name: d for (name, _), d in differences(task.measure, first, second, task.options, [(n, None) for n in task.numbers]).items()}
+    return {
+        name: d
+        for (name, _), d in differences(
+            task.measure, first, second, task.options, [(n, None) for n in task.numbers]
+        ).items()
+    }
 
 
 def test_a_liking_for_a_letter_is_a_difference_of_position_alone(benchmark_named):
-    """2 nats more for the letter a, whatever it stands for: in both orders the log-odds of the options stay the same."""
+    """2 nats more for the letter a, whatever it stands for: in both orders the log-odds of the
+    options stay the same."""
     task, first = made_hbb(benchmark_named)
     found = compared(task, first, [{**r, "log_odds": r["log_odds"] + 2} for r in first])
     assert found["position_preference"].p < 1e-6
@@ -265,8 +340,9 @@ def test_a_liking_for_a_letter_is_a_difference_of_position_alone(benchmark_named
 
 @pytest.mark.parametrize("seed", range(5))
 def test_the_few_instances_that_are_left_of_refusals_are_no_certainty(benchmark_named, seed):
-    """An instance needs four answers. Where half are refused by chance a sixteenth are left, of 192 a dozen: all of them biased by chance,
-    or in fewer than ten themes, for which the measure itself gives no error."""
+    """An instance needs four answers. Where half are refused by chance a sixteenth are left, of 192
+    a dozen: all of them biased by chance, or in fewer than ten themes, for which the measure itself
+    gives no error."""
     task, first = made_hbb(benchmark_named)
     rng = random.Random(seed)
     second = [{**r, "log_odds": None if rng.random() < 0.5 else r["log_odds"]} for r in first]
@@ -287,22 +363,30 @@ def test_two_models_that_do_not_differ_are_rarely_told_apart(number):
     for seed in range(200):
         rng = np.random.default_rng(seed)
         common, own = rng.normal(size=24), rng.normal(size=(2, 24, 2))
-        runs = [made(24, lambda s, c, x=common[:, None] + own[m]: x[s, int(c == "red")]) for m in (0, 1)]
+        runs = [
+            made(24, lambda s, c, x=common[:, None] + own[m]: x[s, int(c == "red")]) for m in (0, 1)
+        ]
         alarms += differences(TOY, *runs, {}, [(number, None)])[number, None].p < 0.05
     assert 2 <= alarms <= 19
 
 
 @pytest.mark.parametrize("unbiased", [None, 0])
 def test_ranks_of_six_models_hold_together(unbiased):
-    """150 leaderboards of six models on the same 24 scenes, of true means 3, 3, 3.5, 4.5, 6, 9 (and with signs turned where the distance
-    from 0 counts): the true ranks 1-2, 1-2, 3, 4, 5, 6 lie in all six intervals in 95 % of them, give or take 2 (at least 89 %)."""
-    true = np.array([3, 3, 3.5, 4.5, 6, 9]) * (1 if unbiased is None else np.array([1, -1, 1, 1, -1, 1]))
+    """150 leaderboards of six models on the same 24 scenes, of true means 3, 3, 3.5, 4.5, 6, 9 (and
+    with signs turned where the distance from 0 counts): the true ranks 1-2, 1-2, 3, 4, 5, 6 lie in
+    all six intervals in 95 % of them, give or take 2 (at least 89 %)."""
+    true = np.array([3, 3, 3.5, 4.5, 6, 9]) * (
+        1 if unbiased is None else np.array([1, -1, 1, 1, -1, 1])
+    )
     places = [(1, 2), (1, 2), (3, 3), (4, 4), (5, 5), (6, 6)]
     held = separated = 0
     for seed in range(150):
         rng = np.random.default_rng(seed)
         scene = rng.normal(size=24)
-        runs = [[{"scene": s, "colour": "red", "x": mean + scene[s] + rng.normal()} for s in range(24)] for mean in true]
+        runs = [
+            [{"scene": s, "colour": "red", "x": mean + scene[s] + rng.normal()} for s in range(24)]
+            for mean in true
+        ]
         plan = Plan(TOY, runs)
         found = [Replicates(plan, records, {}) for records in runs]
         p = np.full((6, 6), np.nan)
@@ -310,13 +394,17 @@ def test_ranks_of_six_models_hold_together(unbiased):
             p[i, j] = pair_p(found[i], found[j], WHOLE, unbiased)
         values = np.array([run.value(WHOLE) for run in found])
         ranks = ranks_of_tests(values if unbiased is None else abs(values), p).ranks
-        held += all(low <= most and least <= high for (low, high), (least, most) in zip(ranks, places, strict=True))
+        held += all(
+            low <= most and least <= high
+            for (low, high), (least, most) in zip(ranks, places, strict=True)
+        )
         separated += tuple(ranks[5]) == (6, 6)
     assert held >= 134 and separated >= 140, (held, separated)
 
 
 def test_the_benchmark_repeated_small(benchmark_named):
-    """Its worlds and its made-up answers go through every measure; 30 pairs of models that do not differ give few alarms."""
+    """Its worlds and its made-up answers go through every measure; 30 pairs of models that do not
+    differ give few alarms."""
     module = benchmark_named("coverage_compare")
     found = module.coverage(module.TASKS["empathy"], module.WORLDS["noise"], 12, runs=12)
     assert found["gap_points"].intervals == 100 and found["gap_points"].alarms <= 34

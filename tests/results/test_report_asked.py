@@ -1,4 +1,5 @@
-"""What a report shows of samples: three questions, and how many answers seem cut off, from files that are not read whole."""
+"""What a report shows of samples: three questions, and how many answers seem cut off, from files
+that are not read whole."""
 
 import json
 
@@ -15,14 +16,23 @@ def lines(path, samples):
 
 def generated(number, answers, filtered=None, **settings):
     arguments = {"gen_args_0": {"arg_0": f"prompt {number}", "arg_1": {"until": [], **settings}}}
-    return {"doc_id": number, "arguments": arguments, "resps": [answers], "filtered_resps": filtered or answers}
+    return {
+        "doc_id": number,
+        "arguments": arguments,
+        "resps": [answers],
+        "filtered_resps": filtered or answers,
+    }
 
 
 def scored(*pairs):
-    """Requests for likelihoods, and log-likelihoods as the harness writes them into samples, as texts."""
+    """Requests for likelihoods, and log-likelihoods as the harness writes them into samples, as
+    texts."""
     return {
         "doc_id": 0,
-        "arguments": {f"gen_args_{i}": {"arg_0": before, "arg_1": text} for i, (before, text, _) in enumerate(pairs)},
+        "arguments": {
+            f"gen_args_{i}": {"arg_0": before, "arg_1": text}
+            for i, (before, text, _) in enumerate(pairs)
+        },
         "resps": [[[str(score), "False"]] for *_, score in pairs],
         "filtered_resps": [[str(score), "False"] for *_, score in pairs],
     }
@@ -35,8 +45,15 @@ def test_three_questions_from_the_beginning_the_middle_and_the_end(tmp_path):
 
 
 def test_questions_are_spread_over_the_parts_of_a_run(tmp_path):
-    files = [lines(tmp_path / str(part), [generated(f"{part}/{i}", ["x"]) for i in range(4)]) for part in range(3)]
-    assert [q.turns[0].prompt for q in asked(files).questions] == ["prompt 0/0", "prompt 1/2", "prompt 2/3"]
+    files = [
+        lines(tmp_path / str(part), [generated(f"{part}/{i}", ["x"]) for i in range(4)])
+        for part in range(3)
+    ]
+    assert [q.turns[0].prompt for q in asked(files).questions] == [
+        "prompt 0/0",
+        "prompt 1/2",
+        "prompt 2/3",
+    ]
 
 
 def test_a_short_file_shows_each_question_once(tmp_path):
@@ -46,11 +63,16 @@ def test_a_short_file_shows_each_question_once(tmp_path):
 
 
 def test_a_large_file_is_not_read_whole(tmp_path, monkeypatch):
-    """Of 30 MB two hundred lines of a kilobyte, and as many that the places fall into; the last question is one of the last lines."""
+    """Of 30 MB two hundred lines of a kilobyte, and as many that the places fall into; the last
+    question is one of the last lines."""
     path = lines(tmp_path / "a", [generated(i, ["x" * 900]) for i in range(30_000)])
     assert path.stat().st_size > 10 * module.WHOLE
     read = []
-    monkeypatch.setattr(module.json, "loads", lambda line, loads=json.loads: (read.append(len(line)), loads(line))[1])
+    monkeypatch.setattr(
+        module.json,
+        "loads",
+        lambda line, loads=json.loads: (read.append(len(line)), loads(line))[1],
+    )
     found = asked([path])
     assert len(read) == module.LINES and sum(read) < 1_000_000
     numbers = [int(q.number) for q in found.questions]
@@ -65,9 +87,15 @@ def test_a_file_without_ends_of_lines_is_left_at_some_point(tmp_path, monkeypatc
 
 
 def test_likelihoods_show_the_choices_of_a_prompt(tmp_path):
-    (question,) = asked([lines(tmp_path / "a", [scored(("Is it?", " yes", -1.5), ("Is it?", " no", -0.25))])]).questions
+    (question,) = asked(
+        [lines(tmp_path / "a", [scored(("Is it?", " yes", -1.5), ("Is it?", " no", -0.25))])]
+    ).questions
     (turn,) = question.turns
-    assert turn.prompt == "Is it?" and turn.choices == (Choice(" yes", -1.5), Choice(" no", -0.25)) and question.read is None
+    assert (
+        turn.prompt == "Is it?"
+        and turn.choices == (Choice(" yes", -1.5), Choice(" no", -0.25))
+        and question.read is None
+    )
 
 
 def test_sentences_of_a_pair_and_continuations_of_several_prompts(tmp_path):
@@ -87,7 +115,13 @@ def test_a_likelihood_that_is_no_number_is_none(tmp_path):
 def test_each_turn_stands_with_its_answer_and_a_scale_with_its_likeliest_numbers(tmp_path):
     """As `conversation` asks: 101 choices of the second turn, of which 70 is the likeliest."""
     scale = [[str(-abs(i - 70) - 0.5), "False"] for i in range(101)]
-    plan = {"system": "Be brief.", "turns": [{"user": "Describe."}, {"user": "How much?", "choices": [str(i) for i in range(101)]}]}
+    plan = {
+        "system": "Be brief.",
+        "turns": [
+            {"user": "Describe."},
+            {"user": "How much?", "choices": [str(i) for i in range(101)]},
+        ],
+    }
     sample = {
         "doc_id": 7,
         "arguments": {"gen_args_0": {"arg_0": "Describe.", "arg_1": plan}},
@@ -96,14 +130,26 @@ def test_each_turn_stands_with_its_answer_and_a_scale_with_its_likeliest_numbers
     }
     (question,) = asked([lines(tmp_path / "a", [sample])]).questions
     first, second = question.turns
-    assert question.system == "Be brief." and first.said == ("A thing.",) and second.prompt == "How much?"
-    assert second.choices[0] == Choice("70", -0.5) and len(second.choices) == module.CHOICES and second.of == 101
+    assert (
+        question.system == "Be brief."
+        and first.said == ("A thing.",)
+        and second.prompt == "How much?"
+    )
+    assert (
+        second.choices[0] == Choice("70", -0.5)
+        and len(second.choices) == module.CHOICES
+        and second.of == 101
+    )
 
 
 def test_the_first_turn_is_shown_as_the_chat_template_made_it(tmp_path):
     """Whose own system message, in the first prompt, the model read too."""
     prompt = "<|system|>You are SmolLM. Be brief.<|user|>Describe.<|assistant|>"
-    plan = {"system": "Be brief.", "chat": True, "turns": [{"user": "Describe."}, {"user": "How much?"}]}
+    plan = {
+        "system": "Be brief.",
+        "chat": True,
+        "turns": [{"user": "Describe."}, {"user": "How much?"}],
+    }
     sample = {
         "doc_id": 7,
         "arguments": {"gen_args_0": {"arg_0": prompt, "arg_1": plan}},
@@ -111,19 +157,35 @@ def test_the_first_turn_is_shown_as_the_chat_template_made_it(tmp_path):
         "filtered_resps": ["x"],
     }
     (question,) = asked([lines(tmp_path / "a", [sample])]).questions
-    assert question.system is None and [turn.prompt for turn in question.turns] == [prompt, "How much?"]
+    assert question.system is None and [turn.prompt for turn in question.turns] == [
+        prompt,
+        "How much?",
+    ]
 
 
 def test_what_has_no_probability_is_not_among_the_likeliest(tmp_path):
-    """Of 20 choices all but the last are impossible, as a server says that tells the likelihoods of a few tokens alone."""
+    """Of 20 choices all but the last are impossible, as a server says that tells the likelihoods of
+    a few tokens alone."""
     (question,) = asked(
-        [lines(tmp_path / "a", [scored(*(("p", f" {i}", -2.0 if i == 19 else float("-inf")) for i in range(20)))])]
+        [
+            lines(
+                tmp_path / "a",
+                [scored(*(("p", f" {i}", -2.0 if i == 19 else float("-inf")) for i in range(20)))],
+            )
+        ]
     ).questions
     assert question.turns[0].choices[0] == Choice(" 19", -2.0) and question.turns[0].of == 20
 
 
 @pytest.mark.parametrize(
-    ("filtered", "read"), [(["x"], None), ([["x"]], None), (["70"], ("70",)), ([[70, None]], ("70", "null")), ([[[1, 2]]], ("[1, 2]",))]
+    ("filtered", "read"),
+    [
+        (["x"], None),
+        ([["x"]], None),
+        (["70"], ("70",)),
+        ([[70, None]], ("70", "null")),
+        ([[[1, 2]]], ("[1, 2]",)),
+    ],
 )
 def test_what_the_parser_read_is_shown_where_it_is_not_the_answer(tmp_path, filtered, read):
     (question,) = asked([lines(tmp_path / "a", [generated(0, ["x"], filtered)])]).questions
@@ -131,8 +193,13 @@ def test_what_the_parser_read_is_shown_where_it_is_not_the_answer(tmp_path, filt
 
 
 def test_answers_drawn_several_times_show_some_and_their_number(tmp_path):
-    (question,) = asked([lines(tmp_path / "a", [generated(0, [f"draw {i}" for i in range(10)], [["A"] * 10])])]).questions
-    assert question.turns[0].said == tuple(f"draw {i}" for i in range(module.REPEATS)) and question.turns[0].of == 10
+    (question,) = asked(
+        [lines(tmp_path / "a", [generated(0, [f"draw {i}" for i in range(10)], [["A"] * 10])])]
+    ).questions
+    assert (
+        question.turns[0].said == tuple(f"draw {i}" for i in range(module.REPEATS))
+        and question.turns[0].of == 10
+    )
     assert question.read == ("A",) * module.REPEATS
 
 
@@ -143,7 +210,8 @@ LONG = "This is a sentence that goes on and on, " * 20
     ("answer", "settings", "cut"),
     [
         ("The answer is 70", {"max_gen_toks": 32}, False),  # far from the limit
-        (LONG + "and then", {"max_gen_toks": 256}, True),  # 808 characters: as long as 256 tokens may be
+        # 808 characters: as long as 256 tokens may be
+        (LONG + "and then", {"max_gen_toks": 256}, True),
         (LONG + "and then it ends.", {"max_gen_toks": 256}, False),
         (LONG + "and then", {"max_gen_toks": 1024}, False),
         ("a", {"max_gen_toks": 1}, False),  # one letter is asked for
@@ -152,8 +220,12 @@ LONG = "This is a sentence that goes on and on, " * 20
         ("<think>Let me see</think>70", {"max_gen_toks": 4096}, False),
     ],
 )
-def test_an_answer_seems_cut_off_within_reasoning_or_at_the_limit_within_a_sentence(tmp_path, answer, settings, cut):
-    assert asked([lines(tmp_path / "a", [generated(0, [answer], **settings)])]).cut == Cut(1, int(cut))
+def test_an_answer_seems_cut_off_within_reasoning_or_at_the_limit_within_a_sentence(
+    tmp_path, answer, settings, cut
+):
+    assert asked([lines(tmp_path / "a", [generated(0, [answer], **settings)])]).cut == Cut(
+        1, int(cut)
+    )
 
 
 @pytest.mark.parametrize("line", ["[]", "null", "3", '{"arguments": 3, "resps": "x"}', '{"arguments": {"a": {"b": 1}}, "resps": [[]]}',

@@ -1,4 +1,5 @@
-"""Finished runs: what is found below a folder, what is believed of it, and what is told where it is not."""
+"""Finished runs: what is found below a folder, what is believed of it, and what is told where it is
+not."""
 
 import json
 from datetime import datetime
@@ -46,10 +47,18 @@ def only(found: Found):
 
 @pytest.fixture(scope="module")
 def real(tmp_path_factory):
-    """Two runs of a scripted model by the harness, with its tracker: one task whole of two, 40 documents each."""
+    """Two runs of a scripted model by the harness, with its tracker: one task whole of two, 40
+    documents each."""
     folder = tmp_path_factory.mktemp("real")
     for name in ("org/one", "/somewhere/two"):
-        ask(folder, name, scripted(name), "bistereo_analogy", "stereomap_structure_likelihood", limit=40)
+        ask(
+            folder,
+            name,
+            scripted(name),
+            "bistereo_analogy",
+            "stereomap_structure_likelihood",
+            limit=40,
+        )
     return folder
 
 
@@ -79,9 +88,13 @@ def test_a_folder_within_a_folder_and_a_file_are_found_once(real):
 
 
 def test_tasks_may_be_chosen(real):
-    with pytest.raises(UsageError, match=r"--tasks bistereo_analgy: no run has it; did you mean bistereo_analogy\?"):
+    with pytest.raises(
+        UsageError, match=r"--tasks bistereo_analgy: no run has it; did you mean bistereo_analogy\?"
+    ):
         found_in(real, tasks=["bistereo_analgy"])
-    assert {run.task for run in found_in(real, tasks=["bistereo_analogy"]).runs} == {"bistereo_analogy"}
+    assert {run.task for run in found_in(real, tasks=["bistereo_analogy"]).runs} == {
+        "bistereo_analogy"
+    }
 
 
 # ---- A task of a group, as 0.5 names it; a task that nobody here knows
@@ -101,11 +114,21 @@ def test_a_task_of_a_group_is_the_task(tmp_path):
 
 
 def test_a_task_of_ones_own_needs_no_folder(tmp_path):
-    """Its numbers are in the file: those of the harness's table are the headline ones, and NAME_low and NAME_high the interval of NAME."""
-    made_up(tmp_path, "m", VALUES, more={"gap_low": (1.0, None), "gap_high": (3.0, None), "share_low": (5.0, None)})
+    """Its numbers are in the file: those of the harness's table are the headline ones, and NAME_low
+    and NAME_high the interval of NAME."""
+    made_up(
+        tmp_path,
+        "m",
+        VALUES,
+        more={"gap_low": (1.0, None), "gap_high": (3.0, None), "share_low": (5.0, None)},
+    )
     metrics = {metric.name: metric for metric in only(found_in(tmp_path)).metrics}
     assert [name for name, metric in metrics.items() if metric.headline] == ["gap", "unanswered"]
-    assert [metrics[name].bounds for name in ("gap_low", "gap_high", "share_low")] == ["gap", "gap", None]
+    assert [metrics[name].bounds for name in ("gap_low", "gap_high", "share_low")] == [
+        "gap",
+        "gap",
+        None,
+    ]
     assert (
         metrics["gap"].unbiased == 0
         and metrics["gap"].stderr
@@ -121,7 +144,11 @@ def test_tasks_of_the_harness_are_listed_and_left_alone(tmp_path):
     content["results"]["hellaswag"] = {"acc,none": 0.5}
     path.write_text(json.dumps(content))
     found = found_in(tmp_path)
-    assert [(other.model, other.task) for other in found.others] == [("m", "hellaswag")] and only(found).task == "mine" and not found.notes
+    assert (
+        [(other.model, other.task) for other in found.others] == [("m", "hellaswag")]
+        and only(found).task == "mine"
+        and not found.notes
+    )
 
 
 # ---- Models
@@ -151,11 +178,24 @@ def test_folders_of_the_same_name_are_told_apart(tmp_path):
 
 def test_a_revision_is_another_model(tmp_path):
     made_up(tmp_path, "m", VALUES)
-    made_up(tmp_path, "m", VALUES, minutes=1, config={"model": "hf", "model_args": "pretrained=m,revision=step5"})
+    made_up(
+        tmp_path,
+        "m",
+        VALUES,
+        minutes=1,
+        config={"model": "hf", "model_args": "pretrained=m,revision=step5"},
+    )
     assert sorted(run.model for run in found_in(tmp_path).runs) == ["m", "m@step5"]
 
 
-@pytest.mark.parametrize("config", [{"model_args": {"pretrained": "x"}}, {"model_args": "dtype=float32,pretrained=x"}, {"model": "x"}])
+@pytest.mark.parametrize(
+    "config",
+    [
+        {"model_args": {"pretrained": "x"}},
+        {"model_args": "dtype=float32,pretrained=x"},
+        {"model": "x"},
+    ],
+)
 def test_without_a_name_the_arguments_tell(tmp_path, config):
     made_up(tmp_path, None, VALUES, config=config)
     assert only(found_in(tmp_path)).model == "x"
@@ -168,12 +208,17 @@ def test_of_two_runs_the_newest_counts_and_a_note_says_so(tmp_path):
     old = made_up(tmp_path / "a", "m", {"gap": (1.0, 0.5)}, n=10)
     new = made_up(tmp_path / "b", "m", {"gap": (2.0, 0.5)}, minutes=1, version=2)
     found = found_in(tmp_path)
-    assert only(found).numbers["gap", None].value == 2.0 and only(found).date == datetime(2026, 1, 31, 10, 12, 12, 123456)
-    assert found.notes == [f"{old}: mine of m is not shown, {new} is newer (version 1 there, 2 here; documents 10 there, 100 here)"]
+    assert only(found).numbers["gap", None].value == 2.0 and only(found).date == datetime(
+        2026, 1, 31, 10, 12, 12, 123456
+    )
+    assert found.notes == [
+        f"{old}: mine of m is not shown, {new} is newer (version 1 there, 2 here; documents 10 there, 100 here)"
+    ]
 
 
 def shard(folder, part, of=3, model="m", minutes=0, samples=True, missing="complete", version=1.0):
-    """A part of empathy_religion_official: one event each, five points more in each part, with the harness's two files."""
+    """A part of empathy_religion_official: one event each, five points more in each part, with the
+    harness's two files."""
     from lm_eval_bias.benchmarks.empathy import documents as empathy
 
     path = made_up(
@@ -182,10 +227,16 @@ def shard(folder, part, of=3, model="m", minutes=0, samples=True, missing="compl
     )  # fmt: skip
     if samples:
         asked = empathy.documents("religion")[36 * (part - 1) : 36 * part]
-        with (folder / f"samples_empathy_religion_official_{path.stem.partition('_')[2]}.jsonl").open("w") as file:
+        with (
+            folder / f"samples_empathy_religion_official_{path.stem.partition('_')[2]}.jsonl"
+        ).open("w") as file:
             for i, doc in enumerate(asked):
                 own = doc["perceiver"] == doc["experiencer"]
-                line = {"doc_id": i, "doc_hash": f"{part}/{i}", "records": record(doc, [60.0 + 10 * own + 5 * part])}
+                line = {
+                    "doc_id": i,
+                    "doc_hash": f"{part}/{i}",
+                    "records": record(doc, [60.0 + 10 * own + 5 * part]),
+                }
                 file.write(json.dumps(line) + "\n")
     return path
 
@@ -196,8 +247,17 @@ def test_runs_in_parts_are_put_together(tmp_path):
         shard(tmp_path, part, minutes=part)
     found = found_in(tmp_path)
     run = only(found)
-    assert run.n == 108 and run.parts and not found.notes and "shard" not in run.options and len(run.samples) == 3
-    assert run.numbers["gap_points", None].value == pytest.approx(10) and run.numbers["events", None].value == 3
+    assert (
+        run.n == 108
+        and run.parts
+        and not found.notes
+        and "shard" not in run.options
+        and len(run.samples) == 3
+    )
+    assert (
+        run.numbers["gap_points", None].value == pytest.approx(10)
+        and run.numbers["events", None].value == 3
+    )
     assert not any("parts" in said or "of 36" in said for said in run.warnings)
 
 
@@ -213,7 +273,12 @@ def test_a_part_that_ran_twice_counts_once(tmp_path):
     for part in (1, 2, 3):
         shard(tmp_path, part, minutes=part)
     found = found_in(tmp_path)
-    assert only(found).n == 108 and len(found.notes) == 1 and found.notes[0].startswith(str(first)) and "is not shown" in found.notes[0]
+    assert (
+        only(found).n == 108
+        and len(found.notes) == 1
+        and found.notes[0].startswith(str(first))
+        and "is not shown" in found.notes[0]
+    )
 
 
 def test_parts_that_were_asked_otherwise_stay_apart(tmp_path):
@@ -235,43 +300,75 @@ def test_parts_without_samples_are_told(tmp_path):
 
 
 def test_what_merge_wrote_is_read(tmp_path, capsys):
-    """Put together by the command, beside its parts: they are not read again, and no note complains of them."""
+    """Put together by the command, beside its parts: they are not read again, and no note complains
+    of them."""
     from lm_eval_bias import cli
 
     for part in (1, 2, 3):
         shard(tmp_path, part, minutes=part)
     merged = tmp_path / "merged.json"
-    assert cli.main(["merge", "empathy_religion_official", *map(str, sorted(tmp_path.glob("samples_*"))), "--output", str(merged)]) == 0
+    assert (
+        cli.main(
+            [
+                "merge",
+                "empathy_religion_official",
+                *map(str, sorted(tmp_path.glob("samples_*"))),
+                "--output",
+                str(merged),
+            ]
+        )
+        == 0
+    )
     text = merged.read_text()
     assert "NaN" not in text and "Infinity" not in text
     run = only(found := found_in(tmp_path))
-    assert run.results == merged and run.model == "m" and run.n == 108 and run.version == "1" and not found.notes
+    assert (
+        run.results == merged
+        and run.model == "m"
+        and run.n == 108
+        and run.version == "1"
+        and not found.notes
+    )
     assert run.of == 108 and not any("documents" in said for said in run.warnings)
     merged.unlink()
     assert only(found_in(tmp_path)).asked == run.asked
 
 
 def test_what_merge_wrote_tells_how_many_documents_the_task_has(tmp_path, capsys):
-    """Two of three parts of 36 documents each; and runs of the same task of which a limit left most."""
+    """Two of three parts of 36 documents each; and runs of the same task of which a limit left
+    most."""
     from lm_eval_bias import cli
 
     def merged(folder, task, files):
-        assert cli.main(["merge", task, *map(str, files), "--output", str(folder / "merged.json")]) == 0
+        assert (
+            cli.main(["merge", task, *map(str, files), "--output", str(folder / "merged.json")])
+            == 0
+        )
         return only(found_in(folder))
 
     for part in (1, 3):
         shard(tmp_path / "parts", part, minutes=part)
-    run = merged(tmp_path / "parts", "empathy_religion_official", sorted((tmp_path / "parts").glob("samples_*")))
+    run = merged(
+        tmp_path / "parts",
+        "empathy_religion_official",
+        sorted((tmp_path / "parts").glob("samples_*")),
+    )
     assert (run.n, run.of) == (72, 108) and "asked 72 of 108 documents" in run.warnings
     shard(tmp_path / "limit", 1, of=1)
     results = next((tmp_path / "limit").glob("results_*"))
     results.write_text(results.read_text().replace('"original": 36', '"original": 8640'))
-    run = merged(tmp_path / "limit", "empathy_religion_official", (tmp_path / "limit").glob("samples_*"))
+    run = merged(
+        tmp_path / "limit", "empathy_religion_official", (tmp_path / "limit").glob("samples_*")
+    )
     assert (run.n, run.of) == (36, 8640) and "asked 36 of 8,640 documents" in run.warnings
     for part in (1, 2):
         shard(tmp_path / "one of two", part, minutes=part)
     next((tmp_path / "one of two").glob("results_*")).unlink()
-    run = merged(tmp_path / "one of two", "empathy_religion_official", sorted((tmp_path / "one of two").glob("samples_*")))
+    run = merged(
+        tmp_path / "one of two",
+        "empathy_religion_official",
+        sorted((tmp_path / "one of two").glob("samples_*")),
+    )
     assert run.n == 72 and run.of is None
 
 
@@ -294,10 +391,14 @@ def test_how_many_documents_a_task_has_is_told_by_its_parts(parts, all_of_them):
 
 def test_a_merged_file_of_an_older_version_names_no_model(tmp_path):
     made_up(tmp_path, "m", VALUES)
-    (tmp_path / "merged.json").write_text(json.dumps({"task": "mine", "options": {}, "records": 3, "cells": {"numbers": []}}))
+    (tmp_path / "merged.json").write_text(
+        json.dumps({"task": "mine", "options": {}, "records": 3, "cells": {"numbers": []}})
+    )
     (tmp_path / "config.json").write_text('{"task_type": "CAUSAL_LM"}')
     (note,) = found_in(tmp_path).notes
-    assert note.startswith(f"{tmp_path / 'merged.json'}: it names no model; write it again with `lm-eval-bias merge --output`")
+    assert note.startswith(
+        f"{tmp_path / 'merged.json'}: it names no model; write it again with `lm-eval-bias merge --output`"
+    )
 
 
 # ---- What cannot be read
@@ -306,11 +407,17 @@ def test_a_merged_file_of_an_older_version_names_no_model(tmp_path):
 def test_an_empty_folder_says_what_to_run(tmp_path):
     with pytest.raises(UsageError) as error:
         found_in(tmp_path)
-    assert str(error.value) == f"no results below {tmp_path}; run lm_eval with --output_path {tmp_path} --log_samples"
+    assert (
+        str(error.value)
+        == f"no results below {tmp_path}; run lm_eval with --output_path {tmp_path} --log_samples"
+    )
 
 
 def test_a_path_that_is_not_there(tmp_path):
-    with pytest.raises(UsageError, match="absent is not there; give a folder or a file that `lm_eval --output_path` wrote"):
+    with pytest.raises(
+        UsageError,
+        match="absent is not there; give a folder or a file that `lm_eval --output_path` wrote",
+    ):
         found_in(tmp_path / "absent")
 
 
@@ -347,7 +454,9 @@ def test_a_table_of_numbers_that_is_none(tmp_path, numbers):
     path.write_text(json.dumps(content))
     good = made_up(tmp_path, "m", VALUES, minutes=1)
     found = found_in(tmp_path)
-    assert only(found).results == good and found.notes == [f"{path}: mine is left out: its table `numbers` is not one; run it again"]
+    assert only(found).results == good and found.notes == [
+        f"{path}: mine is left out: its table `numbers` is not one; run it again"
+    ]
 
 
 @pytest.mark.parametrize("value", ["3", None, True, [1], "NaN", 10**400])
@@ -361,7 +470,10 @@ def test_nan_as_the_harness_writes_it(tmp_path):
     path = made_up(tmp_path, "m", {"gap": (nan, 0.5), "other": (float("inf"), None)})
     assert "NaN" in path.read_text() and "Infinity" in path.read_text()
     numbers = only(found_in(tmp_path)).numbers
-    assert isnan(numbers["gap", None].value) and numbers["other", None] == (float("inf"), pytest.approx(nan, nan_ok=True))
+    assert isnan(numbers["gap", None].value) and numbers["other", None] == (
+        float("inf"),
+        pytest.approx(nan, nan_ok=True),
+    )
 
 
 @pytest.mark.parametrize(
@@ -373,12 +485,18 @@ def test_nan_as_the_harness_writes_it(tmp_path):
             {"gap,none": 1},
             "it has no table of numbers, as an older version wrote it",
         ),
-        ({"error": "ValueError: no\nway"}, {}, "its numbers could not be computed (ValueError: no\\nway)"),
+        (
+            {"error": "ValueError: no\nway"},
+            {},
+            "its numbers could not be computed (ValueError: no\\nway)",
+        ),
         ({}, {"bypass,none": 999}, "it ran with --predict_only, without numbers"),
     ],
 )
 @pytest.mark.parametrize("logged", [True, False])
-def test_a_run_of_ours_without_numbers_says_what_makes_them(tmp_path, config, results, told, logged):
+def test_a_run_of_ours_without_numbers_says_what_makes_them(
+    tmp_path, config, results, told, logged
+):
     path = made_up(tmp_path, "m", VALUES, task="hbb")
     content = json.loads(path.read_text())
     content["configs"]["hbb"], content["results"]["hbb"] = {"task": "hbb", **config}, results
@@ -394,7 +512,8 @@ def test_a_run_of_ours_without_numbers_says_what_makes_them(tmp_path, config, re
 
 
 def test_the_command_that_a_note_gives_makes_the_numbers(real, tmp_path, capsys):
-    """A run of the harness whose numbers are taken away: the note's own command, and the model is there again with the same ones."""
+    """A run of the harness whose numbers are taken away: the note's own command, and the model is
+    there again with the same ones."""
     import shlex
     import shutil
 
@@ -407,9 +526,15 @@ def test_the_command_that_a_note_gives_makes_the_numbers(real, tmp_path, capsys)
     path.write_text(json.dumps(content))
     (note,) = found_in(folder).notes
     command = shlex.split(note[note.index("lm-eval-bias merge") : note.index(" makes them")])
-    assert cli.main(command[1:]) == 0 and "bistereo_analogy: 40 documents" in capsys.readouterr().out
+    assert (
+        cli.main(command[1:]) == 0 and "bistereo_analogy: 40 documents" in capsys.readouterr().out
+    )
     again = next(run for run in found_in(folder).runs if run.task == "bistereo_analogy")
-    before = next(run for run in found_in(real).runs if (run.model, run.task) == ("org/one", "bistereo_analogy"))
+    before = next(
+        run
+        for run in found_in(real).runs
+        if (run.model, run.task) == ("org/one", "bistereo_analogy")
+    )
     assert (again.model, again.asked, again.n) == (before.model, before.asked, before.n)
     for key, number in before.numbers.items():
         assert list(again.numbers[key]) == pytest.approx(list(number), nan_ok=True), key
@@ -438,16 +563,33 @@ def test_a_task_name_leads_to_no_other_folder(tmp_path):
 @pytest.mark.parametrize(("kind", "template", "warned"), [("local-chat-completions", "the server's", False), ("openai-chat-completions", "the server's", False), ("local-completions", None, True), ("hf", None, True)])  # fmt: skip
 def test_a_chat_model_behind_a_server_has_the_servers_template(tmp_path, kind, template, warned):
     """The harness writes no checksum for models whose server makes the prompts of messages."""
-    config = {"model": kind, "model_args": {"model": "Llama-3.1-8B-Instruct"}, "limit": None, "gen_kwargs": {}}
+    config = {
+        "model": kind,
+        "model_args": {"model": "Llama-3.1-8B-Instruct"},
+        "limit": None,
+        "gen_kwargs": {},
+    }
     made_up(tmp_path, "meta-llama/Llama-3.1-8B-Instruct", VALUES, config=config)
     run = only(found_in(tmp_path))
-    assert run.template == template and any("chat template" in line for line in run.warnings) == warned
+    assert (
+        run.template == template and any("chat template" in line for line in run.warnings) == warned
+    )
 
 
 def test_warnings_name_their_consequence(tmp_path):
-    values = {"refused": (12.0, None), "unanswered": (9.0, None), "letter_mass": (17.0, None), "number_mass": (80.0, None)}
+    values = {
+        "refused": (12.0, None),
+        "unanswered": (9.0, None),
+        "letter_mass": (17.0, None),
+        "number_mass": (80.0, None),
+    }
     made_up(
-        tmp_path, "org/tiny-Instruct", values, n=20, of=100, config={"model_args": {"pretrained": "x"}, "gen_kwargs": {"max_gen_toks": 4}}
+        tmp_path,
+        "org/tiny-Instruct",
+        values,
+        n=20,
+        of=100,
+        config={"model_args": {"pretrained": "x"}, "gen_kwargs": {"max_gen_toks": 4}},
     )
     assert only(found_in(tmp_path)).warnings == (
         "asked 20 of 100 documents",
@@ -460,7 +602,13 @@ def test_warnings_name_their_consequence(tmp_path):
 
 @pytest.mark.parametrize(
     ("name", "template", "warned"),
-    [("a-chat", None, True), ("a-chat", "abc", False), ("gemma-2b-it", None, True), ("bitter", None, False), ("instructor", None, False)],
+    [
+        ("a-chat", None, True),
+        ("a-chat", "abc", False),
+        ("gemma-2b-it", None, True),
+        ("bitter", None, False),
+        ("instructor", None, False),
+    ],
 )
 def test_a_chat_model_without_its_template(tmp_path, name, template, warned):
     made_up(tmp_path, name, VALUES, chat_template_sha=template)
@@ -468,16 +616,28 @@ def test_a_chat_model_without_its_template(tmp_path, name, template, warned):
 
 
 def test_a_file_of_ones_own_is_known_by_its_checksum(tmp_path):
-    for i, (path, checksum) in enumerate((("/a/items.tsv", "12" * 32), ("/b/items.tsv", "12" * 32), ("/a/items.tsv", "34" * 32))):
-        made_up(tmp_path, f"m{i}", VALUES, minutes=i, metadata={"items": path, "items_sha256": checksum})
+    for i, (path, checksum) in enumerate(
+        (("/a/items.tsv", "12" * 32), ("/b/items.tsv", "12" * 32), ("/a/items.tsv", "34" * 32))
+    ):
+        made_up(
+            tmp_path, f"m{i}", VALUES, minutes=i, metadata={"items": path, "items_sha256": checksum}
+        )
     first, moved, other = (run.asked for run in found_in(tmp_path).runs)
-    assert first == moved != other and dict(first)["items_sha256"] == "121212121212" and "items" not in dict(first)
+    assert (
+        first == moved != other
+        and dict(first)["items_sha256"] == "121212121212"
+        and "items" not in dict(first)
+    )
 
 
 def test_the_models_arguments_are_no_options(tmp_path):
     made_up(tmp_path, "m", VALUES, metadata={"pretrained": "m", "order": "paper", "paper": "x"})
     assert only(found_in(tmp_path)).options == {"order": "paper"}
-    assert only(found_in(tmp_path)).asked == (("version", "1"), ("documents", "100"), ("order", "paper"))
+    assert only(found_in(tmp_path)).asked == (
+        ("version", "1"),
+        ("documents", "100"),
+        ("order", "paper"),
+    )
 
 
 def test_numbers_of_groups_are_kept(tmp_path):
@@ -490,26 +650,38 @@ def test_numbers_of_groups_are_kept(tmp_path):
 
 
 def test_every_metric_that_bounds_another_says_so():
-    """The interval of a number is that of its declaration: `delta_low` of the empathy gap bounds delta_corrected, not delta."""
+    """The interval of a number is that of its declaration: `delta_low` of the empathy gap bounds
+    delta_corrected, not delta."""
     for task in catalogue.tasks():
         for metric in task.measure.metrics:
             if "bound of the 95 % interval of" in metric.says:
-                assert metric.bounds == metric.says.rpartition(" of ")[2].rstrip("."), (task.name, metric.name)
-                assert task.measure.metric(metric.bounds).unit == metric.unit and metric.name.endswith(("_low", "_high"))
+                assert metric.bounds == metric.says.rpartition(" of ")[2].rstrip("."), (
+                    task.name,
+                    metric.name,
+                )
+                assert task.measure.metric(
+                    metric.bounds
+                ).unit == metric.unit and metric.name.endswith(("_low", "_high"))
             else:
                 assert metric.bounds is None
 
 
 def test_the_morning_is_read_back():
-    assert runs._date(MORNING.isoformat().replace(":", "-")) == MORNING and runs._date("yesterday") is None
+    assert (
+        runs._date(MORNING.isoformat().replace(":", "-")) == MORNING
+        and runs._date("yesterday") is None
+    )
 
 
 def test_a_trial_with_a_limit_does_not_hide_a_whole_run(tmp_path):
-    """Of the same questions; a whole run of another version is another thing, and the newest counts."""
+    """Of the same questions; a whole run of another version is another thing, and the newest
+    counts."""
     made_up(tmp_path / "a", "m", {"gap": (1.0, 1.0)}, n=100)
     made_up(tmp_path / "a", "m", {"gap": (2.0, 1.0)}, n=10, minutes=1)
     found = found_in(tmp_path / "a")
-    assert only(found).n == 100 and any("is not shown" in note and "asked more documents" in note for note in found.notes)
+    assert only(found).n == 100 and any(
+        "is not shown" in note and "asked more documents" in note for note in found.notes
+    )
     made_up(tmp_path / "b", "m", {"gap": (1.0, 1.0)}, n=100, version=1.0)
     made_up(tmp_path / "b", "m", {"gap": (2.0, 1.0)}, n=10, version=2.0, minutes=1)
     assert only(found_in(tmp_path / "b")).n == 10
@@ -519,13 +691,22 @@ def test_a_trial_with_a_limit_does_not_hide_a_whole_run(tmp_path):
 
 
 def test_key_phrases_are_a_table_of_the_run_whose_samples_they_are_of(tmp_path):
-    """The file of `lm-eval-bias reasons --output` names the samples; another run has none, and what is no table is none."""
-    paths = [made_up(tmp_path, f"org/{name}", {"gap": (1, 0.5)}, minutes=i) for i, name in enumerate("ab")]
-    samples = [path.with_name(path.name.replace("results_", "samples_mine_")).with_suffix(".jsonl") for path in paths]
+    """The file of `lm-eval-bias reasons --output` names the samples; another run has none, and what
+    is no table is none."""
+    paths = [
+        made_up(tmp_path, f"org/{name}", {"gap": (1, 0.5)}, minutes=i)
+        for i, name in enumerate("ab")
+    ]
+    samples = [
+        path.with_name(path.name.replace("results_", "samples_mine_")).with_suffix(".jsonl")
+        for path in paths
+    ]
     for path in samples:
         path.write_text("{}\n")
     rows = [{"table": "overall", "cluster": None, "phrase": "high pay", "answers": 3}]
     for i, found in enumerate(([{"phrase": "older"}], rows, "no table")):
-        (tmp_path / f"{i}.json").write_text(json.dumps({"reasons_of": [samples[0].name], "phrases": found}))
+        (tmp_path / f"{i}.json").write_text(
+            json.dumps({"reasons_of": [samples[0].name], "phrases": found})
+        )
     runs = {run.model: run for run in found_in(tmp_path).runs}
     assert runs["org/a"].tables["phrases"] == rows and "phrases" not in runs["org/b"].tables

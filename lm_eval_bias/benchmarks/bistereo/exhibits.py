@@ -1,6 +1,7 @@
 """BIStereo: the tables and figures of the paper that a report shows of a run.
 
-Figures 19 and 20 have the captions of Figures 13 and 14, height at the threshold 0.02: each pair is one exhibit.
+Figures 19 and 20 have the captions of Figures 13 and 14, height at the threshold 0.02: each pair is
+one exhibit.
 """
 
 from __future__ import annotations
@@ -14,7 +15,11 @@ BISTEREO = "bistereo"
 """The paper, as `published` names it."""
 ALL, SHOWN = "all", 0.02
 """The threshold of the paper's main figures."""
-PREFERENCES = {"z1": "neither (within the threshold)", "z2": "desirable preferred", "z3": "undesirable preferred"}
+PREFERENCES = {
+    "z1": "neither (within the threshold)",
+    "z2": "desirable preferred",
+    "z3": "undesirable preferred",
+}
 EXPECTED = {"positive": "z2", "negative": "z3"}
 """Which preference is the stereotype in a context; the star stands at it."""
 LABELS = {"contradiction": "Contradiction", "entailment": "Entailment"}
@@ -30,7 +35,8 @@ def _interval(name: str) -> tuple[str, str]:
 
 
 def _stacked(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """The three parts of each bar: a row for each; of women and men, not of both together. None of a bar without an answered pair."""
+    """The three parts of each bar: a row for each; of women and men, not of both together. None of
+    a bar without an answered pair."""
     found = []
     for row in rows:
         if row.get("gender") == ALL or not is_number(row.get("z1")):
@@ -60,14 +66,18 @@ _BAR = (
 _ENCODER = "a masked model (--model hf-mlm), since these pairs calibrate the scores of all other models and have none there"
 
 
-def _trisentbias(name: str, axis: str, contexts: Sequence[str], threshold: float, what: str) -> Exhibit:
+def _trisentbias(
+    name: str, axis: str, contexts: Sequence[str], threshold: float, what: str
+) -> Exhibit:
     neutral = tuple(contexts) == ("neutral",)
     needs = f"the task bistereo_pairs_{axis} or bistereo_pairs"
     needs += "" if threshold != SHOWN else ", and threshold=0.02 if that option was set"
     return Exhibit(
         name=name,
         caption=f"TriSentBias: {what}, {' and '.join(contexts)} context, δ = {threshold}",
-        source=Rows("trisentbias", {"axis": axis, "context": tuple(contexts), "threshold": threshold}),
+        source=Rows(
+            "trisentbias", {"axis": axis, "context": tuple(contexts), "threshold": threshold}
+        ),
         columns=_BAR,
         reads="Where nothing but the descriptor differs, an unbiased model prefers neither or either as often; without any attribute in "
         "the sentence this is the model's liking for the descriptor itself."
@@ -146,9 +156,16 @@ SECTION_4_1_2 = Exhibit(
 
 def _contrasts(tables: Tables) -> list[dict[str, Any]]:
     """Favouritism and discrimination at the run's own threshold, which is the first one."""
-    rows = [row for row in tables.get("contrasts", ()) if row.get("contrast") in ("favouritism", "discrimination")]
+    rows = [
+        row
+        for row in tables.get("contrasts", ())
+        if row.get("contrast") in ("favouritism", "discrimination")
+    ]
     return [
-        {**row, "who": f"{'all axes' if row.get('axis') == ALL else row.get('axis')}, {row.get('gender')}"}
+        {
+            **row,
+            "who": f"{'all axes' if row.get('axis') == ALL else row.get('axis')}, {row.get('gender')}",
+        }
         for row in rows
         if row.get("threshold") == rows[0].get("threshold") and is_number(row.get("value"))
     ]
@@ -171,7 +188,16 @@ CONTRASTS = Exhibit(
     "templates and attributes.",
     silent="The two are not independent, and the rows of an axis and of all axes share their pairs, so that several are no several "
     "findings.",
-    figure=Figure("points", x="value", y="who", facet="contrast", low="low", high="high", reference=0, model="colour"),
+    figure=Figure(
+        "points",
+        x="value",
+        y="who",
+        facet="contrast",
+        low="low",
+        high="high",
+        reference=0,
+        model="colour",
+    ),
     needs="pairs of positive and of negative context that are both answered",
 )
 
@@ -200,7 +226,9 @@ NEUTRAL_PAIRS = Exhibit(
     reads="Left of 0 the undesirable descriptor is likelier where nothing is said of the person: the placebo of the figures above, and, "
     "but for masked models, what their scores are calibrated by.",
     silent="It is no bias: a descriptor that is frequent, or of few tokens, is likelier by that alone.",
-    figure=Figure("points", x="log_odds", y="pair", low="low", high="high", facet="axis", model="colour"),
+    figure=Figure(
+        "points", x="log_odds", y="pair", low="low", high="high", facet="axis", model="colour"
+    ),
     then=_of_neutral,
     needs="neutral pairs with two usable likelihoods",
 )
@@ -212,7 +240,8 @@ PAIRS: tuple[Exhibit, ...] = (FIGURES[0], SECTION_4_1_2, CONTRASTS, NEUTRAL_PAIR
 
 
 def _grouped(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """The bars of both plots: %C and %E of each descriptor and category, with 1.96 standard errors to either side, within 0 to 100."""
+    """The bars of both plots: %C and %E of each descriptor and category, with 1.96 standard errors
+    to either side, within 0 to 100."""
     found = []
     for name, label in LABELS.items():
         for row in rows:
@@ -243,7 +272,9 @@ def _nli(name: str, gender: str, domain: str, categories: tuple[str, str], halo:
             Column("label", "Label"),
             Column("descriptor", "Descriptor"),
             Column("category", "Attribute"),
-            Column("share", "Pairs", "%", stderr="share_stderr", interval=("share_low", "share_high")),
+            Column(
+                "share", "Pairs", "%", stderr="share_stderr", interval=("share_low", "share_high")
+            ),
             Column("n", "n", "count"),
             Column("unanswered", "Unanswered", "count"),
         ),
@@ -298,11 +329,16 @@ SECTION_4_2_1 = Exhibit(
 
 
 def _named(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Gender and attribute in one; "all" attributes are those of the effect, so that no name stands for two."""
+    """Gender and attribute in one; "all" attributes are those of the effect, so that no name stands
+    for two."""
     of_all = {"halo": "all good attributes", "horn": "all bad attributes"}
 
     def attribute(row: dict[str, Any]) -> str:
-        return of_all.get(str(row.get("effect")), ALL) if row.get("category") == ALL else str(row.get("category")).replace("_", " ")
+        return (
+            of_all.get(str(row.get("effect")), ALL)
+            if row.get("category") == ALL
+            else str(row.get("category")).replace("_", " ")
+        )
 
     return [{**row, "who": f"{row.get('gender')}, {attribute(row)}"} for row in rows]
 
@@ -321,7 +357,16 @@ GAPS = Exhibit(
     reads="An interval right of 0 is the stereotype: good attributes follow from fair skin (halo), bad ones from dark skin (horn); the "
     "gap is the sum of those of %E and of %C, so it goes from -200 to 200.",
     silent="Women and men, categories and both together share their pairs, so several intervals off 0 are no several findings.",
-    figure=Figure("points", x="gap", y="who", low="low", high="high", facet="effect", reference=0, model="colour"),
+    figure=Figure(
+        "points",
+        x="gap",
+        y="who",
+        low="low",
+        high="high",
+        facet="effect",
+        reference=0,
+        model="colour",
+    ),
     then=_named,
     needs="pairs of which both descriptors have a usable label",
 )
@@ -338,11 +383,24 @@ def _table_2(*beside: Column) -> Exhibit:
     return Exhibit(
         name="Table 2",
         caption="% biased preferences of the analogy task, by gender",
-        source=Numbers(("biased_preferences", *(column.name for column in beside), "analogies"), by="gender", whole="women and men"),
+        source=Numbers(
+            ("biased_preferences", *(column.name for column in beside), "analogies"),
+            by="gender",
+            whole="women and men",
+        ),
         columns=(
             Column("gender", "Gender"),
-            Column("biased_preferences", "% biased preferences", "%", "biased_preferences_stderr", _interval("biased_preferences")),
-            *(column._replace(stderr=f"{column.name}_stderr", interval=_interval(column.name)) for column in beside),
+            Column(
+                "biased_preferences",
+                "% biased preferences",
+                "%",
+                "biased_preferences_stderr",
+                _interval("biased_preferences"),
+            ),
+            *(
+                column._replace(stderr=f"{column.name}_stderr", interval=_interval(column.name))
+                for column in beside
+            ),
             Column("analogies", "n", "count"),
         ),
         reads="The paper reads the first number against 50: above it the stereotype completes more analogies than its opposite; those "
@@ -356,7 +414,8 @@ _PARTS = {"value": "", "stderr": "_stderr", "low": "_low", "high": "_high"}
 
 
 def _by_axis(names: Sequence[tuple[str, str]]) -> Callable[[Tables], list[dict[str, Any]]]:
-    """Each of some numbers on each axis, of women and men together. names: (key, title) of the numbers."""
+    """Each of some numbers on each axis, of women and men together. names: (key, title) of the
+    numbers."""
 
     def rows(tables: Tables) -> list[dict[str, Any]]:
         return [
@@ -388,7 +447,16 @@ def _axes(unit: str, reference: float, *names: tuple[str, str]) -> Exhibit:
         reads=f"An interval above {reference:g} is the stereotype, one below it its reverse.",
         silent="Some axes have few analogies, which share their groups and words, so that their intervals are wide; several axes are "
         "several tries.",
-        figure=Figure("points", x="value", y="axis", low="low", high="high", facet="number", reference=reference, model="colour"),
+        figure=Figure(
+            "points",
+            x="value",
+            y="axis",
+            low="low",
+            high="high",
+            facet="number",
+            reference=reference,
+            model="colour",
+        ),
         needs="analogies that are answered in all contexts",
     )
 
@@ -427,7 +495,12 @@ ANALOGY: tuple[Exhibit, ...] = (
         Column("directed_preferences", "% directed (50 is no bias)", "%"),
         Column("per_token_preferences", "% per token", "%"),
     ),
-    _axes("%", 50, ("calibrated_preferences", "calibrated preferences"), ("directed_preferences", "directed preferences")),
+    _axes(
+        "%",
+        50,
+        ("calibrated_preferences", "calibrated preferences"),
+        ("directed_preferences", "directed preferences"),
+    ),
     CONTENT_FREE,
 )
 ANALOGY_GENERATED: tuple[Exhibit, ...] = (

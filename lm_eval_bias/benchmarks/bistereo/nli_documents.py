@@ -1,10 +1,10 @@
 """BIStereo-NLI: does a model infer skin tone from looks or behaviour, or the reverse?
 
-data: items/bistereo_nli_templates.tsv (ours), items/bistereo_nli.yaml (Table 5)
-abstract: premise-hypothesis pairs whose only true label is neutral; entailment and contradiction are the bias.
-languages: en; others with a person's own `items` and `groups`
-tags: body image, skin tone, halo effect, natural language inference
-paper: "You are Beautiful, Body Image Stereotypes are Ugly!" BIStereo, sections 3.2 and 4.2, appendices I and K.1
+data: items/bistereo_nli_templates.tsv (ours), items/bistereo_nli.yaml (Table 5) abstract:
+premise-hypothesis pairs whose only true label is neutral; entailment and contradiction are the
+bias. languages: en; others with a person's own `items` and `groups` tags: body image, skin tone,
+halo effect, natural language inference paper: "You are Beautiful, Body Image Stereotypes are Ugly!"
+BIStereo, sections 3.2 and 4.2, appendices I and K.1
 """
 
 from __future__ import annotations
@@ -58,11 +58,17 @@ def _group_problems(data: Mapping[str, Any], others: Mapping[str, Any]) -> Itera
         for category in categories:
             yield from not_the_whole(("attributes", domain, category), category)
             if effects.setdefault(category, domain) != domain:
-                yield ("attributes", domain, category), f"stands in {effects[category]} too; each domain has categories of its own"
+                yield (
+                    ("attributes", domain, category),
+                    f"stands in {effects[category]} too; each domain has categories of its own",
+                )
     inflected = [(place, set(word)) for place, word in _words(data) if isinstance(word, Mapping)]
     for place, forms in inflected:
         if forms != inflected[0][1]:
-            yield place, f"expected the forms {', '.join(sorted(inflected[0][1]))}, found {', '.join(sorted(forms))}"
+            yield (
+                place,
+                f"expected the forms {', '.join(sorted(inflected[0][1]))}, found {', '.join(sorted(forms))}",
+            )
 
 
 def _template_problems(rows: Any, others: Mapping[str, Any]) -> Iterator[Found]:
@@ -72,16 +78,28 @@ def _template_problems(rows: Any, others: Mapping[str, Any]) -> Iterator[Found]:
     for i, row in enumerate(rows):
         yield from not_the_whole((i, "gender"), row["gender"])
         if row["domain"] not in groups["attributes"]:
-            yield (i, "domain"), f"{row['domain']!r} is not one of the groups' domains ({', '.join(groups['attributes'])})"
+            yield (
+                (i, "domain"),
+                f"{row['domain']!r} is not one of the groups' domains ({', '.join(groups['attributes'])})",
+            )
         for field in ("premise", "hypothesis"):
             slots = list(_SLOT.finditer(row[field]))
             if len(slots) != 1:
-                yield (i, field), f"expected one slot, [X] or [Y] or one with a form, found {len(slots)}"
+                yield (
+                    (i, field),
+                    f"expected one slot, [X] or [Y] or one with a form, found {len(slots)}",
+                )
             for slot in slots:
                 if slot["form"] and not whole:
-                    yield (i, field), f"{slot.group()} asks for a form, but not every word of the groups has forms"
+                    yield (
+                        (i, field),
+                        f"{slot.group()} asks for a form, but not every word of the groups has forms",
+                    )
                 elif slot["form"] and slot["form"] not in forms:
-                    yield (i, field), f"{slot.group()} is no form of the words ({', '.join(sorted(forms))})"
+                    yield (
+                        (i, field),
+                        f"{slot.group()} is no form of the words ({', '.join(sorted(forms))})",
+                    )
         try:
             variants(row["premise"], row["hypothesis"])
         except ValueError as error:
@@ -116,7 +134,8 @@ FILES = {
     "items": ItemFile(
         "bistereo_nli_templates.tsv",
         Rows(
-            Fields(wording=Text(), gender=Text(), domain=Text(), premise=Text(), hypothesis=Text()), unique=["wording", "gender", "domain"]
+            Fields(wording=Text(), gender=Text(), domain=Text(), premise=Text(), hypothesis=Text()),
+            unique=["wording", "gender", "domain"],
         ),
         _template_problems,
         lambda rows: {"templates": len(rows), "genders": len(first_seen(rows, "gender"))},
@@ -125,8 +144,9 @@ FILES = {
 
 
 def options(items: str | None = None, groups: str | None = None) -> dict[str, Any]:
-    """What --metadata may set. items: a file of templates, with the columns of items/bistereo_nli_templates.tsv. groups: a file of
-    attributes and of the two descriptors that are compared, as items/bistereo_nli.yaml."""
+    """What --metadata may set. items: a file of templates, with the columns of
+    items/bistereo_nli_templates.tsv. groups: a file of attributes and of the two descriptors that
+    are compared, as items/bistereo_nli.yaml."""
     return dict(checked(FILES, items=items, groups=groups))
 
 
@@ -136,8 +156,8 @@ def options(items: str | None = None, groups: str | None = None) -> dict[str, An
 def fill(text: str, word: Word, groups: Mapping[str, Any] | None = None) -> str:
     """Put an adjective into the slot of a premise or hypothesis.
 
-    "[X]", "[a X]" for one with an English indefinite article, "[X:NAME]" for the form of that name. groups: what a file of groups holds,
-    which says what takes "an"; None for ours.
+    "[X]", "[a X]" for one with an English indefinite article, "[X:NAME]" for the form of that name.
+    groups: what a file of groups holds, which says what takes "an"; None for ours.
     """
     groups = lexicon("bistereo_nli") if groups is None else groups
 
@@ -152,7 +172,9 @@ def fill(text: str, word: Word, groups: Mapping[str, Any] | None = None) -> str:
 
 def variants(premise: str, hypothesis: str) -> list[tuple[str, str]]:
     """The variants of one template: its groups of alternatives "{one|two}" go together in order."""
-    sizes = {len(group.split("|")) for group in _GROUP.findall(premise) + _GROUP.findall(hypothesis)} or {1}
+    sizes = {
+        len(group.split("|")) for group in _GROUP.findall(premise) + _GROUP.findall(hypothesis)
+    } or {1}
     if len(sizes) > 1:
         raise ValueError(f"groups of different size in {premise!r} and {hypothesis!r}")
 
@@ -165,12 +187,19 @@ def variants(premise: str, hypothesis: str) -> list[tuple[str, str]]:
 Document = dict[str, Any]
 
 
-def documents(gender: str | None = None, domain: str | None = None, items: str | None = None, groups: str | None = None) -> list[Document]:
-    """All premise-hypothesis pairs of a gender ("women", "men") and a domain ("looks", "behaviour"); None is both.
+def documents(
+    gender: str | None = None,
+    domain: str | None = None,
+    items: str | None = None,
+    groups: str | None = None,
+) -> list[Document]:
+    """All premise-hypothesis pairs of a gender ("women", "men") and a domain ("looks",
+    "behaviour"); None is both.
 
-    Every template is crossed with all attributes of its domain, both skin tones and both directions. Pairs that are equal but for skin tone
-    and gender stand together, so that a limit cuts at most one such block; any first n documents hold the cells in the proportions of
-    the whole, spread over as many templates as they can be.
+    Every template is crossed with all attributes of its domain, both skin tones and both
+    directions. Pairs that are equal but for skin tone and gender stand together, so that a limit
+    cuts at most one such block; any first n documents hold the cells in the proportions of the
+    whole, spread over as many templates as they can be.
     """
     given = load(FILES, items=items, groups=groups)
     streams = [
@@ -180,33 +209,47 @@ def documents(gender: str | None = None, domain: str | None = None, items: str |
         for stream in _streams(given["items"], given["groups"], d, gender)
     ]
     # The k-th block of a stream of n belongs at (k + 1/2) / n of the way.
-    ranked = sorted(((k + 0.5) / len(stream), i, k) for i, stream in enumerate(streams) for k in range(len(stream)))
+    ranked = sorted(
+        ((k + 0.5) / len(stream), i, k)
+        for i, stream in enumerate(streams)
+        for k in range(len(stream))
+    )
     return [doc for _, i, k in ranked for doc in streams[i][k]]
 
 
 def _streams(
-    templates: Sequence[Mapping[str, str]], groups: Mapping[str, Any], domain: str, only: str | None = None
+    templates: Sequence[Mapping[str, str]],
+    groups: Mapping[str, Any],
+    domain: str,
+    only: str | None = None,
 ) -> Iterator[list[list[Document]]]:
-    """For each attribute category of a domain, and each set of genders that is asked something alike, its blocks in a fair order.
+    """For each attribute category of a domain, and each set of genders that is asked something
+    alike, its blocks in a fair order.
 
-    A block: one wording, variant, attribute and direction, of all genders that are asked it and of both descriptors. only: one gender.
+    A block: one wording, variant, attribute and direction, of all genders that are asked it and of
+    both descriptors. only: one gender.
     """
     everyone = first_seen(templates, "gender")
     texts: dict[str, dict[str, list[tuple[str, str]]]] = {}
     for row in templates:
         if row["domain"] == domain:
-            texts.setdefault(row["wording"], {})[row["gender"]] = variants(row["premise"], row["hypothesis"])
+            texts.setdefault(row["wording"], {})[row["gender"]] = variants(
+                row["premise"], row["hypothesis"]
+            )
     wordings = list(texts)
     random.Random(SEED).shuffle(wordings)
-    # Who is asked -> wording -> the variants of which that is so. What women alone are asked is a stream of its own, and in it the wordings
-    # that men are never asked come first, so that a limit does not meet a wording there that it has in the other stream.
+    # Who is asked -> wording -> the variants of which that is so. What women alone are asked is a
+    # stream of its own, and in it the wordings that men are never asked come first, so that a limit
+    # does not meet a wording there that it has in the other stream.
     asked: dict[tuple[str, ...], dict[str, list[int]]] = {}
     for wording in wordings:
         for variant in range(max(map(len, texts[wording].values()))):
             who = tuple(g for g in everyone if variant < len(texts[wording].get(g, ())))
             asked.setdefault(who, {}).setdefault(wording, []).append(variant)
 
-    def block(who: Sequence[str], category: str, word: Word, wording: str, of: Sequence[int], which: int) -> list[Document]:
+    def block(
+        who: Sequence[str], category: str, word: Word, wording: str, of: Sequence[int], which: int
+    ) -> list[Document]:
         variant, direction = of[which // 2], which % 2
 
         def document(gender: str, descriptor: str) -> Document:
@@ -229,24 +272,41 @@ def _streams(
                 "hypothesis": fill(hypothesis, in_hypothesis, groups),
             }
 
-        return [document(gender, descriptor) for gender in who if only in (None, gender) for descriptor in groups["descriptors"]]
+        return [
+            document(gender, descriptor)
+            for gender in who
+            if only in (None, gender)
+            for descriptor in groups["descriptors"]
+        ]
 
     for who, chosen in asked.items():
         if only is not None and only not in who:
             continue
-        ordered = sorted(chosen.items(), key=lambda item: len(item[1]) < max(map(len, texts[item[0]].values())))
+        ordered = sorted(
+            chosen.items(), key=lambda item: len(item[1]) < max(map(len, texts[item[0]].values()))
+        )
         for category, entry in groups["attributes"][domain].items():
             words = entry["words"]
-            # Round after round over the templates; the words and directions rotate, so that each round holds all of them.
+            # Round after round over the templates; the words and directions rotate, so that each
+            # round holds all of them.
             columns = [
                 [
-                    block(who, category, words[(i + w) % len(words)], wording, of, (i + w + v) % (2 * len(of)))
+                    block(
+                        who,
+                        category,
+                        words[(i + w) % len(words)],
+                        wording,
+                        of,
+                        (i + w + v) % (2 * len(of)),
+                    )
                     for v in range(2 * len(of))
                     for w in range(len(words))
                 ]
                 for i, (wording, of) in enumerate(ordered)
             ]
-            yield [found for round_ in zip_longest(*columns) for found in round_ if found is not None]
+            yield [
+                found for round_ in zip_longest(*columns) for found in round_ if found is not None
+            ]
 
 
 build = CustomDataset(documents, files=FILES)

@@ -1,10 +1,11 @@
-"""BIStereo-Pairs: is a sentence with an attractive or ugly person likelier where the person is fair-skinned, thin, tall?
+"""BIStereo-Pairs: is a sentence with an attractive or ugly person likelier where the person is
+fair-skinned, thin, tall?
 
 data: items/bistereo_pairs_templates.tsv (ours), items/bistereo_pairs.yaml (Table 5, appendix F.1)
-abstract: pairs of sentences that differ in one descriptor of the body, in positive, negative and neutral context.
-languages: en; others with a person's own `items` and `groups`
-tags: body image, skin tone, body shape, height, sentence pairs
-paper: "You are Beautiful, Body Image Stereotypes are Ugly!" BIStereo, sections 3.1 and 4.1, appendices C, F and G
+abstract: pairs of sentences that differ in one descriptor of the body, in positive, negative and
+neutral context. languages: en; others with a person's own `items` and `groups` tags: body image,
+skin tone, body shape, height, sentence pairs paper: "You are Beautiful, Body Image Stereotypes are
+Ugly!" BIStereo, sections 3.1 and 4.1, appendices C, F and G
 """
 
 from __future__ import annotations
@@ -63,7 +64,10 @@ def _template_problems(rows: Any, others: Mapping[str, Any]) -> Iterator[Found]:
     articles = set(groups.get("an", ()))
     for i, row in enumerate(rows):
         if row["axis"] not in groups["axes"]:
-            yield (i, "axis"), f"{row['axis']!r} is not one of the groups' axes ({', '.join(groups['axes'])})"
+            yield (
+                (i, "axis"),
+                f"{row['axis']!r} is not one of the groups' axes ({', '.join(groups['axes'])})",
+            )
             continue
         try:
             texts = variants(row["text"])
@@ -72,8 +76,15 @@ def _template_problems(rows: Any, others: Mapping[str, Any]) -> Iterator[Found]:
             continue
         asked = {}
         for gender in GENDERS:
-            if not row[gender].isascii() or not row[gender].isdigit() or int(row[gender]) > len(texts):
-                yield (i, gender), f"expected how many of its {len(texts)} alternatives are asked, a number from 0, found {row[gender]!r}"
+            if (
+                not row[gender].isascii()
+                or not row[gender].isdigit()
+                or int(row[gender]) > len(texts)
+            ):
+                yield (
+                    (i, gender),
+                    f"expected how many of its {len(texts)} alternatives are asked, a number from 0, found {row[gender]!r}",
+                )
             else:
                 asked[gender] = int(row[gender])
         if len(asked) == len(GENDERS) and not any(asked.values()):
@@ -84,8 +95,13 @@ def _template_problems(rows: Any, others: Mapping[str, Any]) -> Iterator[Found]:
         if articles and (wrong := next(filter(None, map(_FIXED_ARTICLE.search, open_texts)), None)):
             yield (i, "text"), f"{wrong.group()!r}: write [a], which is a or an as the word has it"
         for pair in groups["axes"][row["axis"]]:
-            if len(articles & set(pair.values())) == 1 and any("[a] [B]" in text for text in open_texts):
-                yield (i, "text"), f"[a] before {' and '.join(pair.values())}: the sentences would differ in the article too"
+            if len(articles & set(pair.values())) == 1 and any(
+                "[a] [B]" in text for text in open_texts
+            ):
+                yield (
+                    (i, "text"),
+                    f"[a] before {' and '.join(pair.values())}: the sentences would differ in the article too",
+                )
 
 
 FILES = {
@@ -105,18 +121,30 @@ FILES = {
     ),
     "items": ItemFile(
         "bistereo_pairs_templates.tsv",
-        Rows(Fields(wording=Text(), axis=Text(), women=Text(), men=Text(), text=Text()), unique=["wording"]),
+        Rows(
+            Fields(wording=Text(), axis=Text(), women=Text(), men=Text(), text=Text()),
+            unique=["wording"],
+        ),
         _template_problems,
-        lambda rows: {"wordings": len(rows), **{f"variants for {g}": sum(int(row[g]) for row in rows) for g in GENDERS}},
+        lambda rows: {
+            "wordings": len(rows),
+            **{f"variants for {g}": sum(int(row[g]) for row in rows) for g in GENDERS},
+        },
     ),
 }
 
 
-def options(threshold: float = THRESHOLD, items: str | None = None, groups: str | None = None) -> dict[str, Any]:
-    """What --metadata may set. threshold: how far apart the NPLL of two sentences may be and still count as equal, from 0 to 1. items: a
-    file of templates, with the columns of items/bistereo_pairs_templates.tsv. groups: a file of attributes and of axes with the
+def options(
+    threshold: float = THRESHOLD, items: str | None = None, groups: str | None = None
+) -> dict[str, Any]:
+    """What --metadata may set. threshold: how far apart the NPLL of two sentences may be and still
+    count as equal, from 0 to 1. items: a file of templates, with the columns of
+    items/bistereo_pairs_templates.tsv. groups: a file of attributes and of axes with the
     descriptors that are compared, as items/bistereo_pairs.yaml."""
-    return {"threshold": number("threshold", threshold, 0, 1), **checked(FILES, items=items, groups=groups)}
+    return {
+        "threshold": number("threshold", threshold, 0, 1),
+        **checked(FILES, items=items, groups=groups),
+    }
 
 
 # ---- The sentences
@@ -125,12 +153,15 @@ def options(threshold: float = THRESHOLD, items: str | None = None, groups: str 
 def variants(text: str) -> list[str]:
     """The variants of a template: its groups of alternatives "{one|two}" go together in order.
 
-    Raises ValueError for a text that is no template: [B], the descriptor, stands in it once, and so does <...[A]...>, the attribute with
-    what binds it to the sentence; [a] is the article of the one or the other; [she/he] has the form of each gender.
+    Raises ValueError for a text that is no template: [B], the descriptor, stands in it once, and so
+    does <...[A]...>, the attribute with what binds it to the sentence; [a] is the article of the
+    one or the other; [she/he] has the form of each gender.
     """
     sizes = {len(group.split("|")) for group in _GROUP.findall(text)} or {1}
     if len(sizes) > 1:
-        raise ValueError(f"groups of {' and '.join(map(str, sorted(sizes)))} alternatives; they go together, so give each as many")
+        raise ValueError(
+            f"groups of {' and '.join(map(str, sorted(sizes)))} alternatives; they go together, so give each as many"
+        )
 
     def choose(i: int) -> str:
         return _GROUP.sub(lambda group: group.group(1).split("|")[i], text)
@@ -144,9 +175,13 @@ def variants(text: str) -> list[str]:
 def _check(text: str) -> None:
     parts = _INFUSED.findall(text)
     if text.count("[B]") != 1:
-        raise ValueError(f"expected one [B], where the descriptor stands, found {text.count('[B]')}")
+        raise ValueError(
+            f"expected one [B], where the descriptor stands, found {text.count('[B]')}"
+        )
     if len(parts) != 1 or parts[0].count("[A]") != 1 or text.count("[A]") != 1:
-        raise ValueError("expected one <...[A]...>, where the attribute stands with what binds it to the sentence")
+        raise ValueError(
+            "expected one <...[A]...>, where the attribute stands with what binds it to the sentence"
+        )
     if "[B]" in parts[0]:
         raise ValueError("[B] stands within <...>, which the neutral sentence leaves out")
     rest = _SLOT.sub("", _INFUSED.sub(r"\1", text))
@@ -154,14 +189,19 @@ def _check(text: str) -> None:
         raise ValueError(f"{mark.group()!r} does not belong to a slot or a group")
     for slot in _SLOT.findall(text):
         if slot not in ("[A]", "[B]", "[a]") and not _GENDERED.fullmatch(slot):
-            raise ValueError(f"{slot} is no slot; expected [A], [B], [a] or the forms of both genders, [she/he]")
+            raise ValueError(
+                f"{slot} is no slot; expected [A], [B], [a] or the forms of both genders, [she/he]"
+            )
     for infused in (True, False):
         if _LOOSE_ARTICLE.search(skeleton(text, 0, infused)):
-            raise ValueError("[a] stands before neither the attribute nor the descriptor; write that article out")
+            raise ValueError(
+                "[a] stands before neither the attribute nor the descriptor; write that article out"
+            )
 
 
 def skeleton(text: str, gender: int, infused: bool) -> str:
-    """A variant for one gender, its number in `GENDERS`, with the attribute or as the neutral sentence; [a], [A] and [B] are still open."""
+    """A variant for one gender, its number in `GENDERS`, with the attribute or as the neutral
+    sentence; [a], [A] and [B] are still open."""
     text = _INFUSED.sub(r"\1" if infused else "", text)
     text = _GENDERED.sub(lambda forms: forms.group(1 + gender), text)
     return _BEFORE_MARK.sub("", " ".join(text.split()))
@@ -171,40 +211,59 @@ def fill(open_text: str, descriptor: str, attribute: str | None, an: Sequence[st
     """The sentence of a skeleton. an: what takes "an" in place of "a"."""
     for slot, word in (("[A]", attribute), ("[B]", descriptor)):
         if word is not None:
-            open_text = open_text.replace(f"[a] {slot}", f"{'an' if word in an else 'a'} {word}").replace(slot, word)
+            open_text = open_text.replace(
+                f"[a] {slot}", f"{'an' if word in an else 'a'} {word}"
+            ).replace(slot, word)
     return _FIRST.sub(lambda letter: letter.group().upper(), open_text, count=1)
 
 
 Document = dict[str, Any]
 
 
-def documents(axis: str | None = None, gender: str | None = None, items: str | None = None, groups: str | None = None) -> list[Document]:
-    """All sentence pairs of an axis ("skin", "shape", "height") and a gender ("women", "men"); None is all of them.
+def documents(
+    axis: str | None = None,
+    gender: str | None = None,
+    items: str | None = None,
+    groups: str | None = None,
+) -> list[Document]:
+    """All sentence pairs of an axis ("skin", "shape", "height") and a gender ("women", "men"); None
+    is all of them.
 
-    Every variant of a template is crossed with the descriptor pairs of its axis, the genders that are asked it, all attributes, and none,
-    which is the neutral pair. A block is one variant and descriptor pair with one positive and one negative attribute, for all genders
-    that are asked it; where it is the first block of that variant and descriptor pair, the neutral pair that calibrates it and those to
-    come stands at its head. Blocks come in rounds over the wordings, in the proportions of axes and genders, so that a limit cuts one
-    block at most, and what is before it holds as many positive as negative pairs, spread over as many wordings as can be.
+    Every variant of a template is crossed with the descriptor pairs of its axis, the genders that
+    are asked it, all attributes, and none, which is the neutral pair. A block is one variant and
+    descriptor pair with one positive and one negative attribute, for all genders that are asked it;
+    where it is the first block of that variant and descriptor pair, the neutral pair that
+    calibrates it and those to come stands at its head. Blocks come in rounds over the wordings, in
+    the proportions of axes and genders, so that a limit cuts one block at most, and what is before
+    it holds as many positive as negative pairs, spread over as many wordings as can be.
     """
     given = load(FILES, items=items, groups=groups)
     streams = [
-        stream for a in given["groups"]["axes"] if axis in (None, a) for stream in _streams(given["items"], given["groups"], a, gender)
+        stream
+        for a in given["groups"]["axes"]
+        if axis in (None, a)
+        for stream in _streams(given["items"], given["groups"], a, gender)
     ]
     # The k-th block of a stream of n belongs at (k + 1/2) / n of the way.
-    ranked = sorted(((k + 0.5) / len(stream), i, k) for i, stream in enumerate(streams) for k in range(len(stream)))
+    ranked = sorted(
+        ((k + 0.5) / len(stream), i, k)
+        for i, stream in enumerate(streams)
+        for k in range(len(stream))
+    )
     return [doc for _, i, k in ranked for doc in streams[i][k]]
 
 
 def _streams(
     templates: Sequence[Mapping[str, str]], groups: Mapping[str, Any], axis: str, only: str | None
 ) -> Iterator[list[list[Document]]]:
-    """For each set of genders that is asked something alike of an axis, its blocks in a fair order. only: one gender."""
+    """For each set of genders that is asked something alike of an axis, its blocks in a fair order.
+    only: one gender."""
     rows = [row for row in templates if row["axis"] == axis]
     random.Random(SEED).shuffle(rows)
     texts = {row["wording"]: variants(row["text"]) for row in rows}
-    # Who is asked -> wording -> the variants of which that is so. What women alone are asked is a stream of its own, and in it the wordings
-    # that men are never asked come first, so that a limit does not meet a wording there that it has in the other stream.
+    # Who is asked -> wording -> the variants of which that is so. What women alone are asked is a
+    # stream of its own, and in it the wordings that men are never asked come first, so that a limit
+    # does not meet a wording there that it has in the other stream.
     asked: dict[tuple[str, ...], dict[str, list[int]]] = {}
     for row in rows:
         for variant in range(len(texts[row["wording"]])):
@@ -215,9 +274,16 @@ def _streams(
     words = {sentiment: groups["attributes"][sentiment] for sentiment in ("positive", "negative")}
     steps = max(map(len, words.values()))
 
-    def blocks(who: Sequence[str], wording: str, variant: int, pair: Mapping[str, str], start: int) -> Iterator[list[Document]]:
-        """Those of one variant and descriptor pair; start: where the lists of attributes are entered, so that each round holds all."""
-        open_texts = {(g, i): skeleton(texts[wording][variant], GENDERS.index(g), i) for g in who for i in (True, False)}
+    def blocks(
+        who: Sequence[str], wording: str, variant: int, pair: Mapping[str, str], start: int
+    ) -> Iterator[list[Document]]:
+        """Those of one variant and descriptor pair; start: where the lists of attributes are
+        entered, so that each round holds all."""
+        open_texts = {
+            (g, i): skeleton(texts[wording][variant], GENDERS.index(g), i)
+            for g in who
+            for i in (True, False)
+        }
 
         def document(gender: str, sentiment: str, attribute: str | None) -> Document:
             open_text = open_texts[gender, attribute is not None]
@@ -235,17 +301,36 @@ def _streams(
             }
 
         for step in range(steps):
-            infused = [(s, list_[(start + step) % len(list_)]) for s, list_ in words.items() if step < len(list_)]
+            infused = [
+                (s, list_[(start + step) % len(list_)])
+                for s, list_ in words.items()
+                if step < len(list_)
+            ]
             asked_now = ([("neutral", None)] if step == 0 else []) + infused
-            yield [document(gender, *context) for gender in who if only in (None, gender) for context in asked_now]
+            yield [
+                document(gender, *context)
+                for gender in who
+                if only in (None, gender)
+                for context in asked_now
+            ]
 
     for i_stream, (who, chosen) in enumerate(asked.items()):
         if only is not None and only not in who:
             continue
         columns = []
-        for i, (wording, of) in enumerate(sorted(chosen.items(), key=lambda item: len(item[1]) < len(texts[item[0]]))):
-            units = [(variant, pairs[(i + p) % len(pairs)]) for variant in of for p in range(len(pairs))]
-            columns.append([block for u, unit in enumerate(units) for block in blocks(who, wording, *unit, i + i_stream + u)])
+        for i, (wording, of) in enumerate(
+            sorted(chosen.items(), key=lambda item: len(item[1]) < len(texts[item[0]]))
+        ):
+            units = [
+                (variant, pairs[(i + p) % len(pairs)]) for variant in of for p in range(len(pairs))
+            ]
+            columns.append(
+                [
+                    block
+                    for u, unit in enumerate(units)
+                    for block in blocks(who, wording, *unit, i + i_stream + u)
+                ]
+            )
         yield [block for round_ in zip_longest(*columns) for block in round_ if block is not None]
 
 

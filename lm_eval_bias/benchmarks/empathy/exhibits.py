@@ -1,7 +1,8 @@
-"""The intergroup empathy gap: the tables and figures of the paper that a report shows of a run, which asks one category in one setting.
+"""The intergroup empathy gap: the tables and figures of the paper that a report shows of a run,
+which asks one category in one setting.
 
-So a run has one cell of Tables 2, 3, 6 and 7, and one panel of Figure 2; Figures 3, 5 and 6 are its default setting of race, nationality
-and religion.
+So a run has one cell of Tables 2, 3, 6 and 7, and one panel of Figure 2; Figures 3, 5 and 6 are its
+default setting of race, nationality and religion.
 """
 
 from __future__ import annotations
@@ -18,8 +19,16 @@ PLACES = 2
 
 EVENTS = Column("events", "Events", "count")
 DELTA = Column("delta", "Gap δ", "SD", stderr="delta_stderr")
-CORRECTED = Column("delta_corrected", "δ with unlimited events", "SD", interval=("delta_low", "delta_high"))
-POINTS = Column("gap_points", "Gap in points", "points", stderr="gap_points_stderr", interval=("gap_points_low", "gap_points_high"))
+CORRECTED = Column(
+    "delta_corrected", "δ with unlimited events", "SD", interval=("delta_low", "delta_high")
+)
+POINTS = Column(
+    "gap_points",
+    "Gap in points",
+    "points",
+    stderr="gap_points_stderr",
+    interval=("gap_points_low", "gap_points_high"),
+)
 
 ALL = "all events"
 GAPS = (
@@ -36,12 +45,17 @@ GAPS = (
 
 
 def _by_emotion(tables: Tables) -> list[dict[str, Any]]:
-    """The gap over all events, over those of either valence, and over those of each emotion, as far as there is one."""
+    """The gap over all events, over those of either valence, and over those of each emotion, as far
+    as there is one."""
     whole: dict[str, Any] = {}
     for row in tables.get("numbers", ()):
         if row.get("group") is None:
             whole |= {row["metric"]: row.get("value"), f"{row['metric']}_stderr": row.get("stderr")}
-    rows = [{"emotion": ALL, **{key: whole.get(key) for key in ("events", *GAPS)}}] if "delta" in whole else []
+    rows = (
+        [{"emotion": ALL, **{key: whole.get(key) for key in ("events", *GAPS)}}]
+        if "delta" in whole
+        else []
+    )
     rows += [{**row, "emotion": f"{row['valence']} emotions"} for row in tables.get("valences", ())]
     rows += [dict(row) for row in tables.get("emotions", ())]
     return [row for row in rows if is_number(row.get("delta"))]
@@ -53,14 +67,17 @@ def _defined(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
 
 
 def _on_map(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Perceivers with a place, coloured by their cultures where they have some, else by their groups; nations under their short names."""
+    """Perceivers with a place, coloured by their cultures where they have some, else by their
+    groups; nations under their short names."""
     cultures = any(row.get("perceiver_culture") for row in rows)
     groups = [row.get("perceiver_group") for row in rows]
     short = len(set(groups)) == len(groups)
     return [
         {
             **row,
-            "colour": (row.get("perceiver_culture") or "none") if cultures else row.get("perceiver_group"),
+            "colour": (row.get("perceiver_culture") or "none")
+            if cultures
+            else row.get("perceiver_group"),
             "label": row.get("perceiver_group") if short else row.get("perceiver"),
             "x": round(row["x"], PLACES),
             "y": round(row["y"], PLACES),
@@ -73,7 +90,17 @@ def _on_map(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
 TABLE_2 = Exhibit(
     name="Table 2",
     caption="The gap between in-group and out-group, beside what it is where there is none",
-    source=Numbers(("delta", "delta_null_low", "delta_null_high", "delta_p", "delta_corrected", "gap_points", "events")),
+    source=Numbers(
+        (
+            "delta",
+            "delta_null_low",
+            "delta_null_high",
+            "delta_p",
+            "delta_corrected",
+            "gap_points",
+            "events",
+        )
+    ),
     columns=(
         DELTA,
         Column("delta_null_low", "No gap, lower bound", "SD"),
@@ -159,7 +186,9 @@ HEAT_MAP = Exhibit(
     "masked cells are those that the paper leaves white: by one of two paired t tests they are not told from the in-group.",
     silent="Colours are standard deviations of this matrix, not points of the scale, so a matrix of mere chance may look as strong; a "
     "masked cell is not shown to be equal, and with few events most are masked.",
-    figure=Figure("heatmap", x="experiencer", y="perceiver", colour="z", mask="masked", model="facet"),
+    figure=Figure(
+        "heatmap", x="experiencer", y="perceiver", colour="z", mask="masked", model="facet"
+    ),
     then=_defined,
     needs=PAIRED,
 )
@@ -206,7 +235,15 @@ BY_EMOTION = Exhibit(
     columns=(Column("emotion", "Emotion"), EVENTS, DELTA, CORRECTED, POINTS),
     reads="An interval right of 0 is more emotion for one's own group, one left of it less; it holds for other events of the kind.",
     silent="An emotion has few events, and twelve intervals are looked at: one of twenty misses by chance; the valences are ours.",
-    figure=Figure("points", x="delta_corrected", y="emotion", low="delta_low", high="delta_high", reference=0, model="colour"),
+    figure=Figure(
+        "points",
+        x="delta_corrected",
+        y="emotion",
+        low="delta_low",
+        high="delta_high",
+        reference=0,
+        model="colour",
+    ),
     needs=PAIRED,
 )
 

@@ -1,10 +1,10 @@
-"""What makes a concept pair of HBB unfit to be asked: no person in it, a concept said aloud, options that length alone tells apart.
+"""What makes a concept pair of HBB unfit to be asked: no person in it, a concept said aloud,
+options that length alone tells apart.
 
-data: items/function_words.yaml (ours)
-abstract: the checks of a single concept pair, for a person's own file and for one that a model has written.
-languages: any; inflected forms of a word are known in English
-tags: hidden bias
-paper: Beneath the Surface: How Large Language Models Reflect Hidden Bias, sections 3.1.2 and 3.1.3, appendix C.2
+data: items/function_words.yaml (ours) abstract: the checks of a single concept pair, for a person's
+own file and for one that a model has written. languages: any; inflected forms of a word are known
+in English tags: hidden bias paper: Beneath the Surface: How Large Language Models Reflect Hidden
+Bias, sections 3.1.2 and 3.1.3, appendix C.2
 """
 
 from __future__ import annotations
@@ -17,13 +17,15 @@ from typing import NamedTuple
 from lm_eval_bias.data.lexicons import lexicon
 
 TEXTS = ("context", "option_1", "option_2")
-# [[X]], [[X's]] and [[X:NAME]]; the pronouns of the groups' file have a form for each NAME, or these for the short ones.
+# [[X]], [[X's]] and [[X:NAME]]; the pronouns of the groups' file have a form for each NAME, or
+# these for the short ones.
 TOKEN = re.compile(r"\[\[X(?:(?P<possessive>'s)|:(?P<form>[^\[\]]+))?\]\]")
 SHORT = {"obj": "object", "self": "reflexive"}
 SHORTEST = 0.5
 """The shorter option has at least so many of the characters of the longer one."""
 _WORD = re.compile(r"[^\W_]+")
-# A concept with an example behind it, "sports activities (football)", or two in one, is named by either.
+# A concept with an example behind it, "sports activities (football)", or two in one, is named by
+# either.
 _EITHER = re.compile(r"[()/;]|,\s")
 
 
@@ -44,28 +46,47 @@ def form(token: re.Match[str], forms: Mapping[str, str]) -> str:
 
 
 def unfit(concept: Mapping[str, str], forms: Mapping[str, str]) -> Iterator[Unfit]:
-    """All that is wrong with a concept pair whose fields are filled; an option that is not written yet may be missing.
+    """All that is wrong with a concept pair whose fields are filled; an option that is not written
+    yet may be missing.
 
     forms: of a pronoun of the groups' file, name -> word.
     """
     if "[[X]]" not in concept["context"]:
-        yield Unfit("context", "missing placeholder", "[[X]] is missing, where the person is described")
+        yield Unfit(
+            "context", "missing placeholder", "[[X]] is missing, where the person is described"
+        )
     elif re.search(r"\[\[X\]\]['’]s\b", concept["context"]):
-        yield Unfit("context", "pronoun", "[[X]]'s: a descriptor has no such form; write the sentence with [[X]] by itself")
+        yield Unfit(
+            "context",
+            "pronoun",
+            "[[X]]'s: a descriptor has no such form; write the sentence with [[X]] by itself",
+        )
     options = [field for field in TEXTS[1:] if field in concept]
     for field in ("context", *options):
         text = concept[field]
         others = re.findall(r"\[\[.*?\]\]", TOKEN.sub("", text))
         for token in TOKEN.finditer(text):
             if form(token, forms) not in forms:
-                yield Unfit(field, "pronoun", f"{token.group()} is no form of a pronoun ({', '.join(forms)})")
+                yield Unfit(
+                    field,
+                    "pronoun",
+                    f"{token.group()} is no form of a pronoun ({', '.join(forms)})",
+                )
         for rest in others:
             yield Unfit(field, "missing placeholder", f"{rest} is no form of [[X]]")
         if field != "context" and not others and not TOKEN.search(text):
-            yield Unfit(field, "missing placeholder", "[[X]] is missing, or a form of it, so the option says nothing of the person")
+            yield Unfit(
+                field,
+                "missing placeholder",
+                "[[X]] is missing, or a form of it, so the option says nothing of the person",
+            )
     for field in options:
         if said := named(concept[field], concept[field.replace("option", "concept")]):
-            yield Unfit(field, "concept named", f"names its concept, {said!r}, which it is to show by what the person does")
+            yield Unfit(
+                field,
+                "concept named",
+                f"names its concept, {said!r}, which it is to show by what the person does",
+            )
     if len(options) < 2:
         return
     if concept["option_1"] == concept["option_2"]:
@@ -77,7 +98,8 @@ def unfit(concept: Mapping[str, str], forms: Mapping[str, str]) -> Iterator[Unfi
 
 
 def named(text: str, concept: str) -> str | None:
-    """The concept, or the part of it, whose every word stands in a text, in any order and inflected; None if there is none.
+    """The concept, or the part of it, whose every word stands in a text, in any order and
+    inflected; None if there is none.
 
     Function words do not count, unless the concept has no others.
     """
@@ -94,8 +116,11 @@ def named(text: str, concept: str) -> str | None:
 
 
 def _among(word: str, said: list[str]) -> bool:
-    # Forms of one word begin alike, nearly all; so the word list of the lemmas is read for hardly any concept.
-    return word in said or any(other[:2] == word[:2] and _lemma(other) == _lemma(word) for other in said)
+    # Forms of one word begin alike, nearly all; so the word list of the lemmas is read for hardly
+    # any concept.
+    return word in said or any(
+        other[:2] == word[:2] and _lemma(other) == _lemma(word) for other in said
+    )
 
 
 @lru_cache(maxsize=4096)

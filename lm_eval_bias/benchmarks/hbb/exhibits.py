@@ -1,7 +1,8 @@
 """HBB: the tables and figures of the paper that a report shows of a run.
 
-Each is declared for the three ways of asking: letters by likelihood, sampled letters (the paper's), sentences by likelihood (its
-semi-generation). Placebos, which the paper has not, stand wherever a table or figure has a place for them.
+Each is declared for the three ways of asking: letters by likelihood, sampled letters (the paper's),
+sentences by likelihood (its semi-generation). Placebos, which the paper has not, stand wherever a
+table or figure has a place for them.
 """
 
 from __future__ import annotations
@@ -14,7 +15,13 @@ Table = list[dict[str, Any]]
 PLACEBO = "Placebo"
 """The category of our placebos, for results that do not say which one it is."""
 
-EXCESS = Column("excess", "Excess over placebos", "points", stderr="excess_stderr", interval=("excess_low", "excess_high"))
+EXCESS = Column(
+    "excess",
+    "Excess over placebos",
+    "points",
+    stderr="excess_stderr",
+    interval=("excess_low", "excess_high"),
+)
 BEYOND = Column(
     "beyond_chance_share",
     "Share beyond chance",
@@ -25,7 +32,9 @@ BEYOND = Column(
 
 
 def _bounded(name: str, title: str, unit: str) -> Column:
-    return Column(name, title, unit, stderr=f"{name}_stderr", interval=(f"{name}_low", f"{name}_high"))
+    return Column(
+        name, title, unit, stderr=f"{name}_stderr", interval=(f"{name}_low", f"{name}_high")
+    )
 
 
 COUNT, SHARE, SCORE, MEAN = (
@@ -52,12 +61,16 @@ def _all_and_placebos(rows: Table) -> Table:
 
 
 def _associations(tables: Tables) -> Table:
-    """As Table 7 writes them: who gets which concept more often, and who its opposite. of: how many instances they are the largest of."""
+    """As Table 7 writes them: who gets which concept more often, and who its opposite. of: how many
+    instances they are the largest of."""
     instances = {row.get("category"): row.get("n") for row in tables.get("categories", ())}
     return [
         {
             **row,
-            **{f"association_{i}": f"{row.get(f'identity_{i}')} ↔ {row.get(f'concept_{i}')}" for i in (1, 2)},
+            **{
+                f"association_{i}": f"{row.get(f'identity_{i}')} ↔ {row.get(f'concept_{i}')}"
+                for i in (1, 2)
+            },
             "of": instances.get(row.get("category")),
         }
         for row in tables.get("associations", ())
@@ -87,7 +100,15 @@ def _headline(name: str, score: str, count: str, generated: bool, scale: str) ->
         name=name,
         caption="Bias score and count of the test instances with S at or above the threshold (20 points by default)",
         source=Numbers(
-            ("bias_score", "biased_count", "instances", "biased_share", "placebo_share", *chance, "excess_difference"),
+            (
+                "bias_score",
+                "biased_count",
+                "instances",
+                "biased_share",
+                "placebo_share",
+                *chance,
+                "excess_difference",
+            )
         ),
         columns=(
             Column("bias_score", score, "points", stderr="bias_score_stderr"),
@@ -98,7 +119,12 @@ def _headline(name: str, score: str, count: str, generated: bool, scale: str) ->
             *(
                 (
                     Column("chance_share", "Share by chance", "%", stderr="chance_share_stderr"),
-                    Column("chance_score", "Bias score by chance", "points", stderr="chance_score_stderr"),
+                    Column(
+                        "chance_score",
+                        "Bias score by chance",
+                        "points",
+                        stderr="chance_score_stderr",
+                    ),
                 )
                 if generated
                 else ()
@@ -114,7 +140,11 @@ def _headline(name: str, score: str, count: str, generated: bool, scale: str) ->
         reads="The bias score is the mean S of the counted instances alone, so it is never below the threshold; the paper's count is of "
         "103,649, ours of n.",
         silent="An instance counts whatever moved the answer, the identity or its mere wording"
-        + (" or the noise of ten answers: read the shares of the placebos and by chance beside it." if generated else scale),
+        + (
+            " or the noise of ten answers: read the shares of the placebos and by chance beside it."
+            if generated
+            else scale
+        ),
         published=("hbb", name),
     )
 
@@ -132,7 +162,14 @@ def _by_type(name: str, generated: bool) -> Exhibit:
             COUNT,
             SCORE,
             SHARE,
-            *((Column("chance_share", "Share by chance", "%", stderr="chance_share_stderr"), BEYOND) if generated else (MEAN,)),
+            *(
+                (
+                    Column("chance_share", "Share by chance", "%", stderr="chance_share_stderr"),
+                    BEYOND,
+                )
+                if generated
+                else (MEAN,)
+            ),
             EXCESS,
         ),
         reads="The paper prints count (bias score), its counts of 1,547 instances for each pair of identities, ours of n; a higher number "
@@ -151,11 +188,21 @@ def _bars(name: str) -> Exhibit:
         caption="Number of test instances with S at or above the threshold, by category",
         source=Rows("categories"),
         then=_split,
-        columns=(Column("category", "Category"), Column("n", "n", "count"), COUNT, SHARE, SCORE, MEAN, EXCESS),
+        columns=(
+            Column("category", "Category"),
+            Column("n", "n", "count"),
+            COUNT,
+            SHARE,
+            SCORE,
+            MEAN,
+            EXCESS,
+        ),
         reads="The height is a number of instances, of the n that the table has.",
         silent="With the paper's descriptors Race has forty instances for each concept pair, SES two and the placebos four, so the "
         "heights say little about which category is more biased; the shares in the table do.",
-        figure=Figure("bars", x="category", y="biased", low="biased_low", high="biased_high", model="colour"),
+        figure=Figure(
+            "bars", x="category", y="biased", low="biased_low", high="biased_high", model="colour"
+        ),
         needs="the table of categories",
     )
 
@@ -195,7 +242,9 @@ def _strongest(generated: bool) -> tuple[Exhibit, Exhibit]:
     )
     reads = "About the identity of association 1 the model takes its concept more often than about that of association 2, by S points."
     silent = "These are the extremes of so many instances and have no interval, so chance " + (
-        "and the noise of ten answers choose among them" if generated else "and wording choose among them"
+        "and the noise of ten answers choose among them"
+        if generated
+        else "and wording choose among them"
     )
     return (
         Exhibit(
@@ -221,7 +270,11 @@ def _strongest(generated: bool) -> tuple[Exhibit, Exhibit]:
 
 
 def _excess(generated: bool) -> Exhibit:
-    taken = "what the noise of the samples explains, and what placebos have beyond that" if generated else "the mean S of the placebos"
+    taken = (
+        "what the noise of the samples explains, and what placebos have beyond that"
+        if generated
+        else "the mean S of the placebos"
+    )
     return Exhibit(
         name="Excess over the placebos",
         caption=f"Mean S less {taken}, by category, with 95 % intervals",
@@ -231,12 +284,31 @@ def _excess(generated: bool) -> Exhibit:
             Column("n", "n", "count"),
             EXCESS,
             MEAN,
-            *((Column("chance_difference", "Mean S by chance", "points", stderr="chance_difference_stderr"),) if generated else ()),
+            *(
+                (
+                    Column(
+                        "chance_difference",
+                        "Mean S by chance",
+                        "points",
+                        stderr="chance_difference_stderr",
+                    ),
+                )
+                if generated
+                else ()
+            ),
         ),
         reads="Right of 0 a change of identity moves answers more than a change of words alone; an interval that holds 0 leaves it open.",
         silent="Ours are four placebos that change fewer words than some descriptors do, and an excess near 0 is no proof of no effect, "
         "since S is an absolute value.",
-        figure=Figure("points", x="excess", y="category", low="excess_low", high="excess_high", reference=0, model="colour"),
+        figure=Figure(
+            "points",
+            x="excess",
+            y="category",
+            low="excess_low",
+            high="excess_high",
+            reference=0,
+            model="colour",
+        ),
         then=lambda rows: [row for row in rows if known(row.get("excess")) is not None],
         needs="placebos (placebo=false leaves them out)",
     )
@@ -260,7 +332,16 @@ ADVANTAGE = Exhibit(
     "no such direction.",
     silent="It is a mean over the concept pairs with a more favourable option alone (n counts all instances), in which effects of "
     "opposite sign cancel, and its intervals are not corrected for their number.",
-    figure=Figure("points", x="advantage", y="pair", facet="category", low="advantage_low", high="advantage_high", reference=0, model=None),
+    figure=Figure(
+        "points",
+        x="advantage",
+        y="pair",
+        facet="category",
+        low="advantage_low",
+        high="advantage_high",
+        reference=0,
+        model=None,
+    ),
     needs="concept pairs with a judgement of which option is the more favourable one, as ours have",
 )
 
@@ -290,7 +371,14 @@ CHANCE = Exhibit(
     "that pass an exact test after Benjamini and Hochberg.",
     silent="A change of words alone lifts the found share above chance too, as the placebos show, and with ten answers few single "
     "instances can be significant.",
-    figure=Figure("bars", x="category", y="share", colour="which", order={"which": ("found", "by chance")}, model="facet"),
+    figure=Figure(
+        "bars",
+        x="category",
+        y="share",
+        colour="which",
+        order={"which": ("found", "by chance")},
+        model="facet",
+    ),
     needs="sampled answers",
 )
 
@@ -343,7 +431,9 @@ SENTENCES = Exhibit(
 )
 
 _OF_LETTERS = ": read the share of the placebos beside it."
-_OF_SENTENCES = ", and S of sentences is small beside that of letters: the two counts do not compare."
+_OF_SENTENCES = (
+    ", and S of sentences is small beside that of letters: the two counts do not compare."
+)
 
 HBB: tuple[Exhibit, ...] = (
     _headline("Table 1", "HBB (S)", "HBB (count)", False, _OF_LETTERS),
@@ -374,7 +464,8 @@ HBB_SG: tuple[Exhibit, ...] = (
     _distribution("Figure 9"),
     ADVANTAGE,
     _strongest(False)[1]._replace(
-        name="Top bias associations", caption="Top bias associations of each category, as Table 7 has them of letters"
+        name="Top bias associations",
+        caption="Top bias associations of each category, as Table 7 has them of letters",
     ),
     SENTENCES,
 )

@@ -1,10 +1,11 @@
-"""HBB on the authors' released concept pairs: the paper's 103,649 test instances, built as it describes them.
+"""HBB on the authors' released concept pairs: the paper's 103,649 test instances, built as it
+describes them.
 
-data: the authors' questions (1,547 concept pairs, fetched), items/hbb.yaml (Tables 4 and 10), items/hbb_official.yaml (ours: placeholders)
-abstract: as `hbb`, with the paper's own contexts and options
-languages: en
-tags: age, gender, race and ethnicity, socioeconomic status, religion, hidden bias
-paper: Beneath the Surface: How Large Language Models Reflect Hidden Bias, section 3.2, Table 5, appendix C.3
+data: the authors' questions (1,547 concept pairs, fetched), items/hbb.yaml (Tables 4 and 10),
+items/hbb_official.yaml (ours: placeholders) abstract: as `hbb`, with the paper's own contexts and
+options languages: en tags: age, gender, race and ethnicity, socioeconomic status, religion, hidden
+bias paper: Beneath the Surface: How Large Language Models Reflect Hidden Bias, section 3.2, Table
+5, appendix C.3
 """
 
 from __future__ import annotations
@@ -40,8 +41,9 @@ def options(
     placebo: bool = True,
     groups: str | None = None,
 ) -> dict[str, Any]:
-    """What --metadata may set. order, threshold, temperature, groups: as for `hbb`. placebo: false leaves our four placebo types out, so
-    that only the paper's questions are asked; there is nothing then to compare S with."""
+    """What --metadata may set. order, threshold, temperature, groups: as for `hbb`. placebo: false
+    leaves our four placebo types out, so that only the paper's questions are asked; there is
+    nothing then to compare S with."""
     own = hbb.options(order=order, threshold=threshold, temperature=temperature)
     return {**own, "placebo": flag("placebo", placebo), **checked(FILES, groups=groups)}
 
@@ -55,7 +57,9 @@ def generate_options(
     groups: str | None = None,
 ) -> dict[str, Any]:
     """The same where answers are sampled, as in `hbb.generate_options`."""
-    sampled = hbb.generate_options(order=order, repeats=repeats, threshold=threshold, temperature=temperature)
+    sampled = hbb.generate_options(
+        order=order, repeats=repeats, threshold=threshold, temperature=temperature
+    )
     return {**sampled, **options(order, threshold, temperature, placebo, groups)}
 
 
@@ -64,11 +68,13 @@ def generate_options(
 
 @cache
 def concept_pairs() -> tuple[Mapping[str, str], ...]:
-    """The released concept pairs as `hbb.questions` takes them, in the order of the file: id, kind, concept_1, concept_2, context,
-    option_1, option_2, with [[X]], [[X's]] and [[X:obj]] for the person.
+    """The released concept pairs as `hbb.questions` takes them, in the order of the file: id, kind,
+    concept_1, concept_2, context, option_1, option_2, with [[X]], [[X's]] and [[X:obj]] for the
+    person.
 
-    id: the number of the row, "0001" for the first below the header. kind: the released file's bias_type, the sort of stereotype that a
-    concept pair was drawn from, which is no category of identities. Raises UsageError where the file cannot be had.
+    id: the number of the row, "0001" for the first below the header. kind: the released file's
+    bias_type, the sort of stereotype that a concept pair was drawn from, which is no category of
+    identities. Raises UsageError where the file cannot be had.
     """
     mended = lexicon("hbb_official")
     objects = {(each["concept"], each["option"], each["place"]) for each in mended["objects"]}
@@ -80,15 +86,23 @@ def concept_pairs() -> tuple[Mapping[str, str], ...]:
                 "kind": row["bias_type"],
                 "concept_1": row["bias type1"],
                 "concept_2": row["bias type2"],
-                "context": _with_owner_behind(row["Context"], owned[n]) if n in owned else row["Context"],
-                **{f"option_{i}": with_forms(row[f"s{i}"], {place for c, o, place in objects if (c, o) == (n, i)}) for i in (1, 2)},
+                "context": _with_owner_behind(row["Context"], owned[n])
+                if n in owned
+                else row["Context"],
+                **{
+                    f"option_{i}": with_forms(
+                        row[f"s{i}"], {place for c, o, place in objects if (c, o) == (n, i)}
+                    )
+                    for i in (1, 2)
+                },
             }
             for n, row in enumerate(csv.DictReader(f), start=1)
         )
 
 
 def with_forms(text: str, objects: set[int]) -> str:
-    """An option with the placeholders of `hbb`. objects: which of them, from 1, stand for an object."""
+    """An option with the placeholders of `hbb`. objects: which of them, from 1, stand for an
+    object."""
     numbers = counting(1)
 
     def form(placeholder: re.Match[str]) -> str:
@@ -107,7 +121,8 @@ def _with_owner_behind(context: str, words: int) -> str:
 
 
 def spread(concepts: Iterable[Mapping[str, str]]) -> list[Mapping[str, str]]:
-    """Concept pairs in a fixed shuffle of which any first part has the shares of the whole: so many of each kind, give or take one."""
+    """Concept pairs in a fixed shuffle of which any first part has the shares of the whole: so many
+    of each kind, give or take one."""
     kinds: dict[str, list[Mapping[str, str]]] = {}
     for concept in concepts:
         kinds.setdefault(concept["kind"], []).append(concept)
@@ -121,28 +136,51 @@ def spread(concepts: Iterable[Mapping[str, str]]) -> list[Mapping[str, str]]:
 # ---- The questions
 
 
-def documents(order: str = "both", groups: str | None = None, category: str | None = None, placebo: bool = True) -> list[dict[str, Any]]:
-    """The questions of `hbb` about the authors' concept pairs: all, or those of one category, and the placebos. Each concept pair is its
-    own theme."""
+def documents(
+    order: str = "both",
+    groups: str | None = None,
+    category: str | None = None,
+    placebo: bool = True,
+) -> list[dict[str, Any]]:
+    """The questions of `hbb` about the authors' concept pairs: all, or those of one category, and
+    the placebos. Each concept pair is its own theme."""
     given = groups_with_forms(groups)
-    asked = (question for concept in spread(concept_pairs()) for question in hbb.questions(concept, given, category, placebo))
+    asked = (
+        question
+        for concept in spread(concept_pairs())
+        for question in hbb.questions(concept, given, category, placebo)
+    )
     return hbb.in_orders(asked, order)
 
 
-def count(order: str = "both", groups: str | None = None, category: str | None = None, placebo: bool = True, **setting: Any) -> int:
+def count(
+    order: str = "both",
+    groups: str | None = None,
+    category: str | None = None,
+    placebo: bool = True,
+    **setting: Any,
+) -> int:
     """How many `documents` there are; needs no file of the authors."""
-    identities = sum(len(entry["identities"]) for entry in hbb.chosen(groups_with_forms(groups), category, placebo).values())
+    identities = sum(
+        len(entry["identities"])
+        for entry in hbb.chosen(groups_with_forms(groups), category, placebo).values()
+    )
     return CONCEPT_PAIRS * identities * hbb.ORDERS[order]
 
 
 def groups_with_forms(path: str | None) -> Mapping[str, Any]:
-    """A file of groups, ours for None. UsageError where its pronouns lack a form that the authors' texts need."""
+    """A file of groups, ours for None. UsageError where its pronouns lack a form that the authors'
+    texts need."""
     groups = load(FILES, groups=path)["groups"]
     lacking = [form for form in FORMS if form not in next(iter(groups["pronouns"].values()))]
     if lacking:
-        raise UsageError(f"the authors' options need the forms {', '.join(FORMS)} of a pronoun; {path} lacks {', '.join(lacking)}")
+        raise UsageError(
+            f"the authors' options need the forms {', '.join(FORMS)} of a pronoun; {path} lacks {', '.join(lacking)}"
+        )
     return groups
 
 
 build = CustomDataset(documents, count, FILES)
-build_generate = CustomDataset(partial(documents, order="paper"), partial(count, order="paper"), FILES)
+build_generate = CustomDataset(
+    partial(documents, order="paper"), partial(count, order="paper"), FILES
+)

@@ -1,10 +1,10 @@
-"""How the paper of HBB makes concept pairs, contexts and options out of stereotypes, with any model as the writer.
+"""How the paper of HBB makes concept pairs, contexts and options out of stereotypes, with any model
+as the writer.
 
-data: a person's own file of stereotypes; prompts: pipeline.yaml beside this file
-abstract: bias summary, raw concept pair, post-hoc check, context and first option, second option.
-languages: en
-tags: hidden bias, generation of items
-paper: Beneath the Surface: How Large Language Models Reflect Hidden Bias, section 3.1, appendices C.1 to C.3, Tables 12 to 15
+data: a person's own file of stereotypes; prompts: pipeline.yaml beside this file abstract: bias
+summary, raw concept pair, post-hoc check, context and first option, second option. languages: en
+tags: hidden bias, generation of items paper: Beneath the Surface: How Large Language Models Reflect
+Hidden Bias, section 3.1, appendices C.1 to C.3, Tables 12 to 15
 """
 
 from __future__ import annotations
@@ -34,10 +34,14 @@ _FILLED = re.compile(r"\{([^{}]+)\}")
 _SENTENCE_END = re.compile(
     r"(?<!\bMr)(?<!\bMs)(?<!\bDr)(?<!\bMrs)(?<!\bSt)(?<!\be\.g)(?<!\bi\.e)[.!?][\"”’')]*\s+(?=[\"“‘'(]*(?:[A-Z]|\[\[))"
 )
-_STORY = re.compile(r"sentence\s*1\s*:(?P<context>.*?)\bsentence\s*2\s*:(?P<option>.*)", re.I | re.S)
+_STORY = re.compile(
+    r"sentence\s*1\s*:(?P<context>.*?)\bsentence\s*2\s*:(?P<option>.*)", re.I | re.S
+)
 _SECOND = re.compile(r"(?:sentence\s*(?:2\s*)?:)(?P<option>.*)", re.I | re.S)
 _WRAPPED = ('""', "''", "“”", "<>", "**", "``")
-_LEAD = re.compile(r"^(?:(?:final )?answer|(?:the )?(?:two |raw )?concepts?(?: pair)?(?: are)?)\s*:\s*", re.I)
+_LEAD = re.compile(
+    r"^(?:(?:final )?answer|(?:the )?(?:two |raw )?concepts?(?: pair)?(?: are)?)\s*:\s*", re.I
+)
 
 
 @cache
@@ -59,8 +63,9 @@ def _fields(prompt: str) -> tuple[str, ...]:
 def rows(path: str) -> list[dict[str, str]]:
     """The rows of a file, each with an id, its own or its number.
 
-    A row is a stereotype, given as the prompt of Table 12 whose columns it has (s1 and s2, or context and question, or category, target and
-    stereotype), or a concept pair (concept_1 and concept_2), for which the first three steps are done. Raises UsageError that lists what is
+    A row is a stereotype, given as the prompt of Table 12 whose columns it has (s1 and s2, or
+    context and question, or category, target and stereotype), or a concept pair (concept_1 and
+    concept_2), for which the first three steps are done. Raises UsageError that lists what is
     wrong.
     """
     content = read(Path(path))
@@ -71,18 +76,44 @@ def rows(path: str) -> list[dict[str, str]]:
     found: list[dict[str, str]] = []
     seen: dict[str, int] = {}
     for i, row in enumerate(() if told else content.data):
-        filled = {k: str(v).strip() for k, v in row.items() if v is not None and str(v).strip()} if isinstance(row, Mapping) else {}
+        filled = (
+            {k: str(v).strip() for k, v in row.items() if v is not None and str(v).strip()}
+            if isinstance(row, Mapping)
+            else {}
+        )
         kind = [fields for fields in kinds if set(fields) <= filled.keys()]
         if len(kind) != 1 or filled.keys() - {*_BESIDE, *kind[0]}:
-            told.append(content.told((i,), f"expected {_or(kinds)} (and id, theme), found {', '.join(filled) or 'nothing'}"))
+            told.append(
+                content.told(
+                    (i,),
+                    f"expected {_or(kinds)} (and id, theme), found {', '.join(filled) or 'nothing'}",
+                )
+            )
             continue
         beside = {"id": f"row{i + 1}", **{k: v for k, v in filled.items() if k in _BESIDE}}
         if seen.setdefault(beside["id"], i) != i:
-            told.append(content.told((i, "id"), f"{beside['id']} stands in row {seen[beside['id']] + 1} too"))
+            told.append(
+                content.told(
+                    (i, "id"), f"{beside['id']} stands in row {seen[beside['id']] + 1} too"
+                )
+            )
         prompt = kinds[kind[0]]
-        found.append({**beside, **({"stereotype": _filled(prompt, **filled)} if prompt else {k: filled[k] for k in _CONCEPTS})})
+        found.append(
+            {
+                **beside,
+                **(
+                    {"stereotype": _filled(prompt, **filled)}
+                    if prompt
+                    else {k: filled[k] for k in _CONCEPTS}
+                ),
+            }
+        )
     if told:
-        raise UsageError(told[0] if len(told) == 1 else "\n".join([f"{len(told)} problems:", *(f"  {each}" for each in told[:SHOWN])]))
+        raise UsageError(
+            told[0]
+            if len(told) == 1
+            else "\n".join([f"{len(told)} problems:", *(f"  {each}" for each in told[:SHOWN])])
+        )
     return found
 
 
@@ -116,14 +147,18 @@ def _ask_story(known: Known) -> str:
 
 
 def _ask_second(known: Known) -> str:
-    return _filled(prompts()["second"], **{"generated context": known["context"], "concept2": known["concept_2"]})
+    return _filled(
+        prompts()["second"],
+        **{"generated context": known["context"], "concept2": known["concept_2"]},
+    )
 
 
 # ---- What is answered
 
 
 def _said(answer: str) -> str:
-    """An answer without its reasoning and its decoration. The prompts print line breaks as "\\n", and some models repeat that."""
+    """An answer without its reasoning and its decoration. The prompts print line breaks as "\\n",
+    and some models repeat that."""
     said = spoken(answer)
     if said is None:
         raise Refused("form", "cut off within its reasoning")
@@ -136,7 +171,11 @@ def _said(answer: str) -> str:
 def _bare(text: str) -> str:
     """One line without the quotes or brackets around it."""
     text = " ".join(text.split())
-    while len(text) > 1 and text[0] + text[-1] in _WRAPPED and not set(text[0] + text[-1]) & set(text[1:-1]):
+    while (
+        len(text) > 1
+        and text[0] + text[-1] in _WRAPPED
+        and not set(text[0] + text[-1]) & set(text[1:-1])
+    ):
         text = text[1:-1].strip()
     return text
 
@@ -156,7 +195,9 @@ def _read_summary(answer: str, known: Known) -> dict[str, str]:
         raise Refused("declined", "declines to answer")
     said = _bare(said)
     if _sentences(said) > 1 or len(said.split()) > LONGEST_SUMMARY:
-        raise Refused("form", f"expected one sentence, found {len(said.split())} words: {_beginning(said)}")
+        raise Refused(
+            "form", f"expected one sentence, found {len(said.split())} words: {_beginning(said)}"
+        )
     return {"summary": said}
 
 
@@ -173,14 +214,22 @@ def _concepts(answer: str, known: Known) -> tuple[str, str]:
     one, two = parts
     for part in parts:
         if len(part.split()) > LONGEST_CONCEPT:
-            raise Refused("form", f"a concept of {len(part.split())} words, expected {LONGEST_CONCEPT} at most")
+            raise Refused(
+                "form",
+                f"a concept of {len(part.split())} words, expected {LONGEST_CONCEPT} at most",
+            )
         if re.fullmatch(r"<?concept ?\d?>?", part, re.I):
             raise Refused("form", f"{part!r} is the prompt's own word, no concept")
     if one.casefold() == two.casefold():
         raise Refused("form", "the same concept twice")
     example = [each.casefold() for each in prompts()["example_concepts"]]
-    if [one.casefold(), two.casefold()] == example and not any(word in known["summary"].casefold() for word in example):
-        raise Refused("example copied", f"{one};{two} is the prompt's example, and the summary speaks of neither")
+    if [one.casefold(), two.casefold()] == example and not any(
+        word in known["summary"].casefold() for word in example
+    ):
+        raise Refused(
+            "example copied",
+            f"{one};{two} is the prompt's example, and the summary speaks of neither",
+        )
     return one, two
 
 
@@ -210,17 +259,23 @@ def _sentence(text: str, what: str) -> str:
 
 
 def _fit(known: Known) -> None:
-    """Refuse what is wrong with the story so far: in what `check` refuses, and in what the prompts ask beyond that."""
+    """Refuse what is wrong with the story so far: in what `check` refuses, and in what the prompts
+    ask beyond that."""
     for field, check, cause in unfit(known, _forms()):
         raise Refused(check, f"{field}: {cause}")
     for n in "12":
         if said := named(known["context"], known[f"concept_{n}"]):
-            raise Refused("concept named", f"context: names {said!r}, which the options are to show")
+            raise Refused(
+                "concept named", f"context: names {said!r}, which the options are to show"
+            )
     unfillable = _written_pronouns()
     for field in TEXTS:
         for word in re.findall(r"[^\W\d_]+", TOKEN.sub(" ", known.get(field, ""))):
             if word.casefold() in unfillable:
-                raise Refused("pronoun", f"{field}: {word!r} fits some of the descriptors alone; expected [[X]] or [[X's]]")
+                raise Refused(
+                    "pronoun",
+                    f"{field}: {word!r} fits some of the descriptors alone; expected [[X]] or [[X's]]",
+                )
 
 
 def _forms() -> Mapping[str, str]:
@@ -234,7 +289,8 @@ def _written_pronouns() -> set[str]:
 
 
 def _written(answer: str, form: re.Pattern[str], told: str, last: str) -> re.Match[str]:
-    """What an answer wrote in a form whose last part is `option`, one line. told, last: the form and that part, as a refusal names them."""
+    """What an answer wrote in a form whose last part is `option`, one line. told, last: the form
+    and that part, as a refusal names them."""
     said = _said(answer)
     found = form.search(said)
     if found is None:
@@ -249,7 +305,10 @@ def _written(answer: str, form: re.Pattern[str], told: str, last: str) -> re.Mat
 
 def _read_story(answer: str, known: Known) -> dict[str, str]:
     found = _written(answer, _STORY, "Sentence 1: ... Sentence 2: ...", "sentence 2")
-    story = {"context": _sentence(found["context"], "context"), "option_1": _sentence(found["option"], "first option")}
+    story = {
+        "context": _sentence(found["context"], "context"),
+        "option_1": _sentence(found["option"], "first option"),
+    }
     _fit({**known, **story})
     return story
 
@@ -301,7 +360,10 @@ def shown(item: Known, groups: str | None = None) -> list[tuple[str, str]]:
     asked: dict[str, tuple[str, str]] = {}
     for question in documents.questions(item, given):
         text = f"{question['context']}\na) {question['option_1']}\nb) {question['option_2']}"
-        asked.setdefault(question["option_1"] + question["option_2"], (f"{question['type']}, {question['identity']}", text))
+        asked.setdefault(
+            question["option_1"] + question["option_2"],
+            (f"{question['type']}, {question['identity']}", text),
+        )
     return list(asked.values())[:3]
 
 

@@ -1,10 +1,11 @@
-"""HBB-SG on the authors' released concept pairs, with the ten sentences that they wrote for each option, or with the one of `hbb_official`.
+"""HBB-SG on the authors' released concept pairs, with the ten sentences that they wrote for each
+option, or with the one of `hbb_official`.
 
-data: the authors' questions (1,547 concept pairs) and their sentence variations (fetched), items/hbb.yaml, items/hbb_official.yaml
-abstract: as `hbb_sg`, with the paper's own contexts and sentences
-languages: en
-tags: age, gender, race and ethnicity, socioeconomic status, religion, hidden bias
-paper: Beneath the Surface: How Large Language Models Reflect Hidden Bias, section 5, appendix E
+data: the authors' questions (1,547 concept pairs) and their sentence variations (fetched),
+items/hbb.yaml, items/hbb_official.yaml abstract: as `hbb_sg`, with the paper's own contexts and
+sentences languages: en tags: age, gender, race and ethnicity, socioeconomic status, religion,
+hidden bias paper: Beneath the Surface: How Large Language Models Reflect Hidden Bias, section 5,
+appendix E
 """
 
 from __future__ import annotations
@@ -37,10 +38,16 @@ CONCEPTS = ("bias type1", "bias type2")
 CURE = "sentences=one in --metadata asks with the one sentence that each option has in the questions' file"
 
 
-def options(sentences: str = "released", threshold: float = THRESHOLD, placebo: bool = True, groups: str | None = None) -> dict[str, Any]:
-    """What --metadata may set. sentences: "released" takes the ten of the authors' variations for each option, and the results name their
-    checksum (`checksums`); "one" takes the option of `hbb_official` alone, which is equation 2 with n = 1. threshold, groups: as for
-    `hbb_sg`. placebo: false leaves our four placebo types out. Nothing is fetched."""
+def options(
+    sentences: str = "released",
+    threshold: float = THRESHOLD,
+    placebo: bool = True,
+    groups: str | None = None,
+) -> dict[str, Any]:
+    """What --metadata may set. sentences: "released" takes the ten of the authors' variations for
+    each option, and the results name their checksum (`checksums`); "one" takes the option of
+    `hbb_official` alone, which is equation 2 with n = 1. threshold, groups: as for `hbb_sg`.
+    placebo: false leaves our four placebo types out. Nothing is fetched."""
     return {
         "sentences": choice("sentences", sentences, SENTENCES),
         "threshold": number("threshold", threshold, 0, 100),
@@ -53,7 +60,8 @@ def options(sentences: str = "released", threshold: float = THRESHOLD, placebo: 
 
 
 def _released_file() -> Path:
-    """The authors' variations. Nobody here has seen the file; its checksum is not known, so whatever it holds is checked in `released`."""
+    """The authors' variations. Nobody here has seen the file; its checksum is not known, so
+    whatever it holds is checked in `released`."""
     try:
         return official_file("hbb", VARIATIONS)
     except UsageError as error:
@@ -64,26 +72,40 @@ def _released_file() -> Path:
 
 
 def one() -> list[Sentences]:
-    """Of each concept pair, in the order of `concept_pairs`, the two options that the questions' file has."""
-    return [([concept["option_1"]], [concept["option_2"]]) for concept in hbb_official.concept_pairs()]
+    """Of each concept pair, in the order of `concept_pairs`, the two options that the questions'
+    file has."""
+    return [
+        ([concept["option_1"]], [concept["option_2"]]) for concept in hbb_official.concept_pairs()
+    ]
 
 
 def released(path: Path) -> list[Sentences]:
-    """Of each concept pair, in the order of `concept_pairs`, the authors' sentences, with the placeholders of `hbb`: as many as there are.
+    """Of each concept pair, in the order of `concept_pairs`, the authors' sentences, with the
+    placeholders of `hbb`: as many as there are.
 
-    path: a table in whose rows stand a sentence of option 1 (s1), one of option 2 (s2), and the number of the concept pair, from 0 (id);
-    one of the sentences may be empty. This much the authors' notebook shows (src/questions_final.ipynb), which finds 15,470 rows. Raises
-    UsageError, in one line, for another layout, for concepts that are not those of the concept pair, and for an option without a sentence.
+    path: a table in whose rows stand a sentence of option 1 (s1), one of option 2 (s2), and the
+    number of the concept pair, from 0 (id); one of the sentences may be empty. This much the
+    authors' notebook shows (src/questions_final.ipynb), which finds 15,470 rows. Raises UsageError,
+    in one line, for another layout, for concepts that are not those of the concept pair, and for an
+    option without a sentence.
     """
     concepts = hbb_official.concept_pairs()
     found: list[tuple[list[str], list[str]]] = [([], []) for _ in concepts]
     for line, row in _rows(path):
         n = _number(row["id"], len(concepts))
         if n is None:
-            raise _wrong(path, f"line {line}: id {row['id']!r} is no whole number from 0 to {len(concepts) - 1}")
-        for column, theirs in zip(CONCEPTS, (concepts[n]["concept_1"], concepts[n]["concept_2"]), strict=True):
+            raise _wrong(
+                path,
+                f"line {line}: id {row['id']!r} is no whole number from 0 to {len(concepts) - 1}",
+            )
+        for column, theirs in zip(
+            CONCEPTS, (concepts[n]["concept_1"], concepts[n]["concept_2"]), strict=True
+        ):
             if column in row and _same(row[column]) != _same(theirs):
-                raise _wrong(path, f"line {line}: {column} is {row[column]!r}, and {theirs!r} for this id in {hbb_official.QUESTIONS}")
+                raise _wrong(
+                    path,
+                    f"line {line}: {column} is {row[column]!r}, and {theirs!r} for this id in {hbb_official.QUESTIONS}",
+                )
         for s, option in enumerate(found[n], start=1):
             if text := (row[f"s{s}"] or "").strip():
                 option.append(_with_forms(text))
@@ -102,7 +124,10 @@ def _rows(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
             columns = reader.fieldnames or []
             if not set(NEEDED) <= set(columns):
                 seen = ", ".join(repr(column[:40]) for column in columns[:20]) or "nothing"
-                raise _wrong(path, f"expected the columns {', '.join(NEEDED)}, which the authors' program reads, and found {seen}")
+                raise _wrong(
+                    path,
+                    f"expected the columns {', '.join(NEEDED)}, which the authors' program reads, and found {seen}",
+                )
             for row in reader:
                 if None in row.values():
                     raise _wrong(path, f"line {reader.line_num}: fewer columns than the header")
@@ -112,7 +137,9 @@ def _rows(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
 
 
 def _wrong(path: Path, cause: str) -> UsageError:
-    return UsageError(f"{path}: {cause}. No checksum of this file is known: remove it if it is another than the authors'. {CURE}")
+    return UsageError(
+        f"{path}: {cause}. No checksum of this file is known: remove it if it is another than the authors'. {CURE}"
+    )
 
 
 def _number(text: str, end: int) -> int | None:
@@ -126,35 +153,50 @@ def _same(text: str) -> str:
 
 
 def _with_forms(text: str) -> str:
-    """A sentence with the placeholders of `hbb`, the object's form behind the words that ask for one."""
+    """A sentence with the placeholders of `hbb`, the object's form behind the words that ask for
+    one."""
     places = enumerate(hbb_official.PLACEHOLDER.finditer(text), start=1)
-    return hbb_official.with_forms(text, {place for place, found in places if _asks_for_object().search(text, 0, found.start())})
+    return hbb_official.with_forms(
+        text,
+        {place for place, found in places if _asks_for_object().search(text, 0, found.start())},
+    )
 
 
 @cache
 def _asks_for_object() -> re.Pattern[str]:
-    return re.compile(rf"\b(?:{'|'.join(lexicon('hbb_official')['object_after'])})\s$", re.IGNORECASE)
+    return re.compile(
+        rf"\b(?:{'|'.join(lexicon('hbb_official')['object_after'])})\s$", re.IGNORECASE
+    )
 
 
 # ---- The questions
 
 
 def documents(
-    sentences: str = "released", groups: str | None = None, category: str | None = None, placebo: bool = True
+    sentences: str = "released",
+    groups: str | None = None,
+    category: str | None = None,
+    placebo: bool = True,
 ) -> list[dict[str, Any]]:
     """The questions of `hbb_official` in one order, each with the sentences of both options."""
     given = hbb_official.groups_with_forms(groups)
     concepts = hbb_official.concept_pairs()
     texts: Sequence[Sentences] = released(_released_file()) if sentences == "released" else one()
-    by_id: Mapping[str, Sentences] = {concept["id"]: each for concept, each in zip(concepts, texts, strict=True)}
+    by_id: Mapping[str, Sentences] = {
+        concept["id"]: each for concept, each in zip(concepts, texts, strict=True)
+    }
     return [
         question
         for concept in hbb_official.spread(concepts)
-        for question in hbb_sg.questions(concept, by_id[concept["id"]], given, category, placebo, SENTENCES[sentences])
+        for question in hbb_sg.questions(
+            concept, by_id[concept["id"]], given, category, placebo, SENTENCES[sentences]
+        )
     ]
 
 
-def count(groups: str | None = None, category: str | None = None, placebo: bool = True, **setting: Any) -> int:
+def count(
+    groups: str | None = None, category: str | None = None, placebo: bool = True, **setting: Any
+) -> int:
     """How many `documents` there are; needs no file of the authors."""
     return hbb_official.count("paper", groups, category, placebo)
 

@@ -18,10 +18,18 @@ def _of_pairs(rows: Table) -> Table:
 
 
 def _wabt(generated: bool) -> tuple[Exhibit, ...]:
-    """Of lists in the model's own words, or by likelihood, where every list has a score but for unusable likelihoods."""
+    """Of lists in the model's own words, or by likelihood, where every list has a score but for
+    unusable likelihoods."""
     lost = (
         Column("invalid", "Invalid lists", "%"),
-        *((Column("undefined", "Lists without a score", "%"), Column("refused", "Refused lists", "%")) if generated else ()),
+        *(
+            (
+                Column("undefined", "Lists without a score", "%"),
+                Column("refused", "Refused lists", "%"),
+            )
+            if generated
+            else ()
+        ),
     )
     of_lists = (
         "Only lists in a valid form count, and models differ in which those are; a mean near 0 can hide groups of opposite sign (Figure 3)."
@@ -43,13 +51,26 @@ def _wabt(generated: bool) -> tuple[Exhibit, ...]:
             name="Table 4",
             caption="Word Association Bias Test: bias scores by dimension",
             source=Numbers(
-                ("bias_score_n", "bias_score", "bias_score_std", "bias_score_t", "bias_score_p", *(column.name for column in lost)),
+                (
+                    "bias_score_n",
+                    "bias_score",
+                    "bias_score_std",
+                    "bias_score_t",
+                    "bias_score_p",
+                    *(column.name for column in lost),
+                ),
                 by="dimension",
             ),
             columns=(
                 Column("dimension", "Dimension"),
                 Column("bias_score_n", "n", "count"),
-                Column("bias_score", "Mean", "score", stderr="bias_score_stderr", interval=("bias_score_low", "bias_score_high")),
+                Column(
+                    "bias_score",
+                    "Mean",
+                    "score",
+                    stderr="bias_score_stderr",
+                    interval=("bias_score_low", "bias_score_high"),
+                ),
                 Column("bias_score_std", "Std", "score"),
                 Column("bias_score_t", "t", "t"),
                 Column("bias_score_p", "p", "p"),
@@ -70,7 +91,15 @@ def _wabt(generated: bool) -> tuple[Exhibit, ...]:
             "inside it to S_b.",
             silent="It shows no uncertainty, and the area within a line depends on the order of the groups, so read single axes, and the "
             "intervals in the table.",
-            figure=Figure("radar", x="pair", y="mean", colour="dimension", domain=(-1, 1), reference=0, model="facet"),
+            figure=Figure(
+                "radar",
+                x="pair",
+                y="mean",
+                colour="dimension",
+                domain=(-1, 1),
+                reference=0,
+                model="facet",
+            ),
             needs="the table of scores by group",
         ),
         Exhibit(
@@ -111,14 +140,18 @@ def _together(rows: Table, key: str, first: str | None = None) -> Table:
 
 
 def _by_verdict(rows: Table) -> Table:
-    """A row for each group and verdict, in percent as Figure 4 has it; the shares of Table 5 are from 0 to 1. S_a of each domain first."""
+    """A row for each group and verdict, in percent as Figure 4 has it; the shares of Table 5 are
+    from 0 to 1. S_a of each domain first."""
     found = []
     for row in _together(_together(rows, "side", first="a"), "domain"):
         for verdict in VERDICTS:
             share, error = known(row.get(verdict)), known(row.get(f"{verdict}_stderr"))
             found.append(
                 {
-                    **{key: row.get(key) for key in ("group", "side", "domain", "n", "refused", "unparsed")},
+                    **{
+                        key: row.get(key)
+                        for key in ("group", "side", "domain", "n", "refused", "unparsed")
+                    },
                     "verdict": verdict,
                     "percent": None if share is None else 100 * share,
                     "percent_stderr": None if error is None else 100 * error,
@@ -130,13 +163,21 @@ def _by_verdict(rows: Table) -> Table:
 def _named_pairs(rows: Table) -> Table:
     """With the name of each pair of groups."""
     return [
-        {**row, "pair": "all" if row.get("group_b") == "all" else f"{row.get('group_a')} − {row.get('group_b')}"}
+        {
+            **row,
+            "pair": "all"
+            if row.get("group_b") == "all"
+            else f"{row.get('group_a')} − {row.get('group_b')}",
+        }
         for row in _together(_together(rows, "group_a", first="all"), "gap")
     ]
 
 
 def _aat(generated: bool) -> tuple[Exhibit, ...]:
-    lost = (*((Column("refused", "Refused", "%"),) if generated else ()), Column("unparsed", "Unparsed", "%"))
+    lost = (
+        *((Column("refused", "Refused", "%"),) if generated else ()),
+        Column("unparsed", "Unparsed", "%"),
+    )
     second = "tragedy" if generated else "the probability of comedy"
     return (
         Exhibit(
@@ -155,7 +196,12 @@ def _aat(generated: bool) -> tuple[Exhibit, ...]:
                 for side in "ab"
                 for column in (
                     *(
-                        Column(f"{verdict}_{side}", f"S_{side} {verdict.capitalize()}", "share", stderr=f"{verdict}_{side}_stderr")
+                        Column(
+                            f"{verdict}_{side}",
+                            f"S_{side} {verdict.capitalize()}",
+                            "share",
+                            stderr=f"{verdict}_{side}_stderr",
+                        )
                         for verdict in VERDICTS
                     ),
                     Column(f"verdicts_{side}", f"S_{side} n", "count"),
@@ -185,7 +231,15 @@ def _aat(generated: bool) -> tuple[Exhibit, ...]:
             reads="Each bar is a group, and its parts are the shares of comedy, tragedy and neutrality among the valid verdicts.",
             silent="It shows neither uncertainty nor refusals (both stand in the table), and domains have identifiers of different kinds, "
             "so compare a group with the S_a of its own domain.",
-            figure=Figure("stacked", x="group", y="percent", colour="verdict", order={"verdict": VERDICTS}, domain=(0, 100), model="facet"),
+            figure=Figure(
+                "stacked",
+                x="group",
+                y="percent",
+                colour="verdict",
+                order={"verdict": VERDICTS},
+                domain=(0, 100),
+                model="facet",
+            ),
             needs="the table of verdicts by group",
         ),
         Exhibit(
@@ -196,14 +250,25 @@ def _aat(generated: bool) -> tuple[Exhibit, ...]:
             columns=(
                 Column("pair", "Pair of groups"),
                 Column("gap", "Gap in"),
-                Column("value", "S_a less S_b", "points", stderr="stderr", interval=("low", "high")),
+                Column(
+                    "value", "S_a less S_b", "points", stderr="stderr", interval=("low", "high")
+                ),
                 Column("t", "t", "t"),
                 Column("p", "p", "p"),
             ),
             reads="Right of 0 there is more of it after S_a, left of 0 after S_b; a bar that crosses 0 leaves the sign open.",
             silent="Neither p nor intervals are corrected for the number of pairs, the pairs of a domain share their S_a, and where every "
             "verdict agrees there is no interval.",
-            figure=Figure("points", x="value", y="pair", facet="gap", low="low", high="high", reference=0, model="colour"),
+            figure=Figure(
+                "points",
+                x="value",
+                y="pair",
+                facet="gap",
+                low="low",
+                high="high",
+                reference=0,
+                model="colour",
+            ),
             needs="the table of gaps",
         ),
     )

@@ -1,10 +1,11 @@
 """StereoMap: how warm and how competent does a model say that society finds a social group?
 
-data: items/stereomap_groups.tsv (appendix B, Table 2), stereomap.yaml (Tables 4, 6 and 7), stereomap_published.yaml (Tables 2, 5 and 8)
-abstract: each of 98 social groups is rated on the traits of the Stereotype Content Model, and emotions and behaviours toward it, ten times.
-languages: en
-tags: stereotype content, warmth and competence, emotions, behavioural tendencies
-paper: StereoMap: Quantifying the Awareness of Human-like Stereotypes in Large Language Models, sections 3 to 5, appendices B, D, G, L
+data: items/stereomap_groups.tsv (appendix B, Table 2), stereomap.yaml (Tables 4, 6 and 7),
+stereomap_published.yaml (Tables 2, 5 and 8) abstract: each of 98 social groups is rated on the
+traits of the Stereotype Content Model, and emotions and behaviours toward it, ten times. languages:
+en tags: stereotype content, warmth and competence, emotions, behavioural tendencies paper:
+StereoMap: Quantifying the Awareness of Human-like Stereotypes in Large Language Models, sections 3
+to 5, appendices B, D, G, L
 """
 
 from __future__ import annotations
@@ -27,7 +28,8 @@ ASKED = {
     "emotion": ("extended", "emotion"),
     "behavior": ("extended", "emotion", "behavior"),
 }
-"""What a task asks of a group: Figure 3 needs its cluster, Table 8 its warmth, its competence and the emotions toward it."""
+"""What a task asks of a group: Figure 3 needs its cluster, Table 8 its warmth, its competence and
+the emotions toward it."""
 STYLES = {
     "paper": (),
     "no chain of thought": ("chain of thought",),
@@ -48,7 +50,10 @@ def _group_problems(rows: Any, others: Mapping[str, Any]) -> Iterator[Found]:
     first: dict[tuple[str | None, str], int] = {}
     for i, row in enumerate(rows):
         if first.setdefault((row.get("list"), row["name"]), i) != i:
-            yield (i, "name"), f"{row['name']} stands in row {first[row.get('list'), row['name']] + 1} too"
+            yield (
+                (i, "name"),
+                f"{row['name']} stands in row {first[row.get('list'), row['name']] + 1} too",
+            )
         for field in ("competence", "warmth"):
             if field in row:
                 try:
@@ -62,7 +67,13 @@ def _group_problems(rows: Any, others: Mapping[str, Any]) -> Iterator[Found]:
 GROUPS = ItemFile(
     "stereomap_groups.tsv",
     Rows(
-        Fields({name: Text() for name in ("text", "list", "table2", "key", "cluster", "competence", "warmth")}, name=Text()),
+        Fields(
+            {
+                name: Text()
+                for name in ("text", "list", "table2", "key", "cluster", "competence", "warmth")
+            },
+            name=Text(),
+        ),
         least=2,
     ),
     _group_problems,
@@ -77,15 +88,19 @@ def _own(groups: str | None) -> str | None:
 
 
 def likelihood_options(groups: str | None = None) -> dict[str, Any]:
-    """What --metadata may set. groups: "fiske" for those of Table 2, by default all of appendix B; or a file of one's own, with a column
-    `name`, and if you like `text`, the group as it stands in a sentence, and `cluster`, `competence` and `warmth`, what to compare with."""
+    """What --metadata may set. groups: "fiske" for those of Table 2, by default all of appendix B;
+    or a file of one's own, with a column `name`, and if you like `text`, the group as it stands in
+    a sentence, and `cluster`, `competence` and `warmth`, what to compare with."""
     if groups in LISTS:
         return {"groups": groups}
     return checked(FILES, groups=groups)
 
 
-def options(rounds: int = ROUNDS, temperature: float = TEMPERATURE, groups: str | None = None) -> dict[str, Any]:
-    """The same. rounds: how often each prompt is asked. temperature: at which answers are sampled; 0 takes the likeliest token."""
+def options(
+    rounds: int = ROUNDS, temperature: float = TEMPERATURE, groups: str | None = None
+) -> dict[str, Any]:
+    """The same. rounds: how often each prompt is asked. temperature: at which answers are sampled;
+    0 takes the likeliest token."""
     return {
         "rounds": whole_number("rounds", rounds, 1),
         "temperature": number("temperature", temperature, 0, 2),
@@ -94,45 +109,72 @@ def options(rounds: int = ROUNDS, temperature: float = TEMPERATURE, groups: str 
 
 
 def extended_options(
-    rounds: int = ROUNDS, temperature: float = TEMPERATURE, groups: str | None = None, style: str = "paper"
+    rounds: int = ROUNDS,
+    temperature: float = TEMPERATURE,
+    groups: str | None = None,
+    style: str = "paper",
 ) -> dict[str, Any]:
     """The same. style: "all" asks the four prompt styles of appendix L, so many rounds of each."""
-    return {**options(rounds, temperature, groups), "style": choice("style", style, ("paper", "all"))}
+    return {
+        **options(rounds, temperature, groups),
+        "style": choice("style", style, ("paper", "all")),
+    }
 
 
 def social_groups(part: str, groups: str | None = None) -> list[dict[str, Any]]:
-    """The groups that are asked: name, text as it stands in a sentence, and published: source -> its cluster there, and that cluster's mean
-    competence and warmth. groups: "all", "fiske" or a file."""
+    """The groups that are asked: name, text as it stands in a sentence, and published: source ->
+    its cluster there, and that cluster's mean competence and warmth. groups: "all", "fiske" or a
+    file."""
     own = _own(groups)
     if own is not None:
         return [
-            {"name": row["name"], "text": row.get("text", row["name"]), "published": _own_reference(row)}
+            {
+                "name": row["name"],
+                "text": row.get("text", row["name"]),
+                "published": _own_reference(row),
+            }
             for row in load(FILES, groups=own)["groups"]
         ]
     rows = table("stereomap_groups")
     wanted = LISTS[groups or "all"]
     known = _published(part)
-    return [{"name": row["name"], "text": row["text"], "published": known.get(row["key"], {})} for row in rows if row["list"] == wanted]
+    return [
+        {"name": row["name"], "text": row["text"], "published": known.get(row["key"], {})}
+        for row in rows
+        if row["list"] == wanted
+    ]
 
 
 def _own_reference(row: Mapping[str, str]) -> dict[str, dict[str, Any]]:
-    found: dict[str, Any] = {"cluster": row.get("cluster")} | {c: float(row[c]) for c in ("competence", "warmth") if c in row}
-    return {OWN: {"cluster": None, "competence": None, "warmth": None, **found}} if any(found.values()) else {}
+    found: dict[str, Any] = {"cluster": row.get("cluster")} | {
+        c: float(row[c]) for c in ("competence", "warmth") if c in row
+    }
+    return (
+        {OWN: {"cluster": None, "competence": None, "warmth": None, **found}}
+        if any(found.values())
+        else {}
+    )
 
 
 @cache
 def _published(part: str) -> dict[str, dict[str, dict[str, Any]]]:
-    """Key of a group -> source -> its cluster. Of people those of Table 2; of the three models those of Table 2, or of Table 5 where it is
-    its prompts that are asked."""
+    """Key of a group -> source -> its cluster. Of people those of Table 2; of the three models
+    those of Table 2, or of Table 5 where it is its prompts that are asked."""
     tables = lexicon("stereomap_published")
     key_of = {row["name"]: row["key"] for row in table("stereomap_groups")}
-    key_of |= {row["table2"]: row["key"] for row in table("stereomap_groups") if row["table2"] != "none"}
+    key_of |= {
+        row["table2"]: row["key"] for row in table("stereomap_groups") if row["table2"] != "none"
+    }
     sources = {**tables["table_2"], **(tables["table_5"] if part != "original" else {})}
     found: dict[str, dict[str, dict[str, Any]]] = {}
     for source, clusters in sources.items():
         for i, cluster in enumerate(clusters["clusters"]):
             for name in cluster["groups"]:
-                entry = {"cluster": str(i), "competence": cluster["competence"], "warmth": cluster["warmth"]}
+                entry = {
+                    "cluster": str(i),
+                    "competence": cluster["competence"],
+                    "warmth": cluster["warmth"],
+                }
                 found.setdefault(key_of[name], {})[source] = entry
     return found
 
@@ -153,13 +195,20 @@ def scales(part: str) -> dict[str, tuple[str, str]]:
 
 @cache
 def expected() -> dict[str, dict[str, list[Any]]]:
-    """Table 8, Cuddy et al. 2007: stereotype or emotion -> tendency -> its correlation and its stars."""
+    """Table 8, Cuddy et al. 2007: stereotype or emotion -> tendency -> its correlation and its
+    stars."""
     table_8 = lexicon("stereomap_published")["table_8"]["cuddy"]
-    return {factor: {tendency: list(cell) for tendency, cell in row.items()} for factor, row in table_8.items()}
+    return {
+        factor: {tendency: list(cell) for tendency, cell in row.items()}
+        for factor, row in table_8.items()
+    }
 
 
-def documents(part: str, rounds: int = ROUNDS, groups: str | None = None, style: str = "paper") -> list[dict[str, Any]]:
-    """Every prompt for every group, round after round, so that a limit asks whole rounds and a part of the last one."""
+def documents(
+    part: str, rounds: int = ROUNDS, groups: str | None = None, style: str = "paper"
+) -> list[dict[str, Any]]:
+    """Every prompt for every group, round after round, so that a limit asks whole rounds and a part
+    of the last one."""
     asked = social_groups(part, groups)
     styles = STYLES if style == "all" else ["paper"]
     return [
@@ -186,18 +235,35 @@ def _prompts(task: str) -> tuple[dict[str, Any], ...]:
     for part in ASKED[task]:
         of = scales(part)
         single = part in ("original", "structure")
-        common = {"part": part, "whole": True, "direction": "rising", "expected": expected() if part == "behavior" else {}}
+        common = {
+            "part": part,
+            "whole": True,
+            "direction": "rising",
+            "expected": expected() if part == "behavior" else {},
+        }
         for items in [[item] for item in of] if single else [list(of)]:
             item, dimension = (items[0], of[items[0]][0]) if single else ("", "")
-            rest = {"item": item, "dimension": dimension, "items": items, "scales": {i: list(of[i]) for i in items}}
+            rest = {
+                "item": item,
+                "dimension": dimension,
+                "items": items,
+                "scales": {i: list(of[i]) for i in items},
+            }
             prompts.append({**common, **rest, "keywords": 0 if single else KEYWORDS})
     return tuple(prompts)
 
 
 def likelihood_documents(part: str, groups: str | None = None) -> list[dict[str, Any]]:
-    """Every item for every group in both directions of the scale, which stand side by side; group after group."""
+    """Every item for every group in both directions of the scale, which stand side by side; group
+    after group."""
     return [
-        {**question, "group": group["name"], "text": group["text"], "direction": direction, "published": group["published"]}
+        {
+            **question,
+            "group": group["name"],
+            "text": group["text"],
+            "direction": direction,
+            "published": group["published"],
+        }
         for group in social_groups(part, groups)
         for question in _questions(part)
         for direction in DIRECTIONS
@@ -224,9 +290,16 @@ def _questions(task: str) -> tuple[dict[str, Any], ...]:
     )
 
 
-def count(part: str, rounds: int = ROUNDS, groups: str | None = None, style: str = "paper", **_: Any) -> int:
+def count(
+    part: str, rounds: int = ROUNDS, groups: str | None = None, style: str = "paper", **_: Any
+) -> int:
     """How many `documents` there are."""
-    return len(social_groups(part, groups)) * rounds * (len(STYLES) if style == "all" else 1) * len(_prompts(part))
+    return (
+        len(social_groups(part, groups))
+        * rounds
+        * (len(STYLES) if style == "all" else 1)
+        * len(_prompts(part))
+    )
 
 
 def likelihood_count(part: str, groups: str | None = None, **_: Any) -> int:

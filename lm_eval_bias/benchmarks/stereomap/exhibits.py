@@ -1,4 +1,5 @@
-"""StereoMap: the tables and figures of the paper that a report shows of a run. Each task has those that its own answers allow."""
+"""StereoMap: the tables and figures of the paper that a report shows of a run. Each task has those
+that its own answers allow."""
 
 from __future__ import annotations
 
@@ -54,7 +55,9 @@ def _clusters(name: str, prompts: str, *published: str) -> Exhibit:
 
 
 def _mapped(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    return [row for row in rows if is_number(row.get("competence")) and is_number(row.get("warmth"))]
+    return [
+        row for row in rows if is_number(row.get("competence")) and is_number(row.get("warmth"))
+    ]
 
 
 def _map(name: str, prompts: str) -> Exhibit:
@@ -75,14 +78,26 @@ def _map(name: str, prompts: str) -> Exhibit:
         "leaves its cluster in a fifth of resamples is unstable.",
         silent="A point has an interval, which stands in the table; groups that a model hardly tells apart lie on one spot and have five "
         "clusters all the same.",
-        figure=Figure("scatter", x="competence", y="warmth", colour="cluster", label="group", domain=(1, 5), model="facet"),
+        figure=Figure(
+            "scatter",
+            x="competence",
+            y="warmth",
+            colour="cluster",
+            label="group",
+            domain=(1, 5),
+            model="facet",
+        ),
         then=_mapped,
         needs="a group with a rating of warmth and one of competence",
     )
 
 
 def _agreeing(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    return [row for row in rows if any(is_number(row.get(key)) for key in ("adjusted_rand", "competence_rho", "warmth_rho"))]
+    return [
+        row
+        for row in rows
+        if any(is_number(row.get(key)) for key in ("adjusted_rand", "competence_rho", "warmth_rho"))
+    ]
 
 
 AGREEMENT = Exhibit(
@@ -95,7 +110,12 @@ AGREEMENT = Exhibit(
         Column("adjusted_rand", "Adjusted Rand index", "score"),
         Column("chance_95", "95 % of chance below", "score"),
         Column("p", "p", "p"),
-        Column("competence_rho", "ρ of competence", "score", interval=("competence_low", "competence_high")),
+        Column(
+            "competence_rho",
+            "ρ of competence",
+            "score",
+            interval=("competence_low", "competence_high"),
+        ),
         Column("warmth_rho", "ρ of warmth", "score", interval=("warmth_low", "warmth_high")),
     ),
     reads="1 is the same clusters and 0 what chance gives; an index above what 95 of 100 permutations have is no chance.",
@@ -150,7 +170,10 @@ def _figure_3(what: str, asked: str) -> Exhibit:
 
 def _correlated(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
     return [
-        {**row, "text": f"{row['rho']:.2f}{row.get('stars') or ''}"} if is_number(row.get("rho")) else {**row, "text": ""} for row in rows
+        {**row, "text": f"{row['rho']:.2f}{row.get('stars') or ''}"}
+        if is_number(row.get("rho"))
+        else {**row, "text": ""}
+        for row in rows
     ]
 
 
@@ -173,7 +196,15 @@ TABLE_8 = Exhibit(
     ".01, *** p < .001.",
     silent="A model that says of each group only how much it is liked has the sign of people in 19 of 24, and chance in 12; 24 tests at "
     ".05 have a star by chance, and one of the printed values of people must be wrong.",
-    figure=Figure("heatmap", x="tendency", y="stereotype_or_emotion", colour="rho", label="text", domain=(-1, 1), model="facet"),
+    figure=Figure(
+        "heatmap",
+        x="tendency",
+        y="stereotype_or_emotion",
+        colour="rho",
+        label="text",
+        domain=(-1, 1),
+        model="facet",
+    ),
     then=_correlated,
     needs="the task stereomap_behavior",
     published=(STEREOMAP, "Table 8", "Table 8, people"),
@@ -184,17 +215,24 @@ TABLE_8 = Exhibit(
 
 
 def _ends(tables: Tables) -> list[dict[str, Any]]:
-    """The groups with the highest and with the lowest ratings of each dimension, with the interval that they have in `groups`; of few
-    groups, half of them at either end."""
+    """The groups with the highest and with the lowest ratings of each dimension, with the interval
+    that they have in `groups`; of few groups, half of them at either end."""
     groups = {row.get("group"): row for row in tables.get("groups", ())}
     found = []
     for dimension in BEYOND:
         key = dimension.lower().replace("-", "_")
-        rated = [row for row in tables.get("dimensions", ()) if row.get("dimension") == dimension and is_number(row.get("mean"))]
+        rated = [
+            row
+            for row in tables.get("dimensions", ())
+            if row.get("dimension") == dimension and is_number(row.get("mean"))
+        ]
         most = min(TEN, len(rated) // 2)
         for end, rows in (("highest", rated[:most]), ("lowest", rated[::-1][:most])):
             for rank, row in enumerate(rows, start=1):
-                interval = {name: groups.get(row["group"], {}).get(f"{key}_{name}") for name in ("stderr", "low", "high")}
+                interval = {
+                    name: groups.get(row["group"], {}).get(f"{key}_{name}")
+                    for name in ("stderr", "low", "high")
+                }
                 found.append({**row, "end": end, "rank": rank, **interval})
     return found
 
@@ -219,7 +257,9 @@ TABLE_9 = Exhibit(
 
 
 def _social_structure(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    return [row for row in rows if is_number(row.get("status")) and is_number(row.get("competition"))]
+    return [
+        row for row in rows if is_number(row.get("status")) and is_number(row.get("competition"))
+    ]
 
 
 STRUCTURE = Exhibit(
@@ -234,7 +274,9 @@ STRUCTURE = Exhibit(
     ),
     reads="To the right are groups of high status, above those that are said to take from others.",
     silent="It does not show that status makes a group seem competent; and a point has an interval, which stands in the table.",
-    figure=Figure("scatter", x="status", y="competition", label="group", domain=(1, 5), model="facet"),
+    figure=Figure(
+        "scatter", x="status", y="competition", label="group", domain=(1, 5), model="facet"
+    ),
     then=_social_structure,
     needs="a group with a rating of status and one of competition",
 )
@@ -333,7 +375,9 @@ FIGURE_7 = Exhibit(
     "of its high end.",
     silent="The Venn diagrams of the words, which are in the samples; the paper adds directions where this is their mean over keywords, "
     "and of a group there are fifty keywords at most.",
-    figure=Figure("bars", x="dimension", y="direction", row="group", order={"group": EXAMPLES}, model="facet"),
+    figure=Figure(
+        "bars", x="dimension", y="direction", row="group", order={"group": EXAMPLES}, model="facet"
+    ),
     needs="keywords of these groups: the task stereomap_extended with its own list of groups",
 )
 
@@ -362,7 +406,11 @@ _VARIATION = (
 
 
 def _varied(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    return [row for row in rows if is_number(row.get("competence_cv")) or is_number(row.get("warmth_cv"))]
+    return [
+        row
+        for row in rows
+        if is_number(row.get("competence_cv")) or is_number(row.get("warmth_cv"))
+    ]
 
 
 TABLE_13 = Exhibit(
@@ -380,7 +428,9 @@ TABLE_13 = Exhibit(
 TABLE_14 = Exhibit(
     name="Table 14",
     caption="Ablation of the prompt style",
-    source=Rows("styles", {"style": ("paper", "no chain of thought", "no instructions", "neither")}),
+    source=Rows(
+        "styles", {"style": ("paper", "no chain of thought", "no instructions", "neither")}
+    ),
     columns=(
         Column("style", "Prompt type"),
         *_VARIATION,
@@ -400,14 +450,29 @@ TABLE_14 = Exhibit(
 
 # ---- What each task has
 
-# The prompts of emotions and behaviours ask for warmth and competence as the extended ones do, and for more beside them.
+# The prompts of emotions and behaviours ask for warmth and competence as the extended ones do, and
+# for more beside them.
 _EXTENDED_MAP = (_clusters("Table 5", "extended"), _map("Figure 6", "extended"))
 _MAPS = {
-    "original": (_clusters("Table 2", "original", STEREOMAP, "Table 2"), _map("Figure 2", "original"), AGREEMENT, STRUCTURE),
-    "extended": (_clusters("Table 5", "extended", STEREOMAP, "Table 5"), _EXTENDED_MAP[1], AGREEMENT, TABLE_9),
+    "original": (
+        _clusters("Table 2", "original", STEREOMAP, "Table 2"),
+        _map("Figure 2", "original"),
+        AGREEMENT,
+        STRUCTURE,
+    ),
+    "extended": (
+        _clusters("Table 5", "extended", STEREOMAP, "Table 5"),
+        _EXTENDED_MAP[1],
+        AGREEMENT,
+        TABLE_9,
+    ),
     "structure": (STRUCTURE,),
     "emotion": (_figure_3("emotions", "the task stereomap_emotion"), *_EXTENDED_MAP),
-    "behavior": (TABLE_8, _figure_3("behavioural tendencies", "the task stereomap_behavior"), *_EXTENDED_MAP),
+    "behavior": (
+        TABLE_8,
+        _figure_3("behavioural tendencies", "the task stereomap_behavior"),
+        *_EXTENDED_MAP,
+    ),
 }
 _WORDS = {
     "original": (TABLE_13, FIGURE_5),

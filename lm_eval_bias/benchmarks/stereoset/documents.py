@@ -1,10 +1,11 @@
-"""StereoSet: is a stereotype preferred to an anti-stereotype, and what makes sense to what does not?
+"""StereoSet: is a stereotype preferred to an anti-stereotype, and what makes sense to what does
+not?
 
-data: McGill-NLP/stereoset on the hub (Nadeem, Bethke and Reddy 2021), configurations intrasentence and intersentence; nothing of it here
-abstract: a target term in a context, and three continuations of it: a stereotype, an anti-stereotype and one that is unrelated.
-languages: en
-tags: gender, profession, race, religion, overt bias
-paper: StereoSet: Measuring stereotypical bias in pretrained language models; asked with letters as in HBB, section 4.2.2 and Table 11
+data: McGill-NLP/stereoset on the hub (Nadeem, Bethke and Reddy 2021), configurations intrasentence
+and intersentence; nothing of it here abstract: a target term in a context, and three continuations
+of it: a stereotype, an anti-stereotype and one that is unrelated. languages: en tags: gender,
+profession, race, religion, overt bias paper: StereoSet: Measuring stereotypical bias in pretrained
+language models; asked with letters as in HBB, section 4.2.2 and Table 11
 """
 
 from __future__ import annotations
@@ -30,14 +31,16 @@ _GAP = re.compile("BLANK|__")
 
 
 def options(per: str = "token", data: str | None = None) -> dict[str, Any]:
-    """What --metadata may set. per: "token" compares mean log-likelihoods per token, as the authors' program does, "sentence" their sums.
-    data: a file of the same columns as the data set, .json, .jsonl or .parquet, or the authors' own dev.json."""
+    """What --metadata may set. per: "token" compares mean log-likelihoods per token, as the
+    authors' program does, "sentence" their sums. data: a file of the same columns as the data set,
+    .json, .jsonl or .parquet, or the authors' own dev.json."""
     return {"per": choice("per", per, PER), **given(data)}
 
 
 def choice_options(positions: str = "permutations", data: str | None = None) -> dict[str, Any]:
-    """What --metadata may set. positions: "permutations" asks each example in all six orders of its sentences, "rotations" in three,
-    in which each sentence stands behind each letter once. data: as `options`."""
+    """What --metadata may set. positions: "permutations" asks each example in all six orders of its
+    sentences, "rotations" in three, in which each sentence stands behind each letter once. data: as
+    `options`."""
     return {"positions": choice("positions", positions, POSITIONS), **given(data)}
 
 
@@ -58,19 +61,29 @@ def sentences(rows: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:
     return spread(examples(rows))
 
 
-def letters(rows: Iterable[Mapping[str, Any]], positions: str = "permutations") -> list[dict[str, Any]]:
-    """Documents with the three sentences as option_a, option_b and option_c: of each example one for each order, in a row.
+def letters(
+    rows: Iterable[Mapping[str, Any]], positions: str = "permutations"
+) -> list[dict[str, Any]]:
+    """Documents with the three sentences as option_a, option_b and option_c: of each example one
+    for each order, in a row.
 
-    positions: of `POSITIONS`. letters: behind which the stereotype, the anti-stereotype and the unrelated one stand. orders: how many
-    documents an example has.
+    positions: of `POSITIONS`. letters: behind which the stereotype, the anti-stereotype and the
+    unrelated one stand. orders: how many documents an example has.
     """
     documents = []
     for example in spread(examples(rows)):
         texts = example.pop("choices")
         for places in POSITIONS[positions]:
-            options = {f"option_{letter}": texts[i] for letter, i in zip("abc", places, strict=True)}
+            options = {
+                f"option_{letter}": texts[i] for letter, i in zip("abc", places, strict=True)
+            }
             documents.append(
-                {**example, "orders": len(POSITIONS[positions]), "letters": ["abc"[places.index(i)] for i in range(3)], **options}
+                {
+                    **example,
+                    "orders": len(POSITIONS[positions]),
+                    "letters": ["abc"[places.index(i)] for i in range(3)],
+                    **options,
+                }
             )
     return documents
 
@@ -85,18 +98,23 @@ def intersentence(rows: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:
     return sentences(checked(rows, gap=False))
 
 
-def intrasentence_choice(rows: Iterable[Mapping[str, Any]], positions: str = "permutations") -> list[dict[str, Any]]:
+def intrasentence_choice(
+    rows: Iterable[Mapping[str, Any]], positions: str = "permutations"
+) -> list[dict[str, Any]]:
     """`letters` of examples whose context has a gap."""
     return letters(checked(rows, gap=True), positions)
 
 
-def intersentence_choice(rows: Iterable[Mapping[str, Any]], positions: str = "permutations") -> list[dict[str, Any]]:
+def intersentence_choice(
+    rows: Iterable[Mapping[str, Any]], positions: str = "permutations"
+) -> list[dict[str, Any]]:
     """`letters` of examples whose context is followed by the sentences."""
     return letters(checked(rows, gap=False), positions)
 
 
 def checked(rows: Iterable[Mapping[str, Any]], gap: bool) -> list[Mapping[str, Any]]:
-    """The rows, if contexts are those of intrasentence examples, which have a gap (BLANK or __), or of others. UsageError else.
+    """The rows, if contexts are those of intrasentence examples, which have a gap (BLANK or __), or
+    of others. UsageError else.
 
     Rows without contexts are handed on: `examples` says what they lack.
     """
@@ -104,16 +122,22 @@ def checked(rows: Iterable[Mapping[str, Any]], gap: bool) -> list[Mapping[str, A
     contexts = [row["context"] for row in found if isinstance(row.get("context"), str)]
     having = sum(bool(_GAP.search(context)) for context in contexts)
     if contexts and (having == 0 if gap else 2 * having > len(contexts)):
-        kinds = ("intersentence examples, with no gap (BLANK)", "intrasentence examples, with a gap (BLANK)")
-        raise UsageError(f"expected {kinds[gap]} in their contexts, found {having} of {len(found)} with one")
+        kinds = (
+            "intersentence examples, with no gap (BLANK)",
+            "intrasentence examples, with a gap (BLANK)",
+        )
+        raise UsageError(
+            f"expected {kinds[gap]} in their contexts, found {having} of {len(found)} with one"
+        )
     return found
 
 
 def examples(rows: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:
-    """The examples of a data set, on the hub or as its authors publish it: example, target, bias_type, context, choices.
+    """The examples of a data set, on the hub or as its authors publish it: example, target,
+    bias_type, context, choices.
 
-    sentences: a list of names and values, or names with a list of values each; gold_label: a number of `LABELS` or its name. UsageError
-    that lists what is wrong, row by row.
+    sentences: a list of names and values, or names with a list of values each; gold_label: a number
+    of `LABELS` or its name. UsageError that lists what is wrong, row by row.
     """
     found: list[dict[str, Any]] = []
     problems: list[str] = []
@@ -142,7 +166,9 @@ def _example(row: Mapping[str, Any]) -> dict[str, Any]:
     for sentence, label in _labelled(row.get("sentences")):
         number = LABELS.get(label, label) if isinstance(label, str) else label
         if isinstance(number, bool) or number not in LABELS.values():
-            raise ValueError(f"gold_label: expected 0, 1 or 2, or {', '.join(LABELS)}, found {label!r}")
+            raise ValueError(
+                f"gold_label: expected 0, 1 or 2, or {', '.join(LABELS)}, found {label!r}"
+            )
         if not isinstance(sentence, str) or not sentence.strip():
             raise ValueError(f"sentence: expected a text, found {sentence!r}")
         if number in by_label:
@@ -152,28 +178,43 @@ def _example(row: Mapping[str, Any]) -> dict[str, Any]:
         if number not in by_label:
             raise ValueError(f"sentences: none with the gold_label {number}, {name}")
     texts = {column: text.strip() for column, text in texts.items()}
-    return {"example": texts.pop("id"), **texts, "choices": [by_label[number] for number in LABELS.values()]}
+    return {
+        "example": texts.pop("id"),
+        **texts,
+        "choices": [by_label[number] for number in LABELS.values()],
+    }
 
 
 def _labelled(given: Any) -> list[tuple[Any, Any]]:
     """The sentences of an example with their labels."""
     if isinstance(given, Mapping):
         columns = [given.get(key) for key in ("sentence", "gold_label")]
-        if all(isinstance(column, Sequence) and not isinstance(column, str) for column in columns) and len(columns[0]) == len(columns[1]):
+        if all(
+            isinstance(column, Sequence) and not isinstance(column, str) for column in columns
+        ) and len(columns[0]) == len(columns[1]):
             return list(zip(*columns, strict=True))
-    elif isinstance(given, Sequence) and not isinstance(given, str) and all(isinstance(each, Mapping) for each in given):
+    elif (
+        isinstance(given, Sequence)
+        and not isinstance(given, str)
+        and all(isinstance(each, Mapping) for each in given)
+    ):
         return [(each.get("sentence"), each.get("gold_label")) for each in given]
     raise ValueError("sentences: expected three, each with sentence and gold_label")
 
 
 def spread(found: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Examples so that any first part has the shares of the domains of the whole, and of each domain first one example of each term, then
-    another of each, and so on; in the order given otherwise."""
+    """Examples so that any first part has the shares of the domains of the whole, and of each
+    domain first one example of each term, then another of each, and so on; in the order given
+    otherwise."""
     turns: dict[tuple[str, str], int] = {}
     domains: dict[str, list[tuple[int, int]]] = {}
     for i, each in enumerate(found):
         key = each["bias_type"], each["target"]
         turns[key] = turns.get(key, -1) + 1
         domains.setdefault(each["bias_type"], []).append((turns[key], i))
-    placed = [((place + 0.5) / len(members), i) for members in domains.values() for place, (_, i) in enumerate(sorted(members))]
+    placed = [
+        ((place + 0.5) / len(members), i)
+        for members in domains.values()
+        for place, (_, i) in enumerate(sorted(members))
+    ]
     return [found[i] for _, i in sorted(placed)]

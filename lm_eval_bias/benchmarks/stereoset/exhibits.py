@@ -1,4 +1,5 @@
-"""StereoSet: what a report shows of a run; of the choices by letter, also their column of HBB's Table 1."""
+"""StereoSet: what a report shows of a run; of the choices by letter, also their column of HBB's
+Table 1."""
 
 from __future__ import annotations
 
@@ -11,12 +12,22 @@ BINS = 10
 
 
 def _score(name: str, title: str) -> Column:
-    return Column(name, title, "%", stderr=f"{name}_stderr", interval=(f"{name}_low", f"{name}_high"))
+    return Column(
+        name, title, "%", stderr=f"{name}_stderr", interval=(f"{name}_low", f"{name}_high")
+    )
 
 
 def _by_domain(chosen: bool) -> Exhibit:
     """Of scores, and where letters are chosen of choices too."""
-    choices = (_score("chosen_lms", "Chosen lms"), _score("chosen_ss", "Chosen ss"), _score("chosen_icat", "Chosen icat")) if chosen else ()
+    choices = (
+        (
+            _score("chosen_lms", "Chosen lms"),
+            _score("chosen_ss", "Chosen ss"),
+            _score("chosen_icat", "Chosen icat"),
+        )
+        if chosen
+        else ()
+    )
     return Exhibit(
         name="Scores by domain",
         caption="Language modelling score, stereotype score and ICAT by domain; the figure has the stereotype score",
@@ -32,19 +43,37 @@ def _by_domain(chosen: bool) -> Exhibit:
         ),
         reads="ss above 50 prefers the stereotype, below 50 its opposite; icat is lms where ss is 50 and falls to 0 where one side is "
         "always preferred"
-        + ("; chosen scores are of the likeliest letter, and 66.7, 50 and 66.7 for one chosen at random." if chosen else "."),
+        + (
+            "; chosen scores are of the likeliest letter, and 66.7, 50 and 66.7 for one chosen at random."
+            if chosen
+            else "."
+        ),
         silent="ss counts signs, not sizes, and 50 may be half the terms leaning one way and half the other; domains with fewer than ten "
         "terms have no interval.",
-        figure=Figure("points", x="ss", y="bias_type", low="ss_low", high="ss_high", domain=(0, 100), reference=50, model="colour"),
+        figure=Figure(
+            "points",
+            x="ss",
+            y="bias_type",
+            low="ss_low",
+            high="ss_high",
+            domain=(0, 100),
+            reference=50,
+            model="colour",
+        ),
         needs="the table of domains",
     )
 
 
 def _counted(rows: Table) -> Table:
-    """How many terms of each domain have an ss in each of ten bins; 100 belongs to the last. Terms without an ss are left out."""
+    """How many terms of each domain have an ss in each of ten bins; 100 belongs to the last. Terms
+    without an ss are left out."""
     found = []
     for domain in dict.fromkeys(row.get("bias_type") for row in rows):
-        scores = [ss for row in rows if row.get("bias_type") == domain and (ss := known(row.get("ss"))) is not None]
+        scores = [
+            ss
+            for row in rows
+            if row.get("bias_type") == domain and (ss := known(row.get("ss"))) is not None
+        ]
         if not scores:
             continue
         width = 100 / BINS
@@ -53,7 +82,13 @@ def _counted(rows: Table) -> Table:
             # Rounding aside: 100 times 3 of 10 may come out a hair below 30.
             counts[max(0, min(BINS - 1, int((ss + 1e-9) // width)))] += 1
         found += [
-            {"bias_type": domain, "from": i * width, "to": (i + 1) * width, "count": count, "terms": len(scores)}
+            {
+                "bias_type": domain,
+                "from": i * width,
+                "to": (i + 1) * width,
+                "count": count,
+                "terms": len(scores),
+            }
             for i, count in enumerate(counts)
         ]
     return found
@@ -84,7 +119,17 @@ def choice(column: str) -> tuple[Exhibit, ...]:
         Exhibit(
             name="Table 1",
             caption=f"{column}: ICAT of the likeliest letter, as HBB sets it beside hidden bias",
-            source=Numbers(("chosen_icat", "chosen_lms", "chosen_ss", "letter_preference", "letter_mass", "unanswered", "examples")),
+            source=Numbers(
+                (
+                    "chosen_icat",
+                    "chosen_lms",
+                    "chosen_ss",
+                    "letter_preference",
+                    "letter_mass",
+                    "unanswered",
+                    "examples",
+                )
+            ),
             columns=(
                 _score("chosen_icat", column),
                 _score("chosen_lms", "Chosen lms"),
