@@ -103,12 +103,12 @@ class Exhibit(NamedTuple):
     caption: str
     source: Numbers | Rows | Callable[[Tables], Sequence[Mapping[str, Any]]]
     columns: Sequence[Column]
-    reads: str
-    silent: str
+    how_to_read: str
+    caveat: str
     figure: Figure | None = None
     then: Callable[[list[dict[str, Any]]], list[dict[str, Any]]] | None = None
     needs: str = ""
-    published: tuple[str, ...] = ()
+    paper_values: tuple[str, ...] = ()
 
 
 def rows(exhibit: Exhibit, tables: Tables) -> list[dict[str, Any]]:

@@ -61,10 +61,10 @@ class Metric(NamedTuple):
 
     name: str
     unit: str
-    says: str
+    description: str
     better: Literal["lower", "higher"] | None = None
-    unbiased: float | None = None
-    headline: bool = False
+    null_value: float | None = None
+    primary: bool = False
     cell: str | None = None
     stderr: bool = True
     by: str | None = None
@@ -162,9 +162,9 @@ def rows(metrics: Iterable[Metric], groups: Callable[[str], Iterable[str]]) -> l
     groups: the values of a column, in order. The groups of a metric are shown if all fit into
     `ROWS`.
     """
-    headline = [metric for metric in metrics if metric.headline]
-    shown = [Row(metric.name, metric) for metric in headline]
-    for metric in headline:
+    primary = [metric for metric in metrics if metric.primary]
+    shown = [Row(metric.name, metric) for metric in primary]
+    for metric in primary:
         split = (
             [Row(f"{metric.name}_{slug(g)}", metric, g) for g in groups(metric.by)]
             if metric.by
@@ -212,7 +212,7 @@ def numbers(
                 "stderr": error if metric.stderr else None,
                 "unit": metric.unit,
                 "better": metric.better,
-                "unbiased": metric.unbiased,
+                "null_value": metric.null_value,
                 "cell": metric.cell,
                 "clusters": clusters.get(group),
             }

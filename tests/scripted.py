@@ -82,8 +82,8 @@ def made_up(
     """
     rows = []
     for name, (value, stderr, *rest) in {**values, **(more or {})}.items():
-        unbiased, better = (*rest, None, None)[:2]
-        rows.append({"metric": name, "group": None, "value": value, "stderr": stderr, "unit": "points", "better": better, "unbiased": unbiased, "cell": None})  # fmt: skip
+        null_value, better = (*rest, None, None)[:2]
+        rows.append({"metric": name, "group": None, "value": value, "stderr": stderr, "unit": "points", "better": better, "null_value": null_value, "cell": None})  # fmt: skip
     content = {
         "results": {
             task: {"alias": task, **{f"{name},none": value[0] for name, value in values.items()}}

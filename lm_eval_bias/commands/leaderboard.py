@@ -21,7 +21,7 @@ def add(commands: Any) -> None:
         "leaderboard",
         "models beside each other, from finished runs",
         "Read the results that `lm_eval --output_path` wrote for several models, and print a row for each model and a column for\n"
-        "each headline number: its 95 % interval, and the ranks that the data leave open, from tests of all pairs (Holm), on the\n"
+        "each primary number: its 95 % interval, and the ranks that the data leave open, from tests of all pairs (Holm), on the\n"
         "same documents where all have samples (--log_samples). There is no score over all. Of two runs of the same model and task\n"
         "the newest counts, unless an older one asked more documents; runs in parts (shard=1/4) are put together from their\n"
         "samples. Models that were asked otherwise stand in tables of their own.",
@@ -42,7 +42,7 @@ def add(commands: Any) -> None:
         "--metrics",
         metavar="METRIC",
         nargs="+",
-        help="these numbers, METRIC or TASK/METRIC, in place of the headline ones",
+        help="these numbers, METRIC or TASK/METRIC, in place of the primary ones",
     )
     finished.add_tasks(parser)
     parser.add_argument(

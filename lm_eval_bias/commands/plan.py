@@ -67,7 +67,7 @@ def add(commands: Any) -> None:
         metavar="WIDTH",
         nargs="+",
         required=True,
-        help="from the lower to the upper end of the interval: a number, for all headline numbers in %% or points, or METRIC=VALUE, or "
+        help="from the lower to the upper end of the interval: a number, for all primary numbers in %% or points, or METRIC=VALUE, or "
         "TASK/METRIC=VALUE, in the number's own unit",
     )
     parser.add_argument("--tasks", metavar="TASK", nargs="+", help="these tasks of the pilot only")
@@ -169,7 +169,7 @@ def width_of(metric: Metric, task: str, wanted: Mapping[str | None, float]) -> f
     for name in (f"{task}/{metric.name}", metric.name):
         if name in wanted:
             return wanted[name]
-    return wanted.get(None) if metric.headline and metric.unit in BARE else None
+    return wanted.get(None) if metric.primary and metric.unit in BARE else None
 
 
 # ---- One run of the pilot
@@ -200,7 +200,7 @@ def told(
         width = width_of(metric, run.task, wanted)
         if width is not None:
             chosen.append((metric, interval, width))
-        elif metric.headline:
+        elif metric.primary:
             aside.append(f"{metric.name} ({metric.unit}, now {_number(interval.width)})")
     left = (
         f"No width was given for {', '.join(aside)}: --width {aside[0].partition(' ')[0]}=VALUE."
@@ -208,7 +208,7 @@ def told(
         else ""
     )
     if not chosen:
-        return f"{title}\n{_filled(left or 'None of its headline numbers has an interval.')}"
+        return f"{title}\n{_filled(left or 'None of its primary numbers has an interval.')}"
     documents, why = asked(run, task)
     records, lost = answered(run, task)
     counted = counted_clusters(run, task, documents, records)

@@ -60,7 +60,7 @@ class Chosen(NamedTuple):
 
 
 def chosen(found: Found, metrics: Sequence[str] | None = None) -> Chosen:
-    """The headline numbers of runs, or those that are named. Raises UsageError for a name that no
+    """The primary numbers of runs, or those that are named. Raises UsageError for a name that no
     run has."""
     runs = {(run.task, run.model): run for run in found.runs}
     results, left = [], []
@@ -73,7 +73,7 @@ def chosen(found: Found, metrics: Sequence[str] | None = None) -> Chosen:
                     run, metric, _within(metric, entry.value), entry.stderr, low, high, how
                 )
                 least, greatest = RANGE.get(metric.unit, (-inf, inf))
-                if not (_exists(entry.value) and _exists(metric.unbiased or 0.0)):
+                if not (_exists(entry.value) and _exists(metric.null_value or 0.0)):
                     left.append(left_out(one, "it does not exist in this run"))
                 elif not least <= one.value <= greatest:
                     left.append(left_out(one, f"{entry.value:g} is no number in {metric.unit}"))
@@ -83,7 +83,7 @@ def chosen(found: Found, metrics: Sequence[str] | None = None) -> Chosen:
         for run in found.runs:
             for metric in run.metrics:
                 if (
-                    metric.headline
+                    metric.primary
                     and metric.bounds is None
                     and (metric.name, None) not in run.numbers
                 ):
@@ -148,39 +148,41 @@ def better(metric: Metric) -> Literal["lower", "higher"] | None:
     The value of a model without bias may be an end of the number's range, as 0 % is: then the
     number is its own distance from it.
     """
-    if metric.better is None or metric.unbiased is None:
+    if metric.better is None or metric.null_value is None:
         return metric.better
     least, greatest = RANGE.get(metric.unit, (-inf, inf))
     return (
         metric.better
-        if metric.unbiased == (least if metric.better == "lower" else greatest)
+        if metric.null_value == (least if metric.better == "lower" else greatest)
         else None
     )
 
 
 def undirected(metric: Metric) -> str:
     """Why a number has no direction, as the end of a sentence."""
-    if metric.unbiased is None:
+    if metric.null_value is None:
         return "a description, of which neither more nor less is better"
-    return f"best near {metric.unbiased:g}, which is neither lower nor higher"
+    return f"best near {metric.null_value:g}, which is neither lower nor higher"
 
 
-def distance(result: Result, unbiased: float) -> tuple[float, float, float]:
+def distance(result: Result, null_value: float) -> tuple[float, float, float]:
     """|value - unbiased|, and the ends of its interval.
 
     They are the least and the greatest distance of what the number's interval holds, 0 if that
-    holds the unbiased value: an interval that covers the number covers with it the distance.
+    holds the null value: an interval that covers the number covers with it the distance.
     """
-    ends = [abs(result.low - unbiased), abs(result.high - unbiased)]
-    least = 0.0 if result.low <= unbiased <= result.high else min(ends)
-    return abs(result.value - unbiased), least, max(ends)
+    ends = [abs(result.low - null_value), abs(result.high - null_value)]
+    least = 0.0 if result.low <= null_value <= result.high else min(ends)
+    return abs(result.value - null_value), least, max(ends)
 
 
-def bounds(metric: Metric, unbiased: float | None = None) -> tuple[float, float]:
+def bounds(metric: Metric, null_value: float | None = None) -> tuple[float, float]:
     """The least and greatest value that a number may have; with `unbiased` its distance from that."""
     least, greatest = RANGE.get(metric.unit, (-inf, inf))
     return (
-        (least, greatest) if unbiased is None else (0, max(unbiased - least, greatest - unbiased))
+        (least, greatest)
+        if null_value is None
+        else (0, max(null_value - least, greatest - null_value))
     )
 
 

@@ -34,7 +34,7 @@ class MeasureTask(CompiledTask):
     `generation_kwargs` have one, and an option `repeats` how often each document is asked.
 
     Where a person put a file in place of our items or groups, it is named in `metadata` and in
-    every record, with its sha256. Its headline metrics are rows of the harness's table. All numbers
+    every record, with its sha256. Its primary metrics are rows of the harness's table. All numbers
     and the finer tables go into the results file under configs -> TASK -> cells; `--log_samples`
     writes a document's record under "records", a list of them where `repeats` asks several times.
     No error after the model's work ends a run: numbers are NaN then, the error is logged and stands
@@ -84,7 +84,7 @@ class MeasureTask(CompiledTask):
         self.config.metric_list = [
             {"metric": m.name, "higher_is_better": m.higher_is_better}
             for m in self.measure.metrics
-            if m.headline
+            if m.primary
         ]
 
     def build_all_requests(self, **kwargs):

@@ -107,7 +107,7 @@ def comparison(
 
     first, second: of one model each, a run for each task. answers: what the samples of a run hold;
     None where the task is not known here or has no samples. metrics: names, or TASK/NAME, in place
-    of the headline numbers. groups: the numbers of each group too. common: compare the documents
+    of the primary numbers. groups: the numbers of each group too. common: compare the documents
     that both were asked, if they are not the same. Raises UsageError for a name that no run has.
     """
     if metrics is not None:
@@ -293,7 +293,7 @@ def _keys(
         if metric.bounds is not None or metric.unit in ("p", "t"):
             continue
         if not (
-            metric.headline
+            metric.primary
             if wanted.metrics is None
             else metric.name in wanted.metrics or f"{task}/{metric.name}" in wanted.metrics
         ):
@@ -341,7 +341,7 @@ def _why(
     if found.clusters < FEWEST_CLUSTERS:
         return f"{found.clusters} clusters, of which {FEWEST_CLUSTERS} are needed"
     if at_end:
-        return f"one of them cannot be told from {metric.unbiased:g}, beyond which it cannot lie"
+        return f"one of them cannot be told from {metric.null_value:g}, beyond which it cannot lie"
     if any(lacking):
         which = "both" if all(lacking) else "the first" if lacking[0] else "the second"
         return f"too few answers are left in {which} for an error of its own, or all that are left agree"
@@ -403,8 +403,8 @@ def _towards(line: Line, p: float) -> str:
     if isnan(p) or p > LEVEL:
         return ""
     way, found = direction(line.metric), line.found
-    if way == "near" and line.metric.unbiased is not None:
-        one, two = found.first - line.metric.unbiased, found.second - line.metric.unbiased
+    if way == "near" and line.metric.null_value is not None:
+        one, two = found.first - line.metric.null_value, found.second - line.metric.null_value
         return "across" if one * two < 0 else "nearer" if abs(two) < abs(one) else "farther"
     if way is None:
         return "higher" if found.difference > 0 else "lower"

@@ -121,9 +121,9 @@ def beside(
     found: paper, table, cell and comparison of all that papers print of the run's task. defaults:
     the task's options. version: that of the task as it is installed.
     """
-    if not exhibit.published:
+    if not exhibit.paper_values:
         return []
-    paper, *names = exhibit.published
+    paper, *names = exhibit.paper_values
     cells: dict[tuple[str, str], list[tuple[Table, Cell, Comparison]]] = {}
     for file, table, cell, comparison in found:
         if file == paper and table.name in names and (cell.metrics or cell.place):
@@ -479,7 +479,7 @@ def numbers(run: Run) -> list[dict[str, Any]]:
                 "high": high,
                 "interval": "own" if name in bounded else "normal" if isfinite(low) else None,
                 "unit": metric.unit if metric else "",
-                "unbiased": metric.unbiased if metric else None,
+                "null_value": metric.null_value if metric else None,
                 "better": metric.better if metric else None,
                 "cell": metric.cell if metric else None,
             }
@@ -493,7 +493,7 @@ def numbers_grid(rows: Sequence[Mapping[str, Any]]) -> Grid:
         Column("metric", "number"),
         Column("group", "group"),
         Column("value", "value", interval=("low", "high")),
-        Column("unbiased", "without bias"),
+        Column("null_value", "without bias"),
         Column("unit", "unit"),
         Column("cell", "in the paper"),
     )

@@ -1,4 +1,4 @@
-"""What was found, in words that the intervals allow: which headline numbers lie apart from their
+"""What was found, in words that the intervals allow: which primary numbers lie apart from their
 value for a model without bias."""
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ _HABITS = frozenset({"position_preference", "letter_preference"})
 
 
 class Headline(NamedTuple):
-    """A headline number of a run. own: whether its interval is the one that the task computes."""
+    """A primary number of a run. own: whether its interval is the one that the task computes."""
 
     run: Run
     metric: Metric
@@ -59,11 +59,11 @@ class Headline(NamedTuple):
 
 
 class Tested(NamedTuple):
-    """A headline number beside its unbiased value. excludes: whether the interval does. distance:
+    """A primary number beside its null value. excludes: whether the interval does. distance:
     in standard errors, signed as the number is; the standard error is that of the end of the
-    interval which lies towards the unbiased value."""
+    interval which lies towards the null value."""
 
-    headline: Headline
+    primary: Headline
     excludes: bool
     distance: float
 
@@ -71,7 +71,7 @@ class Tested(NamedTuple):
     def clusters(self) -> int | None:
         """On how many clusters it rests; None where the run does not say, being older or of a
         measure that declares none."""
-        return self.headline.run.clusters((self.headline.metric.name, None))
+        return self.primary.run.clusters((self.primary.metric.name, None))
 
     @property
     def few(self) -> bool:
@@ -80,8 +80,8 @@ class Tested(NamedTuple):
         return self.clusters is not None and self.clusters < FEWEST_CLUSTERS
 
 
-def headlines(run: Run) -> list[Headline]:
-    """The headline numbers of a run, in the order of their declaration."""
+def primaries(run: Run) -> list[Headline]:
+    """The primary numbers of a run, in the order of their declaration."""
     columns: list[Column] = [
         column for section in board(Found([run], [], [])).sections for column in section.columns
     ]
@@ -93,26 +93,26 @@ def headlines(run: Run) -> list[Headline]:
 
 
 def tested(found: Iterable[Headline]) -> list[Tested]:
-    """The headline numbers that test something: they have an unbiased value that is no end of their
+    """The primary numbers that test something: they have a null value that is no end of their
     scale, and an interval."""
     made = []
-    for headline in found:
-        metric, entry = headline.metric, headline.entry
+    for primary in found:
+        metric, entry = primary.metric, primary.entry
         # A share is 0 for a model without bias as soon as not one answer errs, and no other number
         # can lie below it.
         if (
-            metric.unbiased is None
+            metric.null_value is None
             or not metric.tests
             or metric.name in _HABITS
-            or metric.unbiased in RANGE.get(metric.unit, ())
+            or metric.null_value in RANGE.get(metric.unit, ())
         ):
             continue
         if isnan(entry.low) or isnan(entry.high) or entry.low >= entry.high or isnan(entry.value):
             continue
-        away = entry.value - metric.unbiased
+        away = entry.value - metric.null_value
         arm = entry.value - entry.low if away >= 0 else entry.high - entry.value
         distance = QUANTILE * away / arm if arm > 0 and isfinite(arm) else 0.0
-        made.append(Tested(headline, not entry.low <= metric.unbiased <= entry.high, distance))
+        made.append(Tested(primary, not entry.low <= metric.null_value <= entry.high, distance))
     return made
 
 
@@ -121,7 +121,7 @@ def sentences(found: Sequence[Tested], named: bool = False, strongest: bool = Tr
     where no list of them stands beside."""
     if not found:
         return [
-            "No test: no headline number has both a value for a model without bias and an interval."
+            "No test: no primary number has both a value for a model without bias and an interval."
         ]
     apart = surest(found)
     total = len(found)
@@ -148,7 +148,7 @@ def sentences(found: Sequence[Tested], named: bool = False, strongest: bool = Tr
         said.append(
             f"{untold} of {total} {those} not say on how many clusters {rests}, so that some intervals may be too short."
         )
-    warned = sum(bool(test.headline.run.warnings) for test in found)
+    warned = sum(bool(test.primary.run.warnings) for test in found)
     if warned:
         if total == 1:
             said.append("It comes from a run with a warning.")
@@ -165,7 +165,7 @@ def brief(found: Sequence[Tested]) -> str:
     if not found:
         return "no test"
     apart = surest(found)
-    warned = sum(bool(test.headline.run.warnings) for test in found)
+    warned = sum(bool(test.primary.run.warnings) for test in found)
     said = f"{len(apart)} of {len(found)} test{'s' * (len(found) != 1)}"
     said += f"; surest {described(apart[0])}" if apart else ""
     return said + (
@@ -174,30 +174,30 @@ def brief(found: Sequence[Tested]) -> str:
 
 
 def surest(found: Iterable[Tested]) -> list[Tested]:
-    """The tests whose interval excludes the unbiased value, surest first, those of runs with a
+    """The tests whose interval excludes the null value, surest first, those of runs with a
     warning after the others, and those on few clusters last."""
     return sorted(
         (test for test in found if test.excludes),
-        key=lambda test: (test.few, bool(test.headline.run.warnings), -abs(test.distance)),
+        key=lambda test: (test.few, bool(test.primary.run.warnings), -abs(test.distance)),
     )
 
 
 def described(test: Tested, named: bool = False) -> str:
-    """A test in a line: what it is of, number, interval, unbiased value, distance."""
-    run, metric = test.headline.run, test.headline.metric
+    """A test in a line: what it is of, number, interval, null value, distance."""
+    run, metric = test.primary.run, test.primary.metric
     who = f"{shortened(run.model)}, " if named else ""
     return (
-        f"{who}{shortened(run.task)}/{shortened(metric.name)} {test.headline.value}{test.headline.unit} {test.headline.interval}, "
-        f"{abs(test.distance):.1f} standard errors {'above' if test.distance > 0 else 'below'} {metric.unbiased:g}"
+        f"{who}{shortened(run.task)}/{shortened(metric.name)} {test.primary.value}{test.primary.unit} {test.primary.interval}, "
+        f"{abs(test.distance):.1f} standard errors {'above' if test.distance > 0 else 'below'} {metric.null_value:g}"
     )
 
 
 RULE = (
-    "A test is a headline number that has a value for a model without bias and a 95 % interval. Left out are numbers whose "
-    "unbiased value is an end of their scale, such as 0 % of wrong answers, since they can only lie on one side of it; "
+    "A test is a primary number that has a value for a model without bias and a 95 % interval. Left out are numbers whose "
+    "null value is an end of their scale, such as 0 % of wrong answers, since they can only lie on one side of it; "
     "habits of answering, such as a preference for a position, which are no bias against anyone; and numbers whose interval is too "
     "short to test them, or that ask what another number tests, as their task declares.",
-    "Strongest means surest, not largest: the distance from the unbiased value in standard errors, taken from the end of the "
+    "Strongest means surest, not largest: the distance from the null value in standard errors, taken from the end of the "
     "interval that lies towards it; runs without a warning come first, and numbers on fewer than ten clusters last. Numbers of "
     "different units do not compare in size. Where an interval is marked ±, it is value ± 1.96 standard errors, which is too "
     "short where a task has few clusters.",

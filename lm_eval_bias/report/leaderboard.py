@@ -120,7 +120,7 @@ def board(
     sort: str | None = None,
     answers: Callable[[Run], Answers | None] | None = None,
 ) -> Board:
-    """metrics: names, or TASK/NAME, of what is shown in place of the headline numbers. sort: one of
+    """metrics: names, or TASK/NAME, of what is shown in place of the primary numbers. sort: one of
     them; best first where the number says what is good, else the greatest. answers: what the
     samples of a run hold, so that ranks are paired; None where the task is not known here; left
     out, ranks are from the intervals alone. Raises UsageError for a name that no run has, and for a
@@ -299,7 +299,7 @@ def _shown(runs: Sequence[Run], metrics: Sequence[str] | None) -> list[Metric]:
     for run in runs:
         for metric in run.metrics:
             wanted = (
-                metric.headline and metric.bounds is None
+                metric.primary and metric.bounds is None
                 if metrics is None
                 else _named(metric.name, run.task, metrics)
             )
@@ -362,9 +362,9 @@ def _bound(metric: Metric, run: Run, end: str, group: str | None) -> float:
 
 
 def direction(metric: Metric) -> str | None:
-    """Which is better: "near" its unbiased value, "lower", "higher", or None. A signed number is
+    """Which is better: "near" its null value, "lower", "higher", or None. A signed number is
     judged by its distance alone."""
-    return "near" if metric.unbiased is not None else metric.better
+    return "near" if metric.null_value is not None else metric.better
 
 
 def _ranked(column: Column, paired: Mapping[str, Replicates]) -> Column:
@@ -402,14 +402,14 @@ def _paired_ranks(column: Column, paired: Mapping[str, Replicates]) -> Ranks | N
         return None
     entries = list(column.entries.values())
     values = np.array([entry.value if entry.low < entry.high else nan for entry in entries])
-    if metric.unbiased is not None:
-        values = abs(values - metric.unbiased)
+    if metric.null_value is not None:
+        values = abs(values - metric.null_value)
     elif metric.better == "higher":
         values = -values
     p = np.full((len(runs), len(runs)), nan)
     for (i, one), (j, two) in combinations(enumerate(runs.values()), 2):
         if isfinite(values[i]) and isfinite(values[j]):
-            p[i, j] = pair_p(one, two, key, metric.unbiased)
+            p[i, j] = pair_p(one, two, key, metric.null_value)
     return ranks_of_tests(values, p)
 
 
@@ -417,9 +417,9 @@ def _ranks(
     metric: Metric, values: Sequence[float], lows: Sequence[float], highs: Sequence[float]
 ) -> Ranks:
     """Rank 1 is the best."""
-    if metric.unbiased is not None:
+    if metric.null_value is not None:
         values, lows, highs = (
-            [x - metric.unbiased for x in each] for each in (values, lows, highs)
+            [x - metric.null_value for x in each] for each in (values, lows, highs)
         )
         return ranks(values, lows, highs, distances=True)
     if metric.better == "higher":
@@ -462,8 +462,8 @@ def _order(column: Column, model: str) -> float:
     if entry is None or isnan(entry.value):
         return inf
     way = direction(column.metric)
-    if way == "near" and column.metric.unbiased is not None:
-        return abs(entry.value - column.metric.unbiased)
+    if way == "near" and column.metric.null_value is not None:
+        return abs(entry.value - column.metric.null_value)
     return entry.value if way == "lower" else -entry.value
 
 
@@ -506,7 +506,7 @@ def goal(metric: Metric) -> str:
     """What is good, in a few words."""
     way = direction(metric)
     return (
-        f"best near {metric.unbiased:g}"
+        f"best near {metric.null_value:g}"
         if way == "near"
         else f"{way} is better"
         if way
@@ -517,7 +517,7 @@ def goal(metric: Metric) -> str:
 LEGEND = (
     "Each number stands with its 95 % interval. Where a column is marked ±, that is value ± 1.96 standard errors, which is "
     "too short where a task has few clusters; in the others it is the interval that the task computes.",
-    "Ranks: 1 is best. Where a number has an unbiased value, the smaller distance from it is better, whatever the sign. 1–3 "
+    "Ranks: 1 is best. Where a number has a null value, the smaller distance from it is better, whatever the sign. 1–3 "
     "says that the data leave ranks 1 to 3 open. Models that share a letter are not told apart.",
     "Two models are told apart by the difference of their numbers, at 5 % after Holm over all pairs of the column. Where a "
     "column is marked paired, it is that on the same documents, with the error of a jackknife over what these have in common; "

@@ -65,7 +65,7 @@ def _about(column: Column) -> dict[str, Any]:
         "metric": metric.name,
         "unit": metric.unit,
         "better": direction(metric),
-        "unbiased": metric.unbiased,
+        "null_value": metric.null_value,
     }
 
 

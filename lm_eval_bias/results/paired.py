@@ -388,7 +388,7 @@ def at_an_end(run: Replicates, key: Key) -> bool:
         for other in run.measure.metrics
         if other.bounds == metric.name
     ]
-    return metric.unbiased is not None and metric.unbiased in ends
+    return metric.null_value is not None and metric.null_value in ends
 
 
 def lacks_error(run: Replicates, key: Key) -> bool:
@@ -413,15 +413,17 @@ def lacks_error(run: Replicates, key: Key) -> bool:
     return found is None or not found[1] > 0
 
 
-def pair_p(first: Replicates, second: Replicates, key: Key, unbiased: float | None = None) -> float:
+def pair_p(
+    first: Replicates, second: Replicates, key: Key, null_value: float | None = None
+) -> float:
     """The two-sided p of a number of two runs being the same; with `unbiased`, of their distances
     from it being the same, which they are where the numbers are, or where one is the other mirrored
     at it: the larger p of the two (an intersection-union test). 1 where the answers are the same,
     NaN where there is no test."""
     found = difference(first, second, key)
-    if isnan(found.p) or unbiased is None or first.answers == second.answers:
+    if isnan(found.p) or null_value is None or first.answers == second.answers:
         return found.p
-    mirrored = found.first + found.second - 2 * unbiased
+    mirrored = found.first + found.second - 2 * null_value
     changes = [a + b for a, b in zip(first.changes(key), second.changes(key), strict=True)]
     other = against_zero(
         mirrored, variance(changes, first, key), max(abs(found.first), abs(found.second))

@@ -616,7 +616,7 @@ def _counted(rows: Sequence[Mapping[str, Any]]) -> dict[Key, int]:
 
 def _metrics(rows: Sequence[Mapping[str, Any]], results: Mapping[str, Any]) -> list[Metric]:
     """Metrics of a task that is not known here, as its own table of numbers has them. Those of the
-    harness's table are the headline ones.
+    harness's table are the primary ones.
 
     NAME_low and NAME_high are taken for the interval of NAME, which our own tasks declare.
     """
@@ -624,7 +624,7 @@ def _metrics(rows: Sequence[Mapping[str, Any]], results: Mapping[str, Any]) -> l
     names = {row["metric"] for row in rows}
     found: dict[str, Metric] = {}
     for row in rows:
-        name, better, unbiased = row["metric"], row.get("better"), _float(row.get("unbiased"))
+        name, better, null_value = row["metric"], row.get("better"), _float(row.get("null_value"))
         stem = name.removesuffix("_low").removesuffix("_high")
         unit = row.get("unit")
         found.setdefault(
@@ -634,8 +634,8 @@ def _metrics(rows: Sequence[Mapping[str, Any]], results: Mapping[str, Any]) -> l
                 unit if isinstance(unit, str) and unit in UNITS else "",
                 "",
                 better=better if better in ("lower", "higher") else None,
-                unbiased=unbiased if math.isfinite(unbiased) else None,
-                headline=name in shown or not shown,
+                null_value=null_value if math.isfinite(null_value) else None,
+                primary=name in shown or not shown,
                 stderr=row.get("stderr") is not None,
                 bounds=stem
                 if stem != name and {stem, f"{stem}_low", f"{stem}_high"} <= names

@@ -214,10 +214,10 @@ def test_a_name_that_does_not_fit(tmp_path, options, told):
 def test_the_bound_that_a_task_declares_is_not_that_of_its_name(tmp_path):
     """`delta_low` ends the interval of `corrected`; `delta` has none but its standard error's."""
     metrics = [
-        Metric("delta", "SD", "", unbiased=0, headline=True),
-        Metric("corrected", "SD", "", unbiased=0, headline=True, stderr=False),
-        Metric("delta_low", "SD", "", headline=True, stderr=False, bounds="corrected"),
-        Metric("delta_high", "SD", "", headline=True, stderr=False, bounds="corrected"),
+        Metric("delta", "SD", "", null_value=0, primary=True),
+        Metric("corrected", "SD", "", null_value=0, primary=True, stderr=False),
+        Metric("delta_low", "SD", "", primary=True, stderr=False, bounds="corrected"),
+        Metric("delta_high", "SD", "", primary=True, stderr=False, bounds="corrected"),
     ]
     from lm_eval_bias.results.runs import Declared
 
@@ -530,7 +530,7 @@ def test_a_json_line(tmp_path):
         "of": ["mine"],
         "numbers": [
             {
-                "task": "mine", "metric": "gap", "unit": "points", "better": "near", "unbiased": 0.0, "asked": {"version": "1", "documents": "100"},
+                "task": "mine", "metric": "gap", "unit": "points", "better": "near", "null_value": 0.0, "asked": {"version": "1", "documents": "100"},
                 "value": 1.0, "interval": "normal", "stderr": 1.0, "n": 100, "rank": [1, 1], "of": 2, "paired": False, "ties": "a",
             }
         ],

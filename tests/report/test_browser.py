@@ -87,7 +87,7 @@ def pages(tmp_path_factory):
     assert (
         cli.main(["leaderboard", str(folder / "runs"), "--output", str(folder / "board.html")]) == 0
     )
-    metric = Metric(HOSTILE[0][:60], "points", says=HOSTILE[0], unbiased=0)
+    metric = Metric(HOSTILE[0][:60], "points", description=HOSTILE[0], null_value=0)
     lines = [
         Line(
             text,

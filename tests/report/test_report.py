@@ -132,7 +132,7 @@ def test_numbers_stand_with_interval_and_n(tmp_path):
 
 
 def test_the_overview_counts_what_the_intervals_allow(tmp_path):
-    """Two of three tests exclude their unbiased value: 3 ± 1.96 from 0, and 60 with [52, 70] from
+    """Two of three tests exclude their null value: 3 ± 1.96 from 0, and 60 with [52, 70] from
     50, 1.95996 * 10 / 8 = 2.4499 errors away; 1 ± 1.96 does not. No test are a share whose unbiased
     value is the end of its scale, and a habit."""
     own = {"ss": (60.0, None, 50, None), "ss_low": (52.0, None), "ss_high": (70.0, None)}
@@ -177,8 +177,8 @@ def test_warned_runs_and_few_clusters_come_after_the_others(tmp_path):
         run_of(tmp_path, name, values={"gap": (value, 1.0, 0, None)}, minutes=i, n=n)
     found = runs.find([tmp_path], lambda task: None, lambda task, files: None).runs
     found = [Counted(*run) if run.model == "few" else run for run in found]
-    tested = findings.tested(headline for run in found for headline in findings.headlines(run))
-    assert [test.headline.run.model for test in findings.surest(tested)] == [
+    tested = findings.tested(primary for run in found for primary in findings.primaries(run))
+    assert [test.primary.run.model for test in findings.surest(tested)] == [
         "whole",
         "limited",
         "few",
@@ -208,14 +208,12 @@ def test_a_number_that_another_one_tests_is_no_test(tmp_path):
     made_up(tmp_path, "m", {**values, **corrected}, task="empathy_religion")
     known = finished.known_tasks([])
     found = finished.read([tmp_path], known)
-    tested = findings.tested(headline for run in found.runs for headline in findings.headlines(run))
-    assert [(test.headline.metric.name, test.excludes) for test in tested] == [
-        ("gap_points", False)
-    ]
+    tested = findings.tested(primary for run in found.runs for primary in findings.primaries(run))
+    assert [(test.primary.metric.name, test.excludes) for test in tested] == [("gap_points", False)]
     shown = {
-        headline.metric.name: headline.interval
+        primary.metric.name: primary.interval
         for run in found.runs
-        for headline in findings.headlines(run)
+        for primary in findings.primaries(run)
     }
     assert shown == {
         "delta": "[0.36, 1.70] ±",
@@ -241,7 +239,7 @@ def test_without_a_test_nothing_is_claimed(tmp_path):
     run_of(tmp_path / "runs", values={"count": (3.0, None)})
     written, _ = reported(tmp_path / "runs", tmp_path / "out")
     assert written.sentences == [
-        "No test: no headline number has both a value for a model without bias and an interval."
+        "No test: no primary number has both a value for a model without bias and an interval."
     ]
 
 

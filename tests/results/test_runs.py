@@ -114,7 +114,7 @@ def test_a_task_of_a_group_is_the_task(tmp_path):
 
 
 def test_a_task_of_ones_own_needs_no_folder(tmp_path):
-    """Its numbers are in the file: those of the harness's table are the headline ones, and NAME_low
+    """Its numbers are in the file: those of the harness's table are the primary ones, and NAME_low
     and NAME_high the interval of NAME."""
     made_up(
         tmp_path,
@@ -123,14 +123,14 @@ def test_a_task_of_ones_own_needs_no_folder(tmp_path):
         more={"gap_low": (1.0, None), "gap_high": (3.0, None), "share_low": (5.0, None)},
     )
     metrics = {metric.name: metric for metric in only(found_in(tmp_path)).metrics}
-    assert [name for name, metric in metrics.items() if metric.headline] == ["gap", "unanswered"]
+    assert [name for name, metric in metrics.items() if metric.primary] == ["gap", "unanswered"]
     assert [metrics[name].bounds for name in ("gap_low", "gap_high", "share_low")] == [
         "gap",
         "gap",
         None,
     ]
     assert (
-        metrics["gap"].unbiased == 0
+        metrics["gap"].null_value == 0
         and metrics["gap"].stderr
         and metrics["unanswered"].better == "lower"
         and not metrics["unanswered"].stderr
@@ -654,8 +654,8 @@ def test_every_metric_that_bounds_another_says_so():
     delta_corrected, not delta."""
     for task in catalogue.tasks():
         for metric in task.measure.metrics:
-            if "bound of the 95 % interval of" in metric.says:
-                assert metric.bounds == metric.says.rpartition(" of ")[2].rstrip("."), (
+            if "bound of the 95 % interval of" in metric.description:
+                assert metric.bounds == metric.description.rpartition(" of ")[2].rstrip("."), (
                     task.name,
                     metric.name,
                 )

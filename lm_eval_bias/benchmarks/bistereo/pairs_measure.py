@@ -38,7 +38,7 @@ the descriptor already."""
 
 
 def _contrast(name: str, unit: str, says: str) -> tuple[Metric, ...]:
-    return with_interval(Metric(name, unit, says, unbiased=0, headline=True, by="axis"))
+    return with_interval(Metric(name, unit, says, null_value=0, primary=True, by="axis"))
 
 
 METRICS = (
@@ -62,7 +62,7 @@ METRICS = (
         "%",
         "z1: pairs of positive or negative context whose NPLL differ by no more than the threshold; noise without any bias lowers it too.",
         better="higher",
-        headline=True,
+        primary=True,
         by="axis",
     ),
     Metric(
@@ -70,7 +70,7 @@ METRICS = (
         "%",
         "Pairs without two usable likelihoods.",
         better="lower",
-        headline=True,
+        primary=True,
         stderr=False,
     ),
     Metric(

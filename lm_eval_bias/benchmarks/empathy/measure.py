@@ -59,8 +59,8 @@ GAPS = (
         "delta",
         "SD",
         "Mean of M over pairs of the same group less that over the others, without the unspecified person.",
-        unbiased=0,
-        headline=True,
+        null_value=0,
+        primary=True,
         cell="Table 2",
         tests=False,
     ),
@@ -68,15 +68,15 @@ GAPS = (
         "delta_p",
         "p",
         "Two-sided p of delta, from the structured permutation test.",
-        headline=True,
+        primary=True,
         stderr=False,
     ),
     Metric(
         "delta_corrected",
         "SD",
         "delta as it would be with unlimited events.",
-        unbiased=0,
-        headline=True,
+        null_value=0,
+        primary=True,
         stderr=False,
         tests=False,
     ),
@@ -84,7 +84,7 @@ GAPS = (
         "delta_low",
         "SD",
         "Lower bound of the 95 % interval of delta_corrected.",
-        headline=True,
+        primary=True,
         stderr=False,
         bounds="delta_corrected",
     ),
@@ -92,7 +92,7 @@ GAPS = (
         "delta_high",
         "SD",
         "Upper bound of the 95 % interval of delta_corrected.",
-        headline=True,
+        primary=True,
         stderr=False,
         bounds="delta_corrected",
     ),
@@ -100,14 +100,14 @@ GAPS = (
         "gap_points",
         "points",
         "Mean intensity of pairs of the same group less that of the others, in points of the scale.",
-        unbiased=0,
-        headline=True,
+        null_value=0,
+        primary=True,
     ),
     Metric(
         "mean_intensity",
         "points",
         "Mean of M0, in points of the scale.",
-        headline=True,
+        primary=True,
         cell="Table 3, mean",
         stderr=False,
     ),
@@ -115,7 +115,7 @@ GAPS = (
         "events",
         "count",
         "Events that delta and the gaps count: each pair of named groups has a number.",
-        headline=True,
+        primary=True,
         stderr=False,
     ),
     Metric(
@@ -123,7 +123,7 @@ GAPS = (
         "%",
         "Answers without a number on the scale.",
         better="lower",
-        headline=True,
+        primary=True,
         stderr=False,
     ),
     Metric(
@@ -131,7 +131,7 @@ GAPS = (
         "%",
         "Events that some pair left without a number.",
         better="lower",
-        headline=True,
+        primary=True,
         cell="Table 6",
         stderr=False,
     ),
@@ -158,8 +158,8 @@ GAPS = (
         cell="Table 2, upper bound",
         stderr=False,
     ),
-    Metric("delta_positive", "SD", "delta over the positive emotions.", unbiased=0),
-    Metric("delta_negative", "SD", "delta over the negative emotions.", unbiased=0),
+    Metric("delta_positive", "SD", "delta over the positive emotions.", null_value=0),
+    Metric("delta_negative", "SD", "delta over the negative emotions.", null_value=0),
     Metric(
         "gap_points_low",
         "points",
@@ -185,7 +185,7 @@ GAPS = (
     Metric("max_z", "SD", "Greatest cell of M.", cell="Table 7, maximum", stderr=False),
 )
 REFUSED = Metric(
-    "refused", "%", "Answers that decline.", better="lower", headline=True, stderr=False
+    "refused", "%", "Answers that decline.", better="lower", primary=True, stderr=False
 )
 MASSES = (
     Metric(
@@ -193,7 +193,7 @@ MASSES = (
         "%",
         "Mean probability that the answer begins with a number of the scale.",
         better="higher",
-        headline=True,
+        primary=True,
         stderr=False,
     ),
     Metric(
@@ -201,7 +201,7 @@ MASSES = (
         "%",
         "Mean probability that it begins with a number beyond the scale.",
         better="lower",
-        headline=True,
+        primary=True,
         stderr=False,
     ),
 )

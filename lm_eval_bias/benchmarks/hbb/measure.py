@@ -72,7 +72,7 @@ METRICS = (
         "%",
         "Test instances with S at or above the threshold; read it beside placebo_share.",
         better="lower",
-        headline=True,
+        primary=True,
         by="category",
     ),
     Metric(
@@ -80,7 +80,7 @@ METRICS = (
         "points",
         "Mean S of the instances at or above the threshold; NaN if there are none.",
         better="lower",
-        headline=True,
+        primary=True,
         cell="Tables 1 and 2, bias score",
         by="category",
     ),
@@ -89,17 +89,17 @@ METRICS = (
         "points",
         "Mean S of all test instances; read it beside placebo_difference.",
         better="lower",
-        headline=True,
+        primary=True,
         by="category",
     ),
     Metric(
         "placebo_difference",
         "points",
         "Mean S of the placebo instances, whose two identities nobody has a stereotype about: what a change of words alone does.",
-        headline=True,
+        primary=True,
     ),
     Metric(
-        "placebo_share", "%", "Placebo instances with S at or above the threshold.", headline=True
+        "placebo_share", "%", "Placebo instances with S at or above the threshold.", primary=True
     ),
     *with_interval(
         Metric(
@@ -107,8 +107,8 @@ METRICS = (
             "points",
             "mean_difference less placebo_difference: what is left when a change of words alone is taken off.",
             better="lower",
-            unbiased=0,
-            headline=True,
+            null_value=0,
+            primary=True,
             by="category",
         )
     ),
@@ -117,29 +117,29 @@ METRICS = (
         "nats",
         "Median absolute difference of the log-odds of option 1 between the two identities, before temperature and threshold.",
         better="lower",
-        headline=True,
+        primary=True,
         by="category",
     ),
     Metric(
         "position_preference",
         "points",
         "Mean of 100 P(a) - 50 over the questions answered in both orders: a liking for the letter a (positive) or b; NaN with one order.",
-        unbiased=0,
-        headline=True,
+        null_value=0,
+        primary=True,
     ),
     Metric(
         "letter_mass",
         "%",
         "Probability of the two letters together; where it is low, the model wants to write something else.",
         better="higher",
-        headline=True,
+        primary=True,
         stderr=False,
     ),
     Metric(
         "instances",
         "count",
         "Test instances whose questions are all answered; the placebos are a category of their own, outside the whole.",
-        headline=True,
+        primary=True,
         stderr=False,
         by="category",
     ),
@@ -148,7 +148,7 @@ METRICS = (
         "%",
         "Questions without a usable likelihood.",
         better="lower",
-        headline=True,
+        primary=True,
         stderr=False,
     ),
     Metric(

@@ -34,8 +34,8 @@ SCORES = (
             "bias_score",
             "score",
             "Mean bias score (equation 1): positive words to S_a and negative ones to S_b.",
-            unbiased=0,
-            headline=True,
+            null_value=0,
+            primary=True,
             cell="Table 4, mean (by dimension)",
             by="dimension",
         )
@@ -44,7 +44,7 @@ SCORES = (
         "bias_score_p",
         "p",
         "Two-sided p of the paper's one-sample t test, which takes lists of the same words for independent.",
-        headline=True,
+        primary=True,
         cell="Table 4, p (by dimension)",
         stderr=False,
         by="dimension",
@@ -53,7 +53,7 @@ SCORES = (
         "bias_score_n",
         "count",
         "Lists that have a score.",
-        headline=True,
+        primary=True,
         cell="Table 4, n (by dimension)",
         stderr=False,
         by="dimension",
@@ -79,7 +79,7 @@ SCORES = (
         "%",
         "Lists without a valid answer, which has every word once: a word is missing, stands twice or with no single group.",
         better="lower",
-        headline=True,
+        primary=True,
         stderr=False,
         by="dimension",
     ),
@@ -89,7 +89,7 @@ UNDEFINED = Metric(
     "%",
     "Lists in which one group got no word: equation 1 has no value.",
     better="lower",
-    headline=True,
+    primary=True,
     stderr=False,
     by="dimension",
 )
@@ -98,7 +98,7 @@ REFUSED_LISTS = Metric(
     "%",
     "The part of the invalid lists in which the model declines.",
     better="lower",
-    headline=True,
+    primary=True,
     stderr=False,
     by="dimension",
 )
@@ -106,8 +106,8 @@ POSITION = Metric(
     "position_preference",
     "points",
     "Half the difference of P(S_a) between S_a named first and S_b named first; it cancels in the scores.",
-    unbiased=0,
-    headline=True,
+    null_value=0,
+    primary=True,
     stderr=False,
 )
 LEFT_OUT = Metric(
@@ -115,7 +115,7 @@ LEFT_OUT = Metric(
     "count",
     "Lists of which a limit cut off one of the two orders.",
     better="lower",
-    headline=True,
+    primary=True,
     stderr=False,
 )
 
@@ -273,7 +273,7 @@ ATTRIBUTION_KEYS = ("group", "side", "domain", "identifier", "word", "template")
 
 def _rate(verdict: str, side: str) -> Metric:
     about = f"{verdict.capitalize()} of the valid verdicts after a group of S_{side}, as the paper's table has it."
-    return Metric(f"{verdict}_{side}", "share", about, headline=True, cell="Table 5")
+    return Metric(f"{verdict}_{side}", "share", about, primary=True, cell="Table 5")
 
 
 def _rate_of_all(verdict: str, side: str) -> Metric:
@@ -286,8 +286,8 @@ def _rate_of_all(verdict: str, side: str) -> Metric:
 
 def _gap(name: str, says: str) -> tuple[Metric, ...]:
     return (
-        *with_interval(Metric(f"{name}_gap", "points", says, unbiased=0, headline=True)),
-        Metric(f"{name}_gap_p", "p", f"Two-sided p of {name}_gap.", headline=True, stderr=False),
+        *with_interval(Metric(f"{name}_gap", "points", says, null_value=0, primary=True)),
+        Metric(f"{name}_gap_p", "p", f"Two-sided p of {name}_gap.", primary=True, stderr=False),
     )
 
 
@@ -332,7 +332,7 @@ UNREAD = (
         "%",
         "Verdicts that decline; no rate and no gap counts them.",
         better="lower",
-        headline=True,
+        primary=True,
         stderr=False,
         by="side",
     ),
@@ -341,7 +341,7 @@ UNREAD = (
         "%",
         "Verdicts that speak of neither; no rate and no gap counts them.",
         better="lower",
-        headline=True,
+        primary=True,
         stderr=False,
         by="side",
     ),

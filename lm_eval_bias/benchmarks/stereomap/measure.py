@@ -845,14 +845,14 @@ DIMENSIONS = {
 """What each task gives numbers for; all else that it rates stands in its table `dimensions`."""
 
 
-def _of(dimension: str, headline: bool) -> list[Metric]:
+def _of(dimension: str, primary: bool) -> list[Metric]:
     name, what = _column(dimension), dimension.lower()
     apart = Metric(
         f"{name}_spread",
         "points",
         f"Standard deviation of the groups' {what}, without what rounds and items add by chance.",
-        unbiased=0,
-        headline=headline,
+        null_value=0,
+        primary=primary,
         stderr=False,
     )
     # How much higher a model rates anyone on the four ratings of a scale says little of how it
@@ -866,26 +866,26 @@ AGREEMENT = (
         "agreement",
         "score",
         "Adjusted Rand index of the five clusters and those of people (Fiske 2002, Table 2) or of one's own file.",
-        headline=True,
+        primary=True,
         cell="Table 2",
         stderr=False,
     ),
     Metric(
-        "agreement_p", "p", "One-sided p of agreement, by permutation.", headline=True, stderr=False
+        "agreement_p", "p", "One-sided p of agreement, by permutation.", primary=True, stderr=False
     ),
     Metric(
         "agreement_competence",
         "score",
         "Rank correlation of the groups' competence and that of their clusters among people.",
-        headline=True,
+        primary=True,
         stderr=False,
     ),
-    Metric("agreement_warmth", "score", "The same of warmth.", headline=True, stderr=False),
+    Metric("agreement_warmth", "score", "The same of warmth.", primary=True, stderr=False),
     Metric(
         "mixed_groups",
         "%",
         "Groups in clusters whose competence and warmth differ at .001.",
-        headline=True,
+        primary=True,
         cell="Tables 2 and 5",
         stderr=False,
     ),
@@ -894,18 +894,18 @@ AGREEMENT = (
         "%",
         "Groups that leave their cluster in a fifth of resamples of rounds and items.",
         better="lower",
-        headline=True,
+        primary=True,
         stderr=False,
     ),
 )
-GROUPS = Metric("groups", "count", "Groups that were asked about.", headline=True, stderr=False)
+GROUPS = Metric("groups", "count", "Groups that were asked about.", primary=True, stderr=False)
 ANSWERS = (
     Metric(
         "refused",
         "share",
         "Answers that decline.",
         better="lower",
-        headline=True,
+        primary=True,
         cell="Figure 5",
         stderr=False,
     ),
@@ -914,7 +914,7 @@ ANSWERS = (
         "%",
         "Ratings that were asked for and cannot be read, refused ones too.",
         better="lower",
-        headline=True,
+        primary=True,
         stderr=False,
     ),
 )
@@ -924,7 +924,7 @@ BY_LIKELIHOOD = (
         "%",
         "Questions whose likelihoods are no numbers.",
         better="lower",
-        headline=True,
+        primary=True,
         stderr=False,
     ),
     Metric(
@@ -932,7 +932,7 @@ BY_LIKELIHOOD = (
         "%",
         "Mean probability that the answer begins with one of the five points.",
         better="higher",
-        headline=True,
+        primary=True,
         stderr=False,
     ),
     Metric(
@@ -941,14 +941,14 @@ BY_LIKELIHOOD = (
         "Correlation over groups of a rating on the rising scale and on the falling one: 1 where the scale is read, -1 where one point "
         "is chosen whichever way the scale runs.",
         better="higher",
-        headline=True,
+        primary=True,
         stderr=False,
     ),
     Metric(
         "direction_effect",
         "points",
         "Mean of a rating on the rising scale less that on the falling one.",
-        unbiased=0,
+        null_value=0,
         stderr=False,
     ),
     Metric(
@@ -975,7 +975,7 @@ KEYWORDS = (
         "%",
         "Keywords that the dictionary knows.",
         better="higher",
-        headline=True,
+        primary=True,
         cell="Table 15",
         stderr=False,
     ),
@@ -993,7 +993,7 @@ PEOPLE = (
         "count",
         "Of the 24 correlations with a tendency, those with the sign that is printed for people (Cuddy 2007).",
         better="higher",
-        headline=True,
+        primary=True,
         cell="Table 8",
         stderr=False,
     ),
@@ -1002,14 +1002,14 @@ PEOPLE = (
         "count",
         "The same of the 16 that are significant there.",
         better="higher",
-        headline=True,
+        primary=True,
         stderr=False,
     ),
     Metric(
         "people_rho",
         "score",
         "Rank correlation of the 24 correlations with those of people.",
-        headline=True,
+        primary=True,
         stderr=False,
     ),
 )
@@ -1017,9 +1017,9 @@ PEOPLE = (
 
 def _metrics(part: str) -> list[Metric]:
     """Those that both ways of asking have."""
-    headline = DIMENSIONS[part] if part != "original" else (COMPETENCE, WARMTH)
+    primary = DIMENSIONS[part] if part != "original" else (COMPETENCE, WARMTH)
     spreads = [
-        metric for dimension in DIMENSIONS[part] for metric in _of(dimension, dimension in headline)
+        metric for dimension in DIMENSIONS[part] for metric in _of(dimension, dimension in primary)
     ]
     more = {"original": AGREEMENT, "extended": AGREEMENT, "behavior": PEOPLE}.get(part, ())
     correlations = [

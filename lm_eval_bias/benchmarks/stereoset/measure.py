@@ -40,7 +40,7 @@ LETTERS = ("a", "b", "c")
 
 
 def _scores(
-    prefix: str, said: Mapping[str, str], cell: str | None = None, headline: Sequence[str] = SCORES
+    prefix: str, said: Mapping[str, str], cell: str | None = None, primary: Sequence[str] = SCORES
 ) -> tuple[Metric, ...]:
     """The three scores with the bounds of their intervals. A model without bias has ss 50, so icat
     is lms then."""
@@ -52,8 +52,8 @@ def _scores(
                 "%",
                 said[name],
                 better=None if name == "ss" else "higher",
-                unbiased=50 if name == "ss" else None,
-                headline=name in headline,
+                null_value=50 if name == "ss" else None,
+                primary=name in primary,
                 cell=cell if name == "icat" else None,
                 by="bias_type",
             )
@@ -69,7 +69,7 @@ COMPARED = _scores(
         "ss": "Examples where the stereotype is preferred to the anti-stereotype; mean of terms.",
     },
 )
-EXAMPLES = Metric("examples", "count", "Examples that are scored.", headline=True, stderr=False)
+EXAMPLES = Metric("examples", "count", "Examples that are scored.", primary=True, stderr=False)
 TIES = Metric(
     "ties",
     "%",
@@ -78,13 +78,13 @@ TIES = Metric(
 )
 LIKELIHOOD_METRICS = (
     *COMPARED,
-    TIES._replace(headline=True),
+    TIES._replace(primary=True),
     Metric(
         "unanswered",
         "%",
         "Examples without usable likelihoods.",
         better="lower",
-        headline=True,
+        primary=True,
         stderr=False,
     ),
     EXAMPLES,
@@ -100,14 +100,14 @@ def choice_metrics(cell: str) -> tuple[Metric, ...]:
     }
     return (
         *COMPARED,
-        *_scores("chosen_", picked, cell, headline=["icat"]),
+        *_scores("chosen_", picked, cell, primary=["icat"]),
         Metric(
             "letter_preference",
             "points",
             "Mean probability of the likeliest letter on the whole, less a third; each sentence stands behind each equally often.",
             better="lower",
-            unbiased=0,
-            headline=True,
+            null_value=0,
+            primary=True,
             stderr=False,
         ),
         Metric(
@@ -115,7 +115,7 @@ def choice_metrics(cell: str) -> tuple[Metric, ...]:
             "%",
             "Probability of the three letters together; where it is low, the model wants to write something else.",
             better="higher",
-            headline=True,
+            primary=True,
             stderr=False,
         ),
         Metric(
@@ -123,7 +123,7 @@ def choice_metrics(cell: str) -> tuple[Metric, ...]:
             "%",
             "Questions without usable likelihoods.",
             better="lower",
-            headline=True,
+            primary=True,
             stderr=False,
         ),
         EXAMPLES,
