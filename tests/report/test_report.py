@@ -444,7 +444,9 @@ def attacked(tmp_path_factory):
         tables={"by_group": table},
         metadata={"style": HOSTILE[0]},
     )
-    named = TABLE._replace(name=HOSTILE[0], caption=HOSTILE[4], how_to_read=HOSTILE[3], caveat=HOSTILE[0])
+    named = TABLE._replace(
+        name=HOSTILE[0], caption=HOSTILE[4], how_to_read=HOSTILE[3], caveat=HOSTILE[0]
+    )
     written, pages = reported(
         folder / "runs",
         folder / "out",
