@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Mapping, Sequence
-from typing import Any, TypeVar
+from collections.abc import Callable, Mapping
+from typing import Any
 
 from lm_eval_bias.data.schema import ItemFile
 from lm_eval_bias.usage import UsageError
 
-T = TypeVar("T")
 FIRST = "first_documents"
 """In the `dataset_kwargs` of a task's YAML: how many of its documents a task of a fixed size asks.
 """
@@ -30,17 +29,6 @@ class Documents(list):
     def unique(self, column: str) -> list[Any]:
         """The distinct values of a column, in order of appearance."""
         return list(dict.fromkeys(document[column] for document in self))
-
-
-def in_proportion(streams: Sequence[Sequence[T]]) -> list[T]:
-    """The entries of all streams in an order whose first parts have the streams' shares of the
-    whole: the k-th entry of n stands (k + 1/2) / n of the way. Each stream keeps its order."""
-    placed = sorted(
-        ((k + 0.5) / len(stream), i, k)
-        for i, stream in enumerate(streams)
-        for k in range(len(stream))
-    )
-    return [streams[i][k] for _, i, k in placed]
 
 
 class CustomDataset:
