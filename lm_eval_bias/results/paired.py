@@ -40,7 +40,7 @@ from lm_eval_bias.metrics.jackknife import (
     jackknife_variance,
     spread_groups,
 )
-from lm_eval_bias.metrics.resampling import FEWEST_CLUSTERS, values_alone
+from lm_eval_bias.metrics.resampling import FEWEST_CLUSTERS
 from lm_eval_bias.usage import UsageError
 
 Key = tuple[str, str | None]
@@ -85,6 +85,7 @@ def differences(
     second: Sequence[Record],
     options: Mapping[str, Any],
     keys: Sequence[Key] | None = None,
+    errors: bool = True,
 ) -> dict[Key, Difference]:
     """Each number of the second run less that of the first.
 
@@ -93,7 +94,7 @@ def differences(
     without their columns, and runs on other clusters.
     """
     plan = Plan(measure, [first, second])
-    both = [Replicates(plan, records, options) for records in (first, second)]
+    both = [Replicates(plan, records, options, errors) for records in (first, second)]
     keys = [(metric.name, None) for metric in measure.metrics] if keys is None else keys
     return {key: difference(both[0], both[1], key) for key in keys}
 
@@ -194,9 +195,12 @@ class Replicates:
     whole: with errors. without: for each part, the summaries without each of its groups.
     """
 
-    def __init__(self, plan: Plan, records: Rows, options: Mapping[str, Any]) -> None:
-        """Raises UsageError for records that the measure cannot count."""
-        self.plan, self.records, self.options = plan, records, options
+    def __init__(
+        self, plan: Plan, records: Rows, options: Mapping[str, Any], errors: bool = True
+    ) -> None:
+        """errors: False where the numbers' own errors are not needed. UsageError for records that
+        the measure cannot count."""
+        self.plan, self.records, self.options, self.errors = plan, records, options, errors
         self.measure = plan.measure
         self._shares: dict[Key, list[NDArray[np.float64]]] = {}
         self._clusters: dict[str | None, dict[str | None, int | None]] = {}
@@ -205,7 +209,11 @@ class Replicates:
             for of, column in zip(plan.parts, self._columns(), strict=True)
         ]
         with _quietly():
-            self.whole = summed_up(self.measure, list(records), options)
+            self.whole = (
+                summed_up(self.measure, list(records), options)
+                if errors
+                else self.measure.summary(list(records), errors=False, **options)
+            )
 
     def _columns(self) -> list[list[Any]]:
         labels = [self.plan.labels(record) for record in self.records]
@@ -214,7 +222,7 @@ class Replicates:
     @cached_property
     def without(self) -> list[list[Summary | None]]:
         """None where nothing is left, or what is left has no numbers."""
-        with _quietly(), values_alone():
+        with _quietly():
             return [
                 [self._summary(members, group) for group in range(len(of.strata))]
                 for of, members in zip(self.plan.parts, self._members, strict=True)
@@ -384,7 +392,9 @@ def lacks_error(run: Replicates, key: Key) -> bool:
     """Whether a number's own error is not there in its run, or is nothing: its interval where it
     has one, else its standard error. What is left of many documents may be a few where a model
     answers few of them, and if these agree, a jackknife of two runs takes that for certainty. Not
-    asked where errors are not computed."""
+    checked of runs without errors."""
+    if not run.errors:
+        return False
     number = _number(run.whole, key)
     if run.measure.metric(key[0]).own_interval:
         return not number.low < number.high
