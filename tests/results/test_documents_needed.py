@@ -38,20 +38,23 @@ def test_growth_counts_distinct_clusters():
     ]
 
 
+TENS = range(50, 2001, 10)
+
+
 def half(factor=1.0):
     """The fewest documents that halve the width of 100 with 20 clusters, 5 of them a cluster: its
     variance falls with clusters, and Student's quantile too. factor: of the pilot's width."""
-    quantile = {n: t.ppf(0.975, n // 5 - 1) for n in range(10, 2001)}
+    quantile = {n: t.ppf(0.975, n // 5 - 1) for n in TENS}
     return next(n for n in quantile if sqrt(100 / n) * quantile[n] * factor <= quantile[100] / 2)
 
 
 def test_half_the_width_takes_almost_four_times_the_clusters():
-    found = plan(Window(100, [20], 8.0), 4.0, alike(100, 20))
+    found = plan(Window(100, [20], 8.0), 4.0, alike(100, 20), ends=TENS)
     assert found.documents == half() < 400 and not found.share.matters
     # 90 % of the chi-square with 19 degrees of freedom lies from 10.12 to 30.14 (tables), so the
     # variance may be 19 / 30.14 to 19 / 10.12.
-    assert found.least == pytest.approx(half(sqrt(19 / 30.14)), abs=2)
-    assert found.most == pytest.approx(half(sqrt(19 / 10.12)), abs=2)
+    assert found.least == half(sqrt(19 / 30.14))
+    assert found.most == half(sqrt(19 / 10.12))
 
 
 def test_students_quantile_shrinks_too():
@@ -145,7 +148,7 @@ def test_a_width_is_from_end_to_end():
 
 
 def test_where_clusters_grow_with_documents_the_share_makes_no_difference():
-    assert between(Window(100, [20], 8.0), 4.0, alike(100, 20)) == (half(), half())
+    assert between(Window(100, [20], 8.0), 4.0, alike(100, 20), ends=TENS) == (half(), half())
 
 
 def test_where_all_clusters_are_there_the_share_decides():
