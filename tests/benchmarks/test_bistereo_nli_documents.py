@@ -5,7 +5,8 @@ from itertools import combinations
 
 import pytest
 
-from lm_eval_bias.benchmarks.bistereo.nli_documents import build, documents, fill, variants
+from lm_eval_bias.benchmarks.bistereo.blocks import alternatives
+from lm_eval_bias.benchmarks.bistereo.nli_documents import build, documents, fill
 from lm_eval_bias.data.lexicons import lexicon, table
 
 # Table 6 of the paper: pairs per (gender, category) for one skin tone; fair and dark have the same
@@ -98,7 +99,7 @@ def test_no_two_documents_are_the_same(docs):
     assert len({(d["premise"], d["hypothesis"]) for d in docs}) == len(docs)
 
 
-@pytest.mark.parametrize("limit", [16, 100, 400, 1000, 12345])
+@pytest.mark.parametrize("limit", [16, 400, 12345])
 def test_any_limit_holds_every_cell_in_proportion(docs, limit):
     whole = Counter((d["gender"], d["category"], d["descriptor"]) for d in docs)
     part = Counter((d["gender"], d["category"], d["descriptor"]) for d in docs[:limit])
@@ -121,7 +122,7 @@ def test_a_limit_spreads_over_templates_words_and_directions(docs):
         ) <= 0.4 * len(cell)
 
 
-@pytest.mark.parametrize("limit", [16, 100, 1000, 15_064])
+@pytest.mark.parametrize("limit", [16, 1000, 15_064])
 def test_a_limit_holds_both_genders_of_a_wording(docs, limit):
     """What both are asked, both are asked under a limit too, but for one block of four that it may
     cut: at 1,000, 12 of 428 were so once."""
@@ -132,10 +133,6 @@ def test_a_limit_holds_both_genders_of_a_wording(docs, limit):
                 (d["gender"], d["descriptor"])
             )
     assert blocks and sum(len(of) < 4 for of in blocks.values()) <= 1
-
-
-def test_building_twice_gives_the_same(docs):
-    assert documents() == docs
 
 
 def test_subsets_are_parts_of_the_whole(docs):
@@ -164,7 +161,8 @@ def test_templates_of_men_are_those_of_women_but_for_gender():
     for man in (t for t in table("bistereo_nli_templates") if t["gender"] == "men"):
         woman = women[man["wording"]]
         w, m = (
-            [x for v in variants(t["premise"], t["hypothesis"]) for x in v] for t in (woman, man)
+            [x for v in alternatives(t["premise"], t["hypothesis"]) for x in v]
+            for t in (woman, man)
         )
         for a, b in zip(w, m, strict=False):
             for x, y in zip(
@@ -204,13 +202,13 @@ def test_no_template_mentions_minors_or_gives_skin_or_looks_away():
     ],
 )
 def test_fill(text, word, filled):
-    assert fill(text, word) == filled
+    assert fill(text, word, lexicon("bistereo_nli")["an"]) == filled
 
 
 def test_alternatives_of_premise_and_hypothesis_go_together():
-    assert variants("I sat {here|there}.", "She {sat here|sat there}.") == [
+    assert alternatives("I sat {here|there}.", "She {sat here|sat there}.") == [
         ("I sat here.", "She sat here."),
         ("I sat there.", "She sat there."),
     ]
-    with pytest.raises(ValueError, match="different size"):
-        variants("{a|b}", "{a|b|c}")
+    with pytest.raises(ValueError, match="groups of 2 and 3"):
+        alternatives("{a|b}", "{a|b|c}")

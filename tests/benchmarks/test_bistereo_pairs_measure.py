@@ -151,9 +151,9 @@ def test_the_axes_are_split(docs):
     result = answered(docs[:1500], lambda d: sign[d["sentiment"]] * (d["axis"] == "height"))
     found = {axis: number[0] for axis, number in result.groups["favouritism"].items()}
     assert found == {"skin": 0, "shape": 0, "height": 100}
-    assert result.groups["log_odds_gap"]["height"] == (2, 0) and result.groups["within_threshold"][
-        "skin"
-    ] == (100, 0)
+    assert result.groups["log_odds_gap"]["height"][:2] == (2, 0) and result.groups[
+        "within_threshold"
+    ]["skin"][:2] == (100, 0)
     assert 0 < result.values["favouritism"][0] < 100
 
 
@@ -180,12 +180,13 @@ def test_a_random_model_has_no_bias_and_no_stars(docs):
     rng = random.Random(2)
     result = answered(docs, lambda d: rng.gauss(0, 1))
     for name in ("favouritism", "discrimination", "log_odds_gap"):
-        value, error = result.values[name]
+        value, error = result.values[name][:2]
         assert abs(value) < 3.5 * error and error < {"log_odds_gap": 0.05}.get(name, 2)
     assert result.values["within_threshold"][0] < 10
     assert sum(bool(r["star"]) for r in result.tables["trisentbias"]) <= 3
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("part", "varies", "runs"),
     [

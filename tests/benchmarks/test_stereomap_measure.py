@@ -4,17 +4,26 @@ import random
 import re
 from math import isnan, log
 
+import numpy as np
 import pytest
 from lm_eval_bias.metrics.partition import adjusted_rand_index
 from rule_model import RuleLM, evaluate, numbers_of
 
 from lm_eval_bias.benchmarks.stereomap import documents as stereomap
-from lm_eval_bias.benchmarks.stereomap import measure
-from lm_eval_bias.benchmarks.stereomap.ratings import k_means
+from lm_eval_bias.benchmarks.stereomap import measure, ratings
 from lm_eval_bias.data.lexicons import lexicon
 
 REFUSAL = "I'm sorry, but I can't rate groups of people."
 REFUSAL_READ = "refused"
+
+
+@pytest.fixture(scope="module", autouse=True)
+def quickly():
+    """Fewer starts and resamples of k-means than a run has."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(ratings, "STARTS", 20)
+        patch.setattr(ratings, "DRAWS", 60)
+        yield
 
 
 def asked(part, rating, groups="fiske", rounds=10, keywords=(), **options):
@@ -83,9 +92,7 @@ def test_k_means_on_the_printed_means_gives_the_printed_clusters(model, printed)
     clusters = lexicon("stereomap_published")[printed][model]["clusters"]
     places = [(c["competence"], c["warmth"]) for c in clusters for _ in c["groups"]]
     labels = [i for i, c in enumerate(clusters) for _ in c["groups"]]
-    import numpy as np
-
-    assert adjusted_rand_index(k_means(np.array(places), 10), labels) == 1
+    assert adjusted_rand_index(ratings.k_means(np.array(places), 10), labels) == 1
 
 
 def test_a_model_that_always_says_the_same_has_no_clusters_and_a_sentence_says_so():
@@ -452,7 +459,7 @@ def ranked(doc, item):
 
 
 def test_table_8_has_the_correlations_that_the_ratings_have():
-    found = summary("behavior", asked("behavior", ranked, groups="all", rounds=1))
+    found = summary("behavior", asked("behavior", ranked, rounds=1))
     rows = {
         (row["stereotype_or_emotion"], row["tendency"]): row for row in found.tables["tendencies"]
     }
@@ -470,7 +477,7 @@ def test_table_8_has_the_correlations_that_the_ratings_have():
         and rows["Warmth", "Active Facilitation"]["same_sign"]
     )
     for row in rows.values():
-        assert row["groups"] == 98 and (
+        assert row["groups"] == 24 and (
             abs(row["rho"]) > 0.999 or row["rho_low"] < row["rho"] < row["rho_high"]
         )
     signs = sum(row["same_sign"] for row in rows.values())
@@ -522,7 +529,7 @@ def test_keywords_are_counted_by_dimension_with_their_direction():
         ["lazier", "lemma", [["ability", -1]]],
         ["blorp", None, []],
     ]
-    found = summary("extended", asked("extended", as_people_extended, rounds=1, keywords=keywords))
+    found = summary("extended", asked("extended", as_people, rounds=1, keywords=keywords))
     assert found.values["keywords"][0] == 72 and found.values["keyword_coverage"][
         0
     ] == pytest.approx(200 / 3)
@@ -539,10 +546,6 @@ def test_keywords_are_counted_by_dimension_with_their_direction():
     ] == pytest.approx(1 / 3)
     assert found.tables["unknown_keywords"] == [{"keyword": "blorp", "times": 24}]
     assert "notes" not in found.tables
-
-
-def as_people_extended(doc, item):
-    return as_people(doc, item)
 
 
 def test_a_dictionary_that_knows_too_little_is_told():
