@@ -26,7 +26,8 @@ def slips(exhibit, tables):
                 []
                 if exhibit.needs
                 else [
-                    f"{exhibit.name}: there is no table {source.table}, and nothing said of what it needs"
+                    f"{exhibit.name}: there is no table {source.table}, and nothing said of "
+                    "what it needs"
                 ]
             )
         there = {key for row in tables[source.table] for key in row}

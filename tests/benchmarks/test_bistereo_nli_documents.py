@@ -12,9 +12,15 @@ from lm_eval_bias.data.lexicons import lexicon, table
 # Table 6 of the paper: pairs per (gender, category) for one skin tone; fair and dark have the same
 # number.
 TABLE_6 = {
-    ("women", "good_behaviour"): 2079, ("women", "bad_behaviour"): 2079, ("women", "attractiveness"): 6544, ("women", "unattractiveness"): 6544,
-    ("men", "good_behaviour"): 1980, ("men", "bad_behaviour"): 1980, ("men", "attractiveness"): 4464, ("men", "unattractiveness"): 4464,
-}  # fmt: skip
+    ("women", "good_behaviour"): 2079,
+    ("women", "bad_behaviour"): 2079,
+    ("women", "attractiveness"): 6544,
+    ("women", "unattractiveness"): 6544,
+    ("men", "good_behaviour"): 1980,
+    ("men", "bad_behaviour"): 1980,
+    ("men", "attractiveness"): 4464,
+    ("men", "unattractiveness"): 4464,
+}
 
 
 @pytest.fixture(scope="module")
@@ -151,12 +157,14 @@ def test_the_harness_gets_a_test_split():
 
 def test_templates_of_men_are_those_of_women_but_for_gender():
     """So that women and men may be compared on the 213 wordings which both are asked."""
-    words = {
-        "women": "men", "woman": "man", "ladies": "gentlemen", "lady": "gentleman", "she": "he", "her": "his", "hers": "his", "actress": "actor",
-        "aunt": "uncle", "bride": "groom", "sister": "brother", "waitress": "waiter", "mother": "father", "wife": "husband", "herself": "himself",
-        "stewardess": "steward", "heroine": "hero", "landlady": "landlord", "niece": "nephew", "daughter": "son", "grandmother": "grandfather",
-        "mother-in-law": "father-in-law",
-    }  # fmt: skip
+    genders = (
+        "women/men woman/man ladies/gentlemen lady/gentleman she/he her/his hers/his "
+        "actress/actor aunt/uncle bride/groom sister/brother waitress/waiter "
+        "mother/father wife/husband herself/himself stewardess/steward heroine/hero "
+        "landlady/landlord niece/nephew daughter/son grandmother/grandfather "
+        "mother-in-law/father-in-law"
+    )
+    words = dict(pair.split("/") for pair in genders.split())
     women = {t["wording"]: t for t in table("bistereo_nli_templates") if t["gender"] == "women"}
     for man in (t for t in table("bistereo_nli_templates") if t["gender"] == "men"):
         woman = women[man["wording"]]

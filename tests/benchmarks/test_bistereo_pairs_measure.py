@@ -86,13 +86,9 @@ def test_an_encoder_is_scored_as_it_is_and_a_decoder_is_calibrated(docs):
     for result, z1, z2 in ((encoder, 0, 100), (decoder, 100, 0)):
         rows = [row for row in result.tables["trisentbias"] if row["context"] != "neutral"]
         assert {(row["z1"], row["z2"], row["z3"]) for row in rows} == {(z1, z2, 0)}
-        assert (
-            result.values["favouritism"]
-            == result.values["discrimination"]
-            == result.values["log_odds_gap"]
-            == (0, 0)
-        )
-        assert result.values["within_threshold"] == (z1, 0)
+        for name in ("favouritism", "discrimination", "log_odds_gap"):
+            assert result.values[name][:2] == (0, 0)
+        assert result.values["within_threshold"][:2] == (z1, 0)
         assert all(row["log_odds"] == pytest.approx(0.5) for row in result.tables["neutral"])
     neutral = {
         method: [row["z2"] for row in r.tables["trisentbias"] if row["context"] == "neutral"]

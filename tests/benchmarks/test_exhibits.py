@@ -7,6 +7,7 @@ measure.
 
 import copy
 import re
+from math import inf
 
 import pytest
 from exhibit_slips import compared, keys, slips
@@ -73,9 +74,9 @@ def figure_problems(measure, e):
         yield "`five` is for boxes"
     if (figure.low is None) != (figure.high is None):
         yield "an interval lacks an end"
-    if figure.domain and figure.reference is not None:
-        if not figure.domain[0] <= figure.reference <= figure.domain[1]:
-            yield "the reference lies outside the scale"
+    least, most = figure.domain or (-inf, inf)
+    if figure.reference is not None and not least <= figure.reference <= most:
+        yield "the reference lies outside the scale"
     if not set(figure.order) <= set(keys(e._replace(figure=figure._replace(order={})))):
         yield "orders what it does not draw"
 
@@ -104,9 +105,14 @@ def test_no_exhibit_of_a_measure_stands_twice():
 
 TABLES = {"numbers": [], "colours": [{"colour": "red", "share": 40.0, "share_stderr": 2.0}]}
 GOOD = Exhibit(
-    "Table 1", "Shares", Rows("colours", {"colour": "red"}), [Column("share", "Share", "%")], "R.", "S.",
+    "Table 1",
+    "Shares",
+    Rows("colours", {"colour": "red"}),
+    [Column("share", "Share", "%")],
+    "R.",
+    "S.",
     figure=Figure("bars", x="colour", y="share"),
-)  # fmt: skip
+)
 
 
 def test_an_exhibit_that_names_what_there_is_has_no_slip():
