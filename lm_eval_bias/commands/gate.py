@@ -154,12 +154,12 @@ def _asked(run: runs.Run) -> str:
     return ", ".join(said)
 
 
-def _found(folders: Sequence[Path], known: Mapping[str, catalogue.Task]) -> runs.Found:
+def _found(folders: Sequence[Path], known: Mapping[str, catalogue.Task]) -> runs.FinishedRuns:
     """The runs below some folders. UsageError where one of ours cannot be read: it may be the
     newest, and an older one is not judged in its place."""
     from lm_eval_bias.results.escape import visible
 
-    found = finished.read(folders, known)
+    found = runs.find(folders, known)
     if found.unread:
         told = "\n".join(map(visible, found.unread))
         raise UsageError(
@@ -336,7 +336,7 @@ def _differences(
     """The paired changes of some numbers. Raises Incomparable where the two were not asked the
     same, or their answers are not there."""
     from lm_eval_bias.gate.gate import Incomparable
-    from lm_eval_bias.report.compare import other_prompts
+    from lm_eval_bias.results.samples import other_prompts
     from lm_eval_bias.results.paired import differences
 
     task = known.get(now.task)

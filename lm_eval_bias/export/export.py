@@ -17,9 +17,10 @@ from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
 from lm_eval_bias.measure import RANGE, Metric, Number
-from lm_eval_bias.report.leaderboard import board, decimals
+from lm_eval_bias.report.leaderboard import board
 from lm_eval_bias.results.escape import shortened, visible
-from lm_eval_bias.results.runs import Found, Run
+from lm_eval_bias.results.runs import FinishedRuns, Run
+from lm_eval_bias.results.table import DECIMALS
 
 _ROUNDING = 1e-9
 _GREATEST = 1e300
@@ -59,7 +60,7 @@ class Chosen(NamedTuple):
     left: list[str]
 
 
-def chosen(found: Found, metrics: Sequence[str] | None = None) -> Chosen:
+def chosen(found: FinishedRuns, metrics: Sequence[str] | None = None) -> Chosen:
     """The primary numbers of runs, or those that are named. Raises UsageError for a name that no
     run has."""
     runs = {(run.task, run.model): run for run in found.runs}
@@ -193,7 +194,9 @@ def interval(result: Result) -> str:
     if not result.has_interval:
         return f"no interval ({result.how})"
     # Two digits of its width, so that its ends are never the same.
-    digits = max(decimals(result.metric.unit), 1 - math.floor(math.log10(result.high - result.low)))
+    digits = max(
+        DECIMALS.get(result.metric.unit, 3), 1 - math.floor(math.log10(result.high - result.low))
+    )
     low, high = (
         f"{end:,.{digits}f}" if digits < 10 and abs(end) < 1e9 else f"{end!r}"
         for end in (result.low, result.high)

@@ -197,7 +197,7 @@ def test_a_number_that_another_one_tests_is_no_test(tmp_path):
     ends = {"gap_points": (-0.02, 2.1), "delta_corrected": (0.1, 9.0)}
     made_up(tmp_path, "m", values, task="empathy_religion", ends=ends)
     known = finished.known_tasks([])
-    found = finished.read([tmp_path], known)
+    found = runs.find([tmp_path], known)
     tested = findings.tested(primary for run in found.runs for primary in findings.primaries(run))
     assert [(test.primary.metric.name, test.excludes) for test in tested] == [("gap_points", False)]
 
