@@ -245,7 +245,7 @@ def append_summary(path: str, content: str) -> str:
     return "" if fits else f"the summary of the step is full: it was cut ({SUMMARY_LIMIT:,} bytes)"
 
 
-def annotations(judged: Sequence[Judged]) -> list[str]:
+def error_lines(judged: Sequence[Judged]) -> list[str]:
     """A line for each rule that is violated or could not be judged, in GitHub's form."""
     lines = []
     for one in judged:
