@@ -134,12 +134,9 @@ def _jsonl(text: str, lines: dict[Place, int], problems: list[Problem]) -> list[
 # ---- YAML
 
 
-class Loader(yaml.SafeLoader):
-    """Plain data without surprises.
-
-    Anchors, aliases and deep nesting are errors: a few lines of aliases stand for billions of
-    values. Only plain decimal numbers are numbers; 010, 1:30, 1_0 and dates are texts.
-    """
+class PlainLoader(yaml.SafeLoader):
+    """YAML without anchors, aliases (a few lines of them stand for billions of values) and deep
+    nesting: these are errors."""
 
     aliases = False
     depth = 0
@@ -156,6 +153,10 @@ class Loader(yaml.SafeLoader):
         node = super().compose_node(parent, index)
         self.depth -= 1
         return node
+
+
+class Loader(PlainLoader):
+    """Only plain decimal numbers are numbers; 010, 1:30, 1_0 and dates are texts."""
 
 
 _TAG = "tag:yaml.org,2002:"

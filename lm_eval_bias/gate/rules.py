@@ -103,9 +103,7 @@ def _rules(content: Content) -> Rules:
                 continue
             (condition,) = (name for name in CONDITIONS if name in row)
             names = (row.get("metric"), row.get("group"), row.get("unit"))
-            rule = Rule(
-                content.line(place), row["task"], condition, float(row[condition]), *names
-            )
+            rule = Rule(content.line(place), row["task"], condition, float(row[condition]), *names)
             first = rules.setdefault((rule.task, condition, *names[:2]), rule)
             if first is not rule:
                 twice = f"the same number and condition as in line {first.line}; keep one of them"
@@ -138,7 +136,10 @@ def _mistakes(row: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
     if condition == UNUSABLE:
         for key in ("metric", "group", "unit"):
             if key in row:
-                yield key, "a cap on unusable answers is on the whole task, in percent; leave it out"
+                yield (
+                    key,
+                    "a cap on unusable answers is on the whole task, in percent; leave it out",
+                )
         if not 0 <= bound <= 100:
             yield condition, f"{bound:g} is no percentage; expected a number from 0 to 100"
         return
@@ -190,9 +191,7 @@ def _nearest_task(name: str, tasks: Iterable[str]) -> str:
     return "see `lm-eval-bias tasks`, and name the folder of your own with --include_path"
 
 
-def _mistake(
-    rule: Rule, metrics: Sequence[Metric], groups: Mapping[str, Collection[str]]
-) -> str:
+def _mistake(rule: Rule, metrics: Sequence[Metric], groups: Mapping[str, Collection[str]]) -> str:
     """What is wrong with a rule on a number; empty if nothing is."""
     judged = [metric.name for metric in metrics if metric.stderr or metric.own_interval]
     metric = next((metric for metric in metrics if metric.name == rule.metric), None)

@@ -350,9 +350,7 @@ def judged_numbers(values, bounds, conditions, df=30):
         for number, b, c in zip(numbers, bounds, conditions, strict=True)
     ]
     p = np.array([gate.p_values(each) for each in of])
-    return [
-        [level.rejected for level in gate.levels(p[:, side].tolist(), 0.05)] for side in (0, 1)
-    ]
+    return [[level.rejected for level in gate.levels(p[:, side].tolist(), 0.05)] for side in (0, 1)]
 
 
 def test_p_is_that_of_students_t(tmp_path):
