@@ -80,31 +80,25 @@ def run(arguments: argparse.Namespace) -> int:
         )
     known = finished.known_tasks(arguments.include_path)
     found = [runs.find([path], known, arguments.tasks) for path in arguments.runs]
-    sides = [found[0], found[-1]]
-    chosen = [
-        _chosen(
-            side.runs,
-            arguments.models[i] if arguments.models else None,
-            arguments.runs[-1 if i else 0],
-        )
-        for i, side in enumerate(sides)
-    ]
-    names = tuple(of[0].model for of in chosen)
+    models = arguments.models or (None, None)
+    first = _chosen(found[0].runs, models[0], arguments.runs[0])
+    second = _chosen(found[-1].runs, models[1], arguments.runs[-1])
+    names = (first[0].model, second[0].model)
     if names[0] == names[1]:
-        if chosen[0] == chosen[1]:
+        if first == second:
             raise UsageError(
                 f"{names[0]} would be compared with itself; give two models, or two folders"
             )
-        names = tuple(f"{name} ({path})" for name, path in zip(names, arguments.runs, strict=True))
-    notes = [note for side in found for note in side.notes]
+        names = (f"{names[0]} ({arguments.runs[0]})", f"{names[1]} ({arguments.runs[-1]})")
     result = compare.comparison(
-        *chosen,
+        first,
+        second,
         names,
         finished.reader(known),
         arguments.metrics,
         arguments.groups,
         arguments.common,
-        notes,
+        [note for side in found for note in side.notes],
     )
     if output:
         finished.write(output, compare_files.WRITERS[output.suffix](result))

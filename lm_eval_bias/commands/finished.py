@@ -50,11 +50,17 @@ def printed(
 ) -> str:
     """For a terminal: tables, titled remarks, and how to read it all, with a line between them."""
     # names and paths are copied from here
-    whole = {"break_long_words": False, "break_on_hyphens": False}
     parts = ["\n".join(lines) for lines in blocks]
     for title, lines in remarks.items():
         filled = (
-            textwrap.fill(line, width, initial_indent="  ", subsequent_indent="    ", **whole)
+            textwrap.fill(
+                line,
+                width,
+                initial_indent="  ",
+                subsequent_indent="    ",
+                break_long_words=False,
+                break_on_hyphens=False,
+            )
             for line in lines
         )
         parts.append("\n".join([title, *filled]))

@@ -112,11 +112,7 @@ def _run(arguments: argparse.Namespace) -> int:
     )
     _check_baseline(wanted, found.runs, baseline)
     judged = verdicts.judge(
-        wanted,
-        found.runs,
-        baseline,
-        changes(known, wanted, found.runs, baseline),
-        narrowing(known),
+        wanted, found.runs, baseline, changes(known, wanted, found.runs, baseline), narrowing(known)
     )
     code = status(verdicts.overall([one.verdict for one in judged]), arguments.inconclusive)
     tasks = {verdict.task for one in judged for verdict in one.verdicts}
@@ -262,10 +258,7 @@ def narrowing(known: Mapping[str, catalogue.Task]) -> Narrowing:
 
 
 def changes(
-    known: Mapping[str, catalogue.Task],
-    rules: Rules,
-    runs: Sequence[Run],
-    baseline: Sequence[Run],
+    known: Mapping[str, catalogue.Task], rules: Rules, runs: Sequence[Run], baseline: Sequence[Run]
 ) -> Changes:
     """Paired changes, computed once for all rules on a run."""
     from lm_eval_bias.gate.verdicts import Change, Incomparable

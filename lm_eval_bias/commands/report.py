@@ -89,7 +89,7 @@ def run(arguments: argparse.Namespace) -> int:
     print(" ".join(map(visible, written.sentences)))
     counts = (("model", written.models), ("task", written.tasks), ("figure", written.figures))
     written_parts = ", ".join(f"{count} {name}{'s' * (count != 1)}" for name, count in counts)
-    print(f"wrote {written.index}: {written_parts}")
+    print(f"wrote {written.overview}: {written_parts}")
     return 0
 
 

@@ -274,13 +274,13 @@ def numbers(rows: Rows) -> Table:
     body = []
     for row in rows:
         unit = str(row.get("unit") or "")
-        ends = (as_float(row.get(part)) for part in ("value", "stderr", "low", "high"))
+        value, low, high = (as_float(row.get(part)) for part in ("value", "low", "high"))
         null = as_float(row.get("null_value"))
         body.append(
             [
                 Cell(str(row["metric"])),
                 Cell("" if row.get("group") is None else str(row["group"])),
-                number_cell(Number(*ends), unit),
+                number_cell(Number(value, nan, low, high), unit),
                 Cell("" if isnan(null) else number_text(null)),
                 Cell(unit),
                 Cell(str(row.get("cell") or "")),

@@ -113,7 +113,8 @@ def board(
     names several columns."""
     if metrics is not None:
         check_metrics(metrics, finished.runs)
-    questions, paired, notes = by_question(finished.runs), {}, list(finished.notes)
+    questions, notes = by_question(finished.runs), list(finished.notes)
+    paired: dict[Question, Replicated] = {}
     if answers is not None:
         questions, paired, further = _by_documents(questions, answers)
         notes += further
@@ -181,15 +182,19 @@ def _by_documents(
                     f"{run.results}: the samples of {task} are not read, so its ranks are "
                     f"unpaired: {error}"
                 )
-        known = {run: of for run in runs if (of := read[run.model]) is not None}
+        known = {model: of for model, of in read.items() if of is not None}
         several = len({of.which for of in known.values()}) > 1
         # Models with a chat template of their own each are asked in other words, which is no other
         # question; with the same one it is.
-        worded = {(of.which, run.template, of.prompts) for run, of in known.items() if of.prompts}
+        worded = {
+            (of.which, run.template, of.prompts)
+            for run in runs
+            if (of := known.get(run.model)) and of.prompts
+        }
         otherwise = {place for place, n in Counter(w[:2] for w in worded).items() if n > 1}
         groups: dict[Question, list[Run]] = {}
         for run in runs:
-            of = known.get(run)
+            of = known.get(run.model)
             more: list[tuple[str, str]] = []
             if several:  # what has no samples is not known to be another question
                 more.append(("which documents", of.which if of else "not known"))

@@ -123,8 +123,8 @@ def markdown(board: Board) -> str:
     for section, of in zip(board.sections, sections, strict=True):
         lines += ["", f"## {markdown_cell(section.title)}", "", markdown_text(of.title), ""]
         lines += table.markdown(of)
-    for title, of in remarks(board).items():
-        lines += ["", f"## {title}", "", *(f"- {markdown_text(line)}" for line in of)]
+    for title, texts in remarks(board).items():
+        lines += ["", f"## {title}", "", *(f"- {markdown_text(line)}" for line in texts)]
     lines += ["", "## How to read it", "", *(f"- {line}" for line in LEGEND)]
     return "\n".join(lines) + "\n"
 

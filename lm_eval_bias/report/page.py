@@ -145,9 +145,9 @@ class TaskOverview(NamedTuple):
 
 
 class Written(NamedTuple):
-    """What a report has. index: the overview."""
+    """What a report has. overview: its first page."""
 
-    index: Path
+    overview: Path
     models: int
     tasks: int
     figures: int
@@ -342,7 +342,9 @@ class _Writer:
             block.tables = exhibited.tables(exhibit, models, papers)
         except Exception as error:  # what a person's own rows may hold
             block.notes.append(f"Its table could not be made: {type(error).__name__}: {error}")
-        all_rows = [(model, "this run", None, row) for model, rows in models for row in rows]
+        all_rows: list[Any] = [
+            (model, "this run", None, row) for model, rows in models for row in rows
+        ]
         all_rows += [
             (paper.model, paper.source, paper.incomparable or "yes", row)
             for paper in papers

@@ -203,7 +203,7 @@ class Replicates:
         self.plan, self.records, self.options, self.errors = plan, records, options, errors
         self.measure = plan.measure
         self._shares: dict[Key, list[NDArray[np.float64]]] = {}
-        self._clusters: dict[str | None, dict[str | None, int | None]] = {}
+        self._clusters: dict[str | None, dict[str | None, int]] = {}
         self._members = [
             [_groups(of, each) for each in column]
             for of, column in zip(plan.parts, self._columns(), strict=True)

@@ -21,7 +21,7 @@ from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from lm_eval_bias.catalogue import Task
-from lm_eval_bias.measure import UNITS, Metric, Number
+from lm_eval_bias.measure import UNITS, Measure, Metric, Number
 from lm_eval_bias.results.escape import shortened, visible
 from lm_eval_bias.results.samples import (
     PARTS,
@@ -167,7 +167,7 @@ def find(
     if not has_results or not (read or others):
         raise UsageError(_empty(paths, notes))
     if tasks is not None:
-        there = sorted({each.task for each in [*read, *others]})
+        there = sorted({run.task for run in read} | {other.task for other in others})
         for task in sorted(set(tasks).difference(there)):
             raise UsageError(
                 f"--tasks {task}: no run has it; {nearest(task, [visible(t) for t in there])}"
@@ -220,13 +220,11 @@ def _with_phrases(run: Run, files: Sequence[Mapping[str, Any]]) -> Run:
     its samples; of several files the last."""
     names = {path.name for path in run.samples}
     for content in files:
-        found, of = content.get("phrases"), content.get("reasons_of")
-        if (
-            isinstance(of, list)
-            and names.intersection(each for each in of if isinstance(each, str))
-            and _is_table(found)
-        ):
-            run = run._replace(tables={**run.tables, "phrases": found})
+        phrases, of = content.get("phrases"), content.get("reasons_of")
+        if not isinstance(of, list) or not isinstance(phrases, list) or not _is_table(phrases):
+            continue
+        if names.intersection(name for name in of if isinstance(name, str)):
+            run = run._replace(tables={**run.tables, "phrases": phrases})
     return run
 
 
@@ -317,7 +315,7 @@ def _of_results(
     runs, foreign, said = [], [], []
     for key, config in configs.items():
         task = key.rpartition("::")[2]
-        config, known = _mapping(config), _measured(known_tasks, task)
+        config, known = _mapping(config), _declared(known_tasks, task)
         beside = path.parent / f"samples_{key.replace(os.sep, '_')}_{date}.jsonl"
         # which answers for names that no file can have, too
         samples = (beside,) if os.path.isfile(beside) else ()
@@ -333,7 +331,7 @@ def _of_results(
             numbers, rows = _numbers(cells)
             counts = _mapping(_mapping(content.get("n-samples")).get(key))
             n = _count(counts.get("effective"))
-            metrics = known.measure.metrics if known else _metrics(rows, _mapping(results.get(key)))
+            metrics = known[0].metrics if known else _metrics(rows, _mapping(results.get(key)))
             metadata = _mapping(config.get("metadata"))
             version = _plain(
                 _mapping(content.get("versions")).get(key, metadata.get("version", ""))
@@ -398,7 +396,7 @@ def _of_merged(path: Path, content: dict[str, Any], known_tasks: Mapping[str, Ta
         again = "write it again with `lm-eval-bias merge --output`, where the results files stand beside the samples"
         raise _Unreadable(f"it names no model; {again}")
     numbers, rows = _numbers(cells)
-    known = _measured(known_tasks, task)
+    known = _declared(known_tasks, task)
     run = Run(
         model=_short(content["model"]),
         identity=content["model"],
@@ -409,7 +407,7 @@ def _of_merged(path: Path, content: dict[str, Any], known_tasks: Mapping[str, Ta
         limit=None,
         template=_text(content.get("chat template")),
         n=_count(content.get("documents", content.get("records"))),
-        metrics=known.measure.metrics if known else _metrics(rows, {}),
+        metrics=known[0].metrics if known else _metrics(rows, {}),
         numbers=numbers,
         tables={name: table for name, table in cells.items() if _is_table(table)},
         warnings=(),
@@ -484,7 +482,7 @@ def _named_apart(runs: Sequence[Run]) -> list[Run]:
 
 
 def _options(
-    metadata: Mapping[str, Any], known: Task | None, model: Mapping[str, Any]
+    metadata: Mapping[str, Any], known: tuple[Measure, list[str]] | None, model: Mapping[str, Any]
 ) -> dict[str, Any]:
     """A task's options out of its metadata, in which the harness puts the model's arguments too."""
     if known is None:
@@ -493,7 +491,7 @@ def _options(
             for key, value in metadata.items()
             if key not in DESCRIPTIVE and key not in model
         }
-    names = [*known.option_names, *(f"{option}_sha256" for option in known.option_names)]
+    names = [*known[1], *(f"{option}_sha256" for option in known[1])]
     return {key: metadata[key] for key in names if key in metadata}
 
 
@@ -546,10 +544,10 @@ def _warnings(
 # ---- What a file may hold
 
 
-def _measured(known: Mapping[str, Task], name: str) -> Task | None:
-    """A task that is known and declares a measure."""
+def _declared(known: Mapping[str, Task], name: str) -> tuple[Measure, list[str]] | None:
+    """What a task that is known declares: its measure, and the names of its options."""
     task = known.get(name)
-    return None if task is None or task.measure is None else task
+    return None if task is None or task.measure is None else (task.measure, task.option_names)
 
 
 def _mapping(value: Any) -> Mapping[str, Any]:
@@ -611,9 +609,10 @@ def _numbers(cells: Mapping[str, Any]) -> tuple[dict[Key, Number], list[Mapping[
     for row in rows:
         group = row.get("group")
         key = (row["metric"], None if group is None else str(group))
-        ends = (as_float(row.get(name)) for name in ("value", "stderr", "low", "high"))
+        value, stderr, low, high = (as_float(row.get(part)) for part in Number._fields[:4])
         clusters = as_float(row.get("clusters"))
-        numbers[key] = Number(*ends, int(clusters) if clusters >= 0 else None)
+        known = int(clusters) if 0 <= clusters < math.inf else None
+        numbers[key] = Number(value, stderr, low, high, known)
     return numbers, rows
 
 

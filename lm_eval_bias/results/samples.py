@@ -355,27 +355,28 @@ def remade(task: Task, sample: dict[str, Any], repeats: int | None = None) -> li
     repeats: how often the document was asked; None for all answers that are there. With several
     processes there may be more of them, when it was asked again to keep a process busy.
     """
+    measure = task.measure
+    if measure is None:
+        raise UsageError(f"{task.name} declares no measure, so there is nothing to compute")
     doc, responses = sample["doc"], _answers(sample["resps"])
-    steps = [step for each in task.config.get("filter_list") or () for step in each["filter"]]
-    if not steps:
-        return [task.measure.record(doc, [first for first, *_ in responses])]
-    for step in steps:
-        read, options = (
-            step["function"],
-            {key: value for key, value in step.items() if key != "function"},
-        )
-        if isinstance(read, Function):
-            responses = list(read.load()(**options).apply(responses, [doc] * len(responses)))
-        elif read == "take_first":
-            return [task.measure.record(doc, [first for first, *_ in responses])]
-        else:
+    for step in [step for each in task.config.get("filter_list") or () for step in each["filter"]]:
+        read = step["function"]
+        if read == "take_first":
+            break
+        if not isinstance(read, Function):
             raise UsageError(
-                f"{task.name}: the filter {read} cannot be applied again; records of this sample cannot be made"
+                f"{task.name}: the filter {read} cannot be applied again; records of this sample "
+                "cannot be made"
             )
-    answers = responses[0][:repeats]
-    if task.measure.gathers:
-        return [task.measure.record(doc, answers)]
-    return [task.measure.record(doc, [answer]) for answer in answers]
+        options = {key: value for key, value in step.items() if key != "function"}
+        responses = list(read.load()(**options).apply(responses, [doc] * len(responses)))
+    else:
+        if task.config.get("filter_list"):
+            answers = responses[0][:repeats]
+            if measure.gathers:
+                return [measure.record(doc, answers)]
+            return [measure.record(doc, [answer]) for answer in answers]
+    return [measure.record(doc, [first for first, *_ in responses])]
 
 
 def _repeats(task: Task, path: Path) -> int | None:
