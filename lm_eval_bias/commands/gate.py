@@ -246,11 +246,10 @@ def narrowing(known: Mapping[str, catalogue.Task]) -> Narrowing:
         parts, width = [], 1.0
         if rule.condition != WORSE:  # parts of a change would be those of two runs
             parts = windows(run.task, run.results, rule.metric)
-            number = run.numbers[str(rule.metric), None]
-            width = number.high - number.low if parts else 1.0
+            width = plan.width_of(run.numbers[str(rule.metric), None]) if parts else 1.0
         pilot = plan.Window(run.n, clusters, width)
         fewest, most = plan.between(
-            pilot, True, width * share, asked.grown, parts, planned.ends(asked.labels)
+            pilot, width * share, asked.grown, parts, planned.ends(asked.labels)
         )
         return Needed(fewest, most, planned.whole_task(task, known), len(asked.labels))
 
