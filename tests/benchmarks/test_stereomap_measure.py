@@ -20,8 +20,8 @@ REFUSAL_READ = "refused"
 def quickly():
     """Fewer starts and resamples of k-means than a run has."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(ratings, "STARTS", 20)
-        patch.setattr(ratings, "DRAWS", 60)
+        patch.setattr(ratings, "STARTS", 10)
+        patch.setattr(ratings, "DRAWS", 25)
         yield
 
 
