@@ -1,14 +1,13 @@
-"""`lm-eval-bias tasks`: what there is to run, and what its numbers say."""
+"""`lm-eval-bias tasks`: list the tasks, and describe a task or a number."""
 
 from __future__ import annotations
 
 import argparse
 import difflib
-from pathlib import Path
 from typing import Any
 
 from lm_eval_bias import catalogue
-from lm_eval_bias.commands import declare
+from lm_eval_bias.commands import declare, finished
 from lm_eval_bias.measure import UNITS, Metric
 from lm_eval_bias.usage import UsageError
 
@@ -24,14 +23,7 @@ def add(commands: Any) -> None:
     parser.add_argument(
         "name", metavar="NAME", nargs="?", help="a task or a metric, such as hbb or biased_share"
     )
-    parser.add_argument(
-        "--include_path",
-        metavar="DIR",
-        type=Path,
-        action="append",
-        default=[],
-        help="tasks of your own too, as for lm_eval",
-    )
+    finished.add_include_path(parser)
     parser.add_argument(
         "--path",
         action="store_true",
@@ -44,56 +36,54 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.path:
         print(catalogue.tasks_folder())
         return 0
+    name = arguments.name
     known = list(catalogue.tasks(arguments.include_path))
-    if arguments.name is None:
+    if name is None:
+        head = ("TASK", "PAPER", "REQUEST", "DOCUMENTS", "WHAT IT ASKS")
         rows = [(t.name, t.paper, t.request, number_of_documents(t), t.about) for t in known]
-        print(
-            aligned([("TASK", "PAPER", "REQUEST", "DOCUMENTS", "WHAT IT ASKS"), *rows], right={3})
-        )
+        print(aligned([head, *rows], right={3}))
         return 0
     for task in known:
-        if task.name == arguments.name:
-            if task.measure is None:
-                raise UsageError(
-                    f"{task.name} declares no measure; its numbers are those of its own YAML, {task.path}"
-                )
-            print(f"{task.name}: {task.about}" if task.about else task.name)
-            print(
-                aligned(
-                    [
-                        ("METRIC", "UNIT", "BETTER", "NO BIAS", "PAPER", "WHAT IT SAYS"),
-                        *(row(m) for m in task.measure.metrics),
-                    ]
-                )
-            )
+        if task.name == name:
+            _describe_task(task)
             return 0
-    found: dict[Metric, list[str]] = {}
+    tasks: dict[Metric, list[str]] = {}
+    names = {task.name for task in known}
     for task in known:
         for metric in task.measure.metrics if task.measure else ():
-            if metric.name == arguments.name:
-                found.setdefault(metric, []).append(task.name)
-    if not found:
-        names = {t.name for t in known} | {
-            m.name for t in known if t.measure for m in t.measure.metrics
-        }
-        guesses = difflib.get_close_matches(arguments.name, names, n=1)
-        raise UsageError(
-            f"no task or metric {arguments.name!r}"
-            + (f"; did you mean {guesses[0]}?" if guesses else "")
-        )
-    for metric, tasks in found.items():
-        print(f"{metric.name}: {metric.description}")
-        print(f"  unit: {metric.unit}, {UNITS[metric.unit]}")
-        print(
-            f"  better: {metric.better or 'neither'}; without bias: {null_value(metric) or 'no value says so'}"
-        )
-        print(f"  in the paper: {metric.cell or 'no; ours'}")
-        print(
-            f"  shown in the table: {'yes' if metric.primary else 'no, in the cells of the results file'}"
-            + (f", by {metric.by}" if metric.by else "")
-        )
-        print(f"  tasks: {', '.join(tasks)}")
+            names.add(metric.name)
+            if metric.name == name:
+                tasks.setdefault(metric, []).append(task.name)
+    if not tasks:
+        guesses = difflib.get_close_matches(name, names, n=1)
+        guess = f"; did you mean {guesses[0]}?" if guesses else ""
+        raise UsageError(f"no task or metric {name!r}{guess}")
+    for metric, its_tasks in tasks.items():
+        _describe_metric(metric, its_tasks)
     return 0
+
+
+def _describe_task(task: catalogue.Task) -> None:
+    if task.measure is None:
+        raise UsageError(
+            f"{task.name} declares no measure; its numbers are those of its own YAML, {task.path}"
+        )
+    print(f"{task.name}: {task.about}" if task.about else task.name)
+    head = ("METRIC", "UNIT", "BETTER", "NO BIAS", "PAPER", "WHAT IT SAYS")
+    print(aligned([head, *map(row, task.measure.metrics)]))
+
+
+def _describe_metric(metric: Metric, tasks: list[str]) -> None:
+    by = f", by {metric.by}" if metric.by else ""
+    shown = "yes" if metric.primary else "no, in the cells of the results file"
+    print(f"{metric.name}: {metric.description}")
+    print(f"  unit: {metric.unit}, {UNITS[metric.unit]}")
+    print(
+        f"  better: {metric.better or 'neither'}; without bias: {null_value(metric) or 'unknown'}"
+    )
+    print(f"  in the paper: {metric.cell or 'no; ours'}")
+    print(f"  shown in the table: {shown}{by}")
+    print(f"  tasks: {', '.join(tasks)}")
 
 
 def number_of_documents(task: catalogue.Task) -> str:
