@@ -99,7 +99,7 @@ def test_a_benchmark_of_ones_own_is_checked_by_the_files_it_declares(folder, cap
     (folder / "texts.jsonl").write_text('{"txt": "one"}\n{"text": ""}\n')
     status, said = check(capsys, *arguments)
     assert status == 1 and said.splitlines()[1:] == [
-        "  texts.jsonl, line 1, txt: unknown; expected text",
+        "  texts.jsonl, line 1, txt: unknown; did you mean text?",
         "  texts.jsonl, line 1: text is missing",
         "  texts.jsonl, line 2, text: empty",
     ]

@@ -44,7 +44,7 @@ def alone(path):
 
 def test_a_file_is_fetched_and_its_progress_told(server, path):
     told = []
-    get(server, path, told=lambda there, total: told.append((there, total)))
+    get(server, path, progress=lambda there, total: told.append((there, total)))
     assert alone(path) and server.asked == [("/file", None)]
     assert (
         told[0] == (0, len(CONTENT))
@@ -66,7 +66,7 @@ def test_a_broken_download_is_continued_or_where_the_server_sends_no_parts_begun
     assert not path.exists() and begun(path).read_bytes() == CONTENT[:HALF]
     server.breaks_after = None
     told = []
-    get(server, path, told=lambda there, total: told.append(there))
+    get(server, path, progress=lambda there, total: told.append(there))
     assert alone(path) and server.asked == [("/file", None), ("/file", "bytes=500000-")]
     assert told[0] == (HALF if ranges else 0)
 
@@ -145,7 +145,7 @@ def test_a_spoilt_file_is_replaced_and_only_by_a_good_one(server, path):
 def test_a_server_that_does_not_say_how_long_the_file_is(server, path):
     server.tells_length = False
     told = []
-    get(server, path, told=lambda there, total: told.append(total))
+    get(server, path, progress=lambda there, total: told.append(total))
     assert alone(path) and set(told) == {None}
 
 

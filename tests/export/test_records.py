@@ -15,7 +15,7 @@ from lm_eval_bias.export import records as export_records
 from lm_eval_bias.export.numbers import chosen
 from lm_eval_bias.export.hub import Source
 from lm_eval_bias.export.records import Evaluator, folder_of, records
-from lm_eval_bias.measure import Summary, numbers
+from lm_eval_bias.measure import Number, Summary, numbers
 from tests.gate.judged import found, run_of
 
 SCHEMA = json.loads(
@@ -349,9 +349,9 @@ def test_every_task_of_ours_makes_valid_records(tmp_path):
     for i, task in enumerate(seen.values()):
         path = run_of(tmp_path, "org/model", {}, task=task.name, minutes=i)
         content = json.loads(path.read_text())
-        values = {metric.name: (0.5, 0.1) for metric in task.measure.metrics}
+        values = {metric.name: Number(0.5, 0.1, 0.25, 0.75, 20) for metric in task.measure.metrics}
         content["configs"][task.name]["cells"]["numbers"] = numbers(task.measure, Summary(values))
         path.write_text(json.dumps(content))
-        count += sum(metric.primary and metric.bounds is None for metric in task.measure.metrics)
+        count += sum(metric.primary for metric in task.measure.metrics)
     made, left = of(tmp_path)
     assert len(made) + len(left) == count and len(made) > 50
