@@ -90,6 +90,7 @@ def test_no_group_has_the_name_of_the_whole(write, module, files, change, place)
     name = getattr(module, files)["groups"].default
     groups = yaml.safe_load(item_files.shipped(name).read_text(encoding="utf-8"))
     change(groups)
+    groups = json.loads(json.dumps(groups))  # without shared parts, which YAML writes as aliases
     with pytest.raises(
         UsageError,
         match=rf"{place}: 'all' is what results call everything together; give it another name",
