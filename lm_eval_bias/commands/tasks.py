@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import argparse
 import difflib
+from collections.abc import Collection, Iterable, Sequence
 from typing import Any
 
 from lm_eval_bias import catalogue
 from lm_eval_bias.commands import declare, finished
 from lm_eval_bias.measure import UNITS, Metric
+from lm_eval_bias.results.table import Cell, Table
+from lm_eval_bias.results.table import text as table_text
 from lm_eval_bias.usage import UsageError
 
 
@@ -108,22 +111,14 @@ def null_value(metric: Metric) -> str:
     return "" if metric.null_value is None else f"{metric.null_value:g}"
 
 
-def aligned(rows: list[tuple[str, ...]], right: frozenset[int] | set[int] = frozenset()) -> str:
-    """Rows as text in columns; the last one is as wide as it is. right: columns that are set to the
-    right."""
-    widths = [max(len(row[i]) for row in rows) for i in range(len(rows[0]) - 1)]
-    lines = []
-    for row in rows:
-        cells = [
-            f"{text:>{w}}" if i in right else f"{text:{w}}"
-            for i, (text, w) in enumerate(zip(row, widths, strict=False))
-        ]
-        lines.append("  ".join([*cells, row[-1]]).rstrip())
-    return "\n".join(lines)
+def aligned(rows: Sequence[Sequence[str]], right: Collection[int] = ()) -> str:
+    """Rows as text in columns. right: columns that are set to the right."""
+    head, *rest = [[Cell(text) for text in row] for row in rows]
+    return table_text(Table(head, rest, frozenset(range(len(head))).difference(right)))
 
 
-def markdown(metrics: Any) -> str:
-    """The table of a task's README: its metrics, primary ones first as they are declared."""
+def markdown(metrics: Iterable[Metric]) -> str:
+    """The table of a task's README: its metrics as they are declared, the primary ones in bold."""
     lines = [
         "| metric | unit | better | without bias | what it is | in the paper |",
         "|---|---|---|---|---|---|",
@@ -131,18 +126,6 @@ def markdown(metrics: Any) -> str:
     for metric in metrics:
         name = f"**`{metric.name}`**" if metric.primary else f"`{metric.name}`"
         name += f", by {metric.by}" if metric.by else ""
-        lines.append(
-            "| "
-            + " | ".join(
-                (
-                    name,
-                    metric.unit,
-                    metric.better or "",
-                    null_value(metric),
-                    metric.description,
-                    metric.cell or "",
-                )
-            )
-            + " |"
-        )
+        _, *facts, cell, description = row(metric)
+        lines.append(f"| {' | '.join([name, *facts, description, cell])} |")
     return "\n".join(lines)

@@ -31,10 +31,10 @@ from lm_eval_bias.gate.rules import ABOVE, BELOW, CAP, EVERY, UNUSABLE, WITHIN, 
 from lm_eval_bias.measure import RANGE, Metric, Number
 from lm_eval_bias.metrics.holm import holm
 from lm_eval_bias.metrics.resampling import FEWEST_CLUSTERS
-from lm_eval_bias.report.leaderboard import written
 from lm_eval_bias.results.escape import shortened
 from lm_eval_bias.results.runs import UNUSABLE as RATES
 from lm_eval_bias.results.runs import Key, Run
+from lm_eval_bias.results.table import number_text
 
 FAIL, ERROR, INCONCLUSIVE, PASS = VERDICTS = ("fail", "error", "inconclusive", "pass")
 """The worst first."""
@@ -659,7 +659,7 @@ def _decided(
     low, high = of.interval(nearest.alpha)
     half = of.value - low if beyond else high - of.value
     gap = abs(of.value - of.bound)
-    reason = f"the interval holds the bound of {written(verdict.rule.bound, unit)}"
+    reason = f"the interval holds the bound of {number_text(verdict.rule.bound, unit)}"
     if test.no_pass:
         reason += f"; nor could it pass: {test.no_pass}"
     verdict = verdict._replace(reason=reason)
@@ -715,7 +715,7 @@ def _documents(
 
 def _difference(value: float, unit: str) -> str:
     unit = unit_of_difference(unit)
-    return f"{written(value, unit)} {unit}".rstrip()
+    return f"{number_text(value, unit)} {unit}".rstrip()
 
 
 def _bound(rule: Rule, end: float, unit: str) -> str:
