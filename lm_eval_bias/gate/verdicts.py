@@ -130,7 +130,7 @@ class _Settled(Exception):
 
 
 class Estimate(NamedTuple):
-    """A number with its 95 % interval, the degrees of freedom of that, and the ends of its scale."""
+    """A number with its 95 % interval, its degrees of freedom, and the ends of its scale."""
 
     value: float
     low: float
@@ -261,7 +261,7 @@ def p_values(of: Quantity) -> tuple[float, float]:
 
 
 def _smallest(holds: Callable[[float], bool]) -> float:
-    """The least alpha for which that holds, and with it for every larger one; 1 if for none."""
+    """The least alpha for which that holds, as for every larger one; 1 if for none."""
     if not holds(1.0):
         return 1.0
     low, high = -100.0, 0.0
@@ -275,7 +275,7 @@ def _smallest(holds: Callable[[float], bool]) -> float:
 
 
 class Level(NamedTuple):
-    """A test in its family: whether Holm rejects, its adjusted p, and the alpha of its last test."""
+    """A test: whether Holm rejects, its adjusted p, and the alpha of its last test."""
 
     rejected: bool
     p: float

@@ -60,7 +60,10 @@ def test_a_broken_download_is_continued_or_where_the_server_sends_no_parts_begun
     server.ranges, server.breaks_after = ranges, HALF
     with pytest.raises(
         Unreachable,
-        match=r"cannot download http://127.0.0.1:\d+/file \(broken off after 500,000 of 1,000,000 bytes\)",
+        match=(
+            r"cannot download http://127.0.0.1:\d+/file \(broken off after 500,000 of "
+            r"1,000,000 bytes\)"
+        ),
     ):
         get(server, path)
     assert not path.exists() and begun(path).read_bytes() == CONTENT[:HALF]
@@ -75,7 +78,10 @@ def test_a_broken_download_is_continued_or_where_the_server_sends_no_parts_begun
 def test_a_killed_download_is_continued(server, path, ranges):
     """Killed by the system in the middle, so that it can clean nothing up."""
     server.ranges, server.stops_after = ranges, HALF
-    code = "import sys; from lm_eval_bias.data.downloads import *; from pathlib import Path; fetch(sys.argv[1], Path(sys.argv[2]), sys.argv[3])"
+    code = (
+        "import sys; from lm_eval_bias.data.downloads import *; from pathlib import Path; "
+        "fetch(sys.argv[1], Path(sys.argv[2]), sys.argv[3])"
+    )
     command = [sys.executable, "-c", code, f"{server.address}/file", str(path), SHA256]
     running = subprocess.Popen(command, stderr=subprocess.PIPE)
     waited = time.monotonic() + 60

@@ -140,18 +140,55 @@ def problems(known, **paths):
 @pytest.mark.parametrize(
     ("name", "content", "expected"),
     [
-        ("a.tsv", "id\ttext\n1\n2\t\n2\t x\n", ["a.tsv, line 2: expected 2 fields as in the header, found 1", "a.tsv, line 3, text: empty", "a.tsv, line 4, text: ' x' begins or ends with a space", "a.tsv, line 4, id: 2 stands in row 2 too"]),
+        (
+            "a.tsv",
+            "id\ttext\n1\n2\t\n2\t x\n",
+            [
+                "a.tsv, line 2: expected 2 fields as in the header, found 1",
+                "a.tsv, line 3, text: empty",
+                "a.tsv, line 4, text: ' x' begins or ends with a space",
+                "a.tsv, line 4, id: 2 stands in row 2 too",
+            ],
+        ),
         ("a.csv", 'id,text\n1,"two\nlines"\n2,""\n', ["a.csv, line 4, text: empty"]),
-        ("a.jsonl", '{"id": 1, "text": true}\n{"id": 2\n[]\n', ["a.jsonl, line 1, text: expected a text, found true; write it in quotes", "a.jsonl, line 2: not JSON: Expecting ',' delimiter: line 1 column 9 (char 8)", "a.jsonl, line 3: expected id, text, found a list"]),
-        ("a.yaml", "- id: a\n  text: no\n  colour: red\n- id: b\n", ["a.yaml, line 2, text: expected a text, found false; write it in quotes", "a.yaml, line 3, colour: unknown; expected one of id, text", "a.yaml, line 4: text is missing"]),
-        ("a.yaml", "- {id: a, text: b, id: c}\n", ["a.yaml, line 1, id: stands here twice, the second time in line 1"]),
-        ("a.yaml", "- id: a\n  text: [\n", ["a.yaml, line 3: not YAML: expected the node content, but found '<stream end>'"]),
-        ("a.yaml", "id: a\n", ["a.yaml, line 1: expected rows: a table, JSON lines or a list in YAML"]),
+        (
+            "a.jsonl",
+            '{"id": 1, "text": true}\n{"id": 2\n[]\n',
+            [
+                "a.jsonl, line 1, text: expected a text, found true; write it in quotes",
+                "a.jsonl, line 2: not JSON: Expecting ',' delimiter: line 1 column 9 (char 8)",
+                "a.jsonl, line 3: expected id, text, found a list",
+            ],
+        ),
+        (
+            "a.yaml",
+            "- id: a\n  text: no\n  colour: red\n- id: b\n",
+            [
+                "a.yaml, line 2, text: expected a text, found false; write it in quotes",
+                "a.yaml, line 3, colour: unknown; expected one of id, text",
+                "a.yaml, line 4: text is missing",
+            ],
+        ),
+        (
+            "a.yaml",
+            "- {id: a, text: b, id: c}\n",
+            ["a.yaml, line 1, id: stands here twice, the second time in line 1"],
+        ),
+        (
+            "a.yaml",
+            "- id: a\n  text: [\n",
+            ["a.yaml, line 3: not YAML: expected the node content, but found '<stream end>'"],
+        ),
+        (
+            "a.yaml",
+            "id: a\n",
+            ["a.yaml, line 1: expected rows: a table, JSON lines or a list in YAML"],
+        ),
         ("a.tsv", "id\ttext\n", ["a.tsv, line 1: expected 1 rows at least, found 0"]),
         ("a.tsv", "", ["a.tsv, line 1: expected 1 rows at least, found 0"]),
         ("a.txt", "", ["a.txt: expected a file that ends in .tsv, .csv, .jsonl or .yaml"]),
     ],
-)  # fmt: skip
+)
 def test_all_that_is_wrong_with_a_table_is_told_with_its_line(write, name, content, expected):
     assert problems(TABLE, items=write(name, content)) == expected
 
@@ -291,7 +328,10 @@ def test_a_file_for_another_task_of_the_run_is_told_with_the_task_that_refuses_i
     assert read_options("mist_wabt", {"groups": path}, mist.wabt_options)["groups"] == path
     with pytest.raises(
         UsageError,
-        match=r"^hbb: 5 problems:\n  g\.yaml, line 1, groups: unknown; expected one of pronouns, types, names, language\n",
+        match=(
+            r"^hbb: 5 problems:\n  g\.yaml, line 1, groups: unknown; expected one of "
+            r"pronouns, types, names, language\n"
+        ),
     ):
         read_options("hbb", {"groups": path}, hbb.options)
 
@@ -491,7 +531,10 @@ def test_problems_of_both_files_of_hbb_are_told_at_once(write, tmp_path):
             for form in ("possessive", "object", "reflexive", "title")
         ),
         "g.yaml, names > all > Kim: 'her' is not one of the pronouns (they, she)",
-        "g.yaml, types > A > identities > x: pronoun is missing; without it the descriptor must hold {name}, whose pronoun is taken",
+        (
+            "g.yaml, types > A > identities > x: pronoun is missing; without it the "
+            "descriptor must hold {name}, whose pronoun is taken"
+        ),
         "g.yaml, types > A > identities > y > pronoun: 'it' is not one of the pronouns (they, she)",
         "i.yaml, favourable: '3' is not one of 0, 1, 2",
     ]
@@ -511,9 +554,9 @@ def test_pronouns_of_a_type_differ_only_where_it_says_so_and_a_category_is_place
         hbb.FILES, items=items, groups=write("g.yaml", {"pronouns": pronouns, "types": types()})
     )
     assert (
-        "types > A > identities: the pronouns differ (he and she), and with them the options: give all the same, or the type gendered: true"
-        in found
-    )
+        "types > A > identities: the pronouns differ (he and she), and with them the "
+        "options: give all the same, or the type gendered: true"
+    ) in found
     assert item_files.load(
         hbb.FILES,
         items=items,
@@ -537,7 +580,10 @@ def test_pronouns_of_a_type_differ_only_where_it_says_so_and_a_category_is_place
         ({"context": "It rained."}, "context: [[X]] is missing, where the person is described"),
         (
             {"option_1": "[[X:ihm]] left."},
-            "option_1: [[X:ihm]] is no form of a pronoun (subject, possessive, object, reflexive, title)",
+            (
+                "option_1: [[X:ihm]] is no form of a pronoun (subject, possessive, object, "
+                "reflexive, title)"
+            ),
         ),
         ({"option_1": "[[Y]] left."}, "option_1: [[Y]] is no form of [[X]]"),
         ({"option_1": "[[X]] left."}, "option_2: the same as option_1"),
@@ -629,13 +675,31 @@ def test_wabt_with_a_pair_of_ones_own_and_two_dimensions_scores_through_the_harn
 @pytest.mark.parametrize(
     ("change", "cause"),
     [
-        (lambda g: g["groups"]["b0"].update(side="a"), ["groups > b0 > side: a second group of side a in the domain d0, beside a0; each has one", "groups > a0 > domain: the domain d0 has no group of side b to compare it with"]),
-        (lambda g: g["groups"]["b0"].update(identifiers=["a0-0"]), ["groups > b0 > identifiers > entry 1: 'a0-0' stands for a0 too"]),
-        (lambda g: g["attributes"]["q0"].update(negative=["positive0-0"]), ["attributes > q0 > negative > entry 1: 'positive0-0' is positive too"]),
-        (lambda g: g["groups"]["b0"].update(side="S_c"), ["groups > b0 > side: 'S_c' is not one of a, b"]),
+        (
+            lambda g: g["groups"]["b0"].update(side="a"),
+            [
+                (
+                    "groups > b0 > side: a second group of side a in the domain d0, beside "
+                    "a0; each has one"
+                ),
+                "groups > a0 > domain: the domain d0 has no group of side b to compare it with",
+            ],
+        ),
+        (
+            lambda g: g["groups"]["b0"].update(identifiers=["a0-0"]),
+            ["groups > b0 > identifiers > entry 1: 'a0-0' stands for a0 too"],
+        ),
+        (
+            lambda g: g["attributes"]["q0"].update(negative=["positive0-0"]),
+            ["attributes > q0 > negative > entry 1: 'positive0-0' is positive too"],
+        ),
+        (
+            lambda g: g["groups"]["b0"].update(side="S_c"),
+            ["groups > b0 > side: 'S_c' is not one of a, b"],
+        ),
         (lambda g: g.pop("attributes"), ["attributes is missing"]),
     ],
-)  # fmt: skip
+)
 def test_problems_of_a_lexicon(write, change, cause):
     data = lexicon(1, 1, [(1, 1)], 1, 1)
     change(data)
@@ -761,7 +825,11 @@ def test_any_two_descriptors_and_other_label_words_through_the_harness(write, tm
         "metadata": {"version": 1, "groups": "g.yaml", "items": "t.yaml"},
     }
     labels = "{entailment: [Folgerung], contradiction: [Widerspruch], neutral: [Neutral]}"
-    steps = f"filter_list: [{{name: label, filter: [{{function: !function lm_eval_bias.answers.filters.NLILabel, labels: {labels}, refusals: ['tut mir leid']}}]}}]\n"
+    steps = (
+        f"filter_list: [{{name: label, filter: [{{function: !function "
+        f"lm_eval_bias.answers.filters.NLILabel, labels: {labels}, refusals: ['tut mir "
+        f"leid']}}]}}]\n"
+    )
     write("task.yaml", yaml.safe_dump(task, allow_unicode=True) + steps)
 
     def say(prompt):
@@ -852,9 +920,10 @@ def test_a_known_bias_about_hair_through_the_harness(write):
     """Long hair and blond where the attribute is kind or able, 1 nat of joint likelihood:
     everything that can be counted."""
     metadata = {"items": write("i.yaml", LINES), "groups": write("g.yaml", HAIR)}
-    rule = lambda _, s: float(
-        bool(re.search("(?i)long|blond", s)) and bool(re.search("able|kind", s))
-    )  # noqa: E731
+
+    def rule(_, s):
+        return float(bool(re.search("(?i)long|blond", s)) and bool(re.search("able|kind", s)))
+
     results = evaluate(RuleLM(rule), "bistereo_pairs", metadata, log_samples=True)
     numbers = results["results"]["bistereo_pairs"]
     assert (
@@ -890,7 +959,10 @@ def test_a_known_bias_about_hair_through_the_harness(write):
         ),
         (
             {"text": "{Here|There} sat [B] one."},
-            "text: expected one <...[A]...>, where the attribute stands with what binds it to the sentence",
+            (
+                "text: expected one <...[A]...>, where the attribute stands with what binds "
+                "it to the sentence"
+            ),
         ),
         (
             {"text": "{Here|There} sat <[A] >[B] {a|b|c}."},
@@ -903,7 +975,10 @@ def test_a_known_bias_about_hair_through_the_harness(write):
         ),
         (
             {"text": "{Here|There} sat <[A] >[B] [person]."},
-            "text: [person] is no slot; expected [A], [B], [a] or the forms of both genders, [she/he]",
+            (
+                "text: [person] is no slot; expected [A], [B], [a] or the forms of both "
+                "genders, [she/he]"
+            ),
         ),
     ],
 )
@@ -970,8 +1045,18 @@ LABELS = {
 
 @pytest.mark.parametrize(
     ("text", "label"),
-    [("Folgerung", "entailment"), ("**WIDERSPRUCH**\nFolgerung", "contradiction"), ("Antwort: Weder noch.", "neutral"), ("Keine Folgerung", "unparsed"), ("Folgerung oder Widerspruch?", "unparsed"), ("Folgerungen", "unparsed"), ("Entailment", "unparsed"), ("", "unparsed"), ("Das kann ich nicht beurteilen.", "refused")],
-)  # fmt: skip
+    [
+        ("Folgerung", "entailment"),
+        ("**WIDERSPRUCH**\nFolgerung", "contradiction"),
+        ("Antwort: Weder noch.", "neutral"),
+        ("Keine Folgerung", "unparsed"),
+        ("Folgerung oder Widerspruch?", "unparsed"),
+        ("Folgerungen", "unparsed"),
+        ("Entailment", "unparsed"),
+        ("", "unparsed"),
+        ("Das kann ich nicht beurteilen.", "refused"),
+    ],
+)
 def test_labels_of_another_language(text, label):
     assert NLILabel(**LABELS, refusals=["kann ich nicht"]).apply([[text]], [{}]) == [[label]]
 

@@ -84,7 +84,11 @@ def mist_5(lines):
 
 
 def hbb_1(lines):
-    head = "Model\t$\\mathrm{HBB}(\\mathcal{S}\\downarrow)$\tHBB (count $\\downarrow)$\tBBQ-ambig (0)\tBBQ-disambig (\\uparrow)\tCS (50)\tSC-intra (†)\tSC-inter (\\uparrow)"
+    head = (
+        "Model\t$\\mathrm{HBB}(\\mathcal{S}\\downarrow)$\tHBB (count "
+        "$\\downarrow)$\tBBQ-ambig (0)\tBBQ-disambig (\\uparrow)\tCS (50)\tSC-intra "
+        "(†)\tSC-inter (\\uparrow)"
+    )
     return plain(rows_below(lines, head))
 
 
@@ -178,7 +182,10 @@ def by_setting(pattern, number, models=OF_EMPATHY):
 
 def empathy_section(lines):
     """Each number stands four times in a row there."""
-    pattern = r"ranges from (\S+) \(Llama-70B\) to (\S+) \(Llama-8B\), with Mistral \((\S+)\) and Qwen \((\S+)\) in the middle"
+    pattern = (
+        r"ranges from (\S+) \(Llama-70B\) to (\S+) \(Llama-8B\), with Mistral \((\S+)\) and "
+        r"Qwen \((\S+)\) in the middle"
+    )
     large, small, mistral, qwen = (four[: len(four) // 4] for four in one(pattern, " ".join(lines)))
     found = {
         ("Llama-3.1-70B",): [large],
@@ -203,11 +210,17 @@ def bistereo_2(lines):
 def bistereo_figure_2(lines):
     text = " ".join(lines)
     (high, low) = one(
-        r"preference \(([\d.]+)%\) for fairskinned women when sentiment is positive, this reduces to ([\d.]+)% in negative",
+        (
+            r"preference \(([\d.]+)%\) for fairskinned women when sentiment is positive, this "
+            r"reduces to ([\d.]+)% in negative"
+        ),
         text,
     )
     (fair, fair_negative) = one(
-        r"Its preference for fair-skinned women in positive context, ([\d.]+)%, and ([\d.]+)% in negative context",
+        (
+            r"Its preference for fair-skinned women in positive context, ([\d.]+)%, and "
+            r"([\d.]+)% in negative context"
+        ),
         text,
     )
     (dark, dark_negative) = one(
@@ -623,8 +636,13 @@ def test_places_are_rows_and_columns_of_the_results_files():
             assert isinstance(row[cell.place.column], float), cell
             checked[comparison.task] += 1
     assert checked == {
-        "hbb": 192, "hbb_generate": 192 + 6, "hbb_sg": 156, "bistereo_nli": 2, "bistereo_nli_generate": 2, "bistereo_pairs": 6,
-    }  # fmt: skip
+        "hbb": 192,
+        "hbb_generate": 192 + 6,
+        "hbb_sg": 156,
+        "bistereo_nli": 2,
+        "bistereo_nli_generate": 2,
+        "bistereo_pairs": 6,
+    }
 
 
 def test_what_stands_beside_a_task():
