@@ -18,11 +18,10 @@ from typing import Any, NamedTuple
 
 from lm_eval_bias import catalogue
 from lm_eval_bias.commands import declare, finished
-from lm_eval_bias.commands.tasks import aligned
 from lm_eval_bias.data.schema import located
 from lm_eval_bias.harness.dataset import FIRST
 from lm_eval_bias.measure import Metric, clusters_of
-from lm_eval_bias.results import samples
+from lm_eval_bias.results import runs, samples, table
 from lm_eval_bias.usage import UsageError, nearest, read_options
 
 BARE = ("%", "points")
@@ -89,7 +88,7 @@ def run(arguments: argparse.Namespace) -> int:
 
     wanted = widths(arguments.width)
     known = finished.known_tasks(arguments.include_path)
-    found = finished.read(arguments.pilot, known, arguments.tasks)
+    found = runs.find(arguments.pilot, known, arguments.tasks)
     for note in found.notes:
         print(visible(note), file=sys.stderr)
     if not found.runs:
@@ -258,7 +257,9 @@ def told(
     clusters = min(counted, default=0)
     lines = [f"{title}: {asked_now}, {clusters:,} cluster{'s' * (clusters != 1)}"]
     if needed:
-        lines += [f"  {line}" for line in aligned(rows, right={2, 3, 4, 6}).splitlines()]
+        head, *body = ([table.Cell(cell) for cell in row] for row in rows)
+        words = frozenset({0, 1, 5, 7, 8})
+        lines += [f"  {line}" for line in table.text(table.Table(head, body, words)).splitlines()]
     lines += [
         _filled(f"{', '.join(names)}: cannot be planned, since {cause}.")
         for cause, names in cannot.items()

@@ -31,10 +31,10 @@ from lm_eval_bias.gate.rules import ABOVE, BELOW, CAP, EVERY, UNUSABLE, WITHIN, 
 from lm_eval_bias.measure import RANGE, Metric, Number
 from lm_eval_bias.metrics.holm import holm
 from lm_eval_bias.metrics.resampling import FEWEST_CLUSTERS
-from lm_eval_bias.report.leaderboard import written
 from lm_eval_bias.results.escape import shortened
 from lm_eval_bias.results.runs import UNUSABLE as RATES
 from lm_eval_bias.results.runs import Key, Run
+from lm_eval_bias.results.table import number_text as written
 
 FAIL, ERROR, INCONCLUSIVE, PASS = VERDICTS = ("fail", "error", "inconclusive", "pass")
 """The worst first."""

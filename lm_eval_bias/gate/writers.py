@@ -22,8 +22,8 @@ from lm_eval_bias.gate.verdicts import (
     subject,
     unit_of_difference,
 )
-from lm_eval_bias.report.leaderboard import written
 from lm_eval_bias.results.escape import markdown_cell, shortened, visible
+from lm_eval_bias.results.table import number_text as written
 
 WORDS = {PASS: "pass", FAIL: "FAIL", INCONCLUSIVE: "inconclusive", ERROR: "ERROR"}
 _COUNTED = {

@@ -58,7 +58,7 @@ class Share(NamedTuple):
     matters: bool = True
 
 
-class Plan(NamedTuple):
+class SizePlan(NamedTuple):
     """documents: so many make the width; least, most: as few or as many it may be, the pilot being
     one sample. None where the task has not so many. at_full: the width with all its documents, and
     between which it may lie. cannot: why there is no plan; empty where there is one."""
@@ -250,7 +250,7 @@ def plan(
     grown: NDArray[np.int_],
     found: Sequence[Window] = (),
     ends: Sequence[int] | None = None,
-) -> Plan:
+) -> SizePlan:
     """How many documents make the interval as narrow as wanted.
 
     grown: as `growth` of all the task's documents. found: windows of the pilot. ends: numbers of
@@ -259,17 +259,17 @@ def plan(
     """
     if not pilot.clusters or min(pilot.clusters) < FEWEST_CLUSTERS:
         n = min(pilot.clusters, default=0)
-        return Plan(
+        return SizePlan(
             pilot.width,
             wanted,
             cannot=f"the pilot has {n} cluster{'s' * (n != 1)}, and {FEWEST_CLUSTERS} are needed",
         )
     if isnan(pilot.width):
-        return Plan(pilot.width, wanted, cannot="the pilot has no interval of it")
+        return SizePlan(pilot.width, wanted, cannot="the pilot has no interval of it")
     if pilot.width == inf:
-        return Plan(pilot.width, wanted, cannot="the pilot's interval has no end")
+        return SizePlan(pilot.width, wanted, cannot="the pilot's interval has no end")
     if pilot.width <= 0:
-        return Plan(
+        return SizePlan(
             pilot.width,
             wanted,
             cannot="the pilot shows no variance, which is no evidence that there is none",
@@ -284,7 +284,7 @@ def plan(
     clusters = grown[:, documents]
     enough = clusters.min(axis=0) >= FEWEST_CLUSTERS
     if not enough.any():
-        return Plan(
+        return SizePlan(
             pilot.width, wanted, cannot=f"the task has fewer than {FEWEST_CLUSTERS} clusters"
         )
     documents, clusters = documents[enough], clusters[:, enough]
@@ -297,7 +297,7 @@ def plan(
         return int(documents[narrow.argmax()]) if narrow.any() else None
 
     fewest, most = ([first(widths * factor) for widths in expected] for factor in (small, great))
-    return Plan(
+    return SizePlan(
         pilot.width,
         wanted,
         documents=first(expected[1]),
