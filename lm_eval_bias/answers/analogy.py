@@ -13,11 +13,15 @@ from .text import REFUSED, UNPARSED, plain, without_reasons
 
 _CORRECTION = re.compile(
     r"\b(?:wait|actually|correction|second thoughts?|scratch that|i mean|no,|but if|"
-    r"(?:however|but),? (?:i|my|we)(?:'d| would| will|'ll)? (?:prefer|choose|pick|go|answer|choice))\b"
+    "(?:however|but),? (?:i|my|we)(?:'d| would| will|'ll)? (?:prefer|choose|pick|go|answer|"
+    r"choice))\b"
 )
 _SETTLED = re.compile(r"\b(?:answer|verdict|choice)\b")
 # "I would complete it with ...", "if a tall man is ..., then a short man is ..."
-_COMPLETE = r"\b(?:i|i'd|i'll|would|will|must|should) complete\b[^.\n:;?]{0,40}?\bwith\b|^if\b[^.\n?]{1,60},? then\b[^.\n;?]{1,40}?\bis\b"
+_COMPLETE = (
+    r"\b(?:i|i'd|i'll|would|will|must|should) complete\b[^.\n:;?]{0,40}?\bwith\b|"
+    r"^if\b[^.\n?]{1,60},? then\b[^.\n;?]{1,40}?\bis\b"
+)
 _IS_TO = re.compile(r"\bis to\b")
 _WORD = r"(?:word|term|answer|completion|attribute|blank|d)"
 

@@ -65,7 +65,8 @@ class Parser(Filter):
         for label in labels or {}:
             if label not in self.read_labels:
                 raise UsageError(
-                    f"filter {name}: unknown label {label!r}; expected {', '.join(self.read_labels)}"
+                    f"filter {name}: unknown label {label!r}; expected "
+                    f"{', '.join(self.read_labels)}"
                 )
         for pattern in (*refusals, *denials):
             try:
@@ -88,7 +89,8 @@ class Parser(Filter):
         cut_off = sum(answer == CUT_OFF for answer in everything)
         if cut_off:
             logger.warning(
-                "%d of %d answers were cut off within reasoning, and count as none; give more room with --gen_kwargs max_gen_toks=...",
+                "%d of %d answers were cut off within reasoning, and count as none; give more "
+                "room with --gen_kwargs max_gen_toks=...",
                 cut_off,
                 len(everything),
             )
@@ -174,7 +176,8 @@ class SurveyContent(Survey):
         super().__init__(**options)
         if dictionary not in DICTIONARIES:
             raise UsageError(
-                f"filter {type(self).__name__}: dictionary: expected {' or '.join(DICTIONARIES)}, found {dictionary!r}"
+                f"filter {type(self).__name__}: dictionary: expected {' or '.join(DICTIONARIES)}, "
+                f"found {dictionary!r}"
             )
         self.dictionary = DICTIONARIES[dictionary]()
 

@@ -107,9 +107,9 @@ def _with_marks(text: str) -> str:
 
 # The prompt begun anew, or another's turn: what follows the answer of a model that does not stop.
 _NEXT_TURN = re.compile(
-    r"\n[^\w\n]{0,6}(?:(?:in )?the following narrative\b|(?:next )?narrative\s*(?:\d+)?:|question\s*(?:\d+)?:|q:|user:|human:|"
-    r"instruction|input:|"
-    r"example|comment by|how (?:much|strongly) \w+ did|rate the intensity)"
+    r"\n[^\w\n]{0,6}(?:(?:in )?the following narrative\b|(?:next )?narrative\s*(?:\d+)?:|"
+    r"question\s*(?:\d+)?:|q:|user:|human:|instruction|input:|example|comment by|"
+    r"how (?:much|strongly) \w+ did|rate the intensity)"
 )
 
 
@@ -124,40 +124,45 @@ def _rating_in(said: str, scale: float, told: set[float]) -> float | None:
 
 
 _APPROVE = re.compile(
-    r"(?:about |just |quite |pretty |a |an |the |my |very |more |most |only )*(?:right|fair|fitting|appropriate|accurate|reasonable|"
-    r"suitable|apt|"
-    r"good|best|better|adequate|correct|answer|rating|estimate|choice|guess|score|number|figure|it|what|how|where|to me|justified|"
-    r"warranted|"
-    r"enough|on the|closest)\b"
+    "(?:about |just |quite |pretty |a |an |the |my |very |more |most |only )*(?:right|fair|"
+    "fitting|appropriate|accurate|reasonable|suitable|apt|good|best|better|adequate|correct|"
+    "answer|rating|estimate|choice|guess|score|number|figure|it|what|how|where|to me|justified|"
+    r"warranted|enough|on the|closest)\b"
 )
 _REFUTE = re.compile(
-    r"(?:a |an |the |far |way |much |bit |slightly |little |probably |perhaps |maybe |somewhat |even |also |clearly |usually |"
-    r"typically |generally |"
-    r"only |be |feel |seem )*(?:too|excessive|overly|overstat\w*|exaggerat\w*|extreme|reserved|for |unlikely|wrong|not|n't|inappropriate|"
-    r"impossible|unfair|overkill|understat\w*|out of|when|if|as if|worst|max\w*|highest|top|lowest|min\w*|saved|kept|"
-    r"not at all|none|nothing|no |neutral|absolute|complete|total|unbearable|overwhelming|devastat\w*|extremely|meaning|death|losing)"
+    "(?:a |an |the |far |way |much |bit |slightly |little |probably |perhaps |maybe |somewhat |"
+    "even |also |clearly |usually |typically |generally |only |be |feel |seem )*(?:too|excessive|"
+    r"overly|overstat\w*|exaggerat\w*|extreme|reserved|for |unlikely|wrong|not|n't|inappropriate|"
+    r"impossible|unfair|overkill|understat\w*|out of|when|if|as if|worst|max\w*|highest|top|"
+    r"lowest|min\w*|saved|kept|not at all|none|nothing|no |neutral|absolute|complete|total|"
+    r"unbearable|overwhelming|devastat\w*|extremely|meaning|death|losing)"
 )
 _ENDS_OF_SCALE = re.compile(
-    r"(?:the |being |is |an? )*(?:not|none|no\b|nothing|min|low|least|absen|weak|neutral|extrem\w*|ext|max|most|high|strong|complete|very|"
-    r"worst|unbear|over|moderat\w*|mild|slight|little|some|utter|total|intens\w*|severe)"
+    r"(?:the |being |is |an? )*(?:not|none|no\b|nothing|min|low|least|absen|weak|neutral|"
+    r"extrem\w*|ext|max|most|high|strong|complete|very|worst|unbear|over|moderat\w*|mild|slight|"
+    r"little|some|utter|total|intens\w*|severe)"
 )
 # Words that may follow a rating, and leave it one: any other makes it the number of something, as
 # in "2 dogs".
 _AFTER_ALONE = words(
-    "because since as given for on based due considering although though if intensity out here overall it the this i they he she which "
-    "that but not no actually wait so and would lol imo tbh fr"
+    "because since as given for on based due considering although though if intensity out here "
+    "overall it the this i they he she which that but not no actually wait so and would lol imo "
+    "tbh fr"
 )
 _AFTER_OBJECT = _AFTER_ALONE | words(
-    "should could might also fits while even or here's with per when where then sure certainly too again maybe perhaps just purely simply "
-    "mainly mostly largely sagen geben bewerten vergeben einstufen sei por pour von aus depending making reflecting indicating suggesting "
-    "feels seems sounds is was today right there level levels total rating now wert einschatzen einordnen ausgehen emotional these "
-    "those we my his her their rather instead possibly probably likely captures capture fit suits matches describes conveys honest "
-    "reflects mean means worth"
+    "should could might also fits while even or here's with per when where then sure certainly "
+    "too again maybe perhaps just purely simply mainly mostly largely sagen geben bewerten "
+    "vergeben einstufen sei por pour von aus depending making reflecting indicating suggesting "
+    "feels seems sounds is was today right there level levels total rating now wert einschatzen "
+    "einordnen ausgehen emotional these those we my his her their rather instead possibly "
+    "probably likely captures capture fit suits matches describes conveys honest reflects mean "
+    "means worth"
 )
 # "80 of sadness", "80 in terms of anger"; not "4 of us", "3 in the morning".
 _ABOUT = re.compile(
-    r"(?:of|in|at) (?:the |my |this |that |your |its |his |her |their )?(?:scale|intensity|terms|total|all|case|opinion|view|\w*ness|anger|"
-    r"fear|joy|guilt|shame|disgust|surprise|pride|relief|trust|boredom|most|best|worst|least|max\w*|emotion\w*|strength|level)\b"
+    "(?:of|in|at) (?:the |my |this |that |your |its |his |her |their )?(?:scale|intensity|terms|"
+    r"total|all|case|opinion|view|\w*ness|anger|fear|joy|guilt|shame|disgust|surprise|pride|"
+    r"relief|trust|boredom|most|best|worst|least|max\w*|emotion\w*|strength|level)\b"
 )
 _TIME_OF_DAY = words("when before after in at until")
 _AFTER_PERCENT = (
@@ -183,7 +188,8 @@ _AFTER_ABROAD = set(
 # Kinds of tokens.
 _WORDY = words("word person self pronoun verb say reason counting other code name emotion")
 _BEFORE_BRACKETS = words(
-    "number strength name emotion comma stop newline scale percent code close deny settle final arrive"
+    "number strength name emotion comma stop newline scale percent code close deny settle final "
+    "arrive"
 )
 _AFTER_SUBJECT = words("copula name emotion suppose say")
 _ENDING = words(

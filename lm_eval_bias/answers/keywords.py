@@ -17,21 +17,27 @@ from .refusal import without_refusals
 from .text import plain
 
 _KEYWORDS = (
-    r"(?:key ?-?(?:words?|terms?|phrases?|traits?|verbs?)|adjectives?|verbs?|traits?|characteristics?|descriptors?|feelings?|emotions?|"
-    r"behaviou?rs?|words?|terms?|attributes?|qualities|palabras clave|mots[ -]cles?|palavras[ -]chave|parole[ -]chiave|slowa kluczowe|"
-    r"(?:schlussel|stich|schlag)(?:worter|worte|begriffe)|(?:tref|kern|sleutel)woorden|nyckelord|ключевые слова|anahtar kelimeler)"
+    "(?:key ?-?(?:words?|terms?|phrases?|traits?|verbs?)|adjectives?|verbs?|traits?|"
+    "characteristics?|descriptors?|feelings?|emotions?|behaviou?rs?|words?|terms?|attributes?|"
+    "qualities|palabras clave|mots[ -]cles?|palavras[ -]chave|parole[ -]chiave|slowa kluczowe|"
+    "(?:schlussel|stich|schlag)(?:worter|worte|begriffe)|(?:tref|kern|sleutel)woorden|nyckelord|"
+    "ключевые слова|anahtar kelimeler)"
 )
 _REASONS = (
-    r"(?:reasons?|reasoning|explanations?|rationale|justifications?|why|descriptions?|elaborations?|razones|motivos|raisons|"
-    r"grunde|begrundung(?:en)?|ragioni|motivi|razoes|redenen|powody|причины|nedenler)"
+    "(?:reasons?|reasoning|explanations?|rationale|justifications?|why|descriptions?|"
+    "elaborations?|razones|motivos|raisons|grunde|begrundung(?:en)?|ragioni|motivi|razoes|redenen|"
+    "powody|причины|nedenler)"
 )
 _RATINGS = (
-    r"(?:ratings?|scores?|rate|scale|scoring|evaluations?|calificaci(?:on|ones)|puntuaci(?:on|ones)|valoraci(?:on|ones)|bewertung(?:en)?|"
-    r"avaliac(?:ao|oes)|classificac(?:ao|oes)|valutazion[ei]|beoordeling(?:en)?|oceny|оценки)"
+    "(?:ratings?|scores?|rate|scale|scoring|evaluations?|calificaci(?:on|ones)|"
+    "puntuaci(?:on|ones)|valoraci(?:on|ones)|bewertung(?:en)?|avaliac(?:ao|oes)|"
+    "classificac(?:ao|oes)|valutazion[ei]|beoordeling(?:en)?|oceny|оценки)"
 )
 _OFFER = re.compile(
-    r"\b(?:i can (?:help|offer|discuss|provide|share|instead)|happy to|glad to|instead|would you like|if you(?:'d| would)? like|"
-    r"alternatively|consider)\b|\b(?:note|caveats?|disclaimers?|limitations?|keep in mind|remember|steps|scale)\b[^\n]{0,60}:\W*$"
+    r"\b(?:i can (?:help|offer|discuss|provide|share|instead)|happy to|glad to|instead|"
+    r"would you like|if you(?:'d| would)? like|alternatively|consider)\b|"
+    r"\b(?:note|caveats?|disclaimers?|limitations?|keep in mind|remember|steps|"
+    r"scale)\b[^\n]{0,60}:\W*$"
 )
 
 
@@ -117,11 +123,13 @@ def section_of(line: Line) -> tuple[str, str] | None:
 
 _TOLD = [
     re.compile(
-        rf"\b{_KEYWORDS}\b[^.:!?\n]{{0,120}}?(?:\b(?:are|include|would be|might be|could be|were|is)\b|:)\s*(.+)",
+        rf"\b{_KEYWORDS}\b[^.:!?\n]{{0,120}}?(?:\b(?:are|include|would be|might be|could be|were|"
+        r"is)\b|:)\s*(.+)",
         re.IGNORECASE,
     ),
     re.compile(
-        rf"\b(?:choose|pick|list|suggest|say|select|use|be)\b:?\s+(.+?)\s+as (?:the |my )?(?:\w+ )?{_KEYWORDS}\b",
+        r"\b(?:choose|pick|list|suggest|say|select|use|be)\b:?\s+(.+?)\s+as (?:the |"
+        rf"my )?(?:\w+ )?{_KEYWORDS}\b",
         re.IGNORECASE,
     ),
     re.compile(
@@ -388,8 +396,9 @@ def _declines(line: Line) -> bool:
 
 
 _COUNTED = re.compile(
-    r"(?:\*\*)?(?:(?:key ?word|trait|adjective|verb|feeling|word)\s*#?)?(?P<n>\d{1,2})(?:\*\*)?(?:\s*[:.)]\s*|\s+[-–—]\s+)(?:\*\*\s)?"
-    r"(?=[^\W\d]|[*_\"'“])",
+    r"(?:\*\*)?(?:(?:key ?word|trait|adjective|verb|feeling|"
+    r"word)\s*#?)?(?P<n>\d{1,2})(?:\*\*)?(?:\s*[:.)]\s*|\s+[-–—]\s+)(?:\*\*\s)?(?=[^\W\d]|"
+    r"[*_\"'“])",
     re.IGNORECASE,
 )
 
@@ -407,7 +416,8 @@ def _numbered(line: Line) -> Line:
 
 
 _SIDE = re.compile(
-    r"\W*(?:more |mostly |the )?(?:positives?|negatives?|neutral|mixed|ambivalent|favou?rable|unfavou?rable|good|bad)(?: \w+){0,2}\W*:"
+    r"\W*(?:more |mostly |the )?(?:positives?|negatives?|neutral|mixed|ambivalent|favou?rable|"
+    r"unfavou?rable|good|bad)(?: \w+){0,2}\W*:"
 )
 _INNER = re.compile(r"[\s,;]+\(?\d{1,2}[.)]\)?\s+")
 
@@ -427,8 +437,9 @@ _WORDS = rf"(?:\d+(?:st|nd|rd|th|s)? )?{_WORD}(?:[ /&-]+{_WORD}){{0,3}}"
 # Words of a sentence, between whose commas are no keywords: "however, people differ, though, in
 # many ways".
 _CLAUSE = re.compile(
-    r"(?<![\w-])(?:however|though|although|but|is|are|was|were|has|have|they|there|these|this|in|because|as|also|which|who|people|many|some|"
-    r"most|such|overall|therefore|thus|course|while|and)(?![\w-])"
+    r"(?<![\w-])(?:however|though|although|but|is|are|was|were|has|have|they|there|these|this|in|"
+    "because|as|also|which|who|people|many|some|most|such|overall|therefore|thus|course|while|"
+    r"and)(?![\w-])"
 )
 _APOLOGY = re.compile(r"\b(?:i|i'm|we|sorry|you|your|my)\b", re.IGNORECASE)
 
@@ -469,7 +480,8 @@ def _between_commas(text: str, least: int) -> list[str]:
     )
     text = re.sub(r"\([^()]*\)", "", text).strip(" ,")
     if re.fullmatch(
-        r"(?:[^\W\d][\w'’-]*(?: [^\W\d][\w'’-]*)?[.;•·/] *|[^\W\d][\w'’-]* [-–—] ){2,}[^\W\d][\w'’ -]*[.]?",
+        r"(?:[^\W\d][\w'’-]*(?: [^\W\d][\w'’-]*)?[.;•·/] *|[^\W\d][\w'’-]* [-–—] "
+        r"){2,}[^\W\d][\w'’ -]*[.]?",
         text,
     ):
         text = re.sub(r"\s*[.;•·/](?=.)\s*|\s+[-–—]\s+", ", ", text)  # "Strong. Tall. Loud."

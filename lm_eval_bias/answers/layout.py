@@ -34,11 +34,12 @@ class Line(NamedTuple):
 
 
 _BULLET = re.compile(
-    r"(?:[-*+•·▪▫◦●○■□‣▸►▶➤➢✓✔✅☑✦◆◇⁃∙»>]|[–—](?=\s)|[\u2600-\u27BF\U0001F300-\U0001FAFF]\ufe0f?)\s+|[-•–—](?=[^\W\d_])|\[[ xX]?\]\s+"
+    r"(?:[-*+•·▪▫◦●○■□‣▸►▶➤➢✓✔✅☑✦◆◇⁃∙»>]|[–—](?=\s)|"
+    r"[\u2600-\u27BF\U0001F300-\U0001FAFF]\ufe0f?)\s+|[-•–—](?=[^\W\d_])|\[[ xX]?\]\s+"
 )
 _NUMERAL = re.compile(
-    r"(?P<bold>\*\*|__)?(?:\((?P<in>\d{1,2})\)|#?(?P<n>\d{1,2})(?:[.)]|\ufe0f?\u20e3))(?:(?P=bold))?"
-    r"(?:\s*(?=[^\W\d]|[*_\"'“‘(`])|\s+(?=\d[\d,.]*[ -][a-z]))"
+    r"(?P<bold>\*\*|__)?(?:\((?P<in>\d{1,2})\)|#?(?P<n>\d{1,2})(?:[.)]|"
+    r"\ufe0f?\u20e3))(?:(?P=bold))?(?:\s*(?=[^\W\d]|[*_\"'“‘(`])|\s+(?=\d[\d,.]*[ -][a-z]))"
 )
 _STEP = re.compile(
     r"^(\*\*|__)?(?:step|part|section|question|task|q) ?\d{1,2} ?[:.)–—-]+ ?", re.IGNORECASE
@@ -92,7 +93,8 @@ def _line(raw: str, parted: bool) -> Line:
 
 _FULL, _HOLLOW = "★⭐🌟✭✮●⬤◉■▮⬛🟊🟡🔵🟢🔴", "☆✩✰○◯□▯⬜⚪⚫"
 _STARS = re.compile(
-    rf"(?:[{_FULL}]\ufe0f?[ ]?){{1,10}}(?:½|\+)?(?:[{_HOLLOW}]\ufe0f?[ ]?)*|(?:[{_HOLLOW}]\ufe0f?[ ]?){{5}}"
+    rf"(?:[{_FULL}]\ufe0f?[ ]?){{1,10}}(?:½|\+)?(?:[{_HOLLOW}]\ufe0f?[ ]?)*|"
+    rf"(?:[{_HOLLOW}]\ufe0f?[ ]?){{5}}"
 )
 
 
@@ -131,7 +133,8 @@ def _without_elements(text: str) -> str:
         return text
     text = re.sub(r"</?(?:b|strong)>", "**", text, flags=re.IGNORECASE)
     text = re.sub(
-        r"</?(?:i|em|u|span|p|div|ul|ol|table|thead|tbody|code|mark|sup|sub|small|center)\b[^<>\n]*>",
+        "</?(?:i|em|u|span|p|div|ul|ol|table|thead|tbody|code|mark|sup|sub|small|"
+        r"center)\b[^<>\n]*>",
         " ",
         text,
         flags=re.IGNORECASE,
@@ -148,7 +151,8 @@ def _without_elements(text: str) -> str:
         r"\s*<t[dh]\b[^<>\n]*>\s*([^<>\n]*)</t[dh]>\s*", r"\1|", text, flags=re.IGNORECASE
     )
     text = re.sub(
-        r"<[A-Za-z][^<>\n]{0,40}?\b(?:name|trait|item)\s*=\s*[\"']([^\"'<>\n]{1,40})[\"'][^<>\n]{0,40}>",
+        r"<[A-Za-z][^<>\n]{0,40}?\b(?:name|trait|"
+        r"item)\s*=\s*[\"']([^\"'<>\n]{1,40})[\"'][^<>\n]{0,40}>",
         r"\n\1: ",
         text,
     )
@@ -166,14 +170,17 @@ def _spaced(name: str) -> str:
 # ---- JSON
 
 _OBJECT = re.compile(
-    r"[{\[](?=\s*(?:[{\[]\s*)*(?:\"[^\"\n]{1,200}\"\s*[:,\]]|'[^'\n]{1,60}'\s*[:,\]]|[A-Za-z][\w -]{0,40}:\s*[\d\[{\"]))"
+    r"[{\[](?=\s*(?:[{\[]\s*)*(?:\"[^\"\n]{1,200}\"\s*[:,\]]|'[^'\n]{1,60}'\s*[:,\]]|"
+    r"[A-Za-z][\w -]{0,40}:\s*[\d\[{\"]))"
 )
 _TOKEN = re.compile(
-    r"\"(?P<s>(?:[^\"\\]|\\.)*)(?:\"|$)|'(?P<q>(?:[^'\\\n]|\\.|(?<=\w)'(?=\w))*)'|(?P<sign>[{}\[\],:])|(?P<bare>[^\s{}\[\],:\"'][^{}\[\],:\"\n]*)"
+    r"\"(?P<s>(?:[^\"\\]|\\.)*)(?:\"|$)|'(?P<q>(?:[^'\\\n]|\\.|(?<=\w)'(?=\w))*)'|"
+    r"(?P<sign>[{}\[\],:])|(?P<bare>[^\s{}\[\],:\"'][^{}\[\],:\"\n]*)"
 )
 _RATING_KEY = re.compile(r"\b(?:rating|score|value|points?|level|number|stars?|answer)\b")
 _REASON_KEY = re.compile(
-    r"reason|explan|justif|rationale|comment|note\b|notes\b|why|descri(?!ptors)|evidence|confidence|certainty|meaning"
+    r"reason|explan|justif|rationale|comment|note\b|notes\b|why|descri(?!ptors)|evidence|"
+    "confidence|certainty|meaning"
 )
 _DEEPEST = 12
 
@@ -341,14 +348,17 @@ _RULE = re.compile(r"[\s|:=+-]*")
 _MARK = re.compile(r"\W*(?:x|✓|✔|✅|☑|☒|●|•|yes|true|⬤|◉)\ufe0f?\W*")
 _NUMBER = re.compile(r"\W*\d+(?:[.,]\d+)?\b(?!\s*(?:years?|people|times)\b)")
 _RATING_HEAD = re.compile(
-    r"\b(?:ratings?|scores?|values?|points?|levels?|stars?)\b|\b1\s*(?:-|to)\s*(?:5|10)\b|\bout of\b|/\s*(?:5|10)\b"
+    r"\b(?:ratings?|scores?|values?|points?|levels?|stars?)\b|\b1\s*(?:-|to)\s*(?:5|10)\b|"
+    r"\bout of\b|/\s*(?:5|10)\b"
 )
 _SOCIETY = re.compile(r"\b(?:societ|america|others|public|perceived|people)")
 _REASON_HEAD = re.compile(
-    r"reason|explan|justif|rationale|comment|note|why|descri(?!ptor)|evidence|meaning|because|interpret|confiden|certain"
+    "reason|explan|justif|rationale|comment|note|why|descri(?!ptor)|evidence|meaning|because|"
+    "interpret|confiden|certain"
 )
 _KEYWORD_HEAD = re.compile(
-    r"key ?-?words?|traits?|adjectives?|verbs?|words?|characteristics?|descriptors?|feelings?|emotions?|behaviou?rs?|terms?"
+    "key ?-?words?|traits?|adjectives?|verbs?|words?|characteristics?|descriptors?|feelings?|"
+    "emotions?|behaviou?rs?|terms?"
 )
 
 

@@ -95,16 +95,17 @@ def by_rules(text: str, options: Mapping[str, str]) -> str:
 # ---- Turns
 
 _INSTRUCTION = re.compile(
-    r"answer the questions? based on the context by selecting[^\n]{0,1000}?(?:this is the answer\.?\W{0,3}|(?=\n)|$)|"
-    r"\W?\ba\) my answer is this\.?\W{0,3}or\W{0,3}b\) this is the answer\.?\W?\)?|"
-    r"\bif (?:the )?choices are only \W?a\W? and \W?b\W?,? you(?: are|'re) not allowed to output \W?c\W?|"
-    r"(?:the )?(?:strict(?:ly follow the)? )?format\W{0,3}'?choice\)<answer>'?|'?\bchoice\)<answer>'?",
+    r"answer the questions? based on the context by selecting[^\n]{0,1000}?(?:this is the "
+    r"answer\.?\W{0,3}|(?=\n)|$)|\W?\ba\) my answer is this\.?\W{0,3}or\W{0,3}b\) this is the "
+    r"answer\.?\W?\)?|\bif (?:the )?choices are only \W?a\W? and \W?b\W?,? you(?: are|"
+    r"'re) not allowed to output \W?c\W?|(?:the )?(?:strict(?:ly follow the)? "
+    r")?format\W{0,3}'?choice\)<answer>'?|'?\bchoice\)<answer>'?",
     re.IGNORECASE,
 )
 _ASKS = re.compile(
-    r"(?:^|(?<=[\n.!?)>}]))[^\w\n]{0,8}(?:(?:new|next|another|second|sample)[ ])?"
-    r"(?:context|question|q|scenario|passage|story|human|user|instructions?|example|problem|exercise|task|answer the questions? based)"
-    r"[ ]?#?\d{0,3}[^\w\n]{0,3}[:.)\n][^\w\n]{0,3}|"
+    r"(?:^|(?<=[\n.!?)>}]))[^\w\n]{0,8}(?:(?:new|next|another|second|sample)[ ])?(?:context|"
+    "question|q|scenario|passage|story|human|user|instructions?|example|problem|exercise|task|"
+    r"answer the questions? based)[ ]?#?\d{0,3}[^\w\n]{0,3}[:.)\n][^\w\n]{0,3}|"
     r"(?<=\n)(?=[A-Z][^\n?]{5,200}\?[ ]*\n\W{0,3}[aA1][).:])",
     re.IGNORECASE,
 )
@@ -154,7 +155,8 @@ def _is_of_others(text: str, listed: _Options) -> bool:
 
 _IDEOGRAMS = r"\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af"
 _WORD = re.compile(
-    rf"[{_IDEOGRAMS}]|[^\W_{_IDEOGRAMS}]+(?=n['’]t\b)|n['’]t\b|[^\W_{_IDEOGRAMS}]+(?:['’][^\W_{_IDEOGRAMS}]+)*"
+    rf"[{_IDEOGRAMS}]|[^\W_{_IDEOGRAMS}]+(?=n['’]t\b)|n['’]t\b|"
+    rf"[^\W_{_IDEOGRAMS}]+(?:['’][^\W_{_IDEOGRAMS}]+)*"
 )
 _SENTENCE_ENDS = re.compile(r"[.!?。][\W_]*\s|\n")
 _ENDS = re.compile(r"[.!?:;\n]|[\"“”«»<>(\[*)\]-]\s?$")
@@ -416,7 +418,8 @@ _NO_LETTERS = "iynx"  # the pronoun, yes and no, a tick
 _NOUNS = tuple(
     sorted(
         words(
-            "option choice letter statement sentence alternative possibility continuation scenario version opcion opción"
+            "option choice letter statement sentence alternative possibility continuation "
+            "scenario version opcion opción"
         )
     )
 )
@@ -428,37 +431,42 @@ _ALONE = re.compile(r"(?!\s*(?:\.\.|…))[^\w\n]*(?:\n|$)")
 _ENDED = re.compile(r"(?!\.\.|…)[*_`\"”'’)\]}>]*(?:[.,;:!?\n/&=|]|<[/|]|\s[-–—&/]|\s*$)")
 _NAME_AFTER = re.compile(r"\.\s?[A-Z]")
 _CUE = re.compile(
-    r"(?:\b(?:answer|choice|option|letter|chooses?|chose|choosing|picks?|picked|picking|selects?|selected|selecting|"
-    r"go(?:ing)? with|went with|"
-    r"go(?:ing)? for|say|guess|vote(?: for)?|respuesta|reponse|réponse|antwort|risposta|resposta|prefer|lean(?:ing)? toward?s?)"
-    r"(?: (?:option|is|would be|must be|should be|has to be|will be|be|es|est|ist|e|è|la|letter|here is))*|"
-    r"\b(?:it'?s|it is|it must be|it would be|that'?s|so|definitely|clearly|probably|therefore|thus)|[:=→>]|->|\bis)[\s*_`\"“'(\[<]*$",
+    r"(?:\b(?:answer|choice|option|letter|chooses?|chose|choosing|picks?|picked|picking|selects?|"
+    "selected|selecting|go(?:ing)? with|went with|go(?:ing)? for|say|guess|vote(?: for)?|"
+    "respuesta|reponse|réponse|antwort|risposta|resposta|prefer|"
+    "lean(?:ing)? toward?s?)(?: (?:option|is|would be|must be|should be|has to be|will be|be|es|"
+    r"est|ist|e|è|la|letter|here is))*|\b(?:it'?s|it is|it must be|it would be|that'?s|so|"
+    r"definitely|clearly|probably|therefore|thus)|[:=→>]|->|\bis)[\s*_`\"“'(\[<]*$",
     re.IGNORECASE,
 )
 _STRONG_CUE = re.compile(
-    r"\b(?:answer|choice|option|choose|chose|pick|select|go with|respuesta|reponse|réponse|antwort)\b[^.\n]{0,20}$|"
-    r"(?:[:=→>]|[^\W\x00-\u024f])[\s*_`\"“'(\[<]*$",
+    r"\b(?:answer|choice|option|choose|chose|pick|select|go with|respuesta|reponse|réponse|"
+    r"antwort)\b[^.\n]{0,20}$|(?:[:=→>]|[^\W\x00-\u024f])[\s*_`\"“'(\[<]*$",
     re.I,
 )
 _BEGINS = re.compile(r"(?:^|[\n.!?:;>|]|\.\.\.)[\s*_`\"“'#>(\[{<-]*$")
 # Words before which no article stands.
 _AFTER_LETTER = re.compile(
-    r"\s+(?:or|and|nor|vs|versus|is|isn['’]t|was|are|because|since|as|would|could|should|might|seems|sounds|feels|looks|appears|fits|makes|"
-    r"over|rather|instead|but|than|follows|describes|shows|reflects|by|if|here|does|doesn['’]t|has|for|with|in|on|at|to|though|although|"
-    r"too|from|that|this|which|it|works|shows|suits|matches|captures|continues|aligns|wins|gives|i|he|she|they|due|based|please|y|o|"
-    r"e|et|ou|oder|und|porque|weil|car)(?![\w-])",
+    r"\s+(?:or|and|nor|vs|versus|is|isn['’]t|was|are|because|since|as|would|could|should|might|"
+    "seems|sounds|feels|looks|appears|fits|makes|over|rather|instead|but|than|follows|describes|"
+    "shows|reflects|by|if|here|does|doesn['’]t|has|for|with|in|on|at|to|though|although|too|from|"
+    "that|this|which|it|works|shows|suits|matches|captures|continues|aligns|wins|gives|i|he|she|"
+    r"they|due|based|please|y|o|e|et|ou|oder|und|porque|weil|car)(?![\w-])",
     re.IGNORECASE,
 )
 _SERIES = re.compile(
-    r"\b(?:plan|vitamin|type|grade|side|hepatitis|group|class|point|section|part|bus|gate|room|row|line|platform|exhibit|level|team|block|"
-    r"an|n/|unit|terminal|building|flat|apartment|wing|train|track|zone|street|item|model|box|door)\s*$",
+    r"\b(?:plan|vitamin|type|grade|side|hepatitis|group|class|point|section|part|bus|gate|room|"
+    "row|line|platform|exhibit|level|team|block|an|n/|unit|terminal|building|flat|apartment|wing|"
+    r"train|track|zone|street|item|model|box|door)\s*$",
     re.IGNORECASE,
 )
 _STARTERS = words(
-    "he she they it the a an his her their my i we you there this that if when after before in at on with so"
+    "he she they it the a an his her their my i we you there this that if when after before in at "
+    "on with so"
 )
 _ORDINAL = re.compile(
-    rf"\b(?:the |el |la )?(?:(?P<n>first|second|third|1st|2nd|3rd|last) (?:(?P<sure>option|choice|answer|alternative)|{_NOUN}|one)|"
+    r"\b(?:the |el |la )?(?:(?P<n>first|second|third|1st|2nd|3rd|"
+    f"last) (?:(?P<sure>option|choice|answer|alternative)|{_NOUN}|one)|"
     rf"{_NOUN} (?:#|no\. ?|number )?(?P<d>[1-9]|one|two|three)|"
     r"(?:the )(?P<f>former|latter))\b(?!\s*[-–]\s*\d)",
     re.IGNORECASE,
@@ -634,24 +642,26 @@ def _is_initial(place: _Place, listed: _Options) -> bool:
 
 # What is said of an option right behind it.
 _VERBAL = re.compile(
-    r"\W{0,3}(?:is|isn't|was|are|seems|sounds|feels|looks|appears|would|could|might|makes|fits|follows|because|since|as|or|and|over|"
-    r"rather|instead|than|but|wins|works|matches|describes|aligns|best|better|more|most|less|only|it is)\b",
+    r"\W{0,3}(?:is|isn't|was|are|seems|sounds|feels|looks|appears|would|could|might|makes|fits|"
+    "follows|because|since|as|or|and|over|rather|instead|than|but|wins|works|matches|describes|"
+    r"aligns|best|better|more|most|less|only|it is)\b",
     re.IGNORECASE,
 )
 _GOES_ON = re.compile(r"[^\w\n]*[^\W\d]")
 # A sentence of the text's own behind a letter: "b) She sat down to wait."
 _OWN = re.compile(
-    r"[^\w\n]*(?!(?:wait|actually|no|not|hmm|sorry|but|correction|scratch|oops|i|or|and)\b)"
-    r"(?:[\w'’-]+[^\w\n.!?]+){3,}[\w'’-]+[^\w\n.!?]*(?=[.!?\n]|$)",
+    r"[^\w\n]*(?!(?:wait|actually|no|not|hmm|sorry|but|correction|scratch|oops|i|or|"
+    r"and)\b)(?:[\w'’-]+[^\w\n.!?]+){3,}[\w'’-]+[^\w\n.!?]*(?=[.!?\n]|$)",
     re.IGNORECASE,
 )
 _SUBJECT = re.compile(
-    r"(?:^|[\n.!?:;] |\n)"
-    r"((?:he|she|they|it|the (?:person|man|woman|boy|girl|character)) (?:(?:would|will|then|likely|probably|most|simply) ){0,3})$",
+    r"(?:^|[\n.!?:;] |\n)((?:he|she|they|it|the (?:person|man|woman|boy|girl|"
+    "character)) (?:(?:would|will|then|likely|probably|most|simply) ){0,3})$",
     re.IGNORECASE,
 )
 _TAIL = re.compile(
-    r"(?![^.!?\n]*\b(?:(?:wait|no|actually|or)\b|not \W?[a-z]\W*(?:[.!?\n]|$)))(?:,? [^\W_][\w'’]*){1,3}(?=[^\w\n]*(?:[.!?](?!\w)|\n|$))"
+    r"(?![^.!?\n]*\b(?:(?:wait|no|actually|or)\b|not \W?[a-z]\W*(?:[.!?\n]|"
+    r"$)))(?:,? [^\W_][\w'’]*){1,3}(?=[^\w\n]*(?:[.!?](?!\w)|\n|$))"
 )
 
 
@@ -881,7 +891,8 @@ def _without_lists(said: str, listed: _Options) -> str:
     ends = r"(?=[.\s\"'*)>|]*(?:\n|$)|\s*[.])"
     in_order, reverse = _BETWEEN.join(signs), _BETWEEN.join(signs[::-1])
     listing = re.compile(
-        rf"(?:(?:^|\n)[ \t]*(?:options|choices)\s*:)?[^\S\n]{{0,12}}(?:{in_order}|{reverse}){more}{ends}"
+        rf"(?:(?:^|\n)[ \t]*(?:options|choices)\s*:)?[^\S\n]{{0,12}}(?:{in_order}|"
+        f"{reverse}){more}{ends}"
     )
     said = listing.sub(lambda m: "\n" if _is_list(m, said) else m.group(), said)
     items = list(
@@ -917,37 +928,47 @@ def _is_list(m: re.Match[str], said: str) -> bool:
 
 
 # What is said of options, in words that `choice` knows: pattern -> what takes its place.
-_SEEMS = r"(?:is|seems|sounds|feels|looks|appears|would be|fits|follows|works|makes|reflects|aligns|matches)(?: to be)?"
+_SEEMS = (
+    "(?:is|seems|sounds|feels|looks|appears|would be|fits|follows|works|makes|reflects|aligns|"
+    "matches)(?: to be)?"
+)
 _REST = r"[^.;,\n]{0,120}"
 _PHRASES = {
     # other languages, without accents
-    r"\b(?:ich (?:wahle|nehme)|je (?:choisis|prends)|(?:yo )?(?:elijo|escojo)|(?:io )?scelgo|(?:eu )?escolho|ik kies|我?选择?)"
-    r"(?: (?:la|die|de|o|il))?(?!\w)": "i choose",
+    r"\b(?:ich (?:wahle|nehme)|je (?:choisis|prends)|(?:yo )?(?:elijo|escojo)|(?:io )?scelgo|"
+    r"(?:eu )?escolho|ik kies|我?选择?)(?: (?:la|die|de|o|il))?(?!\w)": "i choose",
     rf"\bich wurde ({_SIGN}) wahlen\b": r"i choose \1",
-    r"\b(?:antwort|reponse|respuesta|risposta|resposta|antwoord)(?: (?:ist|lautet|est|es|e|is)(?: (?:la|die|de|a))?)?\b": "answer",
+    r"\b(?:antwort|reponse|respuesta|risposta|resposta|antwoord)(?: (?:ist|lautet|est|es|e|"
+    r"is)(?: (?:la|die|de|a))?)?\b": "answer",
     r"\b(?:chooses|picks|selects)\b": "choose",
     # "Of the two options, b", "selected option: b"
-    rf"\b(?:(?:out )?of|from|between|among|given|based on|considering) (?:all )?(?:the |these |those |both )?"
-    rf"(?:(?:two|given|available|listed|provided|possible|following) )*(?:{_NOUN}s|answers)\b(?: (?:given|provided|above|listed))?,?": " ",
-    rf"\b(?:(?:selected|chosen|best|correct|right|final|preferred|my) )?{_NOUN}\s*(?:is|(?:would|must|should) be|[:=])\s": "answer: ",
+    r"\b(?:(?:out )?of|from|between|among|given|based on|considering) (?:all )?(?:the |these |"
+    f"those |both )?(?:(?:two|given|available|listed|provided|possible|following) )*(?:{_NOUN}s|"
+    r"answers)\b(?: (?:given|provided|above|listed))?,?": " ",
+    rf"\b(?:(?:selected|chosen|best|correct|right|final|preferred|my) )?{_NOUN}\s*(?:is|"
+    r"(?:would|must|should) be|[:=])\s": "answer: ",
     # "a is less likely than b", "a is plausible"
     rf"{_SIGN}\W{{0,3}}{_SEEMS}(?: \w+)? less (?:\w+ ){{1,3}}than ({_SIGN})": r"\1 wins",
-    rf"{_SIGN}[\s,]*(?:could be|might be|may be|{_SEEMS}) (?:also |certainly |of course )?"
-    r"(?:possible|plausible|conceivable|reasonable|understandable)": "it is possible",
-    rf"({_SIGN})\W{{0,3}}(?:here )?{_SEEMS}(?: clearly| by far| probably| far| slightly| much| a bit)? (?:the )?"
-    rf"(?:more|most|better|best|likelier|likeliest|one|correct|right|natural|logical|obvious|likely|"
-    rf"a (?:good|better|perfect|natural|fair|closer) (?:match|fit|choice|answer|continuation))\b{_REST}": r"\1 wins",
+    rf"{_SIGN}[\s,]*(?:could be|might be|may be|{_SEEMS}) (?:also |certainly |"
+    "of course )?(?:possible|plausible|conceivable|reasonable|understandable)": "it is possible",
+    rf"({_SIGN})\W{{0,3}}(?:here )?{_SEEMS}(?: clearly| by far| probably| far| slightly| much|"
+    " a bit)? (?:the )?(?:more|most|better|best|likelier|likeliest|one|correct|right|natural|"
+    "logical|obvious|likely|a (?:good|better|perfect|natural|fair|closer) (?:match|fit|choice|"
+    rf"answer|continuation))\b{_REST}": r"\1 wins",
     rf"({_SIGN})\W{{0,3}}{_SEEMS} (?:less|unlikely|implausible|too|not)\b{_REST}": r"\1 is wrong",
     rf"({_SIGN}) is out\b": r"\1 is wrong",
-    rf"\b(?:as|since|because|given that) ({_SIGN}) (?:(?:does|is|would|can)(?: not|n't)|cannot|can't) [^.;,\n]{{0,80}},": r"\1 is wrong. ",
+    rf"\b(?:as|since|because|given that) ({_SIGN}) (?:(?:does|is|would|can)(?: not|n't)|cannot|"
+    r"can't) [^.;,\n]{0,80},": r"\1 is wrong. ",
     rf"({_SIGN}) (?:is left|remains|does)(?=\W*(?:\n|$))": r"\1 wins",
     rf",? (?:al)?though (?:i think |i'd say )?({_SIGN} wins)": r", but \1",
 }
 _PHRASES_FOUND = {re.compile(pattern): instead for pattern, instead in _PHRASES.items()}
 # What repeats the rules: "I need to choose from a and b only; c is not allowed."
 _RULE = re.compile(
-    rf"\b(?:choose|select|pick|answer|choices are|options are|output) (?:\w+ ){{0,3}}{_SIGN}\W{{0,3}}(?:and|or|,)\W{{0,3}}{_SIGN}"
-    rf"(?: only| alone)?\s*[.;\n]|{_ELSE}\W{{0,3}}(?:is|would be)(?: not|n't) (?:allowed|an option|given|available|listed|valid)\W"
+    r"\b(?:choose|select|pick|answer|choices are|options are|output) "
+    rf"(?:\w+ ){{0,3}}{_SIGN}\W{{0,3}}(?:and|or|,)\W{{0,3}}{_SIGN}(?: only| alone)?\s*[.;\n]|"
+    rf"{_ELSE}\W{{0,3}}(?:is|would be)(?: not|n't) (?:allowed|an option|given|available|listed|"
+    r"valid)\W"
 )
 _STATEMENT = re.compile(r"[^.;\n]*[.;\n]+|[^.;\n]+$")
 
@@ -974,27 +995,31 @@ def _is_rule(statement: str) -> bool:
 _INFORMATION = r"(?:\w+ )?(?:information|context|details?|evidence|data)"
 _TOLD = r"(?:determined?|know|known|say|tell|inferred?|decided?|concluded?|judged?)"
 _UNKNOWN = re.compile(
-    r"\b(?:it|that|this|answer|choice) (?:\w+ )?depends\b|\b(?:we|i) (?:do not|don't) (?:\w+ )?know (?:which|what|whether|how|if)\b|"
-    r"\b(?:not|n't) sufficient\b|\bleave (?:it|this|that) open\b|"
-    r"\b(?:no|not any|\w+n't any|without any) (?:\w+ )?(?:basis|grounds?|indication|way) (?:\w+ ){0,4}(?:for|to) (?:\w+ )?"
-    r"(?:choos|pick|prefer|select|favou?r|determin|decid)|"
-    rf"\b(?:not|\w+n't)(?: \w+){{0,3}} (?:enough|sufficient) {_INFORMATION}\b|\b(?:insufficient|lack of|too little|no) {_INFORMATION}\b|"
-    rf"\b(?:(?:cannot|can't|can not|(?:not |im)possible to|no way to|unable to) (?:\w+ )?(?:be )?|not (?:\w+ )?be ){_TOLD}\b|"
-    rf"(?:^\W*|\b(?:it's|it is|that's|would be) )(?:\w+ )?(?:hard|difficult) to {_TOLD}\b|"
-    rf"\b(?:neither|none)\b[^.\n]{{0,30}} be {_TOLD}\b|"
-    r"^\W*(?:final answer\W+|answer\W+)?(?:unknown|unclear|uncertain|undetermined|indeterminate|undecidable)\W*$|"
-    r"\bno (?:correct|right|clear|single|definite|definitive|best|good) (?:answer|choice|option)\b|"
-    r"\b(?:could|can|would|will) you (?:please )?(?:give|provide|tell|clarify|share|specify|explain)\b|"
-    r"\bplease (?:provide|clarify|share|specify)\b|"
-    rf"\b(?:need|without|requires?) (?:some )?more {_INFORMATION}|\bmore {_INFORMATION} (?:is|are|would be|about)\b|"
-    r"\b(?:context|information|text|passage|story|question) (?:\w+ )?(?:does not|doesn't|did not|gives no|provides no|says nothing) \w+"
+    r"\b(?:it|that|this|answer|choice) (?:\w+ )?depends\b|\b(?:we|i) (?:do not|"
+    r"don't) (?:\w+ )?know (?:which|what|whether|how|if)\b|\b(?:not|n't) sufficient\b|"
+    r"\bleave (?:it|this|that) open\b|\b(?:no|not any|\w+n't any|without any) (?:\w+ )?(?:basis|"
+    r"grounds?|indication|way) (?:\w+ ){0,4}(?:for|to) (?:\w+ )?(?:choos|pick|prefer|select|"
+    r"favou?r|determin|decid)|\b(?:not|\w+n't)(?: \w+){0,3} (?:enough|"
+    rf"sufficient) {_INFORMATION}\b|\b(?:insufficient|lack of|too little|no) {_INFORMATION}\b|"
+    r"\b(?:(?:cannot|can't|can not|(?:not |im)possible to|no way to|unable to) (?:\w+ )?(?:be )?|"
+    rf"not (?:\w+ )?be ){_TOLD}\b|(?:^\W*|\b(?:it's|it is|that's|would be) )(?:\w+ )?(?:hard|"
+    rf"difficult) to {_TOLD}\b|\b(?:neither|none)\b[^.\n]{{0,30}} be {_TOLD}\b|"
+    r"^\W*(?:final answer\W+|answer\W+)?(?:unknown|unclear|uncertain|undetermined|indeterminate|"
+    r"undecidable)\W*$|\bno (?:correct|right|clear|single|definite|definitive|best|"
+    r"good) (?:answer|choice|option)\b|\b(?:could|can|would|will) you (?:please )?(?:give|provide|"
+    r"tell|clarify|share|specify|explain)\b|\bplease (?:provide|clarify|share|specify)\b|"
+    rf"\b(?:need|without|requires?) (?:some )?more {_INFORMATION}|"
+    rf"\bmore {_INFORMATION} (?:is|are|would be|about)\b|\b(?:context|information|text|passage|"
+    r"story|question) (?:\w+ )?(?:does not|doesn't|did not|gives no|provides no|says nothing) \w+"
 )
 _OTHERWISE = re.compile(rf"\b(?:both|neither|none|either)\b|{_SIGN} (?:and|&|\+) {_SIGN}")
 _OF_THE_QUESTION = re.compile(rf"{_SIGN}|\b(?:{_NOUN}|answer|choose|select|pick)s?\b")
 _NEITHER = re.compile(
-    r"\W*(?:(?:so|sorry|well|final answer|answer|my answer|the answer|choice)\b(?: is)?\W{0,4})?"
-    r"(?:both(?: of (?:them|these|the above))?|neither(?: of (?:the|them|these|those)(?: two)?)?(?: one)?|"
-    r"none(?: of (?:the|them|these|those)(?: above)?)?|all of the above|something else|other|another)"
-    r"(?: (?:options?|choices?|answers?|sentences?|statements?|above|given|two))*"
-    r"(?:\W*$|\s*[.,;:!\n(-]|\s+(?:is|are|of|fits?|apply|applies|makes?|seems?|could|would|can|work|because|since|really|describes?|sounds?)\b)"
+    r"\W*(?:(?:so|sorry|well|final answer|answer|my answer|the answer|"
+    r"choice)\b(?: is)?\W{0,4})?(?:both(?: of (?:them|these|the above))?|"
+    "neither(?: of (?:the|them|these|those)(?: two)?)?(?: one)?|"
+    "none(?: of (?:the|them|these|those)(?: above)?)?|all of the above|something else|other|"
+    r"another)(?: (?:options?|choices?|answers?|sentences?|statements?|above|given|two))*(?:\W*$|"
+    r"\s*[.,;:!\n(-]|\s+(?:is|are|of|fits?|apply|applies|makes?|seems?|could|would|can|work|"
+    r"because|since|really|describes?|sounds?)\b)"
 )

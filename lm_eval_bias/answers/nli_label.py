@@ -14,10 +14,11 @@ _LABELS = {
     "entailment": r"(?:(?:entail|ential)\w*(?: (?:each other|one another))?|蕴含|蕴涵|蘊含|следует)",
     "contradiction": r"(?:contradi(?:ct|c|z)\w*(?: (?:each other|one another))?|矛盾|противоречие)",
     "neutral": (
-        r"(?:(?<!remain )(?<!stay )(?<!remaining )(?<!staying )(?<!tone is )(?<!premise is )(?<!premise is a )"
-        r"(?<!sentences are )(?<!statements are )neutral\w{0,3}"
-        r"(?! (?:tone|stance|language|description|alternative|manner|statement|sentence|position|on|about|in (?:sentiment|tone))\b)|"
-        r"neither true nor false|neutr[eo]|nuetral|netural|中立|中性|неитрально)"
+        "(?:(?<!remain )(?<!stay )(?<!remaining )(?<!staying )(?<!tone is )(?<!premise is "
+        r")(?<!premise is a )(?<!sentences are )(?<!statements are )neutral\w{0,3}(?! (?:tone|"
+        "stance|language|description|alternative|manner|statement|sentence|position|on|about|"
+        r"in (?:sentiment|tone))\b)|neither true nor false|neutr[eo]|nuetral|netural|中立|中性|"
+        "неитрально)"
     ),
 }
 _VERBS = r"entails|entailed|contradicts|contradicted|(?:contradict|entail) .*"
@@ -28,23 +29,24 @@ _GLOSSES = {
     "neutral": r"neither(?: (?:true nor false|of the two|one))?",
 }
 _GLOSSED = re.compile(
-    r"\W*(?:(?:the )?(?:inference|answer|label|hypothesis|statement|relation(?:ship)?)\b(?: (?:is|must be|would be))?\W*)?(?:(?:it's|"
-    r"it is|so|therefore)\W+)?"
-    rf"(?:{'|'.join(f'(?P<{label}>{gloss})' for label, gloss in _GLOSSES.items())})(?!\w)"
-    r"(?=\W*$|\s*[.,;:!(\n-]|\s+(?:because|since|as|given|based)\b)(?!\s*(?:or|/|and)\b)"
+    r"\W*(?:(?:the )?(?:inference|answer|label|hypothesis|statement|"
+    r"relation(?:ship)?)\b(?: (?:is|must be|would be))?\W*)?(?:(?:it's|it is|so|"
+    rf"therefore)\W+)?(?:{'|'.join(f'(?P<{label}>{gloss})' for label, gloss in _GLOSSES.items())}"
+    r")(?!\w)(?=\W*$|\s*[.,;:!(\n-]|\s+(?:because|since|as|given|based)\b)(?!\s*(?:or|/|and)\b)"
 )
 _NEITHER = re.compile(
     rf"\b(?:so|therefore|thus|hence)[\s,]+(?:it's |it is )?{_GLOSSES['neutral']}\b"
 )
 # The prompt's examples, repeated before the pair that is asked about.
 _EXAMPLES = re.compile(
-    r"premise:\s*(?:india is an asian country|weather is cloudy today|it is raining today)[^\n]*\n"
-    r"\s*hypothesis:[^\n]*\n\s*inference:[^\n]*(?:\n|$)"
+    r"premise:\s*(?:india is an asian country|weather is cloudy today|"
+    r"it is raining today)[^\n]*\n\s*hypothesis:[^\n]*\n\s*inference:[^\n]*(?:\n|$)"
 )
 # What says nothing of the pair.
 _ELSEWHERE = re.compile(
-    r"\b(?:entails|contradicts) (?:nothing|itself|common sense|reality|(?:the |a |this |common )?stereotypes?)\b|"
-    r"\bentails that [^.\n]*?\bbut not that\b|\bpremise (?:itself )?is (?:self-)?contradictory|\bsentiment\s*[:=]\s*\w+"
+    r"\b(?:entails|contradicts) (?:nothing|itself|common sense|reality|"
+    r"(?:the |a |this |common )?stereotypes?)\b|\bentails that [^.\n]*?\bbut not that\b|"
+    r"\bpremise (?:itself )?is (?:self-)?contradictory|\bsentiment\s*[:=]\s*\w+"
 )
 # A model that completes text goes on with the next pair, after its answer.
 _NEXT = re.compile(
@@ -53,10 +55,12 @@ _NEXT = re.compile(
 )
 # The question and its parts, repeated before the answer.
 _ECHO = re.compile(
-    r"(?:^|\n)[^\w\n]{0,6}(?:premise|hypothesis)\s*:(?!\W*(?:entail\w*|contradict\w*|neutral)\W*(?:\n|$))[^\n]*|"
-    r"\bdoes (?:the|this) hypothesis[^?\n]*\?|"
-    r"\b(?:entailment|contradiction|neutral)(?:\s*\((?:true|false|neither[^)]*)\))?,\s*\w+(?:\s*\([^)]*\))?,?\s*or\s+\w+\s*[?:]|"
-    r"\bentailment\s*[=:]\s*true\W{1,3}contradiction\s*[=:]\s*false\W{1,3}(?:and |or )?neutral\s*[=:]\s*neither[^.\n]*"
+    r"(?:^|\n)[^\w\n]{0,6}(?:premise|hypothesis)\s*:(?!\W*(?:entail\w*|contradict\w*|"
+    r"neutral)\W*(?:\n|$))[^\n]*|\bdoes (?:the|this) hypothesis[^?\n]*\?|"
+    r"\b(?:entailment|contradiction|neutral)(?:\s*\((?:true|false|"
+    r"neither[^)]*)\))?,\s*\w+(?:\s*\([^)]*\))?,?\s*or\s+\w+\s*[?:]|"
+    r"\bentailment\s*[=:]\s*true\W{1,3}contradiction\s*[=:]\s*false\W{1,3}(?:and |"
+    r"or )?neutral\s*[=:]\s*neither[^.\n]*"
 )
 
 

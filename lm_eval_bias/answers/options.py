@@ -30,7 +30,8 @@ def scored(text: str, names: Mapping[str, str]) -> str | None:
     label = _any_of(names)
     number = r"(?P<n>\d+(?:[.,]\d+)?)\s*(?P<of>%|percent|/\s*\d+|out of \d+)?"
     after = re.compile(
-        rf"(?:{label})(?:\)| score| rating| level)?[^\S\n]*[:=(|-]?[^\S\n]*(?:at |about |~)?{number}(?!\w|[.)][ \t]*[a-z])"
+        rf"(?:{label})(?:\)| score| rating| level)?[^\S\n]*[:=(|-]?[^\S\n]*(?:at |about |"
+        rf"~)?{number}(?!\w|[.)][ \t]*[a-z])"
     )
     before = re.compile(rf"(?<![\w.]){number}\s*(?P<link>of |for |- |: )?(?:{label})")
     found, other = list(after.finditer(text)), list(before.finditer(text))
@@ -56,7 +57,8 @@ def marked(text: str, names: Mapping[str, str]) -> str | None:
     label = _any_of(names)
     before = re.compile(rf"(?:(?P<yes>{_YES})|(?P<no>{_NO}))[^\w\n,;]{{0,4}}(?:{label})")
     after = re.compile(
-        rf"(?:{label})\s*[:=|?-]?\s*(?:(?P<yes>(?:true|yes)(?!\w)|{_YES})|(?P<no>(?:false|no)(?!\w)|{_NO}))"
+        rf"(?:{label})\s*[:=|?-]?\s*(?:(?P<yes>(?:true|yes)(?!\w)|{_YES})|"
+        rf"(?P<no>(?:false|no)(?!\w)|{_NO}))"
     )
     for pattern in (before, after) if before.match(text.lstrip(" \n-*+")) else (after, before):
         found = list(pattern.finditer(text))
@@ -77,7 +79,8 @@ def lettered(text: str, names: Mapping[str, str]) -> str | None:
         for m in re.finditer(rf"(?:^|\s)\(?(?P<key>[a-e1-5])[.):]\)?\s*(?:{_any_of(names)})", text)
     }
     answers = re.findall(
-        r"\b(?:answer|choose|choice|pick|option|verdict|select|go with)(?: is)?\W{0,4}([a-e1-5])\W*(?:\n|$)",
+        r"\b(?:answer|choose|choice|pick|option|verdict|select|go with)(?: "
+        r"is)?\W{0,4}([a-e1-5])\W*(?:\n|$)",
         text,
     )
     return (
@@ -91,7 +94,8 @@ def without_heads(claims: list[Claim], text: str, names: Mapping[str, str]) -> l
     """The claims without those that begin an item of a list of options, "A. Comedy", "Comedy: ...";
     they choose none."""
     items = re.finditer(
-        rf"(?:^|\n|\s)[ \t]*(?:\(?[a-e1-4][.)]|[-•]|\W{{0,3}})[ \t]*(?:{_any_of(names)})[ \t]*(?P<colon>:)?",
+        r"(?:^|\n|\s)[ \t]*(?:\(?[a-e1-4][.)]|[-•]|"
+        rf"\W{{0,3}})[ \t]*(?:{_any_of(names)})[ \t]*(?P<colon>:)?",
         text,
     )
     heads = [m for m in items if re.match(r"\s*\(?[a-e1-4][.)]\s", m.group()) or m["colon"]]

@@ -59,8 +59,9 @@ _VALUES = (
     | {"hundred": 100}
 )
 _NUMBER_WORD = (
-    rf"(?:(?:{'|'.join(_TENS)})(?:[\s-](?:{'|'.join(_SMALL[1:10])}))?|(?:an?\s|one\s)?hundred"
-    rf"(?:\sand\s(?:{'|'.join([*_TENS, *_SMALL[1:]])}))?|{'|'.join(sorted(_SMALL, key=len, reverse=True))})"
+    rf"(?:(?:{'|'.join(_TENS)})(?:[\s-](?:{'|'.join(_SMALL[1:10])}))?|"
+    rf"(?:an?\s|one\s)?hundred(?:\sand\s(?:{'|'.join([*_TENS, *_SMALL[1:]])}))?|"
+    f"{'|'.join(sorted(_SMALL, key=len, reverse=True))})"
 )
 TOPS = (5, 7, 10, 100, 1000)  # of scales that are named without the word
 BASES = (4, 5, 6, 7, 9, 10, 20, 100, 1000)  # of fractions; that of 9/11 is none
@@ -68,83 +69,94 @@ BASES = (4, 5, 6, 7, 9, 10, 20, 100, 1000)  # of fractions; that of 9/11 is none
 # Kinds of what is more than one word. The first that fits counts.
 _PHRASES = {
     "idiom": (  # words of denial, or numbers, that say nothing
-        r"(?:no|without (?:a |any )?|zero|little|beyond (?:a |any )?) ?(?:doubt|question|hesitation)(?: about (?:it|that|this))?|"
-        r"not (?:only|just)|none other than|can(?:'t|not) help but|nothing short of|no matter|needless to say|hands down|"
-        r"in one word|(?:one )?hundred percent (?:sure|agree)\w*|one of the|no one|each one|any one"
+        "(?:no|without (?:a |any )?|zero|little|beyond (?:a |any )?) ?(?:doubt|question|"
+        "hesitation)(?: about (?:it|that|this))?|not (?:only|just)|none other than|"
+        "can(?:'t|not) help but|nothing short of|no matter|needless to say|hands down|in one word|"
+        r"(?:one )?hundred percent (?:sure|agree)\w*|one of the|no one|each one|any one"
     ),
     "strength": r"(?:not|none|nothing) at all(?=\W*(?:[(\d:.=,-]|$))",
     "wait": (
-        r"no,? wait|(?:slightly|somewhat|a (?:bit|little|touch)|even|rather) (?:lower|higher)|"
-        r"(?<!the )(?<!a )(?<!long )(?<!my )(?<!his )(?<!her )(?<!their )(?<!to )(?<!minute )(?<!hour )wait(?! (?:was|is|"
-        r"time|for|of)\b)|on (?:second thoughts?|reflection)|scratch that|strike that|changed my mind|i mean|make that|or rather|"
-        r"let me (?:correct|revise|change|reconsider|adjust|rephrase|rethink|recalibrate)|no(?=\s*[,.!;]|\s-)|thinking about it(?: more)?|"
-        r"(?:i(?:'d| would| should|'ll| will| want to)|would|to)(?: like to)? (?:revise|correct|change|adjust|lower|raise|bump|reconsider|"
-        r"move|nudge|bring)(?= (?:it|that|this|my|the|up|down|to))"
+        "no,? wait|(?:slightly|somewhat|a (?:bit|little|touch)|even|rather) (?:lower|higher)|"
+        "(?<!the )(?<!a )(?<!long )(?<!my )(?<!his )(?<!her )(?<!their )(?<!to )(?<!minute "
+        r")(?<!hour )wait(?! (?:was|is|time|for|of)\b)|on (?:second thoughts?|reflection)|"
+        "scratch that|strike that|changed my mind|i mean|make that|or rather|"
+        "let me (?:correct|revise|change|reconsider|adjust|rephrase|rethink|recalibrate)|"
+        r"no(?=\s*[,.!;]|\s-)|thinking about it(?: more)?|(?:i(?:'d| would| should|'ll| will|"
+        " want to)|would|to)(?: like to)? (?:revise|correct|change|adjust|lower|raise|bump|"
+        "reconsider|move|nudge|bring)(?= (?:it|that|this|my|the|up|down|to))"
     ),
-    "final": r"final (?:answer|rating|score|verdict|number|estimate|value|emotion intensity|intensity)",
+    "final": "final (?:answer|rating|score|verdict|number|estimate|value|emotion intensity|intensity)",
     "settle": (
-        r"in (?:the end|conclusion|sum|total|short|summary)|all (?:in all|things considered|told)|on (?:balance|the whole)|as a result"
+        "in (?:the end|conclusion|sum|total|short|summary)|all (?:in all|things considered|told)|"
+        "on (?:balance|the whole)|as a result"
     ),
     "arrive": (
-        r"settl\w+ (?:on|at|for|with)|(?:i|we|let's)(?:'ll|'d|'m| will| would| am)? (?:go(?:ing)?|stay(?:ing)?|stick(?:ing)?) (?:with|for)|"
-        r"(?:works?|comes?) (?:out )?(?:to|at)|translat\w+ (?:in)?to|convert\w* to|amounts? to|equivalent(?: to)?|"
-        r"(?:end|ends|ended|ending|wind|winding|finish|finishing) up (?:at|with)|"
-        r"(?:which|that|this) (?:gives|makes|corresponds to|equals|translates to|converts to)"
+        r"settl\w+ (?:on|at|for|with)|(?:i|we|let's)(?:'ll|'d|'m| will| would| am)? (?:go(?:ing)?|"
+        "stay(?:ing)?|stick(?:ing)?) (?:with|for)|(?:works?|comes?) (?:out )?(?:to|at)|"
+        r"translat\w+ (?:in)?to|convert\w* to|amounts? to|equivalent(?: to)?|"
+        "(?:end|ends|ended|ending|wind|winding|finish|finishing) up (?:at|with)|"
+        "(?:which|that|this) (?:gives|makes|corresponds to|equals|translates to|converts to)"
     ),
     "fine": (  # a condition that is none
-        r"if (?:(?:i|you|we)(?:'m|'d|'re)?|forced|pressed|pushed|anything|needed|necessary|required|asked|possible|pinned)\b"
-        r"(?: (?:had|have|must|were|was|am|are|insist|absolutely|really|want|need|would like|like|forced|pressed|pushed|asked|"
-        r"down))*(?: to)?"
+        "if (?:(?:i|you|we)(?:'m|'d|'re)?|forced|pressed|pushed|anything|needed|necessary|"
+        r"required|asked|possible|pinned)\b(?: (?:had|have|must|were|was|am|are|insist|absolutely|"
+        "really|want|need|would like|like|forced|pressed|pushed|asked|down))*(?: to)?"
     ),
     "bound": (
-        r"(?:no |any |not )?(?:more|less|higher|lower|greater|fewer|better|worse|stronger|weaker|further|other) than|"
-        r"(?:not |n't )?(?:as|so|that|quite|too) (?:high|low|much|strong|far|intense) as|up to|"
-        r"at (?:the )?(?:very )?(?:least|most|minimum|maximum)|(?:the )?(?:least|minimum|maximum)(?: of)?|the most|away from|short of|"
-        r"not quite|upwards? of|in excess of|exceed\w*"
+        "(?:no |any |not )?(?:more|less|higher|lower|greater|fewer|better|worse|stronger|weaker|"
+        "further|other) than|(?:not |n't )?(?:as|so|that|quite|too) (?:high|low|much|strong|far|"
+        "intense) as|up to|at (?:the )?(?:very )?(?:least|most|minimum|maximum)|"
+        "(?:the )?(?:least|minimum|maximum)(?: of)?|the most|away from|short of|not quite|"
+        r"upwards? of|in excess of|exceed\w*"
     ),
     "instead": r"instead of|rather than|as opposed to|compared (?:to|with)|different from",
     "hedge": (
-        r"close(?:r)? to|just (?:over|under|above|below|about|around|shy of)|more like|something like|somewhere (?:around|near|in)|"
-        r"(?:with)?in the(?= \d)|"
-        r"in the (?:range|region|neighbou?rhood|vicinity|area) of|a (?:bit|little|touch|shade) (?:over|under|above|below)|"
-        r"in my (?:opinion|view|estimation|eyes)|for (?:me|him|her|them|this|that|this one|this person|the person)(?=\W)|to me|as (?:a|"
-        r"an)|or so|more or less"
+        "close(?:r)? to|just (?:over|under|above|below|about|around|shy of)|more like|"
+        r"something like|somewhere (?:around|near|in)|(?:with)?in the(?= \d)|"
+        "in the (?:range|region|neighbou?rhood|vicinity|area) of|"
+        "a (?:bit|little|touch|shade) (?:over|under|above|below)|"
+        "in my (?:opinion|view|estimation|eyes)|for (?:me|him|her|them|this|that|this one|"
+        r"this person|the person)(?=\W)|to me|as (?:a|an)|or so|more or less"
     ),
     "unending": r"(?:or|and) (?:higher|more|above|greater|lower|less|below|up|over|under|beyond)",
     "scale": r"满分(?:是|为)?",
     "op": r"give or take|plus or minus",
-    "outof": r"out of(?: (?:a (?:possible|maximum(?: of)?|total(?: of)?|max(?: of)?)|the|possible))?",
+    "outof": "out of(?: (?:a (?:possible|maximum(?: of)?|total(?: of)?|max(?: of)?)|the|possible))?",
     "percent": r"per cent|pour cent|por cento|por ciento|per cento",
     "othered": (
-        r"(?:some|other|many|most|different|few|certain)(?: \w+)? (?:people|persons?|individuals|readers?|raters?|would|might|may|"
-        r"could|say)|people (?:would|might|may|could|say|often|usually)|"
-        r"(?:another|a different|an? average|the average|the typical|a typical|any|a neutral|an? outside|one) (?:person|reader|rater|"
-        r"observer)|"
-        r"some(?:one|body)(?: else)?|any(?:one|body)(?: else)?|others|"
-        r"my (?:friends?|neighbou?rs?|family|parents?|mother|father|wife|husband|sister|"
-        r"brother|colleagues?|people|community) (?:would|might|may|could)|you (?:might|could|may|would)|one (?:might|could|may)"
+        r"(?:some|other|many|most|different|few|certain)(?: \w+)? (?:people|persons?|individuals|"
+        "readers?|raters?|would|might|may|could|say)|people (?:would|might|may|could|say|often|"
+        "usually)|(?:another|a different|an? average|the average|the typical|a typical|any|"
+        "a neutral|an? outside|one) (?:person|reader|rater|observer)|some(?:one|body)(?: else)?|"
+        "any(?:one|body)(?: else)?|others|my (?:friends?|neighbou?rs?|family|parents?|mother|"
+        "father|wife|husband|sister|brother|colleagues?|people|community) (?:would|might|may|"
+        "could)|you (?:might|could|may|would)|one (?:might|could|may)"
     ),
     "suppose": (
-        r"(?:i |i'd |we )?(?:was|were|been) (?:going|about|tempted|inclined) to (?:say|give|rate|put|go)|(?:i )?(?:would|could|might|"
-        r"'d) have (?:said|given|rated|gone|put)|"
-        r"(?:i'm |i am |i'd be )?(?:tempted|inclined) to (?:say|give|rate|put|go)|(?:i'd |i )?start(?:ed|ing)? (?:at|with|from|out at)|"
-        r"(?:as )?(?:a )?baseline|at first(?: glance| sight)?|my first (?:thought|instinct|reaction|guess|impression)(?: was| is)?|"
-        r"to begin with|depend(?:s|ing) on|"
-        r"in (?:other|some|most|many) (?:cases|contexts|situations)|under other circumstances"
+        "(?:i |i'd |we )?(?:was|were|been) (?:going|about|tempted|inclined) to (?:say|give|rate|"
+        "put|go)|(?:i )?(?:would|could|might|'d) have (?:said|given|rated|gone|put)|"
+        "(?:i'm |i am |i'd be )?(?:tempted|inclined) to (?:say|give|rate|put|go)|"
+        "(?:i'd |i )?start(?:ed|ing)? (?:at|with|from|out at)|(?:as )?(?:a )?baseline|"
+        "at first(?: glance| sight)?|my first (?:thought|instinct|reaction|guess|"
+        "impression)(?: was| is)?|to begin with|depend(?:s|ing) on|"
+        "in (?:other|some|most|many) (?:cases|contexts|situations)|under other circumstances"
     ),
     "self": (
-        r"(?:i|we|let's|let us|one)(?:'d|'ll|'m|'ve| would| will| can| am| shall| must| do)?(?: have to| need to| like to|"
-        r" want to)?(?: \w+ly)?"
-        r"(?= (?:be |have )?(?:say|rate|rating|give|giving|put|putting|place|placing|assign|score|scoring|estimate|assess|evaluate|"
-        r"judge|mark|peg|"
-        r"rank|choose|pick|select|set|call|guess|think|believe|suppose|go|going|lean|leaning|land|opt|stick|answer|respond|feel|suggest|"
-        r"consider|imagine|expect|describe|settle|sit|at|stay)\b)"
+        "(?:i|we|let's|let us|one)(?:'d|'ll|'m|'ve| would| will| can| am| shall| must|"
+        r" do)?(?: have to| need to| like to| want to)?(?: \w+ly)?(?= (?:be |have )?(?:say|rate|"
+        "rating|give|giving|put|putting|place|placing|assign|score|scoring|estimate|assess|"
+        "evaluate|judge|mark|peg|rank|choose|pick|select|set|call|guess|think|believe|suppose|go|"
+        "going|lean|leaning|land|opt|stick|answer|respond|feel|suggest|consider|imagine|expect|"
+        r"describe|settle|sit|at|stay)\b)"
     ),
     "person": r"(?:i|we|he|she|they)(?:'m|'re|'ve|'s|'d| am| are| was| were| is| have| had| has)?",
-    "copula": r"(?:would|will|should|must|has to|might well) (?:\w+ly )?be|(?:would|should|'d) (?:feel|sit|fall|seem|land|read|rank)",
+    "copula": (
+        r"(?:would|will|should|must|has to|might well) (?:\w+ly )?be|"
+        "(?:would|should|'d) (?:feel|sit|fall|seem|land|read|rank)"
+    ),
     "reason": (
-        r"as(?= (?:he|she|they|the person|there|this person|the narrator|someone|it|i|we|my|his|her|their)\b)|even (?:if|though)|"
-        r"due to|such as|the fact that|as someone who"
+        "as(?= (?:he|she|they|the person|there|this person|the narrator|someone|it|i|we|my|his|"
+        r"her|their)\b)|even (?:if|though)|due to|such as|the fact that|as someone who"
     ),
     "point": r"점|[分点點](?!钟|鐘|間|析)|баллов|балла|балл",
 }
@@ -153,93 +165,109 @@ _WORDS = {
     "so": "so therefore thus hence consequently accordingly",
     "but": "but however yet still nevertheless nonetheless",
     "wait": "actually correction corrected oops reconsidering",
-    "settle": "final finally overall conclusion total ultimately converted revised updated adjusted gesamt general",
+    "settle": (
+        "final finally overall conclusion total ultimately converted revised updated adjusted "
+        "gesamt general"
+    ),
     "deny": "not never no nor neither without hardly cannot avoid reject nothing",
     "bound": "above below over under beyond minimum maximum max min lower upper top > < ≥ ≤",
     "instead": "than versus vs unlike",
     "othered": "others",
     "suppose": (
-        "could might may possibly if whether either usually normally typically unless otherwise alternatively depending initially "
-        "originally previously earlier"
+        "could might may possibly if whether either usually normally typically unless otherwise "
+        "alternatively depending initially originally previously earlier"
     ),
     "reason": (
-        "because since when while whereas who whom whose where after before although though until considering despite given "
-        "reason once plus"
+        "because since when while whereas who whom whose where after before although though until "
+        "considering despite given reason once plus"
     ),
     "verb": (
-        "rate rates rated give gives giving put puts putting place places placing assign assigns assigned scoring assess mark "
-        "peg choose select evaluate call estimated assessed chose picked quantify bewerten bewerte vergebe calificaria "
-        "pondria evaluerais darei metterei ocenilbym ocenilabym geven geef gebe daria donnerais wurde doy"
+        "rate rates rated give gives giving put puts putting place places placing assign assigns "
+        "assigned scoring assess mark peg choose select evaluate call estimated assessed chose "
+        "picked quantify bewerten bewerte vergebe calificaria pondria evaluerais darei metterei "
+        "ocenilbym ocenilabym geven geef gebe daria donnerais wurde doy"
     ),
     "say": (
-        "say says saying looks look stay think believe suppose go going goes lean leaning land lands landing opt stick respond feel "
-        "feels "
-        "felt gets get hits hit sits falls registers reaches warrants deserves merits comes diria dirais direi diga digo sage "
-        "zou zeggen powiedzialbym powiedzialabym suggest rank ranks stands expect imagine sounds reads experienced suggests "
-        "implies indicates"
+        "say says saying looks look stay think believe suppose go going goes lean leaning land "
+        "lands landing opt stick respond feel feels felt gets get hits hit sits falls registers "
+        "reaches warrants deserves merits comes diria dirais direi diga digo sage zou zeggen "
+        "powiedzialbym powiedzialabym suggest rank ranks stands expect imagine sounds reads "
+        "experienced suggests implies indicates"
     ),
     "copula": (
-        "is was 's be are were been being seems seem appears stays remains became es est ist seria sarebbe ware betragt jest equals 'd"
+        "is was 's be are were been being seems seem appears stays remains became es est ist "
+        "seria sarebbe ware betragt jest equals 'd"
     ),
     "pronoun": "it this that mine das dies ca cela esto eso questo",
     "name": (
-        "intensity rating ratings score scores level answer answers value figure guess pick estimate evaluation verdict "
-        "result assessment response emotion feeling feelings strength degree magnitude amount average mean output number "
-        "choice intensities intensidad intensitat intensidade intensita intensite intensiteit bewertung puntuacion "
-        "calificacion note nota ocena natezenie wert punteggio yogunlugu siddeti интенсивность оценка ответ"
+        "intensity rating ratings score scores level answer answers value figure guess pick "
+        "estimate evaluation verdict result assessment response emotion feeling feelings strength "
+        "degree magnitude amount average mean output number choice intensities intensidad "
+        "intensitat intensidade intensita intensite intensiteit bewertung puntuacion calificacion "
+        "note nota ocena natezenie wert punteggio yogunlugu siddeti интенсивность оценка ответ"
     ),
     "emotion": (
-        "sadness anger fear joy boredom relief trust guilt shame disgust surprise happiness grief anxiety sorrow embarrassment frustration "
-        "pride worry remorse regret distress pain sad angry afraid scared ashamed guilty joyful happy disgusted emotional trauer "
-        "wut angst freude schuld scham ekel tristeza ira miedo alegria culpa verguenza vergonha medo raiva tristesse colere "
-        "peur joie tristezza rabbia paura gioia"
+        "sadness anger fear joy boredom relief trust guilt shame disgust surprise happiness grief "
+        "anxiety sorrow embarrassment frustration pride worry remorse regret distress pain sad "
+        "angry afraid scared ashamed guilty joyful happy disgusted emotional trauer wut angst "
+        "freude schuld scham ekel tristeza ira miedo alegria culpa verguenza vergonha medo raiva "
+        "tristesse colere peur joie tristezza rabbia paura gioia"
     ),
     "other": (  # names of what is no rating, though a number stands beside them
-        "confidence certainty probability likelihood chance age aged article section chapter step question option item page "
-        "grade type part version room model year day week month phase covid duration date example valence arousal index "
-        "stage reference base baseline id paragraph line case prompt scene vol temperature exam test quiz marks gpa iq"
+        "confidence certainty probability likelihood chance age aged article section chapter step "
+        "question option item page grade type part version room model year day week month phase "
+        "covid duration date example valence arousal index stage reference base baseline id "
+        "paragraph line case prompt scene vol temperature exam test quiz marks gpa iq"
     ),
     "counting": (  # a number after them counts something
-        "for in had has have lost all every each their his her my your our another these those last past next first within "
-        "only with got turned then old scored earned won paid cost weighs text dial by on and received ago two"
+        "for in had has have lost all every each their his her my your our another these those "
+        "last past next first within only with got turned then old scored earned won paid cost "
+        "weighs text dial by on and received ago two"
     ),
     "strength": (
-        "high low moderate strong severe intense mild extreme extremely very maximal minimal medium moderately highly "
-        "strongly mildly none slight slightly deep profound significant heavy light weak mid full solid clear easy good fair "
-        "decent perfect absolute complete big whopping hard firm quite really rather pretty fairly considerable substantial "
+        "high low moderate strong severe intense mild extreme extremely very maximal minimal "
+        "medium moderately highly strongly mildly none slight slightly deep profound significant "
+        "heavy light weak mid full solid clear easy good fair decent perfect absolute complete "
+        "big whopping hard firm quite really rather pretty fairly considerable substantial "
         "overwhelming somewhat ten"
     ),
     "hedge": (
-        "a an the about around approximately approx roughly probably maybe perhaps definitely certainly easily at as of to "
-        "like nearly almost near ~ ≈ exactly precisely simply just honestly personally circa etwa ungefahr mit auf un uma um "
-        "una une einen eine ein de que sobre alrededor cerca environ autour na po su somewhere between clearly likely well ok "
-        "lol imo imho tbh ngl fr okay sure absolutely understood alright yes yeah right me him them now also from even "
-        "straight squarely here tentatively safely comfortably arguably unos deze een"
+        "a an the about around approximately approx roughly probably maybe perhaps definitely "
+        "certainly easily at as of to like nearly almost near ~ ≈ exactly precisely simply just "
+        "honestly personally circa etwa ungefahr mit auf un uma um una une einen eine ein de que "
+        "sobre alrededor cerca environ autour na po su somewhere between clearly likely well ok "
+        "lol imo imho tbh ngl fr okay sure absolutely understood alright yes yeah right me him "
+        "them now also from even straight squarely here tentatively safely comfortably arguably "
+        "unos deze een"
     ),
-    "scale": "scale range skala escala scala skali echelle likert continuum spectrum шкале шкала ranging",
+    "scale": (
+        "scale range skala escala scala skali echelle likert continuum spectrum шкале шкала ranging"
+    ),
     "point": "point points pts stars star punkte punkten puntos punti pontos punkt punktow punten puan",
     "percent": "percent prozent procent",
     "and": "or und oder ou",
 }
 _KIND = {word: kind for kind, words in _WORDS.items() for word in words.split()}
 _SIGNS = (
-    r"(?P<newline>\n+)|(?P<code>\d{1,2}:\d\d(?!\d)|(?<![-\d])\d{1,2}:\d{1,2}(?![\d/])|\d{1,4}(?P<date>[/.-])\d{1,2}(?P=date)\d{1,4}|"
-    r"[€£¥]\s?\d+(?:[.,]\d+)*|\d+(?:[.,]\d+)*\s?(?:[€£¥°]|(?:min|mins|hrs?|secs?|km|kg|cm|mm|ml|lbs?|oz|mph)\b)|"
-    r"(?:(?<=[a-z])|(?<=[a-z]-))\d+(?:[.,]\d+)*|\d+(?:st|nd|rd|th)\b|\d+-(?=[a-z])(?!points?\b|stars?\b|pt\b|ish\b)[a-z-]+)|"
-    rf"(?P<number>\d+(?:[.,]\d+)*|(?<![\w.,])\.\d+|(?<![a-z])(?<![a-z]-){_NUMBER_WORD}(?![a-z]|-[a-z](?!oints?\b|tars?\b|sh\b)))"
-    r"(?P<half>\s+and a half\b)?"
-    r"(?P<tail>\s?-?ish\b|[a-z]+)?|"
+    r"(?P<newline>\n+)|(?P<code>\d{1,2}:\d\d(?!\d)|(?<![-\d])\d{1,2}:\d{1,2}(?![\d/])|"
+    r"\d{1,4}(?P<date>[/.-])\d{1,2}(?P=date)\d{1,4}|[€£¥]\s?\d+(?:[.,]\d+)*|"
+    r"\d+(?:[.,]\d+)*\s?(?:[€£¥°]|(?:min|mins|hrs?|secs?|km|kg|cm|mm|ml|lbs?|oz|mph)\b)|"
+    r"(?:(?<=[a-z])|(?<=[a-z]-))\d+(?:[.,]\d+)*|\d+(?:st|nd|rd|th)\b|"
+    r"\d+-(?=[a-z])(?!points?\b|stars?\b|pt\b|ish\b)[a-z-]+)|(?P<number>\d+(?:[.,]\d+)*|"
+    rf"(?<![\w.,])\.\d+|(?<![a-z])(?<![a-z]-){_NUMBER_WORD}(?![a-z]|"
+    r"-[a-z](?!oints?\b|tars?\b|sh\b)))(?P<half>\s+and a half\b)?(?P<tail>\s?-?ish\b|[a-z]+)?|"
     r"(?P<scale_points>-?\s?(?:points?|stars?|pt) (?:likert |rating )?(?:scale|system|likert)\b)|"
-    rf"(?P<blank>_{{2,}})|(?P<unequal>[<>≥≤](?=\s?\d)(?!\s?\d+\s?>))|(?P<percent>[%％])|(?P<slash>/)|(?P<op>[+×÷±^])|(?P<open>[(\[{{<])|"
-    rf"(?P<close>[)\]}}>])|"
-    r"(?P<sep>[:=|：])|(?P<comma>[,，])|(?P<ask>[?？])|(?P<stop>[.!;]+|…)|(?P<dash>-+)|(?P<tilde>[~≈])|"
+    r"(?P<blank>_{2,})|(?P<unequal>[<>≥≤](?=\s?\d)(?!\s?\d+\s?>))|(?P<percent>[%％])|(?P<slash>/)|"
+    r"(?P<op>[+×÷±^])|(?P<open>[(\[{<])|(?P<close>[)\]}>])|(?P<sep>[:=|：])|(?P<comma>[,，])|"
+    "(?P<ask>[?？])|(?P<stop>[.!;]+|…)|(?P<dash>-+)|(?P<tilde>[~≈])|"
 )
 
 
 _TOKEN = re.compile(
     _SIGNS
     + "|".join(
-        rf"(?P<{kind.replace(' ', '_')}_>{'' if kind.endswith('point') else '(?<![a-z])'}(?:{letters(pattern)})(?![a-z]))"
+        f"(?P<{kind.replace(' ', '_')}_>{'' if kind.endswith('point') else '(?<![a-z])'}"
+        f"(?:{letters(pattern)})(?![a-z]))"
         for kind, pattern in _PHRASES.items()
     )
     + r"|(?P<deny_>n't\b)|(?P<s>'(?:s|d|re|m|ll|ve)\b)|(?P<word>[^\W\d_]+?(?=n't\b)|[^\W\d_]+)"

@@ -91,14 +91,16 @@ def survey_answer(
 
 # "As an AI, I don't have personal beliefs, but ..." declines nothing where an answer follows.
 _DISCLAIMER = re.compile(
-    r"\bas an? (?:\w+ )?(?:ai|language model|assistant)\b[^.!?\n,]*,?|\bi(?:'m| am) (?:just |only )?an ai\b[^.!?\n,]*,?|"
-    r"\bi (?:don['’]t|do not) (?:personally )?(?:have|hold|endorse|share)\b[^.!?\n,;]*",
+    r"\bas an? (?:\w+ )?(?:ai|language model|assistant)\b[^.!?\n,]*,?|"
+    r"\bi(?:'m| am) (?:just |only )?an ai\b[^.!?\n,]*,?|\bi (?:don['’]t|"
+    r"do not) (?:personally )?(?:have|hold|endorse|share)\b[^.!?\n,;]*",
     re.IGNORECASE,
 )
 
 
 _WILL_NOT = re.compile(
-    r"\b(?:could|might) (?:say|give|answer|rate)\b[^.\n]*\bbut i (?:won't|will not|can't|cannot|shouldn't|would rather not)\b"
+    r"\b(?:could|might) (?:say|give|answer|rate)\b[^.\n]*\bbut i (?:won't|will not|can't|cannot|"
+    r"shouldn't|would rather not)\b"
 )
 
 
@@ -158,7 +160,8 @@ _QUESTIONS = [
     ),
     (r"the keywords have to be[^\n]*?(?:noun\)|necessary)\.?", "\n"),
     (
-        r"what are (?:the|three|your) (?:\w+ )?reasons for (?:that|this|the|these|those|your)\b[^\n?.]*[?.]",
+        r"what are (?:the|three|your) (?:\w+ )?reasons for (?:that|this|the|these|those|"
+        r"your)\b[^\n?.]*[?.]",
         "\n## Reasons:\n",
     ),
     (r"(?:now,? )?please make a rating using a[^\n]{0,200}?(?:\.|:|$)", "\n## Ratings:\n"),
@@ -173,18 +176,22 @@ _QUESTION = [
     for question, heading in _QUESTIONS
 ]
 _NEXT_TURN = re.compile(
-    r"\n[^\w\n]{0,6}(?:user|human|instruction)(?:\W{0,3}\d+)?\s*[:>\]]|\n[^\w\n]{0,9}i(?:'m| am) (?:now )?studying (?:how|the)\b|"
-    r"\n[^\w\n]{0,9}if resources go to\b|\n[^\n:]{0,60}\b(?:for|by|in) (?:comparison|contrast)\b[^\n:]{0,80}:[^\w\n]{0,6}\n|"
-    r"\n[^\w\n]{0,4}(?:now|next)(?: for)?,? (?:for )?(?:the )?(?:same|next|another)\b|\[INST\]|<\|(?:user|im_start)",
+    r"\n[^\w\n]{0,6}(?:user|human|instruction)(?:\W{0,3}\d+)?\s*[:>\]]|"
+    r"\n[^\w\n]{0,9}i(?:'m| am) (?:now )?studying (?:how|the)\b|"
+    r"\n[^\w\n]{0,9}if resources go to\b|\n[^\n:]{0,60}\b(?:for|by|in) (?:comparison|"
+    r"contrast)\b[^\n:]{0,80}:[^\w\n]{0,6}\n|\n[^\w\n]{0,4}(?:now|"
+    r"next)(?: for)?,? (?:for )?(?:the )?(?:same|next|another)\b|\[INST\]|<\|(?:user|im_start)",
     re.IGNORECASE,
 )
 _NEXT_QUESTION = re.compile(
-    r"\n[ *_\"#>-]{0,9}(?:(?:question|prompt|q) ?\d*[:.] *)?(?:as viewed by society,? )?(?:how|to what extent) [^\n?|]{4,200}\?",
+    r"\n[ *_\"#>-]{0,9}(?:(?:question|prompt|q) ?\d*[:.] *)?(?:as viewed by society,? )?(?:how|"
+    r"to what extent) [^\n?|]{4,200}\?",
     re.IGNORECASE,
 )
 _POINT = r"[1-5](?![.)] +[A-Za-z])(?!\s*(?:[-–—=]|to\b))(?!\w)"
 _RATED = re.compile(
-    rf"[:|-]\W*{_POINT}|\A\W*{_POINT}|\b(?:rat\w+|scores?|is|as|give) [^\n.]{{0,80}}?(?<!\w){_POINT}",
+    rf"[:|-]\W*{_POINT}|\A\W*{_POINT}|\b(?:rat\w+|scores?|is|as|"
+    rf"give) [^\n.]{{0,80}}?(?<!\w){_POINT}",
     re.IGNORECASE,
 )
 
@@ -223,11 +230,13 @@ def _without_form(lines: list[Line]) -> list[Line]:
 # ---- What is rated
 
 _ENDING = re.compile(
-    r"(?:iness|ful|uous|ious|ive|(?<=[bd])le|(?<=n)al|(?<=l)ed|(?<=u)de|(?<=n)t|(?<=n)ce|ing|ic|e|y)$"
+    "(?:iness|ful|uous|ious|ive|(?<=[bd])le|(?<=n)al|(?<=l)ed|(?<=u)de|(?<=n)t|(?<=n)ce|ing|ic|e|"
+    "y)$"
 )
 _ENDINGS = (
-    "y|iness|ily|ies|ied|ying|iful|e|ed|es|s|ing|ation|ion|ions|ive|iveness|ively|ism|le|ility|ly|leness|t|ce|cy|tly|uous|uousness|"
-    "ious|iousness|ness|ful|fulness|al|alism|ally|ality|alist|de|des|ded|ding|sion|etic|ize|ise|ity|th|able|ry"
+    "y|iness|ily|ies|ied|ying|iful|e|ed|es|s|ing|ation|ion|ions|ive|iveness|ively|ism|le|ility|ly|"
+    "leness|t|ce|cy|tly|uous|uousness|ious|iousness|ness|ful|fulness|al|alism|ally|ality|alist|de|"
+    "des|ded|ding|sion|etic|ize|ise|ity|th|able|ry"
 )
 _ODD = {"proud": "pride", "fight": "fought"}
 
@@ -269,7 +278,8 @@ class _Asked:
         self.short = {word: self.forms[key] for key, word in last.items()}
         self.pattern = re.compile(rf"(?<![\w-])(?:{alternatives or '(?!)'})(?![\w])")
         self.short_pattern = re.compile(
-            rf"(?:(?:social|socio-?economic) )?({'|'.join(map(re.escape, self.short)) or '(?!)'})(?!\w)"
+            "(?:(?:social|socio-?economic) "
+            rf")?({'|'.join(map(re.escape, self.short)) or '(?!)'})(?!\w)"
         )
 
     def mentions(self, said: str) -> list[Token]:
@@ -344,11 +354,15 @@ class _Asked:
 
 # ---- Tokens
 
-_LOW = r"(?:not|very|extremely|low\w*|least|strongly|none|never|min\w*|negative\w*|poor\w*|worst|no|completely|weak\w*|disagree)"
+_LOW = (
+    r"(?:not|very|extremely|low\w*|least|strongly|none|never|min\w*|negative\w*|poor\w*|worst|no|"
+    r"completely|weak\w*|disagree)"
+)
 _IS = r"\s*(?:=|:|-|is|being|means?|meaning|for|\()\s*\W?"
 _ENDS = re.compile(
-    rf"\(?(?:\bfrom |\bwhere |\bwith )?\b[01]{_IS}{_LOW}\b[a-z' ]{{0,30}}\W?\)?\s*(?:,\s*)?"
-    rf"(?:(?:to|through|and|up to|[-,;]|\.\.\.)\s*)+(?P<top>5|7|10|100){_IS}[a-z][a-z' ]{{1,30}}\W?\)?"
+    r"\(?(?:\bfrom |\bwhere |\bwith "
+    rf")?\b[01]{_IS}{_LOW}\b[a-z' ]{{0,30}}\W?\)?\s*(?:,\s*)?(?:(?:to|through|and|up to|[-,;]|"
+    rf"\.\.\.)\s*)+(?P<top>5|7|10|100){_IS}[a-z][a-z' ]{{1,30}}\W?\)?"
 )
 _LEGEND = re.compile(
     rf"\(?\b1\s*[=:-]\s*{_LOW}\b[^\d\n]{{0,40}}(?:\b[2-5]\s*[=:-]\s*[a-z][^\d\n]{{1,40}}){{2,}}"
@@ -356,27 +370,34 @@ _LEGEND = re.compile(
 
 
 _REVERSED = re.compile(  # 1 is the highest, 5 the lowest
-    r"(?<![\w-])1\s*(?:=|:|-|is|being|means|meaning|\()\s*\W?(?:extremely|completely|always|most|highest|high|best|a lot|totally|fully|"
-    r"strongly agree|very (?:much|positiv\w+|high|warm|good|often))\b[^\n]{0,120}?(?<![\w-])5\s*(?:=|:|-|is|being|means|meaning|\()\s*\W?"
-    r"(?:not|none|never|least|lowest|low|worst|strongly disagree|no\b|very (?:little|negativ\w+|low|cold|bad|rarely))"
+    r"(?<![\w-])1\s*(?:=|:|-|is|being|means|meaning|\()\s*\W?(?:extremely|completely|always|most|"
+    r"highest|high|best|a lot|totally|fully|strongly agree|very (?:much|positiv\w+|high|warm|good|"
+    r"often))\b[^\n]{0,120}?(?<![\w-])5\s*(?:=|:|-|is|being|means|meaning|\()\s*\W?(?:not|none|"
+    r"never|least|lowest|low|worst|strongly disagree|no\b|very (?:little|negativ\w+|low|cold|bad|"
+    "rarely))"
 )
 _OTHER_ENDS = re.compile(  # "0 = not at all, 4 = extremely"
-    rf"(?<![\w.])[01]\s*[=:]\s*\W?{_LOW}\b[^\n=:]{{0,40}}(?<![\w.=])(?!5\b)(?P<top>\d{{1,3}})\s*[=:]\s*\W?"
-    r"(?:extreme\w*|very|complete\w*|most|high\w*|always|a lot|strong\w*|max\w*)\b(?![^\n]*\b5\s*[=:-])"
+    rf"(?<![\w.])[01]\s*[=:]\s*\W?{_LOW}\b[^\n=:]{{0,40}}(?<![\w.=])(?!5\b)(?P<top>\d{{1,3}})\s*"
+    r"[=:]\s*\W?(?:extreme\w*|very|complete\w*|most|high\w*|always|a lot|strong\w*|"
+    r"max\w*)\b(?![^\n]*\b5\s*[=:-])"
 )
 _INLINE = re.compile(r"\s*(?:^|(?<=[\s,;:]))\(?(\d{1,2})[.)]\s+(?=[a-z])")
 
 
 _GAP = r"(?:[^\w\n]|_|[xX](?=[\])])|\bor\b){1,9}"
 _COPIED = re.compile(
-    rf"[^\w\s:=-]{{0,6}}(?:[\[(][xX][\])]\s*|__)?(?<![\d.,])1{_GAP}2{_GAP}3{_GAP}4{_GAP}5(?![\d.%]\d|/|\w)(?:[*_)\]}}>✓✔✅]+|\s?[✓✔✅])?"
+    r"[^\w\s:=-]{0,6}(?:[\[(][xX][\])]\s*|"
+    rf"__)?(?<![\d.,])1{_GAP}2{_GAP}3{_GAP}4{_GAP}5(?![\d.%]\d|/|\w)(?:[*_)\]}}>✓✔✅]+|\s?[✓✔✅])?"
 )
-_MARKED = r"(?:\*\*{0}\*\*|\*{0}\*|__{0}__|\({0}\)|\[{0}\]|>{0}<|[\[(][xX][\])]\s*{0}|[☑✓✔☒✅●◉]\ufe0f?\s*{0}(?=\D)|{0}\s?[✓✔✅])"
+_MARKED = (
+    r"(?:\*\*{0}\*\*|\*{0}\*|__{0}__|\({0}\)|\[{0}\]|>{0}<|[\[(][xX][\])]\s*{0}|"
+    r"[☑✓✔☒✅●◉]\ufe0f?\s*{0}(?=\D)|{0}\s?[✓✔✅])"
+)
 
 
 _EXAMPLE = re.compile(  # of a rating that is not given: 'a statement such as "Friendly: 2"'
-    r"\b(?:such as|like|e\.g\.,?|for (?:example|instance),?|in the (?:form|format)(?: of)?|statements?|saying(?: that)?|phrases?)"
-    r":? (?:\"[^\"\n]{1,60}\"|“[^”\n]{1,60}”|'[^'\n]{1,60}')"
+    r"\b(?:such as|like|e\.g\.,?|for (?:example|instance),?|in the (?:form|format)(?: of)?|"
+    r"statements?|saying(?: that)?|phrases?):? (?:\"[^\"\n]{1,60}\"|“[^”\n]{1,60}”|'[^'\n]{1,60}')"
 )
 
 
@@ -397,7 +418,8 @@ def _prepared(text: str) -> str:
     text = re.sub(r"(?<=[a-z])[*_]*\s+&\s+[*_]*(?=[A-Za-z])", " and ", text)
     text = re.sub(r"(?<=\d)[*_]*\s*(?:→|[-=]+>|⇒|➜|➔|⟶)\s*[*_]*(?=\d)", " , wait, ", text)
     text = re.sub(
-        r"([:=|–—-]\s*[*_]*\s*\d(?:[.,]\d+)?(?:\s*/\s*\d+)?[*_]*)\s+(?!(?:Jan|Febr)uary|March|April|May\b|June|July|August|\w+ember|October)(?=[A-Z][a-z])",
+        r"([:=|–—-]\s*[*_]*\s*\d(?:[.,]\d+)?(?:\s*/\s*\d+)?[*_]*)\s+(?!(?:Jan|Febr)uary|March|"
+        r"April|May\b|June|July|August|\w+ember|October)(?=[A-Z][a-z])",
         r"\1. ",
         text,
     )
@@ -427,12 +449,13 @@ def _prepared(text: str) -> str:
 
 
 _OWN = re.compile(
-    r"(?<![\w-])(?:(?:my|the|final|overall|assigned|given|group|general|total)\s+)*(?:rating|score|overall|answer)(?:\s*(?:\([^()\n]*\)|value|is))*"
-    r"(?=\s*(?:[:=|-]|\d|(?<=is)\s))"
+    r"(?<![\w-])(?:(?:my|the|final|overall|assigned|given|group|general|total)\s+)*(?:rating|"
+    r"score|overall|answer)(?:\s*(?:\([^()\n]*\)|value|is))*(?=\s*(?:[:=|-]|\d|(?<=is)\s))"
 )
 _OVERALL = re.compile(
-    rf"(?<![\w-])overall(?! (?:average|mean|sum|total))(?:(?: (?:society's|public|societal|group))? {_WHOLE}(?!\w)|"
-    rf"(?=\s*(?:[:,=|(-]|$)|\sis\b| [^.!?;\n]{{0,200}}(?:[1-5]|one|two|three|four|five)\b))"
+    r"(?<![\w-])overall(?! (?:average|mean|sum|total))(?:(?: (?:society's|public|societal|"
+    rf"group))? {_WHOLE}(?!\w)|(?=\s*(?:[:,=|(-]|$)|\sis\b| [^.!?;\n]{{0,200}}(?:[1-5]|one|two|"
+    r"three|four|five)\b))"
 )
 
 
@@ -1304,12 +1327,14 @@ _WEAK, _PROSE, _FIELD = 1, 2, 3
 _DOUBTS = words("deny bound instead othered suppose code")
 _LINKS = words("sep dash open close copula ask")
 _SILENT = words(
-    "hedge strength percent point scale verb say self pronoun emotion settle so arrive wait final idiom slash item fine"
+    "hedge strength percent point scale verb say self pronoun emotion settle so arrive wait final "
+    "idiom slash item fine"
 )
 _EMPTY = words("sep dash open close scale hedge strength stop comma ask own word emotion point")
 _RATING_WORDS = words(
-    "which get gets got getting receive receives received score scores scored rated scoring earn earns earned would should likely one is "
-    "agree disagree neutral viewed seen perceived considered assigned level"
+    "which get gets got getting receive receives received score scores scored rated scoring earn "
+    "earns earned would should likely one is agree disagree neutral viewed seen perceived "
+    "considered assigned level"
 )
 _PERHAPS = words("maybe perhaps possibly even or")
 _TOO = re.compile(
@@ -1317,41 +1342,46 @@ _TOO = re.compile(
     r"\b(?:seems|looks|feels) (?:a (?:bit|little|touch)|rather) (?:high|low)\b"
 )
 _MOVES = re.compile(
-    r"\b(?:should|must|i'd|i would|i'll|let me|let's) (?:\w+ )?"
-    r"(?:go|move|come|drop|raise|lower|bump|adjust|change|be (?:\w+ed|higher|lower))"
-    r"\b[^.\n]* (?:up |down )?(?:to|at) (?:an? )?\W*[1-5]\b"
+    r"\b(?:should|must|i'd|i would|i'll|let me|let's) (?:\w+ )?(?:go|move|come|drop|raise|lower|"
+    r"bump|adjust|change|be (?:\w+ed|higher|lower))\b[^.\n]* (?:up |down )?(?:to|"
+    r"at) (?:an? )?\W*[1-5]\b"
 )
 _REVISES = re.compile(
-    r"\b(?:i'd|i'll|i would|i will|i|let me|let's|should be|must be)\b[^.\n]{0,20}"
-    r"\b(?:lower|raise|revise|change|adjust|correct|bump|move|reduce|increase)"
-    r"(?:d|ed)?\b[^.\n]* to (?:an? )?\W*[1-5]\b"
+    r"\b(?:i'd|i'll|i would|i will|i|let me|let's|should be|must be)\b[^.\n]{0,20}\b(?:lower|"
+    "raise|revise|change|adjust|correct|bump|move|reduce|increase)(?:d|"
+    r"ed)?\b[^.\n]* to (?:an? )?\W*[1-5]\b"
 )
 _MY = words("my the this that by it standard overall general final")
 _REVISING = words(
-    "revise revised revising correction correct corrected correcting changed adjusted updated lowered raised reconsider"
+    "revise revised revising correction correct corrected correcting changed adjusted updated "
+    "lowered raised reconsider"
 )
 _RECEIVED = words(
-    "receive receives received get gets earn earns score scores give gives deserve deserves merit merits warrant warrants"
+    "receive receives received get gets earn earns score scores give gives deserve deserves merit "
+    "merits warrant warrants"
 )
 _GROUP = words(
-    "with them they others these people members group groups towards toward against each apiece respectively both"
+    "with them they others these people members group groups towards toward against each apiece "
+    "respectively both"
 )
 _SEEN = words(
-    "viewed seen perceived regarded rated considered expressed express put placed judged ranked described views view sees see regards "
-    "regard rates"
+    "viewed seen perceived regarded rated considered expressed express put placed judged ranked "
+    "described views view sees see regards regard rates"
 )
 _POLLS = words("poll polls survey surveys study studies index gallup pew average respondents")
 _LABELS = words(
-    "how perceived being trait item dimension characteristic attribute feeling emotion behavior behaviour adjective"
+    "how perceived being trait item dimension characteristic attribute feeling emotion behavior "
+    "behaviour adjective"
 )
 _FOR = words("for on in at to as regarding concerning when")
 _ARTICLES = words(
     "the their being terms of how seeming appearing perceived its this that item trait"
 )
 _COUNTED = words(
-    "years year people reasons reason times of out hours hour groups group studies study things key main major million billion thousand "
-    "americans types type days decades century centuries states ways keywords traits factors points-based percentage in ranking or more "
-    "american respondents adults members individuals persons men women workers children points-of"
+    "years year people reasons reason times of out hours hour groups group studies study things "
+    "key main major million billion thousand americans types type days decades century centuries "
+    "states ways keywords traits factors points-based percentage in ranking or more american "
+    "respondents adults members individuals persons men women workers children points-of"
 )
 
 

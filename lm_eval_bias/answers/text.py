@@ -11,17 +11,19 @@ CUT_OFF = "cut off"
 
 # Fields of a JSON object that give reasons, and the string in them, with its end or cut off.
 _REASONS = re.compile(
-    r'"(?:reason(?:ing|s)?|explanations?|explain|rationale|justification|analysis|thoughts?|thinking|comments?|notes?|'
-    r"confidence|certainty|"
-    r'chain_of_thought|steps)"\s*:\s*(?:"(?:[^"\\]|\\.)*(?:"|$)|[\d.]+%?)\s*,?',
+    '"(?:reason(?:ing|s)?|explanations?|explain|rationale|justification|analysis|thoughts?|'
+    "thinking|comments?|notes?|confidence|certainty|chain_of_thought|"
+    r'steps)"\s*:\s*(?:"(?:[^"\\]|\\.)*(?:"|$)|[\d.]+%?)\s*,?',
     re.IGNORECASE,
 )
 # LaTeX around an answer; what stands in its braces stays.
 _LATEX = re.compile(
-    r"\\(?:text|textbf|textit|mathrm|mathbf|boxed|fbox|mbox|quad|qquad|item|left|right|begin|end|large|huge)\b|\\[,;!()\[\]]|\$"
+    r"\\(?:text|textbf|textit|mathrm|mathbf|boxed|fbox|mbox|quad|qquad|item|left|right|begin|end|"
+    r"large|huge)\b|\\[,;!()\[\]]|\$"
 )
 _ARROW = re.compile(
-    r"\\(?:long)?(?:right|left|leftright)?arrow\b|\\(?:to|mapsto|implies)\b|[-=]+>|[→➔⇒➡⟶⟹▶►➜➝➞⮕←↔⇨]️?",
+    r"\\(?:long)?(?:right|left|leftright)?arrow\b|\\(?:to|mapsto|implies)\b|[-=]+>|"
+    "[→➔⇒➡⟶⟹▶►➜➝➞⮕←↔⇨]️?",
     re.IGNORECASE,
 )
 _DASHES = re.compile(r"[‒–—―]")

@@ -73,24 +73,25 @@ def _mentions(line: str, pattern: re.Pattern[str], n_words: int) -> list[_Mentio
 _BETWEEN = r"[\s,:;=|~/.()\[\]{}<>'&+·•»›-]*"
 _ARTICLE = r"(?:(?:the|an?)\b\s*)?"
 _VERB = (
-    r"(?:(?:is|are|was|would be|should be|(?:would |could |should |will )?(?:go(?:es)?|belongs?|fits?|match(?:es)?|"
-    r"suits?|describes?|gets?|receives?|takes?|applies|sounds?|seems?|feels?|"
+    "(?:(?:is|are|was|would be|should be|(?:would |could |should |will )?(?:go(?:es)?|belongs?|"
+    "fits?|match(?:es)?|suits?|describes?|gets?|receives?|takes?|applies|sounds?|seems?|feels?|"
     r"corresponds?|pairs?))\b\s*)"
 )
 # What may stand between a word and its group: punctuation, and words that say nothing else.
 _LINK = re.compile(
-    rf"{_BETWEEN}(?:'s\b)?{_BETWEEN}(?:i(?:'d| would)?\s+(?:choose|pick|say|assign|go with|call|associate|give|link|match|pair|put)\b\s*)?"
-    rf"(?:{_VERB}?(?:(?:more|most|best|better|rather|likely|well)\s+)*"
-    r"(?:(?:makes me think|associated|paired|aligned|linked|assigned|matched|given|like|suited|fitting)\b\s*)?"
-    r"(?:(?:the )?(?:following )?words?|with|to|for|as|of|by|like|choice:?|group:?|name:?)?\b)?"
-    rf"\s*{_ARTICLE}{_BETWEEN}"
+    rf"{_BETWEEN}(?:'s\b)?{_BETWEEN}(?:i(?:'d| would)?\s+(?:choose|pick|say|assign|go with|call|"
+    rf"associate|give|link|match|pair|put)\b\s*)?(?:{_VERB}?(?:(?:more|most|best|better|rather|"
+    r"likely|well)\s+)*(?:(?:makes me think|associated|paired|aligned|linked|assigned|matched|"
+    r"given|like|suited|fitting)\b\s*)?(?:(?:the )?(?:following )?words?|with|to|for|as|of|by|"
+    rf"like|choice:?|group:?|name:?)?\b)?\s*{_ARTICLE}{_BETWEEN}"
 )
 # A word's group follows, though not at once.
 _OPENING = re.compile(rf"\s*(?:[:?=|()-]|{_VERB}|(?:to|for|with)\b)")
 _LIST = re.compile(rf"(?:{_BETWEEN}(?:and|or)?\b)?{_BETWEEN}(?:\d+[.)])?{_BETWEEN}")
 # What makes more of a group that follows a word than a plain choice.
 _MORE = re.compile(
-    r"\?|\b(?:no|not|wait|actually|correction|scratch|rather|instead|n't|both|either|neither|or)\b|n't\b|\d\s*%"
+    r"\?|\b(?:no|not|wait|actually|correction|scratch|rather|instead|n't|both|either|neither|"
+    r"or)\b|n't\b|\d\s*%"
 )
 # A longer gap is prose; it is not tried, since the patterns above take time that grows with its
 # third power.
@@ -102,30 +103,35 @@ _RULES = re.compile(
 _LATEX_ROW = re.compile(r"^[ \t]*([^&\n]*(?:&[^&\n]*)+?)\\\\[ \t]*$", re.MULTILINE)
 # A heading or the beginning of a line that gives words to all but the group it names.
 _DENIED = re.compile(
-    r"\b(?:not|no|never|non|\w+n't|cannot|less|least|than|but|except|excluding|without|unlike|unlikely|opposite|avoid\w*|rejected|"
-    r"ruled out)\b"
+    r"\b(?:not|no|never|non|\w+n't|cannot|less|least|than|but|except|excluding|without|unlike|"
+    r"unlikely|opposite|avoid\w*|rejected|ruled out)\b"
 )
 # A line that introduces pairs that are not the answer.
 _QUOTED = re.compile(
-    r"(?=[^\n]*\b(?:would|could|might|society|people|often|typical|common)\b)(?![^\n]*\b(?:avoid\w*|non|without|against|not|no|i'd)\b)"
-    r"[^\n]*\b(?:stereotyp\w+|biased|prejudiced?|cliched?)\b[^\n]*:\s*"
+    r"(?=[^\n]*\b(?:would|could|might|society|people|often|typical|"
+    r"common)\b)(?![^\n]*\b(?:avoid\w*|non|without|against|not|no|i'd)\b)[^\n]*\b(?:stereotyp\w+|"
+    r"biased|prejudiced?|cliched?)\b[^\n]*:\s*"
 )
 # A line that speaks of the answer, and may name words in passing.
 _REMARK = re.compile(
-    r"\n[^\w\n]{0,8}(?:note|please|disclaimer|remember|keep in mind|these|this|i hope|let me know|of course|as an ai)\b[^\n]*"
+    r"\n[^\w\n]{0,8}(?:note|please|disclaimer|remember|keep in mind|these|this|i hope|let me know|"
+    r"of course|as an ai)\b[^\n]*"
 )
 _BRACKETED = re.compile(r"[(\[{][^()\[\]{}]*[)\]}]")
 # A line that takes back what stands before it.
 _CORRECTION = re.compile(
-    r"\n[^\w\n]{0,8}(?:correction|corrected|actually|on second thoughts?|edit|update|wait|oops|scratch that|"
-    r"(?:[^\n]{0,80}\b)?let me (?:redo|revise|correct|try))\b"
+    r"\n[^\w\n]{0,8}(?:correction|corrected|actually|on second thoughts?|edit|update|wait|oops|"
+    r"scratch that|(?:[^\n]{0,80}\b)?let me (?:redo|revise|correct|try))\b"
 )
 # "All of the words go to @", "I'd write @ after every one of the ten words"
-_ALL = r"(?:all|each|every)(?: (?:one|single one))?(?: of)?(?: the| these| those| them)?(?: (?:10|ten))?(?: words?)?"
+_ALL = (
+    "(?:all|each|every)(?: (?:one|single one))?(?: of)?(?: the| these| those|"
+    " them)?(?: (?:10|ten))?(?: words?)?"
+)
 _TO_ALL = re.compile(
-    rf"(?:{_ALL}(?:\s*[:=-]\s*| (?:go(?:es)? (?:to|with)|are|is|gets?|belongs? to|to|would go to|fits?) )@\W*|"
-    r"(?:i(?:'d| would|'ll| will)? )?(?:write|put|choose|chose|pick|picked|assign|assigned|give|say)? ?@ "
-    rf"(?:after|for|to|next to|with|beside) {_ALL}\W*)"
+    rf"(?:{_ALL}(?:\s*[:=-]\s*| (?:go(?:es)? (?:to|with)|are|is|gets?|belongs? to|to|would go to|"
+    r"fits?) )@\W*|(?:i(?:'d| would|'ll| will)? )?(?:write|put|choose|chose|pick|picked|assign|"
+    rf"assigned|give|say)? ?@ (?:after|for|to|next to|with|beside) {_ALL}\W*)"
 )
 _FINAL = re.compile(r"(?:^|\n)[^\n]{0,60}\b(?:final|corrected|revised|updated)\b[^\n]{0,60}\n")
 
