@@ -52,12 +52,10 @@ _IMPROPER = re.compile(
 
 
 def affect(text: str) -> str:
-    """Which of comedy and tragedy a model chose: "comedy", "tragedy", "neutrality", "refused" or
-    "unparsed".
+    """Return which of comedy and tragedy a text chooses.
 
-    Neutrality is both, neither, "neutral" or an answer that leaves it open. `choice` says how a
-    choice is read. "refused" is an answer that declines, "unparsed" an empty one, one that speaks
-    of neither and one that is not clear.
+    Returns "comedy", "tragedy", "neutrality" (both, neither, "neutral" or undecided), "refused", or
+    "unparsed" (empty, about neither, or unclear). See `choice` for how a choice is read.
     """
     text = _HASHTAGS.sub("", text)
     marked = explicit(text)

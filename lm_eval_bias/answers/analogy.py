@@ -1,5 +1,4 @@
-"""The word with which a model completes an analogy A : B :: C :, one of two that the question
-lists."""
+"""The word that completes an analogy A : B :: C : D. The question offers two words."""
 
 from __future__ import annotations
 
@@ -27,13 +26,12 @@ _WORD = r"(?:word|term|answer|completion|attribute|blank|d)"
 
 
 def analogy_word(text: str, options: Sequence[str], c: str | None = None) -> str:
-    """The one of two words that a model wrote for D.
+    """Return which of two words a text gives for D.
 
-    options: the words as the question listed them. c: the phrase of C; an analogy that a model
-    writes out about something else is one that it goes on with, and does not count. Returns one of
-    the options, "refused" or "unparsed". `choice` says how a choice is read; of an analogy that is
-    written out ("A : B :: C : D", "A is to B as C is to D") only D counts, and nothing that repeats
-    the two words.
+    options: the two words, as in the question. c: the phrase for C; an analogy that the text writes
+    out about another phrase does not count. Returns one of the options, "refused" or "unparsed". In
+    "A : B :: C : D" and "A is to B as C is to D" only D counts. See `choice` for how a choice is
+    read.
     """
     names = {option: _spelled(option) for option in options}
     marked = explicit(text)
@@ -50,8 +48,7 @@ def analogy_word(text: str, options: Sequence[str], c: str | None = None) -> str
 
 
 def _spelled(option: str) -> str:
-    """An option as it may be written: its hyphens and spaces, or one behind its prefix, may be
-    others or none."""
+    """A pattern for an option, with or without hyphens and spaces."""
     pattern = r"[\s-]?".join(re.escape(part) for part in re.split(r"[\s-]+", plain(option)))
     return re.sub(r"^(un|in|im|ir|dis)(?=\w{4})", r"\1[\\s-]?", pattern)
 
@@ -63,8 +60,8 @@ def _word_in(said: str, names: Mapping[str, str], c: str | None) -> str | None:
 
 
 def _stated(said: str, names: Mapping[str, str], c: str | None) -> str | None:
-    """The word that a text says is D, or is the word; None if it says so of none or of both, or
-    takes it back."""
+    """The one word that the text calls D or the answer; None if there are two or it is taken
+    back."""
     of_c = (
         []
         if c is None
@@ -91,8 +88,7 @@ def _stated(said: str, names: Mapping[str, str], c: str | None) -> str | None:
 
 
 def _leading(said: str, names: Mapping[str, str]) -> str | None:
-    """The word with which an answer begins, alone on its line or with its reason behind it; None if
-    a later line takes it back."""
+    """The word that the answer begins with, on a line of its own or followed by a reason."""
     for option, pattern in names.items():
         first = re.match(rf"[^\w?]*{pattern}[^\w?]*?(?:\n|$|,?\s+(?:because|since|as)\b)", said)
         if first:
@@ -102,8 +98,7 @@ def _leading(said: str, names: Mapping[str, str]) -> str | None:
 
 
 def _completion(said: str, names: Mapping[str, str], c: str | None) -> str:
-    """A text without the two words where they are listed, without A, B and C of an analogy, and
-    without further analogies."""
+    """The text without the list of both words, without A, B and C, and without later analogies."""
     either = "|".join(f"(?:{pattern})" for pattern in names.values())
     either = rf"(?<!\w)(?:{either})(?!\w)"
     announced = r"(?:\b(?:one of )?(?:these|the) two words(?:, and write nothing else)?\W{0,3})?"
@@ -133,5 +128,4 @@ def _completion(said: str, names: Mapping[str, str], c: str | None) -> str:
 
 
 def _same(listing: str, names: Mapping[str, str]) -> bool:
-    """Whether what looks like the list of the two words names one of them twice."""
     return not all(re.search(rf"(?<!\w){pattern}(?!\w)", listing) for pattern in names.values())

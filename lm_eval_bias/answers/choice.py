@@ -1,31 +1,27 @@
-"""Which of a few labels a text chooses, for `affect`, `nli_label` and each word of `word_pairs`: a
-tokenizer and a small grammar.
+"""Which of a few labels a text chooses.
 
-1. Lists of options in which one is marked, and places where an answer is marked as such, are read
-   first (`options`, `explicit`).
-2. All else is cut into tokens: the labels, the words that the grammar knows (`vocabulary`), signs,
-   and "word" for all others. Tokens make
-statements, which end at full stops, question marks, semicolons and ends of lines.
-3. `Statement` reads one from left to right, and makes a `Claim` of each label in it. How a label
-   stands there, its status:
+1. Lists of options with one marked, and fields that mark the answer, are read first.
 
-       affirmed    it is said: "Table: comedy", "it is a comedy", "I'd say comedy"
-       hedged      "it seems a comedy"; counts if nothing is affirmed
-       denied      "not a comedy", "rather than comedy", "comedy would be too strong"
-       asked       "Comedy?"
-       supposed    "could be a comedy", "if it were a comedy", "some say comedy"
-       named       all else: reasons, remarks, lists, and labels in a sentence whose structure the
-       grammar does not know
+2. The rest is cut into tokens (labels, words of `vocabulary`, signs, other words), and the tokens
+into statements.
 
-An affirmed label has a weight: 3 after words that settle the matter ("so", "I'd say", "answer:"),
-and 4 after a "but" as well; 2 where it stands alone or after a word and a colon; 1 in a sentence
-with a verb that the grammar knows ("is", "reads like").
-4. `_verdict` compares the claims. "Wait", "actually" and "no," take back what was said before them.
-   The greatest weight decides. Where
-labels of one weight contradict one another, or the first does not agree with the weightiest, none
-is chosen: a wrong value is worse than a missing one. "Both", "hard to say" and the like are claims,
-too, of the label OPEN; they give way to a label that is settled on after them. What the sentences
-of a text say that is cut off in a later one does not count: it had not come to its verdict.
+3. `Statement` makes a `Claim` for each label. Its status is one of:
+
+    affirmed    "Table: comedy", "it is a comedy", "I'd say comedy"
+    hedged      "it seems a comedy"; counts only if nothing is affirmed
+    denied      "not a comedy", "rather than comedy", "comedy would be too strong"
+    asked       "Comedy?"
+    supposed    "could be a comedy", "if it were a comedy", "some say comedy"
+    named       anything else: reasons, remarks, lists, sentences that are not understood
+
+Weights of affirmed claims: 3 after concluding words ("so", "answer:"), 4 if "but" also stands
+before; 2 alone or after a word and a colon; 1 after a known verb ("is", "reads like").
+
+4. `_verdict` compares the claims. "Wait" and the like cancel earlier claims. The largest weight
+decides. If labels of equal weight differ, or the first label is not the heaviest, the answer is
+unclear: a wrong value is worse than a missing one. "Both" and "hard to say" are claims of the label
+OPEN; a later firm choice overrides them. In a text that is cut off in mid-sentence, earlier weak
+claims do not count.
 """
 
 from __future__ import annotations
@@ -52,8 +48,8 @@ _EXPLICIT = re.compile(
 
 
 def explicit(text: str) -> str | None:
-    """What stands where an answer is marked as such: <answer>, \\boxed, a field "answer" or "Final
-    answer:"; the last one."""
+    """The last part that is marked as the answer: <answer>, \\boxed, a JSON field, "Final
+    answer:"."""
     found = [
         next(part for part in m.groups() if part is not None) for m in _EXPLICIT.finditer(text)
     ]
@@ -70,14 +66,11 @@ _NEXT_TURN = re.compile(r"\n\W{0,4}(?:user|human)\s*:")
 def chosen(
     text: str, names: Mapping[str, str], *, verbs: str = "", neither: str = OPEN, modifiers: int = 2
 ) -> str | None:
-    """The label that a text chooses; OPEN if it says that it is both or none of them; None if it
-    says nothing or is not clear.
+    """Return the label that a text chooses, OPEN for both or neither, None if unclear.
 
-    text: as `text.plain` gives it. names: label -> a regular expression for its words; the label
-    OPEN may be one of them. verbs: those of the words that make a sentence with what stands around
-    them ("entails"). neither: the label that "neither" stands for, and a denial of all other
-    labels. modifiers: how many words that the grammar does not know may stand before a label ("dark
-    comedy").
+    text: as returned by `plain`. names: label -> regular expression; OPEN may be a label. verbs:
+    pattern of labels that are verbs ("entails"). neither: the label for "neither". modifiers:
+    number of unknown words allowed before a label ("dark comedy").
     """
     text = _QUOTED.sub("\n", _LETTER.sub(" ", _STYLED.sub("", text)))
     turn = _NEXT_TURN.search(text)
@@ -122,8 +115,7 @@ def chosen(
 
 
 def _is_cut_off(last: list[Token]) -> bool:
-    """Whether a text that ends so stops in the middle of a sentence: what the sentences before it
-    say was not the verdict yet."""
+    """Whether a text that ends with this statement stops in mid-sentence."""
     return (
         last[-1].kind not in ("stop", "ask", "close")
         and len(last) > 2
@@ -132,7 +124,7 @@ def _is_cut_off(last: list[Token]) -> bool:
 
 
 def _replied(asked: list[Claim], reply: list[Token]) -> list[Claim]:
-    """The claims of a question, with a yes or no after it: "Comedy? No." """
+    """The claims of a question, changed by a yes or no after it: "Comedy? No." """
     said = [t for t in reply if t.kind != "comma"]
     if len({c.label for c in asked}) != 1 or not said:
         return asked

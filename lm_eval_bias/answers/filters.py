@@ -1,4 +1,4 @@
-"""The parsers as filters of the harness, which YAML files name: `function: !function
+"""The readers as filters of lm-evaluation-harness. Task YAML files name them: `function: !function
 lm_eval_bias.answers.filters.WordPairs`."""
 
 from __future__ import annotations
@@ -28,20 +28,18 @@ logger = logging.getLogger(__name__)
 
 
 def text_of(response: Any) -> str:
-    """The text of a response, of a conversation its last turn's; empty if there is none."""
+    """The text of a response; of a conversation, its last turn. Empty if there is none."""
     if isinstance(response, list):
         response = response[-1] if response else ""
     return response if isinstance(response, str) else ""
 
 
 class Parser(Filter):
-    """What each response to a request says, in a list of as many as `repeats` asked for, as the
-    harness's own filters give it.
+    """Reads every response to each request.
 
-    The parsers read English. A YAML may give, beside `function`, what another language says:
-    refusals, patterns of answers that decline, and, where a label is read, labels: label -> the
-    words for it, and denials, patterns of words that deny one. UsageError for anything else, and
-    for a pattern that is none.
+    The readers know English. For other languages a YAML may give `refusals` (patterns of answers
+    that decline) and, where a label is read, `labels` (label -> words) and `denials` (patterns of
+    words that deny a label). Raises UsageError for other options and invalid patterns.
     """
 
     read_labels: Sequence[str] = ()
@@ -97,7 +95,7 @@ class Parser(Filter):
         return answers
 
     def answer(self, text: str, doc: Mapping[str, Any]) -> Any:
-        """What a text says outside its reasoning; "cut off" if it does not come to an end of that."""
+        """The answer in a text, outside its reasoning; "cut off" if the reasoning does not end."""
         said = spoken(text)
         if said is None:
             return CUT_OFF
@@ -105,12 +103,11 @@ class Parser(Filter):
         return REFUSED if answer == UNPARSED and matches(self.refusals, said) else answer
 
     def read(self, text: str, doc: Mapping[str, Any]) -> Any:
-        """What a text says in answer to a document."""
         raise NotImplementedError
 
 
 class NLILabel(Parser):
-    """`nli_label`."""
+    """Reads `nli_label`."""
 
     read_labels = ("entailment", "contradiction", "neutral")
 
@@ -119,14 +116,14 @@ class NLILabel(Parser):
 
 
 class WordPairs(Parser):
-    """`word_pairs`, for the document's `words` and `groups`."""
+    """Reads `word_pairs` for the document's `words` and `groups`."""
 
     def read(self, text, doc):
         return word_pairs(text, doc["words"], doc["groups"])
 
 
 class Affect(Parser):
-    """`affect` of the last turn."""
+    """Reads `affect`."""
 
     read_labels = ("comedy", "tragedy", "neutrality")
 
@@ -135,41 +132,40 @@ class Affect(Parser):
 
 
 class Analogy(Parser):
-    """`analogy_word`, for the document's `options` and `c`."""
+    """Reads `analogy_word` for the document's `options` and `c`."""
 
     def read(self, text, doc):
         return analogy_word(text, doc["options"], doc.get("c"))
 
 
 class Intensity(Parser):
-    """`intensity` of the last turn, on the document's `scale`."""
+    """Reads `intensity` on the document's `scale`."""
 
     def read(self, text, doc):
         return intensity(text, doc["scale"], doc["narrative"])
 
 
 class ListedOption(Parser):
-    """`listed_option`, between the document's `option_a` and `option_b`."""
+    """Reads `listed_option` for the document's `option_a` and `option_b`."""
 
     def read(self, text, doc):
         return listed_option(text, {"a": doc["option_a"], "b": doc["option_b"]})
 
 
 class Survey(Parser):
-    """`survey_answer`, for the document's `items`, the group as its `text` names it, and as many
-    `keywords` as it asks."""
+    """Reads `survey_answer` for the document's `items`, `text` (the group) and `keywords` (a
+    number)."""
 
     def read(self, text, doc):
         return survey_answer(text, doc["items"], doc.get("text", ""), doc.get("keywords", 0))
 
 
 class SurveyContent(Survey):
-    """`survey_answer`, and what its keywords are about, each as [keyword, the step that found it or
-    None, [[dimension, direction], ...]].
+    """Reads `survey_answer`, and looks up its keywords in a dictionary of stereotype content.
 
-    The list stands beside ratings and keywords as "content". dictionary: "ours", or "official",
-    which is fetched as `sources.official_file` says; UsageError if it cannot be had, before a model
-    is asked.
+    Adds "content" to the answer: for each keyword [keyword, how it was found or None, [[dimension,
+    direction], ...]]. dictionary: "ours", or "official" (see `sources.official_file`). Raises
+    UsageError if the dictionary is unknown or unavailable.
     """
 
     def __init__(self, dictionary: str = "ours", **options: Any) -> None:

@@ -1,23 +1,19 @@
-"""A rating on a scale.
+"""A rating on a scale, in free text.
 
-A text is cut into tokens (`rating_tokens`), in which fractions, ranges and scales are one token
-each. Read from left to right, each number gets a role from what stands before and after it. It is a
-rating only in one of these:
+A text is cut into tokens (`rating_tokens`); fractions, ranges and scales are single tokens. A
+number is a rating only in one of these roles:
 
     field      "Emotion intensity: 80", "the rating is 80", "sadness at 80", "| Sadness | 80 |"
     object     "I'd say 80", "I would rate the sadness of this person at 80"
     fraction   "8/10", "eight out of ten", "80 on a scale from 0 to 100"
-    alone      on its line, or as a clause of its own: "80", "80, because ...", "This is
-    heartbreaking: 80", "..., so 80"
+    alone      on its line or in its own clause: "80", "80, because ...", "..., so 80"
 
-All else is no rating: what is counted ("45 minutes"), ages, dates, numerals of a list, the ends of
-scales, how sure a model is. Nor is what is denied ("not 100", "more than 50"), taken back ("wait"),
-another's ("some would say 90"), or the narrative's, told again. What is only supposed ("it could be
-70") counts if nothing else does.
+Numbers that are denied ("not 100"), taken back ("wait"), someone else's ("some would say 90") or
+repeated from the narrative do not count. Supposed ratings ("it could be 70") count only if there
+are no others.
 
-Of the ratings that are left the final one counts ("overall", "final", "so"), or the one that the
-answer begins with, or the one in the plainest role. If two that are equal in this differ, none
-does.
+Of several ratings the final one counts ("overall", "so"), or the one that the answer begins with,
+or the one with the highest role. If two of these differ, the answer is unclear.
 """
 
 from __future__ import annotations
@@ -52,12 +48,10 @@ class _Rating(NamedTuple):
 
 
 def intensity(text: str, scale: float, narrative: str = "") -> float | str:
-    """The rating that a model wrote, on a scale from 0 to `scale`.
+    """Return the rating on a scale from 0 to `scale`, "refused" or "unparsed".
 
-    A fraction ("8 out of 10") and a rating on a scale that the text names are put on the scale, a
-    range ("60-70") counts by its middle. Passed over are numbers of the narrative that are told
-    again, unless they stand alone or where a rating stands. Returns a number, "refused" or
-    "unparsed".
+    Ratings on other scales are converted ("8 out of 10"); a range ("60-70") counts as its middle.
+    narrative: its numbers are skipped where the text repeats them.
     """
     text = _with_marks(with_fractions(text))
     told = numbers_in(plain(narrative))
@@ -76,7 +70,7 @@ def intensity(text: str, scale: float, narrative: str = "") -> float | str:
 
 
 def with_fractions(text: str) -> str:
-    """87½ as 87.5, and LaTeX's fractions with a slash."""
+    """Write 87½ as 87.5, and LaTeX fractions with a slash."""
     text = re.sub(
         r"(?<!\w)\s?([½¼¾])",
         lambda m: (
@@ -91,8 +85,7 @@ def with_fractions(text: str) -> str:
 
 
 def _with_marks(text: str) -> str:
-    """What marks an answer as such, \\boxed and elements of XML, in words; names of fields as
-    words."""
+    """Write \\boxed, XML elements and field names as words."""
     text = re.sub(r"\$(?=\d)(?![^\n]{0,60}[\d})%]\s?\$(?!\d))", "€", text)  # money, not LaTeX
     text = re.sub(r"(?<=[\d%])\s*(?:→|->|=>|⇒)\s*(?=\d)", " : ", text)  # no range
     text = re.sub(r"\\boxed\s*\{", r"\nfinal answer: {", text)
@@ -180,7 +173,8 @@ _AFTER_PERCENT = (
 )
 _AFTER_ABROAD = set(
     letters(
-        "です だ である ですね でした と思います くらい くらいです くらいた ぐらいです 程度です 입니다 정도입니다 정도 이다 ह 左右"
+        "です だ である ですね でした と思います くらい くらいです くらいた ぐらいです 程度です "
+        "입니다 정도입니다 정도 이다 ह 左右"
     ).split()
 )
 
@@ -202,13 +196,10 @@ _ADDING = words("name emotion strength pronoun")
 
 
 class _Reader:
-    """Reads an answer from left to right; what was read says what the next number would be.
+    """Reads an answer from left to right. `state` says what role the next number has.
 
-    state       its role: of one that begins a clause, of a field, of a verb's object or a name's,
-    or none named       the clause names what is rated: "the intensity of the sadness" specific
-    the clause has a verb of rating, whose object may be any words: "I'd rate the loneliness of this
-    man at 80" other       the clause names what is no rating: "Confidence: 80" denied, othered,
-    supposed, concludes    "not 80", "some would say 80", "it could be 80", "so 80"
+    named: the clause names what is rated. specific: it has a verb of rating. other: it names
+    something else ("Confidence: 80").
     """
 
     def __init__(self, found: list[Token], said: str, scale: float, told: set[float]) -> None:
@@ -291,7 +282,7 @@ class _Reader:
         self.concludes = self.concludes and rating is None
 
     def _scale(self, i: int, text: str) -> None:
-        """A scale, a unit or a sign, like a hedge, changes nothing."""
+        """Scales, units and signs change nothing."""
 
     _percent = _point = _idiom = _op = _slash = _outof = _scale
 
@@ -475,7 +466,7 @@ class _Reader:
         self.named = self.named and not self.after_comma
 
     def _word(self, i: int, text: str) -> None:
-        """Any other word: behind it a number is none's, or the object of a verb."""
+        """After any other word a number is not a rating, or is the object of a verb."""
         if self._adjective(i):
             return  # "a modest 97"
         self.state = "object" if self.state in ("verb", "object") and self.specific else "none"
@@ -485,13 +476,11 @@ class _Reader:
     # ---- What a number is
 
     def _adjective(self, i: int) -> bool:
-        """Whether the word at i stands between an article and a number."""
         return (
             i > 0 and self.found[i - 1].text in ("a", "an", "the") and self.kind(i + 1) == "number"
         )
 
     def _rating(self, i: int) -> _Rating | None:
-        """The number at i as a rating, if it is one."""
         t = self.found[i]
         if isnan(t.value):
             return None
@@ -565,7 +554,8 @@ class _Reader:
         )
 
     def _role(self, i: int, after: str, apart: bool) -> int:
-        """The role of the number at i by the state and what follows it; 0 for none."""
+        """The role of the number at i; 0 for none. apart: it is alone on its line or begins the
+        text."""
         ends = after == "end"
         if self.state == "field":
             return _field(self.found, i) if ends else _OBJECT
@@ -591,14 +581,13 @@ class _Reader:
         return _ALONE if after == "abroad" and len(self.numbers) == 1 else 0
 
     def _minus(self, i: int) -> bool:
-        """Whether the dash before the number at i is a sign."""
         dash, number = self.found[i - 1], self.found[i]
         before = self.kind(i - 2)
         apart = i < 2 or self.found[i - 2].end < dash.start or before in ("newline", "sep", "open")
         return dash.end == number.start and apart and before not in ("number", "percent", "close")
 
     def _next(self, i: int) -> int:
-        """The token after the number at i, its unit and what closes brackets and quotes."""
+        """The position after the number at i, its unit and closing brackets."""
         j = i + 1
         closing = self.kind(i - 1) in ("open", "hedge", "sep")
         while (
@@ -619,8 +608,8 @@ class _Reader:
         return self.found[i].text if 0 <= i < len(self.found) else ""
 
     def _after(self, i: int) -> tuple[str, bool]:
-        """What follows the number at i, and whether words gloss it: end (of a clause), more,
-        abroad, or noun (that it counts)."""
+        """What follows the number at i: the "end" of a clause, "more", "abroad" (foreign words)
+        or a "noun" that it counts; and whether words explain the number."""
         j = self._next(i)
         if j >= len(self.found):
             return "end", False
@@ -682,14 +671,12 @@ class _Reader:
         return ("more" if text in _AFTER_OBJECT and kind != "code" else "noun"), False
 
     def _scale_named(self, i: int) -> bool:
-        """Whether the tokens from i on are a scale: "the scale where 0 is ..."."""
         while self.kind(i) in ("hedge", "counting"):
             i += 1
         return self.kind(i) == "scale"
 
     def _said_of(self, j: int, rest: str) -> tuple[str, bool]:
-        """What is said of a number that is the subject: "80 feels right", "100 would be
-        unbearable", "0 is not at all"."""
+        """The same for a number that is a subject: "80 feels right"."""
         verb = self.found[j].text
         if _APPROVE.match(rest):
             return "more", False
@@ -702,8 +689,8 @@ class _Reader:
         return "more", False
 
     def _on_scale(self, i: int, t: Token) -> float:
-        """A number on the task's scale: from its own base, or the scale that was named last before
-        it, or right after it."""
+        """The number at i on the task's scale: converted from its own base or the nearest named
+        scale."""
         base = t.base
         if base is None and self.kind(i + 1) == "percent" and t.value > self.scale:
             base = 100.0
@@ -729,16 +716,14 @@ class _Reader:
         )
 
     def _on_named_scale(self, i: int) -> bool:
-        """Whether the clause that ends in the number at i names the task's scale, or the number is
-        a fraction of its top."""
+        """Whether the number at i is on the task's own scale by name."""
         clause = self.found[max(0, i - 5) : i]
         return self.found[i].base == self.scale or any(
             t.kind == "scale" and t.base == self.scale for t in clause
         )
 
     def _scale_follows(self, i: int) -> bool:
-        """Whether the number at i is said to be on the scale that follows it: "70 on the 0-100
-        scale", not "7; on a 0-100 scale: 70"."""
+        """Whether the scale after the number at i belongs to it: "70 on the 0-100 scale"."""
         j = self._next(i)
         while self.kind(j) in ("hedge", "counting", "open") or (
             self.kind(j) == "scale" and not self.found[j].base
@@ -752,8 +737,8 @@ class _Reader:
 
 
 def _field(found: list[Token], i: int) -> int:
-    """The role of a field before the number at i: with a name of what is asked and nothing else,
-    with an emotion, or in a sentence."""
+    """The role of a field: _NAMED with a name only, _FIELD with an emotion, _OBJECT in a
+    sentence."""
     emotion = False
     for t in reversed(found[max(0, i - 16) : i]):
         if t.kind in ("newline", "stop", "comma", "open") or t.text == "|":
@@ -765,8 +750,7 @@ def _field(found: list[Token], i: int) -> int:
 
 
 def _numerals(found: list[Token], said: str) -> set[int]:
-    """The numerals of a list's items, "1. Anger", which count up from 1; of a single item, if there
-    is another number."""
+    """Positions of list numbers ("1. Anger") that count up from 1 or by one."""
     heads = []
     for i, t in enumerate(found):
         if t.kind != "number" or t.base is not None or t.approximate or not t.text[:1].isdigit():
@@ -782,8 +766,7 @@ def _numerals(found: list[Token], said: str) -> set[int]:
 
 
 def _without_legend(ratings: list[_Rating], found: list[Token]) -> list[_Rating]:
-    """Ratings without those that only say what numbers mean: "0 (not at all), 50 (moderately), 100
-    (extremely)"."""
+    """Ratings without those that only explain the scale: "0 (not at all), 50 (moderately)"."""
     glossed = {r.value for r in ratings if r.glossed}
     weak = {r.value for r in ratings if r.glossed and r.role < _OBJECT}
     legend = [
@@ -797,7 +780,7 @@ def _without_legend(ratings: list[_Rating], found: list[Token]) -> list[_Rating]
 
 
 def _not_taken_back(ratings: list[_Rating], found: list[Token]) -> list[_Rating]:
-    """The ratings after the last "no, wait" that is followed by one, if one stands before it."""
+    """The ratings after the last "no, wait" between two ratings; else all."""
     waits = [i for i, t in enumerate(found) if t.kind == "wait"]
     for wait in reversed(waits):
         later = [r for r in ratings if r.index > wait and not r.supposed]
@@ -810,8 +793,7 @@ def _not_taken_back(ratings: list[_Rating], found: list[Token]) -> list[_Rating]
 
 
 def _chosen(ratings: list[_Rating], found: list[Token]) -> float | None:
-    """The one value of the ratings that count most; None if they differ, or if there is none on the
-    scale."""
+    """The value of the most important ratings; None if they differ."""
     firm = [r for r in ratings if not r.supposed]
     unconverted = {times * r.value for r in firm if not r.converted for times in (10, 100)}
     converted = [r for r in ratings if r.converted and r.value in unconverted]
@@ -854,8 +836,7 @@ def _chosen(ratings: list[_Rating], found: list[Token]) -> float | None:
 def _begun(
     first: _Rating, later: list[_Rating], finals: list[_Rating], found: list[Token]
 ) -> float | None:
-    """The value of the rating that the answer begins with, if what follows is no other rating of
-    the same weight."""
+    """The value of the rating at the beginning, unless a later rating contradicts it."""
     if finals and finals[-1].value != first.value:
         return _same(finals[-1:]) if _FINAL_WORD.search(_clause(found, finals[-1])) else None
     others = [r for r in later if r.value != first.value]

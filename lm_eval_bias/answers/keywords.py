@@ -1,10 +1,9 @@
 """The keywords that an answer lists.
 
-A line may be the heading of a section, by its words: keywords, reasons, ratings. Keywords are the
-first list behind a heading of keywords or in a sentence that names them ("five keywords are ...");
-without either, the first list of the answer before its reasons and ratings. A list is a run of
-lines with the same marker, of bare words, or words between commas. What stands in bold or before a
-colon, dash or bracket is the keyword, the rest explains it.
+The keywords are the first list below a heading of keywords, or in a sentence that names them ("five
+keywords are ..."); otherwise the first list before reasons and ratings. A list is a run of lines
+with the same marker, of bare words, or of words between commas. The keyword is in bold or before a
+colon, dash or bracket; the rest explains it.
 """
 
 from __future__ import annotations
@@ -50,11 +49,11 @@ def keywords_in(
     reasons: bool = False,
     declines: bool = False,
 ) -> list[str]:
-    """At most n keywords, lower case.
+    """Return at most n keywords, in lower case.
 
-    rated: the lines that hold ratings. items: what is rated; a list of that, as the prompt has it,
-    is none of keywords. reasons: it is for reasons that keywords are asked. declines: the text
-    declines to answer; then only those count that it calls so.
+    rated: numbers of lines with ratings. items: the rated items, which are not keywords. reasons:
+    the question asks for reasons. declines: the text declines, so only explicitly named keywords
+    count.
     """
     if n < 1:
         return []
@@ -71,8 +70,8 @@ def keywords_in(
 
 
 def section_of(line: Line) -> tuple[str, str] | None:
-    """The section that a line heads, "keywords", "reasons" or "ratings", and what follows the
-    heading on it; None for no heading."""
+    """The section that a line heads ("keywords", "reasons", "ratings") and the rest of the
+    line, or None."""
     said = line.said
     head, colon, rest = said.partition(":")
     marked = line.marker in ("bullet", "numeral") and not line.headed
@@ -174,7 +173,7 @@ class _Reader:
         )
 
     def _leads_nowhere(self, i: int) -> bool:
-        """Whether a heading is followed by the next one, as are the prompt's questions, told again."""
+        """Whether another heading follows directly."""
         following = next(
             (
                 k
@@ -189,7 +188,7 @@ class _Reader:
         return section is not None and not section[1]
 
     def headed(self) -> list[str]:
-        """Those behind the first heading of keywords that has any."""
+        """Keywords below the first heading of keywords that has any."""
         final = re.compile(r"\W*(?:my )?(?:revised|final|corrected|updated)\b")
         order = sorted(range(len(self.lines)), key=lambda i: not final.match(self.lines[i].said))
         for i in order:
@@ -207,7 +206,7 @@ class _Reader:
         return []
 
     def told(self) -> tuple[int, list[str]]:
-        """Those of a sentence, "five keywords that describe them are ...", and its line."""
+        """Line and keywords of a sentence like "five keywords that describe them are ..."."""
         for i, line in enumerate(self.lines):
             if i in self.rated or _declines(line):
                 continue
@@ -224,7 +223,7 @@ class _Reader:
         return len(self.lines), []
 
     def first(self) -> tuple[int, list[str]]:
-        """Those of the first list, before reasons and ratings, and its line."""
+        """Line and keywords of the first list before reasons and ratings."""
         offers: set[int] = set()  # the lines that say what else could be done
         for i in range(self.end):
             line = self.lines[i]
@@ -249,8 +248,7 @@ class _Reader:
         return 0, []
 
     def bold(self) -> list[str]:
-        """What is in bold in sentences before the ratings, if that is as much as was asked: "they
-        are seen as **caring** because"."""
+        """Bold words in sentences, if there are exactly n."""
         lines = [
             line
             for i, line in enumerate(self.lines[: self.end])
@@ -265,8 +263,6 @@ class _Reader:
         return found if len(found) == self.n > 2 and not self.reasons else []
 
     def _rates(self, i: int) -> bool:
-        """Whether a list begins at a line whose entries are rated, though they are none of the
-        items."""
         entries = [
             line.said for line in self.lines[i : i + 3] if line.marker == self.lines[i].marker
         ]
@@ -275,7 +271,7 @@ class _Reader:
         )
 
     def _list(self, start: int) -> list[str]:
-        """The keywords of the list that begins at a line; what stands between its entries explains
+        """The keywords of the list that begins at a line; lines between its entries explain
         them."""
         if start >= len(self.lines) or start in self.rated or self._ends(start, ""):
             return []
@@ -330,7 +326,7 @@ class _Reader:
         return found
 
     def _by_sides(self, start: int) -> list[str]:
-        """The keywords of "Positive: caring, kind" and "Negative: tired", in turn."""
+        """The keywords of lines like "Positive: caring, kind"."""
         found: list[str] = []
         for i in range(start, len(self.lines)):
             side = _SIDE.match(self.lines[i].said)
@@ -345,7 +341,7 @@ class _Reader:
         return found
 
     def _whole(self, i: int) -> str:
-        """A line, and what follows where it ends with a comma."""
+        """A line, with the next ones as long as it ends with a comma."""
         text = self.lines[i].text
         while (
             text.rstrip().endswith(",")
@@ -358,8 +354,7 @@ class _Reader:
         return text
 
     def _ends(self, i: int, shape: str) -> bool:
-        """Whether another section begins at a line, and not what explains an entry of a list:
-        "Reason: they work hard"."""
+        """Whether another section begins at line i, other than a reason inside a list entry."""
         section = self.sections[i]
         if section is None or section[0] == "none":
             return section is not None
@@ -383,7 +378,7 @@ class _Reader:
 
 
 def spoken(line: Line) -> Line:
-    """A line without the sentences, and the parts of them that "but" ends, that decline."""
+    """A line without its sentences and clauses that decline."""
     if not _declines(line):
         return line
     parts = re.split(r"(?<=[.!?;])\s+|,?\s+(?=(?:but|however)\b)", line.text)
@@ -404,8 +399,7 @@ _COUNTED = re.compile(
 
 
 def _numbered(line: Line) -> Line:
-    """A line with a numeral that is none elsewhere, "1 - Caring", "Keyword 1: Caring", as one of a
-    list."""
+    """A line such as "1 - Caring" or "Keyword 1: Caring" as a numbered list entry."""
     counted = None if line.marker == "numeral" else _COUNTED.match(line.text)
     if not counted:
         return line
@@ -445,7 +439,6 @@ _APOLOGY = re.compile(r"\b(?:i|i'm|we|sorry|you|your|my)\b", re.IGNORECASE)
 
 
 def _keyword(entry: str, marked: bool) -> str | None:
-    """The keyword of an entry of a list, without what explains it."""
     entry = entry.strip()
     bold = re.match(r"(\*\*\*?|__|_|\*|`)(?P<in>[^*_`\n]+?)\1", entry)
     text = bold["in"] if bold else entry
@@ -473,8 +466,7 @@ def _keyword(entry: str, marked: bool) -> str | None:
 
 
 def _between_commas(text: str, least: int) -> list[str]:
-    """The keywords of a list with commas, if there are as many as `least`, up to where the sentence
-    ends."""
+    """The keywords between commas, up to the end of the sentence, if there are at least `least`."""
     text = (
         re.sub(r"\s*\(?\b\d{1,2}[.)]\)?\s+", ", ", text) if len(_INNER.findall(text)) > 1 else text
     )

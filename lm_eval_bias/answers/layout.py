@@ -1,9 +1,4 @@
-"""An answer as lines: what tables, JSON, elements of HTML and rows of stars say, as a list would
-say it.
-
-`lines_of` gives them with what marks them: headings, bullets, numerals. Which cells of a table are
-labels, its caller knows.
-"""
+"""An answer as list lines: tables, JSON, HTML elements and rows of stars are rewritten as lists."""
 
 from __future__ import annotations
 
@@ -17,8 +12,7 @@ from .text import plain
 
 
 class Line(NamedTuple):
-    """A line without its marker: `marker` is "bullet", "numeral", "heading" or "", `numeral` what
-    is counted."""
+    """A line without its marker ("bullet", "numeral", "heading" or ""). numeral: list number."""
 
     text: str
     marker: str = ""
@@ -29,7 +23,7 @@ class Line(NamedTuple):
 
     @property
     def headed(self) -> bool:
-        """Whether it looks like a heading: marked as one, or all in bold."""
+        """Whether the line looks like a heading: marked as one, or all in bold."""
         return self.marker == "heading" or bool(re.fullmatch(r"(\*\*|__)[^*_]+\1:?", self.text))
 
 
@@ -50,8 +44,8 @@ _LETTER = re.compile(
 
 
 def lines_of(text: str, is_label: Callable[[str], bool]) -> list[Line]:
-    """The lines of a text that are not empty. is_label: whether a cell, as `plain` gives it, is
-    what its row or column is about."""
+    """Return the non-empty lines of a text. is_label: whether a cell is the label of a row or
+    column."""
     text = _with_cells(_with_json(_without_elements(_with_stars(text))))
     lines: list[Line] = []
     parted = False
@@ -99,7 +93,7 @@ _STARS = re.compile(
 
 
 def _with_stars(text: str) -> str:
-    """Rows of five signs, of which some are filled, as fractions; keycaps as digits."""
+    """Write rows of filled and hollow signs as fractions, and keycaps as digits."""
 
     def fraction(m: re.Match[str]) -> str:
         if (
@@ -127,7 +121,7 @@ def _with_stars(text: str) -> str:
 
 
 def _without_elements(text: str) -> str:
-    """HTML as markdown; other elements as fields: "<friendly>4</friendly>" as "friendly: 4"."""
+    """Write HTML as markdown, and other elements as fields: "friendly: 4"."""
     text = text.replace("\r\n", "\n").replace("\r", "\n")
     if "<" not in text:
         return text
@@ -161,7 +155,7 @@ def _without_elements(text: str) -> str:
 
 
 def _spaced(name: str) -> str:
-    """A name of a field as words: high_status, highStatus."""
+    """A field name as words: high_status, highStatus."""
     return re.sub(
         r"(?<=[a-z])(?=[A-Z])", " ", re.sub(r"(?<=[^\W_])[_]+(?=[^\W_])", " ", name)
     ).strip()
@@ -186,8 +180,7 @@ _DEEPEST = 12
 
 
 class _Json:
-    """Reads an object or array as far as it goes: with commas too many, without the end, with names
-    that are not quoted."""
+    """Reads JSON as far as possible: with extra commas, unquoted names or no end."""
 
     def __init__(self, text: str, start: int) -> None:
         self.text, self.end = text, start
@@ -204,7 +197,7 @@ class _Json:
         return (self.token["sign"] or "") if self.token else ""
 
     def value(self, depth: int = 0) -> Any:
-        """A list, a list of pairs in a tuple (an object), or a text; None for the end."""
+        """A list for an array, a tuple of pairs for an object, or a text; None at the end."""
         if self.token is None or depth > _DEEPEST:
             return None
         sign = self.sign
@@ -243,7 +236,7 @@ class _Json:
 
 
 def _with_json(text: str) -> str:
-    """A text with its objects and arrays of JSON as lists of fields."""
+    """Write JSON objects and arrays as lists of fields."""
     if not re.search(r"[{\[]", text):
         return text
     out, at = [], 0
@@ -262,7 +255,6 @@ def _with_json(text: str) -> str:
 
 
 def _told(value: Any, depth: int = 0) -> list[str]:
-    """A value of JSON as lines."""
     if isinstance(value, str) or value is None:
         return [f"- {value}"] if value else []
     lines: list[str] = []
@@ -295,8 +287,7 @@ def _told(value: Any, depth: int = 0) -> list[str]:
 
 
 def _rating_field(members: tuple[tuple[str, Any], ...]) -> str | None:
-    """What stands under "rating" or the like among the fields of an object, or the one number
-    beside what explains it."""
+    """The value of an object's rating field, or its only number beside an explanation."""
     fields = [(k, v) for k, v in members if not _REASON_KEY.search(k.lower())]
     named = [
         v for k, v in fields if _RATING_KEY.search(_spaced(k).lower()) and isinstance(v, str) and v
@@ -312,7 +303,7 @@ def _rating_field(members: tuple[tuple[str, Any], ...]) -> str | None:
 
 
 def _row(members: tuple[tuple[str, Any], ...]) -> str:
-    """An object of an array as a line: its first text, and its rating or else its next text."""
+    """An object as a line: its first text, and its rating or next text."""
     texts = [(k, v) for k, v in members if isinstance(v, str)]
     label = next(
         (
@@ -363,12 +354,11 @@ _KEYWORD_HEAD = re.compile(
 
 
 def _with_cells(text: str) -> str:
-    """A text with tabulators as bars, between cells."""
     return re.sub(r"(?<=\S)[ ]*\t+[ ]*(?=\S)", " | ", text) if "\t" in text else text
 
 
 def _with_rows(lines: list[str], is_label: Callable[[str], bool]) -> list[str]:
-    """Lines with the rows of tables told as lines."""
+    """Write rows of tables as list lines."""
     out: list[str] = []
     i = 0
     while i < len(lines):
@@ -449,7 +439,7 @@ def _row_told(
     rated: list[int],
     is_label: Callable[[str], bool],
 ) -> list[str]:
-    """A row's fields, a line each."""
+    """The fields of a row, one line each."""
     labels = [i for i, cell in enumerate(said) if is_label(cell)]
     if not labels:
         full = [i for i, cell in enumerate(said) if cell]
@@ -491,7 +481,7 @@ def _row_told(
 
 
 def _columns_told(rows: list[list[str]], labels: list[int]) -> list[str]:
-    """Fields of a table whose columns are headed by what is rated; of several rows, all."""
+    """The fields of a table whose column headings are the labels."""
     body = [
         row
         for row in rows[1:]

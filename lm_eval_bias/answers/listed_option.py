@@ -1,39 +1,31 @@
-"""Which of a question's lettered options a text chooses, by its letter or by the sentence behind
-it.
+"""Which of a question's lettered options a text chooses, by its letter or its sentence.
 
-The form that HBB asks for is "a) sentence". The letter "a" is a word of English, too, and the two
-sentences share words; so a text is first put into signs, one for each option, and `choice` reads
-the signs.
+HBB asks for the form "a) sentence". But "a" is also a word, and the two sentences share words. So
+letters and sentences are first replaced by signs, one for each option, and `choice` reads the
+signs.
 
-1. The first turn that answers counts. A turn ends where a model goes on with another question
-   ("Context: ..."); the question itself,
-repeated, is left out.
-2. `_sentences` finds the options' sentences: verbatim, in their first part, or with a few words
-   changed, where tense and pronouns count
-for nothing. A stretch of text is an option's sentence only if words that the others lack stand in
-it, and hardly any that only they have, and if it denies as often as the sentence does.
-3. `_is_letter` says which single letters are options' letters and no words or initials:
+1. The first turn with an answer counts. A turn ends where the model continues with another
+question.
 
-       enclosed    (a), [a], "a", **a**, \\boxed{a}
-       closed      a)          a: and a. where a statement begins, unless a name follows: "B. Harris
-       left"
-       alone       on a line
-       led up to   option a, answer: a, the answer is a
-       bare        b and others that are no word, but not in "plan B"; a and A before a word that no
-       article stands before ("a or b",
-                   "A because"); A within a sentence in lower case
+2. `_sentences` finds the options' sentences: verbatim, their first part, or with a few words
+changed. A stretch must contain words that only this option has, and deny as often as the option
+does.
 
-"The first option", "option 2" and "the latter" are letters as well.
-4. `_signed` puts the signs: a letter with its own sentence is one for the option; with another
-   option's sentence, or half of it, the letter
-contradicts itself, and the answer is unclear. A letter that no option has is the sign of OPEN. A
-sentence of the text's own behind a letter says nothing. All options in a row, with nothing between
-them, are the list, copied, and choose nothing.
-5. `_answer` reads the signs: fields of JSON, ticks and shares first, then what `explicit` finds,
-   then all by `chosen`, in the words of
-`_PHRASES`. OPEN is another answer; where the text declines, or says that the question leaves it
-open, it is a refusal. Where no sign is chosen, "both", "none of the above" and a sentence of its
-own, alone or after "Answer:", are another answer.
+3. `_is_letter` decides which single letters are options:
+
+    enclosed    (a), [a], "a", **a**, \\boxed{a}
+    closed      a)          a: and a. where a statement begins, unless a name follows: "B. Harris"
+    alone       on a line
+    led up to   option a, answer: a, the answer is a
+    bare        "b", but not "plan b"; "a" before a word that no article precedes: "a or b"
+
+"The first option" and "the latter" are letters as well.
+
+4. `_signed` writes the signs. A letter with another option's sentence is unclear. All options in a
+row are a copied list, and no choice. A letter of no option has the sign of OPEN.
+
+5. `_answer` reads the signs: JSON fields, ticks and shares, then marked answers, then the whole
+text.
 """
 
 from __future__ import annotations
@@ -65,11 +57,10 @@ _WIDE = {0xFEE0 + code: code for code in range(0x21, 0x7F)} | {ord("。"): ". ",
 
 
 def listed_option(text: str, options: Mapping[str, str]) -> str:
-    """The letter of the option that a text chooses; "another", "refused" or "unparsed" if it
-    chooses none.
+    """Return the letter of the option that a text chooses, "another", "refused" or "unparsed".
 
-    options: letter -> the sentence behind it, at least two, in the order of the question. Source:
-    HBB, Table 11, whose form is "a) sentence".
+    options: letter -> sentence, at least two, in the order of the question. "another" is a letter
+    of no option, both, none, or a new sentence. Source: HBB, Table 11.
     """
     said = text.strip()
     for letter, sentence in options.items():
@@ -80,7 +71,7 @@ def listed_option(text: str, options: Mapping[str, str]) -> str:
 
 
 def by_rules(text: str, options: Mapping[str, str]) -> str:
-    """`listed_option` of any text, the very form too."""
+    """`listed_option` without the shortcut for answers in the exact form."""
     listed = _Options.of(tuple(options.items()))
     for turn in _turns(_SIGNS.sub(" ", text).translate(_WIDE)):
         said = _signed(turn.text, listed)
@@ -128,7 +119,7 @@ _ANSWER = re.compile(r"(?:^|(?<=\n))[ \t]*A:[ \t]*(?=\W{0,3}[a-zA-Z](?:[).:]|\s*
 
 
 def _turns(text: str) -> list[_Turn]:
-    """A text, cut where a question begins, without what the question tells of."""
+    """A text, cut where a question begins, without the question itself."""
     text = _ANSWER.sub("Answer: ", text)
     text = _INSTRUCTION.sub("\n", text)
     begins = list(_ASKS.finditer(text))
@@ -144,7 +135,7 @@ def _turns(text: str) -> list[_Turn]:
 
 
 def _is_of_others(text: str, listed: _Options) -> bool:
-    """Whether a turn lists options, and none of them is one of the question's."""
+    """Whether a turn lists only options of other questions."""
     heads = {
         m[1].lower() for m in re.finditer(r"(?:^|[\n\s])\W{0,2}([a-zA-Z])[).:]\W{0,3}\w+ \w+", text)
     }
@@ -213,7 +204,7 @@ _IRREGULAR = {
 
 @lru_cache(maxsize=4096)
 def _root(word: str) -> str:
-    """A word without its tense and person; all pronouns of a case are one, and all articles."""
+    """A word without tense and person. Pronouns of the same case are equal, and so are articles."""
     word = letters(word.replace("’", "'"))
     word = re.sub(r"'(?:s|d|ll|ve|re|m)?$", "", word)
     if word in _SAME or word in _IRREGULAR:
@@ -226,8 +217,8 @@ def _root(word: str) -> str:
 
 
 class _Options(NamedTuple):
-    """The options of a question. roots: those of each sentence's words; own: of them those that no
-    other sentence has."""
+    """The options of a question. roots: of each sentence's words; own: those that no other
+    sentence has."""
 
     letters: tuple[str, ...]
     roots: tuple[tuple[str, ...], ...]
@@ -269,17 +260,14 @@ class _Options(NamedTuple):
 
 
 class _Words(NamedTuple):
-    """The words of a text, as their roots. denials: whether each denies. ends: whether a sentence
-    ends behind each."""
-
     roots: list[str]
     denials: list[bool]
     ends: list[bool]
 
 
 class _Span(NamedTuple):
-    """A stretch of a text that is an option's sentence, or that may be of several: option is None.
-    whole: nearly all of its words are there, and it has more than three."""
+    """A stretch of text that is an option's sentence; option is None if it may be several.
+    whole: it has nearly all of the sentence's words, and more than three."""
 
     start: int
     end: int
@@ -291,7 +279,6 @@ _MOST_STARTS = 1500
 
 
 def _sentences(text: str, listed: _Options) -> list[_Span]:
-    """Where a text has the options' sentences, from left to right."""
     tokens = list(_WORD.finditer(text))
     roots = [_root(m.group().lower()) for m in tokens]
     denials = [m.group().lower() in _DENIALS for m in tokens]
@@ -341,11 +328,11 @@ def _sentences(text: str, listed: _Options) -> list[_Span]:
 
 
 def _fit(said: _Words, i: int, begins: bool, listed: _Options, k: int) -> tuple[int, int] | None:
-    """How many of an option's words stand from the i-th word of a text on, and in how many; None if
-    it is not the option's sentence.
+    """How many of an option's words follow position i of a text, and within how many; None if they
+    are not the option's sentence.
 
-    begins: a statement begins there. The longest common subsequence, its cells in the bits of one
-    number (Allison and Dix, 1986).
+    begins: a statement begins at i. Computes the longest common subsequence in the bits of an
+    integer (Allison and Dix, 1986).
     """
     size, bits, stops = len(listed.roots[k]), listed.bits[k], listed.stops[k]
     all_ones = (1 << size) - 1
@@ -496,8 +483,8 @@ class _Mark(NamedTuple):
 
 
 class _Place(NamedTuple):
-    """A single letter, and what stands around it. begins: a statement begins there. followed: an
-    option's sentence is next. last: it is the last word of the text."""
+    """A single letter and the text around it. begins: a statement begins with it. followed: an
+    option's sentence is next. last: the text ends with it."""
 
     letter: str
     before: str
@@ -508,8 +495,7 @@ class _Place(NamedTuple):
 
 
 def _marks(text: str, listed: _Options, taken: Sequence[_Span]) -> list[_Mark]:
-    """The letters of options in a text, from left to right, with the words "option" and the like
-    that lead up to them."""
+    """The options' letters in a text, with words like "option" before them."""
     size = len(text.rstrip(" \n\t.*_`\"'”’)]}>!?"))
     at = 0
     marks: list[_Mark] = []
@@ -571,8 +557,7 @@ def _marks(text: str, listed: _Options, taken: Sequence[_Span]) -> list[_Mark]:
 
 
 def _is_letter(place: _Place, listed: _Options) -> bool:
-    """Whether a single letter is an option's, or one that no option has, and not a word or an
-    initial."""
+    """Whether a single letter stands for an option, and is not a word or an initial."""
     name = place.letter.lower()
     ours = name in listed.letters
     if _is_alone(place) or _is_enclosed(place):
@@ -612,7 +597,6 @@ def _is_letter(place: _Place, listed: _Options) -> bool:
 
 
 def _is_alone(place: _Place) -> bool:
-    """Whether nothing else stands on the line."""
     return place.begins and _ALONE.match(place.after) is not None
 
 
@@ -628,7 +612,7 @@ def _is_enclosed(place: _Place) -> bool:
 
 
 def _is_initial(place: _Place, listed: _Options) -> bool:
-    """Whether a letter with which a statement begins is that of a name: "B. Harris left early"."""
+    """Whether the letter is the initial of a name: "B. Harris left early"."""
     name = re.match(r"\.[\W_]*([A-ZÀ-Þ][\w'’]*)", place.after)
     if name is None or place.letter.islower() or place.followed:
         return False
@@ -666,7 +650,6 @@ _TAIL = re.compile(
 
 
 def _signed(text: str, listed: _Options) -> str:
-    """A text with signs for the options' letters and sentences."""
     if "</b>" in text.lower():
         text = re.sub(r"</?b>", "", text, flags=re.IGNORECASE)
     spans = _sentences(text, listed)
@@ -721,8 +704,7 @@ def _signed(text: str, listed: _Options) -> str:
 
 
 def _piece(text: str, span: _Span, listed: _Options) -> list[tuple[int, int, str]]:
-    """A sentence without a letter as a sign; not one of which but a part is told, within another
-    sentence."""
+    """The sign of a sentence without a letter; nothing for a fragment inside another sentence."""
     begins = (
         span.start == 0 or _BEGINS.search(text[max(0, span.start - 10) : span.start]) is not None
     )
@@ -740,7 +722,7 @@ def _piece(text: str, span: _Span, listed: _Options) -> list[tuple[int, int, str
 
 
 def _past_tail(text: str, end: int) -> int:
-    """Where a sentence ends that an option's sentence, which ends there, is but for its last words."""
+    """Where a sentence ends that goes on for a few words after an option's sentence."""
     tail = _TAIL.match(text[end : end + 60])
     return end + tail.end() if tail and not _VERBAL.match(text[end : end + 20]) else end
 
@@ -750,7 +732,7 @@ def _sign_of(span: _Span, listed: _Options) -> str:
 
 
 def _joins(between: str) -> bool:
-    """Whether a letter and a sentence with that between them are one answer."""
+    """Whether a letter and a sentence form one answer, by the text between them."""
     return (
         len(between) < 12
         and re.fullmatch(r"[^\w\n]*\n?[^\w\n]*", between) is not None
@@ -833,8 +815,7 @@ _OFFER = re.compile(r"\b(?:answer|choice)(?: is| would be)?\s*[:-]\W*(?P<own>[a-
 
 
 def _offers_a_sentence(text: str, listed: _Options) -> bool:
-    """Whether a text without an option gives a sentence of its own as its answer: "Answer: She
-    ..."."""
+    """Whether a text answers with a sentence of its own: "Answer: She ..."."""
     offer = _OFFER.search(text)
     if offer is None or _SIGNS.search(text):
         return False
@@ -847,8 +828,7 @@ def _offers_a_sentence(text: str, listed: _Options) -> bool:
 
 
 def _is_a_sentence(text: str, listed: _Options) -> bool:
-    """Whether a text is but one sentence that begins as all options do, with their subject, and
-    goes on with words of its own."""
+    """Whether a text is one sentence that begins like all options, and continues differently."""
     own = [_root(m.group()) for m in _WORD.finditer(text)]
     if not 3 < len(own) < 30 or not re.fullmatch(r"[^.!?\n]*[.!]\W*", text.strip()):
         return False
@@ -864,8 +844,7 @@ def _is_a_sentence(text: str, listed: _Options) -> bool:
 
 
 def _fields(said: str, names: Mapping[str, str]) -> str | None:
-    """What the fields of a JSON object say: a letter, "another", or "unparsed" if they contradict
-    one another."""
+    """What JSON fields choose: a letter, "another", or "unparsed" if they contradict each other."""
     if '":' not in said and '" :' not in said:
         return None
     found = set()
@@ -882,8 +861,7 @@ def _fields(said: str, names: Mapping[str, str]) -> str | None:
 
 
 def _without_lists(said: str, listed: _Options) -> str:
-    """A text without the list of all options, copied, and without the letters of a list of remarks
-    on each."""
+    """A text without a copied list of all options, and without the letters of remarks on each."""
     if not _SIGNS.search(said):
         return said
     signs = [listed.sign(letter) for letter in listed.letters]
@@ -918,8 +896,7 @@ _LISTS = re.compile(
 
 
 def _is_list(m: re.Match[str], said: str) -> bool:
-    """Whether signs in their order are the list, and no "a or b" in a sentence: each must be a
-    statement, and nothing lead up to them."""
+    """Whether signs in a row are the list, and not "a or b" in a sentence."""
     stated = re.search(r"[.\n]", m.group().strip()[:-1]) is not None
     return stated and (
         m.group().startswith("\n")
@@ -974,7 +951,7 @@ _STATEMENT = re.compile(r"[^.;\n]*[.;\n]+|[^.;\n]+$")
 
 
 def _phrased(text: str) -> str:
-    """A text in the words that `choice` knows, without what repeats the rules."""
+    """A text in words that `choice` knows, without repeated rules."""
     if not _SIGNS.search(text):
         return text
     text = _STATEMENT.sub(lambda m: " " if _is_rule(m.group()) else m.group(), text)

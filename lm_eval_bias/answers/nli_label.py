@@ -11,8 +11,12 @@ from .text import REFUSED, UNPARSED, plain, without_reasons
 
 _LABELS = {
     # Also in other languages, where the word stands by itself, and as it is misspelled.
-    "entailment": r"(?:(?:entail|ential)\w*(?: (?:each other|one another))?|蕴含|蕴涵|蘊含|следует)",
-    "contradiction": r"(?:contradi(?:ct|c|z)\w*(?: (?:each other|one another))?|矛盾|противоречие)",
+    "entailment": (
+        r"(?:(?:entail|ential)\w*(?: (?:each other|one another))?|蕴含|蕴涵|蘊含|следует)"
+    ),
+    "contradiction": (
+        r"(?:contradi(?:ct|c|z)\w*(?: (?:each other|one another))?|矛盾|противоречие)"
+    ),
     "neutral": (
         "(?:(?<!remain )(?<!stay )(?<!remaining )(?<!staying )(?<!tone is )(?<!premise is "
         r")(?<!premise is a )(?<!sentences are )(?<!statements are )neutral\w{0,3}(?! (?:tone|"
@@ -65,11 +69,11 @@ _ECHO = re.compile(
 
 
 def nli_label(text: str) -> str:
-    """The label of a premise-hypothesis pair that a model wrote in words.
+    """Return the label of a premise-hypothesis pair that a text gives in words.
 
-    Returns "entailment", "contradiction", "neutral", "refused" or "unparsed". `choice` says how a
-    choice is read; the lines with which a model goes on to the next pair do not count. Where no
-    label is named, true, false or neither stand for one, as the prompt explains them.
+    Returns "entailment", "contradiction", "neutral", "refused" or "unparsed". If no label is named,
+    true, false and neither stand for one, as in the prompt. Lines that begin the next pair do not
+    count. See `choice` for how a choice is read.
     """
     marked = explicit(text)
     if marked is not None:
@@ -88,15 +92,15 @@ def nli_label(text: str) -> str:
 
 
 def _disclaims(text: str, rest: str) -> bool:
-    """Whether a text declines, and names labels only in doing so."""
+    """Whether a text declines and names labels only in doing so."""
     return is_refusal(text) or (
         rest != plain(text) and not any(re.search(pattern, rest) for pattern in _LABELS.values())
     )
 
 
 def _label_in(said: str, declines: bool = False) -> str | None:
-    """The label that a text chooses. "Neither entailment nor contradiction" is neutral, unless the
-    text declines to choose."""
+    """The label that a text chooses. "Neither entailment nor contradiction" is neutral unless the
+    text declines."""
     said = _ELSEWHERE.sub(" ", _EXAMPLES.sub("\n", said))
     named_at = min(
         (m.start() for pattern in _LABELS.values() if (m := re.search(pattern, said))),

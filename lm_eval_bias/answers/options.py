@@ -1,5 +1,4 @@
-"""Lists of options in which one is marked: by a number for each, a tick, or the letter that the
-answer names."""
+"""Lists of options with one marked: by a number each, a tick, or a letter that the answer names."""
 
 from __future__ import annotations
 
@@ -23,8 +22,7 @@ def _label_of(match: re.Match[str], names: Mapping[str, str]) -> str:
 
 
 def scored(text: str, names: Mapping[str, str]) -> str | None:
-    """The label that a text gives the greatest number, of two and more that each have one of the
-    same kind; OPEN if it is shared."""
+    """The label with the largest number, if several labels have one; OPEN for a tie."""
     if re.search(r"\bscale (?:from|of)\b", text):
         return None
     label = _any_of(names)
@@ -52,8 +50,8 @@ def scored(text: str, names: Mapping[str, str]) -> str | None:
 
 
 def marked(text: str, names: Mapping[str, str]) -> str | None:
-    """The one label of a list with a tick, "yes" or "true"; NONE if none has one or several have,
-    None if there is no such list."""
+    """The label with a tick or "yes" in a list; NONE if none or several have one, None without
+    a list."""
     label = _any_of(names)
     before = re.compile(rf"(?:(?P<yes>{_YES})|(?P<no>{_NO}))[^\w\n,;]{{0,4}}(?:{label})")
     after = re.compile(
@@ -72,8 +70,8 @@ def marked(text: str, names: Mapping[str, str]) -> str | None:
 
 
 def lettered(text: str, names: Mapping[str, str]) -> str | None:
-    """The label of a list of options, "A) Comedy B) Tragedy", whose letter or number the answer
-    names; None if there is no such list."""
+    """The label in a list "A) Comedy B) Tragedy" whose letter or number the answer names, or
+    None."""
     options = {
         m["key"]: m
         for m in re.finditer(rf"(?:^|\s)\(?(?P<key>[a-e1-5])[.):]\)?\s*(?:{_any_of(names)})", text)
@@ -91,8 +89,7 @@ def lettered(text: str, names: Mapping[str, str]) -> str | None:
 
 
 def without_heads(claims: list[Claim], text: str, names: Mapping[str, str]) -> list[Claim]:
-    """The claims without those that begin an item of a list of options, "A. Comedy", "Comedy: ...";
-    they choose none."""
+    """Count labels at the beginning of list items as only named: "A. Comedy", "Comedy: ..."."""
     items = re.finditer(
         r"(?:^|\n|\s)[ \t]*(?:\(?[a-e1-4][.)]|[-•]|"
         rf"\W{{0,3}})[ \t]*(?:{_any_of(names)})[ \t]*(?P<colon>:)?",

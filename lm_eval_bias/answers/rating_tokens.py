@@ -1,27 +1,19 @@
-"""The words, numbers, fractions, ranges and scales of an answer that rates: the tokenizer of
+"""Tokens of an answer that rates: words by their part in a rating, numbers and scales. For
 `intensity`.
 
-`tokens` cuts a text that `plain` has made into words, each of the kind that its part in a rating
-gives it, and joins numbers that belong together: "8 out of 10" and "60-70" are one number, "from 0
-(not at all) to 100 (extremely)" and "5-point scale" are one scale.
+Numbers that belong together are joined: "8 out of 10" and "60-70" are one number; "from 0 (not at
+all) to 100 (extremely)" and "5-point scale" are one scale. Kinds of tokens:
 
-    name, emotion       what is rated: "intensity", "sadness"       other       what is not:
-    "confidence", "age"
-    self                "I'd", if a verb of rating follows          person      "I was", "she"
-    verb, say           "rate" and its object; "say", "feel"        copula      "is", "seems",
-    "would be"
-    hedge, strength     "about", "a"; "strong"                      counting    "for", "lost",
-    "his": a count follows
-    so, settle, final   what concludes: "so", "overall", "final rating"
-    arrive              what leads to the result: "I'll go with", "works out to", "="
-    but, fine, wait     turns of a sentence: "but"; "if I must"; "no, wait", which takes back what
-    was said
-    deny, bound, instead    "not"; "more than", "at least"; "rather than"
-    suppose, othered    "could", "if", "at first"; "some would say"
-    reason              "because", "after", "who": another clause begins
-    idiom               words that say nothing: "no doubt"
-    point, percent      units of a rating        unending    "or higher"
-    code                digits that are no number of anything rated: "6:45", "2nd", "COVID-19", "€5"
+    name, emotion       what is rated                       other    what is not: "age"
+    self                "I'd", before a verb of rating      person   "I was", "she"
+    verb, say           "rate"; "say", "feel"               copula   "is", "seems", "would be"
+    hedge, strength     "about", "a"; "strong"              counting "for", "lost": a count follows
+    so, settle, final   "so"; "overall"; "final rating"     arrive   "I'll go with", "works out to"
+    but, fine, wait     "but"; "if I must"; "no, wait"      reason   "because", "after", "who"
+    deny, bound         "not"; "more than", "at least"      instead  "rather than"
+    suppose, othered    "could", "if"; "some would say"     idiom    "no doubt"
+    point, percent      units of a rating                   unending "or higher"
+    code                digits that are no rating: "6:45", "2nd", "COVID-19", "€5"
 """
 
 from __future__ import annotations
@@ -85,7 +77,9 @@ _PHRASES = {
         " want to)|would|to)(?: like to)? (?:revise|correct|change|adjust|lower|raise|bump|"
         "reconsider|move|nudge|bring)(?= (?:it|that|this|my|the|up|down|to))"
     ),
-    "final": "final (?:answer|rating|score|verdict|number|estimate|value|emotion intensity|intensity)",
+    "final": (
+        "final (?:answer|rating|score|verdict|number|estimate|value|emotion intensity|intensity)"
+    ),
     "settle": (
         "in (?:the end|conclusion|sum|total|short|summary)|all (?:in all|things considered|told)|"
         "on (?:balance|the whole)|as a result"
@@ -121,7 +115,9 @@ _PHRASES = {
     "unending": r"(?:or|and) (?:higher|more|above|greater|lower|less|below|up|over|under|beyond)",
     "scale": r"满分(?:是|为)?",
     "op": r"give or take|plus or minus",
-    "outof": "out of(?: (?:a (?:possible|maximum(?: of)?|total(?: of)?|max(?: of)?)|the|possible))?",
+    "outof": (
+        "out of(?: (?:a (?:possible|maximum(?: of)?|total(?: of)?|max(?: of)?)|the|possible))?"
+    ),
     "percent": r"per cent|pour cent|por cento|por ciento|per cento",
     "othered": (
         r"(?:some|other|many|most|different|few|certain)(?: \w+)? (?:people|persons?|individuals|"
@@ -243,7 +239,9 @@ _WORDS = {
     "scale": (
         "scale range skala escala scala skali echelle likert continuum spectrum шкале шкала ranging"
     ),
-    "point": "point points pts stars star punkte punkten puntos punti pontos punkt punktow punten puan",
+    "point": (
+        "point points pts stars star punkte punkten puntos punti pontos punkt punktow punten puan"
+    ),
     "percent": "percent prozent procent",
     "and": "or und oder ou",
 }
@@ -275,12 +273,12 @@ _TOKEN = re.compile(
 
 
 def words(text: str) -> frozenset[str]:
-    """The words that a text lists."""
+    """The set of the words in a text."""
     return frozenset(text.split())
 
 
 class Token(NamedTuple):
-    """A word or sign, a number with what belongs to it, or a scale; `end` is where it ends in the
+    """A word or sign, a number with what belongs to it, or a scale. end: where it ends in the
     text."""
 
     kind: str
@@ -293,7 +291,7 @@ class Token(NamedTuple):
 
 
 def value_of(text: str) -> float:
-    """A number in digits or words: 7.5, 7,5, 1,000, eighty-five; NaN if it is none."""
+    """The value of a number in digits or words (7,5; 1,000; eighty-five), or NaN."""
     if text[0] in ".0123456789":
         digits = re.sub(r",(?=\d{3}\b)", "", text).replace(",", ".")
         return float(digits) if re.fullmatch(r"\d{0,9}(?:\.\d+)?", digits) else nan
@@ -358,8 +356,6 @@ _GLOSS = 16  # tokens that the words for an end of a scale may have
 
 
 class _Joiner:
-    """Joins the numbers of a text from left to right."""
-
     def __init__(self, raw: list[Token], scale: float) -> None:
         self.raw, self.task_scale = raw, scale
         self.joined: list[Token] = []
@@ -397,14 +393,14 @@ class _Joiner:
         return self.number(i, "scale", end, base=base)
 
     def scale_from(self, i: int) -> int | None:
-        """Where a scale that begins at i ends; None if none does. One whose top is not read has NaN
+        """Where the scale that begins at i ends, or None. A scale with an unknown top has NaN
         for it."""
         bottom = self.raw[i]
         return self.named_scale(i) or (self.ends_of_scale(i) if bottom.value in (0, 1) else None)
 
     def named_scale(self, i: int) -> int | None:
-        """A scale of one number: "5-point scale", "scale of 10", "out of 10: 7", "max: 100"; or "-5
-        to 5", which is not the task's kind."""
+        """A scale with one number: "5-point scale", "out of 10: 7", "max: 100"; or "-5 to 5",
+        whose top is NaN."""
         top, after = self.raw[i], self.at(i + 1)
         before = [Token("begin", "", -1, -1)] * 2 + self.joined[-2:]
         if after.kind == "scale points":
@@ -426,8 +422,7 @@ class _Joiner:
         )
 
     def ends_of_scale(self, i: int) -> int | None:
-        """A scale of two numbers, of which i is the lower: "0-100", "[0, 100]", "from 0 (not at
-        all) to 100 (extremely)", or cut off."""
+        """A scale from the number at i: "0-100", "from 0 (not at all) to 100 (extremely)"."""
         lead = self.lead(_FROM)
         after = self.at(i + 1)
         if [self.at(k).kind for k in range(i - 1, i + 4)] == [
@@ -464,8 +459,7 @@ class _Joiner:
         return None
 
     def is_maximum(self, i: int) -> bool:
-        """Whether the number at i is the scale's top by name, "max: 100", and not the rating: "I'd
-        give it the maximum, 100"."""
+        """Whether the number at i is called the maximum, and is no rating: "max: 100"."""
         before = self.joined[-4:]
         if not before or before[-1].kind not in (
             "name",
@@ -485,7 +479,7 @@ class _Joiner:
         )
 
     def top_at(self, i: int, j: int, lead: bool) -> bool:
-        """Whether the number at j is the top of the scale from that at i."""
+        """Whether the number at j is the top of the scale from i."""
         top, after = self.raw[j], self.at(j + 1)
         cut = self.at(j + 1).kind == "end" and top.value <= 10 and lead
         fits = top.value in TOPS or (lead and any(t.kind == "scale" for t in self.joined[-5:]))
@@ -494,7 +488,7 @@ class _Joiner:
         return (fits or cut) and top.value >= self.raw[i].value
 
     def gloss_after(self, i: int, end: int) -> int:
-        """The scale from i whose top stands before `end`, with the brackets behind it."""
+        """The scale from i whose top stands before `end`, with brackets behind it."""
         base = self.raw[end - 1].value
         if self.at(end).kind == "open":
             for j in range(end + 1, end + _GLOSS):
@@ -511,7 +505,7 @@ class _Joiner:
         return self.scale(i, end, nan if cut else base)
 
     def sum_from(self, i: int) -> int | None:
-        """Where the result of a sum that begins at i stands: "(80 + 60) / 2 = 70"."""
+        """Where the result of a calculation that begins at i stands: "(80 + 60) / 2 = 70"."""
         j, terms = i + 1, 1
         while (
             self.at(j).kind in ("number", "op", "slash", "open", "close", "percent", "dash")
@@ -531,8 +525,8 @@ class _Joiner:
         return j + 1
 
     def fraction_at(self, i: int) -> tuple[int, float | None] | None:
-        """Where a number that begins at i ends, and what it is a fraction of; None for what only
-        looks like one: 9/11."""
+        """Where the number at i ends, and its base; None for what only looks like a fraction:
+        9/11."""
         j = i + 1
         while self.at(j).kind in ("percent", "point"):
             j += 1
@@ -558,7 +552,7 @@ class _Joiner:
         return k + 1 + (opened and self.at(k + 1).kind == "close"), bottom.value
 
     def number_from(self, i: int) -> int:
-        """Where a number ends that begins at i, with its fraction or range."""
+        """Where the number at i ends, with its fraction or range."""
         first = self.raw[i]
         fraction = self.fraction_at(i)
         if fraction is None:
@@ -621,8 +615,7 @@ class _Joiner:
 
 
 def tokens(text: str, scale: float) -> list[Token]:
-    """The tokens of an answer that `plain` gave, on a scale from 0 to `scale`; what is off any
-    scale remains a number."""
+    """Return the tokens of a text, as returned by `plain`, on a scale from 0 to `scale`."""
     return [
         t
         for t in _Joiner(_words(text), scale).join()
@@ -631,7 +624,6 @@ def tokens(text: str, scale: float) -> list[Token]:
 
 
 def numbers_in(text: str) -> set[float]:
-    """All numbers of a text that `plain` gave, each by itself, in digits or words; "one" is mostly
-    a pronoun."""
+    """The numbers of a text, as returned by `plain`, in digits or words except "one"."""
     found = {t.value for t in _words(text) if t.kind == "number" and t.text != "one"}
     return found | {float(digits) for digits in re.findall(r"\d{1,9}", text)}

@@ -1,5 +1,4 @@
-"""What a model says, apart from what it only thinks. The one place that knows how models mark their
-reasoning."""
+"""What a model answers, without its reasoning. Only this module knows how models mark reasoning."""
 
 from __future__ import annotations
 
@@ -54,11 +53,11 @@ _START = re.compile(
 
 
 def spoken(text: str) -> str | None:
-    """The part of a text outside its reasoning; None if a reasoning block has no end, cut off by
-    the token limit or a stop sequence.
+    """The part of a text outside its reasoning and before the next turn; None if the reasoning has
+    no end.
 
-    What stands before an end without a beginning is reasoning, too: many prompts hold the
-    beginning. What follows an end of turn is left out.
+    Text before an end mark without a beginning is reasoning too: many prompts contain the
+    beginning.
     """
     if "channel|>" in text.lower():
         found = list(_CHANNEL.finditer(text))

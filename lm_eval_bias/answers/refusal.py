@@ -1,10 +1,8 @@
 """Whether an answer declines to answer.
 
-A text is cut into clauses. A clause declines if one of the groups of `_GROUNDS` fits, each a way to
-decline: to say that one cannot or will not do what answers a question, to apologise, to name a
-rule. Idioms ("I can't help but laugh") and what somebody is told to have said are taken out before.
-A text declines if a clause of it does, and what is left holds no answer to any benchmark's
-question.
+A text is cut into clauses. A clause declines if it matches one of `_GROUNDS`; idioms ("I can't help
+but laugh") and reported speech are removed first. A text declines if a clause does, and the rest
+answers no benchmark's question.
 """
 
 from __future__ import annotations
@@ -112,7 +110,8 @@ _GROUNDS = {
         r"\bcount me out\b|\bhard pass\b|\bnot (?:for me|my place|up to me) to (?:say|judge|"
         r"decide|rate|guess|assign|label|put|choose|speak|answer)\b|^\W*no comment\b|"
         r"^\W*(?:request |task )?(?:declined|refused)\W*$",
-        r"^(?:therefore|hence) (?:have to |must )?(?:decline|refuse|abstain)\b",  # a clause begins there
+        # a clause begins there
+        r"^(?:therefore|hence) (?:have to |must )?(?:decline|refuse|abstain)\b",
         r"\bi want no part\b|^\W*(?:declining|refusing|skipping|passing on) (?:this|that|it)\b|"
         r"\b(?:refusal|refused|declined)\s*[:=]\s*(?:true|yes)\b",
         r"^\W*\(?(?:politely |respectfully )?(?:refuses|declines|declined|declining|"
@@ -226,8 +225,10 @@ _GROUNDS = {
         r"\bmi dispiace,? ma\b|\bnon posso (?:aiutare|rispondere|valutare|assegnare)|"
         r"\bhet spijt me,? maar\b",
         letters(
-            r"(?:抱歉|对不起|很遗憾)[，,]?\s?(?:但|我)|我?(?:无法|不能)(?:回答|提供|评估|协助|帮助|满足|完成|对|为|给)|申し訳|"
-            "(?:お答え|回答|評価)(?:することは)?(?:できません|いたしかねます)|죄송|(?:답변|평가|제공)할 수 없|извините,? (?:но|я)|"
+            r"(?:抱歉|对不起|很遗憾)[，,]?\s?(?:但|我)|我?(?:无法|不能)"
+            "(?:回答|提供|评估|协助|帮助|满足|完成|对|为|给)|申し訳|"
+            "(?:お答え|回答|評価)(?:することは)?(?:できません|いたしかねます)|"
+            "죄송|(?:답변|평가|제공)할 수 없|извините,? (?:но|я)|"
             "(?:я )?не могу (?:помочь|ответить|оценить|выполнить|дать)"
         ),
     ],
@@ -272,8 +273,7 @@ _OFFER = re.compile(
 
 
 def clauses(text: str) -> list[str]:
-    """The sentences of a text, and the parts of them that "so" and "but" or a colon or a dash
-    begin, lower case."""
+    """The clauses of a text in lower case. "So", "but", colons and dashes begin a clause."""
     return [
         clause for clause in _CLAUSE.split(_AS_AN_AI.sub(r"\g<0>\n", plain(text))) if clause.strip()
     ]
@@ -291,10 +291,8 @@ def _declines(clause: str) -> bool:
 
 
 def without_refusals(text: str) -> str:
-    """The clauses of a text that do not decline, a line each, up to an offer of something else.
-
-    The text as `plain` gives it if none declines.
-    """
+    """The clauses that do not decline, a line each, up to an offer of something else; the whole
+    text, as returned by `plain`, if no clause declines."""
     parts = clauses(text)
     kept = [clause for clause in parts if not _declines(clause)]
     if len(kept) == len(parts):
@@ -347,8 +345,7 @@ _ANSWER = re.compile(
 
 
 def _lists_pairs(text: str) -> bool:
-    """Whether a text has a list of words and groups, before it offers something else: three lines
-    and more, of one or two groups."""
+    """Whether a text lists at least three words with one or two groups, before an offer."""
     rows = []
     for line in plain(without_reasons(text)).splitlines():
         if _OFFER.search(line):
@@ -362,11 +359,9 @@ def _lists_pairs(text: str) -> bool:
 
 
 def is_refusal(text: str) -> bool:
-    """Whether a text declines to answer: "I cannot ...", "I'd rather not", "This can't be rated",
-    "as an AI ...", an apology.
+    """Whether a text declines to answer: "I cannot ...", "I'd rather not", "as an AI ...".
 
-    It does not where an answer to one of the benchmarks' questions stands beside that: "As an AI I
-    don't feel, but I'd say 75".
+    It does not if it also answers: "As an AI I don't feel, but I'd say 75".
     """
     declines = any(_declines(clause) for clause in clauses(text))
     if not declines or _OPTION.match(plain(text)) or _lists_pairs(text):

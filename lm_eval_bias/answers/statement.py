@@ -1,4 +1,4 @@
-"""What a statement says of the labels in it. See `choice` for the whole."""
+"""What a statement says about the labels in it; see `choice`."""
 
 from __future__ import annotations
 
@@ -13,8 +13,7 @@ _NEAR = 3  # words that may stand between a verb and the label that it leads up 
 
 
 class Labels(NamedTuple):
-    """names: label -> a regular expression for its words; OPEN may be one of them. The others as
-    `choice.chosen` has them."""
+    """names: label -> regular expression. The other fields are explained at `choice.chosen`."""
 
     names: Mapping[str, str]
     verbs: str = ""
@@ -29,7 +28,7 @@ class Token(NamedTuple):
 
 
 class Claim(NamedTuple):
-    """A label in a statement. status and weight: as `choice` explains them."""
+    """A label in a statement. `choice` explains status and weight."""
 
     label: str
     status: str
@@ -45,7 +44,7 @@ _patterns: dict[tuple[tuple[str, str], ...], re.Pattern[str]] = {}
 
 
 def tokens(text: str, names: Mapping[str, str]) -> list[Token]:
-    """The labels and the words and signs of a text."""
+    """The labels, words and signs of a text."""
     key = tuple(names.items())
     if key not in _patterns:
         if len(_patterns) > 200:
@@ -69,7 +68,7 @@ def tokens(text: str, names: Mapping[str, str]) -> list[Token]:
 
 
 def statements(found: list[Token]) -> list[list[Token]]:
-    """Tokens, cut at full stops, question marks, semicolons and ends of lines."""
+    """Tokens, cut at full stops, question marks, semicolons and line ends."""
     cut: list[list[Token]] = [[]]
     for token, following in zip(found, [*found[1:], None], strict=False):
         cut[-1].append(token)
@@ -82,12 +81,11 @@ def statements(found: list[Token]) -> list[list[Token]]:
 
 
 def _said_after(after: list[Token]) -> str:
-    """What the tokens after a label say of it.
+    """What the tokens after a label say about it.
 
-    "refuted": it is not the one. "settled": it is. "conditional": it is on a condition. "subject":
-    the sentence speaks about it, and does not choose it. "part": it is a part of what is described.
-    "of" and "unknown": more follows, with "of" or a word that the grammar does not know. "":
-    nothing.
+    "refuted": it is not the answer. "settled": it is. "conditional". "subject": the sentence is
+    about it. "part": it is part of the description. "of", "unknown": "of" or an unknown word
+    follows. "": nothing.
     """
     if not after:
         return ""
@@ -153,8 +151,7 @@ def _refuted(after: list[Token]) -> bool:
 
 
 def _joined(statement: list[Token]) -> dict[int, str]:
-    """The positions of labels in a list, "comedy or tragedy", "entailment, contradiction and
-    neutral": and whether by "and" or "or"."""
+    """Positions of labels in a list ("comedy or tragedy") -> "and" or "or"."""
     found: dict[int, str] = {}
     listed: list[int] = []  # labels with nothing but commas between them
     between: str | None = None
@@ -178,10 +175,10 @@ def _joined(statement: list[Token]) -> dict[int, str]:
 
 
 class Statement:
-    """Reads a statement from left to right. What the words so far say of the labels that follow is
-    kept in the attributes.
+    """Reads a statement from left to right. The attributes keep what the words so far mean for the
+    next label.
 
-    said: the claims of the statements before. labelled: whether the text names a label anywhere.
+    said: claims of earlier statements. labelled: whether the text names a label anywhere.
     """
 
     def __init__(
@@ -223,7 +220,6 @@ class Statement:
         self._clause()
 
     def _clause(self) -> None:
-        """A new clause begins."""
         self.denied = self.supposed = self.hedged = self.about = False
         self.named = False  # whether a label stands in it
         self.subject = False  # whether it is a sentence
@@ -295,7 +291,7 @@ class Statement:
         return status, weight
 
     def _affirmed(self, token: Token, says: str) -> tuple[str, int]:
-        """The same, of a label that is not denied, asked, supposed or a remark."""
+        """The same for a label that is not denied, asked, supposed or in a remark."""
         verb = re.fullmatch(self.labels.verbs, token.text) is not None
         if says == "part" or (says == "subject" and not verb):
             return "named", 1
@@ -325,8 +321,8 @@ class Statement:
         return "named", 1
 
     def _share(self, i: int) -> float:
-        """The share that a number before or after a label gives it: "10% comedy", "comedy (3/10)";
-        1 if there is none."""
+        """The share that a number gives to the label at i ("10% comedy", "comedy (3/10)"); else
+        1."""
         after = [
             t for t in self.tokens[i + 1 : i + 4] if t.kind not in ("bracket", "close", "colon")
         ][:1]
@@ -347,7 +343,7 @@ class Statement:
         return any(c.status == "affirmed" and c.label == OPEN for c in self.claims)
 
     def _remark(self) -> None:
-        """What follows is a remark, if something stands before it."""
+        """What follows is a remark, if a label was affirmed before."""
         self.aside = self._affirms()
         self.on_open = self._opens()
         self.cue = None if self.on_open else self.cue
@@ -517,4 +513,4 @@ class Statement:
         self.cue = None if self.cue is None else self.cue + 1
 
     def _on_nothing(self, i: int, token: Token) -> None:
-        """An idiom, "or", "yes" and the like, which the words around them take account of."""
+        """Ignore idioms, "or", "yes" and the like: the words around them use them."""

@@ -1,8 +1,7 @@
-"""Keywords about people -> dimensions of stereotype content with direction: a dictionary, and how a
-keyword is looked up in it.
+"""A dictionary: keyword about people -> dimensions of stereotype content and direction.
 
-Paper: StereoMap, section 3.2 and appendix M; the dimensions are those of Nicolas et al. 2021. Two
-dictionaries: ours, in `items/stereotype_content.tsv`, and the authors' released one.
+Source: StereoMap, section 3.2 and appendix M; dimensions of Nicolas et al. 2021. There are two
+dictionaries: our own, and the one that the authors released.
 """
 
 from __future__ import annotations
@@ -42,8 +41,8 @@ _SPELLINGS = [
 
 
 class Found(NamedTuple):
-    """What a dictionary says of a keyword. how: "written", "lemma" or "phrase", the first step that
-    found it; None if none did."""
+    """The content of a keyword. how: the step that found it ("written", "lemma" or "phrase"),
+    or None."""
 
     content: Content
     how: str | None
@@ -53,8 +52,7 @@ NOTHING = Found([], None)
 
 
 def folded(text: str) -> str:
-    """A word or phrase without what spelling leaves open: case, accents, hyphens, spaces,
-    apostrophes, British or American."""
+    """A text without case, accents, hyphens, spaces and apostrophes, in American spelling."""
     return _joined(_words(text))
 
 
@@ -86,8 +84,7 @@ def lemma(word: str) -> str:
 
 
 def _bases(words: tuple[str, ...]) -> Iterator[list[str]]:
-    """Base forms of a phrase: of all its words, and of the last alone, which has the plural of
-    "risk takers"."""
+    """Base forms of a phrase: of all its words, and of its last word only ("risk takers")."""
     last = lemma(words[-1])
     yield [*map(lemma, words[:-1]), last]
     yield [*words[:-1], last]
@@ -97,11 +94,11 @@ def _bases(words: tuple[str, ...]) -> Iterator[list[str]]:
 
 
 class ContentDictionary:
-    """Words with the dimensions they belong to.
+    """Words with their dimensions.
 
-    rows: word, dimension, direction; a word of two dimensions has two. lemmas: rows by base forms
-    that the dictionary itself gives, asked only for the base form of a keyword. Where rows that
-    fold to the same word differ in direction, the dimension has none (0).
+    rows: word, dimension, direction; one row for each dimension of a word. lemmas: rows by the
+    dictionary's own base forms, used only for the base form of a keyword. If rows of a word differ
+    in direction, the direction is 0.
     """
 
     def __init__(
@@ -118,14 +115,12 @@ class ContentDictionary:
         return folded(word) in self._written
 
     def look_up(self, keyword: str) -> Found:
-        """Dimensions of a keyword: as it is written; else by the base form of each of its words;
-        else what decides a phrase.
+        """Return the dimensions of a keyword: as written, else by base forms, else as a phrase.
 
-        A phrase is decided by its last word or words, by those before a preposition or before a
-        word for people or their nature; adverbs are left out, words that say the contrary turn
-        directions round (`items/stereotype_content_phrases.yaml`), and of words that are joined by
-        "and" or a comma all count. What stands in brackets is left out. Source: StereoMap, appendix
-        M: the rows of Table 15 are these three steps.
+        A phrase is decided by its last words, or those before a preposition or a word for people.
+        Adverbs and brackets are left out, negations turn the direction around
+        (`stereotype_content_phrases.yaml`), and words joined by "and" all count. Source: StereoMap,
+        appendix M, Table 15.
         """
         keyword = re.sub(r"\([^()]*\)", " ", keyword)
         words = tuple(_words(keyword))
@@ -136,7 +131,6 @@ class ContentDictionary:
         return Found(content, "phrase") if content else NOTHING
 
     def _exact(self, words: tuple[str, ...]) -> Found:
-        """Content of words as they are written, or of their base forms."""
         if content := self._written.get(_joined(words)):
             return Found(list(content), "written")
         for key in map(_joined, _bases(words) if words else ()):
@@ -145,7 +139,6 @@ class ContentDictionary:
         return NOTHING
 
     def _part(self, words: tuple[str, ...]) -> Content:
-        """Content of a part of a keyword, exactly or as a phrase again."""
         return (self._exact(words).content or self._phrase(words)) if words else []
 
     def _phrase(self, words: tuple[str, ...]) -> Content:
@@ -178,7 +171,7 @@ class ContentDictionary:
         return [] if words[0] in kinds["other_matters"] else self._part(words[1:])
 
     def _agent(self, words: tuple[str, ...]) -> Content:
-        """ "risk taking" by "risk taker", and the reverse: the example of appendix M."""
+        """ "risk taking" by "risk taker" and the reverse (appendix M)."""
         *before, last = words
         other = (
             re.sub(r"ing$", "er", last) if last.endswith("ing") else re.sub(r"ers?$", "ing", last)
@@ -186,8 +179,7 @@ class ContentDictionary:
         return self._exact((*before, other)).content if other != last else []
 
     def _contrary_prefix(self, word: str) -> Content:
-        """un- and non-, which say the contrary of the word behind; no other prefix does so safely
-        ("invaluable", "distress")."""
+        """Turn the word after un- or non-. Other prefixes are unsafe ("invaluable", "distress")."""
         for prefix in ("un", "non"):
             rest = word.removeprefix(prefix)
             if rest != word and len(rest) > 4 and word not in _phrase_words()["no_contrary"]:
@@ -201,8 +193,7 @@ class ContentDictionary:
         return []
 
     def _each(self, keyword: str) -> Content:
-        """Content of several words that are only joined: "rich and famous", "smart but lazy",
-        "kind/caring"."""
+        """Content of joined words: "rich and famous", "kind/caring"."""
         parts = re.split(r"/|,|;|&|\b(?:and|or|but|yet)\b", keyword.lower())
         found: dict[str, set[int]] = defaultdict(set)
         for part in parts if len(parts) > 1 else ():
@@ -212,12 +203,12 @@ class ContentDictionary:
 
 
 def turned(content: Content) -> Content:
-    """The contrary."""
+    """The content with opposite directions."""
     return [(dimension, -direction) for dimension, direction in content]
 
 
 def _settled(found: Mapping[str, set[int]]) -> Content:
-    """One direction for each dimension; 0 where they differ."""
+    """One direction for each dimension; 0 if they differ."""
     return [(dimension, sum(directions)) for dimension, directions in found.items()]
 
 
@@ -243,7 +234,7 @@ def _phrase_words() -> dict[str, frozenset[str]]:
 
 @cache
 def ours() -> ContentDictionary:
-    """The dictionary of this package, `items/stereotype_content.tsv`: nine dimensions."""
+    """The dictionary of this package: nine dimensions."""
     return ContentDictionary(table("stereotype_content"))
 
 
@@ -252,12 +243,10 @@ RENAMED = {"agency": "assertiveness"}
 
 @cache
 def official() -> ContentDictionary:
-    """The dictionary that the authors released (Nicolas et al. 2021): all its dimensions under its
-    own names in lower case.
+    """The authors' released dictionary (Nicolas et al. 2021), all dimensions in lower case.
 
-    Only Agency is called assertiveness, as in the paper's text. Words are found in its columns of
-    preprocessed words (in lower case, and without spaces), base forms in that of its lemmas too.
-    Raises UsageError if the file cannot be had (`sources.official_file`).
+    "Agency" is called assertiveness, as in the paper's text. Raises UsageError if the file is
+    unavailable (`sources.official_file`).
     """
     with official_file("stereomap", "Full_Dictionaries.csv").open(
         encoding="utf-8-sig", newline=""

@@ -1,28 +1,16 @@
-"""Ratings and keywords of an answer that fills in a questionnaire.
+"""Ratings and keywords of an answer to a questionnaire.
 
-The answer becomes lines (`layout`): tables, JSON and elements are told as lists of fields,
-questions of the prompt that it repeats as headings. A line is cut into tokens (`rating_tokens`), a
-new token "item" stands for what names an item, in any of its forms ("friendly", "friendliness"),
-and sentences end at full stops and semicolons. A sentence gives a rating to an item in one of
-these:
+`layout` makes lines, `rating_tokens` tokens; a token "item" stands for the name of an item in any
+form ("friendly", "friendliness"). A sentence rates an item in one of these forms:
 
-    field       it begins with the item or several, and a number follows behind a link: "Friendly:
-    4", "Friendly (quite) - 4/5",
-                "Help men | 3", "Friendly: moderately (3)", "Friendly and sociable: 4"
-    own field   "Rating: 4", "Score - 4", or a number alone, below a line that names an item and
-    rates it not; elsewhere it is the
-                overall one
+    field       "Friendly: 4", "Friendly (quite) - 4/5", "Help men | 3", "Friendly and sociable: 4"
+    own field   "Rating: 4", or a number alone, below a line with an item; else the overall rating
     turned      "4 - Friendly", "a 4 for friendliness"
-    prose       items and numbers in turn, linked by words that rate: "friendliness gets a 3"; else
-    what `intensity` makes of the clause
+    prose       "friendliness gets a 3"; else what `intensity` finds in the clause
 
-A rating is a number from 1 to 5, half points included, alone or out of 5: "4", "3.5", "4/5". What
-is on another scale, which it or the last heading names, is none ("8/10", "80 %", "4 on a ten-point
-scale"), nor a range ("3-4", "3 or 4"), nor what is off the scale. Of several ratings of an item
-those after a correction count ("wait", "final ratings"); if they differ, none does. A field with
-nothing in it is the prompt's.
-
-Keywords are read by `keywords`, from the lines that rate nothing.
+A rating is a number from 1 to 5, also a half, alone or out of 5. Numbers on other scales ("8/10",
+"80 %"), ranges ("3-4") and numbers off the scale are none. Of several ratings of an item, those
+after a correction count ("wait", "final ratings"); if they differ, none does.
 """
 
 from __future__ import annotations
@@ -48,14 +36,11 @@ OVERALL = "Overall"  # the item whose line says "Rating:"
 def survey_answer(
     text: str, items: Sequence[str], group: str = "", keywords: int = 0
 ) -> dict[str, Any] | str:
-    """Ratings from 1 to 5 by item, and keywords: {"ratings": {item: rating}, "keywords": [...]},
-    "refused" or "unparsed".
+    """Return {"ratings": {item: rating}, "keywords": [...]}, "refused" or "unparsed".
 
-    items: the lines that are rated; a single one may be named by nothing but "Rating". group: as it
-    stands in them, "men" in "Help men: 3". keywords: how many are asked, 0 for none. Items without
-    a readable rating are absent, as are those with a range or a rating on another scale; no more
-    keywords than asked are returned, the first ones, in lower case. "refused": it declines, and
-    gives neither. "unparsed": neither can be read.
+    items: what is rated, on a scale from 1 to 5; a single item may be called just "Rating". group:
+    its name in the items, "men" in "Help men: 3". keywords: how many the question asks for. Items
+    without a clear rating are absent. Keywords are in lower case.
     """
     asked = _Asked(items, group)
     text = _without_prompt(_without_next_turn(text, asked))
@@ -109,8 +94,8 @@ def _declines(text: str) -> bool:
 
 
 def _before_declining(lines: list[Line]) -> int | None:
-    """How many lines stand before one that declines to rate alone, if nothing was declined before:
-    "I won't give numerical ratings"."""
+    """How many lines stand before the first one that declines, if it declines only to give
+    ratings."""
     first = next((i for i, line in enumerate(lines) if _declines(line.text)), 0)
     return (
         first
@@ -124,14 +109,13 @@ def _before_declining(lines: list[Line]) -> int | None:
 
 
 def _spoken(line: Line, asked: _Asked) -> Line:
-    """A line without the sentences that decline, unless it is an item's field."""
+    """A line without the sentences that decline, unless it rates an item."""
     mentions = asked.mentions(line.said)
     return line if mentions and mentions[0].start < 4 else spoken(line)
 
 
 def _in_turn(lines: list[Line], items: Sequence[str]) -> dict[str, float]:
-    """The ratings of an answer that gives nothing but numbers, as many as there are lines to fill
-    in, in their order."""
+    """The ratings of an answer that only lists numbers, one for each item."""
     for said in (
         ", ".join(line.said for line in lines),
         *(line.said.rpartition(":")[2] for line in lines),
@@ -204,7 +188,7 @@ def _without_prompt(text: str) -> str:
 
 
 def _without_next_turn(text: str, asked: _Asked) -> str:
-    """A text up to where a model that completes it asks itself again, after an answer."""
+    """A text up to where the model repeats the question after an answer."""
     questions = _NEXT_QUESTION.finditer(text) if len(asked.items) == 1 else ()
     begins = [
         m.start()
@@ -215,8 +199,7 @@ def _without_next_turn(text: str, asked: _Asked) -> str:
 
 
 def _without_form(lines: list[Line]) -> list[Line]:
-    """Lines without the prompt's form, which is to be filled in: headings and fields with nothing
-    behind them, five and more in turn."""
+    """Lines without the prompt's empty form: five or more empty fields in a row."""
     runs: list[list[int]] = [[]]
     for i, line in enumerate(lines):
         if line.said.endswith((":", ": _", ": ?")):
@@ -242,7 +225,7 @@ _ODD = {"proud": "pride", "fight": "fought"}
 
 
 def _forms(item: str) -> str:
-    """A pattern for an item in any of its forms."""
+    """A pattern for all forms of an item."""
     parts = []
     for word in re.findall(r"[^\W\d_]+", plain(item)):
         stem = (
@@ -262,7 +245,7 @@ _LABEL = re.compile(r"([a-z]{6,16})(?=\s*[:=|-]|\s\d)")
 
 
 class _Asked:
-    """The items, as a text names them."""
+    """The items, and how a text may name them."""
 
     def __init__(self, items: Sequence[str], group: str) -> None:
         self.items, self.group = items, plain(group).strip()
@@ -283,7 +266,7 @@ class _Asked:
         )
 
     def mentions(self, said: str) -> list[Token]:
-        """The items that a sentence names, as tokens."""
+        """The items in a sentence, as tokens."""
         named = [
             m
             for m in self.pattern.finditer(said)
@@ -299,7 +282,7 @@ class _Asked:
         return found
 
     def group_named(self, lines: list[Line]) -> bool:
-        """Whether the lines say with the items whom they are about: "Help men: 3"."""
+        """Whether lines name the group beside the item: "Help men: 3"."""
         own = [w for w in self.group.split() if w not in _GROUP]
         return (
             bool(own)
@@ -311,7 +294,7 @@ class _Asked:
         )
 
     def is_another(self, label: list[Token]) -> bool:
-        """Whether the words behind an item name whom it is about, and that is another group."""
+        """Whether the words after an item name another group."""
         said = [
             t.text
             for t in label
@@ -324,7 +307,7 @@ class _Asked:
         )
 
     def _misspelt(self, word: str) -> str | None:
-        """The item that a label of one word is but for a letter or two: "Competant"."""
+        """The item that a word misspells: "Competant"."""
         if word in self.group.split():
             return None
         near = get_close_matches(word, [plain(item) for item in self.named], n=2, cutoff=0.85)
@@ -335,8 +318,7 @@ class _Asked:
         )
 
     def is_label(self, said: str) -> bool:
-        """Whether a cell, as `plain` gives it, is an item and nothing but its group, a gloss or a
-        numeral."""
+        """Whether a cell is an item, with nothing but its group, a remark or a number."""
         if not said or len(said) > 60 or len(said.split()) > 7:
             return False
         said = re.sub(r"\([^()]*\)|^\W*\d{1,2}[.):]\s*", " ", said)
@@ -402,15 +384,14 @@ _EXAMPLE = re.compile(  # of a rating that is not given: 'a statement such as "F
 
 
 def _copied(m: re.Match[str]) -> str:
-    """The scale's five points, copied, as the one that is marked, "1 2 **3** 4 5", or else as the
-    scale that they are."""
+    """A copied scale as its marked point ("1 2 **3** 4 5"), or else as a scale."""
     marked = [n for n in range(1, 6) if re.search(_MARKED.format(n), m.group())]
     return f" {marked[0]} " if len(marked) == 1 else " (scale of 1 to 5) "
 
 
 def _prepared(text: str) -> str:
-    """A line as `plain` gives it, its scale in one form, and what the tokenizer would take for one
-    word apart."""
+    """A line as returned by `plain`, with scales in one form, and words apart that look like
+    one."""
     text = re.sub(r"(?:^|(?<=[.;(]))[^.;:()\n]*\bwould have been\b[^.;:()\n]*", " ", text)
     text = re.sub(r"\[\s*(\d)\s*,\s*(\d)\s*\]", r"\1-\2", text)
     text = re.sub("[①-⑤]", lambda m: f"({ord(m[0]) - ord('①') + 1})", text)
@@ -504,8 +485,7 @@ class _Reader:
         return nan if value is None else value
 
     def _of_other_groups(self) -> None:
-        """Drops the claims under headings of other groups, which give the items that stand under a
-        heading of the asked one again."""
+        """Drop the claims under headings of other groups."""
         own = {w for w in self.asked.group.split() if w not in _GROUP}
         heads = [i for i, line in enumerate(self.lines) if self._is_name(line)]
         mine = next((i for i in heads if own & set(re.findall(r"\w+", self.lines[i].said))), None)
@@ -520,7 +500,7 @@ class _Reader:
         self.claims = [c for c in self.claims if not (others and under(c) >= min(others))]
 
     def _is_name(self, line: Line) -> bool:
-        """Whether a line is a heading of a word or two, neither a section's nor an item's."""
+        """Whether a line is a short heading, neither of a section nor of an item."""
         said = line.said.rstrip(" :")
         short = (
             0 < len(said.split()) < 4
@@ -535,7 +515,8 @@ class _Reader:
         )
 
     def _turned_claims(self) -> None:
-        """Ratings before their items, "4 - Friendly", unless they count the items."""
+        """Add ratings that stand before their items, "4 - Friendly", unless they are list
+        numbers."""
         values = [c.value for _, c in self.turned]
         if len(values) > 1 and all(b - a == 1 for a, b in pairwise(values)):
             return
@@ -573,8 +554,8 @@ class _Reader:
                 self._sentence(sentence, said, line)
 
     def _heading(self, line: Line, said: str) -> bool:
-        """Whether a line is a section's heading, which may name the scale, and say that what
-        follows is final."""
+        """Whether a line is a section's heading. It may name the scale, or say that the next
+        ratings are final."""
         short = len(said.split()) < 16
         if (
             short
@@ -605,8 +586,7 @@ class _Reader:
         return False
 
     def _keywords_rated(self) -> None:
-        """Passes over a list of keywords that have numbers, below their heading, of which some are
-        items: "Lazy: 3", "Honest: 4"."""
+        """Skip a list of keywords with numbers of which some are items: "Lazy: 3", "Honest: 4"."""
         run = self.line + 1
         while (
             run < len(self.lines)
@@ -624,7 +604,7 @@ class _Reader:
             self.base = named[-1] if named[-1] in (5, 7, 10, 100) else _MOST
 
     def _tokens(self, said: str) -> list[Token]:
-        """The tokens of a line, with one for each item that is named."""
+        """The tokens of a line, with one for each item."""
         mentions = self.asked.mentions(said)
         own = [Token("own", "", m.start(), m.end()) for m in _OWN.finditer(said)]
         overall = [Token("item", OVERALL, m.start(), m.end()) for m in _OVERALL.finditer(said)]
@@ -659,9 +639,8 @@ class _Reader:
         return sorted([*found, *marks], key=lambda t: t.start)
 
     def _taken_back(self, found: list[Token]) -> bool:
-        """Whether a sentence gives the item that the line began with another rating: "Disgust: 2.
-        Hmm, no, it is rare, so 1."
-        """
+        """Whether a sentence corrects the rating that its line began with: "Disgust: 2. Hmm,
+        no, 1." """
         numbers = [i for i, t in enumerate(found) if t.kind == "number" and not _is_year(t)]
         others = any(t.kind in ("item", "own") and t.text not in self.stated for t in found)
         if (
@@ -743,8 +722,8 @@ class _Reader:
             self._following(found, at, said)
 
     def _one_each(self, found: list[Token], items: list[int]) -> bool:
-        """Whether a sentence has a list of items and then one of numbers, "respectively", which it
-        gives them if they are as many."""
+        """Whether a sentence lists items and then numbers ("respectively"); rate them if they
+        are as many."""
         at = next((i for i in items if len(_group(found, i)[0]) > 1), None)
         first = next(
             (i for i, t in enumerate(found) if t.kind == "number" and at is not None and i > at),
@@ -770,7 +749,7 @@ class _Reader:
         return True
 
     def _field(self, found: list[Token], at: int, said: str) -> None:
-        """A sentence that begins with an item, or several."""
+        """A sentence that begins with one or more items."""
         group, after = _group(found, at)
         following = next(
             (i for i in range(after, len(found)) if found[i].kind == "item"), len(found)
@@ -866,8 +845,7 @@ class _Reader:
         )
 
     def _as_rated(self, found: list[Token]) -> float | None:
-        """The rating of a sentence that says what something is seen as: "they are viewed as a 4",
-        "which I would express as a 4"."""
+        """The rating in "they are viewed as a 4"."""
         numbers = [i for i, t in enumerate(found) if t.kind == "number"]
         if len(numbers) != 1 or any(
             t.kind in ("deny", "bound", "othered", "suppose") for t in found[: numbers[0]]
@@ -899,8 +877,7 @@ class _Reader:
         )
 
     def _concluded(self, found: list[Token]) -> float | None:
-        """The rating that a sentence states by name: "I would give a rating of 3", "my rating of
-        how they are viewed is 4"."""
+        """The rating in "I would give a rating of 3", "my rating is 4"."""
         for i, t in enumerate(found):
             if t.kind != "number" or i < 2 or not self._goes_on(found, i):
                 continue
@@ -987,8 +964,10 @@ class _Reader:
     def _prose(
         self, found: list[Token], said: str, begin: int = 0, previous: float | None = None
     ) -> bool:
-        """A sentence with items somewhere in it, from `begin` on; whether it rates one. previous:
-        the rating that stands before that."""
+        """Rate the items anywhere in a sentence from `begin` on; return whether there are any.
+
+        previous: the rating before `begin`.
+        """
         reported = any(t.text in _POLLS for t in found) and not any(
             t.kind in ("self", "verb") for t in found
         )
@@ -1086,8 +1065,7 @@ class _Reader:
         return bool(taken)
 
     def _too_high(self, found: list[Token], said: str) -> bool:
-        """Whether a sentence takes the rating of an item back, which the next one may give: "a 4
-        for them seems too high", or moves it."""
+        """Whether a sentence takes an item's rating back or moves it: "a 4 seems too high"."""
         items = {t.text for t in found if t.kind == "item"}
         numbers = [i for i, t in enumerate(found) if t.kind == "number"]
         clause = said[found[0].start : found[-1].end]
@@ -1105,8 +1083,7 @@ class _Reader:
         return True
 
     def _boxed(self, found: list[Token], begin: int) -> list[tuple[list[tuple[int, str]], int]]:
-        """The items of a sentence that have their rating in brackets: "they help them (4 out of 5)
-        and protect them more (5)"."""
+        """Items with their rating in brackets: "they help them (4) and protect them (5)"."""
         items = [i for i, t in enumerate(found) if t.kind == "item" and i >= begin]
         boxed = [
             i
@@ -1144,11 +1121,10 @@ class _Reader:
     def _linked(
         self, found: list[Token], start: int, stop: int, field: bool
     ) -> tuple[int | None, float, bool]:
-        """The number that stands behind a link from `start` on, its value, and whether it corrects
-        another; None for no number.
+        """Return the linked number from `start` on, its value, and whether it corrects another one.
 
-        field: the sentence begins with the item, whose label may have more words, and what follows
-        the colon, too, before a number that stands apart at the end: "Friendly: quite warm (4)".
+        field: the sentence begins with the item, so its label may have more words: "Friendly: quite
+        warm (4)".
         """
         linked = loose = doubted = False
         unknown = depth = 0
@@ -1197,7 +1173,7 @@ class _Reader:
         return None, nan, False
 
     def _corrected(self, found: list[Token], i: int, stop: int) -> tuple[int, float, bool]:
-        """The number at i, or the one that a correction after it gives."""
+        """The number at i, or the one that corrects it."""
         value, at, corrects = self._value(found, i), i, False
         for wait in [
             k for k in range(i + 1, stop) if found[k].kind == "wait" or found[k].text in _REVISING
@@ -1215,8 +1191,8 @@ class _Reader:
         return at, value, corrects
 
     def _goes_on(self, found: list[Token], i: int) -> bool:
-        """Whether what follows the number at i leaves it a rating: it counts nothing, and no other
-        number stands beside it."""
+        """Whether what follows the number at i leaves it a rating: it counts nothing, and no
+        other number follows."""
         j = _past(found, i + 1, ("percent", "point", "scale", "close"))
         if j >= len(found) or (
             found[j - 1].kind == "close" and found[j].kind not in ("number", "slash", "outof")
@@ -1273,8 +1249,7 @@ class _Reader:
         return t.text not in _COUNTED and t.kind not in ("outof", "unending")
 
     def _counts(self, found: list[Token], i: int) -> bool:
-        """Whether a word stands right behind the number at i, which may be what it counts:
-        "Wealthy: 2 tax cuts"."""
+        """Whether a word that it may count follows the number at i: "Wealthy: 2 tax cuts"."""
         t = found[i + 1] if i + 1 < len(found) else None
         known = t is not None and (t.text in _RATING_WORDS or t.text in self.asked.words)
         known = known or (
@@ -1283,7 +1258,7 @@ class _Reader:
         return t is not None and not known and t.kind in ("word", "other", "counting", "foreign")
 
     def _turns(self, found: list[Token], i: int) -> bool:
-        """Whether the number at i is said to be for an item that follows."""
+        """Whether the number at i is for an item that follows."""
         j = _past(found, i + 1, ("percent", "point", "scale", "close"))
         k = _past(found, j + 1, ("hedge", "pronoun", "strength"), _ARTICLES)
         return (
@@ -1291,12 +1266,10 @@ class _Reader:
         )
 
     def _either(self, found: list[Token], i: int) -> bool:
-        """Whether the number at i is the first of "3 or 4"."""
         return i + 2 < len(found) and found[i + 1].text == "or" and found[i + 2].kind == "number"
 
     def _value(self, found: list[Token], i: int) -> float:
-        """The rating that the number at i is; NaN for a range, and for one on another scale or off
-        the questionnaire's."""
+        """The rating that the number at i is; NaN for a range or another scale."""
         t = found[i]
         negative = (
             i
@@ -1309,12 +1282,11 @@ class _Reader:
         return _point(found, i, self.base)
 
     def _by_intensity(self, text: str) -> float | None:
-        """What `intensity` makes of a clause."""
         return _by_intensity(text) if self.base == _MOST else None
 
 
 class _Claim(NamedTuple):
-    """That an item has a rating; NaN for one off the scale."""
+    """A rating of an item; NaN if it is off the scale."""
 
     item: str
     value: float
@@ -1390,7 +1362,7 @@ def _is_year(t: Token) -> bool:
 
 
 def _sentences(found: list[Token]) -> list[list[Token]]:
-    """The tokens between full stops and semicolons; dots that lead to a number end nothing."""
+    """The tokens between full stops, semicolons and line ends."""
     sentences: list[list[Token]] = [[]]
     for t in found:
         if t.kind in ("stop", "newline"):
@@ -1431,7 +1403,7 @@ def _past(
 
 
 def _group(found: list[Token], i: int) -> tuple[list[str], int]:
-    """The items from i on that "and", commas and slashes join, and where what follows them begins."""
+    """The items from i on that "and", commas and slashes join, and the position after them."""
     group, after, j = [found[i].text], i + 1, i + 1
     while j < len(found):
         k = j
@@ -1448,22 +1420,19 @@ def _group(found: list[Token], i: int) -> tuple[list[str], int]:
 
 
 def _closes(found: list[Token], i: int) -> bool:
-    """Whether nothing follows the number at i but its unit."""
+    """Whether only a unit follows the number at i."""
     return _past(found, i + 1, ("percent", "point", "close", "scale")) >= len(found)
 
 
 def _apart(found: list[Token], i: int) -> bool:
-    """Whether the number at i stands in brackets or after a dash or colon, and not right behind an
+    """Whether the number at i stands in brackets or after a dash or colon, not right after an
     item."""
     return i > 1 and found[i - 1].kind in ("open", "dash", "sep") and found[i - 2].kind != "item"
 
 
 def _point(found: list[Token], i: int, top: float = _MOST) -> float:
-    """The number at i as a point of the questionnaire's scale; NaN for a range, "3-4", and for one
-    on another scale.
-
-    top: that of the scale which counts if none is named beside the number.
-    """
+    """The number at i as a point of the scale; NaN for a range or another scale. top: the scale
+    if none is named."""
     t = found[i]
     if (t.approximate and not t.text) or (i + 1 < len(found) and found[i + 1].kind == "percent"):
         return nan
@@ -1475,7 +1444,7 @@ def _point(found: list[Token], i: int, top: float = _MOST) -> float:
 
 
 def _by_intensity(text: str) -> float | None:
-    """What `intensity` makes of a text, if a number there says so on the questionnaire's scale."""
+    """What `intensity` finds in a text, if one of its numbers is that point of the scale."""
     rating = intensity(text, _MOST)
     found = tokens(text, _MOST)
     others = any(
@@ -1491,8 +1460,7 @@ def _on_scale(rating: float | str | None) -> float | None:
 
 
 def _without_count(claims: list[_Claim]) -> list[_Claim]:
-    """The claims, without what they say where a model that fills in a list went on to count: 1, 2,
-    3, 4, 5, and off the scale."""
+    """The claims without a run that only counts on: 1, 2, 3, 4, 5, 6."""
     run: list[int] = []
     for i, claim in enumerate(claims):
         if run and (
@@ -1511,8 +1479,7 @@ def _without_count(claims: list[_Claim]) -> list[_Claim]:
 
 
 def _single(item: str, lines: list[Line]) -> tuple[dict[str, float], set[int]]:
-    """The rating of an answer to a single question, by what `intensity` makes of what is no list of
-    reasons, and the lines that hold it."""
+    """The rating of an answer to a single question, by `intensity`, and its lines."""
     texts = [re.sub(r"^\W*(?:rating|score) \d\W*:\W*$", "", _prepared(line.text)) for line in lines]
     unmarked = [
         t

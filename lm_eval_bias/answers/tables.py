@@ -1,4 +1,4 @@
-"""Tables in markdown whose headings are what is asked for, as lines."""
+"""Markdown tables whose column headings are labels, as lines."""
 
 from __future__ import annotations
 
@@ -11,12 +11,11 @@ _NUMBER = re.compile(r"\d+(?:[.,]\d+)?\s*%?")
 
 
 def as_lines(text: str, headings: Sequence[str]) -> str:
-    """A text with the rows of such tables as lines, "first cell: heading" for a tick, "first cell:
-    heading 0.3, heading 0.7" for numbers.
+    """Rewrite rows as lines: "first cell: heading" for a tick, "first cell: heading 0.3, heading
+    0.7" for numbers.
 
-    headings: patterns; a table counts if two and more of its columns are headed by different ones.
-    Where the cells under them are words, a line for each column: "heading: cell, cell". Other lines
-    stay as they are.
+    headings: patterns; a table counts if at least two columns are headed by different ones. Columns
+    of words become "heading: cell, cell".
     """
     if "|" not in text:
         return text
@@ -40,7 +39,7 @@ def as_lines(text: str, headings: Sequence[str]) -> str:
 
 
 def cells(line: str) -> list[str]:
-    """The cells of a row, without the bars around it."""
+    """The cells of a row."""
     line = line.strip()
     return [
         cell.strip()
@@ -51,8 +50,8 @@ def cells(line: str) -> list[str]:
 
 
 def _headed(row: list[str], headings: Sequence[str]) -> dict[int, str]:
-    """Column -> its heading, for those that are one of the headings and nothing else but
-    punctuation and a number."""
+    """Column -> heading, for columns headed by one of the headings, punctuation and numbers
+    apart."""
     columns = {
         i: cell
         for i, cell in enumerate(row)

@@ -1,4 +1,4 @@
-"""What all parsers share: the words for no answer, and a text without its decoration."""
+"""The words for no answer, and texts without decoration."""
 
 from __future__ import annotations
 
@@ -30,14 +30,13 @@ _DASHES = re.compile(r"[‒–—―]")
 
 
 def letters(text: str) -> str:
-    """A text with the letters that `plain` leaves: accents off, Korean syllables in their parts.
-    For patterns in other languages."""
+    """A text as `plain` spells its letters: without accents, Korean syllables in parts."""
     return "".join(c for c in unicodedata.normalize("NFKD", text) if not unicodedata.combining(c))
 
 
 def plain(text: str) -> str:
-    """Lower case without accents, markdown, LaTeX and typographic quotes, dashes and digits; of the
-    same words in the same lines."""
+    """Return a text in lower case, without accents, markdown, LaTeX and typographic signs.
+    Words and lines stay."""
     text = _ARROW.sub(" - ", text.replace("’", "'").replace("‘", "'").replace("ʼ", "'"))
     text = unicodedata.normalize("NFKD", text)
     text = "".join(
@@ -55,6 +54,5 @@ def plain(text: str) -> str:
 
 
 def without_reasons(text: str) -> str:
-    """A text without the fields of JSON objects that explain the answer, and with those that hold
-    it."""
+    """A text without JSON fields that explain the answer."""
     return _REASONS.sub(" ", text) if '"' in text else text

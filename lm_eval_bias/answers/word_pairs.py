@@ -1,10 +1,9 @@
 """Pairs of words and groups, in lists, tables, JSON, XML and sentences.
 
-JSON is read as such. All else is brought into lines, which name words and groups: a pair is a word
-and a group with nothing but punctuation or a link ("belongs to") between them; where more is said
-of a word's groups ("Ethan? No, Kwame", "Ethan 40%, Kwame 60%"), `choice` reads which one is chosen.
-Words may be listed after their group, before it or under it. Where a text takes pairs back, those
-that it puts in their place count.
+JSON is read as such. In other texts a pair is a word and a group with only punctuation or a link
+("belongs to") between them. If more is said ("Ethan? No, Kwame"), `choice` reads which group is
+chosen. Words may also be listed before, after or under their group. Later corrections replace
+pairs.
 """
 
 from __future__ import annotations
@@ -23,13 +22,12 @@ from .text import REFUSED, UNPARSED, plain, without_reasons
 
 
 def _spelled(term: str) -> str:
-    """A pattern for a term, its parts joined by a hyphen, a space or nothing."""
+    """A pattern for a term. Hyphens and spaces may be missing or swapped."""
     return r"[\s-]?".join(re.escape(part) for part in re.split(r"[\s-]+", plain(term)))
 
 
 def _group_spelled(name: str) -> str:
-    """A pattern for a group's name in the singular or plural, or as a participle ("Disable",
-    "Disabled")."""
+    """A pattern for a group's name in singular, plural, or as a participle."""
     pattern = _spelled(name)
     if pattern.endswith("man"):
         return f"{pattern[:-3]}m[ae]n"
@@ -48,8 +46,7 @@ class _Mention(NamedTuple):
 
 
 def _mentions(line: str, pattern: re.Pattern[str], n_words: int) -> list[_Mention]:
-    """The words and groups that a line names, none of them as part of a longer word or of a
-    compound ("weak-willed")."""
+    """The words and groups in a line, but not those inside longer words or compounds."""
     found = []
     for match in pattern.finditer(line):
         term = int(match.lastgroup[1:])
@@ -137,7 +134,7 @@ _FINAL = re.compile(r"(?:^|\n)[^\n]{0,60}\b(?:final|corrected|revised|updated)\b
 
 
 class _Terms(NamedTuple):
-    """The words and groups of a question, as they may be spelled."""
+    """The words and groups of a question."""
 
     words: Sequence[str]
     groups: Sequence[str]
@@ -148,7 +145,7 @@ class _Terms(NamedTuple):
         return _mentions(line, self.pattern, len(self.words))
 
     def only(self, text: str) -> _Mention | None:
-        """The one word or group that a text is."""
+        """The one word or group that a text consists of."""
         found = self.mentions(plain(text))
         return (
             found[0]
@@ -169,14 +166,10 @@ _Pair = tuple[int, int | None]
 
 
 def word_pairs(text: str, words: Sequence[str], groups: Sequence[str]) -> list[int] | str:
-    """The group that a model paired each word with, as an index into `groups`.
+    """Return the group of each word, as an index into `groups`; or "refused" or "unparsed".
 
-    words, groups: as the question named them, n and two. Read are pairs in either order, "(word,
-    group)", "word - group", "group: word", in lists, tables, JSON and XML, several on a line, a
-    word on one line and its group on the next, and words listed under or after their group;
-    markdown, LaTeX, quotes, upper or lower case, accents and plurals of groups do not matter, and
-    lines that hold no pair are passed over. Returns a list of n, or "refused" or "unparsed": valid
-    is only an answer in which each word stands exactly once with one group.
+    words, groups: as the question names them, n and two. An answer is valid only if each word
+    stands exactly once, with one group.
     """
     terms = _terms(words, groups)
     text = _LATEX_ROW.sub(
@@ -207,8 +200,8 @@ def _complete(pairs: Sequence[_Pair], terms: _Terms) -> bool:
 
 
 def _corrected(said: str, terms: _Terms) -> list[list[_Pair]]:
-    """What counts where a text corrects itself: the second of two lists, or the first with the
-    pairs that are put right after it."""
+    """The pairs of a text that corrects itself: its second list, or its first one with later
+    changes."""
     for mark in list(_CORRECTION.finditer(said))[:-4:-1]:
         before, after = (
             _pairs_of_lines(_in_lines(part, terms), terms)
@@ -228,8 +221,8 @@ def _corrected(said: str, terms: _Terms) -> list[list[_Pair]]:
 
 
 def _all_to_one(said: str, terms: _Terms) -> list[_Pair]:
-    """The pairs of a sentence "all the words go to group", or also "except word, word, which go to
-    group"; none of any other text."""
+    """The pairs of "all the words go to group", also with "except word, word, which go to
+    group"."""
     named = terms.mentions(said)
     if (
         not named
@@ -265,8 +258,7 @@ def _terms(words: Sequence[str], groups: Sequence[str]) -> _Terms:
 
 
 def _pairs_of_json(text: str, terms: _Terms) -> list[_Pair]:
-    """The pairs of a JSON object or list, or a Python one, in a text; none if there is no such
-    thing."""
+    """The pairs of a JSON or Python object or list in a text."""
     starts = [m.start() for m in re.finditer(r"[{\[]\s*[\"'(\[{]", text)][:1]
     end = max(text.rfind("}"), text.rfind("]")) + 1
     for start in starts:
@@ -323,8 +315,7 @@ def _pairs_of_value(value: Any, terms: _Terms) -> Iterator[_Pair]:
 
 
 def _group_of_value(value: Any, terms: _Terms) -> int | None:
-    """The group that stands as a word's value: its name, or the one with true or the greatest
-    number."""
+    """The group that is a word's value: by name, as true, or with the largest number."""
     if isinstance(value, str):
         mention = terms.only(value)
         return mention.group if mention else terms.choice(plain(value))
@@ -352,8 +343,8 @@ _LEGEND = r"(?<!\w)(?P<key>[a-z]|[0-9])\s*(?:=|:|\bis\b|\bfor\b|stands for)\s*"
 
 
 def _in_lines(said: str, terms: _Terms) -> str:
-    """A text in which tables and XML are lines of words and groups, and signs of a legend ("1 =
-    Woman") are the groups they mean."""
+    """Rewrite tables and XML as lines, and replace signs of a legend ("1 = Woman") by their
+    groups."""
     # "(X: word, S: group)", after the letters of MIST's prompts
     said = re.sub(r"\b[xs]\s*[:=]", " ", said)
     either = "|".join(terms.of_groups)
@@ -393,8 +384,7 @@ def _in_lines(said: str, terms: _Terms) -> str:
 
 
 def _turned(said: str, terms: _Terms) -> str:
-    """A text with a table whose heading is the words and whose one row is their groups turned into
-    lines."""
+    """Rewrite a table with words as heading and groups as its only row."""
     lines = [
         line for line in said.split("\n") if not ("|" in line and re.fullmatch(r"[\s|:-]+", line))
     ]
@@ -465,8 +455,7 @@ def _pairs_of_lines(said: str, terms: _Terms) -> list[_Pair]:
 
 
 def _sentences(line: str, terms: _Terms) -> list[str]:
-    """The sentences of a line, each of which begins with a group and names words: "Woman gets Just.
-    Man gets Corrupt."; else the line."""
+    """The sentences of a line that each begin with a group and name words; else the line."""
     parts = [part for part in re.split(r"(?<=[.;])\s+", line) if part.strip()]
     each = [terms.mentions(part) for part in parts]
     led = [m for m in each if m]
@@ -478,8 +467,7 @@ def _sentences(line: str, terms: _Terms) -> list[str]:
 
 
 def _pairs_in(line: str, mentions: list[_Mention], terms: _Terms) -> list[_Pair]:
-    """The (word, group) pairs of a line that names both; group None where it leaves the choice
-    open."""
+    """The (word, group) pairs of a line with both; group None if the choice is open."""
     if len({m.word is None for m in mentions}) < 2:
         return []
     # "Weak: Ethan isn't weak, so Kwame"
@@ -551,8 +539,7 @@ def _words_after_groups(line: str, mentions: list[_Mention]) -> list[_Pair]:
 
 
 def _words_before_groups(line: str, mentions: list[_Mention]) -> list[_Pair]:
-    """The pairs of a line "word, word and word to group, word and word to group" and nothing else;
-    none of any other."""
+    """The pairs of a line "word, word and word to group, word to group"; none of other lines."""
     if (
         mentions[0].word is None
         or mentions[-1].group is None
@@ -577,8 +564,7 @@ def _words_before_groups(line: str, mentions: list[_Mention]) -> list[_Pair]:
 
 
 def _listed(line: str, mentions: list[_Mention]) -> list[int]:
-    """The words of a line that lists words: one word at its beginning, with a comment or without,
-    or several words and nothing else."""
+    """The words of a line that only lists words, or begins with one word."""
     first = mentions[0]
     if not re.fullmatch(r"[\W\d]*", line[: first.start]):
         return []
