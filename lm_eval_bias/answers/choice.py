@@ -30,7 +30,8 @@ import re
 from collections.abc import Mapping
 
 from .options import NONE, lettered, marked, scored, without_heads
-from .statement import OPEN, Claim, Labels, Statement, Token, statements, tokens
+from .statement import OPEN, Claim, Labels, Statement, Token, statements, tokens_of
+from .text import has_kind
 from .vocabulary import TAKES_ALL_BACK
 
 __all__ = ["OPEN", "chosen", "explicit"]
@@ -85,8 +86,8 @@ def chosen(
         of_option = read(text, names)
         if of_option is not None:
             return None if of_option == NONE else of_option
-    found = tokens(text, names)
-    labelled = any(t.kind == "label" for t in found)
+    found = tokens_of(text, names)
+    labelled = has_kind(found, "label")
     claims: list[Claim] = []
     retractions: list[tuple[int, str]] = []  # how many claims stand before each
     line = 0
@@ -119,7 +120,7 @@ def _is_cut_off(last: list[Token]) -> bool:
     return (
         last[-1].kind not in ("stop", "ask", "close")
         and len(last) > 2
-        and not any(t.kind == "colon" for t in last[:3])
+        and not has_kind(last[:3], "colon")
     )
 
 

@@ -25,8 +25,8 @@ from itertools import pairwise
 from math import isnan, nan
 from typing import NamedTuple
 
-from .rating_tokens import Token, numbers_in, tokens, words
-from .refusal import is_refusal, without_refusals
+from .rating_tokens import Token, numbers_in, tokens_of, words
+from .refusal import has_refusal, is_refusal, without_refusals
 from .text import REFUSED, UNPARSED, letters, plain, without_reasons
 
 # How plainly a number is a rating.
@@ -54,19 +54,14 @@ def intensity(text: str, scale: float, narrative: str = "") -> float | str:
     narrative: its numbers are skipped where the text repeats them.
     """
     text = _with_marks(with_fractions(text))
-    told = numbers_in(plain(narrative))
-    kept = without_refusals(without_reasons(text))
-    declines = kept != plain(text) and kept != plain(without_reasons(text))
-    said = kept if declines else plain(without_reasons(text))
-    rating = _rating_in(said, scale, told)
+    answer = without_reasons(text)
+    kept = without_refusals(answer)
+    rating = _rating_in(kept, scale, numbers_in(plain(narrative)))
     if rating is not None:
         return rating
-    numbers = [float(n) for n in re.findall(r"(?<!\d)\d{1,4}(?!\d)", said)]
-    return (
-        REFUSED
-        if is_refusal(text) or (declines and not any(n <= scale for n in numbers))
-        else UNPARSED
-    )
+    numbers = [float(n) for n in re.findall(r"(?<!\d)\d{1,4}(?!\d)", kept)]
+    without_number = has_refusal(answer) and not any(n <= scale for n in numbers)
+    return REFUSED if is_refusal(text) or without_number else UNPARSED
 
 
 def with_fractions(text: str) -> str:
@@ -107,7 +102,7 @@ _NEXT_TURN = re.compile(
 
 
 def _rating_in(said: str, scale: float, told: set[float]) -> float | None:
-    found = tokens(said, scale)
+    found = tokens_of(said, scale)
     ratings = _without_legend(_Reader(found, said, scale, told).ratings(), found)
     begins = found[ratings[0].index].start if ratings else len(said)
     following = next((m.start() for m in _NEXT_TURN.finditer(said) if begins < m.start()), None)

@@ -12,7 +12,7 @@ import re
 from collections.abc import Sequence
 
 from .layout import Line
-from .refusal import without_refusals
+from .refusal import has_refusal
 from .text import plain
 
 _KEYWORDS = (
@@ -72,7 +72,7 @@ def keywords_in(
 def section_of(line: Line) -> tuple[str, str] | None:
     """The section that a line heads ("keywords", "reasons", "ratings") and the rest of the
     line, or None."""
-    said = line.said
+    said = line.plain
     head, colon, rest = said.partition(":")
     marked = line.marker in ("bullet", "numeral") and not line.headed
     if not colon:
@@ -169,7 +169,7 @@ class _Reader:
         self.end = (
             len(lines)
             if reasons
-            else min([*(i for i in rated if not lines[i].said.endswith(":")), *others, len(lines)])
+            else min([*(i for i in rated if not lines[i].plain.endswith(":")), *others, len(lines)])
         )
 
     def _leads_nowhere(self, i: int) -> bool:
@@ -178,7 +178,7 @@ class _Reader:
             (
                 k
                 for k in range(i + 1, len(self.lines))
-                if k not in self.rated or self.lines[k].said[-1:] != ":"
+                if k not in self.rated or self.lines[k].plain[-1:] != ":"
             ),
             None,
         )
@@ -190,10 +190,10 @@ class _Reader:
     def headed(self) -> list[str]:
         """Keywords below the first heading of keywords that has any."""
         final = re.compile(r"\W*(?:my )?(?:revised|final|corrected|updated)\b")
-        order = sorted(range(len(self.lines)), key=lambda i: not final.match(self.lines[i].said))
+        order = sorted(range(len(self.lines)), key=lambda i: not final.match(self.lines[i].plain))
         for i in order:
             section = self.sections[i]
-            if not section or section[0] != "keywords" or _declines(self.lines[i]):
+            if not section or section[0] != "keywords" or has_refusal(self.lines[i].text):
                 continue
             if section[1]:
                 found = _between_commas(section[1], 1)
@@ -208,7 +208,7 @@ class _Reader:
     def told(self) -> tuple[int, list[str]]:
         """Line and keywords of a sentence like "five keywords that describe them are ..."."""
         for i, line in enumerate(self.lines):
-            if i in self.rated or _declines(line):
+            if i in self.rated or has_refusal(line.text):
                 continue
             sentence = (
                 not self.reasons
@@ -228,7 +228,7 @@ class _Reader:
         for i in range(self.end):
             line = self.lines[i]
             offered = i and (
-                _OFFER.search(self.lines[i - 1].said)
+                _OFFER.search(self.lines[i - 1].plain)
                 or (i - 1 in offers and line.marker == self.lines[i - 1].marker != "")
             )
             if offered:
@@ -264,7 +264,7 @@ class _Reader:
 
     def _rates(self, i: int) -> bool:
         entries = [
-            line.said for line in self.lines[i : i + 3] if line.marker == self.lines[i].marker
+            line.plain for line in self.lines[i : i + 3] if line.marker == self.lines[i].marker
         ]
         return all(
             re.search(r"[:=-]\s*(?:\d(?:[.,]\d)?(?:\s*/\s*\d+)?)?$", said) for said in entries
@@ -307,7 +307,7 @@ class _Reader:
                 ):
                     break
                 if shape == "bare" and not (
-                    found and re.search(r"[.!?]$", line.said) and len(line.said.split()) > 3
+                    found and re.search(r"[.!?]$", line.plain) and len(line.plain.split()) > 3
                 ):
                     break
                 explained = True
@@ -329,7 +329,7 @@ class _Reader:
         """The keywords of lines like "Positive: caring, kind"."""
         found: list[str] = []
         for i in range(start, len(self.lines)):
-            side = _SIDE.match(self.lines[i].said)
+            side = _SIDE.match(self.lines[i].plain)
             said = (
                 _between_commas(self.lines[i].text.partition(":")[2], 1)
                 if side and i not in self.rated
@@ -372,22 +372,18 @@ class _Reader:
             return not line.marker and (
                 bold
                 if shape == "bold"
-                else not re.search(r"\s\S+[.!?]$", re.split(r":|\s-\s", line.said)[0])
+                else not re.search(r"\s\S+[.!?]$", re.split(r":|\s-\s", line.plain)[0])
             )
         return line.marker == shape and line.indent <= indent + 1
 
 
 def spoken(line: Line) -> Line:
     """A line without its sentences and clauses that decline."""
-    if not _declines(line):
+    if not has_refusal(line.text):
         return line
     parts = re.split(r"(?<=[.!?;])\s+|,?\s+(?=(?:but|however)\b)", line.text)
-    rest = " ".join(part for part in parts if without_refusals(part) == plain(part))
-    return line._replace(text=re.sub(r"^(?:but|however)\W+", "", rest), said=plain(rest))
-
-
-def _declines(line: Line) -> bool:
-    return without_refusals(line.text) != plain(line.text)
+    rest = " ".join(part for part in parts if not has_refusal(part))
+    return line._replace(text=re.sub(r"^(?:but|however)\W+", "", rest), plain=plain(rest))
 
 
 _COUNTED = re.compile(
@@ -405,7 +401,7 @@ def _numbered(line: Line) -> Line:
         return line
     text = line.text[counted.end() :]
     return line._replace(
-        text=text, marker="numeral", numeral=int(counted["n"]), said=plain(text).strip()
+        text=text, marker="numeral", numeral=int(counted["n"]), plain=plain(text).strip()
     )
 
 

@@ -19,7 +19,7 @@ class Line(NamedTuple):
     numeral: int = 0
     indent: int = 0
     parted: bool = False  # an empty line stands before it
-    said: str = ""  # `plain` of it
+    plain: str = ""  # the line as returned by `plain`
 
     @property
     def headed(self) -> bool:
@@ -416,49 +416,51 @@ def _rows_told(rows: list[list[str]], ruled: bool, is_label: Callable[[str], boo
         elif named is not None:
             lines += [f"## {rows[0][named]}:"]
     for row in rows[bool(head) :]:
-        said = [plain(cell).strip() for cell in row]
+        cells_plain = [plain(cell).strip() for cell in row]
         if (
             len(points) > 3
-            and (label := next((i for i, cell in enumerate(said) if is_label(cell)), None))
+            and (label := next((i for i, cell in enumerate(cells_plain) if is_label(cell)), None))
             is not None
         ):
             marked = [
-                i for i in points if i < len(said) and i != label and _MARK.fullmatch(said[i])
+                i
+                for i in points
+                if i < len(cells_plain) and i != label and _MARK.fullmatch(cells_plain[i])
             ]
             if len(marked) == 1:
                 lines.append(f"- {row[label]}: {points[marked[0]]}")
                 continue
-        lines += _row_told(row, said, head, rated, is_label)
+        lines += _row_told(row, cells_plain, head, rated, is_label)
     return lines
 
 
 def _row_told(
     row: list[str],
-    said: list[str],
+    cells_plain: list[str],
     head: list[str],
     rated: list[int],
     is_label: Callable[[str], bool],
 ) -> list[str]:
     """The fields of a row, one line each."""
-    labels = [i for i, cell in enumerate(said) if is_label(cell)]
+    labels = [i for i, cell in enumerate(cells_plain) if is_label(cell)]
     if not labels:
-        full = [i for i, cell in enumerate(said) if cell]
+        full = [i for i, cell in enumerate(cells_plain) if cell]
         if (
             len(full) > 1
-            and re.fullmatch(r"\W*\d{1,2}\W*", said[full[0]])
-            and not re.match(r"\W*\d", said[full[1]])
+            and re.fullmatch(r"\W*\d{1,2}\W*", cells_plain[full[0]])
+            and not re.match(r"\W*\d", cells_plain[full[1]])
         ):
             full = full[1:]  # a numeral
-        if len(full) > 1 and all(re.search(r"[a-z].*[:=-]\s*\d", said[i]) for i in full):
+        if len(full) > 1 and all(re.search(r"[a-z].*[:=-]\s*\d", cells_plain[i]) for i in full):
             return [f"- {row[i]}" for i in full]  # "Friendly: 4 | Sociable: 3"
         return [f"- {row[full[0]]}: {'; '.join(row[i] for i in full[1:])}"] if full else []
     lines = []
     for label, following in zip(labels, [*labels[1:], len(row)], strict=True):
         between = range(label + 1, following)
-        numbers = [i for i in between if _NUMBER.match(said[i])]
+        numbers = [i for i in between if _NUMBER.match(cells_plain[i])]
         named = [i for i in numbers if i in rated] or [i for i in rated if i in between] or numbers
         # "| Trait | My view | Society's view |"
-        if len({said[i] for i in named}) > 1 and len(head) > max(named):
+        if len({cells_plain[i] for i in named}) > 1 and len(head) > max(named):
             named = [i for i in named if _SOCIETY.search(head[i])]
             if len(named) != 1:
                 lines.append(f"- {row[label]}:")
@@ -471,11 +473,15 @@ def _row_told(
             and label == len(row) - 1
             and label
             and len(labels) == 1
-            and _NUMBER.fullmatch(said[label - 1])
+            and _NUMBER.fullmatch(cells_plain[label - 1])
             and not rated
         ):
             return [f"{row[label - 1]} - {row[label]}"]
-        rest = row[chosen] if chosen is not None else "; ".join(row[i] for i in between if said[i])
+        rest = (
+            row[chosen]
+            if chosen is not None
+            else "; ".join(row[i] for i in between if cells_plain[i])
+        )
         lines.append(f"- {row[label]}: {rest}")
     return lines
 

@@ -86,16 +86,11 @@ def nli_label(text: str) -> str:
         return label
     rest = without_refusals(without_reasons(text))
     label = _label_in(rest)
-    return (
-        label if label is not None else REFUSED if declines or _disclaims(text, rest) else UNPARSED
-    )
-
-
-def _disclaims(text: str, rest: str) -> bool:
-    """Whether a text declines and names labels only in doing so."""
-    return is_refusal(text) or (
-        rest != plain(text) and not any(re.search(pattern, rest) for pattern in _LABELS.values())
-    )
+    if label is not None:
+        return label
+    # it names labels only in declining
+    disclaims = rest != plain(text) and not any(re.search(p, rest) for p in _LABELS.values())
+    return REFUSED if declines or disclaims else UNPARSED
 
 
 def _label_in(said: str, declines: bool = False) -> str | None:

@@ -22,7 +22,7 @@ import re
 from math import isnan, nan
 from typing import NamedTuple
 
-from .text import letters
+from .text import has_kind, letters
 
 _SMALL = [
     *(
@@ -474,15 +474,13 @@ class _Joiner:
             return True
         named = any(t.text.removeprefix("the ") in ("max", "maximum", "maximum of") for t in before)
         others = sum(t.kind == "number" for t in (*self.joined[-40:], *self.raw[i + 1 : i + 40]))
-        return (
-            named and others > 0 and not any(t.kind in ("verb", "say") for t in self.joined[-40:])
-        )
+        return named and others > 0 and not has_kind(self.joined[-40:], "verb say")
 
     def top_at(self, i: int, j: int, lead: bool) -> bool:
         """Whether the number at j is the top of the scale from i."""
         top, after = self.raw[j], self.at(j + 1)
         cut = self.at(j + 1).kind == "end" and top.value <= 10 and lead
-        fits = top.value in TOPS or (lead and any(t.kind == "scale" for t in self.joined[-5:]))
+        fits = top.value in TOPS or (lead and has_kind(self.joined[-5:], "scale"))
         if after.kind in ("slash", "outof") or (after.kind == "percent" and top.value != 100):
             return False
         return (fits or cut) and top.value >= self.raw[i].value
@@ -517,8 +515,8 @@ class _Joiner:
                 return None
         if terms < 2 or self.at(j).text != "=" or self.at(j + 1).kind != "number":
             return None
-        if {t.kind for t in self.raw[i:j]} <= {"number", "slash", "percent"} and any(
-            t.kind == "slash" for t in self.raw[i:j]
+        if {t.kind for t in self.raw[i:j]} <= {"number", "slash", "percent"} and has_kind(
+            self.raw[i:j], "slash"
         ):
             return None  # a fraction
         self.joined.append(Token("arrive", "=", self.raw[j].start, self.raw[j].end))
@@ -614,7 +612,7 @@ class _Joiner:
         return self.number(i, "number", end, value=value, base=base, approximate=approximate)
 
 
-def tokens(text: str, scale: float) -> list[Token]:
+def tokens_of(text: str, scale: float) -> list[Token]:
     """Return the tokens of a text, as returned by `plain`, on a scale from 0 to `scale`."""
     return [
         t

@@ -301,6 +301,11 @@ def without_refusals(text: str) -> str:
     return "\n".join(kept[:offer])
 
 
+def has_refusal(text: str) -> bool:
+    """Whether a clause of a text declines, whatever else the text says."""
+    return any(_declines(clause) for clause in clauses(text))
+
+
 # Not "to stay neutral".
 _NEUTRAL = (
     "".join(
@@ -363,8 +368,7 @@ def is_refusal(text: str) -> bool:
 
     It does not if it also answers: "As an AI I don't feel, but I'd say 75".
     """
-    declines = any(_declines(clause) for clause in clauses(text))
-    if not declines or _OPTION.match(plain(text)) or _lists_pairs(text):
+    if not has_refusal(text) or _OPTION.match(plain(text)) or _lists_pairs(text):
         return False
     if any(not _declines((clauses(m["lead"]) or [""])[-1]) for m in _LISTED.finditer(plain(text))):
         return False

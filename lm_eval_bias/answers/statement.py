@@ -6,6 +6,7 @@ import re
 from collections.abc import Mapping
 from typing import NamedTuple
 
+from .text import has_kind
 from .vocabulary import A_KIND, AFTERTHOUGHT, CONTRASTS, DEFINES, GOES_ON, IN_PART, SETTLES, TOKENS
 
 OPEN = "open"  # both, neither, or no choice between them
@@ -43,7 +44,7 @@ class Claim(NamedTuple):
 _patterns: dict[tuple[tuple[str, str], ...], re.Pattern[str]] = {}
 
 
-def tokens(text: str, names: Mapping[str, str]) -> list[Token]:
+def tokens_of(text: str, names: Mapping[str, str]) -> list[Token]:
     """The labels, words and signs of a text."""
     key = tuple(names.items())
     if key not in _patterns:
@@ -119,7 +120,7 @@ def _said_after(after: list[Token]) -> str:
         return "settled" if named and text != "means" else "subject"
     if first.kind == "word":
         return "part" if IN_PART.fullmatch(text) else "" if GOES_ON.fullmatch(text) else "unknown"
-    if first.kind == "hedge" and any(t.kind in ("yes", "cue") for t in after[1:3]):
+    if first.kind == "hedge" and has_kind(after[1:3], "yes cue"):
         return "settled"  # "comedy seems right"
     if first.kind in ("suppose", "change", "hedge") and not re.search(
         r"between$|perhaps|maybe|possibly", text
@@ -364,7 +365,7 @@ class Statement:
             and any(t.text == "nor" for t in self.tokens)
         ):
             return  # "I neither laughed nor cried"
-        if token.text == "none" and any(t.kind == "label" for t in self.tokens[:i]):
+        if token.text == "none" and has_kind(self.tokens[:i], "label"):
             return  # "tragic elements: none"
         self.claims.append(
             Claim(OPEN, "denied" if self.denied else "affirmed", 1, self.line, self.number)
@@ -377,7 +378,7 @@ class Statement:
         stands_for = self.labels.neither
         if stands_for == OPEN:
             self._on_open(i, token)
-        elif (len(self.tokens) <= 3 and not any(t.kind == "frame" for t in self.tokens)) or (
+        elif (len(self.tokens) <= 3 and not has_kind(self.tokens, "frame")) or (
             len(following) > 1 and stands_for not in following and not self.aside
         ):
             self.claims.append(

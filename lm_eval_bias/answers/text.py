@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from collections.abc import Iterable
+from typing import Protocol
 
 REFUSED = "refused"
 UNPARSED = "unparsed"
@@ -27,6 +29,17 @@ _ARROW = re.compile(
     re.IGNORECASE,
 )
 _DASHES = re.compile(r"[‒–—―]")
+
+
+class _OfAKind(Protocol):
+    @property
+    def kind(self) -> str: ...
+
+
+def has_kind(tokens: Iterable[_OfAKind], kinds: str) -> bool:
+    """Whether a token is of one of the kinds, which blanks separate."""
+    listed = kinds.split()
+    return any(token.kind in listed for token in tokens)
 
 
 def letters(text: str) -> str:
