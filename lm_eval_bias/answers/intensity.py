@@ -27,14 +27,14 @@ from typing import NamedTuple
 
 from .rating_tokens import Token, numbers_in, tokens_of, words
 from .refusal import has_refusal, is_refusal, without_refusals
-from .text import REFUSED, UNPARSED, letters, plain, without_reasons
+from .text import REFUSED, UNPARSED, has_kind, letters, plain, without_reasons
 
 # How plainly a number is a rating.
 _FINAL, _NAMED, _FIELD, _OBJECT, _ALONE, _LOOSE = 6, 5, 4, 3, 2, 1
 
 
 class _Rating(NamedTuple):
-    index: int  # of its token
+    at: int  # the position of its token
     value: float  # on the task's scale; NaN if it is off it
     role: int
     line: int
@@ -101,14 +101,14 @@ _NEXT_TURN = re.compile(
 )
 
 
-def _rating_in(said: str, scale: float, told: set[float]) -> float | None:
-    found = tokens_of(said, scale)
-    ratings = _without_legend(_Reader(found, said, scale, told).ratings(), found)
-    begins = found[ratings[0].index].start if ratings else len(said)
-    following = next((m.start() for m in _NEXT_TURN.finditer(said) if begins < m.start()), None)
+def _rating_in(text: str, scale: float, repeated: set[float]) -> float | None:
+    tokens = tokens_of(text, scale)
+    ratings = _without_legend(_Reader(tokens, text, scale, repeated).ratings())
+    begins = tokens[ratings[0].at].start if ratings else len(text)
+    following = next((m.start() for m in _NEXT_TURN.finditer(text) if begins < m.start()), None)
     if following is not None:
-        ratings = [r for r in ratings if found[r.index].start < following]
-    return _chosen(_not_taken_back(ratings, found), found)
+        ratings = [r for r in ratings if tokens[r.at].start < following]
+    return _chosen(_not_taken_back(ratings, tokens), tokens)
 
 
 _APPROVE = re.compile(
@@ -188,6 +188,10 @@ _IN_FIELD = words(
     "name emotion sep hedge scale close strength dash settle final arrive copula point percent"
 )
 _ADDING = words("name emotion strength pronoun")
+_AFTER_SHARE = _ADDING | words("copula suppose")
+_GOES_ON = _ADDING | words("settle final arrive hedge and self fine outof bound idiom number")
+_NOT_A_GLOSS = words("number scale outof end newline")
+_MEANS = words("would means meaning represents indicates")
 
 
 class _Reader:
@@ -197,15 +201,17 @@ class _Reader:
     something else ("Confidence: 80").
     """
 
-    def __init__(self, found: list[Token], said: str, scale: float, told: set[float]) -> None:
-        self.found, self.said, self.scale, self.told = found, said, scale, told
-        self.numbers = [t for t in found if t.kind == "number"]
-        self.numerals = _numerals(found, said)
+    def __init__(
+        self, tokens: list[Token], source: str, scale: float, repeated: set[float]
+    ) -> None:
+        self.tokens, self.source, self.scale, self.repeated = tokens, source, scale, repeated
+        self.n_numbers = sum(t.kind == "number" for t in tokens)
+        self.numerals = _numerals(tokens, source)
         self.tops = [
-            (i, t.base) for i, t in enumerate(found) if t.kind == "scale" and t.base is not None
+            (i, t.base) for i, t in enumerate(tokens) if t.kind == "scale" and t.base is not None
         ]
         self.wordy = self._lines_with_words()
-        self.first_letter = next((m.start() for m in re.finditer(r"[^\W\d_]", said)), len(said))
+        self.first_letter = next((m.start() for m in re.finditer(r"[^\W\d_]", source)), len(source))
         self.read: list[_Rating] = []
         self.state, self.line = "begin", 0
         self.named = self.specific = self.other = False
@@ -220,17 +226,17 @@ class _Reader:
 
     def _lines_with_words(self) -> set[int]:
         lines, line = set(), 0
-        for t in self.found:
+        for t in self.tokens:
             line += t.text.count("\n") if t.kind == "newline" else 0
             if t.kind in _WORDY or t.kind in ("copula", "foreign"):
                 lines.add(line)
         return lines
 
     def kind(self, i: int) -> str:
-        return self.found[i].kind if 0 <= i < len(self.found) else "end"
+        return self.tokens[i].kind if 0 <= i < len(self.tokens) else "end"
 
     def ratings(self) -> list[_Rating]:
-        for i, t in enumerate(self.found):
+        for i, t in enumerate(self.tokens):
             getattr(self, f"_{t.kind}", self._word)(i, t.text)
             if t.kind not in ("hedge", "idiom"):
                 self.previous = t.kind
@@ -263,7 +269,7 @@ class _Reader:
         self.fresh = self.other = False
         if rating and not self.denied and not (isnan(rating.value) and rating.role < _OBJECT):
             # "80 (the loss 90, the shock 70)"
-            aside = bool(self.brackets) and self.brackets[-1][3] and self.found[i].base is None
+            aside = bool(self.brackets) and self.brackets[-1][3] and self.tokens[i].base is None
             j = self._next(i)
             asked = (
                 self.kind(i + 1) == "ask"
@@ -472,78 +478,65 @@ class _Reader:
 
     def _adjective(self, i: int) -> bool:
         return (
-            i > 0 and self.found[i - 1].text in ("a", "an", "the") and self.kind(i + 1) == "number"
+            i > 0 and self.tokens[i - 1].text in ("a", "an", "the") and self.kind(i + 1) == "number"
         )
 
     def _rating(self, i: int) -> _Rating | None:
-        t = self.found[i]
-        if isnan(t.value):
+        token = self.tokens[i]
+        before, number = self.kind(i - 1), self._text(i - 1)
+        if (
+            isnan(token.value)
+            or (i and before == "slash")
+            or (before == "dash" and self._minus(i))
+            or any(
+                self.kind(j) == "number" and self.tokens[j].value != token.value
+                for j in (i - 1, i + 1)  # 10 20 30
+            )
+            or (self._text(i + 1).startswith("star") and token.base is None and not self.tops)
+        ):
             return None
-        if (i and self.kind(i - 1) == "slash") or (self.kind(i - 1) == "dash" and self._minus(i)):
-            return None
-        if any(self.kind(j) == "number" and self.found[j].value != t.value for j in (i - 1, i + 1)):
-            return None  # 10 20 30
-        if self._text(i + 1).startswith("star") and t.base is None and not self.tops:
-            return None  # of how many?
         after, glossed = self._after(i)
         # "At 28, I'd say 60"
-        aged = self._text(i - 1) == "at" and self.state == "begin" and self._next_kind(i) == "comma"
-        if after == "noun" or aged or (self._text(i - 1) == "from" and not t.approximate):
+        aged = number == "at" and self.state == "begin" and self._next_kind(i) == "comma"
+        if after == "noun" or aged or (number == "from" and not token.approximate):
             return None
         whole = self.line not in self.wordy and after == "end"
-        begins = t.start <= self.first_letter
-        only = len(self.numbers) == 1
+        begins = token.start <= self.first_letter
+        only = self.n_numbers == 1
         role = self._role(i, after, whole or begins)
         if whole and self.headed:
             role = _NAMED
         if self.concludes and role == _ALONE and not self.supposed:
             role = _OBJECT
-        if t.base is not None and (role or after in ("end", "more")):
+        closed = after in ("end", "more")
+        if token.base is not None and (role or closed):
             role = max(role, _OBJECT) if role else _LOOSE
-        elif not role and only and self.tops and after in ("end", "more"):
-            role = _ALONE  # the one number, on a scale
-        elif (
-            not role
-            and self._next_kind(i) == "emotion"
-            and (t.base or self.kind(i + 1) == "percent")
-        ):
-            role = _ALONE  # "they would be 80% sad"
+        elif not role:
+            share = token.base or self.kind(i + 1) == "percent"
+            if (only and self.tops and closed) or (self._next_kind(i) == "emotion" and share):
+                role = _ALONE  # the one number, on a scale; "they would be 80% sad"
         if not role:
             return None
-        if (
-            t.text == "one"
-            and t.base is None
-            and not (role >= _FIELD or whole or (role == _OBJECT and after == "end"))
-        ):
+        if token.base is None:
+            plainly = role >= _FIELD or whole or (role == _OBJECT and after == "end")
+            in_words = token.text and not token.text[0].isdigit()
+            if (token.text == "one" and not plainly) or (
+                in_words and after == "more" and role == _ALONE
+            ):
+                return None  # "one could say", "two of them"
+        stands = whole or (only and begins)
+        named = self.state in ("field", "verb", "object", "name") and after == "end"
+        if token.value in self.repeated and not stands and not named:
             return None
-        if (
-            t.text
-            and not t.text[0].isdigit()
-            and t.base is None
-            and after == "more"
-            and role == _ALONE
-        ):
-            return None  # "one could say", "two of them"
-        told = t.value in self.told
-        if (
-            told
-            and not (whole or (only and begins))
-            and not (self.state in ("field", "verb", "object", "name") and after == "end")
-        ):
-            return None
-        value = self._on_scale(i, t)
-        if not 0 <= value <= self.scale:
-            value = nan
-        cell = self.previous in ("sep", "dash") and self._next_kind(i) in ("newline", "end")
-        first = self.fresh and after == "end"
+        value = self._on_scale(i)
         return _Rating(
             i,
-            value,
+            value if 0 <= value <= self.scale else nan,
             role,
             self.line,
-            first,
-            whole,
-            cell,
+            first=self.fresh and after == "end",
+            whole=whole,
+            cell=self.previous in ("sep", "dash") and self._next_kind(i) in ("newline", "end"),
             glossed=glossed,
             converted=self._on_named_scale(i),
         )
@@ -553,12 +546,12 @@ class _Reader:
         text."""
         ends = after == "end"
         if self.state == "field":
-            return _field(self.found, i) if ends else _OBJECT
+            return _field(self.tokens, i) if ends else _OBJECT
         if self.state == "name" and after != "abroad":
-            return _field(self.found, i) if ends else _OBJECT
+            return _field(self.tokens, i) if ends else _OBJECT
         if self.state == "verb":
             return _OBJECT
-        if self.state == "object" and (ends or self.found[i].base):
+        if self.state == "object" and (ends or self.tokens[i].base):
             return _OBJECT
         if self.state not in ("begin", "abroad"):
             return 0
@@ -573,12 +566,12 @@ class _Reader:
             (clause and self._next_text(i) in _AFTER_ALONE) or self._next_kind(i) in _AFTER_SUBJECT
         ):
             return _ALONE
-        return _ALONE if after == "abroad" and len(self.numbers) == 1 else 0
+        return _ALONE if after == "abroad" and self.n_numbers == 1 else 0
 
     def _minus(self, i: int) -> bool:
-        dash, number = self.found[i - 1], self.found[i]
+        dash, number = self.tokens[i - 1], self.tokens[i]
         before = self.kind(i - 2)
-        apart = i < 2 or self.found[i - 2].end < dash.start or before in ("newline", "sep", "open")
+        apart = i < 2 or self.tokens[i - 2].end < dash.start or before in ("newline", "sep", "open")
         return dash.end == number.start and apart and before not in ("number", "percent", "close")
 
     def _next(self, i: int) -> int:
@@ -600,64 +593,34 @@ class _Reader:
         return self._text(self._next(i))
 
     def _text(self, i: int) -> str:
-        return self.found[i].text if 0 <= i < len(self.found) else ""
+        return self.tokens[i].text if 0 <= i < len(self.tokens) else ""
 
     def _after(self, i: int) -> tuple[str, bool]:
-        """What follows the number at i: the "end" of a clause, "more", "abroad" (foreign words)
-        or a "noun" that it counts; and whether words explain the number."""
+        """What follows the number at i: the "end" of a clause, "more", "abroad" (foreign words) or
+        a "noun" that it counts; and whether words explain the number."""
         j = self._next(i)
-        if j >= len(self.found):
+        if j >= len(self.tokens):
             return "end", False
-        kind, text = self.kind(j), self.found[j].text
-        rest = self.said[self.found[j].end : self.found[j].end + 60].lstrip()
-        if kind in ("open", "sep", "dash") and self.kind(j + 1) not in (
-            "number",
-            "scale",
-            "outof",
-            "end",
-            "newline",
-        ):
-            if text == "=" and not _ENDS_OF_SCALE.match(rest):
+        kind, text, start = self.kind(j), self.tokens[j].text, self.tokens[j].start
+        rest = self.source[self.tokens[j].end : self.tokens[j].end + 60].lstrip()
+        if kind in ("open", "sep", "dash") and self.kind(j + 1) not in _NOT_A_GLOSS:
+            ends_of_scale = bool(_ENDS_OF_SCALE.match(rest))
+            if text == "=" and not ends_of_scale:
                 return "noun", False
-            return "end", bool(re.match(r"[a-z]", rest)) and (
-                kind != "dash" or bool(_ENDS_OF_SCALE.match(rest))
-            )
+            return "end", bool(re.match(r"[a-z]", rest)) and (kind != "dash" or ends_of_scale)
         if text in ("on", "using") and self._scale_named(j + 1):
             return "end", False
         if text in ("of", "in", "at", "to", "de"):
-            return ("more" if _ABOUT.match(self.said, self.found[j].start) else "noun"), False
+            return ("more" if _ABOUT.match(self.source, start) else "noun"), False
         if self._text(i - 2) == "it" and self._text(i - 1) == "was" and text in _TIME_OF_DAY:
             return "noun", False
         if kind in _ENDING:
             return "end", False
-        if any(self.kind(k) == "percent" for k in range(i + 1, j)) and kind not in _ADDING | {
-            "copula",
-            "suppose",
-        }:
-            return (
-                "more" if self.said.startswith(_AFTER_PERCENT, self.found[j].start) else "noun"
-            ), False
-        if kind in ("copula", "suppose") or text in (
-            "would",
-            "means",
-            "meaning",
-            "represents",
-            "indicates",
-        ):
-            return self._said_of(j, rest)
-        if kind in _ADDING or kind in (
-            "settle",
-            "final",
-            "arrive",
-            "hedge",
-            "and",
-            "self",
-            "fine",
-            "outof",
-            "bound",
-            "idiom",
-            "number",
-        ):
+        if has_kind(self.tokens[i + 1 : j], "percent") and kind not in _AFTER_SHARE:
+            return ("more" if self.source.startswith(_AFTER_PERCENT, start) else "noun"), False
+        if kind in ("copula", "suppose") or text in _MEANS:
+            return self._said_of(text, rest)
+        if kind in _GOES_ON:
             return "more", False
         if kind == "unending":
             return "noun", False
@@ -670,58 +633,45 @@ class _Reader:
             i += 1
         return self.kind(i) == "scale"
 
-    def _said_of(self, j: int, rest: str) -> tuple[str, bool]:
+    def _said_of(self, verb: str, rest: str) -> tuple[str, bool]:
         """The same for a number that is a subject: "80 feels right"."""
-        verb = self.found[j].text
         if _APPROVE.match(rest):
             return "more", False
-        if _REFUTE.match(rest) or re.match(
-            r"would|could|might|may|means|meaning|represents|indicates|being", verb
-        ):
-            return "noun", True
-        if _ENDS_OF_SCALE.match(rest):
+        supposed = r"would|could|might|may|means|meaning|represents|indicates|being"
+        if _REFUTE.match(rest) or _ENDS_OF_SCALE.match(rest) or re.match(supposed, verb):
             return "noun", True
         return "more", False
 
-    def _on_scale(self, i: int, t: Token) -> float:
+    def _on_scale(self, i: int) -> float:
         """The number at i on the task's scale: converted from its own base or the nearest named
         scale."""
-        base = t.base
-        if base is None and self.kind(i + 1) == "percent" and t.value > self.scale:
+        value, base = self.tokens[i].value, self.tokens[i].base
+        if base is None and self.kind(i + 1) == "percent" and value > self.scale:
             base = 100.0
         if base is None:
             at = bisect(self.tops, (i, nan))
             earlier, later = self.tops[at - 1 : at], self.tops[at : at + 1]
-            if later and any(
-                self.kind(k) in ("newline", "number")
-                for k in range(i + 1, min(later[0][0], i + 40))
-            ):
+            if later and has_kind(self.tokens[i + 1 : min(later[0][0], i + 40)], "newline number"):
                 later = []
-            base = (
-                later
-                if later and (self._scale_follows(i) or not earlier)
-                else earlier or [(i, self.scale)]
-            )[0][1]
-            if t.value > base and (
-                self.concludes or any(top == self.scale for _, top in self.tops[:20])
-            ):
+            use_later = later and (self._scale_follows(i) or not earlier)
+            _, base = (later if use_later else earlier or [(i, self.scale)])[0]
+            on_task_scale = any(top == self.scale for _, top in self.tops[:20])
+            if value > base and (self.concludes or on_task_scale):
                 base = self.scale  # "7 of 10, converted: 70"
-        return (
-            t.value * self.scale / base if base and base != self.scale else t.value if base else nan
-        )
+        if not base:
+            return nan
+        return value if base == self.scale else value * self.scale / base
 
     def _on_named_scale(self, i: int) -> bool:
         """Whether the number at i is on the task's own scale by name."""
-        clause = self.found[max(0, i - 5) : i]
-        return self.found[i].base == self.scale or any(
-            t.kind == "scale" and t.base == self.scale for t in clause
-        )
+        named = [t.base for t in self.tokens[max(0, i - 5) : i] if t.kind == "scale"]
+        return self.scale in (self.tokens[i].base, *named)
 
     def _scale_follows(self, i: int) -> bool:
         """Whether the scale after the number at i belongs to it: "70 on the 0-100 scale"."""
         j = self._next(i)
         while self.kind(j) in ("hedge", "counting", "open") or (
-            self.kind(j) == "scale" and not self.found[j].base
+            self.kind(j) == "scale" and not self.tokens[j].base
         ):
             j += 1
         return (
@@ -731,11 +681,11 @@ class _Reader:
         )
 
 
-def _field(found: list[Token], i: int) -> int:
+def _field(tokens: list[Token], i: int) -> int:
     """The role of a field: _NAMED with a name only, _FIELD with an emotion, _OBJECT in a
     sentence."""
     emotion = False
-    for t in reversed(found[max(0, i - 16) : i]):
+    for t in reversed(tokens[max(0, i - 16) : i]):
         if t.kind in ("newline", "stop", "comma", "open") or t.text == "|":
             break
         emotion = emotion or t.kind == "emotion"
@@ -744,23 +694,23 @@ def _field(found: list[Token], i: int) -> int:
     return _FIELD if emotion else _NAMED
 
 
-def _numerals(found: list[Token], said: str) -> set[int]:
+def _numerals(tokens: list[Token], source: str) -> set[int]:
     """Positions of list numbers ("1. Anger") that count up from 1 or by one."""
     heads = []
-    for i, t in enumerate(found):
+    for i, t in enumerate(tokens):
         if t.kind != "number" or t.base is not None or t.approximate or not t.text[:1].isdigit():
             continue
-        line = said[said.rfind("\n", 0, t.start) + 1 : t.start].strip(" -|(+")
+        line = source[source.rfind("\n", 0, t.start) + 1 : t.start].strip(" -|(+")
         begins = line == "" or (t.value == 1 and line[-1] in ".:!?")
-        if begins and re.match(r"[.):]+\s+\W{0,3}[^\W_]", said[t.end : t.end + 10]):
+        if begins and re.match(r"[.):]+\s+\W{0,3}[^\W_]", source[t.end : t.end + 10]):
             heads.append(i)
-    values = [found[i].value for i in heads]
+    values = [tokens[i].value for i in heads]
     counts = bool(values) and values[0] == 1 and all(b in (a + 1, 1) for a, b in pairwise(values))
     onwards = len(values) > 1 and all(b - a == 1 for a, b in pairwise(values))
     return set(heads) if counts or onwards else set()
 
 
-def _without_legend(ratings: list[_Rating], found: list[Token]) -> list[_Rating]:
+def _without_legend(ratings: list[_Rating]) -> list[_Rating]:
     """Ratings without those that only explain the scale: "0 (not at all), 50 (moderately)"."""
     glossed = {r.value for r in ratings if r.glossed}
     weak = {r.value for r in ratings if r.glossed and r.role < _OBJECT}
@@ -774,20 +724,19 @@ def _without_legend(ratings: list[_Rating], found: list[Token]) -> list[_Rating]
     return [r for r in ratings if r not in legend]
 
 
-def _not_taken_back(ratings: list[_Rating], found: list[Token]) -> list[_Rating]:
+def _not_taken_back(ratings: list[_Rating], tokens: list[Token]) -> list[_Rating]:
     """The ratings after the last "no, wait" between two ratings; else all."""
-    waits = [i for i, t in enumerate(found) if t.kind == "wait"]
-    for wait in reversed(waits):
-        later = [r for r in ratings if r.index > wait and not r.supposed]
-        if later and later[0].index < len(found) and any(r.index < wait for r in ratings):
-            lines = sum(t.kind == "newline" for t in found[wait : later[0].index])
-            if lines <= 1:
-                return [r._replace(role=_FINAL, first=False) for r in later]
-            break
+    for wait in reversed([i for i, t in enumerate(tokens) if t.kind == "wait"]):
+        later = [r for r in ratings if r.at > wait and not r.supposed]
+        if later and any(r.at < wait for r in ratings):
+            between = [t.kind for t in tokens[wait : later[0].at]]
+            if between.count("newline") > 1:
+                break
+            return [r._replace(role=_FINAL, first=False) for r in later]
     return ratings
 
 
-def _chosen(ratings: list[_Rating], found: list[Token]) -> float | None:
+def _chosen(ratings: list[_Rating], tokens: list[Token]) -> float | None:
     """The value of the most important ratings; None if they differ."""
     firm = [r for r in ratings if not r.supposed]
     unconverted = {times * r.value for r in firm if not r.converted for times in (10, 100)}
@@ -795,45 +744,39 @@ def _chosen(ratings: list[_Rating], found: list[Token]) -> float | None:
     if converted:  # "7 (70 on your scale)"
         return _same(converted)
     if not firm:
-        asked = len(ratings) == 1 and "ask" in [
-            t.kind for t in found[ratings[0].index + 1 : ratings[0].index + 2]
-        ]
+        asked = len(ratings) == 1 and has_kind(tokens[ratings[0].at + 1 :][:1], "ask")
         return _same(ratings) if asked or any(r.role >= _OBJECT for r in ratings) else None
     finals = [r for r in firm if r.concludes and r.role >= _OBJECT]
-    best = max(r.role for r in firm)
-    if best < _NAMED and not finals and len({r.value for r in firm if r.cell}) > 1:
-        return None  # "Loss: 80", "Humiliation: 60"
-    if (
-        best < _FINAL
-        and not finals
-        and len({r.value for r in firm if r.whole or r.role == best}) > 1
-        and any(r.whole for r in firm[1:])
-    ):
-        return None  # "80", and "70" on the next line
+    role = max(r.role for r in firm)
+    best = [r for r in firm if r.role == role]
+    if not finals:
+        if role < _NAMED and len({r.value for r in firm if r.cell}) > 1:
+            return None  # "Loss: 80", "Humiliation: 60"
+        plain_values = {r.value for r in firm if r.whole or r.role == role}
+        if role < _FINAL and len(plain_values) > 1 and any(r.whole for r in firm[1:]):
+            return None  # "80", and "70" on the next line
     first = firm[0]
     if first.first or (first.whole and first is ratings[0]):
-        return _begun(first, firm[1:], finals, found)
+        return _begun(first, firm[1:], finals, tokens)
     if finals:
         return _same(finals[-1:])
-    last = [r for r in firm if r.role == best][-1]
-    if best > _ALONE and any(
-        r.role == _ALONE and r.line == last.line and r.index > last.index and r.value != last.value
+    last = best[-1]
+    if role > _ALONE and any(
+        r.role == _ALONE and r.line == last.line and r.at > last.at and r.value != last.value
         for r in firm
     ):
         return None  # "For me it's 70, for them 90"
-    return (
-        _same([r for r in firm if r.role == best])
-        if best > _LOOSE or len({r.value for r in firm}) == 1
-        else None
-    )
+    return _same(best if role > _LOOSE else firm)
 
 
 def _begun(
-    first: _Rating, later: list[_Rating], finals: list[_Rating], found: list[Token]
+    first: _Rating, later: list[_Rating], finals: list[_Rating], tokens: list[Token]
 ) -> float | None:
     """The value of the rating at the beginning, unless a later rating contradicts it."""
     if finals and finals[-1].value != first.value:
-        return _same(finals[-1:]) if _FINAL_WORD.search(_clause(found, finals[-1])) else None
+        at = finals[-1].at
+        clause = " ".join(t.text for t in tokens[max(0, at - 12) : at])
+        return _same(finals[-1:]) if _FINAL_WORD.search(clause) else None
     others = [r for r in later if r.value != first.value]
     if finals != [first] and any(
         r.role >= max(first.role, _FIELD) or r.line == first.line or r.whole for r in others
@@ -845,10 +788,6 @@ def _begun(
 _FINAL_WORD = re.compile(
     r"\b(?:final|finally|overall|settle|conclusion|ultimately|revised|updated|converted)\b|="
 )
-
-
-def _clause(found: list[Token], rating: _Rating) -> str:
-    return " ".join(t.text for t in found[max(0, rating.index - 12) : rating.index])
 
 
 def _same(ratings: list[_Rating]) -> float | None:

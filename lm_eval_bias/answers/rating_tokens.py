@@ -24,26 +24,11 @@ from typing import NamedTuple
 
 from .text import has_kind, letters
 
-_SMALL = [
-    *(
-        "zero",
-        "one",
-        "two",
-        "three",
-        "four",
-        "five",
-        "six",
-        "seven",
-        "eight",
-        "nine",
-        "ten",
-        "eleven",
-        "twelve",
-        "thirteen",
-        "fourteen",
-    ),
-    *("fifteen", "sixteen", "seventeen", "eighteen", "nineteen"),
-]
+_UP_TO_NINETEEN = (
+    "zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen "
+    "sixteen seventeen eighteen nineteen"
+)
+_SMALL = _UP_TO_NINETEEN.split()
 _TENS = ["twenty", "thirty", "forty", "fifty", "sixty", "seventy", "eighty", "ninety"]
 _VALUES = (
     {word: i for i, word in enumerate(_SMALL)}
@@ -295,63 +280,48 @@ def value_of(text: str) -> float:
     if text[0] in ".0123456789":
         digits = re.sub(r",(?=\d{3}\b)", "", text).replace(",", ".")
         return float(digits) if re.fullmatch(r"\d{0,9}(?:\.\d+)?", digits) else nan
-    return float(
-        sum(
-            _VALUES[word]
-            for word in re.split(r"[\s-]+", text)
-            if word in _VALUES and not (word == "one" and "hundred" in text)
-        )
-    )
+    parts = re.split(r"[\s-]+", text)
+    return float(sum(_VALUES.get(w, 0) for w in parts if w != "one" or "hundred" not in text))
 
 
 def _words(text: str) -> list[Token]:
-    found = []
+    words = []
     for m in _TOKEN.finditer(text):
         kind, word = m.lastgroup or "word", m.group()
         if m["number"] is not None:
             tail = (m["tail"] or "").strip(" -")
-            if (
-                tail
-                and tail not in ("ish", "pts", "points", "s")
-                and not (tail and word[0].isalpha())
-            ):
-                kind = "code"
-            elif tail == "s":
-                kind = "code"  # the 70s
-            else:
+            if tail in ("", "ish", "pts", "points") or (tail != "s" and word[0].isalpha()):
                 value = value_of(m["number"]) + (0.5 if m["half"] else 0)
-                found.append(Token("number", word, m.start(), m.end(), value, None, tail == "ish"))
+                token = Token("number", word, m.start(), m.end(), value, None, tail == "ish")
+                words.append(token)
                 continue
+            kind = "code"  # "7am", the 70s
         elif kind in ("word", "s"):
             kind = _KIND.get(word) or ("foreign" if not word.isascii() else "word")
-        kind = {
-            "unequal": "bound",
-            "tilde": "hedge",
-            "scale_points": "scale points",
-            "blank": "word",
-        }.get(kind, kind.rstrip("_"))
-        found.append(Token(kind, word, m.start(), m.end()))
-    return found
+        kind = _OTHER_NAMES.get(kind, kind.rstrip("_"))
+        words.append(Token(kind, word, m.start(), m.end()))
+    return words
 
 
-_TO = {"to", "through", "thru", "till", "til", "bis", "ate", "al", "a", "do", "до", "tot", "up to"}
-_OF = {"of", "su", "von", "sur", "sobre", "uber", "av", "de", "z", "em", "van", "na", "af", "из"}
-_FROM = {"from", "between", "of", "von", "de", "da", "od", "от", "desde", "entre", "zwischen"}
-_CHANGE = {
-    "raise",
-    "raised",
-    "lower",
-    "lowered",
-    "revise",
-    "revised",
-    "increase",
-    "increased",
-    "drop",
-    "dropped",
-    "adjust",
-    "adjusted",
+_OTHER_NAMES = {
+    "unequal": "bound",
+    "tilde": "hedge",
+    "scale_points": "scale points",
+    "blank": "word",
 }
-_CHANGE |= {"change", "changed", "move", "reduce", "reduced", "bump", "bumped", "shift", "shifted"}
+
+
+_TO = words("to through thru till til bis ate al a do до tot") | {"up to"}
+_OF = words("of su von sur sobre uber av de z em van na af из")
+_FROM = words("from between of von de da od от desde entre zwischen")
+_BETWEEN = words("between from")
+_CHANGE = words(
+    "raise raised lower lowered revise revised increase increased drop dropped adjust adjusted "
+    "change changed move reduce reduced bump bumped shift shifted"
+)
+_IN_SUM = words("number op slash open close percent dash")
+_BEFORE_SECOND = words("a an the maybe perhaps even possibly")
+_SURE = words("sure certain confident confidence certainty")
 _GLOSS = 16  # tokens that the words for an end of a scale may have
 
 
@@ -370,11 +340,32 @@ class _Joiner:
             or self.at(i).text in ("~", "..", "...")
         )
 
-    def number(self, i: int, kind: str, end: int, **parts: float | bool | None) -> int:
+    def number(
+        self, i: int, end: int, value: float, base: float | None = None, approximate: bool = False
+    ) -> int:
+        self._add("number", i, end, value, base, approximate)
+        return end
+
+    def scale(self, i: int, end: int, base: float) -> int:
+        self._add("scale", i, end, nan, base)
+        return end
+
+    def _add(
+        self,
+        kind: str,
+        i: int,
+        end: int,
+        value: float = nan,
+        base: float | None = None,
+        approximate: bool = False,
+    ) -> None:
         first, last = self.raw[i], self.raw[end - 1]
         text = first.text if end == i + 1 else ""
-        self.joined.append(Token(kind, text, first.start, last.end, **parts))
-        return end
+        self.joined.append(Token(kind, text, first.start, last.end, value, base, approximate))
+
+    def arrive(self, i: int) -> None:
+        """Add a token of the kind "arrive" in place of that at i."""
+        self.joined.append(self.raw[i]._replace(kind="arrive", text="="))
 
     def join(self) -> list[Token]:
         i = 0
@@ -386,17 +377,15 @@ class _Joiner:
             i = self.scale_from(i) or self.sum_from(i) or self.number_from(i)
         return self.joined
 
-    def lead(self, words: set[str], n: int = 5) -> bool:
+    def lead(self, words: frozenset[str], n: int = 5) -> bool:
         return any(t.kind == "scale" or t.text in words for t in self.joined[-n:])
 
-    def scale(self, i: int, end: int, base: float) -> int:
-        return self.number(i, "scale", end, base=base)
-
     def scale_from(self, i: int) -> int | None:
-        """Where the scale that begins at i ends, or None. A scale with an unknown top has NaN
-        for it."""
-        bottom = self.raw[i]
-        return self.named_scale(i) or (self.ends_of_scale(i) if bottom.value in (0, 1) else None)
+        """Where the scale that begins at i ends, or None. A scale with an unknown top has NaN for
+        it."""
+        return self.named_scale(i) or (
+            self.ends_of_scale(i) if self.raw[i].value in (0, 1) else None
+        )
 
     def named_scale(self, i: int) -> int | None:
         """A scale with one number: "5-point scale", "out of 10: 7", "max: 100"; or "-5 to 5",
@@ -433,11 +422,11 @@ class _Joiner:
             "close",
         ] and self.at(i + 2).value in TOPS:
             return self.scale(i, i + 3, self.at(i + 2).value)
-        if self.is_to(i + 1) or (after.text == "and" and self.lead({"between", "from"}, 2)):
+        if self.is_to(i + 1) or (after.text == "and" and self.lead(_BETWEEN, 2)):
             if self.at(i + 2).kind == "number" and self.top_at(i, i + 2, lead):
                 return self.gloss_after(i, i + 3)
             return self.scale(i, i + 2, nan) if self.at(i + 2).kind == "end" and lead else None
-        if after.kind == "end" and self.lead({"from", "between"}, 2):
+        if after.kind == "end" and self.lead(_BETWEEN, 2):
             return self.scale(i, i + 1, nan)
         glossed = after.kind in ("open", "sep", "comma") or after.text in (
             "being",
@@ -504,22 +493,17 @@ class _Joiner:
 
     def sum_from(self, i: int) -> int | None:
         """Where the result of a calculation that begins at i stands: "(80 + 60) / 2 = 70"."""
-        j, terms = i + 1, 1
-        while (
-            self.at(j).kind in ("number", "op", "slash", "open", "close", "percent", "dash")
-            or self.at(j).text == "x"
-        ):
-            terms += self.at(j).kind == "number"
+        j = i + 1
+        while self.at(j).kind in _IN_SUM or self.at(j).text == "x":
             j += 1
             if j > i + 30:
                 return None
-        if terms < 2 or self.at(j).text != "=" or self.at(j + 1).kind != "number":
+        kinds = [t.kind for t in self.raw[i:j]]
+        if kinds.count("number") < 2 or self.at(j).text != "=" or self.at(j + 1).kind != "number":
             return None
-        if {t.kind for t in self.raw[i:j]} <= {"number", "slash", "percent"} and has_kind(
-            self.raw[i:j], "slash"
-        ):
+        if "slash" in kinds and {"number", "slash", "percent"}.issuperset(kinds):
             return None  # a fraction
-        self.joined.append(Token("arrive", "=", self.raw[j].start, self.raw[j].end))
+        self.arrive(j)
         return j + 1
 
     def fraction_at(self, i: int) -> tuple[int, float | None] | None:
@@ -555,61 +539,42 @@ class _Joiner:
         fraction = self.fraction_at(i)
         if fraction is None:
             end = next(j for j in range(i + 1, len(self.raw)) if self.raw[j].kind == "number") + 1
-            return self.number(i, "code", end)
+            self._add("code", i, end)
+            return end
         end, base = fraction
-        value, approximate = first.value, first.approximate
+        value = first.value
         j = end + (self.at(end).kind == "percent")
-        between = self.at(j).text == "and" and any(
-            t.text.endswith("between") for t in self.joined[-3:]
-        )
-        either = self.at(j).text == "or"
+        link = self.at(j).text
+        between = link == "and" and any(t.text.endswith("between") for t in self.joined[-3:])
+        either = link == "or"
         k = j + 1
-        while (
-            (between or either)
-            and self.at(k).text in ("a", "an", "the", "maybe", "perhaps", "even", "possibly")
-            and k < j + 4
-        ):
+        while (between or either) and self.at(k).text in _BEFORE_SECOND and k < j + 4:
             k += 1
         if (self.is_to(j) or between or either) and self.at(k).kind == "number":
             fraction = self.fraction_at(k)
             last = self.raw[k].value
-            sure = self.at(k + 1).kind == "percent" and self.at(k + 2).text in (
-                "sure",
-                "certain",
-                "confident",
-                "confidence",
-                "certainty",
-            )
+            sure = self.at(k + 1).kind == "percent" and self.at(k + 2).text in _SURE
             if fraction is not None and not sure and (base is None or fraction[1] in (None, base)):
                 unit = fraction[1] or base or self.task_scale
+                base_of_both = fraction[1] or base
                 changed = any(t.kind == "wait" or t.text in _CHANGE for t in self.joined[-4:])
-                if changed and self.at(j).text == "to":
-                    self.joined.append(Token("arrive", "=", self.raw[j].start, self.raw[j].end))
-                    return self.number(
-                        k, "number", fraction[0], value=last, base=fraction[1] or base
-                    )
+                if changed and link == "to":
+                    self.arrive(j)
+                    return self.number(k, fraction[0], last, base_of_both)
                 if (not either or last - value <= unit / 10) and 0 <= value < last:
-                    return self.number(
-                        i,
-                        "number",
-                        fraction[0],
-                        value=(value + last) / 2,
-                        base=fraction[1] or base,
-                        approximate=True,
-                    )
+                    return self.number(i, fraction[0], (value + last) / 2, base_of_both, True)
         dash, other = self.at(end), self.at(end + 1)
         tight = (
             dash.kind == "dash" and dash.start == self.raw[end - 1].end and dash.end == other.start
         )
         if tight and base is None and other.kind == "number" and other.value <= value:
-            return self.number(i, "code", end + 2)  # "we lost 3-1"
+            self._add("code", i, end + 2)  # "we lost 3-1"
+            return end + 2
         error = end + (self.at(end).kind == "comma")
-        if (
-            self.at(error).text in ("±", "give or take", "plus or minus")
-            and self.at(error + 1).kind == "number"
-        ):
-            return self.number(i, "number", error + 2, value=value, base=base)
-        return self.number(i, "number", end, value=value, base=base, approximate=approximate)
+        margin = self.at(error).text in ("±", "give or take", "plus or minus")
+        if margin and self.at(error + 1).kind == "number":
+            return self.number(i, error + 2, value, base)
+        return self.number(i, end, value, base, first.approximate)
 
 
 def tokens_of(text: str, scale: float) -> list[Token]:
@@ -623,5 +588,5 @@ def tokens_of(text: str, scale: float) -> list[Token]:
 
 def numbers_in(text: str) -> set[float]:
     """The numbers of a text, as returned by `plain`, in digits or words except "one"."""
-    found = {t.value for t in _words(text) if t.kind == "number" and t.text != "one"}
-    return found | {float(digits) for digits in re.findall(r"\d{1,9}", text)}
+    numbers = {t.value for t in _words(text) if t.kind == "number" and t.text != "one"}
+    return numbers | {float(digits) for digits in re.findall(r"\d{1,9}", text)}
