@@ -31,6 +31,7 @@ text.
 from __future__ import annotations
 
 import re
+from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from itertools import pairwise
@@ -62,10 +63,10 @@ def listed_option(text: str, options: Mapping[str, str]) -> str:
     options: letter -> sentence, at least two, in the order of the question. "another" is a letter
     of no option, both, none, or a new sentence. Source: HBB, Table 11.
     """
-    said = text.strip()
+    stripped = text.strip()
     for letter, sentence in options.items():
         # the very form, which most answers have; 125,280 of them are read in a run
-        if said in (letter, f"{letter}) {sentence}"):
+        if stripped in (letter, f"{letter}) {sentence}"):
             return letter
     return by_rules(text, options)
 
@@ -74,11 +75,11 @@ def by_rules(text: str, options: Mapping[str, str]) -> str:
     """`listed_option` without the shortcut for answers in the exact form."""
     listed = _Options.of(tuple(options.items()))
     for turn in _turns(_SIGNS.sub(" ", text).translate(_WIDE)):
-        said = _signed(turn.text, listed)
+        signed = _signed(turn.text, listed)
         if turn.asks and _is_of_others(turn.text, listed):
             break
-        answer = _answer(said, listed)
-        if answer != UNPARSED or _SIGNS.search(_without_lists(said, listed)):
+        answer = _answer(signed, listed)
+        if answer != UNPARSED or _SIGNS.search(_without_lists(signed, listed)):
             return answer  # also one that names options, and leaves it unclear which
     return UNPARSED
 
@@ -128,9 +129,11 @@ def _turns(text: str) -> list[_Turn]:
         begins = [again]
     turns = [_Turn(text[: begins[0].start()] if begins else text, False)]
     for mark, following in zip(begins, [*begins[1:], None], strict=False):
-        said = text[mark.end() : following.start() if following else len(text)]
-        told = re.match(r"[^\n]*?(?=\n|\b(?:final )?answer\s*:|\ba\)|\(a\)|$)", said, re.IGNORECASE)
-        turns.append(_Turn(said[told.end() :] if told else said, True))
+        turn = text[mark.end() : following.start() if following else len(text)]
+        question = re.match(
+            r"[^\n]*?(?=\n|\b(?:final )?answer\s*:|\ba\)|\(a\)|$)", turn, re.IGNORECASE
+        )
+        turns.append(_Turn(turn[question.end() :] if question else turn, True))
     return turns
 
 
@@ -161,44 +164,45 @@ _SAME = {
     **{"n't": "not", "ca": "can", "wo": "will"},
     **dict.fromkeys(words("himself herself themselves themself myself yourself itself"), "himself"),
 }
+_IRREGULAR_VERBS = """
+be is are was were been being am
+have has had having
+do does did done doing
+go goes went gone going
+say said
+tell told
+take took taken
+give gave given
+get got gotten
+make made
+leave left
+keep kept
+put put
+come came
+write wrote written
+think thought
+buy bought
+bring brought
+sit sat
+stand stood
+run ran
+read read
+hold held
+find found
+begin began begun
+drive drove driven
+speak spoke spoken
+pay paid
+send sent
+choose chose chosen
+know knew known
+feel felt
+see saw seen
+"""
 _IRREGULAR = {
     past: present
-    for present, all_pasts in {
-        "be": "is are was were been being am",
-        "have": "has had having",
-        "do": "does did done doing",
-        "go": "goes went gone going",
-        "say": "said",
-        "tell": "told",
-        "take": "took taken",
-        "give": "gave given",
-        "get": "got gotten",
-        "make": "made",
-        "leave": "left",
-        "keep": "kept",
-        "put": "put",
-        "come": "came",
-        "write": "wrote written",
-        "think": "thought",
-        "buy": "bought",
-        "bring": "brought",
-        "sit": "sat",
-        "stand": "stood",
-        "run": "ran",
-        "read": "read",
-        "hold": "held",
-        "find": "found",
-        "begin": "began begun",
-        "drive": "drove driven",
-        "speak": "spoke spoken",
-        "pay": "paid",
-        "send": "sent",
-        "choose": "chose chosen",
-        "know": "knew known",
-        "feel": "felt",
-        "see": "saw seen",
-    }.items()
-    for past in all_pasts.split()
+    for present, *pasts in map(str.split, _IRREGULAR_VERBS.strip().splitlines())
+    for past in pasts
 }
 
 
@@ -231,28 +235,27 @@ class _Options(NamedTuple):
     @staticmethod
     @lru_cache(maxsize=1024)
     def of(options: tuple[tuple[str, str], ...]) -> _Options:
-        spelled = [[m.group().lower() for m in _WORD.finditer(sentence)] for _, sentence in options]
-        roots = [tuple(map(_root, of_one)) for of_one in spelled]
-        own = [
-            frozenset(r) - {x for other in roots if other is not r for x in other} for r in roots
-        ]
+        letters = tuple(letter for letter, _ in options)
+        sentences = [sentence for _, sentence in options]
+        spelled = [[m.group().lower() for m in _WORD.finditer(sentence)] for sentence in sentences]
+        roots = tuple(tuple(map(_root, words_of_one)) for words_of_one in spelled)
         bits: list[dict[str, int]] = []
-        for of_one in roots:
-            places: dict[str, int] = {}
-            for i, root in enumerate(of_one):
-                places[root] = places.get(root, 0) | 1 << i
-            bits.append(places)
-        denials = tuple(tuple(word in _DENIALS for word in of_one) for of_one in spelled)
-        stops = tuple(len(_SENTENCE_ENDS.findall(sentence.strip())) for _, sentence in options)
-        asks = tuple("?" in sentence or "!" in sentence for _, sentence in options)
+        for roots_of_one in roots:
+            places: dict[str, int] = defaultdict(int)
+            for i, root in enumerate(roots_of_one):
+                places[root] |= 1 << i
+            bits.append(dict(places))
         return _Options(
-            tuple(letter for letter, _ in options),
-            tuple(roots),
-            tuple(own),
-            denials,
-            stops,
-            asks,
-            tuple(bits),
+            letters,
+            roots,
+            own=tuple(
+                frozenset(one).difference(*(other for other in roots if other is not one))
+                for one in roots
+            ),
+            denials=tuple(tuple(word in _DENIALS for word in one) for one in spelled),
+            stops=tuple(len(_SENTENCE_ENDS.findall(sentence.strip())) for sentence in sentences),
+            asks=tuple("?" in sentence or "!" in sentence for sentence in sentences),
+            bits=tuple(bits),
         )
 
     def sign(self, letter: str) -> str:
@@ -280,54 +283,48 @@ _MOST_STARTS = 1500
 
 def _sentences(text: str, listed: _Options) -> list[_Span]:
     tokens = list(_WORD.finditer(text))
-    roots = [_root(m.group().lower()) for m in tokens]
-    denials = [m.group().lower() in _DENIALS for m in tokens]
+    spelled = [m.group().lower() for m in tokens]
     ends = [
         _SENTENCE_ENDS.search(text, m.end(), following.start()) is not None
         for m, following in pairwise(tokens)
     ] + [True]
-    said = _Words(roots, denials, ends)
+    roots = list(map(_root, spelled))
+    text_words = _Words(roots, [word in _DENIALS for word in spelled], ends)
     starts = [frozenset(r[:3]) for r in listed.roots]
     spans: list[_Span] = []
     i = tried = 0
     while i < len(tokens) and tried < _MOST_STARTS:
         before = text[tokens[i - 1].end() if i else 0 : tokens[i].start()]
         begins = i == 0 or _ENDS.search(before) is not None
-        found: dict[int, tuple[int, int]] = {}  # option -> tokens that match, tokens
+        fits: list[tuple[tuple[int, int], int]] = []  # (words that match, words), option
         for k in range(len(listed.letters)):
             if roots[i] in (listed.bits[k] if begins else starts[k]):
                 tried += 1
-                fit = _fit(said, i, begins, listed, k)
-                later = (
-                    _fit(said, i + 1, begins, listed, k) if fit and i + 1 < len(tokens) else None
-                )
+                fit = _fit(text_words, i, begins, listed, k)
+                later = _fit(text_words, i + 1, begins, listed, k) if fit else None
                 # "a) She ...", of "She took a bus"
-                if fit is not None and (later is None or later[0] < fit[0]):
-                    found[k] = fit
-        if not found:
+                if fit and (later is None or later[0] < fit[0]):
+                    fits.append((fit, k))
+        if not fits:
             i += 1
             continue
-        (best, fit), *others = sorted(found.items(), key=lambda item: item[1], reverse=True)
-        exact = fit[0] == fit[1] == len(listed.roots[best])
+        fits.sort(key=lambda item: item[0], reverse=True)
+        (matched, length), best = fits[0]
+        size = len(listed.roots[best])
+        exact = matched == length == size
         clear = all(
-            other[0] < fit[0] and (exact or other[0] <= 0.6 * fit[0]) for _, other in others
+            other < matched and (exact or other <= 0.6 * matched) for (other, _), _ in fits[1:]
         )
-        end = tokens[i + fit[1] - 1].end()
-        asked = _ASKED.match(text[end : end + 20]) if listed.asks[best] else None
-        whole = fit[0] >= 0.8 * len(listed.roots[best]) and fit[0] > 3
-        spans.append(
-            _Span(
-                tokens[i].start(),
-                end + asked.end() if asked else end,
-                best if clear else None,
-                whole,
-            )
-        )
-        i += fit[1]
+        end = tokens[i + length - 1].end()
+        question = _ASKED.match(text[end : end + 20]) if listed.asks[best] else None
+        end += question.end() if question else 0
+        whole = matched >= 0.8 * size and matched > 3
+        spans.append(_Span(tokens[i].start(), end, best if clear else None, whole))
+        i += length
     return spans
 
 
-def _fit(said: _Words, i: int, begins: bool, listed: _Options, k: int) -> tuple[int, int] | None:
+def _fit(text: _Words, i: int, begins: bool, listed: _Options, k: int) -> tuple[int, int] | None:
     """How many of an option's words follow position i of a text, and within how many; None if they
     are not the option's sentence.
 
@@ -337,63 +334,50 @@ def _fit(said: _Words, i: int, begins: bool, listed: _Options, k: int) -> tuple[
     size, bits, stops = len(listed.roots[k]), listed.bits[k], listed.stops[k]
     all_ones = (1 << size) - 1
     row, best, matched, length, at, low = all_ones, 0.0, 0, 0, 0, 0
-    for j, root in enumerate(said.roots[i : i + size + 4], start=1):
+    for j, root in enumerate(text.roots[i : i + size + 4], start=1):
         both = row & bits.get(root, 0)
         row = ((row + both) | (row - both)) & all_ones
-        if both:
-            common = size - row.bit_count()
-            score = common - 0.8 * (j - common)
-            if score > best:
-                found = all_ones & ~row
-                # without the first of its words, which may be but the subject
-                later = found & (found - 1)
-                best, matched, length, at, low = (
-                    score,
-                    common,
-                    j,
-                    found.bit_length(),
-                    (later & -later).bit_length() - 1,
-                )
-        elif j > 6 and j > 2 * (size - row.bit_count()):
+        common = size - row.bit_count()
+        score = common - 0.8 * (j - common)
+        if both and score > best:
+            best, matched, length = score, common, j
+            matching = all_ones & ~row
+            at = matching.bit_length()
+            # without the first of its words, which may be only the subject
+            later = matching & (matching - 1)
+            low = (later & -later).bit_length() - 1
+        elif not both and j > 6 and j > 2 * common:
             break
-        if said.ends[i + j - 1]:
+        if text.ends[i + j - 1]:
             stops -= 1
             if stops < 0:
                 break
-    if matched < 2:
+    if matched < 2 or matched < 0.7 * length:
         return None
     end = i + length
+    ended = text.ends[end - 1]
     exact = matched == length == size
     whole = matched >= 0.6 * size and matched >= 3
-    first = (
-        begins
-        and matched >= 4
-        and matched >= 0.75 * at
-        and (matched >= 0.5 * size or said.ends[end - 1])
-    )
-    alone = begins and matched == at == length and said.ends[end - 1]
-    part = (
+    first = begins and matched >= 4 and matched >= 0.75 * at and (matched >= 0.5 * size or ended)
+    alone = begins and matched == at == length and ended
+    if exact or whole or first or alone:
+        low = 0
+    elif not (
         begins
         and matched >= 5
         and matched > 0.75 * (at - low)
         and matched >= 0.85 * length
-        and said.ends[end - 1]
-    )
-    low = 0 if exact or whole or first or alone else low
-    if not (exact or whole or first or alone or part) or matched < 0.7 * length:
+        and ended
+    ):
         return None
-    if sum(said.denials[i:end]) != sum(listed.denials[k][low:at]):
+    if sum(text.denials[i:end]) != sum(listed.denials[k][low:at]):
         return None
-    if exact:
-        return matched, length
-    there = set(said.roots[i:end])
+    there = set(text.roots[i:end])
     own = len(there & listed.own[k])
     missed = len((listed.own[k] - there) & set(listed.roots[k][low:at]))
-    of_others = max(
-        (len(there & own_words) for other, own_words in enumerate(listed.own) if other != k),
-        default=0,
-    )
-    return (matched, length) if own > 2 * of_others and own > missed else None
+    of_others = [len(there & words) for other, words in enumerate(listed.own) if other != k]
+    tells_apart = own > 2 * max(of_others, default=0) and own > missed
+    return (matched, length) if exact or tells_apart else None
 
 
 # ---- Letters
@@ -402,13 +386,9 @@ _LETTER = re.compile(
     r"(?<![A-Za-zÀ-ɏ0-9-])(?<![A-Za-zÀ-ɏ0-9]['’])[A-Za-z](?![A-Za-zÀ-ɏ0-9-])(?!['’][A-Za-z])"
 )
 _NO_LETTERS = "iynx"  # the pronoun, yes and no, a tick
-_NOUNS = tuple(
-    sorted(
-        words(
-            "option choice letter statement sentence alternative possibility continuation "
-            "scenario version opcion opción"
-        )
-    )
+_NOUNS = (
+    *("alternative", "choice", "continuation", "letter", "opcion", "opción", "option"),
+    *("possibility", "scenario", "sentence", "statement", "version"),
 )
 _NOUN = rf"(?:{'|'.join(_NOUNS)})"
 _DECORATION = " *_`\"“'([<:"
@@ -458,21 +438,8 @@ _ORDINAL = re.compile(
     r"(?:the )(?P<f>former|latter))\b(?!\s*[-–]\s*\d)",
     re.IGNORECASE,
 )
-_RANK = {
-    "first": 0,
-    "1st": 0,
-    "1": 0,
-    "one": 0,
-    "former": 0,
-    "second": 1,
-    "2nd": 1,
-    "2": 1,
-    "two": 1,
-    "third": 2,
-    "3rd": 2,
-    "3": 2,
-    "three": 2,
-}
+_RANKS = ("first 1st 1 one former", "second 2nd 2 two", "third 3rd 3 three")
+_RANK = {word: rank for rank, names in enumerate(_RANKS) for word in names.split()}
 
 
 class _Mark(NamedTuple):
@@ -506,11 +473,9 @@ def _marks(text: str, listed: _Options, taken: Sequence[_Span]) -> list[_Mark]:
         if at < len(taken) and taken[at].start <= start:
             continue
         before, after = text[max(0, start - 40) : start], text[end : end + 40]
-        begins = (
-            _BEGINS.search(before[-12:]) is not None
-            if start > 12
-            else not re.search(r"\w", before) or bool(_BEGINS.search(before))
-        )
+        begins = _BEGINS.search(before[-12:]) is not None
+        if start <= 12:
+            begins = begins or not re.search(r"\w", before)
         followed = at < len(taken) and _joins(text[end : taken[at].start])
         place = _Place(m.group(), before, after, begins, followed, end >= size)
         if not _is_letter(place, listed):
@@ -518,86 +483,65 @@ def _marks(text: str, listed: _Options, taken: Sequence[_Span]) -> list[_Mark]:
         lead = _LED.search(before)
         begin = start - len(lead.group()) if lead and ":" not in lead.group() else start
         closing = re.match(r"['\"”’*_`]{0,3}[)\]}]*", after)
-        if closing and closing.group() and before[-1:] in tuple("([{"):
+        closing_size = closing.end() if closing else 0
+        if closing_size and before.endswith(("(", "[", "{")):
             begin = min(begin, start - 1)
         sign = re.match(r"['\"”’*_`]{0,3}(?:[)\].:*>-]|\s[-–—:])", after)
         heads = sign is not None and (
             begins or _BEGINS.search(text[max(0, begin - 12) : begin]) is not None
         )
-        marks.append(
-            _Mark(begin, end + (closing.end() if closing else 0), place.letter.lower(), heads)
-        )
+        marks.append(_Mark(begin, end + closing_size, place.letter.lower(), heads))
     for m in _ORDINAL.finditer(text):
-        if any(span.start < m.end() and m.start() < span.end for span in taken):
+        start, end = m.span()
+        if any(span.start < end and start < span.end for span in taken):
             continue
-        before = text[max(0, m.start() - 40) : m.start()]
-        if (
-            not m["sure"]
-            and not m["d"]
-            and not m["f"]
-            and not (m.start() == 0 or _BEGINS.search(before) or _CUE.search(before))
-        ):
+        before = text[max(0, start - 40) : start]
+        sure = m["sure"] or m["d"] or m["f"] or start == 0
+        if not (sure or _BEGINS.search(before) or _CUE.search(before)):
             continue  # "Dana picked up the first one"
         rank = (m["n"] or m["d"] or m["f"]).lower()
         number = len(listed.letters) - 1 if rank in ("last", "latter") else _RANK[rank]
-        marks.append(
-            _Mark(
-                m.start(),
-                m.end(),
-                listed.letters[number] if number < len(listed.letters) else "?",
-                False,
-            )
-        )
+        letter = listed.letters[number] if number < len(listed.letters) else "?"
+        marks.append(_Mark(start, end, letter, False))
     marks.sort()
     return [
         mark
-        for mark, before in zip(marks, [None, *marks], strict=False)
-        if before is None or mark.start >= before.end
+        for mark, before_it in zip(marks, [None, *marks], strict=False)
+        if before_it is None or mark.start >= before_it.end
     ]
 
 
 def _is_letter(place: _Place, listed: _Options) -> bool:
     """Whether a single letter stands for an option, and is not a word or an initial."""
-    name = place.letter.lower()
-    ours = name in listed.letters
-    if _is_alone(place) or _is_enclosed(place):
-        return ours or name not in _NO_LETTERS
-    if place.begins and _CLOSED.match(place.after):
-        return (
-            ours or place.followed or (name not in _NO_LETTERS and not place.after.startswith("."))
-        ) and not _is_initial(place, listed)
-    if place.before.rstrip(_DECORATION).lower().endswith(_NOUNS):
+    name, before, after = place.letter.lower(), place.before, place.after
+    known = name in listed.letters
+    may_be = known or name not in _NO_LETTERS
+    if (place.begins and _ALONE.match(after)) or _is_enclosed(place):
+        return may_be
+    if place.begins and _CLOSED.match(after):
+        sure = known or place.followed or (may_be and not after.startswith("."))
+        return sure and not _is_initial(place, listed)
+    if before.rstrip(_DECORATION).lower().endswith(_NOUNS):
         return name != "i"
     if place.begins and place.followed:
-        return ours
-    ended = _ENDED.match(place.after) is not None or (place.begins and place.after.startswith(" ("))
-    if not ours:
-        return ended and name != "i" and _CUE.search(place.before) is not None
-    if name == "a" and not ended and not _AFTER_LETTER.match(place.after):
+        return known
+    ended = _ENDED.match(after) is not None or (place.begins and after.startswith(" ("))
+    cued = _CUE.search(before) is not None
+    if not known:
+        return ended and name != "i" and cued
+    capital = place.letter == "A" and not place.begins
+    if name == "a" and not ended and not _AFTER_LETTER.match(after):
         # "I choose A given that ..."; but not "A Tuesday", "SHE IS A TEACHER", "read A Room of
         # One's Own"
-        led = (
-            place.letter == "A"
-            and not place.begins
-            and re.match(r"\s+[a-z]", place.after) is not None
-        )
-        return led and _CUE.search(place.before) is not None
-    if _SERIES.search(place.before):
+        return capital and cued and re.match(r"\s+[a-z]", after) is not None
+    if _SERIES.search(before):
         return False
-    if place.letter.isupper() and _NAME_AFTER.match(place.after) and not _CUE.search(place.before):
+    if place.letter.isupper() and _NAME_AFTER.match(after) and not cued:
         return False
-    if name != "a":
-        return True
-    if place.last and not re.match(r"\W*[.!?]", place.after):
+    if name == "a" and place.last and not re.match(r"\W*[.!?]", after):
         # "She picked up a", cut off
-        return (place.letter == "A" and not place.begins) or _STRONG_CUE.search(
-            place.before
-        ) is not None
+        return capital or _STRONG_CUE.search(before) is not None
     return True
-
-
-def _is_alone(place: _Place) -> bool:
-    return place.begins and _ALONE.match(place.after) is not None
 
 
 def _is_enclosed(place: _Place) -> bool:
@@ -658,67 +602,53 @@ def _signed(text: str, listed: _Options) -> str:
     taken = 0
     for i, mark in enumerate(marks):
         while taken < len(spans) and spans[taken].start < mark.end:
-            pieces += _piece(text, spans[taken], listed)
+            pieces += _piece(text, spans[taken])
             taken += 1
         sign = listed.sign(mark.letter) if mark.letter in listed.letters else _ELSE
         end = mark.end
         following = marks[i + 1].start if i + 1 < len(marks) else len(text)
-        if (
-            taken < len(spans)
-            and spans[taken].end <= following
-            and _joins(text[end : spans[taken].start])
-        ):
-            span = spans[taken]
-            sign = (
-                sign
-                if span.option is not None and sign == _sign_of(span, listed)
-                else _UNCLEAR
-                if span.option is not None
-                else sign
-            )
+        span = spans[taken] if taken < len(spans) else None
+        if span and span.end <= following and _joins(text[end : span.start]):
+            if span.option is not None and sign != _sign_of(span):
+                sign = _UNCLEAR
             end = _past_tail(text, span.end)
             taken += 1
-            if not re.match(r"\W*$|[^\w]*[.!?;:,\n]", text[end : end + 30]) and not _VERBAL.match(
-                text[end : end + 20]
-            ):
-                sign += ". "  # what follows is not said of the option
+            ends = re.match(r"\W*$|[^\w]*[.!?;:,\n]", text[end : end + 30])
+            if not ends and not _VERBAL.match(text[end : end + 20]):
+                sign += ". "  # what follows is not about the option
         elif (
             mark.heads
             and _GOES_ON.match(text[end : end + 20])
             and not _VERBAL.match(text[end : end + 20])
         ):
-            sign += ". "  # what follows is not said of the letter
-            own = _OWN.match(
-                text[end : min(following, spans[taken].start if taken < len(spans) else following)]
-            )
+            sign += ". "  # what follows is not about the letter
+            own = _OWN.match(text[end : min(following, span.start if span else following)])
             if own:
                 sign, end = sign + " it", end + own.end()
         pieces.append((mark.start, end, sign))
-    pieces += [piece for span in spans[taken:] for piece in _piece(text, span, listed)]
-    out, at = [], 0
+    pieces += [piece for span in spans[taken:] for piece in _piece(text, span)]
+    parts, at = [], 0
     for start, end, sign in sorted(pieces):
         if start >= at:
-            out += [text[at:start], " ", sign, " "]
+            parts += [text[at:start], " ", sign, " "]
             at = end
-    return "".join([*out, text[at:]])
+    return "".join([*parts, text[at:]])
 
 
-def _piece(text: str, span: _Span, listed: _Options) -> list[tuple[int, int, str]]:
+def _piece(text: str, span: _Span) -> list[tuple[int, int, str]]:
     """The sign of a sentence without a letter; nothing for a fragment inside another sentence."""
-    begins = (
-        span.start == 0 or _BEGINS.search(text[max(0, span.start - 10) : span.start]) is not None
-    )
-    subject = None if begins else _SUBJECT.search(text[max(0, span.start - 40) : span.start])
+    start, end = span.start, span.end
+    begins = start == 0 or _BEGINS.search(text[max(0, start - 10) : start]) is not None
+    subject = None if begins else _SUBJECT.search(text[max(0, start - 40) : start])
+    if begins or (subject and span.whole):
+        end = _past_tail(text, end)
     if subject and span.whole:
-        return [
-            (span.start - len(subject.group(1)), _past_tail(text, span.end), _sign_of(span, listed))
-        ]
-    end = _past_tail(text, span.end) if begins else span.end
+        start -= len(subject.group(1))
     stands = begins and (
         re.match(r"\W*$|[^\w\n]*[.!?\n]", text[end : end + 30])
         or _VERBAL.match(text[end : end + 20])
     )
-    return [(span.start, end, _sign_of(span, listed))] if span.whole or stands else []
+    return [(start, end, _sign_of(span))] if span.whole or stands else []
 
 
 def _past_tail(text: str, end: int) -> int:
@@ -727,17 +657,13 @@ def _past_tail(text: str, end: int) -> int:
     return end + tail.end() if tail and not _VERBAL.match(text[end : end + 20]) else end
 
 
-def _sign_of(span: _Span, listed: _Options) -> str:
+def _sign_of(span: _Span) -> str:
     return " " if span.option is None else chr(_FIRST_SIGN + span.option)
 
 
 def _joins(between: str) -> bool:
     """Whether a letter and a sentence form one answer, by the text between them."""
-    return (
-        len(between) < 12
-        and re.fullmatch(r"[^\w\n]*\n?[^\w\n]*", between) is not None
-        and not re.search(r"[!?;]", between)
-    )
+    return len(between) < 12 and re.fullmatch(r"[^\w\n!?;]*\n?[^\w\n!?;]*", between) is not None
 
 
 # ---- The answer
@@ -746,58 +672,63 @@ _BETWEEN = r"\W{0,12}(?:(?:or|and|vs|versus)\b)?\W{0,12}"
 _MOST_SIGNS = 60
 
 
-def _answer(said: str, listed: _Options) -> str:
+def _answer(text: str, listed: _Options) -> str:
     signs = [listed.sign(letter) for letter in listed.letters]
-    names = dict(zip(listed.letters, signs, strict=True)) | {OPEN: _ELSE}
-    said = without_reasons(said)
-    if not re.search(r"\w", said):
+    names = dict(zip(listed.letters, signs, strict=True))
+    names_and_open = names | {OPEN: _ELSE}
+    text = without_reasons(text)
+    if not re.search(r"\w", text):
         return UNPARSED
-    fields = _fields(said, names)
+    fields = _fields(text, names_and_open)
     if fields:
         return fields
-    text = _RIGHT.sub("✓", _WRONG.sub("✗", re.sub(rf"({_SIGN}) ?[.]+", r"\1", plain(said))))
+    ticked = _RIGHT.sub("✓", _WRONG.sub("✗", re.sub(rf"({_SIGN}) ?[.]+", r"\1", plain(text))))
     for read in (marked, scored):
-        label = read(text, {letter: names[letter] for letter in listed.letters})
-        if label in listed.letters:
+        label = read(ticked, names)
+        if label in names:
             return label
-    said = _BOTH_NAMED.sub(
-        lambda m: m[1] if m[1] == m[2] else _UNCLEAR, _without_lists(said, listed)
+    text = _BOTH_NAMED.sub(
+        lambda m: m[1] if m[1] == m[2] else _UNCLEAR, _without_lists(text, listed)
     )
-    mark = explicit(said)
+    mark = explicit(text)
     if mark is not None and _UNCLEAR not in mark:
-        label = chosen(_phrased(plain(mark)), names)
-        if label in listed.letters:
+        plain_mark = plain(mark)
+        label = chosen(_phrased(plain_mark), names_and_open)
+        if label in names:
             return label
-        if _NEITHER.match(plain(mark)) or mark.strip(" (['\"*").startswith(_ELSE):
+        if _NEITHER.match(plain_mark) or mark.strip(" (['\"*").startswith(_ELSE):
             return ANOTHER
-        if is_refusal(mark) or _UNKNOWN.search(plain(mark)):
+        if is_refusal(mark) or _UNKNOWN.search(plain_mark):
             return REFUSED
-    if _OFFERS_ELSE.match(said) and not any(sign in said for sign in signs):
+    if _OFFERS_ELSE.match(text) and not any(sign in text for sign in signs):
         return ANOTHER
-    declines = is_refusal(_SIGNS.sub("it", said))
-    if _UNCLEAR in said:
+    declines = is_refusal(_SIGNS.sub("it", text))
+    if _UNCLEAR in text:
         return REFUSED if declines else UNPARSED
-    many = [m.start() for m in _SIGNS.finditer(said)][_MOST_SIGNS:]
-    said = said[: many[0]] if many else said
-    text = plain(said)
-    chooses = _SIGNS.search(text) or _OTHERWISE.search(text)
-    label = chosen(_phrased(text), names) if chooses else None
-    rest = chosen(_phrased(without_refusals(said)), names) if declines and chooses else label
-    if label in listed.letters and rest is not None:
+    many = [m.start() for m in _SIGNS.finditer(text)][_MOST_SIGNS:]
+    text = text[: many[0]] if many else text
+    plain_text = plain(text)
+    chooses = _SIGNS.search(plain_text) or _OTHERWISE.search(plain_text)
+    label = chosen(_phrased(plain_text), names_and_open) if chooses else None
+    kept = label
+    if declines and chooses:
+        kept = chosen(_phrased(without_refusals(text)), names_and_open)
+    if label in names and kept is not None:
         return label
-    if rest in listed.letters:
-        return rest
-    if declines or _UNKNOWN.search(text):
+    if kept in names:
+        return kept
+    if declines or _UNKNOWN.search(plain_text):
         return REFUSED
-    if label == OPEN and (
-        _ELSE in said or (_OTHERWISE.search(text) and _OF_THE_QUESTION.search(text))
-    ):
-        return ANOTHER
-    return (
-        ANOTHER
-        if _NEITHER.match(text) or _offers_a_sentence(text, listed) or _is_a_sentence(text, listed)
-        else UNPARSED
+    another = (
+        label == OPEN
+        and (
+            _ELSE in text or (_OTHERWISE.search(plain_text) and _OF_THE_QUESTION.search(plain_text))
+        )
+    ) or _NEITHER.match(plain_text)
+    another = (
+        another or _offers_a_sentence(plain_text, listed) or _is_a_sentence(plain_text, listed)
     )
+    return ANOTHER if another else UNPARSED
 
 
 _RIGHT = re.compile(
@@ -832,38 +763,36 @@ def _is_a_sentence(text: str, listed: _Options) -> bool:
     own = [_root(m.group()) for m in _WORD.finditer(text)]
     if not 3 < len(own) < 30 or not re.fullmatch(r"[^.!?\n]*[.!]\W*", text.strip()):
         return False
-    same = next(
-        (i for i, roots in enumerate(zip(own, *listed.roots, strict=False)) if len(set(roots)) > 1),
-        0,
-    )
+    roots = enumerate(zip(own, *listed.roots, strict=False))
+    same = next((i for i, roots_at_i in roots if len(set(roots_at_i)) > 1), 0)
     if same < 1 + (own[0] == "the") or own[0] in _SUBJECTS:
         return False
     rest = own[same:]
-    same_words = any(root in of_one for root in rest for of_one in listed.own)
+    same_words = any(not words.isdisjoint(rest) for words in listed.own)
     return len(rest) > 1 and not same_words and re.search(r"\b(?:is|are|has|have)\b", text) is None
 
 
-def _fields(said: str, names: Mapping[str, str]) -> str | None:
+def _fields(text: str, names: Mapping[str, str]) -> str | None:
     """What JSON fields choose: a letter, "another", or "unparsed" if they contradict each other."""
-    if '":' not in said and '" :' not in said:
+    if '":' not in text and '" :' not in text:
         return None
-    found = set()
-    for value in re.findall(r"\"[\w ]{1,30}\"\s*:\s*\"?([^\"\n{}]{1,400})", said):
+    labels = set()
+    for value in re.findall(r"\"[\w ]{1,30}\"\s*:\s*\"?([^\"\n{}]{1,400})", text):
         if _UNCLEAR in value:
             return UNPARSED
         named = {name for name, sign in names.items() if sign in value}
         if len(named) == 1 and len(re.findall(r"\w+", value)) < 3:
-            found |= named
-    if len(found) == 1:
-        label = found.pop()
+            labels |= named
+    if len(labels) == 1:
+        label = labels.pop()
         return ANOTHER if label == OPEN else label
-    return UNPARSED if found else None
+    return UNPARSED if labels else None
 
 
-def _without_lists(said: str, listed: _Options) -> str:
+def _without_lists(text: str, listed: _Options) -> str:
     """A text without a copied list of all options, and without the letters of remarks on each."""
-    if not _SIGNS.search(said):
-        return said
+    if not _SIGNS.search(text):
+        return text
     signs = [listed.sign(letter) for letter in listed.letters]
     more = rf"(?:[^\w\n]{{0,12}}\n[^\w\n]{{0,12}}{_ELSE}[^\n]*)?"  # "c) ...", of its own
     ends = r"(?=[.\s\"'*)>|]*(?:\n|$)|\s*[.])"
@@ -872,20 +801,20 @@ def _without_lists(said: str, listed: _Options) -> str:
         rf"(?:(?:^|\n)[ \t]*(?:options|choices)\s*:)?[^\S\n]{{0,12}}(?:{in_order}|"
         f"{reverse}){more}{ends}"
     )
-    said = listing.sub(lambda m: "\n" if _is_list(m, said) else m.group(), said)
+    text = listing.sub(lambda m: "\n" if _is_list(m, text) else m.group(), text)
     items = list(
         re.finditer(
             rf"(?:^|\n)[^\w\n]{{0,12}}(?:\d[.)])?[^\w\n]{{0,12}}(?P<sign>{_SIGN})(?=[^\w\n]*\w)",
-            said,
+            text,
         )
     )
     if [m["sign"] for m in items] != list(signs):
-        return said
+        return text
     return "".join(
         [
-            said[: items[0].start()],
-            *(said[m.end() : n.start()] for m, n in pairwise(items)),
-            said[items[-1].end() :],
+            text[: items[0].start()],
+            *(text[m.end() : n.start()] for m, n in pairwise(items)),
+            text[items[-1].end() :],
         ]
     )
 
@@ -895,12 +824,12 @@ _LISTS = re.compile(
 )
 
 
-def _is_list(m: re.Match[str], said: str) -> bool:
+def _is_list(m: re.Match[str], text: str) -> bool:
     """Whether signs in a row are the list, and not "a or b" in a sentence."""
     stated = re.search(r"[.\n]", m.group().strip()[:-1]) is not None
     return stated and (
         m.group().startswith("\n")
-        or _LISTS.search(said[max(0, m.start() - 20) : m.start()]) is not None
+        or _LISTS.search(text[max(0, m.start() - 20) : m.start()]) is not None
     )
 
 
