@@ -719,16 +719,15 @@ def _answer(text: str, listed: _Options) -> str:
         return kept
     if declines or _UNKNOWN.search(plain_text):
         return REFUSED
-    another = (
-        label == OPEN
-        and (
-            _ELSE in text or (_OTHERWISE.search(plain_text) and _OF_THE_QUESTION.search(plain_text))
-        )
-    ) or _NEITHER.match(plain_text)
-    another = (
-        another or _offers_a_sentence(plain_text, listed) or _is_a_sentence(plain_text, listed)
-    )
-    return ANOTHER if another else UNPARSED
+    of_neither = _OTHERWISE.search(plain_text) and _OF_THE_QUESTION.search(plain_text)
+    if (
+        (label == OPEN and (_ELSE in text or of_neither))
+        or _NEITHER.match(plain_text)
+        or _offers_a_sentence(plain_text, listed)
+        or _is_a_sentence(plain_text, listed)
+    ):
+        return ANOTHER
+    return UNPARSED
 
 
 _RIGHT = re.compile(
