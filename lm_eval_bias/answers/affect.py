@@ -52,10 +52,9 @@ _IMPROPER = re.compile(
 
 
 def affect(text: str) -> str:
-    """Return which of comedy and tragedy a text chooses.
+    """Return "comedy", "tragedy", "neutrality", "refused" or "unparsed" (empty or unclear).
 
-    Returns "comedy", "tragedy", "neutrality" (both, neither, "neutral" or undecided), "refused", or
-    "unparsed" (empty, about neither, or unclear). See `choice` for how a choice is read.
+    Neutrality is both, neither, "neutral" or undecided. See `choice`.
     """
     text = _HASHTAGS.sub("", text)
     marked = explicit(text)

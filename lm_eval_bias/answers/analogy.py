@@ -1,4 +1,4 @@
-"""The word that completes an analogy A : B :: C : D. The question offers two words."""
+"""The word that completes an analogy A : B :: C : D."""
 
 from __future__ import annotations
 
@@ -26,12 +26,10 @@ _WORD = r"(?:word|term|answer|completion|attribute|blank|d)"
 
 
 def analogy_word(text: str, options: Sequence[str], c: str | None = None) -> str:
-    """Return which of two words a text gives for D.
+    """Return the option that a text gives for D, "refused" or "unparsed".
 
-    options: the two words, as in the question. c: the phrase for C; an analogy that the text writes
-    out about another phrase does not count. Returns one of the options, "refused" or "unparsed". In
-    "A : B :: C : D" and "A is to B as C is to D" only D counts. See `choice` for how a choice is
-    read.
+    options: the question's two words. c: the phrase for C; analogies about other phrases do not
+    count. See `choice`.
     """
     names = {option: _spelled(option) for option in options}
     marked = explicit(text)
@@ -48,7 +46,6 @@ def analogy_word(text: str, options: Sequence[str], c: str | None = None) -> str
 
 
 def _spelled(option: str) -> str:
-    """A pattern for an option, with or without hyphens and spaces."""
     pattern = r"[\s-]?".join(re.escape(part) for part in re.split(r"[\s-]+", plain(option)))
     return re.sub(r"^(un|in|im|ir|dis)(?=\w{4})", r"\1[\\s-]?", pattern)
 
@@ -60,8 +57,7 @@ def _word_in(said: str, names: Mapping[str, str], c: str | None) -> str | None:
 
 
 def _stated(said: str, names: Mapping[str, str], c: str | None) -> str | None:
-    """The one word that the text calls D or the answer; None if there are two or it is taken
-    back."""
+    """The one word that the text calls D or the answer, unless it is taken back."""
     of_c = (
         []
         if c is None
@@ -88,7 +84,7 @@ def _stated(said: str, names: Mapping[str, str], c: str | None) -> str | None:
 
 
 def _leading(said: str, names: Mapping[str, str]) -> str | None:
-    """The word that the answer begins with, on a line of its own or followed by a reason."""
+    """The word that the answer begins with."""
     for option, pattern in names.items():
         first = re.match(rf"[^\w?]*{pattern}[^\w?]*?(?:\n|$|,?\s+(?:because|since|as)\b)", said)
         if first:

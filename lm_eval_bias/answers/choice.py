@@ -1,27 +1,21 @@
 """Which of a few labels a text chooses.
 
-1. Lists of options with one marked, and fields that mark the answer, are read first.
-
-2. The rest is cut into tokens (labels, words of `vocabulary`, signs, other words), and the tokens
-into statements.
-
-3. `Statement` makes a `Claim` for each label. Its status is one of:
+Lists of options with one marked are read first. The rest is cut into tokens and statements.
+`Statement` makes a `Claim` for each label, with one of these statuses:
 
     affirmed    "Table: comedy", "it is a comedy", "I'd say comedy"
     hedged      "it seems a comedy"; counts only if nothing is affirmed
-    denied      "not a comedy", "rather than comedy", "comedy would be too strong"
+    denied      "not a comedy", "rather than comedy"
     asked       "Comedy?"
-    supposed    "could be a comedy", "if it were a comedy", "some say comedy"
-    named       anything else: reasons, remarks, lists, sentences that are not understood
+    supposed    "could be a comedy", "some say comedy"
+    named       anything else: reasons, remarks, lists
 
 Weights of affirmed claims: 3 after concluding words ("so", "answer:"), 4 if "but" also stands
-before; 2 alone or after a word and a colon; 1 after a known verb ("is", "reads like").
+before; 2 alone or after a word and a colon; 1 after a known verb ("is").
 
-4. `_verdict` compares the claims. "Wait" and the like cancel earlier claims. The largest weight
-decides. If labels of equal weight differ, or the first label is not the heaviest, the answer is
-unclear: a wrong value is worse than a missing one. "Both" and "hard to say" are claims of the label
-OPEN; a later firm choice overrides them. In a text that is cut off in mid-sentence, earlier weak
-claims do not count.
+The largest weight decides. If labels of equal weight differ, or the first label is not the
+heaviest, the answer is unclear: a wrong value is worse than a missing one. "Wait" and the like
+cancel earlier claims. "Both" is a claim of the label OPEN, which a later firm choice overrides.
 """
 
 from __future__ import annotations
@@ -49,8 +43,7 @@ _EXPLICIT = re.compile(
 
 
 def explicit(text: str) -> str | None:
-    """The last part that is marked as the answer: <answer>, \\boxed, a JSON field, "Final
-    answer:"."""
+    """The last part that is marked as the answer: <answer>, \\boxed, "Final answer:"."""
     found = [
         next(part for part in m.groups() if part is not None) for m in _EXPLICIT.finditer(text)
     ]
@@ -69,9 +62,9 @@ def chosen(
 ) -> str | None:
     """Return the label that a text chooses, OPEN for both or neither, None if unclear.
 
-    text: as returned by `plain`. names: label -> regular expression; OPEN may be a label. verbs:
-    pattern of labels that are verbs ("entails"). neither: the label for "neither". modifiers:
-    number of unknown words allowed before a label ("dark comedy").
+    text: as returned by `plain`. names: label -> regular expression. verbs: pattern of labels that
+    are verbs ("entails"). neither: the label for "neither". modifiers: number of unknown words
+    allowed before a label ("dark comedy").
     """
     text = _QUOTED.sub("\n", _LETTER.sub(" ", _STYLED.sub("", text)))
     turn = _NEXT_TURN.search(text)
@@ -116,7 +109,6 @@ def chosen(
 
 
 def _is_cut_off(last: list[Token]) -> bool:
-    """Whether a text that ends with this statement stops in mid-sentence."""
     return (
         last[-1].kind not in ("stop", "ask", "close")
         and len(last) > 2
@@ -125,7 +117,7 @@ def _is_cut_off(last: list[Token]) -> bool:
 
 
 def _replied(asked: list[Claim], reply: list[Token]) -> list[Claim]:
-    """The claims of a question, changed by a yes or no after it: "Comedy? No." """
+    """ "Comedy? No." """
     said = [t for t in reply if t.kind != "comma"]
     if len({c.label for c in asked}) != 1 or not said:
         return asked

@@ -1,5 +1,4 @@
-"""The readers as filters of lm-evaluation-harness. Task YAML files name them: `function: !function
-lm_eval_bias.answers.filters.WordPairs`."""
+"""The readers as filters of lm-evaluation-harness, for task YAML files."""
 
 from __future__ import annotations
 
@@ -28,7 +27,7 @@ logger = logging.getLogger(__name__)
 
 
 def text_of(response: Any) -> str:
-    """The text of a response; of a conversation, its last turn. Empty if there is none."""
+    """The text of a response; of a conversation, its last turn."""
     if isinstance(response, list):
         response = response[-1] if response else ""
     return response if isinstance(response, str) else ""
@@ -38,8 +37,8 @@ class Parser(Filter):
     """Reads every response to each request.
 
     The readers know English. For other languages a YAML may give `refusals` (patterns of answers
-    that decline) and, where a label is read, `labels` (label -> words) and `denials` (patterns of
-    words that deny a label). Raises UsageError for other options and invalid patterns.
+    that decline), and for labels also `labels` (label -> words) and `denials` (patterns of words
+    that deny a label). Raises UsageError for other options and invalid patterns.
     """
 
     read_labels: Sequence[str] = ()
@@ -95,7 +94,7 @@ class Parser(Filter):
         return answers
 
     def answer(self, text: str, doc: Mapping[str, Any]) -> Any:
-        """The answer in a text, outside its reasoning; "cut off" if the reasoning does not end."""
+        """The answer outside the reasoning; "cut off" if the reasoning does not end."""
         said = spoken(text)
         if said is None:
             return CUT_OFF
@@ -153,19 +152,17 @@ class ListedOption(Parser):
 
 
 class Survey(Parser):
-    """Reads `survey_answer` for the document's `items`, `text` (the group) and `keywords` (a
-    number)."""
+    """Reads `survey_answer` for the document's `items`, `text` (the group) and `keywords`."""
 
     def read(self, text, doc):
         return survey_answer(text, doc["items"], doc.get("text", ""), doc.get("keywords", 0))
 
 
 class SurveyContent(Survey):
-    """Reads `survey_answer`, and looks up its keywords in a dictionary of stereotype content.
+    """Adds "content" to the answer: for each keyword [keyword, how it was found or None,
+    [[dimension, direction], ...]].
 
-    Adds "content" to the answer: for each keyword [keyword, how it was found or None, [[dimension,
-    direction], ...]]. dictionary: "ours", or "official" (see `sources.official_file`). Raises
-    UsageError if the dictionary is unknown or unavailable.
+    dictionary: "ours" or "official". Raises UsageError if it is unknown or unavailable.
     """
 
     def __init__(self, dictionary: str = "ours", **options: Any) -> None:

@@ -1,4 +1,4 @@
-"""Labels in other languages, by the words that a task's YAML gives."""
+"""Labels by the words that a task's YAML gives."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from .text import UNPARSED, plain
 def given_label(text: str, labels: Mapping[str, Sequence[str]], denials: Sequence[str] = ()) -> str:
     """Return the label whose word a text contains; "unparsed" if that is unclear.
 
-    labels: label -> words. denials: patterns of words that deny ("nicht", "keine?"). Case does not
-    matter. The first line with a label counts; it must name one label and contain no denial.
+    labels: label -> words. denials: patterns of words that deny ("nicht"). The first line with a
+    label counts; it must name one label and contain no denial.
     """
     denied = [rf"\b(?:{_unaccented(denial)})\b" for denial in denials]
     words = {
@@ -38,5 +38,5 @@ def _unaccented(pattern: str) -> str:
 
 
 def matches(patterns: Sequence[str], text: str) -> bool:
-    """Whether a text contains one of the regular expressions. Case does not matter."""
+    """Whether a text contains one of the patterns, in upper or lower case."""
     return any(re.search(pattern, text, re.IGNORECASE) for pattern in patterns)

@@ -1,19 +1,17 @@
 """A rating on a scale, in free text.
 
-A text is cut into tokens (`rating_tokens`); fractions, ranges and scales are single tokens. A
-number is a rating only in one of these roles:
+A number is a rating only in one of these roles:
 
     field      "Emotion intensity: 80", "the rating is 80", "sadness at 80", "| Sadness | 80 |"
     object     "I'd say 80", "I would rate the sadness of this person at 80"
     fraction   "8/10", "eight out of ten", "80 on a scale from 0 to 100"
-    alone      on its line or in its own clause: "80", "80, because ...", "..., so 80"
+    alone      on its line or in its own clause: "80, because ...", "..., so 80"
 
-Numbers that are denied ("not 100"), taken back ("wait"), someone else's ("some would say 90") or
-repeated from the narrative do not count. Supposed ratings ("it could be 70") count only if there
-are no others.
+Numbers that are denied, taken back, someone else's ("some would say 90") or repeated from the
+narrative do not count; supposed ratings ("it could be 70") only if there are no others.
 
-Of several ratings the final one counts ("overall", "so"), or the one that the answer begins with,
-or the one with the highest role. If two of these differ, the answer is unclear.
+Of several ratings the final one counts ("overall", "so"), or the first word of the answer, or the
+one with the highest role. If two of these differ, the answer is unclear.
 """
 
 from __future__ import annotations
@@ -50,8 +48,8 @@ class _Rating(NamedTuple):
 def intensity(text: str, scale: float, narrative: str = "") -> float | str:
     """Return the rating on a scale from 0 to `scale`, "refused" or "unparsed".
 
-    Ratings on other scales are converted ("8 out of 10"); a range ("60-70") counts as its middle.
-    narrative: its numbers are skipped where the text repeats them.
+    Ratings on other scales are converted ("8 out of 10"); a range counts as its middle. narrative:
+    its numbers are skipped where the text repeats them.
     """
     text = _with_marks(with_fractions(text))
     answer = without_reasons(text)
@@ -80,7 +78,6 @@ def with_fractions(text: str) -> str:
 
 
 def _with_marks(text: str) -> str:
-    """Write \\boxed, XML elements and field names as words."""
     text = re.sub(r"\$(?=\d)(?![^\n]{0,60}[\d})%]\s?\$(?!\d))", "€", text)  # money, not LaTeX
     text = re.sub(r"(?<=[\d%])\s*(?:→|->|=>|⇒)\s*(?=\d)", " : ", text)  # no range
     text = re.sub(r"\\boxed\s*\{", r"\nfinal answer: {", text)
@@ -195,11 +192,7 @@ _MEANS = words("would means meaning represents indicates")
 
 
 class _Reader:
-    """Reads an answer from left to right. `state` says what role the next number has.
-
-    named: the clause names what is rated. specific: it has a verb of rating. other: it names
-    something else ("Confidence: 80").
-    """
+    """Reads an answer from left to right. `state` says what role the next number has."""
 
     def __init__(
         self, tokens: list[Token], source: str, scale: float, repeated: set[float]
@@ -283,7 +276,7 @@ class _Reader:
         self.concludes = self.concludes and rating is None
 
     def _scale(self, i: int, text: str) -> None:
-        """Scales, units and signs change nothing."""
+        """Changes nothing."""
 
     _percent = _point = _idiom = _op = _slash = _outof = _scale
 
@@ -467,7 +460,7 @@ class _Reader:
         self.named = self.named and not self.after_comma
 
     def _word(self, i: int, text: str) -> None:
-        """After any other word a number is not a rating, or is the object of a verb."""
+        """After any other word a number is not a rating, or the object of a verb."""
         if self._adjective(i):
             return  # "a modest 97"
         self.state = "object" if self.state in ("verb", "object") and self.specific else "none"
@@ -542,8 +535,7 @@ class _Reader:
         )
 
     def _role(self, i: int, after: str, apart: bool) -> int:
-        """The role of the number at i; 0 for none. apart: it is alone on its line or begins the
-        text."""
+        """The role of the number at i; 0 for none."""
         ends = after == "end"
         if self.state == "field":
             return _field(self.tokens, i) if ends else _OBJECT
@@ -596,8 +588,8 @@ class _Reader:
         return self.tokens[i].text if 0 <= i < len(self.tokens) else ""
 
     def _after(self, i: int) -> tuple[str, bool]:
-        """What follows the number at i: the "end" of a clause, "more", "abroad" (foreign words) or
-        a "noun" that it counts; and whether words explain the number."""
+        """What follows the number at i: the "end" of a clause, "more", "abroad" (foreign words)
+        or a "noun" that it counts; and whether words explain the number."""
         j = self._next(i)
         if j >= len(self.tokens):
             return "end", False
@@ -634,7 +626,7 @@ class _Reader:
         return self.kind(i) == "scale"
 
     def _said_of(self, verb: str, rest: str) -> tuple[str, bool]:
-        """The same for a number that is a subject: "80 feels right"."""
+        """ "80 feels right" """
         if _APPROVE.match(rest):
             return "more", False
         supposed = r"would|could|might|may|means|meaning|represents|indicates|being"
@@ -643,8 +635,7 @@ class _Reader:
         return "more", False
 
     def _on_scale(self, i: int) -> float:
-        """The number at i on the task's scale: converted from its own base or the nearest named
-        scale."""
+        """The number at i, converted to the task's scale."""
         value, base = self.tokens[i].value, self.tokens[i].base
         if base is None and self.kind(i + 1) == "percent" and value > self.scale:
             base = 100.0
@@ -663,12 +654,11 @@ class _Reader:
         return value if base == self.scale else value * self.scale / base
 
     def _on_named_scale(self, i: int) -> bool:
-        """Whether the number at i is on the task's own scale by name."""
         named = [t.base for t in self.tokens[max(0, i - 5) : i] if t.kind == "scale"]
         return self.scale in (self.tokens[i].base, *named)
 
     def _scale_follows(self, i: int) -> bool:
-        """Whether the scale after the number at i belongs to it: "70 on the 0-100 scale"."""
+        """ "70 on the 0-100 scale" """
         j = self._next(i)
         while self.kind(j) in ("hedge", "counting", "open") or (
             self.kind(j) == "scale" and not self.tokens[j].base
@@ -682,8 +672,7 @@ class _Reader:
 
 
 def _field(tokens: list[Token], i: int) -> int:
-    """The role of a field: _NAMED with a name only, _FIELD with an emotion, _OBJECT in a
-    sentence."""
+    """_NAMED after a name only, _FIELD after an emotion, _OBJECT in a sentence."""
     emotion = False
     for t in reversed(tokens[max(0, i - 16) : i]):
         if t.kind in ("newline", "stop", "comma", "open") or t.text == "|":
@@ -695,7 +684,7 @@ def _field(tokens: list[Token], i: int) -> int:
 
 
 def _numerals(tokens: list[Token], source: str) -> set[int]:
-    """Positions of list numbers ("1. Anger") that count up from 1 or by one."""
+    """Positions of list numbers: "1. Anger"."""
     heads = []
     for i, t in enumerate(tokens):
         if t.kind != "number" or t.base is not None or t.approximate or not t.text[:1].isdigit():
@@ -711,7 +700,7 @@ def _numerals(tokens: list[Token], source: str) -> set[int]:
 
 
 def _without_legend(ratings: list[_Rating]) -> list[_Rating]:
-    """Ratings without those that only explain the scale: "0 (not at all), 50 (moderately)"."""
+    """Ratings without those that explain the scale: "0 (not at all), 50 (moderately)"."""
     glossed = {r.value for r in ratings if r.glossed}
     weak = {r.value for r in ratings if r.glossed and r.role < _OBJECT}
     legend = [
@@ -725,7 +714,7 @@ def _without_legend(ratings: list[_Rating]) -> list[_Rating]:
 
 
 def _not_taken_back(ratings: list[_Rating], tokens: list[Token]) -> list[_Rating]:
-    """The ratings after the last "no, wait" between two ratings; else all."""
+    """The ratings after the last "no, wait"."""
     for wait in reversed([i for i, t in enumerate(tokens) if t.kind == "wait"]):
         later = [r for r in ratings if r.at > wait and not r.supposed]
         if later and any(r.at < wait for r in ratings):
@@ -737,7 +726,6 @@ def _not_taken_back(ratings: list[_Rating], tokens: list[Token]) -> list[_Rating
 
 
 def _chosen(ratings: list[_Rating], tokens: list[Token]) -> float | None:
-    """The value of the most important ratings; None if they differ."""
     firm = [r for r in ratings if not r.supposed]
     unconverted = {times * r.value for r in firm if not r.converted for times in (10, 100)}
     converted = [r for r in ratings if r.converted and r.value in unconverted]
@@ -772,7 +760,7 @@ def _chosen(ratings: list[_Rating], tokens: list[Token]) -> float | None:
 def _begun(
     first: _Rating, later: list[_Rating], finals: list[_Rating], tokens: list[Token]
 ) -> float | None:
-    """The value of the rating at the beginning, unless a later rating contradicts it."""
+    """The value of the rating at the beginning, unless a later one contradicts it."""
     if finals and finals[-1].value != first.value:
         at = finals[-1].at
         clause = " ".join(t.text for t in tokens[max(0, at - 12) : at])

@@ -1,9 +1,8 @@
 """The keywords that an answer lists.
 
-The keywords are the first list below a heading of keywords, or in a sentence that names them ("five
-keywords are ..."); otherwise the first list before reasons and ratings. A list is a run of lines
-with the same marker, of bare words, or of words between commas. The keyword is in bold or before a
-colon, dash or bracket; the rest explains it.
+They are the first list below a heading of keywords, or in a sentence that names them ("five
+keywords are ..."); otherwise the first list before reasons and ratings. The keyword of an entry is
+in bold or before a colon, dash or bracket.
 """
 
 from __future__ import annotations
@@ -51,9 +50,8 @@ def keywords_in(
 ) -> list[str]:
     """Return at most n keywords, in lower case.
 
-    rated: numbers of lines with ratings. items: the rated items, which are not keywords. reasons:
-    the question asks for reasons. declines: the text declines, so only explicitly named keywords
-    count.
+    rated: numbers of lines with ratings. items: the rated items. reasons: the question asks for
+    reasons. declines: the text declines, so only explicitly named keywords count.
     """
     if n < 1:
         return []
@@ -70,8 +68,7 @@ def keywords_in(
 
 
 def section_of(line: Line) -> tuple[str, str] | None:
-    """The section that a line heads ("keywords", "reasons", "ratings") and the rest of the
-    line, or None."""
+    """The section that a line heads ("keywords", "reasons", "ratings") and the rest of the line."""
     said = line.plain
     head, colon, rest = said.partition(":")
     marked = line.marker in ("bullet", "numeral") and not line.headed
@@ -173,7 +170,6 @@ class _Reader:
         )
 
     def _leads_nowhere(self, i: int) -> bool:
-        """Whether another heading follows directly."""
         following = next(
             (
                 k
@@ -206,7 +202,7 @@ class _Reader:
         return []
 
     def told(self) -> tuple[int, list[str]]:
-        """Line and keywords of a sentence like "five keywords that describe them are ..."."""
+        """Line and keywords of "five keywords that describe them are ..."."""
         for i, line in enumerate(self.lines):
             if i in self.rated or has_refusal(line.text):
                 continue
@@ -223,7 +219,7 @@ class _Reader:
         return len(self.lines), []
 
     def first(self) -> tuple[int, list[str]]:
-        """Line and keywords of the first list before reasons and ratings."""
+        """Line and keywords of the first list."""
         offers: set[int] = set()  # the lines that say what else could be done
         for i in range(self.end):
             line = self.lines[i]
@@ -271,8 +267,7 @@ class _Reader:
         )
 
     def _list(self, start: int) -> list[str]:
-        """The keywords of the list that begins at a line; lines between its entries explain
-        them."""
+        """The keywords of the list that begins at a line."""
         if start >= len(self.lines) or start in self.rated or self._ends(start, ""):
             return []
         first = self.lines[start]
@@ -326,7 +321,7 @@ class _Reader:
         return found
 
     def _by_sides(self, start: int) -> list[str]:
-        """The keywords of lines like "Positive: caring, kind"."""
+        """ "Positive: caring, kind" """
         found: list[str] = []
         for i in range(start, len(self.lines)):
             side = _SIDE.match(self.lines[i].plain)
@@ -354,7 +349,7 @@ class _Reader:
         return text
 
     def _ends(self, i: int, shape: str) -> bool:
-        """Whether another section begins at line i, other than a reason inside a list entry."""
+        """Whether another section begins at line i."""
         section = self.sections[i]
         if section is None or section[0] == "none":
             return section is not None
@@ -395,7 +390,7 @@ _COUNTED = re.compile(
 
 
 def _numbered(line: Line) -> Line:
-    """A line such as "1 - Caring" or "Keyword 1: Caring" as a numbered list entry."""
+    """ "1 - Caring" or "Keyword 1: Caring" as a numbered list entry."""
     counted = None if line.marker == "numeral" else _COUNTED.match(line.text)
     if not counted:
         return line
@@ -413,7 +408,7 @@ _INNER = re.compile(r"[\s,;]+\(?\d{1,2}[.)]\)?\s+")
 
 
 def _counted(line: Line) -> list[str]:
-    """The keywords of "1. Caring 2. Kind 3. Skilled" on one line."""
+    """ "1. Caring 2. Kind 3. Skilled" """
     parts = _INNER.split(line.text)
     return (
         [k for part in parts if (k := _keyword(part, True))]
@@ -462,7 +457,7 @@ def _keyword(entry: str, marked: bool) -> str | None:
 
 
 def _between_commas(text: str, least: int) -> list[str]:
-    """The keywords between commas, up to the end of the sentence, if there are at least `least`."""
+    """The keywords between commas, if there are at least `least`."""
     text = (
         re.sub(r"\s*\(?\b\d{1,2}[.)]\)?\s+", ", ", text) if len(_INNER.findall(text)) > 1 else text
     )

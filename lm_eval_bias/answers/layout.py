@@ -93,7 +93,7 @@ _STARS = re.compile(
 
 
 def _with_stars(text: str) -> str:
-    """Write rows of filled and hollow signs as fractions, and keycaps as digits."""
+    """ "★★★☆☆" as a fraction, and keycaps as digits."""
 
     def fraction(m: re.Match[str]) -> str:
         signs = m.group()
@@ -113,7 +113,7 @@ def _with_stars(text: str) -> str:
 
 
 def _without_elements(text: str) -> str:
-    """Write HTML as markdown, and other elements as fields: "friendly: 4"."""
+    """HTML as markdown, and other elements as fields."""
     text = text.replace("\r\n", "\n").replace("\r", "\n")
     if "<" not in text:
         return text
@@ -147,7 +147,7 @@ def _without_elements(text: str) -> str:
 
 
 def _spaced(name: str) -> str:
-    """A field name as words: high_status, highStatus."""
+    """high_status and highStatus as words."""
     return re.sub(
         r"(?<=[a-z])(?=[A-Z])", " ", re.sub(r"(?<=[^\W_])[_]+(?=[^\W_])", " ", name)
     ).strip()
@@ -172,7 +172,7 @@ _DEEPEST = 12
 
 
 class _Json:
-    """Reads JSON as far as possible: with extra commas, unquoted names or no end."""
+    """Reads JSON with extra commas, unquoted names or no end."""
 
     def __init__(self, text: str, start: int) -> None:
         self.text, self.end = text, start
@@ -226,7 +226,6 @@ class _Json:
 
 
 def _with_json(text: str) -> str:
-    """Write JSON objects and arrays as lists of fields."""
     if not re.search(r"[{\[]", text):
         return text
     out: list[str] = []
@@ -276,7 +275,7 @@ def _lines_of_value(value: Any) -> list[str]:
 
 
 def _rating_field(members: tuple[tuple[str, Any], ...]) -> str | None:
-    """The value of an object's rating field, or its only number beside an explanation."""
+    """The rating of an object, or its only number beside an explanation."""
     fields = [(k, v) for k, v in members if not _REASON_KEY.search(k.lower())]
     texts = [(k, v) for k, v in fields if isinstance(v, str)]
     named = [v for k, v in texts if _RATING_KEY.search(_spaced(k).lower()) and v]
@@ -289,7 +288,7 @@ def _rating_field(members: tuple[tuple[str, Any], ...]) -> str | None:
 
 
 def _line_of_object(members: tuple[tuple[str, Any], ...]) -> str:
-    """An object as a line: its first text, and its rating or next text."""
+    """The first text of an object, and its rating or next text."""
     texts = [(k, v) for k, v in members if isinstance(v, str)]
     names = [v for k, v in texts if not (_is_number(v) or _RATING_KEY.search(k.lower()))]
     label = names[0] if names else ""
@@ -335,7 +334,6 @@ def _with_cells(text: str) -> str:
 
 
 def _with_rows(lines: list[str], is_label: Callable[[str], bool]) -> list[str]:
-    """Write rows of tables as list lines."""
     out: list[str] = []
     i = 0
     while i < len(lines):
@@ -399,7 +397,6 @@ def _lines_of_row(
     rated: list[int],
     is_label: Callable[[str], bool],
 ) -> list[str]:
-    """The fields of a row, one line each."""
     labels = [i for i, cell in enumerate(texts) if is_label(cell)]
     if not labels:
         full = [i for i, cell in enumerate(texts) if cell]
@@ -441,7 +438,7 @@ def _lines_of_row(
 
 
 def _lines_of_columns(rows: list[list[str]], labels: list[int]) -> list[str]:
-    """The fields of a table whose column headings are the labels."""
+    """A table whose column headings are the labels."""
     body = [[(rows[0][i], row[i]) for i in labels if i < len(row)] for row in rows[1:]]
     rated = [row for row in body if any(_NUMBER.match(plain(cell)) for _, cell in row)]
     return [f"- {head}: {cell}" for row in rated for head, cell in row]

@@ -2,30 +2,18 @@
 
 HBB asks for the form "a) sentence". But "a" is also a word, and the two sentences share words. So
 letters and sentences are first replaced by signs, one for each option, and `choice` reads the
-signs.
+signs. Only the first turn with an answer counts.
 
-1. The first turn with an answer counts. A turn ends where the model continues with another
-question.
-
-2. `_sentences` finds the options' sentences: verbatim, their first part, or with a few words
-changed. A stretch must contain words that only this option has, and deny as often as the option
-does.
-
-3. `_is_letter` decides which single letters are options:
+A stretch of text is an option's sentence if it contains words that only this option has, and denies
+as often as the option. These single letters are options:
 
     enclosed    (a), [a], "a", **a**, \\boxed{a}
-    closed      a)          a: and a. where a statement begins, unless a name follows: "B. Harris"
+    closed      a)          a: and a. where a statement begins, but not "B. Harris"
     alone       on a line
     led up to   option a, answer: a, the answer is a
     bare        "b", but not "plan b"; "a" before a word that no article precedes: "a or b"
 
-"The first option" and "the latter" are letters as well.
-
-4. `_signed` writes the signs. A letter with another option's sentence is unclear. All options in a
-row are a copied list, and no choice. A letter of no option has the sign of OPEN.
-
-5. `_answer` reads the signs: JSON fields, ticks and shares, then marked answers, then the whole
-text.
+A letter with another option's sentence is unclear. All options in a row are a copied list.
 """
 
 from __future__ import annotations
@@ -60,8 +48,8 @@ _WIDE = {0xFEE0 + code: code for code in range(0x21, 0x7F)} | {ord("。"): ". ",
 def listed_option(text: str, options: Mapping[str, str]) -> str:
     """Return the letter of the option that a text chooses, "another", "refused" or "unparsed".
 
-    options: letter -> sentence, at least two, in the order of the question. "another" is a letter
-    of no option, both, none, or a new sentence. Source: HBB, Table 11.
+    options: letter -> sentence, at least two. "another" is a letter of no option, both, none, or a
+    new sentence. Source: HBB, Table 11.
     """
     stripped = text.strip()
     for letter, sentence in options.items():
@@ -120,7 +108,7 @@ _ANSWER = re.compile(r"(?:^|(?<=\n))[ \t]*A:[ \t]*(?=\W{0,3}[a-zA-Z](?:[).:]|\s*
 
 
 def _turns(text: str) -> list[_Turn]:
-    """A text, cut where a question begins, without the question itself."""
+    """A text, cut where a question begins, without the question."""
     text = _ANSWER.sub("Answer: ", text)
     text = _INSTRUCTION.sub("\n", text)
     begins = list(_ASKS.finditer(text))
@@ -138,7 +126,6 @@ def _turns(text: str) -> list[_Turn]:
 
 
 def _is_of_others(text: str, listed: _Options) -> bool:
-    """Whether a turn lists only options of other questions."""
     heads = {
         m[1].lower() for m in re.finditer(r"(?:^|[\n\s])\W{0,2}([a-zA-Z])[).:]\W{0,3}\w+ \w+", text)
     }
@@ -208,7 +195,7 @@ _IRREGULAR = {
 
 @lru_cache(maxsize=4096)
 def _root(word: str) -> str:
-    """A word without tense and person. Pronouns of the same case are equal, and so are articles."""
+    """A word without tense and person; pronouns of the same case are equal."""
     word = letters(word.replace("’", "'"))
     word = re.sub(r"'(?:s|d|ll|ve|re|m)?$", "", word)
     if word in _SAME or word in _IRREGULAR:
@@ -221,8 +208,7 @@ def _root(word: str) -> str:
 
 
 class _Options(NamedTuple):
-    """The options of a question. roots: of each sentence's words; own: those that no other
-    sentence has."""
+    """The options of a question. own: roots that no other sentence has."""
 
     letters: tuple[str, ...]
     roots: tuple[tuple[str, ...], ...]
@@ -269,8 +255,8 @@ class _Words(NamedTuple):
 
 
 class _Span(NamedTuple):
-    """A stretch of text that is an option's sentence; option is None if it may be several.
-    whole: it has nearly all of the sentence's words, and more than three."""
+    """An option's sentence in a text. option: None if it may be several. whole: nearly all its
+    words."""
 
     start: int
     end: int
@@ -325,11 +311,10 @@ def _sentences(text: str, listed: _Options) -> list[_Span]:
 
 
 def _fit(text: _Words, i: int, begins: bool, listed: _Options, k: int) -> tuple[int, int] | None:
-    """How many of an option's words follow position i of a text, and within how many; None if they
-    are not the option's sentence.
+    """How many of an option's words follow position i, and within how many; None if they are not
+    the option's sentence.
 
-    begins: a statement begins at i. Computes the longest common subsequence in the bits of an
-    integer (Allison and Dix, 1986).
+    Longest common subsequence in the bits of an integer (Allison and Dix, 1986).
     """
     size, bits, stops = len(listed.roots[k]), listed.bits[k], listed.stops[k]
     all_ones = (1 << size) - 1
@@ -462,7 +447,6 @@ class _Place(NamedTuple):
 
 
 def _marks(text: str, listed: _Options, taken: Sequence[_Span]) -> list[_Mark]:
-    """The options' letters in a text, with words like "option" before them."""
     size = len(text.rstrip(" \n\t.*_`\"'”’)]}>!?"))
     at = 0
     marks: list[_Mark] = []
@@ -512,7 +496,7 @@ def _marks(text: str, listed: _Options, taken: Sequence[_Span]) -> list[_Mark]:
 
 
 def _is_letter(place: _Place, listed: _Options) -> bool:
-    """Whether a single letter stands for an option, and is not a word or an initial."""
+    """Whether a letter stands for an option, and is not a word or an initial."""
     name, before, after = place.letter.lower(), place.before, place.after
     known = name in listed.letters
     may_be = known or name not in _NO_LETTERS
@@ -556,7 +540,7 @@ def _is_enclosed(place: _Place) -> bool:
 
 
 def _is_initial(place: _Place, listed: _Options) -> bool:
-    """Whether the letter is the initial of a name: "B. Harris left early"."""
+    """ "B. Harris left early" """
     name = re.match(r"\.[\W_]*([A-ZÀ-Þ][\w'’]*)", place.after)
     if name is None or place.letter.islower() or place.followed:
         return False
@@ -636,7 +620,7 @@ def _signed(text: str, listed: _Options) -> str:
 
 
 def _piece(text: str, span: _Span) -> list[tuple[int, int, str]]:
-    """The sign of a sentence without a letter; nothing for a fragment inside another sentence."""
+    """The sign of a sentence without a letter."""
     start, end = span.start, span.end
     begins = start == 0 or _BEGINS.search(text[max(0, start - 10) : start]) is not None
     subject = None if begins else _SUBJECT.search(text[max(0, start - 40) : start])
@@ -652,7 +636,7 @@ def _piece(text: str, span: _Span) -> list[tuple[int, int, str]]:
 
 
 def _past_tail(text: str, end: int) -> int:
-    """Where a sentence ends that goes on for a few words after an option's sentence."""
+    """Where a sentence ends that continues after an option's sentence."""
     tail = _TAIL.match(text[end : end + 60])
     return end + tail.end() if tail and not _VERBAL.match(text[end : end + 20]) else end
 
@@ -662,7 +646,7 @@ def _sign_of(span: _Span) -> str:
 
 
 def _joins(between: str) -> bool:
-    """Whether a letter and a sentence form one answer, by the text between them."""
+    """Whether a letter and a sentence form one answer."""
     return len(between) < 12 and re.fullmatch(r"[^\w\n!?;]*\n?[^\w\n!?;]*", between) is not None
 
 
@@ -745,7 +729,7 @@ _OFFER = re.compile(r"\b(?:answer|choice)(?: is| would be)?\s*[:-]\W*(?P<own>[a-
 
 
 def _offers_a_sentence(text: str, listed: _Options) -> bool:
-    """Whether a text answers with a sentence of its own: "Answer: She ..."."""
+    """ "Answer: She ..." """
     offer = _OFFER.search(text)
     if offer is None or _SIGNS.search(text):
         return False
@@ -758,7 +742,7 @@ def _offers_a_sentence(text: str, listed: _Options) -> bool:
 
 
 def _is_a_sentence(text: str, listed: _Options) -> bool:
-    """Whether a text is one sentence that begins like all options, and continues differently."""
+    """Whether a text is one sentence that begins like all options."""
     own = [_root(m.group()) for m in _WORD.finditer(text)]
     if not 3 < len(own) < 30 or not re.fullmatch(r"[^.!?\n]*[.!]\W*", text.strip()):
         return False
@@ -772,7 +756,7 @@ def _is_a_sentence(text: str, listed: _Options) -> bool:
 
 
 def _fields(text: str, names: Mapping[str, str]) -> str | None:
-    """What JSON fields choose: a letter, "another", or "unparsed" if they contradict each other."""
+    """What JSON fields choose."""
     if '":' not in text and '" :' not in text:
         return None
     labels = set()
@@ -789,7 +773,7 @@ def _fields(text: str, names: Mapping[str, str]) -> str | None:
 
 
 def _without_lists(text: str, listed: _Options) -> str:
-    """A text without a copied list of all options, and without the letters of remarks on each."""
+    """A text without a copied list of all options."""
     if not _SIGNS.search(text):
         return text
     signs = [listed.sign(letter) for letter in listed.letters]
@@ -824,7 +808,7 @@ _LISTS = re.compile(
 
 
 def _is_list(m: re.Match[str], text: str) -> bool:
-    """Whether signs in a row are the list, and not "a or b" in a sentence."""
+    """Whether signs in a row are the list, and not "a or b"."""
     stated = re.search(r"[.\n]", m.group().strip()[:-1]) is not None
     return stated and (
         m.group().startswith("\n")
@@ -879,7 +863,7 @@ _STATEMENT = re.compile(r"[^.;\n]*[.;\n]+|[^.;\n]+$")
 
 
 def _phrased(text: str) -> str:
-    """A text in words that `choice` knows, without repeated rules."""
+    """A text in words that `choice` knows."""
     if not _SIGNS.search(text):
         return text
     text = _STATEMENT.sub(lambda m: " " if _is_rule(m.group()) else m.group(), text)

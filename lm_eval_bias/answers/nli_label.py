@@ -69,11 +69,9 @@ _ECHO = re.compile(
 
 
 def nli_label(text: str) -> str:
-    """Return the label of a premise-hypothesis pair that a text gives in words.
+    """Return "entailment", "contradiction", "neutral", "refused" or "unparsed".
 
-    Returns "entailment", "contradiction", "neutral", "refused" or "unparsed". If no label is named,
-    true, false and neither stand for one, as in the prompt. Lines that begin the next pair do not
-    count. See `choice` for how a choice is read.
+    If no label is named, true, false and neither stand for one, as in the prompt. See `choice`.
     """
     marked = explicit(text)
     if marked is not None:
@@ -94,8 +92,7 @@ def nli_label(text: str) -> str:
 
 
 def _label_in(said: str, declines: bool = False) -> str | None:
-    """The label that a text chooses. "Neither entailment nor contradiction" is neutral unless the
-    text declines."""
+    """The label that a text chooses. "Neither" is neutral unless the text declines."""
     said = _ELSEWHERE.sub(" ", _EXAMPLES.sub("\n", said))
     named_at = min(
         (m.start() for pattern in _LABELS.values() if (m := re.search(pattern, said))),

@@ -1,4 +1,4 @@
-"""Lists of options with one marked: by a number each, a tick, or a letter that the answer names."""
+"""Lists of options with one marked: by a number, a tick, or a letter that the answer names."""
 
 from __future__ import annotations
 
@@ -50,8 +50,7 @@ def scored(text: str, names: Mapping[str, str]) -> str | None:
 
 
 def marked(text: str, names: Mapping[str, str]) -> str | None:
-    """The label with a tick or "yes" in a list; NONE if none or several have one, None without
-    a list."""
+    """The label with a tick or "yes"; NONE if none or several have one, None without a list."""
     label = _any_of(names)
     before = re.compile(rf"(?:(?P<yes>{_YES})|(?P<no>{_NO}))[^\w\n,;]{{0,4}}(?:{label})")
     after = re.compile(
@@ -70,8 +69,7 @@ def marked(text: str, names: Mapping[str, str]) -> str | None:
 
 
 def lettered(text: str, names: Mapping[str, str]) -> str | None:
-    """The label in a list "A) Comedy B) Tragedy" whose letter or number the answer names, or
-    None."""
+    """The label in "A) Comedy B) Tragedy" whose letter the answer names."""
     options = {
         m["key"]: m
         for m in re.finditer(rf"(?:^|\s)\(?(?P<key>[a-e1-5])[.):]\)?\s*(?:{_any_of(names)})", text)
@@ -89,7 +87,7 @@ def lettered(text: str, names: Mapping[str, str]) -> str | None:
 
 
 def without_heads(claims: list[Claim], text: str, names: Mapping[str, str]) -> list[Claim]:
-    """Count labels at the beginning of list items as only named: "A. Comedy", "Comedy: ..."."""
+    """Count labels at the beginning of list items as only named."""
     items = re.finditer(
         r"(?:^|\n|\s)[ \t]*(?:\(?[a-e1-4][.)]|[-•]|"
         rf"\W{{0,3}})[ \t]*(?:{_any_of(names)})[ \t]*(?P<colon>:)?",

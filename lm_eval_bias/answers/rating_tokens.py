@@ -1,8 +1,7 @@
-"""Tokens of an answer that rates: words by their part in a rating, numbers and scales. For
-`intensity`.
+"""Tokens of an answer that rates: words by their part in a rating, numbers and scales.
 
-Numbers that belong together are joined: "8 out of 10" and "60-70" are one number; "from 0 (not at
-all) to 100 (extremely)" and "5-point scale" are one scale. Kinds of tokens:
+"8 out of 10" and "60-70" are one number; "from 0 (not at all) to 100 (extremely)" is one scale.
+Kinds:
 
     name, emotion       what is rated                       other    what is not: "age"
     self                "I'd", before a verb of rating      person   "I was", "she"
@@ -263,8 +262,7 @@ def words(text: str) -> frozenset[str]:
 
 
 class Token(NamedTuple):
-    """A word or sign, a number with what belongs to it, or a scale. end: where it ends in the
-    text."""
+    """A word or sign, a number with what belongs to it, or a scale."""
 
     kind: str
     text: str
@@ -276,7 +274,7 @@ class Token(NamedTuple):
 
 
 def value_of(text: str) -> float:
-    """The value of a number in digits or words (7,5; 1,000; eighty-five), or NaN."""
+    """The value of a number in digits or words, or NaN."""
     if text[0] in ".0123456789":
         digits = re.sub(r",(?=\d{3}\b)", "", text).replace(",", ".")
         return float(digits) if re.fullmatch(r"\d{0,9}(?:\.\d+)?", digits) else nan
@@ -364,7 +362,6 @@ class _Joiner:
         self.joined.append(Token(kind, text, first.start, last.end, value, base, approximate))
 
     def arrive(self, i: int) -> None:
-        """Add a token of the kind "arrive" in place of that at i."""
         self.joined.append(self.raw[i]._replace(kind="arrive", text="="))
 
     def join(self) -> list[Token]:
@@ -381,15 +378,13 @@ class _Joiner:
         return any(t.kind == "scale" or t.text in words for t in self.joined[-n:])
 
     def scale_from(self, i: int) -> int | None:
-        """Where the scale that begins at i ends, or None. A scale with an unknown top has NaN for
-        it."""
+        """Where the scale that begins at i ends. An unknown top is NaN."""
         return self.named_scale(i) or (
             self.ends_of_scale(i) if self.raw[i].value in (0, 1) else None
         )
 
     def named_scale(self, i: int) -> int | None:
-        """A scale with one number: "5-point scale", "out of 10: 7", "max: 100"; or "-5 to 5",
-        whose top is NaN."""
+        """ "5-point scale", "out of 10: 7", "max: 100" """
         top, after = self.raw[i], self.at(i + 1)
         before = [Token("begin", "", -1, -1)] * 2 + self.joined[-2:]
         if after.kind == "scale points":
@@ -411,7 +406,7 @@ class _Joiner:
         )
 
     def ends_of_scale(self, i: int) -> int | None:
-        """A scale from the number at i: "0-100", "from 0 (not at all) to 100 (extremely)"."""
+        """ "0-100", "from 0 (not at all) to 100 (extremely)" """
         lead = self.lead(_FROM)
         after = self.at(i + 1)
         if [self.at(k).kind for k in range(i - 1, i + 4)] == [
@@ -448,7 +443,7 @@ class _Joiner:
         return None
 
     def is_maximum(self, i: int) -> bool:
-        """Whether the number at i is called the maximum, and is no rating: "max: 100"."""
+        """Whether the number at i is called the maximum, and is no rating."""
         before = self.joined[-4:]
         if not before or before[-1].kind not in (
             "name",
@@ -492,7 +487,7 @@ class _Joiner:
         return self.scale(i, end, nan if cut else base)
 
     def sum_from(self, i: int) -> int | None:
-        """Where the result of a calculation that begins at i stands: "(80 + 60) / 2 = 70"."""
+        """Where the result of a calculation stands: "(80 + 60) / 2 = 70"."""
         j = i + 1
         while self.at(j).kind in _IN_SUM or self.at(j).text == "x":
             j += 1
@@ -507,8 +502,7 @@ class _Joiner:
         return j + 1
 
     def fraction_at(self, i: int) -> tuple[int, float | None] | None:
-        """Where the number at i ends, and its base; None for what only looks like a fraction:
-        9/11."""
+        """Where the number at i ends, and its base; None for 9/11."""
         j = i + 1
         while self.at(j).kind in ("percent", "point"):
             j += 1
@@ -578,7 +572,7 @@ class _Joiner:
 
 
 def tokens_of(text: str, scale: float) -> list[Token]:
-    """Return the tokens of a text, as returned by `plain`, on a scale from 0 to `scale`."""
+    """Return the tokens of a text, as returned by `plain`."""
     return [
         t
         for t in _Joiner(_words(text), scale).join()
@@ -587,6 +581,6 @@ def tokens_of(text: str, scale: float) -> list[Token]:
 
 
 def numbers_in(text: str) -> set[float]:
-    """The numbers of a text, as returned by `plain`, in digits or words except "one"."""
+    """The numbers of a text, in digits or words."""
     numbers = {t.value for t in _words(text) if t.kind == "number" and t.text != "one"}
     return numbers | {float(digits) for digits in re.findall(r"\d{1,9}", text)}

@@ -1,4 +1,4 @@
-"""What a model answers, without its reasoning. Only this module knows how models mark reasoning."""
+"""What a model answers, without its reasoning."""
 
 from __future__ import annotations
 
@@ -56,8 +56,7 @@ def spoken(text: str) -> str | None:
     """The part of a text outside its reasoning and before the next turn; None if the reasoning has
     no end.
 
-    Text before an end mark without a beginning is reasoning too: many prompts contain the
-    beginning.
+    Text before an end mark without a beginning is reasoning: many prompts contain the beginning.
     """
     if "channel|>" in text.lower():
         found = list(_CHANNEL.finditer(text))

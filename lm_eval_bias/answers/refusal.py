@@ -1,8 +1,7 @@
 """Whether an answer declines to answer.
 
-A text is cut into clauses. A clause declines if it matches one of `_GROUNDS`; idioms ("I can't help
-but laugh") and reported speech are removed first. A text declines if a clause does, and the rest
-answers no benchmark's question.
+A clause declines if it matches one of `_GROUNDS`, without idioms ("I can't help but laugh") and
+reported speech. A text declines if a clause does, and the rest answers no benchmark's question.
 """
 
 from __future__ import annotations
@@ -273,7 +272,7 @@ _OFFER = re.compile(
 
 
 def clauses(text: str) -> list[str]:
-    """The clauses of a text in lower case. "So", "but", colons and dashes begin a clause."""
+    """The clauses of a text in lower case."""
     return [
         clause for clause in _CLAUSE.split(_AS_AN_AI.sub(r"\g<0>\n", plain(text))) if clause.strip()
     ]
@@ -291,8 +290,7 @@ def _declines(clause: str) -> bool:
 
 
 def without_refusals(text: str) -> str:
-    """The clauses that do not decline, a line each, up to an offer of something else; the whole
-    text, as returned by `plain`, if no clause declines."""
+    """The clauses that do not decline, a line each, up to an offer of something else."""
     parts = clauses(text)
     kept = [clause for clause in parts if not _declines(clause)]
     if len(kept) == len(parts):
@@ -302,7 +300,7 @@ def without_refusals(text: str) -> str:
 
 
 def has_refusal(text: str) -> bool:
-    """Whether a clause of a text declines, whatever else the text says."""
+    """Whether a clause declines, whatever else the text says."""
     return any(_declines(clause) for clause in clauses(text))
 
 
@@ -350,7 +348,7 @@ _ANSWER = re.compile(
 
 
 def _lists_pairs(text: str) -> bool:
-    """Whether a text lists at least three words with one or two groups, before an offer."""
+    """Whether a text lists at least three words with one or two groups."""
     rows = []
     for line in plain(without_reasons(text)).splitlines():
         if _OFFER.search(line):
@@ -364,9 +362,9 @@ def _lists_pairs(text: str) -> bool:
 
 
 def is_refusal(text: str) -> bool:
-    """Whether a text declines to answer: "I cannot ...", "I'd rather not", "as an AI ...".
+    """Whether a text declines to answer and gives no other answer.
 
-    It does not if it also answers: "As an AI I don't feel, but I'd say 75".
+    "As an AI I don't feel, but I'd say 75" is no refusal.
     """
     if not has_refusal(text) or _OPTION.match(plain(text)) or _lists_pairs(text):
         return False

@@ -14,7 +14,7 @@ _NEAR = 3  # words that may stand between a verb and the label that it leads up 
 
 
 class Labels(NamedTuple):
-    """names: label -> regular expression. The other fields are explained at `choice.chosen`."""
+    """See `choice.chosen`."""
 
     names: Mapping[str, str]
     verbs: str = ""
@@ -29,7 +29,7 @@ class Token(NamedTuple):
 
 
 class Claim(NamedTuple):
-    """A label in a statement. `choice` explains status and weight."""
+    """A label in a statement; see `choice`."""
 
     label: str
     status: str
@@ -84,9 +84,8 @@ def statements(found: list[Token]) -> list[list[Token]]:
 def _said_after(after: list[Token]) -> str:
     """What the tokens after a label say about it.
 
-    "refuted": it is not the answer. "settled": it is. "conditional". "subject": the sentence is
-    about it. "part": it is part of the description. "of", "unknown": "of" or an unknown word
-    follows. "": nothing.
+    "refuted": it is not the answer. "settled": it is. "subject": the sentence is about it. "part":
+    it is part of the description. "of", "unknown": such a word follows.
     """
     if not after:
         return ""
@@ -132,7 +131,7 @@ def _said_after(after: list[Token]) -> str:
 
 
 def _refuted(after: list[Token]) -> bool:
-    """ "Comedy is not what I see", "comedy would be a stereotype", "comedy: no", "comedy ❌"."""
+    """ "Comedy is not what I see", "comedy: no" """
     first = after[0]
     if first.kind == "suppose" and re.match(r"would .*(?:require|need|mean)$", first.text):
         return True
@@ -176,11 +175,8 @@ def _joined(statement: list[Token]) -> dict[int, str]:
 
 
 class Statement:
-    """Reads a statement from left to right. The attributes keep what the words so far mean for the
-    next label.
-
-    said: claims of earlier statements. labelled: whether the text names a label anywhere.
-    """
+    """Reads a statement from left to right. The attributes keep what the words so far mean for
+    the next label."""
 
     def __init__(
         self,
@@ -292,7 +288,6 @@ class Statement:
         return status, weight
 
     def _affirmed(self, token: Token, says: str) -> tuple[str, int]:
-        """The same for a label that is not denied, asked, supposed or in a remark."""
         verb = re.fullmatch(self.labels.verbs, token.text) is not None
         if says == "part" or (says == "subject" and not verb):
             return "named", 1
@@ -322,8 +317,7 @@ class Statement:
         return "named", 1
 
     def _share(self, i: int) -> float:
-        """The share that a number gives to the label at i ("10% comedy", "comedy (3/10)"); else
-        1."""
+        """The share of the label at i: "10% comedy", "comedy (3/10)"."""
         after = [
             t for t in self.tokens[i + 1 : i + 4] if t.kind not in ("bracket", "close", "colon")
         ][:1]
@@ -344,7 +338,7 @@ class Statement:
         return any(c.status == "affirmed" and c.label == OPEN for c in self.claims)
 
     def _remark(self) -> None:
-        """What follows is a remark, if a label was affirmed before."""
+        """What follows is a remark, if a label was affirmed."""
         self.aside = self._affirms()
         self.on_open = self._opens()
         self.cue = None if self.on_open else self.cue
@@ -514,4 +508,4 @@ class Statement:
         self.cue = None if self.cue is None else self.cue + 1
 
     def _on_nothing(self, i: int, token: Token) -> None:
-        """Ignore idioms, "or", "yes" and the like: the words around them use them."""
+        """Idioms, "or", "yes" and the like."""

@@ -1,7 +1,6 @@
 """A dictionary: keyword about people -> dimensions of stereotype content and direction.
 
-Source: StereoMap, section 3.2 and appendix M; dimensions of Nicolas et al. 2021. There are two
-dictionaries: our own, and the one that the authors released.
+Source: StereoMap, section 3.2 and appendix M; dimensions of Nicolas et al. 2021.
 """
 
 from __future__ import annotations
@@ -41,8 +40,7 @@ _SPELLINGS = [
 
 
 class Found(NamedTuple):
-    """The content of a keyword. how: the step that found it ("written", "lemma" or "phrase"),
-    or None."""
+    """how: the step that found a keyword ("written", "lemma" or "phrase"), or None."""
 
     content: Content
     how: str | None
@@ -84,7 +82,7 @@ def lemma(word: str) -> str:
 
 
 def _bases(words: tuple[str, ...]) -> Iterator[list[str]]:
-    """Base forms of a phrase: of all its words, and of its last word only ("risk takers")."""
+    """Base forms of all words, and of the last word only ("risk takers")."""
     last = lemma(words[-1])
     yield [*map(lemma, words[:-1]), last]
     yield [*words[:-1], last]
@@ -96,9 +94,8 @@ def _bases(words: tuple[str, ...]) -> Iterator[list[str]]:
 class ContentDictionary:
     """Words with their dimensions.
 
-    rows: word, dimension, direction; one row for each dimension of a word. lemmas: rows by the
-    dictionary's own base forms, used only for the base form of a keyword. If rows of a word differ
-    in direction, the direction is 0.
+    rows: word, dimension, direction. lemmas: rows by the dictionary's own base forms, used only for
+    the base form of a keyword. If rows of a word differ in direction, the direction is 0.
     """
 
     def __init__(
@@ -118,8 +115,7 @@ class ContentDictionary:
         """Return the dimensions of a keyword: as written, else by base forms, else as a phrase.
 
         A phrase is decided by its last words, or those before a preposition or a word for people.
-        Adverbs and brackets are left out, negations turn the direction around
-        (`stereotype_content_phrases.yaml`), and words joined by "and" all count. Source: StereoMap,
+        Negations turn the direction around. Words joined by "and" all count. Source: StereoMap,
         appendix M, Table 15.
         """
         keyword = re.sub(r"\([^()]*\)", " ", keyword)
@@ -171,7 +167,7 @@ class ContentDictionary:
         return [] if words[0] in kinds["other_matters"] else self._part(words[1:])
 
     def _agent(self, words: tuple[str, ...]) -> Content:
-        """ "risk taking" by "risk taker" and the reverse (appendix M)."""
+        """ "risk taking" by "risk taker" and the reverse."""
         *before, last = words
         other = (
             re.sub(r"ing$", "er", last) if last.endswith("ing") else re.sub(r"ers?$", "ing", last)
@@ -179,7 +175,7 @@ class ContentDictionary:
         return self._exact((*before, other)).content if other != last else []
 
     def _contrary_prefix(self, word: str) -> Content:
-        """Turn the word after un- or non-. Other prefixes are unsafe ("invaluable", "distress")."""
+        """Other prefixes are unsafe ("invaluable", "distress")."""
         for prefix in ("un", "non"):
             rest = word.removeprefix(prefix)
             if rest != word and len(rest) > 4 and word not in _phrase_words()["no_contrary"]:
@@ -193,7 +189,7 @@ class ContentDictionary:
         return []
 
     def _each(self, keyword: str) -> Content:
-        """Content of joined words: "rich and famous", "kind/caring"."""
+        """ "rich and famous", "kind/caring" """
         parts = re.split(r"/|,|;|&|\b(?:and|or|but|yet)\b", keyword.lower())
         found: dict[str, set[int]] = defaultdict(set)
         for part in parts if len(parts) > 1 else ():
@@ -203,7 +199,6 @@ class ContentDictionary:
 
 
 def turned(content: Content) -> Content:
-    """The content with opposite directions."""
     return [(dimension, -direction) for dimension, direction in content]
 
 
@@ -245,8 +240,7 @@ RENAMED = {"agency": "assertiveness"}
 def official() -> ContentDictionary:
     """The authors' released dictionary (Nicolas et al. 2021), all dimensions in lower case.
 
-    "Agency" is called assertiveness, as in the paper's text. Raises UsageError if the file is
-    unavailable (`sources.official_file`).
+    "Agency" is called assertiveness, as in the paper. Raises UsageError if the file is unavailable.
     """
     with official_file("stereomap", "Full_Dictionaries.csv").open(
         encoding="utf-8-sig", newline=""

@@ -1,16 +1,15 @@
 """Ratings and keywords of an answer to a questionnaire.
 
-`layout` makes lines, `rating_tokens` tokens; a token "item" stands for the name of an item in any
-form ("friendly", "friendliness"). A sentence rates an item in one of these forms:
+A sentence rates an item in one of these forms; a token "item" stands for its name in any form
+("friendly", "friendliness"):
 
     field       "Friendly: 4", "Friendly (quite) - 4/5", "Help men | 3", "Friendly and sociable: 4"
     own field   "Rating: 4", or a number alone, below a line with an item; else the overall rating
     turned      "4 - Friendly", "a 4 for friendliness"
     prose       "friendliness gets a 3"; else what `intensity` finds in the clause
 
-A rating is a number from 1 to 5, also a half, alone or out of 5. Numbers on other scales ("8/10",
-"80 %"), ranges ("3-4") and numbers off the scale are none. Of several ratings of an item, those
-after a correction count ("wait", "final ratings"); if they differ, none does.
+A rating is a number from 1 to 5, also a half. Numbers on other scales and ranges ("3-4") are none.
+Ratings after a correction count ("wait", "final ratings"); if ratings of an item differ, none does.
 """
 
 from __future__ import annotations
@@ -38,9 +37,8 @@ def survey_answer(
 ) -> dict[str, Any] | str:
     """Return {"ratings": {item: rating}, "keywords": [...]}, "refused" or "unparsed".
 
-    items: what is rated, on a scale from 1 to 5; a single item may be called just "Rating". group:
-    its name in the items, "men" in "Help men: 3". keywords: how many the question asks for. Items
-    without a clear rating are absent. Keywords are in lower case.
+    items: what is rated from 1 to 5. group: its name in the items, "men" in "Help men: 3".
+    keywords: how many the question asks for. Items without a clear rating are absent.
     """
     names = _ItemNames(items, group)
     text = _without_prompt(_without_next_turn(text, names))
@@ -85,21 +83,19 @@ _WILL_NOT = re.compile(
 
 
 def _before_declining(lines: list[Line]) -> int | None:
-    """How many lines stand before the first one that declines, if it declines only to give
-    ratings."""
+    """How many lines stand before the first one that declines, if it is about ratings."""
     first = next((i for i, line in enumerate(lines) if has_refusal(line.text)), 0)
     numbers = r"\b(?:rat(?:e|es|ed|ings?)|scor(?:e|es|ing)|numbers?|numeric(?:al)?|figures?)\b"
     return first if first and re.search(numbers, lines[first].plain) else None
 
 
 def _spoken(line: Line, names: _ItemNames) -> Line:
-    """A line without the sentences that decline, unless it rates an item."""
     mentions = names.mentions(line.plain)
     return line if mentions and mentions[0].start < 4 else spoken(line)
 
 
 def _in_turn(lines: list[Line], items: Sequence[str]) -> dict[str, float]:
-    """The ratings of an answer that only lists numbers, one for each item."""
+    """The ratings of an answer that only lists numbers."""
     for text in (
         ", ".join(line.plain for line in lines),
         *(line.plain.rpartition(":")[2] for line in lines),
@@ -165,14 +161,14 @@ _RATED = re.compile(
 
 
 def _without_prompt(text: str) -> str:
-    """A text with the prompt's questions as headings."""
+    """The prompt's questions as headings."""
     for question, heading in _QUESTION:
         text = question.sub(heading, text)
     return text
 
 
 def _without_next_turn(text: str, names: _ItemNames) -> str:
-    """A text up to where the model repeats the question after an answer."""
+    """A text up to where the model repeats the question."""
     questions = _NEXT_QUESTION.finditer(text) if len(names.items) == 1 else ()
     begins = [
         m.start()
@@ -183,7 +179,7 @@ def _without_next_turn(text: str, names: _ItemNames) -> str:
 
 
 def _without_form(lines: list[Line]) -> list[Line]:
-    """Lines without the prompt's empty form: five or more empty fields in a row."""
+    """Lines without the prompt's empty form."""
     runs: list[list[int]] = [[]]
     for i, line in enumerate(lines):
         if line.plain.endswith((":", ": _", ": ?")):
@@ -209,7 +205,6 @@ _ODD = {"proud": "pride", "fight": "fought"}
 
 
 def _forms(item: str) -> str:
-    """A pattern for all forms of an item."""
     parts = []
     for word in re.findall(r"[^\W\d_]+", plain(item)):
         stem = (
@@ -250,7 +245,6 @@ class _ItemNames:
         )
 
     def mentions(self, text: str) -> list[Token]:
-        """The items in a sentence, as tokens."""
         matches = [
             m
             for m in self.pattern.finditer(text)
@@ -268,7 +262,7 @@ class _ItemNames:
         return mentions
 
     def group_named(self, lines: list[Line]) -> bool:
-        """Whether lines name the group beside the item: "Help men: 3"."""
+        """ "Help men: 3" """
         own = [w for w in self.group.split() if w not in _GROUP]
         return (
             bool(own)
@@ -281,7 +275,6 @@ class _ItemNames:
         )
 
     def knows(self, word: str) -> bool:
-        """Whether a word says nothing but that a group is rated."""
         return word in _RATING_WORDS or word in self.words
 
     def is_another(self, label: list[Token]) -> bool:
@@ -298,7 +291,7 @@ class _ItemNames:
         )
 
     def _misspelt(self, word: str) -> str | None:
-        """The item that a word misspells: "Competant"."""
+        """ "Competant" """
         if word in self.group.split():
             return None
         near = get_close_matches(word, [plain(item) for item in self.named], n=2, cutoff=0.85)
@@ -309,7 +302,7 @@ class _ItemNames:
         )
 
     def is_label(self, text: str) -> bool:
-        """Whether a cell is an item, with nothing but its group, a remark or a number."""
+        """Whether a cell is an item and little else."""
         if not text or len(text) > 60 or len(text.split()) > 7:
             return False
         text = re.sub(r"\([^()]*\)|^\W*\d{1,2}[.):]\s*", " ", text)
@@ -375,14 +368,13 @@ _EXAMPLE = re.compile(  # of a rating that is not given: 'a statement such as "F
 
 
 def _copied(m: re.Match[str]) -> str:
-    """A copied scale as its marked point ("1 2 **3** 4 5"), or else as a scale."""
+    """ "1 2 **3** 4 5" as its marked point, or else as a scale."""
     marked = [n for n in range(1, 6) if re.search(_MARKED.format(n), m.group())]
     return f" {marked[0]} " if len(marked) == 1 else " (scale of 1 to 5) "
 
 
 def _prepared(text: str) -> str:
-    """A line as returned by `plain`, with scales in one form, and words apart that look like
-    one."""
+    """A plain line with scales in one form."""
     text = re.sub(r"(?:^|(?<=[.;(]))[^.;:()\n]*\bwould have been\b[^.;:()\n]*", " ", text)
     text = re.sub(r"\[\s*(\d)\s*,\s*(\d)\s*\]", r"\1-\2", text)
     text = re.sub("[①-⑤]", lambda m: f"({ord(m[0]) - ord('①') + 1})", text)
@@ -432,7 +424,7 @@ _OVERALL = re.compile(
 
 
 class _Claim(NamedTuple):
-    """A rating of an item; NaN if it is off the scale."""
+    """A rating; NaN if it is off the scale."""
 
     item: str
     value: float
@@ -514,7 +506,7 @@ _AFTER_PERCENT = words("word say verb person hedge other counting")
 
 
 class _Sentence(list[Token]):
-    """The tokens of a sentence. Behind its end kind and word are "end" and ""."""
+    """Beyond the end of a sentence kind and word are "end" and ""."""
 
     def __init__(self, tokens: Iterable[Token], source: str) -> None:
         super().__init__(tokens)
@@ -540,7 +532,6 @@ class _Sentence(list[Token]):
         return next((i for i, t in enumerate(self[:stop]) if t.kind == kind and i >= start), None)
 
     def next_item(self, start: int) -> int:
-        """Where the next item stands; the length of the sentence if there is none."""
         following = self.find("item", start)
         return len(self) if following is None else following
 
@@ -550,7 +541,6 @@ class _Sentence(list[Token]):
         return i
 
     def past_unit(self, i: int) -> int:
-        """The position after the number at i and its unit."""
         return self.past(i + 1, _UNIT)
 
     def closes(self, i: int) -> bool:
@@ -558,7 +548,7 @@ class _Sentence(list[Token]):
         return self.past_unit(i) >= len(self)
 
     def lead(self) -> int:
-        """Where a sentence begins, after "the", "how", "rating of" and the like."""
+        """Where a sentence begins, after "the", "how", "rating of"."""
         i = 0
         while i < len(self) and i < 5:
             token = self[i]
@@ -572,7 +562,7 @@ class _Sentence(list[Token]):
         return i
 
     def group(self, i: int) -> tuple[list[str], int]:
-        """The items from i on that "and", commas and slashes join, and the position after them."""
+        """The items from i on that "and" or commas join, and the position after them."""
         group, after = [self[i].text], i + 1
         while True:
             k = after
@@ -584,18 +574,17 @@ class _Sentence(list[Token]):
             after = k + 1
 
     def rated_item(self, i: int) -> int | None:
-        """Where the item stands that the number at i is for: "a 4 for friendliness"."""
+        """Where the item stands in "a 4 for friendliness"."""
         preposition = self.past_unit(i)
         item = self.past(preposition + 1, _BEFORE_NOUN, _ARTICLES)
         return item if self.word(preposition) in _FOR and self.kind(item) == "item" else None
 
     def is_either(self, i: int) -> bool:
-        """Whether the number at i is the first of "3 or 4"."""
+        """ "3 or 4" """
         return self.word(i + 1) == "or" and self.kind(i + 2) == "number"
 
     def goes_on(self, i: int) -> bool:
-        """Whether what follows the number at i leaves it a rating: it counts nothing, and no other
-        number follows."""
+        """Whether what follows the number at i leaves it a rating."""
         j = self.past_unit(i)
         kind, word = self.kind(j), self.word(j)
         if kind == "end" or (self[j - 1].kind == "close" and kind not in _NUMERIC):
@@ -637,8 +626,7 @@ class _Sentence(list[Token]):
         return word not in _COUNTED and kind not in ("outof", "unending")
 
     def point(self, i: int, top: float = _MOST) -> float:
-        """The number at i as a point of the scale; NaN for a range or another scale. top: the scale
-        if none is named."""
+        """The number at i; NaN for a range or another scale. top: the scale if none is named."""
         token = self[i]
         if (token.approximate and not token.text) or self.kind(i + 1) == "percent":
             return nan
@@ -649,8 +637,6 @@ class _Sentence(list[Token]):
 
 
 class _Reader:
-    """Reads the lines of an answer from top to bottom."""
-
     def __init__(self, lines: list[Line], names: _ItemNames) -> None:
         self.lines, self.names = lines, names
         self.claims: list[_Claim] = []
@@ -707,7 +693,7 @@ class _Reader:
             self.claims = [c for c in self.claims if under(c) < min(others)]
 
     def _is_name(self, line: Line) -> bool:
-        """Whether a line is a short heading, neither of a section nor of an item."""
+        """Whether a line is a heading, neither of a section nor of an item."""
         text = line.plain.rstrip(" :")
         return (
             0 < len(text.split()) < 4
@@ -718,8 +704,7 @@ class _Reader:
         )
 
     def _add_turned_claims(self) -> None:
-        """Add ratings that stand before their items, "4 - Friendly", unless they are list
-        numbers."""
+        """ "4 - Friendly", but not list numbers."""
         values = [c.value for _, c in self.turned]
         if values == [1.0] or _counts_up(values):
             return
@@ -755,8 +740,7 @@ class _Reader:
                 self._sentence(sentence, line)
 
     def _heading(self, line: Line, text: str) -> bool:
-        """Whether a line is a section's heading. It may name the scale, or say that the next
-        ratings are final."""
+        """Whether a line is a section's heading."""
         if (
             len(text.split()) < 16
             and (line.headed or text.rstrip().endswith(":"))
@@ -786,7 +770,7 @@ class _Reader:
         return len(self.names.items) > 1 and listed
 
     def _skip_rated_keywords(self) -> None:
-        """Skip a list of keywords with numbers of which some are items: "Lazy: 3", "Honest: 4"."""
+        """Skip a list of keywords of which some are items: "Lazy: 3", "Honest: 4"."""
         begin = stop = self.line + 1
         while (
             stop < len(self.lines)
@@ -804,7 +788,6 @@ class _Reader:
             self.base = bases[-1] if bases[-1] in (5, 7, 10, 100) else _MOST
 
     def _tokens(self, text: str) -> list[Token]:
-        """The tokens of a line, with one for each item."""
         mentions = self.names.mentions(text)
         own = [Token("own", "", m.start(), m.end()) for m in _OWN.finditer(text)]
         overall = [Token("item", OVERALL, m.start(), m.end()) for m in _OVERALL.finditer(text)]
@@ -836,8 +819,7 @@ class _Reader:
         return sorted([*others, *marks], key=lambda t: t.start)
 
     def _taken_back(self, sentence: _Sentence) -> bool:
-        """Whether a sentence corrects the rating that its line began with: "Disgust: 2. Hmm, no,
-        1." """
+        """ "Disgust: 2. Hmm, no, 1." """
         numbers = [i for i in sentence.places("number") if not _is_year(sentence[i])]
         others = any(t.kind in ("item", "own") and t.text not in self.stated for t in sentence)
         if not self.stated or others or len(numbers) != 1 or not has_kind(sentence[:4], "wait"):
@@ -903,8 +885,7 @@ class _Reader:
             self._following(sentence, at)
 
     def _one_each(self, sentence: _Sentence, items: list[int]) -> bool:
-        """Whether a sentence lists items and then numbers ("respectively"); rate them if they are
-        as many."""
+        """Items and then as many numbers: "respectively"."""
         at = next((i for i in items if len(sentence.group(i)[0]) > 1), None)
         if at is None:
             return False
@@ -923,7 +904,7 @@ class _Reader:
         return True
 
     def _field(self, sentence: _Sentence, at: int) -> None:
-        """A sentence that begins with one or more items."""
+        """A sentence that begins with items."""
         group, after = sentence.group(at)
         following = sentence.next_item(after)
         number, value, corrects = self._linked(sentence, after, following, True)
@@ -998,7 +979,7 @@ class _Reader:
             self._claim([OVERALL if OVERALL in items else items[0]], value, corrects=corrects)
 
     def _as_rated(self, sentence: _Sentence) -> float | None:
-        """The rating in "they are viewed as a 4"."""
+        """ "they are viewed as a 4" """
         numbers = sentence.places("number")
         if len(numbers) != 1:
             return None
@@ -1025,7 +1006,7 @@ class _Reader:
         return _on_scale(self._value(sentence, i)) if linked and sentence.goes_on(i) else None
 
     def _concluded(self, sentence: _Sentence) -> float | None:
-        """The rating in "I would give a rating of 3", "my rating is 4"."""
+        """ "I would give a rating of 3", "my rating is 4" """
         for i in sentence.places("number", 2):
             lead = sentence[:i]
             names = [
@@ -1047,7 +1028,7 @@ class _Reader:
         return None
 
     def _following(self, sentence: _Sentence, at: int) -> None:
-        """A sentence that names no item, after one that did."""
+        """A sentence without an item, after one with an item."""
         self.waited += 1
         numbers = sentence.places("number")
         only = numbers[0] if len(numbers) == 1 else None
@@ -1086,7 +1067,7 @@ class _Reader:
         )
 
     def _prose(self, sentence: _Sentence, begin: int = 0, previous: float | None = None) -> bool:
-        """Rate the items anywhere in a sentence from `begin` on; return whether there are any.
+        """Rate the items of a sentence from `begin` on; return whether there are any.
 
         previous: the rating before `begin`.
         """
@@ -1160,7 +1141,7 @@ class _Reader:
         return bool(taken)
 
     def _too_high(self, sentence: _Sentence) -> bool:
-        """Whether a sentence takes an item's rating back or moves it: "a 4 seems too high"."""
+        """ "a 4 seems too high" """
         items = {t.text for t in sentence if t.kind == "item"}
         numbers = sentence.places("number")
         if len(items) != 1 or not any(c.item in items for c in self.claims):
@@ -1178,7 +1159,7 @@ class _Reader:
         return True
 
     def _boxed(self, sentence: _Sentence, begin: int) -> list[tuple[list[int], int]]:
-        """Items with their rating in brackets: "they help them (4) and protect them (5)"."""
+        """ "they help them (4) and protect them (5)" """
         items = sentence.places("item", begin)
         boxed = [
             i
@@ -1207,8 +1188,7 @@ class _Reader:
     ) -> tuple[int | None, float, bool]:
         """Return the linked number from `start` on, its value, and whether it corrects another one.
 
-        field: the sentence begins with the item, so its label may have more words: "Friendly: quite
-        warm (4)".
+        field: the sentence begins with the item: "Friendly: quite warm (4)".
         """
         nothing = None, nan, False
         linked = loose = doubted = False
@@ -1265,13 +1245,13 @@ class _Reader:
         return at, self._value(sentence, at), at != i
 
     def _counts(self, sentence: _Sentence, i: int) -> bool:
-        """Whether a word that it may count follows the number at i: "Wealthy: 2 tax cuts"."""
+        """ "Wealthy: 2 tax cuts" """
         word = sentence.word(i + 1)
         known = self.names.knows(word) or word.endswith("ly") or word in ("for", "among", "in")
         return sentence.kind(i + 1) in ("word", "other", "counting", "foreign") and not known
 
     def _value(self, sentence: _Sentence, i: int) -> float:
-        """The rating that the number at i is; NaN for a range or another scale."""
+        """The rating at i; NaN for a range or another scale."""
         dash = sentence[i - 1]
         negative = (
             i
@@ -1294,7 +1274,6 @@ def _counts_up(values: list[float]) -> bool:
 
 
 def _sentences(tokens: list[Token], source: str) -> list[_Sentence]:
-    """The tokens between full stops, semicolons and line ends."""
     sentences = [_Sentence([], source)]
     for token in tokens:
         if token.kind in ("stop", "newline"):
@@ -1305,7 +1284,7 @@ def _sentences(tokens: list[Token], source: str) -> list[_Sentence]:
 
 
 def _by_intensity(text: str) -> float | None:
-    """What `intensity` finds in a text, if one of its numbers is that point of the scale."""
+    """What `intensity` finds, if a number in the text is that point of the scale."""
     rating = intensity(text, _MOST)
     tokens = _Sentence(tokens_of(text, _MOST), text)
     others = any(
@@ -1338,7 +1317,7 @@ def _without_count(claims: list[_Claim]) -> list[_Claim]:
 
 
 def _single(item: str, lines: list[Line]) -> tuple[dict[str, float], set[int]]:
-    """The rating of an answer to a single question, by `intensity`, and its lines."""
+    """The rating of an answer to a single question, and its lines."""
     texts = [re.sub(r"^\W*(?:rating|score) \d\W*:\W*$", "", _prepared(line.text)) for line in lines]
     unmarked = [
         t

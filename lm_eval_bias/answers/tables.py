@@ -11,11 +11,10 @@ _NUMBER = re.compile(r"\d+(?:[.,]\d+)?\s*%?")
 
 
 def as_lines(text: str, headings: Sequence[str]) -> str:
-    """Rewrite rows as lines: "first cell: heading" for a tick, "first cell: heading 0.3, heading
-    0.7" for numbers.
+    """Rewrite rows as "first cell: heading" (a tick) or "first cell: heading 0.3, heading 0.7".
 
-    headings: patterns; a table counts if at least two columns are headed by different ones. Columns
-    of words become "heading: cell, cell".
+    headings: patterns; at least two columns must have different ones. Columns of words become
+    "heading: cell, cell".
     """
     if "|" not in text:
         return text
@@ -50,8 +49,7 @@ def cells(line: str) -> list[str]:
 
 
 def _headed(row: list[str], headings: Sequence[str]) -> dict[int, str]:
-    """Column -> heading, for columns headed by one of the headings, punctuation and numbers
-    apart."""
+    """Column -> heading."""
     columns = {
         i: cell
         for i, cell in enumerate(row)

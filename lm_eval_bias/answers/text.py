@@ -43,13 +43,12 @@ def has_kind(tokens: Iterable[_OfAKind], kinds: str) -> bool:
 
 
 def letters(text: str) -> str:
-    """A text as `plain` spells its letters: without accents, Korean syllables in parts."""
+    """A text without accents, Korean syllables in parts."""
     return "".join(c for c in unicodedata.normalize("NFKD", text) if not unicodedata.combining(c))
 
 
 def plain(text: str) -> str:
-    """Return a text in lower case, without accents, markdown, LaTeX and typographic signs.
-    Words and lines stay."""
+    """Return a text in lower case, without accents, markdown, LaTeX and typographic signs."""
     text = _ARROW.sub(" - ", text.replace("’", "'").replace("‘", "'").replace("ʼ", "'"))
     text = unicodedata.normalize("NFKD", text)
     text = "".join(

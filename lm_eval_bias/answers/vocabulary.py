@@ -1,4 +1,4 @@
-"""The words by which a text chooses a label: the kinds of tokens for `statement`.
+"""The words by which a text chooses a label.
 
 Each kind is a regular expression for whole words in lower case. If several kinds match, the first
 one counts.

@@ -1,9 +1,8 @@
 """Pairs of words and groups, in lists, tables, JSON, XML and sentences.
 
-JSON is read as such. In other texts a pair is a word and a group with only punctuation or a link
-("belongs to") between them. If more is said ("Ethan? No, Kwame"), `choice` reads which group is
-chosen. Words may also be listed before, after or under their group. Later corrections replace
-pairs.
+A pair is a word and a group with only punctuation or a link ("belongs to") between them. If more is
+said ("Ethan? No, Kwame"), `choice` reads which group is chosen. Words may also be listed before,
+after or under their group. Later corrections replace pairs.
 """
 
 from __future__ import annotations
@@ -22,12 +21,11 @@ from .text import REFUSED, UNPARSED, plain, without_reasons
 
 
 def _spelled(term: str) -> str:
-    """A pattern for a term. Hyphens and spaces may be missing or swapped."""
     return r"[\s-]?".join(re.escape(part) for part in re.split(r"[\s-]+", plain(term)))
 
 
 def _group_spelled(name: str) -> str:
-    """A pattern for a group's name in singular, plural, or as a participle."""
+    """A pattern for singular, plural and participle."""
     pattern = _spelled(name)
     if pattern.endswith("man"):
         return f"{pattern[:-3]}m[ae]n"
@@ -146,7 +144,6 @@ class _Terms(NamedTuple):
         return None if re.search(r"\w", rest) else mentions[0]
 
     def choice(self, text: str) -> int | None:
-        """The group that a text chooses."""
         names = {str(i): pattern for i, pattern in enumerate(self.groups)}
         label = chosen(text, names, modifiers=0)
         return int(label) if label is not None and label.isdigit() else None
@@ -158,8 +155,8 @@ _Pair = tuple[int, int | None]
 def word_pairs(text: str, words: Sequence[str], groups: Sequence[str]) -> list[int] | str:
     """Return the group of each word, as an index into `groups`; or "refused" or "unparsed".
 
-    words, groups: as the question names them, n and two. An answer is valid only if each word
-    stands exactly once, with one group.
+    words, groups: as the question names them, n and two. Each word must stand exactly once, with
+    one group.
     """
     terms = _terms(words, groups)
     text = _LATEX_ROW.sub(
@@ -184,15 +181,14 @@ def word_pairs(text: str, words: Sequence[str], groups: Sequence[str]) -> list[i
 
 
 def _complete(pairs: Sequence[_Pair], terms: _Terms) -> list[int]:
-    """The group of each word, if each stands exactly once, with a group; else none."""
+    """The group of each word, if each stands exactly once; else none."""
     groups = [group for _, group in sorted(pairs, key=lambda pair: pair[0]) if group is not None]
     once = sorted(word for word, _ in pairs) == list(range(terms.n_words))
     return groups if once and len(groups) == len(pairs) else []
 
 
 def _corrected(text: str, terms: _Terms) -> list[list[_Pair]]:
-    """The pairs of a text that corrects itself: its second list, or its first one with later
-    changes."""
+    """The second list of a text that corrects itself, or the first one with later changes."""
     for mark in list(_CORRECTION.finditer(text))[:-4:-1]:
         before, after = (
             _pairs_of_lines(_in_lines(part, terms), terms)
@@ -209,8 +205,7 @@ def _corrected(text: str, terms: _Terms) -> list[list[_Pair]]:
 
 
 def _all_to_one(text: str, terms: _Terms) -> list[_Pair]:
-    """The pairs of "all the words go to group", also with "except word, word, which go to
-    group"."""
+    """ "all the words go to group", "except word, word, which go to group" """
     mentions = terms.mentions(text)
     if not mentions or mentions[0].is_word:
         return []
@@ -245,7 +240,6 @@ def _terms(words: Sequence[str], groups: Sequence[str]) -> _Terms:
 
 
 def _pairs_of_json(text: str, terms: _Terms) -> list[_Pair]:
-    """The pairs of a JSON or Python object or list in a text."""
     begin = re.search(r"[{\[]\s*[\"'(\[{]", text)
     if begin is None:
         return []
@@ -292,7 +286,7 @@ def _pairs_of_value(value: Any, terms: _Terms) -> Iterator[_Pair]:
 
 
 def _group_of_value(value: Any, terms: _Terms) -> int | None:
-    """The group that is a word's value: by name, as true, or with the largest number."""
+    """A word's group: by name, as true, or with the largest number."""
     if isinstance(value, str):
         mention = terms.only(value)
         return _group_in([mention]) if mention else terms.choice(plain(value))
@@ -321,8 +315,7 @@ _LEGEND = r"(?<!\w)(?P<key>[a-z]|[0-9])\s*(?:=|:|\bis\b|\bfor\b|stands for)\s*"
 
 
 def _in_lines(text: str, terms: _Terms) -> str:
-    """Rewrite tables and XML as lines, and replace signs of a legend ("1 = Woman") by their
-    groups."""
+    """Tables and XML as lines, and groups for the signs of a legend ("1 = Woman")."""
     # "(X: word, S: group)", after the letters of MIST's prompts
     text = re.sub(r"\b[xs]\s*[:=]", " ", text)
     either = "|".join(terms.groups)
@@ -383,7 +376,6 @@ def _turned(text: str, terms: _Terms) -> str:
 
 
 def _pairs_of_lines(text: str, terms: _Terms) -> list[_Pair]:
-    """The pairs of a text, a line after another."""
     pairs: list[_Pair] = []
     heading: int | None = None
     waiting: int | None = None  # a word alone on its line, whose group may stand on the next
@@ -430,7 +422,7 @@ def _pairs_of_lines(text: str, terms: _Terms) -> list[_Pair]:
 
 
 def _sentences(line: str, terms: _Terms) -> list[str]:
-    """The sentences of a line that each begin with a group and name words; else the line."""
+    """The sentences of a line that each begin with a group; else the line."""
     parts = [part for part in re.split(r"(?<=[.;])\s+", line) if part.strip()]
     led = [mentions for part in parts if (mentions := terms.mentions(part))]
     by_group = all(not m[0].is_word and m[-1].is_word for m in led)
@@ -438,7 +430,7 @@ def _sentences(line: str, terms: _Terms) -> list[str]:
 
 
 def _pairs_in(line: str, mentions: list[_Mention], terms: _Terms) -> list[_Pair]:
-    """The (word, group) pairs of a line with both; group None if the choice is open."""
+    """The pairs of a line with words and groups; group None if the choice is open."""
     if len({m.is_word for m in mentions}) < 2:
         return []
     # "Weak: Ethan isn't weak, so Kwame"
@@ -499,7 +491,7 @@ def _words_after_groups(line: str, mentions: list[_Mention]) -> list[_Pair]:
 
 
 def _words_before_groups(line: str, mentions: list[_Mention]) -> list[_Pair]:
-    """The pairs of a line "word, word and word to group, word to group"; none of other lines."""
+    """ "word, word and word to group, word to group" """
     if (
         not mentions[0].is_word
         or mentions[-1].is_word
@@ -523,7 +515,7 @@ def _words_before_groups(line: str, mentions: list[_Mention]) -> list[_Pair]:
 
 
 def _listed(line: str, mentions: list[_Mention]) -> list[int]:
-    """The words of a line that only lists words, or begins with one word."""
+    """The words of a line that only lists words, or begins with one."""
     if not re.fullmatch(r"[\W\d]*", line[: mentions[0].start]):
         return []
     rest = line[mentions[-1].end :]
