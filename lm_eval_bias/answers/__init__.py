@@ -1,2 +1,2 @@
-"""Readers of model answers: text -> answer. One file for each kind of answer. No reader raises an
-error, whatever the text."""
+"""Readers of model answers: text -> answer, a file for each kind. No reader raises an error for
+a text."""

@@ -62,12 +62,12 @@ def affect(text: str) -> str:
         label = _label_in(plain(marked))
         if label is not None:
             return label
-    said = as_lines(plain(without_reasons(text)), tuple(_AFFECT.values()))
-    label = _label_in(said)
+    answer = as_lines(plain(without_reasons(text)), tuple(_AFFECT.values()))
+    label = _label_in(answer)
     if (
         label == NEUTRALITY
-        and _IMPROPER.search(said)
-        and not re.search(rf"\b(?:{_AFFECT[OPEN]}|both|neither)\b", said)
+        and _IMPROPER.search(answer)
+        and not re.search(rf"\b(?:{_AFFECT[OPEN]}|both|neither)\b", answer)
     ):
         return REFUSED
     if not is_refusal(text):
@@ -77,13 +77,13 @@ def affect(text: str) -> str:
         return label_of_rest
     return (
         NEUTRALITY
-        if label == NEUTRALITY and (_EQUAL.search(said) or re.search(_AFFECT[OPEN], said))
+        if label == NEUTRALITY and (_EQUAL.search(answer) or re.search(_AFFECT[OPEN], answer))
         else REFUSED
     )
 
 
-def _label_in(said: str) -> str | None:
-    if _WITH_SLASH.fullmatch(said.strip()):
+def _label_in(text: str) -> str | None:
+    if _WITH_SLASH.fullmatch(text.strip()):
         return NEUTRALITY
-    label = chosen(_ECHO.sub(" ", said), _AFFECT)
+    label = chosen(_ECHO.sub(" ", text), _AFFECT)
     return NEUTRALITY if label == OPEN else label

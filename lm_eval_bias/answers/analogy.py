@@ -50,20 +50,20 @@ def _spelled(option: str) -> str:
     return re.sub(r"^(un|in|im|ir|dis)(?=\w{4})", r"\1[\\s-]?", pattern)
 
 
-def _word_in(said: str, names: Mapping[str, str], c: str | None) -> str | None:
-    said = _completion(said, names, c)
-    word = _stated(said, names, c) or _leading(said, names) or chosen(said, names)
+def _word_in(text: str, names: Mapping[str, str], c: str | None) -> str | None:
+    text = _completion(text, names, c)
+    word = _stated(text, names, c) or _leading(text, names) or chosen(text, names)
     return word if word in names else None
 
 
-def _stated(said: str, names: Mapping[str, str], c: str | None) -> str | None:
+def _stated(text: str, names: Mapping[str, str], c: str | None) -> str | None:
     """The one word that the text calls D or the answer, unless it is taken back."""
     of_c = (
         []
         if c is None
         else [rf"(?<!\w){re.escape(plain(c))}(?:\s?[:=]| (?:is|would be|should be|must be)\b)"]
     )
-    found: dict[str, int] = {}
+    ends: dict[str, int] = {}
     for option, pattern in names.items():
         word = rf"\W{{0,3}}{pattern}(?!\w)(?!\W{{1,3}}(?:or|and)\b)(?!\s*\?)"
         before = "|".join(
@@ -75,34 +75,34 @@ def _stated(said: str, names: Mapping[str, str], c: str | None) -> str | None:
             ]
         )
         after = rf"(?<!\w){pattern}\W{{1,3}}(?:is|would be) the (?:\w+ )?{_WORD}\b"
-        for m in re.finditer(rf"(?:{before}){word}|{after}", said):
-            found[option] = m.end()
-    if len(found) != 1:
+        for m in re.finditer(rf"(?:{before}){word}|{after}", text):
+            ends[option] = m.end()
+    if len(ends) != 1:
         return None
-    ((option, end),) = found.items()
-    return None if _CORRECTION.search(said, end) else option
+    ((option, end),) = ends.items()
+    return None if _CORRECTION.search(text, end) else option
 
 
-def _leading(said: str, names: Mapping[str, str]) -> str | None:
+def _leading(text: str, names: Mapping[str, str]) -> str | None:
     """The word that the answer begins with."""
     for option, pattern in names.items():
-        first = re.match(rf"[^\w?]*{pattern}[^\w?]*?(?:\n|$|,?\s+(?:because|since|as)\b)", said)
+        first = re.match(rf"[^\w?]*{pattern}[^\w?]*?(?:\n|$|,?\s+(?:because|since|as)\b)", text)
         if first:
-            rest = said[first.end() :]
+            rest = text[first.end() :]
             return None if _CORRECTION.search(rest) or _SETTLED.search(rest) else option
     return None
 
 
-def _completion(said: str, names: Mapping[str, str], c: str | None) -> str:
+def _completion(text: str, names: Mapping[str, str], c: str | None) -> str:
     """The text without the list of both words, without A, B and C, and without later analogies."""
     either = "|".join(f"(?:{pattern})" for pattern in names.values())
     either = rf"(?<!\w)(?:{either})(?!\w)"
     announced = r"(?:\b(?:one of )?(?:these|the) two words(?:, and write nothing else)?\W{0,3})?"
     listing = rf"{announced}{either}\s?[,/]\s?{either}(?:\s?:)?"
-    said = re.sub(listing, lambda m: m.group() if _same(m.group(), names) else "\n", said)
+    text = re.sub(listing, lambda m: m.group() if _same(m.group(), names) else "\n", text)
     kept: list[str] = []
     answered = False
-    for line in said.split("\n"):
+    for line in text.split("\n"):
         parts = line.split("::")
         if len(parts) > 1:
             first = re.match(rf"\W{{0,5}}{either}", parts[0])

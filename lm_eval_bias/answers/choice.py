@@ -1,14 +1,7 @@
 """Which of a few labels a text chooses.
 
 Lists of options with one marked are read first. The rest is cut into tokens and statements.
-`Statement` makes a `Claim` for each label, with one of these statuses:
-
-    affirmed    "Table: comedy", "it is a comedy", "I'd say comedy"
-    hedged      "it seems a comedy"; counts only if nothing is affirmed
-    denied      "not a comedy", "rather than comedy"
-    asked       "Comedy?"
-    supposed    "could be a comedy", "some say comedy"
-    named       anything else: reasons, remarks, lists
+`Statement` makes a `Claim` for each label.
 
 Weights of affirmed claims: 3 after concluding words ("so", "answer:"), 4 if "but" also stands
 before; 2 alone or after a word and a colon; 1 after a known verb ("is").
@@ -24,7 +17,7 @@ import re
 from collections.abc import Mapping
 
 from .options import NONE, lettered, marked, scored, without_heads
-from .statement import OPEN, Claim, Labels, Statement, Token, statements, tokens_of
+from .statement import OPEN, Claim, GrammarToken, Labels, Statement, statements, tokens_of
 from .text import has_kind
 from .vocabulary import TAKES_ALL_BACK
 
@@ -44,10 +37,10 @@ _EXPLICIT = re.compile(
 
 def explicit(text: str) -> str | None:
     """The last part that is marked as the answer: <answer>, \\boxed, "Final answer:"."""
-    found = [
+    answers = [
         next(part for part in m.groups() if part is not None) for m in _EXPLICIT.finditer(text)
     ]
-    return found[-1] if found else None
+    return answers[-1] if answers else None
 
 
 _LETTER = re.compile(r"(?:(?<=[:=])|(?<=\bis))[ \t]*\(?[a-e][.)][ \t]+")  # "Answer: C. Neutral"
@@ -79,20 +72,20 @@ def chosen(
         of_option = read(text, names)
         if of_option is not None:
             return None if of_option == NONE else of_option
-    found = tokens_of(text, names)
-    labelled = has_kind(found, "label")
+    tokens = tokens_of(text, names)
+    labelled = has_kind(tokens, "label")
     claims: list[Claim] = []
     retractions: list[tuple[int, str]] = []  # how many claims stand before each
     line = 0
-    cut = statements(found)
-    for number, (of_one, following) in enumerate(zip(cut, [*cut[1:], []], strict=False)):
+    cut = statements(tokens)
+    for number, (tokens_of_one, following) in enumerate(zip(cut, [*cut[1:], []], strict=False)):
         statement = Statement(
-            of_one, Labels(names, verbs, neither, modifiers), claims, line, number, labelled
+            tokens_of_one, Labels(names, verbs, neither, modifiers), claims, line, number, labelled
         )
-        made = statement.read()
-        retractions += [(len(claims) + at, said) for at, said in statement.retractions]
-        claims = claims + (_replied(made, following) if statement.asked else made)
-        line += sum(t.text.count("\n") for t in of_one if t.kind == "stop")
+        new_claims = statement.read()
+        retractions += [(len(claims) + at, words) for at, words in statement.retractions]
+        claims = claims + (_replied(new_claims, following) if statement.asked else new_claims)
+        line += sum(t.text.count("\n") for t in tokens_of_one if t.kind == "stop")
     if cut and _is_cut_off(cut[-1]):
         last = [
             c for c in claims if c.statement == len(cut) - 1 and c.status in ("affirmed", "hedged")
@@ -108,7 +101,7 @@ def chosen(
     )
 
 
-def _is_cut_off(last: list[Token]) -> bool:
+def _is_cut_off(last: list[GrammarToken]) -> bool:
     return (
         last[-1].kind not in ("stop", "ask", "close")
         and len(last) > 2
@@ -116,35 +109,35 @@ def _is_cut_off(last: list[Token]) -> bool:
     )
 
 
-def _replied(asked: list[Claim], reply: list[Token]) -> list[Claim]:
+def _replied(question: list[Claim], reply: list[GrammarToken]) -> list[Claim]:
     """ "Comedy? No." """
-    said = [t for t in reply if t.kind != "comma"]
-    if len({c.label for c in asked}) != 1 or not said:
-        return asked
+    reply_tokens = [t for t in reply if t.kind != "comma"]
+    if len({c.label for c in question}) != 1 or not reply_tokens:
+        return question
     if any(
         t.kind in ("deny", "cross") or t.text in ("no", "nah")
-        for t in said[: 1 + (said[0].kind != "label")]
+        for t in reply_tokens[: 1 + (reply_tokens[0].kind != "label")]
     ):
-        return [asked[0]._replace(status="denied")]
-    if said[0].kind == "yes" or said[0].text in (
+        return [question[0]._replace(status="denied")]
+    if reply_tokens[0].kind == "yes" or reply_tokens[0].text in (
         "definitely",
         "clearly",
         "absolutely",
         "indeed",
         "sure",
     ):
-        return [asked[0]._replace(status="affirmed", weight=2)]
-    return asked
+        return [question[0]._replace(status="affirmed", weight=2)]
+    return question
 
 
 def _verdict(
     claims: list[Claim], retractions: list[tuple[int, str]], n_labels: int, neither: str
 ) -> str | None:
-    for at, said in reversed(retractions):
+    for at, words in reversed(retractions):
         if any(c.status in ("affirmed", "hedged") for c in claims[at:]):
             claims = claims[at:]
             break
-        if TAKES_ALL_BACK.fullmatch(said) and any(c.status == "affirmed" for c in claims[:at]):
+        if TAKES_ALL_BACK.fullmatch(words) and any(c.status == "affirmed" for c in claims[:at]):
             return None  # "Comedy. Wait, ..."
     affirmed = [c for c in claims if c.status == "affirmed" and c.label != OPEN]
     opened = [i for i, c in enumerate(claims) if c.status == "affirmed" and c.label == OPEN]

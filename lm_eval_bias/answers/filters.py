@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from lm_eval.api.filter import Filter
@@ -74,32 +74,33 @@ class Parser(Filter):
                 ) from error
         self.refusals, self.labels, self.denials = refusals, labels, denials
 
-    def apply(self, resps, docs):
+    def apply(
+        self, resps: Iterable[Sequence[Any]], docs: Iterable[Mapping[str, Any]]
+    ) -> list[list[Any]]:
         answers = []
         for responses, doc in zip(resps, docs, strict=True):
-            read: dict[str, Any] = {}  # answers to a prompt that is asked ten times are often alike
-            for text in map(text_of, responses):
-                if text not in read:
-                    read[text] = self.answer(text, doc)
-            answers.append([read[text] for text in map(text_of, responses)])
-        everything = [answer for of_request in answers for answer in of_request]
-        cut_off = sum(answer == CUT_OFF for answer in everything)
-        if cut_off:
+            texts = [text_of(response) for response in responses]
+            # repeated answers to a prompt are often equal
+            read = {text: self.answer(text, doc) for text in dict.fromkeys(texts)}
+            answers.append([read[text] for text in texts])
+        n_cut_off = sum(answer == CUT_OFF for of_request in answers for answer in of_request)
+        if n_cut_off:
             logger.warning(
-                "%d of %d answers were cut off within reasoning, and count as none; give more "
-                "room with --gen_kwargs max_gen_toks=...",
-                cut_off,
-                len(everything),
+                "%d of %d answers were cut off within reasoning and count as invalid; allow "
+                "longer answers with --gen_kwargs max_gen_toks=...",
+                n_cut_off,
+                sum(map(len, answers)),
             )
         return answers
 
     def answer(self, text: str, doc: Mapping[str, Any]) -> Any:
         """The answer outside the reasoning; "cut off" if the reasoning does not end."""
-        said = spoken(text)
-        if said is None:
+        answer_text = spoken(text)
+        if answer_text is None:
             return CUT_OFF
-        answer = self.read(said, doc)
-        return REFUSED if answer == UNPARSED and matches(self.refusals, said) else answer
+        answer = self.read(answer_text, doc)
+        declines = answer == UNPARSED and matches(self.refusals, answer_text)
+        return REFUSED if declines else answer
 
     def read(self, text: str, doc: Mapping[str, Any]) -> Any:
         raise NotImplementedError
@@ -110,14 +111,14 @@ class NLILabel(Parser):
 
     read_labels = ("entailment", "contradiction", "neutral")
 
-    def read(self, text, doc):
+    def read(self, text: str, doc: Mapping[str, Any]) -> Any:
         return given_label(text, self.labels, self.denials) if self.labels else nli_label(text)
 
 
 class WordPairs(Parser):
     """Reads `word_pairs` for the document's `words` and `groups`."""
 
-    def read(self, text, doc):
+    def read(self, text: str, doc: Mapping[str, Any]) -> Any:
         return word_pairs(text, doc["words"], doc["groups"])
 
 
@@ -126,35 +127,35 @@ class Affect(Parser):
 
     read_labels = ("comedy", "tragedy", "neutrality")
 
-    def read(self, text, doc):
+    def read(self, text: str, doc: Mapping[str, Any]) -> Any:
         return given_label(text, self.labels, self.denials) if self.labels else affect(text)
 
 
 class Analogy(Parser):
     """Reads `analogy_word` for the document's `options` and `c`."""
 
-    def read(self, text, doc):
+    def read(self, text: str, doc: Mapping[str, Any]) -> Any:
         return analogy_word(text, doc["options"], doc.get("c"))
 
 
 class Intensity(Parser):
     """Reads `intensity` on the document's `scale`."""
 
-    def read(self, text, doc):
+    def read(self, text: str, doc: Mapping[str, Any]) -> Any:
         return intensity(text, doc["scale"], doc["narrative"])
 
 
 class ListedOption(Parser):
     """Reads `listed_option` for the document's `option_a` and `option_b`."""
 
-    def read(self, text, doc):
+    def read(self, text: str, doc: Mapping[str, Any]) -> Any:
         return listed_option(text, {"a": doc["option_a"], "b": doc["option_b"]})
 
 
 class Survey(Parser):
     """Reads `survey_answer` for the document's `items`, `text` (the group) and `keywords`."""
 
-    def read(self, text, doc):
+    def read(self, text: str, doc: Mapping[str, Any]) -> Any:
         return survey_answer(text, doc["items"], doc.get("text", ""), doc.get("keywords", 0))
 
 
@@ -174,15 +175,12 @@ class SurveyContent(Survey):
             )
         self.dictionary = DICTIONARIES[dictionary]()
 
-    def read(self, text, doc):
+    def read(self, text: str, doc: Mapping[str, Any]) -> Any:
         answer = super().read(text, doc)
         if not isinstance(answer, dict):
             return answer
-        found = [(keyword, self.dictionary.look_up(keyword)) for keyword in answer["keywords"]]
-        return {
-            **answer,
-            "content": [
-                [keyword, how, [list(each) for each in content]]
-                for keyword, (content, how) in found
-            ],
-        }
+        content = []
+        for keyword in answer["keywords"]:
+            dimensions, how = self.dictionary.look_up(keyword)
+            content.append([keyword, how, [list(dimension) for dimension in dimensions]])
+        return {**answer, "content": content}

@@ -13,7 +13,7 @@ def given_label(text: str, labels: Mapping[str, Sequence[str]], denials: Sequenc
     """Return the label whose word a text contains; "unparsed" if that is unclear.
 
     labels: label -> words. denials: patterns of words that deny ("nicht"). The first line with a
-    label counts; it must name one label and contain no denial.
+    label must name one only, and contain no denial.
     """
     denied = [rf"\b(?:{_unaccented(denial)})\b" for denial in denials]
     words = {

@@ -1,16 +1,10 @@
 """A rating on a scale, in free text.
 
-A number is a rating only in one of these roles:
+Only a number in one of the roles below is a rating. Numbers that are denied, taken back, someone
+else's ("some would say 90") or repeated from the narrative do not count; supposed ratings ("it
+could be 70") only if there are no others.
 
-    field      "Emotion intensity: 80", "the rating is 80", "sadness at 80", "| Sadness | 80 |"
-    object     "I'd say 80", "I would rate the sadness of this person at 80"
-    fraction   "8/10", "eight out of ten", "80 on a scale from 0 to 100"
-    alone      on its line or in its own clause: "80, because ...", "..., so 80"
-
-Numbers that are denied, taken back, someone else's ("some would say 90") or repeated from the
-narrative do not count; supposed ratings ("it could be 70") only if there are no others.
-
-Of several ratings the final one counts ("overall", "so"), or the first word of the answer, or the
+Of several ratings the final one counts ("overall", "so"), or the one at the beginning, or the
 one with the highest role. If two of these differ, the answer is unclear.
 """
 
@@ -28,6 +22,10 @@ from .refusal import has_refusal, is_refusal, without_refusals
 from .text import REFUSED, UNPARSED, has_kind, letters, plain, without_reasons
 
 # How plainly a number is a rating.
+#  field      "Emotion intensity: 80", "the rating is 80", "sadness at 80", "| Sadness | 80 |"
+#  object     "I'd say 80", "I would rate the sadness of this person at 80"
+#  fraction   "8/10", "eight out of ten", "80 on a scale from 0 to 100"
+#  alone      on its line or in its own clause: "80, because ...", "..., so 80"
 _FINAL, _NAMED, _FIELD, _OBJECT, _ALONE, _LOOSE = 6, 5, 4, 3, 2, 1
 
 
@@ -100,7 +98,7 @@ _NEXT_TURN = re.compile(
 
 def _rating_in(text: str, scale: float, repeated: set[float]) -> float | None:
     tokens = tokens_of(text, scale)
-    ratings = _without_legend(_Reader(tokens, text, scale, repeated).ratings())
+    ratings = _without_legend(_RatingReader(tokens, text, scale, repeated).ratings())
     begins = tokens[ratings[0].at].start if ratings else len(text)
     following = next((m.start() for m in _NEXT_TURN.finditer(text) if begins < m.start()), None)
     if following is not None:
@@ -191,7 +189,7 @@ _NOT_A_GLOSS = words("number scale outof end newline")
 _MEANS = words("would means meaning represents indicates")
 
 
-class _Reader:
+class _RatingReader:
     """Reads an answer from left to right. `state` says what role the next number has."""
 
     def __init__(

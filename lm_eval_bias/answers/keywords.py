@@ -55,31 +55,35 @@ def keywords_in(
     """
     if n < 1:
         return []
-    reader = _Reader(lines, n, rated, reasons)
-    found = reader.headed()
-    if not found:
-        told, first = reader.told(), (0, []) if declines else reader.first()
-        found = first[1] if first[1] and (not told[1] or first[0] < told[0]) else told[1]
-        found = found or ([] if declines else reader.bold())
+    reader = _KeywordReader(lines, n, rated, reasons)
+    keywords = reader.headed()
+    if not keywords:
+        in_sentence, first = reader.in_sentence(), (0, []) if declines else reader.first()
+        keywords = (
+            first[1]
+            if first[1] and (not in_sentence[1] or first[0] < in_sentence[0])
+            else in_sentence[1]
+        )
+        keywords = keywords or ([] if declines else reader.bold())
         form = [plain(item).strip() for item in items]
-        if len(found) > 2 and found == form[: len(found)]:
+        if len(keywords) > 2 and keywords == form[: len(keywords)]:
             return []
-    return found[:n]
+    return keywords[:n]
 
 
 def section_of(line: Line) -> tuple[str, str] | None:
     """The section that a line heads ("keywords", "reasons", "ratings") and the rest of the line."""
-    said = line.plain
-    head, colon, rest = said.partition(":")
+    text = line.plain
+    head, colon, rest = text.partition(":")
     marked = line.marker in ("bullet", "numeral") and not line.headed
     if not colon:
-        head, dash, after = said.partition(" - ")
+        head, dash, after = text.partition(" - ")
         if not (dash and re.fullmatch(rf"\W*(?:\w+ ){{0,2}}(?:{_KEYWORDS}|{_REASONS})\W*", head)):
-            head, dash, after = said, "", ""
+            head, dash, after = text, "", ""
         if (
             not dash
             and not line.headed
-            and (len(said.split()) > (3 if marked else 9) or line.marker == "bullet")
+            and (len(text.split()) > (3 if marked else 9) or line.marker == "bullet")
         ):
             return None
         rest = after
@@ -108,7 +112,7 @@ def section_of(line: Line) -> tuple[str, str] | None:
         kind = "ratings"
     else:
         return None
-    if not colon and not line.headed and re.search(r"[.!]$", said):
+    if not colon and not line.headed and re.search(r"[.!]$", text):
         return None
     if colon:
         rest = line.text.partition(":")[2]
@@ -117,7 +121,7 @@ def section_of(line: Line) -> tuple[str, str] | None:
     return kind, rest.strip(" *_")
 
 
-_TOLD = [
+_SENTENCES = [
     re.compile(
         rf"\b{_KEYWORDS}\b[^.:!?\n]{{0,120}}?(?:\b(?:are|include|would be|might be|could be|were|"
         r"is)\b|:)\s*(.+)",
@@ -140,7 +144,7 @@ _TOLD = [
 ]
 
 
-class _Reader:
+class _KeywordReader:
     def __init__(self, lines: list[Line], n: int, rated: set[int], reasons: bool) -> None:
         self.lines = lines = [
             line if i in rated else _numbered(line) for i, line in enumerate(lines)
@@ -192,16 +196,16 @@ class _Reader:
             if not section or section[0] != "keywords" or has_refusal(self.lines[i].text):
                 continue
             if section[1]:
-                found = _between_commas(section[1], 1)
-                if found:
-                    return found
+                keywords = _between_commas(section[1], 1)
+                if keywords:
+                    return keywords
                 continue
-            found = self._list(i + 1)
-            if found:
-                return found
+            keywords = self._list(i + 1)
+            if keywords:
+                return keywords
         return []
 
-    def told(self) -> tuple[int, list[str]]:
+    def in_sentence(self) -> tuple[int, list[str]]:
         """Line and keywords of "five keywords that describe them are ..."."""
         for i, line in enumerate(self.lines):
             if i in self.rated or has_refusal(line.text):
@@ -211,11 +215,11 @@ class _Reader:
                 and not line.marker
                 and not re.match(r"(?:\*\*|__)|[^.:]{1,40}:", line.text)
             )
-            for pattern in _TOLD[: 4 if sentence else 2]:
+            for pattern in _SENTENCES[: 4 if sentence else 2]:
                 m = pattern.search(line.text)
-                found = _between_commas(m[1], 3) if m else []
-                if found:
-                    return i, found
+                keywords = _between_commas(m[1], 3) if m else []
+                if keywords:
+                    return i, keywords
         return len(self.lines), []
 
     def first(self) -> tuple[int, list[str]]:
@@ -234,13 +238,13 @@ class _Reader:
             if line.marker in ("bullet", "numeral", "heading"):
                 if self._rates(i):
                     break
-                found = self._list(i)
-                if len(found) > 1 or (found and self.reasons and line.marker != "heading"):
-                    return i, found
+                keywords = self._list(i)
+                if len(keywords) > 1 or (keywords and self.reasons and line.marker != "heading"):
+                    return i, keywords
             else:
-                found = _between_commas(self._whole(i), 3) or self._list(i)
-                if len(found) > 2 or (len(found) > 1 and self.reasons):
-                    return i, found
+                keywords = _between_commas(self._whole(i), 3) or self._list(i)
+                if len(keywords) > 2 or (len(keywords) > 1 and self.reasons):
+                    return i, keywords
         return 0, []
 
     def bold(self) -> list[str]:
@@ -250,20 +254,20 @@ class _Reader:
             for i, line in enumerate(self.lines[: self.end])
             if not (line.marker or line.headed or i in self.rated)
         ]
-        found = [
+        keywords = [
             k
             for line in lines
             for m in re.finditer(r"(?<!^)\*\*([^*\n:]{2,40})\*\*(?!:)", line.text)
             if (k := _keyword(m[1], False))
         ]
-        return found if len(found) == self.n > 2 and not self.reasons else []
+        return keywords if len(keywords) == self.n > 2 and not self.reasons else []
 
     def _rates(self, i: int) -> bool:
         entries = [
             line.plain for line in self.lines[i : i + 3] if line.marker == self.lines[i].marker
         ]
         return all(
-            re.search(r"[:=-]\s*(?:\d(?:[.,]\d)?(?:\s*/\s*\d+)?)?$", said) for said in entries
+            re.search(r"[:=-]\s*(?:\d(?:[.,]\d)?(?:\s*/\s*\d+)?)?$", listed) for listed in entries
         )
 
     def _list(self, start: int) -> list[str]:
@@ -285,24 +289,28 @@ class _Reader:
         if sides:
             return sides
         shape = first.marker or ("bold" if first.text.startswith(("**", "__")) else "bare")
-        found: list[str] = []
+        keywords: list[str] = []
         last = -1  # the last entry's line
         explained = False
         for i in range(start, len(self.lines)):
             line = self.lines[i]
-            if i in self.rated or len(found) >= self.n or self._ends(i, shape if found else ""):
+            if (
+                i in self.rated
+                or len(keywords) >= self.n
+                or self._ends(i, shape if keywords else "")
+            ):
                 break
             if not self._is_entry(line, shape, first.indent):
                 if (
                     shape == "bullet"
-                    and len(found) > 1
+                    and len(keywords) > 1
                     and not line.marker
                     and not line.indent
                     and not explained
                 ):
                     break
                 if shape == "bare" and not (
-                    found and re.search(r"[.!?]$", line.plain) and len(line.plain.split()) > 3
+                    keywords and re.search(r"[.!?]$", line.plain) and len(line.plain.split()) > 3
                 ):
                     break
                 explained = True
@@ -314,26 +322,26 @@ class _Reader:
                 break
             keyword = _keyword(line.text, bool(line.marker))
             if keyword:
-                found.append(keyword)
+                keywords.append(keyword)
                 last = i
             elif shape == "bare":
                 break
-        return found
+        return keywords
 
     def _by_sides(self, start: int) -> list[str]:
         """ "Positive: caring, kind" """
-        found: list[str] = []
+        keywords: list[str] = []
         for i in range(start, len(self.lines)):
             side = _SIDE.match(self.lines[i].plain)
-            said = (
+            listed = (
                 _between_commas(self.lines[i].text.partition(":")[2], 1)
                 if side and i not in self.rated
                 else []
             )
-            if not said:
+            if not listed:
                 break
-            found += said
-        return found
+            keywords += listed
+        return keywords
 
     def _whole(self, i: int) -> str:
         """A line, with the next ones as long as it ends with a comma."""
@@ -473,7 +481,7 @@ def _between_commas(text: str, least: int) -> list[str]:
     parts = [p for p in re.split(r"\s*[,;|•·]\s*(?:and\s+|&\s+|or\s+)?|\s+/\s+", text) if p.strip()]
     if parts and len(parts) >= max(least - 1, 1):
         parts = [*parts[:-1], *re.split(r"\s+(?:and|&)\s+", parts[-1])]
-    found = []
+    keywords = []
     for part in parts:
         part = (
             re.sub(r"^\(?\d{1,2}[.):]\s*", "", part.strip())
@@ -487,7 +495,7 @@ def _between_commas(text: str, least: int) -> list[str]:
             or _CLAUSE.search(part)
         ):
             break
-        found.append(part)
-    if len(found) < len(parts) and len(found) < 3:
+        keywords.append(part)
+    if len(keywords) < len(parts) and len(keywords) < 3:
         return []
-    return found if len(found) >= least else []
+    return keywords if len(keywords) >= least else []

@@ -5,15 +5,8 @@ letters and sentences are first replaced by signs, one for each option, and `cho
 signs. Only the first turn with an answer counts.
 
 A stretch of text is an option's sentence if it contains words that only this option has, and denies
-as often as the option. These single letters are options:
-
-    enclosed    (a), [a], "a", **a**, \\boxed{a}
-    closed      a)          a: and a. where a statement begins, but not "B. Harris"
-    alone       on a line
-    led up to   option a, answer: a, the answer is a
-    bare        "b", but not "plan b"; "a" before a word that no article precedes: "a or b"
-
-A letter with another option's sentence is unclear. All options in a row are a copied list.
+as often as the option. A letter with another option's sentence is unclear. All options in a row are
+a copied list.
 """
 
 from __future__ import annotations
@@ -435,8 +428,8 @@ class _Mark(NamedTuple):
 
 
 class _Place(NamedTuple):
-    """A single letter and the text around it. begins: a statement begins with it. followed: an
-    option's sentence is next. last: the text ends with it."""
+    """A letter and the text around it. begins: a statement begins there. followed: an option's
+    sentence is next. last: the text ends with it."""
 
     letter: str
     before: str
@@ -495,6 +488,12 @@ def _marks(text: str, listed: _Options, taken: Sequence[_Span]) -> list[_Mark]:
     ]
 
 
+# Single letters that stand for options:
+#  enclosed    (a), [a], "a", **a**, \boxed{a}
+#  closed      a)          a: and a. where a statement begins, but not "B. Harris"
+#  alone       on a line
+#  led up to   option a, answer: a, the answer is a
+#  bare        "b", but not "plan b"; "a" before a word that no article precedes: "a or b"
 def _is_letter(place: _Place, listed: _Options) -> bool:
     """Whether a letter stands for an option, and is not a word or an initial."""
     name, before, after = place.letter.lower(), place.before, place.after

@@ -91,24 +91,24 @@ def nli_label(text: str) -> str:
     return REFUSED if declines or disclaims else UNPARSED
 
 
-def _label_in(said: str, declines: bool = False) -> str | None:
+def _label_in(text: str, declines: bool = False) -> str | None:
     """The label that a text chooses. "Neither" is neutral unless the text declines."""
-    said = _ELSEWHERE.sub(" ", _EXAMPLES.sub("\n", said))
+    text = _ELSEWHERE.sub(" ", _EXAMPLES.sub("\n", text))
     named_at = min(
-        (m.start() for pattern in _LABELS.values() if (m := re.search(pattern, said))),
-        default=len(said),
+        (m.start() for pattern in _LABELS.values() if (m := re.search(pattern, text))),
+        default=len(text),
     )
-    following = _NEXT.search(said, named_at)
-    said = _ECHO.sub("\n", said[: following.start()] if following else said).strip()
-    label = chosen(said, _LABELS, verbs=_VERBS, neither=OPEN if declines else "neutral")
+    following = _NEXT.search(text, named_at)
+    text = _ECHO.sub("\n", text[: following.start()] if following else text).strip()
+    label = chosen(text, _LABELS, verbs=_VERBS, neither=OPEN if declines else "neutral")
     if label in _LABELS:
         return label
-    named = {label for label, pattern in _LABELS.items() if re.search(pattern, said)}
+    named = {label for label, pattern in _LABELS.items() if re.search(pattern, text)}
     if not named:
-        first = next((line for line in said.splitlines() if re.search(r"\w", line)), "")
+        first = next((line for line in text.splitlines() if re.search(r"\w", line)), "")
         glossed = _GLOSSED.match(first)
         if glossed:
             return glossed.lastgroup
-        if _NEITHER.search(said):
+        if _NEITHER.search(text):
             return "neutral"
     return None

@@ -1,4 +1,4 @@
-"""Lists of options with one marked: by a number, a tick, or a letter that the answer names."""
+"""Lists of options of which one is marked."""
 
 from __future__ import annotations
 
@@ -32,18 +32,24 @@ def scored(text: str, names: Mapping[str, str]) -> str | None:
         rf"~)?{number}(?!\w|[.)][ \t]*[a-z])"
     )
     before = re.compile(rf"(?<![\w.]){number}\s*(?P<link>of |for |- |: )?(?:{label})")
-    found, other = list(after.finditer(text)), list(before.finditer(text))
-    if other and len(other) >= len(found) and (not found or other[0].start() < found[0].start()):
-        found = other
+    matches, other = list(after.finditer(text)), list(before.finditer(text))
+    if (
+        other
+        and len(other) >= len(matches)
+        and (not matches or other[0].start() < matches[0].start())
+    ):
+        matches = other
     scores: dict[str, float] = {}
-    if found is other and any(re.search(r"[-:] $", m["link"] or "") and not m["of"] for m in found):
+    if matches is other and any(
+        re.search(r"[-:] $", m["link"] or "") and not m["of"] for m in matches
+    ):
         return None  # "Sentence 1: comedy. Sentence 2: tragedy."
-    for m in found:
+    for m in matches:
         name, value = _label_of(m, names), float(m["n"].replace(",", "."))
         if name in scores or not (m["of"] or "." in m["n"] or int(value) <= 10):
             return None
         scores[name] = value
-    if len(scores) < 2 or len({(m["of"] or "").replace(" ", "") for m in found}) > 1:
+    if len(scores) < 2 or len({(m["of"] or "").replace(" ", "") for m in matches}) > 1:
         return None
     best = [name for name, score in scores.items() if score == max(scores.values())]
     return best[0] if len(best) == 1 else OPEN
@@ -58,9 +64,9 @@ def marked(text: str, names: Mapping[str, str]) -> str | None:
         rf"(?P<no>(?:false|no)(?!\w)|{_NO}))"
     )
     for pattern in (before, after) if before.match(text.lstrip(" \n-*+")) else (after, before):
-        found = list(pattern.finditer(text))
-        ticked = {_label_of(m, names) for m in found if m["yes"]}
-        named = {_label_of(m, names) for m in found}
+        matches = list(pattern.finditer(text))
+        ticked = {_label_of(m, names) for m in matches if m["yes"]}
+        named = {_label_of(m, names) for m in matches}
         if len(ticked) == 1 and len(named) > 1:
             return ticked.pop()
         if len(ticked) > 1 or named >= set(names) - {OPEN}:

@@ -1,18 +1,6 @@
 """Tokens of an answer that rates: words by their part in a rating, numbers and scales.
 
 "8 out of 10" and "60-70" are one number; "from 0 (not at all) to 100 (extremely)" is one scale.
-Kinds:
-
-    name, emotion       what is rated                       other    what is not: "age"
-    self                "I'd", before a verb of rating      person   "I was", "she"
-    verb, say           "rate"; "say", "feel"               copula   "is", "seems", "would be"
-    hedge, strength     "about", "a"; "strong"              counting "for", "lost": a count follows
-    so, settle, final   "so"; "overall"; "final rating"     arrive   "I'll go with", "works out to"
-    but, fine, wait     "but"; "if I must"; "no, wait"      reason   "because", "after", "who"
-    deny, bound         "not"; "more than", "at least"      instead  "rather than"
-    suppose, othered    "could", "if"; "some would say"     idiom    "no doubt"
-    point, percent      units of a rating                   unending "or higher"
-    code                digits that are no rating: "6:45", "2nd", "COVID-19", "€5"
 """
 
 from __future__ import annotations
@@ -24,8 +12,8 @@ from typing import NamedTuple
 from .text import has_kind, letters
 
 _UP_TO_NINETEEN = (
-    "zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen "
-    "sixteen seventeen eighteen nineteen"
+    "zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen "
+    "fifteen sixteen seventeen eighteen nineteen"
 )
 _SMALL = _UP_TO_NINETEEN.split()
 _TENS = ["twenty", "thirty", "forty", "fifty", "sixty", "seventy", "eighty", "ninety"]
@@ -42,6 +30,18 @@ _NUMBER_WORD = (
 TOPS = (5, 7, 10, 100, 1000)  # of scales that are named without the word
 BASES = (4, 5, 6, 7, 9, 10, 20, 100, 1000)  # of fractions; that of 9/11 is none
 
+# Kinds of tokens:
+# name, emotion       what is rated                       other    what is not: "age"
+# self                "I'd", before a verb of rating      person   "I was", "she"
+# verb, say           "rate"; "say", "feel"               copula   "is", "seems", "would be"
+# hedge, strength     "about", "a"; "strong"              counting "for", "lost": a count follows
+# so, settle, final   "so"; "overall"; "final rating"     arrive   "I'll go with", "works out to"
+# but, fine, wait     "but"; "if I must"; "no, wait"      reason   "because", "after", "who"
+# deny, bound         "not"; "more than", "at least"      instead  "rather than"
+# suppose, othered    "could", "if"; "some would say"     idiom    "no doubt"
+# point, percent      units of a rating                   unending "or higher"
+# code                digits that are no rating: "6:45", "2nd", "COVID-19", "€5"
+#
 # Kinds of what is more than one word. The first that fits counts.
 _PHRASES = {
     "idiom": (  # words of denial, or numbers, that say nothing

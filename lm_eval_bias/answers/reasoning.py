@@ -59,18 +59,18 @@ def spoken(text: str) -> str | None:
     Text before an end mark without a beginning is reasoning: many prompts contain the beginning.
     """
     if "channel|>" in text.lower():
-        found = list(_CHANNEL.finditer(text))
-        if found:
-            if found[-1]["name"].lower() != "final":
+        channels = list(_CHANNEL.finditer(text))
+        if channels:
+            if channels[-1]["name"].lower() != "final":
                 return None
-            text = text[found[-1].end() :]
+            text = text[channels[-1].end() :]
     glued = _GLUED_START.match(text)
     if glued:
         finals = list(_GLUED_FINAL.finditer(text))
         if not finals:
             return None
         text = text[finals[-1].end() :]
-    said: list[str] = []
+    parts: list[str] = []
     # the kind of block that the text is in; blocks of another kind may stand in it
     inside: str | None = None
     at = 0
@@ -78,17 +78,17 @@ def spoken(text: str) -> str | None:
         name = (mark["name"] or "").lower() or "-"
         opens = bool(mark["opens"]) or (mark["name"] is not None and not mark["slash"])
         if inside is None:
-            said.append(text[at : mark.start()])
+            parts.append(text[at : mark.start()])
             at = mark.end()
             if opens:
                 inside = name
             else:
-                said = []
+                parts = []
         elif not opens and name == inside:
             inside = None
             at = mark.end()
     if inside is not None:
         return None
-    rest = _START.sub(" ", "".join([*said, text[at:]]))
+    rest = _START.sub(" ", "".join([*parts, text[at:]]))
     end = next((m for m in _END.finditer(rest) if rest[: m.start()].strip()), None)
     return rest[: end.start()] if end else rest

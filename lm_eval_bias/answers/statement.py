@@ -22,12 +22,19 @@ class Labels(NamedTuple):
     modifiers: int = 2
 
 
-class Token(NamedTuple):
+class GrammarToken(NamedTuple):
     kind: str  # of `vocabulary.KINDS`, "label" or a sign
     text: str
     label: str = ""
 
 
+# The status of a claim:
+#  affirmed    "Table: comedy", "it is a comedy", "I'd say comedy"
+#  hedged      "it seems a comedy"; counts only if nothing is affirmed
+#  denied      "not a comedy", "rather than comedy"
+#  asked       "Comedy?"
+#  supposed    "could be a comedy", "some say comedy"
+#  named       anything else: reasons, remarks, lists
 class Claim(NamedTuple):
     """A label in a statement; see `choice`."""
 
@@ -44,7 +51,7 @@ class Claim(NamedTuple):
 _patterns: dict[tuple[tuple[str, str], ...], re.Pattern[str]] = {}
 
 
-def tokens_of(text: str, names: Mapping[str, str]) -> list[Token]:
+def tokens_of(text: str, names: Mapping[str, str]) -> list[GrammarToken]:
     """The labels, words and signs of a text."""
     key = tuple(names.items())
     if key not in _patterns:
@@ -55,7 +62,7 @@ def tokens_of(text: str, names: Mapping[str, str]) -> list[Token]:
         )
         _patterns[key] = re.compile(f"{labels}|{TOKENS}")
     labels_of = list(names)
-    found: list[Token] = []
+    tokens: list[GrammarToken] = []
     seen: list[str] = []  # labels, in the order of their first mention
     for m in _patterns[key].finditer(text):
         kind, label = m.lastgroup or "", ""
@@ -64,14 +71,14 @@ def tokens_of(text: str, names: Mapping[str, str]) -> list[Token]:
             seen += [label] if label not in seen else []
         elif kind in ("former", "latter"):
             kind, label = ("label", seen[kind == "latter"]) if len(seen) == 2 else ("word", "")
-        found.append(Token(kind, m.group(), label))
-    return found
+        tokens.append(GrammarToken(kind, m.group(), label))
+    return tokens
 
 
-def statements(found: list[Token]) -> list[list[Token]]:
+def statements(tokens: list[GrammarToken]) -> list[list[GrammarToken]]:
     """Tokens, cut at full stops, question marks, semicolons and line ends."""
-    cut: list[list[Token]] = [[]]
-    for token, following in zip(found, [*found[1:], None], strict=False):
+    cut: list[list[GrammarToken]] = [[]]
+    for token, following in zip(tokens, [*tokens[1:], None], strict=False):
         cut[-1].append(token)
         # "comedy... or tragedy?"
         if token.kind == "ask" or (
@@ -81,7 +88,7 @@ def statements(found: list[Token]) -> list[list[Token]]:
     return [s for s in cut if s]
 
 
-def _said_after(after: list[Token]) -> str:
+def _meaning_of(after: list[GrammarToken]) -> str:
     """What the tokens after a label say about it.
 
     "refuted": it is not the answer. "settled": it is. "subject": the sentence is about it. "part":
@@ -104,8 +111,8 @@ def _said_after(after: list[Token]) -> str:
         or re.match(r"when$|at first|initially|on (?:the surface|paper)", text)
     ):
         return "conditional"  # "comedy if it is read aloud", "comedy at first"
-    said = after[first.kind == "comma" :]
-    if said and said[0].kind in ("turn", "cue") and AFTERTHOUGHT.match(said[0].text):
+    rest = after[first.kind == "comma" :]
+    if rest and rest[0].kind in ("turn", "cue") and AFTERTHOUGHT.match(rest[0].text):
         return "settled"
     if SETTLES.match(" ".join(t.text for t in after[:3])):
         return "settled"
@@ -130,7 +137,7 @@ def _said_after(after: list[Token]) -> str:
     return ""
 
 
-def _refuted(after: list[Token]) -> bool:
+def _refuted(after: list[GrammarToken]) -> bool:
     """ "Comedy is not what I see", "comedy: no" """
     first = after[0]
     if first.kind == "suppose" and re.match(r"would .*(?:require|need|mean)$", first.text):
@@ -150,9 +157,9 @@ def _refuted(after: list[Token]) -> bool:
     return False
 
 
-def _joined(statement: list[Token]) -> dict[int, str]:
+def _joined(statement: list[GrammarToken]) -> dict[int, str]:
     """Positions of labels in a list ("comedy or tragedy") -> "and" or "or"."""
-    found: dict[int, str] = {}
+    joined: dict[int, str] = {}
     listed: list[int] = []  # labels with nothing but commas between them
     between: str | None = None
     for i, token in enumerate(statement):
@@ -162,7 +169,7 @@ def _joined(statement: list[Token]) -> dict[int, str]:
         elif token.kind == "label":
             listed.append(i)
             if between and len({statement[j].label for j in listed}) > 1:
-                found |= dict.fromkeys(listed, between)
+                joined |= dict.fromkeys(listed, between)
         elif token.kind == "alt":
             between = between or ("and" if token.text in ("and", "&", "+") else "or")
         elif token.kind in ("bracket", "dash", "stop") and following == "or":
@@ -171,7 +178,7 @@ def _joined(statement: list[Token]) -> dict[int, str]:
             token.kind in ("filler", "hedge", "comma") or token.text in ("more", "more of", "also")
         ):
             listed, between = [], None
-    return found
+    return joined
 
 
 class Statement:
@@ -180,29 +187,29 @@ class Statement:
 
     def __init__(
         self,
-        found: list[Token],
+        tokens: list[GrammarToken],
         labels: Labels,
-        said: list[Claim],
+        earlier: list[Claim],
         line: int,
         number: int,
         labelled: bool,
     ) -> None:
-        self.tokens, self.labels, self.said, self.line, self.number, self.labelled = (
-            found,
+        self.tokens, self.labels, self.earlier, self.line, self.number, self.labelled = (
+            tokens,
             labels,
-            said,
+            earlier,
             line,
             number,
             labelled,
         )
         self.claims: list[Claim] = []
         self.retractions: list[tuple[int, str]] = []  # how many claims stand before each
-        self.joined = _joined(found)
-        self.asked = found[-1].kind == "ask"
+        self.joined = _joined(tokens)
+        self.asked = tokens[-1].kind == "ask"
         # "Comedy, I guess?" is no question.
         self.sure = any(
             t.kind in ("turn", "cue") and re.match(r"i'd|i (?:guess|think|suppose|believe)", t.text)
-            for t in found
+            for t in tokens
         )
         # To the end of the statement, or to a word that ends it:
         self.cue: int | None = None  # words since a "turn" or "cue"
@@ -236,7 +243,7 @@ class Statement:
             ]
         return self.claims
 
-    def _on_label(self, i: int, token: Token) -> None:
+    def _on_label(self, i: int, token: GrammarToken) -> None:
         status, weight = self._standing(i, token)
         if status == "joined":
             status = "named"
@@ -251,10 +258,10 @@ class Statement:
         self.denied = self.denied and not self.less
         self.frame = None
 
-    def _standing(self, i: int, token: Token) -> tuple[str, int]:
+    def _standing(self, i: int, token: GrammarToken) -> tuple[str, int]:
         """The status and the weight of a label."""
         after = self.tokens[i + 1 : i + 9]
-        says = _said_after(after)
+        meaning = _meaning_of(after)
         # "comedy or", cut off
         if (self.asked and not self.sure) or (len(after) == 1 and after[0].kind == "alt"):
             return "asked", 1
@@ -269,33 +276,33 @@ class Statement:
             (self.aside and not parallel)
             or self.about
             or self.bracketed
-            or (self.on_open and says != "settled" and self.cue is None)
+            or (self.on_open and meaning != "settled" and self.cue is None)
         ):
             return "named", 1
-        if says == "refuted" or (self.denied and not self.supposed):
+        if meaning == "refuted" or (self.denied and not self.supposed):
             return "denied", 1
         if self.supposed or self.conditional:
             return "supposed", 1
         if self._share(i) < 0.5:
             return "denied", 1
-        status, weight = self._affirmed(token, says)
+        status, weight = self._affirmed(token, meaning)
         self.puzzling = self.puzzling or status == "named"
-        self.defines = self.defines or says == "subject"
+        self.defines = self.defines or meaning == "subject"
         if i in self.joined and status in ("affirmed", "hedged"):
-            return "joined" if says != "subject" and not (
+            return "joined" if meaning != "subject" and not (
                 after and after[0].kind == "alt"
             ) else "named", 1
         return status, weight
 
-    def _affirmed(self, token: Token, says: str) -> tuple[str, int]:
+    def _affirmed(self, token: GrammarToken, meaning: str) -> tuple[str, int]:
         verb = re.fullmatch(self.labels.verbs, token.text) is not None
-        if says == "part" or (says == "subject" and not verb):
+        if meaning == "part" or (meaning == "subject" and not verb):
             return "named", 1
         # "a comedy club", not "a tragic scene"
-        of_noun = says == "unknown" and re.search(r"(?<!or)y$|ies$|t$|ion$", token.text)
-        if says == "conditional" and (self.would or self.cue is None or self.cue > 1):
+        of_noun = meaning == "unknown" and re.search(r"(?<!or)y$|ies$|t$|ion$", token.text)
+        if meaning == "conditional" and (self.would or self.cue is None or self.cue > 1):
             return "named", 1
-        if says == "settled" or (
+        if meaning == "settled" or (
             self.cue is not None and self.cue <= 2 * self.labels.modifiers and not of_noun
         ):
             return "affirmed", 4 if self.contrast else 3
@@ -310,7 +317,7 @@ class Statement:
         if (
             not sentence
             and self.words <= self.labels.modifiers - self.definite
-            and says not in ("unknown", "of")
+            and meaning not in ("unknown", "of")
         ):
             # not so in "it rains, so it might be wet today: entailment"
             return status, 2 if len(self.before.split()) <= 2 * _NEAR else 1
@@ -343,7 +350,7 @@ class Statement:
         self.on_open = self._opens()
         self.cue = None if self.on_open else self.cue
 
-    def _on_open(self, i: int, token: Token) -> None:
+    def _on_open(self, i: int, token: GrammarToken) -> None:
         if (
             self.aside
             or self.asked
@@ -367,7 +374,7 @@ class Statement:
         self.supposed = self.supposed or token.text.endswith("between") or "sure" in token.text
         self.conditional = self.conditional or token.text.startswith("depend")
 
-    def _on_neither(self, i: int, token: Token) -> None:
+    def _on_neither(self, i: int, token: GrammarToken) -> None:
         following = {t.label for t in self.tokens[i:] if t.kind == "label"}
         stands_for = self.labels.neither
         if stands_for == OPEN:
@@ -380,10 +387,10 @@ class Statement:
             )
         self.denied = self.neither = True
 
-    def _on_less(self, i: int, token: Token) -> None:
+    def _on_less(self, i: int, token: GrammarToken) -> None:
         self.denied = self.less = True
 
-    def _on_deny(self, i: int, token: Token) -> None:
+    def _on_deny(self, i: int, token: GrammarToken) -> None:
         if token.text == "than" and self.less:
             self._second_of_less()
         else:
@@ -393,36 +400,36 @@ class Statement:
         self.denied = self.less = False
         self.cue = 0
 
-    def _on_turn(self, i: int, token: Token) -> None:
+    def _on_turn(self, i: int, token: GrammarToken) -> None:
         self.denied = self.supposed = self.conditional = self.hedged = self.aside = False
         self.cue = 0
 
-    def _on_cue(self, i: int, token: Token) -> None:
+    def _on_cue(self, i: int, token: GrammarToken) -> None:
         self.cue = 0
 
-    def _on_suppose(self, i: int, token: Token) -> None:
+    def _on_suppose(self, i: int, token: GrammarToken) -> None:
         self.would = self.would or token.text == "would be"
         # "if pressed, it would be tragedy"
         if self.cue is None or not re.search(r"\bbe$", token.text):
             self.supposed = True
 
-    def _on_condition(self, i: int, token: Token) -> None:
+    def _on_condition(self, i: int, token: GrammarToken) -> None:
         self.conditional = True
 
-    def _on_change(self, i: int, token: Token) -> None:
+    def _on_change(self, i: int, token: GrammarToken) -> None:
         self.changes = self.changes or not self.aside
 
-    def _on_hedge(self, i: int, token: Token) -> None:
+    def _on_hedge(self, i: int, token: GrammarToken) -> None:
         self.hedged = True
         self.frame = 0 if re.match("look|seem|sound|appear", token.text) else self.frame
 
-    def _on_frame(self, i: int, token: Token) -> None:
+    def _on_frame(self, i: int, token: GrammarToken) -> None:
         self.frame = 0
         if self.named and token.text not in ("is", "are", "was", "were"):
             self.denied = False  # "not a comedy it's a tragedy"
 
-    def _on_but(self, i: int, token: Token) -> None:
-        before = self.claims or self.said
+    def _on_but(self, i: int, token: GrammarToken) -> None:
+        before = self.claims or self.earlier
         if before and not any(
             c.status in ("affirmed", "named") and c.label != OPEN for c in before
         ):
@@ -432,22 +439,22 @@ class Statement:
         self._clause()
         self.aside = self.conditional = False
 
-    def _on_retract(self, i: int, token: Token) -> None:
+    def _on_retract(self, i: int, token: GrammarToken) -> None:
         self.retractions.append((len(self.claims), token.text))
         self._clause()
         self.aside = self.conditional = False
 
-    def _on_reason(self, i: int, token: Token) -> None:
+    def _on_reason(self, i: int, token: GrammarToken) -> None:
         self._clause()
         self._remark()
         self.aside = not self.on_open
 
-    def _on_about(self, i: int, token: Token) -> None:
+    def _on_about(self, i: int, token: GrammarToken) -> None:
         self.about = self.about or self._affirms()
         self.on_open = self.on_open or self._opens()
         self.frame, self.subject = None, True
 
-    def _on_dash(self, i: int, token: Token) -> None:
+    def _on_dash(self, i: int, token: GrammarToken) -> None:
         rest = self.tokens[i + 1 : i + 3]
         label_alone = (
             bool(rest)
@@ -458,40 +465,40 @@ class Statement:
         if not label_alone:
             self._remark()
 
-    def _on_bracket(self, i: int, token: Token) -> None:
+    def _on_bracket(self, i: int, token: GrammarToken) -> None:
         # "neither supports the hypothesis (entailment)"
         glosses = self.neither and (self.words > 1 or self.subject)
-        self.bracketed = i == 0 and any(c.status == "affirmed" for c in self.said)
+        self.bracketed = i == 0 and any(c.status == "affirmed" for c in self.earlier)
         self._on_dash(i, token)
         self.denied = glosses
 
-    def _on_close(self, i: int, token: Token) -> None:
+    def _on_close(self, i: int, token: GrammarToken) -> None:
         self._clause()
         self.aside = self.bracketed = False
 
-    def _on_colon(self, i: int, token: Token) -> None:
+    def _on_colon(self, i: int, token: GrammarToken) -> None:
         self._clause()
         self.aside = self.aside and self._affirms()
         self.before = " ".join(t.text for t in self.tokens[:i])
 
-    def _on_comma(self, i: int, token: Token) -> None:
+    def _on_comma(self, i: int, token: GrammarToken) -> None:
         following = self.tokens[i + 1].text if i + 1 < len(self.tokens) else ""
         if following in ("or", "nor", "and"):
             return  # a list goes on
         self._clause()
         self.aside = self.aside and self._affirms()
 
-    def _on_subject(self, i: int, token: Token) -> None:
+    def _on_subject(self, i: int, token: GrammarToken) -> None:
         self.subject = True
         self._count()
 
-    def _on_word(self, i: int, token: Token) -> None:
+    def _on_word(self, i: int, token: GrammarToken) -> None:
         self.words += 1
         self._count()
 
     _on_number = _on_word
 
-    def _on_filler(self, i: int, token: Token) -> None:
+    def _on_filler(self, i: int, token: GrammarToken) -> None:
         self.definite = self.definite or token.text == "the"
         if token.text == "as" and self.less and self.named:
             self._second_of_less()
@@ -507,5 +514,5 @@ class Statement:
         self.frame = None if self.frame is None else self.frame + 1
         self.cue = None if self.cue is None else self.cue + 1
 
-    def _on_nothing(self, i: int, token: Token) -> None:
+    def _on_nothing(self, i: int, token: GrammarToken) -> None:
         """Idioms, "or", "yes" and the like."""

@@ -16,6 +16,7 @@ from typing import NamedTuple
 from lm_eval_bias.data.lexicons import lexicon, table
 from lm_eval_bias.data.sources import official_file
 
+_Row = Mapping[str, str | int]
 Content = list[tuple[str, int]]
 """(dimension, direction) of a word: 1 high, -1 low, 0 where the dimension has no direction for it.
 """
@@ -98,11 +99,7 @@ class ContentDictionary:
     the base form of a keyword. If rows of a word differ in direction, the direction is 0.
     """
 
-    def __init__(
-        self,
-        rows: Iterable[Mapping[str, str | int]],
-        lemmas: Iterable[Mapping[str, str | int]] = (),
-    ) -> None:
+    def __init__(self, rows: Iterable[_Row], lemmas: Iterable[_Row] = ()) -> None:
         self._written, self._lemmas = _by_word(rows), _by_word(lemmas)
 
     def __len__(self) -> int:
@@ -123,7 +120,7 @@ class ContentDictionary:
         content, how = self._exact(words)
         if how or not words or len(words) > LONGEST_PHRASE:
             return Found(content, how)
-        content = self._each(keyword) or self._phrase(words)
+        content = self._joined_content(keyword) or self._phrase(words)
         return Found(content, "phrase") if content else NOTHING
 
     def _exact(self, words: tuple[str, ...]) -> Found:
@@ -188,31 +185,31 @@ class ContentDictionary:
                 )
         return []
 
-    def _each(self, keyword: str) -> Content:
+    def _joined_content(self, keyword: str) -> Content:
         """ "rich and famous", "kind/caring" """
         parts = re.split(r"/|,|;|&|\b(?:and|or|but|yet)\b", keyword.lower())
-        found: dict[str, set[int]] = defaultdict(set)
+        directions_of: dict[str, set[int]] = defaultdict(set)
         for part in parts if len(parts) > 1 else ():
             for dimension, direction in self._part(tuple(_words(part))):
-                found[dimension].add(direction)
-        return _settled(found)
+                directions_of[dimension].add(direction)
+        return _settled(directions_of)
 
 
 def turned(content: Content) -> Content:
     return [(dimension, -direction) for dimension, direction in content]
 
 
-def _settled(found: Mapping[str, set[int]]) -> Content:
+def _settled(directions_of: Mapping[str, set[int]]) -> Content:
     """One direction for each dimension; 0 if they differ."""
-    return [(dimension, sum(directions)) for dimension, directions in found.items()]
+    return [(dimension, sum(directions)) for dimension, directions in directions_of.items()]
 
 
-def _by_word(rows: Iterable[Mapping[str, str | int]]) -> dict[str, Content]:
-    found: dict[str, dict[str, set[int]]] = {}
+def _by_word(rows: Iterable[_Row]) -> dict[str, Content]:
+    words: dict[str, dict[str, set[int]]] = {}
     for row in rows:
-        dimensions = found.setdefault(folded(str(row["word"])), {})
+        dimensions = words.setdefault(folded(str(row["word"])), {})
         dimensions.setdefault(str(row["dimension"]), set()).add(int(row["direction"]))
-    return {word: _settled(dimensions) for word, dimensions in found.items()}
+    return {word: _settled(dimensions) for word, dimensions in words.items()}
 
 
 def _adverb(word: str) -> bool:
@@ -242,46 +239,34 @@ def official() -> ContentDictionary:
 
     "Agency" is called assertiveness, as in the paper. Raises UsageError if the file is unavailable.
     """
-    with official_file("stereomap", "Full_Dictionaries.csv").open(
-        encoding="utf-8-sig", newline=""
-    ) as file:
+    path = official_file("stereomap", "Full_Dictionaries.csv")
+    with path.open(encoding="utf-8-sig", newline="") as file:
         header, *rows = csv.reader(file)
     at = {name: i for i, name in enumerate(header)}
-    word, low, joined, base = (
-        next(i for name, i in at.items() if name.startswith(begin))
-        for begin in (
-            "original word",
-            "preprocessed word 1",
-            "preprocessed word 2",
-            "preprocessed word 3",
-        )
-    )
-    dimensions = []
-    for name, column in at.items():
+
+    def column(begin: str) -> int:
+        return next(i for name, i in at.items() if name.startswith(begin))
+
+    word = column("original word")
+    low, joined, base = (column(f"preprocessed word {n}") for n in (1, 2, 3))
+    dimensions = []  # name, column of membership, column of direction
+    for name, member in at.items():
         if name.endswith(" dictionary"):
-            named = name.removesuffix(" dictionary").lower()
-            dimensions.append(
-                (
-                    RENAMED.get(named, named),
-                    column,
-                    at.get(name.replace(" dictionary", " direction")),
-                )
-            )
-    written, lemmas = [], []
+            dimension = name.removesuffix(" dictionary").lower()
+            direction = at.get(name.replace(" dictionary", " direction"))
+            dimensions.append((RENAMED.get(dimension, dimension), member, direction))
+    written: list[_Row] = []
+    lemmas: list[_Row] = []
     for row in rows:
-        content = [
-            (dimension, 0 if direction is None or row[direction] == "NA" else int(row[direction]))
-            for dimension, member, direction in dimensions
-            if row[member] != "0"
-        ]
         # "no" and "na" are NA there: no answer.
-        spelled = {row[column] for column in (low, joined) if row[low] != "NA"} or {row[word]}
-        for dimension, direction in content:
-            written += [
-                {"word": spelling, "dimension": dimension, "direction": direction}
-                for spelling in spelled
-            ]
-            lemmas.append({"word": row[base], "dimension": dimension, "direction": direction})
+        spellings = {row[low], row[joined]} if row[low] != "NA" else {row[word]}
+        for dimension, member, direction in dimensions:
+            if row[member] == "0":
+                continue
+            value = "0" if direction is None or row[direction] == "NA" else row[direction]
+            content = {"dimension": dimension, "direction": value}
+            written += [{"word": spelling, **content} for spelling in spellings]
+            lemmas.append({"word": row[base], **content})
     return ContentDictionary(written, lemmas)
 
 

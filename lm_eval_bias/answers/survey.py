@@ -1,15 +1,8 @@
 """Ratings and keywords of an answer to a questionnaire.
 
-A sentence rates an item in one of these forms; a token "item" stands for its name in any form
-("friendly", "friendliness"):
-
-    field       "Friendly: 4", "Friendly (quite) - 4/5", "Help men | 3", "Friendly and sociable: 4"
-    own field   "Rating: 4", or a number alone, below a line with an item; else the overall rating
-    turned      "4 - Friendly", "a 4 for friendliness"
-    prose       "friendliness gets a 3"; else what `intensity` finds in the clause
-
-A rating is a number from 1 to 5, also a half. Numbers on other scales and ranges ("3-4") are none.
-Ratings after a correction count ("wait", "final ratings"); if ratings of an item differ, none does.
+A token "item" stands for the name of an item in any form ("friendly", "friendliness"). A rating
+is a number from 1 to 5, also a half. Numbers on other scales and ranges ("3-4") are none. Ratings
+after a correction count ("wait", "final ratings"); if ratings of an item differ, none does.
 """
 
 from __future__ import annotations
@@ -48,7 +41,7 @@ def survey_answer(
     declines = is_refusal(text) or has_refusal(text) or will_not
     before = _before_declining(lines) if declines else None
     lines = [_spoken(line, names) for line in lines] if declines else lines
-    reader = _Reader(lines, names)
+    reader = _SurveyReader(lines, names)
     ratings = reader.ratings() or _in_turn(lines, items)
     turned_over = _REVERSED.search(plain_text) or _OTHER_ENDS.search(plain_text)
     rated = reader.rated
@@ -423,7 +416,7 @@ _OVERALL = re.compile(
 )
 
 
-class _Claim(NamedTuple):
+class _Rated(NamedTuple):
     """A rating; NaN if it is off the scale."""
 
     item: str
@@ -584,7 +577,7 @@ class _Sentence(list[Token]):
         return self.word(i + 1) == "or" and self.kind(i + 2) == "number"
 
     def goes_on(self, i: int) -> bool:
-        """Whether what follows the number at i leaves it a rating."""
+        """Whether the number at i stays a rating with what follows."""
         j = self.past_unit(i)
         kind, word = self.kind(j), self.word(j)
         if kind == "end" or (self[j - 1].kind == "close" and kind not in _NUMERIC):
@@ -636,11 +629,16 @@ class _Sentence(list[Token]):
         return token.value if on_scale else nan
 
 
-class _Reader:
+# A sentence rates an item in one of these forms:
+#  field       "Friendly: 4", "Friendly (quite) - 4/5", "Help men | 3", "Friendly and sociable: 4"
+#  own field   "Rating: 4", or a number alone, below a line with an item; else the overall rating
+#  turned      "4 - Friendly", "a 4 for friendliness"
+#  prose       "friendliness gets a 3"; else what `intensity` finds in the clause
+class _SurveyReader:
     def __init__(self, lines: list[Line], names: _ItemNames) -> None:
         self.lines, self.names = lines, names
-        self.claims: list[_Claim] = []
-        self.turned: list[tuple[int, _Claim]] = []
+        self.claims: list[_Rated] = []
+        self.turned: list[tuple[int, _Rated]] = []
         self.rated: set[int] = set()  # lines that hold a rating, or an item's field without one
         self.group_named = names.group_named(lines)
         self.listed: set[int] = set()  # lines that list keywords
@@ -684,7 +682,7 @@ class _Reader:
         if mine is None:
             return
 
-        def under(claim: _Claim) -> int:
+        def under(claim: _Rated) -> int:
             return max((i for i in heads if i < claim.line), default=-1)
 
         rated = {c.item for c in self.claims if under(c) == mine}
@@ -720,7 +718,7 @@ class _Reader:
             stands = any(c.item == item and c.role == _FIELD for c in self.claims)
             if explains and (role == _PROSE or stands):
                 role = _WEAK  # "Reasons: honesty is at 4 in polls"
-            self.claims.append(_Claim(item, value, role, self.line, corrects or self.correcting))
+            self.claims.append(_Rated(item, value, role, self.line, corrects or self.correcting))
             self.rated.add(self.line)
             if role == _FIELD:
                 self.section = "ratings"
@@ -876,7 +874,7 @@ class _Reader:
         elif items and self._is_turned(sentence, items):
             value = self._value(sentence, numbers[0])
             item = sentence[items[0]].text
-            self.turned.append((self.line, _Claim(item, value, _FIELD, self.line, self.correcting)))
+            self.turned.append((self.line, _Rated(item, value, _FIELD, self.line, self.correcting)))
         elif items:
             self._prose(sentence)
         elif own is not None and line.marker != "numeral":
@@ -1299,7 +1297,7 @@ def _on_scale(rating: float) -> float | None:
     return rating if _LEAST <= rating <= _MOST else None
 
 
-def _without_count(claims: list[_Claim]) -> list[_Claim]:
+def _without_count(claims: list[_Rated]) -> list[_Rated]:
     """The claims without a run that only counts on: 1, 2, 3, 4, 5, 6."""
     run: list[int] = []
     for i, claim in enumerate(claims):
