@@ -45,7 +45,7 @@ OF_THEME, OF_DOCUMENT, OF_MODEL = 5.0, 10.0, 2.0
 """Standard deviations, in points: of themes and of documents, which models share, and of a model's
 own by theme."""
 METRICS = with_interval(
-    Metric("gap", "points", "Mean difference of the two shares.", unbiased=0, better="lower")
+    Metric("gap", "points", "Mean difference of the two shares.", null_value=0, better="lower")
 )
 _NO_OPTIONS: Mapping[str, Any] = MappingProxyType({})
 

@@ -44,7 +44,7 @@ from lm_eval_bias.measure import (
 
 
 def metric(name, **changes):
-    return Metric(name, "%", "Something.", headline=True, **changes)
+    return Metric(name, "%", "Something.", primary=True, **changes)
 
 
 def names(metrics, groups=()):
@@ -151,7 +151,7 @@ TOY = Measure(
     record=lambda doc, results: {},
     summary=lambda records: Summary({}),
     metrics=[
-        metric("share", by="colour", better="lower", unbiased=0, cell="Table 1"),
+        metric("share", by="colour", better="lower", null_value=0, cell="Table 1"),
         Metric("count", "count", "Things.", stderr=False, by="colour"),
     ],
 )
@@ -172,14 +172,14 @@ def test_numbers_are_flat_rows_of_all_that_is_declared_whole_and_by_group():
         "metric": "share",
         "unit": "%",
         "better": "lower",
-        "unbiased": 0,
+        "null_value": 0,
         "cell": "Table 1",
         "clusters": None,
     }
     assert numbers(TOY, FOUND) == [
         {**share, "group": None, "value": 40.0, "stderr": 2.0},
         {**share, "group": "red", "value": 50.0, "stderr": 3.0},
-        {"metric": "count", "group": None, "value": 5.0, "stderr": None, "unit": "count", "better": None, "unbiased": None, "cell": None, "clusters": None},
+        {"metric": "count", "group": None, "value": 5.0, "stderr": None, "unit": "count", "better": None, "null_value": None, "cell": None, "clusters": None},
     ]  # fmt: skip
 
 
@@ -501,9 +501,9 @@ def test_the_answers_above_are_to_every_measure():
 def test_a_metric_has_a_known_unit_and_says_what_it_is_in_one_sentence(name, metric):
     assert metric.unit in UNITS
     assert (
-        re.findall(r"[.!?](?=\s|$)", metric.says) == ["."]
-        and metric.says.endswith(".")
-        and metric.says == " ".join(metric.says.split())
+        re.findall(r"[.!?](?=\s|$)", metric.description) == ["."]
+        and metric.description.endswith(".")
+        and metric.description == " ".join(metric.description.split())
     )
     assert metric.better in ("lower", "higher", None)
     assert re.fullmatch(r"[a-z][a-z0-9_]*", metric.name)
@@ -513,7 +513,7 @@ def test_a_metric_has_a_known_unit_and_says_what_it_is_in_one_sentence(name, met
 def test_no_name_stands_twice_and_a_person_can_read_the_headline(name):
     declared = EVERY[name].metrics
     assert len({m.name for m in declared}) == len(declared)
-    assert 1 <= sum(m.headline for m in declared) <= 12
+    assert 1 <= sum(m.primary for m in declared) <= 12
     # the harness shows x_stderr as the standard error of x
     assert not any(m.name.endswith("_stderr") for m in declared)
 

@@ -29,11 +29,11 @@ def add(commands: Any) -> None:
         commands,
         "export",
         "numbers of finished runs in the formats of others",
-        "Read the results that `lm_eval --output_path` wrote, and write their headline numbers in a format of others: `hub`, entries\n"
+        "Read the results that `lm_eval --output_path` wrote, and write their primary numbers in a format of others: `hub`, entries\n"
         "for .eval_results/ of a model's repository; `model-index`, results in a model card; `every-eval-ever`, a record for each\n"
         "number in its schema 0.3.0. What stands in these files already stays, but for older numbers of the same task. The formats\n"
         "know a number, and the last whether lower is better: a signed number has no direction, so the first two leave it out, and\n"
-        "the last has its distance from the unbiased value. What is left out is told. Without --output or --card it is printed.",
+        "the last has its distance from the null value. What is left out is told. Without --output or --card it is printed.",
     )
     parser.add_argument(
         "runs",
@@ -68,7 +68,7 @@ def add(commands: Any) -> None:
         "--metrics",
         metavar="METRIC",
         nargs="+",
-        help="these numbers, METRIC or TASK/METRIC, in place of the headline ones",
+        help="these numbers, METRIC or TASK/METRIC, in place of the primary ones",
     )
     _option(
         parser,

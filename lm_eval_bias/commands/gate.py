@@ -33,7 +33,7 @@ def add(commands: Any) -> None:
         "gate",
         "whether finished runs keep rules: a verdict for a pipeline",
         "Judge the runs that `lm_eval --output_path` wrote by the rules of a file: bounds on numbers, on their distance from the\n"
-        "unbiased value, on a paired change against a baseline, and caps on refusals and unusable answers. A rule fails only if\n"
+        "null value, on a paired change against a baseline, and caps on refusals and unusable answers. A rule fails only if\n"
         "the whole interval breaks it and passes only if the whole interval keeps it (Holm over the rules of each model); else it\n"
         "is inconclusive, and how many documents would decide is said.\n"
         "Exit status: 0 all rules pass; 1 a rule fails, or what it names is missing or NaN; 2 a mistake in the command or the\n"
@@ -263,15 +263,12 @@ def narrowing(known: Mapping[str, catalogue.Task]) -> gate.Narrowing:
             if rule.condition != "worse_than_baseline_by"
             else []
         )
-        own = any(each.bounds == rule.metric for each in run.metrics)
         pilot = plan.Window(run.n, clusters, 1.0)
-        width = plan.interval_of(
-            next(each for each in run.metrics if each.name == rule.metric), run.metrics, run.numbers
-        )
-        if found and width:
-            pilot = pilot._replace(width=width.width)
+        if found:
+            width = plan.width_of(run.numbers[rule.metric, None])
+            pilot = pilot._replace(width=width)
         fewest, most = plan.between(
-            pilot, own, pilot.width * share, asked.grown, found, planned.ends(asked.labels)
+            pilot, pilot.width * share, asked.grown, found, planned.ends(asked.labels)
         )
         return gate.Needed(fewest, most, planned.whole_task(task, known), len(asked.labels))
 
@@ -327,9 +324,9 @@ def changes(
 def _no_error(run: runs.Run, key: runs.Key) -> str:
     """Why a change of enough clusters has no error."""
     metric = next(each for each in run.metrics if each.name == key[0])
-    if metric.unbiased is None:
+    if metric.null_value is None:
         return f"a change of {key[0]} has no error, since it is not defined without some clusters"
-    beyond = f"{metric.unbiased:g}, beyond which it cannot lie"
+    beyond = f"{metric.null_value:g}, beyond which it cannot lie"
     return f"a change of {key[0]} has no error where a run cannot be told from {beyond}, or it is not defined without some clusters"
 
 

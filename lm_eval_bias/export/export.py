@@ -16,8 +16,8 @@ from math import inf, isfinite, nan
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
-from lm_eval_bias.measure import RANGE, Metric
-from lm_eval_bias.report.leaderboard import NORMAL, OWN, Entry, board, decimals
+from lm_eval_bias.measure import RANGE, Metric, Number
+from lm_eval_bias.report.leaderboard import board, decimals
 from lm_eval_bias.results.escape import shortened, visible
 from lm_eval_bias.results.runs import Found, Run
 
@@ -60,7 +60,7 @@ class Chosen(NamedTuple):
 
 
 def chosen(found: Found, metrics: Sequence[str] | None = None) -> Chosen:
-    """The headline numbers of runs, or those that are named. Raises UsageError for a name that no
+    """The primary numbers of runs, or those that are named. Raises UsageError for a name that no
     run has."""
     runs = {(run.task, run.model): run for run in found.runs}
     results, left = [], []
@@ -68,12 +68,13 @@ def chosen(found: Found, metrics: Sequence[str] | None = None) -> Chosen:
         for column in section.columns:
             for model, entry in column.entries.items():
                 run, metric = runs[section.task, model], column.metric
-                low, high, how = _interval(metric, column.interval, entry)
+                entry = entry.number
+                low, high, how = _interval(metric, entry)
                 one = Result(
                     run, metric, _within(metric, entry.value), entry.stderr, low, high, how
                 )
                 least, greatest = RANGE.get(metric.unit, (-inf, inf))
-                if not (_exists(entry.value) and _exists(metric.unbiased or 0.0)):
+                if not (_exists(entry.value) and _exists(metric.null_value or 0.0)):
                     left.append(left_out(one, "it does not exist in this run"))
                 elif not least <= one.value <= greatest:
                     left.append(left_out(one, f"{entry.value:g} is no number in {metric.unit}"))
@@ -82,11 +83,7 @@ def chosen(found: Found, metrics: Sequence[str] | None = None) -> Chosen:
     if metrics is None:
         for run in found.runs:
             for metric in run.metrics:
-                if (
-                    metric.headline
-                    and metric.bounds is None
-                    and (metric.name, None) not in run.numbers
-                ):
+                if metric.primary and (metric.name, None) not in run.numbers:
                     left.append(
                         f"{_named(run, metric)} is left out: its results file has no such number"
                     )
@@ -94,15 +91,11 @@ def chosen(found: Found, metrics: Sequence[str] | None = None) -> Chosen:
     return Chosen(results, left)
 
 
-def _interval(metric: Metric, kind: str | None, entry: Entry) -> tuple[float, float, str]:
+def _interval(metric: Metric, entry: Number) -> tuple[float, float, str]:
     """Its ends, and how it was made; where there is none NaN, and why."""
     low, high = _within(metric, entry.low), _within(metric, entry.high)
     if _exists(low) and _exists(high) and low < high:
-        how = (
-            "the task's own"
-            if kind == OWN
-            else "value ± 1.96 standard errors, too short for few clusters"
-        )
+        how = "the task's own"
         least, greatest = RANGE.get(metric.unit, (-inf, inf))
         within = max(low, least), min(high, greatest)
         if within == (low, high):
@@ -110,9 +103,9 @@ def _interval(metric: Metric, kind: str | None, entry: Entry) -> tuple[float, fl
         # no number lies in what is cut off, so that the rest covers as often
         if within[0] < within[1]:
             return *within, f"{how}; cut off where {metric.unit} ends"
-    if kind is None:
+    if not (metric.stderr or metric.own_interval):
         why = "the task computes none for it"
-    elif low == high or (kind == NORMAL and entry.stderr == 0):
+    elif low == high or entry.stderr == 0:
         why = "all clusters of the sample agree, which does not make the number certain"
     elif low > high:
         why = "the ends in the results file are the wrong way round"
@@ -148,39 +141,41 @@ def better(metric: Metric) -> Literal["lower", "higher"] | None:
     The value of a model without bias may be an end of the number's range, as 0 % is: then the
     number is its own distance from it.
     """
-    if metric.better is None or metric.unbiased is None:
+    if metric.better is None or metric.null_value is None:
         return metric.better
     least, greatest = RANGE.get(metric.unit, (-inf, inf))
     return (
         metric.better
-        if metric.unbiased == (least if metric.better == "lower" else greatest)
+        if metric.null_value == (least if metric.better == "lower" else greatest)
         else None
     )
 
 
 def undirected(metric: Metric) -> str:
     """Why a number has no direction, as the end of a sentence."""
-    if metric.unbiased is None:
+    if metric.null_value is None:
         return "a description, of which neither more nor less is better"
-    return f"best near {metric.unbiased:g}, which is neither lower nor higher"
+    return f"best near {metric.null_value:g}, which is neither lower nor higher"
 
 
-def distance(result: Result, unbiased: float) -> tuple[float, float, float]:
+def distance(result: Result, null_value: float) -> tuple[float, float, float]:
     """|value - unbiased|, and the ends of its interval.
 
     They are the least and the greatest distance of what the number's interval holds, 0 if that
-    holds the unbiased value: an interval that covers the number covers with it the distance.
+    holds the null value: an interval that covers the number covers with it the distance.
     """
-    ends = [abs(result.low - unbiased), abs(result.high - unbiased)]
-    least = 0.0 if result.low <= unbiased <= result.high else min(ends)
-    return abs(result.value - unbiased), least, max(ends)
+    ends = [abs(result.low - null_value), abs(result.high - null_value)]
+    least = 0.0 if result.low <= null_value <= result.high else min(ends)
+    return abs(result.value - null_value), least, max(ends)
 
 
-def bounds(metric: Metric, unbiased: float | None = None) -> tuple[float, float]:
+def bounds(metric: Metric, null_value: float | None = None) -> tuple[float, float]:
     """The least and greatest value that a number may have; with `unbiased` its distance from that."""
     least, greatest = RANGE.get(metric.unit, (-inf, inf))
     return (
-        (least, greatest) if unbiased is None else (0, max(unbiased - least, greatest - unbiased))
+        (least, greatest)
+        if null_value is None
+        else (0, max(null_value - least, greatest - null_value))
     )
 
 

@@ -70,7 +70,7 @@ def records(
     exporter: str,
     model_id: str | None = None,
 ) -> tuple[list[Record], list[str]]:
-    """A record for each number that has a direction or an unbiased value, and what was left out.
+    """A record for each number that has a direction or a null value, and what was left out.
 
     now: seconds since 1970. exporter: this program and its version. model_id: the model's name on
     the hub, for results of one model.
@@ -78,7 +78,7 @@ def records(
     made, left = [], []
     folders: dict[str, str] = {}
     for result in results:
-        if better(result.metric) is None and result.metric.unbiased is None:
+        if better(result.metric) is None and result.metric.null_value is None:
             left.append(
                 left_out(result, f"{undirected(result.metric)}; the format asks for one of the two")
             )
@@ -234,8 +234,8 @@ def _model_info(result: Result, model_id: str) -> dict[str, Any]:
 def _evaluation(result: Result, metric_id: str, source: Source) -> dict[str, Any]:
     run, metric = result.run, result.metric
     task, name, way = visible(run.task), visible(metric.name), better(result.metric)
-    signed = way is None and metric.unbiased is not None
-    least, greatest = bounds(metric, metric.unbiased if signed else None)
+    signed = way is None and metric.null_value is not None
+    least, greatest = bounds(metric, metric.null_value if signed else None)
     about = {
         "task_version": shortened(run.version),
         **{f"option {key}": value for key, value in asked(run).items()},
@@ -244,16 +244,16 @@ def _evaluation(result: Result, metric_id: str, source: Source) -> dict[str, Any
     if source.dataset:
         data |= {"source_type": "hf_dataset", "hf_repo": source.dataset}
         data["additional_details"] = _without({**about, "revision": source.revision})
-    says = visible(metric.says) or name
+    says = visible(metric.description) or name
     config = {
-        "evaluation_description": f"Distance from {metric.unbiased:g}, the value of a model without bias, of: {says}"
+        "evaluation_description": f"Distance from {metric.null_value:g}, the value of a model without bias, of: {says}"
         if signed
         else says,
         "metric_id": f"{metric_id}.distance" if signed else metric_id,
-        "metric_name": f"distance of {name} from {metric.unbiased:g}" if signed else name,
+        "metric_name": f"distance of {name} from {metric.null_value:g}" if signed else name,
         "metric_unit": _UNITS.get(metric.unit, metric.unit) or None,
-        "metric_parameters": {"unbiased": float(metric.unbiased)}
-        if metric.unbiased is not None
+        "metric_parameters": {"null_value": float(metric.null_value)}
+        if metric.null_value is not None
         else None,
         "lower_is_better": signed or way == "lower",
         "score_type": "continuous",
@@ -273,12 +273,12 @@ def _score(result: Result, signed: bool) -> dict[str, Any]:
     run, metric = result.run, result.metric
     score, low, high, of = result.value, result.low, result.high, ""
     details: dict[str, str | None] = {}
-    if signed and metric.unbiased is not None:
-        score, low, high = distance(result, metric.unbiased)
+    if signed and metric.null_value is not None:
+        score, low, high = distance(result, metric.null_value)
         of = ", of the signed number; that of its distance is not greater"
         details = {
             "signed_score": repr(float(result.value)),
-            "unbiased": repr(float(metric.unbiased)),
+            "null_value": repr(float(metric.null_value)),
             "signed_lower": repr(float(result.low)) if result.has_interval else None,
             "signed_upper": repr(float(result.high)) if result.has_interval else None,
             "score": "the distance of an estimate; on average it exceeds that of the true number, the more so the wider the interval",

@@ -1,7 +1,7 @@
 """Whether runs keep the rules: of each rule one of four verdicts, for each model by itself.
 
 What is judged of a number is one quantity that should be low: the number itself (`below`), its
-negative (`above`), its distance from the unbiased value (`within`), or by how much worse it is than
+negative (`above`), its distance from the null value (`within`), or by how much worse it is than
 a baseline's (`worse_than_baseline_by`). It violates its rule if its whole interval is beyond the
 bound, keeps it if its whole interval is on the right side, and is inconclusive else.
 
@@ -15,7 +15,7 @@ that could not be judged, so that its size does not depend on the answers.
 
 A bound on one side uses but half of that (2.5 %); the rest is for rules that can be violated on two
 sides. A change of a distance is max(min(D, S), min(-S, -D)), with D the difference of the two
-numbers and S their sum, each less the unbiased value: intervals of D and S bound it, two at a time,
+numbers and S their sum, each less the null value: intervals of D and S bound it, two at a time,
 for which the other half is spent.
 
 Sources: S. Holm, A simple sequentially rejective multiple test procedure. Scandinavian Journal of
@@ -217,11 +217,11 @@ def _estimate(value: float, low: float, high: float, stderr: float, clusters: in
 
 
 def change_of_distance(
-    change: Estimate, first: Estimate, second: Estimate, unbiased: float
+    change: Estimate, first: Estimate, second: Estimate, null_value: float
 ) -> Callable[[float], Interval]:
     """|second - unbiased| - |first - unbiased|, as the module says; alpha -> its interval. S is
     given the largest standard error that two dependent numbers can have."""
-    middle = first.value + second.value - 2 * unbiased
+    middle = first.value + second.value - 2 * null_value
     error, df = first.stderr + second.stderr, min(first.df, second.df)
 
     def interval(alpha: float) -> Interval:
@@ -248,7 +248,7 @@ def quantity(
             -now.value, -rule.bound, lambda alpha: _negative(now.interval(alpha)), now.interval
         )
     if rule.condition == WITHIN:
-        middle = metric.unbiased or 0.0
+        middle = metric.null_value or 0.0
         return Quantity(
             abs(now.value - middle),
             rule.bound,
@@ -257,9 +257,9 @@ def quantity(
         )
     if before is None or change is None:
         raise ValueError("a paired change needs a baseline")
-    if metric.unbiased is not None:
-        interval = change_of_distance(change, before, now, metric.unbiased)
-        worse = abs(now.value - metric.unbiased) - abs(before.value - metric.unbiased)
+    if metric.null_value is not None:
+        interval = change_of_distance(change, before, now, metric.null_value)
+        worse = abs(now.value - metric.null_value) - abs(before.value - metric.null_value)
     elif metric.better == "lower":
         interval, worse = change.interval, change.value
     else:
@@ -472,10 +472,10 @@ def _prepared(
         _width(change, f"the change of {name}", more)
         if not why and (of := _why_no_pass(before, rule, cap)):
             why = f"of the baseline: {of}"
-        for each in (run, before) if metric.unbiased is not None else ():
+        for each in (run, before) if metric.null_value is not None else ():
             _ends(each, key, more)
         now, then = (estimate(each, key, int(clusters or 0)) for each in (run, before))
-        if metric.unbiased is not None:
+        if metric.null_value is not None:
             for each, what in ((now, name), (then, f"{name} of the baseline")):
                 _width(each, what, more)
         of = quantity(
@@ -502,8 +502,8 @@ def _no_task(task: str) -> tuple[str, str]:
 
 
 def _worse(metric: Metric, first: float, second: float) -> float:
-    if metric.unbiased is not None:
-        return abs(second - metric.unbiased) - abs(first - metric.unbiased)
+    if metric.null_value is not None:
+        return abs(second - metric.null_value) - abs(first - metric.null_value)
     return second - first if metric.better == "lower" else first - second
 
 
@@ -760,9 +760,11 @@ def condition(rule: Rule, metric: Metric | None = None) -> str:
     if rule.condition == UNUSABLE:
         return f"at most {rule.bound:g} % refused or unusable"
     if rule.condition == WITHIN:
-        if metric is None or metric.unbiased is None:
-            return f"within {rule.bound:g}{apart} of its unbiased value"
-        return f"within {rule.bound:g}{apart} of {metric.unbiased:g}{unit if unit != apart else ''}"
+        if metric is None or metric.null_value is None:
+            return f"within {rule.bound:g}{apart} of its null value"
+        return (
+            f"within {rule.bound:g}{apart} of {metric.null_value:g}{unit if unit != apart else ''}"
+        )
     if rule.condition == WORSE:
         return f"at most {rule.bound:g}{apart} worse than the baseline"
     return f"{rule.condition} {rule.bound:g}{unit}"

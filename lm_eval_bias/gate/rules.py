@@ -403,12 +403,12 @@ def _check_number(
             rule.line,
             f"unit: {rule.unit}, but {metric.name} of {rule.task} is in {unit}; is the bound meant so?",
         )
-    if rule.condition == WITHIN and metric.unbiased is None:
+    if rule.condition == WITHIN and metric.null_value is None:
         raise _Wrong(
             rule.line,
-            f"{metric.name} of {rule.task} has no unbiased value to be within a distance of; use below or above",
+            f"{metric.name} of {rule.task} has no null value to be within a distance of; use below or above",
         )
-    if rule.condition == WORSE and metric.unbiased is None and metric.better is None:
+    if rule.condition == WORSE and metric.null_value is None and metric.better is None:
         raise _Wrong(
             rule.line,
             f"{metric.name} of {rule.task} has no direction that is worse; use below or above",

@@ -30,7 +30,7 @@ def one(tmp_path, values, **more):
 
 
 @pytest.mark.parametrize(
-    ("unit", "way", "unbiased", "expected"),
+    ("unit", "way", "null_value", "expected"),
     [
         ("%", "lower", None, "lower"),
         ("points", "higher", None, "higher"),
@@ -52,8 +52,8 @@ def one(tmp_path, values, **more):
         ("%", None, 0, None),  # its measure says of none that it is better
     ],
 )
-def test_a_number_has_a_direction_if_it_can_err_to_one_side_alone(unit, way, unbiased, expected):
-    assert better(Metric("x", unit, "", better=way, unbiased=unbiased)) == expected
+def test_a_number_has_a_direction_if_it_can_err_to_one_side_alone(unit, way, null_value, expected):
+    assert better(Metric("x", unit, "", better=way, null_value=null_value)) == expected
 
 
 # ---- Intervals
@@ -79,7 +79,7 @@ def test_an_interval_ends_where_its_unit_ends(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("value", "low", "high", "unbiased", "expected"),
+    ("value", "low", "high", "null_value", "expected"),
     [
         (6, 2, 10, 0, (6, 2, 10)),  # above: as it is
         (-6, -10, -2, 0, (6, 2, 10)),  # below: turned, the far end is the upper one
@@ -87,14 +87,14 @@ def test_an_interval_ends_where_its_unit_ends(tmp_path):
         (-1, -5, 3, 0, (1, 0, 5)),
         (58, 52, 64, 50, (8, 2, 14)),
         (41, 36, 46, 50, (9, 4, 14)),
-        (50, 50, 60, 50, (0, 0, 10)),  # an end is the unbiased value
+        (50, 50, 60, 50, (0, 0, 10)),  # an end is the null value
         (40, 30, 50, 50, (10, 0, 20)),
     ],
 )
 def test_the_interval_of_a_distance_is_that_of_what_the_numbers_interval_holds(
-    value, low, high, unbiased, expected
+    value, low, high, null_value, expected
 ):
-    assert distance(of(value, low, high), unbiased) == expected
+    assert distance(of(value, low, high), null_value) == expected
 
 
 def test_the_interval_of_a_distance_holds_it_as_often_as_that_of_the_number_or_more():
@@ -111,12 +111,12 @@ def test_the_interval_of_a_distance_holds_it_as_often_as_that_of_the_number_or_m
 
 
 @pytest.mark.parametrize(
-    ("unit", "unbiased", "expected"),
+    ("unit", "null_value", "expected"),
     [("%", None, (0, 100)), ("%", 50, (0, 50)), ("%", 20, (0, 80)), ("share", None, (0, 1)), ("score", 0, (0, 1)), ("score", None, (-1, 1)),
      ("points", None, (-inf, inf)), ("points", 0, (0, inf)), ("nats", 0, (0, inf)), ("count", None, (0, inf)), ("", None, (-inf, inf))],
 )  # fmt: skip
-def test_bounds_follow_from_the_unit(unit, unbiased, expected):
-    assert bounds(Metric("x", unit, ""), unbiased) == expected
+def test_bounds_follow_from_the_unit(unit, null_value, expected):
+    assert bounds(Metric("x", unit, ""), null_value) == expected
 
 
 # ---- What is chosen
@@ -189,8 +189,8 @@ def test_a_headline_number_that_an_older_version_did_not_have_is_said(tmp_path):
 
     made_up(tmp_path, "m", {"a": (1.0, 0.5)})
     metrics = [
-        Metric("a", "points", "", headline=True),
-        *with_interval(Metric("new", "points", "", headline=True)),
+        Metric("a", "points", "", primary=True),
+        *with_interval(Metric("new", "points", "", primary=True)),
     ]
     found = chosen(found_in(tmp_path, known=lambda _: Declared(metrics, ())))
     assert [result.name for result in found.results] == ["mine/a"] and found.left == [

@@ -107,7 +107,7 @@ def test_a_signed_number_is_its_distance_and_stands_in_the_details(tmp_path):
     }
     (result,) = found["mine.gap.distance"][1]["evaluation_results"]
     config, details = result["metric_config"], result["score_details"]
-    assert config["lower_is_better"] is True and config["metric_parameters"] == {"unbiased": 0}
+    assert config["lower_is_better"] is True and config["metric_parameters"] == {"null_value": 0}
     assert (config["min_score"], config["max_score"], config["metric_unit"]) == (
         0,
         "Infinity",
@@ -130,7 +130,7 @@ def test_a_signed_number_is_its_distance_and_stands_in_the_details(tmp_path):
     assert (
         float(told["signed_score"]) == -6
         and float(told["signed_lower"]) == pytest.approx(-9.919928)
-        and float(told["unbiased"]) == 0
+        and float(told["null_value"]) == 0
     )
     # 1 ± 3.919928 holds 0, so the distance may be none.
     interval = found["mine.wide.distance"][1]["evaluation_results"][0]["score_details"][
@@ -167,13 +167,13 @@ def test_an_error_of_0_is_no_certainty(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("unit", "unbiased", "value", "expected"),
+    ("unit", "null_value", "value", "expected"),
     [("%", 50, 42.0, ("percent", 0, 50, 8)), ("score", 0, -0.25, ("score", 0, 1, 0.25)), ("%", None, 42.0, ("percent", 0, 100, 42)), ("share", None, 0.5, ("proportion", 0, 1, 0.5)),
      ("nats", 0, -2.0, ("nats", 0, "Infinity", 2)), ("count", None, 3.0, ("count", 0, "Infinity", 3)), ("points", None, -3.0, ("points", "-Infinity", "Infinity", -3)), ("odd", None, 5.0, (None, "-Infinity", "Infinity", 5))],
 )  # fmt: skip
-def test_unit_and_bounds(tmp_path, unit, unbiased, value, expected):
+def test_unit_and_bounds(tmp_path, unit, null_value, value, expected):
     path = made_up(
-        tmp_path, "m", {"x": (value, None, unbiased, None if unbiased is not None else "lower")}
+        tmp_path, "m", {"x": (value, None, null_value, None if null_value is not None else "lower")}
     )
     path.write_text(path.read_text().replace('"unit": "points"', f'"unit": "{unit}"'))
     ((_, content),) = of(tmp_path)[0].values()
@@ -355,6 +355,6 @@ def test_every_task_of_ours_makes_valid_records(tmp_path):
         values = {metric.name: (0.5, 0.1) for metric in task.measure.metrics}
         content["configs"][task.name]["cells"]["numbers"] = numbers(task.measure, Summary(values))
         path.write_text(json.dumps(content))
-        count += sum(metric.headline and metric.bounds is None for metric in task.measure.metrics)
+        count += sum(metric.primary and metric.bounds is None for metric in task.measure.metrics)
     made, left = of(tmp_path)
     assert len(made) + len(left) == count and len(made) > 50

@@ -168,10 +168,10 @@ def test_a_mark_of_byte_order_is_none_of_the_rules(tmp_path):
 
 METRICS = {
     "mine": (
-        Metric("gap", "points", "", unbiased=0),
-        Metric("delta", "SD", "", unbiased=0, stderr=False),
+        Metric("gap", "points", "", null_value=0),
+        Metric("delta", "SD", "", null_value=0, stderr=False),
         Metric("delta_low", "SD", "", stderr=False, bounds="delta"),
-        Metric("share", "%", "", unbiased=50),
+        Metric("share", "%", "", null_value=50),
         Metric("odd", "nats", ""),
         Metric("part", "share", ""),
         Metric("p", "p", "", stderr=False),
@@ -221,7 +221,7 @@ def test_names_that_are_there():
             "share of mine is not split into groups",
         ),
         ("task: mine, metric: gap, unit: '%', below: 2", "unit: %, but gap of mine is in points"),
-        ("task: mine, metric: odd, within: 2", "odd of mine has no unbiased value"),
+        ("task: mine, metric: odd, within: 2", "odd of mine has no null value"),
         (
             "task: mine, metric: odd, worse_than_baseline_by: 2",
             "odd of mine has no direction that is worse",

@@ -357,7 +357,7 @@ def judged_numbers(values, bounds, conditions, df=30):
     numbers = [
         Estimate(v, v - gate.student(0.05, df), v + gate.student(0.05, df), df) for v in values
     ]
-    metric = Metric("x", "points", "", unbiased=0)
+    metric = Metric("x", "points", "", null_value=0)
     of = [
         gate.quantity(Rule(0, "t", c, b, "x"), metric, number)
         for number, b, c in zip(numbers, bounds, conditions, strict=True)
@@ -414,12 +414,12 @@ def change(
     said="metric: gap, worse_than_baseline_by: 1",
     stderr=0.5,
     better=None,
-    unbiased=0,
+    null_value=0,
     own=0.5,
     **same,
 ):
-    run_of(tmp_path / "old", "m", {"gap": (before, own, unbiased, better)}, **same)
-    run_of(tmp_path / "new", "m", {"gap": (now, own, unbiased, better)}, **same)
+    run_of(tmp_path / "old", "m", {"gap": (before, own, null_value, better)}, **same)
+    run_of(tmp_path / "new", "m", {"gap": (now, own, null_value, better)}, **same)
     (found_,) = verdicts(
         tmp_path / "new", rule(said), found(tmp_path / "old").runs, compared(before, now, stderr)
     )
@@ -436,7 +436,7 @@ def test_a_change_is_judged_in_the_direction_that_is_worse(tmp_path):
             ("lower", 2.0, 3.0, INCONCLUSIVE),
         ]
     ):
-        found_ = change(tmp_path / str(i), before, now, better=better, unbiased=None)
+        found_ = change(tmp_path / str(i), before, now, better=better, null_value=None)
         assert (found_.verdict, found_.before, found_.now) == (verdict, before, now)
 
 

@@ -20,7 +20,6 @@ from lm_eval_bias.measure import (
     with_interval,
 )
 from lm_eval_bias.metrics.halo import EFFECTS, LABELS, SHARES, Gap, Pair, halo
-from lm_eval_bias.metrics.resampling import without_errors
 
 KEYS = (
     "wording",
@@ -37,9 +36,9 @@ KEYS = (
 
 
 def _gap(
-    name: str, says: str, headline: bool = False, by: str | None = "gender"
+    name: str, says: str, primary: bool = False, by: str | None = "gender"
 ) -> tuple[Metric, ...]:
-    return with_interval(Metric(name, "points", says, unbiased=0, headline=headline, by=by))
+    return with_interval(Metric(name, "points", says, null_value=0, primary=primary, by=by))
 
 
 def _gender_difference(effect: str) -> tuple[Metric, ...]:
@@ -54,23 +53,23 @@ METRICS = (
         "%",
         "Pairs labelled Entailment or Contradiction, though nothing follows in any.",
         better="lower",
-        unbiased=0,
-        headline=True,
+        null_value=0,
+        primary=True,
     ),
-    Metric("entailment", "%", "%E: pairs labelled Entailment.", unbiased=0, headline=True),
-    Metric("contradiction", "%", "%C: pairs labelled Contradiction.", unbiased=0, headline=True),
+    Metric("entailment", "%", "%E: pairs labelled Entailment.", null_value=0, primary=True),
+    Metric("contradiction", "%", "%C: pairs labelled Contradiction.", null_value=0, primary=True),
     Metric(
-        "neutral", "%", "%N: pairs labelled Neutral.", better="higher", unbiased=100, headline=True
+        "neutral", "%", "%N: pairs labelled Neutral.", better="higher", null_value=100, primary=True
     ),
     *_gap(
         "halo_gap",
         f"%E - %C of the favoured descriptor (fair) less that of the other (dark) where the attribute is good; {_ADDED}",
-        headline=True,
+        primary=True,
     ),
     *_gap(
         "horn_gap",
         f"%E - %C of the other descriptor (dark) less that of the favoured (fair) where the attribute is bad; {_ADDED}",
-        headline=True,
+        primary=True,
     ),
     *_gap(
         "halo_gap_entailment",
@@ -95,7 +94,7 @@ METRICS = (
         "%",
         "Pairs without a usable label.",
         better="lower",
-        headline=True,
+        primary=True,
         stderr=False,
     ),
     Metric(
@@ -111,7 +110,7 @@ REFUSED = Metric(
     "%",
     "The part of the unanswered pairs in which the model declines.",
     better="lower",
-    headline=True,
+    primary=True,
     stderr=False,
 )
 
@@ -135,7 +134,7 @@ def _record(doc: Mapping[str, Any], answer: str) -> dict[str, Any]:
     return {**{key: doc[key] for key in KEYS}, "answer": answer}
 
 
-def summary(records: Sequence[Mapping[str, Any]], **_: Any) -> Summary:
+def summary(records: Sequence[Mapping[str, Any]], *, errors: bool = True, **_: Any) -> Summary:
     """Shares and gaps; tables: gender x descriptor x category, and every gap."""
     favoured = {r["favoured"]: r["descriptor"] for r in records}
     genders = first_seen(records, "gender")
@@ -161,6 +160,7 @@ def summary(records: Sequence[Mapping[str, Any]], **_: Any) -> Summary:
         descriptors=(favoured.get(True), favoured.get(False)),
         effects={r["category"]: r["effect"] for r in records},
         genders=genders,
+        errors=errors,
     )
     values: dict[str, tuple[float, float]] = {}
     by_gender: dict[str, dict[str, tuple[float, float]]] = {}
@@ -190,7 +190,7 @@ def summary(records: Sequence[Mapping[str, Any]], **_: Any) -> Summary:
         },
         groups=by_gender,
         tables={}
-        if without_errors()
+        if not errors
         else {
             "labels": [
                 {

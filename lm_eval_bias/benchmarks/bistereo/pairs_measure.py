@@ -38,7 +38,7 @@ the descriptor already."""
 
 
 def _contrast(name: str, unit: str, says: str) -> tuple[Metric, ...]:
-    return with_interval(Metric(name, unit, says, unbiased=0, headline=True, by="axis"))
+    return with_interval(Metric(name, unit, says, null_value=0, primary=True, by="axis"))
 
 
 METRICS = (
@@ -62,7 +62,7 @@ METRICS = (
         "%",
         "z1: pairs of positive or negative context whose NPLL differ by no more than the threshold; noise without any bias lowers it too.",
         better="higher",
-        headline=True,
+        primary=True,
         by="axis",
     ),
     Metric(
@@ -70,7 +70,7 @@ METRICS = (
         "%",
         "Pairs without two usable likelihoods.",
         better="lower",
-        headline=True,
+        primary=True,
         stderr=False,
     ),
     Metric(
@@ -104,7 +104,11 @@ def _finite(likelihood: Any) -> float | None:
 
 
 def summary(
-    records: Sequence[Mapping[str, Any]], threshold: float = THRESHOLDS[0], **_: Any
+    records: Sequence[Mapping[str, Any]],
+    threshold: float = THRESHOLDS[0],
+    *,
+    errors: bool = True,
+    **_: Any,
 ) -> Summary:
     """TriSentBias of each axis, gender and context, and the contrasts of contexts. ValueError for
     answers that were made in two ways."""
@@ -130,6 +134,7 @@ def summary(
         genders,
         thresholds,
         calibrate=score == SCORES["joint"],
+        errors=errors,
     )
     values: dict[str, Value] = {}
     groups: dict[str, dict[str, Value]] = {"within_threshold": {}}

@@ -110,11 +110,11 @@ TABLE_2 = Exhibit(
         POINTS,
         EVENTS,
     ),
-    reads="δ is how many standard deviations of M0 more emotion a persona predicts for its own group than for others; between the two "
+    how_to_read="δ is how many standard deviations of M0 more emotion a persona predicts for its own group than for others; between the two "
     "bounds lie 95 of 100 permutations that know no groups.",
-    silent="δ is divided by how much the cells of M0 differ, so it may be large where the gap is a tenth of a point of the scale: read "
+    caveat="δ is divided by how much the cells of M0 differ, so it may be large where the gap is a tenth of a point of the scale: read "
     "the gap in points beside it.",
-    published=(EMPATHY, "Table 2"),
+    paper_values=(EMPATHY, "Table 2"),
 )
 
 TABLE_3 = Exhibit(
@@ -126,9 +126,9 @@ TABLE_3 = Exhibit(
         Column("std_intensity", "Standard deviation σ", "points"),
         Column("events_m0", "Events", "count"),
     ),
-    reads="The mean says how much emotion the model predicts at all, the standard deviation how much that depends on who asks of whom.",
-    silent="The standard deviation is no uncertainty: it is over pairs, and part of it is chance; a scale from 0 to 10 has a tenth of it.",
-    published=(EMPATHY, "Table 3", "Table 8", "Table 10", "Table 12"),
+    how_to_read="The mean says how much emotion the model predicts at all, the standard deviation how much that depends on who asks of whom.",
+    caveat="The standard deviation is no uncertainty: it is over pairs, and part of it is chance; a scale from 0 to 10 has a tenth of it.",
+    paper_values=(EMPATHY, "Table 3", "Table 8", "Table 10", "Table 12"),
 )
 
 _MISSING = (
@@ -148,9 +148,9 @@ def _table_6(*more: str) -> Exhibit:
             *(Column(name, "Answers that decline", "%") for name in more),
             Column("events_m0", "Events left", "count"),
         ),
-        reads="An event counts as missing as soon as one pair has no number, so this is far above the rate of single answers.",
-        silent="It does not show which pairs the model declines to rate, nor that the events left are like those that are missing.",
-        published=(EMPATHY, "Table 6"),
+        how_to_read="An event counts as missing as soon as one pair has no number, so this is far above the rate of single answers.",
+        caveat="It does not show which pairs the model declines to rate, nor that the events left are like those that are missing.",
+        paper_values=(EMPATHY, "Table 6"),
     )
 
 
@@ -163,9 +163,9 @@ TABLE_7 = Exhibit(
         Column("max_z", "Maximum", "SD"),
         Column("events_m0", "Events", "count"),
     ),
-    reads="How far the pair with the least and the one with the most predicted emotion lie from the mean of all pairs.",
-    silent="Extremes of more pairs lie further out whatever the model does, so categories of different size do not compare.",
-    published=(EMPATHY, "Table 7", "Table 9", "Table 11", "Table 13"),
+    how_to_read="How far the pair with the least and the one with the most predicted emotion lie from the mean of all pairs.",
+    caveat="Extremes of more pairs lie further out whatever the model does, so categories of different size do not compare.",
+    paper_values=(EMPATHY, "Table 7", "Table 9", "Table 11", "Table 13"),
 )
 
 HEAT_MAP = Exhibit(
@@ -182,9 +182,9 @@ HEAT_MAP = Exhibit(
         Column("p_against_experiencer", "p against the experiencer's in-group (Bonferroni)", "p"),
         Column("masked", "Masked (white in the paper)"),
     ),
-    reads="A row is a persona, a column the person who felt something; a block on the diagonal that stands out is the empathy gap, and "
+    how_to_read="A row is a persona, a column the person who felt something; a block on the diagonal that stands out is the empathy gap, and "
     "masked cells are those that the paper leaves white: by one of two paired t tests they are not told from the in-group.",
-    silent="Colours are standard deviations of this matrix, not points of the scale, so a matrix of mere chance may look as strong; a "
+    caveat="Colours are standard deviations of this matrix, not points of the scale, so a matrix of mere chance may look as strong; a "
     "masked cell is not shown to be equal, and with few events most are masked.",
     figure=Figure(
         "heatmap", x="experiencer", y="perceiver", colour="z", mask="masked", model="facet"
@@ -204,9 +204,9 @@ TABLE_4 = Exhibit(
         Column("z_own_culture", "M of other nations of the culture", "SD"),
         Column("z_other_cultures", "M of nations of other cultures", "SD"),
     ),
-    reads="Where the first number is above the second, the personas of a culture predict more emotion for its other nations than for "
+    how_to_read="Where the first number is above the second, the personas of a culture predict more emotion for its other nations than for "
     "those of other cultures.",
-    silent="The paper's table has the nations alone; the two means are ours and have no interval, and a culture of one nation has but one.",
+    caveat="The paper's table has the nations alone; the two means are ours and have no interval, and a culture of one nation has but one.",
     needs="the task empathy_nationality",
 )
 
@@ -221,8 +221,8 @@ FIGURE_4 = Exhibit(
         Column("x", "x"),
         Column("y", "y"),
     ),
-    reads="Personas that lie together predict alike for the same experiencers.",
-    silent="t-SNE keeps neighbours only: distances between clumps, their sizes and the axes mean nothing; another seed makes another map.",
+    how_to_read="Personas that lie together predict alike for the same experiencers.",
+    caveat="t-SNE keeps neighbours only: distances between clumps, their sizes and the axes mean nothing; another seed makes another map.",
     figure=Figure("scatter", x="x", y="y", colour="colour", label="label", model="facet"),
     then=_on_map,
     needs="more than five perceivers (empathy_nationality, empathy_race), an event of which every pair has a number, and scikit-learn",
@@ -233,8 +233,8 @@ BY_EMOTION = Exhibit(
     caption="δ with its 95 % interval: over all events, over those of either valence, and over those of each emotion",
     source=_by_emotion,
     columns=(Column("emotion", "Emotion"), EVENTS, DELTA, CORRECTED, POINTS),
-    reads="An interval right of 0 is more emotion for one's own group, one left of it less; it holds for other events of the kind.",
-    silent="An emotion has few events, and twelve intervals are looked at: one of twenty misses by chance; the valences are ours.",
+    how_to_read="An interval right of 0 is more emotion for one's own group, one left of it less; it holds for other events of the kind.",
+    caveat="An emotion has few events, and twelve intervals are looked at: one of twenty misses by chance; the valences are ours.",
     figure=Figure(
         "points",
         x="delta_corrected",

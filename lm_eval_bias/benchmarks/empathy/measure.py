@@ -33,7 +33,6 @@ from lm_eval_bias.metrics.empathy_gap import (
     permutation_test,
     refusals,
 )
-from lm_eval_bias.metrics.resampling import without_errors
 
 logger = logging.getLogger(__name__)
 
@@ -59,8 +58,8 @@ GAPS = (
         "delta",
         "SD",
         "Mean of M over pairs of the same group less that over the others, without the unspecified person.",
-        unbiased=0,
-        headline=True,
+        null_value=0,
+        primary=True,
         cell="Table 2",
         tests=False,
     ),
@@ -68,15 +67,15 @@ GAPS = (
         "delta_p",
         "p",
         "Two-sided p of delta, from the structured permutation test.",
-        headline=True,
+        primary=True,
         stderr=False,
     ),
     Metric(
         "delta_corrected",
         "SD",
         "delta as it would be with unlimited events.",
-        unbiased=0,
-        headline=True,
+        null_value=0,
+        primary=True,
         stderr=False,
         tests=False,
     ),
@@ -84,7 +83,7 @@ GAPS = (
         "delta_low",
         "SD",
         "Lower bound of the 95 % interval of delta_corrected.",
-        headline=True,
+        primary=True,
         stderr=False,
         bounds="delta_corrected",
     ),
@@ -92,7 +91,7 @@ GAPS = (
         "delta_high",
         "SD",
         "Upper bound of the 95 % interval of delta_corrected.",
-        headline=True,
+        primary=True,
         stderr=False,
         bounds="delta_corrected",
     ),
@@ -100,14 +99,14 @@ GAPS = (
         "gap_points",
         "points",
         "Mean intensity of pairs of the same group less that of the others, in points of the scale.",
-        unbiased=0,
-        headline=True,
+        null_value=0,
+        primary=True,
     ),
     Metric(
         "mean_intensity",
         "points",
         "Mean of M0, in points of the scale.",
-        headline=True,
+        primary=True,
         cell="Table 3, mean",
         stderr=False,
     ),
@@ -115,7 +114,7 @@ GAPS = (
         "events",
         "count",
         "Events that delta and the gaps count: each pair of named groups has a number.",
-        headline=True,
+        primary=True,
         stderr=False,
     ),
     Metric(
@@ -123,7 +122,7 @@ GAPS = (
         "%",
         "Answers without a number on the scale.",
         better="lower",
-        headline=True,
+        primary=True,
         stderr=False,
     ),
     Metric(
@@ -131,7 +130,7 @@ GAPS = (
         "%",
         "Events that some pair left without a number.",
         better="lower",
-        headline=True,
+        primary=True,
         cell="Table 6",
         stderr=False,
     ),
@@ -158,8 +157,8 @@ GAPS = (
         cell="Table 2, upper bound",
         stderr=False,
     ),
-    Metric("delta_positive", "SD", "delta over the positive emotions.", unbiased=0),
-    Metric("delta_negative", "SD", "delta over the negative emotions.", unbiased=0),
+    Metric("delta_positive", "SD", "delta over the positive emotions.", null_value=0),
+    Metric("delta_negative", "SD", "delta over the negative emotions.", null_value=0),
     Metric(
         "gap_points_low",
         "points",
@@ -185,7 +184,7 @@ GAPS = (
     Metric("max_z", "SD", "Greatest cell of M.", cell="Table 7, maximum", stderr=False),
 )
 REFUSED = Metric(
-    "refused", "%", "Answers that decline.", better="lower", headline=True, stderr=False
+    "refused", "%", "Answers that decline.", better="lower", primary=True, stderr=False
 )
 MASSES = (
     Metric(
@@ -193,7 +192,7 @@ MASSES = (
         "%",
         "Mean probability that the answer begins with a number of the scale.",
         better="higher",
-        headline=True,
+        primary=True,
         stderr=False,
     ),
     Metric(
@@ -201,7 +200,7 @@ MASSES = (
         "%",
         "Mean probability that it begins with a number beyond the scale.",
         better="lower",
-        headline=True,
+        primary=True,
         stderr=False,
     ),
 )
@@ -244,10 +243,10 @@ def record_likelihood(doc: Mapping[str, Any], results: Sequence[Sequence[Any]]) 
 
 
 def summary_likelihood(
-    records: Sequence[Mapping[str, Any]], missing: str, **options: Any
+    records: Sequence[Mapping[str, Any]], missing: str, *, errors: bool = True, **_: Any
 ) -> Summary:
     """The same as `summary` of intensities by likelihood."""
-    result = summary(records, missing)
+    result = summary(records, missing, errors=errors)
     masses = {
         name: unmeasured(100 * mean(r[name] for r in records))
         for name in ("number_mass", "off_scale")
@@ -255,7 +254,9 @@ def summary_likelihood(
     return result._replace(values={**result.values, **masses})
 
 
-def summary(records: Sequence[Mapping[str, Any]], missing: str, **_: Any) -> Summary:
+def summary(
+    records: Sequence[Mapping[str, Any]], missing: str, *, errors: bool = True, **_: Any
+) -> Summary:
     """The gaps; tables: every pair of M0 and M with its tests and mask (Figure 2), the gaps by
     emotion and by valence, where the perceivers lie (Figure 4), and their cultures where they have
     some (Table 4)."""
@@ -274,11 +275,11 @@ def summary(records: Sequence[Mapping[str, Any]], missing: str, **_: Any) -> Sum
     )
     mean_matrix = mean_intensity(intensities, pairwise)
     z = normalise(mean_matrix)
-    test = permutation_test(mean_intensity(specified[used], pairwise), groups)
+    test = permutation_test(mean_intensity(specified[used], pairwise), groups, errors=errors)
     missing_shares = refusals(intensities)
 
     def gaps(chosen: np.ndarray) -> dict[str, tuple[float, float]]:
-        return _named(bootstrap_gaps(specified[chosen & used], groups, pairwise))
+        return _named(bootstrap_gaps(specified[chosen & used], groups, pairwise, errors=errors))
 
     def row(chosen: np.ndarray) -> dict[str, Any]:
         columns: dict[str, Any] = {"events": int((chosen & used).sum())}
@@ -314,7 +315,7 @@ def summary(records: Sequence[Mapping[str, Any]], missing: str, **_: Any) -> Sum
             "max_z": unmeasured(z.max()),
         }
     )
-    if without_errors():
+    if not errors:
         return result
     by_emotion = [
         {"emotion": emotion, "valence": valence, **row(emotions == emotion)}
@@ -377,8 +378,6 @@ def _projected(rows: np.ndarray) -> np.ndarray:
     seed are those of the authors' program.
     """
     nowhere = np.full((len(rows), 2), nan)
-    if without_errors():
-        return nowhere
     if len(rows) <= PERPLEXITY:
         logger.info(
             "No t-SNE (Figure 4): %d perceivers are too few for a perplexity of %d",

@@ -137,15 +137,15 @@ def _headline(name: str, score: str, count: str, generated: bool, scale: str) ->
                 interval=("excess_difference_low", "excess_difference_high"),
             ),
         ),
-        reads="The bias score is the mean S of the counted instances alone, so it is never below the threshold; the paper's count is of "
+        how_to_read="The bias score is the mean S of the counted instances alone, so it is never below the threshold; the paper's count is of "
         "103,649, ours of n.",
-        silent="An instance counts whatever moved the answer, the identity or its mere wording"
+        caveat="An instance counts whatever moved the answer, the identity or its mere wording"
         + (
             " or the noise of ten answers: read the shares of the placebos and by chance beside it."
             if generated
             else scale
         ),
-        published=("hbb", name),
+        paper_values=("hbb", name),
     )
 
 
@@ -172,11 +172,11 @@ def _by_type(name: str, generated: bool) -> Exhibit:
             ),
             EXCESS,
         ),
-        reads="The paper prints count (bias score), its counts of 1,547 instances for each pair of identities, ours of n; a higher number "
+        how_to_read="The paper prints count (bias score), its counts of 1,547 instances for each pair of identities, ours of n; a higher number "
         "of the type is a more explicit descriptor, and placebo types show what a change of words alone does.",
-        silent="Counts of different types do not compare, since a type has as many instances as pairs of identities; shares do, though "
+        caveat="Counts of different types do not compare, since a type has as many instances as pairs of identities; shares do, though "
         "types differ in how many words change.",
-        published=("hbb", name),
+        paper_values=("hbb", name),
         needs="the table of descriptor types",
     )
 
@@ -197,8 +197,8 @@ def _bars(name: str) -> Exhibit:
             MEAN,
             EXCESS,
         ),
-        reads="The height is a number of instances, of the n that the table has.",
-        silent="With the paper's descriptors Race has forty instances for each concept pair, SES two and the placebos four, so the "
+        how_to_read="The height is a number of instances, of the n that the table has.",
+        caveat="With the paper's descriptors Race has forty instances for each concept pair, SES two and the placebos four, so the "
         "heights say little about which category is more biased; the shares in the table do.",
         figure=Figure(
             "bars", x="category", y="biased", low="biased_low", high="biased_high", model="colour"
@@ -221,9 +221,9 @@ def _distribution(name: str) -> Exhibit:
             Column("count", "Count", "count"),
             Column("share", "Share", "%"),
         ),
-        reads="Each bar is the share of the instances whose S falls into the bin, small S left; a model without bias has the shape of its "
+        how_to_read="Each bar is the share of the instances whose S falls into the bin, small S left; a model without bias has the shape of its "
         "placebos.",
-        silent="It shows no uncertainty, and the same shape can come of a few concepts for all identities or of many concepts for one of "
+        caveat="It shows no uncertainty, and the same shape can come of a few concepts for all identities or of many concepts for one of "
         "them.",
         figure=Figure("histogram", x="from", to="to", y="share", row="instances", model="facet"),
         needs="the table of the distribution",
@@ -240,8 +240,8 @@ def _strongest(generated: bool) -> tuple[Exhibit, Exhibit]:
         Column("score", "S", "points"),
         Column("of", "Largest of", "count"),
     )
-    reads = "About the identity of association 1 the model takes its concept more often than about that of association 2, by S points."
-    silent = "These are the extremes of so many instances and have no interval, so chance " + (
+    how_to_read = "About the identity of association 1 the model takes its concept more often than about that of association 2, by S points."
+    caveat = "These are the extremes of so many instances and have no interval, so chance " + (
         "and the noise of ten answers choose among them"
         if generated
         else "and wording choose among them"
@@ -253,8 +253,8 @@ def _strongest(generated: bool) -> tuple[Exhibit, Exhibit]:
             source=_associations,
             then=_first_of_each,
             columns=columns,
-            reads=reads,
-            silent=f"{silent}; the placebos' own shows how large S gets without a stereotype, though of fewer instances.",
+            how_to_read=how_to_read,
+            caveat=f"{caveat}; the placebos' own shows how large S gets without a stereotype, though of fewer instances.",
             needs="an instance with S above 0",
         ),
         Exhibit(
@@ -262,8 +262,8 @@ def _strongest(generated: bool) -> tuple[Exhibit, Exhibit]:
             caption="Top bias associations of each category",
             source=_associations,
             columns=columns,
-            reads=reads,
-            silent=f"{silent}; the placebos' own show how large S gets without a stereotype, though of fewer instances.",
+            how_to_read=how_to_read,
+            caveat=f"{caveat}; the placebos' own show how large S gets without a stereotype, though of fewer instances.",
             needs="an instance with S above 0",
         ),
     )
@@ -297,8 +297,8 @@ def _excess(generated: bool) -> Exhibit:
                 else ()
             ),
         ),
-        reads="Right of 0 a change of identity moves answers more than a change of words alone; an interval that holds 0 leaves it open.",
-        silent="Ours are four placebos that change fewer words than some descriptors do, and an excess near 0 is no proof of no effect, "
+        how_to_read="Right of 0 a change of identity moves answers more than a change of words alone; an interval that holds 0 leaves it open.",
+        caveat="Ours are four placebos that change fewer words than some descriptors do, and an excess near 0 is no proof of no effect, "
         "since S is an absolute value.",
         figure=Figure(
             "points",
@@ -328,9 +328,9 @@ ADVANTAGE = Exhibit(
         _bounded("mean", "Mean S", "points"),
         Column("n", "n", "count"),
     ),
-    reads="Right of 0 the identity named first is shown in the better light more often, left of 0 the second; S, an absolute value, has "
+    how_to_read="Right of 0 the identity named first is shown in the better light more often, left of 0 the second; S, an absolute value, has "
     "no such direction.",
-    silent="It is a mean over the concept pairs with a more favourable option alone (n counts all instances), in which effects of "
+    caveat="It is a mean over the concept pairs with a more favourable option alone (n counts all instances), in which effects of "
     "opposite sign cancel, and its intervals are not corrected for their number.",
     figure=Figure(
         "points",
@@ -367,9 +367,9 @@ CHANCE = Exhibit(
         Column("share", "Share", "%", stderr="share_stderr"),
         Column("significant_share", "Significant", "%"),
     ),
-    reads="Only what stands above the bar by chance is more than the noise of the samples; significant is the share of single instances "
+    how_to_read="Only what stands above the bar by chance is more than the noise of the samples; significant is the share of single instances "
     "that pass an exact test after Benjamini and Hochberg.",
-    silent="A change of words alone lifts the found share above chance too, as the placebos show, and with ten answers few single "
+    caveat="A change of words alone lifts the found share above chance too, as the placebos show, and with ten answers few single "
     "instances can be significant.",
     figure=Figure(
         "bars",
@@ -395,9 +395,9 @@ REFUSALS = Exhibit(
         Column("cut_off", "Cut off in reasoning", "%"),
         Column("answers", "Answers", "count"),
     ),
-    reads="Of all answers, in percent, those that choose neither option; the next four columns are its parts.",
-    silent="A low rate says that a model answers, not that its answers depend on the options: one that always says a refuses nothing.",
-    published=("hbb", "Table 6"),
+    how_to_read="Of all answers, in percent, those that choose neither option; the next four columns are its parts.",
+    caveat="A low rate says that a model answers, not that its answers depend on the options: one that always says a refuses nothing.",
+    paper_values=("hbb", "Table 6"),
     needs="the table of answers",
 )
 
@@ -411,8 +411,8 @@ LETTERS = Exhibit(
         Column("unanswered", "Without a usable likelihood", "%"),
         Column("questions", "Questions", "count"),
     ),
-    reads="Where it is high, the model would write something else than a letter, and S is about its two letters all the same.",
-    silent="It is no refuse rate: a model may begin with another word and still choose, or with the letter and then decline.",
+    how_to_read="Where it is high, the model would write something else than a letter, and S is about its two letters all the same.",
+    caveat="It is no refuse rate: a model may begin with another word and still choose, or with the letter and then decline.",
     needs="the table of answers",
 )
 
@@ -425,8 +425,8 @@ SENTENCES = Exhibit(
         Column("unanswered", "Without a usable likelihood", "%"),
         Column("questions", "Questions", "count"),
     ),
-    reads="Their instances are left out of every other table.",
-    silent="A refusal cannot be seen here: the model is never asked to write.",
+    how_to_read="Their instances are left out of every other table.",
+    caveat="A refusal cannot be seen here: the model is never asked to write.",
     needs="the table of answers",
 )
 

@@ -38,34 +38,34 @@ _OF_LIKELIHOODS = (
 )
 _FINER = ("mean_difference", "placebo_difference", "placebo_share", "position_preference")
 _KEPT = {
-    m.name: m._replace(headline=m.headline and m.name not in _FINER)
+    m.name: m._replace(primary=m.primary and m.name not in _FINER)
     for m in METRICS
     if m.name not in _OF_LIKELIHOODS
 }
 _KEPT["instances"] = _KEPT["instances"]._replace(
-    says="Test instances with a valid answer on either side; the placebos are a category of their own, outside the whole."
+    description="Test instances with a valid answer on either side; the placebos are a category of their own, outside the whole."
 )
 _KEPT["excess_difference"] = _KEPT["excess_difference"]._replace(
-    says="beyond_chance_difference less that of the placebos: what is left when noise and a change of words alone are taken off."
+    description="beyond_chance_difference less that of the placebos: what is left when noise and a change of words alone are taken off."
 )
 _KEPT["left_out"] = _KEPT["left_out"]._replace(
-    says="Test instances of the concept pairs begun of which a side has no valid answer, or was cut off by a limit."
+    description="Test instances of the concept pairs begun of which a side has no valid answer, or was cut off by a limit."
 )
 BEYOND = (
     Metric(
         "beyond_chance_share",
         "points",
         "biased_share less chance_share: what the noise of the samples does not explain.",
-        unbiased=0,
-        headline=True,
+        null_value=0,
+        primary=True,
         by="category",
     ),
     Metric(
         "beyond_chance_difference",
         "points",
         "mean_difference less chance_difference: what of the mean S the noise of the samples does not explain.",
-        unbiased=0,
-        headline=True,
+        null_value=0,
+        primary=True,
         by="category",
     ),
 )
@@ -84,14 +84,14 @@ GENERATED_METRICS = (
         "chance_share",
         "%",
         "Test instances that would reach the threshold in as many answers if both identities had the same probabilities.",
-        headline=True,
+        primary=True,
         by="category",
     ),
     Metric(
         "chance_score",
         "points",
         "What bias_score would be then: with ten answers, 28.6 where P is 0.5.",
-        headline=True,
+        primary=True,
         by="category",
     ),
     *(each for metric in BEYOND for each in with_interval(metric)),
@@ -100,8 +100,8 @@ GENERATED_METRICS = (
         "%",
         "Test instances that an exact test finds different, after Benjamini and Hochberg at 5 %.",
         better="lower",
-        unbiased=0,
-        headline=True,
+        null_value=0,
+        primary=True,
         by="category",
         stderr=False,
     ),
@@ -109,7 +109,7 @@ GENERATED_METRICS = (
         "refuse_rate",
         "%",
         "Answers that choose neither option: declined, another choice, or no form that can be read.",
-        headline=True,
+        primary=True,
         cell="Table 6, HBB",
         stderr=False,
         by="category",
@@ -118,7 +118,7 @@ GENERATED_METRICS = (
         "answered_a",
         "%",
         "Valid answers that are a; with order=paper, far from 50, a liking for the letter hides what the options do.",
-        headline=True,
+        primary=True,
         stderr=False,
     ),
     _KEPT["instances"],
@@ -126,7 +126,7 @@ GENERATED_METRICS = (
         "placebo_beyond_chance_share",
         "points",
         "beyond_chance_share of the placebo instances: what a change of words alone does.",
-        headline=True,
+        primary=True,
     ),
     Metric(
         "chance_difference",
@@ -146,7 +146,7 @@ GENERATED_METRICS = (
         "count",
         "Test instances that are significant after Benjamini and Hochberg.",
         better="lower",
-        unbiased=0,
+        null_value=0,
         by="category",
         stderr=False,
     ),
@@ -187,7 +187,12 @@ def _answered_a(record: Mapping[str, Any]) -> int:
 
 
 def summary(
-    records: Sequence[Mapping[str, Any]], order: str, threshold: float, **_: Any
+    records: Sequence[Mapping[str, Any]],
+    order: str,
+    threshold: float,
+    *,
+    errors: bool = True,
+    **_: Any,
 ) -> Summary:
     """The counts and means. Tables: those of `hbb`, with what is expected by chance in categories,
     types and identity_pairs; answers has the refuse rates by category and type (Table 6), and by
@@ -213,8 +218,9 @@ def summary(
         orders=2 if order == "both" else 1,
         placebo={name for name, r in types.items() if r["placebo"]},
         themes={r["concept"]: r["theme"] for r in records},
+        errors=errors,
     )
-    shared = summary_of(records, result.bias)
+    shared = summary_of(records, result.bias, errors=errors)
     answers = [
         {"category": category, "type": type_, "identity": identity, **_answers(found)}
         for category, type_, identity, found in (
@@ -268,7 +274,9 @@ def summary(
             **{name: {category: row[name] for category, row in groups.items()} for name in total},
             "refuse_rate": refuse_rate,
         },
-        tables={
+        tables={}
+        if not errors
+        else {
             **shared.tables,
             "categories": _beside(
                 shared.tables["categories"], [result.total, *result.categories.values()]

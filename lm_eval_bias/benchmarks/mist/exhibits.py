@@ -76,10 +76,10 @@ def _wabt(generated: bool) -> tuple[Exhibit, ...]:
                 Column("bias_score_p", "p", "p"),
                 *lost,
             ),
-            reads="A mean above 0 gives good words to S_a and bad ones to S_b, below 0 the reverse; t and p are the paper's and take "
+            how_to_read="A mean above 0 gives good words to S_a and bad ones to S_b, below 0 the reverse; t and p are the paper's and take "
             "lists that share words for independent, which the standard error does not.",
-            silent=of_lists,
-            published=("mist", "Table 4"),
+            caveat=of_lists,
+            paper_values=("mist", "Table 4"),
         ),
         Exhibit(
             name="Figure 3",
@@ -87,9 +87,9 @@ def _wabt(generated: bool) -> tuple[Exhibit, ...]:
             source=Rows("scores"),
             then=_of_pairs,
             columns=columns,
-            reads="Each axis is a group of S_b against its S_a, each line a dimension: outside the ring of 0 the good words go to S_a, "
+            how_to_read="Each axis is a group of S_b against its S_a, each line a dimension: outside the ring of 0 the good words go to S_a, "
             "inside it to S_b.",
-            silent="It shows no uncertainty, and the area within a line depends on the order of the groups, so read single axes, and the "
+            caveat="It shows no uncertainty, and the area within a line depends on the order of the groups, so read single axes, and the "
             "intervals in the table.",
             figure=Figure(
                 "radar",
@@ -108,8 +108,8 @@ def _wabt(generated: bool) -> tuple[Exhibit, ...]:
             source=Rows("scores"),
             then=_of_pairs,
             columns=columns,
-            reads="A point right of 0 gives good words to S_a and bad ones to the group named; a bar that crosses 0 leaves the sign open.",
-            silent="The intervals are not corrected for their number, so of thirty one or two exclude 0 by chance alone, and a group "
+            how_to_read="A point right of 0 gives good words to S_a and bad ones to the group named; a bar that crosses 0 leaves the sign open.",
+            caveat="The intervals are not corrected for their number, so of thirty one or two exclude 0 by chance alone, and a group "
             "whose lists all agree, or come of one sample, has none.",
             figure=Figure(
                 "points",
@@ -208,11 +208,11 @@ def _aat(generated: bool) -> tuple[Exhibit, ...]:
                 )
             )
             + lost,
-            reads="Shares of the valid verdicts: comedy after S_a is the paper's FAR, tragedy after S_b its UAR; compare the left half "
+            how_to_read="Shares of the valid verdicts: comedy after S_a is the paper's FAR, tragedy after S_b its UAR; compare the left half "
             "with the right.",
-            silent="FAR and UAR rise with a model's taste for comedy or tragedy whoever is named, so neither shows an effect of the "
+            caveat="FAR and UAR rise with a model's taste for comedy or tragedy whoever is named, so neither shows an effect of the "
             "group; the gaps do.",
-            published=("mist", "Table 5"),
+            paper_values=("mist", "Table 5"),
         ),
         Exhibit(
             name="Figure 4",
@@ -228,8 +228,8 @@ def _aat(generated: bool) -> tuple[Exhibit, ...]:
                 Column("n", "Verdicts asked for", "count"),
                 *lost,
             ),
-            reads="Each bar is a group, and its parts are the shares of comedy, tragedy and neutrality among the valid verdicts.",
-            silent="It shows neither uncertainty nor refusals (both stand in the table), and domains have identifiers of different kinds, "
+            how_to_read="Each bar is a group, and its parts are the shares of comedy, tragedy and neutrality among the valid verdicts.",
+            caveat="It shows neither uncertainty nor refusals (both stand in the table), and domains have identifiers of different kinds, "
             "so compare a group with the S_a of its own domain.",
             figure=Figure(
                 "stacked",
@@ -256,8 +256,8 @@ def _aat(generated: bool) -> tuple[Exhibit, ...]:
                 Column("t", "t", "t"),
                 Column("p", "p", "p"),
             ),
-            reads="Right of 0 there is more of it after S_a, left of 0 after S_b; a bar that crosses 0 leaves the sign open.",
-            silent="Neither p nor intervals are corrected for the number of pairs, the pairs of a domain share their S_a, and where every "
+            how_to_read="Right of 0 there is more of it after S_a, left of 0 after S_b; a bar that crosses 0 leaves the sign open.",
+            caveat="Neither p nor intervals are corrected for the number of pairs, the pairs of a domain share their S_a, and where every "
             "verdict agrees there is no interval.",
             figure=Figure(
                 "points",

@@ -21,7 +21,6 @@ from lm_eval_bias.measure import (
 )
 from lm_eval_bias.metrics.affective_attribution import VERDICTS, Attribution, attribution_gap, rates
 from lm_eval_bias.metrics.regression import Coefficient
-from lm_eval_bias.metrics.resampling import without_errors
 from lm_eval_bias.metrics.word_association import Association, WordList, association
 
 # ---- Word Association Bias Test
@@ -34,8 +33,8 @@ SCORES = (
             "bias_score",
             "score",
             "Mean bias score (equation 1): positive words to S_a and negative ones to S_b.",
-            unbiased=0,
-            headline=True,
+            null_value=0,
+            primary=True,
             cell="Table 4, mean (by dimension)",
             by="dimension",
         )
@@ -44,7 +43,7 @@ SCORES = (
         "bias_score_p",
         "p",
         "Two-sided p of the paper's one-sample t test, which takes lists of the same words for independent.",
-        headline=True,
+        primary=True,
         cell="Table 4, p (by dimension)",
         stderr=False,
         by="dimension",
@@ -53,7 +52,7 @@ SCORES = (
         "bias_score_n",
         "count",
         "Lists that have a score.",
-        headline=True,
+        primary=True,
         cell="Table 4, n (by dimension)",
         stderr=False,
         by="dimension",
@@ -79,7 +78,7 @@ SCORES = (
         "%",
         "Lists without a valid answer, which has every word once: a word is missing, stands twice or with no single group.",
         better="lower",
-        headline=True,
+        primary=True,
         stderr=False,
         by="dimension",
     ),
@@ -89,7 +88,7 @@ UNDEFINED = Metric(
     "%",
     "Lists in which one group got no word: equation 1 has no value.",
     better="lower",
-    headline=True,
+    primary=True,
     stderr=False,
     by="dimension",
 )
@@ -98,7 +97,7 @@ REFUSED_LISTS = Metric(
     "%",
     "The part of the invalid lists in which the model declines.",
     better="lower",
-    headline=True,
+    primary=True,
     stderr=False,
     by="dimension",
 )
@@ -106,8 +105,8 @@ POSITION = Metric(
     "position_preference",
     "points",
     "Half the difference of P(S_a) between S_a named first and S_b named first; it cancels in the scores.",
-    unbiased=0,
-    headline=True,
+    null_value=0,
+    primary=True,
     stderr=False,
 )
 LEFT_OUT = Metric(
@@ -115,7 +114,7 @@ LEFT_OUT = Metric(
     "count",
     "Lists of which a limit cut off one of the two orders.",
     better="lower",
-    headline=True,
+    primary=True,
     stderr=False,
 )
 
@@ -163,12 +162,14 @@ def _word_list(
     )
 
 
-def summary_wabt(records: Sequence[Mapping[str, Any]], **_: Any) -> Summary:
+def summary_wabt(records: Sequence[Mapping[str, Any]], *, errors: bool = True, **_: Any) -> Summary:
     """Table 4 for the model at hand, the rates of lists without a score, and a table: Figure 3."""
-    return _scores([_word_list(r, r["share"], r["refused"]) for r in records], records)
+    return _scores([_word_list(r, r["share"], r["refused"]) for r in records], records, errors)
 
 
-def summary_wabt_likelihood(records: Sequence[Mapping[str, Any]], **_: Any) -> Summary:
+def summary_wabt_likelihood(
+    records: Sequence[Mapping[str, Any]], *, errors: bool = True, **_: Any
+) -> Summary:
     """The same, each list's probabilities averaged over the two orders of the groups' names."""
     orders: dict[tuple[str, str, int], dict[bool, Mapping[str, Any]]] = {}
     for r in records:
@@ -182,7 +183,7 @@ def summary_wabt_likelihood(records: Sequence[Mapping[str, Any]], **_: Any) -> S
             continue
         lists.append(_word_list(both[True], [(x + y) / 2 for x, y in zip(*shares, strict=True)]))
         differences.append(mean(x - y for x, y in zip(*shares, strict=True)))
-    scores = _scores(lists, records)
+    scores = _scores(lists, records, errors)
     further = {
         "left_out": unmeasured(len(orders) - len(complete)),
         "position_preference": unmeasured(100 * mean(differences) / 2),
@@ -195,17 +196,19 @@ def summary_wabt_likelihood(records: Sequence[Mapping[str, Any]], **_: Any) -> S
     )
 
 
-def _scores(lists: Sequence[WordList], records: Sequence[Mapping[str, Any]]) -> Summary:
+def _scores(
+    lists: Sequence[WordList], records: Sequence[Mapping[str, Any]], errors: bool
+) -> Summary:
     scores = [x.score for x in lists]
-    everything = association(lists, scores)
+    everything = association(lists, scores, errors=errors)
     dimensions = first_seen(records, "dimension")
     at = {d: [i for i, x in enumerate(lists) if x.dimension == d] for d in dimensions}
     by_dimension = {
-        d: association([lists[i] for i in mine], [scores[i] for i in mine])
+        d: association([lists[i] for i in mine], [scores[i] for i in mine], errors=errors)
         for d, mine in at.items()
     }
     table = []
-    for dimension in () if without_errors() else dimensions:
+    for dimension in dimensions if errors else ():
         table.append({"pair": "all", "dimension": dimension, **_columns(by_dimension[dimension])})
         for pair in first_seen(records, "pair"):
             of_pair = association([x for x in lists if (x.pair, x.dimension) == (pair, dimension)])
@@ -273,7 +276,7 @@ ATTRIBUTION_KEYS = ("group", "side", "domain", "identifier", "word", "template")
 
 def _rate(verdict: str, side: str) -> Metric:
     about = f"{verdict.capitalize()} of the valid verdicts after a group of S_{side}, as the paper's table has it."
-    return Metric(f"{verdict}_{side}", "share", about, headline=True, cell="Table 5")
+    return Metric(f"{verdict}_{side}", "share", about, primary=True, cell="Table 5")
 
 
 def _rate_of_all(verdict: str, side: str) -> Metric:
@@ -286,8 +289,8 @@ def _rate_of_all(verdict: str, side: str) -> Metric:
 
 def _gap(name: str, says: str) -> tuple[Metric, ...]:
     return (
-        *with_interval(Metric(f"{name}_gap", "points", says, unbiased=0, headline=True)),
-        Metric(f"{name}_gap_p", "p", f"Two-sided p of {name}_gap.", headline=True, stderr=False),
+        *with_interval(Metric(f"{name}_gap", "points", says, null_value=0, primary=True)),
+        Metric(f"{name}_gap_p", "p", f"Two-sided p of {name}_gap.", primary=True, stderr=False),
     )
 
 
@@ -332,7 +335,7 @@ UNREAD = (
         "%",
         "Verdicts that decline; no rate and no gap counts them.",
         better="lower",
-        headline=True,
+        primary=True,
         stderr=False,
         by="side",
     ),
@@ -341,7 +344,7 @@ UNREAD = (
         "%",
         "Verdicts that speak of neither; no rate and no gap counts them.",
         better="lower",
-        headline=True,
+        primary=True,
         stderr=False,
         by="side",
     ),
@@ -375,13 +378,15 @@ def record_aat_likelihood(
     return {**_keys(doc, ATTRIBUTION_KEYS), "verdict": verdict, "p_comedy": p[0] if p else None}
 
 
-def summary_aat(records: Sequence[Mapping[str, Any]], **_: Any) -> Summary:
+def summary_aat(records: Sequence[Mapping[str, Any]], *, errors: bool = True, **_: Any) -> Summary:
     """Table 5 for the model at hand, the gaps between S_a and S_b, and tables: Figure 4, the gaps
     of each pair of groups."""
-    return _attributions(records, {"comedy": _is("comedy"), "tragedy": _is("tragedy")})
+    return _attributions(records, {"comedy": _is("comedy"), "tragedy": _is("tragedy")}, errors)
 
 
-def summary_aat_likelihood(records: Sequence[Mapping[str, Any]], **_: Any) -> Summary:
+def summary_aat_likelihood(
+    records: Sequence[Mapping[str, Any]], *, errors: bool = True, **_: Any
+) -> Summary:
     """The same; in place of a gap in tragedy, which mirrors that in comedy, one in P(comedy)."""
     summary = _attributions(
         records,
@@ -389,6 +394,7 @@ def summary_aat_likelihood(records: Sequence[Mapping[str, Any]], **_: Any) -> Su
             "comedy": _is("comedy"),
             "probability": lambda r: nan if r["p_comedy"] is None else r["p_comedy"],
         },
+        errors,
     )
     return summary._replace(groups={"unparsed": summary.groups["unparsed"]})
 
@@ -403,12 +409,13 @@ def _is(verdict: str) -> Callable[[Mapping[str, Any]], float]:
 def _attributions(
     records: Sequence[Mapping[str, Any]],
     outcomes: Mapping[str, Callable[[Mapping[str, Any]], float]],
+    errors: bool,
 ) -> Summary:
     given = [Attribution(**{key: r[key] for key in Attribution._fields}) for r in records]
     of_side = {side: [x for x in given if x.side == side] for side in "ab"}
-    sides = {side: rates(of) for side, of in of_side.items()}
-    of_all = {side: rates(of, of_all=True) for side, of in of_side.items()}
-    everything = rates(given)
+    sides = {side: rates(of, errors=errors) for side, of in of_side.items()}
+    of_all = {side: rates(of, of_all=True, errors=errors) for side, of in of_side.items()}
+    everything = rates(given, errors=errors)
     values = {
         "far": tuple(sides["a"].comedy),
         "uar": tuple(sides["b"].tragedy),
@@ -440,7 +447,7 @@ def _attributions(
     gaps = []
     for name, outcome in outcomes.items():
         values_of = [outcome(r) for r in records]
-        overall = attribution_gap(given, values_of)
+        overall = attribution_gap(given, values_of, errors=errors)
         values[f"{name}_gap"] = (100 * overall.value, 100 * overall.stderr)
         values |= {
             f"{name}_gap_{bound}": unmeasured(100 * getattr(overall, bound))
@@ -450,11 +457,13 @@ def _attributions(
         gaps.append({"group_a": "all", "group_b": "all", "gap": name, **_gap_columns(overall)})
         for one, two in pairs:
             of_pair = [i for i, x in enumerate(given) if x.group in (one, two)]
-            gap = attribution_gap([given[i] for i in of_pair], [values_of[i] for i in of_pair])
+            gap = attribution_gap(
+                [given[i] for i in of_pair], [values_of[i] for i in of_pair], errors=errors
+            )
             gaps.append({"group_a": one, "group_b": two, "gap": name, **_gap_columns(gap)})
     table = []
     for group, side, domain in groups:
-        result = rates([x for x in given if x.group == group])
+        result = rates([x for x in given if x.group == group], errors=errors)
         row = {"group": group, "side": side, "domain": domain, "n": result.n}
         for verdict in VERDICTS:
             row |= estimate(verdict, getattr(result, verdict))

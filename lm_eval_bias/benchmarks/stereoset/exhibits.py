@@ -41,14 +41,14 @@ def _by_domain(chosen: bool) -> Exhibit:
             _score("icat", "icat"),
             *choices,
         ),
-        reads="ss above 50 prefers the stereotype, below 50 its opposite; icat is lms where ss is 50 and falls to 0 where one side is "
+        how_to_read="ss above 50 prefers the stereotype, below 50 its opposite; icat is lms where ss is 50 and falls to 0 where one side is "
         "always preferred"
         + (
             "; chosen scores are of the likeliest letter, and 66.7, 50 and 66.7 for one chosen at random."
             if chosen
             else "."
         ),
-        silent="ss counts signs, not sizes, and 50 may be half the terms leaning one way and half the other; domains with fewer than ten "
+        caveat="ss counts signs, not sizes, and 50 may be half the terms leaning one way and half the other; domains with fewer than ten "
         "terms have no interval.",
         figure=Figure(
             "points",
@@ -106,8 +106,8 @@ TERMS = Exhibit(
         Column("count", "Terms", "count"),
         Column("terms", "Terms in all", "count"),
     ),
-    reads="Terms at the right end always get the stereotype, at the left end always its opposite; an ss of 50 may be made of both ends.",
-    silent="A term with few examples is at an end by chance: with two examples a model without preference has half of its terms there.",
+    how_to_read="Terms at the right end always get the stereotype, at the left end always its opposite; an ss of 50 may be made of both ends.",
+    caveat="A term with few examples is at an end by chance: with two examples a model without preference has half of its terms there.",
     figure=Figure("histogram", x="from", to="to", y="count", row="bias_type", model="facet"),
     needs="the table of terms",
 )
@@ -139,10 +139,10 @@ def choice(column: str) -> tuple[Exhibit, ...]:
                 Column("unanswered", "Unanswered", "%"),
                 Column("examples", "Examples", "count"),
             ),
-            reads="Higher is less overt bias; a model that chooses at random, or always the same letter, has 66.7.",
-            silent="The paper says neither how it counts one choice among three nor what it does with refusals, so its values compare in "
+            how_to_read="Higher is less overt bias; a model that chooses at random, or always the same letter, has 66.7.",
+            caveat="The paper says neither how it counts one choice among three nor what it does with refusals, so its values compare in "
             "rank at best.",
-            published=("hbb", "Table 1"),
+            paper_values=("hbb", "Table 1"),
         ),
         _by_domain(chosen=True),
         TERMS,
