@@ -146,61 +146,41 @@ _SENTENCES = [
 
 class _KeywordReader:
     def __init__(self, lines: list[Line], n: int, rated: set[int], reasons: bool) -> None:
-        self.lines = lines = [
-            line if i in rated else _numbered(line) for i, line in enumerate(lines)
-        ]
+        self.lines = [line if i in rated else _numbered(line) for i, line in enumerate(lines)]
         self.n, self.rated, self.reasons = n, rated, reasons
-        self.sections = [None if i in rated else section_of(line) for i, line in enumerate(lines)]
-        empty = [
-            i
-            for i, section in enumerate(self.sections)
-            if section and not section[1] and self._leads_nowhere(i)
+        sections = [
+            (i not in rated and section_of(line)) or ("", "") for i, line in enumerate(self.lines)
         ]
+        self.kinds = [kind for kind, _ in sections]  # of the section that a line heads
+        self.rests = [rest for _, rest in sections]  # of the line behind its heading
+        empty = [i for i, kind in enumerate(self.kinds) if kind and self._leads_nowhere(i)]
         for i in empty:
-            self.sections[i] = ("none", "")
+            self.kinds[i] = "none"
         if reasons:
-            self.sections = [
-                ("keywords", s[1]) if s and s[0] == "reasons" else s for s in self.sections
-            ]
-        others = [
-            i
-            for i, section in enumerate(self.sections)
-            if section and section[0] in ("reasons", "ratings")
-        ]
-        self.end = (
-            len(lines)
-            if reasons
-            else min([*(i for i in rated if not lines[i].plain.endswith(":")), *others, len(lines)])
-        )
+            self.kinds = ["keywords" if kind == "reasons" else kind for kind in self.kinds]
+            self.end = len(lines)
+        else:
+            stops = [i for i in rated if not self.lines[i].plain.endswith(":")]
+            stops += [i for i, kind in enumerate(self.kinds) if kind in ("reasons", "ratings")]
+            self.end = min([*stops, len(lines)])
 
     def _leads_nowhere(self, i: int) -> bool:
+        later = range(i + 1, len(self.lines))
         following = next(
-            (
-                k
-                for k in range(i + 1, len(self.lines))
-                if k not in self.rated or self.lines[k].plain[-1:] != ":"
-            ),
-            None,
+            (k for k in later if k not in self.rated or self.lines[k].plain[-1:] != ":"), None
         )
-        if following is None:
-            return True
-        section = self.sections[following]
-        return section is not None and not section[1]
+        heads = following is None or (self.kinds[following] and not self.rests[following])
+        return not self.rests[i] and bool(heads)
 
     def headed(self) -> list[str]:
         """Keywords below the first heading of keywords that has any."""
         final = re.compile(r"\W*(?:my )?(?:revised|final|corrected|updated)\b")
         order = sorted(range(len(self.lines)), key=lambda i: not final.match(self.lines[i].plain))
         for i in order:
-            section = self.sections[i]
-            if not section or section[0] != "keywords" or has_refusal(self.lines[i].text):
+            if self.kinds[i] != "keywords" or has_refusal(self.lines[i].text):
                 continue
-            if section[1]:
-                keywords = _between_commas(section[1], 1)
-                if keywords:
-                    return keywords
-                continue
-            keywords = self._list(i + 1)
+            rest = self.rests[i]
+            keywords = _between_commas(rest, 1) if rest else self._list(i + 1)
             if keywords:
                 return keywords
         return []
@@ -233,7 +213,7 @@ class _KeywordReader:
             )
             if offered:
                 offers.add(i)
-            if self.sections[i] or i in self.rated or offered:
+            if self.kinds[i] or i in self.rated or offered:
                 continue
             if line.marker in ("bullet", "numeral", "heading"):
                 if self._rates(i):
@@ -249,75 +229,55 @@ class _KeywordReader:
 
     def bold(self) -> list[str]:
         """Bold words in sentences, if there are exactly n."""
-        lines = [
-            line
+        bold = [
+            _keyword(word, False)
             for i, line in enumerate(self.lines[: self.end])
             if not (line.marker or line.headed or i in self.rated)
+            for word in re.findall(r"(?<!^)\*\*([^*\n:]{2,40})\*\*(?!:)", line.text)
         ]
-        keywords = [
-            k
-            for line in lines
-            for m in re.finditer(r"(?<!^)\*\*([^*\n:]{2,40})\*\*(?!:)", line.text)
-            if (k := _keyword(m[1], False))
-        ]
+        keywords = [keyword for keyword in bold if keyword]
         return keywords if len(keywords) == self.n > 2 and not self.reasons else []
 
     def _rates(self, i: int) -> bool:
-        entries = [
-            line.plain for line in self.lines[i : i + 3] if line.marker == self.lines[i].marker
-        ]
-        return all(
-            re.search(r"[:=-]\s*(?:\d(?:[.,]\d)?(?:\s*/\s*\d+)?)?$", listed) for listed in entries
-        )
+        number = r"[:=-]\s*(?:\d(?:[.,]\d)?(?:\s*/\s*\d+)?)?$"
+        marker = self.lines[i].marker
+        entries = [line.plain for line in self.lines[i : i + 3] if line.marker == marker]
+        return all(re.search(number, entry) for entry in entries)
 
     def _list(self, start: int) -> list[str]:
         """The keywords of the list that begins at a line."""
         if start >= len(self.lines) or start in self.rated or self._ends(start, ""):
             return []
         first = self.lines[start]
-        several = _between_commas(self._whole(start), 2) if not first.marker else _counted(first)
-        alone = (
-            start + 1 == len(self.lines)
-            or self.lines[start + 1].marker != first.marker
-            or start + 1 in self.rated
-        )
-        if not several and first.marker and alone:
-            several = _between_commas(first.text, 3)
+        if first.marker:
+            following = self.lines[start + 1 : start + 2]
+            more = following and following[0].marker == first.marker and start + 1 not in self.rated
+            several = _counted(first) or ([] if more else _between_commas(first.text, 3))
+        else:
+            several = _between_commas(self._whole(start), 2)
+        several = several or self._by_sides(start)
         if several:
             return several
-        sides = self._by_sides(start)
-        if sides:
-            return sides
         shape = first.marker or ("bold" if first.text.startswith(("**", "__")) else "bare")
         keywords: list[str] = []
         last = -1  # the last entry's line
         explained = False
         for i in range(start, len(self.lines)):
             line = self.lines[i]
-            if (
-                i in self.rated
-                or len(keywords) >= self.n
-                or self._ends(i, shape if keywords else "")
-            ):
+            ends = self._ends(i, shape if keywords else "")
+            if i in self.rated or len(keywords) >= self.n or ends:
                 break
             if not self._is_entry(line, shape, first.indent):
-                if (
-                    shape == "bullet"
-                    and len(keywords) > 1
-                    and not line.marker
-                    and not line.indent
-                    and not explained
-                ):
+                prose = not (line.marker or line.indent or explained)
+                if shape == "bullet" and len(keywords) > 1 and prose:
                     break
-                if shape == "bare" and not (
-                    keywords and re.search(r"[.!?]$", line.plain) and len(line.plain.split()) > 3
-                ):
+                sentence = re.search(r"[.!?]$", line.plain) and len(line.plain.split()) > 3
+                if shape == "bare" and not (keywords and sentence):
                     break
                 explained = True
                 continue
-            counts_on = line.numeral == self.lines[last].numeral + 1 or (
-                i == last + 1 and not line.parted
-            )
+            follows = i == last + 1 and not line.parted
+            counts_on = line.numeral == self.lines[last].numeral + 1 or follows
             if shape == "numeral" and last >= 0 and not counts_on:
                 break
             keyword = _keyword(line.text, bool(line.marker))
@@ -331,13 +291,10 @@ class _KeywordReader:
     def _by_sides(self, start: int) -> list[str]:
         """ "Positive: caring, kind" """
         keywords: list[str] = []
-        for i in range(start, len(self.lines)):
-            side = _SIDE.match(self.lines[i].plain)
-            listed = (
-                _between_commas(self.lines[i].text.partition(":")[2], 1)
-                if side and i not in self.rated
-                else []
-            )
+        for i, line in enumerate(self.lines[start:], start):
+            if i in self.rated or not _SIDE.match(line.plain):
+                break
+            listed = _between_commas(line.text.partition(":")[2], 1)
             if not listed:
                 break
             keywords += listed
@@ -358,25 +315,20 @@ class _KeywordReader:
 
     def _ends(self, i: int, shape: str) -> bool:
         """Whether another section begins at line i."""
-        section = self.sections[i]
-        if section is None or section[0] == "none":
-            return section is not None
         explains = (
-            section[0] == "reasons"
-            and section[1]
+            self.kinds[i] == "reasons"
+            and self.rests[i]
             and shape in ("numeral", "heading", "bold", "bullet")
             and self.lines[i].marker != shape
         )
-        return section[0] != "keywords" and not explains
+        return self.kinds[i] not in ("", "keywords") and not explains
 
     def _is_entry(self, line: Line, shape: str, indent: int) -> bool:
-        if shape in ("bold", "bare"):
-            bold = line.text.startswith(("**", "__"))
-            return not line.marker and (
-                bold
-                if shape == "bold"
-                else not re.search(r"\s\S+[.!?]$", re.split(r":|\s-\s", line.plain)[0])
-            )
+        if shape == "bold":
+            return not line.marker and line.text.startswith(("**", "__"))
+        if shape == "bare":
+            label = re.split(r":|\s-\s", line.plain)[0]
+            return not line.marker and not re.search(r"\s\S+[.!?]$", label)
         return line.marker == shape and line.indent <= indent + 1
 
 
