@@ -227,8 +227,9 @@ class _RatingReader:
         return self.tokens[i].kind if 0 <= i < len(self.tokens) else "end"
 
     def ratings(self) -> list[_Rating]:
-        for i, t in enumerate(self.tokens):
-            getattr(self, f"_{t.kind}", self._word)(i, t.text)
+        for at, t in enumerate(self.tokens):
+            self.at, self.text = at, t.text
+            getattr(self, f"_{t.kind}", self._word)()
             if t.kind not in ("hedge", "idiom"):
                 self.previous = t.kind
             if t.kind in _WORDY:
@@ -245,25 +246,27 @@ class _RatingReader:
 
     # ---- Numbers
 
-    def _number(self, i: int, text: str) -> None:
-        if i in self.numerals:
+    def _number(self) -> None:
+        if self.at in self.numerals:
             self.state = "begin"
             return
         if (
             self.state == "name"
-            and self.kind(i + 1) == "sep"
-            and self.kind(i + 2 + (self.kind(i + 2) == "newline")) == "number"
+            and self.kind(self.at + 1) == "sep"
+            and self.kind(self.at + 2 + (self.kind(self.at + 2) == "newline")) == "number"
         ):
             return  # "Answer 1: 70"
-        rating = None if self.othered else self._rating(i)
+        rating = None if self.othered else self._rating(self.at)
         self.state = self.state if rating else "none"
         self.fresh = self.other = False
         if rating and not self.denied and not (isnan(rating.value) and rating.role < _OBJECT):
             # "80 (the loss 90, the shock 70)"
-            aside = bool(self.brackets) and self.brackets[-1][3] and self.tokens[i].base is None
-            j = self._next(i)
+            aside = (
+                bool(self.brackets) and self.brackets[-1][3] and self.tokens[self.at].base is None
+            )
+            j = self._next(self.at)
             asked = (
-                self.kind(i + 1) == "ask"
+                self.kind(self.at + 1) == "ask"
                 or self._text(j) in ("if", "unless")
                 or "othered" in (self.kind(j), self.kind(j + 1))
             )
@@ -273,53 +276,59 @@ class _RatingReader:
             self.rated = True
         self.concludes = self.concludes and rating is None
 
-    def _scale(self, i: int, text: str) -> None:
+    def _scale(self) -> None:
         """Changes nothing."""
 
     _percent = _point = _idiom = _op = _slash = _outof = _scale
 
     # ---- Where clauses end
 
-    def _newline(self, i: int, text: str) -> None:
-        self.line += text.count("\n")
+    def _newline(self) -> None:
+        self.line += self.text.count("\n")
         heading = (
             self.named and self.previous in ("name", "emotion", "sep", "scale") and not self.other
         )
-        self._stop(i, text)
+        self._stop()
         self.headed = heading
 
-    def _stop(self, i: int, text: str) -> None:
+    def _stop(self) -> None:
         self.state = "begin"
         self.named = self.specific = self.other = self.after_comma = False
         self.denied = self.othered = self.concludes = self.supposed = False
         self.words, self.rated, self.brackets = 0, False, []
 
-    def _ask(self, i: int, text: str) -> None:
+    def _ask(self) -> None:
         supposed = self.supposed
-        self._stop(i, text)
+        self._stop()
         self.supposed = supposed
 
-    def _comma(self, i: int, text: str) -> None:
+    def _comma(self) -> None:
         if self.state not in ("verb", "field") or self.previous not in ("verb", "copula"):
             self.state = "begin"
         self.denied = self.other = False
         self.after_comma = True
 
-    def _dash(self, i: int, text: str) -> None:
+    def _dash(self) -> None:
         names = self.named and self.previous in ("name", "emotion", "scale", "close")
         self.state = "none" if self.other else "field" if names else "begin"
         self.denied = False
 
-    def _sep(self, i: int, text: str) -> None:
-        if self.previous == "scale" and self._text(i - 1) == "range" and not self.named:
+    def _sep(self) -> None:
+        if self.previous == "scale" and self._text(self.at - 1) == "range" and not self.named:
             self.state = "none"
             return
-        cell = text == "|" and self.previous not in ("name", "emotion", "scale", "close", "percent")
+        cell = self.text == "|" and self.previous not in (
+            "name",
+            "emotion",
+            "scale",
+            "close",
+            "percent",
+        )
         self.state = "none" if self.other else "field" if self.named and not cell else "begin"
         self.denied = self.denied and self.previous == "bound" and not self.specific  # "max: 100"
         self.othered = False
 
-    def _open(self, i: int, text: str) -> None:
+    def _open(self) -> None:
         self.brackets.append(
             (
                 self.state if self.words or self.state != "begin" else "start",
@@ -332,7 +341,7 @@ class _RatingReader:
             self.state = "begin" if self.previous in _BEFORE_BRACKETS or not self.words else "none"
         self.denied = self.denied and self.previous in ("deny", "bound")
 
-    def _close(self, i: int, text: str) -> None:
+    def _close(self) -> None:
         if self.brackets:
             self.state, named, self.other, _ = self.brackets.pop()
             self.named = self.named or named
@@ -342,72 +351,74 @@ class _RatingReader:
 
     # ---- What turns the sense of a clause
 
-    def _so(self, i: int, text: str) -> None:
+    def _so(self) -> None:
         self.concludes = True
         self.state = "begin"
         self.denied = self.supposed = self.othered = False
 
     _settle = _so
 
-    def _final(self, i: int, text: str) -> None:
-        self._so(i, text)
+    def _final(self) -> None:
+        self._so()
         self.state, self.named, self.other = "name", True, False
 
-    def _arrive(self, i: int, text: str) -> None:
-        self._so(i, text)
+    def _arrive(self) -> None:
+        self._so()
         self.state = "verb" if not self.other else "none"
 
-    def _but(self, i: int, text: str) -> None:
+    def _but(self) -> None:
         self.state = "begin"
         self.denied = self.supposed = self.othered = self.other = False
 
     _fine = _but
 
-    def _wait(self, i: int, text: str) -> None:
+    def _wait(self) -> None:
         self.state = "begin"
         self.denied = self.supposed = self.othered = self.concludes = False
 
-    def _deny(self, i: int, text: str) -> None:
+    def _deny(self) -> None:
         self.denied = True
 
     _bound = _instead = _deny
 
-    def _suppose(self, i: int, text: str) -> None:
+    def _suppose(self) -> None:
         self.supposed = True
 
-    def _othered(self, i: int, text: str) -> None:
+    def _othered(self) -> None:
         self.othered = True
 
-    def _reason(self, i: int, text: str) -> None:
+    def _reason(self) -> None:
         self.state, self.named, self.specific = "none", False, False
 
-    def _and(self, i: int, text: str) -> None:
-        self.state = self.state if self.previous == "number" or text == "or" else "none"
+    def _and(self) -> None:
+        self.state = self.state if self.previous == "number" or self.text == "or" else "none"
 
     # ---- Verbs, and what they are about
 
-    def _self(self, i: int, text: str) -> None:
+    def _self(self) -> None:
         self.state = "none"
         self.denied = self.othered = self.other = False
 
-    def _person(self, i: int, text: str) -> None:
+    def _person(self) -> None:
         self.state, self.named, self.other = "none", False, False
 
-    def _verb(self, i: int, text: str) -> None:
+    def _verb(self) -> None:
         self.state = "none" if self.other else "verb"
         self.specific = True
 
-    def _say(self, i: int, text: str) -> None:
+    def _say(self) -> None:
         self.state = "none" if self.other else "verb"
 
-    def _pronoun(self, i: int, text: str) -> None:
+    def _pronoun(self) -> None:
         if self.state == "verb":
             return
-        self.named = self.named or not (self.kind(i + 1) == "word" and text in ("this", "that"))
+        self.named = self.named or not (
+            self.kind(self.at + 1) == "word" and self.text in ("this", "that")
+        )
         self.state = self.state if self.state == "begin" else "none"
 
-    def _copula(self, i: int, text: str) -> None:
-        if text == "'s" and self.kind(i + 1) in ("word", "emotion", "name"):
+    def _copula(self) -> None:
+        if self.text == "'s" and self.kind(self.at + 1) in ("word", "emotion", "name"):
             return  # a possessive
         self.state = (
             "field"
@@ -415,51 +426,51 @@ class _RatingReader:
             else "none"
         )
 
-    def _name(self, i: int, text: str) -> None:
+    def _name(self) -> None:
         if self.previous == "self":  # "I'd score it ..."
             self.state, self.specific = "verb", True
         else:
             self.named = True
             self.state = "name" if self.state != "object" else "object"
 
-    def _emotion(self, i: int, text: str) -> None:
+    def _emotion(self) -> None:
         self.named = True
         self.state = "object" if self.state in ("verb", "object") and self.specific else "name"
 
-    def _other(self, i: int, text: str) -> None:
+    def _other(self) -> None:
         self.other, self.named, self.state = True, False, "none"
 
     # ---- Small words
 
-    def _hedge(self, i: int, text: str) -> None:
-        if text in ("at", "as", "around", "about", "as a", "as an", "of", "to", "mit"):
+    def _hedge(self) -> None:
+        if self.text in ("at", "as", "around", "about", "as a", "as an", "of", "to", "mit"):
             if self.state == "name":
                 self.state = "field"
             elif self.state in ("none", "object") and self.specific:
                 self.state = "verb"
 
-    def _strength(self, i: int, text: str) -> None:
+    def _strength(self) -> None:
         self.state = "field" if self.state == "name" else self.state
 
-    def _counting(self, i: int, text: str) -> None:
+    def _counting(self) -> None:
         goes = (
             self.state == "verb"
             and self.previous in ("say", "verb")
-            and text in ("with", "for", "on", "in", "by")
+            and self.text in ("with", "for", "on", "in", "by")
         )
         self.state = self.state if goes else "none"
 
-    def _foreign(self, i: int, text: str) -> None:
+    def _foreign(self) -> None:
         self.state = "abroad" if self.state in ("begin", "abroad", "field") else self.state
         self.words += 1
 
-    def _code(self, i: int, text: str) -> None:
+    def _code(self) -> None:
         self.state = "none"
         self.named = self.named and not self.after_comma
 
-    def _word(self, i: int, text: str) -> None:
+    def _word(self) -> None:
         """After any other word a number is not a rating, or the object of a verb."""
-        if self._adjective(i):
+        if self._adjective(self.at):
             return  # "a modest 97"
         self.state = "object" if self.state in ("verb", "object") and self.specific else "none"
         if self.after_comma:

@@ -234,8 +234,9 @@ class Statement:
         self.before = ""
 
     def read(self) -> list[Claim]:
-        for i, token in enumerate(self.tokens):
-            getattr(self, f"_on_{token.kind}", self._on_nothing)(i, token)
+        for at, token in enumerate(self.tokens):
+            self.at, self.text, self.label = at, token.text, token.label
+            getattr(self, f"_on_{token.kind}", self._on_nothing)()
         if self.changes:
             self.claims = [
                 c._replace(status="named") if c.weight < 3 and c.status == "affirmed" else c
@@ -243,32 +244,32 @@ class Statement:
             ]
         return self.claims
 
-    def _on_label(self, i: int, token: GrammarToken) -> None:
-        status, weight = self._standing(i, token)
+    def _on_label(self) -> None:
+        status, weight = self._standing()
         if status == "joined":
             status = "named"
-            if self.joined[i] == "and":
+            if self.joined[self.at] == "and":
                 self.claims.append(Claim(OPEN, "affirmed", 1, self.line, self.number))
         alone = all(t.kind in ("label", "stop", "number", "filler") for t in self.tokens)
         against = self.against and status == "affirmed"
         self.claims.append(
-            Claim(token.label, status, weight, self.line, self.number, self.before, alone, against)
+            Claim(self.label, status, weight, self.line, self.number, self.before, alone, against)
         )
         self.named = True
         self.denied = self.denied and not self.less
         self.frame = None
 
-    def _standing(self, i: int, token: GrammarToken) -> tuple[str, int]:
+    def _standing(self) -> tuple[str, int]:
         """The status and the weight of a label."""
-        after = self.tokens[i + 1 : i + 9]
+        after = self.tokens[self.at + 1 : self.at + 9]
         meaning = _meaning_of(after)
         # "comedy or", cut off
         if (self.asked and not self.sure) or (len(after) == 1 and after[0].kind == "alt"):
             return "asked", 1
         # "Comedy because of the end, tragedy because of the beginning"
         parallel = (
-            i > 0
-            and self.tokens[i - 1].kind == "comma"
+            self.at > 0
+            and self.tokens[self.at - 1].kind == "comma"
             and after[:1]
             and after[0].kind in ("reason", "about")
         )
@@ -283,23 +284,23 @@ class Statement:
             return "denied", 1
         if self.supposed or self.conditional:
             return "supposed", 1
-        if self._share(i) < 0.5:
+        if self._share() < 0.5:
             return "denied", 1
-        status, weight = self._affirmed(token, meaning)
+        status, weight = self._affirmed(meaning)
         self.puzzling = self.puzzling or status == "named"
         self.defines = self.defines or meaning == "subject"
-        if i in self.joined and status in ("affirmed", "hedged"):
+        if self.at in self.joined and status in ("affirmed", "hedged"):
             return "joined" if meaning != "subject" and not (
                 after and after[0].kind == "alt"
             ) else "named", 1
         return status, weight
 
-    def _affirmed(self, token: GrammarToken, meaning: str) -> tuple[str, int]:
-        verb = re.fullmatch(self.labels.verbs, token.text) is not None
+    def _affirmed(self, meaning: str) -> tuple[str, int]:
+        verb = re.fullmatch(self.labels.verbs, self.text) is not None
         if meaning == "part" or (meaning == "subject" and not verb):
             return "named", 1
         # "a comedy club", not "a tragic scene"
-        of_noun = meaning == "unknown" and re.search(r"(?<!or)y$|ies$|t$|ion$", token.text)
+        of_noun = meaning == "unknown" and re.search(r"(?<!or)y$|ies$|t$|ion$", self.text)
         if meaning == "conditional" and (self.would or self.cue is None or self.cue > 1):
             return "named", 1
         if meaning == "settled" or (
@@ -323,12 +324,14 @@ class Statement:
             return status, 2 if len(self.before.split()) <= 2 * _NEAR else 1
         return "named", 1
 
-    def _share(self, i: int) -> float:
+    def _share(self) -> float:
         """The share of the label at i: "10% comedy", "comedy (3/10)"."""
         after = [
-            t for t in self.tokens[i + 1 : i + 4] if t.kind not in ("bracket", "close", "colon")
+            t
+            for t in self.tokens[self.at + 1 : self.at + 4]
+            if t.kind not in ("bracket", "close", "colon")
         ][:1]
-        for token in [*self.tokens[max(0, i - 1) : i], *after]:
+        for token in [*self.tokens[max(0, self.at - 1) : self.at], *after]:
             share = re.fullmatch(
                 r"(\d+(?:[.,]\d+)?)\s*(?:(%|percent)|(?:/|out of)\s*(\d+))|(0[.,]\d+)", token.text
             )
@@ -350,35 +353,35 @@ class Statement:
         self.on_open = self._opens()
         self.cue = None if self.on_open else self.cue
 
-    def _on_open(self, i: int, token: GrammarToken) -> None:
+    def _on_open(self) -> None:
         if (
             self.aside
             or self.asked
             or (
                 not self.labelled
-                and (len(self.tokens) > 8 or re.match("depend|who knows", token.text))
+                and (len(self.tokens) > 8 or re.match("depend|who knows", self.text))
             )
         ):
             return  # "received mixed reviews"
         if (
-            token.text == "neither"
+            self.text == "neither"
             and not self.labelled
             and any(t.text == "nor" for t in self.tokens)
         ):
             return  # "I neither laughed nor cried"
-        if token.text == "none" and has_kind(self.tokens[:i], "label"):
+        if self.text == "none" and has_kind(self.tokens[: self.at], "label"):
             return  # "tragic elements: none"
         self.claims.append(
             Claim(OPEN, "denied" if self.denied else "affirmed", 1, self.line, self.number)
         )
-        self.supposed = self.supposed or token.text.endswith("between") or "sure" in token.text
-        self.conditional = self.conditional or token.text.startswith("depend")
+        self.supposed = self.supposed or self.text.endswith("between") or "sure" in self.text
+        self.conditional = self.conditional or self.text.startswith("depend")
 
-    def _on_neither(self, i: int, token: GrammarToken) -> None:
-        following = {t.label for t in self.tokens[i:] if t.kind == "label"}
+    def _on_neither(self) -> None:
+        following = {t.label for t in self.tokens[self.at :] if t.kind == "label"}
         stands_for = self.labels.neither
         if stands_for == OPEN:
-            self._on_open(i, token)
+            self._on_open()
         elif (len(self.tokens) <= 3 and not has_kind(self.tokens, "frame")) or (
             len(following) > 1 and stands_for not in following and not self.aside
         ):
@@ -387,11 +390,11 @@ class Statement:
             )
         self.denied = self.neither = True
 
-    def _on_less(self, i: int, token: GrammarToken) -> None:
+    def _on_less(self) -> None:
         self.denied = self.less = True
 
-    def _on_deny(self, i: int, token: GrammarToken) -> None:
-        if token.text == "than" and self.less:
+    def _on_deny(self) -> None:
+        if self.text == "than" and self.less:
             self._second_of_less()
         else:
             self.denied, self.named = True, False
@@ -400,35 +403,35 @@ class Statement:
         self.denied = self.less = False
         self.cue = 0
 
-    def _on_turn(self, i: int, token: GrammarToken) -> None:
+    def _on_turn(self) -> None:
         self.denied = self.supposed = self.conditional = self.hedged = self.aside = False
         self.cue = 0
 
-    def _on_cue(self, i: int, token: GrammarToken) -> None:
+    def _on_cue(self) -> None:
         self.cue = 0
 
-    def _on_suppose(self, i: int, token: GrammarToken) -> None:
-        self.would = self.would or token.text == "would be"
+    def _on_suppose(self) -> None:
+        self.would = self.would or self.text == "would be"
         # "if pressed, it would be tragedy"
-        if self.cue is None or not re.search(r"\bbe$", token.text):
+        if self.cue is None or not re.search(r"\bbe$", self.text):
             self.supposed = True
 
-    def _on_condition(self, i: int, token: GrammarToken) -> None:
+    def _on_condition(self) -> None:
         self.conditional = True
 
-    def _on_change(self, i: int, token: GrammarToken) -> None:
+    def _on_change(self) -> None:
         self.changes = self.changes or not self.aside
 
-    def _on_hedge(self, i: int, token: GrammarToken) -> None:
+    def _on_hedge(self) -> None:
         self.hedged = True
-        self.frame = 0 if re.match("look|seem|sound|appear", token.text) else self.frame
+        self.frame = 0 if re.match("look|seem|sound|appear", self.text) else self.frame
 
-    def _on_frame(self, i: int, token: GrammarToken) -> None:
+    def _on_frame(self) -> None:
         self.frame = 0
-        if self.named and token.text not in ("is", "are", "was", "were"):
+        if self.named and self.text not in ("is", "are", "was", "were"):
             self.denied = False  # "not a comedy it's a tragedy"
 
-    def _on_but(self, i: int, token: GrammarToken) -> None:
+    def _on_but(self) -> None:
         before = self.claims or self.earlier
         if before and not any(
             c.status in ("affirmed", "named") and c.label != OPEN for c in before
@@ -439,23 +442,23 @@ class Statement:
         self._clause()
         self.aside = self.conditional = False
 
-    def _on_retract(self, i: int, token: GrammarToken) -> None:
-        self.retractions.append((len(self.claims), token.text))
+    def _on_retract(self) -> None:
+        self.retractions.append((len(self.claims), self.text))
         self._clause()
         self.aside = self.conditional = False
 
-    def _on_reason(self, i: int, token: GrammarToken) -> None:
+    def _on_reason(self) -> None:
         self._clause()
         self._remark()
         self.aside = not self.on_open
 
-    def _on_about(self, i: int, token: GrammarToken) -> None:
+    def _on_about(self) -> None:
         self.about = self.about or self._affirms()
         self.on_open = self.on_open or self._opens()
         self.frame, self.subject = None, True
 
-    def _on_dash(self, i: int, token: GrammarToken) -> None:
-        rest = self.tokens[i + 1 : i + 3]
+    def _on_dash(self) -> None:
+        rest = self.tokens[self.at + 1 : self.at + 3]
         label_alone = (
             bool(rest)
             and rest[0].kind == "label"
@@ -465,48 +468,48 @@ class Statement:
         if not label_alone:
             self._remark()
 
-    def _on_bracket(self, i: int, token: GrammarToken) -> None:
+    def _on_bracket(self) -> None:
         # "neither supports the hypothesis (entailment)"
         glosses = self.neither and (self.words > 1 or self.subject)
-        self.bracketed = i == 0 and any(c.status == "affirmed" for c in self.earlier)
-        self._on_dash(i, token)
+        self.bracketed = self.at == 0 and any(c.status == "affirmed" for c in self.earlier)
+        self._on_dash()
         self.denied = glosses
 
-    def _on_close(self, i: int, token: GrammarToken) -> None:
+    def _on_close(self) -> None:
         self._clause()
         self.aside = self.bracketed = False
 
-    def _on_colon(self, i: int, token: GrammarToken) -> None:
+    def _on_colon(self) -> None:
         self._clause()
         self.aside = self.aside and self._affirms()
-        self.before = " ".join(t.text for t in self.tokens[:i])
+        self.before = " ".join(t.text for t in self.tokens[: self.at])
 
-    def _on_comma(self, i: int, token: GrammarToken) -> None:
-        following = self.tokens[i + 1].text if i + 1 < len(self.tokens) else ""
+    def _on_comma(self) -> None:
+        following = self.tokens[self.at + 1].text if self.at + 1 < len(self.tokens) else ""
         if following in ("or", "nor", "and"):
             return  # a list goes on
         self._clause()
         self.aside = self.aside and self._affirms()
 
-    def _on_subject(self, i: int, token: GrammarToken) -> None:
+    def _on_subject(self) -> None:
         self.subject = True
         self._count()
 
-    def _on_word(self, i: int, token: GrammarToken) -> None:
+    def _on_word(self) -> None:
         self.words += 1
         self._count()
 
     _on_number = _on_word
 
-    def _on_filler(self, i: int, token: GrammarToken) -> None:
-        self.definite = self.definite or token.text == "the"
-        if token.text == "as" and self.less and self.named:
+    def _on_filler(self) -> None:
+        self.definite = self.definite or self.text == "the"
+        if self.text == "as" and self.less and self.named:
             self._second_of_less()
         if (
-            token.text == "of"
-            and i
-            and self.tokens[i - 1].kind == "word"
-            and not A_KIND.fullmatch(self.tokens[i - 1].text)
+            self.text == "of"
+            and self.at
+            and self.tokens[self.at - 1].kind == "word"
+            and not A_KIND.fullmatch(self.tokens[self.at - 1].text)
         ):
             self.frame, self.subject = None, True
 
@@ -514,5 +517,5 @@ class Statement:
         self.frame = None if self.frame is None else self.frame + 1
         self.cue = None if self.cue is None else self.cue + 1
 
-    def _on_nothing(self, i: int, token: GrammarToken) -> None:
+    def _on_nothing(self) -> None:
         """Idioms, "or", "yes" and the like."""
