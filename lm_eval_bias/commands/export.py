@@ -31,13 +31,14 @@ def add(commands: Any) -> None:
         commands,
         "export",
         "convert numbers of finished runs to third-party formats",
-        "Read the results that `lm_eval --output_path` wrote, and write their primary numbers in a\n"
-        "third-party format: `hub`, entries for .eval_results/ of a model's repository; `model-index`,\n"
-        "results in a model card; `every-eval-ever`, a record for each number in its schema 0.3.0.\n"
-        "What stands in these files already stays, except older numbers of the same task. The formats\n"
-        "know a number, and the last whether lower is better. A signed number has no direction: the\n"
-        "first two leave it out, the last has its distance from the null value. A line says what is\n"
-        "left out. Without --output or --card the result is printed.",
+        "Read the results that `lm_eval --output_path` wrote, and write their primary numbers in a "
+        "third-party format: `hub`, entries for .eval_results/ of a model's repository; "
+        "`model-index`, results in a model card; `every-eval-ever`, a record for each number in "
+        "its schema 0.3.0. What stands in these files already stays, except older numbers of the "
+        "same task. The formats know a number, and the last whether lower is better. A signed "
+        "number has no direction: the first two leave it out, the last has its distance from the "
+        "null value. A line says what is left out. Without --output or --card the result is "
+        "printed.",
     )
     parser.add_argument(
         "runs",
@@ -51,7 +52,8 @@ def add(commands: Any) -> None:
         "--output",
         metavar="DIR",
         type=Path,
-        help="write below this folder: for hub, the model's repository; for every-eval-ever, the folder that holds data/",
+        help="write below this folder: for hub, the model's repository; for every-eval-ever, the "
+        "folder that holds data/",
     )
     parser.add_argument(
         "--card", metavar="FILE", type=Path, help="for model-index: the README.md that is changed"
@@ -175,8 +177,8 @@ def _source(arguments: argparse.Namespace) -> Source:
         )
     if to == "hub" and "dataset_id" not in given:
         raise UsageError(
-            "--to hub needs --dataset_id OWNER/NAME: an entry belongs to a data set on the hub that "
-            "is registered as a benchmark, and no task of this project has one of its own"
+            "--to hub needs --dataset_id OWNER/NAME: an entry belongs to a data set on the hub "
+            "that is registered as a benchmark, and no task of this project has one of its own"
         )
     for name in ("output", "card", "organization", "relationship"):
         if name in given and name not in _TAKES[to]:

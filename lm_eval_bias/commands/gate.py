@@ -35,14 +35,14 @@ def add(commands: Any) -> None:
         commands,
         "gate",
         "judge finished runs by rules: a verdict for a pipeline",
-        "Judge the runs that `lm_eval --output_path` wrote by the rules of a file: bounds on numbers,\n"
-        "on their distance from the null value, on a paired change against a baseline, and caps on\n"
-        "refusals and unusable answers. A rule fails only if the whole interval breaks it and passes\n"
-        "only if the whole interval keeps it (Holm over the rules of each model). Otherwise it is\n"
-        "inconclusive, and the output says how many documents would decide.\n"
-        "Exit status: 0 all rules pass; 1 a rule fails, or what it names is missing or NaN; 2 a\n"
-        "mistake in the command or the rules, or a file that cannot be read; 3 none fails, some are\n"
-        "inconclusive.",
+        "Judge the runs that `lm_eval --output_path` wrote by the rules of a file: bounds on "
+        "numbers, on their distance from the null value, on a paired change against a baseline, "
+        "and caps on refusals and unusable answers. A rule fails only if the whole interval breaks "
+        "it and passes only if the whole interval keeps it (Holm over the rules of each model). "
+        "Otherwise it is inconclusive, and the output says how many documents would decide.\n\n"
+        "Exit status: 0 all rules pass; 1 a rule fails, or what it names is missing or NaN; 2 a "
+        "mistake in the command or the rules, or a file that cannot be read; 3 none fails, some "
+        "are inconclusive.",
     )
     parser.add_argument(
         "runs",
@@ -112,11 +112,7 @@ def _run(arguments: argparse.Namespace) -> int:
     )
     _check_baseline(wanted, found.runs, baseline)
     judged = verdicts.judge(
-        wanted,
-        found.runs,
-        baseline,
-        changes(known, wanted, found.runs, baseline),
-        narrowing(known),
+        wanted, found.runs, baseline, changes(known, wanted, found.runs, baseline), narrowing(known)
     )
     code = status(verdicts.overall([one.verdict for one in judged]), arguments.inconclusive)
     tasks = {verdict.task for one in judged for verdict in one.verdicts}
@@ -246,8 +242,7 @@ def narrowing(known: Mapping[str, catalogue.Task]) -> Narrowing:
         parts, width = [], 1.0
         if rule.condition != WORSE:  # parts of a change would be those of two runs
             parts = windows(run.task, run.results, rule.metric)
-            number = run.numbers[str(rule.metric), None]
-            width = plan.width_of(number) if parts else 1.0
+            width = plan.width_of(run.numbers[str(rule.metric), None]) if parts else 1.0
         pilot = plan.Window(run.n, clusters, width)
         fewest, most = plan.between(
             pilot, width * share, asked.grown, parts, planned.ends(asked.labels)
@@ -261,10 +256,7 @@ def narrowing(known: Mapping[str, catalogue.Task]) -> Narrowing:
 
 
 def changes(
-    known: Mapping[str, catalogue.Task],
-    rules: Rules,
-    runs: Sequence[Run],
-    baseline: Sequence[Run],
+    known: Mapping[str, catalogue.Task], rules: Rules, runs: Sequence[Run], baseline: Sequence[Run]
 ) -> Changes:
     """Paired changes, computed once for all rules on a run."""
     from lm_eval_bias.gate.verdicts import Change, Incomparable

@@ -24,15 +24,15 @@ def run(capsys, *arguments):
 def test_the_docs_show_what_a_made_up_run_gives(root, tmp_path, capsys, monkeypatch):
     """Where they differ, this prints what belongs there."""
     document = (root / "docs" / "export.md").read_text(encoding="utf-8")
-    more = {"halo_gap_low": (-9.0, None), "halo_gap_high": (-3.0, None)}
     values = {"non_neutral": (12.5, 1.5), "halo_gap": (-6.0, 1.5)}
     run_of(
         tmp_path / "runs",
         "org/model",
         values,
-        more=more,
+        ends={"halo_gap": (-9.0, -3.0)},
+        clusters=60,
         task="bistereo_nli",
-        version=2.0,
+        version=1.0,
         n=60_256,
         of=60_256,
     )

@@ -120,22 +120,22 @@ def test_a_signed_number_is_its_distance_and_stands_in_the_details(tmp_path):
     )
     interval = details["uncertainty"]["confidence_interval"]
     assert (interval["lower"], interval["upper"], interval["confidence_level"]) == (
-        pytest.approx(6 - 4.226302),
-        pytest.approx(6 + 4.226302),
+        pytest.approx(6 - 4.226302, rel=1e-5),
+        pytest.approx(6 + 4.226302, rel=1e-5),
         0.95,
     )
     assert "made by the task over 24 clusters" in interval["method"]
     told = details["details"]
     assert (
         float(told["signed_score"]) == -6
-        and float(told["signed_lower"]) == pytest.approx(-6 - 4.226302)
+        and float(told["signed_lower"]) == pytest.approx(-6 - 4.226302, rel=1e-5)
         and float(told["null_value"]) == 0
     )
     # 1 ± 4.226302 holds 0, so the distance may be none.
     interval = found["mine.wide.distance"][1]["evaluation_results"][0]["score_details"][
         "uncertainty"
     ]["confidence_interval"]
-    assert (interval["lower"], interval["upper"]) == (0, pytest.approx(1 + 4.226302))
+    assert (interval["lower"], interval["upper"]) == (0, pytest.approx(1 + 4.226302, rel=1e-5))
     assert [line.split(" of ")[0] for line in left] == ["mine/bare"] and "a description" in left[0]
 
 
