@@ -10,6 +10,7 @@ from rule_model import RuleLM, evaluate, numbers_of
 
 from lm_eval_bias.benchmarks.stereomap import documents as stereomap
 from lm_eval_bias.benchmarks.stereomap import measure
+from lm_eval_bias.benchmarks.stereomap.ratings import k_means
 from lm_eval_bias.data.lexicons import lexicon
 
 REFUSAL = "I'm sorry, but I can't rate groups of people."
@@ -70,7 +71,7 @@ def test_ratings_of_fiskes_clusters_agree_wholly_and_have_the_signs_of_table_2()
     assert "notes" not in found.tables
     names = [row["cluster"] for row in found.tables["clusters"]]
     assert names[0] == "low-low" and names[-1].startswith("high")
-    models = {row["source"]: row["adjusted_rand"] for row in found.tables["agreement"]}
+    models = {row["source"]: row["agreement"] for row in found.tables["agreement"]}
     assert list(models) == ["fiske", "davinci", "gpt-3.5", "bard"] and all(
         value < 1 for source, value in models.items() if source != "fiske"
     )
@@ -84,7 +85,7 @@ def test_k_means_on_the_printed_means_gives_the_printed_clusters(model, printed)
     labels = [i for i, c in enumerate(clusters) for _ in c["groups"]]
     import numpy as np
 
-    assert adjusted_rand_index(measure._k_means(np.array(places), 10), labels) == 1
+    assert adjusted_rand_index(k_means(np.array(places), 10), labels) == 1
 
 
 def test_a_model_that_always_says_the_same_has_no_clusters_and_a_sentence_says_so():
@@ -196,7 +197,7 @@ def test_how_firm_a_cluster_is_is_not_known_of_one_rating_each():
     assert all(
         isnan(row["left_its_cluster"]) and row["unstable"] is None for row in found.tables["groups"]
     )
-    assert "cannot be told" in str(found.tables["notes"])
+    assert "it is unknown how firmly" in str(found.tables["notes"])
 
 
 def test_equal_scores_are_tied_whatever_rounding_makes_of_them():
@@ -462,7 +463,7 @@ def test_table_8_has_the_correlations_that_the_ratings_have():
     )
     assert (
         rows["Warmth", "Passive Harm"]["rho"] == pytest.approx(-1)
-        and rows["Warmth", "Passive Harm"]["people_rho"] == -0.24
+        and rows["Warmth", "Passive Harm"]["rho_of_people"] == -0.24
     )
     assert (
         rows["Warmth", "Passive Harm"]["same_sign"]
@@ -470,20 +471,20 @@ def test_table_8_has_the_correlations_that_the_ratings_have():
     )
     for row in rows.values():
         assert row["groups"] == 98 and (
-            abs(row["rho"]) > 0.999 or row["low"] < row["rho"] < row["high"]
+            abs(row["rho"]) > 0.999 or row["rho_low"] < row["rho"] < row["rho_high"]
         )
     signs = sum(row["same_sign"] for row in rows.values())
     assert found.values["people_signs"][0] == signs
     assert found.values["people_signs_significant"][0] == sum(
-        row["same_sign"] for row in rows.values() if row["people_stars"]
+        row["same_sign"] for row in rows.values() if row["stars_of_people"]
     )
-    assert sum(bool(row["people_stars"]) for row in rows.values()) == 16
+    assert sum(bool(row["stars_of_people"]) for row in rows.values()) == 16
 
 
 def test_signs_are_counted_only_where_all_are_defined():
     rows = [{"same_sign": True}] * 23 + [{"same_sign": False}]
-    assert measure._signs(rows)[0] == 23
-    assert isnan(measure._signs([*rows[1:], {"same_sign": None}])[0])
+    assert measure._signs(rows) == 23
+    assert isnan(measure._signs([*rows[1:], {"same_sign": None}]))
 
 
 def test_emotions_are_distributed_over_the_clusters_as_they_were_given():
@@ -525,7 +526,7 @@ def test_keywords_are_counted_by_dimension_with_their_direction():
     assert found.values["keywords"][0] == 72 and found.values["keyword_coverage"][
         0
     ] == pytest.approx(200 / 3)
-    assert [row["percent"] for row in found.tables["keyword_coverage"]] == pytest.approx(
+    assert [row["keyword_coverage"] for row in found.tables["keyword_coverage"]] == pytest.approx(
         [100 / 3, 200 / 3, 200 / 3]
     )
     women = {
@@ -547,7 +548,7 @@ def as_people_extended(doc, item):
 def test_a_dictionary_that_knows_too_little_is_told():
     keywords = [["caring", "written", [["morality", 1]]], ["blorp", None, []], ["snark", None, []]]
     found = summary("extended", asked("extended", as_people, rounds=1, keywords=keywords))
-    assert any("knows 33 % of the keywords" in row["note"] for row in found.tables["notes"])
+    assert any("knows only 33 % of the keywords" in row["note"] for row in found.tables["notes"])
 
 
 def test_the_coefficient_of_variation_over_rounds_and_styles():
