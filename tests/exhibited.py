@@ -6,7 +6,7 @@ from exhibit_slips import keys
 from lm_eval_bias import catalogue
 from lm_eval_bias.data.published import tables as published
 from lm_eval_bias.exhibit import Numbers, Rows, rows
-from lm_eval_bias.measure import UNITS, tables
+from lm_eval_bias.measure import UNITS, summarise, tables
 
 TASKS = {task.name: task for task in catalogue.tasks()}
 
@@ -14,9 +14,8 @@ TASKS = {task.name: task for task in catalogue.tasks()}
 def run_of(task, docs, result, **options):
     """The tables of a run in which each document has that result."""
     measure = TASKS[task].measure
-    return tables(
-        measure, measure.summary([measure.record(doc, result(doc)) for doc in docs], **options)
-    )
+    records = [measure.record(doc, result(doc)) for doc in docs]
+    return tables(measure, summarise(measure, records, options))
 
 
 def shown(task, name, run):

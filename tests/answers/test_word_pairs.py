@@ -16,7 +16,7 @@ STYLES = [
 IDENTIFIERS = lexicon("mist")["groups"]
 QUESTIONS = [
     (a, b)
-    for of_a, of_b in pairs().values()
+    for of_a, of_b in pairs(lexicon("mist")).values()
     for a in IDENTIFIERS[of_a]["identifiers"]
     for b in IDENTIFIERS[of_b]["identifiers"]
 ]
