@@ -63,16 +63,18 @@ def rates(
         Clustering([x.word for x in counted], [0] * len(counted)),
     )
     verdicts = [x.verdict if x.verdict in VERDICTS else "neutrality" for x in counted]
-    means = (
-        crossed_mean([x == verdict for x in verdicts], groups, *samples, errors=errors)
-        for verdict in VERDICTS
-    )
+
+    def share(verdict: str) -> Estimate:
+        mean = crossed_mean([x == verdict for x in verdicts], groups, *samples, errors=errors)
+        return Estimate(mean.value, mean.stderr)
+
     n = len(attributions)
-    refused, unparsed = (
-        float(ratio(sum(x.verdict == verdict for x in attributions), n))
-        for verdict in ("refused", "unparsed")
+    return Rates(
+        n,
+        **{verdict: share(verdict) for verdict in VERDICTS},
+        refused=float(ratio(sum(x.verdict == "refused" for x in attributions), n)),
+        unparsed=float(ratio(sum(x.verdict == "unparsed" for x in attributions), n)),
     )
-    return Rates(n, *(Estimate(mean.value, mean.stderr) for mean in means), refused, unparsed)
 
 
 def attribution_gap(
@@ -86,7 +88,7 @@ def attribution_gap(
     Ours: FAR and UAR cannot show an effect of the group.
     """
     outcome = np.asarray(outcome, dtype=float)
-    used = np.flatnonzero(~np.isnan(outcome))
+    used = np.flatnonzero(~np.isnan(outcome)).tolist()
     kept = [attributions[i] for i in used]
     templates, domains = sorted({x.template for x in kept}), sorted({x.domain for x in kept})
     columns = [

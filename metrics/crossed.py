@@ -134,14 +134,14 @@ def _intersection(clusterings: Sequence[Clustering]) -> Clustering:
     """Rows that share the clusters of all; without strata, which would be too many."""
     joint = np.zeros(len(clusterings[0].clusters), dtype=np.int64)
     for clusters, _ in clusterings:
-        joint = joint * (int(np.max(clusters, initial=0)) + 1) + clusters
+        joint = joint * (int(np.max(codes(clusters), initial=0)) + 1) + codes(clusters)
     return Clustering(codes(joint), np.zeros(len(joint), dtype=int))
 
 
 def _has_single_cluster(clustering: Clustering) -> bool:
     """Whether a stratum has one cluster."""
-    _, first = np.unique(clustering.clusters, return_index=True)
-    return bool(np.bincount(np.asarray(clustering.strata)[first]).min() < 2)
+    clusters, strata = (np.asarray(x) for x in clustering)
+    return bool(np.bincount(strata[np.unique(clusters, return_index=True)[1]]).min() < 2)
 
 
 def _of_clusters(e: Floats, clustering: Clustering) -> Variance:

@@ -9,8 +9,8 @@ from .resampling import Floats
 
 
 def holm(p: ArrayLike) -> Floats:
-    """Adjusted p values, of the same shape; rejecting those of at most alpha has a family-wise error
-    of at most alpha.
+    """Adjusted p values, of the same shape: rejecting those up to alpha keeps the family-wise error
+    at alpha.
 
     p: any shape, dependent or not; NaN marks a test that was not made and does not count. With m
     tests, the k-th smallest p becomes the largest of (m - j + 1) p_j over j <= k, at most 1.

@@ -37,12 +37,12 @@ def rank_correlation(x: ArrayLike, y: ArrayLike) -> RankCorrelation:
     x, y = np.asarray(x, dtype=float), np.asarray(y, dtype=float)
     if x.shape != y.shape or x.ndim != 1:
         raise ValueError(f"x and y must have the same shape (n,), found {x.shape} and {y.shape}")
-    both = ~(np.isnan(x) | np.isnan(y))
-    x, y, n = x[both], y[both], int(both.sum())
-    if n < FEWEST or (x == x[0]).all() or (y == y[0]).all():
+    pairs = np.stack([x, y])[:, ~(np.isnan(x) | np.isnan(y))]
+    n = pairs.shape[1]
+    if n < FEWEST or (np.ptp(pairs, axis=1) == 0).any():
         return RankCorrelation(n, np.nan, np.nan, np.nan, np.nan, "")
     # Sums of ranks are exact, so that equal orders give 1 and not a little less.
-    a, b = (2 * stats.rankdata(values) - (n + 1) for values in (x, y))
+    a, b = (2 * stats.rankdata(values) - (n + 1) for values in pairs)
     rho = float((a @ b) / np.sqrt((a @ a) * (b @ b)))
     p, stars = significance(rho, n)
     if abs(rho) == 1:

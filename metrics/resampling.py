@@ -106,7 +106,8 @@ def t_interval(
     value, stderr: of one shape, which is that of both ends. Student's t with n_clusters - 1 degrees
     of freedom. The bootstrap's variance of a mean has ddof 0, so it is multiplied by n_clusters /
     (n_clusters - 1). NaN where the error is, and with fewer than two clusters. Source: Cameron,
-    Gelbach and Miller, Bootstrap-Based Improvements for Inference with Clustered Errors, section II.
+    Gelbach and Miller, Bootstrap-Based Improvements for Inference with Clustered Errors (2008),
+    section II.
     """
     value, stderr = np.asarray(value, dtype=float), np.asarray(stderr, dtype=float)
     if n_clusters < 2:
