@@ -133,8 +133,8 @@ def codes(labels: Labels) -> Ints:
 def _intersection(clusterings: Sequence[Clustering]) -> Clustering:
     """Rows that share the clusters of all; without strata, which would be too many."""
     joint = np.zeros(len(clusterings[0].clusters), dtype=np.int64)
-    for clusters, _ in clusterings:
-        joint = joint * (int(np.max(codes(clusters), initial=0)) + 1) + codes(clusters)
+    for clusters in (np.asarray(c.clusters, dtype=int) for c in clusterings):
+        joint = joint * (int(np.max(clusters, initial=0)) + 1) + clusters
     return Clustering(codes(joint), np.zeros(len(joint), dtype=int))
 
 
