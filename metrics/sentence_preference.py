@@ -148,12 +148,10 @@ def calibrated(pairs: Sequence[Pair]) -> Floats:
     raw = differences(pairs)
     size = np.abs(_likelihoods(pairs)).max(axis=1)
     of_neutral = {_place(p): i for i, p in enumerate(pairs) if p.context == "neutral"}
-    result = np.full(len(pairs), np.nan)
-    for i, p in enumerate(pairs):
-        j = of_neutral.get(_place(p))
-        if j is not None and p.context != "neutral":
-            result[i] = _less(raw[i], raw[j], max(size[i], size[j]))
-    return result
+    neutral = np.array([of_neutral.get(_place(p), -1) for p in pairs], dtype=int)
+    lacking = (neutral < 0) | [p.context == "neutral" for p in pairs]
+    less = _less(raw, raw[neutral], np.maximum(size, size[neutral]))
+    return np.where(lacking, np.nan, less)
 
 
 def _place(pair: Pair) -> tuple[Hashable, ...]:
@@ -237,8 +235,8 @@ def sentence_preference(
             outcomes.append(("discrimination", threshold, -100.0 * (prefers == -1)))
         outcomes.append(("log_odds_gap", np.nan, x[which]))
         for name, threshold, outcome in outcomes:
-            mean = design.contrast(outcome, which)
-            contrasts.append(Contrast(name, axis, gender, threshold, *mean))
+            contrast = design.contrast(outcome, which)
+            contrasts.append(Contrast(name, axis, gender, threshold, *contrast))
 
     within = {}
     for axis in ("all", *axes):
