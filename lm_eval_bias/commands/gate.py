@@ -263,15 +263,12 @@ def narrowing(known: Mapping[str, catalogue.Task]) -> gate.Narrowing:
             if rule.condition != "worse_than_baseline_by"
             else []
         )
-        own = any(each.bounds == rule.metric for each in run.metrics)
         pilot = plan.Window(run.n, clusters, 1.0)
-        width = plan.interval_of(
-            next(each for each in run.metrics if each.name == rule.metric), run.metrics, run.numbers
-        )
-        if found and width:
-            pilot = pilot._replace(width=width.width)
+        if found:
+            width = plan.width_of(run.numbers[rule.metric, None])
+            pilot = pilot._replace(width=width)
         fewest, most = plan.between(
-            pilot, own, pilot.width * share, asked.grown, found, planned.ends(asked.labels)
+            pilot, pilot.width * share, asked.grown, found, planned.ends(asked.labels)
         )
         return gate.Needed(fewest, most, planned.whole_task(task, known), len(asked.labels))
 

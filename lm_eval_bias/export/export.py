@@ -16,8 +16,8 @@ from math import inf, isfinite, nan
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
-from lm_eval_bias.measure import RANGE, Metric
-from lm_eval_bias.report.leaderboard import NORMAL, OWN, Entry, board, decimals
+from lm_eval_bias.measure import RANGE, Metric, Number
+from lm_eval_bias.report.leaderboard import board, decimals
 from lm_eval_bias.results.escape import shortened, visible
 from lm_eval_bias.results.runs import Found, Run
 
@@ -68,7 +68,8 @@ def chosen(found: Found, metrics: Sequence[str] | None = None) -> Chosen:
         for column in section.columns:
             for model, entry in column.entries.items():
                 run, metric = runs[section.task, model], column.metric
-                low, high, how = _interval(metric, column.interval, entry)
+                entry = entry.number
+                low, high, how = _interval(metric, entry)
                 one = Result(
                     run, metric, _within(metric, entry.value), entry.stderr, low, high, how
                 )
@@ -82,11 +83,7 @@ def chosen(found: Found, metrics: Sequence[str] | None = None) -> Chosen:
     if metrics is None:
         for run in found.runs:
             for metric in run.metrics:
-                if (
-                    metric.primary
-                    and metric.bounds is None
-                    and (metric.name, None) not in run.numbers
-                ):
+                if metric.primary and (metric.name, None) not in run.numbers:
                     left.append(
                         f"{_named(run, metric)} is left out: its results file has no such number"
                     )
@@ -94,15 +91,11 @@ def chosen(found: Found, metrics: Sequence[str] | None = None) -> Chosen:
     return Chosen(results, left)
 
 
-def _interval(metric: Metric, kind: str | None, entry: Entry) -> tuple[float, float, str]:
+def _interval(metric: Metric, entry: Number) -> tuple[float, float, str]:
     """Its ends, and how it was made; where there is none NaN, and why."""
     low, high = _within(metric, entry.low), _within(metric, entry.high)
     if _exists(low) and _exists(high) and low < high:
-        how = (
-            "the task's own"
-            if kind == OWN
-            else "value ± 1.96 standard errors, too short for few clusters"
-        )
+        how = "the task's own"
         least, greatest = RANGE.get(metric.unit, (-inf, inf))
         within = max(low, least), min(high, greatest)
         if within == (low, high):
@@ -110,9 +103,9 @@ def _interval(metric: Metric, kind: str | None, entry: Entry) -> tuple[float, fl
         # no number lies in what is cut off, so that the rest covers as often
         if within[0] < within[1]:
             return *within, f"{how}; cut off where {metric.unit} ends"
-    if kind is None:
+    if not (metric.stderr or metric.own_interval):
         why = "the task computes none for it"
-    elif low == high or (kind == NORMAL and entry.stderr == 0):
+    elif low == high or entry.stderr == 0:
         why = "all clusters of the sample agree, which does not make the number certain"
     elif low > high:
         why = "the ends in the results file are the wrong way round"

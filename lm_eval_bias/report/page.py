@@ -440,7 +440,7 @@ class _Work:
         try:
             why = self.drawing.drawable(exhibit, rows, model)
             if why is None:
-                description = f"{exhibit.caption} {exhibit.reads}".strip()
+                description = f"{exhibit.caption} {exhibit.how_to_read}".strip()
                 svg = self.drawing.svg(
                     exhibit, rows, name=block.id, title=title, description=description, model=model
                 )

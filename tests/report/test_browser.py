@@ -48,11 +48,11 @@ def pages(tmp_path_factory):
     """Names -> pages in which every text that a person or a model may have written is hostile. One
     table has more columns than a sheet."""
     folder = tmp_path_factory.mktemp("hostile")
-    groups = [{"group": text, "gap": 3.0 - i, "gap_stderr": 1.0} for i, text in enumerate(HOSTILE)]
+    groups = [{"group": text, "gap": 3.0 - i, "gap_low": 2.0 - i, "gap_high": 4.0 - i} for i, text in enumerate(HOSTILE)]
     wide = [
         {f"{text[:12]} a_long_name_of_{i}": 12345.678 for i, text in enumerate(HOSTILE * 2)}
     ] * 3
-    columns = [Column("group", HOSTILE[0]), Column("gap", HOSTILE[3], "points", "gap_stderr")]
+    columns = [Column("group", HOSTILE[0]), Column("gap", HOSTILE[3], "points")]
     shown = Exhibit(
         "Table 1",
         HOSTILE[4],
