@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from math import floor, inf, isfinite, isnan, log10, nan
+from math import floor, inf, isfinite, isnan, log10
 from typing import Any, NamedTuple
 
 from lm_eval_bias import exhibit as exhibits

@@ -225,7 +225,7 @@ def test_a_long_name_lies_over_no_other_and_widens_no_page(browser, pages):
 def test_axe_finds_what_is_wrong(browser, tmp_path):
     """The tests above could not fail otherwise."""
     if not AXE.is_file():
-        pytest.skip("axe-core is not there; `make test` fetches it with npm")
+        pytest.skip("axe-core is not there; `make test-all` fetches it with npm")
     bad = tmp_path / "bad.html"
     bad.write_text(
         '<!doctype html><html><body style="color:#aaa"><img src="x.png"><input><p>faint</p><script>window.hacked=1</script>'
