@@ -59,15 +59,7 @@ class Drawing(Protocol):
         description: str,
         model: str | None = None,
     ) -> str: ...
-    def png(
-        self,
-        exhibit: Exhibit,
-        rows: Sequence[Mapping[str, Any]],
-        *,
-        title: str,
-        model: str | None = None,
-        scale: float = 2,
-    ) -> bytes: ...
+    def png(self, figure: str, *, title: str, scale: float = 2) -> bytes: ...
     def drawable(
         self, exhibit: Exhibit, rows: Sequence[Mapping[str, Any]], model: str | None = None
     ) -> str | None: ...
@@ -440,11 +432,11 @@ class _Work:
         try:
             why = self.drawing.drawable(exhibit, rows, model)
             if why is None:
-                description = f"{exhibit.caption} {exhibit.reads}".strip()
+                description = f"{exhibit.caption} {exhibit.how_to_read}".strip()
                 svg = self.drawing.svg(
                     exhibit, rows, name=block.id, title=title, description=description, model=model
                 )
-                png = self.drawing.png(exhibit, rows, title=title, model=model)
+                png = self.drawing.png(svg, title=title)
                 alone = (
                     svg
                     if "xmlns=" in svg
