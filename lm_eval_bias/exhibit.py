@@ -21,8 +21,8 @@ NONE: Mapping[str, Any] = {}
 
 class Column(NamedTuple):
     """A column that is shown. name: of the row's key; of `Numbers`, the metric. title: as it is
-    headed. unit: one of `measure.UNITS`; "" for text. stderr: the key of its standard error.
-    interval: the keys of the lower and the upper end of its 95 % interval."""
+    headed. unit: one of `measure.UNITS`; "" for text. Its 95 % interval stands in the keys
+    NAME_low and NAME_high of the row. stderr, interval: transitional, ignored."""
 
     name: str
     title: str
@@ -36,7 +36,7 @@ class Numbers(NamedTuple):
 
     metrics: their names. by: the key under which a row has its group; None for one row, the whole.
     whole: what that row is called where it stands before the groups; None to leave it out. Beside
-    METRIC a row has METRIC_stderr, and METRIC_low and METRIC_high where the measure declares them.
+    METRIC a row has METRIC_stderr, METRIC_low and METRIC_high.
     """
 
     metrics: Sequence[str]
@@ -123,12 +123,7 @@ def rows(exhibit: Exhibit, tables: Tables) -> list[dict[str, Any]]:
         found = [dict(row) for row in source(tables)]
     if exhibit.then is not None and found:
         found = exhibit.then(found)
-    keys = [
-        key
-        for column in exhibit.columns
-        for key in (column.name, column.stderr, *(column.interval or ()))
-        if key
-    ]
+    keys = [column.name for column in exhibit.columns]
     return [{**dict.fromkeys(keys), **row} for row in found]
 
 
@@ -155,31 +150,21 @@ def _is(row: Mapping[str, Any], where: Mapping[str, Any]) -> bool:
 
 
 def _turned(source: Numbers, numbers: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
-    wanted = {name: (name, f"{name}_stderr") for name in source.metrics}
-    wanted |= {
-        f"{name}_{end}": (f"{name}_{end}", None)
-        for name in source.metrics
-        for end in ("low", "high")
-    }
-    found: dict[str | None, dict[str, Any]] = {}
+    """A row for each group, the whole first; a column for each metric and its error and ends."""
+    groups: dict[str | None, dict[str, Any]] = {}
     whole = source.whole
-    if any(row["metric"] in wanted and row.get("group") == whole is not None for row in numbers):
+    if any(
+        row["metric"] in source.metrics and row.get("group") == whole is not None for row in numbers
+    ):
         whole = f"{whole} together"  # a person's own group has that name
     for row in numbers:
-        group = row.get("group")
-        if row["metric"] not in wanted or (source.by is None and group is not None):
+        group, name = row.get("group"), row["metric"]
+        if name not in source.metrics:
             continue
-        if group is None and source.by is not None:
-            if whole is None:
-                continue
-            name = whole
-        else:
-            name = group
-        one = found.setdefault(group, {} if source.by is None else {source.by: name})
-        value, stderr = wanted[row["metric"]]
-        one[value] = row.get("value")
-        if stderr is not None:
-            one[stderr] = row.get("stderr")
-    # The whole first; a group that has but the ends of an interval has no number.
-    ordered = sorted(found.items(), key=lambda item: item[0] is not None)
-    return [row for _, row in ordered if any(name in row for name in source.metrics)]
+        if (group is not None) if source.by is None else (group is None and whole is None):
+            continue
+        label = {} if source.by is None else {source.by: whole if group is None else group}
+        cells = groups.setdefault(group, label)
+        cells[name] = row.get("value")
+        cells |= {f"{name}_{part}": row.get(part) for part in ("stderr", "low", "high")}
+    return [row for _, row in sorted(groups.items(), key=lambda item: item[0] is not None)]

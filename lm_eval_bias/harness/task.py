@@ -15,7 +15,17 @@ from lm_eval_bias.harness.dataset import FIRST
 from lm_eval_bias.harness.gc_pause import no_search
 from lm_eval_bias.harness.sampling import REQUEST, is_sampled
 from lm_eval_bias.harness.templates import CompiledTask
-from lm_eval_bias.measure import Measure, Record, Row, Summary, rows, tables, value
+from lm_eval_bias.measure import (
+    Measure,
+    Record,
+    Row,
+    Summary,
+    problems,
+    rows,
+    summarise,
+    tables,
+    value,
+)
 from lm_eval_bias.usage import UsageError, read_options
 
 logger = logging.getLogger(__name__)
@@ -97,6 +107,9 @@ class MeasureTask(CompiledTask):
         if self.config.repeats != 1 and not self._repeats:
             same = "it reads likelihoods, which are the same every time"
             raise UsageError(f"{self.task_name}: {same}; leave repeats={self.config.repeats} out")
+        columns = list(self.eval_docs.features)
+        for problem in problems(self.measure, columns):
+            raise UsageError(f"{self.task_name}: {problem}")
         self._processes = kwargs.get("world_size", 1)
         with no_search():
             return super().build_all_requests(
@@ -208,8 +221,8 @@ class MeasureTask(CompiledTask):
             compat.fail_at_end(self.task_name)
         else:
             try:
-                summary = self.measure.summary(records, **self._options)
-                self._cells = tables(self.measure, summary, records)
+                summary = summarise(self.measure, records, self._options)
+                self._cells = tables(self.measure, summary)
                 self._values = {
                     (row.name, i): value(summary, row)[i] for row in self._rows for i in (0, 1)
                 }

@@ -39,7 +39,7 @@ from lm_eval_bias.metrics.jackknife import (
     jackknife_variance,
     spread_groups,
 )
-from lm_eval_bias.metrics.resampling import FEWEST_CLUSTERS, values_alone, without_errors
+from lm_eval_bias.metrics.resampling import FEWEST_CLUSTERS
 from lm_eval_bias.usage import UsageError
 
 Key = tuple[str, str | None]
@@ -221,7 +221,7 @@ class Replicates:
     @cached_property
     def without(self) -> list[list[Summary | None]]:
         """None where nothing is left, or what is left has no numbers."""
-        with _quietly(), values_alone():
+        with _quietly():
             return [
                 [self._summary(members, group) for group in range(len(of.strata))]
                 for of, members in zip(self.plan.parts, self._members, strict=True)
@@ -242,7 +242,7 @@ class Replicates:
             else:
                 left.append(record)
         try:
-            return self.measure.summary(left, **self.options) if left else None
+            return self.measure.summary(left, **{**self.options, "errors": False}) if left else None
         except (ValueError, ZeroDivisionError, IndexError, KeyError, StopIteration):
             return None
 
@@ -395,8 +395,8 @@ def lacks_error(run: Replicates, key: Key) -> bool:
     """Whether a number's own error is not there in its run, or is nothing: its interval where it
     has one, else its standard error. What is left of many documents may be a few where a model
     answers few of them, and if these agree, a jackknife of two runs takes that for certainty. Not
-    asked where errors are not computed."""
-    if without_errors():
+    checked where the options have errors=False."""
+    if not run.options.get("errors", True):
         return False
     ends = [
         _value(run.whole, (other.name, key[1]))

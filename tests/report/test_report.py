@@ -321,7 +321,7 @@ def test_what_is_the_same_for_many_is_said_once(tmp_path):
     """How figures of one kind are read; what a limit left of each task; that all models were asked
     all; a unit that the title has."""
     percent = TABLE._replace(columns=[Column("group", "Group"), Column("share", "% wrong", "%")])
-    other = TABLE._replace(name="Table 3", reads="Otherwise.")
+    other = TABLE._replace(name="Table 3", how_to_read="Otherwise.")
     for i, (model, task) in enumerate((m, t) for m in "ab" for t in ("mine", "yours")):
         run_of(
             tmp_path / "runs",
@@ -444,7 +444,9 @@ def attacked(tmp_path_factory):
         tables={"by_group": table},
         metadata={"style": HOSTILE[0]},
     )
-    named = TABLE._replace(name=HOSTILE[0], caption=HOSTILE[4], reads=HOSTILE[3], silent=HOSTILE[0])
+    named = TABLE._replace(
+        name=HOSTILE[0], caption=HOSTILE[4], how_to_read=HOSTILE[3], caveat=HOSTILE[0]
+    )
     written, pages = reported(
         folder / "runs",
         folder / "out",

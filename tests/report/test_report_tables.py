@@ -29,8 +29,8 @@ TABLE_4 = Exhibit(
         Column("bias_score", "Mean", "score", "bias_score_stderr"),
         Column("bias_score_p", "p", "p"),
     ],
-    "reads",
-    "silent",
+    "how_to_read",
+    "caveat",
     published=("mist", "Table 4"),
 )
 NUMBERS = [

@@ -242,7 +242,7 @@ def _likelihood_numbers(analogy: _Analogy) -> dict[str, float]:
     }
 
 
-def summary(records: Sequence[Mapping[str, Any]], **_: Any) -> Summary:
+def summary(records: Sequence[Mapping[str, Any]], *, errors: bool = True, **_: Any) -> Summary:
     """Shares by gender and axis. Tables: shares (Table 2, and by axis), content_free (each phrase
     alone), analogies (each of them)."""
     analogies = _analogies(records)
@@ -268,12 +268,14 @@ def summary(records: Sequence[Mapping[str, Any]], **_: Any) -> Summary:
                 {
                     "phrase": phrase,
                     **_columns(
-                        "calibrated_preferences", preferred_mean(_with_phrase(analogies, phrase))
+                        "calibrated_preferences",
+                        preferred_mean(_with_phrase(analogies, phrase), errors=errors),
                     ),
                 }
                 for phrase in by_phrase
             ]
         },
+        errors=errors,
     )
 
 
@@ -337,7 +339,9 @@ def _first_listed(analogies: Iterable[_Analogy]) -> float:
     return sum(shares) / len(shares) if shares else nan
 
 
-def summary_generated(records: Sequence[Mapping[str, Any]], **_: Any) -> Summary:
+def summary_generated(
+    records: Sequence[Mapping[str, Any]], *, errors: bool = True, **_: Any
+) -> Summary:
     """The same of written answers; what the two orders of the words disagree on counts half."""
     analogies = _analogies(records)
     values = [_generated_numbers(a) for a in analogies]
@@ -357,6 +361,7 @@ def summary_generated(records: Sequence[Mapping[str, Any]], **_: Any) -> Summary
                 percentage(sum(r["answer"] == "refused" for r in records), len(records))
             ),
         },
+        errors=errors,
     )
 
 
@@ -366,6 +371,8 @@ def _summary(
     shown: Sequence[str],
     counts: Mapping[str, Value],
     more: Mapping[str, list[dict[str, Any]]] | None = None,
+    *,
+    errors: bool,
 ) -> Summary:
     """What both ways of asking share: means over all, by gender, by axis and by both, and the table
     of the analogies."""
@@ -377,7 +384,8 @@ def _summary(
                 a.preferred(v[name])
                 for a, v in zip(analogies, values, strict=True)
                 if gender in (ALL, a.key["gender"]) and axis in (ALL, a.key["axis"])
-            ]
+            ],
+            errors=errors,
         )
 
     genders, axes = first_seen(keys, "gender"), first_seen(keys, "axis")

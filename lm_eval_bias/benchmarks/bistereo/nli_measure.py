@@ -20,7 +20,6 @@ from lm_eval_bias.measure import (
     with_interval,
 )
 from lm_eval_bias.metrics.halo import EFFECTS, LABELS, SHARES, Gap, Pair, halo
-from lm_eval_bias.metrics.resampling import without_errors
 
 KEYS = (
     "wording",
@@ -135,7 +134,7 @@ def _record(doc: Mapping[str, Any], answer: str) -> dict[str, Any]:
     return {**{key: doc[key] for key in KEYS}, "answer": answer}
 
 
-def summary(records: Sequence[Mapping[str, Any]], **_: Any) -> Summary:
+def summary(records: Sequence[Mapping[str, Any]], *, errors: bool = True, **_: Any) -> Summary:
     """Shares and gaps; tables: gender x descriptor x category, and every gap."""
     favoured = {r["favoured"]: r["descriptor"] for r in records}
     genders = first_seen(records, "gender")
@@ -161,6 +160,7 @@ def summary(records: Sequence[Mapping[str, Any]], **_: Any) -> Summary:
         descriptors=(favoured.get(True), favoured.get(False)),
         effects={r["category"]: r["effect"] for r in records},
         genders=genders,
+        errors=errors,
     )
     values: dict[str, tuple[float, float]] = {}
     by_gender: dict[str, dict[str, tuple[float, float]]] = {}
@@ -190,7 +190,7 @@ def summary(records: Sequence[Mapping[str, Any]], **_: Any) -> Summary:
         },
         groups=by_gender,
         tables={}
-        if without_errors()
+        if not errors
         else {
             "labels": [
                 {

@@ -104,7 +104,11 @@ def _finite(likelihood: Any) -> float | None:
 
 
 def summary(
-    records: Sequence[Mapping[str, Any]], threshold: float = THRESHOLDS[0], **_: Any
+    records: Sequence[Mapping[str, Any]],
+    threshold: float = THRESHOLDS[0],
+    *,
+    errors: bool = True,
+    **_: Any,
 ) -> Summary:
     """TriSentBias of each axis, gender and context, and the contrasts of contexts. ValueError for
     answers that were made in two ways."""
@@ -130,6 +134,7 @@ def summary(
         genders,
         thresholds,
         calibrate=score == SCORES["joint"],
+        errors=errors,
     )
     values: dict[str, Value] = {}
     groups: dict[str, dict[str, Value]] = {"within_threshold": {}}

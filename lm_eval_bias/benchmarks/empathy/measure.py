@@ -33,7 +33,6 @@ from lm_eval_bias.metrics.empathy_gap import (
     permutation_test,
     refusals,
 )
-from lm_eval_bias.metrics.resampling import without_errors
 
 logger = logging.getLogger(__name__)
 
@@ -244,10 +243,10 @@ def record_likelihood(doc: Mapping[str, Any], results: Sequence[Sequence[Any]]) 
 
 
 def summary_likelihood(
-    records: Sequence[Mapping[str, Any]], missing: str, **options: Any
+    records: Sequence[Mapping[str, Any]], missing: str, *, errors: bool = True, **_: Any
 ) -> Summary:
     """The same as `summary` of intensities by likelihood."""
-    result = summary(records, missing)
+    result = summary(records, missing, errors=errors)
     masses = {
         name: unmeasured(100 * mean(r[name] for r in records))
         for name in ("number_mass", "off_scale")
@@ -255,7 +254,9 @@ def summary_likelihood(
     return result._replace(values={**result.values, **masses})
 
 
-def summary(records: Sequence[Mapping[str, Any]], missing: str, **_: Any) -> Summary:
+def summary(
+    records: Sequence[Mapping[str, Any]], missing: str, *, errors: bool = True, **_: Any
+) -> Summary:
     """The gaps; tables: every pair of M0 and M with its tests and mask (Figure 2), the gaps by
     emotion and by valence, where the perceivers lie (Figure 4), and their cultures where they have
     some (Table 4)."""
@@ -274,11 +275,11 @@ def summary(records: Sequence[Mapping[str, Any]], missing: str, **_: Any) -> Sum
     )
     mean_matrix = mean_intensity(intensities, pairwise)
     z = normalise(mean_matrix)
-    test = permutation_test(mean_intensity(specified[used], pairwise), groups)
+    test = permutation_test(mean_intensity(specified[used], pairwise), groups, errors=errors)
     missing_shares = refusals(intensities)
 
     def gaps(chosen: np.ndarray) -> dict[str, tuple[float, float]]:
-        return _named(bootstrap_gaps(specified[chosen & used], groups, pairwise))
+        return _named(bootstrap_gaps(specified[chosen & used], groups, pairwise, errors=errors))
 
     def row(chosen: np.ndarray) -> dict[str, Any]:
         columns: dict[str, Any] = {"events": int((chosen & used).sum())}
@@ -314,7 +315,7 @@ def summary(records: Sequence[Mapping[str, Any]], missing: str, **_: Any) -> Sum
             "max_z": unmeasured(z.max()),
         }
     )
-    if without_errors():
+    if not errors:
         return result
     by_emotion = [
         {"emotion": emotion, "valence": valence, **row(emotions == emotion)}
@@ -377,8 +378,6 @@ def _projected(rows: np.ndarray) -> np.ndarray:
     seed are those of the authors' program.
     """
     nowhere = np.full((len(rows), 2), nan)
-    if without_errors():
-        return nowhere
     if len(rows) <= PERPLEXITY:
         logger.info(
             "No t-SNE (Figure 4): %d perceivers are too few for a perplexity of %d",

@@ -187,7 +187,12 @@ def _answered_a(record: Mapping[str, Any]) -> int:
 
 
 def summary(
-    records: Sequence[Mapping[str, Any]], order: str, threshold: float, **_: Any
+    records: Sequence[Mapping[str, Any]],
+    order: str,
+    threshold: float,
+    *,
+    errors: bool = True,
+    **_: Any,
 ) -> Summary:
     """The counts and means. Tables: those of `hbb`, with what is expected by chance in categories,
     types and identity_pairs; answers has the refuse rates by category and type (Table 6), and by
@@ -213,8 +218,9 @@ def summary(
         orders=2 if order == "both" else 1,
         placebo={name for name, r in types.items() if r["placebo"]},
         themes={r["concept"]: r["theme"] for r in records},
+        errors=errors,
     )
-    shared = summary_of(records, result.bias)
+    shared = summary_of(records, result.bias, errors=errors)
     answers = [
         {"category": category, "type": type_, "identity": identity, **_answers(found)}
         for category, type_, identity, found in (
@@ -268,7 +274,9 @@ def summary(
             **{name: {category: row[name] for category, row in groups.items()} for name in total},
             "refuse_rate": refuse_rate,
         },
-        tables={
+        tables={}
+        if not errors
+        else {
             **shared.tables,
             "categories": _beside(
                 shared.tables["categories"], [result.total, *result.categories.values()]

@@ -27,7 +27,7 @@ from lm_eval_bias.metrics.hidden_bias import (
     hidden_bias,
     strongest,
 )
-from lm_eval_bias.metrics.resampling import t_interval, without_errors
+from lm_eval_bias.metrics.resampling import t_interval
 
 KEYS = (
     "concept",
@@ -188,13 +188,19 @@ def record(doc: Mapping[str, Any], results: Sequence[tuple[float, bool]]) -> dic
 
 
 def summary(
-    records: Sequence[Mapping[str, Any]], order: str, threshold: float, temperature: float, **_: Any
+    records: Sequence[Mapping[str, Any]],
+    order: str,
+    threshold: float,
+    temperature: float,
+    *,
+    errors: bool = True,
+    **_: Any,
 ) -> Summary:
     """The counts and means. Tables: categories; types, the rows of Table 2; identity_pairs;
     associations (Tables 3 and 7); distribution of S (Figures 4 and 5); answers (what of Table 6
     likelihoods can say)."""
-    result = bias_of(records, 2 if order == "both" else 1, threshold, temperature)
-    shared = summary_of(records, result)
+    result = bias_of(records, 2 if order == "both" else 1, threshold, temperature, errors=errors)
+    shared = summary_of(records, result, errors=errors)
     return Summary(
         values={
             **shared.values,
@@ -203,7 +209,7 @@ def summary(
         },
         groups=shared.groups,
         tables={}
-        if without_errors()
+        if not errors
         else {
             **shared.tables,
             "answers": [
@@ -215,7 +221,12 @@ def summary(
 
 
 def bias_of(
-    records: Sequence[Mapping[str, Any]], orders: int, threshold: float, temperature: float
+    records: Sequence[Mapping[str, Any]],
+    orders: int,
+    threshold: float,
+    temperature: float,
+    *,
+    errors: bool = True,
 ) -> HiddenBias:
     """`hidden_bias` of records with `KEYS` and `log_odds`."""
     types = {r["type"]: r for r in records}
@@ -238,10 +249,13 @@ def bias_of(
         temperature=temperature,
         placebo={name for name, r in types.items() if r["placebo"]},
         themes={r["concept"]: r["theme"] for r in records},
+        errors=errors,
     )
 
 
-def summary_of(records: Sequence[Mapping[str, Any]], result: HiddenBias) -> Summary:
+def summary_of(
+    records: Sequence[Mapping[str, Any]], result: HiddenBias, *, errors: bool = True
+) -> Summary:
     """What `hbb` and `hbb_sg` share: all that needs neither letters nor orders."""
     types = {r["type"]: r for r in records}
     category = {name: r["category"] for name, r in types.items()}
@@ -273,7 +287,7 @@ def summary_of(records: Sequence[Mapping[str, Any]], result: HiddenBias) -> Summ
             metric: {group: named[metric] for group, named in groups.items()} for metric in values
         },
         tables={}
-        if without_errors()
+        if not errors
         else {
             "categories": [
                 {

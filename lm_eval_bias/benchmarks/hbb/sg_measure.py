@@ -53,7 +53,9 @@ def record(doc: Mapping[str, Any], results: Sequence[tuple[float, bool, int | No
     }
 
 
-def summary(records: Sequence[Mapping[str, Any]], threshold: float, **_: Any) -> Summary:
+def summary(
+    records: Sequence[Mapping[str, Any]], threshold: float, *, errors: bool = True, **_: Any
+) -> Summary:
     """As of `hbb`, with one order and no temperature. Tables: categories; types, the rows of Table
     9; identity_pairs; associations; distribution of S (Figure 9); answers."""
     by_bytes = sum(r["unit"] == "bytes" for r in records)
@@ -63,8 +65,8 @@ def summary(records: Sequence[Mapping[str, Any]], threshold: float, **_: Any) ->
             by_bytes,
             len(records),
         )
-    result = bias_of(records, orders=1, threshold=threshold, temperature=1.0)
-    shared = summary_of(records, result)
+    result = bias_of(records, orders=1, threshold=threshold, temperature=1.0, errors=errors)
+    shared = summary_of(records, result, errors=errors)
     answers = [
         {"category": name, **_answers(r for r in records if name in ("all", r["category"]))}
         for name in ("all", *result.categories)

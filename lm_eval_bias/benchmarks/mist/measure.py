@@ -21,7 +21,6 @@ from lm_eval_bias.measure import (
 )
 from lm_eval_bias.metrics.affective_attribution import VERDICTS, Attribution, attribution_gap, rates
 from lm_eval_bias.metrics.regression import Coefficient
-from lm_eval_bias.metrics.resampling import without_errors
 from lm_eval_bias.metrics.word_association import Association, WordList, association
 
 # ---- Word Association Bias Test
@@ -163,12 +162,14 @@ def _word_list(
     )
 
 
-def summary_wabt(records: Sequence[Mapping[str, Any]], **_: Any) -> Summary:
+def summary_wabt(records: Sequence[Mapping[str, Any]], *, errors: bool = True, **_: Any) -> Summary:
     """Table 4 for the model at hand, the rates of lists without a score, and a table: Figure 3."""
-    return _scores([_word_list(r, r["share"], r["refused"]) for r in records], records)
+    return _scores([_word_list(r, r["share"], r["refused"]) for r in records], records, errors)
 
 
-def summary_wabt_likelihood(records: Sequence[Mapping[str, Any]], **_: Any) -> Summary:
+def summary_wabt_likelihood(
+    records: Sequence[Mapping[str, Any]], *, errors: bool = True, **_: Any
+) -> Summary:
     """The same, each list's probabilities averaged over the two orders of the groups' names."""
     orders: dict[tuple[str, str, int], dict[bool, Mapping[str, Any]]] = {}
     for r in records:
@@ -182,7 +183,7 @@ def summary_wabt_likelihood(records: Sequence[Mapping[str, Any]], **_: Any) -> S
             continue
         lists.append(_word_list(both[True], [(x + y) / 2 for x, y in zip(*shares, strict=True)]))
         differences.append(mean(x - y for x, y in zip(*shares, strict=True)))
-    scores = _scores(lists, records)
+    scores = _scores(lists, records, errors)
     further = {
         "left_out": unmeasured(len(orders) - len(complete)),
         "position_preference": unmeasured(100 * mean(differences) / 2),
@@ -195,17 +196,19 @@ def summary_wabt_likelihood(records: Sequence[Mapping[str, Any]], **_: Any) -> S
     )
 
 
-def _scores(lists: Sequence[WordList], records: Sequence[Mapping[str, Any]]) -> Summary:
+def _scores(
+    lists: Sequence[WordList], records: Sequence[Mapping[str, Any]], errors: bool
+) -> Summary:
     scores = [x.score for x in lists]
-    everything = association(lists, scores)
+    everything = association(lists, scores, errors=errors)
     dimensions = first_seen(records, "dimension")
     at = {d: [i for i, x in enumerate(lists) if x.dimension == d] for d in dimensions}
     by_dimension = {
-        d: association([lists[i] for i in mine], [scores[i] for i in mine])
+        d: association([lists[i] for i in mine], [scores[i] for i in mine], errors=errors)
         for d, mine in at.items()
     }
     table = []
-    for dimension in () if without_errors() else dimensions:
+    for dimension in dimensions if errors else ():
         table.append({"pair": "all", "dimension": dimension, **_columns(by_dimension[dimension])})
         for pair in first_seen(records, "pair"):
             of_pair = association([x for x in lists if (x.pair, x.dimension) == (pair, dimension)])
@@ -375,13 +378,15 @@ def record_aat_likelihood(
     return {**_keys(doc, ATTRIBUTION_KEYS), "verdict": verdict, "p_comedy": p[0] if p else None}
 
 
-def summary_aat(records: Sequence[Mapping[str, Any]], **_: Any) -> Summary:
+def summary_aat(records: Sequence[Mapping[str, Any]], *, errors: bool = True, **_: Any) -> Summary:
     """Table 5 for the model at hand, the gaps between S_a and S_b, and tables: Figure 4, the gaps
     of each pair of groups."""
-    return _attributions(records, {"comedy": _is("comedy"), "tragedy": _is("tragedy")})
+    return _attributions(records, {"comedy": _is("comedy"), "tragedy": _is("tragedy")}, errors)
 
 
-def summary_aat_likelihood(records: Sequence[Mapping[str, Any]], **_: Any) -> Summary:
+def summary_aat_likelihood(
+    records: Sequence[Mapping[str, Any]], *, errors: bool = True, **_: Any
+) -> Summary:
     """The same; in place of a gap in tragedy, which mirrors that in comedy, one in P(comedy)."""
     summary = _attributions(
         records,
@@ -389,6 +394,7 @@ def summary_aat_likelihood(records: Sequence[Mapping[str, Any]], **_: Any) -> Su
             "comedy": _is("comedy"),
             "probability": lambda r: nan if r["p_comedy"] is None else r["p_comedy"],
         },
+        errors,
     )
     return summary._replace(groups={"unparsed": summary.groups["unparsed"]})
 
@@ -403,12 +409,13 @@ def _is(verdict: str) -> Callable[[Mapping[str, Any]], float]:
 def _attributions(
     records: Sequence[Mapping[str, Any]],
     outcomes: Mapping[str, Callable[[Mapping[str, Any]], float]],
+    errors: bool,
 ) -> Summary:
     given = [Attribution(**{key: r[key] for key in Attribution._fields}) for r in records]
     of_side = {side: [x for x in given if x.side == side] for side in "ab"}
-    sides = {side: rates(of) for side, of in of_side.items()}
-    of_all = {side: rates(of, of_all=True) for side, of in of_side.items()}
-    everything = rates(given)
+    sides = {side: rates(of, errors=errors) for side, of in of_side.items()}
+    of_all = {side: rates(of, of_all=True, errors=errors) for side, of in of_side.items()}
+    everything = rates(given, errors=errors)
     values = {
         "far": tuple(sides["a"].comedy),
         "uar": tuple(sides["b"].tragedy),
@@ -440,7 +447,7 @@ def _attributions(
     gaps = []
     for name, outcome in outcomes.items():
         values_of = [outcome(r) for r in records]
-        overall = attribution_gap(given, values_of)
+        overall = attribution_gap(given, values_of, errors=errors)
         values[f"{name}_gap"] = (100 * overall.value, 100 * overall.stderr)
         values |= {
             f"{name}_gap_{bound}": unmeasured(100 * getattr(overall, bound))
@@ -450,11 +457,13 @@ def _attributions(
         gaps.append({"group_a": "all", "group_b": "all", "gap": name, **_gap_columns(overall)})
         for one, two in pairs:
             of_pair = [i for i, x in enumerate(given) if x.group in (one, two)]
-            gap = attribution_gap([given[i] for i in of_pair], [values_of[i] for i in of_pair])
+            gap = attribution_gap(
+                [given[i] for i in of_pair], [values_of[i] for i in of_pair], errors=errors
+            )
             gaps.append({"group_a": one, "group_b": two, "gap": name, **_gap_columns(gap)})
     table = []
     for group, side, domain in groups:
-        result = rates([x for x in given if x.group == group])
+        result = rates([x for x in given if x.group == group], errors=errors)
         row = {"group": group, "side": side, "domain": domain, "n": result.n}
         for verdict in VERDICTS:
             row |= estimate(verdict, getattr(result, verdict))

@@ -162,7 +162,9 @@ def record(
     }
 
 
-def summary(records: Sequence[Mapping[str, Any]], per: str, **_: Any) -> Summary:
+def summary(
+    records: Sequence[Mapping[str, Any]], per: str, *, errors: bool = True, **_: Any
+) -> Summary:
     """The three scores, each sentence scored by its mean log-likelihood per token, or by the sum
     with per "sentence". Tables: categories, terms."""
     by_bytes = sum(r["unit"] == "bytes" for r in records)
@@ -179,7 +181,9 @@ def summary(records: Sequence[Mapping[str, Any]], per: str, **_: Any) -> Summary
         ]
 
     domains = first_seen(records, "bias_type")
-    result = compared([Scored(r["target"], r["bias_type"], *scores(r)) for r in records], domains)
+    result = compared(
+        [Scored(r["target"], r["bias_type"], *scores(r)) for r in records], domains, errors=errors
+    )
     values, groups = _values("", result)
     return Summary(
         values={
@@ -220,7 +224,9 @@ def choice_record(doc: Mapping[str, Any], results: Sequence[tuple[float, bool]])
     }
 
 
-def choice_summary(records: Sequence[Mapping[str, Any]], **_: Any) -> Summary:
+def choice_summary(
+    records: Sequence[Mapping[str, Any]], *, errors: bool = True, **_: Any
+) -> Summary:
     """The three scores twice: of sentences scored by the mean log-likelihood of their letters over
     all orders, in which a liking for a letter adds the same to each; and of the likeliest letter in
     each order. Examples that lack an order are left out. Tables: categories, terms, letters."""
@@ -244,7 +250,8 @@ def choice_summary(records: Sequence[Mapping[str, Any]], **_: Any) -> Summary:
         place = of[0]["target"], of[0]["bias_type"]
         scored.append(Scored(*place, *scores))
         picked.append(Chosen(*place, *shares))
-    by_score, by_choice = compared(scored, domains), chosen(picked, domains)
+    by_score = compared(scored, domains, errors=errors)
+    by_choice = chosen(picked, domains, errors=errors)
     values, groups = _values("", by_score)
     further, further_groups = _values("chosen_", by_choice)
     of_letter = _of_letters(whole)
