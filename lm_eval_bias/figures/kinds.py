@@ -92,12 +92,16 @@ class Canvas:
             base = alt.Chart().transform_filter(f"datum.m === {layer}")
             self._layers.append(getattr(base, f"mark_{mark}")(**properties).encode(**encodings))
 
-    def by_series(self, channel: Any, signs: Sequence[str]) -> Any:
-        """A channel in which each series has its sign, with a legend. `s` is the series."""
+    def by_series(self, channel: Any, signs: Sequence[str], **legend: Any) -> Any:
+        """A channel in which each series `s` has its sign. legend: options of it."""
         figure = self.plan.figure
-        legend = {} if self.series != [""] and figure.colour != figure.x else {"legend": None}
-        signs = alt.Scale(domain=self.series, range=list(signs))
-        return channel("s:N", title=None, scale=signs, **legend)
+        legended = self.series != [""] and figure.colour != figure.x
+        return channel(
+            "s:N",
+            title=None,
+            scale=alt.Scale(domain=self.series, range=list(signs)),
+            legend=alt.Legend(**legend) if legended else None,
+        )
 
     def points(self) -> dict[str, Any]:
         """Colour and shape of points by series."""
@@ -173,7 +177,7 @@ class Canvas:
                 symbolSize=120,
                 symbolOpacity=1,
             ),
-            axisXQuantitative=alt.AxisConfig(labelBound=True),
+            axisXQuantitative=alt.AxisConfig(labelBound=5, labelOverlap="greedy"),
             axis=alt.AxisConfig(
                 labelColor=palette.INK,
                 titleColor=palette.INK,
@@ -200,7 +204,7 @@ def _number_axis(on: Scale, title: str, size: float, **options: Any) -> dict[str
         "scale": alt.Scale(domain=[on.low, on.high], nice=False, zero=False),
         "axis": alt.Axis(
             title=lines(size, 2)(title).split("\n") if title else None,
-            tickCount=max(2, round(size / 50)),
+            tickCount=max(2, round(size / 60)),
             **options,
         ),
     }
@@ -242,7 +246,7 @@ class Span(NamedTuple):
 
 
 def _spans(plan: Plan) -> list[Span]:
-    """The items with a number, by series. Negative parts of a stack hang below zero."""
+    """The items with a number, by series."""
     spans, totals = [], defaultdict[Any, float](float)
     for item in sorted(plan.items, key=lambda item: item.series):
         start, end = 0.0, item.value
@@ -256,7 +260,7 @@ def _spans(plan: Plan) -> list[Span]:
         elif plan.figure.kind == "points":
             start = end
         elif plan.figure.kind == "stacked":
-            stack = item.panel, item.x, item.value < 0
+            stack = item.panel, item.x
             start, end = totals[stack], totals[stack] + item.value
             totals[stack] = end
         spans.append(Span(item, start, end))
@@ -361,7 +365,7 @@ class Categories(Canvas):
         self.add(
             "bar",
             [self.at(item, end, w=start) for item, start, end in self.spans],
-            {**self.through, "color": self.by_series(alt.Color, paints)},
+            {**self.through, "color": self.by_series(alt.Color, paints, symbolType="square")},
             orient="vertical" if self.upright else "horizontal",
         )
 
@@ -503,7 +507,7 @@ def _heatmap(plan: Plan) -> Canvas:
     row_size = LABEL if down <= 25 else SMALL
     rows = unlike(plan.ys, lines(130, 2 if down <= 12 else 1, row_size))
     columns = 1 if across > 8 or len(plan.panels) == 1 else 2
-    room = (WIDTH - GAP) / columns - widest(rows) - 30
+    room = (WIDTH - widest(rows) - 30 - GAP * (columns - 1)) / columns
     cell = max(12, min(46, room / across))
     height = 30 if any("\n" in row for row in rows) else min(cell, 30)
     head_size = LABEL if cell >= 15 else SMALL
