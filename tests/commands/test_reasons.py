@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 from lm_eval_bias import cli
 from lm_eval_bias.commands import reasons as command
 from lm_eval_bias.reasons.diversity import diversity, entropy, self_bleu
-from lm_eval_bias.reasons.phrases import Embedded, Text, nearest, standing_in
+from lm_eval_bias.reasons.phrases import Embedded, Text, nearest, counts
 from lm_eval_bias.reasons.texts import mention, reasons, sentences
 
 # ---- What is a reason
@@ -109,8 +109,8 @@ def texts(*written, group="Nurses"):
 
 def test_a_phrase_counts_once_in_each_answer_and_never_crosses_a_mark():
     said = texts("High demand: high demand, steady pay.", "Nurses have high pay.")
-    assert standing_in(said, 2, 2) == Counter({"high demand": 1, "steady pay": 1, "high pay": 1})
-    assert standing_in(said, 1, 1)["high"] == 2
+    assert counts(said, 2, 2) == Counter({"high demand": 1, "steady pay": 1, "high pay": 1})
+    assert counts(said, 1, 1)["high"] == 2
 
 
 E_AXES = np.eye(4)
