@@ -109,8 +109,12 @@ def plan(exhibit: Exhibit, rows: Sequence[Row], model: str | None) -> Plan:
     for count, most, what in sizes:
         if count > most:
             raise ValueError(f"it would have {count:,} {what}, more than {most:,}")
-    labels = [[_label(value) for value in values] for values in (panels, series, xs, ys)]
-    return _folded(Plan(figure, items, labels[0], columns, *labels[1:], _titles(exhibit)))
+    panel_names, names, x_names, y_names = (
+        [_label(value) for value in values] for values in (panels, series, xs, ys)
+    )
+    return _folded(
+        Plan(figure, items, panel_names, columns, names, x_names, y_names, _titles(exhibit))
+    )
 
 
 def _keys(figure: Figure) -> tuple[str | None, str, Keys]:

@@ -79,7 +79,7 @@ def _leaves(
     elif tag == "text":
         for line in [span for span in node if span.tag.endswith("tspan")] or [node]:
             y += float(line.get("dy", "0"))
-            place = (("x", _short(x)), ("y", _short(y)))
+            place: Attributes = (("x", _short(x)), ("y", _short(y)))
             if turn:
                 place = (("transform", f"translate({_joined((x, y))})rotate({_short(turn)})"),)
             if line.text:

@@ -1,4 +1,4 @@
-"""How diverse reasons are: Self-BLEU and the entropy of n-grams (StereoMap, appendix L, Table 14)."""
+"""Diversity of reasons: Self-BLEU and entropy of n-grams (StereoMap, appendix L, Table 14)."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def self_bleu(texts: Sequence[str]) -> float:
     """
     if len(texts) < 2:
         return nan
-    from sacrebleu.metrics import BLEU
+    from sacrebleu.metrics.bleu import BLEU
 
     bleu = BLEU(
         lowercase=True,

@@ -24,16 +24,17 @@ OF_AN_ANSWER = 5
 
 
 class Phrase(NamedTuple):
-    """answers: how many of the cluster contain it. key_in: in how many it is a key phrase; None if
-    not counted. similarity: cosine with the cluster. example: the nearest sentence that contains
-    it, and its group."""
+    """answers: how many of all answers, `of`, contain it. key_in: in how many it is a key phrase;
+    None if not counted. similarity: cosine with the answers together. example: the nearest sentence
+    that contains it, and its group."""
 
-    text: str
+    phrase: str
     answers: int
+    of: int
     key_in: int | None
     similarity: float
     example: str
-    group: str
+    example_group: str
 
 
 class Text(NamedTuple):
@@ -144,8 +145,9 @@ class Embedded:
         return Phrase(
             phrase,
             len({i for _, i, _ in containing}),
+            len(members),
             key_in,
-            float(self._vectors[phrase] @ centre),
+            round(float(self._vectors[phrase] @ centre), 4),
             example.written,
             self.texts[place].group,
         )

@@ -20,7 +20,10 @@ THEY = "they"
 
 _NUMBER = r"(?:[1-5](?:\.\d+)?|one|two|three|four|five)(?![\d%])"
 _SCALE = r"(?:\s*(?:/|out of|of)\s*(?:5|five)(?:\.0)?)?(?:\s*(?:points?|stars?))?"
-_POINT = r"(?:\s*(?:\([^()]*\)|[-:,]\s*(?:not at all|slightly|somewhat|moderately|quite|very|extremely|neutral)\b[\w ,-]{0,40}))?"
+_POINT = (
+    r"(?:\s*(?:\([^()]*\)|[-:,]\s*"
+    r"(?:not at all|slightly|somewhat|moderately|quite|very|extremely|neutral)\b[\w ,-]{0,40}))?"
+)
 _BULLET = re.compile(
     r"^[\s>|•·+*-]*(?:(?:(?:keyword|reason)\s*)?\d{1,2}[.):]\s*|(?:keyword|reason)\s*\d{1,2}\s*[-:.]*\s*)*[\s>|•·+*-]*"
 )

@@ -183,23 +183,23 @@ def test_every_answer_of_a_cluster_counts_however_many_there_are():
     said = texts(*["Good school, good degree."] * 3, *["High pay. High wages, high pay."] * 40)
     found = Embedded(said, by_topic).key_phrases(range(43), top=1)
     assert (
-        found[0].text == "high pay"
+        found[0].phrase == "high pay"
         and found[0].answers == 40
-        and found[0].group == "Nurses"
+        and found[0].example_group == "Nurses"
         and found[0].example == "high pay."
     )
     first = Embedded(said, by_topic).key_phrases(range(3), top=1)
-    assert first[0].text in ("good school", "good degree") and first[0].answers == 3
+    assert first[0].phrase in ("good school", "good degree") and first[0].answers == 3
 
 
 def test_the_most_common_phrases_are_key_phrases_of_most_answers():
     found = Embedded(
         texts("High pay.", "High pay.", "Good school.", "Good school.", "High pay."), by_topic
     ).most_common(range(5), top=9)
-    assert {(p.text, p.key_in, p.answers) for p in found[:3]} == {
+    assert {(p.phrase, p.key_in, p.answers) for p in found[:3]} == {
         (text, 3, 3) for text in ("high", "pay", "high pay")
     }
-    assert {p.text for p in found} == {"high", "pay", "high pay", "good", "school", "good school"}
+    assert {p.phrase for p in found} == {"high", "pay", "high pay", "good", "school", "good school"}
 
 
 def test_a_phrase_of_a_single_answer_is_left_out_unless_asked_for():
@@ -437,12 +437,12 @@ def test_diversity_needs_no_embeddings(tmp_path, capsys):
         (
             SAID,
             ["--output", "o.txt"],
-            "--output o.txt: expected a file .csv or .json in a folder that is there",
+            "--output o.txt: expected a file .csv or .json in an existing folder",
         ),
         (
             SAID,
             ["--min_answers", "9"],
-            "no phrase stands in 9 answers of 5; give more samples, or --min_answers 1",
+            "no phrase is in 9 answers of 5; give more samples, or --min_answers 1",
         ),
     ],
 )

@@ -85,7 +85,7 @@ def subpaths(d):
 
 
 def boxes(svg, fill):
-    """(left, top, right, bottom) of the rectangles of a colour, without the square in the legend."""
+    """(left, top, right, bottom) of the rectangles of a colour, but for that of the legend."""
     found = []
     for tag, held, _ in leaves(svg):
         if tag == "path" and held.get("fill") == fill and "a" not in held["d"].lower():
