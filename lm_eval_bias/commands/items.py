@@ -173,7 +173,7 @@ def write(arguments: argparse.Namespace, name: str) -> int:
             return 130
     result = writing.outcome(made, pipeline, journal.lines())
     writing.save(out, [pipeline.item(draft.known) for draft in result.accepted])
-    for line in writing.told(result, pipeline, out):
+    for line in writing.report(result, pipeline, out):
         print(line)
     print(f"  every text: {journal.path}; review: lm-eval-bias items review {out}")
     return 0 if result.accepted else 1

@@ -93,7 +93,7 @@ def test_the_entries_are_the_items_and_what_a_check_rejected_with_every_steps_te
 def test_rejected_items_leave_the_file_and_can_be_taken_back(file):
     review = Review(file)
     told = review.save(0, given(review, time="accepted", two="rejected"))
-    assert told == {"version": 1, "said": "Saved items.jsonl: 2 items"} and ids(file) == [
+    assert told == {"version": 1, "message": "Saved items.jsonl: 2 items"} and ids(file) == [
         "time",
         "three",
     ]
@@ -137,7 +137,7 @@ def test_an_accepted_item_with_a_problem_is_not_saved_and_the_problem_named(file
     )
     sent[1]["decision"] = "open"
     assert (
-        review.save(0, sent)["said"]
+        review.save(0, sent)["message"]
         == "Saved items.jsonl: 2 items; 1 undecided ones with problems are left out"
     )
     assert ids(file) == ["time", "three"]
@@ -147,7 +147,7 @@ def test_of_two_with_one_id_the_accepted_one_stays(file):
     review = Review(file)
     sent = given(review, two="accepted")
     sent[1]["fields"]["id"] = "time"
-    assert "1 undecided ones" in review.save(0, sent)["said"]
+    assert "1 undecided ones" in review.save(0, sent)["message"]
     assert [e["decision"] for e in review.entries[:2]] == ["open", "accepted"] and ids(file) == [
         "time",
         "three",
