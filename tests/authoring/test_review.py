@@ -310,6 +310,7 @@ def test_over_the_wire_an_item_is_looked_at_and_saved(file):
     assert ids(file) == ["time", "three"]
 
 
+@pytest.mark.slow
 def test_the_command_prints_the_address_and_ends_with_a_summary(file):
     import signal
 
@@ -322,7 +323,13 @@ def test_the_command_prints_the_address_and_ends_with_a_summary(file):
         str(file),
         "--no_browser",
     ]
-    process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
+    # A shell's background job ignores SIGINT, and its children with it.
+    process = subprocess.Popen(
+        command,
+        stdout=subprocess.PIPE,
+        text=True,
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
+    )
     assert process.stdout.readline().startswith(f"{file}: 4 items to review at http://127.0.0.1:")
     process.send_signal(signal.SIGINT)
     assert (
@@ -450,6 +457,7 @@ async def reviewed(program, address, folder):
         process.wait()
 
 
+@pytest.mark.slow
 def test_a_person_reviews_in_a_browser_with_the_keyboard(file, tmp_path):
     program = (
         shutil.which("chromium")

@@ -218,6 +218,6 @@ def test_a_reviewer_is_shown_each_pronoun_and_told_what_no_check_decides():
     ]
 
 
-def test_a_name_near_to_a_pipelines_is_guessed():
-    with pytest.raises(UsageError, match="no pipeline 'hbbb'; did you mean hbb"):
+def test_the_pipelines_that_exist_are_named():
+    with pytest.raises(UsageError, match="no pipeline 'hbbb'; there are hbb"):
         pipeline("hbbb")

@@ -33,7 +33,10 @@ STEPS = (
     "context and first option",
     "second option",
 )
-STEREOTYPES = "id,theme,s1,s2\nmath,school,Girls are bad at math.,Boys are bad at math.\nlate,,The poor are late.,The rich are late.\n"
+STEREOTYPES = (
+    "id,theme,s1,s2\nmath,school,Girls are bad at math.,Boys are bad at math.\n"
+    "late,,The poor are late.,The rich are late.\n"
+)
 
 
 class Scripted(RuleLM):
@@ -106,6 +109,7 @@ def test_every_step_is_asked_once_of_a_writer_that_makes_no_mistake(scripted, tm
     assert all(line["prompt"] and line["answer"] for line in journal[1:])
 
 
+@pytest.mark.slow
 def test_what_comes_out_is_what_items_takes(scripted, tmp_path, capsys):
     """Two concept pairs: 58 questions each, in both orders."""
     assert items() == 0
@@ -164,8 +168,10 @@ def test_an_item_that_fails_too_often_is_rejected_and_the_others_go_on(scripted,
         "items.jsonl: 1 of 2 items accepted by the checks, 1 rejected",
         "  9 answers, 3 of them refused:",
         "       3  raw concept pair: form",
-        "  2 answers, asked for again, were the one before word for word: the writer does not sample (--gen_kwargs)",
-        "  rejected math at raw concept pair, form: expected concept1;concept2 in one line, found 'Concept1 is the first and Concept2 is the second.'",
+        "  2 answers, asked for again, were the same word for word: the writer does not sample "
+        "(--gen_kwargs)",
+        "  rejected math at raw concept pair, form: expected concept1;concept2 in one line, found "
+        "'Concept1 is the first and Concept2 is the second.'",
     ]
     assert [row["id"] for row in lines(tmp_path / "items.jsonl")] == ["late"]
     # More tries go on where it was: two steps are known of math, four are asked.
@@ -207,7 +213,7 @@ def test_after_a_stop_at_any_answer_the_same_command_goes_on_and_asks_nothing_tw
     said = capsys.readouterr().err.splitlines()
     assert said[-2:] == [
         "lm-eval-bias: the model gave no answer: ConnectionError no route to the writer",
-        "All answers so far are in items.journal.jsonl; the same command goes on from there.",
+        "All answers so far are in items.journal.jsonl; the same command continues from there.",
     ]
     assert (
         not (tmp_path / "items.jsonl").exists()
@@ -223,14 +229,18 @@ def test_after_a_stop_at_any_answer_the_same_command_goes_on_and_asks_nothing_tw
     assert len(lines(journal)) == 11
 
 
+@pytest.mark.slow
 def test_a_killed_process_loses_no_answer_that_it_had(tmp_path, root):
     """SIGKILL, with the answers slow enough to be hit in the middle."""
     (tmp_path / "s.csv").write_text(STEREOTYPES)
     (tmp_path / "slow.py").write_text(
-        "import sys, time\nfrom lm_eval.api.registry import model_registry\nfrom tests.commands.test_items_command import Scripted\nfrom lm_eval_bias import cli\n"
-        "class Slow(Scripted):\n    def answer(self, prompt):\n        time.sleep(float(sys.argv[1]))\n        return super().answer(prompt)\n"
+        "import sys, time\nfrom lm_eval.api.registry import model_registry\n"
+        "from tests.commands.test_items_command import Scripted\nfrom lm_eval_bias import cli\n"
+        "class Slow(Scripted):\n    def answer(self, prompt):\n"
+        "        time.sleep(float(sys.argv[1]))\n        return super().answer(prompt)\n"
         "model_registry.register('slow', target=Slow)\n"
-        "sys.exit(cli.main(['items', 'hbb', '--from', 's.csv', '--model', 'slow', '--out', 'items.jsonl']))\n"
+        "arguments = '--from s.csv --model slow --out items.jsonl'.split()\n"
+        "sys.exit(cli.main(['items', 'hbb', *arguments]))\n"
     )
     env = {**os.environ, "PYTHONPATH": f"{root}:{os.environ.get('PYTHONPATH', '')}"}
     process = subprocess.Popen(
@@ -273,10 +283,10 @@ def test_a_killed_process_loses_no_answer_that_it_had(tmp_path, root):
             ["--out", "old.jsonl"],
             "old.jsonl exists, and no journal old.journal.jsonl beside it; give another --out",
         ),
-        (["--out", "other.jsonl"], "other.journal.jsonl is no journal that this version can read"),
+        (["--out", "other.jsonl"], "other.journal.jsonl is not a readable journal"),
         (
             ["--out", "seen.jsonl"],
-            "seen.jsonl has been reviewed, and would be written over; give another --out",
+            "seen.jsonl has been reviewed and would be overwritten; give another --out",
         ),
     ],
 )
@@ -377,18 +387,8 @@ def test_over_the_wire_each_try_is_a_chat_of_one_message_with_its_own_seed(
             "model=m",
             f"base_url=http://127.0.0.1:{server.server_address[1]}/v1/chat/completions",
         ]
-        command = [
-            "items",
-            "hbb",
-            "--from",
-            "s.csv",
-            "--model",
-            "local-chat-completions",
-            "--model_args",
-            *model_args,
-            "--out",
-            "items.jsonl",
-        ]
+        source = ["items", "hbb", "--from", "s.csv", "--out", "items.jsonl"]
+        command = [*source, "--model", "local-chat-completions", "--model_args", *model_args]
         assert cli.main([*command, "--gen_kwargs", "temperature=0.7", "max_gen_toks=99"]) == 0
         server.shutdown()
     assert "1 of 1 items accepted" in capsys.readouterr().out
@@ -413,12 +413,9 @@ def test_a_model_without_a_chat_template_gets_the_prompt_as_it_is(scripted):
     ) == [SUMMARY, SUMMARY]
 
 
-def test_the_help_names_every_pipeline():
-    done = subprocess.run(
-        [sys.executable, "-m", "lm_eval_bias.cli", "items", "--help"],
-        capture_output=True,
-        text=True,
-    )
-    assert re.search(r"^ +hbb +write items for hbb$", done.stdout, re.M) and re.search(
-        r"^ +review ", done.stdout, re.M
-    )
+def test_the_help_names_every_pipeline(capsys):
+    with pytest.raises(SystemExit):
+        cli.main(["items", "--help"])
+    shown = capsys.readouterr().out
+    assert re.search(r"^ +hbb +write items for hbb$", shown, re.M)
+    assert re.search(r"^ +review ", shown, re.M)
