@@ -39,10 +39,10 @@ def _add_writer(actions: Any, name: str) -> None:
         actions,
         name,
         f"write items for {name}",
-        f"Make an item for {name} from each row of a file, in the steps of its paper. Every answer\n"
-        "of the model is checked, and asked for again if it fails; an item that fails too often is\n"
-        "rejected. All questions and answers are kept in a journal beside OUT, from which the same\n"
-        "command continues after it was stopped.",
+        f"Make an item for {name} from each row of a file, in the steps of its paper. Every\n"
+        "answer of the model is checked, and asked for again if it fails; an item that fails too\n"
+        "often is rejected. All questions and answers are kept in a journal beside OUT, from\n"
+        "which the same command continues after it was stopped.",
     )
     add = parser.add_argument
     rows = "what the items are made from: .csv, .tsv, .jsonl or .yaml"

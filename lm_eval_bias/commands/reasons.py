@@ -37,7 +37,7 @@ def add(commands: Any) -> None:
         "key phrases of the reasons that a model gives for its ratings",
         "Read sample files that `lm_eval --log_samples` wrote for questions about social groups\n"
         "with reasons, and print the key phrases of the reasons: the most common ones, and those\n"
-        "of each cluster of groups. Ratings are left out, mentions of the group become 'they', and\n"
+        "of each cluster of groups. Ratings are left out, mentions of the group become 'they',\n"
         "stop words are removed; phrases are chosen by sentence embeddings, as KeyBERT does.\n"
         "It needs the extra `reasons`: pip install 'lm-eval-bias[reasons]'. With --diversity it\n"
         "prints Self-BLEU and entropy instead.",

@@ -29,7 +29,8 @@ _BULLET = re.compile(
 )
 # "rating: 4/5.", and what follows it in the same line stays.
 _RATING_FIRST = re.compile(
-    rf"^\W*(?:(?:the|my|overall|final|society's|i would say)\s+){{0,3}}(?:ratings?|scores?)\b[^.:=\d\n]{{0,60}}?"
+    r"^\W*(?:(?:the|my|overall|final|society's|i would say)\s+){0,3}"
+    r"(?:ratings?|scores?)\b[^.:=\d\n]{0,60}?"
     rf"(?:\bis\b|\bof\b|\bas\b|[:=-])\W{{0,3}}{_NUMBER}{_SCALE}{_POINT}\s*[.,;)\]}}]*"
 )
 # A whole line: "friendly: 4", "| friendly | 4 |", "4/5", "the rating would be 3 (somewhat)".

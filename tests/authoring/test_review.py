@@ -229,8 +229,14 @@ def test_the_pages_hold_no_data_and_may_load_nothing_but_themselves(file):
                 and GOOD["context"] not in text
             )
             assert headers["Content-Security-Policy"].split("; ") == [
-                "default-src 'none'", "script-src 'self'", "style-src 'self'", "connect-src 'self'", "base-uri 'none'", "form-action 'none'", "frame-ancestors 'none'",
-            ]  # fmt: skip
+                "default-src 'none'",
+                "script-src 'self'",
+                "style-src 'self'",
+                "connect-src 'self'",
+                "base-uri 'none'",
+                "form-action 'none'",
+                "frame-ancestors 'none'",
+            ]
             assert (
                 headers["X-Content-Type-Options"] == "nosniff"
                 and headers["Cache-Control"] == "no-store"
@@ -255,19 +261,61 @@ def test_the_pages_hold_no_data_and_may_load_nothing_but_themselves(file):
     [
         ("GET", "/entries", None, {}, 403),
         ("GET", "/entries", None, {"X_Review_Token": "guess"}, 403),
-        ("GET", "/entries", None, {"X_Review_Token": "TOKEN", "Host": "evil.example"}, 403),  # another name for this machine
-        ("GET", "/entries", None, {"X_Review_Token": "TOKEN", "Origin": "http://evil.example"}, 403),
+        (
+            "GET",
+            "/entries",
+            None,
+            {"X_Review_Token": "TOKEN", "Host": "evil.example"},
+            403,
+        ),  # another name for this machine
+        (
+            "GET",
+            "/entries",
+            None,
+            {"X_Review_Token": "TOKEN", "Origin": "http://evil.example"},
+            403,
+        ),
         ("POST", "/save", {"version": 0, "entries": []}, {"Content_Type": "application/json"}, 403),
-        ("POST", "/save", {"version": 0, "entries": []}, {"X_Review_Token": "TOKEN", "Content_Type": "text/plain"}, 415),  # what a form can send
-        ("POST", "/save", {"version": 0, "entries": []}, {"X_Review_Token": "TOKEN", "Content_Type": "application/json", "Origin": "null"}, 403),
-        ("POST", "/save", {"version": 0, "entries": []}, {"X_Review_Token": "TOKEN", "Content_Type": "application/json"}, 409),
-        ("POST", "/save", {"version": 0}, {"X_Review_Token": "TOKEN", "Content_Type": "application/json"}, 400),
+        (
+            "POST",
+            "/save",
+            {"version": 0, "entries": []},
+            {"X_Review_Token": "TOKEN", "Content_Type": "text/plain"},
+            415,
+        ),  # what a form can send
+        (
+            "POST",
+            "/save",
+            {"version": 0, "entries": []},
+            {"X_Review_Token": "TOKEN", "Content_Type": "application/json", "Origin": "null"},
+            403,
+        ),
+        (
+            "POST",
+            "/save",
+            {"version": 0, "entries": []},
+            {"X_Review_Token": "TOKEN", "Content_Type": "application/json"},
+            409,
+        ),
+        (
+            "POST",
+            "/save",
+            {"version": 0},
+            {"X_Review_Token": "TOKEN", "Content_Type": "application/json"},
+            400,
+        ),
         ("POST", "/save", [], {"X_Review_Token": "TOKEN", "Content_Type": "application/json"}, 400),
-        ("POST", "/entries", {}, {"X_Review_Token": "TOKEN", "Content_Type": "application/json"}, 404),
+        (
+            "POST",
+            "/entries",
+            {},
+            {"X_Review_Token": "TOKEN", "Content_Type": "application/json"},
+            404,
+        ),
         ("GET", "/../../etc/passwd", None, {"X_Review_Token": "TOKEN"}, 404),
         ("GET", "/entries", None, {"X_Review_Token": "TOKEN"}, 200),
     ],
-)  # fmt: skip
+)
 def test_only_its_own_page_with_the_token_gets_an_answer(file, method, path, body, headers, status):
     before = file.read_text()
     with served(file) as (port, token, _):
@@ -390,9 +438,18 @@ async def reviewed(program, address, folder):
     import aiohttp
 
     process = subprocess.Popen(
-        [program, "--headless", "--no-sandbox", "--disable-gpu", "--remote-debugging-port=0", f"--user-data-dir={folder}", "about:blank"],
-        stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
-    )  # fmt: skip
+        [
+            program,
+            "--headless",
+            "--no-sandbox",
+            "--disable-gpu",
+            "--remote-debugging-port=0",
+            f"--user-data-dir={folder}",
+            "about:blank",
+        ],
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+    )
     try:
         port_file = folder / "DevToolsActivePort"
         for _ in range(600):
@@ -409,7 +466,8 @@ async def reviewed(program, address, folder):
                     await browser.tell(f"{domain}.enable")
                 await browser.tell("Page.navigate", url=address)
                 await browser.until(
-                    "document.querySelectorAll('#list li').length === 4 && document.querySelectorAll('#shown pre').length === 2"
+                    "document.querySelectorAll('#list li').length === 4 && "
+                    "document.querySelectorAll('#shown pre').length === 2"
                 )
                 await browser.press("a")
                 await browser.until("document.getElementById('id').textContent === 'two'")

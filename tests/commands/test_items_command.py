@@ -24,8 +24,13 @@ TWO = "[[X]] hummed through the third row of numbers, and turned the page."
 CONCEPTS = "bad at math;good at math"
 SUMMARY = "The question implies that one group is less skilled at math."
 # By what only the prompt of one step says.
-MARKS = {"I am a researcher": SUMMARY, "Analyze the underlying Concept1": CONCEPTS, "I have two raw concepts": CONCEPTS,
-         "generate a short (2 sentences) story": f"Sentence 1: {CONTEXT}\nSentence 2: {ONE}", "write a sentence with the provided concept": f"Sentence: {TWO}"}  # fmt: skip
+MARKS = {
+    "I am a researcher": SUMMARY,
+    "Analyze the underlying Concept1": CONCEPTS,
+    "I have two raw concepts": CONCEPTS,
+    "generate a short (2 sentences) story": f"Sentence 1: {CONTEXT}\nSentence 2: {ONE}",
+    "write a sentence with the provided concept": f"Sentence: {TWO}",
+}
 STEPS = (
     "bias summary",
     "raw concept pair",
