@@ -1,9 +1,6 @@
-"""What a measure has to show: tables and figures, as a paper has them, of the tables that a
-finished run left. Declared beside the numbers.
+"""The tables and figures that a report shows of a finished run, declared beside a measure's numbers.
 
-An exhibit says which rows it takes and what its columns are called; how that is drawn, written or
-put on a page is the report's. Plain named tuples, nothing imported: a benchmark of one's own
-declares its exhibits in the same words.
+An exhibit says which rows it takes and how its columns are called. The report draws and writes it.
 """
 
 from __future__ import annotations
@@ -13,16 +10,15 @@ from math import isfinite
 from typing import Any, Literal, NamedTuple
 
 Tables = Mapping[str, Sequence[Mapping[str, Any]]]
-"""Name of a table -> its rows, as a results file has them: `numbers`, and those of the summary."""
-# A plain dictionary: the harness copies a task's settings deeply, and with them its measure, which
-# a mappingproxy does not allow.
+"""Name of a table in a results file -> its rows: `numbers`, and those of the summary."""
+# Not a mappingproxy: the harness copies a task's settings deeply, and with them its measure.
 NONE: Mapping[str, Any] = {}
 
 
 class Column(NamedTuple):
-    """A column that is shown. name: of the row's key; of `Numbers`, the metric. title: as it is
-    headed. unit: one of `measure.UNITS`; "" for text. Its 95 % interval stands in the keys
-    NAME_low and NAME_high of the row. stderr, interval: transitional, ignored."""
+    """A column that is shown. name: the row's key. title: its heading. unit: one of
+    `measure.UNITS`; "" for text. The keys NAME_low and NAME_high hold its 95 % interval. stderr,
+    interval: transitional, ignored."""
 
     name: str
     title: str
@@ -32,11 +28,11 @@ class Column(NamedTuple):
 
 
 class Numbers(NamedTuple):
-    """The table `numbers`, turned: a row for each group, in a column for each metric.
+    """The table `numbers` with a row for each group and columns METRIC, METRIC_stderr, METRIC_low
+    and METRIC_high for each metric.
 
-    metrics: their names. by: the key under which a row has its group; None for one row, the whole.
-    whole: what that row is called where it stands before the groups; None to leave it out. Beside
-    METRIC a row has METRIC_stderr, METRIC_low and METRIC_high.
+    by: the key that holds the group; None for one row, the whole. whole: the name of the row of the
+    whole before the groups; None to leave it out.
     """
 
     metrics: Sequence[str]
@@ -45,26 +41,23 @@ class Numbers(NamedTuple):
 
 
 class Rows(NamedTuple):
-    """Rows of another table. where: column -> the value, or a tuple of the values, that a row must
-    have."""
+    """Rows of another table. where: column -> the value, or a tuple of values, of the rows taken."""
 
     table: str
     where: Mapping[str, Any] = NONE
 
 
 class Figure(NamedTuple):
-    """How rows are drawn. Every field but `kind` names a key of the rows, and None leaves it out.
+    """How rows are drawn. Fields name keys of the rows, unless said otherwise.
 
-    kind: `bars`, beside each other by colour; `stacked`, on each other by colour; `points`, with
-    their intervals, y is the category; `lines`; `histogram`, of counted rows from x to `to`;
-    `boxes`, of the keys in `five`; `heatmap`, x by y, colour is the number; `radar`, x is the axis
-    and y the number; `scatter`, labelled. facet: a panel for each value; row: and a row of panels.
-    low, high: ends of intervals. label: the text at a point. mask: true where a cell of a heat map
-    is left blank. five: least, lower quartile, median, upper quartile, greatest. order: key -> the
-    order of its values; otherwise as they come. domain: the ends of the number's scale; None for
-    what there is. reference: the number of a model without bias, a line or the middle of the
-    colours. model: where several models share a figure, what tells them apart; None where each has
-    its own.
+    kind: not a key. `bars` and `stacked` by colour; `points` with intervals, y is the category;
+    `lines`; `histogram` of counts from x to `to`; `boxes` of the keys in `five`; `heatmap`, colour
+    is the number; `radar`, x is the axis and y the number; `scatter` with labels. facet: a panel
+    for each value. row: a row of panels for each value. low, high: interval. label: a point's text.
+    mask: true leaves a cell of a heat map blank. five: least, quartiles, median between,
+    greatest. order: key -> order of its values. domain: ends of the scale, by default the data's.
+    reference: the null value. model: what separates models that share a figure; None for a figure
+    each.
     """
 
     kind: Literal[
@@ -88,15 +81,13 @@ class Figure(NamedTuple):
 
 
 class Exhibit(NamedTuple):
-    """A table, and the figure that is drawn of it if there is one.
+    """A table, and its figure if there is one.
 
-    name: as the paper has it ("Table 4", "Figure 3"); of our own what it is about. caption: one
-    line. source: where the rows are from; a function of the run's tables where neither `Numbers`
-    nor `Rows` says it. then: what is still to be done to the rows. columns: what the table shows,
-    in order. reads: one sentence, how to read it. silent: one sentence, what it does not show.
-    needs: what a run lacks whose rows are none, as part of a sentence ("the option style=all").
-    published: the paper, as `published.papers` has it, and the names of its tables whose cells
-    stand beside ours.
+    name: as in the paper ("Table 4"), or what it is about. source: of the rows; a function of the
+    run's tables where `Numbers` and `Rows` do not do. then: changes the rows. columns: in order.
+    how_to_read, caveat (what it does not show): one sentence each. needs: what a run without rows
+    lacks ("the option style=all"). paper_values: the paper's name in `data/published.py`, and its
+    tables whose cells are shown beside ours.
     """
 
     name: str

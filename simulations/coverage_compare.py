@@ -304,10 +304,8 @@ def experiment(task: Task, world: World, clusters: int, seed: int) -> dict[str, 
     shared: dict[Any, float] = {}
     models = [Model(shared, rng, world, second) for second in (False, True)]
     first, second = (task.records(model, clusters) for model in models)
-    options = {**task.options, "errors": task.intervals}
-    found = differences(
-        task.measure, first, second, options, [(name, None) for name in task.numbers]
-    )
+    keys = [(name, None) for name in task.numbers]
+    found = differences(task.measure, first, second, task.options, keys, errors=task.intervals)
     return {name: each for (name, _), each in found.items()}
 
 

@@ -109,7 +109,7 @@ class Review:
         if self._content.strip():
             content = read(self.file)
             for problem in content.problems:
-                raise UsageError(content.told(*problem))
+                raise UsageError(content.message(*problem))
             items = [{str(k): str(v) for k, v in row.items()} for row in content.data]
         rows = {line["row"]: line["given"] for line in lines if "given" in line}
         key = self.pipeline.fields[0]

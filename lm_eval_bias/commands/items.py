@@ -25,7 +25,7 @@ def add(commands: Any) -> None:
         commands,
         "items",
         "write new items with a model, and review them",
-        "Write new items the way a paper did, with any model of the harness as the writer, or\n"
+        "Write new items the way a paper did, with any model of the harness as the writer, or "
         "review them in a browser. The result is a file for --metadata items=FILE.",
     )
     actions = parser.add_subparsers(dest="action", metavar="ACTION", required=True)
@@ -39,9 +39,9 @@ def _add_writer(actions: Any, name: str) -> None:
         actions,
         name,
         f"write items for {name}",
-        f"Make an item for {name} from each row of a file, in the steps of its paper. Every\n"
-        "answer of the model is checked, and asked for again if it fails; an item that fails too\n"
-        "often is rejected. All questions and answers are kept in a journal beside OUT, from\n"
+        f"Make an item for {name} from each row of a file, in the steps of its paper. Every "
+        "answer of the model is checked, and asked for again if it fails; an item that fails too "
+        "often is rejected. All questions and answers are kept in a journal beside OUT, from "
         "which the same command continues after it was stopped.",
     )
     add = parser.add_argument
@@ -71,8 +71,8 @@ def _add_review(actions: Any) -> None:
         actions,
         "review",
         "accept, edit or reject items in a browser",
-        "Serve a page on this machine alone (127.0.0.1) where a person accepts, edits or rejects\n"
-        "the items of FILE, beside the texts of every step from its journal, and saves FILE.\n"
+        "Serve a page on this machine alone (127.0.0.1) where a person accepts, edits or rejects "
+        "the items of FILE, beside the texts of every step from its journal, and saves FILE. "
         "Ctrl+C ends it. Rejected items stay in a file beside FILE and can be restored.",
     )
     add = parser.add_argument

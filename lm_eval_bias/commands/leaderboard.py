@@ -89,7 +89,7 @@ def text(board: Any, width: int) -> str:
     """For a terminal: the tables of the tasks, the columns in as many rows of tables as the width
     asks for."""
     from lm_eval_bias.report.leaderboard import LEGEND, interval, place, written
-    from lm_eval_bias.report.leaderboard_files import about, asked, mark, remarks
+    from lm_eval_bias.report.leaderboard_files import about, asked, remarks
     from lm_eval_bias.results.escape import shortened
 
     most = max(16, width // 4)
@@ -119,19 +119,12 @@ def text(board: Any, width: int) -> str:
         for column in section.columns:
             unit = column.metric.unit
             told = about(column) if column.ranked else unit
-            cells = [
-                [
-                    f"{shortened(column.metric.name, 40)}{mark(column)}"
-                    + (f" ({told})" if told else ""),
-                    "",
-                    "",
-                ]
-            ]
+            cells = [[shortened(column.metric.name, 40) + (f" ({told})" if told else ""), "", ""]]
             for name in members:
                 entry = column.entries.get(name)
                 ranked = f"{place(entry)} {entry.ties}" if entry and entry.rank else ""
                 cells.append(
-                    [written(entry.value, unit), interval(entry, unit), ranked]
+                    [written(entry.number.value, unit), interval(entry.number, unit), ranked]
                     if entry
                     else ["", "", ""]
                 )

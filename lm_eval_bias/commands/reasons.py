@@ -35,11 +35,11 @@ def add(commands: Any) -> None:
         commands,
         "reasons",
         "key phrases of the reasons that a model gives for its ratings",
-        "Read sample files that `lm_eval --log_samples` wrote for questions about social groups\n"
-        "with reasons, and print the key phrases of the reasons: the most common ones, and those\n"
-        "of each cluster of groups. Ratings are left out, mentions of the group become 'they',\n"
-        "stop words are removed; phrases are chosen by sentence embeddings, as KeyBERT does.\n"
-        "It needs the extra `reasons`: pip install 'lm-eval-bias[reasons]'. With --diversity it\n"
+        "Read sample files that `lm_eval --log_samples` wrote for questions about social groups "
+        "with reasons, and print the key phrases of the reasons: the most common ones, and those "
+        "of each cluster of groups. Ratings are left out, mentions of the group become 'they', "
+        "stop words are removed; phrases are chosen by sentence embeddings, as KeyBERT does. "
+        "It needs the extra `reasons`: pip install 'lm-eval-bias[reasons]'. With --diversity it "
         "prints Self-BLEU and entropy instead.",
     )
 

@@ -27,7 +27,7 @@ from lm_eval.models.utils_hf import clear_torch_cache
 from tqdm import tqdm
 
 from lm_eval_bias.harness import compat, sentence_pairs
-from lm_eval_bias.harness.gc_pause import no_search_of_old
+from lm_eval_bias.harness.gc_pause import gc_frozen
 from lm_eval_bias.harness.sentence_pairs import SHARED
 from lm_eval_bias.usage import UsageError
 
@@ -375,7 +375,7 @@ class MaskedLM(HFLM):
                 self.cache_hook.add_partial("hf-mlm", stored[ask], score)
 
         if new:
-            with no_search_of_old():
+            with gc_frozen():
                 self._compute(new, finished, f"Running {len(asked)} {kind} requests", disable_tqdm)
         return [known[ask] for ask in asked]
 

@@ -31,7 +31,7 @@ from lm_eval.models.utils import (
 from lm_eval.models.utils_hf import clear_torch_cache
 from tqdm import tqdm
 
-from lm_eval_bias.harness.gc_pause import no_search_of_old
+from lm_eval_bias.harness.gc_pause import gc_frozen
 from lm_eval_bias.usage import UsageError
 
 from .asked import Asked, asked
@@ -156,7 +156,7 @@ class PrefixLM(HFLM):
         if self.runs_as_hf or not requests:
             return super().loglikelihood(requests, disable_tqdm=disable_tqdm)
         pairs = [request.args for request in requests]
-        with no_search_of_old():
+        with gc_frozen():
             return self._likelihoods(pairs, self._asked(pairs, disable_tqdm), disable_tqdm)
 
     def _asked(self, pairs: Sequence[tuple[str, str]], disable_tqdm: bool) -> Asked:

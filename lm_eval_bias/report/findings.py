@@ -7,11 +7,11 @@ from collections.abc import Iterable, Sequence
 from math import isfinite, isnan
 from typing import NamedTuple
 
-from lm_eval_bias.measure import RANGE, Metric
+from lm_eval_bias.measure import RANGE, Metric, Number
 from lm_eval_bias.metrics.ranks import QUANTILE
 from lm_eval_bias.metrics.resampling import FEWEST_CLUSTERS
 from lm_eval_bias.report.exhibited import number_text
-from lm_eval_bias.report.leaderboard import OWN, Column, Entry, board
+from lm_eval_bias.report.leaderboard import Column, board
 from lm_eval_bias.results.escape import shortened
 from lm_eval_bias.results.runs import Found, Run
 
@@ -21,16 +21,15 @@ _HABITS = frozenset({"position_preference", "letter_preference"})
 
 
 class Headline(NamedTuple):
-    """A primary number of a run. own: whether its interval is the one that the task computes."""
+    """A primary number of a run."""
 
     run: Run
     metric: Metric
-    entry: Entry
-    own: bool
+    number: Number
 
     @property
     def value(self) -> str:
-        return number_text(self.entry.value, self.metric.unit, self._ends)
+        return number_text(self.number.value, self.metric.unit, self._ends)
 
     @property
     def unit(self) -> str:
@@ -38,13 +37,13 @@ class Headline(NamedTuple):
         unit = self.metric.unit
         return (
             ""
-            if unit in ("", "count", "p", "t", "share", "score") or isnan(self.entry.value)
+            if unit in ("", "count", "p", "t", "share", "score") or isnan(self.number.value)
             else f" {unit}"
         )
 
     @property
     def _ends(self) -> tuple[float, ...]:
-        low, high = self.entry.low, self.entry.high
+        low, high = self.number.low, self.number.high
         return () if isnan(low) or isnan(high) or low == high else (low, high)
 
     @property
@@ -53,9 +52,8 @@ class Headline(NamedTuple):
         if not self._ends:
             return ""
         low, high = self._ends
-        value, unit = self.entry.value, self.metric.unit
-        mark = "" if self.own else " ±"
-        return f"[{number_text(low, unit, (value, high))}, {number_text(high, unit, (value, low))}]{mark}"
+        value, unit = self.number.value, self.metric.unit
+        return f"[{number_text(low, unit, (value, high))}, {number_text(high, unit, (value, low))}]"
 
 
 class Tested(NamedTuple):
@@ -69,9 +67,8 @@ class Tested(NamedTuple):
 
     @property
     def clusters(self) -> int | None:
-        """On how many clusters it rests; None where the run does not say, being older or of a
-        measure that declares none."""
-        return self.primary.run.clusters((self.primary.metric.name, None))
+        """On how many clusters it rests; None where the run does not say."""
+        return self.primary.number.clusters
 
     @property
     def few(self) -> bool:
@@ -86,7 +83,7 @@ def primaries(run: Run) -> list[Headline]:
         column for section in board(Found([run], [], [])).sections for column in section.columns
     ]
     return [
-        Headline(run, c.metric, c.entries[run.model], c.interval == OWN)
+        Headline(run, c.metric, c.entries[run.model].number)
         for c in columns
         if run.model in c.entries
     ]
@@ -97,7 +94,7 @@ def tested(found: Iterable[Headline]) -> list[Tested]:
     scale, and an interval."""
     made = []
     for primary in found:
-        metric, entry = primary.metric, primary.entry
+        metric, number = primary.metric, primary.number
         # A share is 0 for a model without bias as soon as not one answer errs, and no other number
         # can lie below it.
         if (
@@ -107,12 +104,12 @@ def tested(found: Iterable[Headline]) -> list[Tested]:
             or metric.null_value in RANGE.get(metric.unit, ())
         ):
             continue
-        if isnan(entry.low) or isnan(entry.high) or entry.low >= entry.high or isnan(entry.value):
+        if not number.low < number.high or isnan(number.value):
             continue
-        away = entry.value - metric.null_value
-        arm = entry.value - entry.low if away >= 0 else entry.high - entry.value
+        away = number.value - metric.null_value
+        arm = number.value - number.low if away >= 0 else number.high - number.value
         distance = QUANTILE * away / arm if arm > 0 and isfinite(arm) else 0.0
-        made.append(Tested(primary, not entry.low <= metric.null_value <= entry.high, distance))
+        made.append(Tested(primary, not number.low <= metric.null_value <= number.high, distance))
     return made
 
 
@@ -199,7 +196,6 @@ RULE = (
     "short to test them, or that ask what another number tests, as their task declares.",
     "Strongest means surest, not largest: the distance from the null value in standard errors, taken from the end of the "
     "interval that lies towards it; runs without a warning come first, and numbers on fewer than ten clusters last. Numbers of "
-    "different units do not compare in size. Where an interval is marked ±, it is value ± 1.96 standard errors, which is too "
-    "short where a task has few clusters.",
+    "different units do not compare in size.",
     "Tests of one task often ask about the same answers, so they are not independent, and none is adjusted for the others.",
 )

@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 from lm_eval_bias import cli
 from lm_eval_bias.commands import reasons as command
 from lm_eval_bias.reasons.diversity import diversity, entropy, self_bleu
-from lm_eval_bias.reasons.phrases import Embedded, Text, nearest, counts
+from lm_eval_bias.reasons.phrases import Embedded, Text, counts, nearest
 from lm_eval_bias.reasons.texts import mention, reasons, sentences
 
 # ---- What is a reason
@@ -465,8 +465,8 @@ def test_diversity_needs_no_embeddings(tmp_path, capsys):
         (
             SAID[5:6],
             [],
-            "no question about an item with 'economic'; the samples ask prestigious: name some with "
-            "--items, or --items all",
+            "no question about an item with 'economic'; the samples ask prestigious: name "
+            "some with --items, or --items all",
         ),
         (SAID[4:5], [], "all 1 answers are refused or cut off; there are no reasons"),
         ([], [], "is empty; give the files that --log_samples wrote"),

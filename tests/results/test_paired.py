@@ -3,7 +3,7 @@ both share."""
 
 import random
 from itertools import combinations
-from math import isnan, nan, sqrt
+from math import inf, isnan, nan, sqrt
 
 import numpy as np
 import pytest
@@ -17,7 +17,7 @@ from lm_eval_bias.metrics.jackknife import (
 from lm_eval_bias.metrics.ranks import ranks_of_tests
 from scipy import stats
 
-from lm_eval_bias.measure import Measure, Metric, Summary
+from lm_eval_bias.measure import Measure, Metric, Number, Summary
 from lm_eval_bias.results.paired import Plan, Replicates, differences, pair_p, variance
 from lm_eval_bias.usage import UsageError
 
@@ -99,16 +99,15 @@ def summary(records, factor=1.0, **_):
     values = [r["x"] for r in records]
     return Summary(
         values={
-            "mean": (factor * mean_of(records), 1.0),
-            "median": (float(np.median(values)), 1.0),
-            "size": (float(np.mean(np.abs(values))), 1.0),
-            "cut": (max(0.0, mean_of(records)), nan),
-            "cut_low": (max(0.0, mean_of(records) - 1), nan),
-            "n": (float(len(records)), nan),
+            "mean": Number(factor * mean_of(records), 1.0),
+            "median": Number(float(np.median(values)), 1.0),
+            "size": Number(float(np.mean(np.abs(values))), 1.0),
+            "cut": Number(max(0.0, mean_of(records)), nan, max(0.0, mean_of(records) - 1), inf),
+            "n": Number(float(len(records))),
         },
         groups={
             "mean": {
-                colour: (mean_of([r for r in records if r["colour"] == colour]), 1.0)
+                colour: Number(mean_of([r for r in records if r["colour"] == colour]), 1.0)
                 for colour in {r["colour"] for r in records}
             }
         },
@@ -123,8 +122,7 @@ TOY = Measure(
         SIGNED,
         Metric("median", "points", "The median."),
         Metric("size", "points", "The mean size.", better="lower"),
-        Metric("cut", "points", "The mean, 0 at least.", null_value=0, stderr=False),
-        Metric("cut_low", "points", "Its lower bound.", stderr=False, bounds="cut"),
+        Metric("cut", "points", "", null_value=0, stderr=False, own_interval=True),
         Metric("n", "count", "Records.", stderr=False),
     ],
     clusters=(("scene",),),
@@ -287,7 +285,7 @@ def test_parts_of_a_record_are_left_out_with_their_values():
     def of_words(records, **_):
         values = [x for r in records for x in r["share"]]
         assert all(len(r["share"]) == len(r["words"]) for r in records)
-        return Summary({"mean": (sum(values) / len(values), 1.0)})
+        return Summary({"mean": Number(sum(values) / len(values), 1.0)})
 
     rng = random.Random(8)
     records = [

@@ -51,7 +51,7 @@ def prompts() -> Mapping[str, Any]:
     """What pipeline.yaml holds."""
     content = read(files(__package__) / "pipeline.yaml", "pipeline.yaml")
     for problem in content.problems:
-        raise ValueError(content.told(*problem))
+        raise ValueError(content.message(*problem))
     return content.data
 
 
@@ -69,7 +69,7 @@ def rows(path: str) -> list[dict[str, str]]:
     prompt_of = {tuple(_GAP.findall(prompt)): prompt for prompt in prompts()["summary"]}
     kinds = [*prompt_of, _CONCEPTS]
     expected = "; or ".join(map(", ".join, kinds))
-    wrong = [content.told(*problem) for problem in content.problems]
+    wrong = [content.message(*problem) for problem in content.problems]
     if not wrong and (not isinstance(content.data, tuple) or not content.data):
         raise UsageError(f"{path}: expected rows, with the columns {expected}")
     made: list[dict[str, str]] = []
@@ -81,14 +81,14 @@ def rows(path: str) -> list[dict[str, str]]:
         if len(fitting) != 1 or filled.keys() - {*_BESIDE, *fitting[0]}:
             present = ", ".join(filled) or "nothing"
             problem = f"expected {expected} (and id, theme), found {present}"
-            wrong.append(content.told((i,), problem))
+            wrong.append(content.message((i,), problem))
             continue
         (columns,) = fitting
         new = {"id": f"row{i + 1}"} | {k: filled[k] for k in _BESIDE if k in filled}
         first = places.setdefault(new["id"], i)
         if first != i:
             problem = f"{new['id']} stands in row {first + 1} too"
-            wrong.append(content.told((i, "id"), problem))
+            wrong.append(content.message((i, "id"), problem))
         if columns == _CONCEPTS:
             new |= {name: filled[name] for name in _CONCEPTS}
         else:
