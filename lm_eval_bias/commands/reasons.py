@@ -38,9 +38,9 @@ def add(commands: Any) -> None:
         "Read sample files that `lm_eval --log_samples` wrote for questions about social groups "
         "with reasons, and print the key phrases of the reasons: the most common ones, and those "
         "of each cluster of groups. Ratings are left out, mentions of the group become 'they', "
-        "stop words are removed; phrases are chosen by sentence embeddings, as KeyBERT does. "
-        "It needs the extra `reasons`: pip install 'lm-eval-bias[reasons]'. With --diversity it "
-        "prints Self-BLEU and entropy instead.",
+        "stop words are removed; phrases are chosen by sentence embeddings, as KeyBERT does.\n\n"
+        "It needs the extra: pip install 'lm-eval-bias[reasons]'. With --diversity it prints "
+        "Self-BLEU and entropy instead.",
     )
 
     def option(name: str, help: str, **more: Any) -> None:

@@ -23,8 +23,9 @@ from lm_eval_bias.answers.refusal import is_refusal
 from lm_eval_bias.authoring.pipeline import Known, Pipeline, Refused, Step
 from lm_eval_bias.benchmarks.hbb import documents
 from lm_eval_bias.benchmarks.hbb.concepts_documents import TEXTS, TOKEN, named, unfit
+from lm_eval_bias.data.content import frozen, read
 from lm_eval_bias.data.lexicons import lexicon
-from lm_eval_bias.data.schema import SHOWN, frozen, load, read
+from lm_eval_bias.data.schema import SHOWN, load
 from lm_eval_bias.usage import UsageError
 
 LONGEST_SUMMARY, LONGEST_CONCEPT = 80, 10
