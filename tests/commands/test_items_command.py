@@ -187,17 +187,6 @@ def test_an_item_that_fails_too_often_is_rejected_and_the_others_go_on(scripted,
     ] == ["math", "late"]
 
 
-def test_a_row_with_concepts_goes_on_where_they_are_known(scripted, tmp_path, capsys):
-    (tmp_path / "s.csv").write_text("id,concept_1,concept_2\nmath,bad at math,good at math\n")
-    assert items("--model_args", "stop=1") == 1
-    journal = tmp_path / "items.journal.jsonl"
-    journal.write_text(journal.read_text().replace("stop=1", ""))
-    assert items() == 0 and "1 of 1 items accepted" in capsys.readouterr().out
-    assert scripted.asked == list(STEPS[3:]) and [
-        row["option_2"] for row in lines(tmp_path / "items.jsonl")
-    ] == [TWO]
-
-
 def test_with_no_item_left_the_command_says_so_and_fails(scripted, tmp_path, capsys):
     scripted.bad = [["bias summary", "", "I'm sorry, but I can't help with that.", 99]]
     assert items() == 1
@@ -330,32 +319,6 @@ def test_no_secret_of_a_model_stands_in_the_journal(scripted, tmp_path):
     assert "hidden" not in (tmp_path / "items.journal.jsonl").read_text()
 
 
-def test_a_chat_model_gets_a_message_and_a_seed_for_each_question(monkeypatch):
-    """`local-chat-completions` takes nothing but messages, so no flag is needed; another try has
-    another seed."""
-    from lm_eval_bias.harness.compat import Writer
-
-    writer = Writer(
-        "local-chat-completions",
-        "model=m,base_url=http://127.0.0.1:1/v1/chat/completions,num_concurrent=4",
-        "temperature=0.5",
-    )
-    asked = []
-    monkeypatch.setattr(
-        writer.lm,
-        "generate_until",
-        lambda requests: asked.extend(r.args for r in requests) or ["yes" for _ in requests],
-    )
-    assert writer.at_once == 4 and writer.ask(["one?", "two?"], [1, 2]) == ["yes", "yes"]
-    assert [json.loads(text.prompt) for text, _ in asked] == [
-        [{"role": "user", "content": each}] for each in ("one?", "two?")
-    ]
-    assert [(k["seed"], k["temperature"], k["max_gen_toks"]) for _, k in asked] == [
-        (1, 0.5, 512),
-        (2, 0.5, 512),
-    ]
-
-
 def test_over_the_wire_each_try_is_a_chat_of_one_message_with_its_own_seed(
     tmp_path, monkeypatch, capsys
 ):
@@ -367,17 +330,13 @@ def test_over_the_wire_each_try_is_a_chat_of_one_message_with_its_own_seed(
 
     class Chat(BaseHTTPRequestHandler):
         def do_POST(self):
-            asked = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
-            got.append(asked)
-            (message,) = asked["messages"]
-            said = (
-                next(text for mark, text in MARKS.items() if mark in message["content"])
-                if len(got) > 1
-                else "I'm sorry, but I can't help with that."
-            )
-            content = json.dumps(
-                {"choices": [{"index": 0, "message": {"role": "assistant", "content": said}}]}
-            ).encode()
+            got.append(json.loads(self.rfile.read(int(self.headers["Content-Length"]))))
+            (message,) = got[-1]["messages"]
+            text = next(text for mark, text in MARKS.items() if mark in message["content"])
+            if len(got) == 1:
+                text = "I'm sorry, but I can't help with that."
+            choice = {"index": 0, "message": {"role": "assistant", "content": text}}
+            content = json.dumps({"choices": [choice]}).encode()
             self.send_response(200)
             self.send_header("Content-Length", str(len(content)))
             self.end_headers()

@@ -419,22 +419,14 @@ def test_other_items_and_documents_that_name_none(tmp_path, stub, capsys):
 
 
 def test_a_spreadsheet_takes_no_cell_for_a_formula(tmp_path, stub):
-    said = [sample(i, '=HYPERLINK("x")', "High pay.") for i in range(2)]
-    path = write(
-        tmp_path,
-        said,
-        {
-            "configs": {
-                "asked": {},
-                "r": {"cells": {"groups": [{"group": '=HYPERLINK("x")', "cluster": "@a"}]}},
-            }
-        },
-    )
+    group = '=HYPERLINK("x")'
+    cells = {"groups": [{"group": group, "cluster": "@a"}]}
+    answers = [sample(i, group, "High pay.") for i in range(2)]
+    path = write(tmp_path, answers, {"configs": {"asked": {}, "r": {"cells": cells}}})
     assert cli.main(["reasons", str(path), "--output", str(tmp_path / "o.csv")]) == 0
     rows = list(csv.DictReader((tmp_path / "o.csv").open()))
-    assert {row["example_group"] for row in rows} == {'\'=HYPERLINK("x")'} and {
-        row["cluster"] for row in rows
-    } == {"", "'@a"}
+    assert {row["example_group"] for row in rows} == {f"'{group}"}
+    assert {row["cluster"] for row in rows} == {"", "'@a"}
     assert not [cell for row in rows for cell in row.values() if cell[:1] in tuple("=+-@")]
 
 
@@ -537,6 +529,7 @@ def test_without_the_extra_one_line_says_what_to_install(tmp_path, monkeypatch, 
     )
 
 
+@pytest.mark.slow
 def test_without_the_model_one_line_says_how_to_get_it(tmp_path):
     pytest.importorskip("sentence_transformers", reason="the extra `reasons` is not installed")
     path = write(tmp_path, SAID)
@@ -559,6 +552,7 @@ def test_without_the_model_one_line_says_how_to_get_it(tmp_path):
     )
 
 
+@pytest.mark.slow
 def test_the_papers_model_finds_what_two_clusters_are_about(tmp_path, capsys):
     pytest.importorskip("sentence_transformers", reason="the extra `reasons` is not installed")
     folder = os.environ.get("LM_EVAL_BIAS_EMBEDDINGS") or command._model_name(None)
@@ -577,37 +571,11 @@ def test_the_papers_model_finds_what_two_clusters_are_about(tmp_path, capsys):
         "A good salary at hospitals.",
         "Nurses earn a good salary.",
     ]
-    path = write(
-        tmp_path,
-        [
-            sample(i, g, t)
-            for i, (g, t) in enumerate(
-                [*(("Poor people", t) for t in poor), *(("Nurses", t) for t in well)]
-            )
-        ],
-        CELLS,
-    )
-    assert (
-        cli.main(
-            [
-                "reasons",
-                str(path),
-                "--model",
-                folder,
-                "--top",
-                "2",
-                "--output",
-                str(tmp_path / "o.json"),
-            ]
-        )
-        == 0
-    )
-    by_cluster = {
-        c: {
-            r["phrase"]
-            for r in json.loads((tmp_path / "o.json").read_text())["phrases"]
-            if r["cluster"] == c
-        }
-        for c in ("low-low", "high-high")
-    }
-    assert "poverty" in by_cluster["low-low"] and "good salary" in by_cluster["high-high"]
+    answers = [("Poor people", text) for text in poor] + [("Nurses", text) for text in well]
+    path = write(tmp_path, [sample(i, *answer) for i, answer in enumerate(answers)], CELLS)
+    output = tmp_path / "o.json"
+    options = ["--model", folder, "--top", "2", "--output", str(output)]
+    assert cli.main(["reasons", str(path), *options]) == 0
+    rows = json.loads(output.read_text())["phrases"]
+    found = {(row["cluster"], row["phrase"]) for row in rows}
+    assert {("low-low", "poverty"), ("high-high", "good salary")} <= found
