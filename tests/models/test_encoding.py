@@ -25,7 +25,7 @@ from tokenizers import (
     trainers,
 )
 
-from lm_eval_bias.models.asked import asked
+from lm_eval_bias.models.pair_tokens import encode_pairs
 from lm_eval_bias.models.encoding import (
     AT_A_TIME,
     Encoder,
@@ -230,7 +230,7 @@ def assert_as_the_harness_encodes(name, pairs, add_bos_token=None):
     kept = [i for i, (context, continuation) in enumerate(expected) if context and continuation]
     if not kept:
         return
-    made = asked(
+    made = encode_pairs(
         encoder,
         [pairs[i] for i in kept],
         harness.prefix_token_id,

@@ -23,7 +23,7 @@ from lm_eval_bias.harness import compat, token_counts
 from lm_eval_bias.harness.choices import Nesting
 from lm_eval_bias.harness.sentence_pairs import REQUEST
 from lm_eval_bias.models.masked import MaskedLM
-from lm_eval_bias.models.masked_rows import Ask, rows, shared
+from lm_eval_bias.models.masked_rows import Target, rows, shared
 from lm_eval_bias.models.prefix import PrefixLM
 from lm_eval_bias.usage import UsageError
 
@@ -241,7 +241,7 @@ def test_both_sentences_are_scored_over_the_same_words_whatever_the_tokens_hold(
 ):
     tokenizer = pieces(*longer)
     for ask in shared(tokenizer, [(one, two), (two, one)]):
-        made = rows(tokenizer, [ask], False, lambda count: None)
+        made = rows(tokenizer, [ask], False)
         offsets = tokenizer(ask.text, return_offsets_mapping=True)["offset_mapping"]
         assert [ask.text[slice(*offsets[i])] for i in made.position] == both
 
@@ -326,15 +326,15 @@ class Encoding:
 
 def masked(asked, within_words=False):
     """What the model reads for each row, as text, with "_" for a mask and "." for padding."""
-    made = rows(Characters(), asked, within_words, lambda count: None)
+    made = rows(Characters(), asked, within_words)
     batch = made.batch(0, len(made), ord("_"), 0)
     marks = {1: "<", 2: ">", 3: "?", 0: "."}
     return ["".join(marks.get(i, chr(i)) for i in row) for row in batch.ids.tolist()]
 
 
 def test_each_row_masks_one_token_or_with_it_what_follows_in_its_word():
-    assert masked([Ask("ab c")]) == ["<_b c>", "<a_ c>", "<ab_c>", "<ab _>"]
-    assert masked([Ask("ab c")], within_words=True) == ["<__ c>", "<a_ c>", "<ab__>", "<ab _>"]
+    assert masked([Target("ab c")]) == ["<_b c>", "<a_ c>", "<ab_c>", "<ab _>"]
+    assert masked([Target("ab c")], within_words=True) == ["<__ c>", "<a_ c>", "<ab__>", "<ab _>"]
 
 
 def test_a_word_ends_before_a_blank_where_the_tokenizer_makes_one_word_of_a_text():
@@ -346,7 +346,7 @@ def test_a_word_ends_before_a_blank_where_the_tokenizer_makes_one_word_of_a_text
     )
     tokenizer = transformers.PreTrainedTokenizerFast(tokenizer_object=made)
     assert set(tokenizer(["ab bc a"]).encodings[0].word_ids) == {0}
-    batch = (found := rows(tokenizer, [Ask("ab bc a")], True, lambda count: None)).batch(
+    batch = (found := rows(tokenizer, [Target("ab bc a")], True)).batch(
         0, len(found), 0, 0
     )
     assert ["".join("_abc▁"[i] for i in row) for row in batch.ids] == [
@@ -361,19 +361,19 @@ def test_a_word_ends_before_a_blank_where_the_tokenizer_makes_one_word_of_a_text
 
 
 def test_a_context_and_the_words_that_differ_stay_visible():
-    assert masked([Ask("ab c", start=2)]) == ["<ab_c>", "<ab _>"]
-    assert masked([Ask("ab", start=1)], within_words=True) == ["<a_>"]
-    assert masked([Ask("abc", given=((1, 2),))]) == ["<_bc>", "<ab_>"]
-    assert masked([Ask("abc", given=((1, 2),))], within_words=True) == ["<_b_>", "<ab_>"]
+    assert masked([Target("ab c", start=2)]) == ["<ab_c>", "<ab _>"]
+    assert masked([Target("ab", start=1)], within_words=True) == ["<a_>"]
+    assert masked([Target("abc", given=((1, 2),))]) == ["<_bc>", "<ab_>"]
+    assert masked([Target("abc", given=((1, 2),))], within_words=True) == ["<_b_>", "<ab_>"]
 
 
 def test_a_blank_belongs_to_what_follows_and_unknown_tokens_are_scored_like_any():
-    assert masked([Ask("a b c", given=((2, 3),))]) == ["<_ b c>", "<a b_c>", "<a b _>"]
-    assert masked([Ask("?a")]) == ["<_a>", "<?_>"]
+    assert masked([Target("a b c", given=((2, 3),))]) == ["<_ b c>", "<a b_c>", "<a b _>"]
+    assert masked([Target("?a")]) == ["<_a>", "<?_>"]
 
 
 def test_rows_come_longest_first_and_are_padded_on_the_right():
-    assert masked([Ask("a"), Ask("bcd")]) == ["<_cd>", "<b_d>", "<bc_>", "<_>.."]
+    assert masked([Target("a"), Target("bcd")]) == ["<_cd>", "<b_d>", "<bc_>", "<_>.."]
 
 
 def test_special_tokens_are_never_scored_nor_is_their_text(encoders):
@@ -452,7 +452,7 @@ def test_rolling_is_the_score_of_the_whole_text(encoders):
 def test_the_progress_bar_counts_masked_tokens(encoders, monkeypatch):
     seen = io.StringIO()
     monkeypatch.setattr(
-        "lm_eval_bias.models.masked.tqdm",
+        "lm_eval_bias.models.hf_model.tqdm",
         lambda *a, **k: tqdm(*a, **{**k, "file": seen, "mininterval": 0}),
     )
     model = lm(encoders("BERT"))

@@ -234,8 +234,8 @@ def test_scores_are_those_of_generate(given):
         **given,
     )
     shared = lm(PrefixLM, model)
-    way = shared._way(given)
-    found = way.scores(model(torch.tensor([ids])).logits[0, -1:].detach(), [ids])
+    way = shared._strategy(given)
+    found = strategy.scores(model(torch.tensor([ids])).logits[0, -1:].detach(), [ids])
     assert way.sampled and torch.allclose(found, made.scores[0], atol=1e-5)
     assert (found > float("-inf")).sum() > 1
 
@@ -556,7 +556,7 @@ def test_memory_that_runs_out_changes_no_answer(llama, monkeypatch, caplog):
 
     monkeypatch.setattr(TreeModel, "forward", small_device)
     assert answers(shared, requests) == found
-    assert "out of memory with packs of 512 tokens; going on with 256" in caplog.text
+    assert "out of memory with 512 tokens at a time; going on with 256" in caplog.text
 
 
 def test_attention_of_unrelated_answers_splits_into_blocks():
