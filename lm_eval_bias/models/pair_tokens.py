@@ -160,7 +160,8 @@ def _encoded(
 
 def _ending(context: bytes, wholes: Sequence[bytes]) -> _Ending:
     """wholes: the tokens of the context with each continuation."""
-    inputs: dict[bytes, int] = {}
-    which = [inputs.setdefault(whole[:-4], len(inputs)) for whole in wholes]
     continuations = [whole[len(context) :] for whole in wholes]
+    inputs: dict[bytes, int] = {}
+    # The context's own tokens, as the harness has it: in the whole they may be others.
+    which = [inputs.setdefault((context + c)[:-4], len(inputs)) for c in continuations]
     return _Ending(context, continuations, list(inputs), np.array(which, np.int32))
