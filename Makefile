@@ -3,13 +3,12 @@ PYTHON ?= python3
 BIN = .venv/bin
 LOWEST = .venv-lowest/bin
 NEXT = .venv-next/bin
-# pip compiles what it installs: half a minute, and each of the many starts that follow saves eight seconds of computing where
-# PYTHONDONTWRITEBYTECODE keeps Python from doing it at the first. .venv-lowest is started too seldom for that.
+# pip compiles what it installs: with PYTHONDONTWRITEBYTECODE set, each later start would cost eight seconds more.
 INSTALL = $(BIN)/pip install --quiet --disable-pip-version-check -c constraints.txt
 LIMIT ?= 200
 export HF_HUB_OFFLINE = 1
 
-.PHONY: demo test test-lowest test-next lint bench clean
+.PHONY: demo test test-all test-lowest test-next lint bench clean
 
 demo: .venv/installed .model/lm_eval_bias.json
 	$(BIN)/lm_eval --model hf-prefix --model_args pretrained=.model --tasks bistereo_nli,hbb \
@@ -18,14 +17,18 @@ demo: .venv/installed .model/lm_eval_bias.json
 bench: .venv/installed .model/lm_eval_bias.json
 	$(BIN)/python speed/prefix.py --model .model
 
-test: .venv/tests .axe/axe.min.js lint
-	$(BIN)/python -m pytest -q
+# What every change runs: the linters and all tests without the mark `slow`. Under five minutes on two cores.
+test: .venv/tests .model/lm_eval_bias.json lint
+	$(BIN)/python -m pytest -q -m "not slow"
 
-# What setup.cfg promises of its lower bounds: the numbers, figures, what of the parsers needs a library, and each type of request through
-# the command line. The other parsers need none but Python's own, and what simulations show of intervals is no matter of versions.
+# Everything else: full runs of the small model, browsers, simulations in small form, fuzzing.
+test-all: .venv/tests .model/lm_eval_bias.json .axe/axe.min.js
+	$(BIN)/python -m pytest -q -m slow
+
+# The lower bounds of setup.cfg: numbers, figures, readers that need a library, each request type through the command line.
 test-lowest: .venv-lowest/tests .model/lm_eval_bias.json
 	LM_EVAL_BIAS_LOWEST=1 $(LOWEST)/python -m pytest -q tests/metrics tests/answers/test_filters.py tests/answers/test_stereotype_content.py \
-		tests/report/test_figures.py tests/test_lowest.py -k "not (interval and (hold or cover)) and not (errors and hold)"
+		tests/figures/test_figures.py tests/test_lowest.py -m "not slow"
 
 # The harness's next version, in an environment of its own: the same numbers as the tested one gives.
 test-next: .venv/installed .venv-next/installed .model/lm_eval_bias.json
@@ -33,6 +36,8 @@ test-next: .venv/installed .venv-next/installed .model/lm_eval_bias.json
 
 lint: .venv/tests
 	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
 
 .venv/installed: setup.cfg constraints.txt pyproject.toml $(wildcard build_backend/*.py)
 	$(PYTHON) -m venv .venv
@@ -65,4 +70,4 @@ lint: .venv/tests
 	$(BIN)/lm-eval-bias model .model
 
 clean:
-	rm -rf .venv .venv-lowest .venv-next .model .axe results
+	rm -rf .venv .venv-lowest .venv-next .model .axe results report

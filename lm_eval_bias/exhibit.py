@@ -1,9 +1,6 @@
-"""What a measure has to show: tables and figures, as a paper has them, of the tables that a
-finished run left. Declared beside the numbers.
+"""The tables and figures that a report shows of a finished run, declared beside a measure's numbers.
 
-An exhibit says which rows it takes and what its columns are called; how that is drawn, written or
-put on a page is the report's. Plain named tuples, nothing imported: a benchmark of one's own
-declares its exhibits in the same words.
+An exhibit says which rows it takes and how its columns are called. The report draws and writes it.
 """
 
 from __future__ import annotations
@@ -13,16 +10,15 @@ from math import isfinite
 from typing import Any, Literal, NamedTuple
 
 Tables = Mapping[str, Sequence[Mapping[str, Any]]]
-"""Name of a table -> its rows, as a results file has them: `numbers`, and those of the summary."""
-# A plain dictionary: the harness copies a task's settings deeply, and with them its measure, which
-# a mappingproxy does not allow.
+"""Name of a table in a results file -> its rows: `numbers`, and those of the summary."""
+# Not a mappingproxy: the harness copies a task's settings deeply, and with them its measure.
 NONE: Mapping[str, Any] = {}
 
 
 class Column(NamedTuple):
-    """A column that is shown. name: of the row's key; of `Numbers`, the metric. title: as it is
-    headed. unit: one of `measure.UNITS`; "" for text. stderr: the key of its standard error.
-    interval: the keys of the lower and the upper end of its 95 % interval."""
+    """A column that is shown. name: the row's key. title: its heading. unit: one of
+    `measure.UNITS`; "" for text. The keys NAME_low and NAME_high hold its 95 % interval. stderr,
+    interval: transitional, ignored."""
 
     name: str
     title: str
@@ -32,11 +28,11 @@ class Column(NamedTuple):
 
 
 class Numbers(NamedTuple):
-    """The table `numbers`, turned: a row for each group, in a column for each metric.
+    """The table `numbers` with a row for each group and columns METRIC, METRIC_stderr, METRIC_low
+    and METRIC_high for each metric.
 
-    metrics: their names. by: the key under which a row has its group; None for one row, the whole.
-    whole: what that row is called where it stands before the groups; None to leave it out. Beside
-    METRIC a row has METRIC_stderr, and METRIC_low and METRIC_high where the measure declares them.
+    by: the key that holds the group; None for one row, the whole. whole: the name of the row of the
+    whole before the groups; None to leave it out.
     """
 
     metrics: Sequence[str]
@@ -45,26 +41,23 @@ class Numbers(NamedTuple):
 
 
 class Rows(NamedTuple):
-    """Rows of another table. where: column -> the value, or a tuple of the values, that a row must
-    have."""
+    """Rows of another table. where: column -> the value, or a tuple of values, of the rows taken."""
 
     table: str
     where: Mapping[str, Any] = NONE
 
 
 class Figure(NamedTuple):
-    """How rows are drawn. Every field but `kind` names a key of the rows, and None leaves it out.
+    """How rows are drawn. Fields name keys of the rows, unless said otherwise.
 
-    kind: `bars`, beside each other by colour; `stacked`, on each other by colour; `points`, with
-    their intervals, y is the category; `lines`; `histogram`, of counted rows from x to `to`;
-    `boxes`, of the keys in `five`; `heatmap`, x by y, colour is the number; `radar`, x is the axis
-    and y the number; `scatter`, labelled. facet: a panel for each value; row: and a row of panels.
-    low, high: ends of intervals. label: the text at a point. mask: true where a cell of a heat map
-    is left blank. five: least, lower quartile, median, upper quartile, greatest. order: key -> the
-    order of its values; otherwise as they come. domain: the ends of the number's scale; None for
-    what there is. reference: the number of a model without bias, a line or the middle of the
-    colours. model: where several models share a figure, what tells them apart; None where each has
-    its own.
+    kind: not a key. `bars` and `stacked` by colour; `points` with intervals, y is the category;
+    `lines`; `histogram` of counts from x to `to`; `boxes` of the keys in `five`; `heatmap`, colour
+    is the number; `radar`, x is the axis and y the number; `scatter` with labels. facet: a panel
+    for each value. row: a row of panels for each value. low, high: interval. label: a point's text.
+    mask: true leaves a cell of a heat map blank. five: least, quartiles, median between,
+    greatest. order: key -> order of its values. domain: ends of the scale, by default the data's.
+    reference: the null value. model: what separates models that share a figure; None for a figure
+    each.
     """
 
     kind: Literal[
@@ -88,27 +81,25 @@ class Figure(NamedTuple):
 
 
 class Exhibit(NamedTuple):
-    """A table, and the figure that is drawn of it if there is one.
+    """A table, and its figure if there is one.
 
-    name: as the paper has it ("Table 4", "Figure 3"); of our own what it is about. caption: one
-    line. source: where the rows are from; a function of the run's tables where neither `Numbers`
-    nor `Rows` says it. then: what is still to be done to the rows. columns: what the table shows,
-    in order. reads: one sentence, how to read it. silent: one sentence, what it does not show.
-    needs: what a run lacks whose rows are none, as part of a sentence ("the option style=all").
-    published: the paper, as `published.papers` has it, and the names of its tables whose cells
-    stand beside ours.
+    name: as in the paper ("Table 4"), or what it is about. source: of the rows; a function of the
+    run's tables where `Numbers` and `Rows` do not do. then: changes the rows. columns: in order.
+    how_to_read, caveat (what it does not show): one sentence each. needs: what a run without rows
+    lacks ("the option style=all"). paper_values: the paper's name in `data/published.py`, and its
+    tables whose cells are shown beside ours.
     """
 
     name: str
     caption: str
     source: Numbers | Rows | Callable[[Tables], Sequence[Mapping[str, Any]]]
     columns: Sequence[Column]
-    reads: str
-    silent: str
+    how_to_read: str
+    caveat: str
     figure: Figure | None = None
     then: Callable[[list[dict[str, Any]]], list[dict[str, Any]]] | None = None
     needs: str = ""
-    published: tuple[str, ...] = ()
+    paper_values: tuple[str, ...] = ()
 
 
 def rows(exhibit: Exhibit, tables: Tables) -> list[dict[str, Any]]:
@@ -123,12 +114,7 @@ def rows(exhibit: Exhibit, tables: Tables) -> list[dict[str, Any]]:
         found = [dict(row) for row in source(tables)]
     if exhibit.then is not None and found:
         found = exhibit.then(found)
-    keys = [
-        key
-        for column in exhibit.columns
-        for key in (column.name, column.stderr, *(column.interval or ()))
-        if key
-    ]
+    keys = [column.name for column in exhibit.columns]
     return [{**dict.fromkeys(keys), **row} for row in found]
 
 
@@ -155,31 +141,21 @@ def _is(row: Mapping[str, Any], where: Mapping[str, Any]) -> bool:
 
 
 def _turned(source: Numbers, numbers: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
-    wanted = {name: (name, f"{name}_stderr") for name in source.metrics}
-    wanted |= {
-        f"{name}_{end}": (f"{name}_{end}", None)
-        for name in source.metrics
-        for end in ("low", "high")
-    }
-    found: dict[str | None, dict[str, Any]] = {}
+    """A row for each group, the whole first; a column for each metric and its error and ends."""
+    groups: dict[str | None, dict[str, Any]] = {}
     whole = source.whole
-    if any(row["metric"] in wanted and row.get("group") == whole is not None for row in numbers):
+    if any(
+        row["metric"] in source.metrics and row.get("group") == whole is not None for row in numbers
+    ):
         whole = f"{whole} together"  # a person's own group has that name
     for row in numbers:
-        group = row.get("group")
-        if row["metric"] not in wanted or (source.by is None and group is not None):
+        group, name = row.get("group"), row["metric"]
+        if name not in source.metrics:
             continue
-        if group is None and source.by is not None:
-            if whole is None:
-                continue
-            name = whole
-        else:
-            name = group
-        one = found.setdefault(group, {} if source.by is None else {source.by: name})
-        value, stderr = wanted[row["metric"]]
-        one[value] = row.get("value")
-        if stderr is not None:
-            one[stderr] = row.get("stderr")
-    # The whole first; a group that has but the ends of an interval has no number.
-    ordered = sorted(found.items(), key=lambda item: item[0] is not None)
-    return [row for _, row in ordered if any(name in row for name in source.metrics)]
+        if (group is not None) if source.by is None else (group is None and whole is None):
+            continue
+        label = {} if source.by is None else {source.by: whole if group is None else group}
+        cells = groups.setdefault(group, label)
+        cells[name] = row.get("value")
+        cells |= {f"{name}_{part}": row.get(part) for part in ("stderr", "low", "high")}
+    return [row for _, row in sorted(groups.items(), key=lambda item: item[0] is not None)]

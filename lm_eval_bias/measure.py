@@ -1,24 +1,22 @@
-"""A measure: how answers become records, records a summary, and which numbers a summary holds. Each
-number is declared here once.
+"""A measure: answers become records, records a summary, and each number of it is declared here once.
 
-From the declaration follow the rows of the harness's table with their arrows, the tables in the
-task READMEs, the table `numbers` in the results file, and `lm-eval-bias tasks METRIC`. Plain named
-tuples: a measure works on records whoever made them.
+The harness's table with its arrows, the tables in the task READMEs, the table `numbers` in the
+results file and `lm-eval-bias tasks METRIC` all follow from the declaration. Plain named tuples: a
+measure works on records whoever made them.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from math import inf, nan
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from math import inf, isfinite, nan
 from typing import Any, Literal, NamedTuple
 
-from lm_eval_bias.exhibit import Exhibit
+from lm_eval_bias.exhibit import Exhibit, Numbers
+from lm_eval_bias.metrics.resampling import t_interval
 from lm_eval_bias.usage import UsageError
 
 Record = dict[str, Any]
-Value = tuple[float, float]
-"""A number and its standard error; NaN where it does not exist."""
 
 UNITS = {
     "%": "percent, from 0 to 100",
@@ -38,37 +36,70 @@ RANGE: Mapping[str, tuple[float, float]] = {
     "p": (0, 1),
     "count": (0, inf),
 }
-"""The least and greatest value that a number in a unit may have; of the other units none are known.
-"""
+"""The least and greatest value of a unit; the other units have none."""
 ROWS = 12
-"""What a person reads at a glance: so many rows does a task have in the harness's table at most."""
+"""Rows of a task in the harness's table at most."""
+
+
+class Number(NamedTuple):
+    """A value with its uncertainty, in the unit of its metric; NaN where undefined.
+
+    stderr: standard error. low, high: 95 % interval. clusters: on how many it rests at least, None
+    where unknown. Everything that shows a number shows these ends; nothing makes others.
+    """
+
+    value: float
+    stderr: float = nan
+    low: float = nan
+    high: float = nan
+    clusters: int | None = None
+
+
+def number(
+    estimate: Sequence[float],
+    clusters: int,
+    unit: str = "",
+    scale: tuple[float, float] | None = None,
+) -> Number:
+    """A number with Student's interval on clusters - 1 degrees of freedom, cut to its scale.
+
+    estimate: value and standard error. scale: least and greatest value; by default that of the
+    unit. Without an interval if the error is 0: then all clusters agree, which is not certainty.
+    Source: `metrics.resampling.t_interval`.
+    """
+    value, stderr = map(float, estimate[:2])
+    low, high = map(float, t_interval(value, stderr, clusters)) if stderr > 0 else (nan, nan)
+    least, most = scale or RANGE.get(unit, (-inf, inf))
+    if isfinite(low) and isfinite(high):
+        low, high = max(low, least), min(high, most)
+    return Number(value, stderr, low, high, clusters)
 
 
 class Metric(NamedTuple):
     """One number of a measure.
 
-    unit: one of `UNITS`. says: one sentence, what it is. better: which way is better, None for a
-    signed gap or a mere description. unbiased: its value for a model without bias, None where none
-    says so. headline: whether it stands in the harness's table; the others stand in the table
-    `numbers` of the results file. cell: the table or figure of the paper that it is a cell of; None
-    if it is ours. stderr: whether it has a standard error. by: the column of the records whose
-    values split it ("category"); a row for each value is shown as long as there is room. bounds:
-    the metric whose 95 % interval it is an end of; None for any other. paired: whether the
-    measure's clusters are all that its error comes from, so that the difference of two models on
-    them has one. tests: whether its interval, if it excludes `unbiased`, says that a model is
-    biased; not where another number tests the same.
+    unit: one of `UNITS`. description: one sentence. better: None for a signed gap or a mere
+    description. null_value: its value for a model without bias, None where there is none. primary:
+    whether it stands in the harness's table; all stand in the table `numbers`. cell: the paper's
+    table or figure that has it; None if it is ours. stderr: whether it has a standard error. by:
+    the column of documents and records that splits it into groups. own_interval: whether the
+    summary gives the interval, in place of Student's. scale: its least and greatest value, by
+    default those of the unit. paired: whether its error comes from the measure's clusters alone, so
+    that a difference of two models has one. tests: whether an interval without `null_value` counts
+    as evidence of bias; False where another number tests the same.
     """
 
     name: str
     unit: str
-    says: str
+    description: str
     better: Literal["lower", "higher"] | None = None
-    unbiased: float | None = None
-    headline: bool = False
+    null_value: float | None = None
+    primary: bool = False
     cell: str | None = None
     stderr: bool = True
     by: str | None = None
-    bounds: str | None = None
+    own_interval: bool = False
+    scale: tuple[float, float] | None = None
     paired: bool = True
     tests: bool = True
 
@@ -78,47 +109,39 @@ class Metric(NamedTuple):
         return None if self.better is None else self.better == "higher"
 
 
-def with_interval(metric: Metric) -> tuple[Metric, Metric, Metric]:
-    """A metric and the two bounds of its 95 % interval, which stand in the table `numbers` alone
-    and are split as it is."""
-    low, high = (
-        Metric(
-            f"{metric.name}_{end}",
-            metric.unit,
-            f"{which} bound of the 95 % interval of {metric.name}.",
-            stderr=False,
-            by=metric.by,
-            bounds=metric.name,
-        )
-        for end, which in (("low", "Lower"), ("high", "Upper"))
-    )
-    return metric, low, high
+Value = Sequence[float]
+"""Transitional: a value and its standard error."""
+
+
+def with_interval(metric: Metric) -> tuple[Metric]:
+    """Transitional: the summary gives the ends as values of their own, NAME_low and NAME_high."""
+    return (metric._replace(own_interval=True),)
 
 
 class Summary(NamedTuple):
-    """What records amount to.
+    """The numbers that records add up to.
 
-    values: metric -> (value, standard error). groups: metric -> value of its `by` column -> the
-    same. tables: name -> the finer numbers, a list of flat rows with equal columns, values are
-    numbers, texts, truth values or None.
+    values: metric -> number. groups: metric -> value of its `by` column -> number. tables: name ->
+    finer numbers, flat rows of equal columns.
     """
 
-    values: Mapping[str, Value]
-    groups: Mapping[str, Mapping[str, Value]] = {}
+    values: Mapping[str, Number]
+    groups: Mapping[str, Mapping[str, Number]] = {}
     tables: Mapping[str, list[dict[str, Any]]] = {}
 
 
 class Measure(NamedTuple):
-    """record: (document, results of its requests) -> plain data, with all that the summary needs.
-    summary: (records, **options) -> Summary. metrics: its numbers. repeats: whether several answers
-    to one document are several records. gathers: whether they are one, made by `record(document,
-    all answers)`. With neither, a task with `repeats` is refused. exhibits: what a report shows of
-    it. clusters: how records depend on each other, as the summary's standard errors take it: each
-    is the columns whose values together name the cluster of a record, the last of them within what
-    those before it name, from which it was drawn; several where they cross. A column may hold a
-    list, with a value for each part of the record, such as its words: the parts are clustered then.
-    A record whose last column is None is of no cluster. With them two models are compared on the
-    same questions; without, as if each had been asked others."""
+    """How a benchmark's answers become numbers.
+
+    record: (document, results of its requests) -> plain data, with all that the summary needs.
+    summary: (records, errors=..., **options) -> Summary; without errors it leaves out standard
+    errors, intervals, p values and tables. metrics: its numbers. repeats: several answers to a
+    document are several records. gathers: they are one, made by `record(document, all answers)`.
+    exhibits: what a report shows. clusters: how records depend on each other: for each clustering
+    the columns that name a record's cluster; the last column is the cluster, those before it the
+    stratum it was drawn from. A column may hold a list, with a value for each part of a record. A
+    record whose last column is None has no cluster. Without clusters each record is one.
+    """
 
     record: Callable[[Mapping[str, Any], Sequence[Any]], Record]
     summary: Callable[..., Summary]
@@ -136,16 +159,50 @@ class Measure(NamedTuple):
         raise KeyError(name)
 
 
+def summarise(measure: Measure, records: Sequence[Record], options: Mapping[str, Any]) -> Summary:
+    """The summary of records, each number with its interval and its clusters."""
+    summary = measure.summary(records, errors=True, **options)
+    clusters = {
+        by: fewest_clusters(records, measure.clusters, by) for by in {m.by for m in measure.metrics}
+    }
+
+    def finished(metric: Metric, group: str | None, values: Mapping[str, Any]) -> Number:
+        found = values[metric.name]
+        n = clusters[metric.by].get(group)
+        if metric.own_interval:
+            ends = (values.get(f"{metric.name}_{end}") for end in ("low", "high"))
+            low, high = (end[0] if end else nan for end in ends)
+            found = Number(*found[:2], low, high) if len(found) == 2 else found
+            return found._replace(clusters=n)
+        if not metric.stderr:
+            return Number(float(found[0]), clusters=n)
+        return number(found, n or 0, metric.unit, metric.scale)._replace(clusters=n)
+
+    groups = {}
+    for metric in measure.metrics:
+        names = summary.groups.get(metric.name, {})
+        by_name = {
+            group: {name: of[group] for name, of in summary.groups.items() if group in of}
+            for group in names
+        }
+        groups[metric.name] = {group: finished(metric, group, by_name[group]) for group in names}
+    values = {m.name: finished(m, None, summary.values) for m in measure.metrics}
+    return Summary(values, {name: of for name, of in groups.items() if of}, summary.tables)
+
+
 def summed_up(measure: Measure, records: Sequence[Record], options: Mapping[str, Any]) -> Summary:
-    """The summary of records that were read from files, where anything may stand. UsageError for
+    """`summarise` of records that were read from files, where anything may stand. UsageError for
     what the measure cannot count."""
     try:
-        return measure.summary(records, **options)
+        return summarise(measure, records, options)
     except UsageError:
         raise
-    except Exception as error:  # a measure trusts its own records, and says in its own way where it trips over others
-        wrong = f"its samples are of another version or task, or were changed ({type(error).__name__}: {error})"
-        raise UsageError(f"{wrong}; run it again") from error
+    except Exception as error:  # a measure trusts its own records
+        wrong = f"{type(error).__name__}: {error}"
+        raise UsageError(
+            f"the samples do not fit the measure ({wrong}). Were they edited, or is the task "
+            "another one? Run again with --log_samples"
+        ) from error
 
 
 class Row(NamedTuple):
@@ -162,9 +219,9 @@ def rows(metrics: Iterable[Metric], groups: Callable[[str], Iterable[str]]) -> l
     groups: the values of a column, in order. The groups of a metric are shown if all fit into
     `ROWS`.
     """
-    headline = [metric for metric in metrics if metric.headline]
-    shown = [Row(metric.name, metric) for metric in headline]
-    for metric in headline:
+    primary = [metric for metric in metrics if metric.primary]
+    shown = [Row(metric.name, metric) for metric in primary]
+    for metric in primary:
         split = (
             [Row(f"{metric.name}_{slug(g)}", metric, g) for g in groups(metric.by)]
             if metric.by
@@ -180,45 +237,33 @@ def slug(label: str) -> str:
     return re.sub(r"\W+", "_", label).strip("_").lower()
 
 
-def value(summary: Summary, row: Row) -> Value:
+def value(summary: Summary, row: Row) -> Number:
     """The number of a row; NaN if the summary lacks that group. KeyError for a metric that the
     summary never has."""
     if row.group is None:
         return summary.values[row.metric.name]
-    return summary.groups.get(row.metric.name, {}).get(row.group, (nan, nan))
+    return summary.groups.get(row.metric.name, {}).get(row.group, Number(nan))
 
 
-def numbers(
-    measure: Measure, summary: Summary, records: Sequence[Mapping[str, Any]] = ()
-) -> list[dict[str, Any]]:
-    """All numbers of a summary as rows of one table, headline or not, whole and by group.
-
-    records: those that were summed up; from them is `clusters`, how many clusters a number rests on
-    at least, None where that is not known.
-    """
-    found_among: dict[str | None, dict[str | None, int | None]] = {}
-    table = []
-    for metric in measure.metrics:
-        found: list[tuple[str | None, Value]] = [(None, summary.values[metric.name])]
-        found += summary.groups.get(metric.name, {}).items()
-        if metric.by not in found_among:
-            found_among[metric.by] = fewest_clusters(records, measure.clusters, metric.by)
-        clusters = found_among[metric.by]
-        table += [
-            {
-                "metric": metric.name,
-                "group": group,
-                "value": number,
-                "stderr": error if metric.stderr else None,
-                "unit": metric.unit,
-                "better": metric.better,
-                "unbiased": metric.unbiased,
-                "cell": metric.cell,
-                "clusters": clusters.get(group),
-            }
-            for group, (number, error) in found
+def numbers(measure: Measure, summary: Summary) -> list[dict[str, Any]]:
+    """All numbers of a summary as rows of one table, whole and by group."""
+    return [
+        {
+            "metric": metric.name,
+            "group": group,
+            **found._asdict(),
+            "stderr": found.stderr if metric.stderr else None,
+            "unit": metric.unit,
+            "better": metric.better,
+            "null_value": metric.null_value,
+            "cell": metric.cell,
+        }
+        for metric in measure.metrics
+        for group, found in [
+            (None, summary.values[metric.name]),
+            *summary.groups.get(metric.name, {}).items(),
         ]
-    return table
+    ]
 
 
 def clusters_of(record: Mapping[str, Any], columns: Sequence[str]) -> list[tuple[Any, ...]]:
@@ -244,54 +289,76 @@ def clusters_of(record: Mapping[str, Any], columns: Sequence[str]) -> list[tuple
 
 def _no_names(columns: Sequence[str]) -> UsageError:
     return UsageError(
-        f"its samples name no clusters in {', '.join(columns)}, so they were changed; run it again"
+        f"the samples have no usable value in column {', '.join(map(repr, columns))}. Were they "
+        "edited? Run again with --log_samples"
     )
 
 
 def fewest_clusters(
-    records: Iterable[Mapping[str, Any]], clusters: Sequence[tuple[str, ...]], by: str | None = None
-) -> dict[str | None, int | None]:
-    """How many clusters the records are of, in that clustering that has fewest: under None of all
-    records, under a value of the column `by` of those that have it. Empty where the measure
-    declares no clusters, or records of an older version lack a column."""
-    names: dict[Any, list[set[tuple[Any, ...]]]] = {None: [set() for _ in clusters]}
-    try:
-        for record in records:
-            of = [names[None]]
-            if by in record and record[by] is not None:
-                of.append(names.setdefault(record[by], [set() for _ in clusters]))
-            for i, columns in enumerate(clusters):
-                found = clusters_of(record, columns)
-                for each in of:
-                    each[i].update(found)
-    except KeyError:
-        return {}
-    return (
-        {group: min(map(len, each)) for group, each in names.items()}
-        if clusters and any(names[None])
-        else {}
-    )
+    records: Iterable[Mapping[str, Any]],
+    clusterings: Sequence[tuple[str, ...]],
+    by: str | None = None,
+) -> dict[str | None, int]:
+    """How many clusters the records have, in the clustering that has fewest: under None of all
+    records, under a value of the column `by` of those that have it. UsageError for records without
+    the columns."""
+    names: dict[Any, list[set[Any]]] = {None: [set() for _ in clusterings or [()]]}
+    for i, record in enumerate(records):
+        groups = [names[None]]
+        if by is not None and record.get(by) is not None:
+            groups.append(names.setdefault(record[by], [set() for _ in clusterings or [()]]))
+        try:
+            labels = [clusters_of(record, columns) for columns in clusterings] or [[(i,)]]
+        except KeyError as error:
+            raise _no_names([str(error.args[0])]) from None
+        for group in groups:
+            for seen, clusters in zip(group, labels, strict=True):
+                seen.update(clusters)
+    return {group: min(map(len, seen)) for group, seen in names.items()}
 
 
-def tables(
-    measure: Measure, summary: Summary, records: Sequence[Mapping[str, Any]] = ()
-) -> dict[str, list[dict[str, Any]]]:
-    """`numbers` and the summary's own tables. records: those that were summed up.
-
-    ValueError for a table that is none: rows of other columns, or values that are not flat."""
-    result = {"numbers": numbers(measure, summary, records), **summary.tables}
+def tables(measure: Measure, summary: Summary) -> dict[str, list[dict[str, Any]]]:
+    """`numbers` and the summary's own tables. ValueError for rows of other columns than the first,
+    and for values that are not flat."""
+    result = {"numbers": numbers(measure, summary), **summary.tables}
     for name, table in result.items():
         for row in table:
             if list(row) != list(table[0]):
                 raise ValueError(
-                    f"table {name}: a row has the columns {list(row)}, the first one {list(table[0])}"
+                    f"table {name}: a row has the columns {list(row)}, the first one "
+                    f"{list(table[0])}"
                 )
             for column, cell in row.items():
                 if not (cell is None or isinstance(cell, (str, bool, int, float))):
                     raise ValueError(
-                        f"table {name}, column {column}: expected a number, a text or a truth value, found {cell!r}"
+                        f"table {name}, column {column}: expected a number, a text or a truth "
+                        f"value, found {cell!r}"
                     )
     return result
+
+
+def problems(measure: Measure, columns: Iterable[str]) -> Iterator[str]:
+    """What is wrong with a declaration, a sentence each. columns: those of the documents."""
+    columns = set(columns)
+    names = [metric.name for metric in measure.metrics]
+    for name in sorted({name for name in names if names.count(name) > 1}):
+        yield f"metric {name} is declared twice"
+    for metric in measure.metrics:
+        if metric.unit not in UNITS:
+            yield f"metric {metric.name} has unit {metric.unit!r}; units are {', '.join(UNITS)}"
+        if metric.by is not None and metric.by not in columns:
+            yield (
+                f"metric {metric.name} is split by {metric.by!r}, which is no column of the "
+                f"documents; these have {', '.join(sorted(columns))}"
+            )
+    for exhibit in measure.exhibits:
+        if isinstance(exhibit.source, Numbers):
+            for name in exhibit.source.metrics:
+                if name not in names:
+                    yield f"exhibit {exhibit.name} shows {name!r}, which is no metric of the measure"
+        for column in exhibit.columns:
+            if column.unit and column.unit not in UNITS:
+                yield f"exhibit {exhibit.name}, column {column.name}: unknown unit {column.unit!r}"
 
 
 def first_seen(records: Iterable[Mapping[str, Any]], *columns: str) -> list[Any]:
@@ -302,14 +369,20 @@ def first_seen(records: Iterable[Mapping[str, Any]], *columns: str) -> list[Any]
     return list(dict.fromkeys(tuple(record[column] for column in columns) for record in records))
 
 
-def estimate(name: str, pair: Sequence[float]) -> dict[str, float]:
-    """A number and its standard error as two columns of a table."""
-    return {name: float(pair[0]), f"{name}_stderr": float(pair[1])}
+def estimate(name: str, of: Sequence[float]) -> dict[str, float]:
+    """A number as four columns of a table: NAME, NAME_stderr, NAME_low, NAME_high."""
+    of = of if isinstance(of, Number) else Number(*of[:2])
+    return {
+        name: float(of.value),
+        f"{name}_stderr": float(of.stderr),
+        f"{name}_low": float(of.low),
+        f"{name}_high": float(of.high),
+    }
 
 
-def unmeasured(number: float) -> Value:
-    """A number that has no standard error."""
-    return float(number), nan
+def unmeasured(value: float) -> Number:
+    """A number without a standard error."""
+    return Number(float(value))
 
 
 def mean(values: Iterable[float | None]) -> float:

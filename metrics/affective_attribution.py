@@ -49,7 +49,9 @@ class Rates(NamedTuple):
     unparsed: float
 
 
-def rates(attributions: Sequence[Attribution], of_all: bool = False) -> Rates:
+def rates(
+    attributions: Sequence[Attribution], of_all: bool = False, *, errors: bool = True
+) -> Rates:
     """The shares of the three verdicts among the valid answers, and of refused and unparsed ones
     among all; NaN where there are none.
 
@@ -71,7 +73,7 @@ def rates(attributions: Sequence[Attribution], of_all: bool = False) -> Rates:
             x.verdict == verdict or (verdict == "neutrality" and x.verdict not in VERDICTS)
             for x in counted
         ]
-        mean = crossed_mean(of, groups, *samples)
+        mean = crossed_mean(of, groups, *samples, errors=errors)
         return Estimate(mean.value, mean.stderr)
 
     n = len(attributions)
@@ -83,7 +85,9 @@ def rates(attributions: Sequence[Attribution], of_all: bool = False) -> Rates:
     )
 
 
-def attribution_gap(attributions: Sequence[Attribution], outcome: ArrayLike) -> Coefficient:
+def attribution_gap(
+    attributions: Sequence[Attribution], outcome: ArrayLike, *, errors: bool = True
+) -> Coefficient:
     """The mean of an outcome for S_a less that for S_b, domains and templates held constant.
 
     outcome: shape (n,): 1 where the verdict is comedy, say, or a probability; NaN is left out. S_a
@@ -105,5 +109,9 @@ def attribution_gap(attributions: Sequence[Attribution], outcome: ArrayLike) -> 
     ]
     design = np.array(columns, dtype=float).T
     return clustered_coefficient(
-        design, outcome[used], [(x.group, x.identifier) for x in kept], [x.word for x in kept]
+        design,
+        outcome[used],
+        [(x.group, x.identifier) for x in kept],
+        [x.word for x in kept],
+        errors=errors,
     )

@@ -67,7 +67,7 @@ def per_token(log_likelihood: float, tokens: int | None) -> float:
     return log_likelihood / tokens if tokens else nan
 
 
-def preferred_mean(analogies: Sequence[Preferred]) -> CrossedMean:
+def preferred_mean(analogies: Sequence[Preferred], *, errors: bool = True) -> CrossedMean:
     """The mean value of the analogies that have one, with standard error and 95 % interval.
 
     Contrasts (within their axis) and counterparts are both taken for samples, so errors are
@@ -83,6 +83,7 @@ def preferred_mean(analogies: Sequence[Preferred]) -> CrossedMean:
         [a.cell for a in found],
         Clustering([(a.axis, a.contrast) for a in found], [a.axis for a in found]),
         Clustering([a.counterpart for a in found], [None for _ in found]),
+        errors=errors,
     )
 
 

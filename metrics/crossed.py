@@ -11,7 +11,6 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import stats
 
-from .resampling import without_errors
 from .student import ROUNDING
 
 Labels = Sequence[Hashable] | NDArray[np.int_]
@@ -40,7 +39,9 @@ class Clustering(NamedTuple):
     strata: Labels
 
 
-def crossed_mean(outcome: ArrayLike, strata: Labels, *clusterings: Clustering) -> CrossedMean:
+def crossed_mean(
+    outcome: ArrayLike, strata: Labels, *clusterings: Clustering, errors: bool = True
+) -> CrossedMean:
     """The mean of all rows, with a standard error clustered in several ways at once, within strata.
 
     outcome: shape (n,). strata: shape (n,), the cells whose proportions the design fixes: rows
@@ -55,7 +56,7 @@ def crossed_mean(outcome: ArrayLike, strata: Labels, *clusterings: Clustering) -
     if not len(y):
         return CrossedMean(*[np.nan] * 5)
     value = float(y.mean())
-    if without_errors():
+    if not errors:
         return CrossedMean(value, *[np.nan] * 4)
     coded = [Clustering(codes(c.clusters), codes(c.strata)) for c in clusterings]
     if any(_clusters_per_stratum(c).min() < 2 for c in coded):

@@ -16,7 +16,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy import stats
 
 from .jackknife import jackknife_variance
-from .resampling import RESAMPLES, SEED, Estimate, without_errors
+from .resampling import RESAMPLES, SEED, Estimate
 from .student import student
 
 PERMUTATIONS = 10_000
@@ -93,6 +93,8 @@ def permutation_test(
     groups: Sequence[str],
     permutations: int = PERMUTATIONS,
     seed: int = SEED,
+    *,
+    errors: bool = True,
 ) -> Permutation:
     """The structured permutation test of delta: rows and columns permuted independently of each
     other.
@@ -103,7 +105,7 @@ def permutation_test(
     """
     matrix = normalise(mean_matrix)
     observed = gap(matrix, groups)
-    if np.isnan(observed) or without_errors():
+    if np.isnan(observed) or not errors:
         return Permutation(observed, np.nan, np.nan, np.nan)
     rng = np.random.default_rng(seed)
     _, labels = np.unique(list(groups), return_inverse=True)
@@ -144,6 +146,8 @@ def bootstrap_gaps(
     pairwise: bool = False,
     resamples: int = RESAMPLES,
     seed: int = SEED,
+    *,
+    errors: bool = True,
 ) -> Gaps:
     """delta, what it would be with unlimited events, by a bootstrap over events, and the raw gap
     with Student's t over events.
@@ -227,7 +231,7 @@ def bootstrap_gaps(
             return np.where(common > 0, gaps / np.sqrt(common), endless)
 
     corrected = statistics(np.ones((1, n)))[0]
-    if without_errors():
+    if not errors:
         value = corrected if np.isfinite(corrected) else np.nan
         return Gaps(
             Estimate(plain, np.nan),
@@ -358,7 +362,7 @@ class Difference(NamedTuple):
         return self.p < level
 
 
-def paired_tests(intensities: ArrayLike, reference: str) -> Difference:
+def paired_tests(intensities: ArrayLike, reference: str, *, errors: bool = True) -> Difference:
     """Each pair's intensities against in-group ones of the same events.
 
     intensities: shape (events, g, g). reference: "perceiver" compares (p, e) with (p, p),
@@ -378,7 +382,7 @@ def paired_tests(intensities: ArrayLike, reference: str) -> Difference:
     with np.errstate(invalid="ignore", divide="ignore"):
         squares = np.where(np.isnan(differences), 0, (differences - mean) ** 2).sum(axis=0)
         stderr = np.sqrt(squares / (n - 1) / n)
-    _, p = student(mean, stderr, n - 1, np.nanmax(abs(intensities), initial=0.0))
+    _, p = student(mean, stderr, n - 1, np.nanmax(abs(intensities), initial=0.0), errors=errors)
     p = np.minimum(p * g**2, 1)
     diagonal = np.eye(g, dtype=bool)
     return Difference(np.where(diagonal, np.nan, mean), np.where(diagonal | (n < 2), np.nan, p))

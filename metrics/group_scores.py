@@ -19,7 +19,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy import linalg, stats
 
 from .crossed import codes
-from .resampling import SEED, without_errors
+from .resampling import SEED
 from .student import ROUNDING
 
 DRAWS = 1000
@@ -77,7 +77,7 @@ def score(ratings: ArrayLike, facets: Facets) -> Floats:
     return _of_items(of_items, times > 0, facet)[0]
 
 
-def group_score(ratings: ArrayLike, facets: Facets) -> Score:
+def group_score(ratings: ArrayLike, facets: Facets, *, errors: bool = True) -> Score:
     """The score of one group by itself, with an interval over rounds and items: `group_scores` of
     that group.
 
@@ -91,10 +91,10 @@ def group_score(ratings: ArrayLike, facets: Facets) -> Score:
         raise ValueError(
             f"ratings of one group must have shape (rounds, items), found {ratings.shape}; group_scores takes several groups"
         )
-    return Score(*(float(x[0]) for x in group_scores(ratings[None], facets)))
+    return Score(*(float(x[0]) for x in group_scores(ratings[None], facets, errors=errors)))
 
 
-def group_scores(ratings: ArrayLike, facets: Facets) -> GroupScores:
+def group_scores(ratings: ArrayLike, facets: Facets, *, errors: bool = True) -> GroupScores:
     """The score of each group, with an interval over rounds and items.
 
     ratings: shape (groups, rounds, items). How much items and rounds stray is estimated from all
@@ -112,7 +112,7 @@ def group_scores(ratings: ArrayLike, facets: Facets) -> GroupScores:
     hold the truth.
     """
     design = _Design(*_checked(ratings, facets, of_groups=True))
-    return GroupScores(*_student(design.value, design.variance(), design.df()))
+    return GroupScores(*_student(design.value, design.variance(), design.df(), errors))
 
 
 def resampled_scores(
@@ -155,7 +155,7 @@ def resampled_scores(
     return np.stack(points, axis=-1)
 
 
-def spread(ratings: ArrayLike, facets: Facets) -> Spread:
+def spread(ratings: ArrayLike, facets: Facets, *, errors: bool = True) -> Spread:
     """The standard deviation (ddof 1) of the groups' true scores: that of their scores less what
     items and rounds add to it by chance.
 
@@ -172,10 +172,10 @@ def spread(ratings: ArrayLike, facets: Facets) -> Spread:
     Confidence Intervals on Linear Combinations of Variance Components (1990), for two variances.
     """
     design = _Design(*_checked(ratings, facets, of_groups=True))
-    return design.spread()
+    return design.spread(errors)
 
 
-def mean_score(ratings: ArrayLike, facets: Facets) -> Score:
+def mean_score(ratings: ArrayLike, facets: Facets, *, errors: bool = True) -> Score:
     """The mean of the groups' scores, with an interval over groups and items, which all groups
     share.
 
@@ -194,7 +194,7 @@ def mean_score(ratings: ArrayLike, facets: Facets) -> Score:
     shared, alone = (x[design.scored].mean() for x in (design.shared, design.alone))
     variance = max(shared, of_groups, shared + of_groups - alone / n) if n > 1 else np.nan
     df = _satterthwaite(np.asarray(variance), (shared, design.shared_df), (of_groups, n - 1))
-    return Score(*(float(x) for x in _student(np.asarray(value), np.asarray(variance), df)))
+    return Score(*(float(x) for x in _student(np.asarray(value), np.asarray(variance), df, errors)))
 
 
 def coefficient_of_variation(scores: ArrayLike, axis: int = -1) -> Floats:
@@ -368,7 +368,7 @@ class _Design:
         factor = np.sqrt(np.where(total > 0, variance / np.where(total > 0, total, 1), 0))[:, None]
         return by_item * factor, by_round * factor
 
-    def spread(self) -> Spread:
+    def spread(self, errors: bool) -> Spread:
         values, n = self.value[self.scored], int(self.scored.sum())
         if n < 3 or (self.one_item and not self.rounds_df):
             return Spread(np.nan, np.nan, np.nan)
@@ -380,7 +380,7 @@ class _Design:
         chance = max(alone + strays, 0.0)
         if not total:
             return Spread(0.0, 0.0, 0.0 if not chance else float(np.sqrt(chance)))
-        if without_errors():
+        if not errors:
             return Spread(float(np.sqrt(max(total - chance, 0.0))), np.nan, np.nan)
         # Variances of the two variances.
         normal = 2 * total**2 / (n - 1)
@@ -438,10 +438,10 @@ def _satterthwaite(variance: Floats, *parts: tuple[ArrayLike, float]) -> Floats:
         )
 
 
-def _student(value: Floats, variance: Floats, df: Floats) -> tuple[Floats, ...]:
+def _student(value: Floats, variance: Floats, df: Floats, errors: bool) -> tuple[Floats, ...]:
     variance = np.where(np.isnan(value), np.nan, variance)
     stderr = np.sqrt(variance)
-    half = np.nan if without_errors() else np.where(stderr > 0, stats.t.ppf(0.975, df), 0) * stderr
+    half = np.where(stderr > 0, stats.t.ppf(0.975, df), 0) * stderr if errors else np.nan
     return value, stderr, np.where(np.isnan(stderr), np.nan, df), value - half, value + half
 
 

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .crossed import Clustering, CrossedMean, crossed_mean
-from .resampling import Estimate, without_errors
+from .resampling import Estimate
 
 LABELS = ("entailment", "contradiction", "neutral")
 EFFECTS = ("halo", "horn")
@@ -101,6 +101,8 @@ def halo(
     descriptors: tuple[str | None, str | None],
     effects: Mapping[str, str],
     genders: Sequence[str],
+    *,
+    errors: bool = True,
 ) -> Halo:
     """Shares of labels, and how they differ between two descriptors.
 
@@ -135,7 +137,7 @@ def halo(
             raise ValueError(
                 f"not a gender, descriptor, attribute category and label: {tuple(p)[1:5]}"
             )
-    answered = _Rows([p for p in pairs if p.label is not None])
+    answered = _Rows([p for p in pairs if p.label is not None], errors)
     labels = np.array(
         [LABELS.index(p.label) for p in answered.pairs if p.label is not None], dtype=int
     )
@@ -153,7 +155,7 @@ def halo(
     for p in pairs:
         asked[p.gender, p.descriptor, p.category].append(p)
     cells = []
-    for cell, members in () if without_errors() else asked.items():
+    for cell, members in asked.items() if errors else ():
         inside = (
             answered.those("gender", cell[0])
             & answered.those("descriptor", cell[1])
@@ -165,15 +167,12 @@ def halo(
         )
 
     twins = _twins(answered.pairs, descriptors)
-    complete = _Rows([p for p, _ in twins])
+    complete = _Rows([p for p, _ in twins], errors)
     differences = np.array([d for _, d in twins], dtype=float).reshape(-1, 2)
 
     def shown(effect: str) -> list[str]:
         """The categories that an effect has gaps of."""
-        return [
-            "all",
-            *(() if without_errors() else (c for c in categories if effects[c] == effect)),
-        ]
+        return ["all", *((c for c in categories if effects[c] == effect) if errors else ())]
 
     gaps = [
         gap
@@ -184,7 +183,7 @@ def halo(
     ]
     between = []
     for one, two in combinations(genders, 2):
-        shared, contrasts = _of_both(twins, one, two)
+        shared, contrasts = _of_both(twins, one, two, errors)
         for effect in EFFECTS:
             for category in shown(effect):
                 for gap in _gaps(shared, contrasts, effects, effect, "all", category):
@@ -207,8 +206,8 @@ def halo(
 class _Rows:
     """Pairs with what they share as numbers."""
 
-    def __init__(self, pairs: Sequence[Pair]) -> None:
-        self.pairs = pairs
+    def __init__(self, pairs: Sequence[Pair], errors: bool) -> None:
+        self.pairs, self.errors = pairs, errors
         self._codes: dict[tuple[str, ...], NDArray[np.int_]] = {}
         self._places: dict[tuple[Hashable, ...], NDArray[np.bool_]] = {}
 
@@ -237,8 +236,8 @@ class _Rows:
     ) -> CrossedMean:
         """Of values of some of them, within cells. A sample are wordings within their domain, and
         attributes within their category."""
-        if without_errors():
-            return crossed_mean(values, ())
+        if not self.errors:
+            return crossed_mean(values, (), errors=False)
         samples = ((("domain", "wording"), ("domain",)), (("category", "attribute"), ("category",)))
         clusterings = [
             Clustering(*(self.codes(*fields)[which] for fields in each)) for each in samples
@@ -275,7 +274,7 @@ def _twins(
 
 
 def _of_both(
-    twins: Sequence[tuple[Pair, tuple[float, float]]], one: str, two: str
+    twins: Sequence[tuple[Pair, tuple[float, float]]], one: str, two: str, errors: bool
 ) -> tuple[_Rows, NDArray[np.float64]]:
     """The twins that two genders both have, and how much the first gender's differences are above
     the second's."""
@@ -288,7 +287,7 @@ def _of_both(
         [x - y for x, y in zip(by_gender[one][key][1], by_gender[two][key][1], strict=True)]
         for key in both
     ]
-    return _Rows([by_gender[one][key][0] for key in both]), np.array(
+    return _Rows([by_gender[one][key][0] for key in both], errors), np.array(
         contrasts, dtype=float
     ).reshape(-1, 2)
 

@@ -265,6 +265,8 @@ def hidden_bias(
     placebo: Collection[str] = (),
     themes: Mapping[str, str] | None = None,
     resamples: int = RESAMPLES,
+    *,
+    errors: bool = True,
 ) -> HiddenBias:
     """Counts and means of S per category, descriptor type and identity pair, as in Tables 1 and 2.
 
@@ -327,20 +329,22 @@ def hidden_bias(
 
     totals = sums.sum(axis=0)
     values = statistic(totals)
-    errors = cluster_bootstrap_stderr(
-        sums.reshape(len(sums), totals.size), flat_statistic, resamples
+    stderrs = cluster_bootstrap_stderr(
+        sums.reshape(len(sums), totals.size), flat_statistic, resamples, errors=errors
     ).reshape(values.shape)
-    errors[(sums[:, :, 0] > 0).sum(axis=0) < FEWEST_CLUSTERS] = nan
+    stderrs[(sums[:, :, 0] > 0).sum(axis=0) < FEWEST_CLUSTERS] = nan
     # a mean of the biased instances alone
-    errors[(sums[:, :, 1] > 0).sum(axis=0) < FEWEST_CLUSTERS, SCORE] = nan
-    low, high = t_interval(values[:, EXCESS], errors[:, EXCESS], len(sums))
+    stderrs[(sums[:, :, 1] > 0).sum(axis=0) < FEWEST_CLUSTERS, SCORE] = nan
+    low, high = t_interval(values[:, EXCESS], stderrs[:, EXCESS], len(sums))
     shifts = np.abs(np.array([x.log_odds for x in found]))
     table = {
         name: Row(
             name,
             int(totals[i, 0]),
-            *(Estimate(float(v), float(e)) for v, e in zip(values[i], errors[i], strict=True)),
-            cluster_median(shifts[members[i]], labels[members[i]].tolist(), resamples),
+            *(Estimate(float(v), float(e)) for v, e in zip(values[i], stderrs[i], strict=True)),
+            cluster_median(
+                shifts[members[i]], labels[members[i]].tolist(), resamples, errors=errors
+            ),
             (float(low[i]), float(high[i])),
         )
         for i, name in enumerate(names)
@@ -354,7 +358,9 @@ def hidden_bias(
         n_questions=len(questions),
         unanswered=float(100 * ratio(sum(isnan(q.log_odds) for q in questions), len(questions))),
         left_out=len({q.concept for q in questions}) * per_concept - table[TOTAL].n,
-        position_preference=position_preference(questions, orders, temperature, themes, resamples),
+        position_preference=position_preference(
+            questions, orders, temperature, themes, resamples, errors=errors
+        ),
         total=table[TOTAL],
         placebo=table[PLACEBO],
         categories={c: table[f"category {c}"] for c in dict.fromkeys(categories.values())},
@@ -511,6 +517,8 @@ def position_preference(
     temperature: float,
     themes: Mapping[str, str] | None,
     resamples: int,
+    *,
+    errors: bool = True,
 ) -> Estimate:
     """As of `HiddenBias`."""
     whole = _by_order(questions, orders) if orders == 2 else {}
@@ -525,5 +533,5 @@ def position_preference(
     def statistic(totals: NDArray[np.float64]) -> NDArray[np.float64]:
         return ratio(totals[..., 1:], totals[..., :1])
 
-    error = cluster_bootstrap_stderr(sums, statistic, resamples)
+    error = cluster_bootstrap_stderr(sums, statistic, resamples, errors=errors)
     return Estimate(float(statistic(sums.sum(axis=0))[0]), float(error[0]))

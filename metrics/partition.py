@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.optimize import linear_sum_assignment
 
 from .crossed import codes
-from .resampling import SEED, without_errors
+from .resampling import SEED
 from .student import student
 
 PERMUTATIONS = 10_000
@@ -45,7 +45,12 @@ class RandTest(NamedTuple):
 
 
 def rand_test(
-    a: Sequence[Hashable], b: Sequence[Hashable], permutations: int = PERMUTATIONS, seed: int = SEED
+    a: Sequence[Hashable],
+    b: Sequence[Hashable],
+    permutations: int = PERMUTATIONS,
+    seed: int = SEED,
+    *,
+    errors: bool = True,
 ) -> RandTest:
     """The adjusted Rand index against partitions by chance, whose clusters are as large: the labels
     of b are shuffled.
@@ -59,7 +64,7 @@ def rand_test(
     n = int(table.sum())
     if n < 2:
         return RandTest(n, np.nan, np.nan, np.nan)
-    if without_errors():
+    if not errors:
         return RandTest(n, adjusted_rand_index(a, b), np.nan, np.nan)
     rows, columns = codes(a), codes(b)
     rng = np.random.default_rng(seed)
@@ -159,7 +164,9 @@ class PairedTest(NamedTuple):
     sign: str
 
 
-def paired_test(first: ArrayLike, second: ArrayLike, level: float = LEVEL) -> PairedTest:
+def paired_test(
+    first: ArrayLike, second: ArrayLike, level: float = LEVEL, *, errors: bool = True
+) -> PairedTest:
     """Whether the first of each pair is larger on average than the second (">"), or smaller ("<").
 
     first, second: shape (n,); pairs with NaN are left out. level: p below it makes the difference
@@ -181,7 +188,11 @@ def paired_test(first: ArrayLike, second: ArrayLike, level: float = LEVEL) -> Pa
     t, p = (
         float(x)
         for x in student(
-            difference, stderr, n - 1, max(np.nanmax(abs(first)), np.nanmax(abs(second)))
+            difference,
+            stderr,
+            n - 1,
+            max(np.nanmax(abs(first)), np.nanmax(abs(second))),
+            errors=errors,
         )
     )
     return PairedTest(n, difference, t, p, (">" if difference > 0 else "<") if p < level else "=")

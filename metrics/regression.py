@@ -10,7 +10,6 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy import stats
 
-from .resampling import without_errors
 from .student import ROUNDING, student
 
 
@@ -27,7 +26,7 @@ class Coefficient(NamedTuple):
 
 
 def clustered_coefficient(
-    design: ArrayLike, outcome: ArrayLike, *clusterings: Sequence[object]
+    design: ArrayLike, outcome: ArrayLike, *clusterings: Sequence[object], errors: bool = True
 ) -> Coefficient:
     """The first coefficient of a least-squares fit, with a standard error clustered in several ways
     at once.
@@ -57,7 +56,7 @@ def clustered_coefficient(
     cross = design.T @ design
     beta = np.linalg.solve(cross, design.T @ outcome)
     value = float(beta[0])
-    if without_errors():
+    if not errors:
         return Coefficient(value, nan, nan, nan, nan, nan)
     residuals = outcome - design @ beta
     scale = float(abs(outcome).max())

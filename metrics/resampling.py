@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
-from contextvars import ContextVar
+from collections.abc import Callable, Sequence
 from functools import lru_cache
 from typing import NamedTuple
 
@@ -17,25 +15,6 @@ SEED = 20250601
 FEWEST_CLUSTERS = 10
 """Clusters that a bootstrap needs: with fewer, two standard errors around a mean cover 61 to 89
 percent instead of 95."""
-
-
-_VALUES_ALONE = ContextVar("values alone", default=False)
-
-
-@contextmanager
-def values_alone() -> Iterator[None]:
-    """Within it numbers are computed without their errors, intervals and p values, which are NaN,
-    and without what only tables show: for who computes a number many times."""
-    token = _VALUES_ALONE.set(True)
-    try:
-        yield
-    finally:
-        _VALUES_ALONE.reset(token)
-
-
-def without_errors() -> bool:
-    """Whether this is within `values_alone`."""
-    return _VALUES_ALONE.get()
 
 
 class Estimate(NamedTuple):
@@ -72,6 +51,8 @@ def cluster_bootstrap_stderr(
     statistic: Callable[[NDArray[np.float64]], NDArray[np.float64]],
     resamples: int = RESAMPLES,
     seed: int = SEED,
+    *,
+    errors: bool = True,
 ) -> NDArray[np.float64]:
     """Standard errors of statistics of cluster totals, by the cluster (block) bootstrap.
 
@@ -86,7 +67,7 @@ def cluster_bootstrap_stderr(
     sums = np.asarray(sums, dtype=float)
     n_clusters = len(sums)
     n_values = np.shape(statistic(sums.sum(axis=0)))[-1]
-    if n_clusters < FEWEST_CLUSTERS or without_errors():
+    if n_clusters < FEWEST_CLUSTERS or not errors:
         return np.full(n_values, np.nan)
     weights = _weights(n_clusters, resamples, seed)
     values = statistic(weights @ sums)
@@ -94,7 +75,12 @@ def cluster_bootstrap_stderr(
 
 
 def cluster_median(
-    values: ArrayLike, clusters: Sequence[object], resamples: int = RESAMPLES, seed: int = SEED
+    values: ArrayLike,
+    clusters: Sequence[object],
+    resamples: int = RESAMPLES,
+    seed: int = SEED,
+    *,
+    errors: bool = True,
 ) -> Estimate:
     """The median of `values` and its standard error, by the cluster bootstrap.
 
@@ -106,7 +92,7 @@ def cluster_median(
     if not len(values):
         return Estimate(np.nan, np.nan)
     middle = float(np.median(values))
-    if without_errors():
+    if not errors:
         return Estimate(middle, np.nan)
     labels, cluster = np.unique(np.asarray(clusters), return_inverse=True)
     if len(labels) < FEWEST_CLUSTERS:

@@ -187,6 +187,8 @@ def sampled_bias(
     placebo: Collection[str] = (),
     themes: Mapping[str, str] | None = None,
     resamples: int = RESAMPLES,
+    *,
+    errors: bool = True,
 ) -> SampledBias:
     """Counts and means of S per category, descriptor type and identity pair, from answers that were
     sampled.
@@ -223,14 +225,25 @@ def sampled_bias(
         for key, each in asked.items()
     ]
     bias = hidden_bias(
-        questions, identities, categories, threshold, 1, 1.0, placebo, themes, resamples
+        questions,
+        identities,
+        categories,
+        threshold,
+        1,
+        1.0,
+        placebo,
+        themes,
+        resamples,
+        errors=errors,
     )
     if orders == 2:
         by_order = [
             Question(*key, s.first, _log_odds_of_a(s)) for key, each in asked.items() for s in each
         ]
         bias = bias._replace(
-            position_preference=position_preference(by_order, 2, 1.0, themes, resamples)
+            position_preference=position_preference(
+                by_order, 2, 1.0, themes, resamples, errors=errors
+            )
         )
     found = bias.instances
     by_chance = [
@@ -238,7 +251,9 @@ def sampled_bias(
     ]
     return SampledBias(
         bias,
-        *_rows(found, by_chance, identities, categories, threshold, placebo, themes, resamples),
+        *_rows(
+            found, by_chance, identities, categories, threshold, placebo, themes, resamples, errors
+        ),
     )
 
 
@@ -261,6 +276,7 @@ def _rows(
     placebo: Collection[str],
     themes: Mapping[str, str] | None,
     resamples: int,
+    errors: bool,
 ) -> tuple[ChanceRow, ChanceRow, dict[str, ChanceRow], dict[str, ChanceRow], dict[Key, ChanceRow]]:
     """The rows of `SampledBias`, without its first field."""
     rows = rows_of(identities, categories, placebo)
@@ -299,16 +315,18 @@ def _rows(
 
     flat = sums.reshape(len(sums), shape[0] * shape[1])
     values = statistic(flat.sum(axis=0)).reshape(len(names), 8)
-    errors = cluster_bootstrap_stderr(flat, statistic, resamples).reshape(values.shape)
+    stderrs = cluster_bootstrap_stderr(flat, statistic, resamples, errors=errors).reshape(
+        values.shape
+    )
     few = (sums[:, :, 0] > 0).sum(axis=0) < FEWEST_CLUSTERS
-    errors[few] = nan
+    stderrs[few] = nan
     # Benjamini and Hochberg's cut moves with the sample: two errors cover 60 to 93 %
-    errors[:, SIGNIFICANT] = nan
-    low, high = t_interval(values, errors, len(sums))
+    stderrs[:, SIGNIFICANT] = nan
+    low, high = t_interval(values, stderrs, len(sums))
     table = {
         name: ChanceRow(
             name,
-            *(Estimate(float(v), float(e)) for v, e in zip(values[i], errors[i], strict=True)),
+            *(Estimate(float(v), float(e)) for v, e in zip(values[i], stderrs[i], strict=True)),
             *((float(low[i, column]), float(high[i, column])) for column in (3, 4, 7)),
         )
         for i, name in enumerate(names)

@@ -188,6 +188,8 @@ def sentence_preference(
     genders: Sequence[str],
     thresholds: Sequence[float],
     calibrate: bool,
+    *,
+    errors: bool = True,
 ) -> Preference:
     """TriSentBias of each axis, gender and context, and how the contexts differ.
 
@@ -214,7 +216,7 @@ def sentence_preference(
             raise ValueError(f"not an axis, gender and context: {tuple(p)[1:4]}")
     if not thresholds:
         raise ValueError("expected a threshold at least")
-    design = Design(pairs)
+    design = Design(pairs, errors)
     raw = differences(pairs)
     x = calibrated(pairs) if calibrate else raw
     usable, answered = np.isfinite(raw), np.isfinite(x)
@@ -324,8 +326,8 @@ def _weighted_means(
 class Design:
     """What pairs share, as numbers."""
 
-    def __init__(self, pairs: Sequence[Pair]) -> None:
-        self.pairs = pairs
+    def __init__(self, pairs: Sequence[Pair], errors: bool = True) -> None:
+        self.pairs, self.errors = pairs, errors
         self.axis_names, self.gender_names = (
             np.array([p[i] for p in pairs], dtype=object) for i in (1, 2)
         )
@@ -342,7 +344,7 @@ class Design:
         samples = [Clustering(self.template[which], self.axis[which])]
         if not (self.context[which] == CONTEXTS.index("neutral")).all():
             samples.append(Clustering(self.attribute[which], self.context[which]))
-        return crossed_mean(outcome, self.cell[which], *samples)
+        return crossed_mean(outcome, self.cell[which], *samples, errors=self.errors)
 
     def weights(self, which: NDArray[np.bool_]) -> NDArray[np.float64]:
         """Of some pairs in a contrast of positive and negative context, whose sum over pairs times

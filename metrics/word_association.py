@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.special import stdtrit
 
 from .crossed import Clustering, crossed_variance
-from .resampling import Estimate, ratio, without_errors
+from .resampling import Estimate, ratio
 from .student import student
 
 
@@ -39,7 +39,7 @@ class OneSample(NamedTuple):
     p: float
 
 
-def t_test(n: int, mean: float, std: float) -> tuple[float, float]:
+def t_test(n: int, mean: float, std: float, *, errors: bool = True) -> tuple[float, float]:
     """Student's t of a mean against zero, and its two-sided p.
 
     n: sample size. std: the sample's standard deviation with ddof 0, as Table 4 has it: with ddof 1
@@ -48,11 +48,11 @@ def t_test(n: int, mean: float, std: float) -> tuple[float, float]:
     """
     if n < 2:
         return np.nan, np.nan
-    t, p = student(mean, std / np.sqrt(n - 1), n - 1, abs(mean))
+    t, p = student(mean, std / np.sqrt(n - 1), n - 1, abs(mean), errors=errors)
     return float(t), float(p)
 
 
-def one_sample(scores: ArrayLike) -> OneSample:
+def one_sample(scores: ArrayLike, *, errors: bool = True) -> OneSample:
     """Test whether scores differ from zero on average, as if they were independent.
 
     scores: shape (n,); NaN marks an undefined score and is left out. Returns n of the scores used,
@@ -64,7 +64,7 @@ def one_sample(scores: ArrayLike) -> OneSample:
     n = len(scores)
     mean = float(scores.mean()) if n else np.nan
     std = float(scores.std()) if n > 1 else np.nan
-    return OneSample(n, mean, std, *t_test(n, mean, std))
+    return OneSample(n, mean, std, *t_test(n, mean, std, errors=errors))
 
 
 class WordList(NamedTuple):
@@ -118,7 +118,9 @@ class Association(NamedTuple):
     interval: tuple[float, float]
 
 
-def association(lists: Sequence[WordList], known: Sequence[float] | None = None) -> Association:
+def association(
+    lists: Sequence[WordList], known: Sequence[float] | None = None, *, errors: bool = True
+) -> Association:
     """Summarise lists, of one dimension as in Table 4 or of a group pair and dimension as in Figure
     3. known: their scores, where these were computed before.
 
@@ -132,10 +134,10 @@ def association(lists: Sequence[WordList], known: Sequence[float] | None = None)
     n = len(lists)
     scores = np.array([x.score for x in lists] if known is None else known, dtype=float)
     defined = ~np.isnan(scores)
-    test = one_sample(scores)
+    test = one_sample(scores, errors=errors)
     invalid = sum(x.share is None for x in lists)
-    used = [] if without_errors() else [x for x, ok in zip(lists, defined, strict=True) if ok]
-    error = _stderr(used, scores[defined])
+    used = [x for x, ok in zip(lists, defined, strict=True) if ok] if errors else []
+    error = _stderr(used, scores[defined]) if errors else np.nan
     half = (
         float(stdtrit(_freedom(used), 0.975)) * error
         if _freedom(used) > 0 and error > 0
@@ -168,8 +170,6 @@ def _stderr(lists: Sequence[WordList], scores: NDArray[np.float64]) -> float:
     samples share by their words: the variance of `word_influence` clustered by word, less that
     clustered by word and sample at once.
     """
-    if without_errors():
-        return np.nan
     by_pair: dict[str, set[str]] = {}
     for x in lists:
         by_pair.setdefault(x.pair, set()).add(x.sample)

@@ -16,13 +16,11 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Callable, Sequence
-from contextlib import nullcontext
 from itertools import product
 from math import exp, isnan, nan
 from typing import Any, NamedTuple
 
 import numpy as np
-from lm_eval_bias.metrics.resampling import values_alone
 
 from lm_eval_bias.benchmarks.bistereo import nli_measure as bistereo_nli
 from lm_eval_bias.benchmarks.empathy import measure as empathy
@@ -306,10 +304,8 @@ def experiment(task: Task, world: World, clusters: int, seed: int) -> dict[str, 
     shared: dict[Any, float] = {}
     models = [Model(shared, rng, world, second) for second in (False, True)]
     first, second = (task.records(model, clusters) for model in models)
-    with nullcontext() if task.intervals else values_alone():
-        found = differences(
-            task.measure, first, second, task.options, [(name, None) for name in task.numbers]
-        )
+    keys = [(name, None) for name in task.numbers]
+    found = differences(task.measure, first, second, task.options, keys, errors=task.intervals)
     return {name: each for (name, _), each in found.items()}
 
 

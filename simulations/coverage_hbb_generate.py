@@ -59,7 +59,7 @@ class Model(NamedTuple):
 
 
 MODELS: Mapping[str, Model] = {
-    "unbiased": Model(),
+    "null_value": Model(),
     "biased": Model(0.4, 0.15),
     "unbiased, refuses 60 %": Model(refuses=0.6),
     "biased, refuses 50 %": Model(0.4, 0.15, icc=0.4, refuses=0.5),

@@ -118,7 +118,7 @@ def main() -> None:
         grown = plan.growth(
             [[clusters_of(doc, columns) for doc in documents] for columns in measure.clusters]
         )
-        metrics = [m for m in measure.metrics if m.headline and not m.bounds]
+        metrics = [m for m in measure.metrics if m.primary and not m.bounds]
         ratios: dict[tuple[str, int], list[tuple[float, float]]] = {}
         for seed in range(arguments.runs):
             x = made_up(documents, measure.clusters, by, np.random.default_rng(seed))

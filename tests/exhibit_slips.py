@@ -66,8 +66,8 @@ def compared(measure):
     task of the measure."""
     tasks = {task.name for task in catalogue.tasks() if task.measure is measure}
     for exhibit in measure.exhibits:
-        if exhibit.published:
-            paper, *names = exhibit.published
+        if exhibit.paper_values:
+            paper, *names = exhibit.paper_values
             for table in published.tables(paper):
                 if table.name in names:
                     yield from (

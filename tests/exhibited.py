@@ -48,7 +48,7 @@ def assert_declared_as_it_is(task, run, absent=()):
             ), e.name
         assert {column.unit for column in e.columns} <= {*UNITS, ""}
         assert not e.caption.endswith(".") and "  " not in e.caption
-        for said in (e.reads, e.silent):
+        for said in (e.how_to_read, e.caveat):
             assert said.endswith(".") and "  " not in said, said
         assert not e.needs.endswith(".")
         # A key that is in no row at all was misspelt: `rows` would fill it with None.
@@ -66,8 +66,10 @@ def assert_cells_have_a_place(task, run, but=()):
     for e in measure.exhibits:
         if e.name in but:
             continue
-        named = {table.name: table for table in published(e.published[0])} if e.published else {}
-        for name in e.published[1:]:
+        named = (
+            {table.name: table for table in published(e.paper_values[0])} if e.paper_values else {}
+        )
+        for name in e.paper_values[1:]:
             for cell in named[name].cells:
                 if task not in {comparison.task for comparison in cell.comparisons}:
                     continue

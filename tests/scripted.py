@@ -3,6 +3,7 @@ its tracker writes."""
 
 import hashlib
 import json
+import math
 from datetime import datetime, timedelta
 
 from lm_eval import simple_evaluate
@@ -73,17 +74,22 @@ def made_up(
     of=100,
     metadata=None,
     more=None,
+    ends=None,
+    clusters=None,
     **changes,
 ):
     """A results file of a task that no catalogue knows, in the form of the harness 0.4.13.
 
-    values: metric -> (value, stderr) or (value, stderr, unbiased, better). Those of `more` are not
-    in the harness's table.
+    values: metric -> (value, stderr) or (value, stderr, null_value, better). Those of `more` are not
+    in the harness's table. ends: metric -> its interval, by default value ± 1.96 standard errors.
     """
     rows = []
     for name, (value, stderr, *rest) in {**values, **(more or {})}.items():
-        unbiased, better = (*rest, None, None)[:2]
-        rows.append({"metric": name, "group": None, "value": value, "stderr": stderr, "unit": "points", "better": better, "unbiased": unbiased, "cell": None})  # fmt: skip
+        null_value, better = (*rest, None, None)[:2]
+        known = isinstance(stderr, (int, float)) and not isinstance(stderr, bool) and 0 < stderr < 1e9
+        half = 1.959964 * stderr if known else math.nan
+        low, high = (ends or {}).get(name, (value - half, value + half) if known else (None, None))
+        rows.append({"metric": name, "group": None, "value": value, "stderr": stderr, "low": low, "high": high, "clusters": clusters, "unit": "points", "better": better, "null_value": null_value, "cell": None})  # fmt: skip
     content = {
         "results": {
             task: {"alias": task, **{f"{name},none": value[0] for name, value in values.items()}}

@@ -22,7 +22,7 @@ from typing import Any
 
 from lm_eval_bias.authoring import pipeline as pipelines
 from lm_eval_bias.authoring.drafts import Journal, drafts, journal_of, review_of, save, whole
-from lm_eval_bias.data.schema import read
+from lm_eval_bias.data.content import read
 from lm_eval_bias.usage import UsageError
 
 HOST = "127.0.0.1"
@@ -75,7 +75,7 @@ class Review:
         if self._content.strip():
             content = read(self.file)
             for problem in content.problems:
-                raise UsageError(content.told(*problem))
+                raise UsageError(content.message(*problem))
             items = [
                 {str(k): v if isinstance(v, str) else str(v) for k, v in row.items()}
                 for row in content.data

@@ -24,7 +24,7 @@ def add(commands: Any) -> None:
         commands,
         "compare",
         "two models, or one before and after, on the same questions",
-        "Compare two finished runs, task by task: each headline number of both, and the second less the first with a 95 % interval\n"
+        "Compare two finished runs, task by task: each primary number of both, and the second less the first with a 95 % interval\n"
         "and a p after Holm, largest first in standard errors. Runs with samples (--log_samples) are compared on the documents that\n"
         "both were asked; others as if each had been asked other questions, and so marked. What was asked otherwise (documents,\n"
         "items, prompts, options, version, chat template) is refused and named, and the rest goes on; exit status 2 if nothing\n"
@@ -48,7 +48,7 @@ def add(commands: Any) -> None:
         "--metrics",
         metavar="METRIC",
         nargs="+",
-        help="these numbers, METRIC or TASK/METRIC, in place of the headline ones",
+        help="these numbers, METRIC or TASK/METRIC, in place of the primary ones",
     )
     parser.add_argument(
         "--groups",
@@ -109,7 +109,7 @@ def run(arguments: argparse.Namespace) -> int:
     )
     if output:
         finished.write(output, compare_files.WRITERS[output.suffix](result))
-        print(f"wrote {output}: {compare_files.headline(result)}")
+        print(f"wrote {output}: {compare_files.primary(result)}")
         for each in result.refusals:
             print(f"{visible(each.task)} is not compared: {visible(each.why)}", file=sys.stderr)
     else:
@@ -143,8 +143,8 @@ def text(found: Any, width: int) -> str:
         about,
         bounds,
         change,
-        headline,
         p_value,
+        primary,
         remarks,
         value,
         verdict,
@@ -152,7 +152,7 @@ def text(found: Any, width: int) -> str:
     from lm_eval_bias.results.escape import shortened
 
     first, second = shortened(found.first, width - 10), shortened(found.second, width - 10)
-    blocks = [[f"first:  {first}", f"second: {second}"], [headline(found)]]
+    blocks = [[f"first:  {first}", f"second: {second}"], [primary(found)]]
     rows = []
     untested: dict[tuple[str, str], list[str]] = {}
     for line in found.lines:

@@ -21,7 +21,7 @@ def add(commands: Any) -> None:
         "leaderboard",
         "models beside each other, from finished runs",
         "Read the results that `lm_eval --output_path` wrote for several models, and print a row for each model and a column for\n"
-        "each headline number: its 95 % interval, and the ranks that the data leave open, from tests of all pairs (Holm), on the\n"
+        "each primary number: its 95 % interval, and the ranks that the data leave open, from tests of all pairs (Holm), on the\n"
         "same documents where all have samples (--log_samples). There is no score over all. Of two runs of the same model and task\n"
         "the newest counts, unless an older one asked more documents; runs in parts (shard=1/4) are put together from their\n"
         "samples. Models that were asked otherwise stand in tables of their own.",
@@ -42,7 +42,7 @@ def add(commands: Any) -> None:
         "--metrics",
         metavar="METRIC",
         nargs="+",
-        help="these numbers, METRIC or TASK/METRIC, in place of the headline ones",
+        help="these numbers, METRIC or TASK/METRIC, in place of the primary ones",
     )
     finished.add_tasks(parser)
     parser.add_argument(
@@ -89,7 +89,7 @@ def text(board: Any, width: int) -> str:
     """For a terminal: the tables of the tasks, the columns in as many rows of tables as the width
     asks for."""
     from lm_eval_bias.report.leaderboard import LEGEND, interval, place, written
-    from lm_eval_bias.report.leaderboard_files import about, asked, mark, remarks
+    from lm_eval_bias.report.leaderboard_files import about, asked, remarks
     from lm_eval_bias.results.escape import shortened
 
     most = max(16, width // 4)
@@ -119,19 +119,12 @@ def text(board: Any, width: int) -> str:
         for column in section.columns:
             unit = column.metric.unit
             told = about(column) if column.ranked else unit
-            cells = [
-                [
-                    f"{shortened(column.metric.name, 40)}{mark(column)}"
-                    + (f" ({told})" if told else ""),
-                    "",
-                    "",
-                ]
-            ]
+            cells = [[shortened(column.metric.name, 40) + (f" ({told})" if told else ""), "", ""]]
             for name in members:
                 entry = column.entries.get(name)
                 ranked = f"{place(entry)} {entry.ties}" if entry and entry.rank else ""
                 cells.append(
-                    [written(entry.value, unit), interval(entry, unit), ranked]
+                    [written(entry.number.value, unit), interval(entry.number, unit), ranked]
                     if entry
                     else ["", "", ""]
                 )

@@ -120,7 +120,7 @@ def put_together(
     options = {**read_options(task.name, given, task.options), **written}
     records = list(samples.records(task, files))
     try:
-        cells = tables(task.measure, summed_up(task.measure, records, options), records)
+        cells = tables(task.measure, summed_up(task.measure, records, options))
     except ValueError as error:  # a table that is none, too
         raise UsageError(f"{task.name}: {error}") from error
     return Merged(options, sum(map(lines, files)), len(records), cells)

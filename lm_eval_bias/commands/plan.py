@@ -67,7 +67,7 @@ def add(commands: Any) -> None:
         metavar="WIDTH",
         nargs="+",
         required=True,
-        help="from the lower to the upper end of the interval: a number, for all headline numbers in %% or points, or METRIC=VALUE, or "
+        help="from the lower to the upper end of the interval: a number, for all primary numbers in %% or points, or METRIC=VALUE, or "
         "TASK/METRIC=VALUE, in the number's own unit",
     )
     parser.add_argument("--tasks", metavar="TASK", nargs="+", help="these tasks of the pilot only")
@@ -169,7 +169,7 @@ def width_of(metric: Metric, task: str, wanted: Mapping[str | None, float]) -> f
     for name in (f"{task}/{metric.name}", metric.name):
         if name in wanted:
             return wanted[name]
-    return wanted.get(None) if metric.headline and metric.unit in BARE else None
+    return wanted.get(None) if metric.primary and metric.unit in BARE else None
 
 
 # ---- One run of the pilot
@@ -194,21 +194,21 @@ def told(
         return f"{title}\n  Its measure declares no clusters, without which nothing can be planned; see `Measure.clusters`."
     chosen, aside = [], []
     for metric in run.metrics:
-        interval = None if metric.bounds else plan.interval_of(metric, run.metrics, run.numbers)
-        if interval is None:
+        if (metric.name, None) not in run.numbers or not (metric.stderr or metric.own_interval):
             continue
+        now = plan.width_of(run.numbers[metric.name, None])
         width = width_of(metric, run.task, wanted)
         if width is not None:
-            chosen.append((metric, interval, width))
-        elif metric.headline:
-            aside.append(f"{metric.name} ({metric.unit}, now {_number(interval.width)})")
+            chosen.append((metric, now, width))
+        elif metric.primary:
+            aside.append(f"{metric.name} ({metric.unit}, now {_number(now)})")
     left = (
         f"No width was given for {', '.join(aside)}: --width {aside[0].partition(' ')[0]}=VALUE."
         if aside
         else ""
     )
     if not chosen:
-        return f"{title}\n{_filled(left or 'None of its headline numbers has an interval.')}"
+        return f"{title}\n{_filled(left or 'None of its primary numbers has an interval.')}"
     documents, why = asked(run, task)
     records, lost = answered(run, task)
     counted = counted_clusters(run, task, documents, records)
@@ -222,11 +222,10 @@ def told(
     needed: list[int | None] = []
     cannot: dict[str, list[str]] = {}
     unknown = 0
-    for metric, interval, width in chosen:
-        pilot = plan.Window(run.n, counted, interval.width)
+    for metric, now, width in chosen:
+        pilot = plan.Window(run.n, counted, now)
         made = plan.plan(
             pilot,
-            interval.own,
             width,
             documents.grown if documents else grown,
             found.get(metric.name, ()),
@@ -452,7 +451,7 @@ def _from_documents(run: Any, documents: Asked | None) -> list[int]:
     if documents is None or run.n >= documents.grown.shape[1] or run.parts or part:
         return []
     counted = [int(n) for n in documents.grown[:, run.n]]
-    said = {run.clusters((metric.name, None)) for metric in run.metrics} - {None}
+    said = {number.clusters for (_, group), number in run.numbers.items() if group is None} - {None}
     return counted if not said or said == {min(counted)} else []
 
 

@@ -17,9 +17,9 @@ def add(commands: Any) -> None:
     parser = declare(
         commands,
         "tasks",
-        "list the tasks, or say what a task or a number is",
-        "List every task with its paper, request type, number of documents and what it asks.\n"
-        "With the name of a task: its numbers. With the name of a number: what it says.",
+        "list the tasks, or describe a task or a number",
+        "List every task with its paper, request type, number of documents and what it asks. With "
+        "the name of a task: its numbers. With the name of a number: what it says.",
     )
     parser.add_argument(
         "name", metavar="NAME", nargs="?", help="a task or a metric, such as hbb or biased_share"
@@ -82,14 +82,14 @@ def run(arguments: argparse.Namespace) -> int:
             + (f"; did you mean {guesses[0]}?" if guesses else "")
         )
     for metric, tasks in found.items():
-        print(f"{metric.name}: {metric.says}")
+        print(f"{metric.name}: {metric.description}")
         print(f"  unit: {metric.unit}, {UNITS[metric.unit]}")
         print(
-            f"  better: {metric.better or 'neither'}; without bias: {unbiased(metric) or 'no value says so'}"
+            f"  better: {metric.better or 'neither'}; without bias: {null_value(metric) or 'no value says so'}"
         )
         print(f"  in the paper: {metric.cell or 'no; ours'}")
         print(
-            f"  shown in the table: {'yes' if metric.headline else 'no, in the cells of the results file'}"
+            f"  shown in the table: {'yes' if metric.primary else 'no, in the cells of the results file'}"
             + (f", by {metric.by}" if metric.by else "")
         )
         print(f"  tasks: {', '.join(tasks)}")
@@ -107,15 +107,15 @@ def row(metric: Metric) -> tuple[str, ...]:
         metric.name,
         metric.unit,
         metric.better or "",
-        unbiased(metric),
+        null_value(metric),
         metric.cell or "",
-        metric.says,
+        metric.description,
     )
 
 
-def unbiased(metric: Metric) -> str:
+def null_value(metric: Metric) -> str:
     """Its value without bias; empty if none says so."""
-    return "" if metric.unbiased is None else f"{metric.unbiased:g}"
+    return "" if metric.null_value is None else f"{metric.null_value:g}"
 
 
 def aligned(rows: list[tuple[str, ...]], right: frozenset[int] | set[int] = frozenset()) -> str:
@@ -133,13 +133,13 @@ def aligned(rows: list[tuple[str, ...]], right: frozenset[int] | set[int] = froz
 
 
 def markdown(metrics: Any) -> str:
-    """The table of a task's README: its metrics, headline ones first as they are declared."""
+    """The table of a task's README: its metrics, primary ones first as they are declared."""
     lines = [
         "| metric | unit | better | without bias | what it is | in the paper |",
         "|---|---|---|---|---|---|",
     ]
     for metric in metrics:
-        name = f"**`{metric.name}`**" if metric.headline else f"`{metric.name}`"
+        name = f"**`{metric.name}`**" if metric.primary else f"`{metric.name}`"
         name += f", by {metric.by}" if metric.by else ""
         lines.append(
             "| "
@@ -148,8 +148,8 @@ def markdown(metrics: Any) -> str:
                     name,
                     metric.unit,
                     metric.better or "",
-                    unbiased(metric),
-                    metric.says,
+                    null_value(metric),
+                    metric.description,
                     metric.cell or "",
                 )
             )

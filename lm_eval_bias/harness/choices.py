@@ -1,9 +1,7 @@
-"""Choices that begin alike: the probability of each alone, without that of the longer ones that
-begin with it.
+"""Choices that begin alike: which choice's tokens begin with another's.
 
-A model that is going to write 85 gives all its probability to the continuation "8" too, if its
-tokenizer splits numbers into digits, and none if 85 is one token. So which choices hold one another
-is a question to the tokenizer.
+A model about to write 85 gives its probability to the continuation "8" too if its tokenizer splits
+numbers into digits, and none of it if 85 is one token. Only the tokenizer can tell.
 """
 
 from __future__ import annotations
@@ -16,33 +14,25 @@ logger = logging.getLogger(__name__)
 
 
 def extensions(encoded: Sequence[Sequence[int]]) -> list[list[int]]:
-    """For each choice, which others are its next longer ones.
+    """For each choice, the indices of its next longer ones.
 
-    encoded: the tokens of each choice, all behind the same prompt. A choice stands under the
-    longest of those that its tokens begin with.
+    encoded: the tokens of each choice behind the same prompt. A choice belongs to the longest of
+    those that its tokens begin with. Choices of equal tokens are one event, taken off once.
     """
-    # choices of the same tokens are one event, which longer ones take from once each
-    place: dict[tuple[int, ...], list[int]] = {}
+    places: dict[tuple[int, ...], list[int]] = {}
     for i, tokens in enumerate(encoded):
-        place.setdefault(tuple(tokens), []).append(i)
+        places.setdefault(tuple(tokens), []).append(i)
     longer: list[list[int]] = [[] for _ in encoded]
-    for tokens, same in place.items():
-        shorter = next(
-            (
-                place[tokens[:length]]
-                for length in range(len(tokens) - 1, 0, -1)
-                if tokens[:length] in place
-            ),
-            [],
-        )
+    for tokens, same in places.items():
+        heads = (tokens[:length] for length in range(len(tokens) - 1, 0, -1))
+        shorter = next((places[head] for head in heads if head in places), [])
         for i in shorter:
             longer[i].append(same[0])
     return longer
 
 
 class Nesting:
-    """Which choices hold one another, behind a prompt, for one model; asked of its tokenizer once
-    for each end of a prompt."""
+    """`extensions` for one model. Asks its tokenizer once for each end of a prompt."""
 
     def __init__(self, lm: Any) -> None:
         self._encode_pair = getattr(lm, "_encode_pair", None)
@@ -53,12 +43,11 @@ class Nesting:
         if key not in self._known:
             if self._encode_pair is None:
                 logger.warning(
-                    "The model has no tokenizer to ask which choices begin alike; each is taken as it is."
+                    "The model has no tokenizer that says which choices begin alike; their "
+                    "likelihoods are used as they are."
                 )
                 self._known[key] = [[] for _ in choices]
             else:
                 pairs = [self._encode_pair(prompt, choice) for choice in choices]
-                self._known[key] = extensions(
-                    [[*context, *continuation] for context, continuation in pairs]
-                )
+                self._known[key] = extensions([[*head, *tail] for head, tail in pairs])
         return self._known[key]

@@ -1,7 +1,7 @@
-"""Every reach into a private or moving part of lm_eval, each with what happens when it is gone.
+"""Every use of a private or moving part of lm_eval, each with what happens when it is gone.
 
 Nothing of the harness is imported before one of these functions is called. The model types
-(models/) have such places of their own.
+(models/) have such uses of their own.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from lm_eval_bias.usage import UsageError
 logger = logging.getLogger(__name__)
 
 TRIED = "0.4.13 and 0.5.0.dev1"
-"""The versions of lm_eval in which all of this was run."""
+"""The versions of lm_eval that this was tested with."""
 
 
 def version() -> str:
@@ -42,8 +42,7 @@ def version() -> str:
 
 @cache
 def environment() -> jinja2.Environment:
-    """The jinja environment in which the harness reads prompts. If it is gone: a plain one of the
-    same strictness, without its filters."""
+    """The harness's jinja environment. If gone: a plain one, as strict, without its filters."""
     try:
         from lm_eval.utils import env
     except ImportError:
@@ -54,7 +53,7 @@ def environment() -> jinja2.Environment:
         from lm_eval.config.templates import _jinja_env
     except ImportError:
         logger.warning(
-            "lm_eval %s keeps its jinja environment elsewhere; prompts are read without its filters.",
+            "lm_eval %s has its jinja environment elsewhere; prompts are read without its filters.",
             version(),
         )
         return jinja2.Environment(
@@ -75,11 +74,8 @@ def request(
     doc_id: int | None,
     repeats: int = 1,
 ) -> Any:
-    """An `Instance`. Its fields have moved before; if they do again, this is where it fails, with
-    the harness's own TypeError.
-
-    0.4 takes where a request belongs from `metadata` alone; 0.5 has arguments for it, and still
-      unpacks `metadata` into the same fields.
+    """An `Instance`. 0.4 reads task, document and repeats from `metadata` alone; 0.5 has arguments
+    for them, and still unpacks `metadata`. If fields move: the harness's own TypeError.
     """
     from lm_eval.api.instance import Instance
 
@@ -92,21 +88,31 @@ def request(
     return Instance(request_type=kind, doc=doc, arguments=arguments, idx=index, **belongs)
 
 
+def derived(of: Any, kind: str, arguments: tuple, index: int | None = None) -> Any:
+    """A request of another type or other arguments, for the document of an existing one."""
+    index = of.idx if index is None else index
+    return request(kind, of.doc, arguments, index, of.task_name, of.doc_id, of.repeats)
+
+
+def without_bar(method: Callable[..., Any]) -> dict[str, bool]:
+    """The argument that keeps a model's method from showing a progress bar, if it has one."""
+    known = "disable_tqdm" in inspect.signature(method).parameters
+    return {"disable_tqdm": True} if known else {}
+
+
 def place(task: Any, given: Mapping[str, Any]) -> tuple[str, int, int]:
-    """Task, document and repeats of a request, from what `construct_requests` was given: all three
-    as `metadata`, or in 0.5 `doc_id`."""
+    """Task, document and repeats of a request, from the arguments of `construct_requests`: all
+    three as `metadata`, in 0.5 `doc_id`."""
     if "doc_id" in given:
         return task.task_name, given["doc_id"], task.config.repeats
     return given["metadata"]
 
 
 def add_request_type(name: str, method: Callable[..., Any]) -> None:
-    """A method for every model of the harness, which `evaluate` calls with all requests of that
-    type.
+    """A method for every model of the harness, called by `evaluate` with all requests of that type.
 
-    The harness's cache looks answers up in its own `generate_until` and `loglikelihood`, so it gets
-    the method too. If `evaluate` no longer calls `getattr(lm, request_type)`, such requests end in
-    its error.
+    The harness's cache gets it too. If `evaluate` no longer calls `getattr(lm, request_type)`: its
+    error.
     """
     from lm_eval.api.model import LM, CachingLM
 
@@ -119,11 +125,10 @@ _own_caches: dict[str, tuple[type, ...]] = {}
 
 
 def own_cache(class_: type, *names: str) -> None:
-    """Let a kind of model look into the harness's cache by itself, for the methods of these names.
+    """Let models of a class look into the harness's cache by themselves, for these methods.
 
-    The cache knows an answer by the arguments of its request, which is too little where the answer
-    depends on more. It finds methods by `__getattr__`; if it has them as its own one day, this
-    replaces them for such models alone.
+    The cache keys an answer by the arguments of its request, which is too little where the answer
+    depends on more.
     """
     from lm_eval.api.model import CachingLM
 
@@ -147,24 +152,21 @@ def own_cache(class_: type, *names: str) -> None:
 
 
 def task_base() -> type:
-    """The class that tasks derive from, which reads a YAML. If it is gone: an error that names the
-    versions that have it."""
+    """The class that tasks derive from. If gone: an error that names the versions that have it."""
     try:
         from lm_eval.api.task import ConfigurableTask
     except ImportError as error:
         raise ImportError(
-            f"lm_eval {version()} has no ConfigurableTask; the tasks of lm-eval-bias run on {TRIED} ({error})"
+            f"lm_eval {version()} has no ConfigurableTask; the tasks of lm-eval-bias run on "
+            f"{TRIED} ({error})"
         ) from error
     return ConfigurableTask
 
 
 @cache
 def asking(class_: type, output_type: str) -> type:
-    """A task class, able to make requests of an output type.
-
-    0.5 has a class for each output type where 0.4 has one for all: there, a subclass of both. If
-      those classes are no longer to be found,
-    the class stays as it is, and ends in the harness's error when it makes requests.
+    """A task class that makes requests of an output type. 0.5 has a class for each type: there, a
+    subclass of both. If those are gone: the harness's error when requests are made.
     """
     kinds = getattr(task_base(), "_registry", {})
     kind = kinds.get(output_type)
@@ -178,18 +180,17 @@ def asking(class_: type, output_type: str) -> type:
 
 
 def filter_names(task: Any) -> list[str]:
-    """The names of a task's filters. If they are kept elsewhere: none, and an error in a filter
-    ends the run as in any other task."""
-    return [each.name for each in getattr(task, "scorers", None) or getattr(task, "_filters", ())]
+    """The names of a task's filters. If gone: none, and an error in a filter ends the run."""
+    return [
+        pipe.name
+        for pipe in getattr(task, "scorers", None) or getattr(task, "_filters", None) or ()
+    ]
 
 
 def answers(task: Any, results: list) -> list:
-    """The answers to a document's one request, of which a filter gives a list.
+    """The answers to a document's one request, which a filter made a list.
 
-    0.4 gives `process_results` that list in a list of the document's requests, 0.5 (where tasks
-      have `process_instances`) by itself. If a
-    later one does otherwise, records cannot be made, which `MeasureTask` reports like any error in
-    its measure.
+    `process_results` gets that list within a list in 0.4, by itself in 0.5 (`process_instances`).
     """
     return results if hasattr(task, "process_instances") else results[0]
 
@@ -198,24 +199,19 @@ def answers(task: Any, results: list) -> list:
 
 
 def one_value(task: Any, value: Any) -> Any:
-    """A value of `process_results` that may be a list and is not to be taken apart: 0.5 takes a
-    list for the values of several repeats."""
+    """A value of `process_results` that stays a list: 0.5 takes lists for several repeats."""
     return [value] if hasattr(task, "process_instances") and isinstance(value, list) else value
 
 
 def own_numbers(task: Any) -> None:
-    """Let a task's `aggregation` alone make numbers. In 0.5 the metrics of its scorers, the
-    defaults of its output type, come first."""
+    """Let a task's `aggregation` alone make numbers. In 0.5 its scorers' metrics come first."""
     for scorer in getattr(task, "scorers", ()):
         scorer.metrics = []
 
 
 def in_document_order(gathered: list, processes: int) -> list:
-    """What `evaluate` gathered, one process after the other, in the order of the documents, which
-    it had dealt out in turns.
-
-    If it deals them out in another way one day, numbers that depend on the order of documents (by
-    rounding alone, or by the draws of a permutation test) differ between one process and several.
+    """What `evaluate` gathered from all processes, in the order of the documents, which it deals
+    out in turns. If that changes: numbers differ by rounding between one process and several.
     """
     hands, start = [], 0
     for process in range(processes):
@@ -228,12 +224,10 @@ def in_document_order(gathered: list, processes: int) -> list:
 
 
 class Unshown(str):
-    """The name of a metric that the harness gathers over all processes and writes into the samples,
-    but does not show in its table.
+    """The name of a metric that the harness gathers and writes into samples, but does not show.
 
-    The harness leaves names that end in `_stderr` out of the table; in results, where it formats
-    names, this one becomes such a name. If it formats them no more, the name is an ordinary row of
-    the table.
+    It leaves names that end in `_stderr` out of the table; where it formats names, this becomes
+    one. If it stops formatting: an ordinary row of the table.
     """
 
     def __format__(self, specification: str) -> str:
@@ -241,8 +235,8 @@ class Unshown(str):
 
 
 def predicts_only(task: Any) -> bool:
-    """Whether --predict_only is set, which puts the metric `bypass` in place of a task's own. If it
-    says so elsewhere: False, and the task's own numbers are computed and shown."""
+    """Whether --predict_only put the metric `bypass` in place of a task's own. If gone: False, and
+    the task's numbers are computed."""
     names = {
         metric.name for scorer in getattr(task, "scorers", ()) for metric in scorer.metrics or ()
     }
@@ -253,10 +247,10 @@ _failures: list[str] = []
 
 
 def fail_at_end(what: str) -> None:
-    """Let the command `lm_eval` end with status 1, after it has written and shown everything.
+    """Let the command `lm_eval` end with status 1 after it has written everything.
 
-    There is no documented way to say so: the status is set as the last thing before Python ends.
-    Other programs are left alone.
+    There is no documented way, so it is set as the last thing before Python ends. Other programs
+    are left alone.
     """
     main = sys.modules.get("__main__")
     spec = getattr(main, "__spec__", None)
@@ -288,11 +282,8 @@ def brief(error: BaseException) -> str:
 
 
 def server_seed(lm: Any) -> int | None:
-    """The seed that a server gets with each request whose `generation_kwargs` have none; None for a
-    model that takes none.
-
-    If requests are made in another way one day, all of them have the harness's seed again.
-    """
+    """The seed that the harness sends with each request to a server; None for a model that takes
+    none. If gone: all requests have the harness's seed."""
     lm = getattr(lm, "lm", lm)  # the harness's cache is a model around the model
     if "seed" not in inspect.signature(getattr(lm, "_create_payload", len)).parameters:
         return None
@@ -300,18 +291,15 @@ def server_seed(lm: Any) -> int | None:
 
 
 class Nth(int):
-    """A seed in `generation_kwargs` that `seeds_by_prompt` turns into one of the prompt's own; a
-    person's is a plain number."""
+    """A seed that `seeds_by_prompt` replaces by one of the prompt's own; a person's is an int."""
 
 
 @contextmanager
 def seeds_by_prompt(lm: Any, seed_of: Callable[[int, Any], int]) -> Iterator[None]:
-    """Let a server get with each `Nth` seed the one that `seed_of(seed, prompt)` says, prompt being
-    what the request's body has.
+    """Send `seed_of(seed, prompt)` in place of each `Nth` seed.
 
-    It cannot stand in the request: the harness sends those side by side that have equal
-    `generation_kwargs`, and asks one after the other where each has a seed of its own. If bodies
-    are made in another way one day, all prompts have the seeds that stand in the requests.
+    Not in the requests themselves: the harness sends only those with equal `generation_kwargs` side
+    by side. If bodies are made elsewhere: the seeds of the requests.
     """
     lm = getattr(lm, "lm", lm)
     create = lm._create_payload
@@ -332,10 +320,8 @@ def seeds_by_prompt(lm: Any, seed_of: Callable[[int, Any], int]) -> Iterator[Non
 
 
 class Writer:
-    """A model of the harness that is asked texts, without a task.
-
-    `at_once` is how many prompts it takes side by side: its requests under way, or its batch.
-    """
+    """A model of the harness that writes texts, without a task. at_once: its batch size, or how
+    many requests it has under way."""
 
     def __init__(
         self,
@@ -346,11 +332,8 @@ class Writer:
         batch_size: str | None = None,
         device: str | None = None,
     ) -> None:
-        """Load a model type of the registry. apply_chat_template: None is where the model has a
-        template, or takes nothing but messages.
-
-        Raises UsageError for an unknown model type and for what its class refuses. If the registry
-        or `create_from_arg_string` is gone, the error names them.
+        """Load a model type of the registry. apply_chat_template: by default if the model has a
+        template or takes only messages. UsageError if it cannot be loaded.
         """
         import lm_eval.models  # noqa: F401  (fills the registry, and lets ours in)
         from lm_eval.api.registry import get_model
@@ -376,8 +359,7 @@ class Writer:
         except Exception as error:
             raise UsageError(f"--model {model}: cannot be loaded: {brief(error)}") from error
         template = getattr(getattr(self.lm, "tokenizer", None), "chat_template", None)
-        # The types that take nothing but messages say so in their names alone:
-        # local-chat-completions, anthropic-chat, litellm-chat.
+        # Types that take only messages show it in their names alone: local-chat-completions.
         self.messages = (
             bool("chat" in model or template)
             if apply_chat_template is None
@@ -390,37 +372,26 @@ class Writer:
         self.at_once = max([1, *(n for n in numbers if isinstance(n, int))])
 
     def ask(self, prompts: Sequence[str], seeds: Sequence[int]) -> list[str]:
-        """The answer to each prompt. A server that takes seeds gets each its own; elsewhere the
-        first sets the random numbers of torch."""
+        """The answer to each prompt, with its seed; a local model has torch seeded by the first."""
         seeded = server_seed(self.lm) is not None
         if not seeded:
             import torch
 
             torch.manual_seed(seeds[0])
-        asked = []
+        requests = []
         for i, (prompt, seed) in enumerate(zip(prompts, seeds, strict=True)):
-            text = (
-                self.lm.apply_chat_template([{"role": "user", "content": prompt}])
-                if self.messages
-                else prompt
-            )
-            given = {**self.gen_kwargs, **({"seed": seed} if seeded else {})}
-            asked.append(request("generate_until", {}, (text, given), i, None, i))
-        # A bar for each round would stand in the way of the caller's own.
-        quiet = (
-            {"disable_tqdm": True}
-            if "disable_tqdm" in inspect.signature(self.lm.generate_until).parameters
-            else {}
-        )
-        return self.lm.generate_until(asked, **quiet)
+            if self.messages:
+                prompt = self.lm.apply_chat_template([{"role": "user", "content": prompt}])
+            settings = {**self.gen_kwargs, **({"seed": seed} if seeded else {})}
+            requests.append(request("generate_until", {}, (prompt, settings), i, None, i))
+        return self.lm.generate_until(requests, **without_bar(self.lm.generate_until))
 
 
 # ---- Task index and model types
 
 
 def add_models(models_module: ModuleType, models: Mapping[str, str]) -> None:
-    """Register model types, name -> module:class, beside those of `lm_eval.models`. If the registry
-    is gone, they are not there by name."""
+    """Register model types, name -> module:class, beside the harness's own."""
     from lm_eval.api.registry import model_registry
 
     for name, target in models.items():
@@ -429,42 +400,40 @@ def add_models(models_module: ModuleType, models: Mapping[str, str]) -> None:
 
 
 def add_tasks(index_module: ModuleType, folder: str) -> None:
-    """Let an index of the harness's own tasks hold those of a folder too, by wrapping
-    `TaskIndex.build` of `lm_eval.tasks._index`.
+    """Add the tasks of a folder to the harness's index, by wrapping `TaskIndex.build`.
 
-    Tasks that the harness finds by itself, and those of `--include_path` that bear the same names,
-    stay as they are. If the index is built in another way, a line says so and names
-    `--include_path`.
+    Tasks that the harness found, and those of `--include_path`, win over equal names. If gone: a
+    line that names `--include_path`.
     """
     build = getattr(getattr(index_module, "TaskIndex", None), "build", None)
     kinds = getattr(index_module, "Kind", None)
     if build is None or kinds is None:
-        _tell_of_index(folder)
+        _warn_of_index(folder)
         return
     defaults = Path(index_module.__file__ or "").parent
 
     def build_with_more(paths: Iterable[Any], **options: Any) -> dict[str, Any]:
         paths = list(paths)
-        found = build(paths, **options)
-        if not any(Path(p) == defaults for p in paths):  # include_defaults=False
-            return found
+        index = build(paths, **options)
+        if not any(Path(path) == defaults for path in paths):  # include_defaults=False
+            return index
         for name, entry in build([Path(folder)], **options).items():
-            if name not in found:
-                found[name] = entry
-            elif entry.kind is kinds.TAG and found[name].kind is entry.kind:
-                found[name].tags |= entry.tags
-        return found
+            if name not in index:
+                index[name] = entry
+            elif entry.kind is kinds.TAG and index[name].kind is entry.kind:
+                index[name].tags |= entry.tags
+        return index
 
     index_module.TaskIndex.build = staticmethod(build_with_more)
 
 
 def expect_index(tasks_module: ModuleType, folder: str) -> None:
-    """The same line where `lm_eval.tasks` has been imported and there is no module `_index` in it."""
+    """The same line if `lm_eval.tasks` has no module `_index`."""
     if find_spec("lm_eval.tasks._index") is None:
-        _tell_of_index(folder)
+        _warn_of_index(folder)
 
 
-def _tell_of_index(folder: str) -> None:
+def _warn_of_index(folder: str) -> None:
     print(
         f"lm-eval-bias: lm_eval {version()} builds its task index in another way than {TRIED}; "
         f"the bias tasks are found only with --include_path {folder}",

@@ -1,4 +1,4 @@
-"""Documents -> what the harness's `custom_dataset` returns."""
+"""Documents as the harness's `custom_dataset` returns them."""
 
 from __future__ import annotations
 
@@ -10,15 +10,13 @@ from lm_eval_bias.data.schema import ItemFile
 from lm_eval_bias.usage import UsageError
 
 FIRST = "first_documents"
-"""In the `dataset_kwargs` of a task's YAML: how many of its documents a task of a fixed size asks.
-"""
+"""Key in `dataset_kwargs`: a task of a fixed size asks that many documents."""
 
 
 class Documents(list):
-    """Documents as the harness reads a split of a data set: in order, by number, with `features`.
+    """A split of a data set: a list with `features`.
 
-    A `datasets.Dataset` makes a dict anew at each access, which takes longer than all else that is
-    done with a document beside the model.
+    A `datasets.Dataset` makes a new dict at each access, which is slow.
     """
 
     @property
@@ -32,15 +30,11 @@ class Documents(list):
 
 
 class CustomDataset:
-    """Makes a function of documents into a task's `custom_dataset`.
+    """Turns a function that makes documents into a task's `custom_dataset`.
 
-    documents: returns a list of dicts with equal keys. Of the metadata and arguments that the
-    harness hands over, it gets those that it has parameters for. count: says how many there are
-    without making them; left out where making them is quick. files: option -> the file of items or
-    groups that a person may put in place of ours, for `lm-eval-bias check`. checksums: the sha256
-    of fetched files of which none is known beforehand, by the names under which the results tell
-    them; asked when the documents are made. `FIRST` among the arguments leaves that many, which are
-    those that `--limit` takes of the whole; all where a person's file makes fewer.
+    documents: returns dicts with equal keys; gets the metadata and arguments that it has parameters
+    for. count: their number, if that is quicker than making them. files: option -> the item file
+    that a person may replace. checksums: name -> sha256 of fetched files that have no pinned one.
     """
 
     def __init__(
@@ -57,23 +51,23 @@ class CustomDataset:
         self.__name__ = getattr(documents, "__name__", "documents")
 
     def count(self, **metadata: Any) -> int:
-        """How many documents there are, for what the harness would hand over."""
-        known = self._known(metadata)
-        whole = len(self.documents(**known)) if self._count is None else self._count(**known)
+        """The number of documents."""
+        arguments = self._arguments(metadata)
+        whole = (self._count or (lambda **_: len(self.documents(**arguments))))(**arguments)
         return min(whole, metadata.get(FIRST, whole))
 
     def checksums(self, **metadata: Any) -> dict[str, str]:
-        """What the results tell of the files that the documents were made of, for what the harness
-        would hand over."""
-        return self._checksums(**self._known(metadata)) if self._checksums else {}
+        """What the results file says of fetched files."""
+        return self._checksums(**self._arguments(metadata)) if self._checksums else {}
 
     def __call__(self, **metadata: Any) -> dict[str, Any]:
-        """{"test": `Documents`}, as the harness wants it."""
-        documents = self.documents(**self._known(metadata))
+        """{"test": `Documents`}. UsageError if there are none."""
+        arguments = self._arguments(metadata)
+        documents = self.documents(**arguments)
         if not documents:
-            raise UsageError(f"no documents: the items hold none for {self._known(metadata)}")
+            raise UsageError(f"no documents: the items hold none for {arguments}")
         return {"test": Documents(documents[: metadata.get(FIRST)])}
 
-    def _known(self, metadata: Mapping[str, Any]) -> dict[str, Any]:
-        known = inspect.signature(self.documents).parameters
-        return {key: value for key, value in metadata.items() if key in known}
+    def _arguments(self, metadata: Mapping[str, Any]) -> dict[str, Any]:
+        parameters = inspect.signature(self.documents).parameters
+        return {key: value for key, value in metadata.items() if key in parameters}

@@ -1,8 +1,7 @@
-"""When Python need not look for garbage: hundreds of thousands of objects are made and none is
-thrown away.
+"""Pause garbage collection while many objects are made that all stay.
 
-Python goes through all objects each time a quarter as many new ones have come, which takes longer
-than to make them.
+Python searches all objects each time a quarter as many new ones exist. With hundreds of thousands
+of requests that takes longer than making them.
 """
 
 from __future__ import annotations
@@ -13,22 +12,21 @@ from contextlib import contextmanager
 
 
 @contextmanager
-def no_search() -> Iterator[None]:
-    """No search at all, for the time of making objects that all are kept."""
-    searching = gc.isenabled()
+def gc_paused() -> Iterator[None]:
+    """Collect nothing inside the block."""
+    enabled = gc.isenabled()
     gc.disable()
     try:
         yield
     finally:
-        if searching:
+        if enabled:
             gc.enable()
 
 
 @contextmanager
-def no_search_of_old() -> Iterator[None]:
-    """No search among the objects that are there already, such as requests and the modules of the
-    harness."""
-    if gc.get_freeze_count():  # someone else keeps them, and is to end it
+def gc_frozen() -> Iterator[None]:
+    """Inside the block, leave out of collection all objects that existed before it."""
+    if gc.get_freeze_count():  # frozen by someone else, who will unfreeze
         yield
         return
     gc.freeze()

@@ -1,8 +1,7 @@
-"""Tasks on a data set of the hub, which a person can put a file in place of.
+"""Tasks on a data set of the hub, or on a person's file of the same columns.
 
-The data set stands in the task's YAML as in the harness's own (`dataset_path`, `dataset_name`), so
-nothing is fetched before the task is run, and neither are its documents counted. `--metadata
-data=FILE` reads rows of the same columns from a file.
+The YAML names the data set as the harness's own tasks do (`dataset_path`, `dataset_name`), so
+nothing is fetched before the task runs. `--metadata data=FILE` reads a file instead.
 """
 
 from __future__ import annotations
@@ -22,12 +21,11 @@ from lm_eval_bias.usage import UsageError, read_options
 
 
 class HubTask(MeasureTask):
-    """A `MeasureTask` whose YAML names a data set of the hub. Named there by `class: !function
+    """A `MeasureTask` on a data set of the hub. In a YAML: `class: !function
     lm_eval_bias.harness.hub_data.HubTask`.
 
-    Beside what `MeasureTask` reads: `process_docs`, which makes a list of documents of the rows; of
-    the task's options it gets those that it has parameters for. The option `data`, if the task has
-    it, is a file in place of the data set.
+    It reads `process_docs`, which turns rows into documents and gets the options that it has
+    parameters for. The option `data` is a file in place of the data set.
     """
 
     def __init__(self, config: dict[str, Any]) -> None:
@@ -44,28 +42,26 @@ class HubTask(MeasureTask):
         super().__init__(config)
 
     def download(self, *args: Any, **kwargs: Any) -> None:
-        """As the harness does it; raises UsageError, which says what else can be done, where the
-        data set cannot be had."""
+        """UsageError if the data set cannot be loaded."""
         try:
             super().download(*args, **kwargs)
         except UsageError:
             raise
         except Exception as error:
             name = " ".join(filter(None, (self.config.dataset_path, self.config.dataset_name)))
-            instead = "fetch it with network, or give a file of the same columns with --metadata data=FILE"
             raise UsageError(
-                f"{self.config.task}: cannot load the data set {name}: {instead} ({brief(error)})"
+                f"{self.config.task}: cannot load the data set {name}: fetch it with network, or "
+                f"give a file of the same columns with --metadata data=FILE ({brief(error)})"
             ) from error
 
 
 def _split(split: str, path: str, part: str | None, **_: Any) -> dict[str, list[Row]]:
-    """What the harness wants of a `custom_dataset`."""
     return {split: rows(path, part)}
 
 
 class Processed:
-    """A task's `process_docs` with the task's options. It is called at every access to the
-    documents, and makes them once."""
+    """A task's `process_docs` with its options. The harness calls it at every access to the
+    documents; it makes them once."""
 
     def __init__(
         self,
@@ -91,15 +87,12 @@ class Processed:
 
 
 class PlainTextTask(HubTask, CountedTask):
-    """A `HubTask` that asks how likely texts are as they stand, each with its number of tokens;
-    with `output_type: multiple_choice`.
+    """A `HubTask` that asks how likely texts are as they are, with their numbers of tokens: without
+    examples, system message or chat template. Needs `output_type: multiple_choice`."""
 
-    There are no examples, and neither a system message nor a chat template is put around them.
-    """
-
-    def fewshot_context(self, doc, num_fewshot, **kwargs):
+    def fewshot_context(self, doc: Any, num_fewshot: int, **kwargs: Any) -> Any:
         return self.doc_to_text(doc)
 
-    def construct_requests(self, doc, ctx, **kwargs):
-        # Under a chat template the harness leaves out the blank between a context and what follows.
+    def construct_requests(self, doc: Any, ctx: Any, **kwargs: Any) -> Any:
+        # Under a chat template the harness leaves out the blank behind a context.
         return super().construct_requests(doc, ctx, **{**kwargs, "apply_chat_template": False})

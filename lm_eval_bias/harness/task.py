@@ -1,4 +1,4 @@
-"""A harness task whose numbers come from all documents together, not from averages over documents."""
+"""A harness task whose numbers come from all documents together, not from averages over them."""
 
 from __future__ import annotations
 
@@ -12,10 +12,21 @@ from lm_eval_bias.data.schema import located, marks
 from lm_eval_bias.harness import compat
 from lm_eval_bias.harness.conversation import ConversationTask
 from lm_eval_bias.harness.dataset import FIRST
-from lm_eval_bias.harness.gc_pause import no_search
+from lm_eval_bias.harness.gc_pause import gc_paused
 from lm_eval_bias.harness.sampling import REQUEST, is_sampled
 from lm_eval_bias.harness.templates import CompiledTask
-from lm_eval_bias.measure import Measure, Record, Row, Summary, rows, tables, value
+from lm_eval_bias.measure import (
+    Measure,
+    Record,
+    Row,
+    Summary,
+    clusters_of,
+    problems,
+    rows,
+    summarise,
+    tables,
+    value,
+)
 from lm_eval_bias.usage import UsageError, read_options
 
 logger = logging.getLogger(__name__)
@@ -25,21 +36,19 @@ ERROR = "error"
 
 
 class MeasureTask(CompiledTask):
-    """Named in a YAML by `class: !function lm_eval_bias.harness.task.MeasureTask`. Beside the
-    harness's own keys it reads two:
+    """A task with a measure. In a YAML: `class: !function lm_eval_bias.harness.task.MeasureTask`.
 
-    measure: a `measure.Measure`, in place of `process_results` and `metric_list`. options: the
-    function that checks what `--metadata` may set, and gives the defaults; left out where there is
-    nothing to set. An option `temperature` is that of the task's generation, where its
-    `generation_kwargs` have one, and an option `repeats` how often each document is asked.
+    It reads two keys beside the harness's own. measure: a `measure.Measure`, in place of
+    `process_results` and `metric_list`. options: the function that checks what `--metadata` may set
+    and returns the defaults; an option `temperature` or `repeats` sets that of the generation.
 
-    Where a person put a file in place of our items or groups, it is named in `metadata` and in
-    every record, with its sha256. Its headline metrics are rows of the harness's table. All numbers
-    and the finer tables go into the results file under configs -> TASK -> cells; `--log_samples`
-    writes a document's record under "records", a list of them where `repeats` asks several times.
-    No error after the model's work ends a run: numbers are NaN then, the error is logged and stands
-    in the results file under configs -> TASK -> error, and the command ends with status 1.
-    `lm-eval-bias merge` makes the numbers from the samples.
+    Its primary metrics are rows of the harness's table. All numbers and tables go into the results
+    file under configs -> TASK -> cells. `--log_samples` writes each document's record under
+    "records", a list with `repeats`. Records name a person's own item files with their sha256.
+
+    An error after the model's work does not end a run: the numbers are NaN, the error is logged and
+    stands under configs -> TASK -> error, and the status is 1. `lm-eval-bias merge` makes the
+    numbers from the samples.
     """
 
     def __init__(self, config: dict[str, Any]) -> None:
@@ -50,7 +59,7 @@ class MeasureTask(CompiledTask):
         metadata = config.get("metadata") or {}
         if FIRST in metadata:  # in a run it would pass for the size of the task
             raise UsageError(
-                f"{name}: {FIRST} stands in a task's YAML; ask fewer documents with --limit"
+                f"{name}: {FIRST} belongs in a task's YAML; ask fewer documents with --limit"
             )
         metadata = located(metadata, metadata.get("config_source"))
         self._options = read_options(name, metadata, options)
@@ -61,64 +70,83 @@ class MeasureTask(CompiledTask):
             config["repeats"] = self._options["repeats"]
         if config.get("generation_kwargs"):
             config["generation_kwargs"] = sampled(config["generation_kwargs"], self._options)
-        # No examples: the prompts hold their own, and without this the harness copies every
-        # document for a sampler.
+        # No examples: prompts hold their own. Without this the harness copies every document.
         config["fewshot_config"] = {"samples": []}
         # A filter gives a list of answers to each request, unless it takes one out of it.
-        steps = [step for each in config.get("filter_list") or () for step in each["filter"]]
+        steps = [step for pipe in config.get("filter_list") or () for step in pipe["filter"]]
         self._lists = bool(steps) and "take_first" not in [step["function"] for step in steps]
-        # the harness makes them after the model's work, which is late to tell a mistake
-        for step in steps:
+        for step in steps:  # fail now, not after the model's work
             if isinstance(step["function"], type):
                 step["function"](**{key: value for key, value in step.items() if key != "function"})
         self._summary: Summary | None = None
         self._error: str | None = None
         builder = config.get("custom_dataset")
         super().__init__(config=config)
-        # of files that are fetched with the documents, and not for the options alone
-        if hasattr(builder, "checksums"):
+        if builder is not None and hasattr(
+            builder, "checksums"
+        ):  # of files that are fetched with the documents
             self.config.metadata.update(builder.checksums(**self._options))
         compat.own_numbers(self)
-        # What the results file says of the metrics. It comes after the harness has looked for
-        # metrics of its own by these names.
+        # For the results file. Only now, or the harness would look for metrics of these names.
         self.config.metric_list = [
             {"metric": m.name, "higher_is_better": m.higher_is_better}
             for m in self.measure.metrics
-            if m.headline
+            if m.primary
         ]
 
-    def build_all_requests(self, **kwargs):
-        """As the harness does it, but without `--cache_requests`.
+    def build_all_requests(self, **kwargs: Any) -> Any:
+        """The harness's, with the declarations checked first and without `--cache_requests`: that
+        cache is kept by the task's name alone, whatever its options.
 
-        That cache is kept by the task's name alone: after a run with another `order` it would hand
-        out the wrong documents. Raises UsageError for `repeats` where every answer would be the
-        same.
+        UsageError for a wrong declaration, and for `repeats` where every answer would be the same.
         """
         if self.config.repeats != 1 and not self._repeats:
             same = "it reads likelihoods, which are the same every time"
             raise UsageError(f"{self.task_name}: {same}; leave repeats={self.config.repeats} out")
+        for problem in problems(self.measure, self.eval_docs.features):
+            raise UsageError(f"{self.task_name}: {problem}")
+        self._try_record()
         self._processes = kwargs.get("world_size", 1)
-        with no_search():
-            return super().build_all_requests(
-                **{**kwargs, "cache_requests": False, "rewrite_requests_cache": False}
-            )
+        uncached = {"cache_requests": False, "rewrite_requests_cache": False}
+        with gc_paused():
+            return super().build_all_requests(**{**kwargs, **uncached})
 
-    def construct_requests(self, doc, ctx, **kwargs):
-        """As the harness does it; sampled answers are asked by a request of their own
-        (sampling.py)."""
-        if self.config.output_type != "generate_until" or not is_sampled(
-            self.config.generation_kwargs
-        ):
+    def _try_record(self) -> None:
+        """Make a record of a made-up answer. UsageError if it lacks a column that names clusters.
+
+        Only where answers are likelihoods: what a filter makes of a text is not known here.
+        """
+        doc = self.eval_docs[0]
+        if type(self) is not MeasureTask or self.config.output_type != "multiple_choice":
+            return
+        try:
+            record = self.measure.record(doc, [(-1.0, False)] * len(self.doc_to_choice(doc)))
+        except Exception:  # a real answer may do; if not, the run says so
+            logger.debug("%s: no record of a made-up answer", self.task_name, exc_info=True)
+            return
+        for columns in self.measure.clusters:
+            try:
+                clusters_of(record, columns)
+            except KeyError as error:
+                raise UsageError(
+                    f"{self.task_name}: the measure clusters records by column {error}, which they "
+                    f"lack; they have {', '.join(sorted(record))}"
+                ) from None
+
+    def construct_requests(self, doc: Any, ctx: Any, **kwargs: Any) -> Any:
+        """The harness's; sampled answers have a request type of their own (sampling.py)."""
+        settings = self.config.generation_kwargs
+        if self.config.output_type != "generate_until" or not is_sampled(settings):
             return super().construct_requests(doc, ctx, **kwargs)
-        self.OUTPUT_TYPE = self.config.output_type
-        request = super().construct_requests(doc, ctx, **kwargs)
-        # the harness pads by it when there are several processes
+        with self.known_output_type():
+            request = super().construct_requests(doc, ctx, **kwargs)
+        # With several processes the harness pads requests by the task's type.
         self.OUTPUT_TYPE = request.request_type = REQUEST
         return request
 
-    def apply_filters(self):
+    def apply_filters(self) -> Any:
         try:
-            with no_search():
+            with gc_paused():
                 return super().apply_filters()
         except Exception as error:
             self._fail(error, "reading the answers")
@@ -126,23 +154,23 @@ class MeasureTask(CompiledTask):
                 for name in compat.filter_names(self):
                     instance.filtered_resps.setdefault(name, [])
 
-    def process_results(self, doc, results):
+    def process_results(self, doc: Any, results: Any) -> dict[str, Any]:
         if compat.predicts_only(self):
             return {"bypass": None}
-        # One key holds the record; the others belong to no single document, and are here because
-        # the harness aggregates only what it finds here.
-        values = dict.fromkeys(self._aggregations)
+        # One key holds the record. The others belong to no document, but the harness aggregates
+        # only the keys that it finds here.
+        values: dict[str, Any] = dict.fromkeys(self._aggregations)
         values[RECORDS] = compat.one_value(self, self._record(doc, results))
         return values
 
-    def _record(self, doc, results) -> Record | list[Record]:
+    def _record(self, doc: Any, results: Any) -> Record | list[Record]:
         if self._error is not None:
             return {ERROR: self._error, **self._marks}
         try:
             if not self._lists:
                 return {**self.measure.record(doc, results), **self._marks}
-            # A process with fewer documents than others is asked its last one again, and both
-            # answers stand there (lm_eval 0.4.13).
+            # A process with fewer documents asks its last one again; both answers are here
+            # (lm_eval 0.4.13).
             answers = compat.answers(self, results)[: self.config.repeats]
             if self.measure.gathers:
                 return {**self.measure.record(doc, answers), **self._marks}
@@ -155,14 +183,12 @@ class MeasureTask(CompiledTask):
     def aggregation(self) -> dict[str, Callable]:
         return super().aggregation() if compat.predicts_only(self) else self._aggregations
 
-    def aggregate(self, bootstrap_iters: int | None = None):
-        """In 0.5 the harness asks the task for its numbers, and bootstraps the standard error of
-        each that is no mean. Ours have theirs."""
+    def aggregate(self, bootstrap_iters: int | None = None) -> Any:
+        """For 0.5, which bootstraps standard errors. Ours have theirs."""
         return super().aggregate(bootstrap_iters=0)
 
     def set_repeats(self, repeats: int) -> None:
-        """What `--repeats` of 0.5 sets for all tasks of a run; those that read likelihoods, which
-        are the same every time, keep 1."""
+        """`--repeats` of 0.5 holds for all tasks of a run; those on likelihoods keep 1."""
         if self._repeats:
             super().set_repeats(repeats)
 
@@ -171,21 +197,17 @@ class MeasureTask(CompiledTask):
         return self.measure.repeats or self.measure.gathers
 
     def higher_is_better(self) -> dict[str, bool | None]:
-        return (
-            super().higher_is_better()
-            if compat.predicts_only(self)
-            else {row.name: row.metric.higher_is_better for row in self._rows}
-        )
+        if compat.predicts_only(self):
+            return super().higher_is_better()
+        return {row.name: row.metric.higher_is_better for row in self._rows}
 
     @cached_property
     def _rows(self) -> list[Row]:
-        """The rows of the table; which groups there are is known from the documents, in every
-        process."""
-        documents = self.eval_docs
+        """The rows of the table. Groups come from the documents, which every process has."""
 
         def groups(column: str) -> list[str]:
-            found = documents.unique(column)
-            return found if len(found) > 1 else []
+            labels = self.eval_docs.unique(column)
+            return labels if len(labels) > 1 else []
 
         return rows(self.measure.metrics, groups)
 
@@ -193,14 +215,13 @@ class MeasureTask(CompiledTask):
     def _aggregations(self) -> dict[str, Callable]:
         aggregations: dict[str, Callable] = {RECORDS: self._count}
         for row in self._rows:
-            aggregations[row.name] = partial(self._value, row, 0)
+            aggregations[row.name] = partial(self._value, row, "value")
             if row.metric.stderr:  # the harness shows x_stderr as the standard error of x
-                aggregations[f"{row.name}_stderr"] = partial(self._value, row, 1)
+                aggregations[f"{row.name}_stderr"] = partial(self._value, row, "stderr")
         return aggregations
 
-    def _count(self, gathered: list) -> float:
-        """The number of records; first to be asked for, it also makes the summary that `_value`
-        reads."""
+    def _count(self, gathered: list[Any]) -> float:
+        """The number of records. Called first, it makes the summary that `_value` reads."""
         records = list(flat(compat.in_document_order(gathered, self._processes)))
         broken = next((record[ERROR] for record in records if ERROR in record), None)
         if broken is not None:  # in another process, perhaps
@@ -208,26 +229,24 @@ class MeasureTask(CompiledTask):
             compat.fail_at_end(self.task_name)
         else:
             try:
-                summary = self.measure.summary(records, **self._options)
-                self._cells = tables(self.measure, summary, records)
-                self._values = {
-                    (row.name, i): value(summary, row)[i] for row in self._rows for i in (0, 1)
-                }
+                summary = summarise(self.measure, records, self._options)
+                self._cells = tables(self.measure, summary)
+                self._numbers = {row.name: value(summary, row) for row in self._rows}
                 self._summary = summary
             except Exception as error:
                 self._fail(error, "computing its numbers")
         return float(len(records))
 
-    def _value(self, row: Row, which: int, values: list) -> float:
-        return nan if self._summary is None else float(self._values[row.name, which])
+    def _value(self, row: Row, part: str, values: list[Any]) -> float:
+        return nan if self._summary is None else float(getattr(self._numbers[row.name], part))
 
     def _fail(self, error: Exception, doing: str) -> None:
-        """Remember the first error, tell it, and go on: the answers of the model are worth more
-        than the numbers made of them."""
+        """Log the first error and go on: the answers are worth more than the numbers."""
         if self._error is None:
             self._error = f"{type(error).__name__}: {error}"
             logger.error(
-                "%s: an error while %s; its numbers are NaN. With --log_samples, `lm-eval-bias merge %s SAMPLES` makes them afterwards.",
+                "%s: an error while %s; its numbers are NaN. If the run has --log_samples, "
+                "`lm-eval-bias merge %s SAMPLES` makes them afterwards.",
                 self.task_name,
                 doing,
                 self.task_name,
@@ -235,7 +254,7 @@ class MeasureTask(CompiledTask):
             )
             compat.fail_at_end(self.task_name)
 
-    def dump_config(self) -> dict:
+    def dump_config(self) -> dict[str, Any]:
         config = super().dump_config()
         if self._summary is not None:
             config["cells"] = self._cells
@@ -245,16 +264,15 @@ class MeasureTask(CompiledTask):
 
 
 def sampled(generation: Mapping[str, Any], options: Mapping[str, Any]) -> dict[str, Any]:
-    """How answers are generated, where a task has an option `temperature` for it; at 0 the
-    likeliest token is taken each time."""
+    """`generation_kwargs` with a task's option `temperature`; at 0 the likeliest token is taken."""
     if "temperature" not in generation or "temperature" not in options:
         return dict(generation)
     temperature = options["temperature"]
     return {**generation, "temperature": temperature, "do_sample": temperature > 0}
 
 
-def flat(records: list) -> Iterator[Record]:
-    """Records of several answers to a document, each by itself."""
+def flat(records: list[Any]) -> Iterator[Record]:
+    """Records, where a list holds those of several answers to a document."""
     for record in records:
         if isinstance(record, list):
             yield from record
@@ -263,5 +281,4 @@ def flat(records: list) -> Iterator[Record]:
 
 
 class ConversationMeasureTask(ConversationTask, MeasureTask):
-    """A task of several turns whose numbers come from all documents together. Reads the keys of
-    both."""
+    """A task of several turns with a measure. Reads the keys of both."""

@@ -1,14 +1,17 @@
-"""The templates of a task, compiled once; the harness compiles them anew for every document, which
-takes a millisecond each."""
+"""The templates of a task, compiled once. The harness compiles them for every document, about a
+millisecond each."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from functools import cache
 from typing import Any
 
 import jinja2
 
 from lm_eval_bias.harness.compat import asking, environment, task_base
+from lm_eval_bias.usage import UsageError
 
 
 @cache
@@ -18,45 +21,61 @@ def template(text: str) -> jinja2.Template:
 
 
 def render(text: str | None, doc: dict[str, Any]) -> Any:
-    """What a field of a task's YAML says for a document: the column of that name, else the text as
-    a template; None for an empty text."""
+    """A field of a task's YAML for a document: the column of that name, else the text as a
+    template; None for an empty text."""
     if not text:
         return None
     return doc[text] if text in doc else template(text).render(**doc)
 
 
-class CompiledTask(task_base()):
-    """The harness's task, with the same questions and targets in less time."""
+class CompiledTask(task_base()):  # type: ignore[misc]
+    """The harness's task with compiled templates, and what our request types share."""
 
-    def __new__(cls, config=None, **kwargs):
-        return super().__new__(asking(cls, (config or {}).get("output_type", "generate_until")))
+    OUTPUT_TYPE: Any
+
+    def __new__(cls, config: dict[str, Any] | None = None, **kwargs: Any) -> CompiledTask:
+        output_type = (config or {}).get("output_type", "generate_until")
+        return super().__new__(asking(cls, output_type))  # type: ignore[arg-type]
 
     @staticmethod
-    def resolve_field(doc, field=None):
+    def resolve_field(doc: dict[str, Any], field: str | None = None) -> Any:
         return render(field, doc)
 
     _resolve_field = resolve_field  # its name in 0.5
 
-    def override_metric(self, metric_name: str) -> None:
-        """For --predict_only. The harness looks metrics up by output type, and knows none for
-        requests of a type of our own."""
-        requests, self.OUTPUT_TYPE = self.OUTPUT_TYPE, self.config.output_type
-        super().override_metric(metric_name)
-        self.OUTPUT_TYPE = requests
+    @contextmanager
+    def known_output_type(self) -> Iterator[None]:
+        """Inside the block, OUTPUT_TYPE is the type in the YAML, which the harness knows, in place
+        of a request type of ours."""
+        own, self.OUTPUT_TYPE = self.OUTPUT_TYPE, self.config.output_type
+        try:
+            yield
+        finally:
+            self.OUTPUT_TYPE = own
 
-    def doc_to_text(self, doc, doc_to_text=None):
+    def override_metric(self, metric_name: str) -> None:
+        """For --predict_only: the harness looks metrics up by output type."""
+        with self.known_output_type():
+            super().override_metric(metric_name)
+
+    def doc_to_text(self, doc: dict[str, Any], doc_to_text: Any = None) -> Any:
         text = self.config.doc_to_text
         if doc_to_text is None and isinstance(text, str) and text not in doc:
             return template(text).render(**doc)
         return super().doc_to_text(doc, doc_to_text)
 
-    def doc_to_target(self, doc, doc_to_target=None):
+    def doc_to_target(self, doc: dict[str, Any], doc_to_target: Any = None) -> Any:
         text = self.config.doc_to_target
-        if (
-            doc_to_target is None
-            and isinstance(text, str)
-            and text not in doc
-            and (not text or text.isalpha())
-        ):
-            return text  # no template, number or list
+        plain = isinstance(text, str) and text not in doc and (not text or text.isalpha())
+        if doc_to_target is None and plain:  # no template, number or list
+            return text
         return super().doc_to_target(doc, doc_to_target)
+
+
+def without_examples(config: dict[str, Any], kind: str) -> None:
+    """UsageError if a task's YAML or --num_fewshot asks for few-shot examples."""
+    if config["num_fewshot"]:
+        raise UsageError(
+            f"{config.get('task')}: {kind} takes no few-shot examples, found num_fewshot="
+            f"{config['num_fewshot']}"
+        )

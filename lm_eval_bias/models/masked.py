@@ -21,7 +21,7 @@ import transformers
 from lm_eval.api.instance import Instance
 
 from lm_eval_bias.harness import compat, sentence_pairs
-from lm_eval_bias.harness.gc_pause import no_search_of_old
+from lm_eval_bias.harness.gc_pause import gc_frozen
 from lm_eval_bias.harness.sentence_pairs import SHARED
 from lm_eval_bias.usage import UsageError
 
@@ -293,7 +293,7 @@ class MaskedLM(HFModel):
         logger.info("hf-mlm: %d of %d texts are in the cache", len(scores), len(scores) + len(new))
         if new:
             title = f"Running {len(targets)} {kind} requests"
-            with no_search_of_old():
+            with gc_frozen():
                 for target, score in self._computed(new, title, disable_tqdm):
                     scores[target] = score
                     self._cache(score, self.pll, *target)

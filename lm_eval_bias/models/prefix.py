@@ -29,7 +29,7 @@ from lm_eval.models.utils import (
 from tqdm import tqdm
 
 from lm_eval_bias.harness.compat import brief
-from lm_eval_bias.harness.gc_pause import no_search_of_old
+from lm_eval_bias.harness.gc_pause import gc_frozen
 from lm_eval_bias.usage import UsageError
 
 from .decoding import Prompt, Strategy, decode, strategy_of
@@ -148,7 +148,7 @@ class PrefixLM(HFModel):
             return super().loglikelihood(requests, disable_tqdm=disable_tqdm)
         pairs = [request.args for request in requests]
         prefix = self.prefix_token_id
-        with no_search_of_old():
+        with gc_frozen():
             with self._bar(len(pairs), "Tokenizing inputs", disable_tqdm) as bar:
                 bos = self.tokenizer.decode(prefix)
                 tokens = encode_pairs(

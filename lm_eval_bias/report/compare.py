@@ -17,9 +17,8 @@ from scipy import stats
 
 from lm_eval_bias.measure import Measure, Metric
 from lm_eval_bias.metrics.holm import holm
-from lm_eval_bias.metrics.ranks import QUANTILE
 from lm_eval_bias.metrics.resampling import FEWEST_CLUSTERS
-from lm_eval_bias.report.leaderboard import Answers, direction, interval_kind, interval_of
+from lm_eval_bias.report.leaderboard import Answers, direction
 from lm_eval_bias.results.escape import shortened
 from lm_eval_bias.results.paired import (
     Difference,
@@ -107,7 +106,7 @@ def comparison(
 
     first, second: of one model each, a run for each task. answers: what the samples of a run hold;
     None where the task is not known here or has no samples. metrics: names, or TASK/NAME, in place
-    of the headline numbers. groups: the numbers of each group too. common: compare the documents
+    of the primary numbers. groups: the numbers of each group too. common: compare the documents
     that both were asked, if they are not the same. Raises UsageError for a name that no run has.
     """
     if metrics is not None:
@@ -290,10 +289,10 @@ def _keys(
     """The numbers that are compared, in the order of their declaration; of each, the whole first."""
     found = []
     for metric in metrics:
-        if metric.bounds is not None or metric.unit in ("p", "t"):
+        if metric.unit in ("p", "t"):
             continue
         if not (
-            metric.headline
+            metric.primary
             if wanted.metrics is None
             else metric.name in wanted.metrics or f"{task}/{metric.name}" in wanted.metrics
         ):
@@ -336,12 +335,12 @@ def _why(
             for name, value in (("the first", found.first), ("the second", found.second))
             if isnan(value)
         )
-    if not measured(measure, metric):
+    if not measured(metric):
         return "a number without an error that clusters tell"
     if found.clusters < FEWEST_CLUSTERS:
         return f"{found.clusters} clusters, of which {FEWEST_CLUSTERS} are needed"
     if at_end:
-        return f"one of them cannot be told from {metric.unbiased:g}, beyond which it cannot lie"
+        return f"one of them cannot be told from {metric.null_value:g}, beyond which it cannot lie"
     if any(lacking):
         which = "both" if all(lacking) else "the first" if lacking[0] else "the second"
         return f"too few answers are left in {which} for an error of its own, or all that are left agree"
@@ -351,50 +350,34 @@ def _why(
 
 
 def _unpaired(one: Run, two: Run, wanted: _Wanted) -> list[Line]:
+    """From the two intervals: what they reach towards each other and away from each other (Zou and
+    Donner 2008), as `metrics.ranks` has it, with the degrees of freedom of the fewer clusters."""
     lines = []
     for metric, key in _keys(one.task, one.metrics, list(one.numbers), wanted):
         if key not in two.numbers:
             continue
-        first, second = one.numbers[key].value, two.numbers[key].value
-        clusters = [run.clusters(key) for run in (one, two)]
-        fewest = min((each for each in clusters if each is not None), default=0)
-        nothing = Difference(first, second, second - first, nan, nan, nan, nan, fewest)
-        why = "not defined in one of them" if isnan(second - first) else ""
-        kind = interval_kind(metric, [one, two])
-        if why or kind is None or (None not in clusters and fewest < FEWEST_CLUSTERS):
-            why = why or (
-                f"{fewest} clusters, of which {FEWEST_CLUSTERS} are needed"
-                if kind
-                else "a number without an interval"
+        first, second = one.numbers[key], two.numbers[key]
+        change = second.value - first.value
+        fewest = min((n for n in (first.clusters, second.clusters) if n is not None), default=None)
+        found = Difference(first.value, second.value, change, nan, nan, nan, nan, fewest or 0)
+        down = hypot(second.value - second.low, first.high - first.value)
+        up = hypot(second.high - second.value, first.value - first.low)
+        towards = down if change >= 0 else up
+        why = ""
+        if isnan(change):
+            why = "not defined in one of them"
+        elif fewest is not None and fewest < FEWEST_CLUSTERS:
+            why = f"{fewest} clusters, of which {FEWEST_CLUSTERS} are needed"
+        elif isnan(down) or isnan(up) or not 0 < towards < inf:
+            why = "an interval is lacking, without end, or of no width"
+        else:
+            df = inf if fewest is None else fewest - 1
+            quantile = float(stats.t.ppf(0.975, df))
+            p = float(2 * stats.t.sf(quantile * abs(change) / towards, df))
+            found = found._replace(
+                stderr=towards / quantile, low=change - down, high=change + up, p=p
             )
-            lines.append(Line(one.task, metric, key[1], nothing, False, nan, why, ""))
-            continue
-        (low, high), (other_low, other_high) = (
-            interval_of(metric, run, kind, key[1]) for run in (one, two)
-        )
-        # What the two reach towards each other and away from each other (Zou and Donner 2008), as
-        # `metrics.ranks` has it.
-        down, up = hypot(second - other_low, high - first), hypot(other_high - second, first - low)
-        towards = down if second >= first else up
-        if isnan(down) or isnan(up) or not 0 < towards < inf:
-            lines.append(
-                Line(
-                    one.task,
-                    metric,
-                    key[1],
-                    nothing,
-                    False,
-                    nan,
-                    "an interval is lacking, without end, or of no width",
-                    "",
-                )
-            )
-            continue
-        p = float(2 * stats.norm.sf(QUANTILE * abs(second - first) / towards))
-        found = nothing._replace(
-            stderr=towards / QUANTILE, low=second - first - down, high=second - first + up, p=p
-        )
-        lines.append(Line(one.task, metric, key[1], found, False, nan, "", ""))
+        lines.append(Line(one.task, metric, key[1], found, False, nan, why, ""))
     return lines
 
 
@@ -403,8 +386,8 @@ def _towards(line: Line, p: float) -> str:
     if isnan(p) or p > LEVEL:
         return ""
     way, found = direction(line.metric), line.found
-    if way == "near" and line.metric.unbiased is not None:
-        one, two = found.first - line.metric.unbiased, found.second - line.metric.unbiased
+    if way == "near" and line.metric.null_value is not None:
+        one, two = found.first - line.metric.null_value, found.second - line.metric.null_value
         return "across" if one * two < 0 else "nearer" if abs(two) < abs(one) else "farther"
     if way is None:
         return "higher" if found.difference > 0 else "lower"

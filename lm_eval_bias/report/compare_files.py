@@ -54,7 +54,7 @@ def about(line: Line) -> str:
     return ", ".join(part for part in (line.metric.unit, goal(line.metric)) if part)
 
 
-def headline(found: Comparison) -> str:
+def primary(found: Comparison) -> str:
     """What came out, in one sentence."""
     apart = sum(line.p <= LEVEL for line in found.lines if not isnan(line.p))
     compared, refused = len(found.documents), len(found.refusals)
@@ -95,7 +95,7 @@ def _row(found: Comparison, line: Line) -> dict[str, Any]:
         "group": line.group,
         "unit": line.metric.unit,
         "better": direction(line.metric),
-        "unbiased": line.metric.unbiased,
+        "null_value": line.metric.null_value,
         "first_value": number(each.first),
         "second_value": number(each.second),
         "difference": number(each.difference),
@@ -156,7 +156,7 @@ def markdown(found: Comparison) -> str:
     lines = [
         "# Comparison",
         "",
-        f"{names[0]} and {names[1]}: {markdown_cell_of_any_length(headline(found))}.",
+        f"{names[0]} and {names[1]}: {markdown_cell_of_any_length(primary(found))}.",
         "",
     ]
     head = ["number", "task", "unit", *names, "second − first", "p (Holm)", "verdict"]
@@ -196,7 +196,9 @@ def html(found: Comparison) -> str:
     }
     said = list(
         dict.fromkeys(
-            (line.metric.name, line.metric.says) for line in found.lines if line.metric.says
+            (line.metric.name, line.metric.description)
+            for line in found.lines
+            if line.metric.description
         )
     )
     return page(
@@ -205,7 +207,7 @@ def html(found: Comparison) -> str:
         found=found,
         legend=LEGEND,
         remarks=list(remarks(found)),
-        headline=headline(found),
+        primary=primary(found),
         said=said,
         **functions,
     )

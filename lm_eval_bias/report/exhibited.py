@@ -9,13 +9,13 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from math import floor, inf, isfinite, isnan, log10, nan
+from math import floor, inf, isfinite, isnan, log10
 from typing import Any, NamedTuple
 
 from lm_eval_bias import exhibit as exhibits
 from lm_eval_bias.data.published import Cell, Comparison, Table
-from lm_eval_bias.exhibit import Column, Exhibit, Figure, Numbers
-from lm_eval_bias.report.leaderboard import decimals, normal, written
+from lm_eval_bias.exhibit import Column, Exhibit, Figure
+from lm_eval_bias.report.leaderboard import decimals, written
 from lm_eval_bias.results.runs import Run
 
 logger = logging.getLogger(__name__)
@@ -65,14 +65,12 @@ class Line(NamedTuple):
 
 
 class Grid(NamedTuple):
-    """A table as it is shown. text: which columns hold texts. normal: which show value ± 1.96
-    standard errors. corner: None but for a matrix, where it is what its rows and columns stand for.
+    """A table as it is shown. text: which columns hold texts. corner: None but for a matrix, where it is what its rows and columns stand for.
     title: of a part of an exhibit, such as a panel."""
 
     columns: tuple[Column, ...]
     lines: tuple[Line, ...]
     text: tuple[bool, ...]
-    normal: tuple[bool, ...]
     corner: str | None = None
     title: str = ""
 
@@ -121,9 +119,9 @@ def beside(
     found: paper, table, cell and comparison of all that papers print of the run's task. defaults:
     the task's options. version: that of the task as it is installed.
     """
-    if not exhibit.published:
+    if not exhibit.paper_values:
         return []
-    paper, *names = exhibit.published
+    paper, *names = exhibit.paper_values
     cells: dict[tuple[str, str], list[tuple[Table, Cell, Comparison]]] = {}
     for file, table, cell, comparison in found:
         if file == paper and table.name in names and (cell.metrics or cell.place):
@@ -243,11 +241,9 @@ Write = Callable[[Any, Column, Sequence[float]], str]
 """A number, its column and the ends of its interval -> how it is written."""
 
 
-def value(
-    column: Column, row: Mapping[str, Any], own: Sequence[str] = (), write: Write | None = None
-) -> Value:
-    """A cell. own: metrics that declare bounds, which have no other interval. write: how a number
-    is written."""
+def value(column: Column, row: Mapping[str, Any], write: Write | None = None) -> Value:
+    """A cell. Its interval stands in the keys NAME_low and NAME_high of the row. write: how a
+    number is written."""
     raw, write = row.get(column.name), write or _number
     if raw is None:
         return Value("–")
@@ -258,15 +254,7 @@ def value(
     number = float(raw)
     if not isfinite(number):
         return Value(write(raw, column, ()))
-    low = high = None
-    ends = column.interval or (
-        (f"{column.name}_low", f"{column.name}_high") if column.name in own else None
-    )
-    if ends:
-        low, high = (_end(row.get(end)) for end in ends)
-    else:
-        stderr = _end(row.get(column.stderr)) if column.stderr else None
-        low, high = map(_end, normal(number, nan if stderr is None else stderr))
+    low, high = (_end(row.get(f"{column.name}_{end}")) for end in ("low", "high"))
     if low is None or high is None or low == high:
         return Value(write(raw, column, ()), number=number)
     low_text, high_text = write(low, column, (number, high)), write(high, column, (number, low))
@@ -352,13 +340,12 @@ def _flat(
     papers: Sequence[Beside],
     run: Run,
 ) -> Grid:
-    own = _own(exhibit, run)
     named = len(ours) > 1 or bool(papers)
     columns = tuple(exhibit.columns)
     lines = [
         Line(
             model if named else None,
-            tuple(value(column, row, own) for column in columns),
+            tuple(value(column, row) for column in columns),
             source="this run",
         )
         for model, some in ours
@@ -367,32 +354,13 @@ def _flat(
     for paper in papers:
         mark = "not comparable" if paper.incomparable else ""
         lines += [
-            Line(
-                paper.model,
-                tuple(value(column, row, own) for column in columns),
-                mark,
-                paper.source,
-            )
+            Line(paper.model, tuple(value(column, row) for column in columns), mark, paper.source)
             for row in paper.rows
         ]
     text = tuple(
         _is_text([line.cells[i] for line in lines], column) for i, column in enumerate(columns)
     )
-    normal = tuple(
-        column.interval is None
-        and column.name not in own
-        and any(line.cells[i].interval for line in lines)
-        for i, column in enumerate(columns)
-    )
-    return Grid(columns, tuple(lines), text, normal)
-
-
-def _own(exhibit: Exhibit, run: Run) -> tuple[str, ...]:
-    """Metrics of an exhibit that declare bounds: their standard error is not meant for an interval."""
-    if not isinstance(exhibit.source, Numbers):
-        return ()
-    bounded = {metric.bounds for metric in run.metrics if metric.bounds}
-    return tuple(name for name in exhibit.source.metrics if name in bounded)
+    return Grid(columns, tuple(lines), text)
 
 
 def _is_text(cells: Sequence[Value], column: Column) -> bool:
@@ -427,22 +395,12 @@ def _matrices(
         lines = []
         for y in down:
             cells = [
-                value(measure._replace(stderr=None, interval=None), at.get((y, x), {}))
-                for x in across
+                value(measure, {measure.name: at.get((y, x), {}).get(measure.name)}) for x in across
             ]
             lines.append(Line(None, (Value(str(y)), *cells)))
         corner = f"{titles.get(figure.y, figure.y)} \\ {titles.get(figure.x, figure.x)}"
         title = ", ".join([model] * bool(model) + [str(name) for name in panel])
-        found.append(
-            Grid(
-                columns,
-                tuple(lines),
-                (True, *(False for _ in across)),
-                (False,) * len(columns),
-                corner,
-                title,
-            )
-        )
+        found.append(Grid(columns, tuple(lines), (True, *(False for _ in across)), corner, title))
     return found
 
 
@@ -452,34 +410,18 @@ def _ordered(names: Sequence[Any], order: Sequence[str]) -> list[Any]:
 
 
 def numbers(run: Run) -> list[dict[str, Any]]:
-    """All numbers of a run with their intervals, whole and by group; the ends of intervals stand
-    with the number that they bound."""
+    """All numbers of a run, whole and by group."""
     found = []
     metrics = {metric.name: metric for metric in run.metrics}
-    bounded = {metric.bounds for metric in run.metrics if metric.bounds}
     for (name, group), number in run.numbers.items():
         metric = metrics.get(name)
-        if metric is not None and metric.bounds:
-            continue
-        low, high = nan, nan
-        if name in bounded:
-            low, high = (
-                run.numbers[key].value if (key := (f"{name}_{end}", group)) in run.numbers else nan
-                for end in ("low", "high")
-            )
-        else:
-            low, high = normal(number.value, number.stderr)
         found.append(
             {
                 "metric": name,
                 "group": group,
-                "value": number.value,
-                "stderr": number.stderr,
-                "low": low,
-                "high": high,
-                "interval": "own" if name in bounded else "normal" if isfinite(low) else None,
+                **number._asdict(),
                 "unit": metric.unit if metric else "",
-                "unbiased": metric.unbiased if metric else None,
+                "null_value": metric.null_value if metric else None,
                 "better": metric.better if metric else None,
                 "cell": metric.cell if metric else None,
             }
@@ -492,8 +434,8 @@ def numbers_grid(rows: Sequence[Mapping[str, Any]]) -> Grid:
     columns = (
         Column("metric", "number"),
         Column("group", "group"),
-        Column("value", "value", interval=("low", "high")),
-        Column("unbiased", "without bias"),
+        Column("value", "value"),
+        Column("null_value", "without bias"),
         Column("unit", "unit"),
         Column("cell", "in the paper"),
     )
@@ -508,19 +450,14 @@ def numbers_grid(rows: Sequence[Mapping[str, Any]]) -> Grid:
                 else f"{number:g}"
             )
 
-        mark = "±" if row["interval"] == "normal" else ""
-        cells = [value(column, row, write=write) for column in columns]
+        row = {**row, "value_low": row["low"], "value_high": row["high"]}
+        cells = [value(column, row, write) for column in columns]
         cells = [
             cell._replace(text="" if row[column.name] is None else cell.text)
             for column, cell in zip(columns, cells, strict=True)
         ]
-        cells[2] = cells[2]._replace(
-            interval=f"{mark} {cells[2].interval}".strip() if cells[2].interval else ""
-        )
         lines.append(Line(None, tuple(cells)))
-    return Grid(
-        columns, tuple(lines), (True, True, False, False, True, True), (False,) * len(columns)
-    )
+    return Grid(columns, tuple(lines), (True, True, False, False, True, True))
 
 
 def plain(rows: Sequence[Mapping[str, Any]]) -> Grid:
@@ -531,19 +468,14 @@ def plain(rows: Sequence[Mapping[str, Any]]) -> Grid:
     # like any other.
     both = {key for key in keys if f"{key}_low" in keys and f"{key}_high" in keys}
     ends = {f"{key}_{end}" for key in both for end in ("low", "high")}
-    columns = tuple(
-        Column(key, key, interval=(f"{key}_low", f"{key}_high") if key in both else None)
-        for key in keys
-        if key not in ends
-    )
+    columns = tuple(Column(key, key) for key in keys if key not in ends)
     lines = tuple(
-        Line(None, tuple(value(column, row, write=_significant) for column in columns))
-        for row in rows
+        Line(None, tuple(value(column, row, _significant) for column in columns)) for row in rows
     )
     text = tuple(
         not any(line.cells[i].number is not None for line in lines) for i in range(len(columns))
     )
-    return Grid(columns, lines, text, (False,) * len(columns))
+    return Grid(columns, lines, text)
 
 
 def _significant(raw: Any, column: Column, beside: Sequence[float]) -> str:

@@ -1,4 +1,4 @@
-"""What was found, in words that the intervals allow: which headline numbers lie apart from their
+"""What was found, in words that the intervals allow: which primary numbers lie apart from their
 value for a model without bias."""
 
 from __future__ import annotations
@@ -7,11 +7,11 @@ from collections.abc import Iterable, Sequence
 from math import isfinite, isnan
 from typing import NamedTuple
 
-from lm_eval_bias.measure import RANGE, Metric
+from lm_eval_bias.measure import RANGE, Metric, Number
 from lm_eval_bias.metrics.ranks import QUANTILE
 from lm_eval_bias.metrics.resampling import FEWEST_CLUSTERS
 from lm_eval_bias.report.exhibited import number_text
-from lm_eval_bias.report.leaderboard import OWN, Column, Entry, board
+from lm_eval_bias.report.leaderboard import Column, board
 from lm_eval_bias.results.escape import shortened
 from lm_eval_bias.results.runs import Found, Run
 
@@ -21,16 +21,15 @@ _HABITS = frozenset({"position_preference", "letter_preference"})
 
 
 class Headline(NamedTuple):
-    """A headline number of a run. own: whether its interval is the one that the task computes."""
+    """A primary number of a run."""
 
     run: Run
     metric: Metric
-    entry: Entry
-    own: bool
+    number: Number
 
     @property
     def value(self) -> str:
-        return number_text(self.entry.value, self.metric.unit, self._ends)
+        return number_text(self.number.value, self.metric.unit, self._ends)
 
     @property
     def unit(self) -> str:
@@ -38,13 +37,13 @@ class Headline(NamedTuple):
         unit = self.metric.unit
         return (
             ""
-            if unit in ("", "count", "p", "t", "share", "score") or isnan(self.entry.value)
+            if unit in ("", "count", "p", "t", "share", "score") or isnan(self.number.value)
             else f" {unit}"
         )
 
     @property
     def _ends(self) -> tuple[float, ...]:
-        low, high = self.entry.low, self.entry.high
+        low, high = self.number.low, self.number.high
         return () if isnan(low) or isnan(high) or low == high else (low, high)
 
     @property
@@ -53,25 +52,23 @@ class Headline(NamedTuple):
         if not self._ends:
             return ""
         low, high = self._ends
-        value, unit = self.entry.value, self.metric.unit
-        mark = "" if self.own else " ±"
-        return f"[{number_text(low, unit, (value, high))}, {number_text(high, unit, (value, low))}]{mark}"
+        value, unit = self.number.value, self.metric.unit
+        return f"[{number_text(low, unit, (value, high))}, {number_text(high, unit, (value, low))}]"
 
 
 class Tested(NamedTuple):
-    """A headline number beside its unbiased value. excludes: whether the interval does. distance:
+    """A primary number beside its null value. excludes: whether the interval does. distance:
     in standard errors, signed as the number is; the standard error is that of the end of the
-    interval which lies towards the unbiased value."""
+    interval which lies towards the null value."""
 
-    headline: Headline
+    primary: Headline
     excludes: bool
     distance: float
 
     @property
     def clusters(self) -> int | None:
-        """On how many clusters it rests; None where the run does not say, being older or of a
-        measure that declares none."""
-        return self.headline.run.clusters((self.headline.metric.name, None))
+        """On how many clusters it rests; None where the run does not say."""
+        return self.primary.number.clusters
 
     @property
     def few(self) -> bool:
@@ -80,39 +77,39 @@ class Tested(NamedTuple):
         return self.clusters is not None and self.clusters < FEWEST_CLUSTERS
 
 
-def headlines(run: Run) -> list[Headline]:
-    """The headline numbers of a run, in the order of their declaration."""
+def primaries(run: Run) -> list[Headline]:
+    """The primary numbers of a run, in the order of their declaration."""
     columns: list[Column] = [
         column for section in board(Found([run], [], [])).sections for column in section.columns
     ]
     return [
-        Headline(run, c.metric, c.entries[run.model], c.interval == OWN)
+        Headline(run, c.metric, c.entries[run.model].number)
         for c in columns
         if run.model in c.entries
     ]
 
 
 def tested(found: Iterable[Headline]) -> list[Tested]:
-    """The headline numbers that test something: they have an unbiased value that is no end of their
+    """The primary numbers that test something: they have a null value that is no end of their
     scale, and an interval."""
     made = []
-    for headline in found:
-        metric, entry = headline.metric, headline.entry
+    for primary in found:
+        metric, number = primary.metric, primary.number
         # A share is 0 for a model without bias as soon as not one answer errs, and no other number
         # can lie below it.
         if (
-            metric.unbiased is None
+            metric.null_value is None
             or not metric.tests
             or metric.name in _HABITS
-            or metric.unbiased in RANGE.get(metric.unit, ())
+            or metric.null_value in RANGE.get(metric.unit, ())
         ):
             continue
-        if isnan(entry.low) or isnan(entry.high) or entry.low >= entry.high or isnan(entry.value):
+        if not number.low < number.high or isnan(number.value):
             continue
-        away = entry.value - metric.unbiased
-        arm = entry.value - entry.low if away >= 0 else entry.high - entry.value
+        away = number.value - metric.null_value
+        arm = number.value - number.low if away >= 0 else number.high - number.value
         distance = QUANTILE * away / arm if arm > 0 and isfinite(arm) else 0.0
-        made.append(Tested(headline, not entry.low <= metric.unbiased <= entry.high, distance))
+        made.append(Tested(primary, not number.low <= metric.null_value <= number.high, distance))
     return made
 
 
@@ -121,7 +118,7 @@ def sentences(found: Sequence[Tested], named: bool = False, strongest: bool = Tr
     where no list of them stands beside."""
     if not found:
         return [
-            "No test: no headline number has both a value for a model without bias and an interval."
+            "No test: no primary number has both a value for a model without bias and an interval."
         ]
     apart = surest(found)
     total = len(found)
@@ -148,7 +145,7 @@ def sentences(found: Sequence[Tested], named: bool = False, strongest: bool = Tr
         said.append(
             f"{untold} of {total} {those} not say on how many clusters {rests}, so that some intervals may be too short."
         )
-    warned = sum(bool(test.headline.run.warnings) for test in found)
+    warned = sum(bool(test.primary.run.warnings) for test in found)
     if warned:
         if total == 1:
             said.append("It comes from a run with a warning.")
@@ -165,7 +162,7 @@ def brief(found: Sequence[Tested]) -> str:
     if not found:
         return "no test"
     apart = surest(found)
-    warned = sum(bool(test.headline.run.warnings) for test in found)
+    warned = sum(bool(test.primary.run.warnings) for test in found)
     said = f"{len(apart)} of {len(found)} test{'s' * (len(found) != 1)}"
     said += f"; surest {described(apart[0])}" if apart else ""
     return said + (
@@ -174,32 +171,31 @@ def brief(found: Sequence[Tested]) -> str:
 
 
 def surest(found: Iterable[Tested]) -> list[Tested]:
-    """The tests whose interval excludes the unbiased value, surest first, those of runs with a
+    """The tests whose interval excludes the null value, surest first, those of runs with a
     warning after the others, and those on few clusters last."""
     return sorted(
         (test for test in found if test.excludes),
-        key=lambda test: (test.few, bool(test.headline.run.warnings), -abs(test.distance)),
+        key=lambda test: (test.few, bool(test.primary.run.warnings), -abs(test.distance)),
     )
 
 
 def described(test: Tested, named: bool = False) -> str:
-    """A test in a line: what it is of, number, interval, unbiased value, distance."""
-    run, metric = test.headline.run, test.headline.metric
+    """A test in a line: what it is of, number, interval, null value, distance."""
+    run, metric = test.primary.run, test.primary.metric
     who = f"{shortened(run.model)}, " if named else ""
     return (
-        f"{who}{shortened(run.task)}/{shortened(metric.name)} {test.headline.value}{test.headline.unit} {test.headline.interval}, "
-        f"{abs(test.distance):.1f} standard errors {'above' if test.distance > 0 else 'below'} {metric.unbiased:g}"
+        f"{who}{shortened(run.task)}/{shortened(metric.name)} {test.primary.value}{test.primary.unit} {test.primary.interval}, "
+        f"{abs(test.distance):.1f} standard errors {'above' if test.distance > 0 else 'below'} {metric.null_value:g}"
     )
 
 
 RULE = (
-    "A test is a headline number that has a value for a model without bias and a 95 % interval. Left out are numbers whose "
-    "unbiased value is an end of their scale, such as 0 % of wrong answers, since they can only lie on one side of it; "
+    "A test is a primary number that has a value for a model without bias and a 95 % interval. Left out are numbers whose "
+    "null value is an end of their scale, such as 0 % of wrong answers, since they can only lie on one side of it; "
     "habits of answering, such as a preference for a position, which are no bias against anyone; and numbers whose interval is too "
     "short to test them, or that ask what another number tests, as their task declares.",
-    "Strongest means surest, not largest: the distance from the unbiased value in standard errors, taken from the end of the "
+    "Strongest means surest, not largest: the distance from the null value in standard errors, taken from the end of the "
     "interval that lies towards it; runs without a warning come first, and numbers on fewer than ten clusters last. Numbers of "
-    "different units do not compare in size. Where an interval is marked ±, it is value ± 1.96 standard errors, which is too "
-    "short where a task has few clusters.",
+    "different units do not compare in size.",
     "Tests of one task often ask about the same answers, so they are not independent, and none is adjusted for the others.",
 )

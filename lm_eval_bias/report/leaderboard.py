@@ -16,15 +16,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from lm_eval_bias.measure import Measure, Metric, Record
-from lm_eval_bias.metrics.ranks import QUANTILE, Ranks, ranks, ranks_of_tests
+from lm_eval_bias.measure import Measure, Metric, Number, Record
+from lm_eval_bias.metrics.ranks import Ranks, ranks, ranks_of_tests
 from lm_eval_bias.metrics.resampling import FEWEST_CLUSTERS
 from lm_eval_bias.results.paired import Plan, Replicates, measured, pair_p
-from lm_eval_bias.results.runs import Foreign, Found, Number, Run
+from lm_eval_bias.results.runs import Foreign, Found, Run
 from lm_eval_bias.usage import UsageError, nearest
-
-OWN, NORMAL = "own", "normal"
-"""Kinds of interval: the one that the task computes, or value ± 1.96 standard errors."""
 
 
 class Asked(NamedTuple):
@@ -50,22 +47,18 @@ class Entry(NamedTuple):
     """One number of one model. rank: least and greatest; None where it has no interval, or its
     column no direction. ties: a letter for each set of models that are not told apart."""
 
-    value: float
-    low: float
-    high: float
-    stderr: float
+    number: Number
     n: int
     rank: tuple[int, int] | None = None
     ties: str = ""
 
 
 class Column(NamedTuple):
-    """interval: OWN, NORMAL or None. ranked: how many models have ranks. pairs: how many tests
-    Holm's adjustment counts. paired: whether these are on the same documents."""
+    """ranked: how many models have ranks. pairs: how many tests Holm's adjustment counts. paired:
+    whether these are on the same documents."""
 
     task: str
     metric: Metric
-    interval: str | None
     entries: Mapping[str, Entry]
     ranked: int = 0
     pairs: int = 0
@@ -120,7 +113,7 @@ def board(
     sort: str | None = None,
     answers: Callable[[Run], Answers | None] | None = None,
 ) -> Board:
-    """metrics: names, or TASK/NAME, of what is shown in place of the headline numbers. sort: one of
+    """metrics: names, or TASK/NAME, of what is shown in place of the primary numbers. sort: one of
     them; best first where the number says what is good, else the greatest. answers: what the
     samples of a run hold, so that ranks are paired; None where the task is not known here; left
     out, ranks are from the intervals alone. Raises UsageError for a name that no run has, and for a
@@ -293,16 +286,11 @@ def _guess(name: str, known: Iterable[str]) -> str:
 
 
 def _shown(runs: Sequence[Run], metrics: Sequence[str] | None) -> list[Metric]:
-    """The metrics of a task's columns, in the order of their declaration. A bound stands in the
-    column whose interval it ends."""
+    """The metrics of a task's columns, in the order of their declaration."""
     found: dict[str, Metric] = {}
     for run in runs:
         for metric in run.metrics:
-            wanted = (
-                metric.headline and metric.bounds is None
-                if metrics is None
-                else _named(metric.name, run.task, metrics)
-            )
+            wanted = metric.primary if metrics is None else _named(metric.name, run.task, metrics)
             if wanted and (metric.name, None) in run.numbers:
                 found.setdefault(metric.name, metric)
     return list(found.values())
@@ -311,65 +299,22 @@ def _shown(runs: Sequence[Run], metrics: Sequence[str] | None) -> list[Metric]:
 def _column(
     task: str, metric: Metric, runs: Sequence[Run], paired: Mapping[str, Replicates]
 ) -> Column:
-    interval = interval_kind(metric, runs)
-    entries = {}
-    for run in runs:
-        number = run.numbers.get((metric.name, None))
-        if number is None:
-            continue
-        low, high = interval_of(metric, run, interval)
-        entries[run.model] = Entry(number.value, low, high, number.stderr, run.n)
-    column = Column(task, metric, interval, entries)
-    return _ranked(column, paired) if interval and direction(metric) else column
-
-
-def interval_kind(metric: Metric, runs: Sequence[Run]) -> str | None:
-    """OWN, NORMAL or None. A metric that declares bounds has no other interval, also where they do
-    not exist: its standard error is not meant for one."""
-    if any(other.bounds == metric.name for run in runs for other in run.metrics):
-        return OWN
-    return NORMAL if metric.stderr else None
-
-
-def interval_of(
-    metric: Metric, run: Run, kind: str | None, group: str | None = None
-) -> tuple[float, float]:
-    """Of a run's number, of such a kind; NaN where there is none."""
-    number = run.numbers.get((metric.name, group), Number(nan, nan))
-    if kind == OWN:
-        low, high = (_bound(metric, run, end, group) for end in ("low", "high"))
-        return low, high
-    return normal(number.value, number.stderr) if kind == NORMAL else (nan, nan)
-
-
-def normal(value: float, stderr: float) -> tuple[float, float]:
-    """value ± 1.96 standard errors; NaN without one, and where it is 0, since all clusters agree
-    then, which makes no number certain."""
-    return (
-        (value - QUANTILE * stderr, value + QUANTILE * stderr)
-        if 0 < stderr < inf and isfinite(value)
-        else (nan, nan)
-    )
-
-
-def _bound(metric: Metric, run: Run, end: str, group: str | None) -> float:
-    names = [
-        other.name
-        for other in run.metrics
-        if other.bounds == metric.name and other.name.endswith(f"_{end}")
-    ]
-    return run.numbers.get((names[0], group), Number(nan, nan)).value if names else nan
+    key = (metric.name, None)
+    entries = {run.model: Entry(run.numbers[key], run.n) for run in runs if key in run.numbers}
+    column = Column(task, metric, entries)
+    return _ranked(column, paired) if direction(metric) else column
 
 
 def direction(metric: Metric) -> str | None:
-    """Which is better: "near" its unbiased value, "lower", "higher", or None. A signed number is
+    """Which is better: "near" its null value, "lower", "higher", or None. A signed number is
     judged by its distance alone."""
-    return "near" if metric.unbiased is not None else metric.better
+    return "near" if metric.null_value is not None else metric.better
 
 
 def _ranked(column: Column, paired: Mapping[str, Replicates]) -> Column:
     names = list(column.entries)
-    values, lows, highs = zip(*(column.entries[name][:3] for name in names), strict=True)
+    numbers = [column.entries[name].number for name in names]
+    values, lows, highs = ([getattr(n, end) for n in numbers] for end in ("value", "low", "high"))
     on_the_same = _paired_ranks(column, paired)
     found = _ranks(column.metric, values, lows, highs) if on_the_same is None else on_the_same
     ranked = sum(not isnan(low) for low, _ in found.ranks.tolist())
@@ -395,21 +340,21 @@ def _paired_ranks(column: Column, paired: Mapping[str, Replicates]) -> Ranks | N
     runs = {name: paired[name] for name in column.entries}
     measure = next(iter(runs.values())).measure
     if metric.name not in {m.name for m in measure.metrics} or not measured(
-        measure, measure.metric(metric.name)
+        measure.metric(metric.name)
     ):
         return None
     if min(run.clusters(key) for run in runs.values()) < FEWEST_CLUSTERS:
         return None
-    entries = list(column.entries.values())
-    values = np.array([entry.value if entry.low < entry.high else nan for entry in entries])
-    if metric.unbiased is not None:
-        values = abs(values - metric.unbiased)
+    numbers = [entry.number for entry in column.entries.values()]
+    values = np.array([n.value if n.low < n.high else nan for n in numbers])
+    if metric.null_value is not None:
+        values = abs(values - metric.null_value)
     elif metric.better == "higher":
         values = -values
     p = np.full((len(runs), len(runs)), nan)
     for (i, one), (j, two) in combinations(enumerate(runs.values()), 2):
         if isfinite(values[i]) and isfinite(values[j]):
-            p[i, j] = pair_p(one, two, key, metric.unbiased)
+            p[i, j] = pair_p(one, two, key, metric.null_value)
     return ranks_of_tests(values, p)
 
 
@@ -417,9 +362,9 @@ def _ranks(
     metric: Metric, values: Sequence[float], lows: Sequence[float], highs: Sequence[float]
 ) -> Ranks:
     """Rank 1 is the best."""
-    if metric.unbiased is not None:
+    if metric.null_value is not None:
         values, lows, highs = (
-            [x - metric.unbiased for x in each] for each in (values, lows, highs)
+            [x - metric.null_value for x in each] for each in (values, lows, highs)
         )
         return ranks(values, lows, highs, distances=True)
     if metric.better == "higher":
@@ -459,12 +404,12 @@ def _sorted_by(sort: str | None, sections: Sequence[Section]) -> Column | None:
 
 def _order(column: Column, model: str) -> float:
     entry = column.entries.get(model)
-    if entry is None or isnan(entry.value):
+    if entry is None or isnan(entry.number.value):
         return inf
-    way = direction(column.metric)
-    if way == "near" and column.metric.unbiased is not None:
-        return abs(entry.value - column.metric.unbiased)
-    return entry.value if way == "lower" else -entry.value
+    value, way = entry.number.value, direction(column.metric)
+    if way == "near" and column.metric.null_value is not None:
+        return abs(value - column.metric.null_value)
+    return value if way == "lower" else -value
 
 
 # ---- How a number is written
@@ -487,11 +432,11 @@ def written(value: float, unit: str) -> str:
     return text.removeprefix("-") if not text.strip("-0.,") else text  # no -0.0
 
 
-def interval(entry: Entry, unit: str) -> str:
+def interval(number: Number, unit: str) -> str:
     """[low, high]; empty where there is none, or it has no width."""
-    if isnan(entry.low) or isnan(entry.high) or entry.low == entry.high:
+    if isnan(number.low) or isnan(number.high) or number.low == number.high:
         return ""
-    return f"[{written(entry.low, unit)}, {written(entry.high, unit)}]"
+    return f"[{written(number.low, unit)}, {written(number.high, unit)}]"
 
 
 def place(entry: Entry) -> str:
@@ -506,7 +451,7 @@ def goal(metric: Metric) -> str:
     """What is good, in a few words."""
     way = direction(metric)
     return (
-        f"best near {metric.unbiased:g}"
+        f"best near {metric.null_value:g}"
         if way == "near"
         else f"{way} is better"
         if way
@@ -515,9 +460,8 @@ def goal(metric: Metric) -> str:
 
 
 LEGEND = (
-    "Each number stands with its 95 % interval. Where a column is marked ±, that is value ± 1.96 standard errors, which is "
-    "too short where a task has few clusters; in the others it is the interval that the task computes.",
-    "Ranks: 1 is best. Where a number has an unbiased value, the smaller distance from it is better, whatever the sign. 1–3 "
+    "Each number stands with its 95 % interval, the one that its task computes.",
+    "Ranks: 1 is best. Where a number has a null value, the smaller distance from it is better, whatever the sign. 1–3 "
     "says that the data leave ranks 1 to 3 open. Models that share a letter are not told apart.",
     "Two models are told apart by the difference of their numbers, at 5 % after Holm over all pairs of the column. Where a "
     "column is marked paired, it is that on the same documents, with the error of a jackknife over what these have in common; "

@@ -12,7 +12,6 @@ from typing import Any
 from lm_eval_bias.report.html import environment, page
 from lm_eval_bias.report.leaderboard import (
     LEGEND,
-    NORMAL,
     Board,
     Column,
     Entry,
@@ -65,17 +64,17 @@ def _about(column: Column) -> dict[str, Any]:
         "metric": metric.name,
         "unit": metric.unit,
         "better": direction(metric),
-        "unbiased": metric.unbiased,
+        "null_value": metric.null_value,
     }
 
 
 def _entry(column: Column, entry: Entry) -> dict[str, Any]:
     return {
-        "value": number(entry.value),
-        "low": number(entry.low),
-        "high": number(entry.high),
-        "interval": column.interval,
-        "stderr": number(entry.stderr),
+        "value": number(entry.number.value),
+        "low": number(entry.number.low),
+        "high": number(entry.number.high),
+        "stderr": number(entry.number.stderr),
+        "clusters": entry.number.clusters,
         "n": entry.n,
         "rank": list(entry.rank) if entry.rank else None,
         "of": column.ranked or None,
@@ -91,9 +90,7 @@ def csv_table(board: Board) -> str:
     ends = ("", " low", " high", " n", " rank from", " rank to", " ties")
     head = ["model", "tasks", "of", "warnings"]
     for section, column in columns:
-        mark = " ±1.96 SE" if column.interval == NORMAL else ""
-        title = f"{section.title}/{column.metric.name}"
-        head += [f"{title}{end}{mark if end in (' low', ' high') else ''}" for end in ends]
+        head += [f"{section.title}/{column.metric.name}{end}" for end in ends]
     file = io.StringIO()
     writer = csv.writer(file, quoting=csv.QUOTE_NONNUMERIC, lineterminator="\n")
     writer.writerow([csv_cell(name) for name in head])
@@ -105,7 +102,7 @@ def csv_table(board: Board) -> str:
             if entry is None:
                 row += [None] * len(ends)
             else:
-                row += [number(entry.value), number(entry.low), number(entry.high)]
+                row += [number(end) for end in (entry.number.value, *entry.number[2:4])]
                 row += [entry.n, *(entry.rank or (None, None)), entry.ties or None]
         writer.writerow([csv_cell(value) for value in row])
     return file.getvalue()
@@ -131,7 +128,7 @@ def markdown(board: Board) -> str:
         ]
         head = [
             "model",
-            *(f"{markdown_cell(c.metric.name)}{mark(c)}<br>{about(c)}" for c in section.columns),
+            *(f"{markdown_cell(c.metric.name)}<br>{about(c)}" for c in section.columns),
         ]
         rows = []
         for model in board.models:
@@ -173,11 +170,6 @@ def markdown_cell_of_any_length(text: str) -> str:
 # ---- What Markdown, HTML and the terminal share
 
 
-def mark(column: Column) -> str:
-    """± in the title of a column whose intervals are value ± 1.96 standard errors."""
-    return " ±" if column.interval == NORMAL else ""
-
-
 def about(column: Column) -> str:
     """Unit and goal, below a column's title."""
     return ", ".join(
@@ -191,8 +183,8 @@ def parts(column: Column, entry: Entry) -> tuple[str, str, str]:
     """Value, interval, and rank with the letters of ties; empty where there is none."""
     unit, rank = column.metric.unit, place(entry)
     return (
-        written(entry.value, unit),
-        interval(entry, unit),
+        written(entry.number.value, unit),
+        interval(entry.number, unit),
         f"rank {rank} of {column.ranked}, {entry.ties}" if rank else "",
     )
 
@@ -231,7 +223,7 @@ def remarks(board: Board) -> Iterator[tuple[str, list[str]]]:
 
 def html(board: Board) -> str:
     """One page, without a script."""
-    functions = {"mark": mark, "about": about, "parts": parts, "asked": asked}
+    functions = {"about": about, "parts": parts, "asked": asked}
     return page(
         environment(),
         "leaderboard.html",

@@ -94,8 +94,8 @@ class Block:
     svg: str = ""
     grids: list[Grid] = field(default_factory=list)
     fold: str | None = None
-    reads: str = ""
-    silent: str = ""
+    how_to_read: str = ""
+    caveat: str = ""
     missing: str = ""
     notes: list[str] = field(default_factory=list)
     links: list[Link] = field(default_factory=list)
@@ -110,7 +110,7 @@ class Section(NamedTuple):
     id: str
     run: Run
     known: Known
-    headlines: list[findings.Headline]
+    primaries: list[findings.Headline]
     blocks: list[Block]
     tables: list[Block]
     questions: tuple[Question, ...]
@@ -187,7 +187,7 @@ def write(
             work.ids.clear()
             sections = [work.section(run, Path(files[name]).stem) for run in runs]
             tested = findings.tested(
-                headline for section in sections for headline in section.headlines
+                primary for section in sections for primary in section.primaries
             )
             models.append(Model(name, files[name], runs, tested))
             _within(
@@ -281,7 +281,7 @@ class _Work:
                 "No samples lie beside this run, so its questions and answers are not shown; run with --log_samples."
             )
         return Section(
-            task, run, known, findings.headlines(run), blocks, tables, answers.questions, notes
+            task, run, known, findings.primaries(run), blocks, tables, answers.questions, notes
         )
 
     def beneath(
@@ -309,11 +309,11 @@ class _Work:
         distinct = ", ".join(f"{key} {mine.get(key, 'default')}" for key in keys)
         task = self._id(first.task)
         of_runs = {
-            run.model: {headline.metric.name: headline for headline in findings.headlines(run)}
+            run.model: {primary.metric.name: primary for primary in findings.primaries(run)}
             for run in runs
         }
         metrics = {
-            name: headline.metric for some in of_runs.values() for name, headline in some.items()
+            name: primary.metric for some in of_runs.values() for name, primary in some.items()
         }
         rows = [
             Row(models[run.model], [of_runs[run.model].get(name) for name in metrics])
@@ -340,8 +340,8 @@ class _Work:
             self._id(f"{prefix}-{exhibit.name}"),
             heading,
             exhibit.caption,
-            reads=exhibit.reads,
-            silent=exhibit.silent,
+            how_to_read=exhibit.how_to_read,
+            caveat=exhibit.caveat,
         )
         ours: list[tuple[str, list[dict[str, Any]]]] = []
         for run in runs:
@@ -368,7 +368,7 @@ class _Work:
             exhibited.beside(
                 exhibit, first, self.published(first.task), known.defaults, known.version
             )
-            if exhibit.published
+            if exhibit.paper_values
             else []
         )
         block.notes += _of_papers(papers)
@@ -440,7 +440,7 @@ class _Work:
         try:
             why = self.drawing.drawable(exhibit, rows, model)
             if why is None:
-                description = f"{exhibit.caption} {exhibit.reads}".strip()
+                description = f"{exhibit.caption} {exhibit.how_to_read}".strip()
                 svg = self.drawing.svg(
                     exhibit, rows, name=block.id, title=title, description=description, model=model
                 )
@@ -525,8 +525,8 @@ def _told_once(blocks: Sequence[Block]) -> None:
     read."""
     first: dict[tuple[str, str], Block] = {}
     for block in blocks:
-        if not block.missing and (block.reads or block.silent):
-            earlier = first.setdefault((block.reads, block.silent), block)
+        if not block.missing and (block.how_to_read or block.caveat):
+            earlier = first.setdefault((block.how_to_read, block.caveat), block)
             block.same = earlier if earlier is not block else None
 
 
@@ -620,13 +620,13 @@ def _model_page(model: Model, sections: Sequence[Section], pages: Mapping[str, s
 def _strongest(tested: Sequence[findings.Tested], named: bool = False) -> list[tuple[str, str]]:
     """The surest tests, a few, with what each number is."""
     return [
-        (findings.described(test, named), test.headline.metric.says)
+        (findings.described(test, named), test.primary.metric.description)
         for test in findings.surest(tested)[:STRONGEST]
     ]
 
 
 def _surest(tested: Sequence[findings.Tested], named: bool = False) -> list[str]:
-    """The tests whose interval excludes the unbiased value, surest first."""
+    """The tests whose interval excludes the null value, surest first."""
     return [findings.described(test, named) for test in findings.surest(tested)]
 
 
@@ -669,8 +669,8 @@ def _overview(
 def _about(metric: Any) -> str:
     """Below a metric's name: unit, and what is good."""
     good = (
-        f"{metric.unbiased:g} without bias"
-        if metric.unbiased is not None
+        f"{metric.null_value:g} without bias"
+        if metric.null_value is not None
         else f"{metric.better} is better"
         if metric.better
         else ""

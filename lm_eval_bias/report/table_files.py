@@ -49,9 +49,9 @@ def keys(columns: Sequence[Column], rows: Sequence[Mapping[str, Any]]) -> list[s
     found: dict[str, None] = {}
     for column in columns:
         found[column.name] = None
-        ends = column.interval or (f"{column.name}_low", f"{column.name}_high")
-        for key in (column.stderr, *ends):
-            if key and any(row.get(key) is not None for row in rows):
+        for part in ("stderr", "low", "high"):
+            key = f"{column.name}_{part}"
+            if any(row.get(key) is not None for row in rows):
                 found[key] = None
     return list(found)
 
@@ -232,7 +232,7 @@ def _head(grid: Grid) -> str:
         unit = (
             f" ({unit_text(column.unit)})" if unit_text(column.unit) and grid.corner is None else ""
         )
-        head.append(latex_text(f"{title}{unit}{' ±' if grid.normal[i] else ''}"))
+        head.append(latex_text(f"{title}{unit}"))
     return _row(head)
 
 

@@ -23,6 +23,7 @@ from numpy.typing import NDArray
 from lm_eval_bias.measure import (
     Measure,
     Metric,
+    Number,
     Record,
     Summary,
     clusters_of,
@@ -39,7 +40,7 @@ from lm_eval_bias.metrics.jackknife import (
     jackknife_variance,
     spread_groups,
 )
-from lm_eval_bias.metrics.resampling import FEWEST_CLUSTERS, values_alone, without_errors
+from lm_eval_bias.metrics.resampling import FEWEST_CLUSTERS
 from lm_eval_bias.usage import UsageError
 
 Key = tuple[str, str | None]
@@ -68,17 +69,13 @@ class Difference(NamedTuple):
     clusters: int
 
 
-def measured(measure: Measure, metric: Metric) -> bool:
+def measured(metric: Metric) -> bool:
     """Whether a difference of this number has an error: it has one itself, or an interval. A count,
     a p value and a t move with the number of questions, what their measure gives no error for may
     be a maximum or an end of something, and of some it says that their error comes from more than
     its clusters."""
-    interval = any(other.bounds == metric.name for other in measure.metrics)
     return (
-        metric.paired
-        and metric.bounds is None
-        and metric.unit not in _NO_SAMPLE
-        and (metric.stderr or interval)
+        metric.paired and metric.unit not in _NO_SAMPLE and (metric.stderr or metric.own_interval)
     )
 
 
@@ -88,6 +85,7 @@ def differences(
     second: Sequence[Record],
     options: Mapping[str, Any],
     keys: Sequence[Key] | None = None,
+    errors: bool = True,
 ) -> dict[Key, Difference]:
     """Each number of the second run less that of the first.
 
@@ -96,12 +94,8 @@ def differences(
     without their columns, and runs on other clusters.
     """
     plan = Plan(measure, [first, second])
-    both = [Replicates(plan, records, options) for records in (first, second)]
-    keys = (
-        [(metric.name, None) for metric in measure.metrics if metric.bounds is None]
-        if keys is None
-        else keys
-    )
+    both = [Replicates(plan, records, options, errors) for records in (first, second)]
+    keys = [(metric.name, None) for metric in measure.metrics] if keys is None else keys
     return {key: difference(both[0], both[1], key) for key in keys}
 
 
@@ -201,9 +195,12 @@ class Replicates:
     whole: with errors. without: for each part, the summaries without each of its groups.
     """
 
-    def __init__(self, plan: Plan, records: Rows, options: Mapping[str, Any]) -> None:
-        """Raises UsageError for records that the measure cannot count."""
-        self.plan, self.records, self.options = plan, records, options
+    def __init__(
+        self, plan: Plan, records: Rows, options: Mapping[str, Any], errors: bool = True
+    ) -> None:
+        """errors: False where the numbers' own errors are not needed. UsageError for records that
+        the measure cannot count."""
+        self.plan, self.records, self.options, self.errors = plan, records, options, errors
         self.measure = plan.measure
         self._shares: dict[Key, list[NDArray[np.float64]]] = {}
         self._clusters: dict[str | None, dict[str | None, int | None]] = {}
@@ -212,7 +209,11 @@ class Replicates:
             for of, column in zip(plan.parts, self._columns(), strict=True)
         ]
         with _quietly():
-            self.whole = summed_up(self.measure, list(records), options)
+            self.whole = (
+                summed_up(self.measure, list(records), options)
+                if errors
+                else self.measure.summary(list(records), errors=False, **options)
+            )
 
     def _columns(self) -> list[list[Any]]:
         labels = [self.plan.labels(record) for record in self.records]
@@ -221,7 +222,7 @@ class Replicates:
     @cached_property
     def without(self) -> list[list[Summary | None]]:
         """None where nothing is left, or what is left has no numbers."""
-        with _quietly(), values_alone():
+        with _quietly():
             return [
                 [self._summary(members, group) for group in range(len(of.strata))]
                 for of, members in zip(self.plan.parts, self._members, strict=True)
@@ -242,7 +243,7 @@ class Replicates:
             else:
                 left.append(record)
         try:
-            return self.measure.summary(left, **self.options) if left else None
+            return self.measure.summary(left, errors=False, **self.options) if left else None
         except (ValueError, ZeroDivisionError, IndexError, KeyError, StopIteration):
             return None
 
@@ -255,13 +256,15 @@ class Replicates:
         return digest.hexdigest()
 
     def value(self, key: Key) -> float:
-        return _value(self.whole, key)
+        return _number(self.whole, key).value
 
     def changes(self, key: Key) -> list[NDArray[np.float64]]:
         """For each part, how the number changes without each of its groups."""
         value = self.value(key)
         return [
-            np.array([nan if each is None else _value(each, key) - value for each in part])
+            np.array(
+                [nan if each is None else float(_number(each, key)[0]) - value for each in part]
+            )
             for part in self.without
         ]
 
@@ -309,12 +312,10 @@ def _parts(value: Any, kept: Sequence[int], n: int) -> Any:
     )
 
 
-def _value(summary: Summary, key: Key) -> float:
+def _number(summary: Summary, key: Key) -> Number:
     metric, group = key
-    found = (
-        summary.values.get(metric) if group is None else summary.groups.get(metric, {}).get(group)
-    )
-    return nan if found is None else float(found[0])
+    values = summary.values if group is None else summary.groups.get(metric, {})
+    return values.get(metric if group is None else group, Number(nan))
 
 
 @contextmanager
@@ -365,7 +366,7 @@ def difference(first: Replicates, second: Replicates, key: Key) -> Difference:
     if first.answers == second.answers:
         return nothing._replace(difference=0.0, stderr=0.0, low=0.0, high=0.0, p=1.0)
     if (
-        not measured(first.measure, metric)
+        not measured(metric)
         or clusters < FEWEST_CLUSTERS
         or at_an_end(first, key)
         or at_an_end(second, key)
@@ -383,45 +384,34 @@ def at_an_end(run: Replicates, key: Key) -> bool:
     it, as a spread that is 0 at least: its own interval ends there exactly. No jackknife has the
     error of a number that is cut off (simulations/coverage_compare.py)."""
     metric = run.measure.metric(key[0])
-    ends = [
-        _value(run.whole, (other.name, key[1]))
-        for other in run.measure.metrics
-        if other.bounds == metric.name
-    ]
-    return metric.unbiased is not None and metric.unbiased in ends
+    ends = _number(run.whole, key)[2:4]
+    return metric.own_interval and metric.null_value is not None and metric.null_value in ends
 
 
 def lacks_error(run: Replicates, key: Key) -> bool:
     """Whether a number's own error is not there in its run, or is nothing: its interval where it
     has one, else its standard error. What is left of many documents may be a few where a model
     answers few of them, and if these agree, a jackknife of two runs takes that for certainty. Not
-    asked where errors are not computed."""
-    if without_errors():
+    checked of runs without errors."""
+    if not run.errors:
         return False
-    ends = [
-        _value(run.whole, (other.name, key[1]))
-        for other in run.measure.metrics
-        if other.bounds == key[0]
-    ]
-    if ends:
-        return any(map(isnan, ends)) or (len(ends) > 1 and min(ends) == max(ends))
-    found = (
-        run.whole.values
-        if key[1] is None
-        else {name: of.get(key[1]) for name, of in run.whole.groups.items()}
-    ).get(key[0])
-    return found is None or not found[1] > 0
+    number = _number(run.whole, key)
+    if run.measure.metric(key[0]).own_interval:
+        return not number.low < number.high
+    return not number.stderr > 0
 
 
-def pair_p(first: Replicates, second: Replicates, key: Key, unbiased: float | None = None) -> float:
+def pair_p(
+    first: Replicates, second: Replicates, key: Key, null_value: float | None = None
+) -> float:
     """The two-sided p of a number of two runs being the same; with `unbiased`, of their distances
     from it being the same, which they are where the numbers are, or where one is the other mirrored
     at it: the larger p of the two (an intersection-union test). 1 where the answers are the same,
     NaN where there is no test."""
     found = difference(first, second, key)
-    if isnan(found.p) or unbiased is None or first.answers == second.answers:
+    if isnan(found.p) or null_value is None or first.answers == second.answers:
         return found.p
-    mirrored = found.first + found.second - 2 * unbiased
+    mirrored = found.first + found.second - 2 * null_value
     changes = [a + b for a, b in zip(first.changes(key), second.changes(key), strict=True)]
     other = against_zero(
         mirrored, variance(changes, first, key), max(abs(found.first), abs(found.second))

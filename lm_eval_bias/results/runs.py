@@ -16,10 +16,9 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
 from pathlib import Path
-from types import MappingProxyType
 from typing import Any, NamedTuple
 
-from lm_eval_bias.measure import UNITS, Metric
+from lm_eval_bias.measure import UNITS, Metric, Number
 from lm_eval_bias.results.escape import shortened, visible
 from lm_eval_bias.results.samples import PARTS, chat_template, documents_of_all, model_name, part_of
 from lm_eval_bias.usage import DESCRIPTIVE, UsageError, nearest
@@ -40,13 +39,6 @@ _MASS, _LITTLE = "_mass", 50
 PART = re.compile(r"asked (?P<n>[\d,]+) of (?P<of>[\d,]+) documents")
 """The warning of a run that was not asked all."""
 _CHAT = re.compile(r"(?<![a-z])(instruct|chat|it)(?![a-z])", re.I)
-
-
-class Number(NamedTuple):
-    """A number of a task and its standard error; NaN where it does not exist."""
-
-    value: float
-    stderr: float
 
 
 class Run(NamedTuple):
@@ -80,13 +72,7 @@ class Run(NamedTuple):
     results: Path
     samples: tuple[Path, ...] = ()
     parts: bool = False
-    counted: Mapping[Key, int] = MappingProxyType({})
     of: int | None = None
-
-    def clusters(self, key: Key) -> int | None:
-        """On how many clusters a number rests at least; None where the run does not say, being
-        older or of a measure that has none."""
-        return self.counted.get(key)
 
 
 class Foreign(NamedTuple):
@@ -344,7 +330,6 @@ def _of_results(
                 asked=(),
                 results=path,
                 samples=samples,
-                counted=_counted(rows),
                 of=_count(counts.get("original")) or None,
             )
             more = {
@@ -410,7 +395,6 @@ def _of_merged(
         if isinstance(files, list)
         else (),
         parts=True,
-        counted=_counted(rows),
         of=_count(content.get("of")) or None,
     )
     more = {
@@ -518,7 +502,7 @@ def _warnings(
     if isinstance(config.get("error"), str):
         said.append(f"an error: {config['error']}")
     for metric in run.metrics:
-        value = run.numbers.get((metric.name, None), Number(math.nan, math.nan)).value
+        value = run.numbers.get((metric.name, None), Number(math.nan)).value
         percent = 100 * value if metric.unit == "share" else value
         if metric.name in UNUSABLE and percent > _MANY:
             said.append(
@@ -597,35 +581,20 @@ def _numbers(cells: Mapping[str, Any]) -> tuple[dict[Key, Number], list[Mapping[
     for row in rows:
         group = row.get("group")
         key = (row["metric"], None if group is None else str(group))
-        numbers[key] = Number(_float(row.get("value")), _float(row.get("stderr")))
+        ends = (_float(row.get(name)) for name in ("value", "stderr", "low", "high"))
+        clusters = _float(row.get("clusters"))
+        numbers[key] = Number(*ends, int(clusters) if clusters >= 0 else None)
     return numbers, rows
-
-
-def _counted(rows: Sequence[Mapping[str, Any]]) -> dict[Key, int]:
-    """The column `clusters` of a table of numbers, where it has one."""
-    found = {
-        (row["metric"], None if row.get("group") is None else str(row["group"])): _float(
-            row.get("clusters")
-        )
-        for row in rows
-    }
-    return {
-        key: int(number) for key, number in found.items() if number >= 0 and number.is_integer()
-    }
 
 
 def _metrics(rows: Sequence[Mapping[str, Any]], results: Mapping[str, Any]) -> list[Metric]:
     """Metrics of a task that is not known here, as its own table of numbers has them. Those of the
-    harness's table are the headline ones.
-
-    NAME_low and NAME_high are taken for the interval of NAME, which our own tasks declare.
+    harness's table are the primary ones.
     """
     shown = {name.partition(",")[0] for name in results}
-    names = {row["metric"] for row in rows}
     found: dict[str, Metric] = {}
     for row in rows:
-        name, better, unbiased = row["metric"], row.get("better"), _float(row.get("unbiased"))
-        stem = name.removesuffix("_low").removesuffix("_high")
+        name, better, null_value = row["metric"], row.get("better"), _float(row.get("null_value"))
         unit = row.get("unit")
         found.setdefault(
             name,
@@ -634,12 +603,9 @@ def _metrics(rows: Sequence[Mapping[str, Any]], results: Mapping[str, Any]) -> l
                 unit if isinstance(unit, str) and unit in UNITS else "",
                 "",
                 better=better if better in ("lower", "higher") else None,
-                unbiased=unbiased if math.isfinite(unbiased) else None,
-                headline=name in shown or not shown,
+                null_value=null_value if math.isfinite(null_value) else None,
+                primary=name in shown or not shown,
                 stderr=row.get("stderr") is not None,
-                bounds=stem
-                if stem != name and {stem, f"{stem}_low", f"{stem}_high"} <= names
-                else None,
             ),
         )
     return list(found.values())
@@ -733,7 +699,6 @@ def _put_together(
         tables={name: table for name, table in found.cells.items() if _is_table(table)},
         samples=tuple(files),
         parts=True,
-        counted=_counted(rows),
         of=documents_of_all([(run.options, run.of) for run in parts]),
     )
     # What the parts said is said of all of them anew, but for what only a run tells.

@@ -8,8 +8,7 @@ width, N documents and G clusters, and a 0 for the pilot,
 
     (W / q(G))^2 = (W0 / q(G0))^2 (s G0 / G + (1 - s) N0 / N)
 
-where q is Student's quantile with G - 1 degrees of freedom for an interval that the task computes,
-and 1 for one of 1.96 standard errors. G is that of the clustering that grows least. s, the share of
+where q is Student's quantile with G - 1 degrees of freedom. G is that of the clustering that grows least. s, the share of
 the clusters, is found on windows of the pilot's own documents. Never from n: a pilot whose clusters
 cannot be counted plans nothing. simulations/plan.py compares what is predicted with what is found.
 """
@@ -25,10 +24,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import chdtri, stdtrit
 
-from lm_eval_bias.measure import Measure, Metric, Record, clusters_of, summed_up
-from lm_eval_bias.metrics.ranks import QUANTILE
+from lm_eval_bias.measure import Measure, Metric, Number, Record, clusters_of, summed_up
 from lm_eval_bias.metrics.resampling import FEWEST_CLUSTERS
-from lm_eval_bias.results.runs import Key, Number
 from lm_eval_bias.usage import UsageError
 
 PARTS = (2, 4)
@@ -39,14 +36,6 @@ RANGE, NINE_OF_TEN = 0.9, 1.645
 """The least and the most documents hold the true number in about so many of the cases."""
 
 Floats = NDArray[np.float64]
-
-
-class Interval(NamedTuple):
-    """width: from its lower to its upper end. own: computed by the task, else value ± 1.96 standard
-    errors."""
-
-    width: float
-    own: bool
 
 
 class Window(NamedTuple):
@@ -84,29 +73,9 @@ class Plan(NamedTuple):
     cannot: str = ""
 
 
-def interval_of(
-    metric: Metric, metrics: Iterable[Metric], numbers: Mapping[Key, Number]
-) -> Interval | None:
-    """The 95 % interval of a number of a whole task; None for a number that has none. Its width is
-    NaN where the run could not tell it, and never from a standard error where the metric declares
-    bounds."""
-    ends = {m.name.rpartition("_")[2]: m.name for m in metrics if m.bounds == metric.name}
-    nothing = Number(nan, nan)
-    if ends:
-        low, high = (
-            numbers.get((ends.get(end, ""), None), nothing).value for end in ("low", "high")
-        )
-        return Interval(
-            high - low
-            if isfinite(low) and isfinite(high)
-            else inf
-            if isfinite(low) or isfinite(high)
-            else nan,
-            True,
-        )
-    if not metric.stderr:
-        return None
-    return Interval(2 * QUANTILE * numbers.get((metric.name, None), nothing).stderr, False)
+def width_of(number: Number) -> float:
+    """From the lower to the upper end of the interval; NaN where there is none."""
+    return number.high - number.low if number.low < number.high else nan
 
 
 def growth(clusterings: Sequence[Iterable[Iterable[Hashable]]]) -> NDArray[np.int_]:
@@ -175,24 +144,17 @@ def in_windows(
             ).values
         except UsageError:
             continue
-        numbers = {(name, None): Number(*value) for name, value in values.items()}
         for metric in metrics:
-            interval = interval_of(metric, measure.metrics, numbers)
-            if interval is not None:
-                found[metric.name].append(Window(end - begin, clusters, interval.width))
+            found[metric.name].append(Window(end - begin, clusters, width_of(values[metric.name])))
     return found
 
 
-def quantile(clusters: ArrayLike, own: bool) -> Floats:
-    """Of an interval with so many clusters, up to a factor."""
-    return (
-        stdtrit(np.maximum(np.asarray(clusters, dtype=float) - 1, 1), 0.975)
-        if own
-        else np.ones_like(clusters, dtype=float)
-    )
+def quantile(clusters: ArrayLike) -> Floats:
+    """Student's, of an interval with so many clusters."""
+    return stdtrit(np.maximum(np.asarray(clusters, dtype=float) - 1, 1), 0.975)
 
 
-def share(pilot: Window, own: bool, found: Sequence[Window]) -> Share:
+def share(pilot: Window, found: Sequence[Window]) -> Share:
     """How much of the variance clusters add, by least squares over windows of the pilot, each with
     an equal relative error.
 
@@ -201,7 +163,7 @@ def share(pilot: Window, own: bool, found: Sequence[Window]) -> Share:
     the windows have too few clusters or no interval, and where clusters and documents shrink so
     much alike in them that it may be nearly anything.
     """
-    base = pilot.width / float(quantile(min(pilot.clusters), own))
+    base = pilot.width / float(quantile(min(pilot.clusters)))
     rows = []
     for window in found:
         if (
@@ -212,7 +174,7 @@ def share(pilot: Window, own: bool, found: Sequence[Window]) -> Share:
             continue
         fast = pilot.documents / window.documents
         slow = min(fast, *(a / b for a, b in zip(pilot.clusters, window.clusters, strict=True)))
-        variance = (window.width / float(quantile(min(window.clusters), own)) / base) ** 2
+        variance = (window.width / float(quantile(min(window.clusters))) / base) ** 2
         rows.append(
             (
                 1 - slow / fast,
@@ -240,7 +202,7 @@ def share(pilot: Window, own: bool, found: Sequence[Window]) -> Share:
 
 
 def predicted(
-    pilot: Window, own: bool, of_clusters: float, documents: ArrayLike, clusters: ArrayLike
+    pilot: Window, of_clusters: float, documents: ArrayLike, clusters: ArrayLike
 ) -> Floats:
     """The width with other numbers of documents, shape (n,). of_clusters: the share that clusters
     add. clusters: shape (clusterings, n)."""
@@ -253,13 +215,12 @@ def predicted(
         np.maximum(slow.max(axis=0), fast),
         np.minimum(slow.min(axis=0), fast),
     )
-    ratio = quantile(clusters.min(axis=0), own) / float(quantile(min(pilot.clusters), own))
+    ratio = quantile(clusters.min(axis=0)) / float(quantile(min(pilot.clusters)))
     return pilot.width * np.sqrt(of_clusters * slow + (1 - of_clusters) * fast) * ratio
 
 
 def between(
     pilot: Window,
-    own: bool,
     wanted: float,
     grown: NDArray[np.int_],
     found: Sequence[Window] = (),
@@ -269,14 +230,14 @@ def between(
     pilot's variance exact: the same two where its windows tell the share of the clusters or it
     makes no difference, else those of a share of 0 and of 1. More than the pilot has; None where
     the task has not so many. Arguments as those of `plan`."""
-    shared = share(pilot, own, found)
+    shared = share(pilot, found)
     documents = np.arange(1, grown.shape[1]) if ends is None else np.array(ends)
     documents = documents[
         (documents > pilot.documents) & (grown[:, documents].min(axis=0) >= FEWEST_CLUSTERS)
     ]
 
     def first(of_clusters: float) -> int | None:
-        narrow = predicted(pilot, own, of_clusters, documents, grown[:, documents]) <= wanted
+        narrow = predicted(pilot, of_clusters, documents, grown[:, documents]) <= wanted
         return int(documents[narrow.argmax()]) if narrow.any() else None
 
     fewest, most = first(shared.value if shared.known else 0.0), first(shared.value)
@@ -285,7 +246,6 @@ def between(
 
 def plan(
     pilot: Window,
-    own: bool,
     wanted: float,
     grown: NDArray[np.int_],
     found: Sequence[Window] = (),
@@ -314,7 +274,7 @@ def plan(
             wanted,
             cannot="the pilot shows no variance, which is no evidence that there is none",
         )
-    shared = share(pilot, own, found)
+    shared = share(pilot, found)
     df = min(pilot.clusters) - 1
     # The pilot's variance is by so much too small or too great at the ends of the range.
     small, great = (
@@ -330,7 +290,7 @@ def plan(
     documents, clusters = documents[enough], clusters[:, enough]
 
     shares = (shared.low, shared.value, shared.high)
-    expected = [predicted(pilot, own, of_clusters, documents, clusters) for of_clusters in shares]
+    expected = [predicted(pilot, of_clusters, documents, clusters) for of_clusters in shares]
 
     def first(widths: Floats) -> int | None:
         narrow = widths <= wanted

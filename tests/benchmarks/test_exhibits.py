@@ -65,7 +65,7 @@ def test_what_is_said_is_a_caption_of_one_line_and_a_sentence_on_either_side(mea
         and exhibit.caption == exhibit.caption.strip()
         and not exhibit.caption.endswith(".")
     )
-    for said in (exhibit.reads, exhibit.silent):
+    for said in (exhibit.how_to_read, exhibit.caveat):
         assert said == " ".join(said.split())
         assert re.findall(r"[.!?](?=\s|$)", said) == ["."] and said.endswith("."), said
 
@@ -99,9 +99,9 @@ def test_an_exhibit_can_be_copied_as_the_harness_copies_what_a_task_is_made_of(m
 
 @every_exhibit
 def test_a_paper_prints_what_is_set_beside_it(measure, exhibit):
-    if not exhibit.published:
+    if not exhibit.paper_values:
         return
-    paper, *names = exhibit.published
+    paper, *names = exhibit.paper_values
     assert paper in published.papers() and names
     assert set(names) <= {table.name for table in published.tables(paper)}
     asked = {id(of) for of, _ in compared(measure)}

@@ -182,7 +182,7 @@ def test_under_one_order_there_is_no_position_preference(docs):
 
 
 def test_at_most_a_dozen_rows_in_the_harness_table():
-    assert [m.name for m in HBB.metrics if m.headline] == [
+    assert [m.name for m in HBB.metrics if m.primary] == [
         "biased_share", "bias_score", "mean_difference", "placebo_difference", "placebo_share", "excess_difference",
         "log_odds_difference", "position_preference", "letter_mass", "instances", "unanswered",
     ]  # fmt: skip

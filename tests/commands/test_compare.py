@@ -22,7 +22,7 @@ def summary(records, **_):
     mean = sum(r["x"] for r in records) / len(records)
     return Summary({"gap": (mean, 1.0), "n": (float(len(records)), 0.0)})
 
-GAP = Metric("gap", "points", "The gap.", unbiased=0, headline=True)
+GAP = Metric("gap", "points", "The gap.", null_value=0, primary=True)
 TOY = Measure(lambda doc, results: {}, summary, [GAP, Metric("n", "count", "Records.", stderr=False)], clusters=(("scene",),))
 """
 YAML = "task: toy\nmeasure: !function toy.TOY\noptions: !function toy.options\noutput_type: multiple_choice\nmetadata: {version: 1.0}\n"

@@ -55,16 +55,9 @@ def test_models_that_lean_apart_are_told_apart(folder, capsys, tmp_path):
         written = json.loads(
             next((folder / model.replace("/", "__")).glob("results_*.json")).read_text()
         )
-        cells = {
-            row["metric"]: row["value"]
-            for row in written["configs"]["bistereo_analogy"]["cells"]["numbers"]
-            if row["group"] is None
-        }
-        assert number["value"] == cells["calibrated_preferences"]
-        assert [number["low"], number["high"]] == [
-            cells["calibrated_preferences_low"],
-            cells["calibrated_preferences_high"],
-        ]
+        rows = written["configs"]["bistereo_analogy"]["cells"]["numbers"]
+        row = next(row for row in rows if (row["metric"], row["group"]) == (number["metric"], None))
+        assert {part: row[part] for part in ("value", "low", "high")}.items() <= number.items()
 
 
 @pytest.mark.parametrize("ending", sorted(WRITERS))
@@ -132,7 +125,7 @@ def test_a_table_is_as_wide_as_the_terminal(tmp_path, monkeypatch, capsys):
         monkeypatch.setenv("COLUMNS", str(columns))
         status, out, _ = run(capsys, tmp_path)
         assert status == 0 and max(map(len, out.splitlines())) <= columns
-        assert all(re.search(rf"number_{i} ± \(points, best near 0\)", out) for i in range(12))
+        assert all(re.search(rf"number_{i} \(points, best near 0\)", out) for i in range(12))
 
 
 def test_rows_stand_below_their_titles(tmp_path, monkeypatch, capsys):
@@ -143,7 +136,7 @@ def test_rows_stand_below_their_titles(tmp_path, monkeypatch, capsys):
     at = next(i for i, line in enumerate(lines) if line.startswith("mine: "))
     assert lines[at : at + 4] == [
         "mine: version 1, documents 100",
-        "MODEL  gap ± (points, best near 0)  n (points)",
+        "MODEL  gap (points, best near 0)  n (points)",
         "b      -1.0 [-3.0, 1.0] 1 a         -1.0",
         "a       9.0 [7.0, 11.0] 2 b          9.0",
     ]

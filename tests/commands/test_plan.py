@@ -38,10 +38,8 @@ def test_what_is_wide_enough_already_takes_fewer_documents_than_the_pilot(pilot,
     written = json.loads(next(pilot.rglob("results_*.json")).read_text())["configs"][
         "bistereo_analogy"
     ]["cells"]["numbers"]
-    ends = {n["metric"]: n["value"] for n in written if n["group"] is None}
-    assert now == pytest.approx(
-        ends["biased_preferences_high"] - ends["biased_preferences_low"], rel=0.01
-    )
+    row_of = {n["metric"]: n for n in written if n["group"] is None}["biased_preferences"]
+    assert now == pytest.approx(row_of["high"] - row_of["low"], rel=0.01)
     limit = int(re.search(r"lm_eval --tasks bistereo_analogy --limit (\d+)", said)[1])
     assert 0 < limit <= DOCUMENTS and limit % 5 == 0  # an analogy has five contexts
 

@@ -468,7 +468,7 @@ def test_choices_that_exclude_one_another_are_asked_for_in_the_yaml():
 
 def test_few_shot_examples_in_the_yaml_are_refused():
     with pytest.raises(
-        UsageError, match="mine: a task of several turns takes no few-shot examples, found 2"
+        UsageError, match="mine: a task of several turns takes no few-shot examples, found num_fewshot=2"
     ):
         ConversationTask({"task": "mine", "turns": [{"user": "a"}], "num_fewshot": 2})
 

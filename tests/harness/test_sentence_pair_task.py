@@ -261,7 +261,7 @@ def test_a_task_of_pairs_is_a_task_of_a_measure():
     from lm_eval_bias.harness.sentence_pairs import SentencePairTask
 
     assert issubclass(SentencePairTask, MeasureTask)
-    with pytest.raises(UsageError, match="takes no few-shot examples, found 3"):
+    with pytest.raises(UsageError, match="takes no few-shot examples, found num_fewshot=3"):
         SentencePairTask({"task": "mine", "sentences": ["a", "b"], "num_fewshot": 3})
 
 

@@ -117,5 +117,5 @@ def test_the_cache_of_the_harness_answers_it(tmp_path):
 
 
 def test_a_model_that_takes_messages_says_what_to_do():
-    with pytest.raises(UsageError, match="run a task that generates"):
+    with pytest.raises(UsageError, match="Run a task that generates"):
         getattr(RuleLM(None), REQUEST)(requests(([{"role": "user"}], " x")))

@@ -481,7 +481,7 @@ def test_a_text_that_is_too_long_is_an_error_before_anything_is_computed(encoder
     model = lm(encoders("BERT"))
     with pytest.raises(
         UsageError,
-        match=r"1 of 2 texts are longer than the 64 tokens .*, the longest \d+ tokens .*'sun sun sun"
+        match=r"1 of 2 texts are longer than the 64 tokens .*, the longest \d+ tokens .*'sun sun"
         r".*Nothing was computed",
     ):
         likelihoods(model, [("", "Yes"), ("", "sun " * 60)])

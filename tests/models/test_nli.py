@@ -205,8 +205,8 @@ def test_names_that_are_not_those_of_the_config_are_followed_and_told_of(caplog)
         record.getMessage() for record in caplog.records if record.name == "lm_eval_bias.models.nli"
     ]
     assert told == [
-        "hf-nli: BertForSequenceClassification names its labels contradiction, neutral, entailment; "
-        "all numbers follow labels=entailment/neutral/contradiction instead."
+        "hf-nli: BertForSequenceClassification names its labels contradiction, neutral, entailment;"
+        " all numbers follow labels=entailment/neutral/contradiction instead."
     ]
     caplog.clear()
     loaded(labels="contradiction/neutral/entailment")
@@ -448,8 +448,8 @@ def test_columns_are_found_or_named():
     asked = requests(columns=("claim", "evidence"))
     with pytest.raises(
         UsageError,
-        match="anli_r1: hf-nli reads the texts in premise and hypothesis or sentence1 and sentence2 "
-        "of a document; this one has claim, evidence",
+        match="anli_r1: hf-nli reads the texts in premise and hypothesis or sentence1 and sentence2"
+        " of a document; this one has claim, evidence",
     ):
         loaded().loglikelihood(asked)
     assert loaded(premise="claim", hypothesis="evidence").loglikelihood(
@@ -523,8 +523,8 @@ def test_it_writes_no_text_and_rates_none():
     (asked,) = requests(PAIRS[:1], choices=["True"], task="gsm8k")
     with pytest.raises(
         UsageError,
-        match="gsm8k: a classifier writes no text; hf-nli answers tasks of premise and hypothesis with "
-        "output_type multiple_choice",
+        match="gsm8k: a classifier writes no text; hf-nli answers tasks of premise and hypothesis "
+        "with output_type multiple_choice",
     ):
         loaded().generate_until([asked])
     with pytest.raises(UsageError, match="gsm8k: a classifier gives no likelihood of a text"):

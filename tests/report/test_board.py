@@ -16,14 +16,11 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from lm_eval_bias.commands.leaderboard import text
-from lm_eval_bias.measure import Metric
+from lm_eval_bias.measure import Number
 from lm_eval_bias.report import leaderboard_files
 from lm_eval_bias.report.leaderboard import (
-    NORMAL,
-    OWN,
     Entry,
     board,
-    interval,
     letter,
     place,
     written,
@@ -67,9 +64,6 @@ def test_a_signed_number_is_ranked_by_its_distance_from_the_unbiased_value(tmp_p
         column.ranked,
         column.pairs,
     ) == (3, 3)
-    assert (column.entries["a"].low, column.entries["a"].high) == pytest.approx(
-        (-1 - 1.96, -1 + 1.96), abs=1e-3
-    ) and column.interval == NORMAL
 
 
 def test_holm_leaves_open_what_a_single_test_would_not(tmp_path):
@@ -102,33 +96,19 @@ def test_a_number_without_direction_is_sorted_but_not_ranked(tmp_path):
     assert [entry.rank for entry in columns(of)["n"].entries.values()] == [None, None]
 
 
-def test_the_interval_that_the_task_computes_comes_first(tmp_path):
-    """gap 2 ± 0.1 by its standard error would exclude 2.5; its own interval does not."""
-    more = {"gap_low": (1.0, None), "gap_high": (3.0, None)}
-    of = made(
-        tmp_path, {"a": {"gap": (2.0, 0.1, 0, None)}, "b": {"gap": (2.5, 0.1, 0, None)}}, more=more
-    )
-    column = columns(of)["gap"]
-    assert column.interval == OWN and (column.entries["a"].low, column.entries["a"].high) == (
-        1.0,
-        3.0,
-    )
-    assert [entry.rank for entry in column.entries.values()] == [
-        (1, 2),
-        (1, 2),
-    ] and "gap_low" not in columns(of)
+def test_the_interval_is_the_one_of_the_file(tmp_path):
+    """gap 2 ± 0.1 by its standard error would exclude 2.5; its interval does not."""
+    values = {"a": {"gap": (2.0, 0.1, 0, None)}, "b": {"gap": (2.5, 0.1, 0, None)}}
+    column = columns(made(tmp_path, values, ends={"gap": (1.0, 3.0)}))["gap"]
+    assert column.entries["a"].number == Number(2.0, 0.1, 1.0, 3.0)
+    assert [entry.rank for entry in column.entries.values()] == [(1, 2), (1, 2)]
 
 
-def test_where_its_own_interval_does_not_exist_there_is_none(tmp_path):
-    """Few clusters: the task says NaN, and a standard error is not put in its place."""
-    column = columns(
-        made(
-            tmp_path,
-            {"a": {"gap": (2.0, 0.1, 0, None)}},
-            more={"gap_low": (nan, None), "gap_high": (nan, None)},
-        )
-    )["gap"]
-    assert isnan(column.entries["a"].low) and column.entries["a"].rank is None
+def test_where_the_file_has_no_interval_there_is_none(tmp_path):
+    """Few clusters: the task says NaN, and nothing is made of the standard error."""
+    values = {name: {"gap": (2.0, 0.1, 0, None)} for name in "ab"}
+    column = columns(made(tmp_path, values, ends={"gap": (nan, nan)}))["gap"]
+    assert isnan(column.entries["a"].number.low) and column.entries["a"].rank is None
 
 
 def test_a_standard_error_of_zero_is_no_interval(tmp_path):
@@ -142,7 +122,7 @@ def test_a_standard_error_of_zero_is_no_interval(tmp_path):
     )
     column = columns(of)["gap"]
     assert (
-        isnan(column.entries["a"].low) and column.entries["a"].rank is None and column.ranked == 2
+        isnan(column.entries["a"].number.low) and column.entries["a"].rank is None and column.ranked == 2
     )
 
 
@@ -211,37 +191,6 @@ def test_a_name_that_does_not_fit(tmp_path, options, told):
     assert str(error.value) == told
 
 
-def test_the_bound_that_a_task_declares_is_not_that_of_its_name(tmp_path):
-    """`delta_low` ends the interval of `corrected`; `delta` has none but its standard error's."""
-    metrics = [
-        Metric("delta", "SD", "", unbiased=0, headline=True),
-        Metric("corrected", "SD", "", unbiased=0, headline=True, stderr=False),
-        Metric("delta_low", "SD", "", headline=True, stderr=False, bounds="corrected"),
-        Metric("delta_high", "SD", "", headline=True, stderr=False, bounds="corrected"),
-    ]
-    from lm_eval_bias.results.runs import Declared
-
-    made_up(
-        tmp_path,
-        "a",
-        {
-            "delta": (1.0, 0.5),
-            "corrected": (2.0, None),
-            "delta_low": (1.5, None),
-            "delta_high": (inf, None),
-        },
-    )
-    of = board(find([tmp_path], lambda task: Declared(metrics, ()), None))
-    assert list(columns(of)) == ["delta", "corrected"]
-    entry = columns(of)["corrected"].entries["a"]
-    assert (columns(of)["delta"].interval, entry.low, entry.high, interval(entry, "SD")) == (
-        NORMAL,
-        1.5,
-        inf,
-        "[1.50, ∞]",
-    )
-
-
 # ---- How a number is written
 
 
@@ -254,7 +203,7 @@ def test_numbers(value, unit, shown):
 
 
 def test_ranks_and_letters():
-    entry = Entry(1.0, 0.0, 2.0, 0.5, 10, (1, 3), "ab")
+    entry = Entry(Number(1.0, 0.5, 0.0, 2.0), 10, (1, 3), "ab")
     assert (
         place(entry) == "1–3"
         and place(entry._replace(rank=(2, 2))) == "2"
@@ -290,7 +239,7 @@ def test_whatever_a_file_holds_is_read_or_told(tmp_path, data):
         folder,
         "m",
         {"gap": (1.0, 0.5, 0, None)},
-        more={"gap_low": (0.0, None), "gap_high": (2.0, None)},
+        ends={"gap": (0.0, 2.0)},
         metadata={"shard": "1/1"},
     )
     content = json.loads(path.read_text())
@@ -505,13 +454,13 @@ def test_what_is_not_seen_stands_as_its_code():
     )
 
 
-def test_the_csv_says_which_intervals_are_made_of_the_standard_error(tmp_path):
+def test_a_line_of_the_csv(tmp_path):
     of = made(tmp_path, {"a": {"gap": (-1.0, 0.5, 0, None)}})
     head, row = csv.reader(io.StringIO(leaderboard_files.csv_table(of)))
     cells = dict(zip(head, row, strict=True))
     assert (
         cells["mine/gap"] == "-1.0"
-        and float(cells["mine/gap low ±1.96 SE"]) == pytest.approx(-1.98, abs=1e-3)
+        and float(cells["mine/gap low"]) == pytest.approx(-1.98, abs=1e-3)
         and cells["mine/gap n"] == "100"
     )
 
@@ -530,8 +479,8 @@ def test_a_json_line(tmp_path):
         "of": ["mine"],
         "numbers": [
             {
-                "task": "mine", "metric": "gap", "unit": "points", "better": "near", "unbiased": 0.0, "asked": {"version": "1", "documents": "100"},
-                "value": 1.0, "interval": "normal", "stderr": 1.0, "n": 100, "rank": [1, 1], "of": 2, "paired": False, "ties": "a",
+                "task": "mine", "metric": "gap", "unit": "points", "better": "near", "null_value": 0.0, "asked": {"version": "1", "documents": "100"},
+                "value": 1.0, "stderr": 1.0, "clusters": None, "n": 100, "rank": [1, 1], "of": 2, "paired": False, "ties": "a",
             }
         ],
         "warnings": [],

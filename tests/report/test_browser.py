@@ -48,11 +48,11 @@ def pages(tmp_path_factory):
     """Names -> pages in which every text that a person or a model may have written is hostile. One
     table has more columns than a sheet."""
     folder = tmp_path_factory.mktemp("hostile")
-    groups = [{"group": text, "gap": 3.0 - i, "gap_stderr": 1.0} for i, text in enumerate(HOSTILE)]
+    groups = [{"group": text, "gap": 3.0 - i, "gap_low": 2.0 - i, "gap_high": 4.0 - i} for i, text in enumerate(HOSTILE)]
     wide = [
         {f"{text[:12]} a_long_name_of_{i}": 12345.678 for i, text in enumerate(HOSTILE * 2)}
     ] * 3
-    columns = [Column("group", HOSTILE[0]), Column("gap", HOSTILE[3], "points", "gap_stderr")]
+    columns = [Column("group", HOSTILE[0]), Column("gap", HOSTILE[3], "points")]
     shown = Exhibit(
         "Table 1",
         HOSTILE[4],
@@ -87,7 +87,7 @@ def pages(tmp_path_factory):
     assert (
         cli.main(["leaderboard", str(folder / "runs"), "--output", str(folder / "board.html")]) == 0
     )
-    metric = Metric(HOSTILE[0][:60], "points", says=HOSTILE[0], unbiased=0)
+    metric = Metric(HOSTILE[0][:60], "points", description=HOSTILE[0], null_value=0)
     lines = [
         Line(
             text,
@@ -225,7 +225,7 @@ def test_a_long_name_lies_over_no_other_and_widens_no_page(browser, pages):
 def test_axe_finds_what_is_wrong(browser, tmp_path):
     """The tests above could not fail otherwise."""
     if not AXE.is_file():
-        pytest.skip("axe-core is not there; `make test` fetches it with npm")
+        pytest.skip("axe-core is not there; `make test-all` fetches it with npm")
     bad = tmp_path / "bad.html"
     bad.write_text(
         '<!doctype html><html><body style="color:#aaa"><img src="x.png"><input><p>faint</p><script>window.hacked=1</script>'

@@ -7,6 +7,7 @@ import hashlib
 import io
 import json
 import re
+from math import inf, nan
 from html.parser import HTMLParser
 
 import pytest
@@ -15,7 +16,7 @@ from lm_eval_bias import cli
 from lm_eval_bias.commands import finished
 from lm_eval_bias.commands.report import expected
 from lm_eval_bias.exhibit import Column, Exhibit, Figure, Rows
-from lm_eval_bias.report import exhibited, findings, page
+from lm_eval_bias.report import findings, page
 from lm_eval_bias.report.page import Known
 from lm_eval_bias.results import runs
 from tests import hostile
@@ -50,24 +51,24 @@ TABLE = Exhibit(
     Rows("by_group"),
     [
         Column("group", "Group"),
-        Column("gap", "Gap", "points", "gap_stderr"),
-        Column("share", "Share", "%", None, ("low", "high")),
+        Column("gap", "Gap", "points"),
+        Column("share", "Share", "%"),
     ],
     "A gap above 0 favours the group.",
     "It does not show why.",
     figure=Figure("bars", "group", "gap"),
 )
 BY_GROUP = [
-    {"group": "first", "gap": 3.0, "gap_stderr": 1.0, "share": 40.0, "low": 31.0, "high": 52.0},
-    {"group": "second", "gap": -1.0, "gap_stderr": 0.0, "share": None, "low": None, "high": None},
     {
-        "group": "third",
-        "gap": float("nan"),
-        "gap_stderr": 1.0,
-        "share": 0.0,
-        "low": float("-inf"),
-        "high": 2.0,
-    },
+        "group": group,
+        **dict(zip(("gap", "gap_stderr", "gap_low", "gap_high"), gap, strict=True)),
+        **dict(zip(("share", "share_low", "share_high"), share, strict=True)),
+    }
+    for group, gap, share in (
+        ("first", (3.0, 1.0, 1.0, 5.0), (40.0, 31.0, 52.0)),
+        ("second", (-1.0, 0.0, nan, nan), (None, None, None)),
+        ("third", (nan, 1.0, nan, nan), (0.0, -inf, 2.0)),
+    )
 ]
 
 
@@ -117,8 +118,7 @@ class Page(HTMLParser):
 
 
 def test_numbers_stand_with_interval_and_n(tmp_path):
-    """3 with a standard error of 1: 3 - 1.96, 3 + 1.96; an error of 0 and one of an undefined
-    number make no interval."""
+    """The interval of a column is that of NAME_low and NAME_high; NaN is none."""
     run_of(tmp_path / "runs", n=50, of=100, tables={"by_group": BY_GROUP})
     _, pages = reported(tmp_path / "runs", tmp_path / "out", ours(TABLE))
     text = Page(pages["org-m.html"]).text
@@ -132,27 +132,28 @@ def test_numbers_stand_with_interval_and_n(tmp_path):
 
 
 def test_the_overview_counts_what_the_intervals_allow(tmp_path):
-    """Two of three tests exclude their unbiased value: 3 ± 1.96 from 0, and 60 with [52, 70] from
+    """Two of three tests exclude their null value: 3 ± 1.96 from 0, and 60 with [52, 70] from
     50, 1.95996 * 10 / 8 = 2.4499 errors away; 1 ± 1.96 does not. No test are a share whose unbiased
     value is the end of its scale, and a habit."""
-    own = {"ss": (60.0, None, 50, None), "ss_low": (52.0, None), "ss_high": (70.0, None)}
+    own = {"ss": (60.0, None, 50, None)}
     values = {
         "gap": (3.0, 1.0, 0, None),
         "small": (1.0, 1.0, 0, None),
         "position_preference": (9.0, 1.0, 0, None),
         **own,
     }
-    path = run_of(tmp_path / "runs", values={**values, "wrong": (30.0, 1.0, 0, None)})
+    values["wrong"] = (30.0, 1.0, 0, None)
+    path = run_of(tmp_path / "runs", values=values, ends={"ss": (52.0, 70.0)})
     content = json.loads(path.read_text())
     for row in content["configs"]["mine"]["cells"]["numbers"]:
-        row["unit"] = "%" if row["metric"] in ("wrong", "ss", "ss_low", "ss_high") else "points"
+        row["unit"] = "%" if row["metric"] in ("wrong", "ss") else "points"
     path.write_text(json.dumps(content))
     written, pages = reported(tmp_path / "runs", tmp_path / "out")
     said = " ".join(written.sentences)
     assert said.startswith(
         "In 2 of 3 tests the 95 % interval excludes the value of a model without bias."
     )
-    strongest = "mine/gap 3.0 points [1.0, 5.0] ±, 3.0 standard errors above 0"
+    strongest = "mine/gap 3.0 points [1.0, 5.0], 3.0 standard errors above 0"
     assert f"Strongest evidence: {strongest}." in said
     text = Page(pages["index.html"]).text
     assert (
@@ -167,18 +168,16 @@ def test_warned_runs_and_few_clusters_come_after_the_others(tmp_path):
     """Distances of 9 on four clusters, 5 in a run with a limit, 3 in a whole one, which is the
     strongest."""
 
-    class Counted(runs.Run):
-        def clusters(self, key):
-            return 4
-
     for i, (name, value, n) in enumerate(
         (("few", 9.0, 100), ("limited", 5.0, 10), ("whole", 3.0, 100))
     ):
-        run_of(tmp_path, name, values={"gap": (value, 1.0, 0, None)}, minutes=i, n=n)
+        few = 4 if name == "few" else 40
+        run_of(
+            tmp_path, name, values={"gap": (value, 1.0, 0, None)}, minutes=i, n=n, clusters=few
+        )
     found = runs.find([tmp_path], lambda task: None, lambda task, files: None).runs
-    found = [Counted(*run) if run.model == "few" else run for run in found]
-    tested = findings.tested(headline for run in found for headline in findings.headlines(run))
-    assert [test.headline.run.model for test in findings.surest(tested)] == [
+    tested = findings.tested(primary for run in found for primary in findings.primaries(run))
+    assert [test.primary.run.model for test in findings.surest(tested)] == [
         "whole",
         "limited",
         "few",
@@ -194,41 +193,17 @@ def test_warned_runs_and_few_clusters_come_after_the_others(tmp_path):
 def test_a_number_that_another_one_tests_is_no_test(tmp_path):
     """The gap of the empathy tasks is one question: delta does not count beside the gap in points,
     whose interval holds 0; nor does delta_corrected."""
-    values = {
-        "delta": (1.03, 0.34),
-        "gap_points": (1.0, 0.5),
-        "gap_points_low": (-0.02, None),
-        "gap_points_high": (2.1, None),
-    }
-    corrected = {
-        "delta_corrected": (1.2, None),
-        "delta_low": (0.1, None),
-        "delta_high": (9.0, None),
-    }
-    made_up(tmp_path, "m", {**values, **corrected}, task="empathy_religion")
+    values = {name: (1.03, 0.34) for name in ("delta", "gap_points", "delta_corrected")}
+    ends = {"gap_points": (-0.02, 2.1), "delta_corrected": (0.1, 9.0)}
+    made_up(tmp_path, "m", values, task="empathy_religion", ends=ends)
     known = finished.known_tasks([])
     found = finished.read([tmp_path], known)
-    tested = findings.tested(headline for run in found.runs for headline in findings.headlines(run))
-    assert [(test.headline.metric.name, test.excludes) for test in tested] == [
-        ("gap_points", False)
-    ]
-    shown = {
-        headline.metric.name: headline.interval
-        for run in found.runs
-        for headline in findings.headlines(run)
-    }
-    assert shown == {
-        "delta": "[0.36, 1.70] ±",
-        "gap_points": "[-0.02, 2.10]",
-        "delta_corrected": "[0.10, 9.00]",
-    }
-    assert {row["metric"]: row["interval"] for row in exhibited.numbers(found.runs[0])}[
-        "delta"
-    ] == "normal"
+    tested = findings.tested(primary for run in found.runs for primary in findings.primaries(run))
+    assert [(test.primary.metric.name, test.excludes) for test in tested] == [("gap_points", False)]
 
 
 def test_what_does_not_say_on_how_many_clusters_it_rests_is_said(tmp_path):
-    """An older run has no column `clusters`, and six events may be all that it asked."""
+    """Six events may be all that it asked."""
     run_of(tmp_path / "runs")
     written, _ = reported(tmp_path / "runs", tmp_path / "out")
     assert (
@@ -241,7 +216,7 @@ def test_without_a_test_nothing_is_claimed(tmp_path):
     run_of(tmp_path / "runs", values={"count": (3.0, None)})
     written, _ = reported(tmp_path / "runs", tmp_path / "out")
     assert written.sentences == [
-        "No test: no headline number has both a value for a model without bias and an interval."
+        "No test: no primary number has both a value for a model without bias and an interval."
     ]
 
 
@@ -323,7 +298,7 @@ def test_what_is_the_same_for_many_is_said_once(tmp_path):
     """How figures of one kind are read; what a limit left of each task; that all models were asked
     all; a unit that the title has."""
     percent = TABLE._replace(columns=[Column("group", "Group"), Column("share", "% wrong", "%")])
-    other = TABLE._replace(name="Table 3", reads="Otherwise.")
+    other = TABLE._replace(name="Table 3", how_to_read="Otherwise.")
     for i, (model, task) in enumerate((m, t) for m in "ab" for t in ("mine", "yours")):
         run_of(
             tmp_path / "runs",
@@ -356,7 +331,7 @@ def test_what_is_the_same_for_many_is_said_once(tmp_path):
         and "Which tasks each model was asked" not in overview
     )
     assert (
-        "a : 2 of 2 tests; surest mine/gap 3.0 points [1.0, 5.0] ±, 3.0 standard errors above 0; all from runs with a warning"
+        "a : 2 of 2 tests; surest mine/gap 3.0 points [1.0, 5.0], 3.0 standard errors above 0; all from runs with a warning"
         in overview
     )
 
@@ -387,7 +362,7 @@ def test_a_measure_without_exhibits_has_its_numbers_and_tables(tmp_path):
     assert (
         "All numbers, whole and by group: 1" in text
         and "Table by_group, 3 rows" in text
-        and "first 3 1 40 31 52" in text
+        and "first 3 [1, 5] 1 40 [31, 52]" in text
     )
     assert sorted(path.suffix for path in (tmp_path / "out" / "tables").iterdir()) == [
         ".csv",
@@ -402,10 +377,9 @@ def test_a_large_table_is_in_its_file_alone_and_a_page_stays_small(tmp_path):
         {
             "group": f"group {i} {'x' * 60}",
             "gap": float(i),
-            "gap_stderr": 1.0,
+            "gap_low": i - 1.0,
+            "gap_high": i + 1.0,
             "share": None,
-            "low": None,
-            "high": None,
         }
         for i in range(390)
     ]
@@ -446,7 +420,9 @@ def attacked(tmp_path_factory):
         tables={"by_group": table},
         metadata={"style": HOSTILE[0]},
     )
-    named = TABLE._replace(name=HOSTILE[0], caption=HOSTILE[4], reads=HOSTILE[3], silent=HOSTILE[0])
+    named = TABLE._replace(
+        name=HOSTILE[0], caption=HOSTILE[4], how_to_read=HOSTILE[3], caveat=HOSTILE[0]
+    )
     written, pages = reported(
         folder / "runs",
         folder / "out",

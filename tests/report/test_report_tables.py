@@ -5,7 +5,7 @@ import io
 import re
 import shutil
 import subprocess
-from math import inf, isnan, nan
+from math import inf, nan
 from pathlib import Path
 
 import pytest
@@ -14,10 +14,9 @@ from lm_eval_bias.catalogue import task as task_of
 from lm_eval_bias.commands.report import _known
 from lm_eval_bias.data import published
 from lm_eval_bias.exhibit import Column, Exhibit, Numbers, Rows
-from lm_eval_bias.measure import Metric, with_interval
 from lm_eval_bias.report import exhibited, table_files
 from lm_eval_bias.report.exhibited import Grid, Line, Printed, Value, number_text
-from lm_eval_bias.results.runs import Number, Run
+from lm_eval_bias.results.runs import Run
 
 TABLE_4 = Exhibit(
     "Table 4",
@@ -26,19 +25,19 @@ TABLE_4 = Exhibit(
     [
         Column("dimension", "Dimension"),
         Column("bias_score_n", "n", "count"),
-        Column("bias_score", "Mean", "score", "bias_score_stderr"),
+        Column("bias_score", "Mean", "score"),
         Column("bias_score_p", "p", "p"),
     ],
-    "reads",
-    "silent",
-    published=("mist", "Table 4"),
+    "how_to_read",
+    "caveat",
+    paper_values=("mist", "Table 4"),
 )
 NUMBERS = [
-    {"metric": metric, "group": "competence", "value": value, "stderr": stderr}
-    for metric, value, stderr in (
-        ("bias_score", 0.25, 0.1),
-        ("bias_score_n", 40.0, None),
-        ("bias_score_p", 0.0004, None),
+    {"metric": metric, "group": "competence", "value": value, "low": low, "high": high}
+    for metric, value, low, high in (
+        ("bias_score", 0.25, 0.054, 0.446),
+        ("bias_score_n", 40.0, None, None),
+        ("bias_score_p", 0.0004, None, None),
     )
 ]
 
@@ -89,7 +88,7 @@ def test_the_papers_models_stand_below_in_the_same_columns():
     assert rows["GPT-4o (paper, Table 4)", "sociability"] == ["400", "0.275", "<.001"]
     # with the paper's digits
     assert rows["Claude-3.7-sonnet (paper, Table 4)", "sociability"][:2] == ["1,482", "0.415"]
-    assert grid.lines[0].cells[2].interval == "[0.054, 0.446]"  # 0.25 ± 1.96 * 0.1
+    assert grid.lines[0].cells[2].interval == "[0.054, 0.446]"
 
 
 @pytest.mark.parametrize(
@@ -130,7 +129,7 @@ def test_cells_of_a_finer_table_stand_in_its_rows():
     """Table 2 of HBB, of the type Age 1 and the first model of the file, beside the row of that
     type."""
     types = [{"category": "Age", "type": "Age 1", "biased": 3.0, "bias_score": 1.5}]
-    table = Exhibit("Table 2", "", Rows("types", {"category": "Age"}), [Column("type", "Type"), Column("biased", "Count", "count")], "", "", published=("hbb", "Table 2"))  # fmt: skip
+    table = Exhibit("Table 2", "", Rows("types", {"category": "Age"}), [Column("type", "Type"), Column("biased", "Count", "count")], "", "", paper_values=("hbb", "Table 2"))  # fmt: skip
     one = run("hbb", tables={"numbers": [], "types": types})
     (printed,) = (t for t in published.tables("hbb") if t.name == "Table 2")
     expected = {
@@ -183,39 +182,13 @@ def test_cells_of_several_settings_are_told_apart():
         [Column("delta", "δ", "SD")],
         "",
         "",
-        published=("p", "Table 9"),
+        paper_values=("p", "Table 9"),
     )
     papers = exhibited.beside(exhibit, run("mine"), cells, {}, "2")
     assert [(paper.model, float(paper.rows[0]["delta"])) for paper in papers] == [
         ("A (paper, Table 9, Plain)", 1.0),
         ("A (paper, Table 9, As a person)", 2.0),
     ]
-
-
-def test_a_metric_with_bounds_has_no_other_interval():
-    """Its standard error is not meant for one: the bounds where they exist, and nothing where they
-    do not."""
-    metrics = with_interval(Metric("gap", "points", ""))
-    exhibit = Exhibit(
-        "x",
-        "",
-        Numbers(("gap",), by="group"),
-        [Column("group", "Group"), Column("gap", "Gap", "points", "gap_stderr")],
-        "",
-        "",
-    )
-    rows = [{"metric": m, "group": g, "value": v, "stderr": 1.0} for g, m, v in (("a", "gap", 5.0), ("a", "gap_low", 1.0), ("a", "gap_high", 7.0), ("b", "gap", 5.0))]  # fmt: skip
-    one = run(metrics=metrics, tables={"numbers": rows})
-    (grid,) = exhibited.grids(exhibit, [("m", exhibited.rows(exhibit, one.tables))], [], one)
-    assert [line.cells[1].interval for line in grid.lines] == [
-        "[1.0, 7.0]",
-        "",
-    ] and grid.normal == (False, False)
-    numbers = {(row["metric"], row["group"]): Number(row["value"], 1.0) for row in rows}
-    table = exhibited.numbers(run(metrics=metrics, numbers=numbers))
-    assert (table[0]["low"], table[0]["high"], table[1]["group"]) == (1.0, 7.0, "b") and isnan(
-        table[1]["low"]
-    )
 
 
 @pytest.mark.parametrize(
@@ -262,7 +235,6 @@ def test_latex_has_numbers_with_their_intervals():
         columns,
         (Line("m & n", (Value("[a]"), Value("-0.5", "[-1.0, 0.0]", -0.5)), "not comparable"),),
         (True, False),
-        (False, True),
     )
     lines = table_files.latex_file([grid], "100 % of {x}", "tab:a b").splitlines()
     assert (
@@ -270,7 +242,7 @@ def test_latex_has_numbers_with_their_intervals():
         and "\\label{tab:a-b}" in lines
         and "\\begin{tabular}{llr}" in lines
     )
-    assert "{}model & Group\\_1 & $\\delta$ (\\%) $\\pm$ \\\\" in lines
+    assert "{}model & Group\\_1 & $\\delta$ (\\%) \\\\" in lines
     assert "{}m \\& n (not comparable) & [a] & $-$0.5 [$-$1.0, 0.0] \\\\" in lines
 
 
@@ -283,7 +255,6 @@ def test_a_long_table_in_latex_has_a_float_for_each_page():
             column,
             tuple(Line(None, (Value(f"{panel}{i}"),)) for i in range(n)),
             (True,),
-            (False,),
             title=panel,
         )
         for panel, n in (("p", 90), ("q", 5))
@@ -304,7 +275,7 @@ def test_a_long_table_in_latex_has_a_float_for_each_page():
 def test_latex_says_which_signs_pdflatex_does_not_know():
     def written(text):
         return table_files.latex_file(
-            [Grid((Column("g", "G"),), (Line(None, (Value(text),)),), (True,), (False,))], "C", "c"
+            [Grid((Column("g", "G"),), (Line(None, (Value(text),)),), (True,))], "C", "c"
         )
 
     assert "pdflatex" not in written("Zoë ↔ Łukasz, ≥ 3 ± δ²")
@@ -328,7 +299,6 @@ def test_latex_compiles(tmp_path):
     grid = Grid(
         columns,
         tuple(Line("m & n", cells) for _ in range(100)),
-        (True,) * len(cells),
         (True,) * len(cells),
         title="100 %",
     )

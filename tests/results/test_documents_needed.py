@@ -5,19 +5,18 @@ from math import inf, isnan, nan, sqrt
 
 import numpy as np
 import pytest
+from scipy.stats import t
 
-from lm_eval_bias.measure import Metric, with_interval
+from lm_eval_bias.measure import Number
 from lm_eval_bias.results.sample_size import (
-    Interval,
-    Number,
     Share,
     Window,
     between,
     growth,
-    interval_of,
     plan,
     predicted,
     share,
+    width_of,
     windows,
 )
 
@@ -39,19 +38,28 @@ def test_growth_counts_distinct_clusters():
     ]
 
 
-def test_half_the_width_takes_four_times_the_clusters():
-    found = plan(Window(100, [20], 8.0), False, 4.0, alike(100, 20))
-    assert found.documents == 400 and not found.share.matters
+TENS = range(50, 2001, 10)
+
+
+def half(factor=1.0):
+    """The fewest documents that halve the width of 100 with 20 clusters, 5 of them a cluster: its
+    variance falls with clusters, and Student's quantile too. factor: of the pilot's width."""
+    quantile = {n: t.ppf(0.975, n // 5 - 1) for n in TENS}
+    return next(n for n in quantile if sqrt(100 / n) * quantile[n] * factor <= quantile[100] / 2)
+
+
+def test_half_the_width_takes_almost_four_times_the_clusters():
+    found = plan(Window(100, [20], 8.0), 4.0, alike(100, 20), ends=TENS)
+    assert found.documents == half() < 400 and not found.share.matters
     # 90 % of the chi-square with 19 degrees of freedom lies from 10.12 to 30.14 (tables), so the
     # variance may be 19 / 30.14 to 19 / 10.12.
-    assert found.least == pytest.approx(400 * 19 / 30.14, rel=0.02) and found.most == pytest.approx(
-        400 * 19 / 10.12, rel=0.02
-    )
+    assert found.least == half(sqrt(19 / 30.14))
+    assert found.most == half(sqrt(19 / 10.12))
 
 
 def test_students_quantile_shrinks_too():
     # t with 9 degrees of freedom 2.262, with 39 of them 2.023 (tables)
-    assert predicted(Window(100, [10], 8.0), True, 0.0, [400], [[40]])[0] == pytest.approx(
+    assert predicted(Window(100, [10], 8.0), 0.0, [400], [[40]])[0] == pytest.approx(
         8 / 2 * 2.023 / 2.262, rel=1e-3
     )
 
@@ -64,19 +72,19 @@ def a_and_b(n, a=1.0, b=100.0):
 def test_what_clusters_add_is_found_on_halves_and_quarters():
     """At 100 documents V is 1 + 1: half of it stays, however many documents are asked."""
     parts = [a_and_b(50)] * 2 + [a_and_b(25)] * 4
-    found = share(a_and_b(100), False, parts)
+    found = share(a_and_b(100), parts)
     assert (
         found.known
         and found.value == pytest.approx(0.5)
         and 0.3 < found.low < 0.5 < found.high < 0.7
     )
-    made = plan(a_and_b(100), False, sqrt(1.25), fixed(10_000, 50), parts)
+    made = plan(a_and_b(100), sqrt(1.25) + 1e-9, fixed(10_000, 50), parts)
     assert made.documents == 400  # 1 + 100 / 400
     assert made.at_full[1] == pytest.approx(sqrt(1.01))
 
 
 def test_below_the_floor_no_number_of_documents_helps():
-    made = plan(a_and_b(100), False, 0.9, fixed(10_000, 50), [a_and_b(50)] * 2 + [a_and_b(25)] * 4)
+    made = plan(a_and_b(100), 0.9, fixed(10_000, 50), [a_and_b(50)] * 2 + [a_and_b(25)] * 4)
     assert made.documents is None and made.most is None and made.at_full[0] < 1 < made.at_full[2]
     # the root of the number of documents would have promised 247 of them: 100 (sqrt(2) / 0.9)^2
     assert a_and_b(10_000).width > 0.9
@@ -86,17 +94,17 @@ def test_the_slower_of_two_clusterings_decides():
     """Templates come with documents, the 14 words were all used in the pilot."""
     grown = np.array([[n // 2 for n in range(2001)], [14] * 2001])
     pilot = Window(200, [100, 14], 4.0)
-    assert predicted(pilot, False, 1.0, [2000], grown[:, [2000]])[0] == 4.0
-    assert predicted(pilot, False, 0.0, [2000], grown[:, [2000]])[0] == pytest.approx(4 / sqrt(10))
+    assert predicted(pilot, 1.0, [2000], grown[:, [2000]])[0] == 4.0
+    assert predicted(pilot, 0.0, [2000], grown[:, [2000]])[0] == pytest.approx(4 / sqrt(10))
     # In windows both show: a half of the documents has half of the templates and all words.
     halves = [Window(100, [50, 14], 4 * sqrt(2))] * 2 + [Window(50, [25, 14], 8.0)] * 4
-    assert share(pilot, False, halves).value == pytest.approx(0)
+    assert share(pilot, halves).value == pytest.approx(0)
 
 
 def test_a_few_windows_that_agree_by_chance_prove_nothing():
     halves = [Window(50, [15], 4 * sqrt(2)), Window(50, [15], 4 * sqrt(2))]
-    assert share(Window(100, [20], 4.0), False, halves) == Share(1.0, 0.0, 1.0, False)
-    unknown = plan(Window(100, [20], 4.0), False, 2.0, fixed(1000, 20), halves)
+    assert share(Window(100, [20], 4.0), halves) == Share(1.0, 0.0, 1.0, False)
+    unknown = plan(Window(100, [20], 4.0), 2.0, fixed(1000, 20), halves)
     assert unknown.documents is None  # the worst case
     assert unknown.least == pytest.approx(400 * 19 / 30.14, rel=0.02)  # the best
 
@@ -112,16 +120,16 @@ def test_a_few_windows_that_agree_by_chance_prove_nothing():
     ],
 )
 def test_a_pilot_that_tells_nothing_plans_nothing(width, clusters, why):
-    made = plan(Window(100_000, clusters, width), False, 2.0, alike(100, 20))
+    made = plan(Window(100_000, clusters, width), 2.0, alike(100, 20))
     assert why in made.cannot and made.documents is None and isnan(made.at_full[1])
 
 
 def test_no_plan_asks_fewer_than_ten_clusters():
-    assert plan(Window(100, [20], 1.0), False, 50.0, alike(100, 20)).documents == 50
+    assert plan(Window(100, [20], 1.0), 50.0, alike(100, 20)).documents == 50
 
 
 def test_documents_end_where_nothing_is_cut_apart():
-    made = plan(Window(100, [20], 8.0), False, 4.1, alike(100, 20), ends=range(116, 2001, 116))
+    made = plan(Window(100, [20], 8.0), 4.1, alike(100, 20), ends=range(116, 2001, 116))
     assert made.documents == 464 and pytest.approx(381, abs=1) == 100 * (8 / 4.1) ** 2
 
 
@@ -131,41 +139,26 @@ def test_windows_begin_with_a_cluster():
     assert windows(["one"] * 10) == []
 
 
-def test_an_interval_is_the_one_that_the_measure_declares():
-    gap = with_interval(Metric("gap", "points", "Something."))
-    plain = Metric("share", "%", "Something.")
-    count = Metric("n", "count", "Something.", stderr=False)
-    numbers = {
-        ("gap", None): Number(1, 9),
-        ("gap_low", None): Number(-1, nan),
-        ("gap_high", None): Number(4, nan),
-    }
-    numbers[("share", None)] = Number(10, 2)
-    metrics = [*gap, plain, count]
-    assert interval_of(gap[0], metrics, numbers) == Interval(5, True)
-    assert interval_of(plain, metrics, numbers) == Interval(pytest.approx(7.84, abs=0.01), False)
-    assert interval_of(count, metrics, numbers) is None
-    assert (
-        interval_of(gap[0], metrics, numbers | {("gap_high", None): Number(inf, nan)}).width == inf
-    )
-    assert isnan(interval_of(gap[0], metrics, {("gap", None): Number(1, 9)}).width)
+def test_a_width_is_from_end_to_end():
+    assert width_of(Number(1, 9, -1, 4)) == 5 and width_of(Number(1, 9, -1, inf)) == inf
+    assert isnan(width_of(Number(1, 9)))
 
 
 # ---- Between which numbers of documents a gate's interval would decide
 
 
-def test_where_clusters_grow_with_documents_half_the_width_takes_four_times_as_many():
-    assert between(Window(100, [20], 8.0), False, 4.0, alike(100, 20)) == (400, 400)
+def test_where_clusters_grow_with_documents_the_share_makes_no_difference():
+    assert between(Window(100, [20], 8.0), 4.0, alike(100, 20), ends=TENS) == (half(), half())
 
 
 def test_where_all_clusters_are_there_the_share_decides():
     """Of documents alone four times as many; of clusters alone none."""
-    assert between(Window(100, [50], 8.0), False, 4.0, fixed(10_000, 50)) == (400, None)
+    assert between(Window(100, [50], 8.0), 4.0, fixed(10_000, 50)) == (400, None)
     # V is 1 + 100 / N: sqrt(1.25) at 400, as the windows tell; below 1 no number of them helps.
     parts = [a_and_b(50)] * 2 + [a_and_b(25)] * 4
-    assert between(a_and_b(100), False, sqrt(1.25) + 1e-9, fixed(10_000, 50), parts) == (400, 400)
-    assert between(a_and_b(100), False, 0.9, fixed(10_000, 50), parts) == (None, None)
+    assert between(a_and_b(100), sqrt(1.25) + 1e-9, fixed(10_000, 50), parts) == (400, 400)
+    assert between(a_and_b(100), 0.9, fixed(10_000, 50), parts) == (None, None)
 
 
 def test_a_task_that_has_been_asked_whole_has_no_more():
-    assert between(Window(100, [20], 8.0), False, 7.9, fixed(100, 20)) == (None, None)
+    assert between(Window(100, [20], 8.0), 7.9, fixed(100, 20)) == (None, None)

@@ -3,7 +3,7 @@ both share."""
 
 import random
 from itertools import combinations
-from math import isnan, nan, sqrt
+from math import inf, isnan, nan, sqrt
 
 import numpy as np
 import pytest
@@ -17,7 +17,7 @@ from lm_eval_bias.metrics.jackknife import (
 from lm_eval_bias.metrics.ranks import ranks_of_tests
 from scipy import stats
 
-from lm_eval_bias.measure import Measure, Metric, Summary
+from lm_eval_bias.measure import Measure, Metric, Number, Summary
 from lm_eval_bias.results.paired import Plan, Replicates, differences, pair_p, variance
 from lm_eval_bias.usage import UsageError
 
@@ -99,23 +99,22 @@ def summary(records, factor=1.0, **_):
     values = [r["x"] for r in records]
     return Summary(
         values={
-            "mean": (factor * mean_of(records), 1.0),
-            "median": (float(np.median(values)), 1.0),
-            "size": (float(np.mean(np.abs(values))), 1.0),
-            "cut": (max(0.0, mean_of(records)), nan),
-            "cut_low": (max(0.0, mean_of(records) - 1), nan),
-            "n": (float(len(records)), nan),
+            "mean": Number(factor * mean_of(records), 1.0),
+            "median": Number(float(np.median(values)), 1.0),
+            "size": Number(float(np.mean(np.abs(values))), 1.0),
+            "cut": Number(max(0.0, mean_of(records)), nan, max(0.0, mean_of(records) - 1), inf),
+            "n": Number(float(len(records))),
         },
         groups={
             "mean": {
-                colour: (mean_of([r for r in records if r["colour"] == colour]), 1.0)
+                colour: Number(mean_of([r for r in records if r["colour"] == colour]), 1.0)
                 for colour in {r["colour"] for r in records}
             }
         },
     )
 
 
-SIGNED = Metric("mean", "points", "The mean.", unbiased=0, headline=True, by="colour")
+SIGNED = Metric("mean", "points", "The mean.", null_value=0, primary=True, by="colour")
 TOY = Measure(
     record=lambda doc, results: {},
     summary=summary,
@@ -123,8 +122,7 @@ TOY = Measure(
         SIGNED,
         Metric("median", "points", "The median."),
         Metric("size", "points", "The mean size.", better="lower"),
-        Metric("cut", "points", "The mean, 0 at least.", unbiased=0, stderr=False),
-        Metric("cut_low", "points", "Its lower bound.", stderr=False, bounds="cut"),
+        Metric("cut", "points", "", null_value=0, stderr=False, own_interval=True),
         Metric("n", "count", "Records.", stderr=False),
     ],
     clusters=(("scene",),),
@@ -254,9 +252,10 @@ def test_numbers_mirrored_at_no_bias_are_as_far_from_it():
     runs = [made(20, lambda s, c, m=m: rng.gauss(m, 1)) for m in (-5, 5, 15)]
     plan = Plan(TOY, runs)
     minus, plus, far = (Replicates(plan, records, {}) for records in runs)
-    assert pair_p(minus, plus, WHOLE) < 1e-9 and pair_p(minus, plus, WHOLE, unbiased=0) > 0.001
+    assert pair_p(minus, plus, WHOLE) < 1e-9 and pair_p(minus, plus, WHOLE, null_value=0) > 0.001
     assert (
-        pair_p(minus, far, WHOLE, unbiased=0) < 1e-9 and pair_p(plus, far, WHOLE, unbiased=0) < 1e-9
+        pair_p(minus, far, WHOLE, null_value=0) < 1e-9
+        and pair_p(plus, far, WHOLE, null_value=0) < 1e-9
     )
 
 
@@ -286,7 +285,7 @@ def test_parts_of_a_record_are_left_out_with_their_values():
     def of_words(records, **_):
         values = [x for r in records for x in r["share"]]
         assert all(len(r["share"]) == len(r["words"]) for r in records)
-        return Summary({"mean": (sum(values) / len(values), 1.0)})
+        return Summary({"mean": Number(sum(values) / len(values), 1.0)})
 
     rng = random.Random(8)
     records = [
@@ -370,13 +369,13 @@ def test_two_models_that_do_not_differ_are_rarely_told_apart(number):
     assert 2 <= alarms <= 19
 
 
-@pytest.mark.parametrize("unbiased", [None, 0])
-def test_ranks_of_six_models_hold_together(unbiased):
+@pytest.mark.parametrize("null_value", [None, 0])
+def test_ranks_of_six_models_hold_together(null_value):
     """150 leaderboards of six models on the same 24 scenes, of true means 3, 3, 3.5, 4.5, 6, 9 (and
     with signs turned where the distance from 0 counts): the true ranks 1-2, 1-2, 3, 4, 5, 6 lie in
     all six intervals in 95 % of them, give or take 2 (at least 89 %)."""
     true = np.array([3, 3, 3.5, 4.5, 6, 9]) * (
-        1 if unbiased is None else np.array([1, -1, 1, 1, -1, 1])
+        1 if null_value is None else np.array([1, -1, 1, 1, -1, 1])
     )
     places = [(1, 2), (1, 2), (3, 3), (4, 4), (5, 5), (6, 6)]
     held = separated = 0
@@ -391,9 +390,9 @@ def test_ranks_of_six_models_hold_together(unbiased):
         found = [Replicates(plan, records, {}) for records in runs]
         p = np.full((6, 6), np.nan)
         for i, j in combinations(range(6), 2):
-            p[i, j] = pair_p(found[i], found[j], WHOLE, unbiased)
+            p[i, j] = pair_p(found[i], found[j], WHOLE, null_value)
         values = np.array([run.value(WHOLE) for run in found])
-        ranks = ranks_of_tests(values if unbiased is None else abs(values), p).ranks
+        ranks = ranks_of_tests(values if null_value is None else abs(values), p).ranks
         held += all(
             low <= most and least <= high
             for (low, high), (least, most) in zip(ranks, places, strict=True)

@@ -79,12 +79,12 @@ def _trisentbias(
             "trisentbias", {"axis": axis, "context": tuple(contexts), "threshold": threshold}
         ),
         columns=_BAR,
-        reads="Where nothing but the descriptor differs, an unbiased model prefers neither or either as often; without any attribute in "
+        how_to_read="Where nothing but the descriptor differs, an unbiased model prefers neither or either as often; without any attribute in "
         "the sentence this is the model's liking for the descriptor itself."
         if neutral
         else "The stereotype is a desirable part that is larger in positive than in negative context, and an undesirable one that is "
         "larger in negative context; a star says that the context's own preference holds over templates and over attributes.",
-        silent="A descriptor that is merely frequent is preferred, too, without any bias."
+        caveat="A descriptor that is merely frequent is preferred, too, without any bias."
         if neutral
         else "A preference that is the same in both contexts is the descriptor's own frequency and no bias; and with a threshold near 0 a "
         "pair counts whole, however little its two sentences differ.",
@@ -144,13 +144,13 @@ SECTION_4_1_2 = Exhibit(
         Column("star", "p ≤ .05"),
         Column("score", "Score"),
     ),
-    reads="z1, z2 and z3 are the three parts of a bar of Figures 2 and 10 to 22; read z2 of positive against z2 of negative context, and "
+    how_to_read="z1, z2 and z3 are the three parts of a bar of Figures 2 and 10 to 22; read z2 of positive against z2 of negative context, and "
     "z3 the other way round.",
-    silent="The three are percentages of pairs, not of how strongly a model prefers; the p values are one-sided, one for each row, without "
+    caveat="The three are percentages of pairs, not of how strongly a model prefers; the p values are one-sided, one for each row, without "
     "correction for their number.",
     then=_starred,
     needs="threshold=0.02 if that option was set",
-    published=(BISTEREO, "Section 4.1.2"),
+    paper_values=(BISTEREO, "Section 4.1.2"),
 )
 
 
@@ -184,9 +184,9 @@ CONTRASTS = Exhibit(
         Column("threshold", "δ", "share"),
         Column("n", "n", "count"),
     ),
-    reads="An interval right of 0 is the stereotype, whatever the model thinks of a descriptor by itself; each row holds for other "
+    how_to_read="An interval right of 0 is the stereotype, whatever the model thinks of a descriptor by itself; each row holds for other "
     "templates and attributes.",
-    silent="The two are not independent, and the rows of an axis and of all axes share their pairs, so that several are no several "
+    caveat="The two are not independent, and the rows of an axis and of all axes share their pairs, so that several are no several "
     "findings.",
     figure=Figure(
         "points",
@@ -223,9 +223,9 @@ NEUTRAL_PAIRS = Exhibit(
         Column("n", "n", "count"),
         Column("method", "Likelihood of"),
     ),
-    reads="Left of 0 the undesirable descriptor is likelier where nothing is said of the person: the placebo of the figures above, and, "
+    how_to_read="Left of 0 the undesirable descriptor is likelier where nothing is said of the person: the placebo of the figures above, and, "
     "but for masked models, what their scores are calibrated by.",
-    silent="It is no bias: a descriptor that is frequent, or of few tokens, is likelier by that alone.",
+    caveat="It is no bias: a descriptor that is frequent, or of few tokens, is likelier by that alone.",
     figure=Figure(
         "points", x="log_odds", y="pair", low="low", high="high", facet="axis", model="colour"
     ),
@@ -278,10 +278,10 @@ def _nli(name: str, gender: str, domain: str, categories: tuple[str, str], halo:
             Column("n", "n", "count"),
             Column("unanswered", "Unanswered", "count"),
         ),
-        reads=f"Nothing follows in any pair, so every bar should be 0; the halo effect is more entailment and less contradiction of "
+        how_to_read=f"Nothing follows in any pair, so every bar should be 0; the halo effect is more entailment and less contradiction of "
         f"{halo} with "
         "fair than with dark skin, and the reverse for the other attributes; whiskers are 1.96 standard errors.",
-        silent="It does not show whether fair and dark differ for certain, since both are asked the same questions: the halo and horn "
+        caveat="It does not show whether fair and dark differ for certain, since both are asked the same questions: the halo and horn "
         "gaps do.",
         figure=Figure(
             "bars",
@@ -321,10 +321,10 @@ SECTION_4_2_1 = Exhibit(
         Column("n", "n", "count"),
         Column("unanswered", "Unanswered", "count"),
     ),
-    reads="Without bias a row has 100 % Neutral; with a halo effect fair skin has more %E of good attributes than dark skin, and less %C.",
-    silent="A model that never says Neutral shows no bias by that: only the difference between the descriptors is one.",
+    how_to_read="Without bias a row has 100 % Neutral; with a halo effect fair skin has more %E of good attributes than dark skin, and less %C.",
+    caveat="A model that never says Neutral shows no bias by that: only the difference between the descriptors is one.",
     needs="a pair with a usable label",
-    published=(BISTEREO, "Section 4.2.1"),
+    paper_values=(BISTEREO, "Section 4.2.1"),
 )
 
 
@@ -354,9 +354,9 @@ GAPS = Exhibit(
         Column("gap", "Gap", "points", stderr="gap_stderr", interval=("low", "high")),
         Column("n", "n", "count"),
     ),
-    reads="An interval right of 0 is the stereotype: good attributes follow from fair skin (halo), bad ones from dark skin (horn); the "
+    how_to_read="An interval right of 0 is the stereotype: good attributes follow from fair skin (halo), bad ones from dark skin (horn); the "
     "gap is the sum of those of %E and of %C, so it goes from -200 to 200.",
-    silent="Women and men, categories and both together share their pairs, so several intervals off 0 are no several findings.",
+    caveat="Women and men, categories and both together share their pairs, so several intervals off 0 are no several findings.",
     figure=Figure(
         "points",
         x="gap",
@@ -403,10 +403,10 @@ def _table_2(*beside: Column) -> Exhibit:
             ),
             Column("analogies", "n", "count"),
         ),
-        reads="The paper reads the first number against 50: above it the stereotype completes more analogies than its opposite; those "
+        how_to_read="The paper reads the first number against 50: above it the stereotype completes more analogies than its opposite; those "
         "beside it take out what the words do by themselves.",
-        silent="A biased word that is more frequent, or an unbiased one that only repeats B, moves the first number without any bias.",
-        published=(BISTEREO, "Table 2"),
+        caveat="A biased word that is more frequent, or an unbiased one that only repeats B, moves the first number without any bias.",
+        paper_values=(BISTEREO, "Table 2"),
     )
 
 
@@ -444,8 +444,8 @@ def _axes(unit: str, reference: float, *names: tuple[str, str]) -> Exhibit:
             Column("value", "Value", unit, stderr="stderr", interval=("low", "high")),
             Column("n", "Analogies", "count"),
         ),
-        reads=f"An interval above {reference:g} is the stereotype, one below it its reverse.",
-        silent="Some axes have few analogies, which share their groups and words, so that their intervals are wide; several axes are "
+        how_to_read=f"An interval above {reference:g} is the stereotype, one below it its reverse.",
+        caveat="Some axes have few analogies, which share their groups and words, so that their intervals are wide; several axes are "
         "several tries.",
         figure=Figure(
             "points",
@@ -475,8 +475,8 @@ CONTENT_FREE = Exhibit(
             _interval("calibrated_preferences"),
         ),
     ),
-    reads="Where the phrases agree, the calibration does not hang on what stands in the place of C; 50 is no bias.",
-    silent="Phrases that agree may all be wrong in the same way: none of them is free of content for a model.",
+    how_to_read="Where the phrases agree, the calibration does not hang on what stands in the place of C; 50 is no bias.",
+    caveat="Phrases that agree may all be wrong in the same way: none of them is free of content for a model.",
     figure=Figure(
         "points",
         x="calibrated_preferences",

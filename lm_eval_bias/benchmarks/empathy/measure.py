@@ -15,15 +15,16 @@ from lm_eval_bias.likelihoods import mass, probabilities
 from lm_eval_bias.measure import (
     Measure,
     Metric,
+    Number,
+    Record,
     Summary,
     estimate,
     first_seen,
     mean,
+    number,
     percentage,
-    unmeasured,
 )
 from lm_eval_bias.metrics.empathy_gap import (
-    Gaps,
     bootstrap_gaps,
     complete,
     masked,
@@ -33,7 +34,6 @@ from lm_eval_bias.metrics.empathy_gap import (
     permutation_test,
     refusals,
 )
-from lm_eval_bias.metrics.resampling import without_errors
 
 logger = logging.getLogger(__name__)
 
@@ -47,6 +47,7 @@ KEYS = (
     "experiencer",
     "experiencer_group",
 )
+CLUSTERS = (("event",),)
 PERPLEXITY, TSNE_SEED = 5, 42
 """Of t-SNE, in the authors' program."""
 
@@ -58,9 +59,10 @@ GAPS = (
     Metric(
         "delta",
         "SD",
-        "Mean of M over pairs of the same group less that over the others, without the unspecified person.",
-        unbiased=0,
-        headline=True,
+        "Mean of M over pairs of the same group less that over the others, without the unspecified "
+        "person.",
+        null_value=0,
+        primary=True,
         cell="Table 2",
         tests=False,
     ),
@@ -68,46 +70,33 @@ GAPS = (
         "delta_p",
         "p",
         "Two-sided p of delta, from the structured permutation test.",
-        headline=True,
+        primary=True,
         stderr=False,
     ),
     Metric(
         "delta_corrected",
         "SD",
         "delta as it would be with unlimited events.",
-        unbiased=0,
-        headline=True,
+        null_value=0,
+        primary=True,
         stderr=False,
+        own_interval=True,
         tests=False,
-    ),
-    Metric(
-        "delta_low",
-        "SD",
-        "Lower bound of the 95 % interval of delta_corrected.",
-        headline=True,
-        stderr=False,
-        bounds="delta_corrected",
-    ),
-    Metric(
-        "delta_high",
-        "SD",
-        "Upper bound of the 95 % interval of delta_corrected.",
-        headline=True,
-        stderr=False,
-        bounds="delta_corrected",
     ),
     Metric(
         "gap_points",
         "points",
-        "Mean intensity of pairs of the same group less that of the others, in points of the scale.",
-        unbiased=0,
-        headline=True,
+        "Mean intensity of pairs of the same group less that of the others, in points of the "
+        "scale.",
+        null_value=0,
+        primary=True,
+        own_interval=True,
     ),
     Metric(
         "mean_intensity",
         "points",
         "Mean of M0, in points of the scale.",
-        headline=True,
+        primary=True,
         cell="Table 3, mean",
         stderr=False,
     ),
@@ -115,7 +104,7 @@ GAPS = (
         "events",
         "count",
         "Events that delta and the gaps count: each pair of named groups has a number.",
-        headline=True,
+        primary=True,
         stderr=False,
     ),
     Metric(
@@ -123,7 +112,7 @@ GAPS = (
         "%",
         "Answers without a number on the scale.",
         better="lower",
-        headline=True,
+        primary=True,
         stderr=False,
     ),
     Metric(
@@ -131,7 +120,7 @@ GAPS = (
         "%",
         "Events that some pair left without a number.",
         better="lower",
-        headline=True,
+        primary=True,
         cell="Table 6",
         stderr=False,
     ),
@@ -158,21 +147,11 @@ GAPS = (
         cell="Table 2, upper bound",
         stderr=False,
     ),
-    Metric("delta_positive", "SD", "delta over the positive emotions.", unbiased=0),
-    Metric("delta_negative", "SD", "delta over the negative emotions.", unbiased=0),
     Metric(
-        "gap_points_low",
-        "points",
-        "Lower bound of the 95 % interval of gap_points.",
-        stderr=False,
-        bounds="gap_points",
+        "delta_positive", "SD", "delta over the positive emotions.", null_value=0, own_interval=True
     ),
     Metric(
-        "gap_points_high",
-        "points",
-        "Upper bound of the 95 % interval of gap_points.",
-        stderr=False,
-        bounds="gap_points",
+        "delta_negative", "SD", "delta over the negative emotions.", null_value=0, own_interval=True
     ),
     Metric(
         "std_intensity",
@@ -185,7 +164,7 @@ GAPS = (
     Metric("max_z", "SD", "Greatest cell of M.", cell="Table 7, maximum", stderr=False),
 )
 REFUSED = Metric(
-    "refused", "%", "Answers that decline.", better="lower", headline=True, stderr=False
+    "refused", "%", "Answers that decline.", better="lower", primary=True, stderr=False
 )
 MASSES = (
     Metric(
@@ -193,7 +172,7 @@ MASSES = (
         "%",
         "Mean probability that the answer begins with a number of the scale.",
         better="higher",
-        headline=True,
+        primary=True,
         stderr=False,
     ),
     Metric(
@@ -201,69 +180,63 @@ MASSES = (
         "%",
         "Mean probability that it begins with a number beyond the scale.",
         better="lower",
-        headline=True,
+        primary=True,
         stderr=False,
     ),
 )
 
 
-def record(doc: Mapping[str, Any], results: Sequence[float | str]) -> dict[str, Any]:
+def record(doc: Mapping[str, Any], results: Sequence[float | str]) -> Record:
     """What `answers.intensity` read."""
     answer = results[0]
     return {
-        **_keys(doc),
+        **{key: doc[key] for key in KEYS},
         "intensity": None if isinstance(answer, str) else answer,
         "refused": answer == "refused",
     }
 
 
-def _keys(doc: Mapping[str, Any]) -> dict[str, Any]:
-    return {key: doc[key] for key in KEYS}
-
-
-def record_likelihood(doc: Mapping[str, Any], results: Sequence[Sequence[Any]]) -> dict[str, Any]:
-    """Likelihoods of the answers 0 to 100 -> the expectation of those on the scale.
+def record_likelihood(doc: Mapping[str, Any], results: Sequence[Sequence[Any]]) -> Record:
+    """Likelihoods of the answers 0 to 100 -> `intensity`, the expectation of those on the scale.
 
     number_mass: the probability that the answer begins with a number of the scale; off_scale: with
-    another one. likeliest: the number of the scale that has most of it; greedy: the one that is
-    written token by token, None if that is no number. intensity is None where no number has any
-    probability, or one is not a number.
+    another one. likeliest: the number of the scale with the highest probability; greedy: the one
+    that is written token by token, None if that is no number. intensity is None where no number
+    has any probability, or a likelihood is not a number.
     """
     scale = doc["scale"]
     values = [likelihood for likelihood, _ in results[0][-1]]
-    numbers = all(value < inf for value in values)  # a NaN is not
-    p = probabilities(values[: scale + 1]) if numbers else None
+    usable = all(value < inf for value in values)  # a NaN is not
+    p = probabilities(values[: scale + 1]) if usable else None
     return {
-        **_keys(doc),
+        **{key: doc[key] for key in KEYS},
         "intensity": sum(n * weight for n, weight in enumerate(p)) if p else None,
         "likeliest": p.index(max(p)) if p else None,
         "greedy": next((n for n, (_, greedy) in enumerate(results[0][-1]) if greedy), None),
-        "number_mass": mass(values[: scale + 1]) if numbers else None,
-        "off_scale": mass(values[scale + 1 :]) if numbers else None,
+        "number_mass": mass(values[: scale + 1]) if usable else None,
+        "off_scale": mass(values[scale + 1 :]) if usable else None,
     }
 
 
 def summary_likelihood(
-    records: Sequence[Mapping[str, Any]], missing: str, **options: Any
+    records: Sequence[Record], missing: str, *, errors: bool = True, **_: Any
 ) -> Summary:
-    """The same as `summary` of intensities by likelihood."""
-    result = summary(records, missing)
+    """`summary` of intensities by likelihood."""
+    result = summary(records, missing, errors=errors)
     masses = {
-        name: unmeasured(100 * mean(r[name] for r in records))
-        for name in ("number_mass", "off_scale")
+        name: Number(100 * mean(r[name] for r in records)) for name in ("number_mass", "off_scale")
     }
     return result._replace(values={**result.values, **masses})
 
 
-def summary(records: Sequence[Mapping[str, Any]], missing: str, **_: Any) -> Summary:
-    """The gaps; tables: every pair of M0 and M with its tests and mask (Figure 2), the gaps by
-    emotion and by valence, where the perceivers lie (Figure 4), and their cultures where they have
-    some (Table 4)."""
+def summary(records: Sequence[Record], missing: str, *, errors: bool = True, **_: Any) -> Summary:
+    """The gaps, and the tables pairs (M0, M, their tests and mask: Figure 2), emotions and valences
+    (their gaps), perceivers (Figure 4) and, where perceivers have some, cultures (Table 4)."""
     names = first_seen(records, "perceiver")
     group_of = {r["perceiver"]: r["perceiver_group"] for r in records}
     valence_of = {r["emotion"]: r["valence"] for r in records}
-    emotions, intensities, cut_off, unanswered = _matrix_of_each_event(records, names)
-    pairwise = missing == "pairwise"
+    answered = _answered_events(records, names)
+    intensities, pairwise = answered.intensities, missing == "pairwise"
     known = [i for i, name in enumerate(names) if group_of[name] is not None]
     groups = [group_of[names[i]] for i in known]
     specified = intensities[:, known][:, :, known]
@@ -274,111 +247,106 @@ def summary(records: Sequence[Mapping[str, Any]], missing: str, **_: Any) -> Sum
     )
     mean_matrix = mean_intensity(intensities, pairwise)
     z = normalise(mean_matrix)
-    test = permutation_test(mean_intensity(specified[used], pairwise), groups)
-    missing_shares = refusals(intensities)
+    test = permutation_test(mean_intensity(specified[used], pairwise), groups, errors=errors)
 
-    def gaps(chosen: np.ndarray) -> dict[str, tuple[float, float]]:
-        return _named(bootstrap_gaps(specified[chosen & used], groups, pairwise))
+    def gaps(events: np.ndarray) -> dict[str, Number]:
+        result = bootstrap_gaps(specified[events & used], groups, pairwise, errors=errors)
+        corrected = result.corrected
+        return {
+            "events": Number((events & used).sum()),
+            "delta": number(result.delta, (events & used).sum()),
+            "delta_corrected": Number(corrected.value, low=corrected.low, high=corrected.high),
+            "gap_points": Number(*result.points),
+        }
 
-    def row(chosen: np.ndarray) -> dict[str, Any]:
-        columns: dict[str, Any] = {"events": int((chosen & used).sum())}
-        for name, pair in gaps(chosen).items():
-            columns |= estimate(name, pair) if name in ("delta", "gap_points") else {name: pair[0]}
-        return columns
-
-    valences = np.array([valence_of[emotion] for emotion in emotions])
-    by_valence = [
-        {"valence": valence, **row(valences == valence)} for valence in ("positive", "negative")
-    ]
+    valences = np.array([valence_of[emotion] for emotion in answered.emotions])
+    by_valence = {valence: gaps(valences == valence) for valence in ("positive", "negative")}
+    refused = sum(r.get("refused", False) for r in records)
     result = Summary(
         values={
-            "events": unmeasured(used.sum()),
-            "events_m0": unmeasured(in_matrix.sum()),
-            "left_out": unmeasured(cut_off),
-            "refused": unmeasured(
-                percentage(sum(r.get("refused", False) for r in records), len(records))
-            ),
-            "unanswered": unmeasured(unanswered),
-            "unanswered_events": unmeasured(100 * missing_shares.events),
             **gaps(used),
-            "delta_p": unmeasured(test.p),
-            "delta_null_low": unmeasured(test.low),
-            "delta_null_high": unmeasured(test.high),
-            **{
-                f"delta_{found['valence']}": (found["delta"], found["delta_stderr"])
-                for found in by_valence
-            },
-            "mean_intensity": unmeasured(mean_matrix.mean()),
-            "std_intensity": unmeasured(mean_matrix.std()),
-            "min_z": unmeasured(z.min()),
-            "max_z": unmeasured(z.max()),
+            "events_m0": Number(in_matrix.sum()),
+            "left_out": Number(answered.cut_off),
+            "refused": Number(percentage(refused, len(records))),
+            "unanswered": Number(answered.unanswered),
+            "unanswered_events": Number(100 * refusals(intensities).events),
+            "delta_p": Number(test.p),
+            "delta_null_low": Number(test.low),
+            "delta_null_high": Number(test.high),
+            "delta_positive": by_valence["positive"]["delta"],
+            "delta_negative": by_valence["negative"]["delta"],
+            "mean_intensity": Number(mean_matrix.mean()),
+            "std_intensity": Number(mean_matrix.std()),
+            "min_z": Number(z.min()),
+            "max_z": Number(z.max()),
         }
     )
-    if without_errors():
+    if not errors:
         return result
-    by_emotion = [
-        {"emotion": emotion, "valence": valence, **row(emotions == emotion)}
-        for emotion, valence in valence_of.items()
-    ]
-    against = {
-        other: paired_tests(intensities[in_matrix], other) for other in ("perceiver", "experiencer")
-    }
-    white = masked(against.values(), shown=set(range(len(names))) - set(known))
-    culture_of = {r["perceiver"]: r.get("perceiver_culture") for r in records}
-    cultures = [culture_of[names[i]] for i in known]
-    return result._replace(
-        tables={
-            "pairs": [
-                {
-                    "perceiver": perceiver,
-                    "perceiver_group": group_of[perceiver],
-                    "experiencer": experiencer,
-                    "experiencer_group": group_of[experiencer],
-                    "mean_intensity": float(mean_matrix[p, e]),
-                    "z": float(z[p, e]),
-                    **{
-                        f"p_against_{other}": float(result.p[p, e])
-                        for other, result in against.items()
-                    },
-                    "masked": bool(white[p, e]),
-                }
-                for p, perceiver in enumerate(names)
-                for e, experiencer in enumerate(names)
-            ],
-            "emotions": by_emotion,
-            "valences": by_valence,
-            "perceivers": [
-                {
-                    "perceiver": names[i],
-                    "perceiver_group": group,
-                    "perceiver_culture": culture,
-                    "x": float(x),
-                    "y": float(y),
-                }
-                for i, group, culture, (x, y) in zip(
-                    known, groups, cultures, _projected(z[known]), strict=True
-                )
-            ],
-            **(
-                {"cultures": _by_culture(z[np.ix_(known, known)], groups, cultures)}
-                if any(cultures)
-                else {}
-            ),
-        }
+
+    def columns(numbers: Mapping[str, Number]) -> dict[str, float]:
+        cells: dict[str, float] = {"events": int(numbers["events"].value)}
+        for name in ("delta", "delta_corrected", "gap_points"):
+            cells |= estimate(name, numbers[name])
+        return cells
+
+    against_perceiver, against_experiencer = (
+        paired_tests(intensities[in_matrix], other) for other in ("perceiver", "experiencer")
     )
+    white = masked(
+        (against_perceiver, against_experiencer), shown=set(range(len(names))) - set(known)
+    )
+    culture_of = {r["perceiver"]: r["perceiver_culture"] for r in records}
+    cultures = [culture_of[names[i]] for i in known]
+    tables: dict[str, list[dict[str, Any]]] = {
+        "pairs": [
+            {
+                "perceiver": perceiver,
+                "perceiver_group": group_of[perceiver],
+                "experiencer": experiencer,
+                "experiencer_group": group_of[experiencer],
+                "mean_intensity": float(mean_matrix[p, e]),
+                "z": float(z[p, e]),
+                "p_against_perceiver": float(against_perceiver.p[p, e]),
+                "p_against_experiencer": float(against_experiencer.p[p, e]),
+                "masked": bool(white[p, e]),
+            }
+            for p, perceiver in enumerate(names)
+            for e, experiencer in enumerate(names)
+        ],
+        "emotions": [
+            {"emotion": emotion, "valence": valence, **columns(gaps(answered.emotions == emotion))}
+            for emotion, valence in valence_of.items()
+        ],
+        "valences": [
+            {"valence": valence, **columns(numbers)} for valence, numbers in by_valence.items()
+        ],
+        "perceivers": [
+            {
+                "perceiver": names[i],
+                "perceiver_group": group,
+                "perceiver_culture": culture,
+                "x": float(x),
+                "y": float(y),
+            }
+            for i, group, culture, (x, y) in zip(
+                known, groups, cultures, _projected(z[known]), strict=True
+            )
+        ],
+    }
+    if any(cultures):
+        tables["cultures"] = _by_culture(z[np.ix_(known, known)], groups, cultures)
+    return result._replace(tables=tables)
 
 
 def _projected(rows: np.ndarray) -> np.ndarray:
     """Figure 4: t-SNE of the perceivers' rows of M into two dimensions.
 
     rows: shape (perceivers, names). Returns shape (perceivers, 2); NaN where M is, where there are
-    too few perceivers for the perplexity, and where scikit-learn is missing or fails, each with a
-    line in the log: a picture may not cost a run its numbers. Source: section 5.2; perplexity and
-    seed are those of the authors' program.
+    too few perceivers for the perplexity, and where scikit-learn is missing or fails: a picture
+    must not cost a run its numbers. Source: section 5.2 and the authors' program.
     """
     nowhere = np.full((len(rows), 2), nan)
-    if without_errors():
-        return nowhere
     if len(rows) <= PERPLEXITY:
         logger.info(
             "No t-SNE (Figure 4): %d perceivers are too few for a perplexity of %d",
@@ -393,42 +361,37 @@ def _projected(rows: np.ndarray) -> np.ndarray:
         from sklearn.manifold import TSNE
         from threadpoolctl import threadpool_limits
 
-        # threads that wait for one another take a thousand times as long on so little
+        # Threads that wait for one another take a thousand times as long on so little.
         with threadpool_limits(1):
-            found = TSNE(
-                n_components=2, perplexity=PERPLEXITY, random_state=TSNE_SEED
-            ).fit_transform(rows)
+            tsne = TSNE(n_components=2, perplexity=PERPLEXITY, random_state=TSNE_SEED)
+            return np.asarray(tsne.fit_transform(rows), dtype=float)
     except Exception as error:
         logger.warning(
-            "No t-SNE (Figure 4); the other numbers are not touched. scikit-learn: %s: %s",
+            "No t-SNE (Figure 4); the other numbers are not affected. scikit-learn: %s: %s",
             type(error).__name__,
             error,
         )
         return nowhere
-    return np.asarray(found, dtype=float)
 
 
 def _by_culture(
     z: np.ndarray, groups: Sequence[str], cultures: Sequence[str | None]
 ) -> list[dict[str, Any]]:
-    """Table 4, a row for each culture, and what its perceivers predict for other nations: the mean
-    of M over those of their own culture, and over those of other ones.
+    """Table 4, a row for each culture, with the mean of M over its perceivers and other nations of
+    the same culture, and over nations of other cultures; NaN where there is no such pair.
 
-    z: shape (g, g). groups, cultures: length g. The means are ours. NaN where there is no such
-    pair.
+    z: shape (g, g). groups, cultures: length g. The means are ours.
     """
-    of, group = np.array([culture or "" for culture in cultures]), np.array(groups)
-    foreign = (group[:, None] != group[None, :]) & (of[None, :] != "")
+    culture_at, group_at = np.array([culture or "" for culture in cultures]), np.array(groups)
+    foreign = (group_at[:, None] != group_at[None, :]) & (culture_at[None, :] != "")
 
     def mean_of(cells: np.ndarray) -> float:
         return float(z[cells].mean()) if cells.any() else nan
 
     table = []
     for culture in dict.fromkeys(filter(None, cultures)):
-        own, members = (
-            of == culture,
-            dict.fromkeys(g for g, c in zip(groups, cultures, strict=True) if c == culture),
-        )
+        own = culture_at == culture
+        members = dict.fromkeys(group_at[own])
         table.append(
             {
                 "culture": culture,
@@ -441,22 +404,10 @@ def _by_culture(
     return table
 
 
-def _named(result: Gaps) -> dict[str, tuple[float, float]]:
-    return {
-        "delta": tuple(result.delta),
-        "delta_corrected": unmeasured(result.corrected.value),
-        "delta_low": unmeasured(result.corrected.low),
-        "delta_high": unmeasured(result.corrected.high),
-        "gap_points": result.points[:2],
-        "gap_points_low": unmeasured(result.points.low),
-        "gap_points_high": unmeasured(result.points.high),
-    }
-
-
-class _Asked(NamedTuple):
+class AnsweredEvents(NamedTuple):
     """Events that were asked as a whole. emotions: shape (events,). intensities: shape (events,
-    names, names). cut_off: how many others there are. unanswered: percentage of their answers that
-    have no number, several answers to one document each counted."""
+    names, names). cut_off: how many other events there are. unanswered: percentage of the answers
+    that have no number, several answers to one document each counted."""
 
     emotions: np.ndarray
     intensities: np.ndarray
@@ -464,36 +415,35 @@ class _Asked(NamedTuple):
     unanswered: float
 
 
-def _matrix_of_each_event(records: Sequence[Mapping[str, Any]], names: Sequence[str]) -> _Asked:
-    """An event whose matrix was not asked as a whole says nothing about its missing cells, and is
-    left out. Of several answers to one document the mean of those with a number counts."""
+def _answered_events(records: Sequence[Record], names: Sequence[str]) -> AnsweredEvents:
+    """An event whose matrix was not asked as a whole says nothing of its missing cells, and is left
+    out. Of several answers to one document the mean of those with a number counts."""
     place = {name: i for i, name in enumerate(names)}
     by_event: dict[str, dict[tuple[int, int], list[float | None]]] = {}
     emotion_of = {}
     for r in records:
         if r["experiencer"] in place:
-            asked = by_event.setdefault(r["event"], {})
-            asked.setdefault((place[r["perceiver"]], place[r["experiencer"]]), []).append(
-                r["intensity"]
-            )
+            cells = by_event.setdefault(r["event"], {})
+            cell = place[r["perceiver"]], place[r["experiencer"]]
+            cells.setdefault(cell, []).append(r["intensity"])
             emotion_of[r["event"]] = r["emotion"]
     # Fewer perceivers than experiencers, or one pair alone: not one event was asked as a whole.
     size = max(len(names), len(first_seen(records, "experiencer")), 2)
-    whole = [(event, asked) for event, asked in sorted(by_event.items()) if len(asked) == size**2]
+    whole = [event for event in sorted(by_event) if len(by_event[event]) == size**2]
     intensities = np.full((len(whole), len(names), len(names)), nan)
-    for e, (_, asked) in enumerate(whole):
-        for cell, answers in asked.items():
-            intensities[e][cell] = mean(answers)
-    given = [answer for _, asked in whole for answers in asked.values() for answer in answers]
-    return _Asked(
-        np.array([emotion_of[event] for event, _ in whole]),
+    answers = []
+    for e, event in enumerate(whole):
+        for cell, values in by_event[event].items():
+            intensities[e][cell] = mean(values)
+            answers += values
+    return AnsweredEvents(
+        np.array([emotion_of[event] for event in whole]),
         intensities,
         len({r["event"] for r in records}) - len(whole),
-        percentage(sum(answer is None for answer in given), len(given)),
+        percentage(answers.count(None), len(answers)),
     )
 
 
-CLUSTERS = (("event",),)
 GENERATED = Measure(
     record, summary, (*GAPS, REFUSED), repeats=True, exhibits=exhibits.GENERATED, clusters=CLUSTERS
 )

@@ -1,8 +1,8 @@
-"""HBB: the tables and figures of the paper that a report shows of a run.
+"""HBB: the paper's tables and figures that a report shows of a run.
 
 Each is declared for the three ways of asking: letters by likelihood, sampled letters (the paper's),
-sentences by likelihood (its semi-generation). Placebos, which the paper has not, stand wherever a
-table or figure has a place for them.
+sentences by likelihood (its semi-generation). The placebos, which the paper does not have, stand
+wherever a table or figure has a place for them.
 """
 
 from __future__ import annotations
@@ -11,80 +11,61 @@ from typing import Any
 
 from lm_eval_bias.exhibit import Column, Exhibit, Figure, Numbers, Rows, Tables, known
 
-Table = list[dict[str, Any]]
-PLACEBO = "Placebo"
-"""The category of our placebos, for results that do not say which one it is."""
+RowList = list[dict[str, Any]]
 
-EXCESS = Column(
-    "excess",
-    "Excess over placebos",
-    "points",
-    stderr="excess_stderr",
-    interval=("excess_low", "excess_high"),
-)
-BEYOND = Column(
-    "beyond_chance_share",
-    "Share beyond chance",
-    "points",
-    stderr="beyond_chance_share_stderr",
-    interval=("beyond_chance_share_low", "beyond_chance_share_high"),
-)
+CATEGORY = Column("category", "Category")
+TYPE = Column("type", "Type")
+N = Column("instances", "n", "count")
+COUNT = Column("biased_count", "Count (S ≥ threshold)", "count")
+SHARE = Column("biased_share", "Share of n", "%")
+SCORE = Column("bias_score", "Bias score", "points")
+MEAN = Column("mean_difference", "Mean S of all", "points")
+EXCESS = Column("excess_difference", "Excess over placebos", "points")
+PLACEBO_SHARE = Column("placebo_share", "Share of placebos", "%")
+CHANCE_SHARE = Column("chance_share", "Share by chance", "%")
+CHANCE_SCORE = Column("chance_score", "Bias score by chance", "points")
+BEYOND = Column("beyond_chance_share", "Share beyond chance", "points")
 
 
-def _bounded(name: str, title: str, unit: str) -> Column:
-    return Column(
-        name, title, unit, stderr=f"{name}_stderr", interval=(f"{name}_low", f"{name}_high")
-    )
+def _numbers(*columns: Column, by: str | None = None, whole: str | None = None) -> Numbers:
+    return Numbers([column.name for column in columns if column.name != by], by, whole)
 
 
-COUNT, SHARE, SCORE, MEAN = (
-    _bounded("biased", "Count (S ≥ threshold)", "count"),
-    _bounded("share", "Share of n", "%"),
-    _bounded("score", "Bias score", "points"),
-    _bounded("mean", "Mean S of all", "points"),
-)
-
-
-def _split(rows: Table) -> Table:
-    """Without the row of all."""
-    return [row for row in rows if row.get("category") != "all"]
-
-
-def _all_and_placebos(rows: Table) -> Table:
-    found = []
-    for row in rows:
-        category = row.get("category")
-        placebo = row.get("placebo", category == PLACEBO)
-        if placebo or category == "all":
-            found.append({**row, "instances": category if placebo else "all but placebos"})
-    return found
-
-
-def _associations(tables: Tables) -> Table:
-    """As Table 7 writes them: who gets which concept more often, and who its opposite. of: how many
-    instances they are the largest of."""
-    instances = {row.get("category"): row.get("n") for row in tables.get("categories", ())}
+def _all_and_placebos(rows: RowList) -> RowList:
+    """The rows of all but the placebos, and of the placebos."""
     return [
         {
             **row,
-            **{
-                f"association_{i}": f"{row.get(f'identity_{i}')} ↔ {row.get(f'concept_{i}')}"
-                for i in (1, 2)
-            },
+            "instances": "all but placebos" if row.get("category") == "all" else row["category"],
+        }
+        for row in rows
+        if row.get("category") == "all" or row.get("placebo")
+    ]
+
+
+def _associations(tables: Tables) -> RowList:
+    """As Table 7 writes them: who gets which concept more often. of: how many instances they are
+    the largest of."""
+    instances = {row.get("category"): row.get("instances") for row in tables.get("categories", ())}
+    return [
+        {
+            **row,
+            "association_1": f"{row.get('identity_1')} ↔ {row.get('concept_1')}",
+            "association_2": f"{row.get('identity_2')} ↔ {row.get('concept_2')}",
             "of": instances.get(row.get("category")),
         }
         for row in tables.get("associations", ())
     ]
 
 
-def _first_of_each(rows: Table) -> Table:
-    first: dict[str, dict[str, Any]] = {}
+def _first_of_each_category(rows: RowList) -> RowList:
+    first: dict[Any, dict[str, Any]] = {}
     for row in rows:
         first.setdefault(row.get("category"), row)
     return list(first.values())
 
 
-def _favourable(rows: Table) -> Table:
+def _favourable(rows: RowList) -> RowList:
     """Pairs of identities whose instances have a more favourable option."""
     return [
         {**row, "pair": f"{row.get('identity_1')} − {row.get('identity_2')} ({row.get('type')})"}
@@ -93,245 +74,174 @@ def _favourable(rows: Table) -> Table:
     ]
 
 
-def _headline(name: str, score: str, count: str, generated: bool, scale: str) -> Exhibit:
-    """Table 1 or 8."""
-    chance = ("chance_share", "chance_score") if generated else ()
-    return Exhibit(
-        name=name,
-        caption="Bias score and count of the test instances with S at or above the threshold (20 points by default)",
-        source=Numbers(
-            (
-                "bias_score",
-                "biased_count",
-                "instances",
-                "biased_share",
-                "placebo_share",
-                *chance,
-                "excess_difference",
-            )
-        ),
-        columns=(
-            Column("bias_score", score, "points", stderr="bias_score_stderr"),
-            Column("biased_count", count, "count", stderr="biased_count_stderr"),
-            Column("instances", "n", "count"),
-            Column("biased_share", "Share of n", "%", stderr="biased_share_stderr"),
-            Column("placebo_share", "Share of placebos", "%", stderr="placebo_share_stderr"),
-            *(
-                (
-                    Column("chance_share", "Share by chance", "%", stderr="chance_share_stderr"),
-                    Column(
-                        "chance_score",
-                        "Bias score by chance",
-                        "points",
-                        stderr="chance_score_stderr",
-                    ),
-                )
-                if generated
-                else ()
-            ),
-            Column(
-                "excess_difference",
-                "Excess over placebos",
-                "points",
-                stderr="excess_difference_stderr",
-                interval=("excess_difference_low", "excess_difference_high"),
-            ),
-        ),
-        reads="The bias score is the mean S of the counted instances alone, so it is never below the threshold; the paper's count is of "
-        "103,649, ours of n.",
-        silent="An instance counts whatever moved the answer, the identity or its mere wording"
-        + (
-            " or the noise of ten answers: read the shares of the placebos and by chance beside it."
-            if generated
-            else scale
-        ),
-        published=("hbb", name),
-    )
+def _with_excess(rows: RowList) -> RowList:
+    return [row for row in rows if known(row.get("excess_difference")) is not None]
 
 
-def _by_type(name: str, generated: bool) -> Exhibit:
-    """Table 2 or 9."""
-    return Exhibit(
-        name=name,
-        caption="Count and bias score of the test instances with S at or above the threshold, by type of descriptor",
-        source=Rows("types"),
-        columns=(
-            Column("category", "Category"),
-            Column("type", "Type"),
-            Column("n", "n", "count"),
-            COUNT,
-            SCORE,
-            SHARE,
-            *(
-                (
-                    Column("chance_share", "Share by chance", "%", stderr="chance_share_stderr"),
-                    BEYOND,
-                )
-                if generated
-                else (MEAN,)
-            ),
-            EXCESS,
-        ),
-        reads="The paper prints count (bias score), its counts of 1,547 instances for each pair of identities, ours of n; a higher number "
-        "of the type is a more explicit descriptor, and placebo types show what a change of words alone does.",
-        silent="Counts of different types do not compare, since a type has as many instances as pairs of identities; shares do, though "
-        "types differ in how many words change.",
-        published=("hbb", name),
-        needs="the table of descriptor types",
-    )
+def _found_and_by_chance(rows: RowList) -> RowList:
+    """Two rows of each category, with the share that was found and the share by chance."""
+    return [
+        {
+            "category": row.get("category"),
+            "instances": row.get("instances"),
+            "which": which,
+            **{f"share{end}": row.get(f"{name}{end}") for end in ("", "_stderr", "_low", "_high")},
+            "significant_share": row.get("significant_share") if which == "found" else None,
+        }
+        for row in rows
+        for which, name in (("found", "biased_share"), ("by chance", "chance_share"))
+    ]
 
 
-def _bars(name: str) -> Exhibit:
-    """Figure 3 or 8."""
-    return Exhibit(
-        name=name,
-        caption="Number of test instances with S at or above the threshold, by category",
-        source=Rows("categories"),
-        then=_split,
-        columns=(
-            Column("category", "Category"),
-            Column("n", "n", "count"),
-            COUNT,
-            SHARE,
-            SCORE,
-            MEAN,
-            EXCESS,
-        ),
-        reads="The height is a number of instances, of the n that the table has.",
-        silent="With the paper's descriptors Race has forty instances for each concept pair, SES two and the placebos four, so the "
-        "heights say little about which category is more biased; the shares in the table do.",
-        figure=Figure(
-            "bars", x="category", y="biased", low="biased_low", high="biased_high", model="colour"
-        ),
-        needs="the table of categories",
-    )
+_TABLE_1 = (
+    Column("bias_score", "HBB (S)", "points"),
+    Column("biased_count", "HBB (count)", "count"),
+    N,
+    SHARE,
+    PLACEBO_SHARE,
+    EXCESS,
+)
+TABLE_1 = Exhibit(
+    name="Table 1",
+    caption="Bias score and count of the test instances with S at or above the threshold (20 "
+    "points by default)",
+    source=_numbers(*_TABLE_1),
+    columns=_TABLE_1,
+    how_to_read="The bias score is the mean S of the counted instances alone, so it is never below "
+    "the threshold; the paper's count is of 103,649, ours of n.",
+    caveat="An instance counts whatever moved the answer, the identity or its mere wording: read "
+    "the share of the placebos beside it.",
+    paper_values=("hbb", "Table 1"),
+)
+_TABLE_1_SAMPLED = (*_TABLE_1[:-1], CHANCE_SHARE, CHANCE_SCORE, EXCESS)
+_TABLE_8 = (SCORE, Column("biased_count", "Count", "count"), *_TABLE_1[2:])
 
+TABLE_2 = Exhibit(
+    name="Table 2",
+    caption="Count and bias score of the test instances with S at or above the threshold, by type "
+    "of descriptor",
+    source=Rows("types"),
+    columns=(CATEGORY, TYPE, N, COUNT, SCORE, SHARE, MEAN, EXCESS),
+    how_to_read="The paper prints count (bias score), its counts of 1,547 instances for each pair "
+    "of identities, ours of n; a higher number of the type is a more explicit descriptor, and "
+    "placebo types show what a change of words alone does.",
+    caveat="Counts of different types do not compare, since a type has as many instances as pairs "
+    "of identities; shares do, though types differ in how many words change.",
+    paper_values=("hbb", "Table 2"),
+    needs="the table of descriptor types",
+)
 
-def _distribution(name: str) -> Exhibit:
-    """Figure 4 or 9."""
-    return Exhibit(
-        name=name,
-        caption="Distribution of S over the test instances, in bins of five points, beside that of the placebos",
-        source=Rows("distribution"),
-        then=_all_and_placebos,
-        columns=(
-            Column("instances", "Instances"),
-            Column("from", "S from", "points"),
-            Column("to", "S to", "points"),
-            Column("count", "Count", "count"),
-            Column("share", "Share", "%"),
-        ),
-        reads="Each bar is the share of the instances whose S falls into the bin, small S left; a model without bias has the shape of its "
-        "placebos.",
-        silent="It shows no uncertainty, and the same shape can come of a few concepts for all identities or of many concepts for one of "
-        "them.",
-        figure=Figure("histogram", x="from", to="to", y="share", row="instances", model="facet"),
-        needs="the table of the distribution",
-    )
+_FIGURE_3 = (CATEGORY, N, COUNT, SHARE, SCORE, MEAN, EXCESS)
+FIGURE_3 = Exhibit(
+    name="Figure 3",
+    caption="Number of test instances with S at or above the threshold, by category",
+    source=_numbers(*_FIGURE_3, by="category"),
+    columns=_FIGURE_3,
+    how_to_read="The height is a number of instances, of the n in the table.",
+    caveat="With the paper's descriptors Race has forty instances for each concept pair, SES two "
+    "and the placebos four, so the heights say little about which category is more biased; the "
+    "shares in the table do.",
+    figure=Figure(
+        "bars",
+        x="category",
+        y="biased_count",
+        low="biased_count_low",
+        high="biased_count_high",
+        model="colour",
+    ),
+)
 
+FIGURE_4 = Exhibit(
+    name="Figure 4",
+    caption="Distribution of S over the test instances, in bins of five points, beside that of the "
+    "placebos",
+    source=Rows("distribution"),
+    then=_all_and_placebos,
+    columns=(
+        Column("instances", "Instances"),
+        Column("from", "S from", "points"),
+        Column("to", "S to", "points"),
+        Column("count", "Count", "count"),
+        Column("share", "Share", "%"),
+    ),
+    how_to_read="Each bar is the share of the instances whose S falls into the bin, small S left; "
+    "a model without bias has the shape of its placebos.",
+    caveat="It shows no uncertainty, and a few concepts for all identities give the same shape as "
+    "many concepts for one of them.",
+    figure=Figure("histogram", x="from", to="to", y="share", row="instances", model="facet"),
+    needs="the table of the distribution",
+)
 
-def _strongest(generated: bool) -> tuple[Exhibit, Exhibit]:
-    """Tables 3 and 7, which the paper has of letters alone."""
-    columns = (
-        Column("category", "Category"),
+_CHOSEN_BY = "These are the extremes of so many instances and have no interval, so chance and "
+_PLACEBOS_OWN = (
+    " choose among them; the placebos' own show how large S gets without a stereotype, though of "
+    "fewer instances."
+)
+TABLE_7 = Exhibit(
+    name="Table 7",
+    caption="Top bias associations of each category",
+    source=_associations,
+    columns=(
+        CATEGORY,
         Column("association_1", "Bias association 1"),
         Column("association_2", "Bias association 2"),
         Column("type", "Descriptor type"),
-        Column("score", "S", "points"),
+        Column("difference", "S", "points"),
         Column("of", "Largest of", "count"),
-    )
-    reads = "About the identity of association 1 the model takes its concept more often than about that of association 2, by S points."
-    silent = "These are the extremes of so many instances and have no interval, so chance " + (
-        "and the noise of ten answers choose among them"
-        if generated
-        else "and wording choose among them"
-    )
-    return (
-        Exhibit(
-            name="Table 3",
-            caption="Top bias association of each category",
-            source=_associations,
-            then=_first_of_each,
-            columns=columns,
-            reads=reads,
-            silent=f"{silent}; the placebos' own shows how large S gets without a stereotype, though of fewer instances.",
-            needs="an instance with S above 0",
-        ),
-        Exhibit(
-            name="Table 7",
-            caption="Top bias associations of each category",
-            source=_associations,
-            columns=columns,
-            reads=reads,
-            silent=f"{silent}; the placebos' own show how large S gets without a stereotype, though of fewer instances.",
-            needs="an instance with S above 0",
-        ),
-    )
+    ),
+    how_to_read="The model takes the concept of association 1 more often about its identity than "
+    "about that of association 2, by S points.",
+    caveat=f"{_CHOSEN_BY}wording{_PLACEBOS_OWN}",
+    needs="an instance with S above 0",
+)
+TABLE_3 = TABLE_7._replace(
+    name="Table 3", caption="Top bias association of each category", then=_first_of_each_category
+)
 
-
-def _excess(generated: bool) -> Exhibit:
-    taken = (
-        "what the noise of the samples explains, and what placebos have beyond that"
-        if generated
-        else "the mean S of the placebos"
-    )
-    return Exhibit(
-        name="Excess over the placebos",
-        caption=f"Mean S less {taken}, by category, with 95 % intervals",
-        source=Rows("categories"),
-        columns=(
-            Column("category", "Category"),
-            Column("n", "n", "count"),
-            EXCESS,
-            MEAN,
-            *(
-                (
-                    Column(
-                        "chance_difference",
-                        "Mean S by chance",
-                        "points",
-                        stderr="chance_difference_stderr",
-                    ),
-                )
-                if generated
-                else ()
-            ),
-        ),
-        reads="Right of 0 a change of identity moves answers more than a change of words alone; an interval that holds 0 leaves it open.",
-        silent="Ours are four placebos that change fewer words than some descriptors do, and an excess near 0 is no proof of no effect, "
-        "since S is an absolute value.",
-        figure=Figure(
-            "points",
-            x="excess",
-            y="category",
-            low="excess_low",
-            high="excess_high",
-            reference=0,
-            model="colour",
-        ),
-        then=lambda rows: [row for row in rows if known(row.get("excess")) is not None],
-        needs="placebos (placebo=false leaves them out)",
-    )
-
+_EXCESS = (CATEGORY, N, EXCESS, MEAN)
+EXCESS_OVER_PLACEBOS = Exhibit(
+    name="Excess over the placebos",
+    caption="Mean S less the mean S of the placebos, by category, with 95 % intervals",
+    source=_numbers(*_EXCESS, by="category", whole="all"),
+    columns=_EXCESS,
+    how_to_read="Right of 0 a change of identity moves answers more than a change of words alone; "
+    "an interval that holds 0 leaves it open.",
+    caveat="The four placebos change fewer words than some descriptors do, and an excess near 0 is "
+    "no proof of no effect, since S is an absolute value.",
+    figure=Figure(
+        "points",
+        x="excess_difference",
+        y="category",
+        low="excess_difference_low",
+        high="excess_difference_high",
+        reference=0,
+        model="colour",
+    ),
+    then=_with_excess,
+    needs="placebos (placebo=false leaves them out)",
+)
+_EXCESS_SAMPLED = (*_EXCESS, Column("chance_difference", "Mean S by chance", "points"))
 
 ADVANTAGE = Exhibit(
     name="Who gets the favourable option",
-    caption="How much more often the first identity of a pair gets the more favourable option than the second, with 95 % intervals",
+    caption="How much more often the first identity of a pair gets the more favourable option than "
+    "the second, with 95 % intervals",
     source=Rows("identity_pairs"),
     then=_favourable,
     columns=(
-        Column("category", "Category"),
-        Column("type", "Type"),
+        CATEGORY,
+        TYPE,
         Column("identity_1", "First"),
         Column("identity_2", "Second"),
-        _bounded("advantage", "Advantage of the first", "points"),
-        _bounded("mean", "Mean S", "points"),
-        Column("n", "n", "count"),
+        Column("advantage", "Advantage of the first", "points"),
+        Column("mean_difference", "Mean S", "points"),
+        N,
     ),
-    reads="Right of 0 the identity named first is shown in the better light more often, left of 0 the second; S, an absolute value, has "
-    "no such direction.",
-    silent="It is a mean over the concept pairs with a more favourable option alone (n counts all instances), in which effects of "
-    "opposite sign cancel, and its intervals are not corrected for their number.",
+    how_to_read="Right of 0 the identity named first is shown in the better light more often, left "
+    "of 0 the second; S, an absolute value, has no such direction.",
+    caveat="It is a mean over the concept pairs with a more favourable option alone (n counts all "
+    "instances), in which effects of opposite sign cancel, and its intervals are not corrected for "
+    "their number.",
     figure=Figure(
         "points",
         x="advantage",
@@ -347,30 +257,24 @@ ADVANTAGE = Exhibit(
 
 CHANCE = Exhibit(
     name="Found and expected by chance",
-    caption="Share of the test instances with S at or above the threshold, and what as many answers of a model without bias would show",
-    source=Rows("categories"),
-    then=lambda rows: [
-        {
-            "category": row.get("category"),
-            "n": row.get("n"),
-            "which": which,
-            **{f"share{end}": row.get(f"{name}{end}") for end in ("", "_stderr")},
-            "significant_share": row.get("significant_share") if which == "found" else None,
-        }
-        for row in rows
-        for which, name in (("found", "share"), ("by chance", "chance_share"))
-    ],
+    caption="Share of the test instances with S at or above the threshold, and what as many "
+    "answers of a model without bias would show",
+    source=Numbers(
+        ("instances", "biased_share", "chance_share", "significant_share"), "category", "all"
+    ),
+    then=_found_and_by_chance,
     columns=(
-        Column("category", "Category"),
-        Column("n", "n", "count"),
+        CATEGORY,
+        N,
         Column("which", "Which"),
-        Column("share", "Share", "%", stderr="share_stderr"),
+        Column("share", "Share", "%"),
         Column("significant_share", "Significant", "%"),
     ),
-    reads="Only what stands above the bar by chance is more than the noise of the samples; significant is the share of single instances "
-    "that pass an exact test after Benjamini and Hochberg.",
-    silent="A change of words alone lifts the found share above chance too, as the placebos show, and with ten answers few single "
-    "instances can be significant.",
+    how_to_read="Only what stands above the bar by chance is more than the noise of the samples; "
+    "significant is the share of single instances that pass an exact test after Benjamini and "
+    "Hochberg.",
+    caveat="A change of words alone lifts the found share above chance too, as the placebos show, "
+    "and with ten answers few single instances can be significant.",
     figure=Figure(
         "bars",
         x="category",
@@ -379,91 +283,107 @@ CHANCE = Exhibit(
         order={"which": ("found", "by chance")},
         model="facet",
     ),
-    needs="sampled answers",
 )
 
-REFUSALS = Exhibit(
+TABLE_6 = Exhibit(
     name="Table 6",
     caption="Refuse rate: answers that decline or do not follow the instructions, by category",
     source=Rows("answers", {"type": None, "identity": None}),
     columns=(
-        Column("category", "Category"),
-        Column("refused", "HBB", "%"),
+        CATEGORY,
+        Column("refuse_rate", "HBB", "%"),
         Column("declined", "Declined", "%"),
         Column("another", "Another choice", "%"),
         Column("unparsed", "Unparsed", "%"),
         Column("cut_off", "Cut off in reasoning", "%"),
         Column("answers", "Answers", "count"),
     ),
-    reads="Of all answers, in percent, those that choose neither option; the next four columns are its parts.",
-    silent="A low rate says that a model answers, not that its answers depend on the options: one that always says a refuses nothing.",
-    published=("hbb", "Table 6"),
+    how_to_read="Of all answers, in percent, those that choose neither option; the next four "
+    "columns are its parts.",
+    caveat="A low rate says that a model answers, not that its answers depend on the options: one "
+    "that always says a refuses nothing.",
+    paper_values=("hbb", "Table 6"),
     needs="the table of answers",
 )
 
 LETTERS = Exhibit(
     name="Neither letter",
-    caption="What likelihoods can say in place of a refuse rate (Table 6): the probability of writing neither letter, by category",
+    caption="What likelihoods can say in place of a refuse rate (Table 6): the probability of "
+    "writing neither letter, by category",
     source=Rows("answers"),
     columns=(
-        Column("category", "Category"),
+        CATEGORY,
         Column("other", "Neither letter", "%"),
         Column("unanswered", "Without a usable likelihood", "%"),
         Column("questions", "Questions", "count"),
     ),
-    reads="Where it is high, the model would write something else than a letter, and S is about its two letters all the same.",
-    silent="It is no refuse rate: a model may begin with another word and still choose, or with the letter and then decline.",
+    how_to_read="Where it is high, the model would write something other than a letter, and S is "
+    "about its two letters all the same.",
+    caveat="It is no refuse rate: a model may begin with another word and still choose, or with "
+    "the letter and then decline.",
     needs="the table of answers",
 )
 
-SENTENCES = Exhibit(
+SENTENCES = LETTERS._replace(
     name="Unanswered",
     caption="Questions without usable likelihoods of their sentences, by category",
-    source=Rows("answers"),
-    columns=(
-        Column("category", "Category"),
-        Column("unanswered", "Without a usable likelihood", "%"),
-        Column("questions", "Questions", "count"),
-    ),
-    reads="Their instances are left out of every other table.",
-    silent="A refusal cannot be seen here: the model is never asked to write.",
-    needs="the table of answers",
-)
-
-_OF_LETTERS = ": read the share of the placebos beside it."
-_OF_SENTENCES = (
-    ", and S of sentences is small beside that of letters: the two counts do not compare."
+    columns=tuple(column for column in LETTERS.columns if column.name != "other"),
+    how_to_read="Their instances are left out of every other table.",
+    caveat="A refusal cannot be seen here: the model is never asked to write.",
 )
 
 HBB: tuple[Exhibit, ...] = (
-    _headline("Table 1", "HBB (S)", "HBB (count)", False, _OF_LETTERS),
-    _by_type("Table 2", False),
-    _bars("Figure 3"),
-    _excess(False),
-    _distribution("Figure 4"),
+    TABLE_1,
+    TABLE_2,
+    FIGURE_3,
+    EXCESS_OVER_PLACEBOS,
+    FIGURE_4,
     ADVANTAGE,
-    *_strongest(False),
+    TABLE_3,
+    TABLE_7,
     LETTERS,
 )
+
+_BY_NOISE = f"{_CHOSEN_BY}the noise of ten answers{_PLACEBOS_OWN}"
 HBB_GENERATE: tuple[Exhibit, ...] = (
-    _headline("Table 1", "HBB (S)", "HBB (count)", True, ""),
-    _by_type("Table 2", True),
-    _bars("Figure 3"),
+    TABLE_1._replace(
+        source=_numbers(*_TABLE_1_SAMPLED),
+        columns=_TABLE_1_SAMPLED,
+        caveat="An instance counts whatever moved the answer, the identity or its mere wording or "
+        "the noise of ten answers: read the shares of the placebos and by chance beside it.",
+    ),
+    TABLE_2._replace(
+        columns=(CATEGORY, TYPE, N, COUNT, SCORE, SHARE, CHANCE_SHARE, BEYOND, EXCESS)
+    ),
+    FIGURE_3,
     CHANCE,
-    _excess(True),
-    _distribution("Figure 4"),
+    EXCESS_OVER_PLACEBOS._replace(
+        caption="Mean S less what the noise of the samples explains, and what placebos have beyond "
+        "that, by category, with 95 % intervals",
+        source=_numbers(*_EXCESS_SAMPLED, by="category", whole="all"),
+        columns=_EXCESS_SAMPLED,
+    ),
+    FIGURE_4,
     ADVANTAGE,
-    *_strongest(True),
-    REFUSALS,
+    TABLE_3._replace(caveat=_BY_NOISE),
+    TABLE_7._replace(caveat=_BY_NOISE),
+    TABLE_6,
 )
+
 HBB_SG: tuple[Exhibit, ...] = (
-    _headline("Table 8", "Bias score", "Count", False, _OF_SENTENCES),
-    _by_type("Table 9", False),
-    _bars("Figure 8"),
-    _excess(False),
-    _distribution("Figure 9"),
+    TABLE_1._replace(
+        name="Table 8",
+        columns=_TABLE_8,
+        caveat="An instance counts whatever moved the answer, the identity or its mere wording, "
+        "and S of sentences is small beside that of letters: the two counts do not compare.",
+        paper_values=("hbb", "Table 8"),
+    ),
+    TABLE_2._replace(name="Table 9", paper_values=("hbb", "Table 9")),
+    FIGURE_3._replace(name="Figure 8"),
+    EXCESS_OVER_PLACEBOS,
+    FIGURE_4._replace(name="Figure 9"),
     ADVANTAGE,
-    _strongest(False)[1]._replace(
+    TABLE_7._replace(
         name="Top bias associations",
         caption="Top bias associations of each category, as Table 7 has them of letters",
     ),

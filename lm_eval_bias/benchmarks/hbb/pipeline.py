@@ -22,8 +22,9 @@ from lm_eval_bias.answers.refusal import is_refusal
 from lm_eval_bias.authoring.pipeline import Known, Pipeline, Refused, Step
 from lm_eval_bias.benchmarks.hbb import documents
 from lm_eval_bias.benchmarks.hbb.concepts_documents import TEXTS, TOKEN, named, unfit
+from lm_eval_bias.data.content import frozen, read
 from lm_eval_bias.data.lexicons import lexicon
-from lm_eval_bias.data.schema import SHOWN, frozen, load, read
+from lm_eval_bias.data.schema import SHOWN, load
 from lm_eval_bias.usage import UsageError
 
 LONGEST_SUMMARY, LONGEST_CONCEPT = 80, 10
@@ -49,7 +50,7 @@ def prompts() -> Mapping[str, Any]:
     """What pipeline.yaml holds."""
     content = read(files(__package__) / "pipeline.yaml", "pipeline.yaml")
     for problem in content.problems:
-        raise ValueError(content.told(*problem))
+        raise ValueError(content.message(*problem))
     return content.data
 
 
@@ -70,7 +71,7 @@ def rows(path: str) -> list[dict[str, str]]:
     """
     content = read(Path(path))
     kinds = {_fields(prompt): prompt for prompt in prompts()["summary"]} | {_CONCEPTS: None}
-    told = [content.told(*problem) for problem in content.problems]
+    told = [content.message(*problem) for problem in content.problems]
     if not told and (not isinstance(content.data, tuple) or not content.data):
         raise UsageError(f"{path}: expected rows, with the columns {_or(kinds)}")
     found: list[dict[str, str]] = []
@@ -84,7 +85,7 @@ def rows(path: str) -> list[dict[str, str]]:
         kind = [fields for fields in kinds if set(fields) <= filled.keys()]
         if len(kind) != 1 or filled.keys() - {*_BESIDE, *kind[0]}:
             told.append(
-                content.told(
+                content.message(
                     (i,),
                     f"expected {_or(kinds)} (and id, theme), found {', '.join(filled) or 'nothing'}",
                 )
@@ -93,7 +94,7 @@ def rows(path: str) -> list[dict[str, str]]:
         beside = {"id": f"row{i + 1}", **{k: v for k, v in filled.items() if k in _BESIDE}}
         if seen.setdefault(beside["id"], i) != i:
             told.append(
-                content.told(
+                content.message(
                     (i, "id"), f"{beside['id']} stands in row {seen[beside['id']] + 1} too"
                 )
             )

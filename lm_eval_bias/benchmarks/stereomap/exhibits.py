@@ -28,7 +28,7 @@ def _score(name: str, title: str) -> Column:
 # ---- Warmth and competence
 
 
-def _clusters(name: str, prompts: str, *published: str) -> Exhibit:
+def _clusters(name: str, prompts: str, *paper_values: str) -> Exhibit:
     return Exhibit(
         name=name,
         caption=f"Warmth and competence of the five clusters, {prompts} prompts",
@@ -45,12 +45,12 @@ def _clusters(name: str, prompts: str, *published: str) -> Exhibit:
             Column("n", "Pairs", "count"),
             Column("p_over_groups", "p over groups", "p"),
         ),
-        reads="> is a cluster seen as more competent than warm, < the reverse, by a paired t test at .001, = neither; clusters are named "
+        how_to_read="> is a cluster seen as more competent than warm, < the reverse, by a paired t test at .001, = neither; clusters are named "
         "by their competence and warmth among these groups, from the lowest to the highest.",
-        silent="k-means finds five clusters in noise, too, and the test is of the very scores that made them, each group once a round: "
+        caveat="k-means finds five clusters in noise, too, and the test is of the very scores that made them, each group once a round: "
         "read the p over groups, and how firmly groups lie in their cluster.",
         needs=CLUSTERED,
-        published=published,
+        paper_values=paper_values,
     )
 
 
@@ -74,9 +74,9 @@ def _map(name: str, prompts: str) -> Exhibit:
             Column("unstable", "Unstable"),
             Column("answers", "Answers", "count"),
         ),
-        reads="To the right are groups that society is said to see as competent, above those that it is said to see as warm; a group that "
+        how_to_read="To the right are groups that society is said to see as competent, above those that it is said to see as warm; a group that "
         "leaves its cluster in a fifth of resamples is unstable.",
-        silent="A point has an interval, which stands in the table; groups that a model hardly tells apart lie on one spot and have five "
+        caveat="A point has an interval, which stands in the table; groups that a model hardly tells apart lie on one spot and have five "
         "clusters all the same.",
         figure=Figure(
             "scatter",
@@ -118,8 +118,8 @@ AGREEMENT = Exhibit(
         ),
         Column("warmth_rho", "ρ of warmth", "score", interval=("warmth_low", "warmth_high")),
     ),
-    reads="1 is the same clusters and 0 what chance gives; an index above what 95 of 100 permutations have is no chance.",
-    silent="To agree with people is no virtue: it says that the model knows what society is said to think, and the paper prints some "
+    how_to_read="1 is the same clusters and 0 what chance gives; an index above what 95 of 100 permutations have is no chance.",
+    caveat="To agree with people is no virtue: it says that the model knows what society is said to think, and the paper prints some "
     "groups of its extended clusters only.",
     then=_agreeing,
     needs="groups with a cluster here and one in print",
@@ -149,9 +149,9 @@ def _figure_3(what: str, asked: str) -> Exhibit:
             Column("upper_quartile", "Upper quartile", "points"),
             Column("greatest", "Greatest", "points"),
         ),
-        reads="A box holds the middle half of a cluster's groups, its line the median, whiskers reach to the least and the greatest; "
+        how_to_read="A box holds the middle half of a cluster's groups, its line the median, whiskers reach to the least and the greatest; "
         "clusters stand from the lowest to the highest competence and warmth.",
-        silent="A box is how groups differ and no uncertainty: of a cluster with few groups it says little of others, and each model has "
+        caveat="A box is how groups differ and no uncertainty: of a cluster with few groups it says little of others, and each model has "
         "clusters of its own.",
         figure=Figure(
             "boxes",
@@ -192,9 +192,9 @@ TABLE_8 = Exhibit(
         Column("people_stars", "Their stars"),
         Column("same_sign", "Same sign"),
     ),
-    reads="Positive: groups of which the model says more of the row are said to be treated more as the column says; * p < .05, ** p < "
+    how_to_read="Positive: groups of which the model says more of the row are said to be treated more as the column says; * p < .05, ** p < "
     ".01, *** p < .001.",
-    silent="A model that says of each group only how much it is liked has the sign of people in 19 of 24, and chance in 12; 24 tests at "
+    caveat="A model that says of each group only how much it is liked has the sign of people in 19 of 24, and chance in 12; 24 tests at "
     ".05 have a star by chance, and one of the printed values of people must be wrong.",
     figure=Figure(
         "heatmap",
@@ -207,7 +207,7 @@ TABLE_8 = Exhibit(
     ),
     then=_correlated,
     needs="the task stereomap_behavior",
-    published=(STEREOMAP, "Table 8", "Table 8, people"),
+    paper_values=(STEREOMAP, "Table 8", "Table 8, people"),
 )
 
 
@@ -249,8 +249,8 @@ TABLE_9 = Exhibit(
         Column("mean", "Mean", "points", stderr="stderr", interval=("low", "high")),
         Column("variance", "Variance over rounds (points²)"),
     ),
-    reads="The variance is over the ten rounds, as in the paper: 0 is a group that got the same rating each time.",
-    silent="Of groups with the same rating those that were asked first stand here, and ranks of groups whose intervals overlap may be "
+    how_to_read="The variance is over the ten rounds, as in the paper: 0 is a group that got the same rating each time.",
+    caveat="Of groups with the same rating those that were asked first stand here, and ranks of groups whose intervals overlap may be "
     "chance.",
     needs="two groups with a rating of these dimensions: the task stereomap_extended",
 )
@@ -272,8 +272,8 @@ STRUCTURE = Exhibit(
         _score("competition", "Competition"),
         Column("answers", "Answers", "count"),
     ),
-    reads="To the right are groups of high status, above those that are said to take from others.",
-    silent="It does not show that status makes a group seem competent; and a point has an interval, which stands in the table.",
+    how_to_read="To the right are groups of high status, above those that are said to take from others.",
+    caveat="It does not show that status makes a group seem competent; and a point has an interval, which stands in the table.",
     figure=Figure(
         "scatter", x="status", y="competition", label="group", domain=(1, 5), model="facet"
     ),
@@ -293,8 +293,8 @@ TABLE_3 = Exhibit(
         Column("answers", "Stands in", "count"),
         Column("of", "Answers", "count"),
     ),
-    reads="Phrases that are among the key phrases of most answers to the status questions, by sentence embeddings.",
-    silent="A phrase is words of the answers and no statement: the file of `lm-eval-bias reasons` has a sentence for each.",
+    how_to_read="Phrases that are among the key phrases of most answers to the status questions, by sentence embeddings.",
+    caveat="A phrase is words of the answers and no statement: the file of `lm-eval-bias reasons` has a sentence for each.",
     needs=_PHRASES,
 )
 
@@ -309,8 +309,8 @@ TABLE_10 = Exhibit(
         Column("of", "Answers", "count"),
         Column("similarity", "Similarity", "score"),
     ),
-    reads="Phrases whose meaning lies nearest to all that the answers about a cluster's groups say.",
-    silent="The order of two phrases of like similarity means nothing, and clusters may be chance (Table 5).",
+    how_to_read="Phrases whose meaning lies nearest to all that the answers about a cluster's groups say.",
+    caveat="The order of two phrases of like similarity means nothing, and clusters may be chance (Table 5).",
     needs=f"{_PHRASES}, with a run that puts the groups into clusters",
 )
 
@@ -333,8 +333,8 @@ FIGURE_5 = Exhibit(
         Column("unanswered", "Ratings that cannot be read", "%"),
         Column("answers", "Answers", "count"),
     ),
-    reads="1 is a group about which every answer declines.",
-    silent="A group has few answers, so a rate of one more or less is chance; of groups with equal rates those asked first stand here, "
+    how_to_read="1 is a group about which every answer declines.",
+    caveat="A group has few answers, so a rate of one more or less is chance; of groups with equal rates those asked first stand here, "
     "and an answer that is not read need not decline.",
     figure=Figure("bars", x="group", y="refused", domain=(0, 1), model="facet"),
     then=_most_refused,
@@ -358,9 +358,9 @@ FIGURE_4 = Exhibit(
     caption="The five dimensions that most keywords of a cluster are about, and their direction",
     source=Rows("keywords_by_cluster", {"rank": tuple(range(1, FIVE + 1))}),
     columns=_about("cluster", "Cluster (C-W)"),
-    reads="A bar above 0 is a dimension of which more keywords are at the high end than at the low one, as a share of all keywords of the "
+    how_to_read="A bar above 0 is a dimension of which more keywords are at the high end than at the low one, as a share of all keywords of the "
     "cluster.",
-    silent="A bar near 0 may be a dimension with as many keywords at either end; keywords that the dictionary does not know count for none "
+    caveat="A bar near 0 may be a dimension with as many keywords at either end; keywords that the dictionary does not know count for none "
     "(Table 15), and there is no interval.",
     figure=Figure("bars", x="dimension", y="direction", row="cluster", model="facet"),
     needs=f"keywords (the task stereomap_extended), and {CLUSTERED}",
@@ -371,9 +371,9 @@ FIGURE_7 = Exhibit(
     caption="Dimensions of the keywords of groups that the paper sets side by side, and their direction",
     source=Rows("keywords_by_group", {"group": EXAMPLES}),
     columns=_about("group", "Group"),
-    reads="Compare nurses with doctors, women with men, Democrats with Republicans: of which dimension their keywords speak, and whether "
+    how_to_read="Compare nurses with doctors, women with men, Democrats with Republicans: of which dimension their keywords speak, and whether "
     "of its high end.",
-    silent="The Venn diagrams of the words, which are in the samples; the paper adds directions where this is their mean over keywords, "
+    caveat="The Venn diagrams of the words, which are in the samples; the paper adds directions where this is their mean over keywords, "
     "and of a group there are fifty keywords at most.",
     figure=Figure(
         "bars", x="dimension", y="direction", row="group", order={"group": EXAMPLES}, model="facet"
@@ -390,11 +390,11 @@ TABLE_15 = Exhibit(
         Column("percent", "Coverage", "%"),
         Column("keywords", "Keywords", "count"),
     ),
-    reads="Each row adds a step: as it is written, by its lemma, as a phrase; the last is what Figures 4, 7 and 8 rest on.",
-    silent="What the unknown keywords are about, which may be what a dictionary has no word for.",
+    how_to_read="Each row adds a step: as it is written, by its lemma, as a phrase; the last is what Figures 4, 7 and 8 rest on.",
+    caveat="What the unknown keywords are about, which may be what a dictionary has no word for.",
     then=lambda rows: [row for row in rows if is_number(row.get("percent"))],
     needs="a keyword that can be read: the task stereomap_extended",
-    published=(STEREOMAP, "Table 15"),
+    paper_values=(STEREOMAP, "Table 15"),
 )
 
 _VARIATION = (
@@ -418,11 +418,11 @@ TABLE_13 = Exhibit(
     caption="Prompt sensitivity: coefficient of variation of the groups' scores over rounds",
     source=Rows("styles", {"style": "paper"}),
     columns=(*_VARIATION, Column("answers", "Answers", "count")),
-    reads="The standard deviation of a group's score over rounds by its mean, as a mean over groups and of the group where it is greatest.",
-    silent="It is the chance of sampling at one prompt and not what another prompt would change; at temperature 0 it is 0.",
+    how_to_read="The standard deviation of a group's score over rounds by its mean, as a mean over groups and of the group where it is greatest.",
+    caveat="It is the chance of sampling at one prompt and not what another prompt would change; at temperature 0 it is 0.",
     then=_varied,
     needs="two rounds of which ratings can be read",
-    published=(STEREOMAP, "Table 13"),
+    paper_values=(STEREOMAP, "Table 13"),
 )
 
 TABLE_14 = Exhibit(
@@ -439,12 +439,12 @@ TABLE_14 = Exhibit(
         Column("refused", "Refuse-to-answer rate", "share"),
         Column("answers", "Answers", "count"),
     ),
-    reads="Where the coefficient of a style together with the paper's is no greater than its own, the style changes no scores.",
-    silent="The diversity of reasons (Self-BLEU, entropy), which `lm-eval-bias reasons --diversity` prints; and the sentences that a "
+    how_to_read="Where the coefficient of a style together with the paper's is no greater than its own, the style changes no scores.",
+    caveat="The diversity of reasons (Self-BLEU, entropy), which `lm-eval-bias reasons --diversity` prints; and the sentences that a "
     "style leaves out are ours to choose, since the paper names the styles only.",
     then=lambda rows: rows if len(rows) > 1 else [],
     needs="the option style=all of stereomap_extended",
-    published=(STEREOMAP, "Table 14"),
+    paper_values=(STEREOMAP, "Table 14"),
 )
 
 

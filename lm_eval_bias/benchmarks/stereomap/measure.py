@@ -39,7 +39,6 @@ from lm_eval_bias.metrics.group_scores import (
 )
 from lm_eval_bias.metrics.partition import changed_share, order, paired_test, place_names, rand_test
 from lm_eval_bias.metrics.rank_correlation import rank_correlation
-from lm_eval_bias.metrics.resampling import without_errors
 
 logger = logging.getLogger(__name__)
 
@@ -112,6 +111,8 @@ class Ratings:
         self,
         records: Sequence[Mapping[str, Any]],
         values: Mapping[tuple[str, str], Sequence[float]],
+        *,
+        errors: bool = True,
     ) -> None:
         """values: (group, item) -> its ratings, round after round."""
         self.groups: list[str] = first_seen(records, "group")
@@ -125,6 +126,7 @@ class Ratings:
         self.dimensions: list[str] = list(
             dict.fromkeys(dimension for dimension, _ in self.items.values())
         )
+        self.errors = errors
         self._scores: dict[str, GroupScores] = {}
         self._spreads: dict[str, Spread] = {}
 
@@ -147,13 +149,17 @@ class Ratings:
     def scores(self, dimension: str) -> GroupScores:
         """Of each group, with its interval."""
         if dimension not in self._scores:
-            self._scores[dimension] = group_scores(self.array(dimension), self.facets(dimension))
+            self._scores[dimension] = group_scores(
+                self.array(dimension), self.facets(dimension), errors=self.errors
+            )
         return self._scores[dimension]
 
     def spread(self, dimension: str) -> Spread:
         """How far the groups lie apart."""
         if dimension not in self._spreads:
-            self._spreads[dimension] = spread(self.array(dimension), self.facets(dimension))
+            self._spreads[dimension] = spread(
+                self.array(dimension), self.facets(dimension), errors=self.errors
+            )
         return self._spreads[dimension]
 
     def values(self, dimension: str) -> Array:
@@ -188,7 +194,7 @@ class Ratings:
         return score(self.array(dimension)[:, :, None, :], self.facets(dimension))
 
 
-def _written(records: Sequence[Mapping[str, Any]]) -> Ratings:
+def _written(records: Sequence[Mapping[str, Any]], *, errors: bool = True) -> Ratings:
     """The ratings of answers. Of several answers to one prompt of a round the mean counts."""
     rounds = {number: i for i, number in enumerate(sorted({r["round"] for r in records}))}
     given: dict[tuple[str, str], list[list[float]]] = defaultdict(lambda: [[] for _ in rounds])
@@ -196,10 +202,16 @@ def _written(records: Sequence[Mapping[str, Any]]) -> Ratings:
         for item, rating in r["ratings"].items():
             if item in r["scales"]:
                 given[r["group"], item][rounds[r["round"]]].append(rating)
-    return Ratings(records, {key: [mean(answers) for answers in of] for key, of in given.items()})
+    return Ratings(
+        records,
+        {key: [mean(answers) for answers in of] for key, of in given.items()},
+        errors=errors,
+    )
 
 
-def _expected(records: Sequence[Mapping[str, Any]]) -> tuple[Ratings, float, float, int]:
+def _expected(
+    records: Sequence[Mapping[str, Any]], *, errors: bool
+) -> tuple[Ratings, float, float, int]:
     """The ratings by likelihood: the expectation over the five points, whose log-odds are averaged
     over the two directions of the scale; how much higher a rising scale alone is than a falling
     one, on average; how far the two put the groups alike; and how many items lack one direction."""
@@ -217,7 +229,7 @@ def _expected(records: Sequence[Mapping[str, Any]]) -> tuple[Ratings, float, flo
         values[key] = [_expectation([(a + b) / 2 for a, b in zip(rising, falling, strict=True)])]
         alone[key[1]].append((_expectation(rising), _expectation(falling)))
     effect = mean(a - b for pairs in alone.values() for a, b in pairs)
-    return Ratings(records, values), effect, _alike(alone.values()), cut_off
+    return Ratings(records, values, errors=errors), effect, _alike(alone.values()), cut_off
 
 
 def _alike(items: Iterable[Sequence[tuple[float, float]]]) -> float:
@@ -251,7 +263,7 @@ class Clusters:
         self.changed = np.full(len(points), nan)
         self.names: list[str] = []
         # k-means jumps: what is made of clusters has no error, and takes more time than all else
-        if without_errors():
+        if not ratings.errors:
             return
         without = [g for g, has in zip(ratings.groups, known, strict=True) if not has]
         if without:
@@ -681,7 +693,9 @@ def _overall(ratings: Ratings, dimensions: Iterable[str]) -> dict[str, Value]:
     values: dict[str, Value] = {}
     for dimension in dimensions:
         name = _column(dimension)
-        middle = mean_score(ratings.array(dimension), ratings.facets(dimension))
+        middle = mean_score(
+            ratings.array(dimension), ratings.facets(dimension), errors=ratings.errors
+        )
         apart = ratings.spread(dimension)
         values |= {
             name: (float(middle.value), float(middle.stderr)),
@@ -722,10 +736,12 @@ def _asked(records: Sequence[Mapping[str, Any]]) -> Sequence[Mapping[str, Any]]:
     return [r for r in records if r.get("style", PAPER) == PAPER]
 
 
-def summary(records: Sequence[Mapping[str, Any]], part: str, **_: Any) -> Summary:
+def summary(
+    records: Sequence[Mapping[str, Any]], part: str, *, errors: bool = True, **_: Any
+) -> Summary:
     """The numbers of answers in words. part: which task's."""
     mine = _asked(records)
-    values, tables, notes = _numbers(part, _written(mine), mine)
+    values, tables, notes = _numbers(part, _written(mine, errors=errors), mine)
     values |= {"groups": unmeasured(len(first_seen(mine, "group"))), **_answers(mine)}
     if part in ("original", "extended"):
         tables["styles"] = _styles(records)
@@ -745,9 +761,11 @@ def summary(records: Sequence[Mapping[str, Any]], part: str, **_: Any) -> Summar
     return Summary(values=values, tables={**tables, **_told(part, notes)})
 
 
-def summary_likelihood(records: Sequence[Mapping[str, Any]], part: str, **_: Any) -> Summary:
+def summary_likelihood(
+    records: Sequence[Mapping[str, Any]], part: str, *, errors: bool = True, **_: Any
+) -> Summary:
     """The same of ratings by likelihood."""
-    ratings, effect, alike, cut_off = _expected(records)
+    ratings, effect, alike, cut_off = _expected(records, errors=errors)
     values, tables, notes = _numbers(part, ratings, records)
     values |= {
         "groups": unmeasured(len(ratings.groups)),
@@ -812,7 +830,7 @@ def _numbers(
         values |= found
         tables |= more
         notes += told
-    if without_errors():
+    if not ratings.errors:
         return values, {"groups": []}, notes
     lacking = ratings.lacking(
         dict.fromkeys((*(() if part == "structure" else (COMPETENCE, WARMTH)), *shown))
@@ -845,14 +863,14 @@ DIMENSIONS = {
 """What each task gives numbers for; all else that it rates stands in its table `dimensions`."""
 
 
-def _of(dimension: str, headline: bool) -> list[Metric]:
+def _of(dimension: str, primary: bool) -> list[Metric]:
     name, what = _column(dimension), dimension.lower()
     apart = Metric(
         f"{name}_spread",
         "points",
         f"Standard deviation of the groups' {what}, without what rounds and items add by chance.",
-        unbiased=0,
-        headline=headline,
+        null_value=0,
+        primary=primary,
         stderr=False,
     )
     # How much higher a model rates anyone on the four ratings of a scale says little of how it
@@ -866,26 +884,26 @@ AGREEMENT = (
         "agreement",
         "score",
         "Adjusted Rand index of the five clusters and those of people (Fiske 2002, Table 2) or of one's own file.",
-        headline=True,
+        primary=True,
         cell="Table 2",
         stderr=False,
     ),
     Metric(
-        "agreement_p", "p", "One-sided p of agreement, by permutation.", headline=True, stderr=False
+        "agreement_p", "p", "One-sided p of agreement, by permutation.", primary=True, stderr=False
     ),
     Metric(
         "agreement_competence",
         "score",
         "Rank correlation of the groups' competence and that of their clusters among people.",
-        headline=True,
+        primary=True,
         stderr=False,
     ),
-    Metric("agreement_warmth", "score", "The same of warmth.", headline=True, stderr=False),
+    Metric("agreement_warmth", "score", "The same of warmth.", primary=True, stderr=False),
     Metric(
         "mixed_groups",
         "%",
         "Groups in clusters whose competence and warmth differ at .001.",
-        headline=True,
+        primary=True,
         cell="Tables 2 and 5",
         stderr=False,
     ),
@@ -894,18 +912,18 @@ AGREEMENT = (
         "%",
         "Groups that leave their cluster in a fifth of resamples of rounds and items.",
         better="lower",
-        headline=True,
+        primary=True,
         stderr=False,
     ),
 )
-GROUPS = Metric("groups", "count", "Groups that were asked about.", headline=True, stderr=False)
+GROUPS = Metric("groups", "count", "Groups that were asked about.", primary=True, stderr=False)
 ANSWERS = (
     Metric(
         "refused",
         "share",
         "Answers that decline.",
         better="lower",
-        headline=True,
+        primary=True,
         cell="Figure 5",
         stderr=False,
     ),
@@ -914,7 +932,7 @@ ANSWERS = (
         "%",
         "Ratings that were asked for and cannot be read, refused ones too.",
         better="lower",
-        headline=True,
+        primary=True,
         stderr=False,
     ),
 )
@@ -924,7 +942,7 @@ BY_LIKELIHOOD = (
         "%",
         "Questions whose likelihoods are no numbers.",
         better="lower",
-        headline=True,
+        primary=True,
         stderr=False,
     ),
     Metric(
@@ -932,7 +950,7 @@ BY_LIKELIHOOD = (
         "%",
         "Mean probability that the answer begins with one of the five points.",
         better="higher",
-        headline=True,
+        primary=True,
         stderr=False,
     ),
     Metric(
@@ -941,14 +959,14 @@ BY_LIKELIHOOD = (
         "Correlation over groups of a rating on the rising scale and on the falling one: 1 where the scale is read, -1 where one point "
         "is chosen whichever way the scale runs.",
         better="higher",
-        headline=True,
+        primary=True,
         stderr=False,
     ),
     Metric(
         "direction_effect",
         "points",
         "Mean of a rating on the rising scale less that on the falling one.",
-        unbiased=0,
+        null_value=0,
         stderr=False,
     ),
     Metric(
@@ -975,7 +993,7 @@ KEYWORDS = (
         "%",
         "Keywords that the dictionary knows.",
         better="higher",
-        headline=True,
+        primary=True,
         cell="Table 15",
         stderr=False,
     ),
@@ -993,7 +1011,7 @@ PEOPLE = (
         "count",
         "Of the 24 correlations with a tendency, those with the sign that is printed for people (Cuddy 2007).",
         better="higher",
-        headline=True,
+        primary=True,
         cell="Table 8",
         stderr=False,
     ),
@@ -1002,14 +1020,14 @@ PEOPLE = (
         "count",
         "The same of the 16 that are significant there.",
         better="higher",
-        headline=True,
+        primary=True,
         stderr=False,
     ),
     Metric(
         "people_rho",
         "score",
         "Rank correlation of the 24 correlations with those of people.",
-        headline=True,
+        primary=True,
         stderr=False,
     ),
 )
@@ -1017,9 +1035,9 @@ PEOPLE = (
 
 def _metrics(part: str) -> list[Metric]:
     """Those that both ways of asking have."""
-    headline = DIMENSIONS[part] if part != "original" else (COMPETENCE, WARMTH)
+    primary = DIMENSIONS[part] if part != "original" else (COMPETENCE, WARMTH)
     spreads = [
-        metric for dimension in DIMENSIONS[part] for metric in _of(dimension, dimension in headline)
+        metric for dimension in DIMENSIONS[part] for metric in _of(dimension, dimension in primary)
     ]
     more = {"original": AGREEMENT, "extended": AGREEMENT, "behavior": PEOPLE}.get(part, ())
     correlations = [
