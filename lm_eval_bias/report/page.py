@@ -544,7 +544,7 @@ def _page(template: str, **what: Any) -> str:
 
 
 def _evidence(tests: Sequence[findings.Tested], named: bool = False) -> dict[str, Any]:
-    """What a page says of tests: sentences, the surest with what they are, all that are evidence."""
+    """What a page says of tests: sentences, the surest described, and all that are evidence."""
     surest = findings.surest(tests)
     lines = [findings.described(test, named) for test in surest]
     descriptions = [test.metric.description for test in surest[:STRONGEST]]

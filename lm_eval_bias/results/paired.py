@@ -109,7 +109,8 @@ class JackknifePlan:
         """runs: the records of each, which must be of the same clusters."""
         if not measure.clusters:
             raise UsageError(
-                "its measure declares no clusters, so its numbers can be compared only as if each model had been asked others"
+                "its measure declares no clusters, so its numbers can be compared only as if "
+                "each model had been asked others"
             )
         self.measure = measure
         self.chosen = [
