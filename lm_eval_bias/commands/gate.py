@@ -221,7 +221,7 @@ def narrowing(known: Mapping[str, catalogue.Task]) -> Narrowing:
     @cache
     def documents(task: str, results: Path) -> Any:
         run = runs[task, results]
-        asked = planned.asked(run, known[task])[0]
+        asked = planned.task_documents(run, known[task])[0]
         records = planned.answered(run, known[task])[0] if asked and run.n <= FEW else []
         return asked, records, planned.counted_clusters(run, known[task], asked, records)
 
