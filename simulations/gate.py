@@ -30,8 +30,8 @@ from typing import Any
 import numpy as np
 from scipy.special import stdtrit
 
-from lm_eval_bias.gate.verdicts import FAIL, PASS, Change, judge
 from lm_eval_bias.gate.rules import Rule, Rules
+from lm_eval_bias.gate.verdicts import FAIL, PASS, Change, judge
 from lm_eval_bias.measure import Measure, Metric, Number, Summary
 from lm_eval_bias.results.paired import differences
 from lm_eval_bias.results.runs import Run
