@@ -177,9 +177,10 @@ def read(path: Path) -> dict[str, Any]:
     class Loader(yaml.SafeLoader):
         pass
 
-    Loader.add_constructor(
-        "!function", lambda loader, node: Function(loader.construct_scalar(node), path.parent)
-    )
+    def function(loader: Any, node: Any) -> Function:
+        return Function(loader.construct_scalar(node), path.parent)
+
+    Loader.add_constructor("!function", function)
     try:
         config = yaml.load(path.read_text(encoding="utf-8"), Loader) or {}
     except (yaml.YAMLError, OSError, UnicodeDecodeError) as error:

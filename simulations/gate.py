@@ -30,11 +30,11 @@ from typing import Any
 import numpy as np
 from scipy.special import stdtrit
 
-from lm_eval_bias.gate.gate import FAIL, PASS, Change, judge
+from lm_eval_bias.gate.verdicts import FAIL, PASS, Change, judge
 from lm_eval_bias.gate.rules import Rule, Rules
-from lm_eval_bias.measure import Measure, Metric, Summary, unmeasured, with_interval
+from lm_eval_bias.measure import Measure, Metric, Number, Summary
 from lm_eval_bias.results.paired import differences
-from lm_eval_bias.results.runs import Number, Run
+from lm_eval_bias.results.runs import Run
 
 TRUE = 4.0
 """Points: the number of the unchanged model."""
@@ -44,8 +44,13 @@ DOCUMENTS, ANSWERS = 10, 10
 OF_THEME, OF_DOCUMENT, OF_MODEL = 5.0, 10.0, 2.0
 """Standard deviations, in points: of themes and of documents, which models share, and of a model's
 own by theme."""
-METRICS = with_interval(
-    Metric("gap", "points", "Mean difference of the two shares.", null_value=0, better="lower")
+GAP = Metric(
+    "gap",
+    "points",
+    "Mean difference of the two shares.",
+    null_value=0,
+    better="lower",
+    own_interval=True,
 )
 _NO_OPTIONS: Mapping[str, Any] = MappingProxyType({})
 
@@ -59,16 +64,10 @@ def summary(records: Sequence[Mapping[str, Any]], **_: Any) -> Summary:
     sums = np.bincount(place, gaps - value)
     error = float(np.sqrt(k / (k - 1) * (sums**2).sum()) / len(gaps))
     half = -float(stdtrit(k - 1, 0.025)) * error
-    return Summary(
-        {
-            "gap": (value, error),
-            "gap_low": unmeasured(value - half),
-            "gap_high": unmeasured(value + half),
-        }
-    )
+    return Summary({"gap": Number(value, error, value - half, value + half, k)})
 
 
-MEASURE = Measure(lambda doc, results: {}, summary, METRICS, clusters=(("theme",),))
+MEASURE = Measure(lambda doc, results: {}, summary, (GAP,), clusters=(("theme",),))
 
 
 def questions(rng: np.random.Generator, themes: int) -> tuple[np.ndarray, np.ndarray]:
@@ -94,9 +93,7 @@ def answered(
 
 def run_of(records: Sequence[Mapping[str, Any]], name: str) -> Run:
     """What a results file has of them."""
-    found = {(metric, None): Number(*value) for metric, value in summary(records).values.items()}
-    n, themes = len(records), len({record["theme"] for record in records})
-    place = Path(name)
+    n, place = len(records), Path(name)
     return Run(
         name,
         name,
@@ -107,13 +104,12 @@ def run_of(records: Sequence[Mapping[str, Any]], name: str) -> Run:
         None,
         None,
         n,
-        METRICS,
-        found,
+        (GAP,),
+        {("gap", None): summary(records).values["gap"]},
         {},
         (),
         (),
         place,
-        counted=dict.fromkeys(found, themes),
         of=n,
     )
 
@@ -121,7 +117,8 @@ def run_of(records: Sequence[Mapping[str, Any]], name: str) -> Run:
 def change(before: Sequence[Any], now: Sequence[Any]) -> Change:
     """As the command makes it."""
     found = differences(MEASURE, before, now, {}, [("gap", None)])["gap", None]
-    return Change(found.first, found.second, found.stderr, found.low, found.high, found.clusters)
+    number = Number(found.difference, found.stderr, found.low, found.high, found.clusters)
+    return Change(found.first, found.second, number)
 
 
 RULES = {

@@ -87,7 +87,7 @@ def opened(
 def look(
     browser: Any, path: Path, width: int = 1280, scheme: str = "light", axe_too: bool = True
 ) -> Seen:
-    """Open a page and all its folds and look at it: with axe where `make test` could fetch it."""
+    """Open a page and all its folds and look at it: with axe where `make test-all` could fetch it."""
     with opened(browser, path, width, scheme) as tab:
         tab.evaluate(
             "document.querySelectorAll('details').forEach((each) => { each.open = true; })"

@@ -5,7 +5,7 @@ import pkgutil
 import random
 import re
 from importlib import import_module
-from math import inf, isnan, log, nan
+from math import inf, isnan, log, nan, sqrt
 
 import pytest
 from exhibit_slips import compared, place, slips
@@ -22,25 +22,33 @@ from lm_eval_bias.benchmarks.hbb import sg_documents as hbb_sg
 from lm_eval_bias.benchmarks.mist import documents as mist
 from lm_eval_bias.benchmarks.stereomap import documents as stereomap
 from lm_eval_bias.benchmarks.stereoset import documents as stereoset
+from lm_eval_bias.exhibit import Column, Exhibit, Numbers
 from lm_eval_bias.harness.dataset import CustomDataset
 from lm_eval_bias.harness.task import MeasureTask
 from lm_eval_bias.measure import (
+    RANGE,
     ROWS,
     UNITS,
     Measure,
     Metric,
+    Number,
     Row,
     Summary,
     clusters_of,
+    fewest_clusters,
     first_seen,
     mean,
+    number,
     numbers,
     percentage,
+    problems,
     rows,
     slug,
+    summarise,
     tables,
     value,
 )
+from lm_eval_bias.usage import UsageError
 
 
 def metric(name, **changes):
@@ -54,7 +62,7 @@ def names(metrics, groups=()):
 # ---- Rows
 
 
-def test_headline_metrics_come_first_and_their_groups_behind_them():
+def test_primary_metrics_come_first_and_their_groups_behind_them():
     a, b = metric("a"), metric("b", by="colour")
     hidden = Metric("hidden", "%", "Something.", by="colour")
     assert rows([a, hidden, b], lambda column: {"colour": ["Dark red", "blue"]}[column]) == [
@@ -108,7 +116,7 @@ def test_a_task_splits_only_where_there_are_several_groups(colours, split):
     documents = CustomDataset(lambda: [{"text": "x", "colour": colour} for colour in colours])
     measure = Measure(
         lambda doc, results: {},
-        lambda records: Summary({"share": (1.0, 0.5)}),
+        lambda records, **options: Summary({"share": Number(1.0, 0.5)}),
         [metric("share", by="colour", better="lower")],
     )
     task = MeasureTask(
@@ -149,16 +157,15 @@ def test_higher_is_better(better, expected):
 
 TOY = Measure(
     record=lambda doc, results: {},
-    summary=lambda records: Summary({}),
+    summary=lambda records, **options: Summary({}),
     metrics=[
         metric("share", by="colour", better="lower", null_value=0, cell="Table 1"),
         Metric("count", "count", "Things.", stderr=False, by="colour"),
     ],
 )
-FOUND = Summary(
-    {"share": (40.0, 2.0), "count": (5.0, nan), "undeclared": (1.0, nan)},
-    {"share": {"red": (50.0, 3.0)}},
-)
+SHARE = Number(40.0, 2.0, 35.0, 45.0, 12)
+RED = Number(50.0, 3.0, 40.0, 60.0, 5)
+FOUND = Summary({"share": SHARE, "count": Number(5.0)}, {"share": {"red": RED}})
 
 
 def test_a_measure_knows_its_metrics_by_name():
@@ -168,22 +175,46 @@ def test_a_measure_knows_its_metrics_by_name():
 
 
 def test_numbers_are_flat_rows_of_all_that_is_declared_whole_and_by_group():
-    share = {
-        "metric": "share",
-        "unit": "%",
-        "better": "lower",
-        "null_value": 0,
-        "cell": "Table 1",
-        "clusters": None,
-    }
-    assert numbers(TOY, FOUND) == [
-        {**share, "group": None, "value": 40.0, "stderr": 2.0},
-        {**share, "group": "red", "value": 50.0, "stderr": 3.0},
-        {"metric": "count", "group": None, "value": 5.0, "stderr": None, "unit": "count", "better": None, "null_value": None, "cell": None, "clusters": None},
-    ]  # fmt: skip
+    declared = {"unit": "%", "better": "lower", "null_value": 0, "cell": "Table 1"}
+    share, red, count = numbers(TOY, FOUND)
+    assert share == {"metric": "share", "group": None, **SHARE._asdict(), **declared}
+    assert red == {"metric": "share", "group": "red", **RED._asdict(), **declared}
+    assert count["value"] == 5 and count["stderr"] is None and isnan(count["low"])
 
 
-def test_a_number_says_on_how_many_clusters_it_rests_at_least():
+def test_the_interval_is_students_on_the_clusters_within_the_scale():
+    """t of 11 degrees of freedom is 2.20099 at 97.5 % (a table), times sqrt(12 / 11) for the
+    bootstrap's variance: 2.2989 standard errors to either side."""
+    made = number((50, 4), 12)
+    assert made.high - 50 == 50 - made.low == pytest.approx(4 * 2.20099 * sqrt(12 / 11), rel=1e-5)
+    assert number((1, 4), 12, "%").low == 0 and number((99, 4), 12, "%").high == 100
+    assert number((1, 4), 12, "points").low < 0
+    assert number((1, 4), 12, "points", (0, 100)).low == 0
+    # agreement of all clusters is no certainty, and one cluster says nothing
+    for undefined in (number((5, 0), 12), number((5, nan), 12), number((5, 1), 1)):
+        assert isnan(undefined.low) and isnan(undefined.high) and undefined.value == 5
+
+
+def test_summarise_gives_each_number_its_clusters_and_one_interval():
+    """Three scenes, two of them red; the count has no error, the gap an interval of its own."""
+    records = [{"colour": c, "scene": s} for c, s in (("red", 1), ("red", 2), ("blue", 3))]
+    gap = Metric("gap", "points", "A gap.", own_interval=True)
+    values = {"share": Number(40, 2), "count": Number(3), "gap": Number(1, 1, -7, 8)}
+    measure = Measure(
+        lambda doc, results: {},
+        lambda records, errors, **options: Summary(values, {"share": {"red": Number(50, 3)}}),
+        [*TOY.metrics, gap],
+        clusters=(("scene",),),
+    )
+    summary = summarise(measure, records, {})
+    assert summary.values["share"] == number((40, 2), 3, "%")
+    assert summary.groups["share"]["red"] == number((50, 3), 2, "%")
+    assert summary.values["gap"] == Number(1, 1, -7, 8, 3)
+    assert summary.values["count"].clusters == 3 and isnan(summary.values["count"].low)
+    assert summarise(measure._replace(clusters=()), records[:2], {}).values["gap"].clusters == 2
+
+
+def test_clusters_are_counted_in_the_clustering_that_has_fewest():
     """Three scenes, and of these red ones have two; words are drawn within a kind, so `run` is two
     words; None is no word."""
     records = [
@@ -192,31 +223,65 @@ def test_a_number_says_on_how_many_clusters_it_rests_at_least():
         {"colour": "blue", "scene": 3, "kind": ["noun", "noun"], "word": ["run", None]},
     ]
     scenes, words = ("scene",), ("kind", "word")
+    assert fewest_clusters(records, [scenes], "colour") == {None: 3, "red": 2, "blue": 1}
+    assert fewest_clusters(records, [words], "colour") == {None: 3, "red": 3, "blue": 1}
+    assert fewest_clusters(records, [scenes, words], "colour") == {None: 3, "red": 2, "blue": 1}
+    assert fewest_clusters(records, [], "colour") == {None: 3, "red": 2, "blue": 1}
+    assert fewest_clusters([], [scenes]) == {None: 0}
+    with pytest.raises(UsageError, match="no usable value in column 'scenes'"):
+        fewest_clusters(records, [("scenes",)])
 
-    def counted(measure, found=records):
-        return {
-            row["group"]: row["clusters"]
-            for row in numbers(measure, FOUND, found)
-            if row["metric"] == "share"
-        }
 
-    assert counted(TOY._replace(clusters=(scenes,))) == {None: 3, "red": 2}
-    assert counted(TOY._replace(clusters=(words,))) == {None: 3, "red": 3}
-    assert counted(TOY._replace(clusters=(scenes, words))) == {None: 3, "red": 2}
-    assert counted(TOY) == {None: None, "red": None}
-    older = [{key: value for key, value in r.items() if key != "scene"} for r in records]
-    assert counted(TOY._replace(clusters=(scenes, words)), older) == {None: None, "red": None}
-    assert counted(TOY._replace(clusters=(scenes,)), []) == {None: None, "red": None}
+def test_what_a_measure_declares_is_checked():
+    exhibit = Exhibit("Table 1", "A.", Numbers(["other"]), [Column("other", "O", "kg")], "R.", "C.")
+    wrong = Metric("share", "kilo", "Something.", by="color")
+    measure = TOY._replace(metrics=[*TOY.metrics, wrong], exhibits=[exhibit])
+    assert list(problems(TOY, ["colour"])) == []
+    assert list(problems(measure, ["colour", "text"])) == [
+        "metric share is declared twice",
+        f"metric share has unit 'kilo'; units are {', '.join(UNITS)}",
+        "metric share is split by 'color', which is no column of the documents; these have "
+        "colour, text",
+        "exhibit Table 1 shows 'other', no metric of the measure",
+        "exhibit Table 1, column other: unknown unit 'kg'",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"clusters": (("scenes",),)}, "clusters records by column 'scenes', which they lack"),
+        ({"metrics": [metric("share", by="color")]}, "metric share is split by 'color'"),
+    ],
+)
+def test_a_wrong_declaration_ends_the_run_before_the_first_request(changes, message):
+    """It asked all questions first and ended in a KeyError."""
+    measure = Measure(
+        lambda doc, results: {"scene": 1, "colour": "red"},
+        lambda records, **options: Summary({"share": Number(1)}),
+        [metric("share")],
+    )
+    config = {
+        "task": "colours",
+        "custom_dataset": CustomDataset(lambda: [{"text": "x", "colour": "red"}]),
+        "test_split": "test",
+        "output_type": "multiple_choice",
+        "doc_to_text": "{{text}}",
+        "doc_to_choice": ["yes", "no"],
+        "doc_to_target": "",
+    }
+    task = MeasureTask({**config, "measure": measure._replace(**changes)})
+    with pytest.raises(UsageError, match=f"colours: .*{message}"):
+        task.build_all_requests(limit=1)
 
 
 def test_a_metric_that_the_summary_lacks_is_an_error_and_a_group_that_it_lacks_has_no_number():
     with pytest.raises(KeyError, match="share"):
-        numbers(TOY, Summary({"count": (5.0, nan)}))
+        numbers(TOY, Summary({"count": Number(5.0)}))
     share = TOY.metrics[0]
-    assert value(FOUND, Row("share", share)) == (40, 2) and value(
-        FOUND, Row("share_red", share, "red")
-    ) == (50, 3)
-    assert all(map(isnan, value(FOUND, Row("share_blue", share, "blue"))))
+    assert value(FOUND, Row("share", share)) == SHARE
+    assert value(FOUND, Row("share_red", share, "red")) == RED
+    assert isnan(value(FOUND, Row("share_blue", share, "blue")).value)
     with pytest.raises(KeyError, match="other"):
         value(FOUND, Row("other", metric("other")))
 
@@ -352,8 +417,8 @@ def stereomap_asked(part):
 # Of each measure: the first documents, what a model might answer to one, and the options as they
 # are by default.
 ASKED = {
-    "bistereo_nli.NLI": (bistereo_nli.documents, 300, lambda doc, rng: likelihoods(rng, 3), dict),
-    "bistereo_nli.NLI_GENERATED": (
+    "bistereo.NLI": (bistereo_nli.documents, 300, lambda doc, rng: likelihoods(rng, 3), dict),
+    "bistereo.NLI_GENERATED": (
         bistereo_nli.documents,
         300,
         lambda doc, rng: [
@@ -361,32 +426,27 @@ ASKED = {
         ],
         dict,
     ),
-    "bistereo_analogy.ANALOGY": (
+    "bistereo.ANALOGY": (
         bistereo_analogy.documents,
         603,
         lambda doc, rng: [(*each, rng.choice([1, 2, 3])) for each in likelihoods(rng, 2)],
         dict,
     ),
-    "bistereo_analogy.ANALOGY_GENERATED": (
+    "bistereo.ANALOGY_GENERATED": (
         bistereo_analogy.listed,
         1203,
         lambda doc, rng: [rng.choice([*doc["options"] * 9, "refused", "unparsed"])],
         dict,
     ),
-    "bistereo_pairs.PAIRS": (
-        bistereo_pairs.documents,
-        601,
-        joint_likelihoods,
-        bistereo_pairs.options,
-    ),
+    "bistereo.PAIRS": (bistereo_pairs.documents, 601, joint_likelihoods, bistereo_pairs.options),
     "hbb.HBB": (hbb.documents, 12 * 116, lambda doc, rng: likelihoods(rng, 2), hbb.options),
-    "hbb_generate.HBB_GENERATE": (
+    "hbb.HBB_GENERATE": (
         hbb.documents,
         12 * 116,
         ten_answers,
         lambda: hbb.generate_options(order="both"),
     ),
-    "hbb_sg.HBB_SG": (
+    "hbb.HBB_SG": (
         hbb_sg.documents,
         12 * 58,
         lambda doc, rng: [(*each, rng.choice([1, 2, 3])) for each in likelihoods(rng, 8)],
@@ -462,17 +522,12 @@ MODULES = [
     )
 ]
 EVERY = {
-    f"{module.__name__.rpartition('.')[2]}.{name}": found
+    f"{module.__name__.split('.')[2]}.{name}": found
     for module in MODULES
     for name, found in vars(module).items()
     if isinstance(found, Measure)
 }
 every_measure = pytest.mark.parametrize("name", EVERY)
-every_metric = pytest.mark.parametrize(
-    ("name", "metric"),
-    [(name, m) for name, measure in EVERY.items() for m in measure.metrics],
-    ids=str,
-)
 
 
 @pytest.fixture(scope="module")
@@ -485,9 +540,9 @@ def answered():
         if name not in made:
             documents, n, answer, options = ASKED[name]
             rng = random.Random(name)
-            docs = list(CustomDataset(lambda: documents()[:n])()["test"])
+            docs = CustomDataset(lambda: documents()[:n])()["test"]
             records = [EVERY[name].record(doc, answer(doc, rng)) for doc in docs]
-            made[name] = docs, records, EVERY[name].summary(records, **options())
+            made[name] = docs, records, summarise(EVERY[name], records, options())
         return made[name]
 
     return of
@@ -497,25 +552,21 @@ def test_the_answers_above_are_to_every_measure():
     assert set(ASKED) == set(EVERY) and len(EVERY) >= 9
 
 
-@every_metric
-def test_a_metric_has_a_known_unit_and_says_what_it_is_in_one_sentence(name, metric):
-    assert metric.unit in UNITS
-    assert (
-        re.findall(r"[.!?](?=\s|$)", metric.description) == ["."]
-        and metric.description.endswith(".")
-        and metric.description == " ".join(metric.description.split())
-    )
-    assert metric.better in ("lower", "higher", None)
-    assert re.fullmatch(r"[a-z][a-z0-9_]*", metric.name)
+@every_measure
+def test_what_a_measure_declares_can_be_read(name):
+    declared = EVERY[name].metrics
+    assert 1 <= sum(m.primary for m in declared) <= 12
+    for m in declared:
+        # the harness shows x_stderr as the standard error of x
+        assert re.fullmatch(r"[a-z][a-z0-9_]*(?<!_stderr)", m.name)
+        one_sentence = re.findall(r"[.!?](?=\s|$)", m.description) == ["."]
+        assert one_sentence and m.description == " ".join(m.description.split()), m.name
+        assert m.description.endswith("."), m.name
 
 
 @every_measure
-def test_no_name_stands_twice_and_a_person_can_read_the_headline(name):
-    declared = EVERY[name].metrics
-    assert len({m.name for m in declared}) == len(declared)
-    assert 1 <= sum(m.primary for m in declared) <= 12
-    # the harness shows x_stderr as the standard error of x
-    assert not any(m.name.endswith("_stderr") for m in declared)
+def test_a_declaration_has_no_problems(name, answered):
+    assert list(problems(EVERY[name], answered(name)[0].features)) == []
 
 
 @every_measure
@@ -525,32 +576,27 @@ def test_every_row_of_the_table_has_a_name_of_its_own(name, answered):
         EVERY[name].metrics, lambda column: list(dict.fromkeys(doc[column] for doc in docs))
     )
     assert len({row.name for row in shown}) == len(shown) <= 12
-    assert all(isinstance(number, float) for row in shown for number in value(summary, row))
+    assert all(isinstance(value(summary, row).value, float) for row in shown)
 
 
 @every_measure
 def test_every_declared_number_is_in_the_summary(name, answered):
     summary = answered(name)[2]
     for m in EVERY[name].metrics:
-        number, error = summary.values[m.name]
-        assert isinstance(number, float) and isinstance(error, float)
-        assert not isnan(number), m.name
-        assert isnan(error) != m.stderr, m.name
+        shown = summary.values[m.name]
+        assert not isnan(shown.value) and isnan(shown.stderr) != m.stderr, m.name
+        if m.stderr and shown.stderr > 0:
+            assert shown.low <= shown.value <= shown.high, m.name
 
 
 @every_measure
-def test_percentages_lie_between_0_and_100_and_shares_and_p_values_between_0_and_1(name, answered):
+def test_no_number_and_no_end_of_an_interval_leaves_the_scale_of_its_unit(name, answered):
     summary = answered(name)[2]
     for m in EVERY[name].metrics:
-        bounds = {
-            "%": (0, 100),
-            "share": (0, 1),
-            "p": (0, 1),
-            "score": (-1, 1),
-            "count": (0, inf),
-        }.get(m.unit, (-inf, inf))
-        for number, _ in (summary.values[m.name], *summary.groups.get(m.name, {}).values()):
-            assert bounds[0] <= number <= bounds[1] or isnan(number), m.name
+        least, most = RANGE.get(m.unit, (-inf, inf))
+        for shown in (summary.values[m.name], *summary.groups.get(m.name, {}).values()):
+            for end in (shown.value, shown.low, shown.high):
+                assert least <= end <= most or isnan(end), (m.name, shown)
 
 
 @every_measure
@@ -572,7 +618,7 @@ def test_clusters_are_columns_of_the_records(name, answered):
     _, records, summary = answered(name)
     measure = EVERY[name]
     assert measure.clusters
-    for row in numbers(measure, summary, records):
+    for row in numbers(measure, summary):
         assert row["stderr"] is None or row["clusters"] > 0, row["metric"]
     for columns in measure.clusters:
         found = {name for r in records for name in clusters_of(r, columns)}
@@ -619,7 +665,7 @@ def test_records_are_plain_data_of_which_the_same_summary_comes(name, answered):
     _, records, summary = answered(name)
     read = json.loads(json.dumps(records))
     assert read == records
-    again = EVERY[name].summary(read, **ASKED[name][3]())
+    again = summarise(EVERY[name], read, ASKED[name][3]())
     assert repr(again) == repr(summary)
 
 
@@ -627,7 +673,7 @@ def test_records_are_plain_data_of_which_the_same_summary_comes(name, answered):
 def test_a_summary_changes_no_record(name, answered):
     _, records, _ = answered(name)
     before = json.dumps(records)
-    EVERY[name].summary(records, **ASKED[name][3]())
+    summarise(EVERY[name], records, ASKED[name][3]())
     assert json.dumps(records) == before
 
 
@@ -635,23 +681,21 @@ def test_a_summary_changes_no_record(name, answered):
 def test_what_is_asked_several_times_has_a_summary_of_all_answers(name, answered):
     """The same answers twice: the same numbers, but for counts and how sure they are."""
     _, records, summary = answered(name)
-    twice = EVERY[name].summary(
-        [record for record in records for _ in range(2)], **ASKED[name][3]()
-    )
+    twice = summarise(EVERY[name], [r for r in records for _ in range(2)], ASKED[name][3]())
     for m in EVERY[name].metrics:
-        if m.unit not in ("count", "t", "p") and not m.name.endswith(("_low", "_high")):
-            assert twice.values[m.name][0] == pytest.approx(summary.values[m.name][0]), m.name
+        if m.unit not in ("count", "t", "p"):
+            assert twice.values[m.name].value == pytest.approx(summary.values[m.name].value), m.name
 
 
 def test_measures_of_likelihoods_are_not_repeated():
     assert {
         name for name, measure in EVERY.items() if not (measure.repeats or measure.gathers)
     } == {n for n in EVERY if "LIKELIHOOD" in n} | {
-        "bistereo_analogy.ANALOGY",
-        "bistereo_nli.NLI",
-        "bistereo_pairs.PAIRS",
+        "bistereo.ANALOGY",
+        "bistereo.NLI",
+        "bistereo.PAIRS",
         "hbb.HBB",
-        "hbb_sg.HBB_SG",
+        "hbb.HBB_SG",
         "stereoset.SENTENCES",
         "stereoset.INTRASENTENCE_CHOICE",
         "stereoset.INTERSENTENCE_CHOICE",

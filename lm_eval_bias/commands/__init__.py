@@ -4,24 +4,31 @@ from __future__ import annotations
 
 import argparse
 import sys
+import textwrap
 from typing import Any
 
 from lm_eval_bias.usage import UsageError
 
+WIDTH = 100
+"""Columns of the help texts, fixed so that they can stand in the docs."""
+
 
 def declare(commands: Any, name: str, help: str, description: str) -> argparse.ArgumentParser:
-    """A subcommand's parser, formatted as all of them are."""
-    return commands.add_parser(name, help=help, description=description, formatter_class=formatter)
+    """A subcommand's parser. description: paragraphs, which are filled but for indented lists."""
+    paragraphs = [
+        paragraph if "\n  " in paragraph else textwrap.fill(" ".join(paragraph.split()), WIDTH)
+        for paragraph in description.split("\n\n")
+    ]
+    text = "\n\n".join(paragraphs)
+    return commands.add_parser(name, help=help, description=text, formatter_class=formatter)
 
 
 def formatter(prog: str) -> argparse.HelpFormatter:
-    """Of fixed width, so that the help texts are the same everywhere and can stand in the docs."""
-    return argparse.RawDescriptionHelpFormatter(prog, width=100)
+    return argparse.RawDescriptionHelpFormatter(prog, width=WIDTH)
 
 
 def tell(error: UsageError) -> None:
-    """Print what was wrong. Names out of files stand in it, so nothing of it may steer the
-    terminal."""
+    """Print a mistake. It may hold names out of files, so nothing in it may steer the terminal."""
     from lm_eval_bias.results.escape import visible
 
     print("\n".join(map(visible, error.code.split("\n"))), file=sys.stderr)

@@ -17,10 +17,11 @@ def add(commands: Any) -> None:
         commands,
         "check",
         "check files of items or groups of your own",
-        "Read files that are to stand in place of a task's items or groups (--metadata items=FILE groups=FILE), and list\n"
-        "all that is wrong with them: file, line, field and cause. A run checks the same. A table (.tsv, .csv, .jsonl or a\n"
-        "list in .yaml) holds items, names in .yaml hold groups; give both where one refers to the other. For a task on a\n"
-        "data set of the hub: the file that is to stand in its place (--metadata data=FILE). Nothing is fetched.",
+        "Check files that replace a task's items or groups (--metadata items=FILE groups=FILE), and "
+        "list all that is wrong with them: file, line, field and cause. A run checks the same. A "
+        "table (.tsv, .csv, .jsonl or a list in .yaml) holds items, names in .yaml hold groups; "
+        "give both where one refers to the other. For a task on a data set of the hub: the file "
+        "that replaces it (--metadata data=FILE). Nothing is fetched.",
     )
     parser.add_argument("files", metavar="FILE", nargs="+")
     parser.add_argument(

@@ -24,14 +24,16 @@ def add(commands: Any) -> None:
         commands,
         "data",
         "fetch, list or verify the data that authors released",
-        "The tasks with `official` in their name ask what the authors of a paper released. A run fetches it when it is not there;\n"
-        "this does so before, for a machine without a network for one.\n\n"
-        "  fetch   get what is missing, from the commit that is pinned, and check it; goes on where an earlier call stopped\n"
-        "  list    the files of each source, their sizes, and where they are kept or that they are missing\n"
+        "The tasks with `official` in their name ask what the authors of a paper released. A run "
+        "fetches it when it is missing; this command does so before, for example for a machine "
+        "without a network.\n\n"
+        "  fetch   get what is missing from the pinned commit and check it; continues an earlier call\n"
+        "  list    the files of each source, their sizes, and where they are kept\n"
         "  verify  compare the checksums; the exit status is 1 if a file differs or is missing\n\n"
-        "A file whose checksum is not known is fetched last, kept with the checksum that it has, and called unverified.\n"
-        "Files are kept in the folder lm-eval-bias of $XDG_CACHE_HOME, by default ~/.cache. $LM_EVAL_BIAS_DATA names a folder\n"
-        "with SOURCE/FILE in it that is used in its place; $LM_EVAL_BIAS_MIRROR a server that has the same files at the same paths.",
+        "A file whose checksum is unknown is fetched last, kept with the checksum that it has, and "
+        "called unverified. Files are kept in the folder lm-eval-bias of $XDG_CACHE_HOME, by "
+        "default ~/.cache. $LM_EVAL_BIAS_DATA names a folder with SOURCE/FILE in it that is used "
+        "instead; $LM_EVAL_BIAS_MIRROR a server that has the same files at the same paths.",
     )
     parser.add_argument("action", metavar="ACTION", choices=ACTIONS, help=", ".join(ACTIONS))
     parser.add_argument(

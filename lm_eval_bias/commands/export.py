@@ -1,4 +1,4 @@
-"""`lm-eval-bias export`: numbers of finished runs in the formats of others, with their intervals."""
+"""`lm-eval-bias export`: convert the numbers of finished runs to third-party formats."""
 
 from __future__ import annotations
 
@@ -8,7 +8,8 @@ import os
 import re
 import sys
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -17,23 +18,27 @@ from lm_eval_bias.commands import declare, finished
 from lm_eval_bias.usage import UsageError, nearest
 
 if TYPE_CHECKING:
-    from lm_eval_bias.export.export import Result
     from lm_eval_bias.export.hub import Source
+    from lm_eval_bias.export.numbers import Result
+    from lm_eval_bias.results.runs import Run
 
 FORMATS = ("hub", "model-index", "every-eval-ever")
-_ID = re.compile(r"[\w.-]+/[\w.-]+", re.ASCII)
+_ID = r"[\w.-]+/[\w.-]+"
 
 
 def add(commands: Any) -> None:
     parser = declare(
         commands,
         "export",
-        "numbers of finished runs in the formats of others",
-        "Read the results that `lm_eval --output_path` wrote, and write their primary numbers in a format of others: `hub`, entries\n"
-        "for .eval_results/ of a model's repository; `model-index`, results in a model card; `every-eval-ever`, a record for each\n"
-        "number in its schema 0.3.0. What stands in these files already stays, but for older numbers of the same task. The formats\n"
-        "know a number, and the last whether lower is better: a signed number has no direction, so the first two leave it out, and\n"
-        "the last has its distance from the null value. What is left out is told. Without --output or --card it is printed.",
+        "convert numbers of finished runs to third-party formats",
+        "Read the results that `lm_eval --output_path` wrote, and write their primary numbers in a "
+        "third-party format: `hub`, entries for .eval_results/ of a model's repository; "
+        "`model-index`, results in a model card; `every-eval-ever`, a record for each number in "
+        "its schema 0.3.0. What stands in these files already stays, except older numbers of the "
+        "same task. The formats know a number, and the last whether lower is better. A signed "
+        "number has no direction: the first two leave it out, the last has its distance from the "
+        "null value. A line says what is left out. Without --output or --card the result is "
+        "printed.",
     )
     parser.add_argument(
         "runs",
@@ -47,7 +52,8 @@ def add(commands: Any) -> None:
         "--output",
         metavar="DIR",
         type=Path,
-        help="write below this folder: for hub, the model's repository; for every-eval-ever, the folder that holds data/",
+        help="write below this folder: for hub, the model's repository; for every-eval-ever, the "
+        "folder that holds data/",
     )
     parser.add_argument(
         "--card", metavar="FILE", type=Path, help="for model-index: the README.md that is changed"
@@ -107,27 +113,22 @@ def add(commands: Any) -> None:
 def _option(parser: argparse.ArgumentParser, name: str, help: str, **more: Any) -> None:
     """An option that may be written with hyphens, too."""
     parser.add_argument(name, help=help, **more)
-    parser.add_argument(
-        name.replace("_", "-"),
-        dest=name[2:],
-        help=argparse.SUPPRESS,
-        **{**more, "default": argparse.SUPPRESS},
-    )
+    hidden = {**more, "default": argparse.SUPPRESS, "help": argparse.SUPPRESS}
+    parser.add_argument(name.replace("_", "-"), dest=name[2:], **hidden)
 
 
 def run(arguments: argparse.Namespace) -> int:
-    from lm_eval_bias.export import export
+    source = _source(arguments)
+    from lm_eval_bias.export import numbers
     from lm_eval_bias.results.escape import visible
 
-    source = _source(arguments)
     found = finished.find(
         arguments.runs, finished.known_tasks(arguments.include_path), arguments.tasks, to="export"
     )
-    found = found._replace(runs=_of_model(found.runs, arguments))
-    results, left = export.chosen(found, arguments.metrics)
+    results, left = numbers.chosen(_of_model(found.runs, arguments), arguments.metrics)
     write = {"hub": _hub, "model-index": _card, "every-eval-ever": _records}[arguments.to]
     written, more = write(results, source, arguments)
-    for line in [*found.notes, *finished.not_ours(found), *left, *more, *export.warnings(results)]:
+    for line in [*found.notes, *finished.not_ours(found), *left, *more, *numbers.warnings(results)]:
         print(visible(line), file=sys.stderr)
     if not written:
         raise UsageError(f"nothing to export to {arguments.to}: no number of these runs can be")
@@ -138,89 +139,74 @@ def run(arguments: argparse.Namespace) -> int:
 
 Written = tuple[list[str], list[str]]
 """What is printed, and what was left out."""
+_PATTERNS = {
+    "dataset_id": (_ID, "OWNER/NAME, as on the hub"),
+    "model_id": (_ID, "OWNER/NAME, as on the hub"),
+    "dataset_revision": (r"[0-9a-f]{7,40}", "a commit, 7 to 40 of the signs 0-9 and a-f"),
+    "source_url": (r"https?://[^\s/]+\S*", "an address that begins with https://"),
+}
+_TAKES = {
+    "hub": ("output",),
+    "model-index": ("card",),
+    "every-eval-ever": ("output", "organization", "relationship"),
+}
+_WHERE = {"output": "--output DIR", "card": "--card FILE, the README.md that is changed"}
 
 
 def _source(arguments: argparse.Namespace) -> Source:
-    """What the options say of the data and of who asked, checked."""
+    """What the options say of the data set and of the outputs, checked."""
     from lm_eval_bias.results.escape import visible
 
     try:
         from lm_eval_bias.export.hub import Source
     except ImportError as error:
         raise UsageError(
-            f"export needs a newer huggingface_hub ({error}): pip install -U 'huggingface_hub>=1.33'"
+            f"export needs a newer huggingface_hub ({error}): "
+            "pip install -U 'huggingface_hub>=1.33'"
         ) from error
     to = arguments.to
-    for name in ("dataset_id", "model_id"):
-        value = getattr(arguments, name)
-        if value is not None and not _ID.fullmatch(value):
-            raise UsageError(f"--{name} {visible(value)}: expected OWNER/NAME, as on the hub")
-    if arguments.dataset_revision is not None and not re.fullmatch(
-        r"[0-9a-f]{7,40}", arguments.dataset_revision
-    ):
-        raise UsageError(
-            f"--dataset_revision {visible(arguments.dataset_revision)}: expected a commit, 7 to 40 of the signs 0-9 and a-f"
-        )
-    if arguments.dataset_revision is not None and arguments.dataset_id is None:
+    given = {name: value for name, value in vars(arguments).items() if value is not None}
+    for name, (pattern, expected) in _PATTERNS.items():
+        if name in given and not re.fullmatch(pattern, given[name], re.ASCII):
+            raise UsageError(f"--{name} {visible(given[name])}: expected {expected}")
+    if "dataset_revision" in given and "dataset_id" not in given:
         raise UsageError("--dataset_revision: of which data set? Name it with --dataset_id")
-    if arguments.source_url is not None and not re.fullmatch(
-        r"https?://[^\s/]+\S*", arguments.source_url
-    ):
-        raise UsageError(
-            f"--source_url {visible(arguments.source_url)}: expected an address that begins with https://"
-        )
-    if arguments.source_name is not None and arguments.source_url is None:
+    if "source_name" in given and "source_url" not in given:
         raise UsageError(
             "--source_name: the formats take it with an address only; add --source_url"
         )
-    if to == "hub" and arguments.dataset_id is None:
-        what = "an entry belongs to a data set on the hub that is registered as a benchmark, and no task of this project has one of its own"
-        raise UsageError(f"--to hub needs --dataset_id OWNER/NAME: {what}")
-    for name, formats in (("output", ("hub", "every-eval-ever")), ("card", ("model-index",))):
-        if getattr(arguments, name) is not None and to not in formats:
-            other = (
-                "--card FILE, the README.md that is changed"
-                if to == "model-index"
-                else "--output DIR"
-            )
-            raise UsageError(f"--{name} is not for --to {to}, which takes {other}")
-    for name in ("organization", "relationship"):
-        if getattr(arguments, name) is not None and to != "every-eval-ever":
-            raise UsageError(f"--{name} is not for --to {to}, which has no place for it")
-    if arguments.output is not None and not arguments.output.is_dir():
+    if to == "hub" and "dataset_id" not in given:
+        raise UsageError(
+            "--to hub needs --dataset_id OWNER/NAME: an entry belongs to a data set on the hub "
+            "that is registered as a benchmark, and no task of this project has one of its own"
+        )
+    for name in ("output", "card", "organization", "relationship"):
+        if name in given and name not in _TAKES[to]:
+            raise UsageError(f"--{name} is not for --to {to}, which takes {_WHERE[_TAKES[to][0]]}")
+    if "output" in given and not arguments.output.is_dir():
         raise UsageError(f"--output {arguments.output}: expected a folder that is there")
-    url, name = arguments.source_url, arguments.source_name
-    return Source(
-        arguments.dataset_id,
-        arguments.dataset_revision,
-        visible(url) if url else None,
-        visible(name) if name else None,
-    )
+    outputs = (visible(given[k]) if k in given else None for k in ("source_url", "source_name"))
+    return Source(arguments.dataset_id, arguments.dataset_revision, *outputs)
 
 
-def _of_model(found: Sequence[Any], arguments: argparse.Namespace) -> list[Any]:
+def _of_model(runs: Sequence[Run], arguments: argparse.Namespace) -> list[Run]:
+    """The runs of --model. UsageError where the format takes one model and there are several."""
     from lm_eval_bias.results.escape import shortened, visible
 
-    names = sorted({run.model for run in found})
-    wanted = arguments.model
-    if wanted is not None:
-        chosen = [run for run in found if wanted in (run.model, run.identity)]
-        if not chosen:
-            raise UsageError(
-                f"--model {visible(wanted)}: no run is of that model; {nearest(visible(wanted), list(map(visible, names)))}"
-            )
-        names = sorted({run.model for run in chosen})
-        found = chosen
-    if len(names) > 1 and (arguments.to != "every-eval-ever" or arguments.model_id is not None):
-        what = (
-            f"--to {arguments.to} is of one model"
-            if arguments.to != "every-eval-ever"
-            else "--model_id is of one model"
-        )
+    name = arguments.model
+    chosen = [run for run in runs if name in (None, run.model, run.identity)]
+    if not chosen:
+        near = nearest(visible(name), sorted({visible(run.model) for run in runs}))
+        raise UsageError(f"--model {visible(name)}: no run is of that model; {near}")
+    models = sorted({run.model for run in chosen})
+    of_one = f"--to {arguments.to}" if arguments.to != "every-eval-ever" else ""
+    of_one = of_one or ("--model_id" if arguments.model_id is not None else "")
+    if len(models) > 1 and of_one:
         raise UsageError(
-            f"{what}, and there are {len(names)}; choose with --model: {', '.join(map(shortened, names))}"
+            f"{of_one} is of one model, and there are {len(models)}; choose with --model: "
+            f"{', '.join(map(shortened, models))}"
         )
-    return list(found)
+    return chosen
 
 
 # ---- The formats
@@ -233,134 +219,130 @@ def _hub(results: Sequence[Result], source: Source, arguments: argparse.Namespac
     if not entries or arguments.output is None:
         return [hub.text(entries)] if entries else [], left
     folder = arguments.output / hub.FOLDER
-    files = sorted({*folder.glob("*.yaml"), *folder.glob("*.yml"), folder / hub.FILE})
-    texts = {}
-    for path in files:
+    own = folder / hub.FILE
+    old = {}
+    for path in sorted({*folder.glob("*.yaml"), *folder.glob("*.yml"), own}):
         try:
             content = _read(path)
-            hub.standing(content)
-            texts[path] = content
+            old[path] = content, hub.standing(content)
         except (hub.CannotMerge, UsageError) as error:
-            if path.name == hub.FILE:
+            if path == own:
                 raise UsageError(f"{path}: {error}; mend or move it") from error
             left.append(f"{path} is left alone: {error}")
     remaining = {(entry.dataset_id, entry.task_id): entry for entry in entries}
-    plan: dict[Path, list[Any]] = {}
-    for path, content in texts.items():
-        for old in hub.standing(content):
-            key = hub.key_of(old)
-            if key in remaining:
-                entry = remaining.pop(key)
-                if why := hub.keeps(old, entry):
-                    left.append(f"{entry.task_id} is left out: {why}, in {path}")
-                else:
-                    plan.setdefault(path, []).append(entry)
+    new: dict[Path, list[Any]] = {}
+    for path, (_, standing) in old.items():
+        for there in standing:
+            entry = remaining.pop(hub.key_of(there), None)
+            if entry is None:
+                continue
+            if why := hub.keeps(there, entry):
+                left.append(f"{entry.task_id} is left out: {why}, in {path}")
+            else:
+                new.setdefault(path, []).append(entry)
     if remaining:
-        plan.setdefault(folder / hub.FILE, []).extend(remaining.values())
-    return _changed(
-        {
-            path: lambda path=path, new=new: hub.merged(texts[path], new)
-            for path, new in plan.items()
-        },
-        texts,
-    ), left
+        new.setdefault(own, []).extend(remaining.values())
+    files = {path: (old[path][0], partial(hub.merged, old[path][0], new[path])) for path in new}
+    return _changed(files), left
 
 
 def _card(results: Sequence[Result], source: Source, arguments: argparse.Namespace) -> Written:
-    from lm_eval_bias.export import card as cards
+    from lm_eval_bias.export import card
     from lm_eval_bias.results.escape import shortened, visible
 
-    made, left = cards.eval_results(results, source)
+    made, left = card.eval_results(results, source)
     name = arguments.model_id or (visible(results[0].run.model) if results else "")
     if not made or arguments.card is None:
-        return [cards.text(name, made)] if made else [], left
+        return [card.text(name, made)] if made else [], left
     path = arguments.card
     if not path.is_file():
         raise UsageError(f"--card {path}: expected a README.md that is there")
     content = _read(path)
     try:
-        kept = cards.kept(content, made)
-    except cards.CannotMerge as error:
+        kept = card.kept(content, made)
+    except card.CannotMerge as error:
         raise UsageError(
             f"{path}: {error}; mend it, or leave --card out and put what is printed there by hand"
         ) from error
     left += [
-        f"{shortened(one.metric_type)} of {shortened(one.dataset_name)} is left out: a verified result stands there"
+        f"{shortened(one.metric_type)} of {shortened(one.dataset_name)} is left out: a verified "
+        "result stands there"
         for one in kept
     ]
     made = [one for one in made if one not in kept]
-    return _changed(
-        {path: lambda: cards.merged(content, name, made)}, {path: content}
-    ) if made else [], left
+    if not made:
+        return [], left
+    return _changed({path: (content, partial(card.merged, content, name, made))}), left
 
 
-def _changed(files: dict[Path, Callable[[], str]], old: dict[Path, str]) -> list[str]:
-    """All files, or none: each is made before the first is written."""
+def _changed(files: Mapping[Path, tuple[str, Callable[[], str]]]) -> list[str]:
+    """Change all files, or none. files: path -> what stands there, and what makes the new text."""
     from lm_eval_bias.export.hub import CannotMerge
 
     texts = {}
-    for path, make in files.items():
+    for path, (_, make) in files.items():
         try:
             texts[path] = make()
         except CannotMerge as error:
-            what = "nothing was changed. What is printed without --output and --card can be put there by hand"
-            raise UsageError(f"{path}: {error}; {what}") from error
-    for path, content in texts.items():
-        if content != old.get(path):
-            _write(path, content)
-    return [
-        f"wrote {path}" if content != old.get(path) else f"{path} is as it was"
-        for path, content in texts.items()
-    ]
+            raise UsageError(
+                f"{path}: {error}; nothing was changed. What is printed without --output and "
+                "--card can be put there by hand"
+            ) from error
+    lines = []
+    for path, text in texts.items():
+        if text == files[path][0]:
+            lines.append(f"{path} is as it was")
+        else:
+            _write(path, text)
+            lines.append(f"wrote {path}")
+    return lines
 
 
 def _records(results: Sequence[Result], source: Source, arguments: argparse.Namespace) -> Written:
-    from lm_eval_bias.export import records as export_records
+    from lm_eval_bias.export import records
     from lm_eval_bias.results.escape import visible
 
-    evaluator = export_records.Evaluator()
-    if arguments.organization is not None:
-        evaluator = evaluator._replace(organization=visible(arguments.organization))
-    if arguments.relationship is not None:
-        evaluator = evaluator._replace(relationship=arguments.relationship)
-    made, left = export_records.records(
-        results, source, evaluator, _now(), _exporter(), arguments.model_id
+    who = records.Evaluator(
+        visible(arguments.organization or records.UNKNOWN), arguments.relationship or "other"
     )
+    made, left = records.records(results, source, who, _now(), _exporter(), arguments.model_id)
     if arguments.output is None:
-        return [export_records.line(record.content) for record in made], left
+        return [json.dumps(content, allow_nan=False) for _, content in made], left
     files = {}
-    same = 0
     for path, content in made:
         file = arguments.output / path
         if file.exists() or file.is_symlink():
             old = _record_at(file)
-            if old is None or old.get("evaluation_id") != content["evaluation_id"]:
+            if old.get("evaluation_id") != content["evaluation_id"]:
                 raise UsageError(
                     f"{file} is there, and is no record of {content['evaluation_id']}; move it"
                 )
-            if {**old, "retrieved_timestamp": ""} == {
-                **json.loads(json.dumps(content)),
-                "retrieved_timestamp": "",
-            }:
-                same += 1
+            if {**json.loads(json.dumps(content)), **_retrieved(old)} == old:
                 continue
-        files[file] = export_records.text(content)
+        files[file] = records.text(content)
     for file, text in files.items():
         _write(file, text)
-    said = f"wrote {len(files)} record{'s' * (len(files) != 1)} below {arguments.output / 'data' / export_records.COLLECTION}"
-    return [said + (f"; {same} stood there already" if same else "")] if made else [], left
+    folder = arguments.output / "data" / records.COLLECTION
+    line = f"wrote {len(files)} record{'s' * (len(files) != 1)} below {folder}"
+    if len(files) < len(made):
+        line += f"; {len(made) - len(files)} stood there already"
+    return [line] if made else [], left
 
 
-def _record_at(path: Path) -> dict[str, Any] | None:
+def _retrieved(record: dict[str, Any]) -> dict[str, Any]:
+    return {"retrieved_timestamp": record.get("retrieved_timestamp")}
+
+
+def _record_at(path: Path) -> dict[str, Any]:
     try:
-        found = json.loads(_read(path))
+        content = json.loads(_read(path))
     except (ValueError, RecursionError):
-        return None
-    return found if isinstance(found, dict) else None
+        return {}
+    return content if isinstance(content, dict) else {}
 
 
 def _now() -> int:
-    """Seconds since 1970; SOURCE_DATE_EPOCH in their place, so that an export can be repeated."""
+    """Seconds since 1970, or SOURCE_DATE_EPOCH, so that an export can be repeated."""
     given = os.environ.get("SOURCE_DATE_EPOCH", "")
     return int(given) if given.isdecimal() else int(time.time())
 
@@ -385,10 +367,10 @@ def _read(path: Path) -> str:
             return file.read()
     except FileNotFoundError:
         return ""
-    except (OSError, UnicodeDecodeError) as error:
-        raise UsageError(
-            f"cannot read {path}: {getattr(error, 'strerror', None) or error}"
-        ) from error
+    except UnicodeDecodeError as error:
+        raise UsageError(f"cannot read {path}: {error}") from error
+    except OSError as error:
+        raise UsageError(f"cannot read {path}: {error.strerror or error}") from error
 
 
 def _write(path: Path, content: str) -> None:

@@ -1,11 +1,11 @@
-"""`lm-eval-bias gate`: whether finished runs keep rules, as verdicts that a pipeline acts on."""
+"""`lm-eval-bias gate`: judge finished runs by rules, with an exit status for a pipeline."""
 
 from __future__ import annotations
 
 import argparse
 import os
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from functools import cache
 from math import isnan
@@ -14,15 +14,18 @@ from typing import TYPE_CHECKING, Any
 
 from lm_eval_bias import catalogue
 from lm_eval_bias.commands import declare, finished, tell
+from lm_eval_bias.gate.rules import WORSE
 from lm_eval_bias.usage import UsageError
 
 if TYPE_CHECKING:
-    from lm_eval_bias.gate import gate
-    from lm_eval_bias.results import runs
+    from lm_eval_bias.gate.rules import Rule, Rules
+    from lm_eval_bias.gate.verdicts import Change, Changes, Narrowing, Needed
+    from lm_eval_bias.measure import Metric
+    from lm_eval_bias.results.paired import Difference
+    from lm_eval_bias.results.runs import FinishedRuns, Key, Run
 
 FEW = 20_000
-"""Documents of a run, at most, whose answers are read to say how many more would decide; a gate is
-to be quick."""
+"""Documents of a run, at most, whose answers are read to say how many more would decide."""
 PASSED, VIOLATED, USAGE, UNDECIDED = 0, 1, 2, 3
 """Exit statuses."""
 
@@ -31,13 +34,15 @@ def add(commands: Any) -> None:
     parser = declare(
         commands,
         "gate",
-        "whether finished runs keep rules: a verdict for a pipeline",
-        "Judge the runs that `lm_eval --output_path` wrote by the rules of a file: bounds on numbers, on their distance from the\n"
-        "null value, on a paired change against a baseline, and caps on refusals and unusable answers. A rule fails only if\n"
-        "the whole interval breaks it and passes only if the whole interval keeps it (Holm over the rules of each model); else it\n"
-        "is inconclusive, and how many documents would decide is said.\n"
-        "Exit status: 0 all rules pass; 1 a rule fails, or what it names is missing or NaN; 2 a mistake in the command or the\n"
-        "rules, or a file that cannot be read; 3 none fails, some are inconclusive.",
+        "judge finished runs by rules: a verdict for a pipeline",
+        "Judge the runs that `lm_eval --output_path` wrote by the rules of a file: bounds on "
+        "numbers, on their distance from the null value, on a paired change against a baseline, "
+        "and caps on refusals and unusable answers. A rule fails only if the whole interval breaks "
+        "it and passes only if the whole interval keeps it (Holm over the rules of each model). "
+        "Otherwise it is inconclusive, and the output says how many documents would decide.\n\n"
+        "Exit status: 0 all rules pass; 1 a rule fails, or what it names is missing or NaN; 2 a "
+        "mistake in the command or the rules, or a file that cannot be read; 3 none fails, some "
+        "are inconclusive.",
     )
     parser.add_argument(
         "runs",
@@ -78,18 +83,14 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def status(verdict: str, inconclusive: str | None) -> int:
-    """The exit status that a verdict over all comes to."""
-    from lm_eval_bias.gate.gate import INCONCLUSIVE, PASS
-
-    if verdict == PASS:
-        return PASSED
-    if verdict == INCONCLUSIVE:
+    """The exit status for the worst verdict."""
+    if verdict == "inconclusive":
         return {None: UNDECIDED, "fail": VIOLATED, "warn": PASSED}[inconclusive]
-    return VIOLATED
+    return PASSED if verdict == "pass" else VIOLATED
 
 
 def _run(arguments: argparse.Namespace) -> int:
-    from lm_eval_bias.gate import gate, gate_files, rules
+    from lm_eval_bias.gate import rules, verdicts, writers
     from lm_eval_bias.gate.junit import junit
     from lm_eval_bias.results.escape import visible
 
@@ -98,141 +99,128 @@ def _run(arguments: argparse.Namespace) -> int:
         raise UsageError(f"--junit {arguments.junit}: its folder is not there")
     known = finished.known_tasks(arguments.include_path)
     found = _found(arguments.runs, known)
-    # an older checkpoint may have had the same name, and a gate is asked about the newest
+    # an older checkpoint may have had the same name, and a gate judges the newest
     if found.short:
-        told = "\n".join(map(visible, found.short))
+        lines = "\n".join(map(visible, found.short))
         raise UsageError(
-            f"the newest run is judged, or none; delete it, or the older one beside it:\n{told}"
+            f"the newest run is judged, or none; delete it, or the older one beside it:\n{lines}"
         )
     before = _found(arguments.baseline, known) if arguments.baseline else None
-    older = before.runs if before else []
+    baseline = before.runs if before else []
     rules.check(
         wanted, _metrics(wanted, known, found.runs), _groups(found.runs), bool(arguments.baseline)
     )
-    _check_baseline(wanted, found.runs, older)
-    judged = gate.judge(
-        wanted, found.runs, older, changes(known, wanted, found.runs, older), narrowing(known)
+    _check_baseline(wanted, found.runs, baseline)
+    judged = verdicts.judge(
+        wanted, found.runs, baseline, changes(known, wanted, found.runs, baseline), narrowing(known)
     )
-    code = status(gate.overall([one.verdict for one in judged]), arguments.inconclusive)
-    tasks = {each.task for one in judged for each in one.verdicts}
-    context = gate_files.Context(
-        {
-            **{(each.model, each.task): _asked(each) for each in found.runs if each.task in tasks},
-            **{
-                (f"baseline {each.model}", each.task): _asked(each)
-                for each in older
-                if each.task in tasks
-            },
-        },
-        [
-            f"{each.model}, {each.task}: {said}"
-            for each in found.runs
-            if each.task in tasks
-            for said in each.warnings
-        ],
-        [*found.notes, *(f"baseline: {said}" for said in before.notes)] if before else found.notes,
+    code = status(verdicts.overall([one.verdict for one in judged]), arguments.inconclusive)
+    tasks = {verdict.task for one in judged for verdict in one.verdicts}
+    runs = [run for run in found.runs if run.task in tasks]
+    settings = {(run.model, run.task): _settings(run) for run in runs}
+    settings |= {
+        (f"baseline {run.model}", run.task): _settings(run) for run in baseline if run.task in tasks
+    }
+    context = writers.Context(
+        settings,
+        [f"{run.model}, {run.task}: {line}" for run in runs for line in run.warnings],
+        [*found.notes, *(f"baseline: {note}" for note in (before.notes if before else ()))],
         code,
     )
     if arguments.junit:
         finished.write(arguments.junit, junit(judged, datetime.now(UTC)))
-    print(gate_files.text(judged, wanted, context, finished.width()))
+    print(writers.text(judged, wanted, context, finished.width()))
     if summary := os.environ.get("GITHUB_STEP_SUMMARY"):
-        note = gate_files.append_summary(summary, gate_files.markdown(judged, wanted, context))
+        note = writers.append_summary(summary, writers.markdown(judged, wanted, context))
         if note:
             print(note, file=sys.stderr)
     if os.environ.get("GITHUB_ACTIONS") == "true":
-        print("".join(f"{line}\n" for line in gate_files.annotations(judged)), end="")
+        print("".join(f"{line}\n" for line in writers.error_lines(judged)), end="")
     return code
 
 
-def _asked(run: runs.Run) -> str:
-    said = [f"{key} {value}" for key, value in run.asked]
+def _settings(run: Run) -> str:
+    parts = [f"{key} {value}" for key, value in run.asked]
     if run.template:
-        said.append("with its chat template")
+        parts.append("with its chat template")
     if run.date:
-        said.append(f"on {run.date:%Y-%m-%d at %H:%M}")
-    return ", ".join(said)
+        parts.append(f"on {run.date:%Y-%m-%d at %H:%M}")
+    return ", ".join(parts)
 
 
-def _found(folders: Sequence[Path], known: Mapping[str, catalogue.Task]) -> runs.Found:
-    """The runs below some folders. UsageError where one of ours cannot be read: it may be the
+def _found(folders: Sequence[Path], known: Mapping[str, catalogue.Task]) -> FinishedRuns:
+    """The runs below some folders. UsageError where one of our tasks cannot be read: it may be the
     newest, and an older one is not judged in its place."""
     from lm_eval_bias.results.escape import visible
+    from lm_eval_bias.results.runs import find
 
-    found = finished.read(folders, known)
+    found = find(folders, known)
     if found.unread:
-        told = "\n".join(map(visible, found.unread))
+        lines = "\n".join(map(visible, found.unread))
         raise UsageError(
-            f"some runs cannot be judged, and older ones do not stand in for them; mend or delete these:\n{told}"
+            "some runs cannot be judged, and older ones do not stand in for them; mend or delete "
+            f"these:\n{lines}"
         )
     if not found.runs:
-        raise UsageError(
-            "\n".join(
-                [
-                    "no run has numbers to judge",
-                    *map(visible, [*found.notes, *finished.not_ours(found)]),
-                ]
-            )
-        )
+        notes = [*found.notes, *finished.not_ours(found)]
+        raise UsageError("\n".join(["no run has numbers to judge", *map(visible, notes)]))
     return found
 
 
 def _metrics(
-    wanted: Any, known: Mapping[str, catalogue.Task], found: Sequence[runs.Run]
-) -> dict[str, Sequence[Any]]:
+    rules: Rules, known: Mapping[str, catalogue.Task], runs: Sequence[Run]
+) -> dict[str, Sequence[Metric]]:
     """Task -> what it declares; a task that no rule names is not loaded."""
-    named = {rule.task for rule in wanted.rules}
-    metrics: dict[str, Sequence[Any]] = {}
+    named = {rule.task for rule in rules.rules}
+    metrics: dict[str, Sequence[Metric]] = {}
     for name, task in known.items():
         measure = task.measure if name in named else None
         metrics[name] = measure.metrics if measure else ()
-    return {**metrics, **{each.task: each.metrics for each in found}}
+    return {**metrics, **{run.task: run.metrics for run in runs}}
 
 
-def _groups(found: Sequence[runs.Run]) -> dict[str, dict[str, list[str]]]:
-    groups: dict[str, dict[str, list[str]]] = {}
-    for each in found:
-        of = groups.setdefault(each.task, {})
-        for metric, group in each.numbers:
-            names = of.setdefault(metric, [])
-            if group is not None and group not in names:
-                names.append(group)
+def _groups(runs: Sequence[Run]) -> dict[str, dict[str, set[str]]]:
+    """Task -> metric -> its groups."""
+    groups: dict[str, dict[str, set[str]]] = {}
+    for run in runs:
+        for metric, group in run.numbers:
+            names = groups.setdefault(run.task, {}).setdefault(metric, set())
+            if group is not None:
+                names.add(group)
     return groups
 
 
-def _check_baseline(wanted: Any, found: Sequence[runs.Run], older: Sequence[runs.Run]) -> None:
+def _check_baseline(rules: Rules, runs: Sequence[Run], baseline: Sequence[Run]) -> None:
     """UsageError where the baseline is not one model's, or the runs themselves."""
-    if not older or not any(rule.condition == "worse_than_baseline_by" for rule in wanted.rules):
+    if not baseline or not any(rule.condition == WORSE for rule in rules.rules):
         return
-    if {each.results.resolve() for each in found} & {each.results.resolve() for each in older}:
+    if {run.results.resolve() for run in runs} & {run.results.resolve() for run in baseline}:
         raise UsageError(
             "--baseline holds the very runs that are judged; give the folder of the older ones"
         )
-    models = {each.identity: each.model for each in older}
-    if len(models) > 1 and (
-        missing := sorted({each.model for each in found if each.identity not in models})
-    ):
+    models = {run.identity: run.model for run in baseline}
+    missing = sorted({run.model for run in runs if run.identity not in models})
+    if len(models) > 1 and missing:
         raise UsageError(
-            f"--baseline has {len(models)} models ({', '.join(sorted(models.values()))}), but not {', '.join(missing)}; "
-            "give the folder of the one model to compare with"
+            f"--baseline has {len(models)} models ({', '.join(sorted(models.values()))}), but not "
+            f"{', '.join(missing)}; give the folder of the one model to compare with"
         )
 
 
 # ---- Documents that would decide
 
 
-def narrowing(known: Mapping[str, catalogue.Task]) -> gate.Narrowing:
-    """What `gate.judge` asks for the documents that would decide: by how the clusters of the task's
-    own documents grow. The answers of a run of a few documents tell besides how much of the
-    variance clusters add."""
+def narrowing(known: Mapping[str, catalogue.Task]) -> Narrowing:
+    """Documents that would decide, by how the clusters of the task's own documents grow. The
+    answers of a run of few documents also show how much of the variance clusters add."""
     from lm_eval_bias.commands import plan as planned
-    from lm_eval_bias.gate import gate
+    from lm_eval_bias.gate.verdicts import Needed
     from lm_eval_bias.results import sample_size as plan
 
     @cache
     def documents(task: str, results: Path) -> Any:
         run = runs[task, results]
-        asked = planned.asked(run, known[task])[0]
+        asked = planned.task_documents(run, known[task])[0]
         records = planned.answered(run, known[task])[0] if asked and run.n <= FEW else []
         return asked, records, planned.counted_clusters(run, known[task], asked, records)
 
@@ -242,35 +230,25 @@ def narrowing(known: Mapping[str, catalogue.Task]) -> gate.Narrowing:
         metrics = [each for each in run.metrics if each.name == metric]
         return planned.in_windows(run, known[task], records, metrics)[metric] if records else []
 
-    runs: dict[tuple[str, Path], Any] = {}
+    runs: dict[tuple[str, Path], Run] = {}
 
-    def needed(rule: Any, run: Any, share: float) -> gate.Needed | None:
+    def needed(rule: Rule, run: Run, share: float) -> Needed | None:
         task = known.get(run.task)
-        if (
-            task is None
-            or task.measure is None
-            or not task.measure.clusters
-            or rule.group is not None
-        ):
+        if task is None or task.measure is None or not task.measure.clusters or rule.group:
             return None
         runs[run.task, run.results] = run
         asked, _, clusters = documents(run.task, run.results)
         if asked is None or not clusters or min(clusters) < plan.FEWEST_CLUSTERS:
             return None
-        # What a change has for windows would be those of two runs.
-        found = (
-            windows(run.task, run.results, rule.metric)
-            if rule.condition != "worse_than_baseline_by"
-            else []
-        )
-        pilot = plan.Window(run.n, clusters, 1.0)
-        if found:
-            width = plan.width_of(run.numbers[rule.metric, None])
-            pilot = pilot._replace(width=width)
+        parts, width = [], 1.0
+        if rule.condition != WORSE:  # parts of a change would be those of two runs
+            parts = windows(run.task, run.results, rule.metric)
+            width = plan.width_of(run.numbers[str(rule.metric), None]) if parts else 1.0
+        pilot = plan.Window(run.n, clusters, width)
         fewest, most = plan.between(
-            pilot, pilot.width * share, asked.grown, found, planned.ends(asked.labels)
+            pilot, width * share, asked.grown, parts, planned.ends(asked.labels)
         )
-        return gate.Needed(fewest, most, planned.whole_task(task, known), len(asked.labels))
+        return Needed(fewest, most, planned.whole_task(task, known), len(asked.labels))
 
     return needed
 
@@ -279,65 +257,61 @@ def narrowing(known: Mapping[str, catalogue.Task]) -> gate.Narrowing:
 
 
 def changes(
-    known: Mapping[str, catalogue.Task],
-    wanted: Any,
-    found: Sequence[runs.Run],
-    older: Sequence[runs.Run],
-) -> Callable[[runs.Run, runs.Run, runs.Key], gate.Change]:
-    """What `gate.judge` asks for a paired change: read and computed once for all rules of a run."""
-    from lm_eval_bias.gate.gate import Change, Incomparable
-
-    asked = {(each.identity, each.task): each for each in [*found]}
-    keys = {
-        task: [
-            (rule.metric, rule.group)
-            for rule in wanted.rules
-            if rule.task == task and rule.condition == "worse_than_baseline_by"
-        ]
-        for task in {rule.task for rule in wanted.rules}
-    }
+    known: Mapping[str, catalogue.Task], rules: Rules, runs: Sequence[Run], baseline: Sequence[Run]
+) -> Changes:
+    """Paired changes, computed once for all rules on a run."""
+    from lm_eval_bias.gate.verdicts import Change, Incomparable
+    from lm_eval_bias.measure import Number
 
     @cache
-    def of(identity: str, name: str, before: Path) -> Mapping[Any, Any] | Incomparable:
-        now = asked[identity, name]
-        then = next(each for each in older if each.results == before and each.task == name)
+    def differences(now: int, before: int) -> Mapping[Key, Difference] | Incomparable:
+        run = runs[now]
+        keys = [
+            (str(rule.metric), rule.group)
+            for rule in rules.rules
+            if rule.task == run.task and rule.condition == WORSE
+        ]
         try:
-            return _differences(known, now, then, keys[name])
+            return _differences(known, run, baseline[before], keys)
         except Incomparable as error:
             return error
 
-    def change(now: runs.Run, then: runs.Run, key: runs.Key) -> Change:
-        found = of(now.identity, now.task, then.results)
-        if isinstance(found, Incomparable):
-            raise found
-        if key not in found:
+    def change(now: Run, before: Run, key: Key) -> Change:
+        result = differences(runs.index(now), baseline.index(before))
+        if isinstance(result, Incomparable):
+            raise result
+        if key not in result:
             raise Incomparable(
                 f"{key[0]} has no change that could be computed", "see the numbers of both runs"
             )
-        each = found[key]
-        why = "" if isnan(each.difference) or not isnan(each.stderr) else _no_error(now, key)
-        return Change(each.first, each.second, each.stderr, each.low, each.high, each.clusters, why)
+        first, second, difference, stderr, low, high, _, clusters = result[key]
+        no_error = "" if isnan(difference) or not isnan(stderr) else _no_error(now, key)
+        number = Number(difference, stderr, low, high, clusters)
+        return Change(first, second, number, no_error)
 
     return change
 
 
-def _no_error(run: runs.Run, key: runs.Key) -> str:
+def _no_error(run: Run, key: Key) -> str:
     """Why a change of enough clusters has no error."""
-    metric = next(each for each in run.metrics if each.name == key[0])
+    metric = next(metric for metric in run.metrics if metric.name == key[0])
+    undefined = "it is not defined without some clusters"
     if metric.null_value is None:
-        return f"a change of {key[0]} has no error, since it is not defined without some clusters"
-    beyond = f"{metric.null_value:g}, beyond which it cannot lie"
-    return f"a change of {key[0]} has no error where a run cannot be told from {beyond}, or it is not defined without some clusters"
+        return f"a change of {key[0]} has no error, since {undefined}"
+    return (
+        f"a change of {key[0]} has no error, since {undefined}, or a run cannot be distinguished "
+        f"from {metric.null_value:g}, beyond which it cannot lie"
+    )
 
 
 def _differences(
-    known: Mapping[str, catalogue.Task], now: runs.Run, then: runs.Run, keys: Sequence[Any]
-) -> Mapping[Any, Any]:
-    """The paired changes of some numbers. Raises Incomparable where the two were not asked the
-    same, or their answers are not there."""
-    from lm_eval_bias.gate.gate import Incomparable
-    from lm_eval_bias.report.compare import other_prompts
+    known: Mapping[str, catalogue.Task], now: Run, before: Run, keys: Sequence[Key]
+) -> Mapping[Key, Difference]:
+    """The paired changes of some numbers. Raises Incomparable where the two runs were not asked the
+    same, or their answers are missing."""
+    from lm_eval_bias.gate.verdicts import Incomparable
     from lm_eval_bias.results.paired import differences
+    from lm_eval_bias.results.samples import other_prompts
 
     task = known.get(now.task)
     if task is None or task.measure is None:
@@ -345,43 +319,39 @@ def _differences(
             f"{now.task} is not known here, so its answers cannot be read",
             "name its folder with --include_path",
         )
-    a, b = dict(then.asked), dict(now.asked)
+    again = "run it again as this model was run"
+    a, b = dict(before.asked), dict(now.asked)
     names = [
         f"{key} ({a.get(key, 'none')} before, {b.get(key, 'none')} now)"
         for key in {**a, **b}
         if a.get(key) != b.get(key)
     ]
-    if then.template != now.template:
+    if before.template != now.template:
         names.append("chat template")
-    settings = [
-        [said for said in each.warnings if said.startswith("generation settings")]
-        for each in (then, now)
+    generation = [
+        [line for line in run.warnings if line.startswith("generation settings")]
+        for run in (before, now)
     ]
-    if settings[0] != settings[1]:
+    if generation[0] != generation[1]:
         names.append("generation settings (--gen_kwargs)")
     if names:
-        raise Incomparable(
-            f"the baseline was asked otherwise: {', '.join(names)}",
-            "run it again as this model was run",
-        )
-    for which, each in (("the baseline", then), ("this run", now)):
-        if not each.samples:
+        raise Incomparable(f"the baseline was run otherwise: {', '.join(names)}", again)
+    for which, run in (("the baseline", before), ("this run", now)):
+        if not run.samples:
             raise Incomparable(
                 f"{which} has no answers beside its results", "run it again with --log_samples"
             )
     read = finished.reader(known)
-    before, after = read(then), read(now)
-    if before.documents.keys() != after.documents.keys():
+    answers = read(before), read(now)
+    documents = answers[0].documents
+    if documents.keys() != answers[1].documents.keys():
+        raise Incomparable("the baseline was asked other documents", again)
+    if changed := other_prompts(*answers, documents):
         raise Incomparable(
-            "the baseline was asked other documents", "run it again as this model was run"
-        )
-    if changed := other_prompts(before, after, before.documents):
-        raise Incomparable(
-            f"the baseline was asked {changed:,} documents in other words",
-            "run it again as this model was run",
+            f"the baseline was asked {changed:,} documents with other prompts", again
         )
     first, second = (
-        [record for name in before.documents for record in each.documents[name].records]
-        for each in (before, after)
+        [record for name in documents for record in each.documents[name].records]
+        for each in answers
     )
-    return differences(task.measure, first, second, after.options, list(keys))
+    return differences(task.measure, first, second, answers[1].options, keys)

@@ -17,9 +17,9 @@ def add(commands: Any) -> None:
     parser = declare(
         commands,
         "tasks",
-        "list the tasks, or say what a task or a number is",
-        "List every task with its paper, request type, number of documents and what it asks.\n"
-        "With the name of a task: its numbers. With the name of a number: what it says.",
+        "list the tasks, or describe a task or a number",
+        "List every task with its paper, request type, number of documents and what it asks. With "
+        "the name of a task: its numbers. With the name of a number: what it says.",
     )
     parser.add_argument(
         "name", metavar="NAME", nargs="?", help="a task or a metric, such as hbb or biased_share"

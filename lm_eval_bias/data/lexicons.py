@@ -1,38 +1,35 @@
-"""Data of the benchmarks, and the two ways to read it. No logic, no prompts. What is handed out
-cannot be changed: all tasks share it."""
+"""Data of the benchmarks. What is handed out cannot be changed: all tasks share it."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from functools import cache
 from typing import Any
 
-from lm_eval_bias.data.schema import Found, Text, read, shipped
+from lm_eval_bias.data.content import Problem, read
+from lm_eval_bias.data.schema import Text, shipped
 
 
 @cache
 def table(name: str) -> tuple[Mapping[str, str], ...]:
     """The rows of `items/NAME.tsv`: tab-separated, a header line, no quoting. Every field must be
     filled."""
-    return _content(
-        f"{name}.tsv",
-        lambda rows: [
-            p
-            for i, row in enumerate(rows)
-            for k, v in row.items()
-            for p in Text().problems(v, (i, k))
-        ],
-    )
+    return _data(f"{name}.tsv")
 
 
 @cache
 def lexicon(name: str) -> Mapping[str, Any]:
     """The content of `items/NAME.yaml`; its lists are tuples."""
-    return _content(f"{name}.yaml")
+    return _data(f"{name}.yaml")
 
 
-def _content(name: str, wrong: Callable[[Any], list[Found]] = lambda data: []) -> Any:
-    content = read(shipped(name), name)
-    for problem in [*content.problems, *wrong(content.data)]:
-        raise ValueError(f"items file {content.told(*problem)}")
+def _data(name: str) -> Any:
+    content = read(shipped(name), name, aliases=name.endswith(".yaml"))
+    problems: list[Problem] = list(content.problems)
+    if name.endswith(".tsv"):
+        for i, row in enumerate(content.data):
+            for column, cell in row.items():
+                problems += Text().problems(cell, (i, column))
+    if problems:
+        raise ValueError(f"items file {content.message(*problems[0])}")
     return content.data

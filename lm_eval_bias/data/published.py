@@ -69,7 +69,7 @@ class Place(NamedTuple):
     row: Mapping[str, Any]
 
 
-class Cell(NamedTuple):
+class PaperCell(NamedTuple):
     """One number that a paper prints.
 
     names: where it stands, beside its model and its number. value: in the number's unit; of a
@@ -92,7 +92,7 @@ class Cell(NamedTuple):
     comparisons: tuple[Comparison, ...]
 
 
-class Table(NamedTuple):
+class PaperTable(NamedTuple):
     """A table of a paper, or what one of its sections tells in numbers.
 
     section: which has it or tells of it. note: what is odd in it, None if nothing is. axes: axis ->
@@ -108,7 +108,7 @@ class Table(NamedTuple):
     axes: Mapping[str, Names]
     numbers: Mapping[str, str]
     models: Mapping[str, str]
-    cells: tuple[Cell, ...]
+    cells: tuple[PaperCell, ...]
 
 
 def papers() -> list[str]:
@@ -120,28 +120,28 @@ def papers() -> list[str]:
 
 
 @cache
-def tables(name: str) -> tuple[Table, ...]:
+def tables(name: str) -> tuple[PaperTable, ...]:
     """The tables of one of the `papers`, in the order of the file."""
     return tables_of(lexicon(f"{name}{ENDING}"))
 
 
-def beside(task: str) -> Iterator[tuple[Table, Cell, Comparison]]:
-    """All that papers print of what a task asks."""
+def of_task(task: str) -> Iterator[tuple[str, PaperTable, PaperCell, Comparison]]:
+    """All that papers print of what a task asks: file, table, cell, and how the cell compares."""
     for name in papers():
         for table in tables(name):
             for cell in table.cells:
                 for comparison in cell.comparisons:
                     if comparison.task == task:
-                        yield table, cell, comparison
+                        yield name, table, cell, comparison
 
 
-def tables_of(file: Mapping[str, Any]) -> tuple[Table, ...]:
+def tables_of(file: Mapping[str, Any]) -> tuple[PaperTable, ...]:
     """The tables of a file's content. ValueError, KeyError for a name that the file does not
     explain."""
     return tuple(_table(file, name, table) for name, table in file["tables"].items())
 
 
-def _table(file: Mapping[str, Any], name: str, table: Mapping[str, Any]) -> Table:
+def _table(file: Mapping[str, Any], name: str, table: Mapping[str, Any]) -> PaperTable:
     axes = {axis: file["axes"][axis] for axis in table.get("axes", ())}
     values = file[table["values"]] if isinstance(table["values"], str) else table["values"]
     numbers = table["numbers"]
@@ -155,7 +155,7 @@ def _table(file: Mapping[str, Any], name: str, table: Mapping[str, Any]) -> Tabl
         ]
     except ValueError as error:
         raise ValueError(f"{file['paper']}, {name}: {error}") from error
-    return Table(
+    return PaperTable(
         paper=file["paper"],
         name=name,
         section=table["section"],
@@ -197,7 +197,7 @@ def _leaves(values: Any, names: Sequence[Sequence[str]]) -> Iterator[tuple[tuple
 
 def _cell(
     file: Mapping[str, Any], table: Mapping[str, Any], path: tuple[str, ...], value: Any
-) -> Cell:
+) -> PaperCell:
     model, *on_axes, number = path
     about = table["numbers"][number]
     names = dict(zip(table.get("axes", ()), on_axes, strict=True))
@@ -213,7 +213,7 @@ def _cell(
         **{axis: name for axis, name in names.items() if f"{{{axis}}}" not in column},
     }
     tasks = about.get("tasks", table.get("tasks"))
-    return Cell(
+    return PaperCell(
         model=model,
         names=MappingProxyType(names),
         number=number,

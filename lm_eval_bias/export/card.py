@@ -1,14 +1,13 @@
-"""Numbers in the `model-index` of a model card, the YAML at the top of a README.md, by
+"""Results in the `model-index` of a model card, the YAML at the top of a README.md, by
 huggingface_hub's own classes.
 
-Only the lines of `model-index` change: other metadata and the text stay as they are, letter for
-letter, and of the results that stand there all but those that are replaced.
+Only the lines of `model-index` change, and there only the results that are replaced.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from math import isfinite
+from math import inf
 from typing import Any
 
 import yaml
@@ -17,16 +16,8 @@ from huggingface_hub.repocard import REGEX_YAML_BLOCK
 from huggingface_hub.repocard_data import eval_results_to_model_index, model_index_to_eval_results
 from huggingface_hub.utils import yaml_dump
 
-from lm_eval_bias.export.export import (
-    Result,
-    about,
-    asked,
-    better,
-    left_out,
-    model_type,
-    undirected,
-)
-from lm_eval_bias.export.hub import CannotMerge, Source, end_of_lines, first_line
+from lm_eval_bias.export.hub import CannotMerge, Source, end_of_lines, first_line, loaded
+from lm_eval_bias.export.numbers import Result, about, directed, left_out, model_type, settings
 from lm_eval_bias.results.escape import shortened, visible
 
 INDEX = "model-index"
@@ -43,29 +34,25 @@ def eval_results(results: Sequence[Result], source: Source) -> tuple[list[EvalRe
     A model page shows the metric's name and value, so direction, interval and documents stand in
     the name; and as data in its arguments.
     """
-    found: dict[Key, EvalResult] = {}
-    left = []
-    for result in results:
-        way, run = better(result.metric), result.run
-        if way is None:
-            left.append(
-                left_out(result, f"{undirected(result.metric)}; the format has no word for that")
-            )
-            continue
+    made: dict[Key, EvalResult] = {}
+    with_direction, left = directed(results)
+    for result, way in with_direction:
+        run, number = result.run, result.number
+        warnings = [shortened(warning, 300) for warning in run.warnings]
         task, metric = visible(run.task), visible(result.metric.name)
         arguments: dict[str, Any] = {
             "better": way,
             "unit": result.metric.unit or None,
-            "interval": [result.low, result.high] if result.has_interval else None,
+            "interval": [number.low, number.high] if result.has_interval else None,
             "interval_method": result.how,
-            "stderr": result.stderr if isfinite(result.stderr) and result.stderr > 0 else None,
+            "stderr": number.stderr if 0 < number.stderr < inf else None,
             "documents": run.n,
             "version": shortened(run.version),
             "date": run.date.date().isoformat() if run.date else None,
-            "asked": asked(run),
-            "warnings": [shortened(warning, 300) for warning in run.warnings] or None,
+            "asked": settings(run),
+            "warnings": warnings or None,
         }
-        name = f"{shortened(metric)} ({about(result, f'{way} is better')}{''.join(f'; {shortened(w, 300)}' for w in run.warnings)})"
+        facts = "; ".join([about(result, f"{way} is better"), *warnings])
         one = EvalResult(
             task_type=_KINDS.get(model_type(run), _KIND),
             dataset_type=source.dataset or task,
@@ -73,17 +60,17 @@ def eval_results(results: Sequence[Result], source: Source) -> tuple[list[EvalRe
             dataset_config=task if source.dataset else None,
             dataset_revision=source.revision if source.dataset else None,
             metric_type=metric,
-            metric_name=name,
-            metric_value=result.value,
+            metric_name=f"{shortened(metric)} ({facts})",
+            metric_value=number.value,
             metric_args={name: value for name, value in arguments.items() if value is not None},
             source_url=source.url,
             source_name=source.name,
         )
-        if _key(one) in found:
+        if _key(one) in made:
             left.append(left_out(result, f"another number is called {shortened(metric)} there"))
         else:
-            found[_key(one)] = one
-    return list(found.values()), left
+            made[_key(one)] = one
+    return list(made.values()), left
 
 
 def _key(result: EvalResult) -> Key:
@@ -101,8 +88,7 @@ def standing(content: str) -> Any:
 
 
 def kept(content: str, made: Sequence[EvalResult]) -> list[EvalResult]:
-    """Those of the results in whose place a verified one stands, which nobody but the hub may
-    change."""
+    """The results in whose place a verified one stands, which only the hub may change."""
     index = standing(content)
     verified = {
         (dataset.get("type"), dataset.get("config"), metric.get("type"))
@@ -159,13 +145,10 @@ def _metadata(content: str) -> tuple[dict[str, Any], tuple[int, int] | None]:
     match = REGEX_YAML_BLOCK.search(content[mark:])
     if not match:
         return {}, None
-    try:
-        found = yaml.safe_load(match.group(2))
-    except (yaml.YAMLError, ValueError, RecursionError) as error:
-        raise CannotMerge(f"its metadata is no YAML ({first_line(error)})") from None
-    if found is not None and not isinstance(found, dict):
+    metadata = loaded(match.group(2), "its metadata")
+    if not isinstance(metadata, (dict, type(None))):
         raise CannotMerge("its metadata is no mapping")
-    return found or {}, (mark + match.start(2), mark + match.end(2))
+    return metadata or {}, (mark + match.start(2), mark + match.end(2))
 
 
 def _groups(index: Any) -> list[dict[str, Any]]:
@@ -176,9 +159,8 @@ def _groups(index: Any) -> list[dict[str, Any]]:
     try:
         model_index_to_eval_results(index)
     except Exception as error:  # whatever the index holds is indexed there without a look
-        raise CannotMerge(
-            f"huggingface_hub cannot read its {INDEX} ({type(error).__name__}: {first_line(error)})"
-        ) from None
+        why = f"{type(error).__name__}: {first_line(error)}"
+        raise CannotMerge(f"huggingface_hub cannot read its {INDEX} ({why})") from None
     return [group for element in index for group in element["results"]]
 
 
@@ -225,19 +207,14 @@ def _place(header: str) -> tuple[int, int] | None:
         return None
     if node.flow_style:
         raise CannotMerge("its metadata stands in braces; write it as lines")
-    found = [
-        (key, value)
+    places = [
+        (key.start_mark.index, end_of_lines(header, value))
         for key, value in node.value
-        if isinstance(key, yaml.ScalarNode) and key.value == INDEX
+        if key.value == INDEX
     ]
-    if len(found) > 1:
-        raise CannotMerge(f"it has {len(found)} times {INDEX}")
-    if not found:
-        return None
-    key, value = found[0]
-    if value.start_mark.index < key.start_mark.index:
-        raise CannotMerge(f"its {INDEX} repeats what stands above it by an alias")
-    return key.start_mark.index, end_of_lines(header, value)
+    if len(places) > 1:
+        raise CannotMerge(f"it has {len(places)} times {INDEX}")
+    return places[0] if places else None
 
 
 def _wrong(old: str, new: str, expected: dict[str, Any]) -> str:

@@ -1,8 +1,7 @@
-"""Numbers as the hub keeps them in a model's repository: `.eval_results/*.yaml`, read and written
-by huggingface_hub's own classes.
+"""Entries of `.eval_results/*.yaml` in a model's repository, by huggingface_hub's own classes.
 
-An entry has a data set, a task of it, and a value; of its direction it says nothing. What stands in
-a file already stays as it is, letter for letter, but for the entries that are replaced.
+An entry has a data set, a task of it, and a value, but no direction. Everything else in a file stays
+as it is, letter for letter.
 """
 
 from __future__ import annotations
@@ -15,14 +14,15 @@ import yaml
 from huggingface_hub import EvalResultEntry, eval_result_entries_to_yaml, parse_eval_result_entries
 from huggingface_hub.utils import yaml_dump
 
-from lm_eval_bias.export.export import Result, about, better, circumstances, left_out, undirected
+from lm_eval_bias.data.content import PlainLoader
+from lm_eval_bias.export.numbers import Result, about, circumstances, directed, left_out
 from lm_eval_bias.results.escape import shortened, visible
 
 FOLDER, FILE = ".eval_results", "lm-eval-bias.yaml"
 # What may stand between the dash and its entry.
 _BEHIND_DASH = re.compile(r"-(\s|#[^\n]*\n)*")
-MOST = 1000
-"""Characters of a note."""
+LONGEST_NOTE = 1000
+_NO_DASHES = "its list is not written as lines that begin with a dash, an entry each"
 Key = tuple[str, str]
 """The data set's id, and the task's."""
 
@@ -38,8 +38,7 @@ class Source(NamedTuple):
 
 
 class CannotMerge(ValueError):
-    """A file that cannot be changed in one place and left as it is in the others; the text says
-    why."""
+    """Why a file cannot be changed in one place and left as it is in the others."""
 
 
 def entries(results: Sequence[Result], source: Source) -> tuple[list[EvalResultEntry], list[str]]:
@@ -47,47 +46,39 @@ def entries(results: Sequence[Result], source: Source) -> tuple[list[EvalResultE
     TASK.METRIC, since an entry has one value."""
     if source.dataset is None:
         raise ValueError("the format needs the id of a data set on the hub")
-    found: dict[Key, EvalResultEntry] = {}
-    left = []
-    for result in results:
-        way, run = better(result.metric), result.run
-        if way is None:
-            left.append(
-                left_out(result, f"{undirected(result.metric)}; the format has no word for that")
-            )
-            continue
+    made: dict[str, EvalResultEntry] = {}
+    with_direction, left = directed(results)
+    for result, way in with_direction:
+        run = result.run
         task = visible(f"{run.task}.{result.metric.name}")
-        if (source.dataset, task) in found:
+        if task in made:
             left.append(left_out(result, f"another number is called {shortened(task)} there"))
             continue
-        note = f"{shortened(result.metric.name)} of {shortened(run.task)} by lm-eval-bias: {about(result, f'{way} is better')} documents; "
-        found[source.dataset, task] = EvalResultEntry(
+        name = f"{shortened(result.metric.name)} of {shortened(run.task)} by lm-eval-bias"
+        note = f"{name}: {about(result, f'{way} is better')} documents; {circumstances(run)}"
+        made[task] = EvalResultEntry(
             dataset_id=source.dataset,
             task_id=task,
-            value=result.value,
+            value=result.number.value,
             dataset_revision=source.revision,
             date=run.date.date().isoformat() if run.date else None,
             source_url=source.url,
             source_name=source.name,
-            notes=shortened(note + circumstances(run), MOST),
+            notes=shortened(note, LONGEST_NOTE),
         )
-    return list(found.values()), left
+    return list(made.values()), left
 
 
 def text(made: Sequence[EvalResultEntry], indent: int = 0) -> str:
     """Entries as YAML; a date is quoted, so that it stays a text."""
-    lines = (
-        yaml_dump(eval_result_entries_to_yaml(list(made)), sort_keys=False).splitlines(
-            keepends=True
-        )
-        if made
-        else []
-    )
-    return "".join(f"{' ' * indent}{line}" for line in lines)
+    if not made:
+        return ""
+    dumped = yaml_dump(eval_result_entries_to_yaml(list(made)), sort_keys=False)
+    return "".join(f"{' ' * indent}{line}" for line in dumped.splitlines(keepends=True))
 
 
 def key_of(entry: Any) -> Key | None:
-    """Of an entry as YAML has it; None where it is none."""
+    """The key of an entry as YAML has it; None if it is no entry."""
     dataset = entry.get("dataset") if isinstance(entry, dict) else None
     if not isinstance(dataset, dict):
         return None
@@ -96,15 +87,18 @@ def key_of(entry: Any) -> Key | None:
 
 def standing(content: str) -> list[Any]:
     """The entries of a file. Raises CannotMerge if it is no list of them."""
-    try:
-        found = yaml.safe_load(content)
-    except (yaml.YAMLError, ValueError, RecursionError) as error:
-        raise CannotMerge(f"it is no YAML ({first_line(error)})") from None
-    if found is None:
-        return []
-    if not isinstance(found, list):
+    entries = loaded(content, "it")
+    if not isinstance(entries, (list, type(None))):
         raise CannotMerge("it is no list of entries")
-    return found
+    return entries or []
+
+
+def loaded(content: str, what: str) -> Any:
+    """The data of a YAML. Raises CannotMerge for no YAML, and for one with anchors or aliases."""
+    try:
+        return yaml.load(content, PlainLoader)
+    except (yaml.YAMLError, ValueError) as error:
+        raise CannotMerge(f"{what} is no YAML ({first_line(error)})") from None
 
 
 def first_line(error: Exception) -> str:
@@ -131,10 +125,8 @@ def merged(content: str, made: Sequence[EvalResultEntry]) -> str:
     keys = [key_of(entry) for entry in old]
     new = {(entry.dataset_id, entry.task_id): entry for entry in made}
     for key in new:
-        if keys.count(key) > 1:
-            raise CannotMerge(
-                f"it has {keys.count(key)} entries of {shortened(key[0])}, {shortened(key[1])}; leave one"
-            )
+        if (n := keys.count(key)) > 1:
+            raise CannotMerge(f"it has {n} entries of {', '.join(map(shortened, key))}; leave one")
     expected = [
         _plain(new[key]) if key in new else entry for key, entry in zip(keys, old, strict=True)
     ]
@@ -158,11 +150,11 @@ def merged(content: str, made: Sequence[EvalResultEntry]) -> str:
     if "\r\n" in content:
         changed = re.sub(r"(?<!\r)\n", "\r\n", changed)
     try:
-        same = repr(yaml.safe_load(changed) or []) == repr(expected)
-    except yaml.YAMLError:
+        same = repr(standing(changed)) == repr(expected)
+    except CannotMerge:
         same = False
     if not same:
-        raise CannotMerge("its list is not written as lines that begin with a dash, an entry each")
+        raise CannotMerge(_NO_DASHES)
     parse_eval_result_entries([_plain(entry) for entry in made])
     return changed
 
@@ -180,7 +172,7 @@ def _dash(content: str, index: int) -> tuple[int, int]:
         if not content[line:dash].strip(" ") and _BEHIND_DASH.fullmatch(content, dash, index):
             return line, dash - line
         dash = content.rfind("-", 0, dash)
-    raise CannotMerge("its list is not written as lines that begin with a dash, an entry each")
+    raise CannotMerge(_NO_DASHES)
 
 
 def end_of_lines(content: str, node: yaml.Node) -> int:

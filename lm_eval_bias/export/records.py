@@ -1,8 +1,7 @@
-"""Numbers as records of Every Eval Ever, schema 0.3.0: a JSON file for each, in the folders of its
-data store.
+"""Numbers as records of Every Eval Ever, schema 0.3.0: a JSON file for each.
 
-The schema asks of each number whether lower is better. A signed one is written as its distance from
-the value of a model without bias, and itself stands in the details; a mere description is left out.
+The schema needs to know whether lower is better. A signed number is written as its distance from
+the null value, and stands itself in the details; a mere description is left out.
 """
 
 from __future__ import annotations
@@ -12,13 +11,13 @@ import json
 import re
 import uuid
 from collections.abc import Mapping, Sequence
-from math import isfinite
+from math import inf, isfinite
 from pathlib import PurePosixPath
 from typing import Any, NamedTuple
 
-from lm_eval_bias.export.export import (
+from lm_eval_bias.export.hub import Source
+from lm_eval_bias.export.numbers import (
     Result,
-    asked,
     better,
     bounds,
     distance,
@@ -26,22 +25,23 @@ from lm_eval_bias.export.export import (
     left_out,
     model_type,
     seconds,
+    settings,
     undirected,
 )
-from lm_eval_bias.export.hub import Source
 from lm_eval_bias.report.folder import DEVICE
 from lm_eval_bias.results.escape import shortened, visible
 
 SCHEMA, COLLECTION = "0.3.0", "lm-eval-bias"
-NAMELESS = "{}: its developer is not known, so its records cannot be found by it; say OWNER/NAME with --model_id"
+NAMELESS = (
+    "{}: its developer is unknown, so its records cannot be found by it; add --model_id OWNER/NAME"
+)
 RELATIONSHIPS = ("first_party", "third_party", "collaborative", "other")
 UNKNOWN = "unknown"
 _UNITS = {"%": "percent", "share": "proportion", "SD": "standard deviations"}
 # `--model` of the harness that runs weights on the machine that asks, and those that are somebody's
 # service.
 _OWN, _SERVICE = re.compile(r"hf|vllm|sglang|mamba|gguf"), re.compile(r"(openai|anthropic)-")
-# Signs that not every file system of the data store's readers knows, and folders that stand there
-# already.
+# What not every file system takes, and folders that the data store has.
 _SIGNS = re.compile(r'[<>:"\\|?*/\s]|[^\x20-\x7e]')
 _TAKEN = re.compile(r"(data|unknown)(\..*)?", re.I)
 _LONGEST = 100
@@ -55,11 +55,8 @@ class Evaluator(NamedTuple):
     relationship: str = "other"
 
 
-class Record(NamedTuple):
-    """path: below the folder that holds `data/`."""
-
-    path: PurePosixPath
-    content: dict[str, Any]
+Record = tuple[PurePosixPath, dict[str, Any]]
+"""Its path below the folder that holds `data/`, and its content."""
 
 
 def records(
@@ -90,13 +87,9 @@ def records(
         if folders.setdefault(folder.casefold(), name) != name:
             folder = _apart(folder, name)
             folders[folder.casefold()] = name
-        content = _record(result, name, source, evaluator, now, exporter)
-        made.append(
-            Record(
-                PurePosixPath("data", COLLECTION, *folder.split("/"), f"{_uuid(result)}.json"),
-                content,
-            )
-        )
+        identity = uuid.UUID(bytes=_identity(result)[:16], version=4)
+        path = PurePosixPath("data", COLLECTION, *folder.split("/"), f"{identity}.json")
+        made.append((path, _record(result, name, source, evaluator, now, exporter)))
     return made, left
 
 
@@ -105,46 +98,33 @@ def text(content: Mapping[str, Any]) -> str:
     return json.dumps(content, indent=2, allow_nan=False) + "\n"
 
 
-def line(content: Mapping[str, Any]) -> str:
-    return json.dumps(content, allow_nan=False)
-
-
 # ---- Who and where
 
 
 def _model_id(result: Result) -> str:
-    """The name on the hub; of a model in a folder, or of an odd name, one in which no part passes
-    for a developer."""
+    """The name on the hub; for a model in a folder, a name without a developer."""
     run = result.run
     name = run.identity.partition("@")[0]
-    return (
-        name
-        if run.model == run.identity and _ON_HUB.fullmatch(name)
-        else visible(run.model).replace("/", "_")
-    )
+    if run.model == run.identity and _ON_HUB.fullmatch(name):
+        return name
+    return visible(run.model).replace("/", "_")
 
 
 def folder_of(model: str) -> str:
     """DEVELOPER/MODEL, two names that every file system takes. A name that had to be changed ends
-    in its checksum, so that none meet."""
+    in its checksum, so that no two models share a folder."""
     developer, slash, name = model.partition("/")
     if not slash:
-        developer, name = UNKNOWN, model
-    return f"{developer if developer == UNKNOWN and not slash else _safe(developer)}/{_safe(name.replace('/', '_'))}"
+        return f"{UNKNOWN}/{_safe(model)}"
+    return f"{_safe(developer)}/{_safe(name.replace('/', '_'))}"
 
 
 def _safe(name: str) -> str:
-    found = _SIGNS.sub("_", name)
-    taken = DEVICE.fullmatch(found) or _TAKEN.fullmatch(found)
-    if (
-        len(found) > _LONGEST
-        or found.startswith(".")
-        or found.endswith((".", " "))
-        or not found
-        or taken
-    ):
-        found = f"_{found[:_LONGEST].strip('. ')}"
-    return found if found == name else _apart(found, name)
+    safe = _SIGNS.sub("_", name)
+    taken = DEVICE.fullmatch(safe) or _TAKEN.fullmatch(safe)
+    if len(safe) > _LONGEST or safe.startswith(".") or safe.endswith(".") or not safe or taken:
+        safe = f"_{safe[:_LONGEST].strip('. ')}"
+    return safe if safe == name else _apart(safe, name)
 
 
 def _apart(folder: str, name: str) -> str:
@@ -155,19 +135,8 @@ def _identity(result: Result) -> bytes:
     """What makes an evaluation this one: exported again, it is the same."""
     run = result.run
     date = run.date.isoformat() if run.date else None
-    parts = [
-        run.identity,
-        run.task,
-        result.metric.name,
-        date,
-        run.template,
-        [list(pair) for pair in run.asked],
-    ]
+    parts = [run.identity, run.task, result.metric.name, date, run.template, run.asked]
     return hashlib.sha256(json.dumps(parts).encode()).digest()
-
-
-def _uuid(result: Result) -> uuid.UUID:
-    return uuid.UUID(bytes=_identity(result)[:16], version=4)
 
 
 # ---- What
@@ -180,40 +149,36 @@ def _record(
     metric_id = visible(f"{run.task}.{result.metric.name}")
     when = run.date.isoformat() if run.date else "undated"
     began = seconds(run)
-    record = {
-        "schema_version": SCHEMA,
-        "evaluation_id": f"{metric_id}/{model_id}/{when}-{_identity(result).hex()[:8]}",
-        "evaluation_timestamp": str(began) if began else when if run.date else None,
-        "retrieved_timestamp": str(now),
-        "source_metadata": {
-            "source_name": source.name or COLLECTION,
-            "source_type": "evaluation_run",
-            "source_organization_name": evaluator.organization,
-            "evaluator_relationship": evaluator.relationship,
-            "additional_details": _without({"exported_by": exporter, "source_url": source.url}),
-        },
-        "eval_library": {"name": "lm_eval", "version": fact(run, "lm_eval_version") or UNKNOWN},
-        "model_info": _model_info(result, model_id),
-        "evaluation_results": [_evaluation(result, metric_id, source)],
-    }
-    return _without(record)
+    return _without(
+        {
+            "schema_version": SCHEMA,
+            "evaluation_id": f"{metric_id}/{model_id}/{when}-{_identity(result).hex()[:8]}",
+            "evaluation_timestamp": str(began) if began else when if run.date else None,
+            "retrieved_timestamp": str(now),
+            "source_metadata": {
+                "source_name": source.name or COLLECTION,
+                "source_type": "evaluation_run",
+                "source_organization_name": evaluator.organization,
+                "evaluator_relationship": evaluator.relationship,
+                "additional_details": _without({"exported_by": exporter, "source_url": source.url}),
+            },
+            "eval_library": {"name": "lm_eval", "version": fact(run, "lm_eval_version") or UNKNOWN},
+            "model_info": _model_info(result, model_id),
+            "evaluation_results": [_evaluation(result, metric_id, source)],
+        }
+    )
 
 
 def _model_info(result: Result, model_id: str) -> dict[str, Any]:
     run, kind = result.run, model_type(result.run)
     revision = run.identity.rpartition("@")[2] if "@" in run.identity else ""
-    engine = (
-        {"name": "transformers", "version": fact(run, "transformers_version") or None}
-        if kind.startswith("hf")
-        else None
-    )
-    deployed = (
-        "self_deployed"
-        if _OWN.match(kind)
-        else "externally_managed"
-        if _SERVICE.match(kind)
-        else UNKNOWN
-    )
+    engine = None
+    if kind.startswith("hf"):
+        version = fact(run, "transformers_version") or None
+        engine = _without({"name": "transformers", "version": version})
+    deployed = "externally_managed" if _SERVICE.match(kind) else UNKNOWN
+    if _OWN.match(kind):
+        deployed = "self_deployed"
     details = {
         "deployment_type": deployed,
         "model_availability": UNKNOWN,
@@ -225,7 +190,7 @@ def _model_info(result: Result, model_id: str) -> dict[str, Any]:
             "name": visible(run.model),
             "id": model_id,
             "developer": model_id.partition("/")[0] if "/" in model_id else None,
-            "inference_engine": _without(engine) if engine else None,
+            "inference_engine": engine,
             "additional_details": _without(details),
         }
     )
@@ -236,25 +201,30 @@ def _evaluation(result: Result, metric_id: str, source: Source) -> dict[str, Any
     task, name, way = visible(run.task), visible(metric.name), better(result.metric)
     signed = way is None and metric.null_value is not None
     least, greatest = bounds(metric, metric.null_value if signed else None)
-    about = {
-        "task_version": shortened(run.version),
-        **{f"option {key}": value for key, value in asked(run).items()},
+    options = {f"option {key}": value for key, value in settings(run).items()}
+    about = {"task_version": shortened(run.version), **options}
+    data: dict[str, Any] = {
+        "dataset_name": task,
+        "source_type": "other",
+        "additional_details": about,
     }
-    data = {"dataset_name": task, "source_type": "other", "additional_details": about}
     if source.dataset:
         data |= {"source_type": "hf_dataset", "hf_repo": source.dataset}
         data["additional_details"] = _without({**about, "revision": source.revision})
-    says = visible(metric.description) or name
+    description = visible(metric.description) or name
+    parameters = None
+    if metric.null_value is not None:
+        parameters = {"null_value": float(metric.null_value)}
+    of = f"{metric.null_value:g}" if signed else ""
     config = {
-        "evaluation_description": f"Distance from {metric.null_value:g}, the value of a model without bias, of: {says}"
+        "evaluation_description": f"Distance from {of}, the value of a model without bias, of: "
+        f"{description}"
         if signed
-        else says,
+        else description,
         "metric_id": f"{metric_id}.distance" if signed else metric_id,
-        "metric_name": f"distance of {name} from {metric.null_value:g}" if signed else name,
+        "metric_name": f"distance of {name} from {of}" if signed else name,
         "metric_unit": _UNITS.get(metric.unit, metric.unit) or None,
-        "metric_parameters": {"null_value": float(metric.null_value)}
-        if metric.null_value is not None
-        else None,
+        "metric_parameters": parameters,
         "lower_is_better": signed or way == "lower",
         "score_type": "continuous",
         "min_score": _end(least),
@@ -270,33 +240,32 @@ def _evaluation(result: Result, metric_id: str, source: Source) -> dict[str, Any
 
 
 def _score(result: Result, signed: bool) -> dict[str, Any]:
-    run, metric = result.run, result.metric
-    score, low, high, of = result.value, result.low, result.high, ""
-    details: dict[str, str | None] = {}
+    run, metric, number = result.run, result.metric, result.number
+    score, low, high, of = number.value, number.low, number.high, ""
+    details: dict[str, str] = {}
     if signed and metric.null_value is not None:
-        score, low, high = distance(result, metric.null_value)
+        score, low, high = distance(number, metric.null_value)
         of = ", of the signed number; that of its distance is not greater"
         details = {
-            "signed_score": repr(float(result.value)),
+            "signed_score": repr(number.value),
             "null_value": repr(float(metric.null_value)),
-            "signed_lower": repr(float(result.low)) if result.has_interval else None,
-            "signed_upper": repr(float(result.high)) if result.has_interval else None,
-            "score": "the distance of an estimate; on average it exceeds that of the true number, the more so the wider the interval",
+            "score": "the distance of an estimate; on average it exceeds that of the true number, "
+            "the more so the wider the interval",
         }
+        if result.has_interval:
+            details |= {"signed_lower": repr(number.low), "signed_upper": repr(number.high)}
     uncertainty: dict[str, Any] = {}
-    if isfinite(result.stderr) and result.stderr > 0:
-        uncertainty["standard_error"] = {"value": result.stderr, "method": f"the task's own{of}"}
-    elif result.stderr == 0:
-        details["standard_error"] = (
-            "0: all clusters of the sample agree, which does not make the number certain"
-        )
+    if 0 < number.stderr < inf:
+        uncertainty["standard_error"] = {"value": number.stderr, "method": f"the task's own{of}"}
+    elif number.stderr == 0:
+        details["standard_error"] = f"0: {result.how}"
     if result.has_interval:
-        how = f"{result.how}, of the signed number, turned into distances" if signed else result.how
+        turned = ", of the signed number, turned into distances" if signed else ""
         uncertainty["confidence_interval"] = {
             "lower": low,
             "upper": high,
             "confidence_level": 0.95,
-            "method": how,
+            "method": f"{result.how}{turned}",
         }
     else:
         details["confidence_interval"] = f"none: {result.how}"
@@ -305,9 +274,7 @@ def _score(result: Result, signed: bool) -> dict[str, Any]:
         details["num_samples"] = "documents that were asked; they form fewer clusters"
     for i, warning in enumerate(run.warnings, 1):
         details[f"warning {i}"] = shortened(warning, 1000)
-    return _without(
-        {"score": score, "uncertainty": uncertainty or None, "details": _without(details)}
-    )
+    return _without({"score": score, "uncertainty": uncertainty or None, "details": details})
 
 
 def _end(value: float) -> float | str:

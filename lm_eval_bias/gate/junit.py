@@ -13,8 +13,16 @@ from collections.abc import Sequence
 from datetime import datetime
 from math import isnan
 
-from lm_eval_bias.gate.gate import ERROR, FAIL, INCONCLUSIVE, Judged, Verdict, condition, subject
-from lm_eval_bias.gate.gate_files import WORDS, numbers
+from lm_eval_bias.gate.verdicts import (
+    ERROR,
+    FAIL,
+    INCONCLUSIVE,
+    Judged,
+    Verdict,
+    condition,
+    subject,
+)
+from lm_eval_bias.gate.writers import WORDS, numbers
 from lm_eval_bias.results.escape import shortened, visible
 
 _ELEMENTS = {FAIL: "failure", ERROR: "error", INCONCLUSIVE: "skipped"}
@@ -25,66 +33,58 @@ def junit(judged: Sequence[Judged], when: datetime) -> str:
     schema has it."""
     root = ET.Element("testsuites")
     for one in judged:
-        for task in dict.fromkeys(each.task for each in one.verdicts):
-            _suite(
-                root, one.model, task, [each for each in one.verdicts if each.task == task], when
-            )
+        for task in dict.fromkeys(verdict.task for verdict in one.verdicts):
+            verdicts = [verdict for verdict in one.verdicts if verdict.task == task]
+            _suite(root, shortened(one.model), shortened(task), verdicts, when)
     ET.indent(root)
-    return ET.tostring(root, encoding="unicode", xml_declaration=False).join(
-        ('<?xml version="1.0" encoding="UTF-8"?>\n', "\n")
-    )
+    return f'<?xml version="1.0" encoding="UTF-8"?>\n{ET.tostring(root, encoding="unicode")}\n'
 
 
 def _suite(
     root: ET.Element, model: str, task: str, verdicts: Sequence[Verdict], when: datetime
 ) -> None:
-    counts = {name: sum(each.verdict == name for each in verdicts) for name in _ELEMENTS}
+    failures, errors, skipped = (
+        str(sum(verdict.verdict == outcome for verdict in verdicts)) for outcome in _ELEMENTS
+    )
     suite = ET.SubElement(
         root,
         "testsuite",
         id=str(len(root)),
-        name=f"{shortened(model)}: {shortened(task)}",
-        package=shortened(model),
+        name=f"{model}: {task}",
+        package=model,
         hostname="localhost",
         timestamp=when.replace(tzinfo=None).isoformat(timespec="seconds"),
         tests=str(len(verdicts)),
-        failures=str(counts[FAIL]),
-        errors=str(counts[ERROR]),
-        skipped=str(counts[INCONCLUSIVE]),
+        failures=failures,
+        errors=errors,
+        skipped=skipped,
         time="0",
     )
     properties = ET.SubElement(suite, "properties")
     lines = []
-    for each in verdicts:
-        name = f"{subject(each)} {condition(each.rule, each.metric)}"
-        for key, value in _properties(each).items():
+    for verdict in verdicts:
+        name = f"{subject(verdict)} {condition(verdict.rule, verdict.metric)}"
+        for key, value in _properties(verdict).items():
             ET.SubElement(properties, "property", name=f"{name}: {key}", value=value)
-        case = ET.SubElement(
-            suite,
-            "testcase",
-            name=name,
-            classname=f"{shortened(model)}: {shortened(task)}",
-            time="0",
-        )
-        found = numbers(each)
-        said = f"{found + '. ' if found else ''}{each.reason}"
-        if each.verdict in _ELEMENTS:
-            element = ET.SubElement(case, _ELEMENTS[each.verdict], message=visible(said))
-            if each.verdict != INCONCLUSIVE:
-                element.set("type", {FAIL: "violated", ERROR: "not judged"}[each.verdict])
-            element.text = visible(each.todo)
-        lines.append(visible(f"{WORDS[each.verdict]}: {name}: {said}"))
+        case = ET.SubElement(suite, "testcase", name=name, classname=f"{model}: {task}", time="0")
+        message = ". ".join(part for part in (numbers(verdict), verdict.reason) if part)
+        if verdict.verdict in _ELEMENTS:
+            element = ET.SubElement(case, _ELEMENTS[verdict.verdict], message=visible(message))
+            if verdict.verdict != INCONCLUSIVE:
+                element.set("type", "violated" if verdict.verdict == FAIL else "not judged")
+            element.text = visible(verdict.todo)
+        lines.append(visible(f"{WORDS[verdict.verdict]}: {name}: {message}"))
     ET.SubElement(suite, "system-out").text = "\n".join(lines)
     ET.SubElement(suite, "system-err")
 
 
 def _properties(verdict: Verdict) -> dict[str, str]:
-    """What exists of a verdict's numbers, in full."""
-    of = {
+    """Those of a verdict's numbers that exist, in full."""
+    values = {
         "verdict": verdict.verdict,
         "line": verdict.rule.line,
         "bound": verdict.rule.bound,
-        "unit": verdict.metric.unit if verdict.metric else None,
+        "unit": verdict.metric.unit if verdict.metric else "",
         "value": verdict.value,
         "low": verdict.low,
         "high": verdict.high,
@@ -93,12 +93,12 @@ def _properties(verdict: Verdict) -> dict[str, str]:
         "before": verdict.before,
         "now": verdict.now,
         "clusters": verdict.clusters,
-        "documents": verdict.n,
-        "documents of the task": verdict.has,
+        "documents": verdict.n_documents,
+        "documents of the task": verdict.of_documents,
         "documents that would decide": verdict.needed,
     }
     return {
-        key: str(value)
-        for key, value in of.items()
+        name: str(value)
+        for name, value in values.items()
         if value not in (None, "") and not (isinstance(value, float) and isnan(value))
     }

@@ -1,5 +1,4 @@
-"""The rules of a gate, read from a YAML file: what a person may write, and the line that is wrong
-where they wrote something else.
+"""The rules of a gate, read from a YAML file and checked with the line of every mistake.
 
     confidence: 0.95
     rules:
@@ -8,20 +7,21 @@ where they wrote something else.
       - {task: TASK, metric: METRIC, worse_than_baseline_by: 1, unit: points}
       - {task: "*", unusable: 10}
 
-A rule has one condition. Everything is checked before a run is judged, since a rule that says
+A rule has one condition. Everything is checked before a run is judged, since a rule that bounds
 nothing would let everything pass.
 """
 
 from __future__ import annotations
 
-import re
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from math import inf, isfinite
 from pathlib import Path
 from typing import Any, NamedTuple
 
-import yaml
-
-from lm_eval_bias.measure import UNITS, Metric
+from lm_eval_bias.data.content import Content, parsed
+from lm_eval_bias.data.content import read as read_content
+from lm_eval_bias.data.schema import Fields, Figure, Rows, Text
+from lm_eval_bias.measure import RANGE, UNITS, Metric
 from lm_eval_bias.results.escape import shortened
 from lm_eval_bias.usage import UsageError, nearest
 
@@ -38,24 +38,26 @@ CAP = 10.0
 """Refusals and unusable answers, in percent, above which no rule of a task passes, where no rule
 sets another cap."""
 LEAST_CONFIDENCE = 0.95
-LARGEST = 1 << 18
-"""Bytes of a rules file: a larger one is something else."""
-_DEEPEST = 20
-_KEYS = ("task", "metric", "group", "unit", *CONDITIONS)
-_TOP = ("confidence", "rules")
+_FILE = Fields(
+    {"confidence": Figure()},
+    rules=Rows(
+        Fields(
+            {
+                **dict.fromkeys(("metric", "group"), Text()),
+                "unit": Text(tuple(UNITS)),
+                **dict.fromkeys(CONDITIONS, Figure()),
+            },
+            task=Text(),
+        )
+    ),
+)
 _EXAMPLE = "write `rules:` and below it a list, such as `- {task: TASK, metric: METRIC, below: 2}`"
-_TEXT, _NUMBERS = "tag:yaml.org,2002:str", ("tag:yaml.org,2002:int", "tag:yaml.org,2002:float")
-# YAML 1.1 reads 010 as eight, 1:30 as ninety and 1_0 as ten: a bound is written so that nobody can
-# read it otherwise.
-_PLAIN = re.compile(r"[-+]?(0|[1-9]\d*)?(\.\d+|(?<=\d)\.)?([eE][-+]?\d+)?")
-# Where a unit is a scale, its ends.
-_SCALES = {"%": (0, 100), "share": (0, 1), "score": (-1, 1), "p": (0, 1)}
 
 
 class Rule(NamedTuple):
     """line: in the file. task: a name, or `EVERY` for a cap. condition: one of `CONDITIONS`. bound:
-    its number, in the unit of the metric; of a cap in percent. metric: None for a cap. group: None
-    for the whole. unit: as written, None where it was not."""
+    in the unit of the metric; of a cap in percent. metric: None for a cap. group: None for the
+    whole. unit: as written."""
 
     line: int
     task: str
@@ -74,255 +76,81 @@ class Rules(NamedTuple):
     rules: Sequence[Rule]
 
 
-class _Wrong(ValueError):
-    """A part of the file that is not as it should be: line, what."""
-
-    def __init__(self, line: int, what: str) -> None:
-        super().__init__(what)
-        self.line, self.what = line, what
-
-
 def read(path: Path) -> Rules:
-    """Raises UsageError, a line for each mistake with the file and the line, for anything that is
-    no such file."""
-    try:
-        with path.open("rb") as file:
-            content = file.read(LARGEST + 1)
-    except OSError as error:
-        raise UsageError(f"cannot read {path}: {error.strerror or error}") from error
-    if len(content) > LARGEST:
-        raise UsageError(f"{path}: larger than {LARGEST // 1024:,} KiB; this is no file of rules")
-    try:
-        return parse(content.decode("utf-8-sig"), str(path))
-    except UnicodeDecodeError as error:
-        line = content[: error.start].count(b"\n") + 1
-        raise UsageError(f"{path}, line {line}: no UTF-8; save the file as UTF-8") from error
+    """The rules of a file. UsageError with a line for each mistake, which names file and line."""
+    return _rules(read_content(path, kind="yaml"))
 
 
 def parse(text: str, file: str) -> Rules:
     """The same, of a text."""
-    mistakes: list[_Wrong] = []
-    try:
-        root = _composed(text)
-        top = _mapping(root, _TOP, "the file", mistakes)
-        confidence = LEAST_CONFIDENCE
-        if "confidence" in top:
-            confidence = _tried(lambda: _confidence(top["confidence"]), mistakes, LEAST_CONFIDENCE)
-        if "rules" not in top:
-            raise _Wrong(_line(root), f"there are no rules; {_EXAMPLE}")
-        found = _rules(top["rules"], mistakes)
-    except _Wrong as wrong:
-        mistakes.append(wrong)
-    if mistakes:
-        raise _told(file, mistakes)
-    return Rules(file, confidence, found)
+    return _rules(parsed(file, "yaml", text.encode("utf-8", "surrogatepass")))
 
 
-def _told(file: str, mistakes: Iterable[_Wrong]) -> UsageError:
-    ordered = sorted(mistakes, key=lambda wrong: wrong.line)
-    return UsageError(
-        "\n".join(f"{shortened(file, 300)}, line {wrong.line}: {wrong.what}" for wrong in ordered)
-    )
+def _rules(content: Content) -> Rules:
+    data, problems = content.data, list(content.problems)
+    if data is not None or not problems:
+        problems += _FILE.problems(data)
+    wrong = {place[:2] for place, _ in problems}
+    rules: dict[tuple[Any, ...], Rule] = {}
+    if not {(), ("rules",)} & wrong:
+        for i, row in enumerate(data["rules"]):
+            place = ("rules", i)
+            if place in wrong:
+                continue
+            mistakes = [((*place, key), cause) for key, cause in _mistakes(row)]
+            problems += mistakes
+            if mistakes:
+                continue
+            (condition,) = (name for name in CONDITIONS if name in row)
+            names = (row.get("metric"), row.get("group"), row.get("unit"))
+            rule = Rule(content.line(place), row["task"], condition, float(row[condition]), *names)
+            first = rules.setdefault((rule.task, condition, *names[:2]), rule)
+            if first is not rule:
+                twice = f"the same number and condition as in line {first.line}; keep one of them"
+                problems.append(((*place, condition), twice))
+    confidence = LEAST_CONFIDENCE
+    if not {(), ("confidence",)} & wrong:
+        confidence = data.get("confidence", LEAST_CONFIDENCE)
+        if not LEAST_CONFIDENCE <= confidence < 1:
+            cause = f"{confidence:g}; expected a number from {LEAST_CONFIDENCE:g} to below 1"
+            problems.append((("confidence",), cause))
+    if problems:
+        problems.sort(key=lambda problem: content.line(problem[0]))
+        lines = [
+            content.message(place, cause if place else f"{cause}; {_EXAMPLE}")
+            for place, cause in problems
+        ]
+        raise UsageError("\n".join(shortened(line, 500) for line in lines))
+    return Rules(content.name, confidence, list(rules.values()))
 
 
-def _composed(text: str) -> yaml.Node:
-    """The nodes of the file; no alias is followed, since a few lines of them stand for billions."""
-    try:
-        depth = 0
-        for event in yaml.parse(text, yaml.SafeLoader):
-            depth += isinstance(event, yaml.CollectionStartEvent) - isinstance(
-                event, yaml.CollectionEndEvent
-            )
-            if depth > _DEEPEST:
-                raise _Wrong(event.start_mark.line + 1, "lists within lists, too deep for rules")
-            if isinstance(event, yaml.AliasEvent) or getattr(event, "anchor", None) is not None:
-                raise _Wrong(
-                    event.start_mark.line + 1,
-                    "anchors (&name) and aliases (*name) are not read; write the rule out",
-                )
-        root = yaml.compose(text, yaml.SafeLoader)
-    except _Wrong:
-        raise
-    except yaml.MarkedYAMLError as error:
-        mark = error.problem_mark or error.context_mark
-        what = " ".join(str(part) for part in (error.context, error.problem) if part)
-        raise _Wrong(mark.line + 1 if mark else 1, f"no YAML ({shortened(what)})") from None
-    except yaml.reader.ReaderError as error:
-        line = text.count("\n", 0, error.position) + 1 if isinstance(error.position, int) else 1
-        character = chr(error.character) if isinstance(error.character, int) else error.character
-        raise _Wrong(
-            line, f"no YAML (a character that must not stand there: {shortened(character)})"
-        ) from None
-    except (yaml.YAMLError, ValueError, RecursionError) as error:
-        cause = "too deep" if isinstance(error, RecursionError) else shortened(error)
-        raise _Wrong(1, f"no YAML ({cause})") from None
-    if root is None:
-        raise _Wrong(1, f"the file is empty; {_EXAMPLE}")
-    return root
-
-
-def _line(node: yaml.Node) -> int:
-    return node.start_mark.line + 1
-
-
-def _mapping(
-    node: yaml.Node, keys: Sequence[str], what: str, mistakes: list[_Wrong]
-) -> dict[str, yaml.Node]:
-    if not isinstance(node, yaml.MappingNode):
-        raise _Wrong(
-            _line(node), f"{what} must be keys and values ({', '.join(keys)}), found {_kind(node)}"
-        )
-    found: dict[str, yaml.Node] = {}
-    for key, value in node.value:
-        name = key.value if isinstance(key, yaml.ScalarNode) else ""
-        if name not in keys:
-            mistakes.append(
-                _Wrong(_line(key), f"unknown key {_quoted(key)} in {what}; {nearest(name, keys)}")
-            )
-        elif name in found:
-            mistakes.append(
-                _Wrong(
-                    _line(key),
-                    f"the key {_quoted(key)} stands twice in {what}, first in line {_line(found[name])}",
-                )
-            )
-        else:
-            found[name] = value
-    return found
-
-
-def _rules(node: yaml.Node, mistakes: list[_Wrong]) -> list[Rule]:
-    if not isinstance(node, yaml.SequenceNode):
-        raise _Wrong(
-            _line(node), f"`rules` must be a list, a dash before each rule; found {_kind(node)}"
-        )
-    if not node.value:
-        raise _Wrong(_line(node), "the list of rules is empty: it would let everything pass")
-    rules: dict[tuple[object, ...], Rule] = {}
-    for each in node.value:
-        before = len(mistakes)
-        rule = _tried(lambda each=each: _rule(each, mistakes), mistakes, None)
-        if rule is None or len(mistakes) > before:
-            continue
-        what = (rule.task, rule.metric, rule.group, rule.condition)
-        if what in rules:
-            twice = f"the rule of line {rules[what].line} says `{rule.condition}` of the same number; keep one of them"
-            mistakes.append(_Wrong(rule.line, twice))
-        else:
-            rules[what] = rule
-    return list(rules.values())
-
-
-def _tried(read: Callable[[], Any], mistakes: list[_Wrong], otherwise: Any) -> Any:
-    try:
-        return read()
-    except _Wrong as wrong:
-        mistakes.append(wrong)
-        return otherwise
-
-
-def _rule(node: yaml.Node, mistakes: list[_Wrong]) -> Rule:
-    line = _line(node)
-    found = _mapping(node, _KEYS, "a rule", mistakes)
-    conditions = [name for name in CONDITIONS if name in found]
+def _mistakes(row: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+    """Key and cause of what is wrong with a rule whose keys and values are of the right kind."""
+    conditions = [name for name in CONDITIONS if name in row]
     if len(conditions) != 1:
-        said = " and ".join(conditions) or "none"
-        raise _Wrong(line, f"a rule has exactly one of {', '.join(CONDITIONS)}; found {said}")
+        there = " and ".join(conditions) or "none"
+        yield "task", f"a rule has exactly one of {', '.join(CONDITIONS)}; found {there}"
+        return
     (condition,) = conditions
-    bound = _number(found[condition], condition)
-    task, metric, group, unit = (
-        _name(found[key], key) if key in found else None
-        for key in ("task", "metric", "group", "unit")
-    )
-    if task is None:
-        raise _Wrong(
-            line,
-            "a rule needs a task: `task: NAME`"
-            + (f', or `task: "{EVERY}"` for all' if condition == UNUSABLE else ""),
-        )
+    bound = row[condition]
     if condition == UNUSABLE:
         for key in ("metric", "group", "unit"):
-            if key in found:
-                raise _Wrong(
-                    _line(found[key]),
-                    f"a cap on unusable answers is of the whole task, in percent: it takes no `{key}`",
+            if key in row:
+                yield (
+                    key,
+                    "a cap on unusable answers is on the whole task, in percent; leave it out",
                 )
         if not 0 <= bound <= 100:
-            raise _Wrong(
-                _line(found[condition]),
-                f"unusable: {bound:g} is no percentage; expected a number from 0 to 100",
-            )
-    else:
-        if task == EVERY:
-            alone = f'`task: "{EVERY}"` stands in a cap (`unusable`) alone'
-            raise _Wrong(
-                _line(found["task"]), f"{alone}; a bound on a number needs the name of its task"
-            )
-        if metric is None:
-            raise _Wrong(line, f"a rule with `{condition}` needs a number: `metric: NAME`")
-        if condition == WITHIN and bound <= 0:
-            raise _Wrong(
-                _line(found[condition]),
-                f"within: {bound:g} would never hold; expected a distance above 0",
-            )
-        if condition == WORSE and bound < 0:
-            raise _Wrong(
-                _line(found[condition]),
-                f"{WORSE}: {bound:g}; expected how much worse the number may become, 0 or more",
-            )
-        if unit is not None and unit not in UNITS:
-            raise _Wrong(
-                _line(found["unit"]), f"unknown unit {shortened(unit)!r}; {nearest(unit, UNITS)}"
-            )
-    return Rule(line, task, condition, bound, metric, group, unit)
-
-
-def _confidence(node: yaml.Node) -> float:
-    value = _number(node, "confidence")
-    if not LEAST_CONFIDENCE <= value < 1:
-        raise _Wrong(
-            _line(node),
-            f"confidence: {value:g}; expected a number from {LEAST_CONFIDENCE:g} to below 1",
-        )
-    return value
-
-
-def _number(node: yaml.Node, key: str) -> float:
-    plain = (
-        isinstance(node, yaml.ScalarNode)
-        and node.tag in (*_NUMBERS, _TEXT)
-        and node.style is None
-        and _PLAIN.fullmatch(node.value)
-    )
-    value = (
-        float(node.value)
-        if plain and isinstance(node, yaml.ScalarNode) and node.value not in ("", "+", "-")
-        else None
-    )
-    if value is None or value in (float("inf"), float("-inf")):
-        raise _Wrong(_line(node), f"{key}: expected a number such as 2 or 0.5, found {_kind(node)}")
-    return value
-
-
-def _name(node: yaml.Node, key: str) -> str:
-    if not isinstance(node, yaml.ScalarNode) or node.tag != _TEXT or not node.value.strip():
-        hint = (
-            "; put it in quotes"
-            if isinstance(node, yaml.ScalarNode) and node.tag != _TEXT and node.value
-            else ""
-        )
-        raise _Wrong(_line(node), f"{key}: expected a name, found {_kind(node)}{hint}")
-    return node.value
-
-
-def _kind(node: yaml.Node) -> str:
-    if isinstance(node, yaml.ScalarNode):
-        return _quoted(node) if node.value else "nothing"
-    return "a list" if isinstance(node, yaml.SequenceNode) else "keys and values"
-
-
-def _quoted(node: yaml.Node) -> str:
-    return f"'{shortened(node.value, 60)}'" if isinstance(node, yaml.ScalarNode) else _kind(node)
+            yield condition, f"{bound:g} is no percentage; expected a number from 0 to 100"
+        return
+    if row["task"] == EVERY:
+        yield "task", f"`{EVERY}` is for a cap (`unusable`) alone; name the task of the number"
+    if "metric" not in row:
+        yield condition, "a bound on which number? Add `metric: NAME`"
+    if condition == WITHIN and bound <= 0:
+        yield condition, f"{bound:g} would never hold; expected a distance above 0"
+    if condition == WORSE and bound < 0:
+        yield condition, f"{bound:g}; expected how much worse the number may become, 0 or more"
 
 
 # ---- Against what is known of the tasks
@@ -334,104 +162,70 @@ def check(
     groups: Mapping[str, Mapping[str, Collection[str]]],
     baseline: bool,
 ) -> None:
-    """Names, units and bounds, against what tasks declare.
+    """Check names, units and bounds against what tasks declare.
 
     metrics: task -> its numbers. groups: task -> number -> the groups that the runs have of it;
-    empty where no run has it. baseline: whether there is one. Raises UsageError with a line for
-    each mistake.
+    empty where no run has the task. baseline: whether there is one. UsageError with a line for each
+    mistake.
     """
-    mistakes = []
+    problems = []
     for rule in rules.rules:
-        try:
-            if rule.task != EVERY:
-                if rule.task not in metrics:
-                    raise _Wrong(
-                        rule.line,
-                        f"no task {shortened(rule.task)!r}, neither here nor in the runs; {_like(rule.task, metrics)}",
-                    )
-                if rule.metric is not None:
-                    _check_number(rule, metrics[rule.task], groups.get(rule.task, {}))
-            if rule.condition == WORSE and not baseline:
-                raise _Wrong(
-                    rule.line, f"`{WORSE}` compares with an older run; add --baseline FOLDER"
-                )
-        except _Wrong as wrong:
-            mistakes.append(wrong)
-    if mistakes:
-        raise _told(rules.file, mistakes)
+        cause = ""
+        if rule.task != EVERY and rule.task not in metrics:
+            cause = f"no task {shortened(rule.task)!r}, neither here nor in the runs; "
+            cause += _nearest_task(rule.task, metrics)
+        elif rule.metric is not None:
+            cause = _mistake(rule, metrics[rule.task], groups.get(rule.task, {}))
+        if not cause and rule.condition == WORSE and not baseline:
+            cause = f"`{WORSE}` compares with an older run; add --baseline FOLDER"
+        if cause:
+            problems.append(f"{shortened(rules.file, 300)}, line {rule.line}: {cause}")
+    if problems:
+        raise UsageError("\n".join(problems))
 
 
-def _like(name: str, known: Iterable[str]) -> str:
-    said = nearest(name, [shortened(each) for each in known])
-    return (
-        said
-        if said.startswith("did")
-        else "see `lm-eval-bias tasks`, and name the folder of your own with --include_path"
-    )
+def _nearest_task(name: str, tasks: Iterable[str]) -> str:
+    guess = nearest(name, [shortened(task) for task in tasks])
+    if guess.startswith("did"):
+        return guess
+    return "see `lm-eval-bias tasks`, and name the folder of your own with --include_path"
 
 
-def _check_number(
-    rule: Rule, metrics: Sequence[Metric], groups: Mapping[str, Collection[str]]
-) -> None:
-    of = {metric.name: metric for metric in metrics}
-    bounded = {metric.bounds for metric in metrics}
-    judged = [
-        metric.name
-        for metric in metrics
-        if metric.bounds is None and (metric.stderr or metric.name in bounded)
-    ]
-    metric = of.get(str(rule.metric))
+def _mistake(rule: Rule, metrics: Sequence[Metric], groups: Mapping[str, Collection[str]]) -> str:
+    """What is wrong with a rule on a number; empty if nothing is."""
+    judged = [metric.name for metric in metrics if metric.stderr or metric.own_interval]
+    metric = next((metric for metric in metrics if metric.name == rule.metric), None)
     if metric is None:
-        raise _Wrong(
-            rule.line,
-            f"{rule.task} has no number {shortened(rule.metric)!r}; {nearest(str(rule.metric), judged or list(of))}",
-        )
+        names = judged or [metric.name for metric in metrics]
+        name = shortened(rule.metric)
+        return f"{rule.task} has no number {name!r}; {nearest(str(rule.metric), names)}"
+    number = f"{metric.name} of {rule.task}"
     if metric.name not in judged:
-        others = f"a rule can hold {', '.join(judged) or 'none'}"
-        why = (
-            f"it is an end of the interval of {metric.bounds}; name that"
-            if metric.bounds
-            else others
-        )
-        raise _Wrong(
-            rule.line,
-            f"{metric.name} of {rule.task} has no interval, so no rule can hold it; {why}",
+        return (
+            f"{number} has no interval, so no rule can bound it; a rule can bound "
+            f"{', '.join(judged) or 'none'}"
         )
     if rule.unit is not None and rule.unit != metric.unit:
         unit = metric.unit or "no unit"
-        raise _Wrong(
-            rule.line,
-            f"unit: {rule.unit}, but {metric.name} of {rule.task} is in {unit}; is the bound meant so?",
-        )
+        return f"unit: {rule.unit}, but {number} is in {unit}; correct the unit and the bound"
     if rule.condition == WITHIN and metric.null_value is None:
-        raise _Wrong(
-            rule.line,
-            f"{metric.name} of {rule.task} has no null value to be within a distance of; use below or above",
-        )
+        return f"{number} has no null value to be within a distance of; use below or above"
     if rule.condition == WORSE and metric.null_value is None and metric.better is None:
-        raise _Wrong(
-            rule.line,
-            f"{metric.name} of {rule.task} has no direction that is worse; use below or above",
-        )
-    if metric.unit in _SCALES:
-        low, high = _SCALES[metric.unit]
+        return f"{number} has no direction that is worse; use below or above"
+    low, high = metric.scale or RANGE.get(metric.unit, (-inf, inf))
+    if isfinite(high - low):
         least, most = (0, high - low) if rule.condition in (WITHIN, WORSE) else (low, high)
-        if not least <= rule.bound <= most or (
-            rule.condition in (BELOW, ABOVE) and rule.bound in (low, high)
-        ):
-            what = f"{metric.name} is {'a' if metric.unit in ('share', 'score') else 'in'} {metric.unit}, from {low} to {high}"
-            raise _Wrong(
-                rule.line,
-                f"{rule.condition}: {rule.bound:g} can never be met or never be missed: {what}",
+        at_end = rule.condition in (BELOW, ABOVE) and rule.bound in (low, high)
+        if at_end or not least <= rule.bound <= most:
+            unit = f"{'a' if metric.unit in ('share', 'score') else 'in'} {metric.unit}"
+            return (
+                f"{rule.condition}: {rule.bound:g} can never be met or never be missed: "
+                f"{metric.name} is {unit}, from {low:g} to {high:g}"
             )
-    known = groups.get(metric.name, ())
-    if rule.group is not None and known and rule.group not in known:
-        names = [shortened(name) for name in known]
-        raise _Wrong(
-            rule.line,
-            f"{metric.name} of {rule.task} has no group {shortened(rule.group)!r}; {nearest(rule.group, names)}",
-        )
-    if rule.group is not None and not known and groups:
-        raise _Wrong(
-            rule.line, f"{metric.name} of {rule.task} is not split into groups; leave `group` out"
-        )
+    names = [shortened(name) for name in groups.get(metric.name, ())]
+    if rule.group is not None and names and shortened(rule.group) not in names:
+        name = shortened(rule.group)
+        return f"{number} has no group {name!r}; {nearest(rule.group, names)}"
+    if rule.group is not None and not names and groups:
+        return f"{number} is not split into groups; leave `group` out"
+    return ""

@@ -181,7 +181,10 @@ def asking(class_: type, output_type: str) -> type:
 
 def filter_names(task: Any) -> list[str]:
     """The names of a task's filters. If gone: none, and an error in a filter ends the run."""
-    return [pipe.name for pipe in getattr(task, "scorers", None) or getattr(task, "_filters", ())]
+    return [
+        pipe.name
+        for pipe in getattr(task, "scorers", None) or getattr(task, "_filters", None) or ()
+    ]
 
 
 def answers(task: Any, results: list) -> list:

@@ -82,7 +82,9 @@ class MeasureTask(CompiledTask):
         self._error: str | None = None
         builder = config.get("custom_dataset")
         super().__init__(config=config)
-        if hasattr(builder, "checksums"):  # of files that are fetched with the documents
+        if builder is not None and hasattr(
+            builder, "checksums"
+        ):  # of files that are fetched with the documents
             self.config.metadata.update(builder.checksums(**self._options))
         compat.own_numbers(self)
         # For the results file. Only now, or the harness would look for metrics of these names.

@@ -31,8 +31,11 @@ def render(text: str | None, doc: dict[str, Any]) -> Any:
 class CompiledTask(task_base()):  # type: ignore[misc]
     """The harness's task with compiled templates, and what our request types share."""
 
+    OUTPUT_TYPE: Any
+
     def __new__(cls, config: dict[str, Any] | None = None, **kwargs: Any) -> CompiledTask:
-        return super().__new__(asking(cls, (config or {}).get("output_type", "generate_until")))
+        output_type = (config or {}).get("output_type", "generate_until")
+        return super().__new__(asking(cls, output_type))  # type: ignore[arg-type]
 
     @staticmethod
     def resolve_field(doc: dict[str, Any], field: str | None = None) -> Any:

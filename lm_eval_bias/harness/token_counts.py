@@ -71,7 +71,7 @@ class TokenCounts:
         if hasattr(lm, "_encode_pair") and prefix is not None:
             return len(lm._encode_pair(prompt, continuation)[1])
         try:
-            tokenizer = getattr(lm, "tokenizer", None)
+            tokenizer: Any = getattr(lm, "tokenizer", None)
         except OSError:  # the harness's `dummy` fetches GPT-2's when it is asked for
             return None
         if not getattr(tokenizer, "is_fast", False):

@@ -17,17 +17,17 @@ from scipy import stats
 from lm_eval_bias import cli
 from lm_eval_bias.commands.gate import status as status_of
 from lm_eval_bias.gate import rules
-from lm_eval_bias.gate.gate import judge, overall
-from lm_eval_bias.gate.gate_files import (
+from lm_eval_bias.gate.junit import junit
+from lm_eval_bias.gate.verdicts import judge, overall
+from lm_eval_bias.gate.writers import (
     SUMMARY_LIMIT,
     Context,
-    annotations,
     append_summary,
+    error_lines,
     harmless,
     markdown,
     text,
 )
-from lm_eval_bias.gate.junit import junit
 from lm_eval_bias.results.escape import visible
 from tests.gate.judged import found, rule, run_of
 from tests.report.test_board import HOSTILE
@@ -134,7 +134,7 @@ def test_what_is_missing_or_nan_ends_with_1(tmp_path, capsys):
         (
             rule("metric: gap, bellow: 9"),
             [],
-            "bias.yaml, line 2: unknown key 'bellow' in a rule; did you mean below?",
+            "bias.yaml, line 2, rules > entry 1 > bellow: unknown; did you mean below?",
         ),
         (
             rule("metric: gup, below: 9"),
@@ -347,7 +347,7 @@ def test_a_summary_stays_below_what_github_takes(tmp_path):
     path.write_text("x" * (SUMMARY_LIMIT - 1000))
     assert "it was cut" in append_summary(str(path), "line\n" * 1000)
     assert path.stat().st_size <= SUMMARY_LIMIT and path.read_text().endswith(
-        "The whole stands in the job's log.\n"
+        "The job's log has all of it.\n"
     )
     path.write_text("x" * SUMMARY_LIMIT)
     assert (
@@ -412,13 +412,13 @@ def test_nothing_hostile_moves_a_terminal_or_starts_a_command(hostile):
         for line in lines
         if line.lstrip().startswith("::") or "##[" in line or "##vso[" in line
     ]
-    for line in annotations(hostile):
+    for line in error_lines(hostile):
         assert (
             re.fullmatch(r"::error title=[^:,\r\n]*::[^\r\n]*", line)
             and "##[" not in line
             and visible(line) == line
         )
-    assert len(annotations(hostile)) >= len(HOSTILE)
+    assert len(error_lines(hostile)) >= len(HOSTILE)
     assert harmless(" ::a") == " : :a" and harmless("a ::b") == "a ::b"
 
 
@@ -481,12 +481,11 @@ def test_documents_that_would_decide_are_counted_in_the_clusters_of_the_task(
     least as many as the square root says."""
     text = "rules:\n  - {task: bistereo_analogy, metric: calibrated_preferences, within: BOUND}\n"
     content = json.loads(next((asked / "same").rglob("results_*.json")).read_text())
-    rows = {
-        r["metric"]: r["value"]
-        for r in content["configs"]["bistereo_analogy"]["cells"]["numbers"]
-        if r["group"] is None
-    }
-    value, low, high = (rows[f"calibrated_preferences{end}"] for end in ("", "_low", "_high"))
+    value, low, high = (
+        (row["value"], row["low"], row["high"])
+        for row in content["configs"]["bistereo_analogy"]["cells"]["numbers"]
+        if (row["metric"], row["group"]) == ("calibrated_preferences", None)
+    ).__next__()
     distance, end = abs(value - 50), max(abs(low - 50), abs(high - 50))
     bound = distance + 0.7 * (end - distance)
     status, out, _ = gate(
@@ -519,7 +518,7 @@ def test_runs_that_do_not_compare_are_an_error(asked, tmp_path, capsys):
     content["versions"]["bistereo_analogy"] = 99
     results.write_text(json.dumps(content))
     status, out, _ = gate(capsys, tmp_path, PAIRED, asked / "new", "--baseline", tmp_path / "other")
-    assert status == 1 and "baseline was asked otherwise: version (99 before, 1 now)" in " ".join(
+    assert status == 1 and "baseline was run otherwise: version (99 before, 1 now)" in " ".join(
         out.split()
     )
     shutil.copytree(asked / "old", tmp_path / "silent")
@@ -547,7 +546,7 @@ def test_other_settings_of_generation_do_not_compare(asked, tmp_path, capsys):
     status, out, _ = gate(
         capsys, tmp_path, PAIRED, asked / "new", "--baseline", tmp_path / "sampled"
     )
-    assert status == 1 and "asked otherwise: generation settings" in " ".join(out.split())
+    assert status == 1 and "run otherwise: generation settings" in " ".join(out.split())
 
 
 def test_the_command_imports_no_harness(tmp_path):

@@ -14,7 +14,7 @@ from lm_eval_bias.benchmarks.bistereo import pairs_documents as bistereo_pairs
 from lm_eval_bias.benchmarks.hbb import documents as hbb
 from lm_eval_bias.benchmarks.hbb import sg_documents as hbb_sg
 from lm_eval_bias.data.lexicons import lexicon
-from lm_eval_bias.data.published import beside, papers, tables_of
+from lm_eval_bias.data.published import of_task, papers, tables_of
 from lm_eval_bias.data.published import tables as published
 from lm_eval_bias.measure import UNITS, tables
 
@@ -640,17 +640,17 @@ def test_places_are_rows_and_columns_of_the_results_files():
 def test_what_stands_beside_a_task():
     """Of the default setting of a category: one gap and its bounds for each of four models, and the
     tables of each; no other setting."""
-    found = list(beside("empathy_religion_official"))
-    assert {cell.names.get("setting") for _, cell, _ in found} == {""} and {
-        cell.names["category"] for _, cell, _ in found
+    found = list(of_task("empathy_religion_official"))
+    assert {cell.names.get("setting") for _, _, cell, _ in found} == {""} and {
+        cell.names["category"] for _, _, cell, _ in found
     } == {"religion"}
     assert len(found) == 4 * 3 + 4 * 1 + 4 * 2 + 4 * 2
     of_race = {
         (table.name, cell.names["category"])
-        for table, cell, _ in beside("hbb_generate_official_race")
+        for _, table, cell, _ in of_task("hbb_generate_official_race")
     }
     assert of_race == {("Table 2", "Race")}
-    assert list(beside("no_such_task")) == []
+    assert list(of_task("no_such_task")) == []
 
 
 # ---- The reader

@@ -27,16 +27,18 @@ rules:
 """
 
 
-def test_a_file_of_rules():
-    rules = parse(WHOLE, "bias.yaml")
-    assert rules.confidence == 0.99
-    assert list(rules.rules) == [
-        Rule(4, "mine", "below", 2.0, "gap"),
-        Rule(5, "mine", "within", 0.5, "gap", "a b", "points"),
-        Rule(10, "mine", "above", -10.0, "gap"),
-        Rule(11, "mine", "worse_than_baseline_by", 0.0, "gap"),
-        Rule(12, "*", "unusable", 10.0),
-    ]
+def test_a_file_of_rules(tmp_path):
+    path = tmp_path / "bias.yaml"
+    path.write_bytes(b"\xef\xbb\xbf" + WHOLE.encode())  # with a byte order mark
+    for rules in (parse(WHOLE, "bias.yaml"), read(path)):
+        assert rules.confidence == 0.99
+        assert list(rules.rules) == [
+            Rule(4, "mine", "below", 2.0, "gap"),
+            Rule(5, "mine", "within", 0.5, "gap", "a b", "points"),
+            Rule(10, "mine", "above", -10.0, "gap"),
+            Rule(11, "mine", "worse_than_baseline_by", 0.0, "gap"),
+            Rule(12, "*", "unusable", 10.0),
+        ]
     assert parse("rules:\n- {task: t, metric: m, below: 1}\n", "f").confidence == 0.95
 
 
@@ -46,87 +48,84 @@ def wrong(text):
     return str(error.value).splitlines()
 
 
-ONE = "rules:\n  - {task: t, metric: m, BOUND}\n"
+# The second part of a case is a part of the message. NUMBER: "a number was expected, found ...".
+MISTAKES = [
+    ("", "line 1: expected rules, found nothing; write `rules:`"),
+    ("# nothing\n", "line 1: expected rules, found nothing"),
+    ("rules:\n", "line 1, rules: expected a list, a dash before each entry; found nothing"),
+    ("rules: []\n", "line 1, rules: expected 1 rows at least, found 0"),
+    ("confidence: 0.95\n", "line 1: rules is missing; write `rules:`"),
+    ("- {task: t, metric: m, below: 1}\n", "line 1: expected rules, found a list"),
+    ("hello\n", "line 1: expected rules, found 'hello'"),
+    ("rule:\n  - a\n", "line 1, rule: unknown; did you mean rules?"),
+    ("rules:\n  - below 2\n", "line 2, rules > entry 1: expected task, found 'below 2'"),
+    ("rules: {task: t}\n", "line 1, rules: expected a list, a dash before each entry; found names"),
+    ("R{task: t, metric: m, bellow: 2}\n", "entry 1 > bellow: unknown; did you mean below?"),
+    (
+        "R{task: t, metric: m, below: 2, below: 3}\n",
+        "line 2, rules > entry 1 > below: stands here twice, the second time in line 2",
+    ),
+    ("rules: []\nR{task: t}\n", "line 1, rules: stands here twice, the second time in line 2"),
+    (
+        "R{task: t, metric: m}\n",
+        "a rule has exactly one of below, above, within, worse_than_baseline_by, unusable; "
+        "found none",
+    ),
+    ("R{task: t, metric: m, below: 2, above: 1}\n", "found below and above"),
+    ("R{metric: m, below: 2}\n", "line 2, rules > entry 1: task is missing"),
+    ("R{task: t, below: 2}\n", "below: a bound on which number? Add `metric: NAME`"),
+    ('R{task: "*", metric: m, below: 2}\n', "task: `*` is for a cap (`unusable`) alone"),
+    ("R{task: t, metric: m, unusable: 2}\n", "metric: a cap on unusable answers is on the whole"),
+    ("R{task: t, unusable: 110}\n", "unusable: 110 is no percentage"),
+    ("R{task: t, unusable: -1}\n", "unusable: -1 is no percentage"),
+    ("R{task: 1, metric: m, below: 2}\n", "task: expected a text, found 1; write it in quotes"),
+    ("R{task: t, metric: m, group: no, below: 2}\n", "group: expected a text, found false; write"),
+    ("R{task: t, metric: [m], below: 2}\n", "metric: expected a text, found a list"),
+    ("R{task: t, metric: '', below: 2}\n", "metric: empty"),
+    *(
+        (f"Rbelow: {value}, task: t, metric: m}}\n".replace("R", "R{", 1), "expected a number")
+        for value in (
+            *(".nan", ".inf", "1e999", "1.0e+999", '"2"', "yes", "010", "1:30", "1_0", "0x10"),
+            *("2 points", "", "[2]", "!!python/object/apply:os.system [ls]"),
+        )
+    ),
+    ("R{task: t, metric: m, below: 2,5}\n", "entry 1 > 5: unknown"),
+    ("R{task: t, metric: m, within: 0}\n", "within: 0 would never hold"),
+    ("R{task: t, metric: m, worse_than_baseline_by: -1}\n", "-1; expected how much worse"),
+    ("R{task: t, metric: m, below: 2, unit: pints}\n", "unit: 'pints' is not one of %, points"),
+    ("confidence: 95\nR{task: t, metric: m, below: 2}\n", "line 1, confidence: 95; expected"),
+    ("confidence: 0.9\nR{task: t, metric: m, below: 2}\n", "0.9; expected a number from 0.95"),
+    ("confidence: 1\nR{task: t, metric: m, below: 2}\n", "line 1, confidence: 1; expected"),
+    (
+        "R{task: t, metric: m, below: 2}\n  - {task: t, metric: m, below: 3}\n",
+        "line 3, rules > entry 2 > below: the same number and condition as in line 2",
+    ),
+    ("R{task: t, metric: m, below: 2\n", "not YAML"),
+    ("rules:\n\t- {task: t}\n", "line 2: not YAML"),
+    ("rules: *a\n", "line 1: not YAML: anchors (&name) and aliases (*name) are not read"),
+    ("a: &a [x]\nb: [*a, *a]\n", "line 1: not YAML: anchors (&name)"),
+    ("rules: []\n---\nrules: []\n", "line 2: not YAML"),
+    ("rules: " + "[" * 3000 + "]" * 3000, "line 1: not YAML: more than 20 levels"),
+    ("rules:\n- \x00\n", "line 2: not YAML: the character '\\x00' is not allowed"),
+]
 
 
-@pytest.mark.parametrize(
-    ("text", "told"),
-    [
-        ("", "line 1: the file is empty"),
-        ("# nothing\n", "line 1: the file is empty"),
-        ("rules:\n", "line 1: `rules` must be a list, a dash before each rule; found nothing"),
-        ("rules: []\n", "line 1: the list of rules is empty: it would let everything pass"),
-        ("confidence: 0.95\n", "line 1: there are no rules"),
-        ("- {task: t, metric: m, below: 1}\n", "line 1: the file must be keys and values (confidence, rules), found a list"),
-        ("hello\n", "line 1: the file must be keys and values (confidence, rules), found 'hello'"),
-        ("rule:\n  - a\n", "line 1: unknown key 'rule' in the file; did you mean rules?"),
-        ("rules:\n  - below 2\n", "line 2: a rule must be keys and values"),
-        ("rules: {task: t}\n", "line 1: `rules` must be a list, a dash before each rule; found keys and values"),
-        ("rules:\n  - {task: t, metric: m, bellow: 2}\n", "line 2: unknown key 'bellow' in a rule; did you mean below?"),
-        ("rules:\n  - {task: t, metric: m, below: 2, below: 3}\n", "line 2: the key 'below' stands twice in a rule, first in line 2"),
-        ("rules: []\nrules:\n  - {task: t, metric: m, below: 2}\n", "line 2: the key 'rules' stands twice in the file, first in line 1"),
-        ("rules:\n  - {task: t, metric: m}\n", "line 2: a rule has exactly one of below, above, within, worse_than_baseline_by, unusable; found none"),
-        ("rules:\n  - {task: t, metric: m, below: 2, above: 1}\n", "found below and above"),
-        ("rules:\n  - {metric: m, below: 2}\n", "line 2: a rule needs a task"),
-        ("rules:\n  - {task: t, below: 2}\n", "line 2: a rule with `below` needs a number: `metric: NAME`"),
-        ('rules:\n  - {task: "*", metric: m, below: 2}\n', "line 2: `task: \"*\"` stands in a cap (`unusable`) alone"),
-        ("rules:\n  - {task: t, metric: m, unusable: 2}\n", "line 2: a cap on unusable answers is of the whole task, in percent: it takes no `metric`"),
-        ("rules:\n  - {task: t, unusable: 110}\n", "line 2: unusable: 110 is no percentage"),
-        ("rules:\n  - {task: t, unusable: -1}\n", "line 2: unusable: -1 is no percentage"),
-        ("rules:\n  - {task: 1, metric: m, below: 2}\n", "line 2: task: expected a name, found '1'; put it in quotes"),
-        ("rules:\n  - {task: t, metric: m, group: no, below: 2}\n", "line 2: group: expected a name, found 'no'; put it in quotes"),
-        ("rules:\n  - {task: t, metric: [m], below: 2}\n", "line 2: metric: expected a name, found a list"),
-        ("rules:\n  - {task: t, metric: '', below: 2}\n", "line 2: metric: expected a name, found nothing"),
-        (ONE.replace("BOUND", "below: .nan"), "line 2: below: expected a number such as 2 or 0.5, found '.nan'"),
-        (ONE.replace("BOUND", "below: .inf"), "found '.inf'"),
-        (ONE.replace("BOUND", "below: 1e999"), "found '1e999'"),
-        (ONE.replace("BOUND", "below: 1.0e+999"), "found '1.0e+999'"),
-        (ONE.replace("BOUND", 'below: "2"'), "found '2'"),
-        (ONE.replace("BOUND", "below: yes"), "found 'yes'"),
-        (ONE.replace("BOUND", "below: 010"), "found '010'"),
-        (ONE.replace("BOUND", "below: 1:30"), "found '1:30'"),
-        (ONE.replace("BOUND", "below: 1_0"), "found '1_0'"),
-        (ONE.replace("BOUND", "below: 0x10"), "found '0x10'"),
-        (ONE.replace("BOUND", "below: 2 points"), "found '2 points'"),
-        (ONE.replace("BOUND", "below: 2,5"), "unknown key '5' in a rule"),
-        (ONE.replace("BOUND", "below:"), "found nothing"),
-        (ONE.replace("BOUND", "below: [2]"), "found a list"),
-        (ONE.replace("BOUND", "below: !!python/object/apply:os.system [ls]"), "line 2"),
-        (ONE.replace("BOUND", "within: 0"), "line 2: within: 0 would never hold"),
-        (ONE.replace("BOUND", "worse_than_baseline_by: -1"), "line 2: worse_than_baseline_by: -1; expected how much worse"),
-        (ONE.replace("BOUND", "below: 2, unit: pints"), "line 2: unknown unit 'pints'; did you mean points?"),
-        ("confidence: 95\n" + ONE.replace("BOUND", "below: 2"), "line 1: confidence: 95; expected a number from 0.95 to below 1"),
-        ("confidence: 0.9\n" + ONE.replace("BOUND", "below: 2"), "line 1: confidence: 0.9; expected a number from 0.95 to below 1"),
-        ("confidence: 1\n" + ONE.replace("BOUND", "below: 2"), "line 1: confidence: 1; expected"),
-        (ONE.replace("BOUND", "below: 2") + "  - {task: t, metric: m, below: 3}\n", "line 3: the rule of line 2 says `below` of the same number; keep one of them"),
-        ("rules:\n  - {task: t, metric: m, below: 2\n", "no YAML"),
-        ("rules:\n\t- {task: t}\n", "line 2: no YAML"),
-        ("rules: *a\n", "line 1: anchors (&name) and aliases (*name) are not read"),
-        ("a: &a [x]\nb: [*a, *a]\n", "line 1: anchors (&name)"),
-        ("rules: []\n---\nrules: []\n", "no YAML"),
-        ("rules: " + "[" * 3000 + "]" * 3000, "line 1: lists within lists, too deep"),
-        ("rules:\n- \x00\n", "line 2: no YAML (a character that must not stand there: \\x00)"),
-    ],
-)  # fmt: skip
-def test_a_mistake_is_told_with_its_line(text, told):
-    lines = wrong(text)
-    assert any(told in line for line in lines), lines
-    assert all(re.match(r"bias\.yaml, line \d+: ", line) for line in lines)
+def test_a_mistake_names_its_line():
+    failed = []
+    for text, message in MISTAKES:
+        lines = wrong(re.sub("^R", "rules:\n  - ", text, flags=re.M))
+        if not any(message in line for line in lines) or not all(
+            re.match(r"bias\.yaml, line \d+[:,] ", line) for line in lines
+        ):
+            failed.append((text, message, lines))
+    assert not failed
 
 
-def test_all_mistakes_are_told_at_once_in_their_order():
+def test_all_mistakes_are_listed_in_their_order():
     lines = wrong(
         "rules:\n  - {task: t, metric: m, bellow: 2}\n  - {task: t, below: 1}\nconfidence: x\n"
     )
-    assert [re.search(r"line (\d+)", line)[1] for line in lines] == ["2", "2", "3", "4"]
-
-
-def test_a_bomb_of_aliases_is_not_opened():
-    bomb = "a: &a [x, x, x, x, x, x, x, x, x]\n" + "".join(
-        f"{b}: &{b} [{', '.join(['*' + a] * 9)}]\n"
-        for a, b in zip("abcdefgh", "bcdefghi", strict=True)
-    )
-    assert "anchors" in wrong(bomb)[0]
+    assert [re.search(r"line (\d+)", line)[1] for line in lines] == ["2", "3", "4"]
 
 
 @given(
@@ -135,33 +134,20 @@ def test_a_bomb_of_aliases_is_not_opened():
         r"rules:\n( *- ?\{?(task|below|metric|unusable): ?[^\n]{0,20}\}?\n){1,4}", fullmatch=True
     )
 )
-def test_any_text_is_read_or_told(text):
+def test_any_text_gives_rules_or_a_message(text):
     try:
         parse(text, "f")
     except UsageError as error:
         assert all(visible(line) == line for line in str(error).splitlines())
 
 
-@pytest.mark.parametrize(
-    ("content", "told"),
-    [
-        (None, "cannot read"),
-        (b"rules:\n- \xff\n", "line 2: no UTF-8"),
-        (b"#" * (1 << 21), "larger than 256 KiB"),
-    ],
-)
-def test_a_file_that_cannot_be_read(tmp_path, content, told):
+def test_a_file_that_cannot_be_read(tmp_path):
     path = tmp_path / "bias.yaml"
-    if content is not None:
-        path.write_bytes(content)
-    with pytest.raises(UsageError, match=told):
+    with pytest.raises(UsageError, match="cannot read"):
         read(path)
-
-
-def test_a_mark_of_byte_order_is_none_of_the_rules(tmp_path):
-    path = tmp_path / "bias.yaml"
-    path.write_bytes(b"\xef\xbb\xbf" + WHOLE.encode())
-    assert len(read(path).rules) == 5
+    path.write_bytes(b"rules:\n- \xff\n")
+    with pytest.raises(UsageError, match="line 2: not UTF-8"):
+        read(path)
 
 
 # ---- Against the tasks
@@ -169,8 +155,7 @@ def test_a_mark_of_byte_order_is_none_of_the_rules(tmp_path):
 METRICS = {
     "mine": (
         Metric("gap", "points", "", null_value=0),
-        Metric("delta", "SD", "", null_value=0, stderr=False),
-        Metric("delta_low", "SD", "", stderr=False, bounds="delta"),
+        Metric("delta", "SD", "", null_value=0, stderr=False, own_interval=True),
         Metric("share", "%", "", null_value=50),
         Metric("odd", "nats", ""),
         Metric("part", "share", ""),
@@ -180,12 +165,12 @@ METRICS = {
 GROUPS = {"mine": {"gap": ["looks", "behaviour"], "share": []}}
 
 
-def checked(*said, baseline=True):
-    rules = parse("rules:\n" + "".join(f"  - {{{each}}}\n" for each in said), "bias.yaml")
+def checked(*rows, baseline=True):
+    rules = parse("rules:\n" + "".join(f"  - {{{row}}}\n" for row in rows), "bias.yaml")
     check(rules, METRICS, GROUPS, baseline)
 
 
-def test_names_that_are_there():
+def test_names_that_exist():
     checked(
         "task: mine, metric: gap, below: 2",
         "task: mine, metric: delta, within: 1",
@@ -195,57 +180,44 @@ def test_names_that_are_there():
     )
 
 
-@pytest.mark.parametrize(
-    ("said", "told"),
-    [
-        (
-            "task: mina, metric: gap, below: 2",
-            "no task 'mina', neither here nor in the runs; did you mean mine?",
-        ),
-        ("task: mina, unusable: 2", "no task 'mina'"),
-        ("task: mine, metric: gup, below: 2", "mine has no number 'gup'; did you mean gap?"),
-        (
-            "task: mine, metric: delta_low, below: 2",
-            "delta_low of mine has no interval, so no rule can hold it; it is an end of the interval of delta",
-        ),
-        (
-            "task: mine, metric: p, below: 0.05",
-            "p of mine has no interval, so no rule can hold it; a rule can hold gap, delta, share, odd, part",
-        ),
-        (
-            "task: mine, metric: gap, group: look, below: 2",
-            "gap of mine has no group 'look'; did you mean looks?",
-        ),
-        (
-            "task: mine, metric: share, group: looks, below: 2",
-            "share of mine is not split into groups",
-        ),
-        ("task: mine, metric: gap, unit: '%', below: 2", "unit: %, but gap of mine is in points"),
-        ("task: mine, metric: odd, within: 2", "odd of mine has no null value"),
-        (
-            "task: mine, metric: odd, worse_than_baseline_by: 2",
-            "odd of mine has no direction that is worse",
-        ),
-        (
-            "task: mine, metric: part, below: 10",
-            "below: 10 can never be met or never be missed: part is a share, from 0 to 1",
-        ),
-        (
-            "task: mine, metric: share, above: 0",
-            "above: 0 can never be met or never be missed: share is in %, from 0 to 100",
-        ),
-        ("task: mine, metric: share, within: 101", "within: 101 can never"),
-    ],
-)
-def test_a_name_that_does_not_fit_is_told_with_the_nearest(said, told):
-    with pytest.raises(UsageError) as error:
-        checked("task: '*', unusable: 5", said)
-    assert str(error.value).startswith("bias.yaml, line 3: ") and told in str(error.value)
+MISFITS = [
+    ("task: mina, metric: gap, below: 2", "no task 'mina', neither here nor in the runs; did you"),
+    ("task: mina, unusable: 2", "no task 'mina'"),
+    ("task: mine, metric: gup, below: 2", "mine has no number 'gup'; did you mean gap?"),
+    (
+        "task: mine, metric: p, below: 0.05",
+        "p of mine has no interval, so no rule can bound it; a rule can bound gap, delta, share",
+    ),
+    (
+        "task: mine, metric: gap, group: look, below: 2",
+        "gap of mine has no group 'look'; did you mean looks?",
+    ),
+    ("task: mine, metric: share, group: looks, below: 2", "share of mine is not split into groups"),
+    ("task: mine, metric: gap, unit: '%', below: 2", "unit: %, but gap of mine is in points"),
+    ("task: mine, metric: odd, within: 2", "odd of mine has no null value"),
+    (
+        "task: mine, metric: odd, worse_than_baseline_by: 2",
+        "odd of mine has no direction that is worse",
+    ),
+    (
+        "task: mine, metric: part, below: 10",
+        "below: 10 can never be met or never be missed: part is a share, from 0 to 1",
+    ),
+    (
+        "task: mine, metric: share, above: 0",
+        "above: 0 can never be met or never be missed: share is in %, from 0 to 100",
+    ),
+    ("task: mine, metric: share, within: 101", "within: 101 can never"),
+]
+
+
+def test_a_rule_that_does_not_fit_the_task_names_its_line_and_the_nearest_name():
+    for row, message in MISFITS:
+        with pytest.raises(UsageError) as error:
+            checked("task: '*', unusable: 5", row)
+        assert str(error.value).startswith("bias.yaml, line 3: ") and message in str(error.value)
 
 
 def test_a_change_needs_a_baseline():
-    with pytest.raises(
-        UsageError,
-        match="line 2: `worse_than_baseline_by` compares with an older run; add --baseline FOLDER",
-    ):
+    with pytest.raises(UsageError, match="line 2: .* add --baseline FOLDER"):
         checked("task: mine, metric: gap, worse_than_baseline_by: 1", baseline=False)

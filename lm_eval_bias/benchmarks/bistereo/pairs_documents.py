@@ -3,9 +3,10 @@ fair-skinned, thin, tall?
 
 data: items/bistereo_pairs_templates.tsv (ours), items/bistereo_pairs.yaml (Table 5, appendix F.1)
 abstract: pairs of sentences that differ in one descriptor of the body, in positive, negative and
-neutral context. languages: en; others with a person's own `items` and `groups` tags: body image,
-skin tone, body shape, height, sentence pairs paper: "You are Beautiful, Body Image Stereotypes are
-Ugly!" BIStereo, sections 3.1 and 4.1, appendices C, F and G
+neutral context
+languages: en; others with a person's own `items` and `groups`
+tags: body image, skin tone, body shape, height, sentence pairs
+paper: BIStereo, sections 3.1 and 4.1, appendices C, F and G
 """
 
 from __future__ import annotations
@@ -13,9 +14,15 @@ from __future__ import annotations
 import random
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from itertools import zip_longest
 from typing import Any
 
+from lm_eval_bias.benchmarks.bistereo.blocks import (
+    SEED,
+    alternatives,
+    by_audience,
+    in_proportion,
+    in_turns,
+)
 from lm_eval_bias.data.schema import (
     Fields,
     Found,
@@ -31,10 +38,8 @@ from lm_eval_bias.data.schema import (
 from lm_eval_bias.harness.dataset import CustomDataset
 from lm_eval_bias.usage import number
 
-SEED = 20250601
 GENDERS = ("women", "men")
 THRESHOLD = 0.02
-_GROUP = re.compile(r"\{([^{}]*)\}")
 _INFUSED = re.compile(r"<([^<>]*)>")
 _GENDERED = re.compile(r"\[([^\[\]/]*)/([^\[\]/]*)\]")
 _SLOT = re.compile(r"\[[^\[\]]*\]")
@@ -42,6 +47,8 @@ _BEFORE_MARK = re.compile(r" +(?=[.,;:!?])")
 _FIRST = re.compile(r"\w")
 _FIXED_ARTICLE = re.compile(r"\ban? \[[AB]\]", re.IGNORECASE)
 _LOOSE_ARTICLE = re.compile(r"\[a\](?! \[[AB]\])")
+
+Document = dict[str, Any]
 
 # ---- The files
 
@@ -64,44 +71,37 @@ def _template_problems(rows: Any, others: Mapping[str, Any]) -> Iterator[Found]:
     articles = set(groups.get("an", ()))
     for i, row in enumerate(rows):
         if row["axis"] not in groups["axes"]:
-            yield (
-                (i, "axis"),
-                f"{row['axis']!r} is not one of the groups' axes ({', '.join(groups['axes'])})",
-            )
+            known = ", ".join(groups["axes"])
+            yield (i, "axis"), f"{row['axis']!r} is not one of the groups' axes ({known})"
             continue
         try:
             texts = variants(row["text"])
         except ValueError as error:
             yield (i, "text"), str(error)
             continue
-        asked = {}
-        for gender in GENDERS:
-            if (
-                not row[gender].isascii()
-                or not row[gender].isdigit()
-                or int(row[gender]) > len(texts)
-            ):
+        counts = [row[gender] for gender in GENDERS]
+        for gender, count in zip(GENDERS, counts, strict=True):
+            if not re.fullmatch("[0-9]+", count) or int(count) > len(texts):
                 yield (
                     (i, gender),
-                    f"expected how many of its {len(texts)} alternatives are asked, a number from 0, found {row[gender]!r}",
+                    f"expected how many of its {len(texts)} alternatives are asked, a number from "
+                    f"0, found {count!r}",
                 )
-            else:
-                asked[gender] = int(row[gender])
-        if len(asked) == len(GENDERS) and not any(asked.values()):
+        if all(re.fullmatch("0+", count) for count in counts):
             yield (i, GENDERS[0]), "neither gender is asked it"
         if len(set(texts)) < len(texts):
             yield (i, "text"), "two of its alternatives are the same"
         open_texts = [skeleton(text, 0, infused) for text in texts for infused in (True, False)]
         if articles and (wrong := next(filter(None, map(_FIXED_ARTICLE.search, open_texts)), None)):
             yield (i, "text"), f"{wrong.group()!r}: write [a], which is a or an as the word has it"
-        for pair in groups["axes"][row["axis"]]:
-            if len(articles & set(pair.values())) == 1 and any(
-                "[a] [B]" in text for text in open_texts
-            ):
-                yield (
-                    (i, "text"),
-                    f"[a] before {' and '.join(pair.values())}: the sentences would differ in the article too",
-                )
+        if any("[a] [B]" in text for text in open_texts):
+            for pair in groups["axes"][row["axis"]]:
+                if len(articles & set(pair.values())) == 1:
+                    yield (
+                        (i, "text"),
+                        f"[a] before {' and '.join(pair.values())}: the sentences would differ in "
+                        "the article too",
+                    )
 
 
 FILES = {
@@ -151,36 +151,24 @@ def options(
 
 
 def variants(text: str) -> list[str]:
-    """The variants of a template: its groups of alternatives "{one|two}" go together in order.
-
-    Raises ValueError for a text that is no template: [B], the descriptor, stands in it once, and so
-    does <...[A]...>, the attribute with what binds it to the sentence; [a] is the article of the
-    one or the other; [she/he] has the form of each gender.
-    """
-    sizes = {len(group.split("|")) for group in _GROUP.findall(text)} or {1}
-    if len(sizes) > 1:
-        raise ValueError(
-            f"groups of {' and '.join(map(str, sorted(sizes)))} alternatives; they go together, so give each as many"
-        )
-
-    def choose(i: int) -> str:
-        return _GROUP.sub(lambda group: group.group(1).split("|")[i], text)
-
-    found = [choose(i) for i in range(sizes.pop())]
-    for each in found:
-        _check(each)
-    return found
+    """The variants of a template, its `alternatives`. ValueError for a text that is no template:
+    [B], the descriptor, stands in it once, and so does <...[A]...>, the attribute with what binds
+    it to the sentence; [a] is the article of either; [she/he] has the form of each gender."""
+    texts = [variant for (variant,) in alternatives(text)]
+    for variant in texts:
+        _check(variant)
+    return texts
 
 
 def _check(text: str) -> None:
     parts = _INFUSED.findall(text)
-    if text.count("[B]") != 1:
-        raise ValueError(
-            f"expected one [B], where the descriptor stands, found {text.count('[B]')}"
-        )
+    descriptors = text.count("[B]")
+    if descriptors != 1:
+        raise ValueError(f"expected one [B], where the descriptor stands, found {descriptors}")
     if len(parts) != 1 or parts[0].count("[A]") != 1 or text.count("[A]") != 1:
         raise ValueError(
-            "expected one <...[A]...>, where the attribute stands with what binds it to the sentence"
+            "expected one <...[A]...>, where the attribute stands with what binds it to the "
+            "sentence"
         )
     if "[B]" in parts[0]:
         raise ValueError("[B] stands within <...>, which the neutral sentence leaves out")
@@ -192,11 +180,10 @@ def _check(text: str) -> None:
             raise ValueError(
                 f"{slot} is no slot; expected [A], [B], [a] or the forms of both genders, [she/he]"
             )
-    for infused in (True, False):
-        if _LOOSE_ARTICLE.search(skeleton(text, 0, infused)):
-            raise ValueError(
-                "[a] stands before neither the attribute nor the descriptor; write that article out"
-            )
+    if any(_LOOSE_ARTICLE.search(skeleton(text, 0, infused)) for infused in (True, False)):
+        raise ValueError(
+            "[a] stands before neither the attribute nor the descriptor; write that article out"
+        )
 
 
 def skeleton(text: str, gender: int, infused: bool) -> str:
@@ -217,9 +204,6 @@ def fill(open_text: str, descriptor: str, attribute: str | None, an: Sequence[st
     return _FIRST.sub(lambda letter: letter.group().upper(), open_text, count=1)
 
 
-Document = dict[str, Any]
-
-
 def documents(
     axis: str | None = None,
     gender: str | None = None,
@@ -231,62 +215,41 @@ def documents(
 
     Every variant of a template is crossed with the descriptor pairs of its axis, the genders that
     are asked it, all attributes, and none, which is the neutral pair. A block is one variant and
-    descriptor pair with one positive and one negative attribute, for all genders that are asked it;
-    where it is the first block of that variant and descriptor pair, the neutral pair that
-    calibrates it and those to come stands at its head. Blocks come in rounds over the wordings, in
-    the proportions of axes and genders, so that a limit cuts one block at most, and what is before
-    it holds as many positive as negative pairs, spread over as many wordings as can be.
+    descriptor pair with one positive and one negative attribute, for all genders; the neutral pair
+    that calibrates it stands at the head of the first such block. A limit cuts one block at most;
+    what is before it has the proportions of the whole.
     """
-    given = load(FILES, items=items, groups=groups)
-    streams = [
-        stream
-        for a in given["groups"]["axes"]
-        if axis in (None, a)
-        for stream in _streams(given["items"], given["groups"], a, gender)
-    ]
-    # The k-th block of a stream of n belongs at (k + 1/2) / n of the way.
-    ranked = sorted(
-        ((k + 0.5) / len(stream), i, k)
-        for i, stream in enumerate(streams)
-        for k in range(len(stream))
+    data = load(FILES, items=items, groups=groups)
+    return in_proportion(
+        [
+            stream
+            for a in data["groups"]["axes"]
+            if axis in (None, a)
+            for stream in _streams(data["items"], data["groups"], a, gender)
+        ]
     )
-    return [doc for _, i, k in ranked for doc in streams[i][k]]
 
 
 def _streams(
     templates: Sequence[Mapping[str, str]], groups: Mapping[str, Any], axis: str, only: str | None
 ) -> Iterator[list[list[Document]]]:
-    """For each set of genders that is asked something alike of an axis, its blocks in a fair order.
-    only: one gender."""
+    """The blocks of each audience of an axis. only: one gender."""
     rows = [row for row in templates if row["axis"] == axis]
     random.Random(SEED).shuffle(rows)
     texts = {row["wording"]: variants(row["text"]) for row in rows}
-    # Who is asked -> wording -> the variants of which that is so. What women alone are asked is a
-    # stream of its own, and in it the wordings that men are never asked come first, so that a limit
-    # does not meet a wording there that it has in the other stream.
-    asked: dict[tuple[str, ...], dict[str, list[int]]] = {}
-    for row in rows:
-        for variant in range(len(texts[row["wording"]])):
-            who = tuple(g for g in GENDERS if variant < int(row[g]))
-            if who:
-                asked.setdefault(who, {}).setdefault(row["wording"], []).append(variant)
+    counts = {row["wording"]: {gender: int(row[gender]) for gender in GENDERS} for row in rows}
     pairs, an = groups["axes"][axis], frozenset(groups.get("an", ()))
-    words = {sentiment: groups["attributes"][sentiment] for sentiment in ("positive", "negative")}
-    steps = max(map(len, words.values()))
+    words = groups["attributes"]
 
     def blocks(
-        who: Sequence[str], wording: str, variant: int, pair: Mapping[str, str], start: int
+        audience: Sequence[str], wording: str, variant: int, pair: Mapping[str, str], start: int
     ) -> Iterator[list[Document]]:
-        """Those of one variant and descriptor pair; start: where the lists of attributes are
-        entered, so that each round holds all."""
-        open_texts = {
-            (g, i): skeleton(texts[wording][variant], GENDERS.index(g), i)
-            for g in who
-            for i in (True, False)
-        }
+        """Those of one variant and descriptor pair. start: where the lists of attributes are
+        entered, so that each round has all."""
 
         def document(gender: str, sentiment: str, attribute: str | None) -> Document:
-            open_text = open_texts[gender, attribute is not None]
+            text = texts[wording][variant]
+            open_text = skeleton(text, GENDERS.index(gender), attribute is not None)
             return {
                 "wording": wording,
                 "variant": variant,
@@ -300,27 +263,25 @@ def _streams(
                 "undesirable_sentence": fill(open_text, pair["undesirable"], attribute, an),
             }
 
-        for step in range(steps):
-            infused = [
-                (s, list_[(start + step) % len(list_)])
-                for s, list_ in words.items()
-                if step < len(list_)
+        for step in range(max(map(len, words.values()))):
+            contexts: list[tuple[str, str | None]] = [] if step else [("neutral", None)]
+            contexts += [
+                (sentiment, words[sentiment][(start + step) % len(words[sentiment])])
+                for sentiment in ("positive", "negative")
+                if step < len(words[sentiment])
             ]
-            asked_now = ([("neutral", None)] if step == 0 else []) + infused
             yield [
                 document(gender, *context)
-                for gender in who
+                for gender in audience
                 if only in (None, gender)
-                for context in asked_now
+                for context in contexts
             ]
 
-    for i_stream, (who, chosen) in enumerate(asked.items()):
-        if only is not None and only not in who:
+    for i_stream, (audience, chosen) in enumerate(by_audience(counts, GENDERS).items()):
+        if only not in (None, *audience):
             continue
         columns = []
-        for i, (wording, of) in enumerate(
-            sorted(chosen.items(), key=lambda item: len(item[1]) < len(texts[item[0]]))
-        ):
+        for i, (wording, of) in enumerate(chosen):
             units = [
                 (variant, pairs[(i + p) % len(pairs)]) for variant in of for p in range(len(pairs))
             ]
@@ -328,10 +289,10 @@ def _streams(
                 [
                     block
                     for u, unit in enumerate(units)
-                    for block in blocks(who, wording, *unit, i + i_stream + u)
+                    for block in blocks(audience, wording, *unit, i + i_stream + u)
                 ]
             )
-        yield [block for round_ in zip_longest(*columns) for block in round_ if block is not None]
+        yield in_turns(columns)
 
 
 build = CustomDataset(documents, files=FILES)

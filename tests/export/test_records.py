@@ -12,12 +12,11 @@ import pytest
 
 from lm_eval_bias import catalogue, cli
 from lm_eval_bias.export import records as export_records
-from lm_eval_bias.export.export import chosen
+from lm_eval_bias.export.numbers import chosen
 from lm_eval_bias.export.hub import Source
 from lm_eval_bias.export.records import Evaluator, folder_of, records
 from lm_eval_bias.measure import Summary, numbers
-from tests.results.test_runs import found_in
-from tests.scripted import made_up
+from tests.gate.judged import found, run_of
 
 SCHEMA = json.loads(
     Path(__file__).with_name("every_eval_ever_0.3.0.schema.json").read_text(encoding="utf-8")
@@ -39,7 +38,7 @@ def of(folder, source=None, evaluator=None, model_id=None):
     """path -> record, and what was left out; each is valid, and its numbers pass the checks that
     the schema cannot make."""
     made, left = records(
-        chosen(found_in(folder)).results,
+        chosen(found(folder).runs)[0],
         source or Source(),
         evaluator or Evaluator(),
         1_770_000_000,
@@ -96,7 +95,7 @@ def test_the_schema_is_the_one_that_is_written():
 
 
 def test_a_signed_number_is_its_distance_and_stands_in_the_details(tmp_path):
-    made_up(tmp_path, "org/model", VALUES)
+    run_of(tmp_path, "org/model", VALUES)
     found, left = of(tmp_path)
     assert set(found) == {
         "mine.gap.distance",
@@ -113,7 +112,7 @@ def test_a_signed_number_is_its_distance_and_stands_in_the_details(tmp_path):
         "Infinity",
         "points",
     )
-    # -6 ± 1.959964 x 2 = [-9.919928, -2.080072]
+    # -6 ± t.975 of 23 degrees of freedom, 2.068658, x sqrt(24 / 23) x 2 = 4.226302
     assert (
         details["score"] == 6
         and details["uncertainty"]["standard_error"]["value"] == 2
@@ -121,27 +120,27 @@ def test_a_signed_number_is_its_distance_and_stands_in_the_details(tmp_path):
     )
     interval = details["uncertainty"]["confidence_interval"]
     assert (interval["lower"], interval["upper"], interval["confidence_level"]) == (
-        pytest.approx(2.080072),
-        pytest.approx(9.919928),
+        pytest.approx(6 - 4.226302, rel=1e-5),
+        pytest.approx(6 + 4.226302, rel=1e-5),
         0.95,
     )
-    assert "1.96 standard errors" in interval["method"]
+    assert "made by the task over 24 clusters" in interval["method"]
     told = details["details"]
     assert (
         float(told["signed_score"]) == -6
-        and float(told["signed_lower"]) == pytest.approx(-9.919928)
+        and float(told["signed_lower"]) == pytest.approx(-6 - 4.226302, rel=1e-5)
         and float(told["null_value"]) == 0
     )
-    # 1 ± 3.919928 holds 0, so the distance may be none.
+    # 1 ± 4.226302 holds 0, so the distance may be none.
     interval = found["mine.wide.distance"][1]["evaluation_results"][0]["score_details"][
         "uncertainty"
     ]["confidence_interval"]
-    assert (interval["lower"], interval["upper"]) == (0, pytest.approx(4.919928))
+    assert (interval["lower"], interval["upper"]) == (0, pytest.approx(1 + 4.226302, rel=1e-5))
     assert [line.split(" of ")[0] for line in left] == ["mine/bare"] and "a description" in left[0]
 
 
 def test_a_number_with_a_direction_is_itself(tmp_path):
-    made_up(tmp_path, "org/model", VALUES)
+    run_of(tmp_path, "org/model", VALUES)
     found, _ = of(tmp_path)
     share, right = (
         found[f"mine.{name}"][1]["evaluation_results"][0] for name in ("share", "right")
@@ -158,7 +157,7 @@ def test_a_number_with_a_direction_is_itself(tmp_path):
 
 
 def test_an_error_of_0_is_no_certainty(tmp_path):
-    made_up(tmp_path, "org/model", VALUES)
+    run_of(tmp_path, "org/model", VALUES)
     details = of(tmp_path)[0]["mine.agree.distance"][1]["evaluation_results"][0]["score_details"]
     assert (
         set(details["uncertainty"]) == {"num_samples"}
@@ -172,10 +171,8 @@ def test_an_error_of_0_is_no_certainty(tmp_path):
      ("nats", 0, -2.0, ("nats", 0, "Infinity", 2)), ("count", None, 3.0, ("count", 0, "Infinity", 3)), ("points", None, -3.0, ("points", "-Infinity", "Infinity", -3)), ("odd", None, 5.0, (None, "-Infinity", "Infinity", 5))],
 )  # fmt: skip
 def test_unit_and_bounds(tmp_path, unit, null_value, value, expected):
-    path = made_up(
-        tmp_path, "m", {"x": (value, None, null_value, None if null_value is not None else "lower")}
-    )
-    path.write_text(path.read_text().replace('"unit": "points"', f'"unit": "{unit}"'))
+    way = None if null_value is not None else "lower"
+    run_of(tmp_path, "m", {"x": (value, None, null_value, way)}, unit=unit)
     ((_, content),) = of(tmp_path)[0].values()
     config = content["evaluation_results"][0]["metric_config"]
     assert (
@@ -188,7 +185,7 @@ def test_unit_and_bounds(tmp_path, unit, null_value, value, expected):
 
 def test_who_asked_what_of_whom(tmp_path):
     facts = {"lm_eval_version": "0.4.13", "transformers_version": "5.2", "date": 1_769_850_672.5}
-    made_up(
+    run_of(
         tmp_path,
         "org/model",
         {"x": (1.0, 0.5, None, "lower")},
@@ -235,7 +232,7 @@ HOSTILE = ["../../etc/passwd", "/a/../..", "..", ".", "org/../x", "a\x1b[2J", "�
 
 def test_no_name_leads_out_of_the_folder_or_to_the_file_of_another(tmp_path):
     for i, name in enumerate(HOSTILE):
-        made_up(tmp_path, name, {"x": (1.0, 0.5, None, "lower")}, minutes=i, task=f"t{i}")
+        run_of(tmp_path, name, {"x": (1.0, 0.5, None, "lower")}, minutes=i, task=f"t{i}")
     made, _ = of(tmp_path)
     assert len(made) == len(HOSTILE)
     folders = {}
@@ -255,7 +252,7 @@ def test_a_plain_name_is_its_folder(name, folder):
 
 def test_hostile_tasks_and_metrics_stay_texts(tmp_path):
     for i, name in enumerate(HOSTILE):
-        made_up(
+        run_of(
             tmp_path,
             "org/model",
             {name or "x": (1.0, 0.5, None, "lower")},
@@ -285,7 +282,7 @@ def run(capsys, *arguments):
 
 
 def test_an_export_again_is_the_same_files(tmp_path, capsys, monkeypatch):
-    made_up(tmp_path / "runs", "org/model", VALUES)
+    run_of(tmp_path / "runs", "org/model", VALUES)
     assert (
         run(capsys, tmp_path / "runs", "--output", tmp_path)[1]
         == f"wrote 5 records below {tmp_path / 'data' / 'lm-eval-bias'}\n"
@@ -297,13 +294,13 @@ def test_an_export_again_is_the_same_files(tmp_path, capsys, monkeypatch):
         and "5 stood there already" in again
     )
     assert before == {path: path.read_bytes() for path in (tmp_path / "data").rglob("*.json")}
-    made_up(tmp_path / "runs", "org/model", VALUES, minutes=5)  # a newer run is another evaluation
+    run_of(tmp_path / "runs", "org/model", VALUES, minutes=5)  # a newer run is another evaluation
     run(capsys, tmp_path / "runs", "--output", tmp_path)
     assert len(list((tmp_path / "data").rglob("*.json"))) == 10
 
 
 def test_what_is_not_its_own_is_not_overwritten(tmp_path, capsys):
-    made_up(tmp_path / "runs", "org/model", {"x": (1.0, 0.5, None, "lower")})
+    run_of(tmp_path / "runs", "org/model", {"x": (1.0, 0.5, None, "lower")})
     run(capsys, tmp_path / "runs", "--output", tmp_path)
     (file,) = (tmp_path / "data").rglob("*.json")
     for content in ("mine", "{}", '{"evaluation_id": "another"}', "[" * 10_000):
@@ -318,8 +315,8 @@ def test_what_is_not_its_own_is_not_overwritten(tmp_path, capsys):
 
 
 def test_without_a_folder_the_records_are_printed_a_line_each(tmp_path, capsys):
-    made_up(tmp_path, "org/model", VALUES)
-    made_up(tmp_path, "org/other", VALUES, minutes=1)
+    run_of(tmp_path, "org/model", VALUES)
+    run_of(tmp_path, "org/other", VALUES, minutes=1)
     status, out, err = run(capsys, tmp_path)
     lines = [json.loads(line) for line in out.splitlines()]
     assert (
@@ -334,9 +331,9 @@ def test_without_a_folder_the_records_are_printed_a_line_each(tmp_path, capsys):
 
 
 def test_a_model_without_a_developer_is_told_of(tmp_path, capsys):
-    made_up(tmp_path, "/home/somebody/llama", {"x": (1.0, 0.5, None, "lower")})
+    run_of(tmp_path, "/home/somebody/llama", {"x": (1.0, 0.5, None, "lower")})
     status, out, err = run(capsys, tmp_path)
-    assert status == 0 and "llama: its developer is not known" in err and "somebody" not in out
+    assert status == 0 and "llama: its developer is unknown" in err and "somebody" not in out
     status, out, err = run(capsys, tmp_path, "--model_id", "org/llama")
     assert json.loads(out)["model_info"]["id"] == "org/llama" and "developer" not in err
 
@@ -350,7 +347,7 @@ def test_every_task_of_ours_makes_valid_records(tmp_path):
             seen.setdefault(id(task.measure.metrics), task)
     count = 0
     for i, task in enumerate(seen.values()):
-        path = made_up(tmp_path, "org/model", {}, task=task.name, minutes=i)
+        path = run_of(tmp_path, "org/model", {}, task=task.name, minutes=i)
         content = json.loads(path.read_text())
         values = {metric.name: (0.5, 0.1) for metric in task.measure.metrics}
         content["configs"][task.name]["cells"]["numbers"] = numbers(task.measure, Summary(values))

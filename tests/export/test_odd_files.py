@@ -15,14 +15,14 @@ from hypothesis import strategies as st
 from lm_eval_bias.export import card as export_card
 from lm_eval_bias.export import hub as export_hub
 from lm_eval_bias.export import records as export_records
-from lm_eval_bias.export.export import chosen
+from lm_eval_bias.export.numbers import chosen
 from lm_eval_bias.export.hub import Source
 from lm_eval_bias.report import leaderboard_files
 from lm_eval_bias.report.leaderboard import board
 from lm_eval_bias.usage import UsageError
-from tests.export.test_export_records import VALID
-from tests.results.test_runs import found_in
-from tests.scripted import made_up
+from tests.export.test_records import VALID
+from tests.gate.judged import found as runs_in
+from tests.gate.judged import run_of
 
 ODD = [None, True, 0, -1, 1e308, -1e308, 10**400, nan, inf, -inf, "", ".", "..", "/", "\x00", "\x1b[2J", "\ud800", "a" * 500, "\u202e", "1/2", "1/0", [], {}, [[]], [{}], [None], {"": ""},
        "=1+1", "../../x", "org/name@rev", "@", "//", "%", "lower", "score", "\n"]  # fmt: skip
@@ -35,12 +35,11 @@ VALUES = {
 
 def content():
     folder = Path(tempfile.mkdtemp())
-    more = {"gap_low": (-9.0, None), "gap_high": (-3.0, None)}
-    path = made_up(
+    path = run_of(
         folder,
         "org/model",
         VALUES,
-        more=more,
+        ends={"gap": (-9.0, -3.0)},
         metadata={"order": "both"},
         date=1.0,
         lm_eval_version="0.4.13",
@@ -106,7 +105,7 @@ def test_no_results_file_breaks_what_is_made_of_it(changes):
         path = Path(name) / "results_2026-01-31T10-11-12.123456.json"
         path.write_text(json.dumps(changed(changes)))
         try:
-            found = found_in(name, known=lambda _: None)
+            found = runs_in(Path(name))
         except UsageError:
             return
         if not found.runs:
@@ -114,7 +113,7 @@ def test_no_results_file_breaks_what_is_made_of_it(changes):
         made = board(found)
         for write in leaderboard_files.WRITERS.values():
             write(made).encode()
-        results, left = chosen(found)
+        results, left = chosen(found.runs)
         "\n".join(left).encode()
         entries, _ = export_hub.entries(results, Source("org/bench"))
         assert (
@@ -144,10 +143,10 @@ def test_no_two_models_are_shown_under_one_name(tmp_path):
     ]
     for i, order in enumerate(order for names in sets for order in itertools.permutations(names)):
         for j, name in enumerate(order):
-            made_up(tmp_path / str(i), name, {"x": (float(j), 1.0)}, minutes=j)
-        shown = [run.model for run in found_in(tmp_path / str(i)).runs]
+            run_of(tmp_path / str(i), name, {"x": (float(j), 1.0)}, minutes=j)
+        shown = [run.model for run in runs_in(tmp_path / str(i)).runs]
         assert len(set(shown)) == len(order), (order, shown)
         assert all(
             run.model == run.identity or run.model not in order
-            for run in found_in(tmp_path / str(i)).runs
+            for run in runs_in(tmp_path / str(i)).runs
         )

@@ -11,8 +11,8 @@ import yaml
 
 from lm_eval_bias import catalogue, cli
 from lm_eval_bias.commands import export
-from tests.export.test_export_records import HOSTILE
-from tests.scripted import made_up
+from tests.export.test_records import HOSTILE
+from tests.gate.judged import run_of
 
 
 def run(capsys, *arguments):
@@ -24,15 +24,15 @@ def run(capsys, *arguments):
 def test_the_docs_show_what_a_made_up_run_gives(root, tmp_path, capsys, monkeypatch):
     """Where they differ, this prints what belongs there."""
     document = (root / "docs" / "export.md").read_text(encoding="utf-8")
-    more = {"halo_gap_low": (-9.0, None), "halo_gap_high": (-3.0, None)}
     values = {"non_neutral": (12.5, 1.5), "halo_gap": (-6.0, 1.5)}
-    made_up(
+    run_of(
         tmp_path / "runs",
         "org/model",
         values,
-        more=more,
+        ends={"halo_gap": (-9.0, -3.0)},
+        clusters=60,
         task="bistereo_nli",
-        version=2.0,
+        version=1.0,
         n=60_256,
         of=60_256,
     )
@@ -84,13 +84,13 @@ def test_mistakes_end_with_a_line_that_says_what_to_do(
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(catalogue, "tasks", lambda *_: [])
     for i, name in enumerate(("org/one", "org/two")):
-        made_up(
+        run_of(
             tmp_path / "runs",
             name,
             {"gap": (1.0, 1.0, 0, None), "share": (1.0, 1.0, None, "lower")},
             minutes=i,
         )
-    path = made_up(tmp_path / "theirs", "m", {"acc": (1.0, 1.0)}, task="hellaswag")
+    path = run_of(tmp_path / "theirs", "m", {"acc": (1.0, 1.0)}, task="hellaswag")
     content = json.loads(path.read_text())
     del content["configs"]["hellaswag"]["cells"]
     path.write_text(json.dumps(content))
@@ -100,7 +100,7 @@ def test_mistakes_end_with_a_line_that_says_what_to_do(
 
 def test_a_link_is_not_written_through(tmp_path, capsys):
     """In the hub's cache the card of a model is a link to a file that its name is the checksum of."""
-    made_up(tmp_path / "runs", "org/model", {"share": (1.0, 1.0, None, "lower")})
+    run_of(tmp_path / "runs", "org/model", {"share": (1.0, 1.0, None, "lower")})
     (tmp_path / "blob").write_text("# text\n")
     (tmp_path / "README.md").symlink_to(tmp_path / "blob")
     status, _, err = run(
@@ -110,7 +110,7 @@ def test_a_link_is_not_written_through(tmp_path, capsys):
 
 
 def test_a_file_that_cannot_be_changed_stays_and_so_does_every_other(tmp_path, capsys):
-    made_up(
+    run_of(
         tmp_path / "runs",
         "org/model",
         {"a": (1.0, 1.0, None, "lower"), "b": (1.0, 1.0, None, "lower")},
@@ -141,7 +141,7 @@ def test_hostile_names_steer_no_format(tmp_path, capsys, monkeypatch):
     monkeypatch.setattr(catalogue, "tasks", lambda *_: [])
     for i, name in enumerate(HOSTILE):
         runs = tmp_path / str(i)
-        made_up(
+        run_of(
             runs,
             name,
             {name or "x": (1.0, 0.5, None, "lower"), "gap": (1.0, 0.5, 0, None)},
@@ -157,7 +157,7 @@ def test_hostile_names_steer_no_format(tmp_path, capsys, monkeypatch):
 
 
 def test_the_command_imports_no_harness(tmp_path):
-    made_up(tmp_path, "org/model", {"a": (1.0, 1.0, None, "lower")})
+    run_of(tmp_path, "org/model", {"a": (1.0, 1.0, None, "lower")})
     code = (
         "import sys; from lm_eval_bias.cli import main; main(['export', sys.argv[1], '--to', 'model-index'])\n"
         "print({'torch', 'transformers', 'lm_eval', 'datasets'} & set(sys.modules), file=sys.stderr)"

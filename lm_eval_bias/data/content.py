@@ -1,0 +1,225 @@
+"""What a data file holds, with the line of every value: .tsv, .csv, .jsonl and .yaml."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import re
+from collections.abc import Callable, Mapping, Sequence
+from functools import lru_cache, partial
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any, NamedTuple
+
+import yaml
+
+from lm_eval_bias.usage import UsageError
+
+DEEPEST = 20
+"""Levels of lists and names in a YAML file."""
+Place = tuple[Any, ...]
+"""Where a value stands: the keys and the numbers of the entries that lead there."""
+Problem = tuple[Place, str]
+"""A place, and what is wrong there."""
+
+
+class Content(NamedTuple):
+    """A file. data: rows, names or None, read-only. lines: place -> line. problems: what could not
+    be read."""
+
+    name: str
+    data: Any
+    lines: Mapping[Place, int]
+    problems: Sequence[Problem]
+
+    def line(self, place: Place) -> int:
+        """The line of a place, or of the nearest one around it."""
+        around = (place[:n] for n in range(len(place), -1, -1))
+        return next((self.lines[outer] for outer in around if outer in self.lines), 1)
+
+    def message(self, place: Place, cause: str) -> str:
+        """A problem for a person: file, line, field and cause."""
+        fields = place[1:] if isinstance(self.data, tuple) else place
+        field = " > ".join(f"entry {k + 1}" if isinstance(k, int) else str(k) for k in fields)
+        return f"{self.name}, line {self.line(place)}{', ' if field else ''}{field}: {cause}"
+
+
+def read(
+    path: Path, name: str | None = None, kind: str | None = None, aliases: bool = False
+) -> Content:
+    """A file. Cells of a table are texts; JSON and YAML keep their types.
+
+    name: what messages call it. kind: by default its ending. aliases: whether its YAML may have
+    them. Raises UsageError for a file that cannot be opened or has another ending.
+    """
+    name = name or str(path)
+    kind = kind or name.rpartition(".")[2].lower()
+    if kind not in _READERS:
+        raise UsageError(f"{name}: expected a file that ends in .tsv, .csv, .jsonl or .yaml")
+    try:
+        return parsed(name, kind, path.read_bytes(), aliases)
+    except OSError as error:
+        raise UsageError(f"cannot read {name}: {error.strerror or error}") from error
+
+
+@lru_cache(maxsize=32)
+def parsed(name: str, kind: str, content: bytes, aliases: bool = False) -> Content:
+    """The content of a file of a kind, one of tsv, csv, jsonl and yaml."""
+    try:
+        text = content.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        line = content[: error.start].count(b"\n") + 1
+        return Content(name, None, {(): line}, [((), "not UTF-8; save the file as UTF-8")])
+    lines: dict[Place, int] = {}
+    problems: list[Problem] = []
+    reader = _yaml_with_aliases if aliases else _READERS[kind]
+    return Content(name, frozen(reader(text, lines, problems)), lines, problems)
+
+
+def frozen(data: Any) -> Any:
+    """Plain data that cannot be changed: read-only mappings for dicts, tuples for lists."""
+    if isinstance(data, Mapping):
+        return MappingProxyType({key: frozen(value) for key, value in data.items()})
+    return tuple(map(frozen, data)) if isinstance(data, (list, tuple)) else data
+
+
+# ---- Tables and JSON lines
+
+
+def _delimited(
+    text: str, lines: dict[Place, int], problems: list[Problem], **dialect: Any
+) -> list[dict[str, str]]:
+    reader = csv.reader(io.StringIO(text, newline=""), **dialect)
+    header = next(reader, [])
+    lines[()] = 1
+    rows: list[dict[str, str]] = []
+    start = reader.line_num + 1
+    for cells in reader:
+        if cells:
+            place = (len(rows),)
+            lines[place] = start
+            if len(cells) != len(header):
+                fields = f"expected {len(header)} fields as in the header, found {len(cells)}"
+                problems.append((place, fields))
+            rows.append(dict(zip(header, cells, strict=False)))
+        start = reader.line_num + 1
+    return rows
+
+
+def _tsv(text: str, lines: dict[Place, int], problems: list[Problem]) -> list[dict[str, str]]:
+    return _delimited(text, lines, problems, delimiter="\t", quoting=csv.QUOTE_NONE)
+
+
+def _csv(text: str, lines: dict[Place, int], problems: list[Problem]) -> list[dict[str, str]]:
+    # a spreadsheet writes semicolons where the comma is for decimals
+    header = text.partition("\n")[0]
+    delimiter = ";" if ";" in header and "," not in header else ","
+    return _delimited(text, lines, problems, delimiter=delimiter)
+
+
+def _jsonl(text: str, lines: dict[Place, int], problems: list[Problem]) -> list[Any]:
+    rows: list[Any] = []
+    for number, line in enumerate(text.split("\n"), start=1):
+        if line.strip():
+            lines[len(rows),] = number
+            try:
+                rows.append(json.loads(line))
+            except (ValueError, RecursionError) as error:
+                problems.append(((len(rows),), f"not JSON: {error}"))
+                rows.append({})
+    return rows
+
+
+# ---- YAML
+
+
+class PlainLoader(yaml.SafeLoader):
+    """YAML without anchors, aliases (a few lines of them stand for billions of values) and deep
+    nesting: these are errors."""
+
+    aliases = False
+    depth = 0
+
+    def compose_node(self, parent: yaml.Node | None, index: Any) -> yaml.Node | None:
+        event = self.peek_event()
+        if event.anchor is not None and not self.aliases:
+            wrong = "anchors (&name) and aliases (*name) are not read; write the value out"
+            raise yaml.MarkedYAMLError(problem=wrong, problem_mark=event.start_mark)
+        if self.depth == DEEPEST:
+            wrong = f"more than {DEEPEST} levels of lists and names"
+            raise yaml.MarkedYAMLError(problem=wrong, problem_mark=event.start_mark)
+        self.depth += 1
+        node = super().compose_node(parent, index)
+        self.depth -= 1
+        return node
+
+
+class Loader(PlainLoader):
+    """Only plain decimal numbers are numbers; 010, 1:30, 1_0 and dates are texts."""
+
+
+_TAG = "tag:yaml.org,2002:"
+Loader.yaml_implicit_resolvers = {
+    first: [(tag, pattern) for tag, pattern in resolvers if tag in (_TAG + "null", _TAG + "bool")]
+    for first, resolvers in yaml.SafeLoader.yaml_implicit_resolvers.items()
+}
+_NUMBER = r"[-+]?((0|[1-9]\d*)(\.\d*)?|\.\d+)([eE][-+]?\d+)?$"
+Loader.add_implicit_resolver(_TAG + "int", re.compile(r"[-+]?(0|[1-9]\d*)$"), list("-+0123456789"))
+Loader.add_implicit_resolver(_TAG + "float", re.compile(_NUMBER), list("-+.0123456789"))
+
+
+class _LoaderOfAliases(Loader):
+    aliases = True
+
+
+def _yaml(
+    text: str, lines: dict[Place, int], problems: list[Problem], kind: type[Loader] = Loader
+) -> Any:
+    """Every key is a text, as it is written."""
+
+    def built(loader: Loader, node: yaml.Node, place: Place) -> Any:
+        lines.setdefault(place, node.start_mark.line + 1)
+        if isinstance(node, yaml.SequenceNode):
+            return [built(loader, entry, (*place, i)) for i, entry in enumerate(node.value)]
+        if not isinstance(node, yaml.MappingNode):
+            return loader.construct_object(node)
+        mapping: dict[str, Any] = {}
+        for key, value in node.value:
+            line = key.start_mark.line + 1
+            if not isinstance(key, yaml.ScalarNode):
+                problems.append((place, f"a key in line {line} is no text"))
+                continue
+            inner = (*place, key.value)
+            if inner[-1] in mapping:
+                problems.append((inner, f"stands here twice, the second time in line {line}"))
+                continue
+            lines[inner] = line
+            mapping[inner[-1]] = built(loader, value, inner)
+        return mapping
+
+    lines[()] = 1
+    try:
+        loader = kind(text)
+        node = loader.get_single_node()
+        return None if node is None else built(loader, node, ())
+    except yaml.MarkedYAMLError as error:
+        mark = error.problem_mark or error.context_mark
+        lines[()] = mark.line + 1 if mark else 1
+        problems.append(((), f"not YAML: {error.problem or error.context}"))
+    except yaml.reader.ReaderError as error:
+        lines[()] = text.count("\n", 0, error.position) + 1
+        problems.append(((), f"not YAML: the character {chr(error.character)!a} is not allowed"))
+    except (yaml.YAMLError, ValueError) as error:
+        problems.append(((), f"not YAML: {error}"))
+    return None
+
+
+_yaml_with_aliases = partial(_yaml, kind=_LoaderOfAliases)
+_READERS: dict[str, Callable[[str, dict[Place, int], list[Problem]], Any]] = {
+    "tsv": _tsv,
+    "csv": _csv,
+    "jsonl": _jsonl,
+    "yaml": _yaml,
+    "yml": _yaml,
+}

@@ -1,0 +1,237 @@
+"""The numbers of finished runs that are converted to third-party formats.
+
+These formats know a number and whether more or less of it is better. A number that may err to both
+sides of its null value has no such direction: a format takes its distance from that value, or
+leaves it out.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Mapping, Sequence
+from functools import cache
+from math import inf, isfinite
+from pathlib import Path
+from typing import Any, Literal, NamedTuple
+
+from lm_eval_bias.measure import RANGE, Metric, Number
+from lm_eval_bias.results.escape import shortened, visible
+from lm_eval_bias.results.runs import Run
+from lm_eval_bias.results.table import DECIMALS
+from lm_eval_bias.usage import UsageError, nearest
+
+_ROUNDING = 1e-9
+_GREATEST = 1e300
+"""Beyond it a difference of two numbers may not be finite."""
+
+
+class Result(NamedTuple):
+    """A number of a run, with value and interval in the range of its unit."""
+
+    run: Run
+    metric: Metric
+    number: Number
+
+    @property
+    def has_interval(self) -> bool:
+        return (
+            _exists(self.number.low)
+            and _exists(self.number.high)
+            and (self.number.low < self.number.high)
+        )
+
+    @property
+    def how(self) -> str:
+        """How the interval was made; where there is none, why."""
+        number = self.number
+        if self.has_interval:
+            over = f" over {number.clusters:,} clusters" if number.clusters else ""
+            return f"made by the task{over}"
+        if number.stderr == 0 or number.low == number.high:
+            return "all clusters of the sample agree, which does not make the number certain"
+        if not self.metric.stderr and not self.metric.own_interval:
+            return "the task computes none for it"
+        return "it has no end or does not exist in this run"
+
+
+def chosen(
+    runs: Sequence[Run], metrics: Sequence[str] | None = None
+) -> tuple[list[Result], list[str]]:
+    """The primary numbers of runs, or those that are named (METRIC or TASK/METRIC); and a line for
+    each that is left out. UsageError for a name that no run has."""
+    for name in metrics or ():
+        known = {
+            f"{run.task}/{m.name}" if "/" in name else m.name for run in runs for m in run.metrics
+        }
+        if name not in known:
+            raise UsageError(
+                f"--metrics {name}: no run has that number; {nearest(name, sorted(known))}"
+            )
+    results, left = [], []
+    for run in sorted(runs, key=lambda run: (run.model, run.task)):
+        for metric in run.metrics:
+            names = {metric.name, f"{run.task}/{metric.name}"}
+            named = metric.primary if metrics is None else not names.isdisjoint(metrics)
+            if not named or (metric.name, None) not in run.numbers:
+                continue
+            number = run.numbers[metric.name, None]
+            least, greatest = RANGE.get(metric.unit, (-inf, inf))
+            result = Result(run, metric, _within(number, least, greatest))
+            if not (_exists(number.value) and _exists(metric.null_value or 0.0)):
+                left.append(left_out(result, "it does not exist in this run"))
+            elif not least - _ROUNDING <= number.value <= greatest + _ROUNDING:
+                left.append(left_out(result, f"{number.value:g} is no number in {metric.unit}"))
+            else:
+                results.append(result)
+    return results, left
+
+
+def _exists(value: float) -> bool:
+    return isfinite(value) and abs(value) < _GREATEST
+
+
+def _within(number: Number, least: float, greatest: float) -> Number:
+    """With the ends in a range, out of which rounding may have put them."""
+    value, low, high = (
+        min(max(end, least), greatest) for end in (number.value, number.low, number.high)
+    )
+    return number._replace(value=value, low=low, high=high)
+
+
+def left_out(result: Result, why: str) -> str:
+    """A line for a number that a format cannot take."""
+    task, metric = shortened(result.run.task), shortened(result.metric.name)
+    return f"{task}/{metric} of {shortened(result.run.model)} is left out: {why}"
+
+
+def better(metric: Metric) -> Literal["lower", "higher"] | None:
+    """Which is better, of a number that can err to one side alone; None for a signed number and a
+    mere description.
+
+    The null value may be an end of the number's range, as 0 % is: then the number is its own
+    distance from it.
+    """
+    if metric.better is None or metric.null_value is None:
+        return metric.better
+    least, greatest = RANGE.get(metric.unit, (-inf, inf))
+    at_end = metric.null_value == (least if metric.better == "lower" else greatest)
+    return metric.better if at_end else None
+
+
+def directed(results: Sequence[Result]) -> tuple[list[tuple[Result, str]], list[str]]:
+    """The results that have a direction, with that; and a line for each of the others."""
+    ways = [(result, better(result.metric)) for result in results]
+    left = [
+        left_out(result, f"{undirected(result.metric)}; the format has no word for that")
+        for result, way in ways
+        if way is None
+    ]
+    return [(result, way) for result, way in ways if way is not None], left
+
+
+def undirected(metric: Metric) -> str:
+    """Why a number has no direction, as the end of a sentence."""
+    if metric.null_value is None:
+        return "a description, of which neither more nor less is better"
+    return f"best near {metric.null_value:g}, which is neither lower nor higher"
+
+
+def distance(number: Number, null_value: float) -> tuple[float, float, float]:
+    """|value - null_value|, and the ends of its interval: the least and the greatest distance of
+    what the number's interval holds, so that it covers as often as that."""
+    ends = [abs(number.low - null_value), abs(number.high - null_value)]
+    least = 0.0 if number.low <= null_value <= number.high else min(ends)
+    return abs(number.value - null_value), least, max(ends)
+
+
+def bounds(metric: Metric, null_value: float | None = None) -> tuple[float, float]:
+    """The least and greatest value that a number may have; with `null_value`, that its distance
+    from it may have."""
+    least, greatest = RANGE.get(metric.unit, (-inf, inf))
+    if null_value is None:
+        return least, greatest
+    return 0, max(null_value - least, greatest - null_value)
+
+
+# ---- In words
+
+
+def about(result: Result, direction: str) -> str:
+    """Unit, direction, interval and documents in one line: "%, lower is better; 95 % interval 42.6
+    to 55.1 (made by the task over 40 clusters); n = 1,535"."""
+    unit = f"{result.metric.unit}, " if result.metric.unit else ""
+    return f"{unit}{direction}; {interval(result)}; n = {result.run.n:,}"
+
+
+def interval(result: Result) -> str:
+    """The interval, with at least two digits of its width."""
+    if not result.has_interval:
+        return f"no interval ({result.how})"
+    low, high = result.number.low, result.number.high
+    digits = max(DECIMALS.get(result.metric.unit, 3), 1 - math.floor(math.log10(high - low)))
+    ends = (
+        f"{end:,.{digits}f}" if digits < 10 and abs(end) < 1e9 else repr(end) for end in (low, high)
+    )
+    return f"95 % interval {' to '.join(ends)} ({result.how})"
+
+
+def warnings(results: Sequence[Result]) -> list[str]:
+    """The warnings of the runs whose numbers are exported, a line each."""
+    lines = [
+        f"{shortened(result.run.model)}, {shortened(result.run.task)}: {warning}"
+        for result in results
+        for warning in result.run.warnings
+    ]
+    return list(dict.fromkeys(lines))
+
+
+def settings(run: Run) -> dict[str, str]:
+    """The options of a run, and whether the model's chat template was applied."""
+    options = {
+        shortened(key): shortened(value, 300)
+        for key, value in run.asked
+        if key not in ("version", "documents")
+    }
+    return {**options, "chat template": shortened(run.template[:12]) if run.template else "none"}
+
+
+def circumstances(run: Run) -> str:
+    """Version, options and warnings in one line."""
+    options = [f"{key} {value}" for key, value in settings(run).items()]
+    parts = [f"version {shortened(run.version)}", *options]
+    return "; ".join([", ".join(parts), *(shortened(warning, 300) for warning in run.warnings)])
+
+
+# ---- What stands in the results file beside the numbers
+
+
+@cache
+def _facts(path: Path) -> Mapping[str, Any]:
+    try:
+        content = json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError, RecursionError):
+        return {}
+    names = ("config", "date", "lm_eval_version", "transformers_version")
+    return {name: content.get(name) for name in names} if isinstance(content, dict) else {}
+
+
+def fact(run: Run, name: str) -> str:
+    """A text at the top of the results file, such as `lm_eval_version`; "" where there is none."""
+    value = _facts(run.results).get(name)
+    return visible(value) if isinstance(value, str) else ""
+
+
+def model_type(run: Run) -> str:
+    """What `--model` was; "" where unknown."""
+    config = _facts(run.results).get("config")
+    kind = config.get("model") if isinstance(config, dict) else None
+    return kind if isinstance(kind, str) else ""
+
+
+def seconds(run: Run) -> int | None:
+    """When the run began, in seconds since 1970; None where unknown."""
+    date = _facts(run.results).get("date")
+    if isinstance(date, bool) or not isinstance(date, (int, float)) or not 0 < date < 1e11:
+        return None
+    return int(date)

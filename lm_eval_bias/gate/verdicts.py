@@ -1,0 +1,774 @@
+"""Whether runs keep the rules: a verdict for each rule and each model.
+
+A rule bounds a quantity that should be low: the number (`below`), its negative (`above`), its
+distance from the null value (`within`), or by how much it is worse than a baseline's
+(`worse_than_baseline_by`). A rule fails if its whole interval lies beyond the bound, passes if the
+whole interval keeps the bound, and is inconclusive otherwise.
+
+Each rule is two tests, "is it broken" and "is it kept". Holm's procedure adjusts the tests of each
+kind over all rules on numbers of a model, also those that could not be judged. docs/ci.md gives
+the reasons.
+
+A change of a distance is max(min(D, S), min(-S, -D)), with D the difference of the two numbers and
+S their sum, each less the null value. Intervals of D and S bound it.
+
+Sources: S. Holm, A simple sequentially rejective multiple test procedure, 1979. R. L. Berger,
+Multiparameter hypothesis testing and acceptance sampling, 1982. D. J. Schuirmann, A comparison of
+the two one-sided tests procedure and the power approach, 1987.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+from math import ceil, floor, inf, isfinite, isnan, log10, nan
+from typing import NamedTuple
+
+from scipy.optimize import brentq
+from scipy.special import stdtrit
+
+from lm_eval_bias.gate.rules import ABOVE, BELOW, CAP, EVERY, UNUSABLE, WITHIN, WORSE, Rule, Rules
+from lm_eval_bias.measure import RANGE, Metric, Number
+from lm_eval_bias.metrics.holm import holm
+from lm_eval_bias.metrics.resampling import FEWEST_CLUSTERS
+from lm_eval_bias.results.escape import shortened
+from lm_eval_bias.results.runs import UNUSABLE as RATES
+from lm_eval_bias.results.runs import Key, Run
+from lm_eval_bias.results.table import number_text as written
+
+FAIL, ERROR, INCONCLUSIVE, PASS = VERDICTS = ("fail", "error", "inconclusive", "pass")
+"""The worst first."""
+Interval = tuple[float, float]
+ROUNDING = 1e-9
+"""Percent by which a rate may exceed its cap, since it is computed from a share."""
+
+
+class Verdict(NamedTuple):
+    """The verdict on a rule for a model.
+
+    task: also for a cap on all tasks. metric: None where unknown, and for a cap. value: the number;
+    of a change, by how much it is worse than the baseline's; of a cap, percent. low, high: its
+    interval at `confidence`, the level at which Holm decided; NaN where there is none. p: adjusted,
+    of the test that comes nearest. n_documents: asked; of_documents: that the task has; None where
+    unknown. needed: documents that would decide if the number stayed where it is. before, now: the
+    two numbers of a change. todo: what to do, empty for a pass.
+    """
+
+    rule: Rule
+    model: str
+    task: str
+    verdict: str
+    metric: Metric | None = None
+    value: float = nan
+    low: float = nan
+    high: float = nan
+    confidence: float = nan
+    p: float = nan
+    clusters: int | None = None
+    n_documents: int | None = None
+    of_documents: int | None = None
+    needed: int | None = None
+    before: float = nan
+    now: float = nan
+    reason: str = ""
+    todo: str = ""
+
+
+class Judged(NamedTuple):
+    """A model. verdict: the worst of its rules. family: how many rules Holm counts."""
+
+    model: str
+    verdict: str
+    verdicts: Sequence[Verdict]
+    family: int
+
+
+class Change(NamedTuple):
+    """The numbers of a baseline and of a run, and their paired difference (second less first).
+    no_error: why the difference has no error although both numbers exist."""
+
+    first: float
+    second: float
+    difference: Number
+    no_error: str = ""
+
+
+class Incomparable(Exception):
+    """Why a run and its baseline cannot be compared, and what to do."""
+
+    def __init__(self, reason: str, todo: str) -> None:
+        super().__init__(reason)
+        self.reason, self.todo = reason, todo
+
+
+class Needed(NamedTuple):
+    """The fewest and the most documents that narrow an interval enough, None where the task has not
+    so many; the task that asks them, and how many it has."""
+
+    fewest: int | None
+    most: int | None
+    task: str
+    of_documents: int
+
+
+Narrowing = Callable[[Rule, Run, float], Needed | None]
+"""(rule, run, part of its width that the interval may keep) -> documents for that; None where it is
+unknown how clusters grow with documents."""
+Changes = Callable[[Run, Run, Key], Change]
+"""(run, baseline, number) -> its change; raises Incomparable."""
+
+
+class _Settled(Exception):
+    """A verdict that needs no test."""
+
+    def __init__(self, verdict: Verdict, outcome: str, reason: str, todo: str) -> None:
+        super().__init__(reason)
+        self.verdict = verdict._replace(verdict=outcome, reason=reason, todo=todo)
+
+
+# ---- Numbers and intervals
+
+
+class Estimate(NamedTuple):
+    """A number with its 95 % interval, the degrees of freedom of that, and the ends of its scale."""
+
+    value: float
+    low: float
+    high: float
+    df: float
+    scale: Interval = (-inf, inf)
+
+    def interval(self, alpha: float) -> Interval:
+        """Of confidence 1 - alpha: each side times the ratio of Student's quantiles."""
+        ratio = student(alpha, self.df) / student(0.05, self.df)
+        low = self.value - (self.value - self.low) * ratio
+        high = self.value + (self.high - self.value) * ratio
+        return max(low, self.scale[0]), min(high, self.scale[1])
+
+    @property
+    def stderr(self) -> float:
+        """The longer side in standard errors."""
+        return max(self.value - self.low, self.high - self.value) / student(0.05, self.df)
+
+
+class Quantity(NamedTuple):
+    """What should be at most `bound`. interval: alpha -> its interval of confidence 1 - alpha, each
+    within those of smaller alpha. shown: the same of the number that a person reads."""
+
+    value: float
+    bound: float
+    interval: Callable[[float], Interval]
+    shown: Callable[[float], Interval]
+
+
+def student(alpha: float, df: float) -> float:
+    """The quantile of Student's t at which a two-sided interval of confidence 1 - alpha ends."""
+    return -float(stdtrit(df, alpha / 2))
+
+
+def estimate(number: Number, metric: Metric) -> Estimate:
+    """A number of a run. The degrees of freedom are its clusters less one; those that the interval
+    implies, if they are fewer, where the measure makes the interval itself."""
+    df = float((number.clusters or 0) - 1)
+    if metric.own_interval:
+        df = implied_df(number, df)
+    scale = metric.scale or RANGE.get(metric.unit, (-inf, inf))
+    return Estimate(number.value, number.low, number.high, df, scale)
+
+
+def implied_df(number: Number, most: float) -> float:
+    """The degrees of freedom with which half a symmetric interval is so many standard errors."""
+    half = number.high - number.value
+    symmetric = abs(half - (number.value - number.low)) <= 1e-6 * half
+    if not (number.stderr > 0 and isfinite(half) and symmetric):
+        return most
+    quantile = half / number.stderr
+    if quantile <= student(0.05, most):
+        return most
+    if quantile >= student(0.05, 1):
+        return 1.0
+    return float(brentq(lambda df: student(0.05, df) - quantile, 1, most))
+
+
+def change_of_distance(
+    change: Estimate, first: Estimate, second: Estimate, null_value: float
+) -> Callable[[float], Interval]:
+    """alpha -> the interval of |second - null_value| - |first - null_value|. Their sum is given the
+    largest standard error that two dependent numbers can have."""
+    total = first.value + second.value - 2 * null_value
+    error, df = first.stderr + second.stderr, min(first.df, second.df)
+
+    def interval(alpha: float) -> Interval:
+        low, high = change.interval(alpha)
+        half = student(alpha, df) * error
+        down, up = total - half, total + half
+        return max(min(low, down), min(-up, -high)), max(min(high, up), min(-down, -low))
+
+    return interval
+
+
+def quantity(rule: Rule, metric: Metric, number: Estimate) -> Quantity:
+    """What a rule on a number bounds."""
+    shown = number.interval
+    if rule.condition == BELOW:
+        return Quantity(number.value, rule.bound, shown, shown)
+    if rule.condition == ABOVE:
+        return Quantity(-number.value, -rule.bound, _negative(shown), shown)
+    null_value = metric.null_value or 0.0
+
+    def distance(alpha: float) -> Interval:
+        low, high = (end - null_value for end in shown(alpha))
+        return max(0.0, low, -high), max(abs(low), abs(high))
+
+    return Quantity(abs(number.value - null_value), rule.bound, distance, shown)
+
+
+def quantity_of_change(
+    rule: Rule, metric: Metric, change: Estimate, first: Estimate, second: Estimate
+) -> Quantity:
+    """What a rule on a change bounds: by how much the second number is worse."""
+    worse = _worse(metric, first.value, second.value)
+    if metric.null_value is not None:
+        interval = change_of_distance(change, first, second, metric.null_value)
+    elif metric.better == "lower":
+        interval = change.interval
+    else:
+        interval = _negative(change.interval)
+    return Quantity(worse, rule.bound, interval, interval)
+
+
+def _worse(metric: Metric, first: float, second: float) -> float:
+    if metric.null_value is not None:
+        return abs(second - metric.null_value) - abs(first - metric.null_value)
+    return second - first if metric.better == "lower" else first - second
+
+
+def _negative(interval: Callable[[float], Interval]) -> Callable[[float], Interval]:
+    def turned(alpha: float) -> Interval:
+        low, high = interval(alpha)
+        return -high, -low
+
+    return turned
+
+
+def p_values(of: Quantity) -> tuple[float, float]:
+    """p of "not broken" and of "not kept": one less the largest confidence at which the interval
+    says otherwise."""
+    return (
+        _smallest(lambda alpha: of.interval(alpha)[0] > of.bound),
+        _smallest(lambda alpha: of.interval(alpha)[1] < of.bound),
+    )
+
+
+def _smallest(holds: Callable[[float], bool]) -> float:
+    """The least alpha for which that holds, and with it for every larger one; 1 if for none."""
+    if not holds(1.0):
+        return 1.0
+    low, high = -100.0, 0.0
+    for _ in range(60):
+        middle = (low + high) / 2
+        low, high = (low, middle) if holds(10**middle) else (middle, high)
+    return float(10**high)
+
+
+# ---- Holm
+
+
+class Level(NamedTuple):
+    """A test in its family: whether Holm rejects, its adjusted p, and the alpha of its last test."""
+
+    rejected: bool
+    p: float
+    alpha: float
+
+
+def levels(p: Sequence[float], alpha: float) -> list[Level]:
+    """Holm's step-down: the k-th smallest of m p values is tested at alpha / (m - k + 1), until one
+    is larger; the rest are tested as that one."""
+    if not p:
+        return []
+    adjusted = holm(p).tolist()
+    rejected = sum(value <= alpha for value in adjusted)
+    result = {}
+    for rank, i in enumerate(sorted(range(len(p)), key=lambda i: p[i])):
+        at = alpha / (len(p) - min(rank, rejected))
+        result[i] = Level(adjusted[i] <= alpha, adjusted[i], at)
+    return [result[i] for i in range(len(p))]
+
+
+# ---- Verdicts
+
+
+def judge(
+    rules: Rules,
+    runs: Sequence[Run],
+    baseline: Sequence[Run] = (),
+    changes: Changes | None = None,
+    narrowing: Narrowing | None = None,
+) -> list[Judged]:
+    """Every model of the runs, in the order of their names.
+
+    baseline: see `baseline_of`. narrowing: without it, documents that would decide follow from the
+    square root of their number.
+    """
+    models = sorted({run.model for run in runs}, key=lambda name: (name.casefold(), name))
+    return [
+        _judged(
+            rules,
+            model,
+            {run.task: run for run in runs if run.model == model},
+            baseline,
+            changes,
+            narrowing,
+        )
+        for model in models
+    ]
+
+
+def overall(verdicts: Sequence[str]) -> str:
+    """The worst of several."""
+    return min(verdicts, key=VERDICTS.index)
+
+
+def _judged(
+    rules: Rules,
+    model: str,
+    runs: Mapping[str, Run],
+    baseline: Sequence[Run],
+    changes: Changes | None,
+    narrowing: Narrowing | None,
+) -> Judged:
+    caps = {rule.task: rule.bound for rule in rules.rules if rule.condition == UNUSABLE}
+    on_numbers = [rule for rule in rules.rules if rule.condition != UNUSABLE]
+    tests = []
+    for rule in on_numbers:
+        cap = caps.get(rule.task, caps.get(EVERY, CAP))
+        try:
+            verdict, run = _blank(rule, model, rule.task, runs)
+            tests.append(_test(verdict, run, cap, baseline, changes))
+        except _Settled as settled:
+            tests.append(_Test(settled.verdict, None))
+    p = [p_values(test.quantity) if test.quantity else (1.0, 1.0) for test in tests]
+    alpha = 1 - rules.confidence
+    fails, passes = (levels([pair[side] for pair in p], alpha) for side in (0, 1))
+    decided = {}
+    for test, fail, pass_ in zip(tests, fails, passes, strict=True):
+        rule = test.verdict.rule
+        needed = partial(narrowing, rule, runs[rule.task]) if narrowing and test.quantity else None
+        decided[rule] = _decided(test, fail, pass_, needed)
+    tasks = list(dict.fromkeys([*(rule.task for rule in on_numbers), *sorted(runs)]))
+    verdicts = [
+        decided.get(rule) or _capped(rule, model, rule.task, runs)
+        for rule in rules.rules
+        if rule.task != EVERY
+    ]
+    verdicts += [
+        _capped(rule, model, task, runs)
+        for rule in rules.rules
+        if rule.task == EVERY
+        for task in tasks
+        if task not in caps
+    ]
+    return Judged(
+        model, overall([verdict.verdict for verdict in verdicts]), verdicts, len(on_numbers)
+    )
+
+
+def _blank(rule: Rule, model: str, task: str, runs: Mapping[str, Run]) -> tuple[Verdict, Run]:
+    run = runs.get(task)
+    if run is None:
+        raise _Settled(
+            Verdict(rule, model, task, ERROR),
+            ERROR,
+            f"the runs of this model have no task {shortened(task)}",
+            f"run it: lm_eval --tasks {shortened(task)} --log_samples",
+        )
+    return Verdict(rule, model, task, ERROR, n_documents=run.n, of_documents=run.of), run
+
+
+class _Test(NamedTuple):
+    """A rule before Holm. quantity: None where it is settled. no_pass: why it cannot pass."""
+
+    verdict: Verdict
+    quantity: Quantity | None
+    no_pass: str = ""
+
+
+def _test(
+    verdict: Verdict, run: Run, cap: float, baseline: Sequence[Run], changes: Changes | None
+) -> _Test:
+    """What is tested of a rule on a number. Raises _Settled."""
+    rule = verdict.rule
+    key = (str(rule.metric), rule.group)
+    metric = next((metric for metric in run.metrics if metric.name == rule.metric), None)
+    if metric is None or key not in run.numbers:
+        group = f" of {shortened(rule.group)}" if rule.group else ""
+        part = f" ({_part(run)})" if run.of and run.n < run.of else ""
+        raise _Settled(
+            verdict,
+            ERROR,
+            f"the run has no {shortened(rule.metric)}{group}{part}",
+            "run the task again, whole and with this version",
+        )
+    number = run.numbers[key]
+    verdict = verdict._replace(metric=metric, value=number.value)
+    if not isfinite(number.value):
+        raise _Settled(
+            verdict,
+            ERROR,
+            f"{shortened(metric.name)} is not defined in this run",
+            "see the task's other numbers and answers for why",
+        )
+    no_pass = _no_pass(run, rule, cap)
+    if rule.condition != WORSE:
+        verdict = _with_clusters(verdict, number.clusters)
+        of = quantity(rule, metric, _estimate(verdict, number, metric, metric.name))
+        return _Test(verdict, of, no_pass)
+
+    before = baseline_of(run, baseline)
+    try:
+        if before is None or changes is None:
+            raise Incomparable(
+                f"the baseline has no task {shortened(run.task)}",
+                "run it on the baseline model too, with --log_samples",
+            )
+        change = changes(run, before, key)
+    except Incomparable as error:
+        raise _Settled(verdict, ERROR, error.reason, error.todo) from None
+    return _test_of_change(
+        verdict, metric, change, run, before, no_pass or _no_pass_of_baseline(before, rule, cap)
+    )
+
+
+def _test_of_change(
+    verdict: Verdict, metric: Metric, change: Change, run: Run, before: Run, no_pass: str
+) -> _Test:
+    rule, name = verdict.rule, shortened(metric.name)
+    verdict = verdict._replace(value=nan, before=change.first, now=change.second)
+    verdict = _with_clusters(verdict, change.difference.clusters)
+    for value, where in ((change.first, "the baseline"), (change.second, "this run")):
+        if isnan(value):
+            raise _Settled(verdict, ERROR, f"{name} is not defined in {where}", "see its answers")
+    verdict = verdict._replace(value=_worse(metric, change.first, change.second))
+    if change.no_error:
+        raise _Settled(
+            verdict,
+            INCONCLUSIVE,
+            change.no_error,
+            "bound the number itself: below, above or within",
+        )
+    paired = metric._replace(own_interval=True, scale=(-inf, inf))
+    difference = _estimate(verdict, change.difference, paired, f"the change of {name}")
+    numbers = [each.numbers[rule.metric or "", rule.group] for each in (before, run)]
+    if metric.null_value is None:
+        first, second = (estimate(number, metric) for number in numbers)
+    else:
+        first = _estimate(verdict, numbers[0], metric, f"{name} of the baseline")
+        second = _estimate(verdict, numbers[1], metric, name)
+    of = quantity_of_change(
+        rule,
+        metric,
+        difference,
+        first._replace(value=change.first),
+        second._replace(value=change.second),
+    )
+    return _Test(verdict, of, no_pass)
+
+
+def _with_clusters(verdict: Verdict, clusters: int | None) -> Verdict:
+    """Raises _Settled where there are too few clusters for a test."""
+    verdict = verdict._replace(clusters=clusters)
+    if clusters is None:
+        raise _Settled(
+            verdict,
+            INCONCLUSIVE,
+            "it is unknown on how many clusters the number rests",
+            "run the task again; where it is your own, declare `clusters` in its measure",
+        )
+    if clusters < FEWEST_CLUSTERS:
+        has = ""
+        if verdict.n_documents and clusters:
+            needed = ceil(verdict.n_documents * FEWEST_CLUSTERS / clusters)
+            verdict = verdict._replace(needed=needed)
+            if verdict.of_documents is not None:
+                has = f"; the task has {verdict.of_documents:,}"
+        raise _Settled(
+            verdict,
+            INCONCLUSIVE,
+            f"{clusters} clusters; with fewer than {FEWEST_CLUSTERS} intervals are too narrow",
+            f"ask more documents, of at least {FEWEST_CLUSTERS} clusters{has}",
+        )
+    return verdict
+
+
+def _estimate(verdict: Verdict, number: Number, metric: Metric, what: str) -> Estimate:
+    """`estimate`. Raises _Settled for a number without a usable interval."""
+    low, high = number.low, number.high
+    if number.stderr == 0 or low == high == number.value:
+        raise _Settled(
+            verdict,
+            INCONCLUSIVE,
+            f"no variance in {what}: all clusters agree, which does not make it certain",
+            "look at the answers: are they all the same, or those of the baseline?",
+        )
+    if isnan(low) or isnan(high):
+        raise _Settled(
+            verdict,
+            ERROR,
+            f"the interval of {what} is not defined",
+            "see its standard error and answers in the results",
+        )
+    if not low <= number.value <= high:
+        raise _Settled(
+            verdict,
+            ERROR,
+            f"{what} lies outside its own interval",
+            "see its other numbers in the results",
+        )
+    return estimate(number, metric)
+
+
+def _part(run: Run) -> str:
+    return f"asked {run.n:,} of {run.of or 0:,} documents"
+
+
+def _no_pass(run: Run, rule: Rule, cap: float) -> str:
+    """Why no rule on a number of this run can pass; empty if one can."""
+    if run.of is None:
+        return "it is unknown how many documents the task has; gate the run's own folder"
+    if run.n < run.of:
+        return f"{_part(run)}; run without --limit"
+    for name, percent in unusable(run, rule.group).items():
+        if isnan(percent):
+            return f"{name} is not defined"
+        if percent > cap + ROUNDING:
+            return (
+                f"{name} {_percent(percent, cap)} %, over the cap of {cap:g} %; the number is that "
+                "of the other answers"
+            )
+    return ""
+
+
+def _no_pass_of_baseline(before: Run, rule: Rule, cap: float) -> str:
+    why = _no_pass(before, rule, cap)
+    return f"of the baseline: {why}" if why else ""
+
+
+def unusable(run: Run, group: str | None = None) -> dict[str, float]:
+    """Rates of refusals and unusable answers in percent, of the whole run and of a group that has
+    its own. `refused` and `unparsed` exclude each other, and are added where both are counted."""
+    rates = {}
+    for metric in sorted(run.metrics, key=lambda metric: metric.name):
+        if metric.name in RATES:
+            rates[metric.name] = nan  # a declared rate that is missing may be high
+            for key in ((metric.name, None), *([(metric.name, group)] if group else [])):
+                if key in run.numbers:
+                    name = metric.name if key[1] is None else f"{key[0]} of {shortened(group)}"
+                    percent = 100 if metric.unit == "share" else 1
+                    rates[name] = percent * run.numbers[key].value
+    if {"refused", "unparsed"} <= rates.keys():
+        rates["refused and unparsed"] = rates["refused"] + rates["unparsed"]
+    return rates
+
+
+def _percent(rate: float, cap: float) -> str:
+    """With as many digits as show on which side of a cap it is."""
+    text = f"{rate:.1f}"
+    return text if (rate > cap + ROUNDING) == (float(text) > cap) else f"{rate:.6g}"
+
+
+def _capped(rule: Rule, model: str, task: str, runs: Mapping[str, Run]) -> Verdict:
+    """A cap counts all of this run's answers: it is no estimate, and takes no part in Holm."""
+    try:
+        verdict, run = _blank(rule, model, task, runs)
+    except _Settled as settled:
+        return settled.verdict
+    rates = unusable(run)
+    if not rates:
+        return verdict._replace(
+            verdict=INCONCLUSIVE,
+            reason="its measure counts no unusable answers",
+            todo=f"declare one of {', '.join(sorted(RATES))}",
+        )
+    for name, rate in rates.items():
+        if isnan(rate):
+            return verdict._replace(
+                reason=f"{name} is not defined", todo="see the answers in the samples"
+            )
+    name, rate = max(rates.items(), key=lambda item: item[1])
+    reason = f"{name} {_percent(rate, rule.bound)} % of {run.n:,} documents' answers"
+    verdict = verdict._replace(verdict=PASS, value=rate, reason=reason)
+    if rate > rule.bound + ROUNDING:
+        return verdict._replace(
+            verdict=FAIL,
+            todo="read the answers in the samples: a chat template, more tokens or another prompt "
+            "may help",
+        )
+    if run.of is None:
+        return verdict._replace(
+            verdict=INCONCLUSIVE,
+            reason=f"{reason}; it is unknown how many the task has",
+            todo="gate the run's own folder",
+        )
+    if run.n < run.of:
+        return verdict._replace(
+            verdict=INCONCLUSIVE, reason=f"{reason}; {_part(run)}", todo="run without --limit"
+        )
+    return verdict
+
+
+def _decided(
+    test: _Test, fails: Level, passes: Level, narrowing: Callable[[float], Needed | None] | None
+) -> Verdict:
+    verdict, of = test.verdict, test.quantity
+    if of is None:
+        return verdict
+    unit = verdict.metric.unit if verdict.metric else ""
+    beyond = of.value > of.bound
+    nearest = fails if beyond else passes
+    level = min(fails, passes, key=lambda level: (not level.rejected, level.alpha))
+    low, high = of.shown(level.alpha)
+    verdict = verdict._replace(
+        verdict=INCONCLUSIVE, low=low, high=high, confidence=1 - level.alpha, p=nearest.p
+    )
+    low, high = of.interval(0.05)
+    if (fails.rejected and not low < of.value) or (passes.rejected and not high > of.value):
+        return verdict._replace(
+            reason="its interval has no width towards the bound, which does not show that other "
+            "documents would not move it there",
+            todo="look at the answers: are they all the same?",
+        )
+    if fails.rejected:
+        over, least = of.value - of.bound, of.interval(fails.alpha)[0] - of.bound
+        return verdict._replace(
+            verdict=FAIL,
+            reason=f"over its bound by {_difference(over, unit)}, by {_difference(least, unit)} at "
+            "least",
+            todo="see where in the finer numbers: lm-eval-bias report",
+        )
+    if passes.rejected and test.no_pass:
+        return verdict._replace(
+            reason=f"the interval keeps the bound, but it cannot pass: {test.no_pass}",
+            todo="mend that, and run again",
+        )
+    if passes.rejected:
+        spare = _difference(of.bound - of.interval(passes.alpha)[1], unit)
+        return verdict._replace(
+            verdict=PASS, reason=f"the whole interval keeps the bound, with {spare} to spare"
+        )
+    low, high = of.interval(nearest.alpha)
+    half = of.value - low if beyond else high - of.value
+    gap = abs(of.value - of.bound)
+    reason = f"the interval holds the bound of {written(verdict.rule.bound, unit)}"
+    if test.no_pass:
+        reason += f"; nor could it pass: {test.no_pass}"
+    verdict = verdict._replace(reason=reason)
+    if gap == 0:
+        return verdict._replace(
+            todo="no number of documents would decide: the number lies on the bound"
+        )
+    if not isfinite(half) or not verdict.n_documents:
+        return verdict._replace(todo="its interval has no end on that side: ask more documents")
+    needed, todo = _documents(
+        verdict,
+        half / gap,
+        f"would decide ({FAIL if beyond else PASS}), if the number stays where it is",
+        narrowing(gap / half) if narrowing else None,
+    )
+    if not beyond and verdict.n_documents == verdict.of_documents:
+        todo += (
+            f"; with those of this run, `{_bound(verdict.rule, high, unit)}` is the tightest bound "
+            "that passes"
+        )
+    return verdict._replace(needed=needed, todo=todo)
+
+
+def _documents(
+    verdict: Verdict, too_wide: float, decide: str, needed: Needed | None
+) -> tuple[int | None, str]:
+    """The documents that would decide, and a sentence on them. too_wide: how many times too long
+    the interval is."""
+    if needed is None:
+        least = rounded_up((verdict.n_documents or 0) * too_wide**2)
+        text = f"at least {least:,} documents {decide} and new documents bring new clusters"
+        has = verdict.of_documents
+        if has is not None:
+            more = f": more than the {has:,} that the task has"
+            text += more if least > has else f"; the task has {has:,}"
+        return least, text
+    task, has = shortened(needed.task), needed.of_documents
+    if needed.fewest is None:
+        return None, f"not even the {has:,} documents of {task} {decide}"
+    fewest = min(rounded_up(needed.fewest), has)
+    if needed.fewest == needed.most:
+        return fewest, f"about {fewest:,} documents {decide}; {task} has {has:,}"
+    most = (
+        f"or more than the {has:,} that {task} has"
+        if needed.most is None
+        else f"to {min(rounded_up(needed.most), has):,} of {task}"
+    )
+    return (
+        fewest,
+        f"{fewest:,} documents {most} {decide}: this run does not show how far they share clusters",
+    )
+
+
+def _difference(value: float, unit: str) -> str:
+    unit = unit_of_difference(unit)
+    return f"{written(value, unit)} {unit}".rstrip()
+
+
+def _bound(rule: Rule, end: float, unit: str) -> str:
+    """A bound that the interval would keep, as a rule has it: rounded away from the interval."""
+    digits = {"%": 1, "points": 1, "count": 0, "SD": 2, "t": 2}.get(unit, 3)
+    value = ceil(end * 10**digits + 1e-9) / 10**digits
+    return f"{rule.condition}: {-value if rule.condition == ABOVE else value:g}"
+
+
+def rounded_up(documents: float) -> int:
+    """To two digits: a plan is no more exact."""
+    if not documents < 1e15:
+        return 10**15
+    step = 10 ** max(0, floor(log10(max(1.0, documents))) - 1)
+    return ceil(documents / step - 1e-9) * step
+
+
+def baseline_of(run: Run, baseline: Sequence[Run]) -> Run | None:
+    """The run to compare with: of the same task, and of the same model unless the baseline has only
+    one."""
+    same = [other for other in baseline if other.task == run.task]
+    if len({other.identity for other in baseline}) > 1:
+        same = [other for other in same if other.identity == run.identity]
+    return same[0] if same else None
+
+
+# ---- In words
+
+
+def condition(rule: Rule, metric: Metric | None = None) -> str:
+    """A rule in words: "below 2 points"."""
+    unit = f" {metric.unit}" if metric and metric.unit else ""
+    apart = f" {unit_of_difference(metric.unit)}" if metric and metric.unit else ""
+    if rule.condition == UNUSABLE:
+        return f"at most {rule.bound:g} % refused or unusable"
+    if rule.condition == WITHIN:
+        null_value = "its null value"
+        if metric and metric.null_value is not None:
+            null_value = f"{metric.null_value:g}{unit if unit != apart else ''}"
+        return f"within {rule.bound:g}{apart} of {null_value}"
+    if rule.condition == WORSE:
+        return f"at most {rule.bound:g}{apart} worse than the baseline"
+    return f"{rule.condition} {rule.bound:g}{unit}"
+
+
+def unit_of_difference(unit: str) -> str:
+    """Percentages differ by percentage points."""
+    return "points" if unit == "%" else unit
+
+
+def subject(verdict: Verdict) -> str:
+    """What a rule is about: the number, and its group."""
+    rule = verdict.rule
+    if rule.condition == UNUSABLE:
+        return "answers"
+    return shortened(rule.metric) + (f" ({shortened(rule.group)})" if rule.group else "")

@@ -1,0 +1,269 @@
+"""Verdicts for people: in a terminal, in the summary of a GitHub job, and as its annotations."""
+
+from __future__ import annotations
+
+import os
+import textwrap
+from collections.abc import Mapping, Sequence
+from math import isnan
+from typing import NamedTuple
+
+from lm_eval_bias.gate.rules import UNUSABLE, WORSE, Rules
+from lm_eval_bias.gate.verdicts import (
+    ERROR,
+    FAIL,
+    INCONCLUSIVE,
+    PASS,
+    VERDICTS,
+    Judged,
+    Verdict,
+    condition,
+    overall,
+    subject,
+    unit_of_difference,
+)
+from lm_eval_bias.results.escape import markdown_cell, shortened, visible
+from lm_eval_bias.results.table import number_text as written
+
+WORDS = {PASS: "pass", FAIL: "FAIL", INCONCLUSIVE: "inconclusive", ERROR: "ERROR"}
+_COUNTED = {
+    FAIL: "failed",
+    ERROR: "not judged (error)",
+    INCONCLUSIVE: "inconclusive",
+    PASS: "passed",
+}
+SUMMARY_LIMIT = 1 << 20
+"""Bytes that GitHub takes as a step's summary; of a longer one nothing is shown."""
+_CUT = "\n\nThe rest is left out: a summary has 1 MiB at most. The job's log has all of it.\n"
+
+
+class Context(NamedTuple):
+    """What is shown beside the verdicts. settings: (model, task) -> how it was run, in a line.
+    warnings, notes: lines. status: the command's exit status."""
+
+    settings: Mapping[tuple[str, str], str]
+    warnings: Sequence[str]
+    notes: Sequence[str]
+    status: int
+
+
+def method(rules: Rules, judged: Sequence[Judged]) -> list[str]:
+    """How the verdicts were reached."""
+    alpha = f"{100 * (1 - rules.confidence):.2g}"
+    n = max((one.family for one in judged), default=0)
+    return [
+        "A rule fails only if the whole interval breaks it, and passes only if the whole interval "
+        f"keeps it. Intervals are of {100 * rules.confidence:g} % before Holm's adjustment, which "
+        f"counts the {n} rule{'s' * (n != 1)} on numbers of each model by itself; beside each "
+        "stands the confidence at which Holm decided. Of a model that keeps its rules, at most "
+        f"{alpha} of 100 runs have a false FAIL anywhere; of a model that breaks them, at most "
+        f"{alpha} of 100 have a false pass, as far as the intervals cover what they should "
+        "(docs/statistics.md).",
+        "An interval of another confidence than 95 % is made from the number's own: each side "
+        "times the ratio of Student's t, with at most one degree of freedom less than the number "
+        "has clusters. A cap counts this run's answers: it is no estimate and has no interval.",
+        "Nothing passes with fewer than ten clusters, no variance, NaN, a limit, or a rate of "
+        "refusals or unusable answers over its cap.",
+    ]
+
+
+def numbers(verdict: Verdict) -> str:
+    """The number with its interval and the confidence of that."""
+    if isnan(verdict.value):
+        return ""
+    unit = verdict.metric.unit if verdict.metric else ""
+    if verdict.rule.condition == UNUSABLE:
+        return _with_unit(verdict.value, "%")
+    worse = verdict.rule.condition == WORSE
+    if worse:
+        unit = unit_of_difference(unit)
+        number = f"{_with_unit(abs(verdict.value), unit)} "
+        number += "worse" if verdict.value >= 0 else "better"
+    else:
+        number = _with_unit(verdict.value, unit)
+    if isnan(verdict.low) or isnan(verdict.high):
+        return number
+    interval = f"[{written(verdict.low, unit)}, {written(verdict.high, unit)}]"
+    sign = " (positive is worse)" if worse else ""
+    return f"{number}, {interval} at {100 * verdict.confidence:.4g} %{sign}"
+
+
+def _with_unit(value: float, unit: str) -> str:
+    return f"{written(value, unit)} {unit}".rstrip()
+
+
+def details(verdict: Verdict) -> str:
+    """Before and now, clusters, documents. Nothing for a cap, whose reason has them."""
+    if verdict.rule.condition == UNUSABLE:
+        return ""
+    unit = verdict.metric.unit if verdict.metric else ""
+    parts = []
+    if not isnan(verdict.before) and not isnan(verdict.now):
+        parts.append(f"{written(verdict.before, unit)} before, {written(verdict.now, unit)} now")
+    if verdict.clusters is not None:
+        parts.append(f"{verdict.clusters:,} clusters")
+    if verdict.n_documents:
+        n, of = verdict.n_documents, verdict.of_documents
+        parts.append(f"{n:,}{f' of {of:,}' if of not in (None, n) else ''} documents")
+    return ", ".join(parts)
+
+
+def _title(verdict: Verdict) -> str:
+    return f"{shortened(verdict.task)} {_rule(verdict)}"
+
+
+def _rule(verdict: Verdict) -> str:
+    return f"{subject(verdict)}, {condition(verdict.rule, verdict.metric)}"
+
+
+def counted(verdicts: Sequence[Verdict]) -> str:
+    """ "2 failed, 1 inconclusive, 4 passed"."""
+    counts = {name: sum(each.verdict == name for each in verdicts) for name in VERDICTS}
+    return ", ".join(f"{n} {_COUNTED[name]}" for name, n in counts.items() if n)
+
+
+def summary_line(judged: Sequence[Judged], status: int) -> str:
+    verdicts = [verdict for one in judged for verdict in one.verdicts]
+    models = f" for {len(judged)} models" if len(judged) > 1 else ""
+    word = WORDS[overall([one.verdict for one in judged])]
+    return f"gate: {word}{models}: {counted(verdicts)}; exit status {status}"
+
+
+def ordered(one: Judged) -> list[Verdict]:
+    """The worst first, else as the rules have it."""
+    return sorted(one.verdicts, key=lambda verdict: VERDICTS.index(verdict.verdict))
+
+
+def remarks(context: Context) -> dict[str, list[str]]:
+    """What is shown below the verdicts: title -> lines."""
+    lists = {
+        "Settings of the runs": [
+            f"{shortened(model)}, {shortened(task)}: {shortened(settings, 300)}"
+            for (model, task), settings in context.settings.items()
+        ],
+        "Read these with care": [shortened(line, 300) for line in context.warnings],
+        "Notes": [shortened(line, 1000) for line in context.notes],
+    }
+    return {title: lines for title, lines in lists.items() if lines}
+
+
+# ---- Terminal
+
+
+def text(judged: Sequence[Judged], rules: Rules, context: Context, width: int) -> str:
+    """Everything; the summary is the last line, where a log is looked at first."""
+    lines = [f"rules: {shortened(rules.file, 300)}", ""]
+    deep = " " * 16
+    for one in judged:
+        lines += [f"{shortened(one.model)}: {WORDS[one.verdict]} ({counted(one.verdicts)})", ""]
+        for verdict in ordered(one):
+            number = numbers(verdict)
+            head = f"{WORDS[verdict.verdict]:12}  {_title(verdict)}{': ' * bool(number)}{number}"
+            lines += _wrapped(head, width, "  ", deep)
+            about = [part for part in (details(verdict), f"line {verdict.rule.line}") if part]
+            lines += _wrapped(f"{verdict.reason} ({'; '.join(about)})", width, deep, deep)
+            if verdict.todo:
+                lines += _wrapped(f"-> {verdict.todo}", width, deep, deep + "   ")
+        lines.append("")
+    for title, remark in remarks(context).items():
+        lines.append(title)
+        for line in remark:
+            lines += _wrapped(line, width, "  ", "    ")
+        lines.append("")
+    for line in method(rules, judged):
+        lines += _wrapped(line, width)
+    return "\n".join(harmless(line) for line in [*lines, "", summary_line(judged, context.status)])
+
+
+def _wrapped(line: str, width: int, first: str = "", rest: str = "") -> list[str]:
+    return textwrap.wrap(
+        visible(line).strip(),
+        width,
+        initial_indent=first,
+        subsequent_indent=rest,
+        break_long_words=False,
+        break_on_hyphens=False,
+    ) or [""]
+
+
+def harmless(line: str) -> str:
+    """A line of a log that starts no command of a CI: `::` at its beginning and `##[` anywhere are
+    GitHub's, `##vso[` is Azure's."""
+    line = line.replace("##[", "## [").replace("##vso[", "## vso[")
+    return line.replace("::", ": :", 1) if line.lstrip().startswith("::") else line
+
+
+# ---- GitHub
+
+
+def markdown(judged: Sequence[Judged], rules: Rules, context: Context) -> str:
+    """For $GITHUB_STEP_SUMMARY."""
+    worst = overall([one.verdict for one in judged])
+    lines = [f"## Bias gate: {WORDS[worst]}", "", summary_line(judged, context.status), ""]
+    for one in judged:
+        lines += [
+            f"### {markdown_cell(one.model)}: {WORDS[one.verdict]}",
+            "",
+            "| verdict | rule | number | what it means, and what to do |",
+            "| --- | --- | --- | --- |",
+        ]
+        for verdict in ordered(one):
+            word = WORDS[verdict.verdict]
+            cells = [
+                word if verdict.verdict == PASS else f"**{word}**",
+                _cell(verdict.task, f"{_rule(verdict)}, line {verdict.rule.line}"),
+                _cell(numbers(verdict), details(verdict)),
+                _cell(verdict.reason, verdict.todo),
+            ]
+            lines.append(f"| {' | '.join(cells)} |")
+        lines.append("")
+    sections = {**remarks(context), "How it was judged": method(rules, judged)}
+    for title, remark in sections.items():
+        lines += [f"#### {title}", "", *(f"- {_cell(line)}" for line in remark), ""]
+    return "\n".join(lines[:-1]) + "\n"
+
+
+def _cell(*parts: str) -> str:
+    """Parts of any length, each word escaped by itself: a note names files with long paths."""
+    texts = (" ".join(markdown_cell(word) for word in part.split(" ")) for part in parts if part)
+    return "<br>".join(texts)
+
+
+def append_summary(path: str, content: str) -> str:
+    """Add to the summary of the step. Returns a note where that failed, or was cut."""
+    data = content.encode("utf-8")
+    try:
+        room = SUMMARY_LIMIT - (os.path.getsize(path) if os.path.exists(path) else 0)
+        fits = len(data) <= room
+        if not fits:
+            kept = data[: max(0, room - len(_CUT.encode()))].decode("utf-8", "ignore")
+            data = (kept.rpartition("\n")[0] + _CUT).encode("utf-8") if kept else b""
+        with open(path, "ab") as file:
+            file.write(data)
+    except OSError as error:
+        return f"cannot write GITHUB_STEP_SUMMARY {visible(path)}: {error.strerror or error}"
+    return "" if fits else f"the summary of the step is full: it was cut ({SUMMARY_LIMIT:,} bytes)"
+
+
+def error_lines(judged: Sequence[Judged]) -> list[str]:
+    """A line for each rule that is violated or could not be judged, in GitHub's form."""
+    lines = []
+    for one in judged:
+        for verdict in ordered(one):
+            if verdict.verdict in (FAIL, ERROR):
+                model, task = shortened(one.model, 60), shortened(verdict.task, 60)
+                title = f"bias gate {WORDS[verdict.verdict]}: {model}, {task} {subject(verdict)}"
+                number = numbers(verdict)
+                rule = f"{condition(verdict.rule, verdict.metric)}{': ' * bool(number)}{number}"
+                message = ". ".join([rule, verdict.reason, verdict.todo])
+                lines.append(f"::error title={_property(title)}::{_data(message)}")
+    return lines
+
+
+def _data(text: str) -> str:
+    """As GitHub's toolkit escapes the message of a command."""
+    return harmless(visible(text)).replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
+
+
+def _property(text: str) -> str:
+    return _data(text).replace(":", "%3A").replace(",", "%2C")

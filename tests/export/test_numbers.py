@@ -1,0 +1,174 @@
+"""What is exported: which numbers, with which interval, and in which direction."""
+
+from math import inf, nan
+
+import pytest
+
+from lm_eval_bias.export import numbers
+from lm_eval_bias.export.numbers import Result, better, bounds, chosen, distance, interval
+from lm_eval_bias.measure import Metric, Number
+from lm_eval_bias.usage import UsageError
+from tests.gate.judged import found, run_of
+
+
+def one(tmp_path, values, **more):
+    """The results of one made-up run, by metric, and what was left out."""
+    run_of(tmp_path, "m", values, **more)
+    results, left = chosen(found(tmp_path).runs)
+    return {result.metric.name: result for result in results}, left
+
+
+# ---- Direction
+
+
+@pytest.mark.parametrize(
+    ("unit", "way", "null_value", "expected"),
+    [
+        ("%", "lower", None, "lower"),
+        ("points", "higher", None, "higher"),
+        ("%", None, None, None),  # a description
+        ("points", None, 0, None),  # signed
+        ("%", None, 50, None),
+        ("points", "lower", 0, None),  # better the lower, and yet below 0 it is worse again
+        ("%", "lower", 0, "lower"),  # there is nothing below 0 %
+        ("%", "higher", 100, "higher"),
+        ("%", "higher", 0, None),
+        ("count", "lower", 0, "lower"),
+        ("count", "higher", inf, "higher"),
+        ("score", "lower", 0, None),  # from -1 to 1
+        ("%", None, 0, None),  # its measure declares no direction
+    ],
+)
+def test_a_number_has_a_direction_if_it_can_err_to_one_side_alone(unit, way, null_value, expected):
+    assert better(Metric("x", unit, "", better=way, null_value=null_value)) == expected
+
+
+# ---- Distance
+
+
+@pytest.mark.parametrize(
+    ("value", "low", "high", "null_value", "expected"),
+    [
+        (6, 2, 10, 0, (6, 2, 10)),  # above: as it is
+        (-6, -10, -2, 0, (6, 2, 10)),  # below: turned, the far end is the upper one
+        (1, -3, 5, 0, (1, 0, 5)),  # 0 is within, so the distance may be 0, and 5 at most
+        (-1, -5, 3, 0, (1, 0, 5)),
+        (41, 36, 46, 50, (9, 4, 14)),
+        (50, 50, 60, 50, (0, 0, 10)),  # an end is the null value
+    ],
+)
+def test_the_interval_of_a_distance_is_that_of_what_the_numbers_interval_holds(
+    value, low, high, null_value, expected
+):
+    assert distance(Number(value, 1.0, low, high), null_value) == expected
+
+
+def test_the_interval_of_a_distance_holds_it_as_often_as_that_of_the_number_or_more():
+    """|x - u| of every x in [low, high], by brute force: the ends are their least and greatest."""
+    for low in range(-4, 5):
+        for high in range(low + 1, 6):
+            inside = [abs(low + (high - low) * i / 1000) for i in range(1001)]
+            _, least, greatest = distance(Number(low, 1.0, low, high), 0)
+            assert greatest == pytest.approx(max(inside))
+            assert 0 <= min(inside) - least < (high - low) / 1000 + 1e-9
+
+
+@pytest.mark.parametrize(
+    ("unit", "null_value", "expected"),
+    [
+        ("%", None, (0, 100)),
+        ("%", 50, (0, 50)),
+        ("%", 20, (0, 80)),
+        ("share", None, (0, 1)),
+        ("score", 0, (0, 1)),
+        ("score", None, (-1, 1)),
+        ("points", None, (-inf, inf)),
+        ("points", 0, (0, inf)),
+        ("count", None, (0, inf)),
+        ("", None, (-inf, inf)),
+    ],
+)
+def test_bounds_follow_from_the_unit(unit, null_value, expected):
+    assert bounds(Metric("x", unit, ""), null_value) == expected
+
+
+# ---- What is chosen
+
+
+def test_the_interval_is_that_of_the_results_file(tmp_path):
+    results, left = one(tmp_path, {"own": (2.0, 0.5, 0, None)}, ends={"own": (-1.0, 4.0)})
+    number = results["own"].number
+    assert (number.low, number.high, results["own"].how) == (
+        -1,
+        4,
+        "made by the task over 24 clusters",
+    )
+    assert not left
+
+
+def test_an_interval_without_width_or_end_is_none_and_says_why(tmp_path):
+    values = {"agree": (2.0, 0.0), "bare": (2.0, None), "open": (2.0, 0.5)}
+    results, _ = one(tmp_path, values, ends={"open": (1.0, inf)})
+    assert not any(result.has_interval for result in results.values())
+    why = {name: result.how for name, result in results.items()}
+    assert why["bare"] == "the task computes none for it" and "no end" in why["open"]
+    assert why["agree"].startswith("all clusters of the sample agree")
+
+
+def test_what_does_not_exist_is_left_out_with_a_line(tmp_path):
+    values = {
+        "a": (nan, 0.5),
+        "b": (inf, 0.5),
+        "c": (1e308, 0.5),
+        "d": (1.0, 0.5),
+        "e": (None, None),
+    }
+    results, left = one(tmp_path, values)
+    assert list(results) == ["d"]
+    assert left == [
+        f"mine/{name} of m is left out: it does not exist in this run" for name in "abce"
+    ]
+
+
+def test_a_number_beyond_the_range_of_its_unit_is_left_out(tmp_path):
+    """Rounding may put 100 % a hair above 100."""
+    values = {"a": (100.00000000001, None), "b": (101.0, None), "c": (-0.5, None)}
+    results, left = one(tmp_path, values, unit="%")
+    assert [result.number.value for result in results.values()] == [100]
+    assert left == [
+        "mine/b of m is left out: 101 is no number in %",
+        "mine/c of m is left out: -0.5 is no number in %",
+    ]
+
+
+def test_other_numbers_may_be_named(tmp_path):
+    run_of(tmp_path, "m", {"a": (1.0, 0.5)}, more={"finer": (3.0, 0.5)})
+    runs = found(tmp_path).runs
+    assert [result.metric.name for result in chosen(runs)[0]] == ["a"]
+    assert [result.metric.name for result in chosen(runs, ["mine/finer"])[0]] == ["finer"]
+    with pytest.raises(UsageError, match="--metrics finr: no run has that .* did you mean finer?"):
+        chosen(runs, ["finr"])
+
+
+# ---- In words
+
+
+def test_the_ends_of_an_interval_are_never_written_alike():
+    for number, unit, text in (
+        (Number(0.059, 1, 0.05762, 0.06041), "points", "0.0576 to 0.0604"),
+        (Number(5, 1, 1, 9), "points", "1.0 to 9.0"),
+        (Number(12345.6, 1, 12000, 13000), "count", "12,000 to 13,000"),
+        (Number(1e-20, 1, 1e-20, 2e-20), "points", "1e-20 to 2e-20"),
+        (Number(0, 1, -1e299, 1e299), "points", "-1e+299 to 1e+299"),
+    ):
+        result = Result(None, Metric("x", unit, ""), number)
+        assert interval(result) == f"95 % interval {text} (made by the task)"
+
+
+def test_facts_of_an_odd_file_are_none(tmp_path):
+    odd = [{"date": "soon", "lm_eval_version": 4}, {"date": nan}, {"date": True}, {"date": 1e300}]
+    for i, changes in enumerate(odd):
+        run_of(tmp_path / str(i), "m", {"a": (1.0, 0.5)}, **changes)
+        (run,) = found(tmp_path / str(i)).runs
+        assert numbers.seconds(run) is None and not numbers.fact(run, "lm_eval_version")
+    assert numbers.model_type(run._replace(results=tmp_path / "absent")) == ""
