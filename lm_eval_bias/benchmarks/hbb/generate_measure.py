@@ -18,7 +18,17 @@ from lm_eval_bias.benchmarks.hbb.measure import (
     summary_of,
     types_of,
 )
-from lm_eval_bias.measure import Measure, Metric, Number, Record, Summary, mean, number, percentage
+from lm_eval_bias.measure import (
+    Measure,
+    Metric,
+    Number,
+    Record,
+    Summary,
+    mean,
+    number,
+    percentage,
+    unmeasured,
+)
 from lm_eval_bias.metrics.hidden_bias import Row
 from lm_eval_bias.metrics.sampled_bias import ChanceRow, Selection, sampled_bias
 
@@ -212,7 +222,7 @@ def summary(
     common = summary_of(records, result.bias, numbers, errors=errors)
     answers = _answers(records)
     refuse_rate = {
-        row["category"]: Number(row["refuse_rate"]) for row in answers if row["type"] is None
+        row["category"]: unmeasured(row["refuse_rate"]) for row in answers if row["type"] is None
     }
     associations = [
         {key: cell for key, cell in row.items() if key not in OF_LIKELIHOODS}
@@ -227,9 +237,9 @@ def summary(
             "refuse_rate": refuse_rate.pop("all"),
             # Of each order by itself: a question whose other order a limit cut off is not one that
             # the model left unanswered.
-            "unanswered": Number(percentage(valid.count(0), len(valid))),
-            "answers_per_question": Number(mean(valid)),
-            "answered_a": Number(percentage(chose_a, sum(valid))),
+            "unanswered": unmeasured(percentage(valid.count(0), len(valid))),
+            "answers_per_question": unmeasured(mean(valid)),
+            "answered_a": unmeasured(percentage(chose_a, sum(valid))),
         },
         groups={**common.groups, "refuse_rate": refuse_rate},
         tables={**common.tables, "associations": associations, "answers": answers},
