@@ -29,8 +29,8 @@ from lm_eval_bias.measure import (
     percentage,
     unmeasured,
 )
-from lm_eval_bias.metrics.hidden_bias import Row
-from lm_eval_bias.metrics.sampled_bias import ChanceRow, Selection, sampled_bias
+from lm_eval_bias.metrics.hidden_bias import HiddenBias, Row
+from lm_eval_bias.metrics.sampled_bias import ChanceRow, SampledBias, Selection, sampled_bias
 
 logger = logging.getLogger(__name__)
 
@@ -205,19 +205,14 @@ def summary(
         orders=2 if order == "both" else 1,
         errors=errors,
     )
-    rows = (
-        result.total,
-        result.placebo,
-        *result.categories.values(),
-        *result.types.values(),
-        *result.pairs.values(),
-    )
-    by_chance = {row.name: row for row in rows}
+    by_chance = {
+        id(row): chance for row, chance in zip(_rows(result.bias), _rows(result), strict=True)
+    }
 
     def numbers(row: Row, themes: int) -> dict[str, Number]:
         counted = numbers_of(row, themes)
         kept = {name: each for name, each in counted.items() if name not in OF_LIKELIHOODS}
-        return {**kept, **_beside_chance(by_chance[row.name], themes)}
+        return {**kept, **_beside_chance(by_chance[id(row)], themes)}
 
     common = summary_of(records, result.bias, numbers, errors=errors)
     answers = _answers(records)
@@ -244,6 +239,11 @@ def summary(
         groups={**common.groups, "refuse_rate": refuse_rate},
         tables={**common.tables, "associations": associations, "answers": answers},
     )
+
+
+def _rows(result: HiddenBias | SampledBias) -> list[Any]:
+    of_parts = (result.categories, result.types, result.pairs)
+    return [result.total, result.placebo, *(row for part in of_parts for row in part.values())]
 
 
 def _warn_of_equal_answers(records: Sequence[Record]) -> None:
