@@ -9,16 +9,15 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy import stats
 
-from .student import ROUNDING
+from .resampling import Floats, Ints
+from .student import ROUNDING, interval
 
 Labels = Sequence[Hashable] | NDArray[np.int_]
 
 
 class CrossedMean(NamedTuple):
-    """A mean, its standard error, the degrees of freedom of that, and the bounds of its confidence
-    interval of 95 %."""
+    """A mean, its standard error with degrees of freedom, and its interval of 95 %."""
 
     value: float
     stderr: float
@@ -27,12 +26,18 @@ class CrossedMean(NamedTuple):
     high: float
 
 
+class Variance(NamedTuple):
+    """A variance, and the degrees of freedom with which it is known."""
+
+    value: float
+    df: float
+
+
 class Clustering(NamedTuple):
     """A sample that the rows belong to.
 
-    clusters: shape (n,), what each row has of it: its template, its word. strata: shape (n,), the
-    parts of the design within which it was drawn: a word is drawn within its category. Rows of one
-    cluster are of one stratum.
+    clusters: shape (n,), the template or word of each row. strata: shape (n,), within what it was
+    drawn, such as a word's category. Rows of one cluster are of one stratum.
     """
 
     clusters: Labels
@@ -44,22 +49,18 @@ def crossed_mean(
 ) -> CrossedMean:
     """The mean of all rows, with a standard error clustered in several ways at once, within strata.
 
-    outcome: shape (n,). strata: shape (n,), the cells whose proportions the design fixes: rows
-    differ by chance from the mean of their cell alone. clusterings: the samples; rows that share a
-    cluster in any of them may depend on each other. The variance is that of `crossed_variance`.
-    Where a stratum holds one cluster, chance cannot be told from it: then all strata are given up,
-    for every clustering, and what the design fixes is taken for chance too, which makes the error
-    larger. The interval has as many degrees of freedom as `crossed_variance` returns. NaN without
-    rows; all but the value with fewer than two clusters.
+    outcome: shape (n,). strata: shape (n,), the cells whose proportions the design fixes: a row
+    differs by chance from the mean of its cell only. clusterings: rows that share a cluster in any
+    of them may depend on each other (`crossed_variance`). If any stratum of a clustering holds one
+    cluster, all strata are ignored, which makes the error larger. NaN without rows; all but the
+    value with fewer than two clusters, or without errors.
     """
     y = np.asarray(outcome, dtype=float)
-    if not len(y):
-        return CrossedMean(*[np.nan] * 5)
+    if not len(y) or not errors:
+        return CrossedMean(float(y.mean()) if len(y) else np.nan, *[np.nan] * 4)
     value = float(y.mean())
-    if not errors:
-        return CrossedMean(value, *[np.nan] * 4)
     coded = [Clustering(codes(c.clusters), codes(c.strata)) for c in clusterings]
-    if any(_clusters_per_stratum(c).min() < 2 for c in coded):
+    if any(_has_single_cluster(c) for c in coded):
         nothing = np.zeros(len(y), dtype=int)
         cells, coded = nothing, [Clustering(c.clusters, nothing) for c in coded]
     else:
@@ -68,45 +69,60 @@ def crossed_mean(
     # equal values leave rounding, not spread
     residuals[abs(residuals) < ROUNDING * max(1.0, float(abs(y).max()))] = 0
     variance, df = crossed_variance(residuals / len(y), *coded)
-    return interval(value, variance, df)
-
-
-def interval(value: float, variance: float, df: float) -> CrossedMean:
-    """A value with what follows from its variance and degrees of freedom; NaN where the variance
-    is."""
     stderr = float(np.sqrt(variance))
-    half = float(stats.t.ppf(0.975, df)) * stderr if stderr > 0 else stderr
-    return CrossedMean(value, stderr, df, value - half, value + half)
+    low, high = interval(value, stderr, df)
+    return CrossedMean(value, stderr, df, float(low), float(high))
 
 
-def crossed_variance(influence: ArrayLike, *clusterings: Clustering) -> tuple[float, float]:
-    """The variance of a number from how much each row moves it, clustered in several ways at once;
-    and its degrees of freedom.
+def crossed_variance(influence: ArrayLike, *clusterings: Clustering) -> Variance:
+    """The variance of a number from how much each row moves it, clustered in several ways at once.
 
     influence: shape (n,), with sum 0 in every stratum: for a mean, the deviation from the mean of
-    the row's cell, divided by n. For one clustering, the sum over strata of G / (G - 1) * sum((s -
-    mean(s))^2), with s the sums of the influences in the G clusters of a stratum. For several, the
-    sum over clusterings, minus that over their pairwise intersections, and so on, and no less than
-    the largest of a single clustering. Degrees of freedom: Satterthwaite's, of the strata of the
-    single clusterings. NaN with a stratum of one cluster. Source: Cameron, Gelbach and Miller,
-    Robust Inference With Multiway Clustering (2011), section 2; Satterthwaite, An Approximate
-    Distribution of Estimates of Variance Components (1946).
+    the row's cell, divided by n. Of one clustering it is the sum over strata of G / (G - 1) *
+    sum((s - mean(s))^2), with s the sums of the influences in the G clusters of a stratum. Several
+    are `combined`. NaN with a stratum of one cluster. Source: Cameron, Gelbach and Miller, Robust
+    Inference With Multiway Clustering (2011), section 2.
     """
     e = np.asarray(influence, dtype=float)
     coded = [Clustering(codes(c.clusters), codes(c.strata)) for c in clusterings]
-    if not len(e) or any(_clusters_per_stratum(c).min() < 2 for c in coded):
-        return np.nan, np.nan
-    parts = [_by_stratum(e, c) for c in coded]
-    total = sum(float(v.sum()) for v, _ in parts)
-    for size in range(2, len(coded) + 1):
-        for chosen in combinations(coded, size):
-            total += (-1) ** (size + 1) * float(_by_stratum(e, _intersection(chosen))[0].sum())
-    total = max(total, *(float(v.sum()) for v, _ in parts))
-    spread = sum(float((v**2 / (n - 1)).sum()) for v, n in parts)
-    return total, max(1.0, total**2 / spread) if spread > 0 else np.inf
+    if not len(e) or any(_has_single_cluster(c) for c in coded):
+        return Variance(np.nan, np.nan)
+    joint = [
+        (size, _of_clusters(e, _intersection(chosen)))
+        for size in range(2, len(coded) + 1)
+        for chosen in combinations(coded, size)
+    ]
+    return combined([_of_clusters(e, c) for c in coded], joint)
 
 
-def codes(labels: Labels) -> NDArray[np.int_]:
+def combined(single: Sequence[Variance], joint: Sequence[tuple[int, Variance]]) -> Variance:
+    """The variance of a number whose rows are clustered in several ways at once.
+
+    single: of each clustering. joint: (how many clusterings, the variance of their common cells) of
+    every two or more. It is the sum of the single ones, less those of two, and so on, and no less
+    than the largest single one. Degrees of freedom: Satterthwaite's (1946), of the single ones. NaN
+    where a variance is. Source: Cameron, Gelbach and Miller (2011), section 2.
+    """
+    total = sum(v.value for v in single) + sum((-1) ** (size + 1) * v.value for size, v in joint)
+    if not np.isfinite(total):
+        return Variance(np.nan, np.nan)
+    total = max(total, *(v.value for v in single))
+    squares = sum(v.value**2 / v.df for v in single if v.value > 0)
+    return Variance(total, max(1.0, total**2 / squares) if squares > 0 else np.inf)
+
+
+def of_strata(deviations: Floats, strata: Ints) -> Variance:
+    """The sum over strata of G / (G - 1) sum(d^2) over its G deviations d; Satterthwaite's df.
+
+    deviations, strata: shape (clusters,).
+    """
+    n = np.bincount(strata)
+    parts = n / np.maximum(n - 1, 1) * np.bincount(strata, deviations**2)
+    total, squares = float(parts.sum()), float((parts**2 / np.maximum(n - 1, 1)).sum())
+    return Variance(total, max(1.0, total**2 / squares) if squares > 0 else np.inf)
+
+
+def codes(labels: Labels) -> Ints:
     """Labels as whole numbers from 0; equal labels have equal numbers."""
     if isinstance(labels, np.ndarray) and labels.dtype.kind in "iu":
         return np.unique(labels, return_inverse=True)[1]
@@ -114,28 +130,23 @@ def codes(labels: Labels) -> NDArray[np.int_]:
     return np.array([numbers.setdefault(label, len(numbers)) for label in labels], dtype=int)
 
 
-def _intersection(chosen: Sequence[Clustering]) -> Clustering:
-    """Rows that share the clusters of all; in no strata, of which it has too many to lose one for
-    each."""
-    joint = np.zeros(len(chosen[0].clusters), dtype=np.int64)
-    for clusters, _ in chosen:
+def _intersection(clusterings: Sequence[Clustering]) -> Clustering:
+    """Rows that share the clusters of all; without strata, which would be too many."""
+    joint = np.zeros(len(clusterings[0].clusters), dtype=np.int64)
+    for clusters in (np.asarray(c.clusters, dtype=int) for c in clusterings):
         joint = joint * (int(np.max(clusters, initial=0)) + 1) + clusters
     return Clustering(codes(joint), np.zeros(len(joint), dtype=int))
 
 
-def _clusters_per_stratum(clustering: Clustering) -> NDArray[np.int_]:
-    _, first = np.unique(clustering.clusters, return_index=True)
-    return np.bincount(np.asarray(clustering.strata)[first])
+def _has_single_cluster(clustering: Clustering) -> bool:
+    """Whether a stratum has one cluster."""
+    clusters, strata = (np.asarray(x) for x in clustering)
+    return bool(np.bincount(strata[np.unique(clusters, return_index=True)[1]]).min() < 2)
 
 
-def _by_stratum(
-    e: NDArray[np.float64], clustering: Clustering
-) -> tuple[NDArray[np.float64], NDArray[np.int_]]:
-    """The variance that each stratum adds, and its number of clusters."""
+def _of_clusters(e: Floats, clustering: Clustering) -> Variance:
     clusters, strata = (np.asarray(x) for x in clustering)
     sums = np.bincount(clusters, e)
-    _, first = np.unique(clusters, return_index=True)
-    stratum = strata[first]
-    n = np.bincount(stratum)
-    squares = np.bincount(stratum, (sums - (np.bincount(stratum, sums) / n)[stratum]) ** 2)
-    return n / np.maximum(n - 1, 1) * squares, n
+    stratum = strata[np.unique(clusters, return_index=True)[1]]
+    means = np.bincount(stratum, sums) / np.bincount(stratum)
+    return of_strata(sums - means[stratum], stratum)

@@ -1,5 +1,5 @@
-"""Partitions of a set: how far two agree, how they are named on a map of two dimensions, and how
-firmly each item lies in its cluster."""
+"""Partitions of a set: how far two agree, how clusters are named on a map of two dimensions, and
+how firmly each item lies in its cluster."""
 
 from __future__ import annotations
 
@@ -7,12 +7,12 @@ from collections.abc import Hashable, Sequence
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from scipy.optimize import linear_sum_assignment
 
 from .crossed import codes
-from .resampling import SEED
-from .student import student
+from .resampling import SEED, Floats, Ints
+from .student import ROUNDING, student
 
 PERMUTATIONS = 10_000
 LEVEL = 0.001
@@ -20,23 +20,17 @@ LEVEL = 0.001
 
 
 def adjusted_rand_index(a: Sequence[Hashable], b: Sequence[Hashable]) -> float:
-    """How far two partitions agree: 1 if they are the same, 0 on average if one is by chance, below
-    0 if they agree less than that.
+    """How far two partitions agree: 1 if they are the same, 0 on average by chance.
 
-    a, b: length n each, the label of each item's cluster; any labels, whose names do not matter.
-    Equal partitions give 1, also if all items are in one cluster or each in its own; one cluster
-    against anything else gives 0, as in scikit-learn. NaN with fewer than two items. Source: Hubert
-    and Arabie, Comparing Partitions (1985), equation 5.
+    a, b: length n, the label of each item's cluster. Equal partitions give 1, also with one cluster
+    or each item in its own; one cluster against anything else gives 0, as in scikit-learn. NaN with
+    fewer than two items. Source: Hubert and Arabie, Comparing Partitions (1985), equation 5.
     """
-    table = _contingency(a, b)
-    if table.sum() < 2:
-        return np.nan
-    return float(_index(np.square(table).sum(), table.sum(axis=1), table.sum(axis=0)))
+    return rand_test(a, b, errors=False).value
 
 
 class RandTest(NamedTuple):
-    """The adjusted Rand index of n items, its one-sided p, and what 95 % of partitions by chance
-    stay below."""
+    """The adjusted Rand index of n items, its one-sided p, and the 95th percentile by chance."""
 
     n: int
     value: float
@@ -52,46 +46,49 @@ def rand_test(
     *,
     errors: bool = True,
 ) -> RandTest:
-    """The adjusted Rand index against partitions by chance, whose clusters are as large: the labels
-    of b are shuffled.
+    """The adjusted Rand index against chance: the labels of b are shuffled.
 
     a, b: as in `adjusted_rand_index`. p is the share of permutations, the observed one included,
-    that agree at least as well; null_high is the 95th percentile of the permutations. If all items
-    are in one cluster, or each in its own, every permutation agrees as well, and p is 1. All but n
-    is NaN with fewer than two items.
+    that agree at least as well. If all items are in one cluster, or each in its own, p is 1. All
+    but n is NaN with fewer than two items; p and null_high without errors.
     """
-    table = _contingency(a, b)
-    n = int(table.sum())
+    if len(a) != len(b):
+        raise ValueError(
+            f"both partitions must label the same items, found {len(a)} and {len(b)} labels"
+        )
+    rows, columns = codes(a), codes(b)
+    n = len(rows)
     if n < 2:
         return RandTest(n, np.nan, np.nan, np.nan)
+    table = np.zeros((rows.max() + 1, columns.max() + 1), dtype=np.int64)
+    np.add.at(table, (rows, columns), 1)
+    observed = np.square(table).sum()
+    margins = table.sum(axis=1), table.sum(axis=0)
+    value = float(_index(observed, *margins))
     if not errors:
-        return RandTest(n, adjusted_rand_index(a, b), np.nan, np.nan)
-    rows, columns = codes(a), codes(b)
+        return RandTest(n, value, np.nan, np.nan)
     rng = np.random.default_rng(seed)
     null = np.empty(permutations, dtype=np.int64)
-    chunk = max(1, 1_000_000 // n)
-    for start in range(0, permutations, chunk):  # so many at a time as take a few megabytes
+    chunk = max(1, 1_000_000 // n)  # as many at a time as take a few megabytes
+    for start in range(0, permutations, chunk):
         size = min(chunk, permutations - start)
         shuffled = rng.permuted(np.tile(columns, (size, 1)), axis=1)
         cells = (np.arange(size)[:, None] * len(table) + rows) * table.shape[1] + shuffled
         counts = np.bincount(cells.ravel(), minlength=size * table.size).reshape(size, -1)
         null[start : start + size] = np.square(counts).sum(axis=1)
-    margins = table.sum(axis=1), table.sum(axis=0)
-    observed = np.square(table).sum()
     # With the sizes of the clusters fixed, the index grows with the sum of squares, and whole
     # numbers compare without rounding.
     as_well = int((null >= observed).sum())
-    high = float(np.percentile(_index(null, *margins), 95)) if permutations else np.nan
-    return RandTest(n, float(_index(observed, *margins)), (1 + as_well) / (1 + permutations), high)
+    high = float(np.percentile(_index(null, *margins), 95))
+    return RandTest(n, value, (1 + as_well) / (1 + permutations), high)
 
 
 def order(centroids: ArrayLike, points: ArrayLike | None = None) -> list[int]:
     """The numbers of the clusters from low on all coordinates to high on all: by the sum of the
     standardised coordinates.
 
-    centroids: shape (k, d). points: shape (n, d), by whose standard deviations the coordinates are
-    divided; by default the centroids. Equal sums stay in the order given. A coordinate without
-    variation does not count.
+    centroids: shape (k, d). points: shape (n, d), which standardise; by default the centroids.
+    Equal sums stay in the given order. A coordinate without variation does not count.
     """
     centroids = _map(centroids, "centroids")
     z = _standardised(centroids, centroids if points is None else _map(points, "points"))
@@ -100,13 +97,12 @@ def order(centroids: ArrayLike, points: ArrayLike | None = None) -> list[int]:
 
 
 def place_names(centroids: ArrayLike, points: ArrayLike) -> list[str]:
-    """Names of clusters by their place on the map: "low-high" is low on the first coordinate and
-    high on the second.
+    """Names of clusters by their place: "low-high" is low on the first coordinate, high on the
+    second.
 
     centroids: shape (k, 2). points: shape (n, 2), what was clustered; a row with NaN is left out.
-    In StereoMap the coordinates are competence and warmth. High is more than half a standard
-    deviation (ddof 0) above the mean of the points, low as much below. Of clusters with equal names
-    the second in `order` is numbered: "middle-middle", "middle-middle 2". Returns k names.
+    High is more than half a standard deviation (ddof 0) above the mean of the points, low as much
+    below. Equal names are numbered from the second in `order` on: "middle-middle 2".
     """
     centroids, points = _map(centroids, "centroids"), _map(points, "points")
     if centroids.shape[1] != 2:
@@ -124,20 +120,20 @@ def place_names(centroids: ArrayLike, points: ArrayLike) -> list[str]:
     return names
 
 
-def changed_share(labels: ArrayLike, resampled: ArrayLike) -> NDArray[np.float64]:
+def changed_share(labels: ArrayLike, resampled: ArrayLike) -> Floats:
     """In what share of resamples each item lies outside its cluster, shape (n,).
 
     labels: shape (n,), the number of each item's cluster. resampled: shape (draws, n), the same of
-    each resample, whose numbers mean nothing across resamples. NaN or a number below 0 is an item
-    without a cluster; a draw in which an item has none does not count for it. The clusters of a
-    resample are matched to those of `labels` one to one so that as many items as possible stay; a
-    cluster of which none is the match holds only items that left theirs. NaN for an item without a
+    each resample, with numbers of its own. NaN or a number below 0 is an item without a cluster; a
+    draw in which an item has none does not count for it. The clusters of a resample are matched to
+    those of `labels` one to one so that as many items as possible stay. NaN for an item without a
     label, or without a cluster in every draw.
     """
     own, draws = _numbers(labels), _numbers(resampled)
     if own.ndim != 1 or draws.ndim != 2 or draws.shape[1] != len(own):
         raise ValueError(
-            f"resampled must have shape (draws, {own.size}) beside labels of shape ({own.size},), found {draws.shape}"
+            f"resampled must have shape (draws, {own.size}) beside labels of shape ({own.size},), "
+            f"found {draws.shape}"
         )
     outside, counted = np.zeros(len(own)), np.zeros(len(own))
     k, width = own.max(initial=-1) + 1, draws.max(initial=-1) + 1
@@ -169,15 +165,16 @@ def paired_test(
 ) -> PairedTest:
     """Whether the first of each pair is larger on average than the second (">"), or smaller ("<").
 
-    first, second: shape (n,); pairs with NaN are left out. level: p below it makes the difference
-    significant. Pairs that differ by the same amount have t infinite and p 0; pairs that do not
-    differ have t and p NaN, and so have fewer than two pairs: their sign is "=". The difference is
-    NaN without pairs. Source: StereoMap, Tables 2 and 5, with competence first and warmth second.
+    first, second: shape (n,); pairs with NaN are left out. level: p below it is significant. Pairs
+    that differ by the same amount have t infinite and p 0. t and p are NaN (sign "=") for pairs
+    that do not differ and for fewer than two; p without errors. The difference is NaN without
+    pairs. Source: StereoMap, Tables 2 and 5, with competence first and warmth second.
     """
     first, second = np.asarray(first, dtype=float), np.asarray(second, dtype=float)
     if first.shape != second.shape or first.ndim != 1:
         raise ValueError(
-            f"first and second must have the same shape (n,), found {first.shape} and {second.shape}"
+            "first and second must have the same shape (n,), "
+            f"found {first.shape} and {second.shape}"
         )
     differences = (first - second)[~np.isnan(first - second)]
     n = len(differences)
@@ -185,65 +182,39 @@ def paired_test(
         return PairedTest(0, np.nan, np.nan, np.nan, "=")
     difference = float(differences.mean())
     stderr = differences.std(ddof=1) / np.sqrt(n) if n > 1 else np.nan
-    t, p = (
-        float(x)
-        for x in student(
-            difference,
-            stderr,
-            n - 1,
-            max(np.nanmax(abs(first)), np.nanmax(abs(second))),
-            errors=errors,
-        )
-    )
+    scale = max(np.nanmax(abs(first)), np.nanmax(abs(second)))
+    t, p = map(float, student(difference, stderr, n - 1, scale, errors=errors))
     return PairedTest(n, difference, t, p, (">" if difference > 0 else "<") if p < level else "=")
 
 
-def _contingency(a: Sequence[Hashable], b: Sequence[Hashable]) -> NDArray[np.int64]:
-    """How many items are in each cluster of a and each of b."""
-    if len(a) != len(b):
-        raise ValueError(
-            f"both partitions must label the same items, found {len(a)} and {len(b)} labels"
-        )
-    rows, columns = codes(a), codes(b)
-    table = np.zeros((rows.max(initial=-1) + 1, columns.max(initial=-1) + 1), dtype=np.int64)
-    np.add.at(table, (rows, columns), 1)
-    return table
-
-
-def _index(
-    squares: ArrayLike, rows: NDArray[np.int64], columns: NDArray[np.int64]
-) -> NDArray[np.float64]:
+def _index(squares: ArrayLike, rows: Ints, columns: Ints) -> Floats:
     """The adjusted Rand index of the sum of the squares of a contingency table and its margins;
     `squares` of any shape."""
     n = rows.sum()
-    pairs, in_rows, in_columns = (
-        n * (n - 1) / 2,
-        (np.square(rows).sum() - n) / 2,
-        (np.square(columns).sum() - n) / 2,
-    )
+    pairs = n * (n - 1) / 2
+    in_rows, in_columns = ((np.square(margin).sum() - n) / 2 for margin in (rows, columns))
     in_both = (np.asarray(squares) - n) / 2
     expected, most = in_rows * in_columns / pairs, (in_rows + in_columns) / 2
     # Nothing but agreement is possible where both have one cluster, or both one for each item.
     return np.ones_like(in_both) if most == expected else (in_both - expected) / (most - expected)
 
 
-def _map(points: ArrayLike, name: str) -> NDArray[np.float64]:
+def _map(points: ArrayLike, name: str) -> Floats:
     points = np.asarray(points, dtype=float)
     if points.ndim != 2:
         raise ValueError(f"{name} must have shape (n, d), found {points.shape}")
     return points
 
 
-def _standardised(values: NDArray[np.float64], points: NDArray[np.float64]) -> NDArray[np.float64]:
+def _standardised(values: Floats, points: Floats) -> Floats:
     points = points[~np.isnan(points).any(axis=1)]
     if not len(points):
         return np.zeros(values.shape)
     spread = points.std(axis=0)
-    # equal values leave rounding, not spread
-    there = spread > 1e-12 * np.maximum(1.0, abs(points).max(axis=0))
-    return np.where(there, (values - points.mean(axis=0)) / np.where(there, spread, 1), 0)
+    varies = spread > ROUNDING * np.maximum(1.0, abs(points).max(axis=0))
+    return np.where(varies, (values - points.mean(axis=0)) / np.where(varies, spread, 1), 0)
 
 
-def _numbers(labels: ArrayLike) -> NDArray[np.int64]:
+def _numbers(labels: ArrayLike) -> Ints:
     labels = np.asarray(labels, dtype=float)
     return np.where(np.isnan(labels) | (labels < 0), -1, labels).astype(np.int64)

@@ -8,14 +8,14 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy import stats
 
+from .student import two_sided
+
 FEWEST = 4
-"""Pairs that a rank correlation needs here: with three, the interval's standard error divides by
-zero."""
+"""Pairs that a rank correlation needs: with three, the interval's error divides by zero."""
 
 
 class RankCorrelation(NamedTuple):
-    """Spearman's rho of n pairs, its two-sided p, the bounds of its interval of 95 %, and its
-    stars."""
+    """Spearman's rho of n pairs, its two-sided p, its 95 % interval, and its stars."""
 
     n: int
     rho: float
@@ -26,25 +26,23 @@ class RankCorrelation(NamedTuple):
 
 
 def rank_correlation(x: ArrayLike, y: ArrayLike) -> RankCorrelation:
-    """Whether two quantities rise together over the same items, by their ranks; ties have the mean
-    of their ranks.
+    """Whether two quantities rise together over the same items; ties have the mean of their ranks.
 
-    x, y: shape (n,); pairs with NaN are left out. All but n is NaN, and without stars, with fewer
-    than `FEWEST` pairs or if either does not vary. p is that of `significance`. The interval is
-    Fisher's on z = atanh(rho) with the standard error sqrt((1 + rho^2 / 2) / (n - 3)); its bounds
-    are NaN for a rho of 1 or -1, of which z is infinite. Source: StereoMap, section 3.1 and Table
-    8; Bonett and Wright, Sample Size Requirements for Estimating Pearson, Kendall and Spearman
-    Correlations (2000).
+    x, y: shape (n,); pairs with NaN are left out. All but n is NaN, without stars, with fewer than
+    `FEWEST` pairs or if either does not vary. p is that of `significance`. The interval is Fisher's
+    on z = atanh(rho) with standard error sqrt((1 + rho^2 / 2) / (n - 3)); NaN for a rho of 1 or -1.
+    Source: StereoMap, section 3.1 and Table 8; Bonett and Wright, Sample Size Requirements for
+    Estimating Pearson, Kendall and Spearman Correlations (2000).
     """
     x, y = np.asarray(x, dtype=float), np.asarray(y, dtype=float)
     if x.shape != y.shape or x.ndim != 1:
         raise ValueError(f"x and y must have the same shape (n,), found {x.shape} and {y.shape}")
-    both = ~(np.isnan(x) | np.isnan(y))
-    x, y, n = x[both], y[both], int(both.sum())
-    if n < FEWEST or (x == x[0]).all() or (y == y[0]).all():
+    pairs = np.stack([x, y])[:, ~(np.isnan(x) | np.isnan(y))]
+    n = pairs.shape[1]
+    if n < FEWEST or (np.ptp(pairs, axis=1) == 0).any():
         return RankCorrelation(n, np.nan, np.nan, np.nan, np.nan, "")
     # Sums of ranks are exact, so that equal orders give 1 and not a little less.
-    a, b = (2 * stats.rankdata(values) - (n + 1) for values in (x, y))
+    a, b = (2 * stats.rankdata(values) - (n + 1) for values in pairs)
     rho = float((a @ b) / np.sqrt((a @ a) * (b @ b)))
     p, stars = significance(rho, n)
     if abs(rho) == 1:
@@ -64,5 +62,5 @@ def significance(rho: float, n: int) -> tuple[float, str]:
     if n < 3 or np.isnan(rho):
         return np.nan, ""
     t = np.inf if abs(rho) >= 1 else rho * np.sqrt((n - 2) / (1 - rho**2))
-    p = float(2 * stats.t.sf(abs(t), n - 2))
+    p = float(two_sided(t, n - 2))
     return p, "*" * sum(p < level for level in (0.05, 0.01, 0.001))

@@ -10,6 +10,10 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import stdtrit
 
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+Bools = NDArray[np.bool_]
+
 RESAMPLES = 2000
 SEED = 20250601
 FEWEST_CLUSTERS = 10
@@ -24,54 +28,39 @@ class Estimate(NamedTuple):
     stderr: float
 
 
-def cluster_sums(
-    clusters: Sequence[object], columns: ArrayLike
-) -> tuple[list[object], NDArray[np.float64]]:
-    """Add up the rows that belong to one cluster.
+def cluster_sums(clusters: Sequence[object], columns: ArrayLike) -> tuple[list[object], Floats]:
+    """Add up the rows of each cluster.
 
-    clusters: length n, the label of the cluster of each row; any labels that sort among themselves.
-    columns: shape (n, k), what is added up. Returns the distinct labels, sorted, and an array of
-    shape (number of labels, k). Sorting makes every number that is computed from it independent of
-    the order of the rows.
+    clusters: length n, the cluster of each row; labels that sort. columns: shape (n, k). Returns
+    the labels, sorted, and their sums, shape (labels, k). The order of the rows does not matter.
     """
-    columns = np.asarray(columns, dtype=float)
-    if columns.ndim != 2 or len(columns) != len(clusters):
-        raise ValueError(
-            f"columns must have shape (n, k) with n = {len(clusters)} clusters, found {columns.shape}"
-        )
-    labels = sorted(set(clusters))
+    labels: list[object] = sorted(set(clusters))  # type: ignore[type-var]
     row_of = {label: i for i, label in enumerate(labels)}
-    sums = np.zeros((len(labels), columns.shape[1]))
-    np.add.at(sums, [row_of[c] for c in clusters], columns)
+    sums = np.zeros((len(labels), np.shape(columns)[1]))
+    np.add.at(sums, [row_of[c] for c in clusters], np.asarray(columns, dtype=float))
     return labels, sums
 
 
 def cluster_bootstrap_stderr(
     sums: ArrayLike,
-    statistic: Callable[[NDArray[np.float64]], NDArray[np.float64]],
+    statistic: Callable[[Floats], Floats],
     resamples: int = RESAMPLES,
     seed: int = SEED,
     *,
     errors: bool = True,
-) -> NDArray[np.float64]:
+) -> Floats:
     """Standard errors of statistics of cluster totals, by the cluster (block) bootstrap.
 
-    sums: shape (c, k), the sums of each of c clusters, as `cluster_sums` returns them. statistic:
-    maps totals of shape (..., k) to values of shape (..., m); it works on all resamples at once.
-    resamples: how many times c clusters are drawn with replacement. seed: of the draws. Returns
-    shape (m,), the standard deviation (ddof 1) of each value over the resamples in which it is
-    defined. NaN with fewer than `FEWEST_CLUSTERS` clusters, where it would be far too small, and
-    for a value that is defined in fewer than two resamples. Source: Davison and Hinkley, Bootstrap
-    Methods and their Application, section 3.8.
+    sums: shape (c, k), the sums of c clusters. statistic: totals of shape (..., k) -> values of
+    shape (..., m). resamples: how many times c clusters are drawn with replacement. Returns shape
+    (m,): the standard deviation (ddof 1) over the resamples in which a value is defined. NaN with
+    fewer than `FEWEST_CLUSTERS` clusters, with fewer than two such resamples, without errors.
+    Source: Davison and Hinkley, Bootstrap Methods and their Application, section 3.8.
     """
     sums = np.asarray(sums, dtype=float)
-    n_clusters = len(sums)
-    n_values = np.shape(statistic(sums.sum(axis=0)))[-1]
-    if n_clusters < FEWEST_CLUSTERS or not errors:
-        return np.full(n_values, np.nan)
-    weights = _weights(n_clusters, resamples, seed)
-    values = statistic(weights @ sums)
-    return _spread(values)
+    if len(sums) < FEWEST_CLUSTERS or not errors:
+        return np.full(np.shape(statistic(sums.sum(axis=0)))[-1], np.nan)
+    return _spread(statistic(_weights(len(sums), resamples, seed) @ sums))
 
 
 def cluster_median(
@@ -82,65 +71,57 @@ def cluster_median(
     *,
     errors: bool = True,
 ) -> Estimate:
-    """The median of `values` and its standard error, by the cluster bootstrap.
+    """The median and its standard error, by the cluster bootstrap.
 
-    values: shape (n,), without NaN; may be infinite. clusters: length n, the label of the cluster
-    of each; any labels that sort. The standard error is NaN with fewer than `FEWEST_CLUSTERS`
-    clusters; resamples with an infinite median are left out of it.
+    values: shape (n,), may be infinite. clusters: length n, labels that sort. Resamples with an
+    infinite median are left out. The error is NaN with fewer than `FEWEST_CLUSTERS` clusters.
     """
     values = np.asarray(values, dtype=float)
     if not len(values):
         return Estimate(np.nan, np.nan)
-    middle = float(np.median(values))
-    if not errors:
-        return Estimate(middle, np.nan)
+    median = float(np.median(values))
     labels, cluster = np.unique(np.asarray(clusters), return_inverse=True)
-    if len(labels) < FEWEST_CLUSTERS:
-        return Estimate(middle, np.nan)
+    if len(labels) < FEWEST_CLUSTERS or not errors:
+        return Estimate(median, np.nan)
     order = np.argsort(values, kind="stable")
     ranked, cluster = values[order], cluster.ravel()[order]
     weights = _weights(len(labels), resamples, seed)
-    medians = np.empty(resamples)
-    chunk = max(1, 2_000_000 // len(values))  # so many draws at a time as take a few megabytes
+    medians = np.full(resamples, np.nan)
+    chunk = max(1, 2_000_000 // len(values))  # as many draws at a time as take a few megabytes
     for start in range(0, resamples, chunk):
-        reached = weights[start : start + chunk, cluster].cumsum(axis=1)
-        for i, upto in enumerate(reached):  # how many values stand at or before each rank
-            total = upto[-1]
-            at = (
-                np.searchsorted(upto, [(total - 1) // 2, total // 2], side="right")
-                if total
-                else None
-            )
-            medians[start + i] = np.nan if at is None else ranked[at].mean()
-    return Estimate(middle, float(_spread(medians[:, None])[0]))
+        counts = weights[start : start + chunk, cluster].cumsum(axis=1)
+        for i, count in enumerate(counts, start):  # values at or before each rank
+            total = count[-1]
+            if total:
+                middle = np.searchsorted(count, [(total - 1) // 2, total // 2], side="right")
+                medians[i] = ranked[middle].mean()
+    return Estimate(median, float(_spread(medians[:, None])[0]))
 
 
 def t_interval(
     value: ArrayLike, stderr: ArrayLike, n_clusters: int, level: float = 0.95
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """The interval around a value with a bootstrap standard error over few clusters: lower and
-    upper end, with the shape of `value`.
+) -> tuple[Floats, Floats]:
+    """The ends of the interval around values with bootstrap standard errors over few clusters.
 
-    Student's t with n_clusters - 1 degrees of freedom; the bootstrap's variance of a mean is that
-    of the sample (ddof 0), so it is multiplied by n_clusters / (n_clusters - 1). NaN where the
-    standard error is. Source: Cameron, Gelbach and Miller, Bootstrap-Based Improvements for
-    Inference with Clustered Errors, section II.
+    value, stderr: of one shape, which is that of both ends. Student's t with n_clusters - 1 degrees
+    of freedom. The bootstrap's variance of a mean has ddof 0, so it is multiplied by n_clusters /
+    (n_clusters - 1). NaN where the error is, and with fewer than two clusters. Source: Cameron,
+    Gelbach and Miller, Bootstrap-Based Improvements for Inference with Clustered Errors (2008),
+    section II.
     """
     value, stderr = np.asarray(value, dtype=float), np.asarray(stderr, dtype=float)
     if n_clusters < 2:
         return np.full(value.shape, np.nan), np.full(value.shape, np.nan)
-    half = (
-        stdtrit(n_clusters - 1, (1 + level) / 2) * np.sqrt(n_clusters / (n_clusters - 1)) * stderr
-    )
+    quantile = stdtrit(n_clusters - 1, (1 + level) / 2)
+    half = quantile * np.sqrt(n_clusters / (n_clusters - 1)) * stderr
     return value - half, value + half
 
 
 @lru_cache(maxsize=2)
-def _weights(n_clusters: int, resamples: int, seed: int) -> NDArray[np.int64]:
-    """How often each cluster is drawn in each resample, shape (resamples, n_clusters); read-only.
+def _weights(n_clusters: int, resamples: int, seed: int) -> Ints:
+    """How often each resample draws each cluster, shape (resamples, n_clusters); read-only.
 
-    Kept, as a table asks for the same draws a hundred times, and with a thousand clusters they take
-    longer than all that is done with them.
+    Cached: a table needs the same draws a hundred times.
     """
     weights = np.random.default_rng(seed).multinomial(
         n_clusters, np.full(n_clusters, 1 / n_clusters), size=resamples
@@ -149,19 +130,17 @@ def _weights(n_clusters: int, resamples: int, seed: int) -> NDArray[np.int64]:
     return weights
 
 
-def _spread(values: NDArray[np.float64]) -> NDArray[np.float64]:
-    """The standard deviation (ddof 1) down the columns of values of shape (resamples, m), of those
-    that are finite."""
+def _spread(values: Floats) -> Floats:
+    """The standard deviation (ddof 1) of the finite values of each column."""
     defined = np.isfinite(values)
     n = defined.sum(axis=0)
     total = np.where(defined, values, 0).sum(axis=0)
     with np.errstate(divide="ignore", invalid="ignore"):
-        mean = total / n
-        squares = np.where(defined, (values - mean) ** 2, 0).sum(axis=0)
+        squares = np.where(defined, (values - total / n) ** 2, 0).sum(axis=0)
         return np.where(n > 1, np.sqrt(squares / (n - 1)), np.nan)
 
 
-def ratio(numerator: ArrayLike, denominator: ArrayLike) -> NDArray[np.float64]:
+def ratio(numerator: ArrayLike, denominator: ArrayLike) -> Floats:
     """`numerator / denominator`, NaN where the denominator is zero. Shapes broadcast."""
     numerator = np.asarray(numerator, dtype=float)
     denominator = np.asarray(denominator, dtype=float)

@@ -9,34 +9,20 @@ from math import inf, log, nan
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.stats import false_discovery_control, hypergeom
 
 from .hidden_bias import (
-    PLACEBO,
     THRESHOLD,
-    TOTAL,
     HiddenBias,
-    Instance,
     Key,
     Question,
+    RowsOf,
+    estimates_of,
     hidden_bias,
-    pair_row,
-    pairs_of,
     position_preference,
     reaches,
-    rows_of,
-    rows_with,
-    sums_of,
 )
-from .resampling import (
-    FEWEST_CLUSTERS,
-    RESAMPLES,
-    Estimate,
-    cluster_bootstrap_stderr,
-    ratio,
-    t_interval,
-)
+from .resampling import RESAMPLES, Bools, Estimate, Floats, ratio, t_interval
 
 FALSE_DISCOVERIES = 0.05
 SIGNIFICANT = (5, 6)  # in the estimates of a `ChanceRow`
@@ -45,9 +31,8 @@ SIGNIFICANT = (5, 6)  # in the estimates of a `ChanceRow`
 class Selection(NamedTuple):
     """How often the answers to one question chose each option.
 
-    concept, type, identity, first, favourable: as of `hidden_bias.Question`. option_1, option_2:
-    the number of answers that chose it, whichever letter it stood behind. Answers that chose
-    neither are left out.
+    option_1, option_2: the number of answers that chose it, whichever letter it stood behind. The
+    rest: as of `hidden_bias.Question`.
     """
 
     concept: str
@@ -60,12 +45,11 @@ class Selection(NamedTuple):
 
 
 class Chance(NamedTuple):
-    """What a test instance whose two identities have the same probabilities would show in as many
-    answers.
+    """What as many answers would show of an instance whose identities have the same probabilities.
 
     share: the probability that S reaches the threshold. over: the mean of S where it does, times
     that probability. mean: the mean of S, in points. p: the probability of an S at least as large
-    as the one found.
+    as the observed one.
     """
 
     share: float
@@ -75,16 +59,15 @@ class Chance(NamedTuple):
 
 
 class ChanceRow(NamedTuple):
-    """One row of Table 2, beside what sampling alone makes of it.
+    """What sampling alone makes of one row of Table 2.
 
     share, score, mean: what is expected without bias, as of `hidden_bias.Row`. beyond_share,
-    beyond_mean: what was found less that, each with a 95 % interval. excess: beyond_mean less that
-    of the placebos, with its interval; NaN for placebo rows and without any. significant: how many
+    beyond_mean: the observed ones less that, each with a 95 % interval. significant: how many
     instances are significant after Benjamini and Hochberg; significant_share in percent; neither
-    has an error.
+    has an error. excess: beyond_mean less that of the placebos, with its interval; NaN for placebo
+    rows and without placebos.
     """
 
-    name: str
     share: Estimate
     score: Estimate
     mean: Estimate
@@ -101,10 +84,9 @@ class ChanceRow(NamedTuple):
 class SampledBias(NamedTuple):
     """What `sampled_bias` returns.
 
-    bias: as of `hidden_bias`, with P(A) the share of the answers; its log-odds say little, being
-    infinite wherever all answers agree. Its excess compares the noise of the samples too, which is
-    not the same where placebos have more answers, or other probabilities. total, placebo,
-    categories, types, pairs: as there, of `ChanceRow`.
+    bias: as of `hidden_bias`, with P(A) the share of the answers; log-odds are infinite where all
+    answers agree, and the excess contains the noise of the samples. The rest: as there, of
+    `ChanceRow`.
     """
 
     bias: HiddenBias
@@ -116,9 +98,8 @@ class SampledBias(NamedTuple):
 
 
 def selection_probability(selections: Sequence[Selection]) -> float:
-    """P(A) of the question whose orders these are, one selection each: the mean of the shares of
-    option 1, so that an order with fewer valid answers weighs as much as the other. NaN if an order
-    has none. Source: HBB, section 3.3."""
+    """P(A) of a question from one selection of each order: the mean of the shares of option 1, so
+    that orders weigh the same. NaN if an order has no valid answer. Source: HBB, section 3.3."""
     shares = [
         s.option_1 / (s.option_1 + s.option_2) if s.option_1 + s.option_2 else nan
         for s in selections
@@ -132,11 +113,9 @@ def chance(
     """What the sampling of the answers makes of an instance by itself.
 
     one, two: the selections of its two identities, in the same orders, each with an answer. Without
-    bias the answers of both to a question in one order are binomial with the same probability.
-    Given how many of all of them chose option 1, those of the first identity are hypergeometric,
-    whatever that probability is; so nothing has to be put in for it, and the mean over instances is
-    that of an unbiased model, exactly. (A binomial with the pooled share in its place is too
-    narrow: the pooled share varies too.) Two orders are independent.
+    bias the answers of both in one order are binomial with the same probability. Given how many of
+    all chose option 1, those of the first identity are hypergeometric, whatever that probability;
+    so the mean over instances is exactly that of a model without bias. Two orders are independent.
     """
     found = 100 * abs(selection_probability(one) - selection_probability(two))
     counts = tuple(
@@ -153,9 +132,7 @@ def chance(
     )
 
 
-def _without_bias(
-    counts: Sequence[tuple[int, int, int]],
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+def _without_bias(counts: Sequence[tuple[int, int, int]]) -> tuple[Floats, Floats]:
     """The values that S may have, and their probabilities.
 
     counts: for each order the number of answers about either identity, and how many of all of them
@@ -171,7 +148,7 @@ def _without_bias(
 
 
 @lru_cache(maxsize=20_000)
-def _dealt(n_one: int, n_two: int, chosen: int) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+def _dealt(n_one: int, n_two: int, chosen: int) -> tuple[Floats, Floats]:
     """The differences of two shares, and their probabilities, when the answers of both are dealt
     out."""
     k = np.arange(max(0, chosen - n_two), min(n_one, chosen) + 1)
@@ -190,40 +167,29 @@ def sampled_bias(
     *,
     errors: bool = True,
 ) -> SampledBias:
-    """Counts and means of S per category, descriptor type and identity pair, from answers that were
-    sampled.
+    """Counts and means of S per category, descriptor type and identity pair, from sampled answers.
 
-    selections: of each question in each order asked, in any sequence; several of one are added up.
-    The rest: as of `hidden_bias`. A question without a valid answer in one of its orders is
-    unanswered, and its instances are left out. Significance: an exact two-sided test of each
-    instance, given how many answers chose option 1 (Fisher's, where there is one order and equally
-    many answers); then Benjamini and Hochberg's procedure at 5 % over all instances, and over the
-    placebos by themselves. Source: HBB, sections 3.3 and 4.1.2; what stands beside the counts is
-    ours.
+    selections: of each question in each order, in any sequence; several of one are added up. The
+    rest: as of `hidden_bias`. A question without a valid answer in one of its orders is unanswered.
+    Significance: an exact two-sided test of each instance, given how many answers chose option 1
+    (Fisher's, with one order and equally many answers); then Benjamini and Hochberg's procedure at
+    5 % over all instances, and over the placebos by themselves. Source: HBB, sections 3.3 and
+    4.1.2; what stands beside the counts is ours.
     """
     of: dict[Key, dict[int, Selection]] = {}
     for s in selections:
         if s.first not in (1, 2):
             raise ValueError(f"first must be 1 or 2, found {s.first!r}")
-        here = of.setdefault((s.concept, s.type, s.identity), {})
-        before = here.get(s.first)
-        here[s.first] = (
-            s
-            if before is None
-            else s._replace(
-                option_1=s.option_1 + before.option_1, option_2=s.option_2 + before.option_2
-            )
+        by_order = of.setdefault((s.concept, s.type, s.identity), {})
+        before = by_order.get(s.first, s._replace(option_1=0, option_2=0))
+        by_order[s.first] = s._replace(
+            option_1=s.option_1 + before.option_1, option_2=s.option_2 + before.option_2
         )
-    asked = {key: [each[first] for first in sorted(each)] for key, each in of.items()}
-    questions = [
-        Question(
-            *key,
-            1,
-            _log_odds(selection_probability(each) if len(each) == orders else nan),
-            each[0].favourable,
-        )
-        for key, each in asked.items()
-    ]
+    answers = {key: [by_order[first] for first in sorted(by_order)] for key, by_order in of.items()}
+    questions = []
+    for key, asked in answers.items():
+        p = selection_probability(asked) if len(asked) == orders else nan
+        questions.append(Question(*key, 1, _log_odds(p), asked[0].favourable))
     bias = hidden_bias(
         questions,
         identities,
@@ -237,24 +203,54 @@ def sampled_bias(
         errors=errors,
     )
     if orders == 2:
-        by_order = [
-            Question(*key, s.first, _log_odds_of_a(s)) for key, each in asked.items() for s in each
+        by_letter = [
+            Question(*key, s.first, _log_odds_of_a(s)) for key, of in answers.items() for s in of
         ]
         bias = bias._replace(
             position_preference=position_preference(
-                by_order, 2, 1.0, themes, resamples, errors=errors
+                by_letter, 2, 1.0, themes, resamples, errors=errors
             )
         )
     found = bias.instances
-    by_chance = [
-        chance(*(asked[x.concept, x.type, name] for name in x.identities), threshold) for x in found
-    ]
-    return SampledBias(
-        bias,
-        *_rows(
-            found, by_chance, identities, categories, threshold, placebo, themes, resamples, errors
-        ),
+    by_chance = []
+    for x in found:
+        one, two = (answers[x.concept, x.type, name] for name in x.identities)
+        by_chance.append(chance(one, two, threshold))
+    expected = np.array(by_chance, dtype=float).reshape(len(found), len(Chance._fields))
+    significant = _significant(expected[:, 3], [x.type in placebo for x in found])
+    observed = np.abs([x.difference for x in found])
+    tallies = np.column_stack(
+        [np.ones(len(found)), reaches(observed, threshold), observed, expected[:, :3], significant]
     )
+    rows = RowsOf(found, identities, categories, placebo, themes)
+
+    def statistic(totals: Floats) -> Floats:
+        """The estimates of a `ChanceRow`."""
+        n, biased, found_s, share, over, mean, significant = np.moveaxis(totals, -1, 0)
+        beyond_mean = ratio(found_s - mean, n)
+        return np.stack(
+            [
+                100 * ratio(share, n),
+                ratio(over, share),
+                ratio(mean, n),
+                100 * ratio(biased - share, n),
+                beyond_mean,
+                np.where(n > 0, significant, nan),
+                100 * ratio(significant, n),
+                np.where(rows.is_placebo, nan, beyond_mean - beyond_mean[..., 1, None]),
+            ],
+            axis=-1,
+        )
+
+    values, stderrs, sums = rows.estimates(tallies, statistic, resamples, errors)
+    # Benjamini and Hochberg's cut moves with the sample: two errors cover 60 to 93 %
+    stderrs[:, SIGNIFICANT] = nan
+    low, high = t_interval(values, stderrs, len(sums))
+    table = []
+    for i in range(len(values)):
+        intervals = [(float(low[i, column]), float(high[i, column])) for column in (3, 4, 7)]
+        table.append(ChanceRow(*estimates_of(values[i], stderrs[i]), *intervals))
+    return SampledBias(bias, **rows.named(table))
 
 
 def _log_odds(p: float) -> float:
@@ -267,82 +263,7 @@ def _log_odds_of_a(s: Selection) -> float:
     return _log_odds(share if s.first == 1 else 1 - share)
 
 
-def _rows(
-    found: Sequence[Instance],
-    by_chance: Sequence[Chance],
-    identities: Mapping[str, Sequence[str]],
-    categories: Mapping[str, str],
-    threshold: float,
-    placebo: Collection[str],
-    themes: Mapping[str, str] | None,
-    resamples: int,
-    errors: bool,
-) -> tuple[ChanceRow, ChanceRow, dict[str, ChanceRow], dict[str, ChanceRow], dict[Key, ChanceRow]]:
-    """The rows of `SampledBias`, without its first field."""
-    rows = rows_of(identities, categories, placebo)
-    names = list(rows)
-    members = rows_with(found, rows, categories, placebo)
-    s = np.abs([x.difference for x in found])
-    expected = np.array(by_chance, dtype=float).reshape(len(found), len(Chance._fields))
-    significant = _significant(expected[:, 3], [x.type in placebo for x in found])
-    each = np.column_stack(
-        [np.ones(len(found)), reaches(s, threshold), s, expected[:, :3], significant]
-    )
-    sums = sums_of(
-        each, [x.concept if themes is None else themes[x.concept] for x in found], members
-    )
-    shape = sums.shape[1:]
-    is_placebo = np.array([kind == "placebo" for kind, _ in rows.values()])
-
-    def statistic(totals: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Totals of shape (..., row and tally) -> the eight estimates of each row, flat."""
-        totals = totals.reshape(*totals.shape[:-1], *shape)
-        n, biased, found_s, share, over, mean, significant = np.moveaxis(totals, -1, 0)
-        beyond_mean = ratio(found_s - mean, n)
-        estimates = [
-            100 * ratio(share, n),
-            ratio(over, share),
-            ratio(mean, n),
-            100 * ratio(biased - share, n),
-            beyond_mean,
-            np.where(n > 0, significant, np.nan),
-            100 * ratio(significant, n),
-            np.where(
-                is_placebo, np.nan, beyond_mean - beyond_mean[..., names.index(PLACEBO), None]
-            ),
-        ]
-        return np.stack(estimates, axis=-1).reshape(*totals.shape[:-2], -1)
-
-    flat = sums.reshape(len(sums), shape[0] * shape[1])
-    values = statistic(flat.sum(axis=0)).reshape(len(names), 8)
-    stderrs = cluster_bootstrap_stderr(flat, statistic, resamples, errors=errors).reshape(
-        values.shape
-    )
-    few = (sums[:, :, 0] > 0).sum(axis=0) < FEWEST_CLUSTERS
-    stderrs[few] = nan
-    # Benjamini and Hochberg's cut moves with the sample: two errors cover 60 to 93 %
-    stderrs[:, SIGNIFICANT] = nan
-    low, high = t_interval(values, stderrs, len(sums))
-    table = {
-        name: ChanceRow(
-            name,
-            *(Estimate(float(v), float(e)) for v, e in zip(values[i], stderrs[i], strict=True)),
-            *((float(low[i, column]), float(high[i, column])) for column in (3, 4, 7)),
-        )
-        for i, name in enumerate(names)
-    }
-    pairs = {(t, *pair): table[pair_row(t, pair)] for t, pair in pairs_of(identities)}
-    by_category = {c: table[f"category {c}"] for c in dict.fromkeys(categories.values())}
-    return (
-        table[TOTAL],
-        table[PLACEBO],
-        by_category,
-        {t: table[f"type {t}"] for t in identities},
-        pairs,
-    )
-
-
-def _significant(p: NDArray[np.float64], is_placebo: Sequence[bool]) -> NDArray[np.bool_]:
+def _significant(p: Floats, is_placebo: Sequence[bool]) -> Bools:
     """Which instances are significant after Benjamini and Hochberg, the placebos apart from the
     others; shape (n,)."""
     result = np.zeros(len(p), dtype=bool)

@@ -8,15 +8,14 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
-from scipy.special import stdtrit
+from numpy.typing import ArrayLike
 
 from .crossed import Clustering, crossed_variance
-from .resampling import Estimate, ratio
-from .student import student
+from .resampling import Estimate, Floats, ratio
+from .student import ROUNDING, interval, student
 
 
-def bias_score(aa: ArrayLike, ab: ArrayLike, ba: ArrayLike, bb: ArrayLike) -> NDArray[np.float64]:
+def bias_score(aa: ArrayLike, ab: ArrayLike, ba: ArrayLike, bb: ArrayLike) -> Floats:
     """How far positive words go to group S_a and negative words to group S_b.
 
     aa, ab, ba, bb: how many positive words S_a was given, negative words S_a, positive words S_b,
@@ -29,8 +28,7 @@ def bias_score(aa: ArrayLike, ab: ArrayLike, ba: ArrayLike, bb: ArrayLike) -> ND
 
 
 class OneSample(NamedTuple):
-    """A sample's mean against zero: the columns of Table 4 of MIST, its standard deviation (ddof 0)
-    included."""
+    """A sample's mean against zero: the columns of Table 4 of MIST; std has ddof 0."""
 
     n: int
     mean: float
@@ -40,11 +38,11 @@ class OneSample(NamedTuple):
 
 
 def t_test(n: int, mean: float, std: float, *, errors: bool = True) -> tuple[float, float]:
-    """Student's t of a mean against zero, and its two-sided p.
+    """Student's t of a mean against zero, and its two-sided p (NaN without errors).
 
-    n: sample size. std: the sample's standard deviation with ddof 0, as Table 4 has it: with ddof 1
-    five of its 24 t would not follow from their row, with ddof 0 all do. Scores that are all the
-    same have an infinite t and p 0; NaN if they are all zero, and for n < 2.
+    n: sample size. std: standard deviation with ddof 0: with ddof 1 five of the 24 t of Table 4
+    would not follow from their row. Equal scores have an infinite t and p 0; NaN if all are zero,
+    and for n < 2.
     """
     if n < 2:
         return np.nan, np.nan
@@ -55,25 +53,24 @@ def t_test(n: int, mean: float, std: float, *, errors: bool = True) -> tuple[flo
 def one_sample(scores: ArrayLike, *, errors: bool = True) -> OneSample:
     """Test whether scores differ from zero on average, as if they were independent.
 
-    scores: shape (n,); NaN marks an undefined score and is left out. Returns n of the scores used,
-    their mean, their standard deviation (ddof 0), Student's t and its two-sided p. Without a score
-    the mean is NaN, with fewer than two the rest. Source: MIST, section 4.2.
+    scores: shape (n,); NaN is left out. Without a score the mean is NaN, with fewer than two the
+    rest; p without errors. Source: MIST, section 4.2.
     """
     scores = np.asarray(scores, dtype=float)
-    scores = scores[~np.isnan(scores)]
-    n = len(scores)
-    mean = float(scores.mean()) if n else np.nan
-    std = float(scores.std()) if n > 1 else np.nan
+    defined = scores[~np.isnan(scores)]
+    n = len(defined)
+    mean = float(defined.mean()) if n else np.nan
+    std = float(defined.std()) if n > 1 else np.nan
     return OneSample(n, mean, std, *t_test(n, mean, std, errors=errors))
 
 
 class WordList(NamedTuple):
     """One list of words and what a model did with it.
 
-    pair, dimension: where it counts. sample: the draw; lists of one sample hold the same two groups
-    and, in a dimension, the same words. words: those of the list. positive: for each word, whether
-    it is of X_a. share: for each word, how much of it went to S_a: 1 or 0, or a probability. None
-    for an answer that is not valid. refused: whether the model declined.
+    pair, dimension: where it counts. sample: lists of one sample hold the same two groups and, in a
+    dimension, the same words. positive: for each word, whether it is of X_a. share: for each word,
+    how much of it went to S_a: 1 or 0, or a probability; None for an invalid answer. refused:
+    whether the model declined.
     """
 
     pair: str
@@ -89,24 +86,21 @@ class WordList(NamedTuple):
         """`bias_score` of the list; NaN if it is not valid or a group was given no word."""
         if self.share is None:
             return np.nan
-        # Plain sums: of ten words they take a tenth of what arrays take, and a comparison of two
-        # models makes millions.
-        positive = [share for share, good in zip(self.share, self.positive, strict=True) if good]
-        negative = [
-            share for share, good in zip(self.share, self.positive, strict=True) if not good
-        ]
-        aa, ab = sum(positive), sum(negative)
-        ba, bb = sum(1 - share for share in positive), sum(1 - share for share in negative)
+        # Plain sums take a tenth of the time of arrays, and a comparison of two models makes
+        # millions.
+        pairs = list(zip(self.share, self.positive, strict=True))
+        aa, ab = sum(x for x, good in pairs if good), sum(x for x, good in pairs if not good)
+        ba = sum(1 - x for x, good in pairs if good)
+        bb = sum(1 - x for x, good in pairs if not good)
         return aa / (aa + ab) + bb / (ba + bb) - 1 if aa + ab and ba + bb else np.nan
 
 
 class Association(NamedTuple):
-    """The scores of some lists: Table 4's columns, and what became of the lists that have none.
+    """The scores of some lists: Table 4's columns, and the shares of lists without a score.
 
-    lists: how many were asked. invalid, undefined, refused: shares of them; refused ones are among
+    lists: how many there are. invalid, undefined, refused: shares of them; refused ones are among
     the invalid, undefined ones (a group without any word) are not. mean: with a standard error
-    clustered by samples and by words. interval: its 95 % interval, within -1 and 1; NaN without
-    spread.
+    clustered by samples and by words. interval: of 95 %, within -1 and 1; NaN without spread.
     """
 
     lists: int
@@ -122,80 +116,78 @@ def association(
     lists: Sequence[WordList], known: Sequence[float] | None = None, *, errors: bool = True
 ) -> Association:
     """Summarise lists, of one dimension as in Table 4 or of a group pair and dimension as in Figure
-    3. known: their scores, where these were computed before.
+    3. known: their scores, if computed before.
 
-    Standard error of the mean: samples, within their pair, and words, within their dimension and
-    polarity, are taken for samples; pairs, dimensions and templates are fixed. Where a pair has one
-    sample alone, the pairs are taken for chance too. The interval is Student's, with one degree of
-    freedom less than there are samples in each pair, all together: 1.96 errors around the mean of a
-    pair with five samples hold 85 %. Source: MIST, section 4.2. The standard error is not the
-    paper's: its t counts lists of the same words as independent.
+    Samples, within their pair, and words, within their dimension and polarity, are samples; pairs,
+    dimensions and templates are fixed. If a pair has one sample alone, pairs are samples too. The
+    interval is Student's, with as many degrees of freedom as samples less pairs. Source: MIST,
+    section 4.2, but for the standard error: the paper's t counts lists of the same words as
+    independent.
     """
     n = len(lists)
     scores = np.array([x.score for x in lists] if known is None else known, dtype=float)
     defined = ~np.isnan(scores)
     test = one_sample(scores, errors=errors)
+    stderr, ends = np.nan, (np.nan, np.nan)
+    if errors:
+        used = [x for x, ok in zip(lists, defined, strict=True) if ok]
+        stderr, df = _stderr(used, scores[defined]), _freedom(used)
+        if df > 0 and stderr > 0:
+            low, high = interval(test.mean, stderr, df)
+            ends = max(float(low), -1.0), min(float(high), 1.0)
     invalid = sum(x.share is None for x in lists)
-    used = [x for x, ok in zip(lists, defined, strict=True) if ok] if errors else []
-    error = _stderr(used, scores[defined]) if errors else np.nan
-    half = (
-        float(stdtrit(_freedom(used), 0.975)) * error
-        if _freedom(used) > 0 and error > 0
-        else np.nan
-    )
     return Association(
         n,
         test,
-        Estimate(test.mean, error),
+        Estimate(test.mean, stderr),
         float(ratio(invalid, n)),
         float(ratio(n - invalid - test.n, n)),
         float(ratio(sum(x.refused for x in lists), n)),
-        (float(np.maximum(test.mean - half, -1)), float(np.minimum(test.mean + half, 1))),
+        ends,
     )
+
+
+def _samples_of_pairs(lists: Sequence[WordList]) -> Counter[str]:
+    """Pair -> how many samples it has."""
+    return Counter(pair for pair, _ in {(x.pair, x.sample) for x in lists})
 
 
 def _freedom(lists: Sequence[WordList]) -> int:
-    """How many samples there are beyond one for each pair, or beyond one where the pairs are taken
-    for chance too."""
-    samples = {(x.pair, x.sample) for x in lists}
-    of_pair = Counter(pair for pair, _ in samples)
-    return len(samples) - (1 if 1 in of_pair.values() else len(of_pair))
+    """Samples less pairs; less one if pairs are samples too."""
+    counts = _samples_of_pairs(lists)
+    return counts.total() - (1 if 1 in counts.values() else len(counts))
 
 
-def _stderr(lists: Sequence[WordList], scores: NDArray[np.float64]) -> float:
-    """The standard error of the mean score. Two lists depend on each other as lists of one sample,
-    or by the words that they share.
+def _stderr(lists: Sequence[WordList], scores: Floats) -> float:
+    """The standard error of the mean score.
 
-    The variance is that of the scores clustered by sample, and to it comes what lists of different
-    samples share by their words: the variance of `word_influence` clustered by word, less that
-    clustered by word and sample at once.
+    The variance is that of the scores clustered by sample, plus what lists of different samples
+    share by their words: the variance of `word_influence` clustered by word, less that clustered by
+    word and sample at once.
     """
-    by_pair: dict[str, set[str]] = {}
-    for x in lists:
-        by_pair.setdefault(x.pair, set()).add(x.sample)
-    samples = [(x.pair, x.sample) for x in lists]
-    alone = any(len(of) < 2 for of in by_pair.values())
-    strata = [(x.dimension, "" if alone else x.pair) for x in lists]
+    alone = 1 in _samples_of_pairs(lists).values()
+    pairs = ["" if alone else x.pair for x in lists]
+    strata = [(x.dimension, pair) for x, pair in zip(lists, pairs, strict=True)]
     means = {s: scores[[t == s for t in strata]].mean() for s in dict.fromkeys(strata)}
     deviations = scores - [means[s] for s in strata]
-    deviations[abs(deviations) < 1e-12] = 0
-    of_samples, _ = crossed_variance(
-        deviations / len(lists), Clustering(samples, ["" if alone else x.pair for x in lists])
-    )
-    influences, words, polarities, drawn = [], [], [], []
+    deviations[abs(deviations) < ROUNDING] = 0
+    samples = [(x.pair, x.sample) for x in lists]
+    of_samples, _ = crossed_variance(deviations / len(lists), Clustering(samples, pairs))
+    influences: list[float] = []
+    words, polarities, drawn = [], [], []
     for x, sample in zip(lists, samples, strict=True):
         influences += list(word_influence(x) / len(lists))
-        polarity = [(x.dimension, positive) for positive in x.positive]
-        polarities += polarity
-        words += [(*p, word) for p, word in zip(polarity, x.words, strict=True)]
-        drawn += [(*sample, *p, word) for p, word in zip(polarity, x.words, strict=True)]
+        for word, positive in zip(x.words, x.positive, strict=True):
+            polarities.append((x.dimension, positive))
+            words.append((x.dimension, positive, word))
+            drawn.append((*sample, x.dimension, positive, word))
     of_words, _ = crossed_variance(influences, Clustering(words, polarities))
     of_both, _ = crossed_variance(influences, Clustering(drawn, [0] * len(drawn)))
     shared = of_words - of_both
     return float(np.sqrt(of_samples + (shared if shared > 0 else 0.0)))
 
 
-def word_influence(x: WordList) -> NDArray[np.float64]:
+def word_influence(x: WordList) -> Floats:
     """How much each word of a list moves the list's score, against the other words of its polarity;
     shape (words,).
 
@@ -210,8 +202,7 @@ def word_influence(x: WordList) -> NDArray[np.float64]:
     for polarity in (positive, ~positive):
         n = polarity.sum()
         if n > 1:
-            result[polarity] = (
-                slope[polarity] * (share[polarity] - share[polarity].mean()) * n / (n - 1)
-            )
-    result[abs(result) < 1e-12] = 0
+            away = share[polarity] - share[polarity].mean()
+            result[polarity] = slope[polarity] * away * n / (n - 1)
+    result[abs(result) < ROUNDING] = 0
     return result

@@ -61,15 +61,7 @@ class Drawing(Protocol):
         description: str,
         model: str | None = None,
     ) -> str: ...
-    def png(
-        self,
-        exhibit: Exhibit,
-        rows: Rows,
-        *,
-        title: str,
-        model: str | None = None,
-        scale: float = 2,
-    ) -> bytes: ...
+    def png(self, figure: str, *, title: str, scale: float = 2) -> bytes: ...
     def drawable(self, exhibit: Exhibit, rows: Rows, model: str | None = None) -> str | None: ...
 
 
@@ -387,11 +379,10 @@ class _Writer:
                 svg = drawing.svg(
                     exhibit, rows, name=block.id, title=title, description=description, model=model
                 )
-                png = drawing.png(exhibit, rows, title=title, model=model)
                 xmlns = 'xmlns="http://www.w3.org/2000/svg"'
                 alone = svg if "xmlns=" in svg else svg.replace("<svg", f"<svg {xmlns}", 1)
                 self._file(block, "SVG", f"figures/{file}.svg", alone)
-                self._file(block, "PNG", f"figures/{file}.png", png)
+                self._file(block, "PNG", f"figures/{file}.png", drawing.png(svg, title=title))
                 block.svg = svg
                 self.figures += 1
         except SystemExit:  # a UsageError, which says what to install

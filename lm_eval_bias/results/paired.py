@@ -30,12 +30,11 @@ from lm_eval_bias.measure import (
     fewest_clusters,
     summed_up,
 )
+from lm_eval_bias.metrics.crossed import Variance, combined
 from lm_eval_bias.metrics.jackknife import (
     MOST,
     Groups,
-    Variance,
     against_zero,
-    crossed_jackknife_variance,
     groups_of,
     jackknife_variance,
     spread_groups,
@@ -343,7 +342,7 @@ def variance(changes: Sequence[NDArray[np.float64]], run: Replicates, key: Key) 
             single.append(found)
         else:
             joint.append((len(chosen), found))
-    return crossed_jackknife_variance(single, joint)
+    return combined(single, joint)
 
 
 def difference(first: Replicates, second: Replicates, key: Key) -> Difference:

@@ -1,12 +1,10 @@
 from math import inf, isnan, sqrt
-from time import perf_counter
 
 import numpy as np
 import pytest
-from lm_eval_bias.metrics.crossed import Clustering, crossed_mean
+from lm_eval_bias.metrics.crossed import Clustering, CrossedMean, crossed_mean
 from lm_eval_bias.metrics.group_scores import (
     coefficient_of_variation,
-    group_score,
     group_scores,
     mean_score,
     resampled_scores,
@@ -17,6 +15,11 @@ from lm_eval_bias.metrics.group_scores import (
 
 NAN = np.nan
 WARMTH = ("Sociability", "Sociability", "Morality", "Morality")
+
+
+def group_score(ratings, facets):
+    """The score of one group by itself."""
+    return CrossedMean(*(float(x[0]) for x in group_scores(np.asarray(ratings)[None], facets)))
 
 
 def test_score_is_the_mean_over_facets_of_items_of_rounds():
@@ -167,8 +170,6 @@ def test_shapes_must_agree():
         group_scores(np.zeros((3, 4)), WARMTH)
     with pytest.raises(ValueError, match="a facet for each item"):
         score(np.zeros((3, 5)), WARMTH)
-    with pytest.raises(ValueError, match="group_scores takes several"):
-        group_score(np.zeros((1, 3, 4)), WARMTH)
     with pytest.raises(ValueError, match="same groups and rounds"):
         resampled_scores([(np.zeros((3, 2, 4)), WARMTH), (np.zeros((3, 1, 4)), WARMTH)])
 
@@ -321,16 +322,3 @@ def test_intervals_hold_the_truth(benchmark_named, kind, items, whole, rounds, g
     )
     assert 92 <= of_groups <= 97.5 and 90 <= mean <= 99 and 90 <= apart <= 99.5
     assert above == 100 if kind == "five clusters" else above <= 7
-
-
-def test_full_size_takes_less_than_two_seconds():
-    rng = np.random.default_rng(9)
-    ratings = rng.normal(3, 1, (98, 10, 15))
-    facets = ["a"] * 8 + ["b"] * 7
-    start = perf_counter()
-    resampled_scores(
-        [(ratings[..., :8], facets[:8]), (ratings[..., 8:], facets[8:]), (ratings, facets)],
-        draws=1000,
-    )
-    group_scores(ratings, facets), spread(ratings, facets), mean_score(ratings, facets)
-    assert perf_counter() - start < 2

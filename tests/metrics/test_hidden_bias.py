@@ -8,10 +8,8 @@ from hypothesis import strategies as st
 from lm_eval_bias.metrics import hidden_bias as module
 from lm_eval_bias.metrics.hidden_bias import (
     Question,
-    averaged_probabilities,
     distribution,
     instances,
-    option_log_odds,
     probability,
     strongest,
     variation_log_odds,
@@ -45,7 +43,6 @@ def test_a_preference_for_the_letter_a_cancels():
     """Always a with 0.9, whatever stands there: log-odds of ln 9 and -ln 9, on average 0; the
     preference is 90 - 50 = 40 points."""
     questions = ask("c", "Age 1", "Young", 0.9, 0.9) + ask("c", "Age 1", "Old", 0.9, 0.9)
-    assert option_log_odds(questions) == {("c", "Age 1", "Young"): 0, ("c", "Age 1", "Old"): 0}
     result = hidden_bias(questions, AGE, {"Age 1": "Age"})
     assert result.total.mean.value == pytest.approx(0)
     assert result.position_preference.value == pytest.approx(40)
@@ -91,9 +88,6 @@ def test_without_a_common_habit_the_two_averages_differ_as_computed_by_hand():
     assert x.difference == pytest.approx(100 * (1 / (1 + 6**-0.5) - 1 / (1 + (7 / 3) ** 0.5)))
     assert x.averaged == pytest.approx(30) and x.identities == ("Young", "Old")
     assert x.log_odds == pytest.approx((log(6) + log(7 / 3)) / 2)
-    assert averaged_probabilities(questions, 2, 1) == pytest.approx(
-        {("c", "Age 1", "Young"): 0.7, ("c", "Age 1", "Old"): 0.4}
-    )
 
 
 def test_probabilities_at_a_temperature_are_those_of_drawing_at_it():
@@ -186,7 +180,7 @@ def test_a_toy_table_2():
     assert (race.n, race.biased.value) == (6, 4)
     assert race.score.value == pytest.approx((40 + 45 + 30 + 30) / 4)
     assert race.mean.value == pytest.approx((40 + 45 + 5 + 0 + 30 + 30) / 6)
-    assert [e.value for e in result.categories["Race"][2:6]] == [e.value for e in race[2:6]]
+    assert [e.value for e in result.categories["Race"][1:5]] == [e.value for e in race[1:5]]
     assert (result.total.n, result.total.biased.value) == (8, 5)
     pair = result.pairs["Race 1", "Asian", "White"]
     assert pair.difference.value == pytest.approx((45 - 30) / 2)
@@ -482,7 +476,7 @@ def test_a_concept_without_a_whole_instance_lends_no_certainty():
 
 def test_an_order_that_is_none_is_refused():
     with pytest.raises(ValueError, match="first must be 1 or 2"):
-        option_log_odds([Question("c", "Age 1", "Young", 0, 0.5)])
+        instances([Question("c", "Age 1", "Young", 0, 0.5)], AGE)
 
 
 def brute_force(p, threshold):

@@ -9,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from lm_eval_bias.metrics.holm import holm
 from lm_eval_bias.metrics.ranks import QUANTILE, ranks
+from scipy import stats
 
 # ---- Holm
 
@@ -197,3 +198,23 @@ def test_equal_distances_of_either_sign_are_told_apart_in_at_most_one_table_of_t
     draws = np.array([-distance, distance]) + np.random.default_rng(18).normal(size=(2000, 2))
     wrong = sum(symmetric(values, np.ones(2), distances=True).lower.any() for values in draws)
     assert wrong / 2000 < 0.05 + 3 * sqrt(0.05 * 0.95 / 2000)
+
+
+def test_few_clusters_need_students_quantiles():
+    """Welch by hand: 10 ± 2 on 4 degrees of freedom, 16 ± 3 on 9. Errors 2 / 2.776 = 0.720 and 3 /
+    2.262 = 1.326, together 1.509; 2.277^2 / (0.519^2 / 4 + 1.759^2 / 9) = 12.6 degrees of
+    freedom."""
+    one, two = 2 / stats.t.ppf(0.975, 4), 3 / stats.t.ppf(0.975, 9)
+    df = (one**2 + two**2) ** 2 / (one**4 / 4 + two**4 / 9)
+    assert df == pytest.approx(12.6, abs=0.1)
+    few = ranks([10, 16], [8, 13], [12, 19], df=[4, 9])
+    assert few.p[0, 1] == pytest.approx(2 * stats.t.sf(6 / sqrt(one**2 + two**2), df))
+    assert few.p[0, 1] > ranks([10, 16], [8, 13], [12, 19]).p[0, 1]
+
+
+def test_samples_of_five_of_the_same_mean_differ_in_at_most_one_table_of_twenty():
+    """Welch's test of two means, each with its own standard error on 4 degrees of freedom."""
+    draws = np.random.default_rng(19).normal(size=(1000, 2, 5))
+    means, half = draws.mean(axis=2), stats.t.ppf(0.975, 4) * stats.sem(draws, axis=2)
+    wrong = sum(ranks(m, m - h, m + h, df=4).lower.any() for m, h in zip(means, half, strict=True))
+    assert wrong / 1000 < 0.05 + 3 * sqrt(0.05 * 0.95 / 1000)

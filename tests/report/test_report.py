@@ -41,7 +41,7 @@ class Drawn:
         self.asked.append((exhibit.name, rows, title, model))
         return FIGURE
 
-    def png(self, exhibit, rows, *, title, model=None, scale=2):
+    def png(self, figure, *, title, scale=2):
         return b"\x89PNG\r\n\x1a\n"
 
 

@@ -1,0 +1,65 @@
+"""BIStereo-NLI: the halo gap, where wordings and attributes are both samples.
+
+The true gap is known in each domain; every wording and every attribute moves it by a draw of its
+own. Each experiment draws them anew and answers the benchmark's documents, all or the first part of
+them. Beside the reported interval: 1.96 errors with attributes as fixed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from functools import partial
+from typing import Any
+
+import numpy as np
+from lm_eval_bias.metrics.crossed import Clustering, codes, crossed_mean
+from outcome import Experiment, Outcome, plus_minus
+
+from lm_eval_bias.benchmarks.bistereo.nli_documents import documents
+
+TRUE = {"looks": 20.0, "behaviour": -10.0}
+SPREADS = {"both": (8.0, 8.0), "wordings alone": (8.0, 0.0), "attributes alone": (0.0, 8.0)}
+
+
+def rows() -> Iterator[tuple[str, Experiment]]:
+    docs = documents()
+    for part in (1, 4, 10):
+        world = Twins(docs[: len(docs) // part])
+        for name, spreads in SPREADS.items():
+            yield f"{len(docs) // part:,} documents, {name}", partial(world.experiment, *spreads)
+
+
+class Twins:
+    """The good twins among the documents, as arrays."""
+
+    def __init__(self, docs: list[dict[str, Any]]) -> None:
+        good = [d for d in docs if d["effect"] == "halo"][::2]
+        self.cells = codes([(d["gender"], d["category"]) for d in good])
+        self.wordings = Clustering(
+            codes([(d["domain"], d["wording"]) for d in good]), codes([d["domain"] for d in good])
+        )
+        self.attributes = Clustering(
+            codes([(d["category"], d["attribute"]) for d in good]),
+            codes([d["category"] for d in good]),
+        )
+        self.gaps = np.array([TRUE[d["domain"]] for d in good])
+
+    def experiment(
+        self, of_wordings: float, of_attributes: float, rng: np.random.Generator
+    ) -> Mapping[str, Outcome]:
+        gap = self.gaps
+        for (clusters, _), spread in (
+            (self.wordings, of_wordings),
+            (self.attributes, of_attributes),
+        ):
+            gap = gap + rng.normal(0, spread, np.max(clusters) + 1)[clusters]
+        entailed = rng.random((2, len(gap))) < 0.5 + np.array([[1], [-1]]) * gap / 200
+        differences = 100.0 * (entailed[0].astype(int) - entailed[1])
+        mean = crossed_mean(differences, self.cells, self.wordings, self.attributes)
+        nothing = np.zeros(len(gap), dtype=int)
+        fixed = crossed_mean(differences, nothing, self.wordings._replace(strata=nothing))
+        truth = float(self.gaps.mean())
+        return {
+            "reported": Outcome(mean.low, mean.high, truth, mean.value, mean.stderr),
+            "attributes fixed, 1.96": plus_minus(fixed.value, fixed.stderr, truth),
+        }

@@ -1,0 +1,291 @@
+"""Compare: do the intervals of a paired difference hold what they promise, and how often do two
+models differ significantly that do not differ?
+
+Two made-up models answer the same made-up questions and are compared as `lm-eval-bias compare` does
+it. In `noise`, `shared` and `own` both models are drawn alike, so every p below 0.05 is a false
+alarm; in `style` the second one answers with other margins, in `refuses` it leaves a fifth of the
+questions out, and the true difference is the mean of all experiments.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
+from itertools import product
+from math import exp, isnan, nan
+from typing import Any, NamedTuple
+
+import numpy as np
+from outcome import Experiment, Outcome
+
+from lm_eval_bias.benchmarks.bistereo import nli_measure
+from lm_eval_bias.benchmarks.empathy import measure as empathy
+from lm_eval_bias.benchmarks.hbb import measure as hbb
+from lm_eval_bias.benchmarks.mist import measure as mist
+from lm_eval_bias.benchmarks.stereomap import measure as stereomap
+from lm_eval_bias.measure import Measure
+from lm_eval_bias.results.paired import differences
+
+Records = list[dict[str, Any]]
+
+
+class World(NamedTuple):
+    """Standard deviations of what questions do to both models, to each alone, and of chance; the
+    scale and the share of refusals of the second model."""
+
+    shared: float
+    own: float
+    chance: float
+    scale: float = 1.0
+    refuses: float = 0.0
+
+    @property
+    def alike(self) -> bool:
+        return self.scale == 1.0 and not self.refuses
+
+
+WORLDS = {
+    "noise": World(0, 0, 1),
+    "shared": World(1, 0, 0.5),
+    "own": World(0.5, 1, 0.5),
+    "style": World(1, 0.5, 0.5, scale=1.6),
+    "refuses": World(1, 0.5, 0.5, refuses=0.2),
+}
+
+
+class Model:
+    """Draws of one model: a number for each name, the same when it is needed again."""
+
+    def __init__(
+        self, shared: dict[Any, float], rng: np.random.Generator, world: World, second: bool
+    ) -> None:
+        self.shared, self.rng, self.world = shared, rng, world
+        self.own: dict[Any, float] = defaultdict(lambda: rng.normal(0, world.own))
+        self.scale = world.scale if second else 1.0
+        self.refuses = world.refuses if second else 0.0
+
+    def effect(self, *name: Any) -> float:
+        if name not in self.shared:
+            self.shared[name] = self.rng.normal(0, self.world.shared)
+        return self.scale * (self.shared[name] + self.own[name])
+
+    def chance(self) -> float:
+        return self.scale * self.rng.normal(0, self.world.chance)
+
+    def declines(self, part: float = 1.0) -> bool:
+        return self.rng.random() < self.refuses * part
+
+
+def hbb_records(model: Model, clusters: int) -> Records:
+    """Two concept pairs of each theme; two types of two identities and a placebo type."""
+    types = {"Race": ("A", "B"), "Age": ("C", "D"), "Height": ("E", "F")}
+    records = []
+    for theme, k, (type_, names) in product(range(clusters), range(2), types.items()):
+        placebo = type_ == "Height"
+        for name in names:
+            log_odds = (0.2 if placebo else 1.0) * model.effect(theme, type_, name)
+            log_odds += model.chance()
+            for first, sign in ((1, 1), (2, -1)):
+                answer = sign * log_odds + 0.3 + 0.3 * model.chance()
+                records.append(
+                    {
+                        "concept": f"{theme}/{k}",
+                        "instances": 2,
+                        "theme": str(theme),
+                        "concept_1": "x",
+                        "concept_2": "y",
+                        "favourable": 1,
+                        "category": "placebo" if placebo else type_,
+                        "type": type_,
+                        "placebo": placebo,
+                        "identities": list(names),
+                        "identity": name,
+                        "first": first,
+                        "log_odds": None if model.declines() else answer,
+                        "letter_mass": 0.9,
+                    }
+                )
+    return records
+
+
+def mist_records(model: Model, clusters: int) -> Records:
+    """Draws of six pairs of groups; five words of ten of each polarity; two dimensions."""
+    records = []
+    for i, dimension in product(range(clusters), range(2)):
+        # The words of a draw are the same for both models.
+        words = np.random.default_rng(i).permuted(np.tile(np.arange(10), (2, 1)), axis=1)[:, :5]
+        chosen = [(f"{good}{dimension}{w}", bool(good)) for good in (1, 0) for w in words[1 - good]]
+        lean = [
+            model.effect("draw", i) * (1 if good else -1) + model.effect("word", dimension, word)
+            for word, good in chosen
+        ]
+        for first in (True, False):
+            share = [1 / (1 + exp(-(x + model.chance()))) for x in lean]
+            records.append(
+                {
+                    "pair": f"pair {i % 6}",
+                    "dimension": f"d{dimension}",
+                    "sample": f"pair {i % 6}/{i}",
+                    "template": 0,
+                    "words": [word for word, _ in chosen],
+                    "positive": [good for _, good in chosen],
+                    "share": None if model.declines() else share,
+                    "a_first": first,
+                }
+            )
+    return records
+
+
+def nli_records(model: Model, clusters: int) -> Records:
+    """Half of the wordings of looks, half of behaviour; as many words as wordings, but 34 at most,
+    in four categories."""
+    records = []
+    categories = {
+        "looks": (("pretty", "halo"), ("ugly", "horn")),
+        "behaviour": (("kind", "halo"), ("cruel", "horn")),
+    }
+    words = range(max(3, min(34, clusters) // 4))
+    for domain, wording in product(categories, range(clusters // 2)):
+        for (category, effect), word in product(categories[domain], words):
+            lean = 0.3 * (model.effect(domain, wording) + model.effect(category, word))
+            for descriptor, sign in (("fair", 1), ("dark", -1)):
+                x = sign * lean + model.chance() - 0.3
+                answer = "entailment" if x > 0 else "neutral" if x > -0.8 else "contradiction"
+                records.append(
+                    {
+                        "wording": f"{domain}{wording}",
+                        "variant": 0,
+                        "gender": "women",
+                        "domain": domain,
+                        "descriptor": descriptor,
+                        "favoured": descriptor == "fair",
+                        "category": category,
+                        "effect": effect,
+                        "attribute": f"{category}{word}",
+                        "direction": "forward",
+                        "answer": "refused" if model.declines() else answer,
+                    }
+                )
+    return records
+
+
+def empathy_records(model: Model, clusters: int) -> Records:
+    """Four named groups and an unspecified person."""
+    names = {"a person": None, "an A": "A", "a B": "B", "a C": "C", "a D": "D"}
+    records = []
+    for event, p, e in product(range(clusters), names, names):
+        lean = 3 * model.effect("level", event) + model.chance()
+        lean += 0.5 * (len(p) % 3 + ord(e[-1]) % 4)  # the same of both models
+        if names[p] is not None and p == e:
+            lean += 1 + model.effect("gap", event)
+        records.append(
+            {
+                "event": f"event {event}",
+                "emotion": "joy" if event % 2 else "fear",
+                "valence": "positive" if event % 2 else "negative",
+                "perceiver": p,
+                "perceiver_group": names[p],
+                "perceiver_culture": None,
+                "experiencer": e,
+                "experiencer_group": names[e],
+                "intensity": None if model.declines(1 / 50) else 50 + 5 * lean,
+                "refused": False,
+            }
+        )
+    return records
+
+
+def stereomap_records(model: Model, clusters: int) -> Records:
+    """Groups, rated on two items of status and two of competition, in both directions."""
+    items = {
+        "prestigious": "Status",
+        "successful": "Status",
+        "special": "Competition",
+        "power": "Competition",
+    }
+    records = []
+    for group, (item, dimension) in product(range(clusters), items.items()):
+        rating = 3 + 0.4 * model.effect(group, dimension) + 0.2 * model.effect(group, item)
+        rating += 0.3 * (model.effect(item) + model.chance())
+        points = -((np.arange(1, 6) - min(max(rating, 1), 5)) ** 2)
+        for direction in ("rising", "falling"):
+            records.append(
+                {
+                    "part": "structure",
+                    "group": f"group {group}",
+                    "scales": {item: (dimension, dimension)},
+                    "published": {},
+                    "expected": {},
+                    "item": item,
+                    "direction": direction,
+                    "points": None if model.declines(1 / 4) else points.tolist(),
+                    "rating_mass": 0.9,
+                }
+            )
+    return records
+
+
+class Task(NamedTuple):
+    """A measure, made-up answers to so many clusters, its options, and the numbers compared."""
+
+    measure: Measure
+    records: Callable[[Model, int], Records]
+    options: dict[str, Any]
+    numbers: Sequence[str]
+
+
+TASKS = {
+    "hbb": Task(
+        hbb.HBB,
+        hbb_records,
+        {"order": "both", "threshold": 20.0, "temperature": 0.8},
+        (
+            "biased_share",
+            "bias_score",
+            "mean_difference",
+            "excess_difference",
+            "log_odds_difference",
+            "position_preference",
+        ),
+    ),
+    "mist_wabt_likelihood": Task(mist.WABT_LIKELIHOOD, mist_records, {}, ("bias_score",)),
+    "bistereo_nli": Task(nli_measure.NLI, nli_records, {}, ("non_neutral", "halo_gap", "horn_gap")),
+    "empathy": Task(
+        empathy.GENERATED,
+        empathy_records,
+        {"missing": "complete"},
+        ("delta", "delta_corrected", "gap_points"),
+    ),
+    "stereomap": Task(
+        stereomap.STRUCTURE_LIKELIHOOD,
+        stereomap_records,
+        {},
+        ("status_spread", "competition_spread"),
+    ),
+}
+
+
+def rows() -> Iterator[tuple[str, Experiment]]:
+    for (name, task), clusters in product(TASKS.items(), (12, 30, 60)):
+        for label, world in WORLDS.items():
+            yield (
+                f"{name}, {clusters} clusters, {label}",
+                partial(experiment, task, world, clusters),
+            )
+
+
+def experiment(
+    task: Task, world: World, clusters: int, rng: np.random.Generator
+) -> Mapping[str, Outcome | float]:
+    """Two models of a world, compared."""
+    shared: dict[Any, float] = {}
+    models = [Model(shared, rng, world, second) for second in (False, True)]
+    first, second = (task.records(model, clusters) for model in models)
+    keys = [(name, None) for name in task.numbers]
+    outcomes: dict[str, Outcome | float] = {}
+    for (name, _), d in differences(task.measure, first, second, task.options, keys).items():
+        outcomes[name] = Outcome(d.low, d.high, 0.0 if world.alike else nan, d.difference, d.stderr)
+        if world.alike:
+            outcomes[f"{name}, false alarms"] = nan if isnan(d.p) else d.p < 0.05
+    return outcomes

@@ -1,0 +1,104 @@
+"""HBB: 24 themes of nine concept pairs that resemble each other, all of them or the first ones.
+
+Themes are drawn anew in each experiment; icc is the share of the variance between concept pairs
+that their theme explains. First the mean of made-up S, with the bootstrap over concept pairs and
+over themes, ± 1.96 errors and with Student's t; then every number as `hidden_bias` computes it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from functools import cache, partial
+
+import numpy as np
+from lm_eval_bias.metrics.hidden_bias import Question, hidden_bias
+from lm_eval_bias.metrics.resampling import (
+    Floats,
+    cluster_bootstrap_stderr,
+    cluster_sums,
+    ratio,
+    t_interval,
+)
+from outcome import Experiment, Outcome, plus_minus
+
+THEMES = 24
+TYPES = {f"type {i}": ("one", "other") for i in range(6)} | {
+    f"placebo {i}": ("one", "other") for i in range(2)
+}
+CATEGORIES = {name: "Placebo" if name.startswith("placebo") else "Counted" for name in TYPES}
+PLACEBO = [name for name, category in CATEGORIES.items() if category == "Placebo"]
+TRUE_CONCEPTS = 300_000
+"""Of a benchmark so large that its numbers are the true ones."""
+
+
+def rows() -> Iterator[tuple[str, Experiment]]:
+    for concepts in (216, 50, 24):
+        for icc in (0.0, 0.1, 0.2, 0.4):
+            yield f"mean of {concepts}, icc {icc}", partial(of_means, concepts, icc)
+    for concepts in (216, 54, 22):
+        for icc in (0.0, 0.2):
+            yield f"numbers of {concepts}, icc {icc}", partial(of_numbers, concepts, icc)
+
+
+def of_means(concepts: int, icc: float, rng: np.random.Generator) -> Mapping[str, Outcome]:
+    """S is the square of a normal with mean 2, lopsided as absolute values are: its true mean is
+    2^2 + 1."""
+    theme = np.arange(concepts) % THEMES
+    shared, own = rng.normal(size=THEMES)[theme], rng.normal(size=concepts)
+    s = (2 + np.sqrt(icc) * shared + np.sqrt(1 - icc) * own) ** 2
+    outcomes = {}
+    for name, clusters in (("concepts", np.arange(concepts)), ("themes", theme)):
+        _, sums = cluster_sums(clusters.tolist(), np.c_[np.ones(concepts), s])
+        (stderr,) = cluster_bootstrap_stderr(sums, lambda t: ratio(t[..., 1:], t[..., :1]))
+        outcomes[f"{name}, 1.96"] = plus_minus(s.mean(), stderr, 5)
+    low, high = t_interval(s.mean(), stderr, len(sums))
+    return {**outcomes, "themes, t": Outcome(float(low), float(high), 5)}
+
+
+def log_odds(rng: np.random.Generator, theme: np.ndarray, icc: float) -> Floats:
+    """Of option 1, shape (concepts, types, 2): a preference of each concept pair, and what the
+    identity adds, more in counted types than in placebos and in some concept pairs than in
+    others."""
+    shared = rng.normal(size=(2, theme.max() + 1))[:, theme]
+    own = rng.normal(size=(2, len(theme)))
+    preference, loudness = np.sqrt(icc) * shared + np.sqrt(1 - icc) * own
+    of_type = np.array([0.3 if name in PLACEBO else 0.6 for name in TYPES])
+    added = rng.normal(size=(len(theme), len(TYPES), 2)) * of_type[:, None]
+    return 1.2 * preference[:, None, None] + np.exp(0.5 * loudness)[:, None, None] * added
+
+
+@cache
+def true_numbers() -> Mapping[str, float]:
+    """Of endless themes, without `hidden_bias`."""
+    odds = log_odds(np.random.default_rng(1), np.arange(TRUE_CONCEPTS), 1.0)
+    s = 100 * abs(np.diff(1 / (1 + np.exp(-odds / 0.8)), axis=2))[..., 0]
+    placebo = np.array([name in PLACEBO for name in TYPES])
+    counted = s[:, ~placebo]
+    return {
+        "mean": counted.mean(),
+        "share": 100 * (counted >= 20).mean(),
+        "score": counted[counted >= 20].mean(),
+        "excess": counted.mean() - s[:, placebo].mean(),
+        "log_odds": float(np.median(abs(np.diff(odds[:, ~placebo], axis=2)))),
+    }
+
+
+def of_numbers(concepts: int, icc: float, rng: np.random.Generator) -> Mapping[str, Outcome]:
+    theme = np.arange(concepts) % THEMES
+    odds = log_odds(rng, theme, icc)
+    questions = [
+        Question(f"c{c}", type_, name, 1, float(odds[c, t, i]))
+        for c in range(concepts)
+        for t, (type_, names) in enumerate(TYPES.items())
+        for i, name in enumerate(names)
+    ]
+    themes = {f"c{c}": f"t{t}" for c, t in enumerate(theme)}
+    total = hidden_bias(
+        questions, TYPES, CATEGORIES, orders=1, placebo=PLACEBO, themes=themes, resamples=500
+    ).total
+    outcomes = {}
+    for name, truth in true_numbers().items():
+        value, stderr = getattr(total, name)
+        low, high = t_interval(value, stderr, theme.max() + 1)
+        outcomes[name] = Outcome(float(low), float(high), truth, value, stderr)
+    return outcomes

@@ -1,0 +1,164 @@
+"""hbb_generate: ten sampled answers to each question, 24 themes of nine concept pairs.
+
+Types of two, two, five and four identities, and four placebo types of two. What an identity adds to
+the log-odds is drawn for each concept pair. First how many of the significant instances have
+identities with the same probability, and how many of those that differ are significant (1 instance
+in 5 at most may be false); then the intervals of several models.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from functools import cache, partial
+from itertools import combinations
+from math import nan
+from typing import NamedTuple
+
+import numpy as np
+from lm_eval_bias.metrics.resampling import Floats, t_interval
+from lm_eval_bias.metrics.sampled_bias import (
+    FALSE_DISCOVERIES,
+    SampledBias,
+    Selection,
+    chance,
+    sampled_bias,
+)
+from outcome import Experiment, Outcome
+from scipy.stats import false_discovery_control
+
+THEMES, EACH = 24, 9
+TRUE_THEMES = 700
+"""Of a benchmark so large that its numbers are the true ones."""
+TYPES = {
+    "two": "YO",
+    "more two": "PR",
+    "five": "ABHNW",
+    "four": "CJMI",
+    **{f"placebo {i}": "xy" for i in range(4)},
+}
+PLACEBO = {name for name in TYPES if name.startswith("placebo")}
+CATEGORIES = {name: "Placebo" if name in PLACEBO else "Counted" for name in TYPES}
+SIZES = (2, 2, 2, 5, 4, 5, 4, 3)
+"""Identities of the types whose tests are counted."""
+
+
+class Model(NamedTuple):
+    """identity, placebo: the standard deviation of what an identity adds to the log-odds. icc: the
+    share that themes explain. refuses: the share of the answers about counted identities. letter:
+    what stands behind a gains by it."""
+
+    identity: float = 0.0
+    placebo: float = 0.0
+    icc: float = 0.2
+    refuses: float = 0.0
+    orders: int = 1
+    letter: float = 0.0
+
+
+MODELS = {
+    "no bias": Model(),
+    "biased": Model(0.4, 0.15),
+    "no bias, refuses 60 %": Model(refuses=0.6),
+    "biased, refuses 50 %": Model(0.4, 0.15, icc=0.4, refuses=0.5),
+    "biased, both orders, likes a": Model(0.4, 0.15, refuses=0.2, orders=2, letter=1.5),
+}
+
+
+def rows() -> Iterator[tuple[str, Experiment]]:
+    for answers in (10, 50):
+        for share, effect in ((0.0, 0.0), (0.02, 4.0), (0.1, 3.0), (0.3, 3.0), (0.1, 1.5)):
+            label = f"{answers} answers, {100 * share:.0f} % differ by {effect}"
+            yield label, partial(false_discoveries, answers, share, effect)
+    for name, model in MODELS.items():
+        yield name, partial(of_intervals, model)
+
+
+@cache
+def p_values(answers: int) -> Floats:
+    """p of every two counts."""
+    sides = [[Selection("c", "t", "i", 1, k, answers - k)] for k in range(answers + 1)]
+    return np.array([[chance(one, two).p for two in sides] for one in sides])
+
+
+def false_discoveries(
+    answers: int, share: float, effect: float, rng: np.random.Generator
+) -> Mapping[str, float]:
+    """share: of the identities that differ from their type, by `effect` in log-odds, up or down."""
+    p, same = [], []
+    for size in SIZES:
+        differs = rng.random((THEMES * EACH, size)) < share
+        sign = rng.choice([-1, 1], size=differs.shape)
+        odds = 1.2 * rng.normal(size=(THEMES * EACH, 1)) + effect * differs * sign
+        chosen = rng.binomial(answers, 1 / (1 + np.exp(-odds)))
+        for i, j in combinations(range(size), 2):
+            p += p_values(answers)[chosen[:, i], chosen[:, j]].tolist()
+            same += (odds[:, i] == odds[:, j]).tolist()
+    significant, alike = false_discovery_control(p) <= FALSE_DISCOVERIES, np.array(same)
+    return {
+        "falsely significant": (significant & alike).sum() / max(1, significant.sum()),
+        "significant of those that differ": significant[~alike].mean() if share else nan,
+    }
+
+
+def answered(model: Model, themes: int, resamples: int, rng: np.random.Generator) -> SampledBias:
+    theme = np.repeat(np.arange(themes), EACH)
+
+    def mixed() -> Floats:
+        shared, own = rng.normal(size=themes)[theme], rng.normal(size=len(theme))
+        return np.sqrt(model.icc) * shared + np.sqrt(1 - model.icc) * own
+
+    preference, loudness = 1.2 * mixed(), np.exp(0.5 * mixed())
+    selections = []
+    for type_, names in TYPES.items():
+        of_type = preference + 0.5 * rng.normal(size=len(theme))
+        added = model.placebo if type_ in PLACEBO else model.identity
+        for i, name in enumerate(names):
+            odds = of_type + loudness * added * (rng.normal(size=len(theme)) + 0.3 * (i - 1))
+            for first in range(1, model.orders + 1):
+                letter = model.letter if first == 1 else -model.letter
+                answers = 0 if type_ in PLACEBO else model.refuses
+                n = rng.binomial(10, 1 - answers, size=len(theme))
+                chosen = rng.binomial(n, 1 / (1 + np.exp(-odds - letter)))
+                selections += [
+                    Selection(f"{c:05}", type_, name, first, int(k), int(m - k))
+                    for c, (k, m) in enumerate(zip(chosen, n, strict=True))
+                ]
+    return sampled_bias(
+        selections,
+        TYPES,
+        CATEGORIES,
+        orders=model.orders,
+        placebo=PLACEBO,
+        themes={f"{c:05}": f"{t:04}" for c, t in enumerate(theme)},
+        resamples=resamples,
+    )
+
+
+def estimates(of: SampledBias) -> dict[str, tuple[float, float]]:
+    return {
+        "beyond_chance_share": of.total.beyond_share,
+        "beyond_chance_difference": of.total.beyond_mean,
+        "excess_difference": of.total.excess,
+        "biased_share": of.bias.total.share,
+        "bias_score": of.bias.total.score,
+        "placebo_beyond_chance_share": of.placebo.beyond_share,
+    }
+
+
+@cache
+def true_numbers(model: Model) -> dict[str, float]:
+    """0 for what is beyond chance in a model without bias."""
+    large = estimates(answered(model, TRUE_THEMES, 2, np.random.default_rng(1)))
+    return {
+        name: 0.0 if not model.identity and ("beyond" in name or "excess" in name) else value
+        for name, (value, _) in large.items()
+    }
+
+
+def of_intervals(model: Model, rng: np.random.Generator) -> Mapping[str, Outcome]:
+    outcomes = {}
+    for name, (value, stderr) in estimates(answered(model, THEMES, 400, rng)).items():
+        low, high = t_interval(value, stderr, THEMES)
+        truth = true_numbers(model)[name]
+        outcomes[name] = Outcome(float(low), float(high), truth, value, stderr)
+    return outcomes

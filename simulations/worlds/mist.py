@@ -1,0 +1,89 @@
+"""MIST: the bias score, where words and draws of a pair of groups are samples, and the gap of AAT,
+where identifiers and words are.
+
+Each experiment draws them anew and answers the benchmark's documents, all or the first part of
+them. WABT: value and 1.96 errors, and the same with words as fixed. AAT: the reported interval; the
+model reacts to the domain besides, which is no gap.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable, Iterator, Mapping
+from functools import partial
+from typing import Any
+
+import numpy as np
+from lm_eval_bias.metrics.affective_attribution import Attribution, attribution_gap
+from lm_eval_bias.metrics.word_association import WordList, association
+from outcome import Experiment, Outcome, plus_minus
+
+from lm_eval_bias.benchmarks.mist import documents as mist
+
+DOMAINS = {"race": 0.25, "gender": 0.0}  # the others: -.25
+GAP = 0.1
+Docs = list[dict[str, Any]]
+
+
+def rows() -> Iterator[tuple[str, Experiment]]:
+    competence = [d for d in mist.word_lists() if d["dimension"] == "competence"]
+    worlds: list[tuple[str, Docs, Callable[..., Any], float, str]] = [
+        ("WABT", competence, scores, 0.1, "samples"),
+        ("AAT", mist.attributions(), gaps, 0.08, "identifiers"),
+    ]
+    for test, docs, experiment, spread, others in worlds:
+        for part in (1, 4, 10):
+            some = docs[: len(docs) // part]
+            for name, of_words, of_others in (
+                ("both", spread, spread),
+                ("words alone", spread, 0.0),
+                (f"{others} alone", 0.0, spread),
+            ):
+                label = f"{test}, {len(some):,} documents, {name}"
+                yield label, partial(experiment, some, of_words, of_others)
+
+
+def effects(rng: np.random.Generator, spread: float) -> defaultdict[Any, float]:
+    """A draw of its own for each thing that has none yet."""
+    return defaultdict(lambda: rng.normal(0, spread))
+
+
+def scores(
+    docs: Docs, of_words: float, of_samples: float, rng: np.random.Generator
+) -> Mapping[str, Outcome]:
+    """Each word goes to S_a with probability 1/2, more for good words in some samples, and as the
+    word has it: the true score is 0."""
+    words, samples = effects(rng, of_words), effects(rng, of_samples)
+    lists, apart = [], []
+    for d in docs:
+        sample = samples[d["sample"]]
+        p = [
+            0.5 + words[w, good] + (sample if good else -sample)
+            for w, good in zip(d["words"], d["positive"], strict=True)
+        ]
+        share = (rng.random(len(p)) < p).astype(float).tolist()
+        x = WordList(d["pair"], d["dimension"], d["sample"], d["words"], d["positive"], share)
+        lists.append(x)
+        # Other words in every sample: nothing is shared.
+        apart.append(x._replace(words=[f"{x.sample}/{w}" for w in x.words]))
+    mean = association(lists).mean
+    return {
+        "reported": plus_minus(*mean, 0)._replace(value=mean.value, stderr=mean.stderr),
+        "words fixed": plus_minus(mean.value, association(apart).mean.stderr, 0),
+    }
+
+
+def gaps(
+    docs: Docs, of_words: float, of_identifiers: float, rng: np.random.Generator
+) -> Mapping[str, Outcome]:
+    words, identifiers = effects(rng, of_words), effects(rng, of_identifiers)
+    attributions = []
+    for d in docs:
+        p = 0.5 + DOMAINS.get(d["domain"], -0.25) + GAP * (d["side"] == "a")
+        p += identifiers[d["group"], d["identifier"]] + words[d["word"]]
+        fields = {key: d[key] for key in Attribution._fields if key != "verdict"}
+        attributions.append(
+            Attribution(**fields, verdict="comedy" if rng.random() < p else "tragedy")
+        )
+    gap = attribution_gap(attributions, [x.verdict == "comedy" for x in attributions])
+    return {"reported": Outcome(gap.low, gap.high, GAP, gap.value, gap.stderr)}

@@ -1,0 +1,48 @@
+"""StereoSet: lms, ss and icat, where target terms are the sample.
+
+Each experiment draws terms, each with its own share of examples in which the stereotype is
+preferred and its own share of comparisons that the unrelated sentence loses; about as many terms
+and examples as the public part of the data set has in either form.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from functools import partial
+
+import numpy as np
+from lm_eval_bias.metrics.context_association import Scored, compared, icat
+from outcome import Experiment, Outcome
+
+EXAMPLES = 26
+RELATED = 0.85
+SPREAD = 10.0
+"""Of the beta distributions of terms: their two parameters add up to it, so that shares stray by
+0.15 around 50 %."""
+
+
+def rows() -> Iterator[tuple[str, Experiment]]:
+    for terms in (80, 20):
+        for ss in (50, 55, 60, 75):
+            yield f"{terms} terms, ss {ss}", partial(experiment, terms, ss)
+
+
+def experiment(terms: int, ss: float, rng: np.random.Generator) -> Mapping[str, Outcome]:
+    examples = []
+    pro = rng.beta(SPREAD * ss / 100, SPREAD * (1 - ss / 100), terms)
+    related = rng.beta(SPREAD * RELATED, SPREAD * (1 - RELATED), terms)
+    for t in range(terms):
+        n = max(1, rng.poisson(EXAMPLES))
+        won = (rng.random((n, 2)) < related[t]).sum(axis=1)
+        for prefers, comparisons in zip(rng.random(n) < pro[t], won, strict=True):
+            # The two sentences that make sense stand at 1 and 2; the unrelated one below, between
+            # or above them.
+            sentences = (2.0, 1.0) if prefers else (1.0, 2.0)
+            examples.append(Scored(f"{t:03}", "all", *sentences, (3.0, 1.5, 0.0)[comparisons]))
+    total = compared(examples, ["all"]).total
+    true = {"lms": 100 * RELATED, "ss": ss, "icat": float(icat(100 * RELATED, ss))}
+    outcomes = {}
+    for name, number in true.items():
+        score = getattr(total, name)
+        outcomes[name] = Outcome(score.low, score.high, number, score.value, score.stderr)
+    return outcomes
