@@ -529,35 +529,6 @@ def test_all_numbers_equal_those_of_loops_over_the_questions(p, threshold):
         )
 
 
-@pytest.mark.parametrize("concepts", [216, 50, 24])
-def test_intervals_over_themes_cover_where_those_over_concept_pairs_do_not(
-    benchmark_named, concepts
-):
-    """The first concept pairs of 24 themes in turns, an intraclass correlation of 0.2. 200 runs: a
-    coverage of 95 has a standard error of 1.5."""
-    coverage = benchmark_named("coverage")
-    found = {
-        kind: share
-        for kind, (share, _) in coverage.hbb_coverage(
-            np.random.default_rng(12), 200, concepts, 0.2, 300
-        ).items()
-    }
-    assert found["themes, t"] > 90
-    if concepts == 216:
-        assert found["concepts, 1.96"] < 86
-
-
-def test_the_errors_of_every_number_hold_what_they_promise(benchmark_named):
-    """54 concept pairs, a quarter, whose themes explain a fifth: 150 runs, in which a coverage of
-    95 has a standard error of 1.8."""
-    coverage = benchmark_named("coverage")
-    rng = np.random.default_rng(3)
-    found = coverage.hbb_numbers_coverage(
-        rng, 150, 54, 0.2, coverage.true_numbers(rng), resamples=200
-    )
-    assert min(found.values()) >= 89, found
-
-
 def test_the_log_odds_of_variations_are_those_of_the_mean_reciprocal_perplexities():
     """Equation 2. Option 1: perplexities 2 and 4 over 3 and 5 units, (1/2 + 1/4) / 2 = 3/8. Option
     2: perplexity 8, 1/8."""

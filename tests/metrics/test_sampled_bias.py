@@ -271,19 +271,6 @@ def test_the_interval_covers_what_is_beyond_chance(shift):
     assert 180 <= hits <= 199  # 95 % of 200 is 190, its standard deviation 3
 
 
-@pytest.mark.parametrize("answers", [10, 50])
-def test_few_of_the_significant_instances_are_none_though_they_share_identities(
-    benchmark_named, answers
-):
-    """5 % at most, where a tenth of the identities differ from the others of their type by 3 in
-    log-odds; and more answers find more."""
-    rng = np.random.default_rng(8)
-    false, found = benchmark_named("coverage_hbb_generate").false_discoveries(
-        rng, answers, share=0.1, effect=3.0, runs=15
-    )
-    assert false < 5 and (2 < found < 20 if answers == 10 else found > 80)
-
-
 def test_many_answers_in_both_orders_need_little_memory():
     """Two orders of 200 answers have 201 x 201 values of S, 0.6 MB with their probabilities: kept
     for 150 instances, that was 100 MB."""
