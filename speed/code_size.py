@@ -2,7 +2,7 @@
 
     python speed/code_size.py [--files N]
 
-A token is one of Python's `tokenize`, without comments, docstrings, line breaks and indents. Counted
+A token is one of Python's `tokenize`, without comments, docstrings, line breaks, indents. Counted
 are the files that git tracks; `--files` adds the N largest.
 """
 
