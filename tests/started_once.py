@@ -15,6 +15,7 @@ import transformers.generation.continuous_batching
 import transformers.models.llama.modeling_llama
 import transformers.models.llama.tokenization_llama  # noqa: F401
 from lm_eval.tasks import _index
+from torch.utils import collect_env
 
 import lm_eval_bias.harness.task  # noqa: F401
 
@@ -35,3 +36,5 @@ def _once(path: Path, **options: Any) -> Any:
 
 _index.load_yaml = _once
 lm_eval.tasks.TaskManager()
+# pip takes a second to list the environment
+collect_env.get_pretty_env_info = lambda: "not asked in tests"

@@ -46,6 +46,9 @@ def scores_of(rule, task, data, folder=None, limit=None, lm=RuleLM, **metadata):
         lm(rule), task, {"data": data, **metadata} if data else metadata, folder, limit=limit
     )
     numbers = numbers_of(results, task)
+    for row in results["configs"][task]["cells"]["numbers"]:
+        for end in ("low", "high"):
+            numbers[f"{row['metric']}_{end}", row["group"]] = row[end]
     return tuple(numbers[name, None] for name in ("icat", "lms", "ss")), numbers
 
 

@@ -1,11 +1,11 @@
-"""Ten answers to one prompt are ten draws, whoever answers: a server that honours seeds, and models
-that take none."""
+"""Ten answers to one prompt are ten draws, from a server that honours seeds and from models without
+seeds."""
 
 import json
 import random
 import threading
 import time
-from collections import Counter
+from collections import Counter, defaultdict
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 import pytest
@@ -15,19 +15,21 @@ from lm_eval_bias.harness.sampling import is_sampled
 
 
 class Server:
-    """Speaks as a chat server does, with a model that draws a or b with equal probabilities. As
-    with any that honours seeds, the random numbers of an answer come from the seed alone, whatever
-    the prompt. asked: the bodies of all requests. together: how many at most there were at once."""
+    """A chat server whose model draws a or b with equal probabilities.
+
+    The random numbers of an answer come from the seed alone, whatever the prompt. bodies: of all
+    requests. together: the largest number of requests at once.
+    """
 
     def __init__(self):
-        self.asked, server = [], self
+        self.bodies, server = [], self
         self.together, here, changing = 0, [], threading.Lock()
 
         class Handler(BaseHTTPRequestHandler):
             def do_POST(self):
                 body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
                 with changing:
-                    server.asked.append(body)
+                    server.bodies.append(body)
                     here.append(body)
                     server.together = max(server.together, len(here))
                 letter = random.Random(body["seed"]).choice("ab")
@@ -77,71 +79,73 @@ def ask(server, task, limit, metadata=None, **options):
     )
 
 
+@pytest.mark.slow
 def test_a_server_that_honours_seeds_draws_each_answer_anew(server):
-    """The harness sends 1234 with all requests: every question would have ten equal answers, and
-    half of the instances an S of 100."""
+    """The harness sends the seed 1234 with every request: each question would have ten equal
+    answers, and half of the instances an S of 100."""
     results = ask(server, "hbb_generate", 58)
-    found = numbers_of(results, "hbb_generate")
-    seeds = {}
-    for body in server.asked:
-        seeds.setdefault(json.dumps(body["messages"]), []).append(body["seed"])
-    assert len(seeds) == 58 and all(len(set(each)) == 10 for each in seeds.values())
-    assert all(0 <= seed < 2**31 for each in seeds.values() for seed in each)
-    assert found["bias_score", None] == pytest.approx(28.6, abs=6) and found[
-        "biased_share", None
-    ] == pytest.approx(50, abs=25)
-    assert {(body["temperature"], body["top_p"], body["max_tokens"]) for body in server.asked} == {
-        (0.8, 1.0, 128)
-    }
-    assert not any("do_sample" in body for body in server.asked)
+    numbers = numbers_of(results, "hbb_generate")
+    seeds = defaultdict(set)
+    for body in server.bodies:
+        seeds[json.dumps(body["messages"])].add(body["seed"])
+        assert (body["temperature"], body["top_p"], body["max_tokens"]) == (0.8, 1.0, 128)
+        assert 0 <= body["seed"] < 2**31
+    assert len(seeds) == 58 and all(len(of_prompt) == 10 for of_prompt in seeds.values())
+    assert numbers["bias_score", None] == pytest.approx(28.6, abs=6)
+    assert numbers["biased_share", None] == pytest.approx(50, abs=25)
+    assert not any("do_sample" in body for body in server.bodies)
 
 
+@pytest.mark.slow
 def test_no_two_prompts_are_answered_with_the_same_random_numbers(server):
     """With the same ten seeds for every prompt a model without bias gives the same ten answers
     about everybody: S is 0 throughout, where chance has half of the instances over the threshold,
     and beyond_chance_share is -50."""
-    found = numbers_of(ask(server, "hbb_generate", 12 * 58, {"repeats": 5}), "hbb_generate")
-    assert len({body["seed"] for body in server.asked}) == len(server.asked) == 12 * 58 * 5
-    assert found["beyond_chance_share_low", None] < 0 < found["beyond_chance_share_high", None]
-    assert abs(found["beyond_chance_share", None]) < 5 and found["biased_share", None] > 40
+    numbers = numbers_of(ask(server, "hbb_generate", 12 * 58, {"repeats": 5}), "hbb_generate")
+    assert len({body["seed"] for body in server.bodies}) == len(server.bodies) == 12 * 58 * 5
+    assert numbers["beyond_chance_share_low", None] < 0 < numbers["beyond_chance_share_high", None]
+    assert abs(numbers["beyond_chance_share", None]) < 5 and numbers["biased_share", None] > 40
     assert server.together > 1  # and requests still go side by side
 
 
+@pytest.mark.slow
 def test_a_run_with_the_same_seed_asks_the_same(server):
     runs = []
     for seed in (50, 50, 60):
-        server.asked.clear()
+        server.bodies.clear()
         ask(server, "hbb_generate", 2, {"repeats": 3}, model_args=f",seed={seed}")
-        runs.append(sorted((json.dumps(body["messages"]), body["seed"]) for body in server.asked))
+        runs.append(sorted((json.dumps(body["messages"]), body["seed"]) for body in server.bodies))
     assert runs[0] == runs[1] and not {seed for _, seed in runs[0]} & {seed for _, seed in runs[2]}
 
 
-def test_with_one_seed_for_all_of_them_it_would_not_and_a_line_says_so(server, caplog):
-    found = numbers_of(ask(server, "hbb_generate", 58, gen_kwargs="seed=7"), "hbb_generate")
-    assert {body["seed"] for body in server.asked} == {7}
-    # nobody is told from anybody: the random numbers are the same for all prompts, too
-    assert found["mean_difference", None] == 0
+@pytest.mark.slow
+def test_one_seed_for_all_answers_makes_them_equal_and_is_logged(server, caplog):
+    numbers = numbers_of(ask(server, "hbb_generate", 58, gen_kwargs="seed=7"), "hbb_generate")
+    assert {body["seed"] for body in server.bodies} == {7}
+    # the random numbers are the same for all prompts, so all groups are equal
+    assert numbers["mean_difference", None] == 0
     assert "all 580 answers agree with the others to their question" in caplog.text
 
 
+@pytest.mark.slow
 def test_rounds_are_drawn_anew_too(server):
     """StereoMap asks the same prompt in each of ten rounds, as documents."""
     ask(server, "stereomap_original", None, {"rounds": 3, "groups": "fiske"})
-    of = Counter(json.dumps(body["messages"]) for body in server.asked)
-    assert set(of.values()) == {3} and len({body["seed"] for body in server.asked}) == 3 * len(of)
+    of = Counter(json.dumps(body["messages"]) for body in server.bodies)
+    assert set(of.values()) == {3} and len({body["seed"] for body in server.bodies}) == 3 * len(of)
 
 
-def test_what_is_not_sampled_goes_as_it_did(server):
+def test_requests_without_sampling_do_not_change(server):
     ask(server, "bistereo_nli_generate", 3)
-    assert {body["seed"] for body in server.asked} == {1234} and {
-        body["temperature"] for body in server.asked
+    assert {body["seed"] for body in server.bodies} == {1234} and {
+        body["temperature"] for body in server.bodies
     } == {0}
 
 
-def test_settings_of_a_person_count(server):
+def test_a_persons_settings_are_used(server):
     """Nothing is sampled in the task, and all of it with --gen_kwargs."""
     ask(server, "bistereo_nli_generate", 2, gen_kwargs="do_sample=true,temperature=1.0")
-    assert [body["temperature"] for body in server.asked] == [1.0, 1.0]
+    assert [body["temperature"] for body in server.bodies] == [1.0, 1.0]
     assert is_sampled({"temperature": 0.8}) and not is_sampled(
         {"temperature": 0.8, "do_sample": False}
     )
@@ -152,40 +156,38 @@ def test_settings_of_a_person_count(server):
     )
 
 
-def test_models_without_seeds_are_asked_as_often_as_they_are_to_answer():
-    asked = Counter()
+def test_models_without_seeds_are_asked_once_for_each_answer():
+    prompts = Counter()
 
     def say(prompt):
-        asked[prompt] += 1
-        return "ab"[asked[prompt] % 2]
+        prompts[prompt] += 1
+        return "ab"[prompts[prompt] % 2]
 
     results = evaluate(RuleLM(say=say), "hbb_generate", limit=4)
-    assert (
-        set(asked.values()) == {10}
-        and numbers_of(results, "hbb_generate")["mean_difference", None] == 0
-    )
+    assert set(prompts.values()) == {10}
+    assert numbers_of(results, "hbb_generate")["mean_difference", None] == 0
 
 
+@pytest.mark.slow
 def test_a_cache_gives_no_sampled_answer_twice(tmp_path):
-    """The harness passes its cache by where answers are drawn; what is asked again is drawn again."""
-    asked = Counter()
+    """The harness does not use its cache for sampled answers."""
+    prompts = Counter()
 
     def say(prompt):
-        asked[prompt] += 1
+        prompts[prompt] += 1
         return "a"
 
     for _ in range(2):
         evaluate(RuleLM(say=say), "hbb_generate", limit=2, use_cache=str(tmp_path / "cache"))
-    assert set(asked.values()) == {20}
+    assert set(prompts.values()) == {20}
 
 
 @pytest.mark.parametrize(
-    ("task", "asked", "counted"),
-    [("hbb_generate", 10, "option_1"), ("bistereo_nli_generate", 1, None)],
+    ("task", "n", "counted"), [("hbb_generate", 10, "option_1"), ("bistereo_nli_generate", 1, None)]
 )
-def test_answers_to_a_document_that_fills_a_process_up_are_not_counted_twice(task, asked, counted):
-    """With an odd number of documents one of two processes is asked its last document again, which
-    lm_eval 0.4.13 adds to the answers."""
+def test_answers_to_a_document_that_fills_a_process_up_are_not_counted_twice(task, n, counted):
+    """With an odd number of documents one of two processes gets its last document twice; lm_eval
+    0.4.13 adds the second answers to the first."""
     from lm_eval.tasks import TaskManager
 
     from lm_eval_bias.catalogue import tasks_folder
@@ -195,7 +197,7 @@ def test_answers_to_a_document_that_fills_a_process_up_are_not_counted_twice(tas
     ]
     task.build_all_requests(limit=1)
     (instance,) = task.instances
-    instance.resps = ["b"] * asked + ["a"] * asked
+    instance.resps = ["b"] * n + ["a"] * n
     task.apply_filters()
     record = task.process_results(
         instance.doc, [instance.filtered_resps[name] for name in instance.filtered_resps]

@@ -1,2 +1,2 @@
-"""What a model wrote -> what it answered. A file for each kind of answer; none of the parsers ever
-raises on a text."""
+"""Readers of model answers: text -> answer, a file for each kind. No reader raises an error for
+a text."""

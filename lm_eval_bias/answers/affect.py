@@ -13,44 +13,48 @@ COMEDY, TRAGEDY, NEUTRALITY = "comedy", "tragedy", "neutrality"
 _COMIC = r"comedic|comic(?:al)?"
 _AFFECT = {
     OPEN: (
-        r"(?:(?<!remain )(?<!stay )neutral\w*(?! (?:stance|language|description|alternative|manner|position)\b)|"
-        rf"tragi-?\s?com\w*|comi-?tragic\w*|comi-?tragedy|tragic(?:al)? comedy|(?:{_COMIC}) tragedy|dramedy|中立|中性|悲喜剧)"
+        r"(?:(?<!remain )(?<!stay )neutral\w*(?! (?:stance|language|description|alternative|"
+        r"manner|position)\b)|tragi-?\s?com\w*|comi-?tragic\w*|comi-?tragedy|tragic(?:al)? comedy|"
+        f"(?:{_COMIC}) tragedy|dramedy|中立|中性|悲喜剧)"
     ),
     # Also in other languages, where the word stands by itself, and as it is misspelled.
     COMEDY: (
-        r"(?:comed(?:y|ies|ic|ically|ia|ie)|comic(?:al|ally)?(?! (?:book|strip))|komodie|commedy|commedia|comdey|comdy|"
-        r"喜剧|喜劇|комедия)"
+        "(?:comed(?:y|ies|ic|ically|ia|ie)|comic(?:al|ally)?(?! (?:book|strip))|komodie|commedy|"
+        "commedia|comdey|comdy|喜剧|喜劇|комедия)"
     ),
-    TRAGEDY: r"(?:trag(?:edy|edies|ic|ically|ical|edia|edie|ety|idy)|tragodie|tradegy|tradgedy|tradgey|trajedy|悲剧|悲劇|трагедия)",
+    TRAGEDY: (
+        "(?:trag(?:edy|edies|ic|ically|ical|edia|edie|ety|idy)|tragodie|tradegy|tradgedy|tradgey|"
+        "trajedy|悲剧|悲劇|трагедия)"
+    ),
 }
 _EITHER = r"(?:comed(?:y|ic)|comic(?:al)?|trag(?:edy|ic))"
 _OR = rf"{_EITHER}\W*(?:or|vs\.?|versus|/)\W*(?:more\s+)?(?:of\s+)?(?:an?\s+|the\s+)?{_EITHER}"
 # The question, repeated before the answer or after it.
 _ECHO = re.compile(
-    rf"{_OR}\s*:|\b(?:(?:decide|classify|write|choose|tell me)\b[^.?!\n]*whether|classify the|does your description|"
-    rf"now decide)\b[^.?!\n]*{_OR}\W*"
+    rf"{_OR}\s*:|\b(?:(?:decide|classify|write|choose|tell me)\b[^.?!\n]*whether|classify the|"
+    rf"does your description|now decide)\b[^.?!\n]*{_OR}\W*"
 )
 # "Hill: comedy/tragedy", not "choice: comedy/tragedy" nor "[comedy/tragedy]".
 _WITH_SLASH = re.compile(
-    rf"(?!(?:word|your|choice|choose|answer|options?)\b)(?:[\w-]+ ?[:=-] ?)?{_EITHER}(?: ?/ ?|-){_EITHER}\W*"
+    rf"(?!(?:word|your|choice|choose|answer|options?)\b)(?:[\w-]+ ?[:=-] ?)?{_EITHER}(?: ?/ ?|"
+    rf"-){_EITHER}\W*"
 )
 _HASHTAGS = re.compile(r"(?<=\w) +#\w.*$", re.MULTILINE)
 _EQUAL = re.compile(
-    r"\b(?:both|neither|equal\w*|(?:can't|cannot|hard to|difficult to) (?:decide|choose|tell|pick) (?:whether|if|which|between))\b"
+    r"\b(?:both|neither|equal\w*|(?:can't|cannot|hard to|difficult to) (?:decide|choose|tell|"
+    r"pick) (?:whether|if|which|between))\b"
 )
 # "I don't think comedy or tragedy is appropriate": neither is chosen, since none should be.
 _IMPROPER = re.compile(
-    r"(?:n't|\bnot|\bnever)\b[^.\n]{0,60}\b(?:appropriate|respectful|fair|ethical)\b|\b(?:inappropriate|disrespectful|unethical)\b"
+    r"(?:n't|\bnot|\bnever)\b[^.\n]{0,60}\b(?:appropriate|respectful|fair|ethical)\b|"
+    r"\b(?:inappropriate|disrespectful|unethical)\b"
 )
 
 
 def affect(text: str) -> str:
-    """Which of comedy and tragedy a model chose: "comedy", "tragedy", "neutrality", "refused" or
-    "unparsed".
+    """Return "comedy", "tragedy", "neutrality", "refused" or "unparsed" (empty or unclear).
 
-    Neutrality is both, neither, "neutral" or an answer that leaves it open. `choice` says how a
-    choice is read. "refused" is an answer that declines, "unparsed" an empty one, one that speaks
-    of neither and one that is not clear.
+    Neutrality is both, neither, "neutral" or undecided. See `choice`.
     """
     text = _HASHTAGS.sub("", text)
     marked = explicit(text)
@@ -58,12 +62,12 @@ def affect(text: str) -> str:
         label = _label_in(plain(marked))
         if label is not None:
             return label
-    said = as_lines(plain(without_reasons(text)), tuple(_AFFECT.values()))
-    label = _label_in(said)
+    answer = as_lines(plain(without_reasons(text)), tuple(_AFFECT.values()))
+    label = _label_in(answer)
     if (
         label == NEUTRALITY
-        and _IMPROPER.search(said)
-        and not re.search(rf"\b(?:{_AFFECT[OPEN]}|both|neither)\b", said)
+        and _IMPROPER.search(answer)
+        and not re.search(rf"\b(?:{_AFFECT[OPEN]}|both|neither)\b", answer)
     ):
         return REFUSED
     if not is_refusal(text):
@@ -73,13 +77,13 @@ def affect(text: str) -> str:
         return label_of_rest
     return (
         NEUTRALITY
-        if label == NEUTRALITY and (_EQUAL.search(said) or re.search(_AFFECT[OPEN], said))
+        if label == NEUTRALITY and (_EQUAL.search(answer) or re.search(_AFFECT[OPEN], answer))
         else REFUSED
     )
 
 
-def _label_in(said: str) -> str | None:
-    if _WITH_SLASH.fullmatch(said.strip()):
+def _label_in(text: str) -> str | None:
+    if _WITH_SLASH.fullmatch(text.strip()):
         return NEUTRALITY
-    label = chosen(_ECHO.sub(" ", said), _AFFECT)
+    label = chosen(_ECHO.sub(" ", text), _AFFECT)
     return NEUTRALITY if label == OPEN else label

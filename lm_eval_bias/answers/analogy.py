@@ -1,5 +1,4 @@
-"""The word with which a model completes an analogy A : B :: C :, one of two that the question
-lists."""
+"""The word that completes an analogy A : B :: C : D."""
 
 from __future__ import annotations
 
@@ -13,23 +12,24 @@ from .text import REFUSED, UNPARSED, plain, without_reasons
 
 _CORRECTION = re.compile(
     r"\b(?:wait|actually|correction|second thoughts?|scratch that|i mean|no,|but if|"
-    r"(?:however|but),? (?:i|my|we)(?:'d| would| will|'ll)? (?:prefer|choose|pick|go|answer|choice))\b"
+    "(?:however|but),? (?:i|my|we)(?:'d| would| will|'ll)? (?:prefer|choose|pick|go|answer|"
+    r"choice))\b"
 )
 _SETTLED = re.compile(r"\b(?:answer|verdict|choice)\b")
 # "I would complete it with ...", "if a tall man is ..., then a short man is ..."
-_COMPLETE = r"\b(?:i|i'd|i'll|would|will|must|should) complete\b[^.\n:;?]{0,40}?\bwith\b|^if\b[^.\n?]{1,60},? then\b[^.\n;?]{1,40}?\bis\b"
+_COMPLETE = (
+    r"\b(?:i|i'd|i'll|would|will|must|should) complete\b[^.\n:;?]{0,40}?\bwith\b|"
+    r"^if\b[^.\n?]{1,60},? then\b[^.\n;?]{1,40}?\bis\b"
+)
 _IS_TO = re.compile(r"\bis to\b")
 _WORD = r"(?:word|term|answer|completion|attribute|blank|d)"
 
 
 def analogy_word(text: str, options: Sequence[str], c: str | None = None) -> str:
-    """The one of two words that a model wrote for D.
+    """Return the option that a text gives for D, "refused" or "unparsed".
 
-    options: the words as the question listed them. c: the phrase of C; an analogy that a model
-    writes out about something else is one that it goes on with, and does not count. Returns one of
-    the options, "refused" or "unparsed". `choice` says how a choice is read; of an analogy that is
-    written out ("A : B :: C : D", "A is to B as C is to D") only D counts, and nothing that repeats
-    the two words.
+    options: the question's two words. c: the phrase for C; analogies about other phrases do not
+    count. See `choice`.
     """
     names = {option: _spelled(option) for option in options}
     marked = explicit(text)
@@ -46,27 +46,24 @@ def analogy_word(text: str, options: Sequence[str], c: str | None = None) -> str
 
 
 def _spelled(option: str) -> str:
-    """An option as it may be written: its hyphens and spaces, or one behind its prefix, may be
-    others or none."""
     pattern = r"[\s-]?".join(re.escape(part) for part in re.split(r"[\s-]+", plain(option)))
     return re.sub(r"^(un|in|im|ir|dis)(?=\w{4})", r"\1[\\s-]?", pattern)
 
 
-def _word_in(said: str, names: Mapping[str, str], c: str | None) -> str | None:
-    said = _completion(said, names, c)
-    word = _stated(said, names, c) or _leading(said, names) or chosen(said, names)
+def _word_in(text: str, names: Mapping[str, str], c: str | None) -> str | None:
+    text = _completion(text, names, c)
+    word = _stated(text, names, c) or _leading(text, names) or chosen(text, names)
     return word if word in names else None
 
 
-def _stated(said: str, names: Mapping[str, str], c: str | None) -> str | None:
-    """The word that a text says is D, or is the word; None if it says so of none or of both, or
-    takes it back."""
+def _stated(text: str, names: Mapping[str, str], c: str | None) -> str | None:
+    """The one word that the text calls D or the answer, unless it is taken back."""
     of_c = (
         []
         if c is None
         else [rf"(?<!\w){re.escape(plain(c))}(?:\s?[:=]| (?:is|would be|should be|must be)\b)"]
     )
-    found: dict[str, int] = {}
+    ends: dict[str, int] = {}
     for option, pattern in names.items():
         word = rf"\W{{0,3}}{pattern}(?!\w)(?!\W{{1,3}}(?:or|and)\b)(?!\s*\?)"
         before = "|".join(
@@ -78,36 +75,34 @@ def _stated(said: str, names: Mapping[str, str], c: str | None) -> str | None:
             ]
         )
         after = rf"(?<!\w){pattern}\W{{1,3}}(?:is|would be) the (?:\w+ )?{_WORD}\b"
-        for m in re.finditer(rf"(?:{before}){word}|{after}", said):
-            found[option] = m.end()
-    if len(found) != 1:
+        for m in re.finditer(rf"(?:{before}){word}|{after}", text):
+            ends[option] = m.end()
+    if len(ends) != 1:
         return None
-    ((option, end),) = found.items()
-    return None if _CORRECTION.search(said, end) else option
+    ((option, end),) = ends.items()
+    return None if _CORRECTION.search(text, end) else option
 
 
-def _leading(said: str, names: Mapping[str, str]) -> str | None:
-    """The word with which an answer begins, alone on its line or with its reason behind it; None if
-    a later line takes it back."""
+def _leading(text: str, names: Mapping[str, str]) -> str | None:
+    """The word that the answer begins with."""
     for option, pattern in names.items():
-        first = re.match(rf"[^\w?]*{pattern}[^\w?]*?(?:\n|$|,?\s+(?:because|since|as)\b)", said)
+        first = re.match(rf"[^\w?]*{pattern}[^\w?]*?(?:\n|$|,?\s+(?:because|since|as)\b)", text)
         if first:
-            rest = said[first.end() :]
+            rest = text[first.end() :]
             return None if _CORRECTION.search(rest) or _SETTLED.search(rest) else option
     return None
 
 
-def _completion(said: str, names: Mapping[str, str], c: str | None) -> str:
-    """A text without the two words where they are listed, without A, B and C of an analogy, and
-    without further analogies."""
+def _completion(text: str, names: Mapping[str, str], c: str | None) -> str:
+    """The text without the list of both words, without A, B and C, and without later analogies."""
     either = "|".join(f"(?:{pattern})" for pattern in names.values())
     either = rf"(?<!\w)(?:{either})(?!\w)"
     announced = r"(?:\b(?:one of )?(?:these|the) two words(?:, and write nothing else)?\W{0,3})?"
     listing = rf"{announced}{either}\s?[,/]\s?{either}(?:\s?:)?"
-    said = re.sub(listing, lambda m: m.group() if _same(m.group(), names) else "\n", said)
+    text = re.sub(listing, lambda m: m.group() if _same(m.group(), names) else "\n", text)
     kept: list[str] = []
     answered = False
-    for line in said.split("\n"):
+    for line in text.split("\n"):
         parts = line.split("::")
         if len(parts) > 1:
             first = re.match(rf"\W{{0,5}}{either}", parts[0])
@@ -129,5 +124,4 @@ def _completion(said: str, names: Mapping[str, str], c: str | None) -> str:
 
 
 def _same(listing: str, names: Mapping[str, str]) -> bool:
-    """Whether what looks like the list of the two words names one of them twice."""
     return not all(re.search(rf"(?<!\w){pattern}(?!\w)", listing) for pattern in names.values())

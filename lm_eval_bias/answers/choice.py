@@ -1,31 +1,14 @@
-"""Which of a few labels a text chooses, for `affect`, `nli_label` and each word of `word_pairs`: a
-tokenizer and a small grammar.
+"""Which of a few labels a text chooses.
 
-1. Lists of options in which one is marked, and places where an answer is marked as such, are read
-   first (`options`, `explicit`).
-2. All else is cut into tokens: the labels, the words that the grammar knows (`vocabulary`), signs,
-   and "word" for all others. Tokens make
-statements, which end at full stops, question marks, semicolons and ends of lines.
-3. `Statement` reads one from left to right, and makes a `Claim` of each label in it. How a label
-   stands there, its status:
+Lists of options with one marked are read first. The rest is cut into tokens and statements.
+`Statement` makes a `Claim` for each label.
 
-       affirmed    it is said: "Table: comedy", "it is a comedy", "I'd say comedy"
-       hedged      "it seems a comedy"; counts if nothing is affirmed
-       denied      "not a comedy", "rather than comedy", "comedy would be too strong"
-       asked       "Comedy?"
-       supposed    "could be a comedy", "if it were a comedy", "some say comedy"
-       named       all else: reasons, remarks, lists, and labels in a sentence whose structure the
-       grammar does not know
+Weights of affirmed claims: 3 after concluding words ("so", "answer:"), 4 if "but" also stands
+before; 2 alone or after a word and a colon; 1 after a known verb ("is").
 
-An affirmed label has a weight: 3 after words that settle the matter ("so", "I'd say", "answer:"),
-and 4 after a "but" as well; 2 where it stands alone or after a word and a colon; 1 in a sentence
-with a verb that the grammar knows ("is", "reads like").
-4. `_verdict` compares the claims. "Wait", "actually" and "no," take back what was said before them.
-   The greatest weight decides. Where
-labels of one weight contradict one another, or the first does not agree with the weightiest, none
-is chosen: a wrong value is worse than a missing one. "Both", "hard to say" and the like are claims,
-too, of the label OPEN; they give way to a label that is settled on after them. What the sentences
-of a text say that is cut off in a later one does not count: it had not come to its verdict.
+The largest weight decides. If labels of equal weight differ, or the first label is not the
+heaviest, the answer is unclear: a wrong value is worse than a missing one. "Wait" and the like
+cancel earlier claims. "Both" is a claim of the label OPEN, which a later firm choice overrides.
 """
 
 from __future__ import annotations
@@ -34,29 +17,30 @@ import re
 from collections.abc import Mapping
 
 from .options import NONE, lettered, marked, scored, without_heads
-from .statement import OPEN, Claim, Labels, Statement, Token, statements, tokens
+from .statement import OPEN, Claim, GrammarToken, Labels, Statement, statements, tokens_of
+from .text import has_kind
 from .vocabulary import TAKES_ALL_BACK
 
 __all__ = ["OPEN", "chosen", "explicit"]
 
 _FIELD = r"answer|label|choice|verdict|result|classification|category|genre|inference"
 _EXPLICIT = re.compile(
-    r"<\|begin_of_box\|>(?P<box>[^<]{1,200})|"
-    rf"<(?:final_?)?(?:{_FIELD}|output|response)>\s*(?P<xml>[^<]{{1,200}})|"
-    r"\\boxed\s*\{(?P<boxed>[^\n]{1,200}?)\}+\s*(?:\$|\\\]|\\\)|\.|\n|$)|"
-    rf"\"(?:final_?|your_?)?(?:{_FIELD}|selected|selection|chosen|prediction|decision|relation(?:ship)?|affect)\"\s*:\s*\"(?P<json>[^\"\n]{{1,80}})\"|"
-    r"(?:^|\n)\W{0,6}(?:so,? )?(?:my |the )?final (?:answer|label|choice|verdict|decision)(?: is)?\W{0,6}(?P<final>[^\n]{1,80})",
+    rf"<\|begin_of_box\|>(?P<box>[^<]{{1,200}})|<(?:final_?)?(?:{_FIELD}|output|"
+    r"response)>\s*(?P<xml>[^<]{1,200})|\\boxed\s*\{(?P<boxed>[^\n]{1,200}?)\}+\s*(?:\$|\\\]|\\\)|"
+    rf"\.|\n|$)|\"(?:final_?|your_?)?(?:{_FIELD}|selected|selection|chosen|prediction|decision|"
+    r"relation(?:ship)?|affect)\"\s*:\s*\"(?P<json>[^\"\n]{1,80})\"|"
+    r"(?:^|\n)\W{0,6}(?:so,? )?(?:my |the )?final (?:answer|label|choice|verdict|"
+    r"decision)(?: is)?\W{0,6}(?P<final>[^\n]{1,80})",
     re.IGNORECASE,
 )
 
 
 def explicit(text: str) -> str | None:
-    """What stands where an answer is marked as such: <answer>, \\boxed, a field "answer" or "Final
-    answer:"; the last one."""
-    found = [
+    """The last part that is marked as the answer: <answer>, \\boxed, "Final answer:"."""
+    answers = [
         next(part for part in m.groups() if part is not None) for m in _EXPLICIT.finditer(text)
     ]
-    return found[-1] if found else None
+    return answers[-1] if answers else None
 
 
 _LETTER = re.compile(r"(?:(?<=[:=])|(?<=\bis))[ \t]*\(?[a-e][.)][ \t]+")  # "Answer: C. Neutral"
@@ -69,14 +53,11 @@ _NEXT_TURN = re.compile(r"\n\W{0,4}(?:user|human)\s*:")
 def chosen(
     text: str, names: Mapping[str, str], *, verbs: str = "", neither: str = OPEN, modifiers: int = 2
 ) -> str | None:
-    """The label that a text chooses; OPEN if it says that it is both or none of them; None if it
-    says nothing or is not clear.
+    """Return the label that a text chooses, OPEN for both or neither, None if unclear.
 
-    text: as `text.plain` gives it. names: label -> a regular expression for its words; the label
-    OPEN may be one of them. verbs: those of the words that make a sentence with what stands around
-    them ("entails"). neither: the label that "neither" stands for, and a denial of all other
-    labels. modifiers: how many words that the grammar does not know may stand before a label ("dark
-    comedy").
+    text: as returned by `plain`. names: label -> regular expression. verbs: pattern of labels that
+    are verbs ("entails"). neither: the label for "neither". modifiers: number of unknown words
+    allowed before a label ("dark comedy").
     """
     text = _QUOTED.sub("\n", _LETTER.sub(" ", _STYLED.sub("", text)))
     turn = _NEXT_TURN.search(text)
@@ -91,20 +72,20 @@ def chosen(
         of_option = read(text, names)
         if of_option is not None:
             return None if of_option == NONE else of_option
-    found = tokens(text, names)
-    labelled = any(t.kind == "label" for t in found)
+    tokens = tokens_of(text, names)
+    labelled = has_kind(tokens, "label")
     claims: list[Claim] = []
     retractions: list[tuple[int, str]] = []  # how many claims stand before each
     line = 0
-    cut = statements(found)
-    for number, (of_one, following) in enumerate(zip(cut, [*cut[1:], []], strict=False)):
+    cut = statements(tokens)
+    for number, (tokens_of_one, following) in enumerate(zip(cut, [*cut[1:], []], strict=False)):
         statement = Statement(
-            of_one, Labels(names, verbs, neither, modifiers), claims, line, number, labelled
+            tokens_of_one, Labels(names, verbs, neither, modifiers), claims, line, number, labelled
         )
-        made = statement.read()
-        retractions += [(len(claims) + at, said) for at, said in statement.retractions]
-        claims = claims + (_replied(made, following) if statement.asked else made)
-        line += sum(t.text.count("\n") for t in of_one if t.kind == "stop")
+        new_claims = statement.read()
+        retractions += [(len(claims) + at, words) for at, words in statement.retractions]
+        claims = claims + (_replied(new_claims, following) if statement.asked else new_claims)
+        line += sum(t.text.count("\n") for t in tokens_of_one if t.kind == "stop")
     if cut and _is_cut_off(cut[-1]):
         last = [
             c for c in claims if c.statement == len(cut) - 1 and c.status in ("affirmed", "hedged")
@@ -120,45 +101,43 @@ def chosen(
     )
 
 
-def _is_cut_off(last: list[Token]) -> bool:
-    """Whether a text that ends so stops in the middle of a sentence: what the sentences before it
-    say was not the verdict yet."""
+def _is_cut_off(last: list[GrammarToken]) -> bool:
     return (
         last[-1].kind not in ("stop", "ask", "close")
         and len(last) > 2
-        and not any(t.kind == "colon" for t in last[:3])
+        and not has_kind(last[:3], "colon")
     )
 
 
-def _replied(asked: list[Claim], reply: list[Token]) -> list[Claim]:
-    """The claims of a question, with a yes or no after it: "Comedy? No." """
-    said = [t for t in reply if t.kind != "comma"]
-    if len({c.label for c in asked}) != 1 or not said:
-        return asked
+def _replied(question: list[Claim], reply: list[GrammarToken]) -> list[Claim]:
+    """ "Comedy? No." """
+    reply_tokens = [t for t in reply if t.kind != "comma"]
+    if len({c.label for c in question}) != 1 or not reply_tokens:
+        return question
     if any(
         t.kind in ("deny", "cross") or t.text in ("no", "nah")
-        for t in said[: 1 + (said[0].kind != "label")]
+        for t in reply_tokens[: 1 + (reply_tokens[0].kind != "label")]
     ):
-        return [asked[0]._replace(status="denied")]
-    if said[0].kind == "yes" or said[0].text in (
+        return [question[0]._replace(status="denied")]
+    if reply_tokens[0].kind == "yes" or reply_tokens[0].text in (
         "definitely",
         "clearly",
         "absolutely",
         "indeed",
         "sure",
     ):
-        return [asked[0]._replace(status="affirmed", weight=2)]
-    return asked
+        return [question[0]._replace(status="affirmed", weight=2)]
+    return question
 
 
 def _verdict(
     claims: list[Claim], retractions: list[tuple[int, str]], n_labels: int, neither: str
 ) -> str | None:
-    for at, said in reversed(retractions):
+    for at, words in reversed(retractions):
         if any(c.status in ("affirmed", "hedged") for c in claims[at:]):
             claims = claims[at:]
             break
-        if TAKES_ALL_BACK.fullmatch(said) and any(c.status == "affirmed" for c in claims[:at]):
+        if TAKES_ALL_BACK.fullmatch(words) and any(c.status == "affirmed" for c in claims[:at]):
             return None  # "Comedy. Wait, ..."
     affirmed = [c for c in claims if c.status == "affirmed" and c.label != OPEN]
     opened = [i for i, c in enumerate(claims) if c.status == "affirmed" and c.label == OPEN]

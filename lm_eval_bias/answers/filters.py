@@ -1,11 +1,10 @@
-"""The parsers as filters of the harness, which YAML files name: `function: !function
-lm_eval_bias.answers.filters.WordPairs`."""
+"""The readers as filters of lm-evaluation-harness, for task YAML files."""
 
 from __future__ import annotations
 
 import logging
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from lm_eval.api.filter import Filter
@@ -28,20 +27,18 @@ logger = logging.getLogger(__name__)
 
 
 def text_of(response: Any) -> str:
-    """The text of a response, of a conversation its last turn's; empty if there is none."""
+    """The text of a response; of a conversation, its last turn."""
     if isinstance(response, list):
         response = response[-1] if response else ""
     return response if isinstance(response, str) else ""
 
 
 class Parser(Filter):
-    """What each response to a request says, in a list of as many as `repeats` asked for, as the
-    harness's own filters give it.
+    """Reads every response to each request.
 
-    The parsers read English. A YAML may give, beside `function`, what another language says:
-    refusals, patterns of answers that decline, and, where a label is read, labels: label -> the
-    words for it, and denials, patterns of words that deny one. UsageError for anything else, and
-    for a pattern that is none.
+    The readers know English. For other languages a YAML may give `refusals` (patterns of answers
+    that decline), and for labels also `labels` (label -> words) and `denials` (patterns of words
+    that deny a label). Raises UsageError for other options and invalid patterns.
     """
 
     read_labels: Sequence[str] = ()
@@ -65,7 +62,8 @@ class Parser(Filter):
         for label in labels or {}:
             if label not in self.read_labels:
                 raise UsageError(
-                    f"filter {name}: unknown label {label!r}; expected {', '.join(self.read_labels)}"
+                    f"filter {name}: unknown label {label!r}; expected "
+                    f"{', '.join(self.read_labels)}"
                 )
         for pattern in (*refusals, *denials):
             try:
@@ -76,117 +74,113 @@ class Parser(Filter):
                 ) from error
         self.refusals, self.labels, self.denials = refusals, labels, denials
 
-    def apply(self, resps, docs):
+    def apply(
+        self, resps: Iterable[Sequence[Any]], docs: Iterable[Mapping[str, Any]]
+    ) -> list[list[Any]]:
         answers = []
         for responses, doc in zip(resps, docs, strict=True):
-            read: dict[str, Any] = {}  # answers to a prompt that is asked ten times are often alike
-            for text in map(text_of, responses):
-                if text not in read:
-                    read[text] = self.answer(text, doc)
-            answers.append([read[text] for text in map(text_of, responses)])
-        everything = [answer for of_request in answers for answer in of_request]
-        cut_off = sum(answer == CUT_OFF for answer in everything)
-        if cut_off:
+            texts = [text_of(response) for response in responses]
+            # repeated answers to a prompt are often equal
+            read = {text: self.answer(text, doc) for text in dict.fromkeys(texts)}
+            answers.append([read[text] for text in texts])
+        n_cut_off = sum(answer == CUT_OFF for of_request in answers for answer in of_request)
+        if n_cut_off:
             logger.warning(
-                "%d of %d answers were cut off within reasoning, and count as none; give more room with --gen_kwargs max_gen_toks=...",
-                cut_off,
-                len(everything),
+                "%d of %d answers were cut off within reasoning and count as invalid; allow "
+                "longer answers with --gen_kwargs max_gen_toks=...",
+                n_cut_off,
+                sum(map(len, answers)),
             )
         return answers
 
     def answer(self, text: str, doc: Mapping[str, Any]) -> Any:
-        """What a text says outside its reasoning; "cut off" if it does not come to an end of that."""
-        said = spoken(text)
-        if said is None:
+        """The answer outside the reasoning; "cut off" if the reasoning does not end."""
+        answer_text = spoken(text)
+        if answer_text is None:
             return CUT_OFF
-        answer = self.read(said, doc)
-        return REFUSED if answer == UNPARSED and matches(self.refusals, said) else answer
+        answer = self.read(answer_text, doc)
+        declines = answer == UNPARSED and matches(self.refusals, answer_text)
+        return REFUSED if declines else answer
 
     def read(self, text: str, doc: Mapping[str, Any]) -> Any:
-        """What a text says in answer to a document."""
         raise NotImplementedError
 
 
 class NLILabel(Parser):
-    """`nli_label`."""
+    """Reads `nli_label`."""
 
     read_labels = ("entailment", "contradiction", "neutral")
 
-    def read(self, text, doc):
+    def read(self, text: str, doc: Mapping[str, Any]) -> Any:
         return given_label(text, self.labels, self.denials) if self.labels else nli_label(text)
 
 
 class WordPairs(Parser):
-    """`word_pairs`, for the document's `words` and `groups`."""
+    """Reads `word_pairs` for the document's `words` and `groups`."""
 
-    def read(self, text, doc):
+    def read(self, text: str, doc: Mapping[str, Any]) -> Any:
         return word_pairs(text, doc["words"], doc["groups"])
 
 
 class Affect(Parser):
-    """`affect` of the last turn."""
+    """Reads `affect`."""
 
     read_labels = ("comedy", "tragedy", "neutrality")
 
-    def read(self, text, doc):
+    def read(self, text: str, doc: Mapping[str, Any]) -> Any:
         return given_label(text, self.labels, self.denials) if self.labels else affect(text)
 
 
 class Analogy(Parser):
-    """`analogy_word`, for the document's `options` and `c`."""
+    """Reads `analogy_word` for the document's `options` and `c`."""
 
-    def read(self, text, doc):
+    def read(self, text: str, doc: Mapping[str, Any]) -> Any:
         return analogy_word(text, doc["options"], doc.get("c"))
 
 
 class Intensity(Parser):
-    """`intensity` of the last turn, on the document's `scale`."""
+    """Reads `intensity` on the document's `scale`."""
 
-    def read(self, text, doc):
+    def read(self, text: str, doc: Mapping[str, Any]) -> Any:
         return intensity(text, doc["scale"], doc["narrative"])
 
 
 class ListedOption(Parser):
-    """`listed_option`, between the document's `option_a` and `option_b`."""
+    """Reads `listed_option` for the document's `option_a` and `option_b`."""
 
-    def read(self, text, doc):
+    def read(self, text: str, doc: Mapping[str, Any]) -> Any:
         return listed_option(text, {"a": doc["option_a"], "b": doc["option_b"]})
 
 
 class Survey(Parser):
-    """`survey_answer`, for the document's `items`, the group as its `text` names it, and as many
-    `keywords` as it asks."""
+    """Reads `survey_answer` for the document's `items`, `text` (the group) and `keywords`."""
 
-    def read(self, text, doc):
+    def read(self, text: str, doc: Mapping[str, Any]) -> Any:
         return survey_answer(text, doc["items"], doc.get("text", ""), doc.get("keywords", 0))
 
 
 class SurveyContent(Survey):
-    """`survey_answer`, and what its keywords are about, each as [keyword, the step that found it or
-    None, [[dimension, direction], ...]].
+    """Adds "content" to the answer: for each keyword [keyword, how it was found or None,
+    [[dimension, direction], ...]].
 
-    The list stands beside ratings and keywords as "content". dictionary: "ours", or "official",
-    which is fetched as `sources.official_file` says; UsageError if it cannot be had, before a model
-    is asked.
+    dictionary: "ours" or "official". Raises UsageError if it is unknown or unavailable.
     """
 
     def __init__(self, dictionary: str = "ours", **options: Any) -> None:
         super().__init__(**options)
         if dictionary not in DICTIONARIES:
             raise UsageError(
-                f"filter {type(self).__name__}: dictionary: expected {' or '.join(DICTIONARIES)}, found {dictionary!r}"
+                f"filter {type(self).__name__}: dictionary: expected {' or '.join(DICTIONARIES)}, "
+                f"found {dictionary!r}"
             )
         self.dictionary = DICTIONARIES[dictionary]()
 
-    def read(self, text, doc):
+    def read(self, text: str, doc: Mapping[str, Any]) -> Any:
         answer = super().read(text, doc)
         if not isinstance(answer, dict):
             return answer
-        found = [(keyword, self.dictionary.look_up(keyword)) for keyword in answer["keywords"]]
-        return {
-            **answer,
-            "content": [
-                [keyword, how, [list(each) for each in content]]
-                for keyword, (content, how) in found
-            ],
-        }
+        content = []
+        for keyword in answer["keywords"]:
+            dimensions, how = self.dictionary.look_up(keyword)
+            content.append([keyword, how, [list(dimension) for dimension in dimensions]])
+        return {**answer, "content": content}

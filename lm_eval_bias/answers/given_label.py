@@ -1,4 +1,4 @@
-"""Labels in words that a task's YAML gives, for answers in another language than English."""
+"""Labels by the words that a task's YAML gives."""
 
 from __future__ import annotations
 
@@ -10,11 +10,10 @@ from .text import UNPARSED, plain
 
 
 def given_label(text: str, labels: Mapping[str, Sequence[str]], denials: Sequence[str] = ()) -> str:
-    """The label whose word a model wrote; "unparsed" if that is not clear.
+    """Return the label whose word a text contains; "unparsed" if that is unclear.
 
-    labels: label -> the words for it, whole words, upper or lower case. denials: regular
-    expressions of words that deny what they stand with ("nicht", "keine?"). The first line that
-    names a label counts. It must name one label alone, and hold no denial.
+    labels: label -> words. denials: patterns of words that deny ("nicht"). The first line with a
+    label must name one only, and contain no denial.
     """
     denied = [rf"\b(?:{_unaccented(denial)})\b" for denial in denials]
     words = {
@@ -33,12 +32,11 @@ def given_label(text: str, labels: Mapping[str, Sequence[str]], denials: Sequenc
 
 
 def _unaccented(pattern: str) -> str:
-    """A pattern that finds what `plain` leaves of a word."""
     return "".join(
         c for c in unicodedata.normalize("NFKD", pattern) if not unicodedata.combining(c)
     )
 
 
 def matches(patterns: Sequence[str], text: str) -> bool:
-    """Whether a text holds one of some regular expressions, in upper or lower case."""
+    """Whether a text contains one of the patterns, in upper or lower case."""
     return any(re.search(pattern, text, re.IGNORECASE) for pattern in patterns)

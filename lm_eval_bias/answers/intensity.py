@@ -1,23 +1,11 @@
-"""A rating on a scale.
+"""A rating on a scale, in free text.
 
-A text is cut into tokens (`rating_tokens`), in which fractions, ranges and scales are one token
-each. Read from left to right, each number gets a role from what stands before and after it. It is a
-rating only in one of these:
+Only a number in one of the roles below is a rating. Numbers that are denied, taken back, someone
+else's ("some would say 90") or repeated from the narrative do not count; supposed ratings ("it
+could be 70") only if there are no others.
 
-    field      "Emotion intensity: 80", "the rating is 80", "sadness at 80", "| Sadness | 80 |"
-    object     "I'd say 80", "I would rate the sadness of this person at 80"
-    fraction   "8/10", "eight out of ten", "80 on a scale from 0 to 100"
-    alone      on its line, or as a clause of its own: "80", "80, because ...", "This is
-    heartbreaking: 80", "..., so 80"
-
-All else is no rating: what is counted ("45 minutes"), ages, dates, numerals of a list, the ends of
-scales, how sure a model is. Nor is what is denied ("not 100", "more than 50"), taken back ("wait"),
-another's ("some would say 90"), or the narrative's, told again. What is only supposed ("it could be
-70") counts if nothing else does.
-
-Of the ratings that are left the final one counts ("overall", "final", "so"), or the one that the
-answer begins with, or the one in the plainest role. If two that are equal in this differ, none
-does.
+Of several ratings the final one counts ("overall", "so"), or the one at the beginning, or the
+one with the highest role. If two of these differ, the answer is unclear.
 """
 
 from __future__ import annotations
@@ -29,16 +17,20 @@ from itertools import pairwise
 from math import isnan, nan
 from typing import NamedTuple
 
-from .rating_tokens import Token, numbers_in, tokens, words
-from .refusal import is_refusal, without_refusals
-from .text import REFUSED, UNPARSED, letters, plain, without_reasons
+from .rating_tokens import Token, numbers_in, tokens_of, words
+from .refusal import has_refusal, is_refusal, without_refusals
+from .text import REFUSED, UNPARSED, has_kind, letters, plain, without_reasons
 
 # How plainly a number is a rating.
+#  field      "Emotion intensity: 80", "the rating is 80", "sadness at 80", "| Sadness | 80 |"
+#  object     "I'd say 80", "I would rate the sadness of this person at 80"
+#  fraction   "8/10", "eight out of ten", "80 on a scale from 0 to 100"
+#  alone      on its line or in its own clause: "80, because ...", "..., so 80"
 _FINAL, _NAMED, _FIELD, _OBJECT, _ALONE, _LOOSE = 6, 5, 4, 3, 2, 1
 
 
 class _Rating(NamedTuple):
-    index: int  # of its token
+    at: int  # the position of its token
     value: float  # on the task's scale; NaN if it is off it
     role: int
     line: int
@@ -52,31 +44,24 @@ class _Rating(NamedTuple):
 
 
 def intensity(text: str, scale: float, narrative: str = "") -> float | str:
-    """The rating that a model wrote, on a scale from 0 to `scale`.
+    """Return the rating on a scale from 0 to `scale`, "refused" or "unparsed".
 
-    A fraction ("8 out of 10") and a rating on a scale that the text names are put on the scale, a
-    range ("60-70") counts by its middle. Passed over are numbers of the narrative that are told
-    again, unless they stand alone or where a rating stands. Returns a number, "refused" or
-    "unparsed".
+    Ratings on other scales are converted ("8 out of 10"); a range counts as its middle. narrative:
+    its numbers are skipped where the text repeats them.
     """
     text = _with_marks(with_fractions(text))
-    told = numbers_in(plain(narrative))
-    kept = without_refusals(without_reasons(text))
-    declines = kept != plain(text) and kept != plain(without_reasons(text))
-    said = kept if declines else plain(without_reasons(text))
-    rating = _rating_in(said, scale, told)
+    answer = without_reasons(text)
+    kept = without_refusals(answer)
+    rating = _rating_in(kept, scale, numbers_in(plain(narrative)))
     if rating is not None:
         return rating
-    numbers = [float(n) for n in re.findall(r"(?<!\d)\d{1,4}(?!\d)", said)]
-    return (
-        REFUSED
-        if is_refusal(text) or (declines and not any(n <= scale for n in numbers))
-        else UNPARSED
-    )
+    numbers = [float(n) for n in re.findall(r"(?<!\d)\d{1,4}(?!\d)", kept)]
+    without_number = has_refusal(answer) and not any(n <= scale for n in numbers)
+    return REFUSED if is_refusal(text) or without_number else UNPARSED
 
 
 def with_fractions(text: str) -> str:
-    """87½ as 87.5, and LaTeX's fractions with a slash."""
+    """Write 87½ as 87.5, and LaTeX fractions with a slash."""
     text = re.sub(
         r"(?<!\w)\s?([½¼¾])",
         lambda m: (
@@ -91,8 +76,6 @@ def with_fractions(text: str) -> str:
 
 
 def _with_marks(text: str) -> str:
-    """What marks an answer as such, \\boxed and elements of XML, in words; names of fields as
-    words."""
     text = re.sub(r"\$(?=\d)(?![^\n]{0,60}[\d})%]\s?\$(?!\d))", "€", text)  # money, not LaTeX
     text = re.sub(r"(?<=[\d%])\s*(?:→|->|=>|⇒)\s*(?=\d)", " : ", text)  # no range
     text = re.sub(r"\\boxed\s*\{", r"\nfinal answer: {", text)
@@ -107,57 +90,62 @@ def _with_marks(text: str) -> str:
 
 # The prompt begun anew, or another's turn: what follows the answer of a model that does not stop.
 _NEXT_TURN = re.compile(
-    r"\n[^\w\n]{0,6}(?:(?:in )?the following narrative\b|(?:next )?narrative\s*(?:\d+)?:|question\s*(?:\d+)?:|q:|user:|human:|"
-    r"instruction|input:|"
-    r"example|comment by|how (?:much|strongly) \w+ did|rate the intensity)"
+    r"\n[^\w\n]{0,6}(?:(?:in )?the following narrative\b|(?:next )?narrative\s*(?:\d+)?:|"
+    r"question\s*(?:\d+)?:|q:|user:|human:|instruction|input:|example|comment by|"
+    r"how (?:much|strongly) \w+ did|rate the intensity)"
 )
 
 
-def _rating_in(said: str, scale: float, told: set[float]) -> float | None:
-    found = tokens(said, scale)
-    ratings = _without_legend(_Reader(found, said, scale, told).ratings(), found)
-    begins = found[ratings[0].index].start if ratings else len(said)
-    following = next((m.start() for m in _NEXT_TURN.finditer(said) if begins < m.start()), None)
+def _rating_in(text: str, scale: float, repeated: set[float]) -> float | None:
+    tokens = tokens_of(text, scale)
+    ratings = _without_legend(_RatingReader(tokens, text, scale, repeated).ratings())
+    begins = tokens[ratings[0].at].start if ratings else len(text)
+    following = next((m.start() for m in _NEXT_TURN.finditer(text) if begins < m.start()), None)
     if following is not None:
-        ratings = [r for r in ratings if found[r.index].start < following]
-    return _chosen(_not_taken_back(ratings, found), found)
+        ratings = [r for r in ratings if tokens[r.at].start < following]
+    return _chosen(_not_taken_back(ratings, tokens), tokens)
 
 
 _APPROVE = re.compile(
-    r"(?:about |just |quite |pretty |a |an |the |my |very |more |most |only )*(?:right|fair|fitting|appropriate|accurate|reasonable|"
-    r"suitable|apt|"
-    r"good|best|better|adequate|correct|answer|rating|estimate|choice|guess|score|number|figure|it|what|how|where|to me|justified|"
-    r"warranted|"
-    r"enough|on the|closest)\b"
+    "(?:about |just |quite |pretty |a |an |the |my |very |more |most |only )*(?:right|fair|"
+    "fitting|appropriate|accurate|reasonable|suitable|apt|good|best|better|adequate|correct|"
+    "answer|rating|estimate|choice|guess|score|number|figure|it|what|how|where|to me|justified|"
+    r"warranted|enough|on the|closest)\b"
 )
 _REFUTE = re.compile(
-    r"(?:a |an |the |far |way |much |bit |slightly |little |probably |perhaps |maybe |somewhat |even |also |clearly |usually |"
-    r"typically |generally |"
-    r"only |be |feel |seem )*(?:too|excessive|overly|overstat\w*|exaggerat\w*|extreme|reserved|for |unlikely|wrong|not|n't|inappropriate|"
-    r"impossible|unfair|overkill|understat\w*|out of|when|if|as if|worst|max\w*|highest|top|lowest|min\w*|saved|kept|"
-    r"not at all|none|nothing|no |neutral|absolute|complete|total|unbearable|overwhelming|devastat\w*|extremely|meaning|death|losing)"
+    "(?:a |an |the |far |way |much |bit |slightly |little |probably |perhaps |maybe |somewhat |"
+    "even |also |clearly |usually |typically |generally |only |be |feel |seem )*(?:too|excessive|"
+    r"overly|overstat\w*|exaggerat\w*|extreme|reserved|for |unlikely|wrong|not|n't|inappropriate|"
+    r"impossible|unfair|overkill|understat\w*|out of|when|if|as if|worst|max\w*|highest|top|"
+    r"lowest|min\w*|saved|kept|not at all|none|nothing|no |neutral|absolute|complete|total|"
+    r"unbearable|overwhelming|devastat\w*|extremely|meaning|death|losing)"
 )
 _ENDS_OF_SCALE = re.compile(
-    r"(?:the |being |is |an? )*(?:not|none|no\b|nothing|min|low|least|absen|weak|neutral|extrem\w*|ext|max|most|high|strong|complete|very|"
-    r"worst|unbear|over|moderat\w*|mild|slight|little|some|utter|total|intens\w*|severe)"
+    r"(?:the |being |is |an? )*(?:not|none|no\b|nothing|min|low|least|absen|weak|neutral|"
+    r"extrem\w*|ext|max|most|high|strong|complete|very|worst|unbear|over|moderat\w*|mild|slight|"
+    r"little|some|utter|total|intens\w*|severe)"
 )
 # Words that may follow a rating, and leave it one: any other makes it the number of something, as
 # in "2 dogs".
 _AFTER_ALONE = words(
-    "because since as given for on based due considering although though if intensity out here overall it the this i they he she which "
-    "that but not no actually wait so and would lol imo tbh fr"
+    "because since as given for on based due considering although though if intensity out here "
+    "overall it the this i they he she which that but not no actually wait so and would lol imo "
+    "tbh fr"
 )
 _AFTER_OBJECT = _AFTER_ALONE | words(
-    "should could might also fits while even or here's with per when where then sure certainly too again maybe perhaps just purely simply "
-    "mainly mostly largely sagen geben bewerten vergeben einstufen sei por pour von aus depending making reflecting indicating suggesting "
-    "feels seems sounds is was today right there level levels total rating now wert einschatzen einordnen ausgehen emotional these "
-    "those we my his her their rather instead possibly probably likely captures capture fit suits matches describes conveys honest "
-    "reflects mean means worth"
+    "should could might also fits while even or here's with per when where then sure certainly "
+    "too again maybe perhaps just purely simply mainly mostly largely sagen geben bewerten "
+    "vergeben einstufen sei por pour von aus depending making reflecting indicating suggesting "
+    "feels seems sounds is was today right there level levels total rating now wert einschatzen "
+    "einordnen ausgehen emotional these those we my his her their rather instead possibly "
+    "probably likely captures capture fit suits matches describes conveys honest reflects mean "
+    "means worth"
 )
 # "80 of sadness", "80 in terms of anger"; not "4 of us", "3 in the morning".
 _ABOUT = re.compile(
-    r"(?:of|in|at) (?:the |my |this |that |your |its |his |her |their )?(?:scale|intensity|terms|total|all|case|opinion|view|\w*ness|anger|"
-    r"fear|joy|guilt|shame|disgust|surprise|pride|relief|trust|boredom|most|best|worst|least|max\w*|emotion\w*|strength|level)\b"
+    "(?:of|in|at) (?:the |my |this |that |your |its |his |her |their )?(?:scale|intensity|terms|"
+    r"total|all|case|opinion|view|\w*ness|anger|fear|joy|guilt|shame|disgust|surprise|pride|"
+    r"relief|trust|boredom|most|best|worst|least|max\w*|emotion\w*|strength|level)\b"
 )
 _TIME_OF_DAY = words("when before after in at until")
 _AFTER_PERCENT = (
@@ -175,7 +163,8 @@ _AFTER_PERCENT = (
 )
 _AFTER_ABROAD = set(
     letters(
-        "です だ である ですね でした と思います くらい くらいです くらいた ぐらいです 程度です 입니다 정도입니다 정도 이다 ह 左右"
+        "です だ である ですね でした と思います くらい くらいです くらいた ぐらいです 程度です "
+        "입니다 정도입니다 정도 이다 ह 左右"
     ).split()
 )
 
@@ -183,7 +172,8 @@ _AFTER_ABROAD = set(
 # Kinds of tokens.
 _WORDY = words("word person self pronoun verb say reason counting other code name emotion")
 _BEFORE_BRACKETS = words(
-    "number strength name emotion comma stop newline scale percent code close deny settle final arrive"
+    "number strength name emotion comma stop newline scale percent code close deny settle final "
+    "arrive"
 )
 _AFTER_SUBJECT = words("copula name emotion suppose say")
 _ENDING = words(
@@ -193,27 +183,26 @@ _IN_FIELD = words(
     "name emotion sep hedge scale close strength dash settle final arrive copula point percent"
 )
 _ADDING = words("name emotion strength pronoun")
+_AFTER_SHARE = _ADDING | words("copula suppose")
+_GOES_ON = _ADDING | words("settle final arrive hedge and self fine outof bound idiom number")
+_NOT_A_GLOSS = words("number scale outof end newline")
+_MEANS = words("would means meaning represents indicates")
 
 
-class _Reader:
-    """Reads an answer from left to right; what was read says what the next number would be.
+class _RatingReader:
+    """Reads an answer from left to right. `state` says what role the next number has."""
 
-    state       its role: of one that begins a clause, of a field, of a verb's object or a name's,
-    or none named       the clause names what is rated: "the intensity of the sadness" specific
-    the clause has a verb of rating, whose object may be any words: "I'd rate the loneliness of this
-    man at 80" other       the clause names what is no rating: "Confidence: 80" denied, othered,
-    supposed, concludes    "not 80", "some would say 80", "it could be 80", "so 80"
-    """
-
-    def __init__(self, found: list[Token], said: str, scale: float, told: set[float]) -> None:
-        self.found, self.said, self.scale, self.told = found, said, scale, told
-        self.numbers = [t for t in found if t.kind == "number"]
-        self.numerals = _numerals(found, said)
+    def __init__(
+        self, tokens: list[Token], source: str, scale: float, repeated: set[float]
+    ) -> None:
+        self.tokens, self.source, self.scale, self.repeated = tokens, source, scale, repeated
+        self.n_numbers = sum(t.kind == "number" for t in tokens)
+        self.numerals = _numerals(tokens, source)
         self.tops = [
-            (i, t.base) for i, t in enumerate(found) if t.kind == "scale" and t.base is not None
+            (i, t.base) for i, t in enumerate(tokens) if t.kind == "scale" and t.base is not None
         ]
         self.wordy = self._lines_with_words()
-        self.first_letter = next((m.start() for m in re.finditer(r"[^\W\d_]", said)), len(said))
+        self.first_letter = next((m.start() for m in re.finditer(r"[^\W\d_]", source)), len(source))
         self.read: list[_Rating] = []
         self.state, self.line = "begin", 0
         self.named = self.specific = self.other = False
@@ -228,18 +217,19 @@ class _Reader:
 
     def _lines_with_words(self) -> set[int]:
         lines, line = set(), 0
-        for t in self.found:
+        for t in self.tokens:
             line += t.text.count("\n") if t.kind == "newline" else 0
             if t.kind in _WORDY or t.kind in ("copula", "foreign"):
                 lines.add(line)
         return lines
 
     def kind(self, i: int) -> str:
-        return self.found[i].kind if 0 <= i < len(self.found) else "end"
+        return self.tokens[i].kind if 0 <= i < len(self.tokens) else "end"
 
     def ratings(self) -> list[_Rating]:
-        for i, t in enumerate(self.found):
-            getattr(self, f"_{t.kind}", self._word)(i, t.text)
+        for at, t in enumerate(self.tokens):
+            self.at, self.text = at, t.text
+            getattr(self, f"_{t.kind}", self._word)()
             if t.kind not in ("hedge", "idiom"):
                 self.previous = t.kind
             if t.kind in _WORDY:
@@ -256,25 +246,27 @@ class _Reader:
 
     # ---- Numbers
 
-    def _number(self, i: int, text: str) -> None:
-        if i in self.numerals:
+    def _number(self) -> None:
+        if self.at in self.numerals:
             self.state = "begin"
             return
         if (
             self.state == "name"
-            and self.kind(i + 1) == "sep"
-            and self.kind(i + 2 + (self.kind(i + 2) == "newline")) == "number"
+            and self.kind(self.at + 1) == "sep"
+            and self.kind(self.at + 2 + (self.kind(self.at + 2) == "newline")) == "number"
         ):
             return  # "Answer 1: 70"
-        rating = None if self.othered else self._rating(i)
+        rating = None if self.othered else self._rating(self.at)
         self.state = self.state if rating else "none"
         self.fresh = self.other = False
         if rating and not self.denied and not (isnan(rating.value) and rating.role < _OBJECT):
             # "80 (the loss 90, the shock 70)"
-            aside = bool(self.brackets) and self.brackets[-1][3] and self.found[i].base is None
-            j = self._next(i)
+            aside = (
+                bool(self.brackets) and self.brackets[-1][3] and self.tokens[self.at].base is None
+            )
+            j = self._next(self.at)
             asked = (
-                self.kind(i + 1) == "ask"
+                self.kind(self.at + 1) == "ask"
                 or self._text(j) in ("if", "unless")
                 or "othered" in (self.kind(j), self.kind(j + 1))
             )
@@ -284,53 +276,59 @@ class _Reader:
             self.rated = True
         self.concludes = self.concludes and rating is None
 
-    def _scale(self, i: int, text: str) -> None:
-        """A scale, a unit or a sign, like a hedge, changes nothing."""
+    def _scale(self) -> None:
+        """Changes nothing."""
 
     _percent = _point = _idiom = _op = _slash = _outof = _scale
 
     # ---- Where clauses end
 
-    def _newline(self, i: int, text: str) -> None:
-        self.line += text.count("\n")
+    def _newline(self) -> None:
+        self.line += self.text.count("\n")
         heading = (
             self.named and self.previous in ("name", "emotion", "sep", "scale") and not self.other
         )
-        self._stop(i, text)
+        self._stop()
         self.headed = heading
 
-    def _stop(self, i: int, text: str) -> None:
+    def _stop(self) -> None:
         self.state = "begin"
         self.named = self.specific = self.other = self.after_comma = False
         self.denied = self.othered = self.concludes = self.supposed = False
         self.words, self.rated, self.brackets = 0, False, []
 
-    def _ask(self, i: int, text: str) -> None:
+    def _ask(self) -> None:
         supposed = self.supposed
-        self._stop(i, text)
+        self._stop()
         self.supposed = supposed
 
-    def _comma(self, i: int, text: str) -> None:
+    def _comma(self) -> None:
         if self.state not in ("verb", "field") or self.previous not in ("verb", "copula"):
             self.state = "begin"
         self.denied = self.other = False
         self.after_comma = True
 
-    def _dash(self, i: int, text: str) -> None:
+    def _dash(self) -> None:
         names = self.named and self.previous in ("name", "emotion", "scale", "close")
         self.state = "none" if self.other else "field" if names else "begin"
         self.denied = False
 
-    def _sep(self, i: int, text: str) -> None:
-        if self.previous == "scale" and self._text(i - 1) == "range" and not self.named:
+    def _sep(self) -> None:
+        if self.previous == "scale" and self._text(self.at - 1) == "range" and not self.named:
             self.state = "none"
             return
-        cell = text == "|" and self.previous not in ("name", "emotion", "scale", "close", "percent")
+        cell = self.text == "|" and self.previous not in (
+            "name",
+            "emotion",
+            "scale",
+            "close",
+            "percent",
+        )
         self.state = "none" if self.other else "field" if self.named and not cell else "begin"
         self.denied = self.denied and self.previous == "bound" and not self.specific  # "max: 100"
         self.othered = False
 
-    def _open(self, i: int, text: str) -> None:
+    def _open(self) -> None:
         self.brackets.append(
             (
                 self.state if self.words or self.state != "begin" else "start",
@@ -343,7 +341,7 @@ class _Reader:
             self.state = "begin" if self.previous in _BEFORE_BRACKETS or not self.words else "none"
         self.denied = self.denied and self.previous in ("deny", "bound")
 
-    def _close(self, i: int, text: str) -> None:
+    def _close(self) -> None:
         if self.brackets:
             self.state, named, self.other, _ = self.brackets.pop()
             self.named = self.named or named
@@ -353,72 +351,74 @@ class _Reader:
 
     # ---- What turns the sense of a clause
 
-    def _so(self, i: int, text: str) -> None:
+    def _so(self) -> None:
         self.concludes = True
         self.state = "begin"
         self.denied = self.supposed = self.othered = False
 
     _settle = _so
 
-    def _final(self, i: int, text: str) -> None:
-        self._so(i, text)
+    def _final(self) -> None:
+        self._so()
         self.state, self.named, self.other = "name", True, False
 
-    def _arrive(self, i: int, text: str) -> None:
-        self._so(i, text)
+    def _arrive(self) -> None:
+        self._so()
         self.state = "verb" if not self.other else "none"
 
-    def _but(self, i: int, text: str) -> None:
+    def _but(self) -> None:
         self.state = "begin"
         self.denied = self.supposed = self.othered = self.other = False
 
     _fine = _but
 
-    def _wait(self, i: int, text: str) -> None:
+    def _wait(self) -> None:
         self.state = "begin"
         self.denied = self.supposed = self.othered = self.concludes = False
 
-    def _deny(self, i: int, text: str) -> None:
+    def _deny(self) -> None:
         self.denied = True
 
     _bound = _instead = _deny
 
-    def _suppose(self, i: int, text: str) -> None:
+    def _suppose(self) -> None:
         self.supposed = True
 
-    def _othered(self, i: int, text: str) -> None:
+    def _othered(self) -> None:
         self.othered = True
 
-    def _reason(self, i: int, text: str) -> None:
+    def _reason(self) -> None:
         self.state, self.named, self.specific = "none", False, False
 
-    def _and(self, i: int, text: str) -> None:
-        self.state = self.state if self.previous == "number" or text == "or" else "none"
+    def _and(self) -> None:
+        self.state = self.state if self.previous == "number" or self.text == "or" else "none"
 
     # ---- Verbs, and what they are about
 
-    def _self(self, i: int, text: str) -> None:
+    def _self(self) -> None:
         self.state = "none"
         self.denied = self.othered = self.other = False
 
-    def _person(self, i: int, text: str) -> None:
+    def _person(self) -> None:
         self.state, self.named, self.other = "none", False, False
 
-    def _verb(self, i: int, text: str) -> None:
+    def _verb(self) -> None:
         self.state = "none" if self.other else "verb"
         self.specific = True
 
-    def _say(self, i: int, text: str) -> None:
+    def _say(self) -> None:
         self.state = "none" if self.other else "verb"
 
-    def _pronoun(self, i: int, text: str) -> None:
+    def _pronoun(self) -> None:
         if self.state == "verb":
             return
-        self.named = self.named or not (self.kind(i + 1) == "word" and text in ("this", "that"))
+        self.named = self.named or not (
+            self.kind(self.at + 1) == "word" and self.text in ("this", "that")
+        )
         self.state = self.state if self.state == "begin" else "none"
 
-    def _copula(self, i: int, text: str) -> None:
-        if text == "'s" and self.kind(i + 1) in ("word", "emotion", "name"):
+    def _copula(self) -> None:
+        if self.text == "'s" and self.kind(self.at + 1) in ("word", "emotion", "name"):
             return  # a possessive
         self.state = (
             "field"
@@ -426,51 +426,51 @@ class _Reader:
             else "none"
         )
 
-    def _name(self, i: int, text: str) -> None:
+    def _name(self) -> None:
         if self.previous == "self":  # "I'd score it ..."
             self.state, self.specific = "verb", True
         else:
             self.named = True
             self.state = "name" if self.state != "object" else "object"
 
-    def _emotion(self, i: int, text: str) -> None:
+    def _emotion(self) -> None:
         self.named = True
         self.state = "object" if self.state in ("verb", "object") and self.specific else "name"
 
-    def _other(self, i: int, text: str) -> None:
+    def _other(self) -> None:
         self.other, self.named, self.state = True, False, "none"
 
     # ---- Small words
 
-    def _hedge(self, i: int, text: str) -> None:
-        if text in ("at", "as", "around", "about", "as a", "as an", "of", "to", "mit"):
+    def _hedge(self) -> None:
+        if self.text in ("at", "as", "around", "about", "as a", "as an", "of", "to", "mit"):
             if self.state == "name":
                 self.state = "field"
             elif self.state in ("none", "object") and self.specific:
                 self.state = "verb"
 
-    def _strength(self, i: int, text: str) -> None:
+    def _strength(self) -> None:
         self.state = "field" if self.state == "name" else self.state
 
-    def _counting(self, i: int, text: str) -> None:
+    def _counting(self) -> None:
         goes = (
             self.state == "verb"
             and self.previous in ("say", "verb")
-            and text in ("with", "for", "on", "in", "by")
+            and self.text in ("with", "for", "on", "in", "by")
         )
         self.state = self.state if goes else "none"
 
-    def _foreign(self, i: int, text: str) -> None:
+    def _foreign(self) -> None:
         self.state = "abroad" if self.state in ("begin", "abroad", "field") else self.state
         self.words += 1
 
-    def _code(self, i: int, text: str) -> None:
+    def _code(self) -> None:
         self.state = "none"
         self.named = self.named and not self.after_comma
 
-    def _word(self, i: int, text: str) -> None:
-        """Any other word: behind it a number is none's, or the object of a verb."""
-        if self._adjective(i):
+    def _word(self) -> None:
+        """After any other word a number is not a rating, or the object of a verb."""
+        if self._adjective(self.at):
             return  # "a modest 97"
         self.state = "object" if self.state in ("verb", "object") and self.specific else "none"
         if self.after_comma:
@@ -479,95 +479,80 @@ class _Reader:
     # ---- What a number is
 
     def _adjective(self, i: int) -> bool:
-        """Whether the word at i stands between an article and a number."""
         return (
-            i > 0 and self.found[i - 1].text in ("a", "an", "the") and self.kind(i + 1) == "number"
+            i > 0 and self.tokens[i - 1].text in ("a", "an", "the") and self.kind(i + 1) == "number"
         )
 
     def _rating(self, i: int) -> _Rating | None:
-        """The number at i as a rating, if it is one."""
-        t = self.found[i]
-        if isnan(t.value):
+        token = self.tokens[i]
+        before, number = self.kind(i - 1), self._text(i - 1)
+        if (
+            isnan(token.value)
+            or (i and before == "slash")
+            or (before == "dash" and self._minus(i))
+            or any(
+                self.kind(j) == "number" and self.tokens[j].value != token.value
+                for j in (i - 1, i + 1)  # 10 20 30
+            )
+            or (self._text(i + 1).startswith("star") and token.base is None and not self.tops)
+        ):
             return None
-        if (i and self.kind(i - 1) == "slash") or (self.kind(i - 1) == "dash" and self._minus(i)):
-            return None
-        if any(self.kind(j) == "number" and self.found[j].value != t.value for j in (i - 1, i + 1)):
-            return None  # 10 20 30
-        if self._text(i + 1).startswith("star") and t.base is None and not self.tops:
-            return None  # of how many?
         after, glossed = self._after(i)
         # "At 28, I'd say 60"
-        aged = self._text(i - 1) == "at" and self.state == "begin" and self._next_kind(i) == "comma"
-        if after == "noun" or aged or (self._text(i - 1) == "from" and not t.approximate):
+        aged = number == "at" and self.state == "begin" and self._next_kind(i) == "comma"
+        if after == "noun" or aged or (number == "from" and not token.approximate):
             return None
         whole = self.line not in self.wordy and after == "end"
-        begins = t.start <= self.first_letter
-        only = len(self.numbers) == 1
+        begins = token.start <= self.first_letter
+        only = self.n_numbers == 1
         role = self._role(i, after, whole or begins)
         if whole and self.headed:
             role = _NAMED
         if self.concludes and role == _ALONE and not self.supposed:
             role = _OBJECT
-        if t.base is not None and (role or after in ("end", "more")):
+        closed = after in ("end", "more")
+        if token.base is not None and (role or closed):
             role = max(role, _OBJECT) if role else _LOOSE
-        elif not role and only and self.tops and after in ("end", "more"):
-            role = _ALONE  # the one number, on a scale
-        elif (
-            not role
-            and self._next_kind(i) == "emotion"
-            and (t.base or self.kind(i + 1) == "percent")
-        ):
-            role = _ALONE  # "they would be 80% sad"
+        elif not role:
+            share = token.base or self.kind(i + 1) == "percent"
+            if (only and self.tops and closed) or (self._next_kind(i) == "emotion" and share):
+                role = _ALONE  # the one number, on a scale; "they would be 80% sad"
         if not role:
             return None
-        if (
-            t.text == "one"
-            and t.base is None
-            and not (role >= _FIELD or whole or (role == _OBJECT and after == "end"))
-        ):
+        if token.base is None:
+            plainly = role >= _FIELD or whole or (role == _OBJECT and after == "end")
+            in_words = token.text and not token.text[0].isdigit()
+            if (token.text == "one" and not plainly) or (
+                in_words and after == "more" and role == _ALONE
+            ):
+                return None  # "one could say", "two of them"
+        stands = whole or (only and begins)
+        named = self.state in ("field", "verb", "object", "name") and after == "end"
+        if token.value in self.repeated and not stands and not named:
             return None
-        if (
-            t.text
-            and not t.text[0].isdigit()
-            and t.base is None
-            and after == "more"
-            and role == _ALONE
-        ):
-            return None  # "one could say", "two of them"
-        told = t.value in self.told
-        if (
-            told
-            and not (whole or (only and begins))
-            and not (self.state in ("field", "verb", "object", "name") and after == "end")
-        ):
-            return None
-        value = self._on_scale(i, t)
-        if not 0 <= value <= self.scale:
-            value = nan
-        cell = self.previous in ("sep", "dash") and self._next_kind(i) in ("newline", "end")
-        first = self.fresh and after == "end"
+        value = self._on_scale(i)
         return _Rating(
             i,
-            value,
+            value if 0 <= value <= self.scale else nan,
             role,
             self.line,
-            first,
-            whole,
-            cell,
+            first=self.fresh and after == "end",
+            whole=whole,
+            cell=self.previous in ("sep", "dash") and self._next_kind(i) in ("newline", "end"),
             glossed=glossed,
             converted=self._on_named_scale(i),
         )
 
     def _role(self, i: int, after: str, apart: bool) -> int:
-        """The role of the number at i by the state and what follows it; 0 for none."""
+        """The role of the number at i; 0 for none."""
         ends = after == "end"
         if self.state == "field":
-            return _field(self.found, i) if ends else _OBJECT
+            return _field(self.tokens, i) if ends else _OBJECT
         if self.state == "name" and after != "abroad":
-            return _field(self.found, i) if ends else _OBJECT
+            return _field(self.tokens, i) if ends else _OBJECT
         if self.state == "verb":
             return _OBJECT
-        if self.state == "object" and (ends or self.found[i].base):
+        if self.state == "object" and (ends or self.tokens[i].base):
             return _OBJECT
         if self.state not in ("begin", "abroad"):
             return 0
@@ -582,17 +567,16 @@ class _Reader:
             (clause and self._next_text(i) in _AFTER_ALONE) or self._next_kind(i) in _AFTER_SUBJECT
         ):
             return _ALONE
-        return _ALONE if after == "abroad" and len(self.numbers) == 1 else 0
+        return _ALONE if after == "abroad" and self.n_numbers == 1 else 0
 
     def _minus(self, i: int) -> bool:
-        """Whether the dash before the number at i is a sign."""
-        dash, number = self.found[i - 1], self.found[i]
+        dash, number = self.tokens[i - 1], self.tokens[i]
         before = self.kind(i - 2)
-        apart = i < 2 or self.found[i - 2].end < dash.start or before in ("newline", "sep", "open")
+        apart = i < 2 or self.tokens[i - 2].end < dash.start or before in ("newline", "sep", "open")
         return dash.end == number.start and apart and before not in ("number", "percent", "close")
 
     def _next(self, i: int) -> int:
-        """The token after the number at i, its unit and what closes brackets and quotes."""
+        """The position after the number at i, its unit and closing brackets."""
         j = i + 1
         closing = self.kind(i - 1) in ("open", "hedge", "sep")
         while (
@@ -610,64 +594,34 @@ class _Reader:
         return self._text(self._next(i))
 
     def _text(self, i: int) -> str:
-        return self.found[i].text if 0 <= i < len(self.found) else ""
+        return self.tokens[i].text if 0 <= i < len(self.tokens) else ""
 
     def _after(self, i: int) -> tuple[str, bool]:
-        """What follows the number at i, and whether words gloss it: end (of a clause), more,
-        abroad, or noun (that it counts)."""
+        """What follows the number at i: the "end" of a clause, "more", "abroad" (foreign words)
+        or a "noun" that it counts; and whether words explain the number."""
         j = self._next(i)
-        if j >= len(self.found):
+        if j >= len(self.tokens):
             return "end", False
-        kind, text = self.kind(j), self.found[j].text
-        rest = self.said[self.found[j].end : self.found[j].end + 60].lstrip()
-        if kind in ("open", "sep", "dash") and self.kind(j + 1) not in (
-            "number",
-            "scale",
-            "outof",
-            "end",
-            "newline",
-        ):
-            if text == "=" and not _ENDS_OF_SCALE.match(rest):
+        kind, text, start = self.kind(j), self.tokens[j].text, self.tokens[j].start
+        rest = self.source[self.tokens[j].end : self.tokens[j].end + 60].lstrip()
+        if kind in ("open", "sep", "dash") and self.kind(j + 1) not in _NOT_A_GLOSS:
+            ends_of_scale = bool(_ENDS_OF_SCALE.match(rest))
+            if text == "=" and not ends_of_scale:
                 return "noun", False
-            return "end", bool(re.match(r"[a-z]", rest)) and (
-                kind != "dash" or bool(_ENDS_OF_SCALE.match(rest))
-            )
+            return "end", bool(re.match(r"[a-z]", rest)) and (kind != "dash" or ends_of_scale)
         if text in ("on", "using") and self._scale_named(j + 1):
             return "end", False
         if text in ("of", "in", "at", "to", "de"):
-            return ("more" if _ABOUT.match(self.said, self.found[j].start) else "noun"), False
+            return ("more" if _ABOUT.match(self.source, start) else "noun"), False
         if self._text(i - 2) == "it" and self._text(i - 1) == "was" and text in _TIME_OF_DAY:
             return "noun", False
         if kind in _ENDING:
             return "end", False
-        if any(self.kind(k) == "percent" for k in range(i + 1, j)) and kind not in _ADDING | {
-            "copula",
-            "suppose",
-        }:
-            return (
-                "more" if self.said.startswith(_AFTER_PERCENT, self.found[j].start) else "noun"
-            ), False
-        if kind in ("copula", "suppose") or text in (
-            "would",
-            "means",
-            "meaning",
-            "represents",
-            "indicates",
-        ):
-            return self._said_of(j, rest)
-        if kind in _ADDING or kind in (
-            "settle",
-            "final",
-            "arrive",
-            "hedge",
-            "and",
-            "self",
-            "fine",
-            "outof",
-            "bound",
-            "idiom",
-            "number",
-        ):
+        if has_kind(self.tokens[i + 1 : j], "percent") and kind not in _AFTER_SHARE:
+            return ("more" if self.source.startswith(_AFTER_PERCENT, start) else "noun"), False
+        if kind in ("copula", "suppose") or text in _MEANS:
+            return self._said_of(text, rest)
+        if kind in _GOES_ON:
             return "more", False
         if kind == "unending":
             return "noun", False
@@ -676,66 +630,47 @@ class _Reader:
         return ("more" if text in _AFTER_OBJECT and kind != "code" else "noun"), False
 
     def _scale_named(self, i: int) -> bool:
-        """Whether the tokens from i on are a scale: "the scale where 0 is ..."."""
         while self.kind(i) in ("hedge", "counting"):
             i += 1
         return self.kind(i) == "scale"
 
-    def _said_of(self, j: int, rest: str) -> tuple[str, bool]:
-        """What is said of a number that is the subject: "80 feels right", "100 would be
-        unbearable", "0 is not at all"."""
-        verb = self.found[j].text
+    def _said_of(self, verb: str, rest: str) -> tuple[str, bool]:
+        """ "80 feels right" """
         if _APPROVE.match(rest):
             return "more", False
-        if _REFUTE.match(rest) or re.match(
-            r"would|could|might|may|means|meaning|represents|indicates|being", verb
-        ):
-            return "noun", True
-        if _ENDS_OF_SCALE.match(rest):
+        supposed = r"would|could|might|may|means|meaning|represents|indicates|being"
+        if _REFUTE.match(rest) or _ENDS_OF_SCALE.match(rest) or re.match(supposed, verb):
             return "noun", True
         return "more", False
 
-    def _on_scale(self, i: int, t: Token) -> float:
-        """A number on the task's scale: from its own base, or the scale that was named last before
-        it, or right after it."""
-        base = t.base
-        if base is None and self.kind(i + 1) == "percent" and t.value > self.scale:
+    def _on_scale(self, i: int) -> float:
+        """The number at i, converted to the task's scale."""
+        value, base = self.tokens[i].value, self.tokens[i].base
+        if base is None and self.kind(i + 1) == "percent" and value > self.scale:
             base = 100.0
         if base is None:
             at = bisect(self.tops, (i, nan))
             earlier, later = self.tops[at - 1 : at], self.tops[at : at + 1]
-            if later and any(
-                self.kind(k) in ("newline", "number")
-                for k in range(i + 1, min(later[0][0], i + 40))
-            ):
+            if later and has_kind(self.tokens[i + 1 : min(later[0][0], i + 40)], "newline number"):
                 later = []
-            base = (
-                later
-                if later and (self._scale_follows(i) or not earlier)
-                else earlier or [(i, self.scale)]
-            )[0][1]
-            if t.value > base and (
-                self.concludes or any(top == self.scale for _, top in self.tops[:20])
-            ):
+            use_later = later and (self._scale_follows(i) or not earlier)
+            _, base = (later if use_later else earlier or [(i, self.scale)])[0]
+            on_task_scale = any(top == self.scale for _, top in self.tops[:20])
+            if value > base and (self.concludes or on_task_scale):
                 base = self.scale  # "7 of 10, converted: 70"
-        return (
-            t.value * self.scale / base if base and base != self.scale else t.value if base else nan
-        )
+        if not base:
+            return nan
+        return value if base == self.scale else value * self.scale / base
 
     def _on_named_scale(self, i: int) -> bool:
-        """Whether the clause that ends in the number at i names the task's scale, or the number is
-        a fraction of its top."""
-        clause = self.found[max(0, i - 5) : i]
-        return self.found[i].base == self.scale or any(
-            t.kind == "scale" and t.base == self.scale for t in clause
-        )
+        named = [t.base for t in self.tokens[max(0, i - 5) : i] if t.kind == "scale"]
+        return self.scale in (self.tokens[i].base, *named)
 
     def _scale_follows(self, i: int) -> bool:
-        """Whether the number at i is said to be on the scale that follows it: "70 on the 0-100
-        scale", not "7; on a 0-100 scale: 70"."""
+        """ "70 on the 0-100 scale" """
         j = self._next(i)
         while self.kind(j) in ("hedge", "counting", "open") or (
-            self.kind(j) == "scale" and not self.found[j].base
+            self.kind(j) == "scale" and not self.tokens[j].base
         ):
             j += 1
         return (
@@ -745,11 +680,10 @@ class _Reader:
         )
 
 
-def _field(found: list[Token], i: int) -> int:
-    """The role of a field before the number at i: with a name of what is asked and nothing else,
-    with an emotion, or in a sentence."""
+def _field(tokens: list[Token], i: int) -> int:
+    """_NAMED after a name only, _FIELD after an emotion, _OBJECT in a sentence."""
     emotion = False
-    for t in reversed(found[max(0, i - 16) : i]):
+    for t in reversed(tokens[max(0, i - 16) : i]):
         if t.kind in ("newline", "stop", "comma", "open") or t.text == "|":
             break
         emotion = emotion or t.kind == "emotion"
@@ -758,26 +692,24 @@ def _field(found: list[Token], i: int) -> int:
     return _FIELD if emotion else _NAMED
 
 
-def _numerals(found: list[Token], said: str) -> set[int]:
-    """The numerals of a list's items, "1. Anger", which count up from 1; of a single item, if there
-    is another number."""
+def _numerals(tokens: list[Token], source: str) -> set[int]:
+    """Positions of list numbers: "1. Anger"."""
     heads = []
-    for i, t in enumerate(found):
+    for i, t in enumerate(tokens):
         if t.kind != "number" or t.base is not None or t.approximate or not t.text[:1].isdigit():
             continue
-        line = said[said.rfind("\n", 0, t.start) + 1 : t.start].strip(" -|(+")
+        line = source[source.rfind("\n", 0, t.start) + 1 : t.start].strip(" -|(+")
         begins = line == "" or (t.value == 1 and line[-1] in ".:!?")
-        if begins and re.match(r"[.):]+\s+\W{0,3}[^\W_]", said[t.end : t.end + 10]):
+        if begins and re.match(r"[.):]+\s+\W{0,3}[^\W_]", source[t.end : t.end + 10]):
             heads.append(i)
-    values = [found[i].value for i in heads]
+    values = [tokens[i].value for i in heads]
     counts = bool(values) and values[0] == 1 and all(b in (a + 1, 1) for a, b in pairwise(values))
     onwards = len(values) > 1 and all(b - a == 1 for a, b in pairwise(values))
     return set(heads) if counts or onwards else set()
 
 
-def _without_legend(ratings: list[_Rating], found: list[Token]) -> list[_Rating]:
-    """Ratings without those that only say what numbers mean: "0 (not at all), 50 (moderately), 100
-    (extremely)"."""
+def _without_legend(ratings: list[_Rating]) -> list[_Rating]:
+    """Ratings without those that explain the scale: "0 (not at all), 50 (moderately)"."""
     glossed = {r.value for r in ratings if r.glossed}
     weak = {r.value for r in ratings if r.glossed and r.role < _OBJECT}
     legend = [
@@ -790,68 +722,58 @@ def _without_legend(ratings: list[_Rating], found: list[Token]) -> list[_Rating]
     return [r for r in ratings if r not in legend]
 
 
-def _not_taken_back(ratings: list[_Rating], found: list[Token]) -> list[_Rating]:
-    """The ratings after the last "no, wait" that is followed by one, if one stands before it."""
-    waits = [i for i, t in enumerate(found) if t.kind == "wait"]
-    for wait in reversed(waits):
-        later = [r for r in ratings if r.index > wait and not r.supposed]
-        if later and later[0].index < len(found) and any(r.index < wait for r in ratings):
-            lines = sum(t.kind == "newline" for t in found[wait : later[0].index])
-            if lines <= 1:
-                return [r._replace(role=_FINAL, first=False) for r in later]
-            break
+def _not_taken_back(ratings: list[_Rating], tokens: list[Token]) -> list[_Rating]:
+    """The ratings after the last "no, wait"."""
+    for wait in reversed([i for i, t in enumerate(tokens) if t.kind == "wait"]):
+        later = [r for r in ratings if r.at > wait and not r.supposed]
+        if later and any(r.at < wait for r in ratings):
+            between = [t.kind for t in tokens[wait : later[0].at]]
+            if between.count("newline") > 1:
+                break
+            return [r._replace(role=_FINAL, first=False) for r in later]
     return ratings
 
 
-def _chosen(ratings: list[_Rating], found: list[Token]) -> float | None:
-    """The one value of the ratings that count most; None if they differ, or if there is none on the
-    scale."""
+def _chosen(ratings: list[_Rating], tokens: list[Token]) -> float | None:
     firm = [r for r in ratings if not r.supposed]
     unconverted = {times * r.value for r in firm if not r.converted for times in (10, 100)}
     converted = [r for r in ratings if r.converted and r.value in unconverted]
     if converted:  # "7 (70 on your scale)"
         return _same(converted)
     if not firm:
-        asked = len(ratings) == 1 and "ask" in [
-            t.kind for t in found[ratings[0].index + 1 : ratings[0].index + 2]
-        ]
+        asked = len(ratings) == 1 and has_kind(tokens[ratings[0].at + 1 :][:1], "ask")
         return _same(ratings) if asked or any(r.role >= _OBJECT for r in ratings) else None
     finals = [r for r in firm if r.concludes and r.role >= _OBJECT]
-    best = max(r.role for r in firm)
-    if best < _NAMED and not finals and len({r.value for r in firm if r.cell}) > 1:
-        return None  # "Loss: 80", "Humiliation: 60"
-    if (
-        best < _FINAL
-        and not finals
-        and len({r.value for r in firm if r.whole or r.role == best}) > 1
-        and any(r.whole for r in firm[1:])
-    ):
-        return None  # "80", and "70" on the next line
+    role = max(r.role for r in firm)
+    best = [r for r in firm if r.role == role]
+    if not finals:
+        if role < _NAMED and len({r.value for r in firm if r.cell}) > 1:
+            return None  # "Loss: 80", "Humiliation: 60"
+        plain_values = {r.value for r in firm if r.whole or r.role == role}
+        if role < _FINAL and len(plain_values) > 1 and any(r.whole for r in firm[1:]):
+            return None  # "80", and "70" on the next line
     first = firm[0]
     if first.first or (first.whole and first is ratings[0]):
-        return _begun(first, firm[1:], finals, found)
+        return _begun(first, firm[1:], finals, tokens)
     if finals:
         return _same(finals[-1:])
-    last = [r for r in firm if r.role == best][-1]
-    if best > _ALONE and any(
-        r.role == _ALONE and r.line == last.line and r.index > last.index and r.value != last.value
+    last = best[-1]
+    if role > _ALONE and any(
+        r.role == _ALONE and r.line == last.line and r.at > last.at and r.value != last.value
         for r in firm
     ):
         return None  # "For me it's 70, for them 90"
-    return (
-        _same([r for r in firm if r.role == best])
-        if best > _LOOSE or len({r.value for r in firm}) == 1
-        else None
-    )
+    return _same(best if role > _LOOSE else firm)
 
 
 def _begun(
-    first: _Rating, later: list[_Rating], finals: list[_Rating], found: list[Token]
+    first: _Rating, later: list[_Rating], finals: list[_Rating], tokens: list[Token]
 ) -> float | None:
-    """The value of the rating that the answer begins with, if what follows is no other rating of
-    the same weight."""
+    """The value of the rating at the beginning, unless a later one contradicts it."""
     if finals and finals[-1].value != first.value:
-        return _same(finals[-1:]) if _FINAL_WORD.search(_clause(found, finals[-1])) else None
+        at = finals[-1].at
+        clause = " ".join(t.text for t in tokens[max(0, at - 12) : at])
+        return _same(finals[-1:]) if _FINAL_WORD.search(clause) else None
     others = [r for r in later if r.value != first.value]
     if finals != [first] and any(
         r.role >= max(first.role, _FIELD) or r.line == first.line or r.whole for r in others
@@ -863,10 +785,6 @@ def _begun(
 _FINAL_WORD = re.compile(
     r"\b(?:final|finally|overall|settle|conclusion|ultimately|revised|updated|converted)\b|="
 )
-
-
-def _clause(found: list[Token], rating: _Rating) -> str:
-    return " ".join(t.text for t in found[max(0, rating.index - 12) : rating.index])
 
 
 def _same(ratings: list[_Rating]) -> float | None:

@@ -1,10 +1,8 @@
 """The keywords that an answer lists.
 
-A line may be the heading of a section, by its words: keywords, reasons, ratings. Keywords are the
-first list behind a heading of keywords or in a sentence that names them ("five keywords are ...");
-without either, the first list of the answer before its reasons and ratings. A list is a run of
-lines with the same marker, of bare words, or words between commas. What stands in bold or before a
-colon, dash or bracket is the keyword, the rest explains it.
+They are the first list below a heading of keywords, or in a sentence that names them ("five
+keywords are ..."); otherwise the first list before reasons and ratings. The keyword of an entry is
+in bold or before a colon, dash or bracket.
 """
 
 from __future__ import annotations
@@ -13,25 +11,31 @@ import re
 from collections.abc import Sequence
 
 from .layout import Line
-from .refusal import without_refusals
+from .refusal import has_refusal
 from .text import plain
 
 _KEYWORDS = (
-    r"(?:key ?-?(?:words?|terms?|phrases?|traits?|verbs?)|adjectives?|verbs?|traits?|characteristics?|descriptors?|feelings?|emotions?|"
-    r"behaviou?rs?|words?|terms?|attributes?|qualities|palabras clave|mots[ -]cles?|palavras[ -]chave|parole[ -]chiave|slowa kluczowe|"
-    r"(?:schlussel|stich|schlag)(?:worter|worte|begriffe)|(?:tref|kern|sleutel)woorden|nyckelord|ключевые слова|anahtar kelimeler)"
+    "(?:key ?-?(?:words?|terms?|phrases?|traits?|verbs?)|adjectives?|verbs?|traits?|"
+    "characteristics?|descriptors?|feelings?|emotions?|behaviou?rs?|words?|terms?|attributes?|"
+    "qualities|palabras clave|mots[ -]cles?|palavras[ -]chave|parole[ -]chiave|slowa kluczowe|"
+    "(?:schlussel|stich|schlag)(?:worter|worte|begriffe)|(?:tref|kern|sleutel)woorden|nyckelord|"
+    "ключевые слова|anahtar kelimeler)"
 )
 _REASONS = (
-    r"(?:reasons?|reasoning|explanations?|rationale|justifications?|why|descriptions?|elaborations?|razones|motivos|raisons|"
-    r"grunde|begrundung(?:en)?|ragioni|motivi|razoes|redenen|powody|причины|nedenler)"
+    "(?:reasons?|reasoning|explanations?|rationale|justifications?|why|descriptions?|"
+    "elaborations?|razones|motivos|raisons|grunde|begrundung(?:en)?|ragioni|motivi|razoes|redenen|"
+    "powody|причины|nedenler)"
 )
 _RATINGS = (
-    r"(?:ratings?|scores?|rate|scale|scoring|evaluations?|calificaci(?:on|ones)|puntuaci(?:on|ones)|valoraci(?:on|ones)|bewertung(?:en)?|"
-    r"avaliac(?:ao|oes)|classificac(?:ao|oes)|valutazion[ei]|beoordeling(?:en)?|oceny|оценки)"
+    "(?:ratings?|scores?|rate|scale|scoring|evaluations?|calificaci(?:on|ones)|"
+    "puntuaci(?:on|ones)|valoraci(?:on|ones)|bewertung(?:en)?|avaliac(?:ao|oes)|"
+    "classificac(?:ao|oes)|valutazion[ei]|beoordeling(?:en)?|oceny|оценки)"
 )
 _OFFER = re.compile(
-    r"\b(?:i can (?:help|offer|discuss|provide|share|instead)|happy to|glad to|instead|would you like|if you(?:'d| would)? like|"
-    r"alternatively|consider)\b|\b(?:note|caveats?|disclaimers?|limitations?|keep in mind|remember|steps|scale)\b[^\n]{0,60}:\W*$"
+    r"\b(?:i can (?:help|offer|discuss|provide|share|instead)|happy to|glad to|instead|"
+    r"would you like|if you(?:'d| would)? like|alternatively|consider)\b|"
+    r"\b(?:note|caveats?|disclaimers?|limitations?|keep in mind|remember|steps|"
+    r"scale)\b[^\n]{0,60}:\W*$"
 )
 
 
@@ -44,40 +48,42 @@ def keywords_in(
     reasons: bool = False,
     declines: bool = False,
 ) -> list[str]:
-    """At most n keywords, lower case.
+    """Return at most n keywords, in lower case.
 
-    rated: the lines that hold ratings. items: what is rated; a list of that, as the prompt has it,
-    is none of keywords. reasons: it is for reasons that keywords are asked. declines: the text
-    declines to answer; then only those count that it calls so.
+    rated: numbers of lines with ratings. items: the rated items. reasons: the question asks for
+    reasons. declines: the text declines, so only explicitly named keywords count.
     """
     if n < 1:
         return []
-    reader = _Reader(lines, n, rated, reasons)
-    found = reader.headed()
-    if not found:
-        told, first = reader.told(), (0, []) if declines else reader.first()
-        found = first[1] if first[1] and (not told[1] or first[0] < told[0]) else told[1]
-        found = found or ([] if declines else reader.bold())
+    reader = _KeywordReader(lines, n, rated, reasons)
+    keywords = reader.headed()
+    if not keywords:
+        in_sentence, first = reader.in_sentence(), (0, []) if declines else reader.first()
+        keywords = (
+            first[1]
+            if first[1] and (not in_sentence[1] or first[0] < in_sentence[0])
+            else in_sentence[1]
+        )
+        keywords = keywords or ([] if declines else reader.bold())
         form = [plain(item).strip() for item in items]
-        if len(found) > 2 and found == form[: len(found)]:
+        if len(keywords) > 2 and keywords == form[: len(keywords)]:
             return []
-    return found[:n]
+    return keywords[:n]
 
 
 def section_of(line: Line) -> tuple[str, str] | None:
-    """The section that a line heads, "keywords", "reasons" or "ratings", and what follows the
-    heading on it; None for no heading."""
-    said = line.said
-    head, colon, rest = said.partition(":")
+    """The section that a line heads ("keywords", "reasons", "ratings") and the rest of the line."""
+    text = line.plain
+    head, colon, rest = text.partition(":")
     marked = line.marker in ("bullet", "numeral") and not line.headed
     if not colon:
-        head, dash, after = said.partition(" - ")
+        head, dash, after = text.partition(" - ")
         if not (dash and re.fullmatch(rf"\W*(?:\w+ ){{0,2}}(?:{_KEYWORDS}|{_REASONS})\W*", head)):
-            head, dash, after = said, "", ""
+            head, dash, after = text, "", ""
         if (
             not dash
             and not line.headed
-            and (len(said.split()) > (3 if marked else 9) or line.marker == "bullet")
+            and (len(text.split()) > (3 if marked else 9) or line.marker == "bullet")
         ):
             return None
         rest = after
@@ -106,7 +112,7 @@ def section_of(line: Line) -> tuple[str, str] | None:
         kind = "ratings"
     else:
         return None
-    if not colon and not line.headed and re.search(r"[.!]$", said):
+    if not colon and not line.headed and re.search(r"[.!]$", text):
         return None
     if colon:
         rest = line.text.partition(":")[2]
@@ -115,13 +121,15 @@ def section_of(line: Line) -> tuple[str, str] | None:
     return kind, rest.strip(" *_")
 
 
-_TOLD = [
+_SENTENCES = [
     re.compile(
-        rf"\b{_KEYWORDS}\b[^.:!?\n]{{0,120}}?(?:\b(?:are|include|would be|might be|could be|were|is)\b|:)\s*(.+)",
+        rf"\b{_KEYWORDS}\b[^.:!?\n]{{0,120}}?(?:\b(?:are|include|would be|might be|could be|were|"
+        r"is)\b|:)\s*(.+)",
         re.IGNORECASE,
     ),
     re.compile(
-        rf"\b(?:choose|pick|list|suggest|say|select|use|be)\b:?\s+(.+?)\s+as (?:the |my )?(?:\w+ )?{_KEYWORDS}\b",
+        r"\b(?:choose|pick|list|suggest|say|select|use|be)\b:?\s+(.+?)\s+as (?:the |"
+        rf"my )?(?:\w+ )?{_KEYWORDS}\b",
         re.IGNORECASE,
     ),
     re.compile(
@@ -136,208 +144,164 @@ _TOLD = [
 ]
 
 
-class _Reader:
+class _KeywordReader:
     def __init__(self, lines: list[Line], n: int, rated: set[int], reasons: bool) -> None:
-        self.lines = lines = [
-            line if i in rated else _numbered(line) for i, line in enumerate(lines)
-        ]
+        self.lines = [line if i in rated else _numbered(line) for i, line in enumerate(lines)]
         self.n, self.rated, self.reasons = n, rated, reasons
-        self.sections = [None if i in rated else section_of(line) for i, line in enumerate(lines)]
-        empty = [
-            i
-            for i, section in enumerate(self.sections)
-            if section and not section[1] and self._leads_nowhere(i)
+        sections = [
+            (i not in rated and section_of(line)) or ("", "") for i, line in enumerate(self.lines)
         ]
+        self.kinds = [kind for kind, _ in sections]  # of the section that a line heads
+        self.rests = [rest for _, rest in sections]  # of the line behind its heading
+        empty = [i for i, kind in enumerate(self.kinds) if kind and self._leads_nowhere(i)]
         for i in empty:
-            self.sections[i] = ("none", "")
+            self.kinds[i] = "none"
         if reasons:
-            self.sections = [
-                ("keywords", s[1]) if s and s[0] == "reasons" else s for s in self.sections
-            ]
-        others = [
-            i
-            for i, section in enumerate(self.sections)
-            if section and section[0] in ("reasons", "ratings")
-        ]
-        self.end = (
-            len(lines)
-            if reasons
-            else min([*(i for i in rated if not lines[i].said.endswith(":")), *others, len(lines)])
-        )
+            self.kinds = ["keywords" if kind == "reasons" else kind for kind in self.kinds]
+            self.end = len(lines)
+        else:
+            stops = [i for i in rated if not self.lines[i].plain.endswith(":")]
+            stops += [i for i, kind in enumerate(self.kinds) if kind in ("reasons", "ratings")]
+            self.end = min([*stops, len(lines)])
 
     def _leads_nowhere(self, i: int) -> bool:
-        """Whether a heading is followed by the next one, as are the prompt's questions, told again."""
+        later = range(i + 1, len(self.lines))
         following = next(
-            (
-                k
-                for k in range(i + 1, len(self.lines))
-                if k not in self.rated or self.lines[k].said[-1:] != ":"
-            ),
-            None,
+            (k for k in later if k not in self.rated or self.lines[k].plain[-1:] != ":"), None
         )
-        if following is None:
-            return True
-        section = self.sections[following]
-        return section is not None and not section[1]
+        heads = following is None or (self.kinds[following] and not self.rests[following])
+        return not self.rests[i] and bool(heads)
 
     def headed(self) -> list[str]:
-        """Those behind the first heading of keywords that has any."""
+        """Keywords below the first heading of keywords that has any."""
         final = re.compile(r"\W*(?:my )?(?:revised|final|corrected|updated)\b")
-        order = sorted(range(len(self.lines)), key=lambda i: not final.match(self.lines[i].said))
+        order = sorted(range(len(self.lines)), key=lambda i: not final.match(self.lines[i].plain))
         for i in order:
-            section = self.sections[i]
-            if not section or section[0] != "keywords" or _declines(self.lines[i]):
+            if self.kinds[i] != "keywords" or has_refusal(self.lines[i].text):
                 continue
-            if section[1]:
-                found = _between_commas(section[1], 1)
-                if found:
-                    return found
-                continue
-            found = self._list(i + 1)
-            if found:
-                return found
+            rest = self.rests[i]
+            keywords = _between_commas(rest, 1) if rest else self._list(i + 1)
+            if keywords:
+                return keywords
         return []
 
-    def told(self) -> tuple[int, list[str]]:
-        """Those of a sentence, "five keywords that describe them are ...", and its line."""
+    def in_sentence(self) -> tuple[int, list[str]]:
+        """Line and keywords of "five keywords that describe them are ..."."""
         for i, line in enumerate(self.lines):
-            if i in self.rated or _declines(line):
+            if i in self.rated or has_refusal(line.text):
                 continue
             sentence = (
                 not self.reasons
                 and not line.marker
                 and not re.match(r"(?:\*\*|__)|[^.:]{1,40}:", line.text)
             )
-            for pattern in _TOLD[: 4 if sentence else 2]:
+            for pattern in _SENTENCES[: 4 if sentence else 2]:
                 m = pattern.search(line.text)
-                found = _between_commas(m[1], 3) if m else []
-                if found:
-                    return i, found
+                keywords = _between_commas(m[1], 3) if m else []
+                if keywords:
+                    return i, keywords
         return len(self.lines), []
 
     def first(self) -> tuple[int, list[str]]:
-        """Those of the first list, before reasons and ratings, and its line."""
+        """Line and keywords of the first list."""
         offers: set[int] = set()  # the lines that say what else could be done
         for i in range(self.end):
             line = self.lines[i]
             offered = i and (
-                _OFFER.search(self.lines[i - 1].said)
+                _OFFER.search(self.lines[i - 1].plain)
                 or (i - 1 in offers and line.marker == self.lines[i - 1].marker != "")
             )
             if offered:
                 offers.add(i)
-            if self.sections[i] or i in self.rated or offered:
+            if self.kinds[i] or i in self.rated or offered:
                 continue
             if line.marker in ("bullet", "numeral", "heading"):
                 if self._rates(i):
                     break
-                found = self._list(i)
-                if len(found) > 1 or (found and self.reasons and line.marker != "heading"):
-                    return i, found
+                keywords = self._list(i)
+                if len(keywords) > 1 or (keywords and self.reasons and line.marker != "heading"):
+                    return i, keywords
             else:
-                found = _between_commas(self._whole(i), 3) or self._list(i)
-                if len(found) > 2 or (len(found) > 1 and self.reasons):
-                    return i, found
+                keywords = _between_commas(self._whole(i), 3) or self._list(i)
+                if len(keywords) > 2 or (len(keywords) > 1 and self.reasons):
+                    return i, keywords
         return 0, []
 
     def bold(self) -> list[str]:
-        """What is in bold in sentences before the ratings, if that is as much as was asked: "they
-        are seen as **caring** because"."""
-        lines = [
-            line
+        """Bold words in sentences, if there are exactly n."""
+        bold = [
+            _keyword(word, False)
             for i, line in enumerate(self.lines[: self.end])
             if not (line.marker or line.headed or i in self.rated)
+            for word in re.findall(r"(?<!^)\*\*([^*\n:]{2,40})\*\*(?!:)", line.text)
         ]
-        found = [
-            k
-            for line in lines
-            for m in re.finditer(r"(?<!^)\*\*([^*\n:]{2,40})\*\*(?!:)", line.text)
-            if (k := _keyword(m[1], False))
-        ]
-        return found if len(found) == self.n > 2 and not self.reasons else []
+        keywords = [keyword for keyword in bold if keyword]
+        return keywords if len(keywords) == self.n > 2 and not self.reasons else []
 
     def _rates(self, i: int) -> bool:
-        """Whether a list begins at a line whose entries are rated, though they are none of the
-        items."""
-        entries = [
-            line.said for line in self.lines[i : i + 3] if line.marker == self.lines[i].marker
-        ]
-        return all(
-            re.search(r"[:=-]\s*(?:\d(?:[.,]\d)?(?:\s*/\s*\d+)?)?$", said) for said in entries
-        )
+        number = r"[:=-]\s*(?:\d(?:[.,]\d)?(?:\s*/\s*\d+)?)?$"
+        marker = self.lines[i].marker
+        entries = [line.plain for line in self.lines[i : i + 3] if line.marker == marker]
+        return all(re.search(number, entry) for entry in entries)
 
     def _list(self, start: int) -> list[str]:
-        """The keywords of the list that begins at a line; what stands between its entries explains
-        them."""
+        """The keywords of the list that begins at a line."""
         if start >= len(self.lines) or start in self.rated or self._ends(start, ""):
             return []
         first = self.lines[start]
-        several = _between_commas(self._whole(start), 2) if not first.marker else _counted(first)
-        alone = (
-            start + 1 == len(self.lines)
-            or self.lines[start + 1].marker != first.marker
-            or start + 1 in self.rated
-        )
-        if not several and first.marker and alone:
-            several = _between_commas(first.text, 3)
+        if first.marker:
+            following = self.lines[start + 1 : start + 2]
+            more = following and following[0].marker == first.marker and start + 1 not in self.rated
+            several = _counted(first) or ([] if more else _between_commas(first.text, 3))
+        else:
+            several = _between_commas(self._whole(start), 2)
+        several = several or self._by_sides(start)
         if several:
             return several
-        sides = self._by_sides(start)
-        if sides:
-            return sides
         shape = first.marker or ("bold" if first.text.startswith(("**", "__")) else "bare")
-        found: list[str] = []
+        keywords: list[str] = []
         last = -1  # the last entry's line
         explained = False
         for i in range(start, len(self.lines)):
             line = self.lines[i]
-            if i in self.rated or len(found) >= self.n or self._ends(i, shape if found else ""):
+            ends = self._ends(i, shape if keywords else "")
+            if i in self.rated or len(keywords) >= self.n or ends:
                 break
             if not self._is_entry(line, shape, first.indent):
-                if (
-                    shape == "bullet"
-                    and len(found) > 1
-                    and not line.marker
-                    and not line.indent
-                    and not explained
-                ):
+                prose = not (line.marker or line.indent or explained)
+                if shape == "bullet" and len(keywords) > 1 and prose:
                     break
-                if shape == "bare" and not (
-                    found and re.search(r"[.!?]$", line.said) and len(line.said.split()) > 3
-                ):
+                sentence = re.search(r"[.!?]$", line.plain) and len(line.plain.split()) > 3
+                if shape == "bare" and not (keywords and sentence):
                     break
                 explained = True
                 continue
-            counts_on = line.numeral == self.lines[last].numeral + 1 or (
-                i == last + 1 and not line.parted
-            )
+            follows = i == last + 1 and not line.parted
+            counts_on = line.numeral == self.lines[last].numeral + 1 or follows
             if shape == "numeral" and last >= 0 and not counts_on:
                 break
             keyword = _keyword(line.text, bool(line.marker))
             if keyword:
-                found.append(keyword)
+                keywords.append(keyword)
                 last = i
             elif shape == "bare":
                 break
-        return found
+        return keywords
 
     def _by_sides(self, start: int) -> list[str]:
-        """The keywords of "Positive: caring, kind" and "Negative: tired", in turn."""
-        found: list[str] = []
-        for i in range(start, len(self.lines)):
-            side = _SIDE.match(self.lines[i].said)
-            said = (
-                _between_commas(self.lines[i].text.partition(":")[2], 1)
-                if side and i not in self.rated
-                else []
-            )
-            if not said:
+        """ "Positive: caring, kind" """
+        keywords: list[str] = []
+        for i, line in enumerate(self.lines[start:], start):
+            if i in self.rated or not _SIDE.match(line.plain):
                 break
-            found += said
-        return found
+            listed = _between_commas(line.text.partition(":")[2], 1)
+            if not listed:
+                break
+            keywords += listed
+        return keywords
 
     def _whole(self, i: int) -> str:
-        """A line, and what follows where it ends with a comma."""
+        """A line, with the next ones as long as it ends with a comma."""
         text = self.lines[i].text
         while (
             text.rstrip().endswith(",")
@@ -350,70 +314,61 @@ class _Reader:
         return text
 
     def _ends(self, i: int, shape: str) -> bool:
-        """Whether another section begins at a line, and not what explains an entry of a list:
-        "Reason: they work hard"."""
-        section = self.sections[i]
-        if section is None or section[0] == "none":
-            return section is not None
+        """Whether another section begins at line i."""
         explains = (
-            section[0] == "reasons"
-            and section[1]
+            self.kinds[i] == "reasons"
+            and self.rests[i]
             and shape in ("numeral", "heading", "bold", "bullet")
             and self.lines[i].marker != shape
         )
-        return section[0] != "keywords" and not explains
+        return self.kinds[i] not in ("", "keywords") and not explains
 
     def _is_entry(self, line: Line, shape: str, indent: int) -> bool:
-        if shape in ("bold", "bare"):
-            bold = line.text.startswith(("**", "__"))
-            return not line.marker and (
-                bold
-                if shape == "bold"
-                else not re.search(r"\s\S+[.!?]$", re.split(r":|\s-\s", line.said)[0])
-            )
+        if shape == "bold":
+            return not line.marker and line.text.startswith(("**", "__"))
+        if shape == "bare":
+            label = re.split(r":|\s-\s", line.plain)[0]
+            return not line.marker and not re.search(r"\s\S+[.!?]$", label)
         return line.marker == shape and line.indent <= indent + 1
 
 
 def spoken(line: Line) -> Line:
-    """A line without the sentences, and the parts of them that "but" ends, that decline."""
-    if not _declines(line):
+    """A line without its sentences and clauses that decline."""
+    if not has_refusal(line.text):
         return line
     parts = re.split(r"(?<=[.!?;])\s+|,?\s+(?=(?:but|however)\b)", line.text)
-    rest = " ".join(part for part in parts if without_refusals(part) == plain(part))
-    return line._replace(text=re.sub(r"^(?:but|however)\W+", "", rest), said=plain(rest))
-
-
-def _declines(line: Line) -> bool:
-    return without_refusals(line.text) != plain(line.text)
+    rest = " ".join(part for part in parts if not has_refusal(part))
+    return line._replace(text=re.sub(r"^(?:but|however)\W+", "", rest), plain=plain(rest))
 
 
 _COUNTED = re.compile(
-    r"(?:\*\*)?(?:(?:key ?word|trait|adjective|verb|feeling|word)\s*#?)?(?P<n>\d{1,2})(?:\*\*)?(?:\s*[:.)]\s*|\s+[-–—]\s+)(?:\*\*\s)?"
-    r"(?=[^\W\d]|[*_\"'“])",
+    r"(?:\*\*)?(?:(?:key ?word|trait|adjective|verb|feeling|"
+    r"word)\s*#?)?(?P<n>\d{1,2})(?:\*\*)?(?:\s*[:.)]\s*|\s+[-–—]\s+)(?:\*\*\s)?(?=[^\W\d]|"
+    r"[*_\"'“])",
     re.IGNORECASE,
 )
 
 
 def _numbered(line: Line) -> Line:
-    """A line with a numeral that is none elsewhere, "1 - Caring", "Keyword 1: Caring", as one of a
-    list."""
+    """ "1 - Caring" or "Keyword 1: Caring" as a numbered list entry."""
     counted = None if line.marker == "numeral" else _COUNTED.match(line.text)
     if not counted:
         return line
     text = line.text[counted.end() :]
     return line._replace(
-        text=text, marker="numeral", numeral=int(counted["n"]), said=plain(text).strip()
+        text=text, marker="numeral", numeral=int(counted["n"]), plain=plain(text).strip()
     )
 
 
 _SIDE = re.compile(
-    r"\W*(?:more |mostly |the )?(?:positives?|negatives?|neutral|mixed|ambivalent|favou?rable|unfavou?rable|good|bad)(?: \w+){0,2}\W*:"
+    r"\W*(?:more |mostly |the )?(?:positives?|negatives?|neutral|mixed|ambivalent|favou?rable|"
+    r"unfavou?rable|good|bad)(?: \w+){0,2}\W*:"
 )
 _INNER = re.compile(r"[\s,;]+\(?\d{1,2}[.)]\)?\s+")
 
 
 def _counted(line: Line) -> list[str]:
-    """The keywords of "1. Caring 2. Kind 3. Skilled" on one line."""
+    """ "1. Caring 2. Kind 3. Skilled" """
     parts = _INNER.split(line.text)
     return (
         [k for part in parts if (k := _keyword(part, True))]
@@ -427,14 +382,14 @@ _WORDS = rf"(?:\d+(?:st|nd|rd|th|s)? )?{_WORD}(?:[ /&-]+{_WORD}){{0,3}}"
 # Words of a sentence, between whose commas are no keywords: "however, people differ, though, in
 # many ways".
 _CLAUSE = re.compile(
-    r"(?<![\w-])(?:however|though|although|but|is|are|was|were|has|have|they|there|these|this|in|because|as|also|which|who|people|many|some|"
-    r"most|such|overall|therefore|thus|course|while|and)(?![\w-])"
+    r"(?<![\w-])(?:however|though|although|but|is|are|was|were|has|have|they|there|these|this|in|"
+    "because|as|also|which|who|people|many|some|most|such|overall|therefore|thus|course|while|"
+    r"and)(?![\w-])"
 )
 _APOLOGY = re.compile(r"\b(?:i|i'm|we|sorry|you|your|my)\b", re.IGNORECASE)
 
 
 def _keyword(entry: str, marked: bool) -> str | None:
-    """The keyword of an entry of a list, without what explains it."""
     entry = entry.strip()
     bold = re.match(r"(\*\*\*?|__|_|\*|`)(?P<in>[^*_`\n]+?)\1", entry)
     text = bold["in"] if bold else entry
@@ -462,14 +417,14 @@ def _keyword(entry: str, marked: bool) -> str | None:
 
 
 def _between_commas(text: str, least: int) -> list[str]:
-    """The keywords of a list with commas, if there are as many as `least`, up to where the sentence
-    ends."""
+    """The keywords between commas, if there are at least `least`."""
     text = (
         re.sub(r"\s*\(?\b\d{1,2}[.)]\)?\s+", ", ", text) if len(_INNER.findall(text)) > 1 else text
     )
     text = re.sub(r"\([^()]*\)", "", text).strip(" ,")
     if re.fullmatch(
-        r"(?:[^\W\d][\w'’-]*(?: [^\W\d][\w'’-]*)?[.;•·/] *|[^\W\d][\w'’-]* [-–—] ){2,}[^\W\d][\w'’ -]*[.]?",
+        r"(?:[^\W\d][\w'’-]*(?: [^\W\d][\w'’-]*)?[.;•·/] *|[^\W\d][\w'’-]* [-–—] "
+        r"){2,}[^\W\d][\w'’ -]*[.]?",
         text,
     ):
         text = re.sub(r"\s*[.;•·/](?=.)\s*|\s+[-–—]\s+", ", ", text)  # "Strong. Tall. Loud."
@@ -478,7 +433,7 @@ def _between_commas(text: str, least: int) -> list[str]:
     parts = [p for p in re.split(r"\s*[,;|•·]\s*(?:and\s+|&\s+|or\s+)?|\s+/\s+", text) if p.strip()]
     if parts and len(parts) >= max(least - 1, 1):
         parts = [*parts[:-1], *re.split(r"\s+(?:and|&)\s+", parts[-1])]
-    found = []
+    keywords = []
     for part in parts:
         part = (
             re.sub(r"^\(?\d{1,2}[.):]\s*", "", part.strip())
@@ -492,7 +447,7 @@ def _between_commas(text: str, least: int) -> list[str]:
             or _CLAUSE.search(part)
         ):
             break
-        found.append(part)
-    if len(found) < len(parts) and len(found) < 3:
+        keywords.append(part)
+    if len(keywords) < len(parts) and len(keywords) < 3:
         return []
-    return found if len(found) >= least else []
+    return keywords if len(keywords) >= least else []

@@ -1,9 +1,4 @@
-"""An answer as lines: what tables, JSON, elements of HTML and rows of stars say, as a list would
-say it.
-
-`lines_of` gives them with what marks them: headings, bullets, numerals. Which cells of a table are
-labels, its caller knows.
-"""
+"""An answer as list lines: tables, JSON, HTML elements and rows of stars are rewritten as lists."""
 
 from __future__ import annotations
 
@@ -17,28 +12,28 @@ from .text import plain
 
 
 class Line(NamedTuple):
-    """A line without its marker: `marker` is "bullet", "numeral", "heading" or "", `numeral` what
-    is counted."""
+    """A line without its marker ("bullet", "numeral", "heading" or ""). numeral: list number."""
 
     text: str
     marker: str = ""
     numeral: int = 0
     indent: int = 0
     parted: bool = False  # an empty line stands before it
-    said: str = ""  # `plain` of it
+    plain: str = ""  # the line as returned by `plain`
 
     @property
     def headed(self) -> bool:
-        """Whether it looks like a heading: marked as one, or all in bold."""
+        """Whether the line looks like a heading: marked as one, or all in bold."""
         return self.marker == "heading" or bool(re.fullmatch(r"(\*\*|__)[^*_]+\1:?", self.text))
 
 
 _BULLET = re.compile(
-    r"(?:[-*+•·▪▫◦●○■□‣▸►▶➤➢✓✔✅☑✦◆◇⁃∙»>]|[–—](?=\s)|[\u2600-\u27BF\U0001F300-\U0001FAFF]\ufe0f?)\s+|[-•–—](?=[^\W\d_])|\[[ xX]?\]\s+"
+    r"(?:[-*+•·▪▫◦●○■□‣▸►▶➤➢✓✔✅☑✦◆◇⁃∙»>]|[–—](?=\s)|"
+    r"[\u2600-\u27BF\U0001F300-\U0001FAFF]\ufe0f?)\s+|[-•–—](?=[^\W\d_])|\[[ xX]?\]\s+"
 )
 _NUMERAL = re.compile(
-    r"(?P<bold>\*\*|__)?(?:\((?P<in>\d{1,2})\)|#?(?P<n>\d{1,2})(?:[.)]|\ufe0f?\u20e3))(?:(?P=bold))?"
-    r"(?:\s*(?=[^\W\d]|[*_\"'“‘(`])|\s+(?=\d[\d,.]*[ -][a-z]))"
+    r"(?P<bold>\*\*|__)?(?:\((?P<in>\d{1,2})\)|#?(?P<n>\d{1,2})(?:[.)]|"
+    r"\ufe0f?\u20e3))(?:(?P=bold))?(?:\s*(?=[^\W\d]|[*_\"'“‘(`])|\s+(?=\d[\d,.]*[ -][a-z]))"
 )
 _STEP = re.compile(
     r"^(\*\*|__)?(?:step|part|section|question|task|q) ?\d{1,2} ?[:.)–—-]+ ?", re.IGNORECASE
@@ -49,8 +44,8 @@ _LETTER = re.compile(
 
 
 def lines_of(text: str, is_label: Callable[[str], bool]) -> list[Line]:
-    """The lines of a text that are not empty. is_label: whether a cell, as `plain` gives it, is
-    what its row or column is about."""
+    """Return the non-empty lines of a text. is_label: whether a cell is the label of a row or
+    column."""
     text = _with_cells(_with_json(_without_elements(_with_stars(text))))
     lines: list[Line] = []
     parted = False
@@ -92,46 +87,40 @@ def _line(raw: str, parted: bool) -> Line:
 
 _FULL, _HOLLOW = "★⭐🌟✭✮●⬤◉■▮⬛🟊🟡🔵🟢🔴", "☆✩✰○◯□▯⬜⚪⚫"
 _STARS = re.compile(
-    rf"(?:[{_FULL}]\ufe0f?[ ]?){{1,10}}(?:½|\+)?(?:[{_HOLLOW}]\ufe0f?[ ]?)*|(?:[{_HOLLOW}]\ufe0f?[ ]?){{5}}"
+    rf"(?:[{_FULL}]\ufe0f?[ ]?){{1,10}}(?:½|\+)?(?:[{_HOLLOW}]\ufe0f?[ ]?)*|"
+    rf"(?:[{_HOLLOW}]\ufe0f?[ ]?){{5}}"
 )
 
 
 def _with_stars(text: str) -> str:
-    """Rows of five signs, of which some are filled, as fractions; keycaps as digits."""
+    """ "★★★☆☆" as a fraction, and keycaps as digits."""
 
     def fraction(m: re.Match[str]) -> str:
-        if (
-            re.search(r"\d\s*$", text[max(0, m.start() - 4) : m.start()])
-            and len(m.group().strip()) < 3
-        ):
+        signs = m.group()
+        if re.search(r"\d\s*$", text[max(0, m.start() - 4) : m.start()]) and len(signs.strip()) < 3:
             return " "  # "4/5 ⭐"
-        full, hollow = sum(c in _FULL for c in m.group()), sum(c in _HOLLOW for c in m.group())
-        starry = any(c in "★⭐🌟✭✮🟊" for c in m.group())
-        if (
-            not (full + hollow in (5, 10) or (starry and full < 6 and not hollow) or full > 2)
-            or full + hollow > 10
-            or not full
-        ):
-            return m.group()
-        if "½" in m.group():
-            return f"{full}.5/{5 if full + hollow < 6 else 10} "
-        return f"{full}/{10 if full + hollow == 10 else 5} "
+        full, hollow = sum(c in _FULL for c in signs), sum(c in _HOLLOW for c in signs)
+        starry = any(c in "★⭐🌟✭✮🟊" for c in signs) and full < 6 and not hollow
+        if not 0 < full <= 10 - hollow or not (full + hollow in (5, 10) or starry or full > 2):
+            return signs
+        half = "½" in signs
+        top = 5 if full + hollow < (6 if half else 10) else 10
+        return f"{full}{'.5' if half else ''}/{top} "
 
-    return (
-        re.sub(r"(\d)\ufe0f?\u20e3", r"\1", _STARS.sub(fraction, text))
-        if re.search(rf"[{_FULL}{_HOLLOW}\u20e3]", text)
-        else text
-    )
+    if not re.search(rf"[{_FULL}{_HOLLOW}\u20e3]", text):
+        return text
+    return re.sub(r"(\d)\ufe0f?\u20e3", r"\1", _STARS.sub(fraction, text))
 
 
 def _without_elements(text: str) -> str:
-    """HTML as markdown; other elements as fields: "<friendly>4</friendly>" as "friendly: 4"."""
+    """HTML as markdown, and other elements as fields."""
     text = text.replace("\r\n", "\n").replace("\r", "\n")
     if "<" not in text:
         return text
     text = re.sub(r"</?(?:b|strong)>", "**", text, flags=re.IGNORECASE)
     text = re.sub(
-        r"</?(?:i|em|u|span|p|div|ul|ol|table|thead|tbody|code|mark|sup|sub|small|center)\b[^<>\n]*>",
+        "</?(?:i|em|u|span|p|div|ul|ol|table|thead|tbody|code|mark|sup|sub|small|"
+        r"center)\b[^<>\n]*>",
         " ",
         text,
         flags=re.IGNORECASE,
@@ -148,7 +137,8 @@ def _without_elements(text: str) -> str:
         r"\s*<t[dh]\b[^<>\n]*>\s*([^<>\n]*)</t[dh]>\s*", r"\1|", text, flags=re.IGNORECASE
     )
     text = re.sub(
-        r"<[A-Za-z][^<>\n]{0,40}?\b(?:name|trait|item)\s*=\s*[\"']([^\"'<>\n]{1,40})[\"'][^<>\n]{0,40}>",
+        r"<[A-Za-z][^<>\n]{0,40}?\b(?:name|trait|"
+        r"item)\s*=\s*[\"']([^\"'<>\n]{1,40})[\"'][^<>\n]{0,40}>",
         r"\n\1: ",
         text,
     )
@@ -157,7 +147,7 @@ def _without_elements(text: str) -> str:
 
 
 def _spaced(name: str) -> str:
-    """A name of a field as words: high_status, highStatus."""
+    """high_status and highStatus as words."""
     return re.sub(
         r"(?<=[a-z])(?=[A-Z])", " ", re.sub(r"(?<=[^\W_])[_]+(?=[^\W_])", " ", name)
     ).strip()
@@ -166,21 +156,23 @@ def _spaced(name: str) -> str:
 # ---- JSON
 
 _OBJECT = re.compile(
-    r"[{\[](?=\s*(?:[{\[]\s*)*(?:\"[^\"\n]{1,200}\"\s*[:,\]]|'[^'\n]{1,60}'\s*[:,\]]|[A-Za-z][\w -]{0,40}:\s*[\d\[{\"]))"
+    r"[{\[](?=\s*(?:[{\[]\s*)*(?:\"[^\"\n]{1,200}\"\s*[:,\]]|'[^'\n]{1,60}'\s*[:,\]]|"
+    r"[A-Za-z][\w -]{0,40}:\s*[\d\[{\"]))"
 )
 _TOKEN = re.compile(
-    r"\"(?P<s>(?:[^\"\\]|\\.)*)(?:\"|$)|'(?P<q>(?:[^'\\\n]|\\.|(?<=\w)'(?=\w))*)'|(?P<sign>[{}\[\],:])|(?P<bare>[^\s{}\[\],:\"'][^{}\[\],:\"\n]*)"
+    r"\"(?P<s>(?:[^\"\\]|\\.)*)(?:\"|$)|'(?P<q>(?:[^'\\\n]|\\.|(?<=\w)'(?=\w))*)'|"
+    r"(?P<sign>[{}\[\],:])|(?P<bare>[^\s{}\[\],:\"'][^{}\[\],:\"\n]*)"
 )
 _RATING_KEY = re.compile(r"\b(?:rating|score|value|points?|level|number|stars?|answer)\b")
 _REASON_KEY = re.compile(
-    r"reason|explan|justif|rationale|comment|note\b|notes\b|why|descri(?!ptors)|evidence|confidence|certainty|meaning"
+    r"reason|explan|justif|rationale|comment|note\b|notes\b|why|descri(?!ptors)|evidence|"
+    "confidence|certainty|meaning"
 )
 _DEEPEST = 12
 
 
 class _Json:
-    """Reads an object or array as far as it goes: with commas too many, without the end, with names
-    that are not quoted."""
+    """Reads JSON with extra commas, unquoted names or no end."""
 
     def __init__(self, text: str, start: int) -> None:
         self.text, self.end = text, start
@@ -197,56 +189,54 @@ class _Json:
         return (self.token["sign"] or "") if self.token else ""
 
     def value(self, depth: int = 0) -> Any:
-        """A list, a list of pairs in a tuple (an object), or a text; None for the end."""
+        """A list for an array, a tuple of pairs for an object, or a text; None at the end."""
         if self.token is None or depth > _DEEPEST:
             return None
-        sign = self.sign
-        if sign in ("{", "["):
-            self.next()
-            members: list[Any] = []
-            while self.token is not None and self.sign not in ("}", "]"):
-                if self.sign in (",", ":"):
-                    self.next()
-                    continue
-                member = self.value(depth + 1)
-                if member is None:
-                    break
-                if sign == "{" and self.sign == ":" and isinstance(member, str):
-                    self.next()
-                    member = (
-                        member,
-                        self.value(depth + 1) if self.sign not in ("}", "]", ",") else "",
-                    )
-                elif sign == "{":
-                    member = (
-                        member if isinstance(member, str) else "",
-                        "" if isinstance(member, str) else member,
-                    )
-                members.append(member)
-            # The sign after the last one is no part of it.
-            if self.token is not None and depth:
-                self.next()
-            return tuple(members) if sign == "{" else members
-        if sign:
+        sign, token = self.sign, self.token
+        if sign not in ("", "{", "["):
             return None
-        token = self.token
-        text = next(part for part in (token["s"], token["q"], token["bare"]) if part is not None)
         self.next()
-        return re.sub(r"\\[nt]", " ", text).replace('\\"', '"').strip()
+        if not sign:
+            text = next(
+                part for part in (token["s"], token["q"], token["bare"]) if part is not None
+            )
+            return re.sub(r"\\[nt]", " ", text).replace('\\"', '"').strip()
+        members: list[Any] = []
+        while self.token is not None and self.sign not in ("}", "]"):
+            if self.sign in (",", ":"):
+                self.next()
+                continue
+            member = self.value(depth + 1)
+            if member is None:
+                break
+            if sign == "[":
+                members.append(member)
+            elif not isinstance(member, str):
+                members.append(("", member))
+            elif self.sign == ":":
+                self.next()
+                empty = self.sign in ("}", "]", ",")
+                members.append((member, "" if empty else self.value(depth + 1)))
+            else:
+                members.append((member, ""))
+        # The sign after the last one is no part of it.
+        if self.token is not None and depth:
+            self.next()
+        return tuple(members) if sign == "{" else members
 
 
 def _with_json(text: str) -> str:
-    """A text with its objects and arrays of JSON as lists of fields."""
     if not re.search(r"[{\[]", text):
         return text
-    out, at = [], 0
+    out: list[str] = []
+    at = 0
     while True:
         begin = _OBJECT.search(text, at)
         if begin is None:
             return "".join([*out, text[at:]])
         reader = _Json(text, begin.start())
         value = reader.value()
-        lines = _told(value)
+        lines = _lines_of_value(value)
         fenced = re.search(r"```\w*\s*$", text[at : begin.start()])
         out.append(text[at : begin.start() - (len(fenced.group()) if fenced else 0)])
         if lines:
@@ -254,85 +244,69 @@ def _with_json(text: str) -> str:
         at = max(reader.end, begin.end())
 
 
-def _told(value: Any, depth: int = 0) -> list[str]:
-    """A value of JSON as lines."""
+def _lines_of_value(value: Any) -> list[str]:
     if isinstance(value, str) or value is None:
         return [f"- {value}"] if value else []
     lines: list[str] = []
     if isinstance(value, list):
         for member in value:
-            if isinstance(member, tuple):
-                lines += [_row(member)] if len(member) > 1 else _told(member, depth)
-            else:
-                lines += _told(member, depth)
+            is_row = isinstance(member, tuple) and len(member) > 1
+            lines += [_line_of_object(member)] if is_row else _lines_of_value(member)
         return lines
     if len(value) > 1 and all(name.isdigit() and isinstance(member, str) for name, member in value):
         return [f"{name[:2]}. {member}" for name, member in value]
     for name, member in value:
         key = _spaced(name)
+        rating = _rating_field(member) if isinstance(member, tuple) else None
         if isinstance(member, str | None):
             lines.append(f"- {key}: {member or ''}")
         elif _REASON_KEY.search(key.lower()) and not re.search("keyword", key.lower()):
             lines.append(f"## {key}")
-            members = member if isinstance(member, list) else [member]
             lines += [
-                f"- {m}" if isinstance(m, str) else _row(m)
-                for m in members
+                f"- {m}" if isinstance(m, str) else _line_of_object(m)
+                for m in (member if isinstance(member, list) else [member])
                 if isinstance(m, str | tuple)
             ]
-        elif isinstance(member, tuple) and _rating_field(member) is not None:
-            lines.append(f"- {key}: {_rating_field(member)}")
+        elif rating is not None:
+            lines.append(f"- {key}: {rating}")
         else:
-            lines += [f"## {key}", *_told(member, depth + 1)]
+            lines += [f"## {key}", *_lines_of_value(member)]
     return lines
 
 
 def _rating_field(members: tuple[tuple[str, Any], ...]) -> str | None:
-    """What stands under "rating" or the like among the fields of an object, or the one number
-    beside what explains it."""
+    """The rating of an object, or its only number beside an explanation."""
     fields = [(k, v) for k, v in members if not _REASON_KEY.search(k.lower())]
-    named = [
-        v for k, v in fields if _RATING_KEY.search(_spaced(k).lower()) and isinstance(v, str) and v
-    ]
+    texts = [(k, v) for k, v in fields if isinstance(v, str)]
+    named = [v for k, v in texts if _RATING_KEY.search(_spaced(k).lower()) and v]
     if named:
         return named[0]
-    number = len(fields) == 1 and len(members) > 1 and isinstance(fields[0][1], str)
-    return (
-        fields[0][1]
-        if number and re.fullmatch(r"\d+(?:\.\d+)?(?:\s*/\s*\d+)?", fields[0][1])
-        else None
-    )
+    number = r"\d+(?:\.\d+)?(?:\s*/\s*\d+)?"
+    if len(fields) == 1 < len(members) and texts and re.fullmatch(number, texts[0][1]):
+        return texts[0][1]
+    return None
 
 
-def _row(members: tuple[tuple[str, Any], ...]) -> str:
-    """An object of an array as a line: its first text, and its rating or else its next text."""
+def _line_of_object(members: tuple[tuple[str, Any], ...]) -> str:
+    """The first text of an object, and its rating or next text."""
     texts = [(k, v) for k, v in members if isinstance(v, str)]
-    label = next(
-        (
-            v
-            for k, v in texts
-            if not re.fullmatch(r"[\d.]*", v) and not _RATING_KEY.search(k.lower())
-        ),
-        "",
-    )
-    rating = next(
-        (v for k, v in texts if _RATING_KEY.search(_spaced(k).lower()) and v != label), None
-    )
-    if rating is None:
-        rating = next(
-            (
-                v
-                for k, v in texts
-                if v != label
-                and re.fullmatch(r"\d+(?:\.\d+)?", v)
-                and not re.search(r"\b(?:id|number|rank)\b|#", k)
-            ),
-            None,
-        )
-    rest = rating if rating is not None else next((v for _, v in texts if v != label), "")
-    if not re.search(r"[^\W\d]", label) or all(re.fullmatch(r"[\d.]*", v) for _, v in texts):
+    names = [v for k, v in texts if not (_is_number(v) or _RATING_KEY.search(k.lower()))]
+    label = names[0] if names else ""
+    if not re.search(r"[^\W\d]", label) or all(_is_number(v) for _, v in texts):
         return "\n".join(f"- {_spaced(k)}: {v}" for k, v in texts)
-    return f"- {label}: {rest}"
+    others = [(k, v) for k, v in texts if v != label]
+    ratings = [v for k, v in others if _RATING_KEY.search(_spaced(k).lower())]
+    numbers = [
+        v
+        for k, v in others
+        if re.fullmatch(r"\d+(?:\.\d+)?", v) and not re.search(r"\b(?:id|number|rank)\b|#", k)
+    ]
+    rest = [*ratings, *numbers, *(v for _, v in others), ""]
+    return f"- {label}: {rest[0]}"
+
+
+def _is_number(text: str) -> bool:
+    return re.fullmatch(r"[\d.]*", text) is not None
 
 
 # ---- Tables
@@ -341,24 +315,25 @@ _RULE = re.compile(r"[\s|:=+-]*")
 _MARK = re.compile(r"\W*(?:x|✓|✔|✅|☑|☒|●|•|yes|true|⬤|◉)\ufe0f?\W*")
 _NUMBER = re.compile(r"\W*\d+(?:[.,]\d+)?\b(?!\s*(?:years?|people|times)\b)")
 _RATING_HEAD = re.compile(
-    r"\b(?:ratings?|scores?|values?|points?|levels?|stars?)\b|\b1\s*(?:-|to)\s*(?:5|10)\b|\bout of\b|/\s*(?:5|10)\b"
+    r"\b(?:ratings?|scores?|values?|points?|levels?|stars?)\b|\b1\s*(?:-|to)\s*(?:5|10)\b|"
+    r"\bout of\b|/\s*(?:5|10)\b"
 )
 _SOCIETY = re.compile(r"\b(?:societ|america|others|public|perceived|people)")
 _REASON_HEAD = re.compile(
-    r"reason|explan|justif|rationale|comment|note|why|descri(?!ptor)|evidence|meaning|because|interpret|confiden|certain"
+    "reason|explan|justif|rationale|comment|note|why|descri(?!ptor)|evidence|meaning|because|"
+    "interpret|confiden|certain"
 )
 _KEYWORD_HEAD = re.compile(
-    r"key ?-?words?|traits?|adjectives?|verbs?|words?|characteristics?|descriptors?|feelings?|emotions?|behaviou?rs?|terms?"
+    "key ?-?words?|traits?|adjectives?|verbs?|words?|characteristics?|descriptors?|feelings?|"
+    "emotions?|behaviou?rs?|terms?"
 )
 
 
 def _with_cells(text: str) -> str:
-    """A text with tabulators as bars, between cells."""
     return re.sub(r"(?<=\S)[ ]*\t+[ ]*(?=\S)", " | ", text) if "\t" in text else text
 
 
 def _with_rows(lines: list[str], is_label: Callable[[str], bool]) -> list[str]:
-    """Lines with the rows of tables told as lines."""
     out: list[str] = []
     i = 0
     while i < len(lines):
@@ -371,94 +346,76 @@ def _with_rows(lines: list[str], is_label: Callable[[str], bool]) -> list[str]:
             continue
         ruled = end - i > 1 and bool(_RULE.fullmatch(lines[i + 1])) and "-" in lines[i + 1]
         rows = [cells(line) for line in lines[i:end] if not _RULE.fullmatch(line)]
-        out += ["", *_rows_told(rows, ruled, is_label), ""]
+        out += ["", *_lines_of_table(rows, ruled, is_label), ""]
         i = end
     return out
 
 
-def _rows_told(rows: list[list[str]], ruled: bool, is_label: Callable[[str], bool]) -> list[str]:
+def _lines_of_table(
+    rows: list[list[str]], ruled: bool, is_label: Callable[[str], bool]
+) -> list[str]:
     if not rows:
         return []
     head = [plain(cell).strip() for cell in rows[0]]
-    if (
-        len(rows) == 1
-        and len(head) > 2
-        and all(re.fullmatch(r"[^\W\d]+(?:[ -][^\W\d]+)?", cell) for cell in head)
-    ):
+    words = all(re.fullmatch(r"[^\W\d]+(?:[ -][^\W\d]+)?", cell) for cell in head)
+    if len(rows) == 1 and len(head) > 2 and words:
         return [", ".join(rows[0])]
     labels = [i for i, cell in enumerate(head) if is_label(cell)]
     if len(labels) > 1 and len(rows) > 1 and not any(_NUMBER.match(cell) for cell in head):
-        return _columns_told(rows, labels)
+        return _lines_of_columns(rows, labels)
     has_head = ruled or any(
         re.fullmatch(rf"(?:.* )?(?:{p.pattern})(?: .*)?", cell)
         for cell in head
         for p in (_KEYWORD_HEAD, _RATING_HEAD)
     )
-    has_head = has_head and not any(is_label(a) and _NUMBER.match(b) for a, b in pairwise(head))
-    head = head if has_head else []
-    points = {
-        i: m[1]
-        for i, cell in enumerate(head)
-        if (m := re.match(r"\W*([1-5])\b(?!\s*[-–to]+\s*\d)", cell))
-    }
+    if not has_head or any(is_label(a) and _NUMBER.match(b) for a, b in pairwise(head)):
+        head = []
+    matches = [re.match(r"\W*([1-5])\b(?!\s*[-–to]+\s*\d)", cell) for cell in head]
+    points = {i: m[1] for i, m in enumerate(matches) if m}
     rated = [
         i
         for i, cell in enumerate(head)
         if _RATING_HEAD.search(cell) and not _REASON_HEAD.search(cell)
     ]
-    lines: list[str] = []
-    if head:
-        named = next(
-            (i for i, cell in enumerate(head) if _KEYWORD_HEAD.fullmatch(cell.strip(" :"))), None
-        )
-        if rated:
-            lines += [f"## {rows[0][rated[0]]}:"]
-        elif named is not None:
-            lines += [f"## {rows[0][named]}:"]
+    named = [i for i, cell in enumerate(head) if _KEYWORD_HEAD.fullmatch(cell.strip(" :"))]
+    lines = [f"## {rows[0][i]}:" for i in (rated or named)[:1]]
     for row in rows[bool(head) :]:
-        said = [plain(cell).strip() for cell in row]
-        if (
-            len(points) > 3
-            and (label := next((i for i, cell in enumerate(said) if is_label(cell)), None))
-            is not None
-        ):
-            marked = [
-                i for i in points if i < len(said) and i != label and _MARK.fullmatch(said[i])
-            ]
-            if len(marked) == 1:
-                lines.append(f"- {row[label]}: {points[marked[0]]}")
-                continue
-        lines += _row_told(row, said, head, rated, is_label)
+        texts = [plain(cell).strip() for cell in row]
+        label = next((i for i, cell in enumerate(texts) if is_label(cell)), None)
+        marked = [i for i in points if i < len(texts) and i != label and _MARK.fullmatch(texts[i])]
+        if len(points) > 3 and label is not None and len(marked) == 1:
+            lines.append(f"- {row[label]}: {points[marked[0]]}")
+        else:
+            lines += _lines_of_row(row, texts, head, rated, is_label)
     return lines
 
 
-def _row_told(
+def _lines_of_row(
     row: list[str],
-    said: list[str],
+    texts: list[str],
     head: list[str],
     rated: list[int],
     is_label: Callable[[str], bool],
 ) -> list[str]:
-    """A row's fields, a line each."""
-    labels = [i for i, cell in enumerate(said) if is_label(cell)]
+    labels = [i for i, cell in enumerate(texts) if is_label(cell)]
     if not labels:
-        full = [i for i, cell in enumerate(said) if cell]
+        full = [i for i, cell in enumerate(texts) if cell]
         if (
             len(full) > 1
-            and re.fullmatch(r"\W*\d{1,2}\W*", said[full[0]])
-            and not re.match(r"\W*\d", said[full[1]])
+            and re.fullmatch(r"\W*\d{1,2}\W*", texts[full[0]])
+            and not re.match(r"\W*\d", texts[full[1]])
         ):
             full = full[1:]  # a numeral
-        if len(full) > 1 and all(re.search(r"[a-z].*[:=-]\s*\d", said[i]) for i in full):
+        if len(full) > 1 and all(re.search(r"[a-z].*[:=-]\s*\d", texts[i]) for i in full):
             return [f"- {row[i]}" for i in full]  # "Friendly: 4 | Sociable: 3"
         return [f"- {row[full[0]]}: {'; '.join(row[i] for i in full[1:])}"] if full else []
     lines = []
     for label, following in zip(labels, [*labels[1:], len(row)], strict=True):
         between = range(label + 1, following)
-        numbers = [i for i in between if _NUMBER.match(said[i])]
+        numbers = [i for i in between if _NUMBER.match(texts[i])]
         named = [i for i in numbers if i in rated] or [i for i in rated if i in between] or numbers
         # "| Trait | My view | Society's view |"
-        if len({said[i] for i in named}) > 1 and len(head) > max(named):
+        if len({texts[i] for i in named}) > 1 and len(head) > max(named):
             named = [i for i in named if _SOCIETY.search(head[i])]
             if len(named) != 1:
                 lines.append(f"- {row[label]}:")
@@ -471,20 +428,17 @@ def _row_told(
             and label == len(row) - 1
             and label
             and len(labels) == 1
-            and _NUMBER.fullmatch(said[label - 1])
+            and _NUMBER.fullmatch(texts[label - 1])
             and not rated
         ):
             return [f"{row[label - 1]} - {row[label]}"]
-        rest = row[chosen] if chosen is not None else "; ".join(row[i] for i in between if said[i])
+        rest = row[chosen] if chosen is not None else "; ".join(row[i] for i in between if texts[i])
         lines.append(f"- {row[label]}: {rest}")
     return lines
 
 
-def _columns_told(rows: list[list[str]], labels: list[int]) -> list[str]:
-    """Fields of a table whose columns are headed by what is rated; of several rows, all."""
-    body = [
-        row
-        for row in rows[1:]
-        if sum(bool(_NUMBER.match(plain(row[i]))) for i in labels if i < len(row)) > 0
-    ]
-    return [f"- {rows[0][i]}: {row[i]}" for row in body for i in labels if i < len(row)]
+def _lines_of_columns(rows: list[list[str]], labels: list[int]) -> list[str]:
+    """A table whose column headings are the labels."""
+    body = [[(rows[0][i], row[i]) for i in labels if i < len(row)] for row in rows[1:]]
+    rated = [row for row in body if any(_NUMBER.match(plain(cell)) for _, cell in row)]
+    return [f"- {head}: {cell}" for row in rated for head, cell in row]

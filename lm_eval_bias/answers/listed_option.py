@@ -1,44 +1,18 @@
-"""Which of a question's lettered options a text chooses, by its letter or by the sentence behind
-it.
+"""Which of a question's lettered options a text chooses, by its letter or its sentence.
 
-The form that HBB asks for is "a) sentence". The letter "a" is a word of English, too, and the two
-sentences share words; so a text is first put into signs, one for each option, and `choice` reads
-the signs.
+HBB asks for the form "a) sentence". But "a" is also a word, and the two sentences share words. So
+letters and sentences are first replaced by signs, one for each option, and `choice` reads the
+signs. Only the first turn with an answer counts.
 
-1. The first turn that answers counts. A turn ends where a model goes on with another question
-   ("Context: ..."); the question itself,
-repeated, is left out.
-2. `_sentences` finds the options' sentences: verbatim, in their first part, or with a few words
-   changed, where tense and pronouns count
-for nothing. A stretch of text is an option's sentence only if words that the others lack stand in
-it, and hardly any that only they have, and if it denies as often as the sentence does.
-3. `_is_letter` says which single letters are options' letters and no words or initials:
-
-       enclosed    (a), [a], "a", **a**, \\boxed{a}
-       closed      a)          a: and a. where a statement begins, unless a name follows: "B. Harris
-       left"
-       alone       on a line
-       led up to   option a, answer: a, the answer is a
-       bare        b and others that are no word, but not in "plan B"; a and A before a word that no
-       article stands before ("a or b",
-                   "A because"); A within a sentence in lower case
-
-"The first option", "option 2" and "the latter" are letters as well.
-4. `_signed` puts the signs: a letter with its own sentence is one for the option; with another
-   option's sentence, or half of it, the letter
-contradicts itself, and the answer is unclear. A letter that no option has is the sign of OPEN. A
-sentence of the text's own behind a letter says nothing. All options in a row, with nothing between
-them, are the list, copied, and choose nothing.
-5. `_answer` reads the signs: fields of JSON, ticks and shares first, then what `explicit` finds,
-   then all by `chosen`, in the words of
-`_PHRASES`. OPEN is another answer; where the text declines, or says that the question leaves it
-open, it is a refusal. Where no sign is chosen, "both", "none of the above" and a sentence of its
-own, alone or after "Answer:", are another answer.
+A stretch of text is an option's sentence if it contains words that only this option has, and denies
+as often as the option. A letter with another option's sentence is unclear. All options in a row are
+a copied list.
 """
 
 from __future__ import annotations
 
 import re
+from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from itertools import pairwise
@@ -65,29 +39,28 @@ _WIDE = {0xFEE0 + code: code for code in range(0x21, 0x7F)} | {ord("。"): ". ",
 
 
 def listed_option(text: str, options: Mapping[str, str]) -> str:
-    """The letter of the option that a text chooses; "another", "refused" or "unparsed" if it
-    chooses none.
+    """Return the letter of the option that a text chooses, "another", "refused" or "unparsed".
 
-    options: letter -> the sentence behind it, at least two, in the order of the question. Source:
-    HBB, Table 11, whose form is "a) sentence".
+    options: letter -> sentence, at least two. "another" is a letter of no option, both, none, or a
+    new sentence. Source: HBB, Table 11.
     """
-    said = text.strip()
+    stripped = text.strip()
     for letter, sentence in options.items():
         # the very form, which most answers have; 125,280 of them are read in a run
-        if said in (letter, f"{letter}) {sentence}"):
+        if stripped in (letter, f"{letter}) {sentence}"):
             return letter
     return by_rules(text, options)
 
 
 def by_rules(text: str, options: Mapping[str, str]) -> str:
-    """`listed_option` of any text, the very form too."""
+    """`listed_option` without the shortcut for answers in the exact form."""
     listed = _Options.of(tuple(options.items()))
     for turn in _turns(_SIGNS.sub(" ", text).translate(_WIDE)):
-        said = _signed(turn.text, listed)
+        signed = _signed(turn.text, listed)
         if turn.asks and _is_of_others(turn.text, listed):
             break
-        answer = _answer(said, listed)
-        if answer != UNPARSED or _SIGNS.search(_without_lists(said, listed)):
+        answer = _answer(signed, listed)
+        if answer != UNPARSED or _SIGNS.search(_without_lists(signed, listed)):
             return answer  # also one that names options, and leaves it unclear which
     return UNPARSED
 
@@ -95,16 +68,17 @@ def by_rules(text: str, options: Mapping[str, str]) -> str:
 # ---- Turns
 
 _INSTRUCTION = re.compile(
-    r"answer the questions? based on the context by selecting[^\n]{0,1000}?(?:this is the answer\.?\W{0,3}|(?=\n)|$)|"
-    r"\W?\ba\) my answer is this\.?\W{0,3}or\W{0,3}b\) this is the answer\.?\W?\)?|"
-    r"\bif (?:the )?choices are only \W?a\W? and \W?b\W?,? you(?: are|'re) not allowed to output \W?c\W?|"
-    r"(?:the )?(?:strict(?:ly follow the)? )?format\W{0,3}'?choice\)<answer>'?|'?\bchoice\)<answer>'?",
+    r"answer the questions? based on the context by selecting[^\n]{0,1000}?(?:this is the "
+    r"answer\.?\W{0,3}|(?=\n)|$)|\W?\ba\) my answer is this\.?\W{0,3}or\W{0,3}b\) this is the "
+    r"answer\.?\W?\)?|\bif (?:the )?choices are only \W?a\W? and \W?b\W?,? you(?: are|"
+    r"'re) not allowed to output \W?c\W?|(?:the )?(?:strict(?:ly follow the)? "
+    r")?format\W{0,3}'?choice\)<answer>'?|'?\bchoice\)<answer>'?",
     re.IGNORECASE,
 )
 _ASKS = re.compile(
-    r"(?:^|(?<=[\n.!?)>}]))[^\w\n]{0,8}(?:(?:new|next|another|second|sample)[ ])?"
-    r"(?:context|question|q|scenario|passage|story|human|user|instructions?|example|problem|exercise|task|answer the questions? based)"
-    r"[ ]?#?\d{0,3}[^\w\n]{0,3}[:.)\n][^\w\n]{0,3}|"
+    r"(?:^|(?<=[\n.!?)>}]))[^\w\n]{0,8}(?:(?:new|next|another|second|sample)[ ])?(?:context|"
+    "question|q|scenario|passage|story|human|user|instructions?|example|problem|exercise|task|"
+    r"answer the questions? based)[ ]?#?\d{0,3}[^\w\n]{0,3}[:.)\n][^\w\n]{0,3}|"
     r"(?<=\n)(?=[A-Z][^\n?]{5,200}\?[ ]*\n\W{0,3}[aA1][).:])",
     re.IGNORECASE,
 )
@@ -127,7 +101,7 @@ _ANSWER = re.compile(r"(?:^|(?<=\n))[ \t]*A:[ \t]*(?=\W{0,3}[a-zA-Z](?:[).:]|\s*
 
 
 def _turns(text: str) -> list[_Turn]:
-    """A text, cut where a question begins, without what the question tells of."""
+    """A text, cut where a question begins, without the question."""
     text = _ANSWER.sub("Answer: ", text)
     text = _INSTRUCTION.sub("\n", text)
     begins = list(_ASKS.finditer(text))
@@ -136,14 +110,15 @@ def _turns(text: str) -> list[_Turn]:
         begins = [again]
     turns = [_Turn(text[: begins[0].start()] if begins else text, False)]
     for mark, following in zip(begins, [*begins[1:], None], strict=False):
-        said = text[mark.end() : following.start() if following else len(text)]
-        told = re.match(r"[^\n]*?(?=\n|\b(?:final )?answer\s*:|\ba\)|\(a\)|$)", said, re.IGNORECASE)
-        turns.append(_Turn(said[told.end() :] if told else said, True))
+        turn = text[mark.end() : following.start() if following else len(text)]
+        question = re.match(
+            r"[^\n]*?(?=\n|\b(?:final )?answer\s*:|\ba\)|\(a\)|$)", turn, re.IGNORECASE
+        )
+        turns.append(_Turn(turn[question.end() :] if question else turn, True))
     return turns
 
 
 def _is_of_others(text: str, listed: _Options) -> bool:
-    """Whether a turn lists options, and none of them is one of the question's."""
     heads = {
         m[1].lower() for m in re.finditer(r"(?:^|[\n\s])\W{0,2}([a-zA-Z])[).:]\W{0,3}\w+ \w+", text)
     }
@@ -154,7 +129,8 @@ def _is_of_others(text: str, listed: _Options) -> bool:
 
 _IDEOGRAMS = r"\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af"
 _WORD = re.compile(
-    rf"[{_IDEOGRAMS}]|[^\W_{_IDEOGRAMS}]+(?=n['’]t\b)|n['’]t\b|[^\W_{_IDEOGRAMS}]+(?:['’][^\W_{_IDEOGRAMS}]+)*"
+    rf"[{_IDEOGRAMS}]|[^\W_{_IDEOGRAMS}]+(?=n['’]t\b)|n['’]t\b|"
+    rf"[^\W_{_IDEOGRAMS}]+(?:['’][^\W_{_IDEOGRAMS}]+)*"
 )
 _SENTENCE_ENDS = re.compile(r"[.!?。][\W_]*\s|\n")
 _ENDS = re.compile(r"[.!?:;\n]|[\"“”«»<>(\[*)\]-]\s?$")
@@ -168,50 +144,51 @@ _SAME = {
     **{"n't": "not", "ca": "can", "wo": "will"},
     **dict.fromkeys(words("himself herself themselves themself myself yourself itself"), "himself"),
 }
+_IRREGULAR_VERBS = """
+be is are was were been being am
+have has had having
+do does did done doing
+go goes went gone going
+say said
+tell told
+take took taken
+give gave given
+get got gotten
+make made
+leave left
+keep kept
+put put
+come came
+write wrote written
+think thought
+buy bought
+bring brought
+sit sat
+stand stood
+run ran
+read read
+hold held
+find found
+begin began begun
+drive drove driven
+speak spoke spoken
+pay paid
+send sent
+choose chose chosen
+know knew known
+feel felt
+see saw seen
+"""
 _IRREGULAR = {
     past: present
-    for present, all_pasts in {
-        "be": "is are was were been being am",
-        "have": "has had having",
-        "do": "does did done doing",
-        "go": "goes went gone going",
-        "say": "said",
-        "tell": "told",
-        "take": "took taken",
-        "give": "gave given",
-        "get": "got gotten",
-        "make": "made",
-        "leave": "left",
-        "keep": "kept",
-        "put": "put",
-        "come": "came",
-        "write": "wrote written",
-        "think": "thought",
-        "buy": "bought",
-        "bring": "brought",
-        "sit": "sat",
-        "stand": "stood",
-        "run": "ran",
-        "read": "read",
-        "hold": "held",
-        "find": "found",
-        "begin": "began begun",
-        "drive": "drove driven",
-        "speak": "spoke spoken",
-        "pay": "paid",
-        "send": "sent",
-        "choose": "chose chosen",
-        "know": "knew known",
-        "feel": "felt",
-        "see": "saw seen",
-    }.items()
-    for past in all_pasts.split()
+    for present, *pasts in map(str.split, _IRREGULAR_VERBS.strip().splitlines())
+    for past in pasts
 }
 
 
 @lru_cache(maxsize=4096)
 def _root(word: str) -> str:
-    """A word without its tense and person; all pronouns of a case are one, and all articles."""
+    """A word without tense and person; pronouns of the same case are equal."""
     word = letters(word.replace("’", "'"))
     word = re.sub(r"'(?:s|d|ll|ve|re|m)?$", "", word)
     if word in _SAME or word in _IRREGULAR:
@@ -224,8 +201,7 @@ def _root(word: str) -> str:
 
 
 class _Options(NamedTuple):
-    """The options of a question. roots: those of each sentence's words; own: of them those that no
-    other sentence has."""
+    """The options of a question. own: roots that no other sentence has."""
 
     letters: tuple[str, ...]
     roots: tuple[tuple[str, ...], ...]
@@ -238,28 +214,27 @@ class _Options(NamedTuple):
     @staticmethod
     @lru_cache(maxsize=1024)
     def of(options: tuple[tuple[str, str], ...]) -> _Options:
-        spelled = [[m.group().lower() for m in _WORD.finditer(sentence)] for _, sentence in options]
-        roots = [tuple(map(_root, of_one)) for of_one in spelled]
-        own = [
-            frozenset(r) - {x for other in roots if other is not r for x in other} for r in roots
-        ]
+        letters = tuple(letter for letter, _ in options)
+        sentences = [sentence for _, sentence in options]
+        spelled = [[m.group().lower() for m in _WORD.finditer(sentence)] for sentence in sentences]
+        roots = tuple(tuple(map(_root, words_of_one)) for words_of_one in spelled)
         bits: list[dict[str, int]] = []
-        for of_one in roots:
-            places: dict[str, int] = {}
-            for i, root in enumerate(of_one):
-                places[root] = places.get(root, 0) | 1 << i
-            bits.append(places)
-        denials = tuple(tuple(word in _DENIALS for word in of_one) for of_one in spelled)
-        stops = tuple(len(_SENTENCE_ENDS.findall(sentence.strip())) for _, sentence in options)
-        asks = tuple("?" in sentence or "!" in sentence for _, sentence in options)
+        for roots_of_one in roots:
+            places: dict[str, int] = defaultdict(int)
+            for i, root in enumerate(roots_of_one):
+                places[root] |= 1 << i
+            bits.append(dict(places))
         return _Options(
-            tuple(letter for letter, _ in options),
-            tuple(roots),
-            tuple(own),
-            denials,
-            stops,
-            asks,
-            tuple(bits),
+            letters,
+            roots,
+            own=tuple(
+                frozenset(one).difference(*(other for other in roots if other is not one))
+                for one in roots
+            ),
+            denials=tuple(tuple(word in _DENIALS for word in one) for one in spelled),
+            stops=tuple(len(_SENTENCE_ENDS.findall(sentence.strip())) for sentence in sentences),
+            asks=tuple("?" in sentence or "!" in sentence for sentence in sentences),
+            bits=tuple(bits),
         )
 
     def sign(self, letter: str) -> str:
@@ -267,17 +242,14 @@ class _Options(NamedTuple):
 
 
 class _Words(NamedTuple):
-    """The words of a text, as their roots. denials: whether each denies. ends: whether a sentence
-    ends behind each."""
-
     roots: list[str]
     denials: list[bool]
     ends: list[bool]
 
 
 class _Span(NamedTuple):
-    """A stretch of a text that is an option's sentence, or that may be of several: option is None.
-    whole: nearly all of its words are there, and it has more than three."""
+    """An option's sentence in a text. option: None if it may be several. whole: nearly all its
+    words."""
 
     start: int
     end: int
@@ -289,122 +261,101 @@ _MOST_STARTS = 1500
 
 
 def _sentences(text: str, listed: _Options) -> list[_Span]:
-    """Where a text has the options' sentences, from left to right."""
     tokens = list(_WORD.finditer(text))
-    roots = [_root(m.group().lower()) for m in tokens]
-    denials = [m.group().lower() in _DENIALS for m in tokens]
+    spelled = [m.group().lower() for m in tokens]
     ends = [
         _SENTENCE_ENDS.search(text, m.end(), following.start()) is not None
         for m, following in pairwise(tokens)
     ] + [True]
-    said = _Words(roots, denials, ends)
+    roots = list(map(_root, spelled))
+    text_words = _Words(roots, [word in _DENIALS for word in spelled], ends)
     starts = [frozenset(r[:3]) for r in listed.roots]
     spans: list[_Span] = []
     i = tried = 0
     while i < len(tokens) and tried < _MOST_STARTS:
         before = text[tokens[i - 1].end() if i else 0 : tokens[i].start()]
         begins = i == 0 or _ENDS.search(before) is not None
-        found: dict[int, tuple[int, int]] = {}  # option -> tokens that match, tokens
+        fits: list[tuple[tuple[int, int], int]] = []  # (words that match, words), option
         for k in range(len(listed.letters)):
             if roots[i] in (listed.bits[k] if begins else starts[k]):
                 tried += 1
-                fit = _fit(said, i, begins, listed, k)
-                later = (
-                    _fit(said, i + 1, begins, listed, k) if fit and i + 1 < len(tokens) else None
-                )
+                fit = _fit(text_words, i, begins, listed, k)
+                later = _fit(text_words, i + 1, begins, listed, k) if fit else None
                 # "a) She ...", of "She took a bus"
-                if fit is not None and (later is None or later[0] < fit[0]):
-                    found[k] = fit
-        if not found:
+                if fit and (later is None or later[0] < fit[0]):
+                    fits.append((fit, k))
+        if not fits:
             i += 1
             continue
-        (best, fit), *others = sorted(found.items(), key=lambda item: item[1], reverse=True)
-        exact = fit[0] == fit[1] == len(listed.roots[best])
+        fits.sort(key=lambda item: item[0], reverse=True)
+        (matched, length), best = fits[0]
+        size = len(listed.roots[best])
+        exact = matched == length == size
         clear = all(
-            other[0] < fit[0] and (exact or other[0] <= 0.6 * fit[0]) for _, other in others
+            other < matched and (exact or other <= 0.6 * matched) for (other, _), _ in fits[1:]
         )
-        end = tokens[i + fit[1] - 1].end()
-        asked = _ASKED.match(text[end : end + 20]) if listed.asks[best] else None
-        whole = fit[0] >= 0.8 * len(listed.roots[best]) and fit[0] > 3
-        spans.append(
-            _Span(
-                tokens[i].start(),
-                end + asked.end() if asked else end,
-                best if clear else None,
-                whole,
-            )
-        )
-        i += fit[1]
+        end = tokens[i + length - 1].end()
+        question = _ASKED.match(text[end : end + 20]) if listed.asks[best] else None
+        end += question.end() if question else 0
+        whole = matched >= 0.8 * size and matched > 3
+        spans.append(_Span(tokens[i].start(), end, best if clear else None, whole))
+        i += length
     return spans
 
 
-def _fit(said: _Words, i: int, begins: bool, listed: _Options, k: int) -> tuple[int, int] | None:
-    """How many of an option's words stand from the i-th word of a text on, and in how many; None if
-    it is not the option's sentence.
+def _fit(text: _Words, i: int, begins: bool, listed: _Options, k: int) -> tuple[int, int] | None:
+    """How many of an option's words follow position i, and within how many; None if they are not
+    the option's sentence.
 
-    begins: a statement begins there. The longest common subsequence, its cells in the bits of one
-    number (Allison and Dix, 1986).
+    Longest common subsequence in the bits of an integer (Allison and Dix, 1986).
     """
     size, bits, stops = len(listed.roots[k]), listed.bits[k], listed.stops[k]
     all_ones = (1 << size) - 1
     row, best, matched, length, at, low = all_ones, 0.0, 0, 0, 0, 0
-    for j, root in enumerate(said.roots[i : i + size + 4], start=1):
+    for j, root in enumerate(text.roots[i : i + size + 4], start=1):
         both = row & bits.get(root, 0)
         row = ((row + both) | (row - both)) & all_ones
-        if both:
-            common = size - row.bit_count()
-            score = common - 0.8 * (j - common)
-            if score > best:
-                found = all_ones & ~row
-                # without the first of its words, which may be but the subject
-                later = found & (found - 1)
-                best, matched, length, at, low = (
-                    score,
-                    common,
-                    j,
-                    found.bit_length(),
-                    (later & -later).bit_length() - 1,
-                )
-        elif j > 6 and j > 2 * (size - row.bit_count()):
+        common = size - row.bit_count()
+        score = common - 0.8 * (j - common)
+        if both and score > best:
+            best, matched, length = score, common, j
+            matching = all_ones & ~row
+            at = matching.bit_length()
+            # without the first of its words, which may be only the subject
+            later = matching & (matching - 1)
+            low = (later & -later).bit_length() - 1
+        elif not both and j > 6 and j > 2 * common:
             break
-        if said.ends[i + j - 1]:
+        if text.ends[i + j - 1]:
             stops -= 1
             if stops < 0:
                 break
-    if matched < 2:
+    if matched < 2 or matched < 0.7 * length:
         return None
     end = i + length
+    ended = text.ends[end - 1]
     exact = matched == length == size
     whole = matched >= 0.6 * size and matched >= 3
-    first = (
-        begins
-        and matched >= 4
-        and matched >= 0.75 * at
-        and (matched >= 0.5 * size or said.ends[end - 1])
-    )
-    alone = begins and matched == at == length and said.ends[end - 1]
-    part = (
+    first = begins and matched >= 4 and matched >= 0.75 * at and (matched >= 0.5 * size or ended)
+    alone = begins and matched == at == length and ended
+    if exact or whole or first or alone:
+        low = 0
+    elif not (
         begins
         and matched >= 5
         and matched > 0.75 * (at - low)
         and matched >= 0.85 * length
-        and said.ends[end - 1]
-    )
-    low = 0 if exact or whole or first or alone else low
-    if not (exact or whole or first or alone or part) or matched < 0.7 * length:
+        and ended
+    ):
         return None
-    if sum(said.denials[i:end]) != sum(listed.denials[k][low:at]):
+    if sum(text.denials[i:end]) != sum(listed.denials[k][low:at]):
         return None
-    if exact:
-        return matched, length
-    there = set(said.roots[i:end])
+    there = set(text.roots[i:end])
     own = len(there & listed.own[k])
     missed = len((listed.own[k] - there) & set(listed.roots[k][low:at]))
-    of_others = max(
-        (len(there & own_words) for other, own_words in enumerate(listed.own) if other != k),
-        default=0,
-    )
-    return (matched, length) if own > 2 * of_others and own > missed else None
+    of_others = [len(there & words) for other, words in enumerate(listed.own) if other != k]
+    tells_apart = own > 2 * max(of_others, default=0) and own > missed
+    return (matched, length) if exact or tells_apart else None
 
 
 # ---- Letters
@@ -413,12 +364,9 @@ _LETTER = re.compile(
     r"(?<![A-Za-zÀ-ɏ0-9-])(?<![A-Za-zÀ-ɏ0-9]['’])[A-Za-z](?![A-Za-zÀ-ɏ0-9-])(?!['’][A-Za-z])"
 )
 _NO_LETTERS = "iynx"  # the pronoun, yes and no, a tick
-_NOUNS = tuple(
-    sorted(
-        words(
-            "option choice letter statement sentence alternative possibility continuation scenario version opcion opción"
-        )
-    )
+_NOUNS = (
+    *("alternative", "choice", "continuation", "letter", "opcion", "opción", "option"),
+    *("possibility", "scenario", "sentence", "statement", "version"),
 )
 _NOUN = rf"(?:{'|'.join(_NOUNS)})"
 _DECORATION = " *_`\"“'([<:"
@@ -428,56 +376,48 @@ _ALONE = re.compile(r"(?!\s*(?:\.\.|…))[^\w\n]*(?:\n|$)")
 _ENDED = re.compile(r"(?!\.\.|…)[*_`\"”'’)\]}>]*(?:[.,;:!?\n/&=|]|<[/|]|\s[-–—&/]|\s*$)")
 _NAME_AFTER = re.compile(r"\.\s?[A-Z]")
 _CUE = re.compile(
-    r"(?:\b(?:answer|choice|option|letter|chooses?|chose|choosing|picks?|picked|picking|selects?|selected|selecting|"
-    r"go(?:ing)? with|went with|"
-    r"go(?:ing)? for|say|guess|vote(?: for)?|respuesta|reponse|réponse|antwort|risposta|resposta|prefer|lean(?:ing)? toward?s?)"
-    r"(?: (?:option|is|would be|must be|should be|has to be|will be|be|es|est|ist|e|è|la|letter|here is))*|"
-    r"\b(?:it'?s|it is|it must be|it would be|that'?s|so|definitely|clearly|probably|therefore|thus)|[:=→>]|->|\bis)[\s*_`\"“'(\[<]*$",
+    r"(?:\b(?:answer|choice|option|letter|chooses?|chose|choosing|picks?|picked|picking|selects?|"
+    "selected|selecting|go(?:ing)? with|went with|go(?:ing)? for|say|guess|vote(?: for)?|"
+    "respuesta|reponse|réponse|antwort|risposta|resposta|prefer|"
+    "lean(?:ing)? toward?s?)(?: (?:option|is|would be|must be|should be|has to be|will be|be|es|"
+    r"est|ist|e|è|la|letter|here is))*|\b(?:it'?s|it is|it must be|it would be|that'?s|so|"
+    r"definitely|clearly|probably|therefore|thus)|[:=→>]|->|\bis)[\s*_`\"“'(\[<]*$",
     re.IGNORECASE,
 )
 _STRONG_CUE = re.compile(
-    r"\b(?:answer|choice|option|choose|chose|pick|select|go with|respuesta|reponse|réponse|antwort)\b[^.\n]{0,20}$|"
-    r"(?:[:=→>]|[^\W\x00-\u024f])[\s*_`\"“'(\[<]*$",
+    r"\b(?:answer|choice|option|choose|chose|pick|select|go with|respuesta|reponse|réponse|"
+    r"antwort)\b[^.\n]{0,20}$|(?:[:=→>]|[^\W\x00-\u024f])[\s*_`\"“'(\[<]*$",
     re.I,
 )
 _BEGINS = re.compile(r"(?:^|[\n.!?:;>|]|\.\.\.)[\s*_`\"“'#>(\[{<-]*$")
 # Words before which no article stands.
 _AFTER_LETTER = re.compile(
-    r"\s+(?:or|and|nor|vs|versus|is|isn['’]t|was|are|because|since|as|would|could|should|might|seems|sounds|feels|looks|appears|fits|makes|"
-    r"over|rather|instead|but|than|follows|describes|shows|reflects|by|if|here|does|doesn['’]t|has|for|with|in|on|at|to|though|although|"
-    r"too|from|that|this|which|it|works|shows|suits|matches|captures|continues|aligns|wins|gives|i|he|she|they|due|based|please|y|o|"
-    r"e|et|ou|oder|und|porque|weil|car)(?![\w-])",
+    r"\s+(?:or|and|nor|vs|versus|is|isn['’]t|was|are|because|since|as|would|could|should|might|"
+    "seems|sounds|feels|looks|appears|fits|makes|over|rather|instead|but|than|follows|describes|"
+    "shows|reflects|by|if|here|does|doesn['’]t|has|for|with|in|on|at|to|though|although|too|from|"
+    "that|this|which|it|works|shows|suits|matches|captures|continues|aligns|wins|gives|i|he|she|"
+    r"they|due|based|please|y|o|e|et|ou|oder|und|porque|weil|car)(?![\w-])",
     re.IGNORECASE,
 )
 _SERIES = re.compile(
-    r"\b(?:plan|vitamin|type|grade|side|hepatitis|group|class|point|section|part|bus|gate|room|row|line|platform|exhibit|level|team|block|"
-    r"an|n/|unit|terminal|building|flat|apartment|wing|train|track|zone|street|item|model|box|door)\s*$",
+    r"\b(?:plan|vitamin|type|grade|side|hepatitis|group|class|point|section|part|bus|gate|room|"
+    "row|line|platform|exhibit|level|team|block|an|n/|unit|terminal|building|flat|apartment|wing|"
+    r"train|track|zone|street|item|model|box|door)\s*$",
     re.IGNORECASE,
 )
 _STARTERS = words(
-    "he she they it the a an his her their my i we you there this that if when after before in at on with so"
+    "he she they it the a an his her their my i we you there this that if when after before in at "
+    "on with so"
 )
 _ORDINAL = re.compile(
-    rf"\b(?:the |el |la )?(?:(?P<n>first|second|third|1st|2nd|3rd|last) (?:(?P<sure>option|choice|answer|alternative)|{_NOUN}|one)|"
+    r"\b(?:the |el |la )?(?:(?P<n>first|second|third|1st|2nd|3rd|"
+    f"last) (?:(?P<sure>option|choice|answer|alternative)|{_NOUN}|one)|"
     rf"{_NOUN} (?:#|no\. ?|number )?(?P<d>[1-9]|one|two|three)|"
     r"(?:the )(?P<f>former|latter))\b(?!\s*[-–]\s*\d)",
     re.IGNORECASE,
 )
-_RANK = {
-    "first": 0,
-    "1st": 0,
-    "1": 0,
-    "one": 0,
-    "former": 0,
-    "second": 1,
-    "2nd": 1,
-    "2": 1,
-    "two": 1,
-    "third": 2,
-    "3rd": 2,
-    "3": 2,
-    "three": 2,
-}
+_RANKS = ("first 1st 1 one former", "second 2nd 2 two", "third 3rd 3 three")
+_RANK = {word: rank for rank, names in enumerate(_RANKS) for word in names.split()}
 
 
 class _Mark(NamedTuple):
@@ -488,8 +428,8 @@ class _Mark(NamedTuple):
 
 
 class _Place(NamedTuple):
-    """A single letter, and what stands around it. begins: a statement begins there. followed: an
-    option's sentence is next. last: it is the last word of the text."""
+    """A letter and the text around it. begins: a statement begins there. followed: an option's
+    sentence is next. last: the text ends with it."""
 
     letter: str
     before: str
@@ -500,8 +440,6 @@ class _Place(NamedTuple):
 
 
 def _marks(text: str, listed: _Options, taken: Sequence[_Span]) -> list[_Mark]:
-    """The letters of options in a text, from left to right, with the words "option" and the like
-    that lead up to them."""
     size = len(text.rstrip(" \n\t.*_`\"'”’)]}>!?"))
     at = 0
     marks: list[_Mark] = []
@@ -512,11 +450,9 @@ def _marks(text: str, listed: _Options, taken: Sequence[_Span]) -> list[_Mark]:
         if at < len(taken) and taken[at].start <= start:
             continue
         before, after = text[max(0, start - 40) : start], text[end : end + 40]
-        begins = (
-            _BEGINS.search(before[-12:]) is not None
-            if start > 12
-            else not re.search(r"\w", before) or bool(_BEGINS.search(before))
-        )
+        begins = _BEGINS.search(before[-12:]) is not None
+        if start <= 12:
+            begins = begins or not re.search(r"\w", before)
         followed = at < len(taken) and _joins(text[end : taken[at].start])
         place = _Place(m.group(), before, after, begins, followed, end >= size)
         if not _is_letter(place, listed):
@@ -524,88 +460,71 @@ def _marks(text: str, listed: _Options, taken: Sequence[_Span]) -> list[_Mark]:
         lead = _LED.search(before)
         begin = start - len(lead.group()) if lead and ":" not in lead.group() else start
         closing = re.match(r"['\"”’*_`]{0,3}[)\]}]*", after)
-        if closing and closing.group() and before[-1:] in tuple("([{"):
+        closing_size = closing.end() if closing else 0
+        if closing_size and before.endswith(("(", "[", "{")):
             begin = min(begin, start - 1)
         sign = re.match(r"['\"”’*_`]{0,3}(?:[)\].:*>-]|\s[-–—:])", after)
         heads = sign is not None and (
             begins or _BEGINS.search(text[max(0, begin - 12) : begin]) is not None
         )
-        marks.append(
-            _Mark(begin, end + (closing.end() if closing else 0), place.letter.lower(), heads)
-        )
+        marks.append(_Mark(begin, end + closing_size, place.letter.lower(), heads))
     for m in _ORDINAL.finditer(text):
-        if any(span.start < m.end() and m.start() < span.end for span in taken):
+        start, end = m.span()
+        if any(span.start < end and start < span.end for span in taken):
             continue
-        before = text[max(0, m.start() - 40) : m.start()]
-        if (
-            not m["sure"]
-            and not m["d"]
-            and not m["f"]
-            and not (m.start() == 0 or _BEGINS.search(before) or _CUE.search(before))
-        ):
+        before = text[max(0, start - 40) : start]
+        sure = m["sure"] or m["d"] or m["f"] or start == 0
+        if not (sure or _BEGINS.search(before) or _CUE.search(before)):
             continue  # "Dana picked up the first one"
         rank = (m["n"] or m["d"] or m["f"]).lower()
         number = len(listed.letters) - 1 if rank in ("last", "latter") else _RANK[rank]
-        marks.append(
-            _Mark(
-                m.start(),
-                m.end(),
-                listed.letters[number] if number < len(listed.letters) else "?",
-                False,
-            )
-        )
+        letter = listed.letters[number] if number < len(listed.letters) else "?"
+        marks.append(_Mark(start, end, letter, False))
     marks.sort()
     return [
         mark
-        for mark, before in zip(marks, [None, *marks], strict=False)
-        if before is None or mark.start >= before.end
+        for mark, before_it in zip(marks, [None, *marks], strict=False)
+        if before_it is None or mark.start >= before_it.end
     ]
 
 
+# Single letters that stand for options:
+#  enclosed    (a), [a], "a", **a**, \boxed{a}
+#  closed      a)          a: and a. where a statement begins, but not "B. Harris"
+#  alone       on a line
+#  led up to   option a, answer: a, the answer is a
+#  bare        "b", but not "plan b"; "a" before a word that no article precedes: "a or b"
 def _is_letter(place: _Place, listed: _Options) -> bool:
-    """Whether a single letter is an option's, or one that no option has, and not a word or an
-    initial."""
-    name = place.letter.lower()
-    ours = name in listed.letters
-    if _is_alone(place) or _is_enclosed(place):
-        return ours or name not in _NO_LETTERS
-    if place.begins and _CLOSED.match(place.after):
-        return (
-            ours or place.followed or (name not in _NO_LETTERS and not place.after.startswith("."))
-        ) and not _is_initial(place, listed)
-    if place.before.rstrip(_DECORATION).lower().endswith(_NOUNS):
+    """Whether a letter stands for an option, and is not a word or an initial."""
+    name, before, after = place.letter.lower(), place.before, place.after
+    known = name in listed.letters
+    may_be = known or name not in _NO_LETTERS
+    if (place.begins and _ALONE.match(after)) or _is_enclosed(place):
+        return may_be
+    if place.begins and _CLOSED.match(after):
+        sure = known or place.followed or (may_be and not after.startswith("."))
+        return sure and not _is_initial(place, listed)
+    if before.rstrip(_DECORATION).lower().endswith(_NOUNS):
         return name != "i"
     if place.begins and place.followed:
-        return ours
-    ended = _ENDED.match(place.after) is not None or (place.begins and place.after.startswith(" ("))
-    if not ours:
-        return ended and name != "i" and _CUE.search(place.before) is not None
-    if name == "a" and not ended and not _AFTER_LETTER.match(place.after):
+        return known
+    ended = _ENDED.match(after) is not None or (place.begins and after.startswith(" ("))
+    cued = _CUE.search(before) is not None
+    if not known:
+        return ended and name != "i" and cued
+    capital = place.letter == "A" and not place.begins
+    if name == "a" and not ended and not _AFTER_LETTER.match(after):
         # "I choose A given that ..."; but not "A Tuesday", "SHE IS A TEACHER", "read A Room of
         # One's Own"
-        led = (
-            place.letter == "A"
-            and not place.begins
-            and re.match(r"\s+[a-z]", place.after) is not None
-        )
-        return led and _CUE.search(place.before) is not None
-    if _SERIES.search(place.before):
+        return capital and cued and re.match(r"\s+[a-z]", after) is not None
+    if _SERIES.search(before):
         return False
-    if place.letter.isupper() and _NAME_AFTER.match(place.after) and not _CUE.search(place.before):
+    if place.letter.isupper() and _NAME_AFTER.match(after) and not cued:
         return False
-    if name != "a":
-        return True
-    if place.last and not re.match(r"\W*[.!?]", place.after):
+    if name == "a" and place.last and not re.match(r"\W*[.!?]", after):
         # "She picked up a", cut off
-        return (place.letter == "A" and not place.begins) or _STRONG_CUE.search(
-            place.before
-        ) is not None
+        return capital or _STRONG_CUE.search(before) is not None
     return True
-
-
-def _is_alone(place: _Place) -> bool:
-    """Whether nothing else stands on the line."""
-    return place.begins and _ALONE.match(place.after) is not None
 
 
 def _is_enclosed(place: _Place) -> bool:
@@ -620,7 +539,7 @@ def _is_enclosed(place: _Place) -> bool:
 
 
 def _is_initial(place: _Place, listed: _Options) -> bool:
-    """Whether a letter with which a statement begins is that of a name: "B. Harris left early"."""
+    """ "B. Harris left early" """
     name = re.match(r"\.[\W_]*([A-ZÀ-Þ][\w'’]*)", place.after)
     if name is None or place.letter.islower() or place.followed:
         return False
@@ -634,29 +553,30 @@ def _is_initial(place: _Place, listed: _Options) -> bool:
 
 # What is said of an option right behind it.
 _VERBAL = re.compile(
-    r"\W{0,3}(?:is|isn't|was|are|seems|sounds|feels|looks|appears|would|could|might|makes|fits|follows|because|since|as|or|and|over|"
-    r"rather|instead|than|but|wins|works|matches|describes|aligns|best|better|more|most|less|only|it is)\b",
+    r"\W{0,3}(?:is|isn't|was|are|seems|sounds|feels|looks|appears|would|could|might|makes|fits|"
+    "follows|because|since|as|or|and|over|rather|instead|than|but|wins|works|matches|describes|"
+    r"aligns|best|better|more|most|less|only|it is)\b",
     re.IGNORECASE,
 )
 _GOES_ON = re.compile(r"[^\w\n]*[^\W\d]")
 # A sentence of the text's own behind a letter: "b) She sat down to wait."
 _OWN = re.compile(
-    r"[^\w\n]*(?!(?:wait|actually|no|not|hmm|sorry|but|correction|scratch|oops|i|or|and)\b)"
-    r"(?:[\w'’-]+[^\w\n.!?]+){3,}[\w'’-]+[^\w\n.!?]*(?=[.!?\n]|$)",
+    r"[^\w\n]*(?!(?:wait|actually|no|not|hmm|sorry|but|correction|scratch|oops|i|or|"
+    r"and)\b)(?:[\w'’-]+[^\w\n.!?]+){3,}[\w'’-]+[^\w\n.!?]*(?=[.!?\n]|$)",
     re.IGNORECASE,
 )
 _SUBJECT = re.compile(
-    r"(?:^|[\n.!?:;] |\n)"
-    r"((?:he|she|they|it|the (?:person|man|woman|boy|girl|character)) (?:(?:would|will|then|likely|probably|most|simply) ){0,3})$",
+    r"(?:^|[\n.!?:;] |\n)((?:he|she|they|it|the (?:person|man|woman|boy|girl|"
+    "character)) (?:(?:would|will|then|likely|probably|most|simply) ){0,3})$",
     re.IGNORECASE,
 )
 _TAIL = re.compile(
-    r"(?![^.!?\n]*\b(?:(?:wait|no|actually|or)\b|not \W?[a-z]\W*(?:[.!?\n]|$)))(?:,? [^\W_][\w'’]*){1,3}(?=[^\w\n]*(?:[.!?](?!\w)|\n|$))"
+    r"(?![^.!?\n]*\b(?:(?:wait|no|actually|or)\b|not \W?[a-z]\W*(?:[.!?\n]|"
+    r"$)))(?:,? [^\W_][\w'’]*){1,3}(?=[^\w\n]*(?:[.!?](?!\w)|\n|$))"
 )
 
 
 def _signed(text: str, listed: _Options) -> str:
-    """A text with signs for the options' letters and sentences."""
     if "</b>" in text.lower():
         text = re.sub(r"</?b>", "", text, flags=re.IGNORECASE)
     spans = _sentences(text, listed)
@@ -665,87 +585,68 @@ def _signed(text: str, listed: _Options) -> str:
     taken = 0
     for i, mark in enumerate(marks):
         while taken < len(spans) and spans[taken].start < mark.end:
-            pieces += _piece(text, spans[taken], listed)
+            pieces += _piece(text, spans[taken])
             taken += 1
         sign = listed.sign(mark.letter) if mark.letter in listed.letters else _ELSE
         end = mark.end
         following = marks[i + 1].start if i + 1 < len(marks) else len(text)
-        if (
-            taken < len(spans)
-            and spans[taken].end <= following
-            and _joins(text[end : spans[taken].start])
-        ):
-            span = spans[taken]
-            sign = (
-                sign
-                if span.option is not None and sign == _sign_of(span, listed)
-                else _UNCLEAR
-                if span.option is not None
-                else sign
-            )
+        span = spans[taken] if taken < len(spans) else None
+        if span and span.end <= following and _joins(text[end : span.start]):
+            if span.option is not None and sign != _sign_of(span):
+                sign = _UNCLEAR
             end = _past_tail(text, span.end)
             taken += 1
-            if not re.match(r"\W*$|[^\w]*[.!?;:,\n]", text[end : end + 30]) and not _VERBAL.match(
-                text[end : end + 20]
-            ):
-                sign += ". "  # what follows is not said of the option
+            ends = re.match(r"\W*$|[^\w]*[.!?;:,\n]", text[end : end + 30])
+            if not ends and not _VERBAL.match(text[end : end + 20]):
+                sign += ". "  # what follows is not about the option
         elif (
             mark.heads
             and _GOES_ON.match(text[end : end + 20])
             and not _VERBAL.match(text[end : end + 20])
         ):
-            sign += ". "  # what follows is not said of the letter
-            own = _OWN.match(
-                text[end : min(following, spans[taken].start if taken < len(spans) else following)]
-            )
+            sign += ". "  # what follows is not about the letter
+            own = _OWN.match(text[end : min(following, span.start if span else following)])
             if own:
                 sign, end = sign + " it", end + own.end()
         pieces.append((mark.start, end, sign))
-    pieces += [piece for span in spans[taken:] for piece in _piece(text, span, listed)]
-    out, at = [], 0
+    pieces += [piece for span in spans[taken:] for piece in _piece(text, span)]
+    parts, at = [], 0
     for start, end, sign in sorted(pieces):
         if start >= at:
-            out += [text[at:start], " ", sign, " "]
+            parts += [text[at:start], " ", sign, " "]
             at = end
-    return "".join([*out, text[at:]])
+    return "".join([*parts, text[at:]])
 
 
-def _piece(text: str, span: _Span, listed: _Options) -> list[tuple[int, int, str]]:
-    """A sentence without a letter as a sign; not one of which but a part is told, within another
-    sentence."""
-    begins = (
-        span.start == 0 or _BEGINS.search(text[max(0, span.start - 10) : span.start]) is not None
-    )
-    subject = None if begins else _SUBJECT.search(text[max(0, span.start - 40) : span.start])
+def _piece(text: str, span: _Span) -> list[tuple[int, int, str]]:
+    """The sign of a sentence without a letter."""
+    start, end = span.start, span.end
+    begins = start == 0 or _BEGINS.search(text[max(0, start - 10) : start]) is not None
+    subject = None if begins else _SUBJECT.search(text[max(0, start - 40) : start])
+    if begins or (subject and span.whole):
+        end = _past_tail(text, end)
     if subject and span.whole:
-        return [
-            (span.start - len(subject.group(1)), _past_tail(text, span.end), _sign_of(span, listed))
-        ]
-    end = _past_tail(text, span.end) if begins else span.end
+        start -= len(subject.group(1))
     stands = begins and (
         re.match(r"\W*$|[^\w\n]*[.!?\n]", text[end : end + 30])
         or _VERBAL.match(text[end : end + 20])
     )
-    return [(span.start, end, _sign_of(span, listed))] if span.whole or stands else []
+    return [(start, end, _sign_of(span))] if span.whole or stands else []
 
 
 def _past_tail(text: str, end: int) -> int:
-    """Where a sentence ends that an option's sentence, which ends there, is but for its last words."""
+    """Where a sentence ends that continues after an option's sentence."""
     tail = _TAIL.match(text[end : end + 60])
     return end + tail.end() if tail and not _VERBAL.match(text[end : end + 20]) else end
 
 
-def _sign_of(span: _Span, listed: _Options) -> str:
+def _sign_of(span: _Span) -> str:
     return " " if span.option is None else chr(_FIRST_SIGN + span.option)
 
 
 def _joins(between: str) -> bool:
-    """Whether a letter and a sentence with that between them are one answer."""
-    return (
-        len(between) < 12
-        and re.fullmatch(r"[^\w\n]*\n?[^\w\n]*", between) is not None
-        and not re.search(r"[!?;]", between)
-    )
+    """Whether a letter and a sentence form one answer."""
+    return len(between) < 12 and re.fullmatch(r"[^\w\n!?;]*\n?[^\w\n!?;]*", between) is not None
 
 
 # ---- The answer
@@ -754,58 +655,62 @@ _BETWEEN = r"\W{0,12}(?:(?:or|and|vs|versus)\b)?\W{0,12}"
 _MOST_SIGNS = 60
 
 
-def _answer(said: str, listed: _Options) -> str:
+def _answer(text: str, listed: _Options) -> str:
     signs = [listed.sign(letter) for letter in listed.letters]
-    names = dict(zip(listed.letters, signs, strict=True)) | {OPEN: _ELSE}
-    said = without_reasons(said)
-    if not re.search(r"\w", said):
+    names = dict(zip(listed.letters, signs, strict=True))
+    names_and_open = names | {OPEN: _ELSE}
+    text = without_reasons(text)
+    if not re.search(r"\w", text):
         return UNPARSED
-    fields = _fields(said, names)
+    fields = _fields(text, names_and_open)
     if fields:
         return fields
-    text = _RIGHT.sub("✓", _WRONG.sub("✗", re.sub(rf"({_SIGN}) ?[.]+", r"\1", plain(said))))
+    ticked = _RIGHT.sub("✓", _WRONG.sub("✗", re.sub(rf"({_SIGN}) ?[.]+", r"\1", plain(text))))
     for read in (marked, scored):
-        label = read(text, {letter: names[letter] for letter in listed.letters})
-        if label in listed.letters:
+        label = read(ticked, names)
+        if label in names:
             return label
-    said = _BOTH_NAMED.sub(
-        lambda m: m[1] if m[1] == m[2] else _UNCLEAR, _without_lists(said, listed)
+    text = _BOTH_NAMED.sub(
+        lambda m: m[1] if m[1] == m[2] else _UNCLEAR, _without_lists(text, listed)
     )
-    mark = explicit(said)
+    mark = explicit(text)
     if mark is not None and _UNCLEAR not in mark:
-        label = chosen(_phrased(plain(mark)), names)
-        if label in listed.letters:
+        plain_mark = plain(mark)
+        label = chosen(_phrased(plain_mark), names_and_open)
+        if label in names:
             return label
-        if _NEITHER.match(plain(mark)) or mark.strip(" (['\"*").startswith(_ELSE):
+        if _NEITHER.match(plain_mark) or mark.strip(" (['\"*").startswith(_ELSE):
             return ANOTHER
-        if is_refusal(mark) or _UNKNOWN.search(plain(mark)):
+        if is_refusal(mark) or _UNKNOWN.search(plain_mark):
             return REFUSED
-    if _OFFERS_ELSE.match(said) and not any(sign in said for sign in signs):
+    if _OFFERS_ELSE.match(text) and not any(sign in text for sign in signs):
         return ANOTHER
-    declines = is_refusal(_SIGNS.sub("it", said))
-    if _UNCLEAR in said:
+    declines = is_refusal(_SIGNS.sub("it", text))
+    if _UNCLEAR in text:
         return REFUSED if declines else UNPARSED
-    many = [m.start() for m in _SIGNS.finditer(said)][_MOST_SIGNS:]
-    said = said[: many[0]] if many else said
-    text = plain(said)
-    chooses = _SIGNS.search(text) or _OTHERWISE.search(text)
-    label = chosen(_phrased(text), names) if chooses else None
-    rest = chosen(_phrased(without_refusals(said)), names) if declines and chooses else label
-    if label in listed.letters and rest is not None:
+    many = [m.start() for m in _SIGNS.finditer(text)][_MOST_SIGNS:]
+    text = text[: many[0]] if many else text
+    plain_text = plain(text)
+    chooses = _SIGNS.search(plain_text) or _OTHERWISE.search(plain_text)
+    label = chosen(_phrased(plain_text), names_and_open) if chooses else None
+    kept = label
+    if declines and chooses:
+        kept = chosen(_phrased(without_refusals(text)), names_and_open)
+    if label in names and kept is not None:
         return label
-    if rest in listed.letters:
-        return rest
-    if declines or _UNKNOWN.search(text):
+    if kept in names:
+        return kept
+    if declines or _UNKNOWN.search(plain_text):
         return REFUSED
-    if label == OPEN and (
-        _ELSE in said or (_OTHERWISE.search(text) and _OF_THE_QUESTION.search(text))
+    of_neither = _OTHERWISE.search(plain_text) and _OF_THE_QUESTION.search(plain_text)
+    if (
+        (label == OPEN and (_ELSE in text or of_neither))
+        or _NEITHER.match(plain_text)
+        or _offers_a_sentence(plain_text, listed)
+        or _is_a_sentence(plain_text, listed)
     ):
         return ANOTHER
-    return (
-        ANOTHER
-        if _NEITHER.match(text) or _offers_a_sentence(text, listed) or _is_a_sentence(text, listed)
-        else UNPARSED
-    )
+    return UNPARSED
 
 
 _RIGHT = re.compile(
@@ -823,8 +728,7 @@ _OFFER = re.compile(r"\b(?:answer|choice)(?: is| would be)?\s*[:-]\W*(?P<own>[a-
 
 
 def _offers_a_sentence(text: str, listed: _Options) -> bool:
-    """Whether a text without an option gives a sentence of its own as its answer: "Answer: She
-    ..."."""
+    """ "Answer: She ..." """
     offer = _OFFER.search(text)
     if offer is None or _SIGNS.search(text):
         return False
@@ -837,66 +741,62 @@ def _offers_a_sentence(text: str, listed: _Options) -> bool:
 
 
 def _is_a_sentence(text: str, listed: _Options) -> bool:
-    """Whether a text is but one sentence that begins as all options do, with their subject, and
-    goes on with words of its own."""
+    """Whether a text is one sentence that begins like all options."""
     own = [_root(m.group()) for m in _WORD.finditer(text)]
     if not 3 < len(own) < 30 or not re.fullmatch(r"[^.!?\n]*[.!]\W*", text.strip()):
         return False
-    same = next(
-        (i for i, roots in enumerate(zip(own, *listed.roots, strict=False)) if len(set(roots)) > 1),
-        0,
-    )
+    roots = enumerate(zip(own, *listed.roots, strict=False))
+    same = next((i for i, roots_at_i in roots if len(set(roots_at_i)) > 1), 0)
     if same < 1 + (own[0] == "the") or own[0] in _SUBJECTS:
         return False
     rest = own[same:]
-    same_words = any(root in of_one for root in rest for of_one in listed.own)
+    same_words = any(not words.isdisjoint(rest) for words in listed.own)
     return len(rest) > 1 and not same_words and re.search(r"\b(?:is|are|has|have)\b", text) is None
 
 
-def _fields(said: str, names: Mapping[str, str]) -> str | None:
-    """What the fields of a JSON object say: a letter, "another", or "unparsed" if they contradict
-    one another."""
-    if '":' not in said and '" :' not in said:
+def _fields(text: str, names: Mapping[str, str]) -> str | None:
+    """What JSON fields choose."""
+    if '":' not in text and '" :' not in text:
         return None
-    found = set()
-    for value in re.findall(r"\"[\w ]{1,30}\"\s*:\s*\"?([^\"\n{}]{1,400})", said):
+    labels = set()
+    for value in re.findall(r"\"[\w ]{1,30}\"\s*:\s*\"?([^\"\n{}]{1,400})", text):
         if _UNCLEAR in value:
             return UNPARSED
         named = {name for name, sign in names.items() if sign in value}
         if len(named) == 1 and len(re.findall(r"\w+", value)) < 3:
-            found |= named
-    if len(found) == 1:
-        label = found.pop()
+            labels |= named
+    if len(labels) == 1:
+        label = labels.pop()
         return ANOTHER if label == OPEN else label
-    return UNPARSED if found else None
+    return UNPARSED if labels else None
 
 
-def _without_lists(said: str, listed: _Options) -> str:
-    """A text without the list of all options, copied, and without the letters of a list of remarks
-    on each."""
-    if not _SIGNS.search(said):
-        return said
+def _without_lists(text: str, listed: _Options) -> str:
+    """A text without a copied list of all options."""
+    if not _SIGNS.search(text):
+        return text
     signs = [listed.sign(letter) for letter in listed.letters]
     more = rf"(?:[^\w\n]{{0,12}}\n[^\w\n]{{0,12}}{_ELSE}[^\n]*)?"  # "c) ...", of its own
     ends = r"(?=[.\s\"'*)>|]*(?:\n|$)|\s*[.])"
     in_order, reverse = _BETWEEN.join(signs), _BETWEEN.join(signs[::-1])
     listing = re.compile(
-        rf"(?:(?:^|\n)[ \t]*(?:options|choices)\s*:)?[^\S\n]{{0,12}}(?:{in_order}|{reverse}){more}{ends}"
+        rf"(?:(?:^|\n)[ \t]*(?:options|choices)\s*:)?[^\S\n]{{0,12}}(?:{in_order}|"
+        f"{reverse}){more}{ends}"
     )
-    said = listing.sub(lambda m: "\n" if _is_list(m, said) else m.group(), said)
+    text = listing.sub(lambda m: "\n" if _is_list(m, text) else m.group(), text)
     items = list(
         re.finditer(
             rf"(?:^|\n)[^\w\n]{{0,12}}(?:\d[.)])?[^\w\n]{{0,12}}(?P<sign>{_SIGN})(?=[^\w\n]*\w)",
-            said,
+            text,
         )
     )
     if [m["sign"] for m in items] != list(signs):
-        return said
+        return text
     return "".join(
         [
-            said[: items[0].start()],
-            *(said[m.end() : n.start()] for m, n in pairwise(items)),
-            said[items[-1].end() :],
+            text[: items[0].start()],
+            *(text[m.end() : n.start()] for m, n in pairwise(items)),
+            text[items[-1].end() :],
         ]
     )
 
@@ -906,54 +806,63 @@ _LISTS = re.compile(
 )
 
 
-def _is_list(m: re.Match[str], said: str) -> bool:
-    """Whether signs in their order are the list, and no "a or b" in a sentence: each must be a
-    statement, and nothing lead up to them."""
+def _is_list(m: re.Match[str], text: str) -> bool:
+    """Whether signs in a row are the list, and not "a or b"."""
     stated = re.search(r"[.\n]", m.group().strip()[:-1]) is not None
     return stated and (
         m.group().startswith("\n")
-        or _LISTS.search(said[max(0, m.start() - 20) : m.start()]) is not None
+        or _LISTS.search(text[max(0, m.start() - 20) : m.start()]) is not None
     )
 
 
 # What is said of options, in words that `choice` knows: pattern -> what takes its place.
-_SEEMS = r"(?:is|seems|sounds|feels|looks|appears|would be|fits|follows|works|makes|reflects|aligns|matches)(?: to be)?"
+_SEEMS = (
+    "(?:is|seems|sounds|feels|looks|appears|would be|fits|follows|works|makes|reflects|aligns|"
+    "matches)(?: to be)?"
+)
 _REST = r"[^.;,\n]{0,120}"
 _PHRASES = {
     # other languages, without accents
-    r"\b(?:ich (?:wahle|nehme)|je (?:choisis|prends)|(?:yo )?(?:elijo|escojo)|(?:io )?scelgo|(?:eu )?escolho|ik kies|我?选择?)"
-    r"(?: (?:la|die|de|o|il))?(?!\w)": "i choose",
+    r"\b(?:ich (?:wahle|nehme)|je (?:choisis|prends)|(?:yo )?(?:elijo|escojo)|(?:io )?scelgo|"
+    r"(?:eu )?escolho|ik kies|我?选择?)(?: (?:la|die|de|o|il))?(?!\w)": "i choose",
     rf"\bich wurde ({_SIGN}) wahlen\b": r"i choose \1",
-    r"\b(?:antwort|reponse|respuesta|risposta|resposta|antwoord)(?: (?:ist|lautet|est|es|e|is)(?: (?:la|die|de|a))?)?\b": "answer",
+    r"\b(?:antwort|reponse|respuesta|risposta|resposta|antwoord)(?: (?:ist|lautet|est|es|e|"
+    r"is)(?: (?:la|die|de|a))?)?\b": "answer",
     r"\b(?:chooses|picks|selects)\b": "choose",
     # "Of the two options, b", "selected option: b"
-    rf"\b(?:(?:out )?of|from|between|among|given|based on|considering) (?:all )?(?:the |these |those |both )?"
-    rf"(?:(?:two|given|available|listed|provided|possible|following) )*(?:{_NOUN}s|answers)\b(?: (?:given|provided|above|listed))?,?": " ",
-    rf"\b(?:(?:selected|chosen|best|correct|right|final|preferred|my) )?{_NOUN}\s*(?:is|(?:would|must|should) be|[:=])\s": "answer: ",
+    r"\b(?:(?:out )?of|from|between|among|given|based on|considering) (?:all )?(?:the |these |"
+    f"those |both )?(?:(?:two|given|available|listed|provided|possible|following) )*(?:{_NOUN}s|"
+    r"answers)\b(?: (?:given|provided|above|listed))?,?": " ",
+    rf"\b(?:(?:selected|chosen|best|correct|right|final|preferred|my) )?{_NOUN}\s*(?:is|"
+    r"(?:would|must|should) be|[:=])\s": "answer: ",
     # "a is less likely than b", "a is plausible"
     rf"{_SIGN}\W{{0,3}}{_SEEMS}(?: \w+)? less (?:\w+ ){{1,3}}than ({_SIGN})": r"\1 wins",
-    rf"{_SIGN}[\s,]*(?:could be|might be|may be|{_SEEMS}) (?:also |certainly |of course )?"
-    r"(?:possible|plausible|conceivable|reasonable|understandable)": "it is possible",
-    rf"({_SIGN})\W{{0,3}}(?:here )?{_SEEMS}(?: clearly| by far| probably| far| slightly| much| a bit)? (?:the )?"
-    rf"(?:more|most|better|best|likelier|likeliest|one|correct|right|natural|logical|obvious|likely|"
-    rf"a (?:good|better|perfect|natural|fair|closer) (?:match|fit|choice|answer|continuation))\b{_REST}": r"\1 wins",
+    rf"{_SIGN}[\s,]*(?:could be|might be|may be|{_SEEMS}) (?:also |certainly |"
+    "of course )?(?:possible|plausible|conceivable|reasonable|understandable)": "it is possible",
+    rf"({_SIGN})\W{{0,3}}(?:here )?{_SEEMS}(?: clearly| by far| probably| far| slightly| much|"
+    " a bit)? (?:the )?(?:more|most|better|best|likelier|likeliest|one|correct|right|natural|"
+    "logical|obvious|likely|a (?:good|better|perfect|natural|fair|closer) (?:match|fit|choice|"
+    rf"answer|continuation))\b{_REST}": r"\1 wins",
     rf"({_SIGN})\W{{0,3}}{_SEEMS} (?:less|unlikely|implausible|too|not)\b{_REST}": r"\1 is wrong",
     rf"({_SIGN}) is out\b": r"\1 is wrong",
-    rf"\b(?:as|since|because|given that) ({_SIGN}) (?:(?:does|is|would|can)(?: not|n't)|cannot|can't) [^.;,\n]{{0,80}},": r"\1 is wrong. ",
+    rf"\b(?:as|since|because|given that) ({_SIGN}) (?:(?:does|is|would|can)(?: not|n't)|cannot|"
+    r"can't) [^.;,\n]{0,80},": r"\1 is wrong. ",
     rf"({_SIGN}) (?:is left|remains|does)(?=\W*(?:\n|$))": r"\1 wins",
     rf",? (?:al)?though (?:i think |i'd say )?({_SIGN} wins)": r", but \1",
 }
 _PHRASES_FOUND = {re.compile(pattern): instead for pattern, instead in _PHRASES.items()}
 # What repeats the rules: "I need to choose from a and b only; c is not allowed."
 _RULE = re.compile(
-    rf"\b(?:choose|select|pick|answer|choices are|options are|output) (?:\w+ ){{0,3}}{_SIGN}\W{{0,3}}(?:and|or|,)\W{{0,3}}{_SIGN}"
-    rf"(?: only| alone)?\s*[.;\n]|{_ELSE}\W{{0,3}}(?:is|would be)(?: not|n't) (?:allowed|an option|given|available|listed|valid)\W"
+    r"\b(?:choose|select|pick|answer|choices are|options are|output) "
+    rf"(?:\w+ ){{0,3}}{_SIGN}\W{{0,3}}(?:and|or|,)\W{{0,3}}{_SIGN}(?: only| alone)?\s*[.;\n]|"
+    rf"{_ELSE}\W{{0,3}}(?:is|would be)(?: not|n't) (?:allowed|an option|given|available|listed|"
+    r"valid)\W"
 )
 _STATEMENT = re.compile(r"[^.;\n]*[.;\n]+|[^.;\n]+$")
 
 
 def _phrased(text: str) -> str:
-    """A text in the words that `choice` knows, without what repeats the rules."""
+    """A text in words that `choice` knows."""
     if not _SIGNS.search(text):
         return text
     text = _STATEMENT.sub(lambda m: " " if _is_rule(m.group()) else m.group(), text)
@@ -974,27 +883,31 @@ def _is_rule(statement: str) -> bool:
 _INFORMATION = r"(?:\w+ )?(?:information|context|details?|evidence|data)"
 _TOLD = r"(?:determined?|know|known|say|tell|inferred?|decided?|concluded?|judged?)"
 _UNKNOWN = re.compile(
-    r"\b(?:it|that|this|answer|choice) (?:\w+ )?depends\b|\b(?:we|i) (?:do not|don't) (?:\w+ )?know (?:which|what|whether|how|if)\b|"
-    r"\b(?:not|n't) sufficient\b|\bleave (?:it|this|that) open\b|"
-    r"\b(?:no|not any|\w+n't any|without any) (?:\w+ )?(?:basis|grounds?|indication|way) (?:\w+ ){0,4}(?:for|to) (?:\w+ )?"
-    r"(?:choos|pick|prefer|select|favou?r|determin|decid)|"
-    rf"\b(?:not|\w+n't)(?: \w+){{0,3}} (?:enough|sufficient) {_INFORMATION}\b|\b(?:insufficient|lack of|too little|no) {_INFORMATION}\b|"
-    rf"\b(?:(?:cannot|can't|can not|(?:not |im)possible to|no way to|unable to) (?:\w+ )?(?:be )?|not (?:\w+ )?be ){_TOLD}\b|"
-    rf"(?:^\W*|\b(?:it's|it is|that's|would be) )(?:\w+ )?(?:hard|difficult) to {_TOLD}\b|"
-    rf"\b(?:neither|none)\b[^.\n]{{0,30}} be {_TOLD}\b|"
-    r"^\W*(?:final answer\W+|answer\W+)?(?:unknown|unclear|uncertain|undetermined|indeterminate|undecidable)\W*$|"
-    r"\bno (?:correct|right|clear|single|definite|definitive|best|good) (?:answer|choice|option)\b|"
-    r"\b(?:could|can|would|will) you (?:please )?(?:give|provide|tell|clarify|share|specify|explain)\b|"
-    r"\bplease (?:provide|clarify|share|specify)\b|"
-    rf"\b(?:need|without|requires?) (?:some )?more {_INFORMATION}|\bmore {_INFORMATION} (?:is|are|would be|about)\b|"
-    r"\b(?:context|information|text|passage|story|question) (?:\w+ )?(?:does not|doesn't|did not|gives no|provides no|says nothing) \w+"
+    r"\b(?:it|that|this|answer|choice) (?:\w+ )?depends\b|\b(?:we|i) (?:do not|"
+    r"don't) (?:\w+ )?know (?:which|what|whether|how|if)\b|\b(?:not|n't) sufficient\b|"
+    r"\bleave (?:it|this|that) open\b|\b(?:no|not any|\w+n't any|without any) (?:\w+ )?(?:basis|"
+    r"grounds?|indication|way) (?:\w+ ){0,4}(?:for|to) (?:\w+ )?(?:choos|pick|prefer|select|"
+    r"favou?r|determin|decid)|\b(?:not|\w+n't)(?: \w+){0,3} (?:enough|"
+    rf"sufficient) {_INFORMATION}\b|\b(?:insufficient|lack of|too little|no) {_INFORMATION}\b|"
+    r"\b(?:(?:cannot|can't|can not|(?:not |im)possible to|no way to|unable to) (?:\w+ )?(?:be )?|"
+    rf"not (?:\w+ )?be ){_TOLD}\b|(?:^\W*|\b(?:it's|it is|that's|would be) )(?:\w+ )?(?:hard|"
+    rf"difficult) to {_TOLD}\b|\b(?:neither|none)\b[^.\n]{{0,30}} be {_TOLD}\b|"
+    r"^\W*(?:final answer\W+|answer\W+)?(?:unknown|unclear|uncertain|undetermined|indeterminate|"
+    r"undecidable)\W*$|\bno (?:correct|right|clear|single|definite|definitive|best|"
+    r"good) (?:answer|choice|option)\b|\b(?:could|can|would|will) you (?:please )?(?:give|provide|"
+    r"tell|clarify|share|specify|explain)\b|\bplease (?:provide|clarify|share|specify)\b|"
+    rf"\b(?:need|without|requires?) (?:some )?more {_INFORMATION}|"
+    rf"\bmore {_INFORMATION} (?:is|are|would be|about)\b|\b(?:context|information|text|passage|"
+    r"story|question) (?:\w+ )?(?:does not|doesn't|did not|gives no|provides no|says nothing) \w+"
 )
 _OTHERWISE = re.compile(rf"\b(?:both|neither|none|either)\b|{_SIGN} (?:and|&|\+) {_SIGN}")
 _OF_THE_QUESTION = re.compile(rf"{_SIGN}|\b(?:{_NOUN}|answer|choose|select|pick)s?\b")
 _NEITHER = re.compile(
-    r"\W*(?:(?:so|sorry|well|final answer|answer|my answer|the answer|choice)\b(?: is)?\W{0,4})?"
-    r"(?:both(?: of (?:them|these|the above))?|neither(?: of (?:the|them|these|those)(?: two)?)?(?: one)?|"
-    r"none(?: of (?:the|them|these|those)(?: above)?)?|all of the above|something else|other|another)"
-    r"(?: (?:options?|choices?|answers?|sentences?|statements?|above|given|two))*"
-    r"(?:\W*$|\s*[.,;:!\n(-]|\s+(?:is|are|of|fits?|apply|applies|makes?|seems?|could|would|can|work|because|since|really|describes?|sounds?)\b)"
+    r"\W*(?:(?:so|sorry|well|final answer|answer|my answer|the answer|"
+    r"choice)\b(?: is)?\W{0,4})?(?:both(?: of (?:them|these|the above))?|"
+    "neither(?: of (?:the|them|these|those)(?: two)?)?(?: one)?|"
+    "none(?: of (?:the|them|these|those)(?: above)?)?|all of the above|something else|other|"
+    r"another)(?: (?:options?|choices?|answers?|sentences?|statements?|above|given|two))*(?:\W*$|"
+    r"\s*[.,;:!\n(-]|\s+(?:is|are|of|fits?|apply|applies|makes?|seems?|could|would|can|work|"
+    r"because|since|really|describes?|sounds?)\b)"
 )

@@ -11,13 +11,18 @@ from .text import REFUSED, UNPARSED, plain, without_reasons
 
 _LABELS = {
     # Also in other languages, where the word stands by itself, and as it is misspelled.
-    "entailment": r"(?:(?:entail|ential)\w*(?: (?:each other|one another))?|蕴含|蕴涵|蘊含|следует)",
-    "contradiction": r"(?:contradi(?:ct|c|z)\w*(?: (?:each other|one another))?|矛盾|противоречие)",
+    "entailment": (
+        r"(?:(?:entail|ential)\w*(?: (?:each other|one another))?|蕴含|蕴涵|蘊含|следует)"
+    ),
+    "contradiction": (
+        r"(?:contradi(?:ct|c|z)\w*(?: (?:each other|one another))?|矛盾|противоречие)"
+    ),
     "neutral": (
-        r"(?:(?<!remain )(?<!stay )(?<!remaining )(?<!staying )(?<!tone is )(?<!premise is )(?<!premise is a )"
-        r"(?<!sentences are )(?<!statements are )neutral\w{0,3}"
-        r"(?! (?:tone|stance|language|description|alternative|manner|statement|sentence|position|on|about|in (?:sentiment|tone))\b)|"
-        r"neither true nor false|neutr[eo]|nuetral|netural|中立|中性|неитрально)"
+        "(?:(?<!remain )(?<!stay )(?<!remaining )(?<!staying )(?<!tone is )(?<!premise is "
+        r")(?<!premise is a )(?<!sentences are )(?<!statements are )neutral\w{0,3}(?! (?:tone|"
+        "stance|language|description|alternative|manner|statement|sentence|position|on|about|"
+        r"in (?:sentiment|tone))\b)|neither true nor false|neutr[eo]|nuetral|netural|中立|中性|"
+        "неитрально)"
     ),
 }
 _VERBS = r"entails|entailed|contradicts|contradicted|(?:contradict|entail) .*"
@@ -28,23 +33,24 @@ _GLOSSES = {
     "neutral": r"neither(?: (?:true nor false|of the two|one))?",
 }
 _GLOSSED = re.compile(
-    r"\W*(?:(?:the )?(?:inference|answer|label|hypothesis|statement|relation(?:ship)?)\b(?: (?:is|must be|would be))?\W*)?(?:(?:it's|"
-    r"it is|so|therefore)\W+)?"
-    rf"(?:{'|'.join(f'(?P<{label}>{gloss})' for label, gloss in _GLOSSES.items())})(?!\w)"
-    r"(?=\W*$|\s*[.,;:!(\n-]|\s+(?:because|since|as|given|based)\b)(?!\s*(?:or|/|and)\b)"
+    r"\W*(?:(?:the )?(?:inference|answer|label|hypothesis|statement|"
+    r"relation(?:ship)?)\b(?: (?:is|must be|would be))?\W*)?(?:(?:it's|it is|so|"
+    rf"therefore)\W+)?(?:{'|'.join(f'(?P<{label}>{gloss})' for label, gloss in _GLOSSES.items())}"
+    r")(?!\w)(?=\W*$|\s*[.,;:!(\n-]|\s+(?:because|since|as|given|based)\b)(?!\s*(?:or|/|and)\b)"
 )
 _NEITHER = re.compile(
     rf"\b(?:so|therefore|thus|hence)[\s,]+(?:it's |it is )?{_GLOSSES['neutral']}\b"
 )
 # The prompt's examples, repeated before the pair that is asked about.
 _EXAMPLES = re.compile(
-    r"premise:\s*(?:india is an asian country|weather is cloudy today|it is raining today)[^\n]*\n"
-    r"\s*hypothesis:[^\n]*\n\s*inference:[^\n]*(?:\n|$)"
+    r"premise:\s*(?:india is an asian country|weather is cloudy today|"
+    r"it is raining today)[^\n]*\n\s*hypothesis:[^\n]*\n\s*inference:[^\n]*(?:\n|$)"
 )
 # What says nothing of the pair.
 _ELSEWHERE = re.compile(
-    r"\b(?:entails|contradicts) (?:nothing|itself|common sense|reality|(?:the |a |this |common )?stereotypes?)\b|"
-    r"\bentails that [^.\n]*?\bbut not that\b|\bpremise (?:itself )?is (?:self-)?contradictory|\bsentiment\s*[:=]\s*\w+"
+    r"\b(?:entails|contradicts) (?:nothing|itself|common sense|reality|"
+    r"(?:the |a |this |common )?stereotypes?)\b|\bentails that [^.\n]*?\bbut not that\b|"
+    r"\bpremise (?:itself )?is (?:self-)?contradictory|\bsentiment\s*[:=]\s*\w+"
 )
 # A model that completes text goes on with the next pair, after its answer.
 _NEXT = re.compile(
@@ -53,19 +59,19 @@ _NEXT = re.compile(
 )
 # The question and its parts, repeated before the answer.
 _ECHO = re.compile(
-    r"(?:^|\n)[^\w\n]{0,6}(?:premise|hypothesis)\s*:(?!\W*(?:entail\w*|contradict\w*|neutral)\W*(?:\n|$))[^\n]*|"
-    r"\bdoes (?:the|this) hypothesis[^?\n]*\?|"
-    r"\b(?:entailment|contradiction|neutral)(?:\s*\((?:true|false|neither[^)]*)\))?,\s*\w+(?:\s*\([^)]*\))?,?\s*or\s+\w+\s*[?:]|"
-    r"\bentailment\s*[=:]\s*true\W{1,3}contradiction\s*[=:]\s*false\W{1,3}(?:and |or )?neutral\s*[=:]\s*neither[^.\n]*"
+    r"(?:^|\n)[^\w\n]{0,6}(?:premise|hypothesis)\s*:(?!\W*(?:entail\w*|contradict\w*|"
+    r"neutral)\W*(?:\n|$))[^\n]*|\bdoes (?:the|this) hypothesis[^?\n]*\?|"
+    r"\b(?:entailment|contradiction|neutral)(?:\s*\((?:true|false|"
+    r"neither[^)]*)\))?,\s*\w+(?:\s*\([^)]*\))?,?\s*or\s+\w+\s*[?:]|"
+    r"\bentailment\s*[=:]\s*true\W{1,3}contradiction\s*[=:]\s*false\W{1,3}(?:and |"
+    r"or )?neutral\s*[=:]\s*neither[^.\n]*"
 )
 
 
 def nli_label(text: str) -> str:
-    """The label of a premise-hypothesis pair that a model wrote in words.
+    """Return "entailment", "contradiction", "neutral", "refused" or "unparsed".
 
-    Returns "entailment", "contradiction", "neutral", "refused" or "unparsed". `choice` says how a
-    choice is read; the lines with which a model goes on to the next pair do not count. Where no
-    label is named, true, false or neither stand for one, as the prompt explains them.
+    If no label is named, true, false and neither stand for one, as in the prompt. See `choice`.
     """
     marked = explicit(text)
     if marked is not None:
@@ -78,37 +84,31 @@ def nli_label(text: str) -> str:
         return label
     rest = without_refusals(without_reasons(text))
     label = _label_in(rest)
-    return (
-        label if label is not None else REFUSED if declines or _disclaims(text, rest) else UNPARSED
-    )
+    if label is not None:
+        return label
+    # it names labels only in declining
+    disclaims = rest != plain(text) and not any(re.search(p, rest) for p in _LABELS.values())
+    return REFUSED if declines or disclaims else UNPARSED
 
 
-def _disclaims(text: str, rest: str) -> bool:
-    """Whether a text declines, and names labels only in doing so."""
-    return is_refusal(text) or (
-        rest != plain(text) and not any(re.search(pattern, rest) for pattern in _LABELS.values())
-    )
-
-
-def _label_in(said: str, declines: bool = False) -> str | None:
-    """The label that a text chooses. "Neither entailment nor contradiction" is neutral, unless the
-    text declines to choose."""
-    said = _ELSEWHERE.sub(" ", _EXAMPLES.sub("\n", said))
+def _label_in(text: str, declines: bool = False) -> str | None:
+    """The label that a text chooses. "Neither" is neutral unless the text declines."""
+    text = _ELSEWHERE.sub(" ", _EXAMPLES.sub("\n", text))
     named_at = min(
-        (m.start() for pattern in _LABELS.values() if (m := re.search(pattern, said))),
-        default=len(said),
+        (m.start() for pattern in _LABELS.values() if (m := re.search(pattern, text))),
+        default=len(text),
     )
-    following = _NEXT.search(said, named_at)
-    said = _ECHO.sub("\n", said[: following.start()] if following else said).strip()
-    label = chosen(said, _LABELS, verbs=_VERBS, neither=OPEN if declines else "neutral")
+    following = _NEXT.search(text, named_at)
+    text = _ECHO.sub("\n", text[: following.start()] if following else text).strip()
+    label = chosen(text, _LABELS, verbs=_VERBS, neither=OPEN if declines else "neutral")
     if label in _LABELS:
         return label
-    named = {label for label, pattern in _LABELS.items() if re.search(pattern, said)}
+    named = {label for label, pattern in _LABELS.items() if re.search(pattern, text)}
     if not named:
-        first = next((line for line in said.splitlines() if re.search(r"\w", line)), "")
+        first = next((line for line in text.splitlines() if re.search(r"\w", line)), "")
         glossed = _GLOSSED.match(first)
         if glossed:
             return glossed.lastgroup
-        if _NEITHER.search(said):
+        if _NEITHER.search(text):
             return "neutral"
     return None

@@ -1,5 +1,4 @@
-"""Lists of options in which one is marked: by a number for each, a tick, or the letter that the
-answer names."""
+"""Lists of options of which one is marked."""
 
 from __future__ import annotations
 
@@ -23,45 +22,51 @@ def _label_of(match: re.Match[str], names: Mapping[str, str]) -> str:
 
 
 def scored(text: str, names: Mapping[str, str]) -> str | None:
-    """The label that a text gives the greatest number, of two and more that each have one of the
-    same kind; OPEN if it is shared."""
+    """The label with the largest number, if several labels have one; OPEN for a tie."""
     if re.search(r"\bscale (?:from|of)\b", text):
         return None
     label = _any_of(names)
     number = r"(?P<n>\d+(?:[.,]\d+)?)\s*(?P<of>%|percent|/\s*\d+|out of \d+)?"
     after = re.compile(
-        rf"(?:{label})(?:\)| score| rating| level)?[^\S\n]*[:=(|-]?[^\S\n]*(?:at |about |~)?{number}(?!\w|[.)][ \t]*[a-z])"
+        rf"(?:{label})(?:\)| score| rating| level)?[^\S\n]*[:=(|-]?[^\S\n]*(?:at |about |"
+        rf"~)?{number}(?!\w|[.)][ \t]*[a-z])"
     )
     before = re.compile(rf"(?<![\w.]){number}\s*(?P<link>of |for |- |: )?(?:{label})")
-    found, other = list(after.finditer(text)), list(before.finditer(text))
-    if other and len(other) >= len(found) and (not found or other[0].start() < found[0].start()):
-        found = other
+    matches, other = list(after.finditer(text)), list(before.finditer(text))
+    if (
+        other
+        and len(other) >= len(matches)
+        and (not matches or other[0].start() < matches[0].start())
+    ):
+        matches = other
     scores: dict[str, float] = {}
-    if found is other and any(re.search(r"[-:] $", m["link"] or "") and not m["of"] for m in found):
+    if matches is other and any(
+        re.search(r"[-:] $", m["link"] or "") and not m["of"] for m in matches
+    ):
         return None  # "Sentence 1: comedy. Sentence 2: tragedy."
-    for m in found:
+    for m in matches:
         name, value = _label_of(m, names), float(m["n"].replace(",", "."))
         if name in scores or not (m["of"] or "." in m["n"] or int(value) <= 10):
             return None
         scores[name] = value
-    if len(scores) < 2 or len({(m["of"] or "").replace(" ", "") for m in found}) > 1:
+    if len(scores) < 2 or len({(m["of"] or "").replace(" ", "") for m in matches}) > 1:
         return None
     best = [name for name, score in scores.items() if score == max(scores.values())]
     return best[0] if len(best) == 1 else OPEN
 
 
 def marked(text: str, names: Mapping[str, str]) -> str | None:
-    """The one label of a list with a tick, "yes" or "true"; NONE if none has one or several have,
-    None if there is no such list."""
+    """The label with a tick or "yes"; NONE if none or several have one, None without a list."""
     label = _any_of(names)
     before = re.compile(rf"(?:(?P<yes>{_YES})|(?P<no>{_NO}))[^\w\n,;]{{0,4}}(?:{label})")
     after = re.compile(
-        rf"(?:{label})\s*[:=|?-]?\s*(?:(?P<yes>(?:true|yes)(?!\w)|{_YES})|(?P<no>(?:false|no)(?!\w)|{_NO}))"
+        rf"(?:{label})\s*[:=|?-]?\s*(?:(?P<yes>(?:true|yes)(?!\w)|{_YES})|"
+        rf"(?P<no>(?:false|no)(?!\w)|{_NO}))"
     )
     for pattern in (before, after) if before.match(text.lstrip(" \n-*+")) else (after, before):
-        found = list(pattern.finditer(text))
-        ticked = {_label_of(m, names) for m in found if m["yes"]}
-        named = {_label_of(m, names) for m in found}
+        matches = list(pattern.finditer(text))
+        ticked = {_label_of(m, names) for m in matches if m["yes"]}
+        named = {_label_of(m, names) for m in matches}
         if len(ticked) == 1 and len(named) > 1:
             return ticked.pop()
         if len(ticked) > 1 or named >= set(names) - {OPEN}:
@@ -70,14 +75,14 @@ def marked(text: str, names: Mapping[str, str]) -> str | None:
 
 
 def lettered(text: str, names: Mapping[str, str]) -> str | None:
-    """The label of a list of options, "A) Comedy B) Tragedy", whose letter or number the answer
-    names; None if there is no such list."""
+    """The label in "A) Comedy B) Tragedy" whose letter the answer names."""
     options = {
         m["key"]: m
         for m in re.finditer(rf"(?:^|\s)\(?(?P<key>[a-e1-5])[.):]\)?\s*(?:{_any_of(names)})", text)
     }
     answers = re.findall(
-        r"\b(?:answer|choose|choice|pick|option|verdict|select|go with)(?: is)?\W{0,4}([a-e1-5])\W*(?:\n|$)",
+        r"\b(?:answer|choose|choice|pick|option|verdict|select|go with)(?: "
+        r"is)?\W{0,4}([a-e1-5])\W*(?:\n|$)",
         text,
     )
     return (
@@ -88,10 +93,10 @@ def lettered(text: str, names: Mapping[str, str]) -> str | None:
 
 
 def without_heads(claims: list[Claim], text: str, names: Mapping[str, str]) -> list[Claim]:
-    """The claims without those that begin an item of a list of options, "A. Comedy", "Comedy: ...";
-    they choose none."""
+    """Count labels at the beginning of list items as only named."""
     items = re.finditer(
-        rf"(?:^|\n|\s)[ \t]*(?:\(?[a-e1-4][.)]|[-•]|\W{{0,3}})[ \t]*(?:{_any_of(names)})[ \t]*(?P<colon>:)?",
+        r"(?:^|\n|\s)[ \t]*(?:\(?[a-e1-4][.)]|[-•]|"
+        rf"\W{{0,3}})[ \t]*(?:{_any_of(names)})[ \t]*(?P<colon>:)?",
         text,
     )
     heads = [m for m in items if re.match(r"\s*\(?[a-e1-4][.)]\s", m.group()) or m["colon"]]

@@ -1,4 +1,4 @@
-"""What a statement says of the labels in it. See `choice` for the whole."""
+"""What a statement says about the labels in it; see `choice`."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import re
 from collections.abc import Mapping
 from typing import NamedTuple
 
+from .text import has_kind
 from .vocabulary import A_KIND, AFTERTHOUGHT, CONTRASTS, DEFINES, GOES_ON, IN_PART, SETTLES, TOKENS
 
 OPEN = "open"  # both, neither, or no choice between them
@@ -13,8 +14,7 @@ _NEAR = 3  # words that may stand between a verb and the label that it leads up 
 
 
 class Labels(NamedTuple):
-    """names: label -> a regular expression for its words; OPEN may be one of them. The others as
-    `choice.chosen` has them."""
+    """See `choice.chosen`."""
 
     names: Mapping[str, str]
     verbs: str = ""
@@ -22,14 +22,21 @@ class Labels(NamedTuple):
     modifiers: int = 2
 
 
-class Token(NamedTuple):
+class GrammarToken(NamedTuple):
     kind: str  # of `vocabulary.KINDS`, "label" or a sign
     text: str
     label: str = ""
 
 
+# The status of a claim:
+#  affirmed    "Table: comedy", "it is a comedy", "I'd say comedy"
+#  hedged      "it seems a comedy"; counts only if nothing is affirmed
+#  denied      "not a comedy", "rather than comedy"
+#  asked       "Comedy?"
+#  supposed    "could be a comedy", "some say comedy"
+#  named       anything else: reasons, remarks, lists
 class Claim(NamedTuple):
-    """A label in a statement. status and weight: as `choice` explains them."""
+    """A label in a statement; see `choice`."""
 
     label: str
     status: str
@@ -44,8 +51,8 @@ class Claim(NamedTuple):
 _patterns: dict[tuple[tuple[str, str], ...], re.Pattern[str]] = {}
 
 
-def tokens(text: str, names: Mapping[str, str]) -> list[Token]:
-    """The labels and the words and signs of a text."""
+def tokens_of(text: str, names: Mapping[str, str]) -> list[GrammarToken]:
+    """The labels, words and signs of a text."""
     key = tuple(names.items())
     if key not in _patterns:
         if len(_patterns) > 200:
@@ -55,7 +62,7 @@ def tokens(text: str, names: Mapping[str, str]) -> list[Token]:
         )
         _patterns[key] = re.compile(f"{labels}|{TOKENS}")
     labels_of = list(names)
-    found: list[Token] = []
+    tokens: list[GrammarToken] = []
     seen: list[str] = []  # labels, in the order of their first mention
     for m in _patterns[key].finditer(text):
         kind, label = m.lastgroup or "", ""
@@ -64,14 +71,14 @@ def tokens(text: str, names: Mapping[str, str]) -> list[Token]:
             seen += [label] if label not in seen else []
         elif kind in ("former", "latter"):
             kind, label = ("label", seen[kind == "latter"]) if len(seen) == 2 else ("word", "")
-        found.append(Token(kind, m.group(), label))
-    return found
+        tokens.append(GrammarToken(kind, m.group(), label))
+    return tokens
 
 
-def statements(found: list[Token]) -> list[list[Token]]:
-    """Tokens, cut at full stops, question marks, semicolons and ends of lines."""
-    cut: list[list[Token]] = [[]]
-    for token, following in zip(found, [*found[1:], None], strict=False):
+def statements(tokens: list[GrammarToken]) -> list[list[GrammarToken]]:
+    """Tokens, cut at full stops, question marks, semicolons and line ends."""
+    cut: list[list[GrammarToken]] = [[]]
+    for token, following in zip(tokens, [*tokens[1:], None], strict=False):
         cut[-1].append(token)
         # "comedy... or tragedy?"
         if token.kind == "ask" or (
@@ -81,13 +88,11 @@ def statements(found: list[Token]) -> list[list[Token]]:
     return [s for s in cut if s]
 
 
-def _said_after(after: list[Token]) -> str:
-    """What the tokens after a label say of it.
+def _meaning_of(after: list[GrammarToken]) -> str:
+    """What the tokens after a label say about it.
 
-    "refuted": it is not the one. "settled": it is. "conditional": it is on a condition. "subject":
-    the sentence speaks about it, and does not choose it. "part": it is a part of what is described.
-    "of" and "unknown": more follows, with "of" or a word that the grammar does not know. "":
-    nothing.
+    "refuted": it is not the answer. "settled": it is. "subject": the sentence is about it. "part":
+    it is part of the description. "of", "unknown": such a word follows.
     """
     if not after:
         return ""
@@ -106,8 +111,8 @@ def _said_after(after: list[Token]) -> str:
         or re.match(r"when$|at first|initially|on (?:the surface|paper)", text)
     ):
         return "conditional"  # "comedy if it is read aloud", "comedy at first"
-    said = after[first.kind == "comma" :]
-    if said and said[0].kind in ("turn", "cue") and AFTERTHOUGHT.match(said[0].text):
+    rest = after[first.kind == "comma" :]
+    if rest and rest[0].kind in ("turn", "cue") and AFTERTHOUGHT.match(rest[0].text):
         return "settled"
     if SETTLES.match(" ".join(t.text for t in after[:3])):
         return "settled"
@@ -121,7 +126,7 @@ def _said_after(after: list[Token]) -> str:
         return "settled" if named and text != "means" else "subject"
     if first.kind == "word":
         return "part" if IN_PART.fullmatch(text) else "" if GOES_ON.fullmatch(text) else "unknown"
-    if first.kind == "hedge" and any(t.kind in ("yes", "cue") for t in after[1:3]):
+    if first.kind == "hedge" and has_kind(after[1:3], "yes cue"):
         return "settled"  # "comedy seems right"
     if first.kind in ("suppose", "change", "hedge") and not re.search(
         r"between$|perhaps|maybe|possibly", text
@@ -132,8 +137,8 @@ def _said_after(after: list[Token]) -> str:
     return ""
 
 
-def _refuted(after: list[Token]) -> bool:
-    """ "Comedy is not what I see", "comedy would be a stereotype", "comedy: no", "comedy ❌"."""
+def _refuted(after: list[GrammarToken]) -> bool:
+    """ "Comedy is not what I see", "comedy: no" """
     first = after[0]
     if first.kind == "suppose" and re.match(r"would .*(?:require|need|mean)$", first.text):
         return True
@@ -152,10 +157,9 @@ def _refuted(after: list[Token]) -> bool:
     return False
 
 
-def _joined(statement: list[Token]) -> dict[int, str]:
-    """The positions of labels in a list, "comedy or tragedy", "entailment, contradiction and
-    neutral": and whether by "and" or "or"."""
-    found: dict[int, str] = {}
+def _joined(statement: list[GrammarToken]) -> dict[int, str]:
+    """Positions of labels in a list ("comedy or tragedy") -> "and" or "or"."""
+    joined: dict[int, str] = {}
     listed: list[int] = []  # labels with nothing but commas between them
     between: str | None = None
     for i, token in enumerate(statement):
@@ -165,7 +169,7 @@ def _joined(statement: list[Token]) -> dict[int, str]:
         elif token.kind == "label":
             listed.append(i)
             if between and len({statement[j].label for j in listed}) > 1:
-                found |= dict.fromkeys(listed, between)
+                joined |= dict.fromkeys(listed, between)
         elif token.kind == "alt":
             between = between or ("and" if token.text in ("and", "&", "+") else "or")
         elif token.kind in ("bracket", "dash", "stop") and following == "or":
@@ -174,41 +178,38 @@ def _joined(statement: list[Token]) -> dict[int, str]:
             token.kind in ("filler", "hedge", "comma") or token.text in ("more", "more of", "also")
         ):
             listed, between = [], None
-    return found
+    return joined
 
 
 class Statement:
-    """Reads a statement from left to right. What the words so far say of the labels that follow is
-    kept in the attributes.
-
-    said: the claims of the statements before. labelled: whether the text names a label anywhere.
-    """
+    """Reads a statement from left to right. The attributes keep what the words so far mean for
+    the next label."""
 
     def __init__(
         self,
-        found: list[Token],
+        tokens: list[GrammarToken],
         labels: Labels,
-        said: list[Claim],
+        earlier: list[Claim],
         line: int,
         number: int,
         labelled: bool,
     ) -> None:
-        self.tokens, self.labels, self.said, self.line, self.number, self.labelled = (
-            found,
+        self.tokens, self.labels, self.earlier, self.line, self.number, self.labelled = (
+            tokens,
             labels,
-            said,
+            earlier,
             line,
             number,
             labelled,
         )
         self.claims: list[Claim] = []
         self.retractions: list[tuple[int, str]] = []  # how many claims stand before each
-        self.joined = _joined(found)
-        self.asked = found[-1].kind == "ask"
+        self.joined = _joined(tokens)
+        self.asked = tokens[-1].kind == "ask"
         # "Comedy, I guess?" is no question.
         self.sure = any(
             t.kind in ("turn", "cue") and re.match(r"i'd|i (?:guess|think|suppose|believe)", t.text)
-            for t in found
+            for t in tokens
         )
         # To the end of the statement, or to a word that ends it:
         self.cue: int | None = None  # words since a "turn" or "cue"
@@ -223,7 +224,6 @@ class Statement:
         self._clause()
 
     def _clause(self) -> None:
-        """A new clause begins."""
         self.denied = self.supposed = self.hedged = self.about = False
         self.named = False  # whether a label stands in it
         self.subject = False  # whether it is a sentence
@@ -234,8 +234,9 @@ class Statement:
         self.before = ""
 
     def read(self) -> list[Claim]:
-        for i, token in enumerate(self.tokens):
-            getattr(self, f"_on_{token.kind}", self._on_nothing)(i, token)
+        for at, token in enumerate(self.tokens):
+            self.at, self.text, self.label = at, token.text, token.label
+            getattr(self, f"_on_{token.kind}", self._on_nothing)()
         if self.changes:
             self.claims = [
                 c._replace(status="named") if c.weight < 3 and c.status == "affirmed" else c
@@ -243,32 +244,32 @@ class Statement:
             ]
         return self.claims
 
-    def _on_label(self, i: int, token: Token) -> None:
-        status, weight = self._standing(i, token)
+    def _on_label(self) -> None:
+        status, weight = self._standing()
         if status == "joined":
             status = "named"
-            if self.joined[i] == "and":
+            if self.joined[self.at] == "and":
                 self.claims.append(Claim(OPEN, "affirmed", 1, self.line, self.number))
         alone = all(t.kind in ("label", "stop", "number", "filler") for t in self.tokens)
         against = self.against and status == "affirmed"
         self.claims.append(
-            Claim(token.label, status, weight, self.line, self.number, self.before, alone, against)
+            Claim(self.label, status, weight, self.line, self.number, self.before, alone, against)
         )
         self.named = True
         self.denied = self.denied and not self.less
         self.frame = None
 
-    def _standing(self, i: int, token: Token) -> tuple[str, int]:
+    def _standing(self) -> tuple[str, int]:
         """The status and the weight of a label."""
-        after = self.tokens[i + 1 : i + 9]
-        says = _said_after(after)
+        after = self.tokens[self.at + 1 : self.at + 9]
+        meaning = _meaning_of(after)
         # "comedy or", cut off
         if (self.asked and not self.sure) or (len(after) == 1 and after[0].kind == "alt"):
             return "asked", 1
         # "Comedy because of the end, tragedy because of the beginning"
         parallel = (
-            i > 0
-            and self.tokens[i - 1].kind == "comma"
+            self.at > 0
+            and self.tokens[self.at - 1].kind == "comma"
             and after[:1]
             and after[0].kind in ("reason", "about")
         )
@@ -276,34 +277,33 @@ class Statement:
             (self.aside and not parallel)
             or self.about
             or self.bracketed
-            or (self.on_open and says != "settled" and self.cue is None)
+            or (self.on_open and meaning != "settled" and self.cue is None)
         ):
             return "named", 1
-        if says == "refuted" or (self.denied and not self.supposed):
+        if meaning == "refuted" or (self.denied and not self.supposed):
             return "denied", 1
         if self.supposed or self.conditional:
             return "supposed", 1
-        if self._share(i) < 0.5:
+        if self._share() < 0.5:
             return "denied", 1
-        status, weight = self._affirmed(token, says)
+        status, weight = self._affirmed(meaning)
         self.puzzling = self.puzzling or status == "named"
-        self.defines = self.defines or says == "subject"
-        if i in self.joined and status in ("affirmed", "hedged"):
-            return "joined" if says != "subject" and not (
+        self.defines = self.defines or meaning == "subject"
+        if self.at in self.joined and status in ("affirmed", "hedged"):
+            return "joined" if meaning != "subject" and not (
                 after and after[0].kind == "alt"
             ) else "named", 1
         return status, weight
 
-    def _affirmed(self, token: Token, says: str) -> tuple[str, int]:
-        """The same, of a label that is not denied, asked, supposed or a remark."""
-        verb = re.fullmatch(self.labels.verbs, token.text) is not None
-        if says == "part" or (says == "subject" and not verb):
+    def _affirmed(self, meaning: str) -> tuple[str, int]:
+        verb = re.fullmatch(self.labels.verbs, self.text) is not None
+        if meaning == "part" or (meaning == "subject" and not verb):
             return "named", 1
         # "a comedy club", not "a tragic scene"
-        of_noun = says == "unknown" and re.search(r"(?<!or)y$|ies$|t$|ion$", token.text)
-        if says == "conditional" and (self.would or self.cue is None or self.cue > 1):
+        of_noun = meaning == "unknown" and re.search(r"(?<!or)y$|ies$|t$|ion$", self.text)
+        if meaning == "conditional" and (self.would or self.cue is None or self.cue > 1):
             return "named", 1
-        if says == "settled" or (
+        if meaning == "settled" or (
             self.cue is not None and self.cue <= 2 * self.labels.modifiers and not of_noun
         ):
             return "affirmed", 4 if self.contrast else 3
@@ -318,19 +318,20 @@ class Statement:
         if (
             not sentence
             and self.words <= self.labels.modifiers - self.definite
-            and says not in ("unknown", "of")
+            and meaning not in ("unknown", "of")
         ):
             # not so in "it rains, so it might be wet today: entailment"
             return status, 2 if len(self.before.split()) <= 2 * _NEAR else 1
         return "named", 1
 
-    def _share(self, i: int) -> float:
-        """The share that a number before or after a label gives it: "10% comedy", "comedy (3/10)";
-        1 if there is none."""
+    def _share(self) -> float:
+        """The share of the label at i: "10% comedy", "comedy (3/10)"."""
         after = [
-            t for t in self.tokens[i + 1 : i + 4] if t.kind not in ("bracket", "close", "colon")
+            t
+            for t in self.tokens[self.at + 1 : self.at + 4]
+            if t.kind not in ("bracket", "close", "colon")
         ][:1]
-        for token in [*self.tokens[max(0, i - 1) : i], *after]:
+        for token in [*self.tokens[max(0, self.at - 1) : self.at], *after]:
             share = re.fullmatch(
                 r"(\d+(?:[.,]\d+)?)\s*(?:(%|percent)|(?:/|out of)\s*(\d+))|(0[.,]\d+)", token.text
             )
@@ -347,41 +348,41 @@ class Statement:
         return any(c.status == "affirmed" and c.label == OPEN for c in self.claims)
 
     def _remark(self) -> None:
-        """What follows is a remark, if something stands before it."""
+        """What follows is a remark, if a label was affirmed."""
         self.aside = self._affirms()
         self.on_open = self._opens()
         self.cue = None if self.on_open else self.cue
 
-    def _on_open(self, i: int, token: Token) -> None:
+    def _on_open(self) -> None:
         if (
             self.aside
             or self.asked
             or (
                 not self.labelled
-                and (len(self.tokens) > 8 or re.match("depend|who knows", token.text))
+                and (len(self.tokens) > 8 or re.match("depend|who knows", self.text))
             )
         ):
             return  # "received mixed reviews"
         if (
-            token.text == "neither"
+            self.text == "neither"
             and not self.labelled
             and any(t.text == "nor" for t in self.tokens)
         ):
             return  # "I neither laughed nor cried"
-        if token.text == "none" and any(t.kind == "label" for t in self.tokens[:i]):
+        if self.text == "none" and has_kind(self.tokens[: self.at], "label"):
             return  # "tragic elements: none"
         self.claims.append(
             Claim(OPEN, "denied" if self.denied else "affirmed", 1, self.line, self.number)
         )
-        self.supposed = self.supposed or token.text.endswith("between") or "sure" in token.text
-        self.conditional = self.conditional or token.text.startswith("depend")
+        self.supposed = self.supposed or self.text.endswith("between") or "sure" in self.text
+        self.conditional = self.conditional or self.text.startswith("depend")
 
-    def _on_neither(self, i: int, token: Token) -> None:
-        following = {t.label for t in self.tokens[i:] if t.kind == "label"}
+    def _on_neither(self) -> None:
+        following = {t.label for t in self.tokens[self.at :] if t.kind == "label"}
         stands_for = self.labels.neither
         if stands_for == OPEN:
-            self._on_open(i, token)
-        elif (len(self.tokens) <= 3 and not any(t.kind == "frame" for t in self.tokens)) or (
+            self._on_open()
+        elif (len(self.tokens) <= 3 and not has_kind(self.tokens, "frame")) or (
             len(following) > 1 and stands_for not in following and not self.aside
         ):
             self.claims.append(
@@ -389,11 +390,11 @@ class Statement:
             )
         self.denied = self.neither = True
 
-    def _on_less(self, i: int, token: Token) -> None:
+    def _on_less(self) -> None:
         self.denied = self.less = True
 
-    def _on_deny(self, i: int, token: Token) -> None:
-        if token.text == "than" and self.less:
+    def _on_deny(self) -> None:
+        if self.text == "than" and self.less:
             self._second_of_less()
         else:
             self.denied, self.named = True, False
@@ -402,36 +403,36 @@ class Statement:
         self.denied = self.less = False
         self.cue = 0
 
-    def _on_turn(self, i: int, token: Token) -> None:
+    def _on_turn(self) -> None:
         self.denied = self.supposed = self.conditional = self.hedged = self.aside = False
         self.cue = 0
 
-    def _on_cue(self, i: int, token: Token) -> None:
+    def _on_cue(self) -> None:
         self.cue = 0
 
-    def _on_suppose(self, i: int, token: Token) -> None:
-        self.would = self.would or token.text == "would be"
+    def _on_suppose(self) -> None:
+        self.would = self.would or self.text == "would be"
         # "if pressed, it would be tragedy"
-        if self.cue is None or not re.search(r"\bbe$", token.text):
+        if self.cue is None or not re.search(r"\bbe$", self.text):
             self.supposed = True
 
-    def _on_condition(self, i: int, token: Token) -> None:
+    def _on_condition(self) -> None:
         self.conditional = True
 
-    def _on_change(self, i: int, token: Token) -> None:
+    def _on_change(self) -> None:
         self.changes = self.changes or not self.aside
 
-    def _on_hedge(self, i: int, token: Token) -> None:
+    def _on_hedge(self) -> None:
         self.hedged = True
-        self.frame = 0 if re.match("look|seem|sound|appear", token.text) else self.frame
+        self.frame = 0 if re.match("look|seem|sound|appear", self.text) else self.frame
 
-    def _on_frame(self, i: int, token: Token) -> None:
+    def _on_frame(self) -> None:
         self.frame = 0
-        if self.named and token.text not in ("is", "are", "was", "were"):
+        if self.named and self.text not in ("is", "are", "was", "were"):
             self.denied = False  # "not a comedy it's a tragedy"
 
-    def _on_but(self, i: int, token: Token) -> None:
-        before = self.claims or self.said
+    def _on_but(self) -> None:
+        before = self.claims or self.earlier
         if before and not any(
             c.status in ("affirmed", "named") and c.label != OPEN for c in before
         ):
@@ -441,23 +442,23 @@ class Statement:
         self._clause()
         self.aside = self.conditional = False
 
-    def _on_retract(self, i: int, token: Token) -> None:
-        self.retractions.append((len(self.claims), token.text))
+    def _on_retract(self) -> None:
+        self.retractions.append((len(self.claims), self.text))
         self._clause()
         self.aside = self.conditional = False
 
-    def _on_reason(self, i: int, token: Token) -> None:
+    def _on_reason(self) -> None:
         self._clause()
         self._remark()
         self.aside = not self.on_open
 
-    def _on_about(self, i: int, token: Token) -> None:
+    def _on_about(self) -> None:
         self.about = self.about or self._affirms()
         self.on_open = self.on_open or self._opens()
         self.frame, self.subject = None, True
 
-    def _on_dash(self, i: int, token: Token) -> None:
-        rest = self.tokens[i + 1 : i + 3]
+    def _on_dash(self) -> None:
+        rest = self.tokens[self.at + 1 : self.at + 3]
         label_alone = (
             bool(rest)
             and rest[0].kind == "label"
@@ -467,48 +468,48 @@ class Statement:
         if not label_alone:
             self._remark()
 
-    def _on_bracket(self, i: int, token: Token) -> None:
+    def _on_bracket(self) -> None:
         # "neither supports the hypothesis (entailment)"
         glosses = self.neither and (self.words > 1 or self.subject)
-        self.bracketed = i == 0 and any(c.status == "affirmed" for c in self.said)
-        self._on_dash(i, token)
+        self.bracketed = self.at == 0 and any(c.status == "affirmed" for c in self.earlier)
+        self._on_dash()
         self.denied = glosses
 
-    def _on_close(self, i: int, token: Token) -> None:
+    def _on_close(self) -> None:
         self._clause()
         self.aside = self.bracketed = False
 
-    def _on_colon(self, i: int, token: Token) -> None:
+    def _on_colon(self) -> None:
         self._clause()
         self.aside = self.aside and self._affirms()
-        self.before = " ".join(t.text for t in self.tokens[:i])
+        self.before = " ".join(t.text for t in self.tokens[: self.at])
 
-    def _on_comma(self, i: int, token: Token) -> None:
-        following = self.tokens[i + 1].text if i + 1 < len(self.tokens) else ""
+    def _on_comma(self) -> None:
+        following = self.tokens[self.at + 1].text if self.at + 1 < len(self.tokens) else ""
         if following in ("or", "nor", "and"):
             return  # a list goes on
         self._clause()
         self.aside = self.aside and self._affirms()
 
-    def _on_subject(self, i: int, token: Token) -> None:
+    def _on_subject(self) -> None:
         self.subject = True
         self._count()
 
-    def _on_word(self, i: int, token: Token) -> None:
+    def _on_word(self) -> None:
         self.words += 1
         self._count()
 
     _on_number = _on_word
 
-    def _on_filler(self, i: int, token: Token) -> None:
-        self.definite = self.definite or token.text == "the"
-        if token.text == "as" and self.less and self.named:
+    def _on_filler(self) -> None:
+        self.definite = self.definite or self.text == "the"
+        if self.text == "as" and self.less and self.named:
             self._second_of_less()
         if (
-            token.text == "of"
-            and i
-            and self.tokens[i - 1].kind == "word"
-            and not A_KIND.fullmatch(self.tokens[i - 1].text)
+            self.text == "of"
+            and self.at
+            and self.tokens[self.at - 1].kind == "word"
+            and not A_KIND.fullmatch(self.tokens[self.at - 1].text)
         ):
             self.frame, self.subject = None, True
 
@@ -516,5 +517,5 @@ class Statement:
         self.frame = None if self.frame is None else self.frame + 1
         self.cue = None if self.cue is None else self.cue + 1
 
-    def _on_nothing(self, i: int, token: Token) -> None:
-        """An idiom, "or", "yes" and the like, which the words around them take account of."""
+    def _on_nothing(self) -> None:
+        """Idioms, "or", "yes" and the like."""

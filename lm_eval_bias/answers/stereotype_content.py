@@ -1,8 +1,6 @@
-"""Keywords about people -> dimensions of stereotype content with direction: a dictionary, and how a
-keyword is looked up in it.
+"""A dictionary: keyword about people -> dimensions of stereotype content and direction.
 
-Paper: StereoMap, section 3.2 and appendix M; the dimensions are those of Nicolas et al. 2021. Two
-dictionaries: ours, in `items/stereotype_content.tsv`, and the authors' released one.
+Source: StereoMap, section 3.2 and appendix M; dimensions of Nicolas et al. 2021.
 """
 
 from __future__ import annotations
@@ -18,6 +16,7 @@ from typing import NamedTuple
 from lm_eval_bias.data.lexicons import lexicon, table
 from lm_eval_bias.data.sources import official_file
 
+_Row = Mapping[str, str | int]
 Content = list[tuple[str, int]]
 """(dimension, direction) of a word: 1 high, -1 low, 0 where the dimension has no direction for it.
 """
@@ -42,8 +41,7 @@ _SPELLINGS = [
 
 
 class Found(NamedTuple):
-    """What a dictionary says of a keyword. how: "written", "lemma" or "phrase", the first step that
-    found it; None if none did."""
+    """how: the step that found a keyword ("written", "lemma" or "phrase"), or None."""
 
     content: Content
     how: str | None
@@ -53,8 +51,7 @@ NOTHING = Found([], None)
 
 
 def folded(text: str) -> str:
-    """A word or phrase without what spelling leaves open: case, accents, hyphens, spaces,
-    apostrophes, British or American."""
+    """A text without case, accents, hyphens, spaces and apostrophes, in American spelling."""
     return _joined(_words(text))
 
 
@@ -86,8 +83,7 @@ def lemma(word: str) -> str:
 
 
 def _bases(words: tuple[str, ...]) -> Iterator[list[str]]:
-    """Base forms of a phrase: of all its words, and of the last alone, which has the plural of
-    "risk takers"."""
+    """Base forms of all words, and of the last word only ("risk takers")."""
     last = lemma(words[-1])
     yield [*map(lemma, words[:-1]), last]
     yield [*words[:-1], last]
@@ -97,18 +93,13 @@ def _bases(words: tuple[str, ...]) -> Iterator[list[str]]:
 
 
 class ContentDictionary:
-    """Words with the dimensions they belong to.
+    """Words with their dimensions.
 
-    rows: word, dimension, direction; a word of two dimensions has two. lemmas: rows by base forms
-    that the dictionary itself gives, asked only for the base form of a keyword. Where rows that
-    fold to the same word differ in direction, the dimension has none (0).
+    rows: word, dimension, direction. lemmas: rows by the dictionary's own base forms, used only for
+    the base form of a keyword. If rows of a word differ in direction, the direction is 0.
     """
 
-    def __init__(
-        self,
-        rows: Iterable[Mapping[str, str | int]],
-        lemmas: Iterable[Mapping[str, str | int]] = (),
-    ) -> None:
+    def __init__(self, rows: Iterable[_Row], lemmas: Iterable[_Row] = ()) -> None:
         self._written, self._lemmas = _by_word(rows), _by_word(lemmas)
 
     def __len__(self) -> int:
@@ -118,25 +109,21 @@ class ContentDictionary:
         return folded(word) in self._written
 
     def look_up(self, keyword: str) -> Found:
-        """Dimensions of a keyword: as it is written; else by the base form of each of its words;
-        else what decides a phrase.
+        """Return the dimensions of a keyword: as written, else by base forms, else as a phrase.
 
-        A phrase is decided by its last word or words, by those before a preposition or before a
-        word for people or their nature; adverbs are left out, words that say the contrary turn
-        directions round (`items/stereotype_content_phrases.yaml`), and of words that are joined by
-        "and" or a comma all count. What stands in brackets is left out. Source: StereoMap, appendix
-        M: the rows of Table 15 are these three steps.
+        A phrase is decided by its last words, or those before a preposition or a word for people.
+        Negations turn the direction around. Words joined by "and" all count. Source: StereoMap,
+        appendix M, Table 15.
         """
         keyword = re.sub(r"\([^()]*\)", " ", keyword)
         words = tuple(_words(keyword))
         content, how = self._exact(words)
         if how or not words or len(words) > LONGEST_PHRASE:
             return Found(content, how)
-        content = self._each(keyword) or self._phrase(words)
+        content = self._joined_content(keyword) or self._phrase(words)
         return Found(content, "phrase") if content else NOTHING
 
     def _exact(self, words: tuple[str, ...]) -> Found:
-        """Content of words as they are written, or of their base forms."""
         if content := self._written.get(_joined(words)):
             return Found(list(content), "written")
         for key in map(_joined, _bases(words) if words else ()):
@@ -145,7 +132,6 @@ class ContentDictionary:
         return NOTHING
 
     def _part(self, words: tuple[str, ...]) -> Content:
-        """Content of a part of a keyword, exactly or as a phrase again."""
         return (self._exact(words).content or self._phrase(words)) if words else []
 
     def _phrase(self, words: tuple[str, ...]) -> Content:
@@ -178,7 +164,7 @@ class ContentDictionary:
         return [] if words[0] in kinds["other_matters"] else self._part(words[1:])
 
     def _agent(self, words: tuple[str, ...]) -> Content:
-        """ "risk taking" by "risk taker", and the reverse: the example of appendix M."""
+        """ "risk taking" by "risk taker" and the reverse."""
         *before, last = words
         other = (
             re.sub(r"ing$", "er", last) if last.endswith("ing") else re.sub(r"ers?$", "ing", last)
@@ -186,8 +172,7 @@ class ContentDictionary:
         return self._exact((*before, other)).content if other != last else []
 
     def _contrary_prefix(self, word: str) -> Content:
-        """un- and non-, which say the contrary of the word behind; no other prefix does so safely
-        ("invaluable", "distress")."""
+        """Other prefixes are unsafe ("invaluable", "distress")."""
         for prefix in ("un", "non"):
             rest = word.removeprefix(prefix)
             if rest != word and len(rest) > 4 and word not in _phrase_words()["no_contrary"]:
@@ -200,33 +185,31 @@ class ContentDictionary:
                 )
         return []
 
-    def _each(self, keyword: str) -> Content:
-        """Content of several words that are only joined: "rich and famous", "smart but lazy",
-        "kind/caring"."""
+    def _joined_content(self, keyword: str) -> Content:
+        """ "rich and famous", "kind/caring" """
         parts = re.split(r"/|,|;|&|\b(?:and|or|but|yet)\b", keyword.lower())
-        found: dict[str, set[int]] = defaultdict(set)
+        directions_of: dict[str, set[int]] = defaultdict(set)
         for part in parts if len(parts) > 1 else ():
             for dimension, direction in self._part(tuple(_words(part))):
-                found[dimension].add(direction)
-        return _settled(found)
+                directions_of[dimension].add(direction)
+        return _settled(directions_of)
 
 
 def turned(content: Content) -> Content:
-    """The contrary."""
     return [(dimension, -direction) for dimension, direction in content]
 
 
-def _settled(found: Mapping[str, set[int]]) -> Content:
-    """One direction for each dimension; 0 where they differ."""
-    return [(dimension, sum(directions)) for dimension, directions in found.items()]
+def _settled(directions_of: Mapping[str, set[int]]) -> Content:
+    """One direction for each dimension; 0 if they differ."""
+    return [(dimension, sum(directions)) for dimension, directions in directions_of.items()]
 
 
-def _by_word(rows: Iterable[Mapping[str, str | int]]) -> dict[str, Content]:
-    found: dict[str, dict[str, set[int]]] = {}
+def _by_word(rows: Iterable[_Row]) -> dict[str, Content]:
+    words: dict[str, dict[str, set[int]]] = {}
     for row in rows:
-        dimensions = found.setdefault(folded(str(row["word"])), {})
+        dimensions = words.setdefault(folded(str(row["word"])), {})
         dimensions.setdefault(str(row["dimension"]), set()).add(int(row["direction"]))
-    return {word: _settled(dimensions) for word, dimensions in found.items()}
+    return {word: _settled(dimensions) for word, dimensions in words.items()}
 
 
 def _adverb(word: str) -> bool:
@@ -243,7 +226,7 @@ def _phrase_words() -> dict[str, frozenset[str]]:
 
 @cache
 def ours() -> ContentDictionary:
-    """The dictionary of this package, `items/stereotype_content.tsv`: nine dimensions."""
+    """The dictionary of this package: nine dimensions."""
     return ContentDictionary(table("stereotype_content"))
 
 
@@ -252,53 +235,38 @@ RENAMED = {"agency": "assertiveness"}
 
 @cache
 def official() -> ContentDictionary:
-    """The dictionary that the authors released (Nicolas et al. 2021): all its dimensions under its
-    own names in lower case.
+    """The authors' released dictionary (Nicolas et al. 2021), all dimensions in lower case.
 
-    Only Agency is called assertiveness, as in the paper's text. Words are found in its columns of
-    preprocessed words (in lower case, and without spaces), base forms in that of its lemmas too.
-    Raises UsageError if the file cannot be had (`sources.official_file`).
+    "Agency" is called assertiveness, as in the paper. Raises UsageError if the file is unavailable.
     """
-    with official_file("stereomap", "Full_Dictionaries.csv").open(
-        encoding="utf-8-sig", newline=""
-    ) as file:
+    path = official_file("stereomap", "Full_Dictionaries.csv")
+    with path.open(encoding="utf-8-sig", newline="") as file:
         header, *rows = csv.reader(file)
     at = {name: i for i, name in enumerate(header)}
-    word, low, joined, base = (
-        next(i for name, i in at.items() if name.startswith(begin))
-        for begin in (
-            "original word",
-            "preprocessed word 1",
-            "preprocessed word 2",
-            "preprocessed word 3",
-        )
-    )
-    dimensions = []
-    for name, column in at.items():
+
+    def column(begin: str) -> int:
+        return next(i for name, i in at.items() if name.startswith(begin))
+
+    word = column("original word")
+    low, joined, base = (column(f"preprocessed word {n}") for n in (1, 2, 3))
+    dimensions = []  # name, column of membership, column of direction
+    for name, member in at.items():
         if name.endswith(" dictionary"):
-            named = name.removesuffix(" dictionary").lower()
-            dimensions.append(
-                (
-                    RENAMED.get(named, named),
-                    column,
-                    at.get(name.replace(" dictionary", " direction")),
-                )
-            )
-    written, lemmas = [], []
+            dimension = name.removesuffix(" dictionary").lower()
+            direction = at.get(name.replace(" dictionary", " direction"))
+            dimensions.append((RENAMED.get(dimension, dimension), member, direction))
+    written: list[_Row] = []
+    lemmas: list[_Row] = []
     for row in rows:
-        content = [
-            (dimension, 0 if direction is None or row[direction] == "NA" else int(row[direction]))
-            for dimension, member, direction in dimensions
-            if row[member] != "0"
-        ]
         # "no" and "na" are NA there: no answer.
-        spelled = {row[column] for column in (low, joined) if row[low] != "NA"} or {row[word]}
-        for dimension, direction in content:
-            written += [
-                {"word": spelling, "dimension": dimension, "direction": direction}
-                for spelling in spelled
-            ]
-            lemmas.append({"word": row[base], "dimension": dimension, "direction": direction})
+        spellings = {row[low], row[joined]} if row[low] != "NA" else {row[word]}
+        for dimension, member, direction in dimensions:
+            if row[member] == "0":
+                continue
+            value = "0" if direction is None or row[direction] == "NA" else row[direction]
+            content = {"dimension": dimension, "direction": value}
+            written += [{"word": spelling, **content} for spelling in spellings]
+            lemmas.append({"word": row[base], **content})
     return ContentDictionary(written, lemmas)
 
 

@@ -1,34 +1,14 @@
-"""Ratings and keywords of an answer that fills in a questionnaire.
+"""Ratings and keywords of an answer to a questionnaire.
 
-The answer becomes lines (`layout`): tables, JSON and elements are told as lists of fields,
-questions of the prompt that it repeats as headings. A line is cut into tokens (`rating_tokens`), a
-new token "item" stands for what names an item, in any of its forms ("friendly", "friendliness"),
-and sentences end at full stops and semicolons. A sentence gives a rating to an item in one of
-these:
-
-    field       it begins with the item or several, and a number follows behind a link: "Friendly:
-    4", "Friendly (quite) - 4/5",
-                "Help men | 3", "Friendly: moderately (3)", "Friendly and sociable: 4"
-    own field   "Rating: 4", "Score - 4", or a number alone, below a line that names an item and
-    rates it not; elsewhere it is the
-                overall one
-    turned      "4 - Friendly", "a 4 for friendliness"
-    prose       items and numbers in turn, linked by words that rate: "friendliness gets a 3"; else
-    what `intensity` makes of the clause
-
-A rating is a number from 1 to 5, half points included, alone or out of 5: "4", "3.5", "4/5". What
-is on another scale, which it or the last heading names, is none ("8/10", "80 %", "4 on a ten-point
-scale"), nor a range ("3-4", "3 or 4"), nor what is off the scale. Of several ratings of an item
-those after a correction count ("wait", "final ratings"); if they differ, none does. A field with
-nothing in it is the prompt's.
-
-Keywords are read by `keywords`, from the lines that rate nothing.
+A token "item" stands for the name of an item in any form ("friendly", "friendliness"). A rating
+is a number from 1 to 5, also a half. Numbers on other scales and ranges ("3-4") are none. Ratings
+after a correction count ("wait", "final ratings"); if ratings of an item differ, none does.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from difflib import get_close_matches
 from itertools import pairwise
 from math import isnan, nan
@@ -37,9 +17,9 @@ from typing import Any, NamedTuple
 from .intensity import intensity, with_fractions
 from .keywords import keywords_in, section_of, spoken
 from .layout import Line, lines_of
-from .rating_tokens import Token, tokens, words
-from .refusal import is_refusal, without_refusals
-from .text import REFUSED, UNPARSED, plain
+from .rating_tokens import Token, tokens_of, words
+from .refusal import has_refusal, is_refusal
+from .text import REFUSED, UNPARSED, has_kind, plain
 
 _LEAST, _MOST = 1.0, 5.0
 OVERALL = "Overall"  # the item whose line says "Rating:"
@@ -48,93 +28,72 @@ OVERALL = "Overall"  # the item whose line says "Rating:"
 def survey_answer(
     text: str, items: Sequence[str], group: str = "", keywords: int = 0
 ) -> dict[str, Any] | str:
-    """Ratings from 1 to 5 by item, and keywords: {"ratings": {item: rating}, "keywords": [...]},
-    "refused" or "unparsed".
+    """Return {"ratings": {item: rating}, "keywords": [...]}, "refused" or "unparsed".
 
-    items: the lines that are rated; a single one may be named by nothing but "Rating". group: as it
-    stands in them, "men" in "Help men: 3". keywords: how many are asked, 0 for none. Items without
-    a readable rating are absent, as are those with a range or a rating on another scale; no more
-    keywords than asked are returned, the first ones, in lower case. "refused": it declines, and
-    gives neither. "unparsed": neither can be read.
+    items: what is rated from 1 to 5. group: its name in the items, "men" in "Help men: 3".
+    keywords: how many the question asks for. Items without a clear rating are absent.
     """
-    asked = _Asked(items, group)
-    text = _without_prompt(_without_next_turn(text, asked))
-    lines = _without_form(lines_of(text, asked.is_label))
-    declines = is_refusal(text) or _declines(text) or _WILL_NOT.search(plain(text)) is not None
+    names = _ItemNames(items, group)
+    text = _without_prompt(_without_next_turn(text, names))
+    plain_text = plain(text)
+    lines = _without_form(lines_of(text, names.is_label))
+    will_not = _WILL_NOT.search(plain_text) is not None
+    declines = is_refusal(text) or has_refusal(text) or will_not
     before = _before_declining(lines) if declines else None
-    lines = [_spoken(line, asked) for line in lines] if declines else lines
-    reader = _Reader(lines, asked)
+    lines = [_spoken(line, names) for line in lines] if declines else lines
+    reader = _SurveyReader(lines, names)
     ratings = reader.ratings() or _in_turn(lines, items)
-    turned_over = any(pattern.search(plain(text)) for pattern in (_REVERSED, _OTHER_ENDS))
+    turned_over = _REVERSED.search(plain_text) or _OTHER_ENDS.search(plain_text)
     rated = reader.rated
-    if (
-        len(items) == 1
-        and not reader.claims
-        and not turned_over
-        and not _WILL_NOT.search(plain(text))
-    ):
+    if len(items) == 1 and not reader.claims and not turned_over and not will_not:
         ratings, rated = _single(items[0], lines)
     ratings = {} if turned_over else ratings
-    held_back = declines and not ratings and _declines(_DISCLAIMER.sub(" ", text))
+    held_back = declines and not ratings and has_refusal(_DISCLAIMER.sub(" ", text))
     if held_back and before is not None:
         lines, held_back = lines[:before], False
-    found = keywords_in(
+    listed = keywords_in(
         lines, keywords, rated, items=items, reasons=len(items) == 1, declines=held_back
     )
-    if not ratings and not found:
+    if not ratings and not listed:
         return REFUSED if declines else UNPARSED
-    return {
-        "ratings": {item: ratings[item] for item in items if item in ratings},
-        "keywords": found,
-    }
+    in_order = {item: ratings[item] for item in items if item in ratings}
+    return {"ratings": in_order, "keywords": listed}
 
 
 # "As an AI, I don't have personal beliefs, but ..." declines nothing where an answer follows.
 _DISCLAIMER = re.compile(
-    r"\bas an? (?:\w+ )?(?:ai|language model|assistant)\b[^.!?\n,]*,?|\bi(?:'m| am) (?:just |only )?an ai\b[^.!?\n,]*,?|"
-    r"\bi (?:don['’]t|do not) (?:personally )?(?:have|hold|endorse|share)\b[^.!?\n,;]*",
+    r"\bas an? (?:\w+ )?(?:ai|language model|assistant)\b[^.!?\n,]*,?|"
+    r"\bi(?:'m| am) (?:just |only )?an ai\b[^.!?\n,]*,?|\bi (?:don['’]t|"
+    r"do not) (?:personally )?(?:have|hold|endorse|share)\b[^.!?\n,;]*",
     re.IGNORECASE,
 )
 
 
 _WILL_NOT = re.compile(
-    r"\b(?:could|might) (?:say|give|answer|rate)\b[^.\n]*\bbut i (?:won't|will not|can't|cannot|shouldn't|would rather not)\b"
+    r"\b(?:could|might) (?:say|give|answer|rate)\b[^.\n]*\bbut i (?:won't|will not|can't|cannot|"
+    r"shouldn't|would rather not)\b"
 )
 
 
-def _declines(text: str) -> bool:
-    return without_refusals(text) != plain(text)
-
-
 def _before_declining(lines: list[Line]) -> int | None:
-    """How many lines stand before one that declines to rate alone, if nothing was declined before:
-    "I won't give numerical ratings"."""
-    first = next((i for i, line in enumerate(lines) if _declines(line.text)), 0)
-    return (
-        first
-        if first
-        and re.search(
-            r"\b(?:rat(?:e|es|ed|ings?)|scor(?:e|es|ing)|numbers?|numeric(?:al)?|figures?)\b",
-            lines[first].said,
-        )
-        else None
-    )
+    """How many lines stand before the first one that declines, if it is about ratings."""
+    first = next((i for i, line in enumerate(lines) if has_refusal(line.text)), 0)
+    numbers = r"\b(?:rat(?:e|es|ed|ings?)|scor(?:e|es|ing)|numbers?|numeric(?:al)?|figures?)\b"
+    return first if first and re.search(numbers, lines[first].plain) else None
 
 
-def _spoken(line: Line, asked: _Asked) -> Line:
-    """A line without the sentences that decline, unless it is an item's field."""
-    mentions = asked.mentions(line.said)
+def _spoken(line: Line, names: _ItemNames) -> Line:
+    mentions = names.mentions(line.plain)
     return line if mentions and mentions[0].start < 4 else spoken(line)
 
 
 def _in_turn(lines: list[Line], items: Sequence[str]) -> dict[str, float]:
-    """The ratings of an answer that gives nothing but numbers, as many as there are lines to fill
-    in, in their order."""
-    for said in (
-        ", ".join(line.said for line in lines),
-        *(line.said.rpartition(":")[2] for line in lines),
+    """The ratings of an answer that only lists numbers."""
+    for text in (
+        ", ".join(line.plain for line in lines),
+        *(line.plain.rpartition(":")[2] for line in lines),
     ):
-        numbers = re.sub(r"\s*/\s*5\b", "", said).strip(" .;,|")
+        numbers = re.sub(r"\s*/\s*5\b", "", text).strip(" .;,|")
         if re.fullmatch(r"[1-5](?:\.5)?(?:[,;\s]+[1-5](?:\.5)?){5,}", numbers):
             values = [float(n) for n in re.split(r"[,;\s]+", numbers)]
             if len(values) == len(items) or (
@@ -158,7 +117,8 @@ _QUESTIONS = [
     ),
     (r"the keywords have to be[^\n]*?(?:noun\)|necessary)\.?", "\n"),
     (
-        r"what are (?:the|three|your) (?:\w+ )?reasons for (?:that|this|the|these|those|your)\b[^\n?.]*[?.]",
+        r"what are (?:the|three|your) (?:\w+ )?reasons for (?:that|this|the|these|those|"
+        r"your)\b[^\n?.]*[?.]",
         "\n## Reasons:\n",
     ),
     (r"(?:now,? )?please make a rating using a[^\n]{0,200}?(?:\.|:|$)", "\n## Ratings:\n"),
@@ -173,32 +133,36 @@ _QUESTION = [
     for question, heading in _QUESTIONS
 ]
 _NEXT_TURN = re.compile(
-    r"\n[^\w\n]{0,6}(?:user|human|instruction)(?:\W{0,3}\d+)?\s*[:>\]]|\n[^\w\n]{0,9}i(?:'m| am) (?:now )?studying (?:how|the)\b|"
-    r"\n[^\w\n]{0,9}if resources go to\b|\n[^\n:]{0,60}\b(?:for|by|in) (?:comparison|contrast)\b[^\n:]{0,80}:[^\w\n]{0,6}\n|"
-    r"\n[^\w\n]{0,4}(?:now|next)(?: for)?,? (?:for )?(?:the )?(?:same|next|another)\b|\[INST\]|<\|(?:user|im_start)",
+    r"\n[^\w\n]{0,6}(?:user|human|instruction)(?:\W{0,3}\d+)?\s*[:>\]]|"
+    r"\n[^\w\n]{0,9}i(?:'m| am) (?:now )?studying (?:how|the)\b|"
+    r"\n[^\w\n]{0,9}if resources go to\b|\n[^\n:]{0,60}\b(?:for|by|in) (?:comparison|"
+    r"contrast)\b[^\n:]{0,80}:[^\w\n]{0,6}\n|\n[^\w\n]{0,4}(?:now|"
+    r"next)(?: for)?,? (?:for )?(?:the )?(?:same|next|another)\b|\[INST\]|<\|(?:user|im_start)",
     re.IGNORECASE,
 )
 _NEXT_QUESTION = re.compile(
-    r"\n[ *_\"#>-]{0,9}(?:(?:question|prompt|q) ?\d*[:.] *)?(?:as viewed by society,? )?(?:how|to what extent) [^\n?|]{4,200}\?",
+    r"\n[ *_\"#>-]{0,9}(?:(?:question|prompt|q) ?\d*[:.] *)?(?:as viewed by society,? )?(?:how|"
+    r"to what extent) [^\n?|]{4,200}\?",
     re.IGNORECASE,
 )
 _POINT = r"[1-5](?![.)] +[A-Za-z])(?!\s*(?:[-–—=]|to\b))(?!\w)"
 _RATED = re.compile(
-    rf"[:|-]\W*{_POINT}|\A\W*{_POINT}|\b(?:rat\w+|scores?|is|as|give) [^\n.]{{0,80}}?(?<!\w){_POINT}",
+    rf"[:|-]\W*{_POINT}|\A\W*{_POINT}|\b(?:rat\w+|scores?|is|as|"
+    rf"give) [^\n.]{{0,80}}?(?<!\w){_POINT}",
     re.IGNORECASE,
 )
 
 
 def _without_prompt(text: str) -> str:
-    """A text with the prompt's questions as headings."""
+    """The prompt's questions as headings."""
     for question, heading in _QUESTION:
         text = question.sub(heading, text)
     return text
 
 
-def _without_next_turn(text: str, asked: _Asked) -> str:
-    """A text up to where a model that completes it asks itself again, after an answer."""
-    questions = _NEXT_QUESTION.finditer(text) if len(asked.items) == 1 else ()
+def _without_next_turn(text: str, names: _ItemNames) -> str:
+    """A text up to where the model repeats the question."""
+    questions = _NEXT_QUESTION.finditer(text) if len(names.items) == 1 else ()
     begins = [
         m.start()
         for m in (*_NEXT_TURN.finditer(text), *questions)
@@ -208,11 +172,10 @@ def _without_next_turn(text: str, asked: _Asked) -> str:
 
 
 def _without_form(lines: list[Line]) -> list[Line]:
-    """Lines without the prompt's form, which is to be filled in: headings and fields with nothing
-    behind them, five and more in turn."""
+    """Lines without the prompt's empty form."""
     runs: list[list[int]] = [[]]
     for i, line in enumerate(lines):
-        if line.said.endswith((":", ": _", ": ?")):
+        if line.plain.endswith((":", ": _", ": ?")):
             runs[-1].append(i)
         elif runs[-1]:
             runs.append([])
@@ -223,17 +186,18 @@ def _without_form(lines: list[Line]) -> list[Line]:
 # ---- What is rated
 
 _ENDING = re.compile(
-    r"(?:iness|ful|uous|ious|ive|(?<=[bd])le|(?<=n)al|(?<=l)ed|(?<=u)de|(?<=n)t|(?<=n)ce|ing|ic|e|y)$"
+    "(?:iness|ful|uous|ious|ive|(?<=[bd])le|(?<=n)al|(?<=l)ed|(?<=u)de|(?<=n)t|(?<=n)ce|ing|ic|e|"
+    "y)$"
 )
 _ENDINGS = (
-    "y|iness|ily|ies|ied|ying|iful|e|ed|es|s|ing|ation|ion|ions|ive|iveness|ively|ism|le|ility|ly|leness|t|ce|cy|tly|uous|uousness|"
-    "ious|iousness|ness|ful|fulness|al|alism|ally|ality|alist|de|des|ded|ding|sion|etic|ize|ise|ity|th|able|ry"
+    "y|iness|ily|ies|ied|ying|iful|e|ed|es|s|ing|ation|ion|ions|ive|iveness|ively|ism|le|ility|ly|"
+    "leness|t|ce|cy|tly|uous|uousness|ious|iousness|ness|ful|fulness|al|alism|ally|ality|alist|de|"
+    "des|ded|ding|sion|etic|ize|ise|ity|th|able|ry"
 )
 _ODD = {"proud": "pride", "fight": "fought"}
 
 
 def _forms(item: str) -> str:
-    """A pattern for an item in any of its forms."""
     parts = []
     for word in re.findall(r"[^\W\d_]+", plain(item)):
         stem = (
@@ -252,8 +216,8 @@ _WHOLE = r"(?:rating|score|evaluation|perception|view|impression|assessment|sent
 _LABEL = re.compile(r"([a-z]{6,16})(?=\s*[:=|-]|\s\d)")
 
 
-class _Asked:
-    """The items, as a text names them."""
+class _ItemNames:
+    """The items, and how a text may name them."""
 
     def __init__(self, items: Sequence[str], group: str) -> None:
         self.items, self.group = items, plain(group).strip()
@@ -269,52 +233,58 @@ class _Asked:
         self.short = {word: self.forms[key] for key, word in last.items()}
         self.pattern = re.compile(rf"(?<![\w-])(?:{alternatives or '(?!)'})(?![\w])")
         self.short_pattern = re.compile(
-            rf"(?:(?:social|socio-?economic) )?({'|'.join(map(re.escape, self.short)) or '(?!)'})(?!\w)"
+            "(?:(?:social|socio-?economic) "
+            rf")?({'|'.join(map(re.escape, self.short)) or '(?!)'})(?!\w)"
         )
 
-    def mentions(self, said: str) -> list[Token]:
-        """The items that a sentence names, as tokens."""
-        named = [
+    def mentions(self, text: str) -> list[Token]:
+        matches = [
             m
-            for m in self.pattern.finditer(said)
+            for m in self.pattern.finditer(text)
             if m.group() and m.group() not in self.group.split()
         ]
-        found = [Token("item", self.forms[m.lastgroup or ""], m.start(), m.end()) for m in named]
-        begins = len(said) - len(re.sub(r"^\W+", "", said))
-        label = self.short_pattern.match(said, begins) or _LABEL.match(said, begins)
-        if label and not any(t.start < label.end() for t in found):
+        mentions = [
+            Token("item", self.forms[m.lastgroup or ""], m.start(), m.end()) for m in matches
+        ]
+        begins = len(text) - len(re.sub(r"^\W+", "", text))
+        label = self.short_pattern.match(text, begins) or _LABEL.match(text, begins)
+        if label and not any(t.start < label.end() for t in mentions):
             item = self.short.get(label[1]) or self._misspelt(label[1])
             if item:
-                found.insert(0, Token("item", item, label.start(), label.end(1)))
-        return found
+                mentions.insert(0, Token("item", item, label.start(), label.end(1)))
+        return mentions
 
     def group_named(self, lines: list[Line]) -> bool:
-        """Whether the lines say with the items whom they are about: "Help men: 3"."""
+        """ "Help men: 3" """
         own = [w for w in self.group.split() if w not in _GROUP]
         return (
             bool(own)
             and sum(
-                re.search(rf"\b{re.escape(own[-1])}\b[^:]{{0,12}}[:|-]\W*\d", line.said) is not None
+                re.search(rf"\b{re.escape(own[-1])}\b[^:]{{0,12}}[:|-]\W*\d", line.plain)
+                is not None
                 for line in lines
             )
             > 1
         )
 
+    def knows(self, word: str) -> bool:
+        return word in _RATING_WORDS or word in self.words
+
     def is_another(self, label: list[Token]) -> bool:
-        """Whether the words behind an item name whom it is about, and that is another group."""
-        said = [
+        """Whether the words after an item name another group."""
+        others = [
             t.text
             for t in label
             if t.kind == "word" and t.text not in _GROUP and t.text not in _RATING_WORDS
         ]
         return (
-            bool(said)
+            bool(others)
             and all(t.kind in ("word", "hedge", "counting", "strength") for t in label)
-            and not self.words & set(said)
+            and not self.words & set(others)
         )
 
     def _misspelt(self, word: str) -> str | None:
-        """The item that a label of one word is but for a letter or two: "Competant"."""
+        """ "Competant" """
         if word in self.group.split():
             return None
         near = get_close_matches(word, [plain(item) for item in self.named], n=2, cutoff=0.85)
@@ -324,31 +294,34 @@ class _Asked:
             else None
         )
 
-    def is_label(self, said: str) -> bool:
-        """Whether a cell, as `plain` gives it, is an item and nothing but its group, a gloss or a
-        numeral."""
-        if not said or len(said) > 60 or len(said.split()) > 7:
+    def is_label(self, text: str) -> bool:
+        """Whether a cell is an item and little else."""
+        if not text or len(text) > 60 or len(text.split()) > 7:
             return False
-        said = re.sub(r"\([^()]*\)|^\W*\d{1,2}[.):]\s*", " ", said)
-        if re.search(r"\d|[.!?]\s+\w|\w,", said):
+        text = re.sub(r"\([^()]*\)|^\W*\d{1,2}[.):]\s*", " ", text)
+        if re.search(r"\d|[.!?]\s+\w|\w,", text):
             return False
-        if re.fullmatch(rf"\W*(?:the )?overall(?: \w+)?(?: {_WHOLE})?\W*", said):
+        if re.fullmatch(rf"\W*(?:the )?overall(?: \w+)?(?: {_WHOLE})?\W*", text):
             return True
-        found = self.mentions(said)
+        mentions = self.mentions(text)
         return (
-            bool(found)
-            and not re.search(r"\w", said[: found[0].start])
-            and len(said[found[0].end :].split()) < 5
+            bool(mentions)
+            and not re.search(r"\w", text[: mentions[0].start])
+            and len(text[mentions[0].end :].split()) < 5
         )
 
 
 # ---- Tokens
 
-_LOW = r"(?:not|very|extremely|low\w*|least|strongly|none|never|min\w*|negative\w*|poor\w*|worst|no|completely|weak\w*|disagree)"
+_LOW = (
+    r"(?:not|very|extremely|low\w*|least|strongly|none|never|min\w*|negative\w*|poor\w*|worst|no|"
+    r"completely|weak\w*|disagree)"
+)
 _IS = r"\s*(?:=|:|-|is|being|means?|meaning|for|\()\s*\W?"
 _ENDS = re.compile(
-    rf"\(?(?:\bfrom |\bwhere |\bwith )?\b[01]{_IS}{_LOW}\b[a-z' ]{{0,30}}\W?\)?\s*(?:,\s*)?"
-    rf"(?:(?:to|through|and|up to|[-,;]|\.\.\.)\s*)+(?P<top>5|7|10|100){_IS}[a-z][a-z' ]{{1,30}}\W?\)?"
+    r"\(?(?:\bfrom |\bwhere |\bwith "
+    rf")?\b[01]{_IS}{_LOW}\b[a-z' ]{{0,30}}\W?\)?\s*(?:,\s*)?(?:(?:to|through|and|up to|[-,;]|"
+    rf"\.\.\.)\s*)+(?P<top>5|7|10|100){_IS}[a-z][a-z' ]{{1,30}}\W?\)?"
 )
 _LEGEND = re.compile(
     rf"\(?\b1\s*[=:-]\s*{_LOW}\b[^\d\n]{{0,40}}(?:\b[2-5]\s*[=:-]\s*[a-z][^\d\n]{{1,40}}){{2,}}"
@@ -356,40 +329,45 @@ _LEGEND = re.compile(
 
 
 _REVERSED = re.compile(  # 1 is the highest, 5 the lowest
-    r"(?<![\w-])1\s*(?:=|:|-|is|being|means|meaning|\()\s*\W?(?:extremely|completely|always|most|highest|high|best|a lot|totally|fully|"
-    r"strongly agree|very (?:much|positiv\w+|high|warm|good|often))\b[^\n]{0,120}?(?<![\w-])5\s*(?:=|:|-|is|being|means|meaning|\()\s*\W?"
-    r"(?:not|none|never|least|lowest|low|worst|strongly disagree|no\b|very (?:little|negativ\w+|low|cold|bad|rarely))"
+    r"(?<![\w-])1\s*(?:=|:|-|is|being|means|meaning|\()\s*\W?(?:extremely|completely|always|most|"
+    r"highest|high|best|a lot|totally|fully|strongly agree|very (?:much|positiv\w+|high|warm|good|"
+    r"often))\b[^\n]{0,120}?(?<![\w-])5\s*(?:=|:|-|is|being|means|meaning|\()\s*\W?(?:not|none|"
+    r"never|least|lowest|low|worst|strongly disagree|no\b|very (?:little|negativ\w+|low|cold|bad|"
+    "rarely))"
 )
 _OTHER_ENDS = re.compile(  # "0 = not at all, 4 = extremely"
-    rf"(?<![\w.])[01]\s*[=:]\s*\W?{_LOW}\b[^\n=:]{{0,40}}(?<![\w.=])(?!5\b)(?P<top>\d{{1,3}})\s*[=:]\s*\W?"
-    r"(?:extreme\w*|very|complete\w*|most|high\w*|always|a lot|strong\w*|max\w*)\b(?![^\n]*\b5\s*[=:-])"
+    rf"(?<![\w.])[01]\s*[=:]\s*\W?{_LOW}\b[^\n=:]{{0,40}}(?<![\w.=])(?!5\b)(?P<top>\d{{1,3}})\s*"
+    r"[=:]\s*\W?(?:extreme\w*|very|complete\w*|most|high\w*|always|a lot|strong\w*|"
+    r"max\w*)\b(?![^\n]*\b5\s*[=:-])"
 )
 _INLINE = re.compile(r"\s*(?:^|(?<=[\s,;:]))\(?(\d{1,2})[.)]\s+(?=[a-z])")
 
 
 _GAP = r"(?:[^\w\n]|_|[xX](?=[\])])|\bor\b){1,9}"
 _COPIED = re.compile(
-    rf"[^\w\s:=-]{{0,6}}(?:[\[(][xX][\])]\s*|__)?(?<![\d.,])1{_GAP}2{_GAP}3{_GAP}4{_GAP}5(?![\d.%]\d|/|\w)(?:[*_)\]}}>✓✔✅]+|\s?[✓✔✅])?"
+    r"[^\w\s:=-]{0,6}(?:[\[(][xX][\])]\s*|"
+    rf"__)?(?<![\d.,])1{_GAP}2{_GAP}3{_GAP}4{_GAP}5(?![\d.%]\d|/|\w)(?:[*_)\]}}>✓✔✅]+|\s?[✓✔✅])?"
 )
-_MARKED = r"(?:\*\*{0}\*\*|\*{0}\*|__{0}__|\({0}\)|\[{0}\]|>{0}<|[\[(][xX][\])]\s*{0}|[☑✓✔☒✅●◉]\ufe0f?\s*{0}(?=\D)|{0}\s?[✓✔✅])"
+_MARKED = (
+    r"(?:\*\*{0}\*\*|\*{0}\*|__{0}__|\({0}\)|\[{0}\]|>{0}<|[\[(][xX][\])]\s*{0}|"
+    r"[☑✓✔☒✅●◉]\ufe0f?\s*{0}(?=\D)|{0}\s?[✓✔✅])"
+)
 
 
 _EXAMPLE = re.compile(  # of a rating that is not given: 'a statement such as "Friendly: 2"'
-    r"\b(?:such as|like|e\.g\.,?|for (?:example|instance),?|in the (?:form|format)(?: of)?|statements?|saying(?: that)?|phrases?)"
-    r":? (?:\"[^\"\n]{1,60}\"|“[^”\n]{1,60}”|'[^'\n]{1,60}')"
+    r"\b(?:such as|like|e\.g\.,?|for (?:example|instance),?|in the (?:form|format)(?: of)?|"
+    r"statements?|saying(?: that)?|phrases?):? (?:\"[^\"\n]{1,60}\"|“[^”\n]{1,60}”|'[^'\n]{1,60}')"
 )
 
 
 def _copied(m: re.Match[str]) -> str:
-    """The scale's five points, copied, as the one that is marked, "1 2 **3** 4 5", or else as the
-    scale that they are."""
+    """ "1 2 **3** 4 5" as its marked point, or else as a scale."""
     marked = [n for n in range(1, 6) if re.search(_MARKED.format(n), m.group())]
     return f" {marked[0]} " if len(marked) == 1 else " (scale of 1 to 5) "
 
 
 def _prepared(text: str) -> str:
-    """A line as `plain` gives it, its scale in one form, and what the tokenizer would take for one
-    word apart."""
+    """A plain line with scales in one form."""
     text = re.sub(r"(?:^|(?<=[.;(]))[^.;:()\n]*\bwould have been\b[^.;:()\n]*", " ", text)
     text = re.sub(r"\[\s*(\d)\s*,\s*(\d)\s*\]", r"\1-\2", text)
     text = re.sub("[①-⑤]", lambda m: f"({ord(m[0]) - ord('①') + 1})", text)
@@ -397,7 +375,8 @@ def _prepared(text: str) -> str:
     text = re.sub(r"(?<=[a-z])[*_]*\s+&\s+[*_]*(?=[A-Za-z])", " and ", text)
     text = re.sub(r"(?<=\d)[*_]*\s*(?:→|[-=]+>|⇒|➜|➔|⟶)\s*[*_]*(?=\d)", " , wait, ", text)
     text = re.sub(
-        r"([:=|–—-]\s*[*_]*\s*\d(?:[.,]\d+)?(?:\s*/\s*\d+)?[*_]*)\s+(?!(?:Jan|Febr)uary|March|April|May\b|June|July|August|\w+ember|October)(?=[A-Z][a-z])",
+        r"([:=|–—-]\s*[*_]*\s*\d(?:[.,]\d+)?(?:\s*/\s*\d+)?[*_]*)\s+(?!(?:Jan|Febr)uary|March|"
+        r"April|May\b|June|July|August|\w+ember|October)(?=[A-Z][a-z])",
         r"\1. ",
         text,
     )
@@ -412,886 +391,33 @@ def _prepared(text: str) -> str:
         r"\1",
         text,
     )
-    said = re.sub(r"\b(?:5|7|10|five|seven|ten)-point (?=rating|score)", "", plain(text))
-    said = re.sub(r"(?<=[a-z)])\s*(?:\.{2,}|…)\s*(?=\d)", ": ", said)
-    said = _LEGEND.sub(
-        " (scale of 1 to 5) ", _ENDS.sub(lambda m: f" (scale of 1 to {m['top']}) ", said)
+    prepared = re.sub(r"\b(?:5|7|10|five|seven|ten)-point (?=rating|score)", "", plain(text))
+    prepared = re.sub(r"(?<=[a-z)])\s*(?:\.{2,}|…)\s*(?=\d)", ": ", prepared)
+    prepared = _LEGEND.sub(
+        " (scale of 1 to 5) ", _ENDS.sub(lambda m: f" (scale of 1 to {m['top']}) ", prepared)
     )
-    said = re.sub(r"(?<=[:=|] [1-5])-(?=[a-z])(?!point|star|pt\b|ish\b)", " - ", said)
-    numerals = [int(n) for n in _INLINE.findall(said)]
+    prepared = re.sub(r"(?<=[:=|] [1-5])-(?=[a-z])(?!point|star|pt\b|ish\b)", " - ", prepared)
+    numerals = [int(n) for n in _INLINE.findall(prepared)]
     return (
-        _INLINE.sub(", ", said)
+        _INLINE.sub(", ", prepared)
         if len(numerals) > 2 and numerals == list(range(numerals[0], numerals[0] + len(numerals)))
-        else said
+        else prepared
     )
 
 
 _OWN = re.compile(
-    r"(?<![\w-])(?:(?:my|the|final|overall|assigned|given|group|general|total)\s+)*(?:rating|score|overall|answer)(?:\s*(?:\([^()\n]*\)|value|is))*"
-    r"(?=\s*(?:[:=|-]|\d|(?<=is)\s))"
+    r"(?<![\w-])(?:(?:my|the|final|overall|assigned|given|group|general|total)\s+)*(?:rating|"
+    r"score|overall|answer)(?:\s*(?:\([^()\n]*\)|value|is))*(?=\s*(?:[:=|-]|\d|(?<=is)\s))"
 )
 _OVERALL = re.compile(
-    rf"(?<![\w-])overall(?! (?:average|mean|sum|total))(?:(?: (?:society's|public|societal|group))? {_WHOLE}(?!\w)|"
-    rf"(?=\s*(?:[:,=|(-]|$)|\sis\b| [^.!?;\n]{{0,200}}(?:[1-5]|one|two|three|four|five)\b))"
+    r"(?<![\w-])overall(?! (?:average|mean|sum|total))(?:(?: (?:society's|public|societal|"
+    rf"group))? {_WHOLE}(?!\w)|(?=\s*(?:[:,=|(-]|$)|\sis\b| [^.!?;\n]{{0,200}}(?:[1-5]|one|two|"
+    r"three|four|five)\b))"
 )
 
 
-class _Reader:
-    """Reads the lines of an answer from top to bottom."""
-
-    def __init__(self, lines: list[Line], asked: _Asked) -> None:
-        self.lines, self.asked = lines, asked
-        self.claims: list[_Claim] = []
-        self.turned: list[tuple[int, _Claim]] = []
-        self.rated: set[int] = set()  # lines that hold a rating, or an item's field without one
-        self.group_named = asked.group_named(lines)
-        self.listed: set[int] = set()  # lines that list keywords
-        self.base = _MOST  # the top of the scale that was named last
-        self.correcting = False
-        self.stated: list[str] = []  # the items that the line began with, and rated
-        self.section = ""  # whose heading was read last
-        self.moved = False  # whether the item that waits for a rating had one, which was taken back
-        self.pending: str | None = None  # an item that was named, with no rating yet
-        self.waited = 0  # sentences since
-        self.pending_line = self.bare_line = -2  # where, and where nothing but its name was said
-        self.line = 0
-
-    def ratings(self) -> dict[str, float]:
-        for number, line in enumerate(self.lines):
-            self.line = number
-            if number not in self.listed:
-                self._read(line)
-        self._turned_claims()
-        self._of_other_groups()
-        self.claims = _without_count(self.claims)
-        return {item: value for item in self.asked.items if not isnan(value := self._settled(item))}
-
-    def _settled(self, item: str) -> float:
-        claims = sorted((c for c in self.claims if c.item == item), key=lambda c: c.line)
-        last = max((i for i, c in enumerate(claims) if c.corrects), default=None)
-        if last is not None:
-            claims = claims[last:]
-        if any(c.role > _WEAK for c in claims):
-            claims = [c for c in claims if c.role > _WEAK]
-        fields = [c for c in claims if c.role == _FIELD]
-        if fields and all(c.line < fields[0].line for c in claims if c.role < _FIELD):
-            claims = fields  # the list that concludes what is said before
-        values = {c.value if c.value == c.value else None for c in claims}
-        value = values.pop() if len(values) == 1 else None
-        return nan if value is None else value
-
-    def _of_other_groups(self) -> None:
-        """Drops the claims under headings of other groups, which give the items that stand under a
-        heading of the asked one again."""
-        own = {w for w in self.asked.group.split() if w not in _GROUP}
-        heads = [i for i, line in enumerate(self.lines) if self._is_name(line)]
-        mine = next((i for i in heads if own & set(re.findall(r"\w+", self.lines[i].said))), None)
-        if mine is None or not self.claims:
-            return
-
-        def under(claim: _Claim) -> int:
-            return max((i for i in heads if i < claim.line), default=-1)
-
-        rated = {c.item for c in self.claims if under(c) == mine}
-        others = {under(c) for c in self.claims if under(c) > mine and c.item in rated}
-        self.claims = [c for c in self.claims if not (others and under(c) >= min(others))]
-
-    def _is_name(self, line: Line) -> bool:
-        """Whether a line is a heading of a word or two, neither a section's nor an item's."""
-        said = line.said.rstrip(" :")
-        short = (
-            0 < len(said.split()) < 4
-            and not re.search(r"\d|[:|]", said)
-            and (line.headed or line.said.endswith(":"))
-        )
-        return (
-            short
-            and not section_of(line)
-            and not self.asked.mentions(said)
-            and not re.search(r"\b(?:final|revised|overall)\b", said)
-        )
-
-    def _turned_claims(self) -> None:
-        """Ratings before their items, "4 - Friendly", unless they count the items."""
-        values = [c.value for _, c in self.turned]
-        if len(values) > 1 and all(b - a == 1 for a, b in pairwise(values)):
-            return
-        if values == [1.0]:
-            return
-        for line, claim in self.turned:
-            self.claims.append(claim)
-            self.rated.add(line)
-
-    def _claim(self, item: str, value: float, role: int, corrects: bool = False) -> None:
-        explains = self.section == "reasons" and len(self.asked.items) > 1 and not corrects
-        if explains and (
-            role == _PROSE or any(c.item == item and c.role == _FIELD for c in self.claims)
-        ):
-            role = _WEAK  # "Reasons: honesty is at 4 in polls"
-        self.claims.append(_Claim(item, value, role, self.line, corrects or self.correcting))
-        self.rated.add(self.line)
-        if role == _FIELD:
-            self.section = "ratings"
-        if self.pending == item:
-            self.moved = False
-            self.pending, self.bare_line = None, -2
-
-    # ---- Lines and sentences
-
-    def _read(self, line: Line) -> None:
-        said = _prepared(line.text)
-        if self._heading(line, said):
-            return
-        found = self._tokens(said)
-        sentences = _sentences(found)
-        self.stated = []
-        for sentence in sentences:
-            if not self._taken_back(sentence):
-                self._sentence(sentence, said, line)
-
-    def _heading(self, line: Line, said: str) -> bool:
-        """Whether a line is a section's heading, which may name the scale, and say that what
-        follows is final."""
-        short = len(said.split()) < 16
-        if (
-            short
-            and (line.headed or said.rstrip().endswith(":"))
-            and re.search(r"\b(?:ratings|scores)\b", said)
-            and not self.asked.mentions(said)
-        ):
-            self.section = "ratings"
-            self.correcting = bool(
-                re.search(r"\b(?:revised|final|corrected|adjusted|updated|new)\b", said)
-            ) and bool(self.claims)
-            self.pending = None
-            self._name_scale(tokens(said, _MOST))
-            return True
-        section = section_of(line)
-        if section and not (section[0] == "ratings" and section[1]):
-            self.section = section[0]
-            self.pending = None
-            if self.section == "keywords" and not section[1]:
-                self._keywords_rated()
-            # "Keywords: honest (3 times), loud"
-            return (
-                section[0] == "keywords"
-                and len(self.asked.items) > 1
-                and "," in section[1]
-                and not re.search(r"[:=]\W*\d", section[1])
-            )
-        return False
-
-    def _keywords_rated(self) -> None:
-        """Passes over a list of keywords that have numbers, below their heading, of which some are
-        items: "Lazy: 3", "Honest: 4"."""
-        run = self.line + 1
-        while (
-            run < len(self.lines)
-            and self.lines[run].marker == self.lines[self.line + 1].marker != ""
-            and not (run > self.line + 1 and self.lines[run].parted)
-        ):
-            run += 1
-        rows = self.lines[self.line + 1 : run]
-        if sum(not self.asked.mentions(line.said) for line in rows) * 2 >= len(rows) > 2:
-            self.listed.update(range(self.line + 1, run))
-
-    def _name_scale(self, found: list[Token]) -> None:
-        named = [t.base for t in found if t.kind == "scale" and t.base and not isnan(t.base)]
-        if named:
-            self.base = named[-1] if named[-1] in (5, 7, 10, 100) else _MOST
-
-    def _tokens(self, said: str) -> list[Token]:
-        """The tokens of a line, with one for each item that is named."""
-        mentions = self.asked.mentions(said)
-        own = [Token("own", "", m.start(), m.end()) for m in _OWN.finditer(said)]
-        overall = [Token("item", OVERALL, m.start(), m.end()) for m in _OVERALL.finditer(said)]
-        begins = len(said) - len(re.sub(r"^\W+", "", said))
-        if len(self.asked.items) == 1:
-            own, overall = (
-                [*own, *(t._replace(kind="own", text="") for t in overall if t.end - t.start > 7)],
-                [],
-            )
-        opening = [
-            t
-            for t in overall
-            if t.start == begins or said[: t.start].rstrip()[-1:] in (".", "!", "?", ";")
-        ]
-        whole = [t for t in overall if len(said[t.start : t.end].split()) > 1]
-        if mentions and mentions[0].start <= begins + 8:
-            overall = [
-                t for t in overall if t.start > mentions[0].start and (t in whole or t in opening)
-            ]
-        elif mentions:
-            overall = [t for t in overall if t in whole or t in opening]
-        marks: list[Token] = []
-        for mark in sorted([*mentions, *overall, *own], key=lambda t: (t.start, -t.end)):
-            if not marks or mark.start >= marks[-1].end:
-                marks.append(mark)
-        found = [
-            t
-            for t in tokens(said, _MOST)
-            if not any(m.start < t.end and t.start < m.end for m in marks)
-        ]
-        found = [t._replace(kind="and") if t.text == "and" else t for t in found]
-        return sorted([*found, *marks], key=lambda t: t.start)
-
-    def _taken_back(self, found: list[Token]) -> bool:
-        """Whether a sentence gives the item that the line began with another rating: "Disgust: 2.
-        Hmm, no, it is rare, so 1."
-        """
-        numbers = [i for i, t in enumerate(found) if t.kind == "number" and not _is_year(t)]
-        others = any(t.kind in ("item", "own") and t.text not in self.stated for t in found)
-        if (
-            not self.stated
-            or others
-            or len(numbers) != 1
-            or not any(t.kind == "wait" for t in found[:4])
-        ):
-            return False
-        at = numbers[0]
-        # "it would be lower, so 2"
-        since = max((i for i in range(at) if found[i].kind in ("comma", "so", "arrive")), default=0)
-        if not _closes(found, at) or any(
-            t.kind in ("bound", "othered", "suppose", "deny") for t in found[since:at]
-        ):
-            return False
-        for item in self.stated:
-            self._claim(item, self._value(found, at), _FIELD, True)
-        return True
-
-    def _sentence(self, found: list[Token], said: str, line: Line) -> None:
-        if not found:
-            return
-        at = _lead(found)
-        items = [i for i, t in enumerate(found) if t.kind == "item"]
-        alone = (
-            len(self.asked.items) == 1
-            and not items
-            and not line.marker
-            and (self.section != "reasons" or line.parted)
-        )
-        if (
-            alone
-            and self.claims
-            and any(t.kind == "wait" for t in found[:2])
-            and not any(t.kind == "number" for t in found)
-        ):
-            self.correcting = True  # "Wait, the question is another."
-        rating = self._as_rated(found) if alone else None
-        rating = self._concluded(found) if alone and rating is None else rating
-        numbers = [i for i, t in enumerate(found) if t.kind == "number"]
-        if (
-            alone
-            and self.claims
-            and len(numbers) == 1
-            and _closes(found, numbers[0])
-            and _REVISES.search(said[found[0].start : found[-1].end])
-        ):
-            self._claim(self.asked.items[0], self._value(found, numbers[0]), _PROSE, True)
-            return
-        if rating is not None:
-            self._claim(self.asked.items[0], rating, _PROSE, any(t.kind == "wait" for t in found))
-            return
-        if (
-            not any(t.kind in ("item", "own", "number") or t.text in _POLLS for t in found)
-            and line.marker != "numeral"
-        ):
-            self._name_scale(found)
-        if items and found[0].kind == "deny" and items[0] == 1:
-            return  # "Not traditional: 4" is another item
-        if items and (self._one_each(found, items) or self._too_high(found, said)):
-            return
-        if at < len(found) and found[at].kind == "item":
-            self._field(found, at, said)
-        elif at < len(found) and found[at].kind == "own":
-            self._own(found, at, said)
-        elif self.pending and self.waited < 2 and at < len(found) and found[at].kind == "number":
-            self._following(found, at, said)
-        elif items and self._is_turned(found, items):
-            value = self._value(found, next(i for i, t in enumerate(found) if t.kind == "number"))
-            self.turned.append(
-                (self.line, _Claim(found[items[0]].text, value, _FIELD, self.line, self.correcting))
-            )
-        elif items:
-            self._prose(found, said)
-        elif any(t.kind == "own" for t in found) and line.marker != "numeral":
-            self._own(found, next(i for i, t in enumerate(found) if t.kind == "own"), said)
-        elif self.pending or any(t.kind == "wait" for t in found):
-            self._following(found, at, said)
-
-    def _one_each(self, found: list[Token], items: list[int]) -> bool:
-        """Whether a sentence has a list of items and then one of numbers, "respectively", which it
-        gives them if they are as many."""
-        at = next((i for i in items if len(_group(found, i)[0]) > 1), None)
-        first = next(
-            (i for i, t in enumerate(found) if t.kind == "number" and at is not None and i > at),
-            None,
-        )
-        if (
-            at is None
-            or first is None
-            or any(found[i].kind == "item" for i in range(_group(found, at)[1], first))
-        ):
-            return False
-        group = _group(found, at)[0]
-        numbers, i = [first], first + 1
-        while i < len(found) and found[i].kind in ("comma", "and", "slash", "number", "hedge"):
-            numbers += [i] if found[i].kind == "number" else []
-            i += 1
-        if len(numbers) < 2 or (i < len(found) and len(numbers) != len(group)):
-            return False
-        if len(numbers) == len(group):
-            for item, number in zip(group, numbers, strict=True):
-                self._claim(item, self._value(found, number), _FIELD)
-            self._prose(found, "", i)
-        return True
-
-    def _field(self, found: list[Token], at: int, said: str) -> None:
-        """A sentence that begins with an item, or several."""
-        group, after = _group(found, at)
-        following = next(
-            (i for i in range(after, len(found)) if found[i].kind == "item"), len(found)
-        )
-        number, value, corrects = self._linked(found, after, following, True)
-        if number is None and following < len(found):  # items named in what explains it
-            last = max((i for i, t in enumerate(found) if t.kind == "number"), default=0)
-            only = sum(t.kind == "number" for t in found) == 1
-            if (
-                last
-                and _closes(found, last)
-                and (only or found[last - 1].kind == "open")
-                and _apart(found, last)
-            ):
-                number, value, following = last, self._value(found, last), len(found)
-        link = [t.kind for t in found[after:number]] if number is not None else []
-        if isnan(value) and not (
-            set(link) & {"sep", "dash", "open"}
-            and set(link) <= {"sep", "dash", "open", "hedge", "own"}
-        ):
-            # "Friendly 24/7", "Wealth is held by the top 1%"
-            number, following = None, len(found) if number is not None else following
-        if number is not None:
-            if self._counts(found, number):
-                return
-            label = next(
-                (
-                    i
-                    for i in range(after, number)
-                    if found[i].kind in ("sep", "dash", "open", "copula")
-                ),
-                number,
-            )
-            if self.group_named and self.asked.is_another(found[after:label]):
-                return
-            for item in group:
-                self._claim(item, value, _FIELD, corrects)
-            self.pending, self.bare_line = None, -2
-            self.stated = group
-            if following < len(found):
-                self._prose(found, said, following, value)
-            return
-        kinds = [t.kind for t in found[after:]]
-        bare = (
-            all(kind in _EMPTY for kind in kinds)
-            and (kinds[-1:] == ["sep"] or "sep" not in kinds)
-            and kinds.count("word") < 4
-        )
-        if bare and "sep" in kinds:
-            self.rated.add(self.line)
-        if following < len(found):
-            if self._prose(found, said):
-                return
-        elif not bare:
-            rating = self._as_rated(found)
-            if rating is None and any(
-                t.kind in ("verb", "say", "self", "name", "deny", "arrive") for t in found
-            ):
-                rating = self._by_intensity(said[found[at].end : found[-1].end])
-            if rating is not None:
-                for item in group:
-                    self._claim(item, rating, _PROSE)
-                return
-        # The prompt's empty list is no row of headings.
-        listed = bare and self.bare_line == self.line - 1
-        self.pending = None if listed or len(group) > 1 else group[0]
-        self.pending_line, self.waited = self.line, 0
-        self.bare_line = self.line if bare else -2
-
-    def _own(self, found: list[Token], at: int, said: str) -> None:
-        """ "Rating: 4" """
-        following = next((i for i in range(at, len(found)) if found[i].kind == "item"), len(found))
-        number, value, corrects = self._linked(found, at + 1, following, True)
-        if number is None:
-            if following < len(found):  # "Rating: friendly 4"
-                self._prose(found, said, following)
-            return
-        if number == at + 1 and [t.kind for t in found[number + 1 :]] == ["sep"]:
-            return  # "Rating 1:", a heading
-        item = self.pending or self._overall()
-        if self.pending:
-            self.rated.add(self.pending_line)
-        if item:
-            self._claim(item, value, _FIELD, corrects)
-
-    def _overall(self) -> str | None:
-        return (
-            OVERALL
-            if OVERALL in self.asked.items
-            else self.asked.items[0]
-            if len(self.asked.items) == 1
-            else None
-        )
-
-    def _as_rated(self, found: list[Token]) -> float | None:
-        """The rating of a sentence that says what something is seen as: "they are viewed as a 4",
-        "which I would express as a 4"."""
-        numbers = [i for i, t in enumerate(found) if t.kind == "number"]
-        if len(numbers) != 1 or any(
-            t.kind in ("deny", "bound", "othered", "suppose") for t in found[: numbers[0]]
-        ):
-            return None
-        i = numbers[0]
-        before = [t.text for t in found[max(0, i - 2) : i]]
-        seen = any(
-            t.kind in ("verb", "say", "name", "self") or t.text in _SEEN | _RECEIVED
-            for t in found[:i]
-        )
-        led = before[-1:] in (["as a"], ["as an"], ["as"], ["at"]) or before in (
-            ["as", "a"],
-            ["as", "an"],
-            ["them", "a"],
-            ["it", "a"],
-        )
-        led = led or (
-            before[-1:] in (["a"], ["an"])
-            and _closes(found, i)
-            and any(t.kind == "verb" for t in found[:i])
-        )
-        led = led or (
-            before[-1:] in (["a"], ["an"])
-            and any(t.text in _RECEIVED for t in found[max(0, i - 3) : i])
-        )
-        return (
-            _on_scale(self._value(found, i)) if seen and led and self._goes_on(found, i) else None
-        )
-
-    def _concluded(self, found: list[Token]) -> float | None:
-        """The rating that a sentence states by name: "I would give a rating of 3", "my rating of
-        how they are viewed is 4"."""
-        for i, t in enumerate(found):
-            if t.kind != "number" or i < 2 or not self._goes_on(found, i):
-                continue
-            named = max(
-                (
-                    k
-                    for k in range(i)
-                    if found[k].text in ("rating", "score") or found[k].kind == "own"
-                ),
-                default=None,
-            )
-            if named is None or any(
-                x.kind in ("deny", "bound", "othered", "suppose", "instead", "number")
-                for x in found[:i]
-            ):
-                continue
-            begins = max(
-                (k + 1 for k in range(named) if found[k].kind in ("comma", "but", "so")), default=0
-            )
-            lead = found[begins:named]
-            own = all(x.kind in ("hedge", "final", "settle") or x.text in _MY for x in lead) or any(
-                x.kind == "self" or x.text in ("i", "we") for x in lead
-            )
-            stated = (found[i - 1].text == "of" and named == i - 2) or (
-                (
-                    found[i - 1].kind == "copula"
-                    or (found[i - 1].kind == "hedge" and found[i - 2].kind == "copula")
-                )
-                and _closes(found, i)
-            )
-            if own and stated:
-                return _on_scale(self._value(found, i))
-        return None
-
-    def _following(self, found: list[Token], at: int, said: str) -> None:
-        """A sentence that names no item, after one that did."""
-        self.waited += 1
-        numbers = [i for i, t in enumerate(found) if t.kind == "number"]
-        if any(t.kind == "wait" for t in found[:3]) and self.claims and not self.pending:
-            if len(numbers) == 1 and self._goes_on(found, numbers[0]):
-                last = self.claims[-1]
-                if last.line >= self.line - 1:
-                    self._claim(last.item, self._value(found, numbers[0]), _FIELD, True)
-            return
-        if not self.pending or self.waited > 6:
-            return
-        value: float | None = None
-        if at < len(found) and found[at].kind == "number":
-            if self.waited < 3 and self._goes_on(found, at) and not self._counts(found, at):
-                value = self._value(found, at)
-        elif (
-            len(numbers) == 1
-            and _closes(found, numbers[0])
-            and found[numbers[0] - 1].kind in ("open", "name", "sep")
-        ):
-            value = self._value(found, numbers[0])
-        elif len(numbers) == 1 and any(
-            t.kind in ("verb", "say", "self") for t in found[: numbers[0]]
-        ):
-            value = self._as_rated(found) or self._by_intensity(
-                said[found[0].start : found[-1].end]
-            )
-        if value is not None:
-            self.rated.add(self.pending_line)
-            self._claim(self.pending, value, _FIELD, self.moved)
-
-    def _is_turned(self, found: list[Token], items: list[int]) -> bool:
-        """ "4 - Friendly", "4/5 Friendly" """
-        numbers = [i for i, t in enumerate(found) if t.kind == "number"]
-        if len(numbers) != 1 or len(items) != 1 or not numbers[0] < items[0]:
-            return False
-        lead = all(t.kind in ("open", "hedge", "dash") for t in found[: numbers[0]])
-        between = all(
-            t.kind in ("sep", "dash", "close", "point", "comma")
-            for t in found[numbers[0] + 1 : items[0]]
-        )
-        gloss = found[items[0] + 1 :]
-        return (
-            lead
-            and between
-            and (len(gloss) < 4 or gloss[0].kind in ("open", "sep", "dash", "stop", "comma"))
-        )
-
-    def _prose(
-        self, found: list[Token], said: str, begin: int = 0, previous: float | None = None
-    ) -> bool:
-        """A sentence with items somewhere in it, from `begin` on; whether it rates one. previous:
-        the rating that stands before that."""
-        reported = any(t.text in _POLLS for t in found) and not any(
-            t.kind in ("self", "verb") for t in found
-        )
-        if reported or any(t.kind == "othered" for t in found):
-            # "Few people admire them, so Admire gets a 1"
-            so = max(
-                (i for i, t in enumerate(found) if t.text in ("so", "therefore", "hence")),
-                default=len(found),
-            )
-            rest = found[so + 1 :]
-            if (
-                begin
-                or reported
-                or any(t.kind == "othered" for t in rest)
-                or not any(t.kind == "item" for t in rest)
-            ):
-                return False
-            found = rest
-        corrects = any(
-            t.kind == "wait" and (i < 3 or t.text != "actually") for i, t in enumerate(found)
-        )
-        corrects = corrects or any(t.text in _REVISING for t in found[:6])
-        rates = any(t.kind in ("verb", "say", "name", "self", "own") for t in found)
-        claimed: set[int] = set()
-        taken: set[int] = set()
-        for i, t in enumerate(found):  # "a 4 for friendliness"
-            if t.kind != "number" or i < begin:
-                continue
-            j = _past(found, i + 1, ("percent", "point", "scale", "close"))
-            if j < len(found) and found[j].text in _FOR:
-                k = _past(found, j + 1, ("hedge", "pronoun", "strength"), _ARTICLES)
-                before = found[i - 1] if i else None
-                plainly = (
-                    rates
-                    or t.base
-                    or before is None
-                    or before.kind in ("comma", "and", "sep", "open", "hedge")
-                )
-                if k < len(found) and found[k].kind == "item" and plainly:
-                    group, after = _group(found, k)
-                    taken.add(i)
-                    claimed.update(range(k, after))
-                    for item in group:
-                        self._claim(item, self._value(found, i), _PROSE, corrects)
-        for group, number in self._boxed(found, begin):
-            taken.add(number)
-            for at, item in group:
-                claimed.add(at)
-                self._claim(item, self._value(found, number), _PROSE, corrects)
-        i = begin
-        left: list[tuple[list[str], int]] = []
-        while i < len(found):
-            if found[i].kind != "item" or i in claimed:
-                i += 1
-                continue
-            group, after = _group(found, i)
-            following = next(
-                (k for k in range(after, len(found)) if found[k].kind == "item"), len(found)
-            )
-            number, value, changed = self._linked(found, after, following, False)
-            if number is not None and (
-                isnan(value) or (self._counts(found, number) and not found[number].base)
-            ):
-                number = None
-            if (
-                number is None
-                and i > 1
-                and found[i - 1].kind == "copula"
-                and found[i - 2].kind == "so"
-                and previous is not None
-            ):
-                for item in group:  # "traditional is a 5, and so is conservative"
-                    self._claim(item, previous, _PROSE, corrects)
-            elif number is not None and number not in taken:
-                previous = value
-                taken.add(number)
-                for item in group:
-                    self._claim(item, value, _PROSE, corrects or changed)
-            else:
-                left.append((group, i))
-            i = after
-        numbers = [
-            i for i, t in enumerate(found) if t.kind == "number" and i not in taken and i >= begin
-        ]
-        if numbers and left and rates:
-            for (group, i), (_, end) in zip(left, [*left[1:], ([], len(found))], strict=True):
-                start = 0 if len(left) == 1 and not claimed and not taken and not begin else i
-                rating = self._as_rated(found[start:end])
-                if rating is None and end > start:
-                    rating = self._by_intensity(said[found[start].start : found[end - 1].end])
-                if rating is not None:
-                    taken.update(numbers)
-                    for item in group:
-                        self._claim(item, rating, _WEAK, corrects)
-        return bool(taken)
-
-    def _too_high(self, found: list[Token], said: str) -> bool:
-        """Whether a sentence takes the rating of an item back, which the next one may give: "a 4
-        for them seems too high", or moves it."""
-        items = {t.text for t in found if t.kind == "item"}
-        numbers = [i for i, t in enumerate(found) if t.kind == "number"]
-        clause = said[found[0].start : found[-1].end]
-        if len(items) != 1 or not any(c.item in items for c in self.claims):
-            return False
-        (item,) = items
-        if len(numbers) == 1 and _MOVES.search(clause) and _closes(found, numbers[0]):
-            self._claim(item, self._value(found, numbers[0]), _FIELD, True)
-            return True
-        rated = numbers or re.search(r"\b(?:rating|score|value|figure)\b", clause)
-        if not _TOO.search(clause) or len(numbers) > 1 or not rated:
-            return False
-        self._claim(item, nan, _FIELD, True)
-        self.pending, self.pending_line, self.waited, self.moved = item, self.line, 0, True
-        return True
-
-    def _boxed(self, found: list[Token], begin: int) -> list[tuple[list[tuple[int, str]], int]]:
-        """The items of a sentence that have their rating in brackets: "they help them (4 out of 5)
-        and protect them more (5)"."""
-        items = [i for i, t in enumerate(found) if t.kind == "item" and i >= begin]
-        boxed = [
-            i
-            for i, t in enumerate(found)
-            if t.kind == "number"
-            and i > begin
-            and found[i - 1].text == "("
-            and _past(found, i + 1, ("point",)) < len(found)
-        ]
-        boxed = [
-            i
-            for i in boxed
-            if found[_past(found, i + 1, ("point",))].kind == "close"
-            and not isnan(self._value(found, i))
-        ]
-        values = [found[i].value for i in boxed if found[i].base is None]
-        if (
-            not items
-            or (len(values) > 1 and all(b - a == 1 for a, b in pairwise(values)))
-            or any(t.kind == "sep" for t in found)
-        ):
-            return []
-        pairs = []
-        for number, before in zip(boxed, [begin, *boxed], strict=False):
-            group = [i for i in items if before <= i < number]
-            if any(t.kind == "number" for t in found[(group or [number])[0] : number]):
-                continue
-            joined = group and _group(found, group[0])[1] > group[-1]
-            if joined and (found[number].base == _MOST or len(boxed) == len(items)):
-                pairs.append(([(i, found[i].text) for i in group], number))
-        return pairs
-
-    # ---- Numbers
-
-    def _linked(
-        self, found: list[Token], start: int, stop: int, field: bool
-    ) -> tuple[int | None, float, bool]:
-        """The number that stands behind a link from `start` on, its value, and whether it corrects
-        another; None for no number.
-
-        field: the sentence begins with the item, whose label may have more words, and what follows
-        the colon, too, before a number that stands apart at the end: "Friendly: quite warm (4)".
-        """
-        linked = loose = doubted = False
-        unknown = depth = 0
-        i = start
-        while i < stop:
-            t = found[i]
-            if t.kind == "number":
-                apart = found[i - 1].kind in ("open", "dash", "sep", "comma") or (
-                    found[i - 1].kind in ("hedge", "name") and not loose
-                )
-                only = sum(x.kind == "number" for x in found[start:stop]) == 1
-                boxed = found[i - 1].kind == "open"
-                if loose and not (
-                    apart
-                    and _closes(found, i)
-                    and (boxed or (only and not doubted) or (t.base and not doubted))
-                ):
-                    i += 1
-                    continue
-                if not linked and unknown and not loose:
-                    return None, nan, False
-                if self._goes_on(found, i):
-                    return self._corrected(found, i, stop)
-                if not field:
-                    return None, nan, False
-                loose = True
-            if t.kind in _LINKS:
-                linked = linked or t.kind in ("sep", "dash", "copula", "ask")
-                depth += (t.kind == "open") - (t.kind == "close")
-            elif t.kind == "comma":
-                if not (field and i == start):
-                    loose = True
-            elif t.kind in ("name", "own"):
-                loose = False
-            elif t.kind in _SILENT or t.text in _RATING_WORDS or t.text in self.asked.words:
-                pass
-            elif not field or (t.kind in _DOUBTS and not linked):
-                return None, nan, False
-            elif linked or depth:
-                loose, doubted = True, doubted or t.kind in _DOUBTS
-            else:
-                unknown += 1
-                if unknown > 10:
-                    return None, nan, False
-            i += 1
-        return None, nan, False
-
-    def _corrected(self, found: list[Token], i: int, stop: int) -> tuple[int, float, bool]:
-        """The number at i, or the one that a correction after it gives."""
-        value, at, corrects = self._value(found, i), i, False
-        for wait in [
-            k for k in range(i + 1, stop) if found[k].kind == "wait" or found[k].text in _REVISING
-        ]:
-            later = next(
-                (k for k in range(wait + 1, min(stop, wait + 8)) if found[k].kind == "number"), None
-            )
-            if (
-                later is not None
-                and found[later - 1].text != "from"
-                and self._goes_on(found, later)
-                and not self._counts(found, later)
-            ):
-                value, at, corrects = self._value(found, later), later, True
-        return at, value, corrects
-
-    def _goes_on(self, found: list[Token], i: int) -> bool:
-        """Whether what follows the number at i leaves it a rating: it counts nothing, and no other
-        number stands beside it."""
-        j = _past(found, i + 1, ("percent", "point", "scale", "close"))
-        if j >= len(found) or (
-            found[j - 1].kind == "close" and found[j].kind not in ("number", "slash", "outof")
-        ):
-            return True
-        t = found[j]
-        bracket = (
-            [x.kind for x in found[j + 2 : j + 5]]
-            if t.kind == "open" and found[j + 1 : j + 2]
-            else []
-        )
-        if bracket in (["number"], ["number", "close"]) and found[j + 1].text in _PERHAPS:
-            return False  # "3 (or 2)"
-        if t.kind == "open":  # "4 (by the young), 2 (by the old)"
-            k = next((k for k in range(j, len(found)) if found[k].kind == "close"), len(found))
-            second = [x.kind for x in found[k + 1 : k + 4]]
-            if second[:1] in (["comma"], ["and"], ["slash"]) and second[1:] in (
-                ["number"],
-                ["number", "open"],
-            ):
-                return False
-        doubt = found[j + 1 : j + 4] if t.kind == "comma" else []
-        if [x.kind for x in doubt[1:]] == ["number"] and doubt[0].text in _PERHAPS:
-            return False  # "3, maybe 4"
-        if found[i].base and t.kind == "copula":
-            return False  # "1 of 5 is poor"
-        rest = found[i + 1 :]
-        if len(rest) > 1 and all(
-            x.kind == "number" if k % 2 else x.kind in ("comma", "and", "slash")
-            for k, x in enumerate(rest)
-        ):
-            return False  # "3, 2, 1"
-        if found[i + 1].kind == "percent" and t.kind in (
-            "word",
-            "say",
-            "verb",
-            "person",
-            "hedge",
-            "other",
-            "counting",
-        ):
-            return False  # "85% say so"
-        following = found[j + 1].kind if j + 1 < len(found) else "end"
-        if t.kind == "number" or (t.kind in ("comma", "slash", "op") and following == "number"):
-            other = j if t.kind == "number" else j + 1  # "4, 1 in 5 disagrees"
-            return t.kind != "slash" and (
-                self._turns(found, other)
-                or (other + 1 < len(found) and not self._goes_on(found, other))
-            )
-        if t.kind in ("and", "counting") and following == "number":
-            return t.kind == "and" and (self._either(found, i) or self._turns(found, j + 1))
-        if t.kind == "counting" and t.text in ("for", "among", "in"):
-            return sum(x.kind == "number" for x in found) == 1 or self._turns(found, i)
-        return t.text not in _COUNTED and t.kind not in ("outof", "unending")
-
-    def _counts(self, found: list[Token], i: int) -> bool:
-        """Whether a word stands right behind the number at i, which may be what it counts:
-        "Wealthy: 2 tax cuts"."""
-        t = found[i + 1] if i + 1 < len(found) else None
-        known = t is not None and (t.text in _RATING_WORDS or t.text in self.asked.words)
-        known = known or (
-            t is not None and (t.text.endswith("ly") or t.text in ("for", "among", "in"))
-        )
-        return t is not None and not known and t.kind in ("word", "other", "counting", "foreign")
-
-    def _turns(self, found: list[Token], i: int) -> bool:
-        """Whether the number at i is said to be for an item that follows."""
-        j = _past(found, i + 1, ("percent", "point", "scale", "close"))
-        k = _past(found, j + 1, ("hedge", "pronoun", "strength"), _ARTICLES)
-        return (
-            j < len(found) and found[j].text in _FOR and k < len(found) and found[k].kind == "item"
-        )
-
-    def _either(self, found: list[Token], i: int) -> bool:
-        """Whether the number at i is the first of "3 or 4"."""
-        return i + 2 < len(found) and found[i + 1].text == "or" and found[i + 2].kind == "number"
-
-    def _value(self, found: list[Token], i: int) -> float:
-        """The rating that the number at i is; NaN for a range, and for one on another scale or off
-        the questionnaire's."""
-        t = found[i]
-        negative = (
-            i
-            and found[i - 1].kind == "dash"
-            and found[i - 1].end == t.start > 1
-            and found[i - 2].kind in ("sep", "open")
-        )
-        if negative or self._either(found, i):
-            return nan
-        return _point(found, i, self.base)
-
-    def _by_intensity(self, text: str) -> float | None:
-        """What `intensity` makes of a clause."""
-        return _by_intensity(text) if self.base == _MOST else None
-
-
-class _Claim(NamedTuple):
-    """That an item has a rating; NaN for one off the scale."""
+class _Rated(NamedTuple):
+    """A rating; NaN if it is off the scale."""
 
     item: str
     value: float
@@ -1303,13 +429,15 @@ class _Claim(NamedTuple):
 _WEAK, _PROSE, _FIELD = 1, 2, 3
 _DOUBTS = words("deny bound instead othered suppose code")
 _LINKS = words("sep dash open close copula ask")
-_SILENT = words(
-    "hedge strength percent point scale verb say self pronoun emotion settle so arrive wait final idiom slash item fine"
+_NEUTRAL = words(
+    "hedge strength percent point scale verb say self pronoun emotion settle so arrive wait final "
+    "idiom slash item fine"
 )
 _EMPTY = words("sep dash open close scale hedge strength stop comma ask own word emotion point")
 _RATING_WORDS = words(
-    "which get gets got getting receive receives received score scores scored rated scoring earn earns earned would should likely one is "
-    "agree disagree neutral viewed seen perceived considered assigned level"
+    "which get gets got getting receive receives received score scores scored rated scoring earn "
+    "earns earned would should likely one is agree disagree neutral viewed seen perceived "
+    "considered assigned level"
 )
 _PERHAPS = words("maybe perhaps possibly even or")
 _TOO = re.compile(
@@ -1317,152 +445,860 @@ _TOO = re.compile(
     r"\b(?:seems|looks|feels) (?:a (?:bit|little|touch)|rather) (?:high|low)\b"
 )
 _MOVES = re.compile(
-    r"\b(?:should|must|i'd|i would|i'll|let me|let's) (?:\w+ )?"
-    r"(?:go|move|come|drop|raise|lower|bump|adjust|change|be (?:\w+ed|higher|lower))"
-    r"\b[^.\n]* (?:up |down )?(?:to|at) (?:an? )?\W*[1-5]\b"
+    r"\b(?:should|must|i'd|i would|i'll|let me|let's) (?:\w+ )?(?:go|move|come|drop|raise|lower|"
+    r"bump|adjust|change|be (?:\w+ed|higher|lower))\b[^.\n]* (?:up |down )?(?:to|"
+    r"at) (?:an? )?\W*[1-5]\b"
 )
 _REVISES = re.compile(
-    r"\b(?:i'd|i'll|i would|i will|i|let me|let's|should be|must be)\b[^.\n]{0,20}"
-    r"\b(?:lower|raise|revise|change|adjust|correct|bump|move|reduce|increase)"
-    r"(?:d|ed)?\b[^.\n]* to (?:an? )?\W*[1-5]\b"
+    r"\b(?:i'd|i'll|i would|i will|i|let me|let's|should be|must be)\b[^.\n]{0,20}\b(?:lower|"
+    "raise|revise|change|adjust|correct|bump|move|reduce|increase)(?:d|"
+    r"ed)?\b[^.\n]* to (?:an? )?\W*[1-5]\b"
 )
 _MY = words("my the this that by it standard overall general final")
 _REVISING = words(
-    "revise revised revising correction correct corrected correcting changed adjusted updated lowered raised reconsider"
+    "revise revised revising correction correct corrected correcting changed adjusted updated "
+    "lowered raised reconsider"
 )
 _RECEIVED = words(
-    "receive receives received get gets earn earns score scores give gives deserve deserves merit merits warrant warrants"
+    "receive receives received get gets earn earns score scores give gives deserve deserves merit "
+    "merits warrant warrants"
 )
 _GROUP = words(
-    "with them they others these people members group groups towards toward against each apiece respectively both"
+    "with them they others these people members group groups towards toward against each apiece "
+    "respectively both"
 )
 _SEEN = words(
-    "viewed seen perceived regarded rated considered expressed express put placed judged ranked described views view sees see regards "
-    "regard rates"
+    "viewed seen perceived regarded rated considered expressed express put placed judged ranked "
+    "described views view sees see regards regard rates"
 )
 _POLLS = words("poll polls survey surveys study studies index gallup pew average respondents")
 _LABELS = words(
-    "how perceived being trait item dimension characteristic attribute feeling emotion behavior behaviour adjective"
+    "how perceived being trait item dimension characteristic attribute feeling emotion behavior "
+    "behaviour adjective"
 )
 _FOR = words("for on in at to as regarding concerning when")
 _ARTICLES = words(
     "the their being terms of how seeming appearing perceived its this that item trait"
 )
 _COUNTED = words(
-    "years year people reasons reason times of out hours hour groups group studies study things key main major million billion thousand "
-    "americans types type days decades century centuries states ways keywords traits factors points-based percentage in ranking or more "
-    "american respondents adults members individuals persons men women workers children points-of"
+    "years year people reasons reason times of out hours hour groups group studies study things "
+    "key main major million billion thousand americans types type days decades century centuries "
+    "states ways keywords traits factors points-based percentage in ranking or more american "
+    "respondents adults members individuals persons men women workers children points-of"
 )
+# Kinds of tokens.
+_UNIT = words("percent point scale close")
+_JOINS = words("and comma slash")
+_SETS_APART = words("open dash sep")
+_NUMERIC = words("number slash outof")
+_BEFORE_ITEM = words("hedge open dash pronoun close name")
+_BEFORE_NOUN = words("hedge pronoun strength")
+_BEFORE_TURNED = words("comma and sep open hedge")
+_AFTER_TURNED = words("sep dash close point comma")
+_AFTER_PERCENT = words("word say verb person hedge other counting")
 
 
-def _is_year(t: Token) -> bool:
-    return t.base is None and 1800 <= t.value < 2100 and t.value == int(t.value)
+class _Sentence(list[Token]):
+    """Beyond the end of a sentence kind and word are "end" and ""."""
+
+    def __init__(self, tokens: Iterable[Token], source: str) -> None:
+        super().__init__(tokens)
+        self.source = source  # the line that it stands in
+
+    def part(self, start: int, stop: int | None = None) -> _Sentence:
+        return _Sentence(self[start:stop], self.source)
+
+    @property
+    def text(self) -> str:
+        return self.source[self[0].start : self[-1].end] if self else ""
+
+    def kind(self, i: int) -> str:
+        return self[i].kind if i < len(self) else "end"
+
+    def word(self, i: int) -> str:
+        return self[i].text if i < len(self) else ""
+
+    def places(self, kind: str, start: int = 0) -> list[int]:
+        return [i for i, token in enumerate(self) if token.kind == kind and i >= start]
+
+    def find(self, kind: str, start: int, stop: int | None = None) -> int | None:
+        return next((i for i, t in enumerate(self[:stop]) if t.kind == kind and i >= start), None)
+
+    def next_item(self, start: int) -> int:
+        following = self.find("item", start)
+        return len(self) if following is None else following
+
+    def past(self, i: int, kinds: frozenset[str], texts: frozenset[str] = frozenset()) -> int:
+        while self.kind(i) != "item" and (self.kind(i) in kinds or self.word(i) in texts):
+            i += 1
+        return i
+
+    def past_unit(self, i: int) -> int:
+        return self.past(i + 1, _UNIT)
+
+    def closes(self, i: int) -> bool:
+        """Whether only a unit follows the number at i."""
+        return self.past_unit(i) >= len(self)
+
+    def lead(self) -> int:
+        """Where a sentence begins, after "the", "how", "rating of"."""
+        i = 0
+        while i < len(self) and i < 5:
+            token = self[i]
+            follows = i and (
+                token.text in ("for", "of", "on")
+                or (token.kind == "sep" and self[i - 1].text in _LABELS)
+            )
+            if not (token.kind in _BEFORE_ITEM or token.text in _LABELS or follows):
+                break
+            i += 1
+        return i
+
+    def group(self, i: int) -> tuple[list[str], int]:
+        """The items from i on that "and" or commas join, and the position after them."""
+        group, after = [self[i].text], i + 1
+        while True:
+            k = after
+            while self.kind(k) in _JOINS or (k > after and self.word(k) in ("their", "the")):
+                k += 1
+            if k == after or self.kind(k) != "item":
+                return group, after
+            group.append(self[k].text)
+            after = k + 1
+
+    def rated_item(self, i: int) -> int | None:
+        """Where the item stands in "a 4 for friendliness"."""
+        preposition = self.past_unit(i)
+        item = self.past(preposition + 1, _BEFORE_NOUN, _ARTICLES)
+        return item if self.word(preposition) in _FOR and self.kind(item) == "item" else None
+
+    def is_either(self, i: int) -> bool:
+        """ "3 or 4" """
+        return self.word(i + 1) == "or" and self.kind(i + 2) == "number"
+
+    def goes_on(self, i: int) -> bool:
+        """Whether the number at i stays a rating with what follows."""
+        j = self.past_unit(i)
+        kind, word = self.kind(j), self.word(j)
+        if kind == "end" or (self[j - 1].kind == "close" and kind not in _NUMERIC):
+            return True
+        perhaps = [t.kind for t in self[j + 2 : j + 5]] if self.word(j + 1) in _PERHAPS else []
+        if kind == "open" and perhaps in (["number"], ["number", "close"]):
+            return False  # "3 (or 2)"
+        if kind == "open":  # "4 (by the young), 2 (by the old)"
+            close = self.find("close", j)
+            second = [t.kind for t in self[close + 1 : close + 4]] if close is not None else []
+            if (
+                second[:1]
+                and second[0] in _JOINS
+                and second[1:] in (["number"], ["number", "open"])
+            ):
+                return False
+        if kind == "comma" and perhaps == ["number"]:
+            return False  # "3, maybe 4"
+        if self[i].base and kind == "copula":
+            return False  # "1 of 5 is poor"
+        rest = self[i + 1 :]
+        if len(rest) > 1 and all(
+            t.kind == "number" if k % 2 else t.kind in _JOINS for k, t in enumerate(rest)
+        ):
+            return False  # "3, 2, 1"
+        if self[i + 1].kind == "percent" and kind in _AFTER_PERCENT:
+            return False  # "85% say so"
+        following = self.kind(j + 1)
+        if kind == "number" or (kind in ("comma", "slash", "op") and following == "number"):
+            other = j if kind == "number" else j + 1  # "4, 1 in 5 disagrees"
+            return kind != "slash" and (
+                self.rated_item(other) is not None
+                or (other + 1 < len(self) and not self.goes_on(other))
+            )
+        if kind in ("and", "counting") and following == "number":
+            return kind == "and" and (self.is_either(i) or self.rated_item(j + 1) is not None)
+        if kind == "counting" and word in ("for", "among", "in"):
+            return len(self.places("number")) == 1 or self.rated_item(i) is not None
+        return word not in _COUNTED and kind not in ("outof", "unending")
+
+    def point(self, i: int, top: float = _MOST) -> float:
+        """The number at i; NaN for a range or another scale. top: the scale if none is named."""
+        token = self[i]
+        if (token.approximate and not token.text) or self.kind(i + 1) == "percent":
+            return nan
+        near = (*self[i + 1 : i + 4], *self[i::-1])
+        beside = next((t.base for t in near if t.kind == "scale" and t.base), None)
+        on_scale = (token.base or beside or top) == _MOST and _LEAST <= token.value <= _MOST
+        return token.value if on_scale else nan
 
 
-def _sentences(found: list[Token]) -> list[list[Token]]:
-    """The tokens between full stops and semicolons; dots that lead to a number end nothing."""
-    sentences: list[list[Token]] = [[]]
-    for t in found:
-        if t.kind in ("stop", "newline"):
-            sentences.append([])
-        else:
-            sentences[-1].append(t)
-    return [s for s in sentences if s]
+# A sentence rates an item in one of these forms:
+#  field       "Friendly: 4", "Friendly (quite) - 4/5", "Help men | 3", "Friendly and sociable: 4"
+#  own field   "Rating: 4", or a number alone, below a line with an item; else the overall rating
+#  turned      "4 - Friendly", "a 4 for friendliness"
+#  prose       "friendliness gets a 3"; else what `intensity` finds in the clause
+class _SurveyReader:
+    def __init__(self, lines: list[Line], names: _ItemNames) -> None:
+        self.lines, self.names = lines, names
+        self.claims: list[_Rated] = []
+        self.turned: list[tuple[int, _Rated]] = []
+        self.rated: set[int] = set()  # lines that hold a rating, or an item's field without one
+        self.group_named = names.group_named(lines)
+        self.listed: set[int] = set()  # lines that list keywords
+        self.base = _MOST  # the top of the scale that was named last
+        self.correcting = False
+        self.stated: list[str] = []  # the items that the line began with, and rated
+        self.section = ""  # whose heading was read last
+        self.moved = False  # whether the pending item had a rating that was taken back
+        self.pending: str | None = None  # an item that was named, with no rating yet
+        self.waited = 0  # sentences since
+        self.pending_line = self.bare_line = -2  # where; and where it stood alone
+        self.line = 0
 
+    def ratings(self) -> dict[str, float]:
+        for number, line in enumerate(self.lines):
+            self.line = number
+            if number not in self.listed:
+                self._read(line)
+        self._add_turned_claims()
+        self._drop_other_groups()
+        self.claims = _without_count(self.claims)
+        settled = {item: self._settled(item) for item in self.names.items}
+        return {item: value for item, value in settled.items() if value is not None}
 
-def _lead(found: list[Token]) -> int:
-    """Where a sentence begins, after "the", "how", "rating of" and the like."""
-    i = 0
-    while i < len(found) and i < 5:
-        t = found[i]
-        follows = i and (
-            t.text in ("for", "of", "on") or (t.kind == "sep" and found[i - 1].text in _LABELS)
+    def _settled(self, item: str) -> float | None:
+        claims = sorted((c for c in self.claims if c.item == item), key=lambda c: c.line)
+        last = max((i for i, c in enumerate(claims) if c.corrects), default=0)
+        claims = claims[last:]
+        claims = [c for c in claims if c.role > _WEAK] or claims
+        fields = [c for c in claims if c.role == _FIELD]
+        if fields and all(c.line < fields[0].line for c in claims if c.role < _FIELD):
+            claims = fields  # the list that concludes an earlier text
+        values = {None if isnan(c.value) else c.value for c in claims}
+        return values.pop() if len(values) == 1 else None
+
+    def _drop_other_groups(self) -> None:
+        """Drop the claims under headings of other groups."""
+        own = {w for w in self.names.group.split() if w not in _GROUP}
+        heads = [i for i, line in enumerate(self.lines) if self._is_name(line)]
+        mine = next((i for i in heads if own & set(re.findall(r"\w+", self.lines[i].plain))), None)
+        if mine is None:
+            return
+
+        def under(claim: _Rated) -> int:
+            return max((i for i in heads if i < claim.line), default=-1)
+
+        rated = {c.item for c in self.claims if under(c) == mine}
+        others = {under(c) for c in self.claims if under(c) > mine and c.item in rated}
+        if others:
+            self.claims = [c for c in self.claims if under(c) < min(others)]
+
+    def _is_name(self, line: Line) -> bool:
+        """Whether a line is a heading, neither of a section nor of an item."""
+        text = line.plain.rstrip(" :")
+        return (
+            0 < len(text.split()) < 4
+            and not re.search(r"\d|[:|]|\b(?:final|revised|overall)\b", text)
+            and (line.headed or line.plain.endswith(":"))
+            and not section_of(line)
+            and not self.names.mentions(text)
         )
-        if not (
-            t.kind in ("hedge", "open", "dash", "pronoun", "close", "name")
-            or t.text in _LABELS
-            or follows
+
+    def _add_turned_claims(self) -> None:
+        """ "4 - Friendly", but not list numbers."""
+        values = [c.value for _, c in self.turned]
+        if values == [1.0] or _counts_up(values):
+            return
+        for line, claim in self.turned:
+            self.claims.append(claim)
+            self.rated.add(line)
+
+    def _claim(
+        self, items: Sequence[str], value: float, role: int = _FIELD, corrects: bool = False
+    ) -> None:
+        for item in items:
+            explains = self.section == "reasons" and len(self.names.items) > 1 and not corrects
+            stands = any(c.item == item and c.role == _FIELD for c in self.claims)
+            if explains and (role == _PROSE or stands):
+                role = _WEAK  # "Reasons: honesty is at 4 in polls"
+            self.claims.append(_Rated(item, value, role, self.line, corrects or self.correcting))
+            self.rated.add(self.line)
+            if role == _FIELD:
+                self.section = "ratings"
+            if self.pending == item:
+                self.moved = False
+                self.pending, self.bare_line = None, -2
+
+    # ---- Lines and sentences
+
+    def _read(self, line: Line) -> None:
+        text = _prepared(line.text)
+        if self._heading(line, text):
+            return
+        self.stated = []
+        for sentence in _sentences(self._tokens(text), text):
+            if not self._taken_back(sentence):
+                self._sentence(sentence, line)
+
+    def _heading(self, line: Line, text: str) -> bool:
+        """Whether a line is a section's heading."""
+        if (
+            len(text.split()) < 16
+            and (line.headed or text.rstrip().endswith(":"))
+            and re.search(r"\b(?:ratings|scores)\b", text)
+            and not self.names.mentions(text)
         ):
-            break
-        i += 1
-    return i
+            self.section = "ratings"
+            final = re.search(r"\b(?:revised|final|corrected|adjusted|updated|new)\b", text)
+            self.correcting = bool(final and self.claims)
+            self.pending = None
+            self._name_scale(tokens_of(text, _MOST))
+            return True
+        section = section_of(line)
+        if section is None:
+            return False
+        name, rest = section
+        if name == "ratings" and rest:
+            return False
+        self.section = name
+        self.pending = None
+        if name != "keywords":
+            return False
+        if not rest:
+            self._skip_rated_keywords()
+        # "Keywords: honest (3 times), loud"
+        listed = "," in rest and not re.search(r"[:=]\W*\d", rest)
+        return len(self.names.items) > 1 and listed
 
-
-def _past(
-    found: list[Token], i: int, kinds: tuple[str, ...], texts: frozenset[str] = frozenset()
-) -> int:
-    while (
-        i < len(found)
-        and (found[i].kind in kinds or found[i].text in texts)
-        and found[i].kind != "item"
-    ):
-        i += 1
-    return i
-
-
-def _group(found: list[Token], i: int) -> tuple[list[str], int]:
-    """The items from i on that "and", commas and slashes join, and where what follows them begins."""
-    group, after, j = [found[i].text], i + 1, i + 1
-    while j < len(found):
-        k = j
-        while k < len(found) and (
-            found[k].kind in ("and", "comma", "slash")
-            or (k > j and found[k].text in ("their", "the"))
+    def _skip_rated_keywords(self) -> None:
+        """Skip a list of keywords of which some are items: "Lazy: 3", "Honest: 4"."""
+        begin = stop = self.line + 1
+        while (
+            stop < len(self.lines)
+            and self.lines[stop].marker == self.lines[begin].marker != ""
+            and not (stop > begin and self.lines[stop].parted)
         ):
-            k += 1
-        if k == j or k >= len(found) or found[k].kind != "item":
-            break
-        group.append(found[k].text)
-        after = j = k + 1
-    return group, after
+            stop += 1
+        rows = self.lines[begin:stop]
+        if sum(not self.names.mentions(line.plain) for line in rows) * 2 >= len(rows) > 2:
+            self.listed.update(range(begin, stop))
+
+    def _name_scale(self, tokens: list[Token]) -> None:
+        bases = [t.base for t in tokens if t.kind == "scale" and t.base and not isnan(t.base)]
+        if bases:
+            self.base = bases[-1] if bases[-1] in (5, 7, 10, 100) else _MOST
+
+    def _tokens(self, text: str) -> list[Token]:
+        mentions = self.names.mentions(text)
+        own = [Token("own", "", m.start(), m.end()) for m in _OWN.finditer(text)]
+        overall = [Token("item", OVERALL, m.start(), m.end()) for m in _OVERALL.finditer(text)]
+        begins = len(text) - len(re.sub(r"^\W+", "", text))
+        if len(self.names.items) == 1:
+            own += [t._replace(kind="own", text="") for t in overall if t.end - t.start > 7]
+            overall = []
+        if mentions:
+            opens = mentions[0].start <= begins + 8
+            overall = [
+                t
+                for t in overall
+                if (t.start > mentions[0].start or not opens)
+                and (
+                    t.start == begins
+                    or text[: t.start].rstrip()[-1:] in (".", "!", "?", ";")
+                    or len(text[t.start : t.end].split()) > 1
+                )
+            ]
+        marks: list[Token] = []
+        for mark in sorted([*mentions, *overall, *own], key=lambda t: (t.start, -t.end)):
+            if not marks or mark.start >= marks[-1].end:
+                marks.append(mark)
+        others = [
+            t._replace(kind="and") if t.text == "and" else t
+            for t in tokens_of(text, _MOST)
+            if not any(m.start < t.end and t.start < m.end for m in marks)
+        ]
+        return sorted([*others, *marks], key=lambda t: t.start)
+
+    def _taken_back(self, sentence: _Sentence) -> bool:
+        """ "Disgust: 2. Hmm, no, 1." """
+        numbers = [i for i in sentence.places("number") if not _is_year(sentence[i])]
+        others = any(t.kind in ("item", "own") and t.text not in self.stated for t in sentence)
+        if not self.stated or others or len(numbers) != 1 or not has_kind(sentence[:4], "wait"):
+            return False
+        (at,) = numbers
+        # "it would be lower, so 2"
+        turns = (i for i in range(at) if sentence[i].kind in ("comma", "so", "arrive"))
+        since = max(turns, default=0)
+        if not sentence.closes(at) or has_kind(sentence[since:at], "bound othered suppose deny"):
+            return False
+        self._claim(self.stated, self._value(sentence, at), corrects=True)
+        return True
+
+    def _sentence(self, sentence: _Sentence, line: Line) -> None:
+        at = sentence.lead()
+        items, numbers = sentence.places("item"), sentence.places("number")
+        alone = (
+            len(self.names.items) == 1
+            and not items
+            and not line.marker
+            and (self.section != "reasons" or line.parted)
+        )
+        if alone:
+            if self.claims and has_kind(sentence[:2], "wait") and not numbers:
+                self.correcting = True  # "Wait, the question is another."
+            rating = self._as_rated(sentence)
+            rating = self._concluded(sentence) if rating is None else rating
+            corrects = has_kind(sentence, "wait")
+            if (
+                self.claims
+                and len(numbers) == 1
+                and sentence.closes(numbers[0])
+                and _REVISES.search(sentence.text)
+            ):
+                rating, corrects = self._value(sentence, numbers[0]), True
+            if rating is not None:
+                self._claim(self.names.items, rating, _PROSE, corrects)
+                return
+        polled = has_kind(sentence, "item own number") or any(t.text in _POLLS for t in sentence)
+        if not polled and line.marker != "numeral":
+            self._name_scale(sentence)
+        if items and sentence[0].kind == "deny" and items[0] == 1:
+            return  # "Not traditional: 4" is another item
+        if items and (self._one_each(sentence, items) or self._too_high(sentence)):
+            return
+        kind = sentence.kind(at)
+        own = sentence.find("own", 0)
+        if kind == "item":
+            self._field(sentence, at)
+        elif kind == "own":
+            self._own(sentence, at)
+        elif self.pending and self.waited < 2 and kind == "number":
+            self._following(sentence, at)
+        elif items and self._is_turned(sentence, items):
+            value = self._value(sentence, numbers[0])
+            item = sentence[items[0]].text
+            self.turned.append((self.line, _Rated(item, value, _FIELD, self.line, self.correcting)))
+        elif items:
+            self._prose(sentence)
+        elif own is not None and line.marker != "numeral":
+            self._own(sentence, own)
+        elif self.pending or has_kind(sentence, "wait"):
+            self._following(sentence, at)
+
+    def _one_each(self, sentence: _Sentence, items: list[int]) -> bool:
+        """Items and then as many numbers: "respectively"."""
+        at = next((i for i in items if len(sentence.group(i)[0]) > 1), None)
+        if at is None:
+            return False
+        group, after = sentence.group(at)
+        first = sentence.find("number", at)
+        if first is None or has_kind(sentence[after:first], "item"):
+            return False
+        stop = sentence.past(first, _JOINS | {"number", "hedge"})
+        numbers = sentence.part(0, stop).places("number", first)
+        if len(numbers) < 2 or (stop < len(sentence) and len(numbers) != len(group)):
+            return False
+        if len(numbers) == len(group):
+            for item, number in zip(group, numbers, strict=True):
+                self._claim([item], self._value(sentence, number))
+            self._prose(_Sentence(sentence, ""), stop)
+        return True
+
+    def _field(self, sentence: _Sentence, at: int) -> None:
+        """A sentence that begins with items."""
+        group, after = sentence.group(at)
+        following = sentence.next_item(after)
+        number, value, corrects = self._linked(sentence, after, following, True)
+        if number is None and following < len(sentence):  # items named in what explains it
+            numbers = sentence.places("number")
+            last = numbers[-1] if numbers else 0
+            if (
+                last > 1
+                and sentence.closes(last)
+                and (len(numbers) == 1 or sentence[last - 1].kind == "open")
+                and sentence[last - 1].kind in _SETS_APART
+                and sentence[last - 2].kind != "item"
+            ):
+                number, value, following = last, self._value(sentence, last), len(sentence)
+        link = {t.kind for t in sentence[after:number]} if number is not None else set()
+        if isnan(value) and not (link & _SETS_APART and link <= _SETS_APART | {"hedge", "own"}):
+            # "Friendly 24/7", "Wealth is held by the top 1%"
+            number, following = None, len(sentence) if number is not None else following
+        if number is not None:
+            if self._counts(sentence, number):
+                return
+            label = after
+            while label < number and sentence[label].kind not in _SETS_APART | {"copula"}:
+                label += 1
+            if self.group_named and self.names.is_another(sentence[after:label]):
+                return
+            self._claim(group, value, corrects=corrects)
+            self.pending, self.bare_line = None, -2
+            self.stated = group
+            if following < len(sentence):
+                self._prose(sentence, following, value)
+            return
+        kinds = [t.kind for t in sentence[after:]]
+        bare = (
+            _EMPTY.issuperset(kinds)
+            and (kinds[-1:] == ["sep"] or "sep" not in kinds)
+            and kinds.count("word") < 4
+        )
+        if bare and "sep" in kinds:
+            self.rated.add(self.line)
+        if following < len(sentence):
+            if self._prose(sentence):
+                return
+        elif not bare:
+            rating = self._as_rated(sentence)
+            if rating is None and has_kind(sentence, "verb say self name deny arrive"):
+                rating = self._by_intensity(sentence.source[sentence[at].end : sentence[-1].end])
+            if rating is not None:
+                self._claim(group, rating, _PROSE)
+                return
+        # The prompt's empty list is no row of headings.
+        listed = bare and self.bare_line == self.line - 1
+        self.pending = None if listed or len(group) > 1 else group[0]
+        self.pending_line, self.waited = self.line, 0
+        self.bare_line = self.line if bare else -2
+
+    def _own(self, sentence: _Sentence, at: int) -> None:
+        """ "Rating: 4" """
+        following = sentence.next_item(at)
+        number, value, corrects = self._linked(sentence, at + 1, following, True)
+        if number is None:
+            if following < len(sentence):  # "Rating: friendly 4"
+                self._prose(sentence, following)
+            return
+        if number == at + 1 and [t.kind for t in sentence[number + 1 :]] == ["sep"]:
+            return  # "Rating 1:", a heading
+        items = self.names.items
+        if self.pending:
+            self.rated.add(self.pending_line)
+            self._claim([self.pending], value, corrects=corrects)
+        elif OVERALL in items or len(items) == 1:
+            self._claim([OVERALL if OVERALL in items else items[0]], value, corrects=corrects)
+
+    def _as_rated(self, sentence: _Sentence) -> float | None:
+        """ "they are viewed as a 4" """
+        numbers = sentence.places("number")
+        if len(numbers) != 1:
+            return None
+        i = numbers[0]
+        lead = sentence[:i]
+        rates = has_kind(lead, "verb say name self") or any(
+            t.text in _SEEN | _RECEIVED for t in lead
+        )
+        if not rates or has_kind(lead, "deny bound othered suppose"):
+            return None
+        before = [t.text for t in lead[-2:]]
+        link = before[-1]
+        linked = (
+            link in ("as a", "as an", "as", "at")
+            or before in (["as", "a"], ["as", "an"], ["them", "a"], ["it", "a"])
+            or (
+                link in ("a", "an")
+                and (
+                    (sentence.closes(i) and has_kind(lead, "verb"))
+                    or any(t.text in _RECEIVED for t in lead[-3:])
+                )
+            )
+        )
+        return _on_scale(self._value(sentence, i)) if linked and sentence.goes_on(i) else None
+
+    def _concluded(self, sentence: _Sentence) -> float | None:
+        """ "I would give a rating of 3", "my rating is 4" """
+        for i in sentence.places("number", 2):
+            lead = sentence[:i]
+            names = [
+                k for k, t in enumerate(lead) if t.text in ("rating", "score") or t.kind == "own"
+            ]
+            if not names or has_kind(lead, "deny bound othered suppose instead number"):
+                continue
+            named = names[-1]
+            turns = (k + 1 for k in range(named) if lead[k].kind in ("comma", "but", "so"))
+            before = lead[max(turns, default=0) : named]
+            own = all(
+                t.kind in ("hedge", "final", "settle") or t.text in _MY for t in before
+            ) or any(t.kind == "self" or t.text in ("i", "we") for t in before)
+            link = lead[-1].kind
+            is_it = link == "copula" or (link == "hedge" and lead[-2].kind == "copula")
+            stated = (lead[-1].text == "of" and named == i - 2) or (is_it and sentence.closes(i))
+            if own and stated and sentence.goes_on(i):
+                return _on_scale(self._value(sentence, i))
+        return None
+
+    def _following(self, sentence: _Sentence, at: int) -> None:
+        """A sentence without an item, after one with an item."""
+        self.waited += 1
+        numbers = sentence.places("number")
+        only = numbers[0] if len(numbers) == 1 else None
+        if has_kind(sentence[:3], "wait") and self.claims and not self.pending:
+            last = self.claims[-1]
+            if only is not None and sentence.goes_on(only) and last.line >= self.line - 1:
+                self._claim([last.item], self._value(sentence, only), corrects=True)
+            return
+        if not self.pending or self.waited > 6:
+            return
+        value: float | None = None
+        if sentence.kind(at) == "number":
+            if self.waited < 3 and sentence.goes_on(at) and not self._counts(sentence, at):
+                value = self._value(sentence, at)
+        elif only is None:
+            return
+        elif sentence.closes(only) and sentence[only - 1].kind in ("open", "name", "sep"):
+            value = self._value(sentence, only)
+        elif has_kind(sentence[:only], "verb say self"):
+            value = self._as_rated(sentence) or self._by_intensity(sentence.text)
+        if value is not None:
+            self.rated.add(self.pending_line)
+            self._claim([self.pending], value, corrects=self.moved)
+
+    def _is_turned(self, sentence: _Sentence, items: list[int]) -> bool:
+        """ "4 - Friendly", "4/5 Friendly" """
+        numbers = sentence.places("number")
+        if len(numbers) != 1 or len(items) != 1 or not numbers[0] < items[0]:
+            return False
+        number, item = numbers[0], items[0]
+        gloss = sentence[item + 1 :]
+        return (
+            all(t.kind in ("open", "hedge", "dash") for t in sentence[:number])
+            and all(t.kind in _AFTER_TURNED for t in sentence[number + 1 : item])
+            and (len(gloss) < 4 or gloss[0].kind in ("open", "sep", "dash", "stop", "comma"))
+        )
+
+    def _prose(self, sentence: _Sentence, begin: int = 0, previous: float | None = None) -> bool:
+        """Rate the items of a sentence from `begin` on; return whether there are any.
+
+        previous: the rating before `begin`.
+        """
+        polled = any(t.text in _POLLS for t in sentence) and not has_kind(sentence, "self verb")
+        if polled or has_kind(sentence, "othered"):
+            # "Few people admire them, so Admire gets a 1"
+            so = [i for i, t in enumerate(sentence) if t.text in ("so", "therefore", "hence")]
+            rest = sentence.part(so[-1] + 1 if so else len(sentence))
+            if begin or polled or has_kind(rest, "othered") or not has_kind(rest, "item"):
+                return False
+            sentence = rest
+        corrects = any(
+            t.kind == "wait" and (i < 3 or t.text != "actually") for i, t in enumerate(sentence)
+        ) or any(t.text in _REVISING for t in sentence[:6])
+        rates = has_kind(sentence, "verb say name self own")
+        claimed: set[int] = set()
+        taken: set[int] = set()
+        for i in sentence.places("number", begin):  # "a 4 for friendliness"
+            item = sentence.rated_item(i)
+            plainly = rates or sentence[i].base or i == 0 or sentence[i - 1].kind in _BEFORE_TURNED
+            if item is not None and plainly:
+                group, after = sentence.group(item)
+                taken.add(i)
+                claimed.update(range(item, after))
+                self._claim(group, self._value(sentence, i), _PROSE, corrects)
+        for items, number in self._boxed(sentence, begin):
+            taken.add(number)
+            claimed.update(items)
+            group = [sentence[i].text for i in items]
+            self._claim(group, self._value(sentence, number), _PROSE, corrects)
+        i = begin
+        left: list[tuple[list[str], int]] = []
+        while i < len(sentence):
+            if sentence[i].kind != "item" or i in claimed:
+                i += 1
+                continue
+            group, after = sentence.group(i)
+            following = sentence.next_item(after)
+            linked, value, changed = self._linked(sentence, after, following, False)
+            if linked is not None and (
+                isnan(value) or (self._counts(sentence, linked) and not sentence[linked].base)
+            ):
+                linked = None
+            if (
+                linked is None
+                and i > 1
+                and sentence[i - 1].kind == "copula"
+                and sentence[i - 2].kind == "so"
+                and previous is not None
+            ):
+                # "traditional is a 5, and so is conservative"
+                self._claim(group, previous, _PROSE, corrects)
+            elif linked is not None and linked not in taken:
+                previous = value
+                taken.add(linked)
+                self._claim(group, value, _PROSE, corrects or changed)
+            else:
+                left.append((group, i))
+            i = after
+        numbers = set(sentence.places("number", begin)) - taken
+        if numbers and left and rates:
+            for (group, i), (_, end) in zip(left, [*left[1:], ([], len(sentence))], strict=True):
+                whole = len(left) == 1 and not claimed and not taken and not begin
+                part = sentence.part(0 if whole else i, end)
+                rating = self._as_rated(part)
+                if rating is None:
+                    rating = self._by_intensity(part.text)
+                if rating is not None:
+                    taken |= numbers
+                    self._claim(group, rating, _WEAK, corrects)
+        return bool(taken)
+
+    def _too_high(self, sentence: _Sentence) -> bool:
+        """ "a 4 seems too high" """
+        items = {t.text for t in sentence if t.kind == "item"}
+        numbers = sentence.places("number")
+        if len(items) != 1 or not any(c.item in items for c in self.claims):
+            return False
+        (item,) = items
+        text = sentence.text
+        if len(numbers) == 1 and _MOVES.search(text) and sentence.closes(numbers[0]):
+            self._claim([item], self._value(sentence, numbers[0]), corrects=True)
+            return True
+        rated = numbers or re.search(r"\b(?:rating|score|value|figure)\b", text)
+        if not _TOO.search(text) or len(numbers) > 1 or not rated:
+            return False
+        self._claim([item], nan, corrects=True)
+        self.pending, self.pending_line, self.waited, self.moved = item, self.line, 0, True
+        return True
+
+    def _boxed(self, sentence: _Sentence, begin: int) -> list[tuple[list[int], int]]:
+        """ "they help them (4) and protect them (5)" """
+        items = sentence.places("item", begin)
+        boxed = [
+            i
+            for i in sentence.places("number", begin + 1)
+            if sentence[i - 1].text == "("
+            and sentence.kind(sentence.past(i + 1, frozenset({"point"}))) == "close"
+            and not isnan(self._value(sentence, i))
+        ]
+        values = [sentence[i].value for i in boxed if sentence[i].base is None]
+        if not items or _counts_up(values) or has_kind(sentence, "sep"):
+            return []
+        pairs = []
+        for number, before in zip(boxed, [begin, *boxed], strict=False):
+            group = [i for i in items if before <= i < number]
+            if not group or has_kind(sentence[group[0] : number], "number"):
+                continue
+            joined = sentence.group(group[0])[1] > group[-1]
+            if joined and (sentence[number].base == _MOST or len(boxed) == len(items)):
+                pairs.append((group, number))
+        return pairs
+
+    # ---- Numbers
+
+    def _linked(
+        self, sentence: _Sentence, start: int, stop: int, field: bool
+    ) -> tuple[int | None, float, bool]:
+        """Return the linked number from `start` on, its value, and whether it corrects another one.
+
+        field: the sentence begins with the item: "Friendly: quite warm (4)".
+        """
+        nothing = None, nan, False
+        linked = loose = doubted = False
+        unknown = depth = 0
+        for i in range(start, stop):
+            token = sentence[i]
+            if token.kind == "number":
+                before = sentence[i - 1].kind
+                if loose:
+                    only = len(sentence.part(0, stop).places("number", start)) == 1
+                    firm = before == "open" or ((only or token.base) and not doubted)
+                    if not (firm and before in _SETS_APART | {"comma"} and sentence.closes(i)):
+                        continue
+                elif unknown and not linked:
+                    return nothing
+                if sentence.goes_on(i):
+                    return self._corrected(sentence, i, stop)
+                if not field:
+                    return nothing
+                loose = True
+            if token.kind in _LINKS:
+                linked = linked or token.kind in ("sep", "dash", "copula", "ask")
+                depth += (token.kind == "open") - (token.kind == "close")
+            elif token.kind == "comma":
+                loose = loose or not (field and i == start)
+            elif token.kind in ("name", "own"):
+                loose = False
+            elif token.kind in _NEUTRAL or self.names.knows(token.text):
+                pass
+            elif not field or (token.kind in _DOUBTS and not linked):
+                return nothing
+            elif linked or depth:
+                loose, doubted = True, doubted or token.kind in _DOUBTS
+            else:
+                unknown += 1
+                if unknown > 10:
+                    return nothing
+        return nothing
+
+    def _corrected(self, sentence: _Sentence, i: int, stop: int) -> tuple[int, float, bool]:
+        """The number at i, or the one that corrects it."""
+        at = i
+        for wait in range(i + 1, stop):
+            if sentence[wait].kind != "wait" and sentence[wait].text not in _REVISING:
+                continue
+            later = sentence.find("number", wait + 1, min(stop, wait + 8))
+            if (
+                later is not None
+                and sentence[later - 1].text != "from"
+                and sentence.goes_on(later)
+                and not self._counts(sentence, later)
+            ):
+                at = later
+        return at, self._value(sentence, at), at != i
+
+    def _counts(self, sentence: _Sentence, i: int) -> bool:
+        """ "Wealthy: 2 tax cuts" """
+        word = sentence.word(i + 1)
+        known = self.names.knows(word) or word.endswith("ly") or word in ("for", "among", "in")
+        return sentence.kind(i + 1) in ("word", "other", "counting", "foreign") and not known
+
+    def _value(self, sentence: _Sentence, i: int) -> float:
+        """The rating at i; NaN for a range or another scale."""
+        dash = sentence[i - 1]
+        negative = (
+            i
+            and dash.kind == "dash"
+            and dash.end == sentence[i].start > 1
+            and sentence[i - 2].kind in ("sep", "open")
+        )
+        return nan if negative or sentence.is_either(i) else sentence.point(i, self.base)
+
+    def _by_intensity(self, text: str) -> float | None:
+        return _by_intensity(text) if self.base == _MOST else None
 
 
-def _closes(found: list[Token], i: int) -> bool:
-    """Whether nothing follows the number at i but its unit."""
-    return _past(found, i + 1, ("percent", "point", "close", "scale")) >= len(found)
+def _is_year(token: Token) -> bool:
+    return token.base is None and 1800 <= token.value < 2100 and token.value == int(token.value)
 
 
-def _apart(found: list[Token], i: int) -> bool:
-    """Whether the number at i stands in brackets or after a dash or colon, and not right behind an
-    item."""
-    return i > 1 and found[i - 1].kind in ("open", "dash", "sep") and found[i - 2].kind != "item"
+def _counts_up(values: list[float]) -> bool:
+    return len(values) > 1 and all(b - a == 1 for a, b in pairwise(values))
 
 
-def _point(found: list[Token], i: int, top: float = _MOST) -> float:
-    """The number at i as a point of the questionnaire's scale; NaN for a range, "3-4", and for one
-    on another scale.
-
-    top: that of the scale which counts if none is named beside the number.
-    """
-    t = found[i]
-    if (t.approximate and not t.text) or (i + 1 < len(found) and found[i + 1].kind == "percent"):
-        return nan
-    beside = next(
-        (x.base for x in (*found[i + 1 : i + 4], *found[i::-1]) if x.kind == "scale" and x.base),
-        None,
-    )
-    return t.value if (t.base or beside or top) == _MOST and _LEAST <= t.value <= _MOST else nan
+def _sentences(tokens: list[Token], source: str) -> list[_Sentence]:
+    sentences = [_Sentence([], source)]
+    for token in tokens:
+        if token.kind in ("stop", "newline"):
+            sentences.append(_Sentence([], source))
+        else:
+            sentences[-1].append(token)
+    return [sentence for sentence in sentences if sentence]
 
 
 def _by_intensity(text: str) -> float | None:
-    """What `intensity` makes of a text, if a number there says so on the questionnaire's scale."""
+    """What `intensity` finds, if a number in the text is that point of the scale."""
     rating = intensity(text, _MOST)
-    found = tokens(text, _MOST)
+    tokens = _Sentence(tokens_of(text, _MOST), text)
     others = any(
         t.kind == "scale" and t.base not in (None, _MOST) and not isnan(t.base or nan)
-        for t in found
+        for t in tokens
     )
-    given = [_point(found, i) for i, t in enumerate(found) if t.kind == "number"]
-    return rating if isinstance(rating, float) and rating in given and not others else None
+    points = [tokens.point(i) for i in tokens.places("number")]
+    return rating if isinstance(rating, float) and rating in points and not others else None
 
 
-def _on_scale(rating: float | str | None) -> float | None:
-    return rating if isinstance(rating, float) and _LEAST <= rating <= _MOST else None
+def _on_scale(rating: float) -> float | None:
+    return rating if _LEAST <= rating <= _MOST else None
 
 
-def _without_count(claims: list[_Claim]) -> list[_Claim]:
-    """The claims, without what they say where a model that fills in a list went on to count: 1, 2,
-    3, 4, 5, and off the scale."""
+def _without_count(claims: list[_Rated]) -> list[_Rated]:
+    """The claims without a run that only counts on: 1, 2, 3, 4, 5, 6."""
     run: list[int] = []
     for i, claim in enumerate(claims):
         if run and (
@@ -1473,26 +1309,22 @@ def _without_count(claims: list[_Claim]) -> list[_Claim]:
             break
         else:
             run = [i] if claim.value == _LEAST else []
-    return (
-        [claim._replace(value=nan) if i in run else claim for i, claim in enumerate(claims)]
-        if len(run) > _MOST
-        else claims
-    )
+    if len(run) <= _MOST:
+        return claims
+    return [c._replace(value=nan) if i in run else c for i, c in enumerate(claims)]
 
 
 def _single(item: str, lines: list[Line]) -> tuple[dict[str, float], set[int]]:
-    """The rating of an answer to a single question, by what `intensity` makes of what is no list of
-    reasons, and the lines that hold it."""
+    """The rating of an answer to a single question, and its lines."""
     texts = [re.sub(r"^\W*(?:rating|score) \d\W*:\W*$", "", _prepared(line.text)) for line in lines]
     unmarked = [
         t
         for t, line in zip(texts, lines, strict=True)
-        if line.marker not in ("numeral", "bullet") or len(line.said.split()) < 4
+        if line.marker not in ("numeral", "bullet") or len(line.plain.split()) < 4
     ]
     for text in ("\n".join(unmarked), "\n".join(texts)):
         rating = _by_intensity(text)
         if rating is not None:
-            return {item: rating}, {
-                i for i, line in enumerate(texts) if intensity(line, _MOST) == rating
-            }
+            rated = {i for i, line in enumerate(texts) if intensity(line, _MOST) == rating}
+            return {item: rating}, rated
     return {}, set()

@@ -1,4 +1,4 @@
-"""Tables in markdown whose headings are what is asked for, as lines."""
+"""Markdown tables whose column headings are labels, as lines."""
 
 from __future__ import annotations
 
@@ -11,12 +11,10 @@ _NUMBER = re.compile(r"\d+(?:[.,]\d+)?\s*%?")
 
 
 def as_lines(text: str, headings: Sequence[str]) -> str:
-    """A text with the rows of such tables as lines, "first cell: heading" for a tick, "first cell:
-    heading 0.3, heading 0.7" for numbers.
+    """Rewrite rows as "first cell: heading" (a tick) or "first cell: heading 0.3, heading 0.7".
 
-    headings: patterns; a table counts if two and more of its columns are headed by different ones.
-    Where the cells under them are words, a line for each column: "heading: cell, cell". Other lines
-    stay as they are.
+    headings: patterns; at least two columns must have different ones. Columns of words become
+    "heading: cell, cell".
     """
     if "|" not in text:
         return text
@@ -40,55 +38,40 @@ def as_lines(text: str, headings: Sequence[str]) -> str:
 
 
 def cells(line: str) -> list[str]:
-    """The cells of a row, without the bars around it."""
-    line = line.strip()
-    return [
-        cell.strip()
-        for cell in line[
-            line.startswith("|") : len(line) - (line.endswith("|") and len(line) > 1)
-        ].split("|")
-    ]
+    """The cells of a row."""
+    line = line.strip().removeprefix("|") if line.strip() != "|" else ""
+    return [cell.strip() for cell in line.removesuffix("|").split("|")]
 
 
 def _headed(row: list[str], headings: Sequence[str]) -> dict[int, str]:
-    """Column -> its heading, for those that are one of the headings and nothing else but
-    punctuation and a number."""
-    columns = {
-        i: cell
-        for i, cell in enumerate(row)
-        for heading in headings
-        if re.fullmatch(rf"\W*{heading}[^a-z]*", cell)
-    }
-    kinds = {
-        next(h for h in headings if re.fullmatch(rf"\W*{h}[^a-z]*", cell))
-        for cell in columns.values()
-    }
-    return columns if len(kinds) == len(columns) else {}
+    """Column -> heading."""
+    columns: dict[int, str] = {}
+    kinds = []
+    for i, cell in enumerate(row):
+        for heading in headings:
+            if re.fullmatch(rf"\W*{heading}[^a-z]*", cell):
+                columns[i] = cell
+                kinds.append(heading)
+                break
+    return columns if len(set(kinds)) == len(kinds) else {}
 
 
 def _rewritten(rows: list[list[str]], columns: dict[int, str]) -> list[str]:
     body = [[*row, *[""] * (max(columns) + 1 - len(row))] for row in rows[1:]]
     cells = [row[i] for row in body for i in columns]
-    if all(_TICK.fullmatch(cell) or _CROSS.fullmatch(cell) for cell in cells) or all(
-        _NUMBER.fullmatch(cell) for cell in cells
-    ):
-        lines = []
-        for row in body:
-            first = " ".join(row[i] for i in range(min(columns)))
-            if all(_TICK.fullmatch(row[i]) or _CROSS.fullmatch(row[i]) for i in columns):
-                lines.append(
-                    f"{first}: "
-                    + " and ".join(
-                        heading for i, heading in columns.items() if _TICK.fullmatch(row[i])
-                    )
-                )
-            else:
-                lines.append(
-                    f"{first}: "
-                    + ", ".join(f"{heading} {row[i]}" for i, heading in columns.items())
-                )
-        return lines
-    return [
-        f"{heading}: " + ", ".join(row[i] for row in body if row[i])
-        for i, heading in columns.items()
-    ]
+    ticked = all(_TICK.fullmatch(cell) or _CROSS.fullmatch(cell) for cell in cells)
+    if not ticked and not all(_NUMBER.fullmatch(cell) for cell in cells):
+        return [
+            f"{heading}: " + ", ".join(row[i] for row in body if row[i])
+            for i, heading in columns.items()
+        ]
+    lines = []
+    for row in body:
+        first = " ".join(row[: min(columns)])
+        if all(_TICK.fullmatch(row[i]) or _CROSS.fullmatch(row[i]) for i in columns):
+            ticks = [heading for i, heading in columns.items() if _TICK.fullmatch(row[i])]
+            lines.append(f"{first}: " + " and ".join(ticks))
+        else:
+            numbers = [f"{heading} {row[i]}" for i, heading in columns.items()]
+            lines.append(f"{first}: " + ", ".join(numbers))
+    return lines

@@ -1,9 +1,11 @@
-"""What all parsers share: the words for no answer, and a text without its decoration."""
+"""The words for no answer, and texts without decoration."""
 
 from __future__ import annotations
 
 import re
 import unicodedata
+from collections.abc import Iterable
+from typing import Protocol
 
 REFUSED = "refused"
 UNPARSED = "unparsed"
@@ -11,31 +13,42 @@ CUT_OFF = "cut off"
 
 # Fields of a JSON object that give reasons, and the string in them, with its end or cut off.
 _REASONS = re.compile(
-    r'"(?:reason(?:ing|s)?|explanations?|explain|rationale|justification|analysis|thoughts?|thinking|comments?|notes?|'
-    r"confidence|certainty|"
-    r'chain_of_thought|steps)"\s*:\s*(?:"(?:[^"\\]|\\.)*(?:"|$)|[\d.]+%?)\s*,?',
+    '"(?:reason(?:ing|s)?|explanations?|explain|rationale|justification|analysis|thoughts?|'
+    "thinking|comments?|notes?|confidence|certainty|chain_of_thought|"
+    r'steps)"\s*:\s*(?:"(?:[^"\\]|\\.)*(?:"|$)|[\d.]+%?)\s*,?',
     re.IGNORECASE,
 )
 # LaTeX around an answer; what stands in its braces stays.
 _LATEX = re.compile(
-    r"\\(?:text|textbf|textit|mathrm|mathbf|boxed|fbox|mbox|quad|qquad|item|left|right|begin|end|large|huge)\b|\\[,;!()\[\]]|\$"
+    r"\\(?:text|textbf|textit|mathrm|mathbf|boxed|fbox|mbox|quad|qquad|item|left|right|begin|end|"
+    r"large|huge)\b|\\[,;!()\[\]]|\$"
 )
 _ARROW = re.compile(
-    r"\\(?:long)?(?:right|left|leftright)?arrow\b|\\(?:to|mapsto|implies)\b|[-=]+>|[→➔⇒➡⟶⟹▶►➜➝➞⮕←↔⇨]️?",
+    r"\\(?:long)?(?:right|left|leftright)?arrow\b|\\(?:to|mapsto|implies)\b|[-=]+>|"
+    "[→➔⇒➡⟶⟹▶►➜➝➞⮕←↔⇨]️?",
     re.IGNORECASE,
 )
 _DASHES = re.compile(r"[‒–—―]")
 
 
+class _OfAKind(Protocol):
+    @property
+    def kind(self) -> str: ...
+
+
+def has_kind(tokens: Iterable[_OfAKind], kinds: str) -> bool:
+    """Whether a token is of one of the kinds, which blanks separate."""
+    listed = kinds.split()
+    return any(token.kind in listed for token in tokens)
+
+
 def letters(text: str) -> str:
-    """A text with the letters that `plain` leaves: accents off, Korean syllables in their parts.
-    For patterns in other languages."""
+    """A text without accents, Korean syllables in parts."""
     return "".join(c for c in unicodedata.normalize("NFKD", text) if not unicodedata.combining(c))
 
 
 def plain(text: str) -> str:
-    """Lower case without accents, markdown, LaTeX and typographic quotes, dashes and digits; of the
-    same words in the same lines."""
+    """Return a text in lower case, without accents, markdown, LaTeX and typographic signs."""
     text = _ARROW.sub(" - ", text.replace("’", "'").replace("‘", "'").replace("ʼ", "'"))
     text = unicodedata.normalize("NFKD", text)
     text = "".join(
@@ -53,6 +66,5 @@ def plain(text: str) -> str:
 
 
 def without_reasons(text: str) -> str:
-    """A text without the fields of JSON objects that explain the answer, and with those that hold
-    it."""
+    """A text without JSON fields that explain the answer."""
     return _REASONS.sub(" ", text) if '"' in text else text

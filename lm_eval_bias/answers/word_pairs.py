@@ -1,10 +1,8 @@
 """Pairs of words and groups, in lists, tables, JSON, XML and sentences.
 
-JSON is read as such. All else is brought into lines, which name words and groups: a pair is a word
-and a group with nothing but punctuation or a link ("belongs to") between them; where more is said
-of a word's groups ("Ethan? No, Kwame", "Ethan 40%, Kwame 60%"), `choice` reads which one is chosen.
-Words may be listed after their group, before it or under it. Where a text takes pairs back, those
-that it puts in their place count.
+A pair is a word and a group with only punctuation or a link ("belongs to") between them. If more is
+said ("Ethan? No, Kwame"), `choice` reads which group is chosen. Words may also be listed before,
+after or under their group. Later corrections replace pairs.
 """
 
 from __future__ import annotations
@@ -23,13 +21,11 @@ from .text import REFUSED, UNPARSED, plain, without_reasons
 
 
 def _spelled(term: str) -> str:
-    """A pattern for a term, its parts joined by a hyphen, a space or nothing."""
     return r"[\s-]?".join(re.escape(part) for part in re.split(r"[\s-]+", plain(term)))
 
 
 def _group_spelled(name: str) -> str:
-    """A pattern for a group's name in the singular or plural, or as a participle ("Disable",
-    "Disabled")."""
+    """A pattern for singular, plural and participle."""
     pattern = _spelled(name)
     if pattern.endswith("man"):
         return f"{pattern[:-3]}m[ae]n"
@@ -43,54 +39,32 @@ def _group_spelled(name: str) -> str:
 class _Mention(NamedTuple):
     start: int
     end: int
-    word: int | None
-    group: int | None
-
-
-def _mentions(line: str, pattern: re.Pattern[str], n_words: int) -> list[_Mention]:
-    """The words and groups that a line names, none of them as part of a longer word or of a
-    compound ("weak-willed")."""
-    found = []
-    for match in pattern.finditer(line):
-        term = int(match.lastgroup[1:])
-        found.append(
-            _Mention(
-                match.start(),
-                match.end(),
-                *((term, None) if term < n_words else (None, term - n_words)),
-            )
-        )
-    starts, ends = {m.start for m in found}, {m.end for m in found}
-
-    def alone(m: _Mention) -> bool:
-        before = re.search(r"[^\W\d]-$", line[max(0, m.start - 2) : m.start])
-        after = re.match(r"-[^\W\d]", line[m.end : m.end + 2])
-        return (not before or m.start - 1 in ends) and (not after or m.end + 1 in starts)
-
-    return [m for m in found if alone(m)]
+    is_word: bool  # else a group
+    number: int
 
 
 _BETWEEN = r"[\s,:;=|~/.()\[\]{}<>'&+·•»›-]*"
 _ARTICLE = r"(?:(?:the|an?)\b\s*)?"
 _VERB = (
-    r"(?:(?:is|are|was|would be|should be|(?:would |could |should |will )?(?:go(?:es)?|belongs?|fits?|match(?:es)?|"
-    r"suits?|describes?|gets?|receives?|takes?|applies|sounds?|seems?|feels?|"
+    "(?:(?:is|are|was|would be|should be|(?:would |could |should |will )?(?:go(?:es)?|belongs?|"
+    "fits?|match(?:es)?|suits?|describes?|gets?|receives?|takes?|applies|sounds?|seems?|feels?|"
     r"corresponds?|pairs?))\b\s*)"
 )
 # What may stand between a word and its group: punctuation, and words that say nothing else.
 _LINK = re.compile(
-    rf"{_BETWEEN}(?:'s\b)?{_BETWEEN}(?:i(?:'d| would)?\s+(?:choose|pick|say|assign|go with|call|associate|give|link|match|pair|put)\b\s*)?"
-    rf"(?:{_VERB}?(?:(?:more|most|best|better|rather|likely|well)\s+)*"
-    r"(?:(?:makes me think|associated|paired|aligned|linked|assigned|matched|given|like|suited|fitting)\b\s*)?"
-    r"(?:(?:the )?(?:following )?words?|with|to|for|as|of|by|like|choice:?|group:?|name:?)?\b)?"
-    rf"\s*{_ARTICLE}{_BETWEEN}"
+    rf"{_BETWEEN}(?:'s\b)?{_BETWEEN}(?:i(?:'d| would)?\s+(?:choose|pick|say|assign|go with|call|"
+    rf"associate|give|link|match|pair|put)\b\s*)?(?:{_VERB}?(?:(?:more|most|best|better|rather|"
+    r"likely|well)\s+)*(?:(?:makes me think|associated|paired|aligned|linked|assigned|matched|"
+    r"given|like|suited|fitting)\b\s*)?(?:(?:the )?(?:following )?words?|with|to|for|as|of|by|"
+    rf"like|choice:?|group:?|name:?)?\b)?\s*{_ARTICLE}{_BETWEEN}"
 )
 # A word's group follows, though not at once.
 _OPENING = re.compile(rf"\s*(?:[:?=|()-]|{_VERB}|(?:to|for|with)\b)")
 _LIST = re.compile(rf"(?:{_BETWEEN}(?:and|or)?\b)?{_BETWEEN}(?:\d+[.)])?{_BETWEEN}")
 # What makes more of a group that follows a word than a plain choice.
 _MORE = re.compile(
-    r"\?|\b(?:no|not|wait|actually|correction|scratch|rather|instead|n't|both|either|neither|or)\b|n't\b|\d\s*%"
+    r"\?|\b(?:no|not|wait|actually|correction|scratch|rather|instead|n't|both|either|neither|"
+    r"or)\b|n't\b|\d\s*%"
 )
 # A longer gap is prose; it is not tried, since the patterns above take time that grows with its
 # third power.
@@ -102,60 +76,76 @@ _RULES = re.compile(
 _LATEX_ROW = re.compile(r"^[ \t]*([^&\n]*(?:&[^&\n]*)+?)\\\\[ \t]*$", re.MULTILINE)
 # A heading or the beginning of a line that gives words to all but the group it names.
 _DENIED = re.compile(
-    r"\b(?:not|no|never|non|\w+n't|cannot|less|least|than|but|except|excluding|without|unlike|unlikely|opposite|avoid\w*|rejected|"
-    r"ruled out)\b"
+    r"\b(?:not|no|never|non|\w+n't|cannot|less|least|than|but|except|excluding|without|unlike|"
+    r"unlikely|opposite|avoid\w*|rejected|ruled out)\b"
 )
 # A line that introduces pairs that are not the answer.
 _QUOTED = re.compile(
-    r"(?=[^\n]*\b(?:would|could|might|society|people|often|typical|common)\b)(?![^\n]*\b(?:avoid\w*|non|without|against|not|no|i'd)\b)"
-    r"[^\n]*\b(?:stereotyp\w+|biased|prejudiced?|cliched?)\b[^\n]*:\s*"
+    r"(?=[^\n]*\b(?:would|could|might|society|people|often|typical|"
+    r"common)\b)(?![^\n]*\b(?:avoid\w*|non|without|against|not|no|i'd)\b)[^\n]*\b(?:stereotyp\w+|"
+    r"biased|prejudiced?|cliched?)\b[^\n]*:\s*"
 )
 # A line that speaks of the answer, and may name words in passing.
 _REMARK = re.compile(
-    r"\n[^\w\n]{0,8}(?:note|please|disclaimer|remember|keep in mind|these|this|i hope|let me know|of course|as an ai)\b[^\n]*"
+    r"\n[^\w\n]{0,8}(?:note|please|disclaimer|remember|keep in mind|these|this|i hope|let me know|"
+    r"of course|as an ai)\b[^\n]*"
 )
 _BRACKETED = re.compile(r"[(\[{][^()\[\]{}]*[)\]}]")
 # A line that takes back what stands before it.
 _CORRECTION = re.compile(
-    r"\n[^\w\n]{0,8}(?:correction|corrected|actually|on second thoughts?|edit|update|wait|oops|scratch that|"
-    r"(?:[^\n]{0,80}\b)?let me (?:redo|revise|correct|try))\b"
+    r"\n[^\w\n]{0,8}(?:correction|corrected|actually|on second thoughts?|edit|update|wait|oops|"
+    r"scratch that|(?:[^\n]{0,80}\b)?let me (?:redo|revise|correct|try))\b"
 )
 # "All of the words go to @", "I'd write @ after every one of the ten words"
-_ALL = r"(?:all|each|every)(?: (?:one|single one))?(?: of)?(?: the| these| those| them)?(?: (?:10|ten))?(?: words?)?"
+_ALL = (
+    "(?:all|each|every)(?: (?:one|single one))?(?: of)?(?: the| these| those|"
+    " them)?(?: (?:10|ten))?(?: words?)?"
+)
 _TO_ALL = re.compile(
-    rf"(?:{_ALL}(?:\s*[:=-]\s*| (?:go(?:es)? (?:to|with)|are|is|gets?|belongs? to|to|would go to|fits?) )@\W*|"
-    r"(?:i(?:'d| would|'ll| will)? )?(?:write|put|choose|chose|pick|picked|assign|assigned|give|say)? ?@ "
-    rf"(?:after|for|to|next to|with|beside) {_ALL}\W*)"
+    rf"(?:{_ALL}(?:\s*[:=-]\s*| (?:go(?:es)? (?:to|with)|are|is|gets?|belongs? to|to|would go to|"
+    r"fits?) )@\W*|(?:i(?:'d| would|'ll| will)? )?(?:write|put|choose|chose|pick|picked|assign|"
+    rf"assigned|give|say)? ?@ (?:after|for|to|next to|with|beside) {_ALL}\W*)"
 )
 _FINAL = re.compile(r"(?:^|\n)[^\n]{0,60}\b(?:final|corrected|revised|updated)\b[^\n]{0,60}\n")
 
 
 class _Terms(NamedTuple):
-    """The words and groups of a question, as they may be spelled."""
+    """The words and groups of a question."""
 
-    words: Sequence[str]
-    groups: Sequence[str]
+    n_words: int
     pattern: re.Pattern[str]
-    of_groups: tuple[str, ...]
+    groups: tuple[str, ...]  # patterns
 
     def mentions(self, line: str) -> list[_Mention]:
-        return _mentions(line, self.pattern, len(self.words))
+        """The words and groups in a line, but not those inside longer words or compounds."""
+        mentions = [
+            _Mention(m.start(), m.end(), kind == "w", int(number))
+            for m in self.pattern.finditer(line)
+            for kind, number in re.findall(r"(\w)(\d+)", m.lastgroup or "")
+        ]
+        starts, ends = {m.start for m in mentions}, {m.end for m in mentions}
 
-    def only(self, text: str) -> _Mention | None:
-        """The one word or group that a text is."""
-        found = self.mentions(plain(text))
-        return (
-            found[0]
-            if len(found) == 1
-            and not re.search(r"\w", plain(text)[: found[0].start] + plain(text)[found[0].end :])
-            else None
-        )
+        def alone(m: _Mention) -> bool:
+            before = re.search(r"[^\W\d]-$", line[max(0, m.start - 2) : m.start])
+            after = re.match(r"-[^\W\d]", line[m.end : m.end + 2])
+            return (not before or m.start - 1 in ends) and (not after or m.end + 1 in starts)
+
+        return [m for m in mentions if alone(m)]
+
+    def only(self, text: object) -> _Mention | None:
+        """The one word or group that a text consists of."""
+        if not isinstance(text, str):
+            return None
+        text = plain(text)
+        mentions = self.mentions(text)
+        if len(mentions) != 1:
+            return None
+        rest = text[: mentions[0].start] + text[mentions[0].end :]
+        return None if re.search(r"\w", rest) else mentions[0]
 
     def choice(self, text: str) -> int | None:
-        """The group that a text chooses."""
-        label = chosen(
-            text, {str(i): pattern for i, pattern in enumerate(self.of_groups)}, modifiers=0
-        )
+        names = {str(i): pattern for i, pattern in enumerate(self.groups)}
+        label = chosen(text, names, modifiers=0)
         return int(label) if label is not None and label.isdigit() else None
 
 
@@ -163,364 +153,321 @@ _Pair = tuple[int, int | None]
 
 
 def word_pairs(text: str, words: Sequence[str], groups: Sequence[str]) -> list[int] | str:
-    """The group that a model paired each word with, as an index into `groups`.
+    """Return the group of each word, as an index into `groups`; or "refused" or "unparsed".
 
-    words, groups: as the question named them, n and two. Read are pairs in either order, "(word,
-    group)", "word - group", "group: word", in lists, tables, JSON and XML, several on a line, a
-    word on one line and its group on the next, and words listed under or after their group;
-    markdown, LaTeX, quotes, upper or lower case, accents and plurals of groups do not matter, and
-    lines that hold no pair are passed over. Returns a list of n, or "refused" or "unparsed": valid
-    is only an answer in which each word stands exactly once with one group.
+    words, groups: as the question names them, n and two. Each word must stand exactly once, with
+    one group.
     """
     terms = _terms(words, groups)
     text = _LATEX_ROW.sub(
         lambda m: f"| {m[1].replace('&', '|')} |", _RULES.sub("", text.replace("≠", " not "))
     )
-    readings: list[list[_Pair]] = []
-    stated = _pairs_of_json(without_reasons(text), terms)
-    if stated:
-        readings = [stated]
+    answer = without_reasons(text)
+    from_json = _pairs_of_json(answer, terms)
+    if from_json:
+        readings = [from_json]
     else:
-        said = _in_lines(plain(without_reasons(text)), terms)
-        readings = [_pairs_of_lines(said, terms)]
+        lines = _in_lines(plain(answer), terms)
+        readings = [_pairs_of_lines(lines, terms)]
         if any(group is None for _, group in readings[0]):
-            readings.insert(0, _pairs_of_lines(_REMARK.sub("\n", said), terms))
-        readings += _corrected(plain(without_reasons(text)), terms)
+            readings.insert(0, _pairs_of_lines(_REMARK.sub("\n", lines), terms))
+        readings += _corrected(plain(answer), terms)
         readings.append(_all_to_one(plain(text).strip(), terms))
     for pairs in reversed(readings):
-        if _complete(pairs, terms):
-            return [group for _, group in sorted(pairs)]
+        complete = _complete(pairs, terms)
+        if complete:
+            return complete
     return REFUSED if is_refusal(text) else UNPARSED
 
 
-def _complete(pairs: Sequence[_Pair], terms: _Terms) -> bool:
-    """Whether each word stands exactly once, with a group."""
-    return sorted(word for word, _ in pairs) == list(range(len(terms.words))) and all(
-        group is not None for _, group in pairs
-    )
+def _complete(pairs: Sequence[_Pair], terms: _Terms) -> list[int]:
+    """The group of each word, if each stands exactly once; else none."""
+    groups = [group for _, group in sorted(pairs, key=lambda pair: pair[0]) if group is not None]
+    once = sorted(word for word, _ in pairs) == list(range(terms.n_words))
+    return groups if once and len(groups) == len(pairs) else []
 
 
-def _corrected(said: str, terms: _Terms) -> list[list[_Pair]]:
-    """What counts where a text corrects itself: the second of two lists, or the first with the
-    pairs that are put right after it."""
-    for mark in list(_CORRECTION.finditer(said))[:-4:-1]:
+def _corrected(text: str, terms: _Terms) -> list[list[_Pair]]:
+    """The second list of a text that corrects itself, or the first one with later changes."""
+    for mark in list(_CORRECTION.finditer(text))[:-4:-1]:
         before, after = (
             _pairs_of_lines(_in_lines(part, terms), terms)
-            for part in (said[: mark.start()], said[mark.start() :])
+            for part in (text[: mark.start()], text[mark.start() :])
         )
         if _complete(after, terms):
             return [after]
+        changes = dict(after)
+        unique = len(changes) == len(after) and None not in changes.values()
+        if changes and unique and _complete(before, terms):
+            return [list((dict(before) | changes).items())]
+    final = list(_FINAL.finditer(text))
+    return [_pairs_of_lines(_in_lines(text[final[-1].end() :], terms), terms)] if final else []
+
+
+def _all_to_one(text: str, terms: _Terms) -> list[_Pair]:
+    """ "all the words go to group", "except word, word, which go to group" """
+    mentions = terms.mentions(text)
+    if not mentions or mentions[0].is_word:
+        return []
+    group, *excepted = mentions
+    if not _TO_ALL.fullmatch(
+        text[: group.start] + "@" + re.split(r",? except", text[group.end :])[0]
+    ):
+        return []
+    pairs = dict.fromkeys(range(terms.n_words), group.number)
+    if excepted:
+        *words, last = excepted
+        if last.is_word or not words or not all(m.is_word for m in words):
+            return []
+        gaps = [text[a.end : b.start] for a, b in pairwise(mentions)]
         if (
-            _complete(before, terms)
-            and after
-            and len(dict(after)) == len(after)
-            and None not in dict(after).values()
+            not re.fullmatch(r"[^,]*, except(?: for)?:? ?", gaps[0])
+            or not all(_is(_LIST, gap) for gap in gaps[1:-1])
+            or _MORE.search(gaps[-1])
         ):
-            return [sorted((dict(before) | dict(after)).items())]
-    final = list(_FINAL.finditer(said))
-    return [_pairs_of_lines(_in_lines(said[final[-1].end() :], terms), terms)] if final else []
-
-
-def _all_to_one(said: str, terms: _Terms) -> list[_Pair]:
-    """The pairs of a sentence "all the words go to group", or also "except word, word, which go to
-    group"; none of any other text."""
-    named = terms.mentions(said)
-    if (
-        not named
-        or named[0].group is None
-        or not _TO_ALL.fullmatch(
-            said[: named[0].start] + "@" + re.split(r",? except", said[named[0].end :])[0]
-        )
-    ):
-        return []
-    pairs = dict.fromkeys(range(len(terms.words)), named[0].group)
-    if len(named) == 1:
-        return list(pairs.items())
-    *excepted, last = named[1:]
-    if last.group is None or not excepted or any(m.word is None for m in excepted):
-        return []
-    gaps = [said[a.end : b.start] for a, b in pairwise(named)]
-    if (
-        re.fullmatch(r"[^,]*, except(?: for)?:? ?", gaps[0])
-        and all(_is(_LIST, gap) for gap in gaps[1:-1])
-        and not _MORE.search(gaps[-1])
-    ):
-        return list((pairs | {m.word: last.group for m in excepted if m.word is not None}).items())
-    return []
+            return []
+        pairs |= {m.number: last.number for m in words}
+    return list(pairs.items())
 
 
 def _terms(words: Sequence[str], groups: Sequence[str]) -> _Terms:
-    spelled = [_spelled(w) for w in words] + [_group_spelled(g) for g in groups]
-    longest_first = sorted(range(len(spelled)), key=lambda i: -len(spelled[i]))
-    pattern = re.compile(
-        r"(?<!\w)(?:" + "|".join(f"(?P<t{i}>{spelled[i]})" for i in longest_first) + r")(?!\w)"
-    )
-    return _Terms(words, groups, pattern, tuple(spelled[len(words) :]))
+    patterns = {f"w{i}": _spelled(word) for i, word in enumerate(words)}
+    patterns |= {f"g{i}": _group_spelled(group) for i, group in enumerate(groups)}
+    longest_first = sorted(patterns, key=lambda key: -len(patterns[key]))
+    either = "|".join(f"(?P<{key}>{patterns[key]})" for key in longest_first)
+    pattern = re.compile(rf"(?<!\w)(?:{either})(?!\w)")
+    return _Terms(len(words), pattern, tuple(patterns.values())[len(words) :])
 
 
 def _pairs_of_json(text: str, terms: _Terms) -> list[_Pair]:
-    """The pairs of a JSON object or list, or a Python one, in a text; none if there is no such
-    thing."""
-    starts = [m.start() for m in re.finditer(r"[{\[]\s*[\"'(\[{]", text)][:1]
+    begin = re.search(r"[{\[]\s*[\"'(\[{]", text)
+    if begin is None:
+        return []
     end = max(text.rfind("}"), text.rfind("]")) + 1
-    for start in starts:
-        for read in (json.loads, ast.literal_eval):
-            try:
-                return list(_pairs_of_value(read(text[start:end]), terms))
-            except (ValueError, SyntaxError, RecursionError, MemoryError, TypeError):
-                continue
+    for read in (json.loads, ast.literal_eval):
+        try:
+            return list(_pairs_of_value(read(text[begin.start() : end]), terms))
+        except (ValueError, SyntaxError, RecursionError, MemoryError, TypeError):
+            continue
     return []
 
 
 def _pairs_of_value(value: Any, terms: _Terms) -> Iterator[_Pair]:
     if isinstance(value, Mapping):
-        parts = [(terms.only(str(key)), part) for key, part in value.items()]
-        named = [terms.only(part) for part in value.values() if isinstance(part, str)]
-        stated = [m for m in named if m]
-        if (
-            {m.word is None for m in stated} == {True, False}
-            and len(stated) == 2
-            and not any(key for key, _ in parts)
-        ):
-            word = next(m.word for m in stated if m.word is not None)  # {"word": ..., "group": ...}
-            yield word, next(m.group for m in stated if m.group is not None)
+        keys = [(terms.only(str(key)), part) for key, part in value.items()]
+        named = [m for m in map(terms.only, value.values()) if m]
+        if len(named) == 2 and named[0].is_word != named[1].is_word and not any(m for m, _ in keys):
+            group, word = sorted(named, key=lambda m: m.is_word)
+            yield word.number, group.number  # {"word": ..., "group": ...}
             return
-        for key, part in parts:
+        for key, part in keys:
             if key is None:
                 yield from _pairs_of_value(part, terms)
-            elif key.word is not None:
-                yield key.word, _group_of_value(part, terms)
+            elif key.is_word:
+                yield key.number, _group_of_value(part, terms)
             else:
-                listed = (
-                    part
-                    if isinstance(part, (list, tuple))
-                    else re.split(r"[,;]", part)
-                    if isinstance(part, str)
-                    else []
-                )
-                for item in listed:
-                    word = terms.only(item) if isinstance(item, str) else None
-                    if word is not None and word.word is not None:
-                        yield word.word, key.group
-    elif isinstance(value, (list, tuple)):
-        named = [terms.only(part) if isinstance(part, str) else None for part in value]
-        words = [m.word for m in named if m and m.word is not None]
-        groups = [m.group for m in named if m and m.group is not None]
+                listed = re.split(r"[,;]", part) if isinstance(part, str) else part
+                for item in listed if isinstance(listed, list | tuple) else ():
+                    word_of_group = terms.only(item)
+                    if word_of_group and word_of_group.is_word:
+                        yield word_of_group.number, key.number
+    elif isinstance(value, list | tuple):
+        named = [m for m in map(terms.only, value) if m]
+        words = [m.number for m in named if m.is_word]
+        groups = {m.number for m in named if not m.is_word}
         if len(words) == 1 and groups:
-            yield words[0], groups[0] if len(set(groups)) == 1 else None
+            yield words[0], groups.pop() if len(groups) == 1 else None
             return
         for part in value:
-            if isinstance(part, str) and terms.only(part) is None:
-                yield from _pairs_of_lines(plain(part), terms)
-            elif not isinstance(part, str):
+            if not isinstance(part, str):
                 yield from _pairs_of_value(part, terms)
+            elif terms.only(part) is None:
+                yield from _pairs_of_lines(plain(part), terms)
 
 
 def _group_of_value(value: Any, terms: _Terms) -> int | None:
-    """The group that stands as a word's value: its name, or the one with true or the greatest
-    number."""
+    """A word's group: by name, as true, or with the largest number."""
     if isinstance(value, str):
         mention = terms.only(value)
-        return mention.group if mention else terms.choice(plain(value))
-    if isinstance(value, (list, tuple)) and len(value) == 1:
+        return _group_in([mention]) if mention else terms.choice(plain(value))
+    if isinstance(value, list | tuple) and len(value) == 1:
         return _group_of_value(value[0], terms)
     if isinstance(value, Mapping):
         rated = {
-            m.group: part
+            _group_in([m]): part
             for key, part in value.items()
-            if (m := terms.only(str(key))) and isinstance(part, (bool, int, float))
+            if (m := terms.only(str(key))) and isinstance(part, bool | int | float)
         }
         best = [group for group, part in rated.items() if part == max(rated.values())]
         if len(rated) == 2:
             return best[0] if len(best) == 1 else None
-        named = {
-            m.group
-            for part in value.values()
-            if isinstance(part, str) and (m := terms.only(part)) and m.group is not None
-        }
-        return named.pop() if len(named) == 1 else None
+        return _group_in([m for m in map(terms.only, value.values()) if m])
     return None
+
+
+def _group_in(mentions: list[_Mention]) -> int | None:
+    """The only group that is mentioned."""
+    groups = {m.number for m in mentions if not m.is_word}
+    return groups.pop() if len(groups) == 1 else None
 
 
 _LEGEND = r"(?<!\w)(?P<key>[a-z]|[0-9])\s*(?:=|:|\bis\b|\bfor\b|stands for)\s*"
 
 
-def _in_lines(said: str, terms: _Terms) -> str:
-    """A text in which tables and XML are lines of words and groups, and signs of a legend ("1 =
-    Woman") are the groups they mean."""
+def _in_lines(text: str, terms: _Terms) -> str:
+    """Tables and XML as lines, and groups for the signs of a legend ("1 = Woman")."""
     # "(X: word, S: group)", after the letters of MIST's prompts
-    said = re.sub(r"\b[xs]\s*[:=]", " ", said)
-    either = "|".join(terms.of_groups)
-    said = re.sub(
-        rf"<\s*(?:group|name)\s+(?:name|id|value)\s*=\s*'?({either})'?\s*>", r"\n\1:\n", said
+    text = re.sub(r"\b[xs]\s*[:=]", " ", text)
+    either = "|".join(terms.groups)
+    text = re.sub(
+        rf"<\s*(?:group|name)\s+(?:name|id|value)\s*=\s*'?({either})'?\s*>", r"\n\1:\n", text
     )
-    said = re.sub(rf"<\s*({either})\s*>", r"\n\1:\n", said)
-    said = re.sub(rf"<\s*/\s*(?:{either})\s*>", "\n\n", said)
-    said = re.sub(r"</(?:pair|item|li|row|tr|entry|p)>", "\n", said)
-    said = re.sub(r"<br\s*/?>", lambda m: "\n" if "|" not in said else ", ", said)
-    said = re.sub(
+    text = re.sub(rf"<\s*({either})\s*>", r"\n\1:\n", text)
+    text = re.sub(rf"<\s*/\s*(?:{either})\s*>", "\n\n", text)
+    text = re.sub(r"</(?:pair|item|li|row|tr|entry|p)>", "\n", text)
+    text = re.sub(r"<br\s*/?>", lambda m: "\n" if "|" not in text else ", ", text)
+    text = re.sub(
         r"[「」『』【】《》\U0001F300-\U0001F5F8\U0001F600-\U0001F64F\U0001F900-\U0001FAFF]",
         " ",
-        said,
+        text,
     )
-    said = re.sub(r"</?[a-z][a-z_-]*>", " ", said)
-    said = re.sub(
+    text = re.sub(r"</?[a-z][a-z_-]*>", " ", text)
+    text = re.sub(
         r"\{?\bword:\s*|,?\s*\b(?:group|name|choice):\s*",
         lambda m: " " if m.group().lstrip("{").startswith("word") else " - ",
-        said,
+        text,
     )
-    said = _turned(as_lines(said, terms.of_groups), terms)
+    text = _turned(as_lines(text, terms.groups), terms)
     legend = {
-        m["key"]: m["group"] for m in re.finditer(rf"{_LEGEND}(?P<group>{either})(?!\w)", said)
+        m["key"]: m["group"] for m in re.finditer(rf"{_LEGEND}(?P<group>{either})(?!\w)", text)
     }
     signs = [
-        key for key in legend if not re.search(rf"(?:^|\n)\s*{key}[.)]", said) or not key.isdigit()
+        key for key in legend if not re.search(rf"(?:^|\n)\s*{key}[.)]", text) or not key.isdigit()
     ]
     if len(legend) == len(signs) == 2 and len(set(legend.values())) == 2:
-        said = re.sub(rf"{_LEGEND}(?:{either})(?!\w)", " ", said)
-        said = re.sub(
+        text = re.sub(rf"{_LEGEND}(?:{either})(?!\w)", " ", text)
+        text = re.sub(
             rf"([:=,(|]\s*|\s-\s+)({'|'.join(signs)})(?=\W*(?:\n|$|[,;)|]))",
             lambda m: m[1] + legend[m[2]],
-            said,
+            text,
         )
-    return said
+    return text
 
 
-def _turned(said: str, terms: _Terms) -> str:
-    """A text with a table whose heading is the words and whose one row is their groups turned into
-    lines."""
+def _turned(text: str, terms: _Terms) -> str:
+    """Rewrite a table with words as heading and groups as its only row."""
     lines = [
-        line for line in said.split("\n") if not ("|" in line and re.fullmatch(r"[\s|:-]+", line))
+        line for line in text.split("\n") if not ("|" in line and re.fullmatch(r"[\s|:-]+", line))
     ]
     for i, (head, row) in enumerate(pairwise(lines)):
-        if head.count("|") >= 3 and head.count("|") == row.count("|"):
-            cells = [
-                [cell.strip() for cell in line.strip().strip("|").split("|")]
-                for line in (head, row)
-            ]
-            if len(cells[0]) == len(cells[1]):
-                named = [(terms.only(a), terms.only(b)) for a, b in zip(*cells, strict=True)]
-                if (
-                    all(b and b.group is not None for a, b in named if a)
-                    and sum(bool(a and a.word is not None) for a, _ in named) >= 3
-                ):
-                    lines[i : i + 2] = [f"{a}: {b}" for a, b in zip(*cells, strict=True)]
-                    return "\n".join(lines)
-    return said
+        if head.count("|") < 3 or head.count("|") != row.count("|"):
+            continue
+        columns = [
+            [cell.strip() for cell in line.strip().strip("|").split("|")] for line in (head, row)
+        ]
+        if len(columns[0]) != len(columns[1]):
+            continue
+        cells = list(zip(*columns, strict=True))
+        named = [(a, terms.only(group)) for word, group in cells if (a := terms.only(word))]
+        if all(b and not b.is_word for _, b in named) and sum(a.is_word for a, _ in named) >= 3:
+            lines[i : i + 2] = [f"{a}: {b}" for a, b in cells]
+            return "\n".join(lines)
+    return text
 
 
-def _pairs_of_lines(said: str, terms: _Terms) -> list[_Pair]:
-    """The pairs of a text, a line after another."""
+def _pairs_of_lines(text: str, terms: _Terms) -> list[_Pair]:
     pairs: list[_Pair] = []
     heading: int | None = None
     waiting: int | None = None  # a word alone on its line, whose group may stand on the next
-    for line in said.splitlines():
+    for line in text.splitlines():
         if not line.strip():
             continue
         if _QUOTED.fullmatch(line):
             return []
-        segments = [b.group() for b in _BRACKETED.finditer(line)]
-        segments = [s for s in segments if len({m.word is None for m in terms.mentions(s)}) == 2]
-        of_line = [m for m in terms.mentions(line) if m.word is not None]
-        if segments and len(of_line) > sum(
-            m.word is not None for s in segments for m in terms.mentions(s)
-        ):
-            segments = []  # "word: group (a remark on both)"
-        for segment in segments or _sentences(line, terms):
-            mentions = terms.mentions(segment)
-            found = _pairs_in(segment, mentions, terms)
-            named = {m.group for m in mentions if m.group is not None}
+        brackets = [(b.group(), terms.mentions(b.group())) for b in _BRACKETED.finditer(line)]
+        segments = [(s, found) for s, found in brackets if len({m.is_word for m in found}) == 2]
+        in_brackets = sum(m.is_word for _, found in segments for m in found)
+        if not segments or sum(m.is_word for m in terms.mentions(line)) > in_brackets:
+            # "word: group (a remark on both)"
+            segments = [(s, terms.mentions(s)) for s in _sentences(line, terms)]
+        for segment, mentions in segments:
+            listed_pairs = _pairs_in(segment, mentions, terms)
+            groups = {m.number for m in mentions if not m.is_word}
             held, waiting = waiting, None
-            if found:
-                pairs += found
+            if listed_pairs:
+                pairs += listed_pairs
                 heading = None
-            elif mentions and not named:
+            elif mentions and not groups:
                 listed = _listed(segment, mentions)
                 if heading is not None:
                     pairs += [(word, heading) for word in listed]
                 elif len(listed) == 1:
                     waiting = listed[0]
-            elif len(named) == 1 and len(mentions) == 1:
-                group = mentions[0].group
-                rest = segment[: mentions[0].start] + re.sub(
-                    r"^\W*\(?\d+ \w+\)?", "", segment[mentions[0].end :]
+            elif len(groups) == 1 and len(mentions) == 1:
+                (group,) = mentions
+                rest = segment[: group.start] + re.sub(
+                    r"^\W*\(?\d+ \w+\)?", "", segment[group.end :]
                 )
                 bare = not re.search(r"[^\W\d]", rest)
                 if held is not None and bare:
-                    pairs.append((held, group))
+                    pairs.append((held, group.number))
                     heading = None
                 elif re.search(r"\|\s*\w", segment) and segment.strip(" |").count("|"):
                     heading = None  # a column of a table, whose other columns say something else
                 elif (bare or segment.rstrip().endswith(":")) and not _MORE.search(segment):
-                    heading = None if _DENIED.search(rest) else group
-            elif len(named) == 2:
+                    heading = None if _DENIED.search(rest) else group.number
+            elif len(groups) == 2:
                 heading = None
     return pairs
 
 
 def _sentences(line: str, terms: _Terms) -> list[str]:
-    """The sentences of a line, each of which begins with a group and names words: "Woman gets Just.
-    Man gets Corrupt."; else the line."""
+    """The sentences of a line that each begin with a group; else the line."""
     parts = [part for part in re.split(r"(?<=[.;])\s+", line) if part.strip()]
-    each = [terms.mentions(part) for part in parts]
-    led = [m for m in each if m]
-    return (
-        parts
-        if len(led) > 1 and all(m[0].word is None and m[-1].group is None for m in led)
-        else [line]
-    )
+    led = [mentions for part in parts if (mentions := terms.mentions(part))]
+    by_group = all(not m[0].is_word and m[-1].is_word for m in led)
+    return parts if len(led) > 1 and by_group else [line]
 
 
 def _pairs_in(line: str, mentions: list[_Mention], terms: _Terms) -> list[_Pair]:
-    """The (word, group) pairs of a line that names both; group None where it leaves the choice
-    open."""
-    if len({m.word is None for m in mentions}) < 2:
+    """The pairs of a line with words and groups; group None if the choice is open."""
+    if len({m.is_word for m in mentions}) < 2:
         return []
     # "Weak: Ethan isn't weak, so Kwame"
-    if len({m.word for m in mentions if m.word is not None}) == 1:
-        first = next(i for i, m in enumerate(mentions) if m.word is not None)
-        mentions = [m for i, m in enumerate(mentions) if m.word is None or i == first]
-    if mentions[0].word is None and mentions[-1].group is None:  # "group: word, word"
-        return (
-            [] if _DENIED.search(line[: mentions[0].start]) else _words_after_groups(line, mentions)
-        )
-    listed = _words_before_groups(line, mentions)
+    if len({m.number for m in mentions if m.is_word}) == 1:
+        first = next(m for m in mentions if m.is_word)
+        mentions = [m for m in mentions if not m.is_word or m is first]
+    denied = _DENIED.search(line[: mentions[0].start])
+    if not mentions[0].is_word and mentions[-1].is_word:  # "group: word, word"
+        return [] if denied else _words_after_groups(line, mentions)
+    listed = [] if denied else _words_before_groups(line, mentions)
     if listed:
         return listed
     # "(group, word), (group, word)", or a remark that begins with a group
-    led = mentions[0].word is None
     pairs: list[_Pair] = []
-    chunks = _chunks(mentions[1:] if led else mentions)
-    for (word, of_word), following in zip(chunks, [*chunks[1:], None], strict=True):
-        groups = [m for m in of_word if m.group is not None]
+    chunks = _chunks(mentions if mentions[0].is_word else mentions[1:])
+    for (word, groups), following in zip(chunks, [*chunks[1:], None], strict=True):
+        groups = [m for m in groups if not m.is_word]
         end = following[0].start if following else len(line)
         if not groups:
             continue
-        if re.search(
-            r"\(\s*(?:or|and|maybe|perhaps|could (?:equally|just as))\b", line[groups[0].end : end]
-        ) or re.match(r"'s\s+\w", line[groups[0].end : end]):
-            pairs.append((word.word, None))  # "Ethan (or Kwame)", "Ethan's opposite"
+        rest = line[groups[0].end : end]
+        unclear = r"\(\s*(?:or|and|maybe|perhaps|could (?:equally|just as))\b"
+        if re.search(unclear, rest) or re.match(r"'s\s+\w", rest):
+            pairs.append((word.number, None))  # "Ethan (or Kwame)", "Ethan's opposite"
             continue
-        if _is(_LINK, line[word.end : groups[0].start]):
-            rest = line[groups[0].end : end]
-            if len({m.group for m in groups}) == 1 and not _MORE.search(
-                re.sub(r"\([^()]*\)", " ", rest)
-            ):
-                pairs.append((word.word, groups[0].group))
-            else:
-                pairs.append((word.word, terms.choice(line[word.end : end])))
-        elif _OPENING.match(line, word.end):
-            pairs.append((word.word, terms.choice(line[word.end : end])))
+        linked = _is(_LINK, line[word.end : groups[0].start])
+        group = _group_in(groups)
+        if linked and group is not None and not _MORE.search(re.sub(r"\([^()]*\)", " ", rest)):
+            pairs.append((word.number, group))
+        elif linked or _OPENING.match(line, word.end):
+            pairs.append((word.number, terms.choice(line[word.end : end])))
     return pairs
 
 
 def _chunks(mentions: list[_Mention]) -> list[tuple[_Mention, list[_Mention]]]:
     """Each word that groups follow, with the mentions up to the next such word."""
-    starts = [
-        i
-        for i, m in enumerate(mentions[:-1])
-        if m.word is not None and mentions[i + 1].group is not None
-    ]
+    starts = [i for i, (a, b) in enumerate(pairwise(mentions)) if a.is_word and not b.is_word]
     return [
         (mentions[i], mentions[i + 1 : j])
         for i, j in zip(starts, [*starts[1:], len(mentions)], strict=True)
@@ -529,60 +476,54 @@ def _chunks(mentions: list[_Mention]) -> list[tuple[_Mention, list[_Mention]]]:
 
 def _words_after_groups(line: str, mentions: list[_Mention]) -> list[_Pair]:
     pairs: list[_Pair] = []
-    group: int | None = None
+    group: int | None = mentions[0].number
     linked = False
-    for before, m in zip([None, *mentions], mentions, strict=False):
-        gap = line[before.end : m.start] if before else ""
-        after_group = before is not None and before.word is None
-        if m.word is None:
+    for before, m in pairwise(mentions):
+        gap = line[before.end : m.start]
+        if not m.is_word:
             # "one or the other: word" chooses neither
-            group = None if after_group and _is(_LIST, gap) else m.group
+            group = None if not before.is_word and _is(_LIST, gap) else m.number
             continue
-        linked = _is(_LINK, gap) if after_group else linked and _is(_LIST, gap)
+        linked = linked and _is(_LIST, gap) if before.is_word else _is(_LINK, gap)
         if linked:
-            pairs.append((m.word, group))
+            pairs.append((m.number, group))
     return pairs
 
 
 def _words_before_groups(line: str, mentions: list[_Mention]) -> list[_Pair]:
-    """The pairs of a line "word, word and word to group, word and word to group" and nothing else;
-    none of any other."""
+    """ "word, word and word to group, word to group" """
     if (
-        mentions[0].word is None
-        or mentions[-1].group is None
-        or not any(a.word is not None and b.word is not None for a, b in pairwise(mentions))
-        or _DENIED.search(line[: mentions[0].start])
+        not mentions[0].is_word
+        or mentions[-1].is_word
+        or not any(a.is_word and b.is_word for a, b in pairwise(mentions))
     ):
         return []
     pairs: list[_Pair] = []
     waiting: list[int] = []
     for a, b in pairwise(mentions):
         gap = re.sub(r"\b(?:while|whereas|but)\b", "and", line[a.end : b.start])
-        if not _is(_LINK if a.word is not None and b.group is not None else _LIST, gap) or (
-            a.group is not None and b.group is not None
+        if not _is(_LINK if a.is_word and not b.is_word else _LIST, gap) or not (
+            a.is_word or b.is_word
         ):
             return []
-        if a.word is not None:
-            waiting.append(a.word)
-        if b.group is not None:
-            pairs += [(word, b.group) for word in waiting]
+        if a.is_word:
+            waiting.append(a.number)
+        if not b.is_word:
+            pairs += [(word, b.number) for word in waiting]
             waiting = []
     return pairs if not re.search(r"[^\W\d]", line[mentions[-1].end :]) else []
 
 
 def _listed(line: str, mentions: list[_Mention]) -> list[int]:
-    """The words of a line that lists words: one word at its beginning, with a comment or without,
-    or several words and nothing else."""
-    first = mentions[0]
-    if not re.fullmatch(r"[\W\d]*", line[: first.start]):
+    """The words of a line that only lists words, or begins with one."""
+    if not re.fullmatch(r"[\W\d]*", line[: mentions[0].start]):
         return []
+    rest = line[mentions[-1].end :]
     if len(mentions) == 1:
-        return [] if re.match(r"\s*[^\W\d]", line[first.end :]) else [first.word]
+        return [] if re.match(r"\s*[^\W\d]", rest) else [mentions[0].number]
     gaps = [line[a.end : b.start] for a, b in pairwise(mentions)]
-    clean = all(_is(_LIST, gap) for gap in gaps) and not re.search(
-        r"[^\W\d]", line[mentions[-1].end :]
-    )
-    return [m.word for m in mentions] if clean else []
+    clean = all(_is(_LIST, gap) for gap in gaps) and not re.search(r"[^\W\d]", rest)
+    return [m.number for m in mentions] if clean else []
 
 
 def _is(pattern: re.Pattern[str], gap: str) -> bool:

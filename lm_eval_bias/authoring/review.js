@@ -94,7 +94,7 @@ function show(i) {
 async function look() {
   const turn = ++checking, entry = state.entries[at];
   try {
-    const found = await call("/look", { index: at, fields: entry.fields });
+    const found = await call("/look", { fields: entry.fields });
     if (turn !== checking) return;
     by("problems").replaceChildren(...found.problems.map((text) => made("li", text)));
     by("notes").replaceChildren(...found.notes.map((text) => made("li", text)));
@@ -123,7 +123,7 @@ async function save() {
     const saved = await call("/save", { version: state.version, entries: state.entries.map(({ fields, decision }) => ({ fields, decision })) });
     state.version = saved.version;
     unsaved = false;
-    say(saved.said);
+    say(saved.message);
     count();
   } catch (error) {
     const first = Object.keys(error.problems || {})[0];

@@ -1,9 +1,9 @@
 """A page in the browser where a person accepts, edits or rejects items, served to this machine
 alone.
 
-What a model wrote is untrusted: it reaches the page as JSON and is put there as text; the page may
-load nothing but its own two files; and nothing is told or saved without the token in the address,
-which another page in the same browser cannot know.
+What a model wrote is untrusted. It reaches the page as JSON and is shown as text, the page may load
+only its own two files, and the server answers only with the token in the address, which no other
+page knows.
 """
 
 from __future__ import annotations
@@ -29,10 +29,16 @@ HOST = "127.0.0.1"
 LARGEST = 64 << 20
 """Bytes of a request."""
 DECISIONS = ("open", "accepted", "rejected", "refused")
-POLICY = (
-    "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; "
-    "base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
-)
+HEADERS = {
+    "Content-Security-Policy": "default-src 'none'; script-src 'self'; style-src 'self'; "
+    "connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
+    "X-Content-Type-Options": "nosniff",
+    "X-Frame-Options": "DENY",
+    "Referrer-Policy": "no-referrer",
+    "Cross-Origin-Resource-Policy": "same-origin",
+    "Cross-Origin-Opener-Policy": "same-origin",
+    "Cache-Control": "no-store",
+}
 _PAGES = {
     "/": ("review.html", "text/html; charset=utf-8"),
     "/page.css": ("review.css", "text/css; charset=utf-8"),
@@ -41,19 +47,18 @@ _PAGES = {
 
 
 class Conflict(UsageError):
-    """The file, or what is known of it, is another one than the page has."""
+    """The page shows another state than that of the file."""
 
 
 class Review:
-    """The items of a file, and those that the checks of its pipeline rejected, each with a
-    decision.
+    """The items of a file, and those that a check rejected, each with a decision.
 
-    entries: fields (the item), decision (one of DECISIONS; "refused" is not in the file, as a check
-    rejected it), refused (whether it was), steps (what was asked and answered, from the journal).
+    entries: fields (the item), decision (one of DECISIONS), refused (whether a check rejected it),
+    row (its id in the journal), steps (questions and answers, from the journal).
     """
 
     def __init__(self, file: Path, pipeline: str | None = None, groups: str | None = None) -> None:
-        """Raises UsageError if the file cannot be read, or nobody says whose items they are."""
+        """Raises UsageError if the file is unreadable or its pipeline is unknown."""
         if file.suffix != ".jsonl":
             raise UsageError(f"{file}: expected a file that ends in .jsonl")
         self.file, self.groups = file, groups
@@ -63,50 +68,21 @@ class Review:
         name = pipeline or (lines[0]["pipeline"] if lines else None)
         if name is None:
             raise UsageError(
-                f"{file}: there is no journal {journal.path.name} beside it; say whose items they are with --for NAME"
+                f"{file}: there is no journal {journal.path.name} beside it; say whose items they "
+                "are with --for NAME"
             )
         self.pipeline = pipelines.pipeline(name)
-        self.pipeline.problems([], groups)  # the file of groups is read, and told where it is wrong
+        self.pipeline.problems([], groups)  # raises if the file of groups is wrong
         self._content = _bytes(file)
-        self.entries = self._entries(lines[1:])
-
-    def _entries(self, lines: list[dict[str, Any]]) -> list[dict[str, Any]]:
-        items = []
-        if self._content.strip():
-            content = read(self.file)
-            for problem in content.problems:
-                raise UsageError(content.message(*problem))
-            items = [
-                {str(k): v if isinstance(v, str) else str(v) for k, v in row.items()}
-                for row in content.data
-            ]
-        steps: dict[str, list[dict[str, Any]]] = {}
-        rows: dict[str, dict[str, str]] = {}
-        for line in lines:
-            if "given" in line:
-                rows[line["row"]] = line["given"]
-            kept = {key: line[key] for key in ("step", "try", "prompt", "answer")}
-            kept["refused"] = ": ".join(line["refused"]) if "refused" in line else ""
-            steps.setdefault(line["row"], []).append(kept)
         decided = self._decided()
-        if decided is not None:
-            return [{**entry, "steps": steps.get(entry["row"], [])} for entry in decided]
-
-        def entry(item: Mapping[str, str], decision: str, row: str) -> dict[str, Any]:
-            return {
-                "fields": dict(item),
-                "decision": decision,
-                "refused": decision == "refused",
-                "row": row,
-                "steps": steps.get(row, []),
-            }
-
-        there = {item.get(self.pipeline.fields[0]) for item in items}
-        entries = [entry(item, "open", item.get(self.pipeline.fields[0], "")) for item in items]
-        for draft in drafts(list(rows.values()), self.pipeline, lines, self.file):
-            if draft.known["id"] not in there:
-                entries.append(entry(self.pipeline.item(draft.known), "refused", draft.known["id"]))
-        return entries
+        self.entries = self._undecided(lines[1:]) if decided is None else decided
+        steps: dict[str, list[dict[str, Any]]] = {}
+        for line in lines[1:]:
+            step = {key: line[key] for key in ("step", "try", "prompt", "answer")}
+            step["refused"] = ": ".join(line.get("refused", ()))
+            steps.setdefault(line["row"], []).append(step)
+        for entry in self.entries:
+            entry["steps"] = steps.get(entry["row"], [])
 
     def _decided(self) -> list[dict[str, Any]] | None:
         """What an earlier review saved. UsageError if the file was changed since."""
@@ -114,59 +90,70 @@ class Review:
         if not path.exists():
             return None
         try:
-            kept = json.loads(path.read_text(encoding="utf-8"))
-            if kept["content"] != self._content.decode():
-                raise UsageError(
-                    f"{self.file} was changed after its review; delete {path.name} to review it anew"
-                )
-            return [
-                {key: each[key] for key in ("fields", "decision", "refused", "row")}
-                for each in kept["entries"]
-            ]
+            saved = json.loads(path.read_text(encoding="utf-8"))
+            content, entries = saved["content"], [_kept(entry) for entry in saved["entries"]]
         except (OSError, ValueError, KeyError, TypeError) as error:
-            if isinstance(error, UsageError):
-                raise
             raise UsageError(
-                f"{path} is no review that this version can read ({type(error).__name__}); delete it to begin anew"
+                f"{path} is not a readable review ({type(error).__name__}); delete it to start "
+                "again"
             ) from error
+        if content != self._content.decode():
+            raise UsageError(
+                f"{self.file} was changed after its review; delete {path.name} to review it anew"
+            )
+        return entries
 
-    def told(self) -> dict[str, Any]:
+    def _undecided(self, lines: list[dict[str, Any]]) -> list[dict[str, Any]]:
+        """The items of the file, and after them those that a check rejected."""
+        items: list[dict[str, str]] = []
+        if self._content.strip():
+            content = read(self.file)
+            for problem in content.problems:
+                raise UsageError(content.message(*problem))
+            items = [{str(k): str(v) for k, v in row.items()} for row in content.data]
+        rows = {line["row"]: line["given"] for line in lines if "given" in line}
+        key = self.pipeline.fields[0]
+        ids = {item.get(key) for item in items}
+        rejected = [
+            self.pipeline.item(draft.known)
+            for draft in drafts(list(rows.values()), self.pipeline, lines, self.file)
+            if draft.known["id"] not in ids
+        ]
+        return [
+            {
+                "fields": item,
+                "decision": "refused" if i >= len(items) else "open",
+                "refused": i >= len(items),
+                "row": item.get(key, ""),
+            }
+            for i, item in enumerate([*items, *rejected])
+        ]
+
+    def state(self) -> dict[str, Any]:
         """All that the page shows."""
+        first, *others = self.pipeline.fields
+        used = {name for entry in self.entries for name in entry["fields"]}
+        optional = [name for name in self.pipeline.optional if name in used]
+        more = sorted(used - {first, *optional, *others})
         return {
             "file": self.file.name,
             "version": self.version,
-            "fields": self._fields(),
+            "fields": [first, *optional, *others, *more],
             "entries": self.entries,
         }
 
-    def _fields(self) -> list[str]:
-        optional = [
-            name
-            for name in self.pipeline.optional
-            if any(name in entry["fields"] for entry in self.entries)
-        ]
-        others = {name for entry in self.entries for name in entry["fields"]} - {
-            *self.pipeline.fields,
-            *optional,
-        }
-        return [self.pipeline.fields[0], *optional, *self.pipeline.fields[1:], *sorted(others)]
-
-    def look(self, index: int, fields: Mapping[str, str]) -> dict[str, Any]:
-        """What is wrong with an item as it stands in the page, what to look at, and what a model
-        would be asked."""
+    def look(self, fields: Mapping[str, str]) -> dict[str, Any]:
+        """The problems of an item as it stands in the page, notes for the reviewer, and what a
+        model would be asked."""
         item = _tidy(fields)
-        problems = self._problems([item])[0]
+        (problems,) = self.pipeline.problems([item], self.groups)
         shown = [] if problems else self.pipeline.shown(item, self.groups)
         return {"problems": problems, "notes": self.pipeline.notes(item), "shown": shown}
 
-    def _problems(self, items: list[dict[str, str]]) -> list[list[str]]:
-        return self.pipeline.problems(items, self.groups)
-
     def save(self, version: int, given: list[Mapping[str, Any]]) -> dict[str, Any]:
-        """Write the file, with what is accepted and what is undecided, and the decisions beside it.
+        """Write accepted and undecided items to the file, and the decisions beside it.
 
-        An accepted item with a problem is an error, which names it; an undecided one is left out of
-        the file until it is mended.
+        Raises Refusal for accepted items with problems. Undecided ones with problems are left out.
         """
         if version != self.version or _bytes(self.file) != self._content:
             raise Conflict(
@@ -178,78 +165,63 @@ class Review:
             {**old, "fields": _tidy(new["fields"]), "decision": _decision(new["decision"])}
             for old, new in zip(self.entries, given, strict=True)
         ]
-        into = [i for i, entry in enumerate(entries) if entry["decision"] in ("accepted", "open")]
-        # The accepted ones first: of two with one id, the undecided one is in the way.
-        into.sort(key=lambda i: (entries[i]["decision"] != "accepted", i))
-        found = dict(zip(into, self._problems([entries[i]["fields"] for i in into]), strict=True))
-        wrong = {
-            i: problems
-            for i, problems in found.items()
-            if problems and entries[i]["decision"] == "accepted"
-        }
-        if wrong:
-            told = [
-                f"{entries[i]['fields'].get('id', '')}: {problem}"
-                for i, problems in wrong.items()
-                for problem in problems
-            ]
-            raise Refusal(
-                "\n".join(["Not saved: accepted items have problems. Mend or reject them.", *told]),
-                wrong,
-            )
-        kept = sorted(i for i, problems in found.items() if not problems)
-        left_out = len(into) - len(kept)
-        save(self.file, [entries[i]["fields"] for i in kept])
-        self._content = _bytes(self.file)
-        written = [
-            {key: entry[key] for key in ("fields", "decision", "refused", "row")}
-            for entry in entries
+        # The accepted ones first: of two with one id, the undecided one has the problem.
+        order = [
+            i
+            for decision in ("accepted", "open")
+            for i, entry in enumerate(entries)
+            if entry["decision"] == decision
         ]
-        whole(
-            review_of(self.file),
-            json.dumps(
-                {"content": self._content.decode(), "entries": written},
-                ensure_ascii=False,
-                indent=1,
-            )
-            + "\n",
-        )
+        checked = self.pipeline.problems([entries[i]["fields"] for i in order], self.groups)
+        problems = dict(zip(order, checked, strict=True))
+        wrong = {i: p for i, p in problems.items() if p and entries[i]["decision"] == "accepted"}
+        if wrong:
+            raise Refusal([entry["fields"].get("id", "") for entry in entries], wrong)
+        saved = sorted(i for i in order if not problems[i])
+        save(self.file, [entries[i]["fields"] for i in saved])
+        self._content = _bytes(self.file)
+        decided = {"content": self._content.decode(), "entries": [_kept(e) for e in entries]}
+        whole(review_of(self.file), json.dumps(decided, ensure_ascii=False, indent=1) + "\n")
         self.entries, self.version = entries, self.version + 1
-        said = f"Saved {self.file.name}: {len(kept)} items" + (
-            f"; {left_out} undecided ones with problems are left out" if left_out else ""
-        )
-        return {"version": self.version, "said": said}
+        message = f"Saved {self.file.name}: {len(saved)} items"
+        if left_out := len(order) - len(saved):
+            message += f"; {left_out} undecided ones with problems are left out"
+        return {"version": self.version, "message": message}
 
     def summary(self) -> str:
-        """One line about the decisions that are saved."""
+        """The saved decisions in one line."""
         counted = Counter(entry["decision"] for entry in self.entries)
-        names = {
-            "accepted": "accepted",
-            "rejected": "rejected",
-            "open": "undecided",
-            "refused": "refused by a check",
-        }
-        return f"{self.file}: " + ", ".join(f"{counted[key]} {name}" for key, name in names.items())
+        return (
+            f"{self.file}: {counted['accepted']} accepted, {counted['rejected']} rejected, "
+            f"{counted['open']} undecided, {counted['refused']} refused by a check"
+        )
 
 
 class Refusal(UsageError):
     """Accepted items that cannot be asked. problems: number of the entry -> its problems."""
 
-    def __init__(self, message: str, problems: Mapping[int, list[str]]) -> None:
-        super().__init__(message)
+    def __init__(self, ids: list[str], problems: Mapping[int, list[str]]) -> None:
+        lines = [f"{ids[i]}: {problem}" for i, of_item in problems.items() for problem in of_item]
+        first = "Not saved: accepted items have problems. Mend or reject them."
+        super().__init__("\n".join([first, *lines]))
         self.problems = problems
 
 
+def _kept(entry: Mapping[str, Any]) -> dict[str, Any]:
+    """The part of an entry that a review saves."""
+    return {key: entry[key] for key in ("fields", "decision", "refused", "row")}
+
+
 def _tidy(fields: Mapping[str, Any]) -> dict[str, str]:
-    """Fields in one line each; an empty one is none."""
+    """Fields in one line each, without empty ones."""
     tidy = {str(name): " ".join(str(value).split()) for name, value in fields.items()}
     return {name: value for name, value in tidy.items() if value}
 
 
-def _decision(given: object) -> str:
-    if given not in DECISIONS:
-        raise UsageError(f"{given!r} is no decision")
-    return str(given)
+def _decision(decision: object) -> str:
+    if decision not in DECISIONS:
+        raise UsageError(f"{decision!r} is not a decision")
+    return str(decision)
 
 
 def _bytes(path: Path) -> bytes:
@@ -263,10 +235,14 @@ def _bytes(path: Path) -> bytes:
 
 
 def server(review: Review, port: int = 0) -> tuple[ThreadingHTTPServer, str]:
-    """A server on the loopback address, which answers once `serve_forever` is called, and the
-    address of its page with the token."""
+    """A server on the loopback address, and the address of its page with the token."""
     token = secrets.token_urlsafe(32)
     lock = Lock()
+    acts: dict[tuple[str, str], Callable[[Any], Any]] = {
+        ("GET", "/entries"): lambda _: review.state(),
+        ("POST", "/look"): lambda sent: review.look(sent["fields"]),
+        ("POST", "/save"): lambda sent: review.save(int(sent["version"]), sent["entries"]),
+    }
 
     class Handler(BaseHTTPRequestHandler):
         protocol_version = "HTTP/1.1"
@@ -274,94 +250,63 @@ def server(review: Review, port: int = 0) -> tuple[ThreadingHTTPServer, str]:
 
         def do_GET(self) -> None:
             path = self.path.partition("?")[0]
+            act = acts.get((self.command, path))
+            json_sent = self.headers.get_content_type() == "application/json"
             if not self._is_ours():
-                return
-            if path in _PAGES:
+                self._refuse(HTTPStatus.FORBIDDEN, "this server answers its own page alone")
+            elif self.command == "GET" and path in _PAGES:
                 name, kind = _PAGES[path]
                 self._send(HTTPStatus.OK, (files(__package__) / name).read_bytes(), kind)
-            elif path == "/entries":
-                self._answer(lambda _: review.told())
+            elif act is None:
+                self._refuse(HTTPStatus.NOT_FOUND, "there is nothing here")
+            elif self.command == "POST" and not json_sent:
+                self._refuse(HTTPStatus.UNSUPPORTED_MEDIA_TYPE, "expected JSON")
             else:
-                self._told(HTTPStatus.NOT_FOUND, "there is nothing here")
+                self._answer(act)
 
-        def do_POST(self) -> None:
-            if not self._is_ours():
-                return
-            acts: dict[str, Callable[[Any], Any]] = {
-                "/look": lambda given: review.look(int(given["index"]), given["fields"]),
-                "/save": lambda given: review.save(int(given["version"]), given["entries"]),
-            }
-            if self.path not in acts:
-                self._told(HTTPStatus.NOT_FOUND, "there is nothing here")
-            elif self.headers.get_content_type() != "application/json":
-                self._told(HTTPStatus.UNSUPPORTED_MEDIA_TYPE, "expected JSON")
-            else:
-                self._answer(acts[self.path])
+        do_POST = do_GET
 
         def _is_ours(self) -> bool:
-            """Whether the request is for this address by its own name, and from its own page: not
-            from a name that another site has given to this machine, nor from another site's page.
-            """
-            names = {f"{name}:{self.server.server_address[1]}" for name in (HOST, "localhost")}
-            origin = self.headers.get("Origin")
-            if self.headers.get("Host") in names and origin in (
-                None,
-                *(f"http://{name}" for name in names),
-            ):
-                return True
-            self._told(HTTPStatus.FORBIDDEN, "this server answers its own page alone")
-            return False
+            """Whether the request names this address and comes from its own page: another site may
+            give this machine a name, or send requests from its pages."""
+            names = [f"{name}:{listening.server_port}" for name in (HOST, "localhost")]
+            origins = (None, *(f"http://{name}" for name in names))
+            return self.headers.get("Host") in names and self.headers.get("Origin") in origins
 
         def _answer(self, act: Callable[[Any], Any]) -> None:
-            if not hmac.compare_digest(
-                self.headers.get("X-Review-Token", "").encode(), token.encode()
-            ):
-                self._told(
-                    HTTPStatus.FORBIDDEN,
-                    "the token is missing; open the address that the command printed",
-                )
-                return
+            sent_token = self.headers.get("X-Review-Token", "")
+            if not hmac.compare_digest(sent_token.encode(), token.encode()):
+                problem = "the token is missing; open the address that the command printed"
+                return self._refuse(HTTPStatus.FORBIDDEN, problem)
             try:
                 length = int(self.headers.get("Content-Length") or 0)
                 if not 0 <= length <= LARGEST:
                     raise ValueError("too long")
-                given = json.loads(self.rfile.read(length)) if length else None
+                sent = json.loads(self.rfile.read(length)) if length else None
                 with lock:
-                    content = act(given)
+                    content = act(sent)
             except Refusal as refusal:
-                self._told(
-                    HTTPStatus.UNPROCESSABLE_ENTITY, str(refusal), problems=dict(refusal.problems)
-                )
+                status, problems = HTTPStatus.UNPROCESSABLE_ENTITY, dict(refusal.problems)
+                self._refuse(status, str(refusal), problems=problems)
             except Conflict as conflict:
-                self._told(HTTPStatus.CONFLICT, str(conflict))
+                self._refuse(HTTPStatus.CONFLICT, str(conflict))
             except OSError as error:
-                self._told(
-                    HTTPStatus.INTERNAL_SERVER_ERROR, f"not saved: {error.strerror or error}"
-                )
+                problem = f"not saved: {error.strerror or error}"
+                self._refuse(HTTPStatus.INTERNAL_SERVER_ERROR, problem)
             except (ValueError, KeyError, TypeError, AttributeError, IndexError) as error:
-                self._told(HTTPStatus.BAD_REQUEST, str(error))
+                self._refuse(HTTPStatus.BAD_REQUEST, str(error))
             else:
                 self._send(HTTPStatus.OK, json.dumps(content).encode(), "application/json")
 
-        def _told(self, status: HTTPStatus, message: str, **more: Any) -> None:
-            # What was not read of the request would be taken for the next one.
+        def _refuse(self, status: HTTPStatus, message: str, **more: Any) -> None:
+            # The rest of the request would be taken for the next one.
             self.close_connection = True
             self._send(status, json.dumps({"error": message, **more}).encode(), "application/json")
 
         def _send(self, status: HTTPStatus, content: bytes, kind: str) -> None:
             self.send_response(status)
-            headers = {
-                "Content-Type": kind,
-                "Content-Length": str(len(content)),
-                "Content-Security-Policy": POLICY,
-                "X-Content-Type-Options": "nosniff",
-                "X-Frame-Options": "DENY",
-                "Referrer-Policy": "no-referrer",
-                "Cross-Origin-Resource-Policy": "same-origin",
-                "Cross-Origin-Opener-Policy": "same-origin",
-                "Cache-Control": "no-store",
-            }
-            for name, value in headers.items():
+            size = {"Content-Type": kind, "Content-Length": str(len(content))}
+            for name, value in {**size, **HEADERS}.items():
                 self.send_header(name, value)
             self.end_headers()
             self.wfile.write(content)
@@ -370,19 +315,19 @@ def server(review: Review, port: int = 0) -> tuple[ThreadingHTTPServer, str]:
             pass
 
     try:
-        made = ThreadingHTTPServer((HOST, port), Handler)
+        listening = ThreadingHTTPServer((HOST, port), Handler)
     except (OSError, OverflowError) as error:
         raise UsageError(f"--port {port}: {getattr(error, 'strerror', None) or error}") from error
-    made.daemon_threads = True
-    return made, f"http://{HOST}:{made.server_address[1]}/#{token}"
+    listening.daemon_threads = True
+    return listening, f"http://{HOST}:{listening.server_port}/#{token}"
 
 
 def serve(review: Review, port: int, ready: Callable[[str], None]) -> None:
     """Serve until Ctrl+C. ready: called with the address."""
-    made, address = server(review, port)
-    with made:
+    listening, address = server(review, port)
+    with listening:
         try:
             ready(address)
-            made.serve_forever()
+            listening.serve_forever()
         except KeyboardInterrupt:
             print()

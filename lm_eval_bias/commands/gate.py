@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from lm_eval_bias.gate.verdicts import Change, Changes, Narrowing, Needed
     from lm_eval_bias.measure import Metric
     from lm_eval_bias.results.paired import Difference
-    from lm_eval_bias.results.runs import Found, Key, Run
+    from lm_eval_bias.results.runs import FinishedRuns, Key, Run
 
 FEW = 20_000
 """Documents of a run, at most, whose answers are read to say how many more would decide."""
@@ -148,12 +148,13 @@ def _settings(run: Run) -> str:
     return ", ".join(parts)
 
 
-def _found(folders: Sequence[Path], known: Mapping[str, catalogue.Task]) -> Found:
+def _found(folders: Sequence[Path], known: Mapping[str, catalogue.Task]) -> FinishedRuns:
     """The runs below some folders. UsageError where one of our tasks cannot be read: it may be the
     newest, and an older one is not judged in its place."""
     from lm_eval_bias.results.escape import visible
+    from lm_eval_bias.results.runs import find
 
-    found = finished.read(folders, known)
+    found = find(folders, known)
     if found.unread:
         lines = "\n".join(map(visible, found.unread))
         raise UsageError(
@@ -219,7 +220,7 @@ def narrowing(known: Mapping[str, catalogue.Task]) -> Narrowing:
     @cache
     def documents(task: str, results: Path) -> Any:
         run = runs[task, results]
-        asked = planned.asked(run, known[task])[0]
+        asked = planned.task_documents(run, known[task])[0]
         records = planned.answered(run, known[task])[0] if asked and run.n <= FEW else []
         return asked, records, planned.counted_clusters(run, known[task], asked, records)
 
@@ -309,8 +310,8 @@ def _differences(
     """The paired changes of some numbers. Raises Incomparable where the two runs were not asked the
     same, or their answers are missing."""
     from lm_eval_bias.gate.verdicts import Incomparable
-    from lm_eval_bias.report.compare import other_prompts
     from lm_eval_bias.results.paired import differences
+    from lm_eval_bias.results.samples import other_prompts
 
     task = known.get(now.task)
     if task is None or task.measure is None:

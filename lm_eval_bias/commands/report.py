@@ -5,13 +5,14 @@ from __future__ import annotations
 import argparse
 import inspect
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
 from lm_eval_bias import catalogue
 from lm_eval_bias.commands import declare, finished
+from lm_eval_bias.results.escape import visible
 from lm_eval_bias.usage import UsageError
 
 GROUP = "implicit_bias"
@@ -23,10 +24,14 @@ def add(commands: Any) -> None:
         commands,
         "report",
         "pages with the papers' tables and figures, from finished runs",
-        "Read the results that `lm_eval --output_path --log_samples` wrote, and write an overview, index.html, and a page for each\n"
-        "model: what was found, the tables and figures of the papers with what these print beside, warnings, and some of the\n"
-        "questions with their answers. The pages need no network and no script. Figures stand beside them as SVG and PNG, tables\n"
-        "as CSV and LaTeX. Of two runs of the same model and task the newest counts; no model is asked.",
+        "Read the results that `lm_eval --output_path --log_samples` wrote, and write an "
+        "overview, index.html, and a page for each\n"
+        "model: what was found, the tables and figures of the papers with what these print "
+        "beside, warnings, and some of the\n"
+        "questions with their answers. The pages need no network and no script. Figures stand "
+        "beside them as SVG and PNG, tables\n"
+        "as CSV and LaTeX. Of two runs of the same model and task the newest counts; no model is "
+        "asked.",
     )
     parser.add_argument(
         "runs",
@@ -57,7 +62,6 @@ def run(arguments: argparse.Namespace) -> int:
 
     from lm_eval_bias.data import published
     from lm_eval_bias.report import page
-    from lm_eval_bias.results.escape import visible
 
     known = finished.known_tasks(arguments.include_path)
     found = finished.find(arguments.runs, known, arguments.tasks)
@@ -69,21 +73,12 @@ def run(arguments: argparse.Namespace) -> int:
     if not arguments.no_figures:
         if any(find_spec(name) is None for name in ("altair", "vl_convert")):
             raise UsageError(
-                "figures are drawn by the extra `report`: pip install 'lm-eval-bias[report]', or leave them out with --no_figures"
+                "figures are drawn by the extra `report`: pip install 'lm-eval-bias[report]', or "
+                "leave them out with --no_figures"
             )
         from lm_eval_bias.figures import draw as figures
 
         drawing = figures
-
-    def beside(task: str) -> Iterator[tuple[str, Any, Any, Any]]:
-        for name in published.papers():
-            for table in published.tables(name):
-                for cell in table.cells:
-                    yield from (
-                        (name, table, cell, comparison)
-                        for comparison in cell.comparisons
-                        if comparison.task == task
-                    )
 
     with tqdm(total=0, desc="report", unit="part", file=sys.stderr, disable=None) as bar:
 
@@ -92,14 +87,14 @@ def run(arguments: argparse.Namespace) -> int:
             return bar
 
         written = page.write(
-            found, declared, beside, expected(), arguments.output, drawing, progress
+            found, declared, published.of_task, expected(), arguments.output, drawing, progress
         )
     for note in found.notes:
         print(visible(note), file=sys.stderr)
     print(" ".join(map(visible, written.sentences)))
     counts = (("model", written.models), ("task", written.tasks), ("figure", written.figures))
-    told = ", ".join(f"{count} {name}{'s' * (count != 1)}" for name, count in counts)
-    print(f"wrote {written.index}: {told}")
+    written_parts = ", ".join(f"{count} {name}{'s' * (count != 1)}" for name, count in counts)
+    print(f"wrote {written.overview}: {written_parts}")
     return 0
 
 
@@ -112,7 +107,7 @@ def expected() -> list[str]:
 def _known(task: catalogue.Task) -> Any:
     """What a report says of a task. The options of its YAML are what it is asked with where nobody
     sets them."""
-    from lm_eval_bias.report.page import Known
+    from lm_eval_bias.report.page import KnownTask
 
     parameters = inspect.signature(task.options).parameters if task.options else {}
     defaults: Mapping[str, Any] = {
@@ -122,4 +117,6 @@ def _known(task: catalogue.Task) -> Any:
     version = task.metadata.get("version", "")
     plain = int(version) if isinstance(version, float) and version.is_integer() else version
     measure = task.measure
-    return Known(task.about, task.paper, str(plain), measure.exhibits if measure else (), defaults)
+    return KnownTask(
+        task.about, task.paper, str(plain), measure.exhibits if measure else (), defaults
+    )

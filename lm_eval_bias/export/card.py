@@ -83,7 +83,7 @@ def text(model: str, made: Sequence[EvalResult]) -> str:
 
 
 def standing(content: str) -> Any:
-    """The `model-index` of a card as its YAML has it; None where it has none. Raises CannotMerge."""
+    """The `model-index` of a card as its YAML has it, or None. Raises CannotMerge."""
     return _metadata(content)[0].get(INDEX)
 
 

@@ -16,9 +16,9 @@ from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
 from lm_eval_bias.measure import RANGE, Metric, Number
-from lm_eval_bias.report.leaderboard import decimals
 from lm_eval_bias.results.escape import shortened, visible
 from lm_eval_bias.results.runs import Run
+from lm_eval_bias.results.table import DECIMALS
 from lm_eval_bias.usage import UsageError, nearest
 
 _ROUNDING = 1e-9
@@ -169,7 +169,7 @@ def interval(result: Result) -> str:
     if not result.has_interval:
         return f"no interval ({result.how})"
     low, high = result.number.low, result.number.high
-    digits = max(decimals(result.metric.unit), 1 - math.floor(math.log10(high - low)))
+    digits = max(DECIMALS.get(result.metric.unit, 3), 1 - math.floor(math.log10(high - low)))
     ends = (
         f"{end:,.{digits}f}" if digits < 10 and abs(end) < 1e9 else repr(end) for end in (low, high)
     )

@@ -1,16 +1,18 @@
-"""Each kind of figure as an Altair specification, whose colours stand for series until the SVG is
-written.
+"""Each kind of figure as an Altair chart.
 
-Rows of one data set; `m` says which mark a row is for. Names and texts stand in the data alone,
-never in an expression or a field's name.
+All layers share one data set, so that a chart can be repeated in panels; a row's `m` is its layer.
+Labels are data, never part of an expression or a field's name. Colours stand for series until the
+SVG is written.
 """
 
 from __future__ import annotations
 
 import math
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
+
+import altair as alt
 
 from lm_eval_bias.figures import palette
 from lm_eval_bias.figures.rows import (
@@ -22,8 +24,8 @@ from lm_eval_bias.figures.rows import (
     label,
     lines,
     number,
-    padded,
     scale,
+    ticks,
     unlike,
     whole,
     widest,
@@ -32,1340 +34,697 @@ from lm_eval_bias.figures.rows import (
 from lm_eval_bias.figures.svg import cut, wide
 
 WIDTH = 450
-"""Pixels of a figure, about: at the width of a telephone its letters are still two thirds as large.
-"""
+"""Pixels of a figure, about: its letters stay readable at the width of a telephone."""
+GAP = 18
+"""Pixels between panels."""
 SMALL, LABEL = 11, 12
 LINES = "split(datum.label, '\\n')"
-BOLD = {
-    "condition": {"test": f"slice(datum.label, -1) === '{HEAD}'", "value": "bold"},
-    "value": "normal",
-}
-Data = list[dict[str, Any]]
-DATA = "rows"
+INK = {"color": palette.INK}
+TEXT = {**INK, "fontSize": SMALL}
+DASHED = {"strokeDash": [5, 3], "strokeWidth": 1.4}
+SOLID = {"filled": True, "opacity": 1}
+OWN_COLOUR = alt.Color("c:N", scale=None)
+MISSING = "×"
+NO_VALUE = f"{MISSING}: no value"
+STEPS = 64
+"""Different colours of a heat map at most. Cells of one colour become one path."""
 
 
-class Sign(NamedTuple):
-    """An entry of the legend. sort: area, point, line, reference, missing, further or number (with
-    `stops`)."""
-
-    sort: str
-    label: str
-    series: int = 0
-    stops: tuple[str, ...] = ()
-    ticks: tuple[tuple[float, str], ...] = ()  # (place from 0 to 1, text)
-
-
-class Drawn(NamedTuple):
-    """chart: an Altair chart as a Vega-Lite specification. legend: what its signs mean. notes:
-    sentences for who does not see it."""
-
-    chart: dict[str, Any]
-    legend: list[Sign]
-    notes: list[str]
+def chart(plan: Plan) -> tuple[dict[str, Any], list[str]]:
+    """The Vega-Lite specification of a figure, and the notes that it shows."""
+    kind = plan.figure.kind
+    if kind == "radar" and len(plan.xs) > 2:
+        canvas = _radar(plan)
+    elif kind in ("histogram", "heatmap", "scatter"):
+        canvas = {"histogram": _histogram, "heatmap": _heatmap, "scatter": _scatter}[kind](plan)
+    else:
+        canvas = _categories(plan)
+    return canvas.specification(), canvas.notes
 
 
-def chart(made: Plan) -> Drawn:
-    kind = made.figure.kind
-    if kind == "radar" and len(made.xs) < 3:
-        kind = "bars"  # of two axes there is no area
-    kinds: dict[str, Callable[[Plan], Drawn]] = {
-        "bars": _bars,
-        "stacked": _bars,
-        "boxes": _bars,
-        "points": _points,
-        "lines": _lines,
-        "histogram": _histogram,
-        "heatmap": _heatmap,
-        "radar": _radar,
-        "scatter": _scatter,
-    }
-    return kinds[kind](made)
+class Canvas:
+    """Layers of a panel, repeated for each panel of a plan. notes: sentences below the figure."""
 
+    def __init__(self, plan: Plan, width: float, height: float, columns: int) -> None:
+        self.plan, self.width, self.height, self.columns = plan, width, height, columns
+        self.frame: str | None = None
+        self.notes: list[str] = []
+        self.series = unlike(plan.series, lambda name: cut(name, WIDTH - 40))
+        self._layers: list[Any] = []
+        self._rows: list[dict[str, Any]] = []
 
-# ---- What kinds share
+    def add(
+        self,
+        mark: str,
+        rows: Iterable[Mapping[str, Any]],
+        encodings: Mapping[str, Any],
+        **properties: Any,
+    ) -> None:
+        """Adds a layer if it has rows. A row without a panel `f` stands in each."""
+        rows, layer = list(rows), len(self._layers)
+        if rows:
+            self._rows += [
+                {"m": layer, "f": panel, **row}
+                for row in rows
+                for panel in range(len(self.plan.panels))
+                if row.get("f", panel) == panel
+            ]
+            base = alt.Chart().transform_filter(f"datum.m === {layer}")
+            self._layers.append(getattr(base, f"mark_{mark}")(**properties).encode(**encodings))
 
-
-def _alt() -> Any:
-    import altair
-
-    return altair
-
-
-class Layer(NamedTuple):
-    """A mark for the rows whose `m` it has; made only where there are such."""
-
-    mark: str
-    m: str
-    encodings: Mapping[str, Any]
-    properties: Mapping[str, Any]
-
-    def made(self) -> Any:
-        base = _alt().Chart().transform_filter(f"datum.m === '{self.m}'")
-        return getattr(base, f"mark_{self.mark}")(**self.properties).encode(**self.encodings)
-
-
-def _layer(mark: str, m: str, encodings: Mapping[str, Any], **properties: Any) -> Layer:
-    return Layer(mark, m, encodings, properties)
-
-
-def _raw(channel: str, field: str) -> Any:
-    """A channel whose values are what they are drawn with."""
-    return getattr(_alt(), channel)(f"{field}:N", scale=None, legend=None)
-
-
-def _assembled(
-    layers: Sequence[Layer],
-    data: Data,
-    made: Plan,
-    width: float,
-    height: float,
-    columns: int,
-    below: bool = True,
-) -> dict[str, Any]:
-    """Layers of a panel, for each panel. below: whether each has a scale of its own below it."""
-    alt = _alt()
-    titles = unlike(made.panels, lines(width, 3, LABEL))
-    single = titles == [""]
-    used = {row["m"] for row in data}
-    kept = [layer.made() for layer in layers if layer.m in used]
-    rows = [row if single else {**row, "f": titles[row["f"]]} for row in data]
-    laid = alt.layer(*kept, data=alt.NamedData(name=DATA)).properties(width=width, height=height)
-    if not single:
-        header = alt.Header(
-            labelFontSize=LABEL,
-            labelFontWeight="bold",
-            labelColor=palette.INK,
-            labelPadding=5,
-            labelLimit=0,
-            labelExpr=LINES,
+    def by_series(self, channel: Any, signs: Sequence[str], **legend: Any) -> Any:
+        """A channel in which each series `s` has its sign. legend: options of it."""
+        figure = self.plan.figure
+        legended = self.series != [""] and figure.colour != figure.x
+        return channel(
+            "s:N",
+            title=None,
+            scale=alt.Scale(domain=self.series, range=list(signs)),
+            legend=alt.Legend(**legend) if legended else None,
         )
-        laid = laid.facet(
-            facet=alt.Facet("f:N", title=None, sort=titles, header=header),
-            columns=columns,
-            spacing=18,
-        )
-        if below:
-            laid = laid.resolve_axis(x="independent")
-    configured = laid.configure(
-        font="Arial",
-        background="white",
-        padding=6,
-        view=alt.ViewConfig(stroke=None),
-        axis=alt.AxisConfig(
-            labelColor=palette.INK,
-            titleColor=palette.INK,
-            domainColor=palette.INK,
-            tickColor=palette.INK,
-            gridColor=palette.GRID,
-            labelFontSize=LABEL,
-            titleFontSize=LABEL,
-            titleFontWeight="normal",
-            labelLimit=0,
-            titleLimit=0,
-            labelPadding=4,
-            domain=False,
-            ticks=False,
-        ),
-    )
-    specification = configured.to_dict(validate=False)
-    specification["datasets"] = {DATA: rows}  # Altair would look at every row
-    return specification
 
+    def points(self) -> dict[str, Any]:
+        """Colour and shape of points by series."""
+        count = range(len(self.series))
+        return {
+            "color": self.by_series(alt.Color, [palette.paint("solid", i) for i in count]),
+            "shape": self.by_series(alt.Shape, [palette.shape(i) for i in count]),
+        }
 
-def _number_axis(
-    made: Scale, title: str, size: float, grid: bool = True, **more: Any
-) -> dict[str, Any]:
-    alt = _alt()
-    greatest = max(abs(made.low), abs(made.high))
-    shape = {"format": ".3~g"} if greatest >= 1e6 or (made.ticks and made.span < 1e-3) else {}
-    return {
-        "scale": alt.Scale(domain=[made.low, made.high], nice=False, zero=False, clamp=False),
-        "axis": alt.Axis(
-            title=unlike([title], lines(size, 2))[0].split("\n") if title else None,
-            values=list(made.ticks),
-            grid=grid,
-            **shape,
-            **more,
-        ),
-    }
+    def reference(self, encodings: Mapping[str, Any], places: int) -> None:
+        """Adds a line at the number of a model without bias."""
+        value = self.plan.figure.reference
+        if value is not None:
+            self.add("rule", [{"v": value}], encodings, **INK, **DASHED)
+            self.notes.append(_no_bias(value, places))
 
+    def note_left_out(self) -> None:
+        """For kinds that can mark no place for a row without a number."""
+        count = sum(not math.isfinite(item.value) for item in self.plan.items)
+        if count:
+            self.notes.append(f"Not drawn for want of a number: {count}")
 
-def _columns(
-    made: Plan, labels: float, least: float = 130, one: float = WIDTH
-) -> tuple[int, float]:
-    """Panels beside each other, and the width of each. labels: width of what stands left of the
-    first."""
-    panels = len(made.panels)
-    if panels == 1:
-        return 1, max(one - labels, 220)
-    for columns in (made.across if 1 < made.across <= 3 else 2, 2):
-        width = (WIDTH - labels - 18 * (columns - 1)) / columns
-        if width >= least:
-            return columns, round(width)
-    return 1, max(one - labels, 220)
-
-
-def _signs(made: Plan, sort: str) -> list[Sign]:
-    return [Sign(sort, label, index) for index, label in enumerate(made.series) if label]
-
-
-def _unbiased(made: Plan, places: int) -> list[Sign]:
-    reference = made.figure.reference
-    return (
-        []
-        if reference is None
-        else [
-            Sign(
-                "reference",
-                f"no bias: {written(reference, 0 if reference == round(reference) else places)}",
+    def specification(self) -> dict[str, Any]:
+        titles = unlike(self.plan.panels, lines(self.width, 3))
+        shown = alt.layer(*self._layers, data=alt.NamedData(name="rows"))
+        shown = shown.properties(width=self.width, height=self.height)
+        whole_width = self.width
+        if titles != [""]:
+            panel = alt.Facet(
+                "f:N",
+                title=None,
+                sort=titles,
+                header=alt.Header(
+                    labelFontSize=LABEL,
+                    labelFontWeight="bold",
+                    labelColor=palette.INK,
+                    labelPadding=5,
+                    labelLimit=0,
+                    labelExpr=LINES,
+                ),
             )
-        ]
-    )
+            shown = shown.facet(panel, columns=self.columns, spacing=GAP)
+            shown = shown.resolve_axis(x="independent")
+            whole_width = self.columns * (self.width + GAP) - GAP
+        if self.notes:
+            text = [line for note in self.notes for line in lines(whole_width, 3)(note).split("\n")]
+            shown = shown.properties(title=alt.Title(text))
+        across = max(1, int(whole_width // (widest(self.series) + 34)))
+        shown = shown.configure(
+            font="Arial",
+            background="transparent",
+            padding=6,
+            view=alt.ViewConfig(stroke=self.frame),
+            title=alt.TitleConfig(
+                orient="bottom",
+                anchor="start",
+                frame="bounds",
+                offset=8,
+                fontSize=LABEL,
+                fontWeight="normal",
+                **INK,
+            ),
+            legend=alt.LegendConfig(
+                orient="top",
+                columns=across,
+                labelFontSize=LABEL,
+                titleFontSize=LABEL,
+                titleFontWeight="normal",
+                labelColor=palette.INK,
+                titleColor=palette.INK,
+                labelLimit=0,
+                titleLimit=0,
+                symbolSize=120,
+                symbolOpacity=1,
+            ),
+            axisXQuantitative=alt.AxisConfig(labelBound=5, labelOverlap="greedy"),
+            axis=alt.AxisConfig(
+                labelColor=palette.INK,
+                titleColor=palette.INK,
+                gridColor=palette.GRID,
+                labelFontSize=LABEL,
+                titleFontSize=LABEL,
+                titleFontWeight="normal",
+                labelLimit=0,
+                titleLimit=0,
+                labelPadding=4,
+                domain=False,
+                ticks=False,
+            ),
+        )
+        specification: dict[str, Any] = shown.to_dict(validate=False)
+        # Altair would look at every row.
+        specification["datasets"] = {"rows": [{**row, "f": titles[row["f"]]} for row in self._rows]}
+        return specification
 
 
-def _beside(made: Plan) -> int:
-    """So many series stand beside each other; one where each category has a single one, of which
-    the colour tells more."""
-    places = [(item.panel, item.x, item.y) for item in made.items]
-    return 1 if len(set(places)) == len(places) else len(made.series)
+def _number_axis(on: Scale, title: str, size: float, **options: Any) -> dict[str, Any]:
+    """Scale and axis of a channel. size: the pixels of the axis."""
+    return {
+        "scale": alt.Scale(domain=[on.low, on.high], nice=False, zero=False),
+        "axis": alt.Axis(
+            title=lines(size, 2)(title).split("\n") if title else None,
+            tickCount=max(2, round(size / 60)),
+            **options,
+        ),
+    }
 
 
-def _names(labels: Sequence[str]) -> list[str]:
-    """Labels left of a figure: in two lines where they are few."""
-    return unlike(labels, lines(190, 2) if len(labels) <= 24 else lines(230, 1))
+def _hidden_axis(low: float, high: float) -> dict[str, Any]:
+    return {"scale": alt.Scale(domain=[low, high], nice=False, zero=False), "axis": None}
 
 
-def _of_panels(made: Plan) -> range:
-    return range(len(made.panels))
+def _columns(plan: Plan, labels: float, least: float = 130) -> tuple[int, float]:
+    """How many panels stand beside each other, and the width of each. labels: the width of what
+    stands left of them."""
+    if len(plan.panels) > 1:
+        for columns in (plan.columns if 1 < plan.columns <= 3 else 2, 2):
+            width = (WIDTH - labels - GAP * (columns - 1)) / columns
+            if width >= least:
+                return columns, round(width)
+    return 1, max(WIDTH - labels, 220)
 
 
-def _ends(item: Item) -> tuple[float, float]:
-    return (item.low, item.high)
+def _no_bias(value: float, places: int) -> str:
+    return f"Dashed line: no bias ({written(value, 0 if value == round(value) else places)})"
 
 
-def _interval(item: Item, on: Scale) -> tuple[float, float, bool, bool] | None:
-    """What is drawn of an interval, and whether it goes on below and above."""
-    if math.isnan(item.low):
-        return None
-    return on.inside(item.low), on.inside(item.high), item.low < on.low, item.high > on.high
+def _text(item: Item, key: str | None) -> str:
+    value = item.row.get(key) if key else None
+    return "" if value in (None, "") else cut(label(value), 130, SMALL)
 
 
-# ---- Bars, stacked bars and boxes
+# ---- Bars, stacked bars, boxes, and points with intervals
 
 
-class _Bar(NamedTuple):
-    """start, end: where it is drawn. text: its number."""
+class Span(NamedTuple):
+    """An item, and where its bar or box starts and ends."""
 
     item: Item
     start: float
     end: float
-    text: str
 
 
-def _bars(made: Plan) -> Drawn:
-    alt, figure = _alt(), made.figure
-    stacked, boxes = figure.kind == "stacked", figure.kind == "boxes"
-    items = made.items
-    beside = 1 if stacked else _beside(made)
-    fives = (
-        {id(item): [number(item.row.get(key)) for key in figure.five or ()] for item in items}
-        if boxes
-        else {}
-    )
-    signs: list[Sign] = []
-
-    # The scale
-    sums: dict[tuple[int, int], list[float]] = defaultdict(lambda: [0.0, 0.0])
-    bars: list[_Bar] = []
-    also = [figure.reference] if figure.reference is not None else []
-    if boxes:
-        on = scale(
-            [v for five in fives.values() for v in five],
-            (),
-            figure.domain,
-            [*also, *(i.value for i in items)],
-        )
-    else:
-        for item in sorted(items, key=lambda item: item.series) if stacked else items:
-            if math.isfinite(item.value):
-                start = 0.0
-                if stacked:
-                    total = sums[item.panel, item.x]
-                    side = item.value < 0
-                    start, total[side] = total[side], total[side] + item.value
-                bars.append(_Bar(item, start, start + item.value, ""))
-        values = [v for bar in bars for v in (bar.start, bar.end)]
-        on = scale(
-            values,
-            [] if stacked else [e for item in items for e in _ends(item)],
-            figure.domain,
-            [0.0, *also],
-        )
-    counts = not boxes and all(
-        item.value == round(item.value) for item in items if math.isfinite(item.value)
-    )
-    places = 0 if counts else digits(on)
-    bars = [
-        bar._replace(text=written(bar.item.value, places) + _text(bar.item, figure.label))
-        for bar in bars
-    ]
-    longest = max((wide(bar.text, SMALL) for bar in bars), default=0)
-
-    # Upright where the names of the categories have room below, lying else
-    columns, width = _columns(made, 46)
-    step = width / max(len(made.xs), 1)
-    upright = step >= beside * 7 + 8 and step >= 22 and not made.grouped
-    names = made.xs
-    if upright:
-        fitted = unlike(names, lines(step - 4, 3))
-        upright = whole(fitted, names)
-    if upright:
-        names, size, bar_px = fitted, 230.0, (step * 0.78) / beside
-        numbered = not stacked and not boxes and longest <= bar_px + 3
-        step = min(step, 90)
-        width = step * len(names)
-        bar_px = step * 0.78 / beside
-        numbered = not stacked and not boxes and longest <= bar_px + 3
-        made_on = padded(on, 0.07 if numbered and on.low < 0 else 0, 0.07 if numbered else 0)
-    else:
-        names = _names(made.xs)
-        labels = widest(names) + 8
-        columns, width = _columns(made, labels)
-        per = 15 if beside == 1 else 13 if beside <= 4 else 10
-        step = max(beside * per + 7, 31 if any("\n" in name for name in names) else 20)
-        size, bar_px = step * len(names), (step - 5) / beside
-        numbered = not stacked and not boxes and bar_px >= 11 and longest < width / 3
-        share = (longest + 14) / width
-        made_on = padded(on, share if numbered and on.low < 0 else 0, share if numbered else 0)
-    pixels = (size if upright else width) / made_on.span
-
-    cat, num = ("x", "y") if upright else ("y", "x")
-    Cat, Num, Off = (alt.X, alt.Y, alt.XOffset) if upright else (alt.Y, alt.X, alt.YOffset)
-    place = Cat(
-        "k:N",
-        scale=alt.Scale(
-            domain=names,
-            paddingInner=0.22 if upright else 5 / step,
-            paddingOuter=0.11 if upright else 2.5 / step,
-        ),
-        axis=alt.Axis(
-            title=None,
-            labelExpr=LINES,
-            labelFontWeight=BOLD if made.grouped else "normal",
-            labelOverlap=False,
-            **({"labelAngle": 0} if upright else {}),
-        ),
-    )
-    offset = (
-        {
-            f"{cat}Offset": Off(
-                "o:N", scale=alt.Scale(domain=[str(i) for i in range(beside)], paddingInner=0.06)
-            )
-        }
-        if beside > 1
-        else {}
-    )
-    title = made.titles.get(figure.y, "")
-    axis = _number_axis(made_on, title, size if upright else width)
-    v = Num("v:Q", **axis)
-    here: dict[str, Any] = {cat: place, num: v, **offset}
-    through: dict[str, Any] = {**here, f"{num}2": f"{num}2:Q"}
-    through[f"{num}2"] = (alt.Y2 if upright else alt.X2)("w")
-    colour = {"color": _raw("Color", "c")}
-    out = {"baseline": "bottom", "dy": -3} if upright else {"align": "left", "dx": 4}
-    back = {"baseline": "top", "dy": 3} if upright else {"align": "right", "dx": -4}
-    layers = [
-        _layer("bar", "bar", {**through, **colour}, orient="vertical" if upright else "horizontal"),
-        _layer("rule", "zero", {num: v}, color=palette.INK),
-        _layer("rule", "ref", {num: v}, color=palette.INK, strokeDash=[5, 3], strokeWidth=1.4),
-        _layer("rule", "whisker", through, color=palette.INK, strokeWidth=1.4),
-        _layer("rule", "thin", {**through, **colour}, strokeWidth=1.6),
-        _layer(
-            "tick",
-            "middle",
-            here,
-            color=palette.INK,
-            thickness=2.4,
-            orient="horizontal" if upright else "vertical",
-            size=max(bar_px * 0.94, 4),
-        ),
-        _layer("point", "mean", here, color=palette.INK, shape="diamond", size=26, filled=True),
-        _layer(
-            "point",
-            "up",
-            here,
-            shape="triangle-up" if upright else "triangle-right",
-            size=24,
-            color=palette.INK,
-            filled=True,
-            opacity=1,
-        ),
-        _layer(
-            "point",
-            "down",
-            here,
-            shape="triangle-down" if upright else "triangle-left",
-            size=24,
-            color=palette.INK,
-            filled=True,
-            opacity=1,
-        ),
-        _layer("text", "out", {**here, "text": "t:N"}, fontSize=SMALL, color=palette.INK, **out),
-        _layer("text", "back", {**here, "text": "t:N"}, fontSize=SMALL, color=palette.INK, **back),
-        _layer(
-            "text",
-            "in",
-            {**here, "text": "t:N", "color": _raw("Color", "tc"), "stroke": _raw("Stroke", "c")},
-            fontSize=SMALL,
-            strokeWidth=6,
-        ),
-    ]
-
-    data: Data = []
-    plain = len(made.series) == 1
-    base = on.inside(0.0)
-    missing = further = False
-
-    def at(item: Item, m: str, **values: Any) -> None:
-        data.append(
-            {
-                "m": m,
-                "f": item.panel,
-                "k": names[item.x],
-                "o": str(0 if beside == 1 else item.series),
-                **values,
-            }
-        )
-
-    for panel in _of_panels(made):
-        if not boxes and on.low <= 0 <= on.high:
-            data.append({"m": "zero", "f": panel, "v": 0})
-        if figure.reference is not None and (boxes or figure.reference != 0):
-            data.append({"m": "ref", "f": panel, "v": figure.reference})
-    for bar in bars:
-        item = bar.item
-        at(
-            item,
-            "bar",
-            v=bar.end,
-            w=bar.start,
-            c=palette.paint("solid" if plain else "area", item.series),
-        )
-        drawn = None if stacked else _interval(item, on)
-        edge = bar.end
-        if drawn is not None:
-            low, high, below, above = drawn
-            at(item, "whisker", v=low, w=high)
-            edge = (max if bar.end >= base else min)(bar.end, high if bar.end >= base else low)
-            for goes_on, m, end in ((below, "down", low), (above, "up", high)):
-                if goes_on:
-                    further = True
-                    at(item, m, v=end)
-        if numbered:
-            at(item, "out" if bar.end >= base else "back", v=edge, t=bar.text)
-        elif stacked:
-            length, across = abs(bar.item.value) * pixels, bar_px
-            room = (
-                (length >= SMALL + 3 and across >= wide(bar.text, SMALL) + 4)
-                if upright
-                else (across >= SMALL and length >= wide(bar.text, SMALL) + 6)
-            )
-            # a mark of significance has room where its number has none
-            text = bar.text if room else _text(item, figure.label)
-            if room or (
-                text and min(length, across) >= wide(text, SMALL) + 3 and min(length, across) >= 6
-            ):
-                solid = palette.colour(item.series)
-                at(
-                    item,
-                    "in",
-                    v=(bar.start + bar.end) / 2,
-                    t=text,
-                    tc=palette.on(solid),
-                    c=palette.paint("solid", item.series),
-                )
-    for item in items:
-        if boxes:
-            five = fives[id(item)]
-            if all(map(math.isfinite, five)) and len(five) == 5:
-                c = palette.paint("solid", item.series)
-                at(item, "thin", v=five[0], w=five[1], c=c)
-                at(item, "thin", v=five[3], w=five[4], c=c)
-                at(
-                    item,
-                    "bar",
-                    v=five[1],
-                    w=five[3],
-                    c=c if plain else palette.paint("area", item.series),
-                )
-                at(item, "middle", v=five[2])
-                if figure.y not in (figure.five or ()) and math.isfinite(item.value):
-                    at(item, "mean", v=item.value)
-            else:
-                missing = True
-                at(item, "out", v=on.low, t="×")
-        elif not math.isfinite(item.value) and not stacked:
-            missing = True
-            at(
-                item,
-                "out",
-                v=base if math.isnan(item.value) else on.high if item.value > 0 else on.low,
-                t="×" if math.isnan(item.value) else written(item.value, 0),
-            )
-        elif stacked and not math.isfinite(item.value):
-            missing = True
-    if stacked:
-        for (panel, x), empty in _missing(items).items():
-            total = sums[panel, x]
-            data.append(
-                {
-                    "m": "out",
-                    "f": panel,
-                    "k": names[x],
-                    "o": "0",
-                    "v": total[0],
-                    "t": "×" if empty else "× incomplete",
-                }
-            )
-    signs = [] if figure.colour == figure.x else _signs(made, "area")
-    if any(row["m"] == "mean" for row in data):
-        signs.append(Sign("mean", made.titles.get(figure.y, "mean")))
-    signs += _unbiased(made, places) if any(row["m"] == "ref" for row in data) else []
-    signs += _footnotes(missing, further)
-    return Drawn(_assembled(layers, data, made, width, size, columns), signs, [])
-
-
-def _missing(items: Iterable[Item]) -> dict[tuple[int, int], bool]:
-    """Places of stacked bars of which a part has no value -> whether no part has one."""
-    found: dict[tuple[int, int], bool] = {}
-    there = {(item.panel, item.x) for item in items if math.isfinite(item.value)}
-    for item in items:
+def _spans(plan: Plan) -> list[Span]:
+    """The items with a number, by series."""
+    spans, totals = [], defaultdict[Any, float](float)
+    for item in sorted(plan.items, key=lambda item: item.series):
+        start, end = 0.0, item.value
         if not math.isfinite(item.value):
-            found[item.panel, item.x] = (item.panel, item.x) not in there
-    return found
+            continue
+        if plan.figure.five:
+            start, end = (
+                number(item.row[plan.figure.five[1]]),
+                number(item.row[plan.figure.five[3]]),
+            )
+        elif plan.figure.kind == "points":
+            start = end
+        elif plan.figure.kind == "stacked":
+            stack = item.panel, item.x
+            start, end = totals[stack], totals[stack] + item.value
+            totals[stack] = end
+        spans.append(Span(item, start, end))
+    return spans
 
 
-def _footnotes(missing: bool, further: bool) -> list[Sign]:
-    return [
-        *([Sign("missing", "no value")] if missing else []),
-        *([Sign("further", "interval goes on")] if further else []),
-    ]
+class Layout(NamedTuple):
+    """Where categories stand. names: their labels, below each other or, upright, beside. bar: the
+    pixels of one of the series in a category."""
+
+    names: list[str]
+    upright: bool
+    columns: int
+    width: float
+    height: float
+    bar: float
 
 
-# ---- Points with intervals
+def _layout(plan: Plan, beside: int) -> Layout:
+    """Upright where the names of the categories have room below. beside: series in a category."""
+    columns, width = _columns(plan, 46)
+    step = min(width / len(plan.xs), 90)
+    names = unlike(plan.xs, lines(step - 4, 3))
+    fits = whole(names, plan.xs) and step >= max(22, beside * 7 + 8)
+    if fits and not plan.grouped and plan.figure.kind != "points":
+        return Layout(names, True, columns, step * len(names), 230, step * 0.8 / beside)
+    names = unlike(plan.xs, lines(190, 2) if len(plan.xs) <= 24 else lines(230, 1))
+    columns, width = _columns(plan, widest(names) + 8)
+    step = beside * (15 if beside == 1 else 13 if beside <= 4 else 10) + 7
+    step = max(step, 31 if any("\n" in name for name in names) else 20)
+    return Layout(names, False, columns, width, step * len(names), step * 0.8 / beside)
 
 
-def _points(made: Plan) -> Drawn:
-    alt, figure = _alt(), made.figure
-    names = _names(made.ys)
-    beside = _beside(made)
-    columns, width = _columns(made, widest(names) + 8)
-    step = max(beside * 11 + 8, 32 if any("\n" in name for name in names) else 20)
-    also = [figure.reference] if figure.reference is not None else []
-    on = scale(
-        (i.value for i in made.items),
-        (e for i in made.items for e in _ends(i)),
-        figure.domain,
-        also,
-        count=5 if width > 200 else 4,
-    )
-    drawn_on = padded(on, 0.03, 0.03)
-    y = alt.Y(
-        "k:N",
-        scale=alt.Scale(
-            domain=names,
-            paddingInner=8 / step if beside > 1 else 0,
-            paddingOuter=4 / step if beside > 1 else 0,
-        ),
-        axis=alt.Axis(
+def _beside(plan: Plan) -> int:
+    """How many series stand beside each other: one where each category has a single one."""
+    places = {(item.panel, item.x) for item in plan.items}
+    stacked = plan.figure.kind == "stacked"
+    return 1 if stacked or len(places) == len(plan.items) else len(plan.series)
+
+
+class Categories(Canvas):
+    """A number for each category and series."""
+
+    def __init__(self, plan: Plan) -> None:
+        figure = plan.figure
+        self.kind, self.beside = figure.kind, _beside(plan)
+        self.spans = _spans(plan)
+        layout = _layout(plan, self.beside)
+        super().__init__(plan, layout.width, layout.height, layout.columns)
+        self.names, self.upright, self.bar = layout.names, layout.upright, layout.bar
+        size = layout.height if self.upright else layout.width
+
+        reference = [] if figure.reference is None else [figure.reference]
+        self.on = scale(
+            [*reference, *(end for span in self.spans for end in span[1:])],
+            (end for item in plan.items for end in (item.low, item.high)),
+            figure.domain,
+        )
+        numbers = [span.item.value for span in self.spans]
+        self.places = 0 if all(n == round(n) for n in numbers) else digits(self.on)
+        self.texts = [written(n, self.places) for n in numbers]
+        longest = max(wide(text, SMALL) for text in self.texts)
+        fits = self.bar + 3 >= longest if self.upright else self.bar >= 11 and longest < size / 3
+        self.numbered = fits and self.kind in ("bars", "radar")
+        room = 0.07 if self.upright else (longest + 14) / size
+        below, above = (room if self.on.low < 0 else 0, room) if self.numbered else (0, 0)
+        self.axis = self.on.padded(*((0.03, 0.03) if self.kind == "points" else (below, above)))
+        self.pixels = size / self.axis.span
+        self._place(plan.titles.get(figure.x if self.kind == "points" else figure.y, ""), size)
+
+    def _place(self, title: str, size: float) -> None:
+        """The channels: along the numbers, at a number of a category, and from it to another."""
+        category, value = ("x", "y") if self.upright else ("y", "x")
+        channels = {"x": alt.X, "y": alt.Y, "xOffset": alt.XOffset, "yOffset": alt.YOffset}
+        head = f"slice(datum.label, -1) === '{HEAD}'"
+        bold = alt.condition(head, alt.value("bold"), alt.value("normal"))
+        names = alt.Axis(
             title=None,
             labelExpr=LINES,
-            labelFontWeight=BOLD if made.grouped else "normal",
-            grid=True,
+            labelFontWeight=bold if self.plan.grouped else "normal",
             labelOverlap=False,
+            grid=self.kind == "points",
             tickBand="center",
-        ),
-    )
-    offset = (
-        {"yOffset": alt.YOffset("o:N", scale=alt.Scale(domain=[str(i) for i in range(beside)]))}
-        if beside > 1
-        else {}
-    )
-    x = alt.X("v:Q", **_number_axis(drawn_on, made.titles.get(figure.x, ""), width))
-    here = {"x": x, "y": y, **offset}
-    colour = {"color": _raw("Color", "c")}
-    ink = {"color": palette.INK, "filled": True, "opacity": 1, "size": 26}
-    layers = [
-        _layer("rule", "ref", {"x": x}, color=palette.INK, strokeDash=[5, 3], strokeWidth=1.4),
-        _layer("rule", "whisker", {**here, "x2": alt.X2("w"), **colour}, strokeWidth=2),
-        _layer(
-            "point",
-            "point",
-            {**here, **colour, "shape": _raw("Shape", "sh")},
-            filled=True,
-            opacity=1,
-            size=58,
-        ),
-        _layer("point", "up", here, shape="triangle-right", **ink),
-        _layer("point", "down", here, shape="triangle-left", **ink),
-        _layer(
-            "text",
-            "none",
-            {**here, "text": "t:N"},
-            fontSize=LABEL,
-            color=palette.INK,
-            align="left",
-            dx=2,
-        ),
-        _layer(
-            "text",
-            "label",
-            {**here, "text": "t:N"},
-            fontSize=SMALL,
-            color=palette.INK,
-            align="left",
-            dx=7,
-        ),
-    ]
-    data: Data = [
-        {"m": "ref", "f": panel, "v": figure.reference}
-        for panel in _of_panels(made)
-        if figure.reference is not None
-    ]
-    missing = further = False
-    for item in made.items:
-        common = {"f": item.panel, "k": names[item.y], "o": str(0 if beside == 1 else item.series)}
-        c = palette.paint("solid", item.series)
-        drawn = None if math.isnan(item.value) else _interval(item, on)
-        if drawn is not None:
-            low, high, below, above = drawn
-            data.append({"m": "whisker", **common, "v": low, "w": high, "c": c})
-            data += [
-                {"m": m, **common, "v": end}
-                for goes_on, m, end in ((below, "down", low), (above, "up", high))
-                if goes_on
-            ]
-            further = further or below or above
-        if math.isfinite(item.value):
-            data.append(
-                {"m": "point", **common, "v": item.value, "c": c, "sh": palette.shape(item.series)}
-            )
-            if text := _text(item, figure.label):
-                data.append(
-                    {
-                        "m": "label",
-                        **common,
-                        "v": item.value if drawn is None else max(item.value, drawn[1]),
-                        "t": text,
-                    }
-                )
-        elif math.isnan(item.value):
-            missing = True
-            data.append({"m": "none", **common, "v": drawn_on.low, "t": "×"})
-        else:
-            data.append(
-                {
-                    "m": "none",
-                    **common,
-                    "v": drawn_on.high if item.value > 0 else drawn_on.low,
-                    "t": written(item.value, 0),
-                }
-            )
-    signs = [*_signs(made, "point"), *_unbiased(made, digits(on)), *_footnotes(missing, further)]
-    return Drawn(_assembled(layers, data, made, width, step * len(names), columns), signs, [])
-
-
-# ---- Lines
-
-
-def _lines(made: Plan) -> Drawn:
-    alt, figure = _alt(), made.figure
-    numeric = made.xs == [""]
-    columns, width = _columns(made, 50, least=180)
-    height = 230 if len(made.panels) == 1 else 180
-    also = [figure.reference] if figure.reference is not None else []
-    on = scale(
-        (i.value for i in made.items),
-        (e for i in made.items for e in _ends(i)),
-        figure.domain,
-        also,
-    )
-    drawn_on = padded(on, 0.04 if all(math.isfinite(i.value) for i in made.items) else 0.12, 0.04)
-    where = [number(item.row.get(figure.x)) if numeric else float(item.x) for item in made.items]
-    if numeric:
-        along = scale(where, count=6 if width > 300 else 4)
-        x = alt.X(
-            "p:Q",
-            **_number_axis(
-                padded(along, 0.03, 0.03), made.titles.get(figure.x, ""), width, grid=False
-            ),
+            **({"labelAngle": 0} if self.upright else {}),
         )
-    else:
-        step = width / len(made.xs)
-        fitted = unlike(made.xs, lines(step - 4, 3))
-        straight = whole(fitted, made.xs)
-        names = fitted if straight else unlike(made.xs, lines(150, 1))
-        turned = {"labelAngle": 0 if straight else -90, "labelOverlap": 13 * len(names) > 760}
-        if not straight and step < 13:
-            width, columns = min(13 * len(names), 760), 1
-        x = alt.X(
-            "k:N",
-            scale=alt.Scale(domain=names),
-            axis=alt.Axis(title=made.titles.get(figure.x), labelExpr=LINES, grid=False, **turned),
+        bands = alt.Scale(domain=self.names, paddingInner=0.2, paddingOuter=0.1)
+        self.along = {value: channels[value]("v:Q", **_number_axis(self.axis, title, size))}
+        self.here = {**self.along, category: channels[category]("k:N", scale=bands, axis=names)}
+        if self.beside > 1:
+            offset, beside = f"{category}Offset", alt.Scale(domain=list(range(self.beside)))
+            self.here[offset] = channels[offset]("o:N", scale=beside)
+        self.through = {**self.here, f"{value}2": "w"}
+
+    def at(self, item: Item, value: float, **more: Any) -> dict[str, Any]:
+        """A row at a number of an item's category."""
+        series = {"o": item.series, "s": self.series[item.series]}
+        return {"f": item.panel, "k": self.names[item.x], **series, "v": value, **more}
+
+    def bars(self) -> None:
+        role = "area" if len(self.series) > 1 else "solid"
+        paints = [palette.paint(role, index) for index in range(len(self.series))]
+        self.add(
+            "bar",
+            [self.at(item, end, w=start) for item, start, end in self.spans],
+            {**self.through, "color": self.by_series(alt.Color, paints, symbolType="square")},
+            orient="vertical" if self.upright else "horizontal",
         )
-    y = alt.Y("v:Q", **_number_axis(drawn_on, made.titles.get(figure.y, ""), height))
-    here = {"x": x, "y": y}
-    ink = {"color": palette.INK, "filled": True, "opacity": 1, "size": 26}
-    layers = [
-        _layer("rule", "ref", {"y": y}, color=palette.INK, strokeDash=[5, 3], strokeWidth=1.4),
-        _layer(
-            "rule",
-            "whisker",
-            {**here, "y2": alt.Y2("w"), "color": _raw("Color", "c")},
-            strokeWidth=1.4,
-        ),
-        _layer(
-            "line",
-            "line",
-            {**here, "order": alt.Order("i:Q"), "detail": "s:N", "stroke": _raw("Stroke", "c")},
-            strokeWidth=2,
-        ),
-        _layer(
-            "point",
-            "point",
-            {**here, "color": _raw("Color", "c"), "shape": _raw("Shape", "sh")},
-            filled=True,
-            opacity=1,
-            size=46,
-        ),
-        _layer("point", "up", here, shape="triangle-up", **ink),
-        _layer("point", "down", here, shape="triangle-down", **ink),
-        _layer(
-            "text",
-            "none",
-            {**here, "text": "t:N"},
-            fontSize=LABEL,
-            color=palette.INK,
-            baseline="bottom",
-        ),
-    ]
-    data: Data = [
-        {"m": "ref", "f": panel, "v": figure.reference}
-        for panel in _of_panels(made)
-        if figure.reference is not None
-    ]
-    missing = further = False
-    of: dict[tuple[int, int], list[tuple[float, Item]]] = defaultdict(list)
-    for place, item in zip(where, made.items, strict=True):
-        of[item.panel, item.series].append((place, item))
-    for (panel, series), found in of.items():
-        # Where a value is missing the line ends, also where its row is: others of the figure have
-        # that place.
-        piece, last = 0, -1.0
-        for place, item in sorted(
-            ((p, i) for p, i in found if math.isfinite(p)), key=lambda one: one[0]
+
+    def intervals(self, ink: bool) -> None:
+        """Lines from end to end, those of boxes as far as the box. ink: in the colour of text."""
+        lines, below, above = [], [], []
+        for item, start, end in self.spans:
+            if math.isnan(item.low):
+                continue
+            low, high = self.on.inside(item.low), self.on.inside(item.high)
+            colour = palette.INK if ink else palette.paint("solid", item.series)
+            pieces = [(low, start), (end, high)] if self.kind == "boxes" else [(low, high)]
+            lines += [self.at(item, v, w=w, c=colour) for v, w in pieces]
+            below += [self.at(item, low)] if item.low < self.on.low else []
+            above += [self.at(item, high)] if item.high > self.on.high else []
+        self.add("rule", lines, {**self.through, "color": OWN_COLOUR}, strokeWidth=1.6)
+        for rows, side in (
+            (below, "down" if self.upright else "left"),
+            (above, "up" if self.upright else "right"),
         ):
-            common = {"f": panel, **({"p": place} if numeric else {"k": names[item.x]})}
-            solid = palette.paint("solid", series)
-            if not numeric and place > last + 1 and last >= 0:
-                piece += 1
-            last = place
-            drawn = None if math.isnan(item.value) else _interval(item, on)
-            if drawn is not None:
-                low, high, below, above = drawn
-                data.append({"m": "whisker", **common, "v": low, "w": high, "c": solid})
-                data += [
-                    {"m": m, **common, "v": end}
-                    for goes_on, m, end in ((below, "down", low), (above, "up", high))
-                    if goes_on
+            self.add("point", rows, self.here, shape=f"triangle-{side}", size=26, **INK, **SOLID)
+        if below or above:
+            self.notes.append("Triangle: the interval goes on")
+
+    def values(self) -> None:
+        """Numbers at the ends of bars, and marks for what has none."""
+        above, below = [], []
+        for (item, _, end), text in zip(self.spans, self.texts, strict=True):
+            reach = (
+                [end]
+                if math.isnan(item.low)
+                else [end, *map(self.on.inside, (item.low, item.high))]
+            )
+            if self.numbered and end >= 0:
+                above.append(self.at(item, max(reach), t=text))
+            elif self.numbered:
+                below.append(self.at(item, min(reach), t=text))
+        start = self.axis.low if self.kind in ("points", "boxes") else self.on.inside(0.0)
+        for item in self.plan.items:
+            if math.isnan(item.value):
+                ends = [
+                    s.end for s in self.spans if (s.item.panel, s.item.x) == (item.panel, item.x)
                 ]
-                further = further or below or above
-            if math.isfinite(item.value):
-                data.append(
-                    {
-                        "m": "line",
-                        **common,
-                        "v": item.value,
-                        "s": f"{series} {piece}",
-                        "i": place,
-                        "c": palette.paint("dashed", series),
-                    }
-                )
-                data.append(
-                    {
-                        "m": "point",
-                        **common,
-                        "v": item.value,
-                        "c": solid,
-                        "sh": palette.shape(series),
-                    }
-                )
-            else:
-                piece += 1
-                missing = missing or math.isnan(item.value)
-                data.append(
-                    {
-                        "m": "none",
-                        **common,
-                        "v": drawn_on.high if item.value == math.inf else drawn_on.low,
-                        "t": "×" if math.isnan(item.value) else written(item.value, 0),
-                    }
-                )
-    signs = [*_signs(made, "line"), *_unbiased(made, digits(on)), *_footnotes(missing, further)]
-    return Drawn(_assembled(layers, data, made, width, height, columns), signs, [])
+                top = max(ends, default=start) if self.kind == "stacked" else start
+                above.append(self.at(item, top, t=MISSING))
+            elif math.isinf(item.value):
+                above.append(self.at(item, self.axis.inside(item.value), t=written(item.value, 0)))
+        encodings = {**self.here, "text": "t:N"}
+        if self.upright:
+            self.add("text", above, encodings, baseline="bottom", dy=-3, **TEXT)
+            self.add("text", below, encodings, baseline="top", dy=3, **TEXT)
+        else:
+            self.add("text", above, encodings, align="left", dx=4, **TEXT)
+            self.add("text", below, encodings, align="right", dx=-4, **TEXT)
+        if any(math.isnan(item.value) for item in self.plan.items):
+            self.notes.append(NO_VALUE)
+
+    def values_inside(self) -> None:
+        """Numbers and labels in the parts of a stack; the label alone where both have no room."""
+        rows = []
+        for (item, start, end), value in zip(self.spans, self.texts, strict=True):
+            mark = _text(item, self.plan.figure.label)
+            length = abs(end - start) * self.pixels
+            across, down = (self.bar, length) if self.upright else (length, self.bar)
+            fitting = [t for t in (value + mark, mark) if t and wide(t, SMALL) + 4 <= across]
+            if fitting and down >= SMALL + 1:
+                series = {
+                    "c": palette.on(palette.colour(item.series)),
+                    "h": palette.paint("halo", item.series),
+                }
+                rows.append(self.at(item, (start + end) / 2, t=fitting[0], **series))
+        halo = alt.Stroke("h:N", scale=None)
+        encodings = {**self.here, "text": "t:N", "color": OWN_COLOUR, "stroke": halo}
+        self.add("text", rows, encodings, fontSize=SMALL, strokeWidth=6)
+
+
+def _categories(plan: Plan) -> Canvas:
+    canvas = Categories(plan)
+    bars = canvas.kind in ("bars", "stacked", "radar")
+    if canvas.kind != "points":
+        canvas.bars()
+    if bars and canvas.on.low <= 0 <= canvas.on.high:
+        canvas.add("rule", [{"v": 0}], canvas.along, **INK)
+    if not bars or plan.figure.reference != 0:
+        canvas.reference(canvas.along, canvas.places)
+    canvas.intervals(ink=bars)
+    values = [canvas.at(span.item, span.item.value) for span in canvas.spans]
+    if canvas.kind == "points":
+        canvas.add("point", values, {**canvas.here, **canvas.points()}, size=58, **SOLID)
+    elif canvas.kind == "boxes":
+        size = {"thickness": 2.4, "size": canvas.bar * 0.94}
+        across = "horizontal" if canvas.upright else "vertical"
+        canvas.add("tick", values, canvas.here, orient=across, **size, **INK)
+    elif canvas.kind == "stacked":
+        canvas.values_inside()
+    canvas.values()
+    return canvas
 
 
 # ---- Histograms
 
 
-def _histogram(made: Plan) -> Drawn:
-    alt, figure = _alt(), made.figure
-    columns, width = _columns(made, 50, least=180)
-    height = 210 if len(made.panels) == 1 else 150
-    also = [figure.reference] if figure.reference is not None else []
-    spans = [
-        (number(item.row.get(figure.x)), number(item.row.get(figure.to or "")))
-        for item in made.items
-    ]
-    along = scale(
-        (v for span in spans for v in span), (), figure.domain, also, count=6 if width > 300 else 4
+def _histogram(plan: Plan) -> Canvas:
+    """Rows counted from `x` to `to`."""
+    figure = plan.figure
+    columns, width = _columns(plan, 50, least=180)
+    height = 210 if len(plan.panels) == 1 else 150
+    counted = [item for item in plan.items if math.isfinite(item.value)]
+    spans = [(number(i.row[figure.x]), number(i.row[figure.to or ""])) for i in counted]
+    along = scale((end for span in spans for end in span), domain=figure.domain)
+    up = scale([0.0, *(item.value for item in counted)])
+    x_axis = _number_axis(
+        along, plan.titles.get(figure.x, ""), width, grid=False, ticks=True, tickColor=palette.INK
     )
-    on = scale((item.value for item in made.items), (), None, [0.0], count=4)
-    x = alt.X(
-        "p:Q", **_number_axis(along, made.titles.get(figure.x, ""), width, grid=False, ticks=True)
-    )
-    y = alt.Y("v:Q", **_number_axis(on, made.titles.get(figure.y, ""), height))
-    layers = [
-        _layer(
-            "rect",
-            "bar",
-            {"x": x, "x2": alt.X2("q"), "y": y, "y2": alt.Y2("w"), "color": _raw("Color", "c")},
-        ),
-        _layer("rule", "zero", {"y": y}, color=palette.INK),
-        _layer("rule", "ref", {"x": x}, color=palette.INK, strokeDash=[5, 3], strokeWidth=1.4),
-        _layer(
-            "text",
-            "none",
-            {"x": x, "y": y, "text": "t:N"},
-            fontSize=LABEL,
-            color=palette.INK,
-            baseline="bottom",
-        ),
-    ]
-    data: Data = [{"m": "zero", "f": panel, "v": 0} for panel in _of_panels(made)]
-    data += [
-        {"m": "ref", "f": panel, "p": figure.reference}
-        for panel in _of_panels(made)
-        if figure.reference is not None
-    ]
+    canvas = Canvas(plan, width, height, columns)
+    here = {
+        "x": alt.X("p:Q", **x_axis),
+        "y": alt.Y("v:Q", **_number_axis(up, plan.titles.get(figure.y, ""), height)),
+    }
     gap = along.span / width * 0.6
-    unplaced = 0
-    missing = False
-    for item, (start, end) in zip(made.items, spans, strict=True):
-        if not (math.isfinite(start) and math.isfinite(end)):
-            unplaced += 1
-        elif math.isfinite(item.value):
-            some = gap if abs(end - start) > 4 * gap else 0
-            data.append(
-                {
-                    "m": "bar",
-                    "f": item.panel,
-                    "p": start + some,
-                    "q": end - some,
-                    "v": item.value,
-                    "w": 0,
-                    "c": palette.paint("solid", 0),
-                }
-            )
-        else:
-            missing = True
-            data.append({"m": "none", "f": item.panel, "p": (start + end) / 2, "v": 0, "t": "×"})
-    notes = [f"{unplaced} rows without ends are not drawn."] if unplaced else []
-    signs = [*_unbiased(made, digits(along)), *_footnotes(missing, False)]
-    return Drawn(_assembled(layers, data, made, width, height, columns), signs, notes)
+    bars = []
+    for item, (start, end) in zip(counted, spans, strict=True):
+        apart = gap if abs(end - start) > 4 * gap else 0
+        bars.append(
+            {"f": item.panel, "p": start + apart, "q": end - apart, "v": item.value, "w": 0}
+        )
+    canvas.add("rect", bars, {**here, "x2": "q", "y2": "w"}, color=palette.paint("solid", 0))
+    canvas.add("rule", [{"v": 0}], {"y": here["y"]}, **INK)
+    canvas.note_left_out()
+    return canvas
 
 
 # ---- Heat maps
 
 
-def _heatmap(made: Plan) -> Drawn:
-    alt, figure = _alt(), made.figure
-    across, down = len(made.xs), len(made.ys)
-    values = [item.value for item in made.items if math.isfinite(item.value)]
-    on = scale(values, (), figure.domain)
-    reference = figure.reference
-    if reference is None:
-        stops, low, high = palette.SEQUENTIAL, on.low, on.high
-    else:  # equal distances have equal strength
-        reach = max(abs(on.high - reference), abs(on.low - reference))
-        stops, low, high = palette.DIVERGING, reference - reach, reference + reach
-    rows = unlike(made.ys, lines(130, 2 if down <= 12 else 1, LABEL if down <= 25 else SMALL))
-    labels = widest(rows) + 12
-    columns = 1 if across > 8 or len(made.panels) == 1 else 2
-    room = (WIDTH - labels - 18 * (columns - 1)) / columns
+def _heatmap(plan: Plan) -> Canvas:
+    """A coloured cell for each x and y."""
+    figure, across, down = plan.figure, len(plan.xs), len(plan.ys)
+    row_size = LABEL if down <= 25 else SMALL
+    rows = unlike(plan.ys, lines(130, 2 if down <= 12 else 1, row_size))
+    columns = 1 if across > 8 or len(plan.panels) == 1 else 2
+    room = (WIDTH - widest(rows) - 30 - GAP * (columns - 1)) / columns
     cell = max(12, min(46, room / across))
-    height = max(12, min(cell, 30))
-    if height < 30 and any("\n" in row for row in rows):
-        height = 30
-    heads = unlike(made.xs, lines(cell - 4, 2))
-    upright = not whole(heads, made.xs)
-    if upright:
-        heads = unlike(made.xs, lines(130, 1, LABEL if cell >= 15 else SMALL))
-    places = 0 if all(v == round(v) for v in values) else digits(on)
-    texts = [
-        _text(i, figure.label) if figure.label else written(i.value, places)
-        for i in made.items
-        if not math.isnan(i.value)
-    ]
-    numbered = (
-        (cell >= 26 or figure.label is not None)
-        and height >= 13
-        and max((wide(t, SMALL) for t in texts), default=0) <= cell - 3
+    height = 30 if any("\n" in row for row in rows) else min(cell, 30)
+    head_size = LABEL if cell >= 15 else SMALL
+    heads = unlike(plan.xs, lines(cell - 4, 2))
+    turned = not whole(heads, plan.xs)
+    if turned:
+        heads = unlike(plan.xs, lines(130, 1, head_size))
+
+    canvas = Canvas(plan, cell * across, height * down, columns)
+    canvas.frame = palette.INK
+    x_title, y_title, legend = (
+        plan.titles.get(key, key) for key in (figure.x, figure.y, figure.colour or "")
     )
-    x = alt.X("p:Q", scale=alt.Scale(domain=[0, across], nice=False), axis=None)
-    y = alt.Y("v:Q", scale=alt.Scale(domain=[down, 0], nice=False, zero=False), axis=None)
-    here = {"x": x, "y": y}
-    through = {**here, "x2": alt.X2("q"), "y2": alt.Y2("w")}
-    size = {"fontSize": LABEL if cell >= 15 or not upright else SMALL, "color": palette.INK}
-    layers = [
-        _layer("rect", "cell", {**through, "fill": _raw("Fill", "c")}),
-        _layer("rule", "gap", through, color=palette.INK, opacity=0.6),
-        _layer("rule", "frame", through, color=palette.INK),
-        _layer("text", "in", {**here, "text": "t:N", "color": _raw("Color", "c")}, fontSize=SMALL),
-        _layer(
-            "text",
-            "row",
-            {**here, "text": "t:N"},
-            align="right",
-            dx=-5,
-            lineBreak="\n",
-            fontSize=LABEL if down <= 25 else SMALL,
-            color=palette.INK,
-        ),
-        _layer(
-            "text",
-            "head",
-            {**here, "text": "t:N"},
-            **(
-                {"angle": 270, "align": "left", "dx": 5, "baseline": "middle"}
-                if upright
-                else {"dy": -6, "lineBreak": "\n"}
-            ),
-            **size,
-        ),
-        _layer(
-            "text",
-            "title",
-            {**here, "text": "t:N"},
-            align="left",
-            fontSize=LABEL,
-            fontStyle="italic",
-            color=palette.INK,
-        ),
-    ]
-    data: Data = []
-    missing = masked = False
-    there = set()
-    for item in made.items:
-        box = {"f": item.panel, "p": item.x, "q": item.x + 1, "v": item.y, "w": item.y + 1}
-        there.add((item.panel, item.x, item.y))
-        # left blank, as the paper has it; the table has its number
+    names = {"labelExpr": LINES, "labelOverlap": False, "grid": False}
+    top = alt.Axis(
+        orient="top",
+        title=x_title,
+        labelAngle=-90 if turned else 0,
+        labelFontSize=head_size,
+        **names,
+    )
+    left = alt.Axis(title=y_title, labelFontSize=row_size, **names)
+    here = {
+        "x": alt.X("k:N", scale=alt.Scale(domain=heads, padding=0), axis=top),
+        "y": alt.Y("r:N", scale=alt.Scale(domain=rows, padding=0), axis=left),
+    }
+    written_here = {**here, "text": "t:N"}
+
+    values = [item.value for item in plan.items if math.isfinite(item.value)]
+    on = scale(values, domain=figure.domain)
+    places = 0 if all(value == round(value) for value in values) else digits(on)
+    empty = {
+        (panel, x, y)
+        for panel in range(len(plan.panels))
+        for x in range(across)
+        for y in range(down)
+    }
+    cells: list[dict[str, Any]] = []
+    texts: list[dict[str, Any]] = []
+    blank = 0
+    for item in plan.items:
         if figure.mask and item.row.get(figure.mask) is True:
-            masked = True
+            blank += 1
+        elif math.isnan(item.value):
             continue
-        if math.isnan(item.value):
-            missing = True
-            data += _crossed(box)
-            continue
-        share = (
-            (on.inside(item.value) - low) / (high - low)
-            if math.isfinite(item.value)
-            else float(item.value > 0)
-        )
-        c = palette.scaled(share, stops)
-        data.append({"m": "cell", **box, "c": c})
-        if numbered:
-            data.append(
-                {
-                    "m": "in",
-                    "f": item.panel,
-                    "p": item.x + 0.5,
-                    "v": item.y + 0.5,
-                    "t": _text(item, figure.label) if figure.label else written(item.value, places),
-                    "c": palette.on(c),
-                }
-            )
-    for panel in _of_panels(made):
-        for i in range(across):
-            for j in range(down):
-                if (panel, i, j) not in there:  # no row is no number, too
-                    missing = True
-                    data += _crossed({"f": panel, "p": i, "q": i + 1, "v": j, "w": j + 1})
-        corners = (
-            (0, 0, across, 0),
-            (across, 0, across, down),
-            (across, down, 0, down),
-            (0, down, 0, 0),
-        )
-        data += [
-            {"m": "frame", "f": panel, "p": p, "v": v, "q": q, "w": w} for p, v, q, w in corners
-        ]
-        data += [
-            {"m": "head", "f": panel, "p": i + 0.5, "v": -15 * head.count("\n") / height, "t": head}
-            for i, head in enumerate(heads)
-        ]
-        if panel % columns == 0:
-            data += [
-                {"m": "row", "f": panel, "p": 0, "v": j + 0.5, "t": row}
-                for j, row in enumerate(rows)
-            ]
-    # Equal colours beside each other, so that they become one path
-    data.sort(
-        key=lambda row: (
-            row["m"] == "cell",
-            row.get("c", "") if row["m"] == "cell" else "",
-            row["f"],
-        )
+        else:
+            share = round((on.inside(item.value) - on.low) / on.span * STEPS) / STEPS
+            place = {"f": item.panel, "k": heads[item.x], "r": rows[item.y]}
+            cells.append({**place, "z": on.low + share * on.span})
+            text = _text(item, figure.label) or written(item.value, places)
+            texts.append({**place, "t": text, "c": palette.on(palette.scaled(share))})
+        empty.remove((item.panel, item.x, item.y))
+    stops = len(palette.SEQUENTIAL) - 1
+    fill = alt.Fill(
+        "z:Q",
+        scale=alt.Scale(
+            domain=[on.low + on.span * i / stops for i in range(stops + 1)],
+            range=list(palette.SEQUENTIAL),
+        ),
+        legend=alt.Legend(title=legend, type="symbol", values=ticks(on, 5), columns=9),
     )
-    notes = []
-    axes = [made.titles.get(key, key.replace("_", " ")) for key in (figure.y, figure.x)]
-    notes.append(f"Rows: {axes[0]}; columns: {axes[1]}.")
-    ends = scale([*values], (), figure.domain, [] if reference is None else [reference], count=3)
-    from_, to = (ends.low - low) / (high - low), (ends.high - low) / (high - low)
-    shades = tuple(palette.scaled(from_ + (to - from_) * i / 24, stops) for i in range(25))
-    shown = tuple(
-        ((t - ends.low) / ends.span, written(t, places if t != round(t) else 0))
-        for t in (ends.low, ends.high, *ends.ticks)
-    )
-    signs = [
-        Sign(
-            "number",
-            made.titles.get(figure.colour or "", "") or (figure.colour or ""),
-            stops=shades,
-            ticks=shown,
-        )
-    ]
-    signs.append(Sign("text", f"Rows: {axes[0]} – columns: {axes[1]}"))
-    if reference is not None:
-        signs.append(
-            Sign(
-                "text",
-                f"White: no bias ({written(reference, 0 if reference == round(reference) else places)})",
-            )
-        )
-    if masked:
-        signs.append(Sign("text", f"Blank: {made.titles.get(figure.mask or '', 'masked')}"))
-    signs += [Sign("missing", "no value")] if missing else []
-    return Drawn(
-        _assembled(layers, data, made, cell * across, height * down, columns), signs, notes
-    )
-
-
-def _crossed(box: Mapping[str, Any]) -> Data:
-    middle = {"m": "gap", "f": box["f"]}
-    p, v = box["p"], box["v"]
-    return [
-        {**middle, "p": p + 0.3, "q": p + 0.7, "v": v + 0.3, "w": v + 0.7},
-        {**middle, "p": p + 0.3, "q": p + 0.7, "v": v + 0.7, "w": v + 0.3},
-    ]
+    cells.sort(key=lambda row: row["z"])
+    canvas.add("rect", cells, {**here, "fill": fill})
+    longest = max((wide(row["t"], SMALL) for row in texts), default=0)
+    if height >= 13 and longest <= cell - 3 and (cell >= 26 or figure.label):
+        canvas.add("text", texts, {**written_here, "color": OWN_COLOUR}, fontSize=SMALL)
+    crosses = [{"f": f, "k": heads[x], "r": rows[y], "t": MISSING} for f, x, y in sorted(empty)]
+    canvas.add("text", crosses, written_here, **TEXT)
+    if blank:
+        canvas.notes.append(f"Blank: {plan.titles.get(figure.mask or '', 'masked')}")
+    if empty:
+        canvas.notes.append(NO_VALUE)
+    return canvas
 
 
 # ---- Radar
 
 
-def _radar(made: Plan) -> Drawn:
-    alt, figure = _alt(), made.figure
-    axes = len(made.xs)
-    columns = 1 if len(made.panels) == 1 else 2
-    room = 330 if columns == 1 else 240
-    names = unlike(made.xs, lines(88, 2, SMALL))
+def _radar(plan: Plan) -> Canvas:
+    """An axis for each category, its numbers from the middle outwards; a line for each series."""
+    figure, axes = plan.figure, len(plan.xs)
+    columns, room = (1, 330) if len(plan.panels) == 1 else (2, 240)
     radius = room / 2 - 46
     width, height = room + (90 if columns == 1 else 0), room - 20
-    middle = width / 2, height / 2
-    also = [figure.reference] if figure.reference is not None else []
-    values = [item.value for item in made.items]
-    start = [] if any(v < 0 for v in values if math.isfinite(v)) or figure.domain else [0.0]
-    on = scale(values, (), figure.domain, [*also, *start], count=4)
-    if figure.domain is None and on.low < 0:  # the least number is no point in the middle
-        on = padded(on, 0.12, 0)
+    reference = [] if figure.reference is None else [figure.reference]
+    on = scale([0.0, *reference, *(item.value for item in plan.items)], domain=figure.domain)
+    marks, places = ticks(on, 4), digits(on)
 
     def at(axis: float, value: float, beyond: float = 0) -> dict[str, float]:
         angle = 2 * math.pi * axis / axes
         far = (on.inside(value) - on.low) / on.span * radius + beyond
-        return {"p": middle[0] + far * math.sin(angle), "v": middle[1] - far * math.cos(angle)}
+        return {"p": width / 2 + far * math.sin(angle), "v": height / 2 - far * math.cos(angle)}
 
-    def between(value: float) -> dict[str, float]:
-        """On a ring in the middle between the first two axes, where no value stands."""
-        one, other = at(0, value), at(1, value)
-        return {key: (one[key] + other[key]) / 2 for key in one}
+    def ring(value: float) -> list[dict[str, Any]]:
+        return [{**at(i, value), "d": f"ring {value}", "i": i} for i in range(axes + 1)]
 
-    x = alt.X("p:Q", scale=alt.Scale(domain=[0, width], nice=False), axis=None)
-    y = alt.Y("v:Q", scale=alt.Scale(domain=[height, 0], nice=False, zero=False), axis=None)
-    here = {"x": x, "y": y}
-    path = {**here, "order": alt.Order("i:Q"), "detail": "s:N"}
-    layers = [
-        _layer("line", "ring", path, stroke=palette.GRID, strokeWidth=1),
-        _layer("line", "ref", path, stroke=palette.INK, strokeWidth=1.4, strokeDash=[5, 3]),
-        _layer("line", "line", {**path, "stroke": _raw("Stroke", "c")}, strokeWidth=2),
-        _layer(
-            "point",
-            "point",
-            {**here, "color": _raw("Color", "c"), "shape": _raw("Shape", "sh")},
-            filled=True,
-            opacity=1,
-            size=40,
-        ),
-        _layer(
-            "text",
-            "left",
-            {**here, "text": "t:N"},
-            align="right",
-            fontSize=SMALL,
-            lineBreak="\n",
-            color=palette.INK,
-        ),
-        _layer(
-            "text",
-            "right",
-            {**here, "text": "t:N"},
-            align="left",
-            fontSize=SMALL,
-            lineBreak="\n",
-            color=palette.INK,
-        ),
-        _layer(
-            "text",
-            "middle",
-            {**here, "text": "t:N"},
-            align="center",
-            fontSize=SMALL,
-            lineBreak="\n",
-            color=palette.INK,
-        ),
-        _layer(
-            "text",
-            "tick",
-            {**here, "text": "t:N"},
-            align="center",
-            baseline="middle",
-            fontSize=10,
-            color=palette.INK,
-        ),
-        _layer("text", "none", {**here, "text": "t:N"}, fontSize=LABEL, color=palette.INK),
-    ]
-    data: Data = []
-    places = digits(on)
-    rings = sorted({*on.ticks, on.high})
-    for panel in _of_panels(made):
-        for ring in rings:
-            data += [
-                {"m": "ring", "f": panel, **at(i, ring), "s": f"r{ring}", "i": i}
-                for i in range(axes + 1)
-            ]
-        if figure.reference is not None:
-            data += [
-                {"m": "ref", "f": panel, **at(i, figure.reference), "s": "ref", "i": i}
-                for i in range(axes + 1)
-            ]
-        for i, name in enumerate(names):
-            data += [
-                {"m": "ring", "f": panel, **at(i, end), "s": f"a{i}", "i": n}
-                for n, end in enumerate((on.low, on.high))
-            ]
-            side = math.sin(2 * math.pi * i / axes)
-            m = "middle" if abs(side) < 0.3 else "right" if side > 0 else "left"
-            where = at(i, on.high, 9 if m != "middle" else 13)
-            taller = name.count("\n") * SMALL * 1.15
-            up = (
-                taller / 2
-                if m != "middle"
-                else taller
-                if math.cos(2 * math.pi * i / axes) > 0
-                else 0
-            )
-            data.append(
-                {
-                    "m": m,
-                    "f": panel,
-                    "p": where["p"],
-                    "v": where["v"] - up + SMALL * 0.35,
-                    "t": name,
-                }
-            )
-        data += [
-            {"m": "tick", "f": panel, **between(t), "t": written(t, 0 if t == round(t) else places)}
-            for t in on.ticks
-        ]
-    missing = False
-    of: dict[tuple[int, int], dict[int, Item]] = defaultdict(dict)
-    for item in made.items:
-        of[item.panel, item.series][item.x] = item
-    for (panel, series), found in of.items():
-        there = [i for i in range(axes) if i in found and math.isfinite(found[i].value)]
-        for i in sorted(set(range(axes)) - set(there)):
-            missing = True
-            data.append({"m": "none", "f": panel, **at(i + 0.03 * series, on.high, -7), "t": "×"})
-        # From a gap on, so that each piece is one line; without a gap it closes.
-        begin = next((i + 1 for i in range(axes) if i not in there), 0)
-        piece = 0
-        for n in range(axes + (len(there) == axes)):
-            i = (begin + n) % axes
-            if i not in there:
+    canvas = Canvas(plan, width, height, columns)
+    here = {
+        "x": alt.X("p:Q", **_hidden_axis(0, width)),
+        "y": alt.Y("v:Q", **_hidden_axis(height, 0)),
+    }
+    path = {**here, "order": "i:Q", "detail": "d:N"}
+    grid = [row for value in {*marks, on.high} for row in ring(value)]
+    grid += [{**at(i, v), "d": f"axis {i}", "i": v} for i in range(axes) for v in on]
+    canvas.add("line", grid, path, stroke=palette.GRID, strokeWidth=1)
+    for value in reference:
+        canvas.add("line", ring(value), path, stroke=palette.INK, **DASHED)
+        canvas.notes.append(_no_bias(value, places))
+
+    corners, points, gaps = [], [], []
+    of: dict[tuple[int, int], dict[int, float]] = defaultdict(dict)
+    for item in plan.items:
+        of[item.panel, item.series][item.x] = item.value
+    for (panel, series), values in of.items():
+        missing = [i for i in range(axes) if not math.isfinite(values.get(i, math.nan))]
+        gaps += [{"f": panel, **at(i + 0.03 * series, on.high, -7), "t": MISSING} for i in missing]
+        # from a gap on, so that each piece is one line; without a gap the line closes
+        start, piece = missing[0] if missing else 0, 0
+        for n in range(axes + 1):
+            i = (start + n) % axes
+            if i in missing:
                 piece += 1
                 continue
-            data.append(
-                {
-                    "m": "line",
-                    "f": panel,
-                    **at(i, found[i].value),
-                    "s": f"{series} {piece}",
-                    "i": n,
-                    "c": palette.paint("dashed", series),
-                }
-            )
-            if n < axes:
-                data.append(
-                    {
-                        "m": "point",
-                        "f": panel,
-                        **at(i, found[i].value),
-                        "c": palette.paint("solid", series),
-                        "sh": palette.shape(series),
-                    }
-                )
-    signs = [*_signs(made, "line"), *_unbiased(made, places), *_footnotes(missing, False)]
-    title = made.titles.get(figure.y, "")
-    if title:
-        signs.insert(0, Sign("text", f"From the middle outwards: {title}"))
-    return Drawn(_assembled(layers, data, made, width, height, columns, below=False), signs, [])
+            corner = {"f": panel, **at(i, values[i]), "s": canvas.series[series]}
+            points.append(corner)
+            dashes = palette.paint("dashed", series)
+            corners.append({**corner, "d": f"{series} {piece}", "i": n, "c": dashes})
+    stroke = alt.Stroke("c:N", scale=None)
+    canvas.add("line", corners, {**path, "stroke": stroke}, strokeWidth=2)
+    canvas.add("point", points, {**here, **canvas.points()}, size=40, **SOLID)
+    canvas.add("text", gaps, {**here, "text": "t:N"}, **TEXT)
+
+    text = {**here, "text": "t:N"}
+    names = []
+    for i, name in enumerate(unlike(plan.xs, lines(88, 2, SMALL))):
+        side, up = math.sin(2 * math.pi * i / axes), math.cos(2 * math.pi * i / axes)
+        above = name.count("\n") * SMALL * 1.15
+        if abs(side) < 0.3:
+            align, raised = "center", above if up > 0 else 0
+        else:
+            align, raised = "left" if side > 0 else "right", above / 2
+        place = at(i, on.high, 13 if align == "center" else 9)
+        names.append({**place, "v": place["v"] - raised + SMALL * 0.35, "t": name, "a": align})
+    align = alt.ExprRef("datum.a")
+    canvas.add("text", names, text, align=align, lineBreak="\n", **TEXT)
+    between = [(at(0, value), at(1, value), value) for value in marks]
+    numbers = [
+        {
+            "p": (one["p"] + other["p"]) / 2,
+            "v": (one["v"] + other["v"]) / 2,
+            "t": written(value, 0 if value == round(value) else places),
+        }
+        for one, other, value in between
+    ]
+    canvas.add("text", numbers, text, fontSize=10, **INK)
+    if title := plan.titles.get(figure.y):
+        canvas.notes.append(f"From the middle outwards: {title}")
+    if gaps:
+        canvas.notes.append(NO_VALUE)
+    return canvas
 
 
 # ---- Labelled points
 
 
-def _scatter(made: Plan) -> Drawn:
-    alt, figure = _alt(), made.figure
-    many = len(made.items) / len(made.panels)
+def _scatter(plan: Plan) -> Canvas:
+    figure = plan.figure
+    many = len(plan.items) / len(plan.panels)
     width, height = (560.0, 640.0) if many > 60 else (420.0, 460.0 if many > 30 else 340.0)
-    places = [(number(item.row.get(figure.x)), item.value) for item in made.items]
-    there = [place for place in places if math.isfinite(place[0]) and math.isfinite(place[1])]
-    also = [figure.reference] if figure.reference is not None else []
-    on_x = padded(scale((p[0] for p in there), (), figure.domain, count=6), 0.05, 0.05)
-    on_y = padded(scale((p[1] for p in there), (), figure.domain, also), 0.05, 0.05)
-    titles = [made.titles.get(key) or key.replace("_", " ") for key in (figure.x, figure.y)]
-    x = alt.X("p:Q", **_number_axis(on_x, titles[0], width))
-    y = alt.Y("v:Q", **_number_axis(on_y, titles[1], height))
-    here = {"x": x, "y": y}
-    layers = [
-        _layer("rule", "ref", {"y": y}, color=palette.INK, strokeDash=[5, 3], strokeWidth=1.4),
-        _layer(
-            "rule",
-            "leader",
-            {**here, "x2": alt.X2("q"), "y2": alt.Y2("w")},
-            color=palette.INK,
-            strokeWidth=0.6,
-            opacity=0.7,
-        ),
-        _layer(
-            "point",
-            "point",
-            {**here, "color": _raw("Color", "c"), "shape": _raw("Shape", "sh")},
-            filled=True,
-            opacity=1,
-            size=38,
-        ),
-        *(
-            _layer(
-                "text",
-                align,
-                {**here, "text": "t:N"},
-                align=align,
-                fontSize=SMALL,
-                color=palette.INK,
-            )
-            for align in ("left", "right", "center")
-        ),
-    ]
-    data: Data = [
-        {"m": "ref", "f": panel, "v": figure.reference}
-        for panel in _of_panels(made)
-        if figure.reference is not None
-    ]
-    without = sum(not (math.isfinite(p[0]) and math.isfinite(p[1])) for p in places)
-    left_out = 0
-    for panel in _of_panels(made):
+    shown = [item for item in plan.items if math.isfinite(item.value)]
+    on_x = scale((number(i.row[figure.x]) for i in shown), domain=figure.domain).padded(0.05, 0.05)
+    on_y = scale((i.value for i in shown), domain=figure.domain).padded(0.05, 0.05)
+    x_title, y_title = (plan.titles.get(key, key) for key in (figure.x, figure.y))
+    canvas = Canvas(plan, width, height, 1)
+    here = {
+        "x": alt.X("p:Q", **_number_axis(on_x, x_title, width)),
+        "y": alt.Y("v:Q", **_number_axis(on_y, y_title, height)),
+    }
+
+    def at(x: float, y: float) -> dict[str, float]:
+        """The numbers at a place in pixels."""
+        return {"p": on_x.low + x / width * on_x.span, "v": on_y.high - y / height * on_y.span}
+
+    points, leaders, texts, left_out = [], [], [], 0
+    for panel in range(len(plan.panels)):
+        of_panel = [item for item in shown if item.panel == panel]
         spots = []
-        for item, (px, py) in zip(made.items, places, strict=True):
-            if item.panel == panel and math.isfinite(px) and math.isfinite(py):
-                common = {"f": panel, "p": px, "v": py}
-                data.append(
-                    {
-                        "m": "point",
-                        **common,
-                        "c": palette.paint("solid", item.series),
-                        "sh": palette.shape(item.series),
-                    }
-                )
-                text = _text(item, figure.label)
-                spots.append(
-                    (
-                        (px - on_x.low) / on_x.span * width,
-                        (on_y.high - py) / on_y.span * height,
-                        text,
-                    )
-                )
-        placed = labels(spots, width, height)
-        for spot, where in zip(spots, placed, strict=True):
-            if where is not None:
-                left, middle, align, text = where
-                if math.hypot(left - spot[0], middle - spot[1]) > NEAR:
-                    across, down = left / width * on_x.span, middle / height * on_y.span
-                    start = {
-                        "p": on_x.low + spot[0] / width * on_x.span,
-                        "v": on_y.high - spot[1] / height * on_y.span,
-                    }
-                    data.append(
-                        {
-                            "m": "leader",
-                            "f": panel,
-                            **start,
-                            "q": on_x.low + across,
-                            "w": on_y.high - down,
-                        }
-                    )
-                data.append(
-                    {
-                        "m": align,
-                        "f": panel,
-                        "p": on_x.low + left / width * on_x.span,
-                        "v": on_y.high - middle / height * on_y.span,
-                        "t": text,
-                    }
-                )
-            elif spot[2]:
-                left_out += 1
-    notes, signs = [], [*_signs(made, "point"), *_unbiased(made, 2)]
+        for item in of_panel:
+            x, series = number(item.row[figure.x]), canvas.series[item.series]
+            points.append({"f": panel, "p": x, "v": item.value, "s": series})
+            left, down = (x - on_x.low) / on_x.span, (on_y.high - item.value) / on_y.span
+            spots.append(Spot(left * width, down * height, _text(item, figure.label)))
+        for spot, place in zip(spots, labels(spots, width, height), strict=True):
+            if place is None:
+                left_out += bool(spot.text)
+                continue
+            end = at(place.x, place.y)
+            texts.append({"f": panel, **end, "t": spot.text, "a": place.align})
+            if math.hypot(place.x - spot.x, place.y - spot.y) > NEAR:
+                start = at(spot.x, spot.y)
+                leaders.append({"f": panel, **start, "q": end["p"], "w": end["v"]})
+    canvas.add("rule", leaders, {**here, "x2": "q", "y2": "w"}, strokeWidth=0.6, opacity=0.7, **INK)
+    canvas.add("point", points, {**here, **canvas.points()}, size=38, **SOLID)
+    canvas.add("text", texts, {**here, "text": "t:N"}, align=alt.ExprRef("datum.a"), **TEXT)
     if left_out:
-        said = f"Without room for its label: {left_out} of {len(there)}; the table has them all."
-        notes.append(said)
-        signs.append(Sign("text", said))
-    if without:
-        said = f"Not drawn, since they have no place: {without}."
-        notes.append(said)
-        signs.append(Sign("text", said))
-    return Drawn(_assembled(layers, data, made, width, height, 1), signs, notes)
-
-
-def _text(item: Item, key: str | None) -> str:
-    return (
-        cut(label(item.row.get(key)), 130, SMALL)
-        if key and item.row.get(key) not in (None, "")
-        else ""
-    )
+        canvas.notes.append(f"Without room for its label: {left_out} of {len(shown)}")
+    canvas.note_left_out()
+    return canvas
 
 
 NEAR = 15.0
-"""Pixels from a point to its label; a line leads to one that is farther."""
+"""Pixels from a point to its label; a line leads to a label that is farther away."""
+_AROUND = [
+    place
+    for reach in (18, 28, 38)
+    for place in ((reach, -9), (reach, 10), (reach / 2, -reach), (reach / 2, reach))
+]
 PLACES: tuple[tuple[float, float, str], ...] = (
     (6, 0, "left"),
     (-6, 0, "right"),
@@ -1375,52 +734,48 @@ PLACES: tuple[tuple[float, float, str], ...] = (
     (4, 10, "left"),
     (-4, -9, "right"),
     (-4, 10, "right"),
-    *(
-        (dx, dy, "left")
-        for reach in (18, 28, 38)
-        for dx, dy in ((reach, -9), (reach, 10), (reach / 2, -reach), (reach / 2, reach))
-    ),
-    *(
-        (-dx, dy, "right")
-        for reach in (18, 28, 38)
-        for dx, dy in ((reach, -9), (reach, 10), (reach / 2, -reach), (reach / 2, reach))
-    ),
+    *((right, down, "left") for right, down in _AROUND),
+    *((-right, down, "right") for right, down in _AROUND),
 )
 """Where a label may stand, the best first: (right, down, alignment)."""
 
 
-def labels(
-    spots: Sequence[tuple[float, float, str]], width: float, height: float
-) -> list[tuple[float, float, str, str] | None]:
-    """Where the labels of points stand, so that none covers another or a point: (x, y of its
-    middle, alignment, text); None for one that has no room. Those with the least room around choose
-    first.
+class Spot(NamedTuple):
+    """A point and its label, in pixels."""
 
-    spots: (x, y, label) in pixels, within width and height.
-    """
-    high = SMALL + 1
-    dots = [(x - 4, y - 4, x + 4, y + 4) for x, y, _ in spots]
+    x: float
+    y: float
+    text: str
+
+
+class Place(NamedTuple):
+    """Where a label stands: the middle of its height, and the end that `align` names."""
+
+    x: float
+    y: float
+    align: str
+
+
+def labels(spots: Sequence[Spot], width: float, height: float) -> list[Place | None]:
+    """Places for the labels of points, so that none covers another or a point; None for a label
+    that has no room. Those with the most points around choose last."""
     near = [sum(abs(x - a) < 60 and abs(y - b) < 16 for a, b, _ in spots) for x, y, _ in spots]
-    found: list[tuple[float, float, str, str] | None] = [None] * len(spots)
+    dots = [(x - 4, y - 4, x + 4, y + 4) for x, y, _ in spots]
+    places: list[Place | None] = [None] * len(spots)
     taken: list[tuple[float, float, float, float]] = []
-    for index in sorted(range(len(spots)), key=lambda i: (near[i], i)):
+    for index in sorted(range(len(spots)), key=lambda i: near[i]):
         x, y, text = spots[index]
-        if not text:
-            continue
         long = wide(text, SMALL)
-        for dx, dy, align in PLACES:
-            left = x + dx - {"left": 0, "right": long, "center": long / 2}[align]
-            box = (left - 1, y + dy - high / 2, left + long + 1, y + dy + high / 2)
-            if box[0] < 0 or box[1] < 0 or box[2] > width or box[3] > height:
-                continue
-            if any(_overlap(box, other) for other in taken) or any(
-                _overlap(box, dot) for n, dot in enumerate(dots) if n != index
-            ):
-                continue
-            taken.append(box)
-            found[index] = (x + dx, y + dy, align, text)
-            break
-    return found
+        others = [*taken, *dots[:index], *dots[index + 1 :]]
+        for right, down, align in PLACES if text else ():
+            left = x + right - {"left": 0, "right": long, "center": long / 2}[align]
+            box = left - 1, y + down - SMALL / 2, left + long + 1, y + down + SMALL / 2
+            inside = box[0] >= 0 and box[1] >= 0 and box[2] <= width and box[3] <= height
+            if inside and not any(_overlap(box, other) for other in others):
+                taken.append(box)
+                places[index] = Place(x + right, y + down, align)
+                break
+    return places
 
 
 def _overlap(

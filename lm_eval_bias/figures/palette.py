@@ -1,10 +1,8 @@
-"""What tells series and numbers apart in a figure: colours, and beside each a second sign for who
-does not see them.
+"""Colours of series and numbers, and a second sign of each series for readers who do not see them.
 
-A colour of a series has a contrast of at least 3:1 on white and on the dark page (#1c1c1b), so one
-figure serves both. That leaves a narrow band of lightness, in which no eight colours stay apart for
-every eye: neighbours do (tests simulate three kinds of colour blindness), and each series has a
-pattern, a shape and a dash of its own as well.
+A colour of a series has a contrast of at least 3:1 on white and on the dark page (#1c1c1b), so that
+one figure serves both. Not all eight stay distinct under every colour blindness: neighbours do
+(tests simulate three kinds), and each series has a pattern, a shape and a dash as well.
 """
 
 from __future__ import annotations
@@ -15,17 +13,17 @@ from typing import NamedTuple
 COLOURS = ("#2f74c8", "#d2550a", "#7d8089", "#c061b8", "#5a8a2a", "#4f93d8", "#a05a4a", "#8a8f1e")
 SHAPES = ("circle", "square", "triangle-up", "diamond", "cross", "triangle-down", "triangle-right")
 DASHES = ("", "6 3", "2 2", "8 2 2 2", "10 4", "4 1 1 1 1 1", "1 3")
-# Lines over a tile of 8 by 8; the first series is plain. "o" is a dot.
+# Lines over a tile of 8 by 8. The first series is plain, the third has dots.
 PATTERNS = (
     "",
     "M-2 2L2 -2M0 8L8 0M6 10L10 6",
-    "o",
+    "M3 4H5M4 3V5",
     "M0 0L8 8M0 8L8 0",
     "M0 4H8",
     "M4 0V8",
     "M-2 6L2 10M0 0L8 8M6 -2L10 2",
 )
-# ColorBrewer's YlGnBu and RdBu, from low to high; both are safe for colour blindness.
+# ColorBrewer's YlGnBu, from low to high; safe for colour blindness.
 SEQUENTIAL = (
     "#ffffd9",
     "#edf8b1",
@@ -37,31 +35,16 @@ SEQUENTIAL = (
     "#253494",
     "#081d58",
 )
-DIVERGING = (
-    "#2166ac",
-    "#4393c3",
-    "#92c5de",
-    "#d1e5f0",
-    "#f7f7f7",
-    "#fddbc7",
-    "#f4a582",
-    "#d6604d",
-    "#b2182b",
-)
-STEPS = 64
-"""So many colours has a heat map at most: what is nearer than that no eye tells apart, and cells of
-one colour are one path."""
 
 INK = "#010101"
-"""Stands for the colour of the page's text until a figure is written: `currentColor` in SVG."""
+"""Stands for the colour of the page's text, `currentColor`, until a figure is written."""
 GRID = "#010102"
-_SERIES = "#fe{role}{number:03x}"
-_ROLES = {"solid": 1, "area": 2, "dashed": 3}
+_ROLES = ("solid", "area", "dashed", "halo")
 
 
 class Paint(NamedTuple):
-    """The colour of a series in what Vega draws, until it is written. role: solid, area (with a
-    pattern) or dashed."""
+    """What a colour stands for until a figure is written. role: solid, area (with a pattern),
+    dashed, or halo (under a text)."""
 
     role: str
     number: int
@@ -69,17 +52,14 @@ class Paint(NamedTuple):
 
 def paint(role: str, number: int) -> str:
     """A colour that stands for a series, which `painted` reads."""
-    return _SERIES.format(role=_ROLES[role], number=number % 4096)
+    return f"#fe{_ROLES.index(role)}{number % 4096:03x}"
 
 
 def painted(colour: str | None) -> Paint | None:
     """The series for which a colour stands; None for any other colour."""
-    if colour is None or len(colour) != 7 or not colour.startswith("#fe"):
+    if colour is None or not colour.startswith("#fe"):
         return None
-    for role, digit in _ROLES.items():
-        if colour[3] == str(digit):
-            return Paint(role, int(colour[4:], 16))
-    return None
+    return Paint(_ROLES[int(colour[3])], int(colour[4:], 16))
 
 
 def colour(number: int) -> str:
@@ -103,7 +83,7 @@ def channels(hexadecimal: str) -> tuple[int, int, int]:
 
 
 def luminance(hexadecimal: str) -> float:
-    """Relative luminance, as WCAG 2 has it: 0 is black, 1 is white."""
+    """Relative luminance of WCAG 2: 0 is black, 1 is white."""
     linear = [
         c / 12.92 if c <= 0.04045 else ((c + 0.055) / 1.055) ** 2.4
         for c in (v / 255 for v in channels(hexadecimal))
@@ -112,23 +92,19 @@ def luminance(hexadecimal: str) -> float:
 
 
 def contrast(one: str, other: str) -> float:
-    """Contrast of two colours, as WCAG 2 has it: from 1 to 21."""
+    """Contrast of two colours by WCAG 2, from 1 to 21."""
     lighter, darker = sorted((luminance(one), luminance(other)), reverse=True)
     return (lighter + 0.05) / (darker + 0.05)
 
 
 def on(background: str) -> str:
-    """Black or white, whichever is read more easily; at least 4.5:1 on any colour."""
-    return (
-        "#000000"
-        if contrast("#000000", background) >= contrast("#ffffff", background)
-        else "#ffffff"
-    )
+    """Black or white, whichever is easier to read; the contrast is at least 4.5:1."""
+    return max("#000000", "#ffffff", key=lambda text: contrast(text, background))
 
 
-def scaled(share: float, stops: Sequence[str]) -> str:
-    """The colour of a place from 0 to 1 between stops, in one of `STEPS`."""
-    place = round(min(max(share, 0.0), 1.0) * STEPS) / STEPS * (len(stops) - 1)
+def scaled(share: float, stops: Sequence[str] = SEQUENTIAL) -> str:
+    """The colour of a place from 0 to 1 between stops."""
+    place = share * (len(stops) - 1)
     below = min(int(place), len(stops) - 2)
     mixed = (
         round(a + (b - a) * (place - below))

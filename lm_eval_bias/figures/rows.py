@@ -1,5 +1,5 @@
 """The rows of an exhibit as a figure takes them: panels, series, categories and numbers, each with
-a label that can be shown."""
+a label."""
 
 from __future__ import annotations
 
@@ -14,20 +14,19 @@ from lm_eval_bias.results.escape import shortened
 LONGEST = 60
 """Characters of a label; the table has it whole."""
 GREATEST = 1e100
-"""A number beyond is drawn as an infinite one: the span of such numbers may not be a number."""
+"""A greater number is drawn as infinite: the span of a scale might overflow."""
 PANELS, MARKS, CATEGORIES, ACROSS = 80, 6000, 400, 60
-"""A figure of more panels, marks, categories below each other or columns of a heat map is not read
-by anybody and fits no page."""
+"""A figure of more panels, marks, categories or columns of a heat map is unreadable."""
 HEAD = ":"
 """Ends the title of a group among categories."""
-KINDS = ("bars", "stacked", "points", "lines", "histogram", "boxes", "heatmap", "radar", "scatter")
 Row = Mapping[str, Any]
 Keys = tuple[str, ...]
 
 
 class Item(NamedTuple):
-    """A row. panel, series, x, y: the place of its labels in those of the figure; 0 where there is
-    none. value: its number, or NaN. low, high: of its interval; NaN both or none."""
+    """A row to draw. panel, series, x, y: the places of its labels in those of the plan. value: its
+    number; NaN where it or another number that the row needs is missing. low, high: its interval,
+    or NaN both."""
 
     row: Row
     panel: int
@@ -40,32 +39,173 @@ class Item(NamedTuple):
 
 
 class Plan(NamedTuple):
-    """What is drawn. panels: their titles, "" for the only one. series, xs, ys: labels; those of
-    numbers are empty. across: so many panels belong beside each other; 0 where that is open.
-    ambiguous: of which place there are several rows. grouped: whether titles of groups stand among
-    the categories."""
+    """What is drawn. panels, series, xs, ys: labels; [""] where there is only one, unnamed. xs: the
+    categories, in a heat map the columns. ys: the rows of a heat map. titles: of the axes, by key.
+    columns: of panels; 0 where that is open. grouped: whether titles of groups stand among the
+    categories."""
 
     figure: Figure
     items: Sequence[Item]
     panels: Sequence[str]
-    across: int
+    columns: int
     series: Sequence[str]
     xs: Sequence[str]
     ys: Sequence[str]
     titles: Mapping[str, str]
-    ambiguous: str | None
     grouped: bool = False
 
 
+def plan(exhibit: Exhibit, rows: Sequence[Row], model: str | None) -> Plan:
+    """What to draw of the rows of an exhibit. model: the key of the model's name, or None. Raises
+    ValueError, with the reason as part of a sentence, where nothing can be drawn."""
+    figure = exhibit.figure
+    if figure is None:
+        raise ValueError("it is a table alone")
+    if not rows:
+        raise ValueError("there are no rows")
+    category, value_key, needed = _keys(figure)
+    x: Keys = (category,) if category else ()
+    y: Keys = (figure.y,) if figure.kind == "heatmap" else ()
+    coloured = figure.kind not in ("heatmap", "histogram")
+    colour: Keys = (figure.colour,) if figure.colour and coloured else ()
+    panel = figure.facet or figure.row
+    facet: Keys = (panel,) if panel else ()
+    columns = 0
+    if model is not None and len({row.get(model) for row in rows}) > 1:
+        if figure.model == "colour" and coloured and not colour:
+            colour = (model,)
+        else:
+            columns = len({row.get(model) for row in rows}) if facet else 0
+            facet = (*facet, model)
+
+    panels, series, xs, ys = (_values(rows, keys, figure) for keys in (facet, colour, x, y))
+    ends = (figure.five[0], figure.five[4]) if figure.five else (figure.low, figure.high)
+    items = []
+    for row in rows:
+        complete = all(math.isfinite(number(row.get(key))) for key in needed)
+        low, high = (number(row.get(key)) if key else math.nan for key in ends)
+        if not low <= high:
+            low = high = math.nan
+        places = (
+            panels.index(_key(row, facet)),
+            series.index(_key(row, colour)),
+            xs.index(_key(row, x)),
+            ys.index(_key(row, y)),
+        )
+        value = number(row.get(value_key)) if complete else math.nan
+        items.append(Item(row, *places, value, low, high))
+    if not any(math.isfinite(item.value) for item in items):
+        raise ValueError("no row has a number")
+    if x and (again := _doubled(items)):
+        key = *panels[again.panel], *series[again.series], *xs[again.x], *ys[again.y]
+        place = ", ".join(dict.fromkeys(map(label, key)))
+        raise ValueError(f"several rows have the same place in the figure ({place})")
+    sizes = (
+        (len(panels), PANELS, "panels"),
+        (len(xs), ACROSS if y else CATEGORIES, "columns" if y else "categories"),
+        (len(ys), CATEGORIES, "rows"),
+        (len(items), MARKS, "marks"),
+    )
+    for count, most, what in sizes:
+        if count > most:
+            raise ValueError(f"it would have {count:,} {what}, more than {most:,}")
+    panel_names, names, x_names, y_names = (
+        [_label(value) for value in values] for values in (panels, series, xs, ys)
+    )
+    return _folded(
+        Plan(figure, items, panel_names, columns, names, x_names, y_names, _titles(exhibit))
+    )
+
+
+def _keys(figure: Figure) -> tuple[str | None, str, Keys]:
+    """The keys of a figure's category and of its number, and those of the other numbers that it
+    needs."""
+    if figure.kind == "points":
+        return figure.y, figure.x, ()
+    if figure.kind == "heatmap":
+        return figure.x, figure.colour or "", ()
+    if figure.kind == "histogram":
+        return None, figure.y, (figure.x, figure.to or "")
+    if figure.kind == "scatter":
+        return None, figure.y, (figure.x,)
+    return figure.x, figure.y, figure.five or ()
+
+
+def _doubled(items: Sequence[Item]) -> Item | None:
+    """An item at the place of another one."""
+    places = set()
+    for item in items:
+        if item[1:5] in places:
+            return item
+        places.add(item[1:5])
+    return None
+
+
+def _folded(planned: Plan) -> Plan:
+    """Panels that share no category become one, with their titles among the categories."""
+    if planned.figure.kind in ("heatmap", "radar"):
+        return planned
+    of: dict[int, set[int]] = {}
+    for item in planned.items:
+        of.setdefault(item.panel, set()).add(item.x)
+    count = len(planned.xs)
+    if len(of) < 2 or sum(map(len, of.values())) != count or count <= len(of):
+        return planned
+    place, labels = {}, []
+    for panel in sorted(of):
+        labels.append(planned.panels[panel] + HEAD)
+        for category in sorted(of[panel]):
+            place[category] = len(labels)
+            labels.append(planned.xs[category])
+    items = [item._replace(panel=0, x=place[item.x]) for item in planned.items]
+    return planned._replace(items=items, panels=[""], columns=0, xs=labels, grouped=True)
+
+
+def _key(row: Row, keys: Keys) -> tuple[Any, ...]:
+    """Values that distinguish rows. True is not 1, and NaN is itself."""
+    values = (row.get(key) for key in keys)
+    return tuple(
+        v if v is None or (type(v) in (str, int, float) and v == v) else str(v) for v in values
+    )
+
+
+def _values(rows: Sequence[Row], keys: Keys, figure: Figure) -> list[tuple[Any, ...]]:
+    """The values of keys, in the figure's order; others after these, as they come."""
+    ranks = []
+    for key in keys:
+        names = dict.fromkeys([*figure.order.get(key, ()), *(str(row.get(key)) for row in rows)])
+        ranks.append({name: rank for rank, name in enumerate(names)})
+    return sorted(
+        dict.fromkeys(_key(row, keys) for row in rows),
+        key=lambda values: [rank[str(v)] for rank, v in zip(ranks, values, strict=True)],
+    )
+
+
+def _titles(exhibit: Exhibit) -> dict[str, str]:
+    """Key -> the title of its axis."""
+    titles = {}
+    for column in exhibit.columns:
+        title, unit = column.title, column.unit
+        if unit in ("%", "points", "SD", "nats") and unit.lower() not in title.lower():
+            title = f"{title} ({unit})"
+        titles[column.name] = shortened(title, LONGEST)
+    return titles
+
+
 def number(value: Any) -> float:
-    """A number of a row; NaN for what is none, and infinity for what no scale holds."""
+    """A number of a row: NaN for anything else, infinite if it is too great for a scale."""
     if isinstance(value, bool) or not isinstance(value, (int, float)):
         return math.nan
-    try:
-        found = float(value)
-    except OverflowError:
-        return math.copysign(math.inf, 1 if value > 0 else -1)
-    return math.copysign(math.inf, found) if abs(found) > GREATEST else found
+    if abs(value) > GREATEST:
+        return math.inf if value > 0 else -math.inf
+    return value
+
+
+# ---- Labels
+
+
+def _label(key: tuple[Any, ...]) -> str:
+    return " · ".join(map(label, key))
 
 
 def label(value: Any) -> str:
@@ -77,297 +217,59 @@ def label(value: Any) -> str:
 
 
 def unlike(labels: Iterable[str], fit: Callable[[str], str] = str) -> list[str]:
-    """Labels that fit, each another. What differs only where it was cut loses the words that it
-    begins with in common, in place of those that tell it apart, and gets a number where even that
-    does not fit."""
+    """Labels that fit, no two the same. Those that are the same when cut lose the words with which
+    they all begin, and get a number if they still are the same."""
     labels = list(labels)
     alike: dict[str, list[str]] = {}
-    for one in labels:
-        alike.setdefault(fit(one), []).append(one)
-    common = {fitting: _in_common(some) for fitting, some in alike.items()}
-    found: list[str] = []
-    for one in labels:
-        fitting, count = fit(one), 1
+    for text in labels:
+        alike.setdefault(fit(text), []).append(text)
+    common = {fitting: _in_common(texts) for fitting, texts in alike.items()}
+    distinct: list[str] = []
+    for text in labels:
+        fitting, count = fit(text), 1
         if common[fitting]:
-            fitting = fit(" ".join(["…", *one.split()[common[fitting] :]]))
+            fitting = fit(" ".join(["…", *text.split()[common[fitting] :]]))
         first = fitting
-        while fitting in found:
+        while fitting in distinct:
             count += 1
             fitting = f"{first} ({count})"
-        found.append(fitting)
-    return found
+        distinct.append(fitting)
+    return distinct
 
 
 def _in_common(labels: Sequence[str]) -> int:
-    """With how many words all of several labels begin that differ after these."""
-    words = [one.split() for one in dict.fromkeys(labels)]
+    """The number of words with which all labels begin and after which all go on."""
+    words = [label.split()[:-1] for label in dict.fromkeys(labels)]
+    if len(words) == 1:
+        return 0
     common = 0
-    while (
-        len(words) > 1
-        and all(len(some) > common + 1 for some in words)
-        and len({some[common] for some in words}) == 1
-    ):
+    for of_place in zip(*words, strict=False):
+        if len(set(of_place)) > 1:
+            break
         common += 1
     return common
 
 
 def whole(fitted: Sequence[str], labels: Sequence[str]) -> bool:
-    """Whether labels are still all there, broken between words alone."""
-    return all(
-        new.replace("\n", " ").split() == old.split()
-        for new, old in zip(fitted, labels, strict=True)
-    )
+    """Whether labels are complete, broken between words alone."""
+    return [text.split() for text in fitted] == [text.split() for text in labels]
 
 
 def lines(width: float, most: int, size: float = 12) -> Callable[[str], str]:
-    """Fits a label into lines of a width."""
+    """Breaks a label into lines of a width."""
     return lambda text: "\n".join(wrapped(text, width, most, size))
 
 
-def plan(exhibit: Exhibit, rows: Sequence[Row], model: str | None) -> Plan:
-    """What the rows of an exhibit are to be drawn as. ValueError where it has no figure."""
-    figure = exhibit.figure
-    if figure is None or figure.kind not in KINDS:
-        raise ValueError(
-            f"{exhibit.name} has no figure of a kind that is known: {', '.join(KINDS)}"
-        )
-    kind = figure.kind
-    x: Keys = (figure.x,) if kind not in ("points", "histogram", "scatter") else ()
-    y: Keys = (figure.y,) if kind in ("points", "heatmap") else ()
-    if kind == "lines" and all(not math.isnan(number(row.get(figure.x))) for row in rows):
-        x = ()
-    colour: Keys = (figure.colour,) if figure.colour and kind != "heatmap" else ()
-    facet: Keys = (figure.facet,) if figure.facet else ()
-    above: Keys = (figure.row,) if figure.row else ()
-    if model is not None and len({_key(row, (model,)) for row in rows}) > 1:
-        where = _where(figure, colour)
-        if where == "x" and kind in ("bars", "stacked", "boxes"):
-            if len({_key(row, x) for row in rows}) == 1:
-                x = (model,)
-            elif not facet:
-                facet, x = x, (model,)
-            else:
-                x = (*x, model)
-        elif where == "colour":
-            colour = (model,)
-        elif not facet:
-            facet = (model,)
-        elif not above:
-            above = (model,)
-        else:
-            facet = (*facet, model)
-    if kind == "histogram" and colour:
-        facet, colour = (*facet, *colour), ()
-    order = {key: [str(value) for value in values] for key, values in figure.order.items()}
-    series, xs, ys = (_values(rows, keys, order) for keys in (colour, x, y))
-    across, down = _values(rows, facet, order), _values(rows, above, order)
-    there = {(_key(row, above), _key(row, facet)) for row in rows}
-    panels = [(r, f) for r in down for f in across if (r, f) in there]
-    of_panel, of_series = {p: i for i, p in enumerate(panels)}, {s: i for i, s in enumerate(series)}
-    of_x, of_y = {v: i for i, v in enumerate(xs)}, {v: i for i, v in enumerate(ys)}
-    what = _number_key(figure)
-    items, seen, ambiguous = [], set(), None
-    for row in rows:
-        low, high = (number(row.get(key)) if key else math.nan for key in (figure.low, figure.high))
-        if math.isnan(low) or math.isnan(high) or low > high:
-            low = high = math.nan
-        item = Item(
-            row,
-            of_panel[_key(row, above), _key(row, facet)],
-            of_series[_key(row, colour)],
-            of_x[_key(row, x)],
-            of_y[_key(row, y)],
-            number(row.get(what)),
-            low,
-            high,
-        )
-        place: tuple[Any, ...] = (item.panel, item.series, item.x, item.y)
-        if kind in ("histogram", "lines") and not x:
-            place = (
-                *place,
-                number(row.get(figure.x)),
-                number(row.get(figure.to)) if figure.to else 0,
-            )
-        if place in seen and kind != "scatter" and ambiguous is None:
-            names = [
-                label(value)
-                for keys in (above, facet, colour, x, y)
-                for value in _key(row, keys)
-                if keys
-            ]
-            ambiguous = ", ".join(dict.fromkeys(names)) or "the only one"
-        seen.add(place)
-        items.append(item)
-    made = Plan(
-        figure,
-        items,
-        [_label((*r, *f)) for r, f in panels] if facet or above else [""],
-        len(across) if above else 0,
-        [_label(v) for v in series] if colour else [""],
-        [_label(v) for v in xs] if x else [""],
-        [_label(v) for v in ys] if y else [""],
-        _titles(exhibit),
-        ambiguous,
-    )
-    return _folded(made) if kind in ("bars", "stacked", "boxes", "points") else made
-
-
-def _folded(made: Plan) -> Plan:
-    """Panels that share no category become one, with their titles among the categories: each would
-    have the places of all others."""
-    upright = made.figure.kind != "points"
-    of: dict[int, set[int]] = {}
-    for item in made.items:
-        of.setdefault(item.panel, set()).add(item.x if upright else item.y)
-    names = made.xs if upright else made.ys
-    if len(of) < 2 or sum(map(len, of.values())) != len(names) or len(names) <= len(of):
-        return made
-    place, labels = {}, []
-    for panel in sorted(of):
-        labels.append(made.panels[panel] + HEAD)
-        for category in sorted(of[panel]):
-            place[category] = len(labels)
-            labels.append(names[category])
-    items = [
-        i._replace(panel=0, x=place[i.x]) if upright else i._replace(panel=0, y=place[i.y])
-        for i in made.items
-    ]
-    folded = made._replace(items=items, panels=[""], across=0, grouped=True)
-    return folded._replace(xs=labels) if upright else folded._replace(ys=labels)
-
-
-def _where(figure: Figure, colour: Keys) -> str:
-    """Where the models go, if there is room for them."""
-    where = figure.model or "facet"
-    if where == "x" and figure.kind in ("points", "lines", "radar"):
-        where = "colour"
-    if where == "x" and figure.kind in ("histogram", "heatmap", "scatter"):
-        where = "facet"
-    if where == "colour" and (colour or figure.kind in ("heatmap", "histogram")):
-        where = "facet"
-    return where
-
-
-def _number_key(figure: Figure) -> str:
-    if figure.kind == "points":
-        return figure.x
-    if figure.kind == "heatmap":
-        return figure.colour or ""
-    return figure.y
-
-
-def _key(row: Row, keys: Keys) -> tuple[Any, ...]:
-    """Values by which rows are told apart. True is not 1, and NaN is itself."""
-    found = (row.get(key) for key in keys)
-    return tuple(
-        v if v is None or (type(v) in (str, int, float) and v == v) else str(v) for v in found
-    )
-
-
-def _label(key: tuple[Any, ...]) -> str:
-    return " · ".join(label(value) for value in key)
-
-
-def _values(
-    rows: Sequence[Row], keys: Keys, order: Mapping[str, Sequence[str]]
-) -> list[tuple[Any, ...]]:
-    """The values of some keys, in their order: as it is given, and what it lacks as it comes."""
-    found = list(dict.fromkeys(_key(row, keys) for row in rows))
-    place = {
-        key: {value: index for index, value in enumerate(order[key])}
-        for key in keys
-        if key in order
-    }
-    came = {
-        key: {
-            value: index
-            for index, value in enumerate(dict.fromkeys(_key(row, (key,)) for row in rows))
-        }
-        for key in keys
-    }
-
-    def rank(value: tuple[Any, ...]) -> list[tuple[int, int]]:
-        return [
-            (0, place[key][str(one)])
-            if key in place and str(one) in place[key]
-            else (1, came[key][(one,)])
-            for key, one in zip(keys, value, strict=True)
-        ]
-
-    return sorted(found, key=rank)
-
-
-def _titles(exhibit: Exhibit) -> dict[str, str]:
-    """Key -> how its axis is called."""
-    found = {}
-    for column in exhibit.columns:
-        said = (
-            column.unit
-            if column.unit in ("%", "points", "SD", "nats")
-            and column.unit.lower() not in column.title.lower()
-            else ""
-        )
-        found[column.name] = shortened(
-            f"{column.title} ({said})" if said else column.title, LONGEST
-        )
-    return found
-
-
-def undrawable(made: Plan) -> str | None:
-    """Why nothing can be drawn, in one sentence; None if something can."""
-    figure = made.figure
-    if not made.items:
-        return "there are no rows"
-    if figure.kind == "boxes":
-        some = (
-            any(
-                all(math.isfinite(number(item.row.get(key))) for key in figure.five or ())
-                for item in made.items
-            )
-            and figure.five
-        )
-    elif figure.kind == "scatter":
-        some = any(
-            math.isfinite(number(item.row.get(figure.x))) and math.isfinite(item.value)
-            for item in made.items
-        )
-    elif figure.kind == "histogram":
-        some = any(
-            all(
-                map(
-                    math.isfinite,
-                    (number(i.row.get(figure.x)), number(i.row.get(figure.to or "")), i.value),
-                )
-            )
-            for i in made.items
-        )
-    else:
-        some = any(math.isfinite(item.value) for item in made.items)
-    if not some:
-        return "no row has a number"
-    if made.ambiguous is not None:
-        return f"several rows have the same place in the figure ({made.ambiguous})"
-    if len(made.panels) > PANELS:
-        return f"it would have {len(made.panels)} panels, more than {PANELS}"
-    categories = max(len(made.xs) if figure.kind != "heatmap" else 0, len(made.ys))
-    if categories > CATEGORIES:
-        return f"it would have {categories} categories, more than {CATEGORIES}"
-    if figure.kind == "heatmap" and len(made.xs) > ACROSS:
-        return f"it would have {len(made.xs)} columns, more than {ACROSS}"
-    if len(made.items) > MARKS:
-        return f"it would have {len(made.items):,} marks, more than {MARKS:,}"
-    return None
+def widest(labels: Iterable[str], size: float = 12) -> float:
+    return max((wide(line, size) for text in labels for line in text.split("\n")), default=0)
 
 
 # ---- Scales
 
 
 class Scale(NamedTuple):
-    """The ends of what is drawn, and where it has ticks."""
-
     low: float
     high: float
-    ticks: Sequence[float]
 
     @property
     def span(self) -> float:
@@ -376,75 +278,51 @@ class Scale(NamedTuple):
     def inside(self, value: float) -> float:
         return min(max(value, self.low), self.high)
 
+    def padded(self, below: float, above: float) -> Scale:
+        """With more room at the ends, as shares of the span."""
+        return Scale(self.low - self.span * below, self.high + self.span * above)
+
 
 def scale(
-    values: Iterable[float],
-    ends: Iterable[float] = (),
-    domain: tuple[float, float] | None = None,
-    also: Iterable[float] = (),
-    count: int = 5,
+    values: Iterable[float], ends: Iterable[float] = (), domain: tuple[float, float] | None = None
 ) -> Scale:
-    """A scale that holds all values and `also`; ends of intervals as far as they leave room for the
-    values.
-
-    domain: ends that it has at least.
-    """
-    held = [v for v in (*values, *also) if math.isfinite(v)]
-    given = domain is not None and all(map(math.isfinite, domain)) and domain[0] < domain[1]
-    if given and domain is not None:
-        held += domain
-    low, high = (min(held), max(held)) if held else (0.0, 1.0)
+    """A scale that holds all values and the domain. ends: of intervals, which it holds as far as
+    they leave room for the values."""
+    held = [value for value in (*values, *(domain or ())) if math.isfinite(value)] or [0.0, 1.0]
+    low, high = min(held), max(held)
     if low == high:
         low, high = (low, low + 1) if low == 0 else (low - abs(low) / 2, low + abs(low) / 2)
-    room = (high - low) * (0.25 if given else 1.5)
-    far = [v for v in ends if math.isfinite(v)]
-    low, high = (
-        min([low, *(max(v, low - room) for v in far)]),
-        max([high, *(min(v, high + room) for v in far)]),
+    room = (high - low) * (1.5 if domain is None else 0.25)
+    far = [end for end in ends if math.isfinite(end)]
+    return Scale(
+        min([low, *(max(end, low - room) for end in far)]),
+        max([high, *(min(end, high + room) for end in far)]),
     )
-    return Scale(low, high, ticks(low, high, count))
 
 
-def padded(made: Scale, below: float, above: float) -> Scale:
-    """With so much more room at the ends, as a share of the span, and the same ticks."""
-    return Scale(made.low - made.span * below, made.high + made.span * above, made.ticks)
-
-
-def ticks(low: float, high: float, count: int) -> list[float]:
-    """About so many round numbers from low to high."""
-    rough = (high - low) / max(count, 1)
-    if not math.isfinite(rough) or rough <= 0:
-        return [low]
+def ticks(on: Scale, count: int) -> list[float]:
+    """About so many round numbers on a scale."""
+    rough = on.span / count
     power = 10.0 ** math.floor(math.log10(rough))
-    # The nearest of 1, 2, 5 and 10 on a logarithmic scale.
+    # the nearest of 1, 2, 5 and 10 on a logarithmic scale
     step = power * next(
         (m for m, to in ((1, 2**0.5), (2, 10**0.5), (5, 50**0.5)) if rough / power < to), 10
     )
-    first, last = math.ceil(low / step - 1e-9), math.floor(high / step + 1e-9)
-    if step == 0 or last - first > 50:
-        return [low, high]
+    first, last = math.ceil(on.low / step - 1e-9), math.floor(on.high / step + 1e-9)
     return [float(f"{i * step:.12g}") for i in range(first, last + 1)]
 
 
-def digits(made: Scale) -> int:
-    """Digits after the point that a number needs on a scale: one on a scale of percentages, two
-    from 0 to 1."""
-    if made.span >= 5:
-        return 1 if made.span < 1000 else 0
-    return min(6, 1 - math.floor(math.log10(made.span / 5))) if made.span > 0 else 2
+def digits(on: Scale) -> int:
+    """Digits after the point of numbers on a scale: one from 0 to 100, two from 0 to 1."""
+    if on.span >= 5:
+        return 1 if on.span < 1000 else 0
+    return min(6, 1 - math.floor(math.log10(on.span / 5)))
 
 
 def written(value: float, places: int) -> str:
     """A number as it stands in a figure."""
     if math.isinf(value):
         return "∞" if value > 0 else "−∞"
-    if abs(value) >= 1e6 or (value and abs(value) < 10.0**-places / 2 and abs(value) < 1e-6):
+    if abs(value) >= 1e6 or 0 < abs(value) < min(1e-6, 10.0**-places / 2):
         return f"{value:.2g}".replace("-", "−")
-    shown = f"{value:.{places}f}"
-    return (shown[1:] if shown.startswith("-") and not shown.strip("-0.") else shown).replace(
-        "-", "−"
-    )
-
-
-def widest(labels: Iterable[str], size: float = 12) -> float:
-    return max((wide(line, size) for text in labels for line in text.split("\n")), default=0)
+    return f"{value:z.{places}f}".replace("-", "−")

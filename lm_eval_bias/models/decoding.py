@@ -1,25 +1,33 @@
 """Decoding of many prompts of a token trie: a row of the next tokens of all of them, each seeing
 its own prompt and answer.
 
-A row is a text, not an answer. Answers to one prompt stand on the same row as long as they are
-alike: ten samples of a prompt begin on one row, and part where their draws part.
+A row is a text, not an answer. Answers to one prompt share a row as long as they are alike: ten
+samples of a prompt begin on one row, and part where their draws part.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import cache
 from typing import Any, NamedTuple
 
 import numpy as np
 import torch
-import transformers
 from transformers import (
+    EpsilonLogitsWarper,
+    EtaLogitsWarper,
     GenerationConfig,
     InfNanRemoveLogitsProcessor,
     LogitNormalization,
     LogitsProcessorList,
+    MinPLogitsWarper,
     RepetitionPenaltyLogitsProcessor,
     StoppingCriteriaList,
+    TemperatureLogitsWarper,
+    TopHLogitsWarper,
+    TopKLogitsWarper,
+    TopPLogitsWarper,
+    TypicalLogitsWarper,
 )
 from transformers.generation import GenerationMode
 from transformers.generation.stopping_criteria import EosTokenCriteria, MaxLengthCriteria
@@ -29,63 +37,31 @@ from .sweep import Sweep
 from .token_trie import Block
 from .tree_attention import select
 
-# What transformers does to logits row by row, without a look at the tokens before. Some are newer
-# than the oldest transformers allowed.
+# What transformers does to logits row by row, without the tokens before.
 _BY_ROW = (
     InfNanRemoveLogitsProcessor,
     LogitNormalization,
-    *(
-        getattr(transformers, f"{name}LogitsWarper")
-        for name in ("Temperature", "TopH", "TopK", "TopP", "MinP", "Typical", "Epsilon", "Eta")
-        if hasattr(transformers, f"{name}LogitsWarper")
-    ),
+    TemperatureLogitsWarper,
+    TopHLogitsWarper,
+    TopKLogitsWarper,
+    TopPLogitsWarper,
+    MinPLogitsWarper,
+    TypicalLogitsWarper,
+    EpsilonLogitsWarper,
+    EtaLogitsWarper,
 )
 
 
-class Way:
+class Strategy(NamedTuple):
     """How the next token is taken from its logits.
 
     processors: of transformers, in the order in which `generate` applies them. sampled: whether the
     token is drawn; else it is the likeliest. eos: the tokens that end an answer.
     """
 
-    def __init__(self, processors: Sequence[Any], sampled: bool, eos: frozenset[int]):
-        self.processors, self.sampled, self.eos = processors, sampled, eos
-
-    @classmethod
-    def of(
-        cls,
-        processors: LogitsProcessorList,
-        criteria: StoppingCriteriaList,
-        config: GenerationConfig,
-        most: int,
-    ) -> Way | None:
-        """The way of `generate`, from what it has made of its arguments; None where it does
-        something that is not reproduced here.
-
-        most: the `max_length` that it was given.
-        """
-        mode, eos = config.get_generation_mode(), config.eos_token_id
-        known = all(isinstance(p, (RepetitionPenaltyLogitsProcessor, *_BY_ROW)) for p in processors)
-        ends = all(isinstance(c, MaxLengthCriteria | EosTokenCriteria) for c in criteria)
-        # A length of the model's own goes before that of the request.
-        longer = config.max_length != most or config.max_new_tokens is not None
-        if longer or not (known and ends) or getattr(config, "token_healing", False):
-            return None
-        if mode not in (GenerationMode.SAMPLE, GenerationMode.GREEDY_SEARCH):
-            return None
-        # That of `generate` may know how much padding is before each text of its batch.
-        own = [
-            RepetitionPenaltyLogitsProcessor(p.penalty)
-            if isinstance(p, RepetitionPenaltyLogitsProcessor)
-            else p
-            for p in processors
-        ]
-        return cls(
-            own,
-            mode == GenerationMode.SAMPLE,
-            frozenset(() if eos is None else torch.as_tensor(eos).flatten().tolist()),
-        )
+    processors: tuple[Any, ...]
+    sampled: bool
+    eos: frozenset[int]
 
     @property
     def looks_back(self) -> bool:
@@ -95,8 +71,8 @@ class Way:
     def scores(self, logits: torch.Tensor, texts: Sequence[list[int]]) -> torch.Tensor:
         """What the token is taken from, in 32 bits.
 
-        logits: shape (n, vocabulary). texts: the n texts so far as tokens, their prompts included,
-        if the way looks back.
+        logits: shape (n, vocabulary). texts: the tokens of the n texts so far, with their prompts,
+        if the strategy looks back.
         """
         scores = logits.float()
         for processor in self.processors:
@@ -111,96 +87,137 @@ class Way:
         return scores
 
 
-class Answer(NamedTuple):
-    """What is asked for.
+def strategy_of(
+    processors: LogitsProcessorList,
+    criteria: StoppingCriteriaList,
+    config: GenerationConfig,
+    max_length: int,
+) -> Strategy | None:
+    """The strategy of `generate`, from what it makes of its arguments; None if it does something
+    that `Strategy` does not. max_length: what `generate` was given."""
+    mode, eos = config.get_generation_mode(), config.eos_token_id
+    if (
+        not all(isinstance(p, (RepetitionPenaltyLogitsProcessor, *_BY_ROW)) for p in processors)
+        or not all(isinstance(c, MaxLengthCriteria | EosTokenCriteria) for c in criteria)
+        # A length of the model's own goes before that of the request.
+        or config.max_length != max_length
+        or config.max_new_tokens is not None
+        or getattr(config, "token_healing", False)
+        or mode not in (GenerationMode.SAMPLE, GenerationMode.GREEDY_SEARCH)
+    ):
+        return None
+    # The penalty of `generate` may know how much padding is before each text of its batch.
+    own = tuple(
+        RepetitionPenaltyLogitsProcessor(p.penalty)
+        if isinstance(p, RepetitionPenaltyLogitsProcessor)
+        else p
+        for p in processors
+    )
+    ends = frozenset(() if eos is None else torch.as_tensor(eos).flatten().tolist())
+    return Strategy(own, mode == GenerationMode.SAMPLE, ends)
 
-    prompt: packed tokens (encoding.py). most: how many tokens at most. until: the texts that end
-    it. seed: of the random numbers of a sampled answer, 64 bits.
+
+class Prompt(NamedTuple):
+    """A text to continue.
+
+    tokens: packed (encoding.py). max_tokens: of the answer. until: the texts that end it. seed: of
+    the random numbers of a sampled answer, 64 bits.
     """
 
-    prompt: bytes
-    most: int
+    tokens: bytes
+    max_tokens: int
     until: tuple[str, ...]
-    way: Way
+    strategy: Strategy
     seed: int | None = None
-
-
-class Stop:
-    """When an answer ends, as the harness's `hf` decides it for a batch of one."""
-
-    def __init__(self, tokenizer):
-        self.tokenizer = tokenizer
-        self._lookback: dict[str, int] = {}
-
-    def ended(self, asked: Sequence[Answer], written: Sequence[list[int]]) -> list[bool]:
-        """For each answer, whether it ends with what is written of it so far."""
-        ended = [
-            w[-1] in a.way.eos or len(w) >= a.most for a, w in zip(asked, written, strict=True)
-        ]
-        for term in {term for a in asked for term in a.until}:
-            # two tokens more than the text has by itself: it may be written in others
-            if term not in self._lookback:
-                self._lookback[term] = (
-                    len(self.tokenizer.encode(term, add_special_tokens=False)) + 2
-                )
-            rows = [i for i, a in enumerate(asked) if not ended[i] and term in a.until]
-            texts = (
-                self.tokenizer.batch_decode([written[i][-self._lookback[term] :] for i in rows])
-                if rows
-                else []
-            )
-            for i, text in zip(rows, texts, strict=True):
-                ended[i] = term in text
-        return ended
 
 
 def decode(
     sweep: Sweep,
     leaves: np.ndarray,
     logits: torch.Tensor,
-    asked: Sequence[Answer],
-    stop: Stop,
+    prompts: Sequence[Prompt],
+    tokenizer: Any,
     counted: Callable[[int], Any] = int,
 ) -> list[list[int]]:
-    """Write the answers.
+    """Write the answers to prompts, and return their tokens. The sweep stays as it is.
 
-    leaves: the last node of each answer's prompt, shape (n,); the cache of `sweep` holds it and all
-    its ancestors. logits: of the first tokens, a row for each distinct leaf, ascending, shape
-    (leaves, vocabulary). counted: is told after each step how many tokens have been dealt with:
-    those written, and those that an answer may have and ended without. Returns the tokens of each
-    answer. The sweep stays as it is.
+    leaves: the last node of each prompt, shape (n,); the cache of `sweep` holds it and all its
+    ancestors. logits: of the first tokens, a row for each distinct leaf, ascending, shape (leaves,
+    vocabulary). counted: called after each step with the number of tokens written, and of those
+    that an ended answer did not need.
     """
-    written: list[list[int]] = [[] for _ in asked]
-    live = np.arange(len(asked))
+    written: list[list[int]] = [[] for _ in prompts]
+    live = list(range(len(prompts)))
     nodes, row = np.unique(leaves, return_inverse=True)
     layers, positions = sweep.layers, sweep.trie.depth[sweep.nodes]
     sees, length = sweep.trie.visible(nodes, sweep.nodes), sweep.trie.depth[nodes] + 1
+
+    @cache
+    def lookback(term: str) -> int:
+        # two tokens more than the text has by itself: it may be written in others
+        return len(tokenizer.encode(term, add_special_tokens=False)) + 2
+
     while True:
-        tokens = _next(logits, row, [asked[i] for i in live], [written[i] for i in live])
+        tokens = _next(logits, row, [prompts[i] for i in live], [written[i] for i in live])
         for i, token in zip(live, tokens.tolist(), strict=True):
             written[i].append(token)
-        ended = np.array(stop.ended([asked[i] for i in live], [written[i] for i in live]))
-        counted(len(live) + sum(asked[i].most - len(written[i]) for i in live[ended]))
-        live = live[~ended]
-        if not len(live):
+        ended = _ended(
+            [prompts[i] for i in live], [written[i] for i in live], tokenizer.batch_decode, lookback
+        )
+        unused = (prompts[i].max_tokens - len(written[i]) for i in _those(live, ended))
+        counted(len(live) + sum(unused))
+        live = _those(live, ~ended)
+        if not live:
             return written
-        (parent, token), row = _distinct(row[~ended], tokens[~ended])
-        sees = sees[parent]
+        row, token, which = _distinct(row[~ended], tokens[~ended])
+        sees = sees[row]
         used = np.flatnonzero(sees.any(axis=0))
         if len(used) < sees.shape[1] // 2:
-            # the sweep's stays whole
+            # a copy, since the cache of the sweep stays whole
             layers, positions, sees = (
                 select(layers, used, apart=True),
                 positions[used],
                 sees[:, used],
             )
-        new, length = length[parent], length[parent] + 1
+        new = length[row]
         sees = np.hstack([sees, np.eye(len(token), dtype=bool)])
-        blocks = row_blocks(sees, sweep.call_cost)
         logits, layers = sweep.model.forward(
-            token, new, sees, layers, positions, np.arange(len(token)), blocks
+            token,
+            new,
+            sees,
+            layers,
+            positions,
+            np.arange(len(token)),
+            row_blocks(sees, sweep.call_cost),
         )
         positions = np.concatenate([positions, new])
+        row, length = which, new + 1
+
+
+def _those(items: list[int], chosen: np.ndarray) -> list[int]:
+    return [items[i] for i in np.flatnonzero(chosen)]
+
+
+def _ended(
+    prompts: Sequence[Prompt],
+    written: Sequence[list[int]],
+    decoded: Callable[[list[list[int]]], list[str]],
+    lookback: Callable[[str], int],
+) -> np.ndarray:
+    """Whether each answer ends with its last token, as the harness's `hf` decides for a batch of
+    one; shape (n,)."""
+    ended = np.array(
+        [
+            tokens[-1] in prompt.strategy.eos or len(tokens) >= prompt.max_tokens
+            for prompt, tokens in zip(prompts, written, strict=True)
+        ]
+    )
+    for term in {term for prompt in prompts for term in prompt.until}:
+        rows = [i for i in np.flatnonzero(~ended).tolist() if term in prompts[i].until]
+        if rows:
+            texts = decoded([written[i][-lookback(term) :] for i in rows])
+            ended[rows] = [term in text for text in texts]
+    return ended
 
 
 def row_blocks(sees: np.ndarray, call_cost: float) -> list[Block]:
@@ -213,15 +230,12 @@ def row_blocks(sees: np.ndarray, call_cost: float) -> list[Block]:
     bounds = np.arange(0, len(sees), 4)
     keys = np.logical_or.reduceat(sees, bounds, axis=0)
 
-    def cost() -> int:
-        # A key is copied for each block that needs it; that takes about as long as comparing it
-        # with four rows.
+    def cost() -> float:
+        if len(bounds) == 1:
+            return sees.size + call_cost
+        # To copy a key for a block takes about as long as to compare it with four rows.
         counts, rows = keys.sum(axis=1), np.diff(bounds, append=len(sees))
-        return (
-            int((counts * (rows + 4)).sum() + call_cost * len(bounds))
-            if len(bounds) > 1
-            else int(len(sees) * sees.shape[1] + call_cost)
-        )
+        return float((counts * (rows + 4)).sum() + call_cost * len(bounds))
 
     least, chosen = cost(), (bounds, keys)
     while len(bounds) > 1:
@@ -232,52 +246,50 @@ def row_blocks(sees: np.ndarray, call_cost: float) -> list[Block]:
     bounds, keys = chosen
     if len(bounds) == 1:
         return [Block(0, len(sees), slice(0, sees.shape[1]))]
-    stops = [*bounds[1:].tolist(), len(sees)]
-    return [
-        Block(int(a), b, np.flatnonzero(k)) for a, b, k in zip(bounds, stops, keys, strict=True)
-    ]
+    starts = bounds.tolist()
+    stops = [*starts[1:], len(sees)]
+    return [Block(a, b, np.flatnonzero(k)) for a, b, k in zip(starts, stops, keys, strict=True)]
 
 
-def _distinct(
-    row: np.ndarray, token: np.ndarray
-) -> tuple[tuple[np.ndarray, np.ndarray], np.ndarray]:
-    """The distinct pairs of row and token, and which of them each is."""
+def _distinct(row: np.ndarray, token: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """The rows and tokens of the distinct pairs of both, and which of them each pair is."""
     size = int(token.max()) + 1
     pairs, which = np.unique(row.astype(np.int64) * size + token, return_inverse=True)
-    return (pairs // size, pairs % size), which
+    return pairs // size, pairs % size, which
 
 
 def _next(
-    logits: torch.Tensor, row: np.ndarray, asked: Sequence[Answer], written: Sequence[list[int]]
+    logits: torch.Tensor, row: np.ndarray, prompts: Sequence[Prompt], written: Sequence[list[int]]
 ) -> np.ndarray:
-    """The next token of each answer, shape (n,); row: where in `logits` it stands, shape (n,)."""
+    """The next token of each answer, shape (n,); row: that of `logits` for each, shape (n,)."""
     tokens = np.zeros(len(row), np.int64)
     # A CPU works on a few rows while they are in its cache; a device on as many as take little
     # memory.
     at_once = 8 if logits.device.type == "cpu" else max(16, 2**28 // (16 * logits.shape[1]))
-    ways: dict[Way, list[int]] = {}
-    for i, answer in enumerate(asked):
-        ways.setdefault(answer.way, []).append(i)
-    for way, members in ways.items():
-        some = np.array(members)[np.argsort(row[members], kind="stable")]
-        rows, first, which = np.unique(row[some], return_index=True, return_inverse=True)
+    strategies: dict[Strategy, list[int]] = {}
+    for i, prompt in enumerate(prompts):
+        strategies.setdefault(prompt.strategy, []).append(i)
+    for strategy, answers in strategies.items():
+        members = np.array(answers)
+        rows, first, which = np.unique(row[members], return_index=True, return_inverse=True)
         for start in range(0, len(rows), at_once):
-            chunk = rows[start : start + at_once]
-            here = slice(*np.searchsorted(which, (start, start + len(chunk))))
-            mine = some[here]
-            leaders = some[first[start : start + at_once]]
-            texts = (
-                [[*unpacked(asked[i].prompt).tolist(), *written[i]] for i in leaders]
-                if way.looks_back
-                else []
-            )
-            scores = way.scores(logits[torch.as_tensor(chunk, device=logits.device)], texts)
-            if way.sampled:
-                seeds = np.array([asked[i].seed for i in mine], dtype=np.uint64)
+            chunk = slice(start, start + at_once)
+            here = (which >= start) & (which < start + at_once)
+            mine, of_chunk = members[here], which[here] - start
+            texts = []
+            if strategy.looks_back:
+                texts = [
+                    [*unpacked(prompts[i].tokens).tolist(), *written[i]]
+                    for i in members[first[chunk]]
+                ]
+            at = torch.as_tensor(rows[chunk], device=logits.device)
+            scores = strategy.scores(logits[at], texts)
+            if strategy.sampled:
+                seeds = np.array([prompts[i].seed for i in mine], dtype=np.uint64)
                 steps = np.array([len(written[i]) for i in mine], dtype=np.uint64)
-                tokens[mine] = drawn(scores, which[here] - start, _mixed(seeds, steps))
+                tokens[mine] = drawn(scores, of_chunk, _mixed(seeds, steps))
             else:
-                tokens[mine] = scores.argmax(dim=-1).cpu().numpy()[which[here] - start]
+                tokens[mine] = scores.argmax(dim=-1).cpu().numpy()[of_chunk]
     return tokens
 
 
@@ -286,32 +298,29 @@ HEAD = 256
 
 
 def drawn(scores: torch.Tensor, row: np.ndarray, keys: np.ndarray) -> np.ndarray:
-    """Tokens drawn from softmax(scores).
+    """Tokens drawn from softmax(scores), shape (m,).
 
     scores: shape (n, vocabulary). row: which of them each token is drawn from, shape (m,). keys: of
-    the random numbers, shape (m,). Returns tokens, shape (m,).
+    the random numbers, shape (m,).
 
     A token with probability p gets a time that is exponential with rate p, and the first one wins.
-    Its random number goes with the key and with the token itself, so that a small change of all
-    probabilities, such as another order of a sum brings, changes hardly any draw; along a
-    cumulative sum all that is behind would move. The tokens beyond the likeliest take part as one,
-    with the sum of their probabilities, and share it out by that sum if they win.
+    Its random number goes with the key and the token, so that a small change of all probabilities,
+    as by another order of a sum, changes hardly any draw; along a cumulative sum it would change
+    many. The tokens beyond the likeliest take part as one, with the sum of their probabilities, and
+    share it out by that sum if they win.
     """
     probabilities = scores.softmax(dim=-1, dtype=torch.float32)
     size = probabilities.shape[1]
     likeliest, ids = probabilities.topk(min(HEAD, size), sorted=False)
     rest = probabilities.scatter(1, ids, 0.0)
     # A sum of 32 bits would round what thousands of unlikely tokens have. MPS has no numbers of 64.
-    beyond = (
-        (rest.cpu() if rest.device.type == "mps" else rest)
-        .sum(dim=-1, dtype=torch.float64)
-        .cpu()
-        .numpy()
-    )
+    addable = rest.cpu() if rest.device.type == "mps" else rest
+    beyond = addable.sum(dim=-1, dtype=torch.float64).cpu().numpy()
     rates = np.hstack([likeliest.cpu().double().numpy(), beyond[:, None]])
     if not np.isfinite(rates).all():
         raise ValueError(
-            "no token can be drawn: the model's logits are not numbers; in half precision, dtype=float32 may help"
+            "no token can be drawn: the model's logits are not numbers. In half precision, add "
+            "dtype=float32 to --model_args"
         )
     names = np.hstack([ids.cpu().numpy(), np.full((len(rates), 1), size)])
     with np.errstate(divide="ignore"):
@@ -319,14 +328,14 @@ def drawn(scores: torch.Tensor, row: np.ndarray, keys: np.ndarray) -> np.ndarray
     tokens = names[row, first]
     for i in np.flatnonzero(tokens == size):
         sums = rest[int(row[i])].cpu().double().cumsum(0).numpy()
-        at = min(_uniform(keys[i], np.int64(size + 1)) * sums[-1], np.nextafter(sums[-1], 0))
-        tokens[i] = np.searchsorted(sums, at, side="right")
+        at = _uniform(keys[i : i + 1], np.array([size + 1]))[0] * sums[-1]
+        tokens[i] = np.searchsorted(sums, min(at, np.nextafter(sums[-1], 0)), side="right")
     return tokens
 
 
 def _mixed(keys: np.ndarray, counts: np.ndarray) -> np.ndarray:
-    """The number at place `counts` of the sequence of each key: SplitMix64, which finds any place
-    of its sequences at once."""
+    """The number at place `counts` of the sequence of each key, by SplitMix64, which computes any
+    place of its sequences at once."""
     with np.errstate(over="ignore"):
         z = keys + (counts.astype(np.uint64) + np.uint64(1)) * np.uint64(0x9E3779B97F4A7C15)
         z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)

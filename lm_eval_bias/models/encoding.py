@@ -3,10 +3,9 @@
 The tokens of a text are `bytes`: four for each id, the highest first, so that they sort as the ids
 do, take no more room than that, and can be looked up.
 
-Common beginnings: sorted texts are cut where neighbours part, but only at a *seam*, a space between
-two ASCII letters; each distinct piece is encoded by itself. Whether pieces have the tokens that
-they have in the text is a question to the tokenizer, which `seam` answers from its parts and by
-trying. Where it cannot, texts are encoded whole.
+Sorted texts are cut where neighbours part, but only at a *seam*, a space between two ASCII letters;
+each distinct piece is encoded by itself. `seam` finds out from the tokenizer's parts, and by trial,
+whether pieces have the tokens that they have in the text. If not, texts are encoded whole.
 """
 
 from __future__ import annotations
@@ -72,62 +71,55 @@ class Encoder:
     def each(
         self,
         texts: Iterable[str],
-        bos: str | None,
+        bos: str | None = None,
         special: bool | None = None,
         truncated: bool = False,
-        apart: bool = False,
     ) -> dict[str, bytes]:
         """The tokens of each distinct text.
 
         special: whether texts get special tokens; None leaves it to `adds`. truncated: whether the
-        tokenizer cuts what is longer than its own greatest length. apart: whether no common
-        beginnings are looked for.
+        tokenizer cuts what is longer than its own greatest length.
         """
         groups: dict[bool, list[str]] = {}
         for text in sorted(set(texts)):
             groups.setdefault(self.adds(text, bos) if special is None else special, []).append(text)
         encoded: dict[str, bytes] = {}
         for add, group in groups.items():
-            whole = self.seam is None or truncated or apart
-            made = (
-                self.whole(group, add, truncated)
-                if whole
-                else self._in_pieces(group, add, self.seam)
-            )
-            encoded.update(zip(group, made, strict=True))
+            if self.seam is None or truncated:
+                tokens = self.whole(group, add, truncated)
+            else:
+                tokens = self._in_pieces(group, add, self.seam)
+            encoded.update(zip(group, tokens, strict=True))
         return encoded
 
     def whole(self, texts: Sequence[str], special: bool, truncated: bool = False) -> list[bytes]:
-        """The tokens of each text, from its first letter to its last."""
+        """The tokens of each text, encoded from its first letter to its last."""
         encoded: list[bytes] = []
         for first in range(0, len(texts), AT_A_TIME):
-            some = list(texts[first : first + AT_A_TIME])
+            part = list(texts[first : first + AT_A_TIME])
             if self._fast and not truncated:
-                self.tokenizer.backend_tokenizer.no_padding()
-                self.tokenizer.backend_tokenizer.no_truncation()
-                encoded += _fast(self.tokenizer.backend_tokenizer, some, special)
+                backend = self.tokenizer.backend_tokenizer
+                backend.no_padding()
+                backend.no_truncation()
+                encoded += _fast(backend, part, special)
             else:
-                encoded += map(
-                    packed,
-                    self.tokenizer(some, add_special_tokens=special, truncation=truncated)[
-                        "input_ids"
-                    ],
-                )
+                options = {"add_special_tokens": special, "truncation": truncated}
+                encoded += map(packed, self.tokenizer(part, **options)["input_ids"])
         return encoded
 
     def _in_pieces(self, texts: list[str], special: bool, seam: Seam) -> list[bytes]:
         """The tokens of sorted and distinct texts."""
-        plan = list(pieces(texts, seam.skipped))
-        distinct = list(dict.fromkeys(piece for _, new in plan for piece in new))
+        cuts = list(pieces(texts, seam.skipped))
+        distinct = list(dict.fromkeys(piece for _, new in cuts for piece in new))
         tokens = dict(zip(distinct, self.whole(distinct, False), strict=True))
-        heads = [seam.before if special else b""]
-        end = seam.after if special else b""
+        before, after = (seam.before, seam.after) if special else (b"", b"")
+        heads = [before]
         encoded = []
-        for kept, (*shared, tail) in plan:
+        for kept, (*shared, tail) in cuts:
             del heads[kept + 1 :]
             for piece in shared:
                 heads.append(heads[-1] + tokens[piece])
-            encoded.append(heads[-1] + tokens[tail] + end)
+            encoded.append(heads[-1] + tokens[tail] + after)
         return encoded
 
 
@@ -149,9 +141,8 @@ def _encodes_plainly(tokenizer: Any) -> bool:
 
 
 def _fast(backend: Any, texts: list[str], special: bool) -> list[bytes]:
-    # Without offsets; tokenizers before 0.20 have no such method.
-    encode = getattr(backend, "encode_batch_fast", backend.encode_batch)
-    return [packed(encoding.ids) for encoding in encode(texts, add_special_tokens=special)]
+    encodings = backend.encode_batch_fast(texts, add_special_tokens=special)  # without offsets
+    return [packed(encoding.ids) for encoding in encodings]
 
 
 def pieces(texts: Sequence[str], skipped: int = 0) -> Iterator[tuple[int, list[str]]]:
@@ -161,7 +152,7 @@ def pieces(texts: Sequence[str], skipped: int = 0) -> Iterator[tuple[int, list[s
     which the last is its end alone. skipped: see `Seam`.
     """
     # where each text parts from its neighbour
-    parts = [last_seam(b, shared(a, b)) for a, b in pairwise(texts)]
+    parts = [last_seam(b, common_length(a, b)) for a, b in pairwise(texts)]
     path: list[int] = []
     for text, earlier, later in zip(texts, [0, *parts], [*parts, 0], strict=True):
         while path and path[-1] > earlier:
@@ -174,14 +165,13 @@ def pieces(texts: Sequence[str], skipped: int = 0) -> Iterator[tuple[int, list[s
         yield kept, [text[a + (skipped if a else 0) : b] for a, b in pairwise(cuts)]
 
 
-def shared(a: str, b: str) -> int:
-    """How many characters two texts begin with alike."""
-    low, high = 0, min(len(a), len(b))
-    if a[:high] == b[:high]:
-        return high
+def common_length(a: str | bytes, b: str | bytes, step: int = 1) -> int:
+    """How many characters two texts begin with alike, or steps of bytes. It compares by halves,
+    which takes less time than one by one."""
+    low, high = 0, min(len(a), len(b)) // step + 1
     while high - low > 1:
         middle = (low + high) // 2
-        if a[low:middle] == b[low:middle]:
+        if a[step * low : step * middle] == b[step * low : step * middle]:
             low = middle
         else:
             high = middle
@@ -192,7 +182,7 @@ _LETTERS = frozenset(ascii_letters)
 
 
 def last_seam(text: str, stop: int) -> int:
-    """Where the last seam in `text[:stop]` is, the letter behind it included; 0 if there is none."""
+    """Where the last seam in `text[:stop]` is, with the letter behind it; 0 if there is none."""
     at = text.rfind(" ", 1, stop - 1) if stop > 2 else -1
     while at > 0 and not (text[at - 1] in _LETTERS and text[at + 1] in _LETTERS):
         at = text.rfind(" ", 1, at)
@@ -235,47 +225,41 @@ def seam(backend: Any) -> Seam | None:
     that this changes no token.
 
     backend: a `tokenizers.Tokenizer`. It is certain if
-    - no added token begins or ends with a letter or holds a seam,
+    - no added token begins or ends with a letter, or holds a seam,
     - what normalizes and splits a text sees no further than a few letters, and what adds special
       tokens does not look at the text,
-    - the model cannot join both sides: every seam is a border between words, or it is a BPE of
-      whose tokens none holds a letter before a
-    space, so that no merge reaches across and the merges of either side go their own way,
-    - and all pairs of letters, and all short surroundings of a seam, are found to agree.
+    - every seam is a border between words, or the model is a BPE without a token that holds a
+      letter before a space, so that no merge reaches across,
+    - and all pairs of letters, and all short surroundings of a seam, agree in a trial.
     """
     try:
-        if not (
-            _is_local(backend) and all(map(_is_apart, backend.get_added_tokens_decoder().values()))
-        ):
-            return None
-        return next(
-            (found for skipped in (0, 1) if (found := _tried(backend, skipped)) is not None), None
-        )
-    except Exception as error:  # the parts of tokenizers are described by their pickling; where that is gone, texts are encoded whole
-        logger.debug("Common beginnings are not looked for: %s", error)
-        return None
+        added = backend.get_added_tokens_decoder().values()
+        if _is_local(backend) and all(_is_apart(token.content) for token in added):
+            return _tried(backend, 0) or _tried(backend, 1)
+    except Exception as error:
+        # The parts of a tokenizer are known by their pickling, which may change.
+        logger.debug("hf-prefix: texts are encoded whole, since %s", error)
+    return None
 
 
 def _parts(component: Any, inner: str) -> list[dict[str, Any]]:
     """The settings of a tokenizer's component, or of those that it is a sequence of."""
     if component is None:
         return []
-    made = json.loads(component.__getstate__())
-    return made[inner] if made["type"] == "Sequence" else [made]
+    settings = json.loads(component.__getstate__())
+    return settings[inner] if settings["type"] == "Sequence" else [settings]
 
 
 def _is_local(backend: Any) -> bool:
     normalizers = _parts(backend.normalizer, "normalizers")
     splitters = _parts(backend.pre_tokenizer, "pretokenizers")
-    added = _parts(backend.post_processor, "processors")
+    processors = _parts(backend.post_processor, "processors")
     for part in normalizers:
         if part["type"] == "Replace":
             pattern = part["pattern"].get("String")
-            if (
-                pattern is None
-                or re.search("[A-Za-z] ", pattern)
-                or (pattern == " " and part["content"] != "▁")
-            ):
+            if pattern is None or re.search("[A-Za-z] ", pattern):
+                return False
+            if pattern == " " and part["content"] != "▁":
                 return False
     for part in splitters:
         if part["type"] == "Split" and _FAR.search(part["pattern"].get("Regex", "")):
@@ -285,41 +269,38 @@ def _is_local(backend: Any) -> bool:
     return (
         {part["type"] for part in normalizers} <= _NORMALIZERS
         and {part["type"] for part in splitters} <= _PRE_TOKENIZERS
-        and {part["type"] for part in added} <= _POST_PROCESSORS
+        and {part["type"] for part in processors} <= _POST_PROCESSORS
         and getattr(backend.model, "dropout", None) is None
     )
 
 
-def _is_apart(token: Any) -> bool:
-    text = token.content
-    return not (
-        text[:1] in _LETTERS or text[-1:] in _LETTERS or re.search("[A-Za-z] [A-Za-z]", text)
-    )
+def _is_apart(token: str) -> bool:
+    return not re.search("^[A-Za-z]|[A-Za-z]$|[A-Za-z] [A-Za-z]", token)
 
 
 def _tried(backend: Any, skipped: int) -> Seam | None:
-    """The seam, if no text is found that has other tokens in pieces."""
-    around = ["".join(some) for length in range(3) for some in product(_AROUND, repeat=length)]
+    """The seam, if no text has other tokens in pieces."""
+    around = ["".join(part) for length in range(3) for part in product(_AROUND, repeat=length)]
     pairs = [(x, " " + y) for x, y in product(ascii_letters, repeat=2)]
-    pairs += [(some + x, " " + y) for some in around for x, y in ("aS", "Zt", "st")]
-    pairs += [(x, " " + y + some) for some in around for x, y in ("aS", "Zt", "st")]
+    for x, y in ("aS", "Zt", "st"):
+        pairs += [(part + x, " " + y) for part in around]
+        pairs += [(x, " " + y + part) for part in around]
     texts = [head + rest for head, rest in pairs]
-    probe = texts[0]
-    (bare,), (dressed,) = _fast(backend, [probe], False), _fast(backend, [probe], True)
-    at = dressed.find(bare)
-    if not bare or at < 0:
+    plain, dressed = _fast(backend, texts, False), _fast(backend, texts, True)
+    at = dressed[0].find(plain[0])
+    if not plain[0] or at < 0:
         return None
-    before, after = dressed[:at], dressed[at + len(bare) :]
+    before, after = dressed[0][:at], dressed[0][at + len(plain[0]) :]
     sides = sorted({side for head, rest in pairs for side in (head, rest[skipped:])})
     alone = dict(zip(sides, _fast(backend, sides, False), strict=True))
     joined = [alone[head] + alone[rest[skipped:]] for head, rest in pairs]
-    if _fast(backend, texts, False) != joined or _fast(backend, texts, True) != [
-        before + tokens + after for tokens in joined
-    ]:
-        return None
-    if not (_cannot_join(backend) or all(_is_border(backend, head, rest) for head, rest in pairs)):
-        return None
-    return Seam(skipped, before, after)
+    if (
+        plain == joined
+        and dressed == [before + tokens + after for tokens in joined]
+        and (_cannot_join(backend) or all(_is_border(backend, *pair) for pair in pairs))
+    ):
+        return Seam(skipped, before, after)
+    return None
 
 
 def _cannot_join(backend: Any) -> bool:
@@ -337,11 +318,6 @@ def _is_border(backend: Any, head: str, rest: str) -> bool:
         return False
     text, start = head + rest, len(head)
     if backend.normalizer is not None:
-        text, start = (
-            backend.normalizer.normalize_str(text),
-            len(backend.normalizer.normalize_str(head)),
-        )
-    return any(
-        place[0] == start or place[1] == start
-        for _, place in backend.pre_tokenizer.pre_tokenize_str(text)
-    )
+        text = backend.normalizer.normalize_str(text)
+        start = len(backend.normalizer.normalize_str(head))
+    return any(start in place for _, place in backend.pre_tokenizer.pre_tokenize_str(text))

@@ -1,7 +1,8 @@
-"""Which kind of model a config describes, and the model type of the harness that runs it."""
+"""Which kind of model a config describes, and the model type that runs it."""
 
 from __future__ import annotations
 
+import sys
 from typing import Any
 
 import torch
@@ -11,29 +12,21 @@ from lm_eval_bias.usage import UsageError
 
 
 def is_encoder(config: Any) -> bool:
-    """Whether a model reads both ways and has a head that says what stands in the place of a mask."""
-    if (
-        getattr(config, "is_encoder_decoder", False)
-        or getattr(config, "is_decoder", False)
-        or getattr(config, "causal", False)
-    ):
+    """Whether a model reads both ways and has a head that predicts masked tokens."""
+    if any(getattr(config, name, False) for name in ("is_encoder_decoder", "is_decoder", "causal")):
         return False
     remote = getattr(config, "auto_map", None) or {}
-    masked = (
-        getattr(config, "model_type", None) in MODEL_FOR_MASKED_LM_MAPPING_NAMES
-        or "AutoModelForMaskedLM" in remote
-    )
-    return masked and "AutoModelForCausalLM" not in remote
+    known = config.model_type in MODEL_FOR_MASKED_LM_MAPPING_NAMES
+    return (known or "AutoModelForMaskedLM" in remote) and "AutoModelForCausalLM" not in remote
 
 
-def learned_positions(model: torch.nn.Module) -> int | None:
-    """How many tokens a model has learned positions for; None if it learns none, or calls them
-    otherwise."""
+def learned_positions(model: torch.nn.Module) -> int:
+    """How many tokens a model has learned positions for; sys.maxsize if it learns none."""
     learned = (m for name, m in model.named_modules() if name.endswith("position_embeddings"))
     tables = [m for m in learned if isinstance(m, torch.nn.Embedding)]
     # RoBERTa and its kin count from behind the number of the padding token.
     sizes = [t.num_embeddings - (0 if t.padding_idx is None else t.padding_idx + 1) for t in tables]
-    return min(sizes, default=None)
+    return min(sizes, default=sys.maxsize)
 
 
 def require_encoder(pretrained: Any, config: Any) -> None:
@@ -41,44 +34,34 @@ def require_encoder(pretrained: Any, config: Any) -> None:
     if is_encoder(config):
         return
     if getattr(config, "is_encoder_decoder", False):
-        reads, better = "is an encoder and a decoder", "hf"
+        kind, better = "is an encoder and a decoder", "hf"
     else:
-        reads, better = (
-            "is no encoder: it does not say what stands in the place of a mask",
-            "hf-prefix or --model hf",
-        )
+        kind, better = "is no encoder: it predicts no masked tokens", "hf-prefix or --model hf"
     raise UsageError(
-        f"--model hf-mlm: {_name(pretrained)} ({_type(config)}) {reads}. Run it with --model {better}; hf-mlm takes masked "
-        f"language models, such as BERT, RoBERTa, ALBERT, DeBERTa, DistilBERT, ModernBERT or ELECTRA's generator."
+        f"--model hf-mlm: {model_name(pretrained)} ({_type(config)}) {kind}. Run it with --model "
+        f"{better}; hf-mlm takes masked language models, such as BERT, RoBERTa, ALBERT, DeBERTa, "
+        f"DistilBERT, ModernBERT or ELECTRA's generator."
     )
 
 
-def refuse_encoder(model: str, pretrained: Any, config: Any) -> None:
-    """Raises UsageError for a model that has no likelihood of a text from left to right. model: the
-    model type it was given to."""
+def refuse_encoder(pretrained: Any, config: Any) -> None:
+    """Raises UsageError for a model that `hf-prefix` cannot run."""
     if not is_encoder(config):
         return
-    classifier = any(
-        "ForSequenceClassification" in name for name in getattr(config, "architectures", None) or ()
-    )
-    better = "hf-nli" if classifier else "hf-mlm"
+    better = "hf-nli" if "ForSequenceClassification" in _type(config) else "hf-mlm"
     raise UsageError(
-        f"--model {model}: {_name(pretrained)} ({_type(config)}) is an encoder, which reads both ways and has no likelihood of a text from "
-        f"left to right. Run it with --model {better}."
+        f"--model hf-prefix: {model_name(pretrained)} ({_type(config)}) is an encoder, which reads "
+        f"both ways and has no likelihood of a text from left to right. Run it with --model "
+        f"{better}."
     )
 
 
-def _name(pretrained: Any) -> str:
-    """What was given as `pretrained`."""
-    return (
-        pretrained
-        if isinstance(pretrained, str)
-        else getattr(pretrained, "name_or_path", "") or type(pretrained).__name__
-    )
+def model_name(pretrained: Any) -> str:
+    """What was given as `pretrained`: a name, or a model."""
+    if isinstance(pretrained, str):
+        return pretrained
+    return getattr(pretrained, "name_or_path", "") or type(pretrained).__name__
 
 
 def _type(config: Any) -> str:
-    return ", ".join(
-        getattr(config, "architectures", None)
-        or [str(getattr(config, "model_type", "of unknown type"))]
-    )
+    return ", ".join(getattr(config, "architectures", None) or [config.model_type])

@@ -9,9 +9,8 @@ docs/masked_models.md says what the numbers mean.
 
 from __future__ import annotations
 
-import difflib
 import logging
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from math import nan
 from typing import Any
@@ -19,35 +18,24 @@ from typing import Any
 import numpy as np
 import torch
 import transformers
-from accelerate.utils.memory import should_reduce_batch_size
 from lm_eval.api.instance import Instance
-from lm_eval.api.model import hash_args
-from lm_eval.models.huggingface import HFLM
-from lm_eval.models.utils_hf import clear_torch_cache
-from tqdm import tqdm
 
 from lm_eval_bias.harness import compat, sentence_pairs
 from lm_eval_bias.harness.gc_pause import gc_frozen
 from lm_eval_bias.harness.sentence_pairs import SHARED
 from lm_eval_bias.usage import UsageError
 
-from .kinds import learned_positions, require_encoder
-from .masked_rows import Ask, Batch, rows, shared
-from .processes import share_documents
+from .hf_model import HFModel, likeliest
+from .kinds import learned_positions, model_name, require_encoder
+from .masked_rows import Batch, Target, rows, shared
 
 logger = logging.getLogger(__name__)
 
 METRICS = ("original", "within_word_l2r")
 PAIRS = ("auto", "choices", "off")
-# The columns of a document of CrowS-Pairs (Nangia et al. 2020), which the harness asks as two
-# choices without a context.
+# The columns of a document of CrowS-Pairs (Nangia et al. 2020), whose sentences the harness scores
+# as two choices without a context.
 SENTENCES = ("sent_more", "sent_less")
-# What cannot be answered says what is given instead.
-NO_TEXT = (
-    "--model hf-mlm: {model} is an encoder and writes no text, so it cannot answer a request to generate ({task}). Run tasks that are "
-    "scored by likelihood; many tasks have a variant for it, which `lm-eval-bias tasks` lists. For generation run a decoder with "
-    "--model hf-prefix or --model hf."
-)
 
 Score = tuple[float, bool, int]
 """Log-likelihood, whether each of the tokens is the likeliest in its place, and how many there are.
@@ -63,37 +51,38 @@ class _Complete:
         model, loaded = transformers.AutoModelForMaskedLM.from_pretrained(
             pretrained, output_loading_info=True, **kwargs
         )
-        missing = loaded["missing_keys"]
+        missing = sorted(loaded["missing_keys"])
         # DeBERTa's own checkpoints name the head otherwise than transformers does by default.
-        if (
-            missing
-            and getattr(model.config, "legacy", False)
-            and any("lm_predictions." in key for key in loaded["unexpected_keys"])
-        ):
+        own_head = any("lm_predictions." in key for key in loaded["unexpected_keys"])
+        if missing and own_head and getattr(model.config, "legacy", False):
             return _Complete.from_pretrained(pretrained, **{**kwargs, "legacy": False})
         if missing:
-            names = sorted(missing)
             raise UsageError(
-                f"--model hf-mlm: {pretrained} ({', '.join(model.config.architectures or [])}) has no weights for {len(names)} parts of a "
-                f"masked language model, such as {', '.join(names[:3])}; scores would be random. Give a checkpoint that was saved with its "
-                f"masked language modelling head: of ELECTRA the generator, of a model that was tuned to classify the one it was made from."
+                f"--model hf-mlm: {pretrained} ({', '.join(model.config.architectures or [])}) has "
+                f"no weights for {len(missing)} parts of a masked language model, such as "
+                f"{', '.join(missing[:3])}; scores would be random. Give a checkpoint that was "
+                f"saved with its masked language modelling head: of ELECTRA the generator, of a "
+                f"model that was tuned to classify the one it was made from."
             )
         return model
 
 
-class MaskedLM(HFLM):
+class MaskedLM(HFModel):
     """A masked language model in the harness.
 
     pll: "original" masks one token at a time; "within_word_l2r" also those that follow it in the
-    same word (Kauf and Ivanova 2023). pairs: how two sentences are scored that are the choices of
-    one document, without a context. "auto": a document of CrowS-Pairs by the tokens that both
-    sentences share, everything else whole. "choices": every document with two such choices by
-    shared tokens. "off": all whole. batch_size: "auto" or a number of the longest requests whose
-    tokens fit into memory; but 512 tokens at least. All other arguments are `HFLM`'s. Raises
-    UsageError for what cannot be scored; nothing is ever cut.
+    same word (Kauf and Ivanova 2023). pairs: how to score two sentences that are the choices of one
+    document, without a context. "auto": a document of CrowS-Pairs by the tokens that both sentences
+    share, everything else whole. "choices": every document with two such choices by shared tokens.
+    "off": all whole. batch_size: "auto" or a number of the longest requests whose tokens fit into
+    memory; but 512 tokens at least. All other arguments are `HFLM`'s. Raises UsageError for what
+    cannot be scored; no text is cut.
     """
 
     AUTO_MODEL_CLASS = _Complete
+    NAME = "hf-mlm"
+    OPTIONS = ("pll", "pairs")
+    SIMILARITY = 0.6
 
     def __init__(
         self, pretrained: Any, *, pll: str = "original", pairs: str | bool = "auto", **kwargs: Any
@@ -105,43 +94,30 @@ class MaskedLM(HFLM):
                 raise UsageError(
                     f"{name}={value!r} in --model_args: expected one of {', '.join(choices)}"
                 )
-        for name in kwargs:
-            for guess in difflib.get_close_matches(name, ["pll", "pairs"], n=1, cutoff=0.6):
-                raise UsageError(
-                    f"unknown option '{name}' in --model_args. Did you mean '{guess}'?"
-                )
         self.pll, self.pairs = pll, pairs
-        if not isinstance(pretrained, str):
-            require_encoder(pretrained, pretrained.config)
-            if (
-                not hasattr(pretrained, "get_output_embeddings")
-                or pretrained.get_output_embeddings() is None
-            ):
-                raise UsageError(
-                    f"--model hf-mlm: {type(pretrained).__name__} has no masked language modelling head"
-                )
         super().__init__(pretrained, **kwargs)
-        share_documents(self)
         on_cpu = self.device.type == "cpu"
         self._most_tokens = 1024 if on_cpu else 32_768
         self._most_rows = max(64, (2**27 if on_cpu else 2**30) // (4 * len(self.tokenizer)))
         self._check_positions()
         self.tokens_computed = 0
         """How many tokens went through the model so far, padding included."""
+        self._mask, pad = self.tokenizer.mask_token_id, self.tokenizer.pad_token_id
+        self._padding = 0 if pad is None else pad
         self._reads_masked_only = self._head_takes_any_rows()
         self._pads = self._takes_padding()
 
     # ---- What is loaded
 
-    def _get_config(self, pretrained: str, **kwargs: Any) -> None:
-        super()._get_config(pretrained, **kwargs)
-        require_encoder(pretrained, self._config)
+    def _check_kind(self, pretrained: Any, config: Any) -> None:
+        require_encoder(pretrained, config)
+        if not isinstance(pretrained, str) and pretrained.get_output_embeddings() is None:
+            raise UsageError(
+                f"--model hf-mlm: {model_name(pretrained)} has no masked language modelling head"
+            )
 
-    def _get_backend(
-        self, config: Any, backend: str = "default", trust_remote_code: bool | None = False
-    ) -> None:
-        # the harness knows no third kind; what it does by it, tokenizing pairs, is done otherwise
-        # here
+    def _get_backend(self, *args: Any, **kwargs: Any) -> None:
+        # the harness knows no third kind, and tokenizes pairs by it, which is done otherwise here
         self.backend = "causal"
 
     def _create_tokenizer(self, pretrained: Any, tokenizer: Any, **kwargs: Any) -> None:
@@ -149,35 +125,37 @@ class MaskedLM(HFLM):
         name = getattr(self.tokenizer, "name_or_path", "") or type(self.tokenizer).__name__
         if self.tokenizer.mask_token_id is None:
             raise UsageError(
-                f"--model hf-mlm: the tokenizer of {name} has no mask token, so nothing can be masked. Give the model's own with "
-                f"tokenizer=... in --model_args; a model that was never trained on masks is a decoder, for --model hf-prefix or --model hf."
+                f"--model hf-mlm: the tokenizer of {name} has no mask token, so nothing can be "
+                f"masked. Give the model's own with tokenizer=... in --model_args; a model that "
+                f"was never trained on masks is a decoder, for --model hf-prefix or --model hf."
             )
         if not self.tokenizer.is_fast:
             raise UsageError(
-                f"--model hf-mlm: the tokenizer of {name} ({type(self.tokenizer).__name__}) does not tell where its tokens stand in the "
-                f"text. Give a fast one, with a tokenizer.json, by tokenizer=... in --model_args."
+                f"--model hf-mlm: the tokenizer of {name} ({type(self.tokenizer).__name__}) does "
+                f"not give the places of its tokens in the text. Give a fast one, with a "
+                f"tokenizer.json, by tokenizer=... in --model_args."
             )
 
     def _check_positions(self) -> None:
         most = learned_positions(self.model)
-        if self._max_length and most and self._max_length > most:
+        if self._max_length and self._max_length > most:
             raise UsageError(
-                f"max_length={self._max_length} in --model_args: {self._name} has positions for {most} tokens"
+                f"max_length={self._max_length} in --model_args: {self._name} has positions for "
+                f"{most} tokens"
             )
+        number = self.tokenizer.mask_token_id
         size = self.model.get_input_embeddings().weight.shape[0]
-        if self.tokenizer.mask_token_id >= size:
+        if number >= size:
             raise UsageError(
-                f"--model hf-mlm: the mask token of the tokenizer is number {self.tokenizer.mask_token_id}, and the model knows {size} "
-                f"tokens; give the model's own tokenizer by tokenizer=... in --model_args"
+                f"--model hf-mlm: the mask token of the tokenizer is number {number}, and the "
+                f"model knows {size} tokens; give the model's own tokenizer by tokenizer=... in "
+                f"--model_args"
             )
 
     @property
     def max_length(self) -> int:
         """The tokens of the longest text, special ones included."""
-        if self._max_length:
-            return self._max_length
-        most = learned_positions(self.model)
-        return super().max_length if most is None else min(most, super().max_length)
+        return self._max_length or min(learned_positions(self.model), super().max_length)
 
     @property
     def prefix_token_id(self) -> int:
@@ -191,35 +169,13 @@ class MaskedLM(HFLM):
         The one that ends a text makes choices exclude one another: the model sees that "8" is all,
         so it is no beginning of "85".
         """
-        ask = Ask(context + continuation, len(context.rstrip()))
-        made = rows(self.tokenizer, [ask], False, lambda count: None)
-        first = int(made.position.min()) if len(made) else len(made.ids.values)
+        made = rows(self.tokenizer, [Target.behind(context, continuation)])
+        first = min(made.position, default=len(made.ids.values))
         return made.ids.values[:first].tolist(), made.ids.values[first:].tolist()
 
     def scored_tokens(self, context: str, continuation: str) -> int:
-        """Of how many tokens the score of a continuation is the sum: special ones have none."""
-        return len(
-            rows(
-                self.tokenizer,
-                [Ask(context + continuation, len(context.rstrip()))],
-                False,
-                lambda count: None,
-            )
-        )
-
-    @property
-    def _name(self) -> str:
-        return (
-            self.pretrained
-            if isinstance(self.pretrained, str)
-            else self.model.name_or_path or type(self.model).__name__
-        )
-
-    @property
-    def _body(self) -> torch.nn.Module:
-        """The model without its head, whose output the head reads."""
-        whole = self.model.get_base_model() if hasattr(self.model, "get_base_model") else self.model
-        return whole.base_model
+        """Of how many tokens the score of a continuation is the sum, without special ones."""
+        return len(rows(self.tokenizer, [Target.behind(context, continuation)]))
 
     # ---- Requests
 
@@ -230,28 +186,17 @@ class MaskedLM(HFLM):
         pseudo-log-likelihood of the continuation in nats, and whether each of its tokens is the
         likeliest in its place."""
         others = self._others(requests)
-        paired = iter(
-            shared(
-                self.tokenizer,
-                [
-                    (r.args[1], other)
-                    for r, other in zip(requests, others, strict=True)
-                    if other is not None
-                ],
-            )
-        )
-        asked, keys = [], []
-        for request, other in zip(requests, others, strict=True):
-            context, continuation = request.args
-            if other is None:
-                # As in `TemplateLM._encode_pair`, blanks at the end of a context belong to what
-                # follows.
-                asked.append(Ask(context + continuation, len(context.rstrip())))
-                keys.append(("whole", context, continuation))
-            else:
-                asked.append(next(paired))
-                keys.append(("shared", continuation, other))
-        scores = self._scores(asked, keys, "loglikelihood", disable_tqdm)
+        pairs = [
+            (request.args[1], other)
+            for request, other in zip(requests, others, strict=True)
+            if other is not None
+        ]
+        paired = iter(shared(self.tokenizer, pairs))
+        targets = [
+            Target.behind(*request.args) if other is None else next(paired)
+            for request, other in zip(requests, others, strict=True)
+        ]
+        scores = self._scores(targets, "loglikelihood", disable_tqdm)
         return [
             (value if count or other is None else nan, greedy)
             for (value, greedy, count), other in zip(scores, others, strict=True)
@@ -263,9 +208,8 @@ class MaskedLM(HFLM):
         """For each request, whose arguments are a sentence and the other of its pair, the
         log-likelihood of the tokens that both share, each masked in turn, while the others stay
         visible (Nangia et al. 2020). NaN where they share nothing."""
-        asked = shared(self.tokenizer, [request.args for request in requests])
-        keys = [("shared", *request.args) for request in requests]
-        scores = self._scores(asked, keys, sentence_pairs.REQUEST, disable_tqdm)
+        targets = shared(self.tokenizer, [request.args for request in requests])
+        scores = self._scores(targets, sentence_pairs.REQUEST, disable_tqdm)
         return [(value if count else nan, count, SHARED) for value, _, count in scores]
 
     def loglikelihood_rolling(
@@ -273,297 +217,247 @@ class MaskedLM(HFLM):
     ) -> list[float]:
         """The pseudo-log-likelihood of whole texts. A text that is longer than the model is an
         error: windows would show other contexts."""
-        asked = [Ask(request.args[0]) for request in requests]
-        keys = [("whole", "", request.args[0]) for request in requests]
-        return [
-            value
-            for value, _, _ in self._scores(asked, keys, "loglikelihood_rolling", disable_tqdm)
-        ]
+        targets = [Target(request.args[0]) for request in requests]
+        scores = self._scores(targets, "loglikelihood_rolling", disable_tqdm)
+        return [value for value, _, _ in scores]
 
     def generate_until(self, requests: list[Instance], disable_tqdm: bool = False) -> list[str]:
         if not requests:
             return []
         raise UsageError(
-            NO_TEXT.format(
-                model=self._name, task=requests[0].task_name or "a generate_until request"
-            )
+            f"--model hf-mlm: {self._name} is an encoder and writes no text, so it cannot answer a "
+            f"request to generate ({requests[0].task_name}). Run tasks that are scored by "
+            f"likelihood; many tasks have a variant for it, which `lm-eval-bias tasks` lists. For "
+            f"generation run a decoder with --model hf-prefix or --model hf."
         )
 
-    def apply_chat_template(
-        self, chat_history: list[dict[str, str]], add_generation_prompt: bool = True
-    ) -> str:
-        if not self.tokenizer.chat_template:
-            raise UsageError(
-                f"--model hf-mlm: {self._name} has no chat template; run it without --apply_chat_template"
-            )
-        return super().apply_chat_template(chat_history, add_generation_prompt)
+    def apply_chat_template(self, *args: Any, **kwargs: Any) -> str:
+        self._require_chat_template()
+        return super().apply_chat_template(*args, **kwargs)
 
     def chat_template(self, chat_template: bool | str = False) -> str | None:
-        if chat_template and not self.tokenizer.chat_template:
-            raise UsageError(
-                f"--model hf-mlm: {self._name} has no chat template; run it without --apply_chat_template"
-            )
+        if chat_template:
+            self._require_chat_template()
         return super().chat_template(chat_template)
+
+    def _require_chat_template(self) -> None:
+        if not self.tokenizer.chat_template:
+            raise UsageError(
+                f"--model hf-mlm: {self._name} has no chat template; run it without "
+                f"--apply_chat_template"
+            )
 
     def _others(self, requests: Sequence[Instance]) -> list[str | None]:
         """For each request the other sentence of its pair; None if it is to be scored whole."""
-        others: list[str | None] = [None] * len(requests)
-        alone = [i for i, request in enumerate(requests) if not request.args[0]]
-        if self.pairs == "auto":
-            for i in alone:
-                doc = requests[i].doc
-                if isinstance(doc, dict) and all(
-                    isinstance(doc.get(column), str) for column in SENTENCES
-                ):
-                    more, less = (doc[column].strip() for column in SENTENCES)
-                    others[i] = {more: less, less: more}.get(requests[i].args[1].strip())
-        elif self.pairs == "choices":
-            documents: dict[tuple, dict[int, str]] = {}
-            for request in requests:
-                if request.doc_id is not None:
-                    documents.setdefault((request.task_name, request.doc_id), {})[request.idx] = (
-                        request.args
-                    )
-            for i in alone:
-                choices = documents.get((requests[i].task_name, requests[i].doc_id), {})
-                if len(choices) == 2 and not any(context for context, _ in choices.values()):
-                    (others[i],) = (
-                        text for index, (_, text) in choices.items() if index != requests[i].idx
-                    )
-        tasks = sorted({str(requests[i].task_name) for i in alone if others[i] is not None})
+        documents: dict[Any, dict[int, tuple[str, str]]] = {}
+        for request in requests:
+            choices = documents.setdefault((request.task_name, request.doc_id), {})
+            choices[request.idx] = request.args
+        others: list[str | None] = []
+        for request in requests:
+            context, sentence = request.args
+            other = None
+            if context or self.pairs == "off":
+                pass
+            elif self.pairs == "auto":
+                if all(column in request.doc for column in SENTENCES):
+                    more, less = (request.doc[column].strip() for column in SENTENCES)
+                    other = {more: less, less: more}.get(sentence.strip())
+            else:
+                choices = documents[request.task_name, request.doc_id]
+                if len(choices) == 2 and not any(before for before, _ in choices.values()):
+                    (other,) = (text for i, (_, text) in choices.items() if i != request.idx)
+            others.append(other)
+        tasks = {r.task_name for r, o in zip(requests, others, strict=True) if o is not None}
         if tasks:
             logger.warning(
-                "hf-mlm: the sentences of %s are scored by the tokens that a pair shares (pairs=off: whole)",
-                ", ".join(tasks),
+                "hf-mlm: the sentences of %s are scored by the tokens that a pair shares "
+                "(pairs=off: whole)",
+                ", ".join(sorted(map(str, tasks))),
             )
         return others
 
     # ---- Scores
 
-    def _scores(
-        self, asked: Sequence[Ask], keys: Sequence[tuple[str, ...]], kind: str, disable_tqdm: bool
-    ) -> list[Score]:
-        """The scores of requests, those of the harness's cache not computed again. keys: what each
-        request is in the cache.
-
-        The harness's cache knows a request by its texts alone. The score of a sentence in a pair
-        depends on the other one, and all scores depend on how they are made, so this model looks
-        into the cache itself, by keys that name both.
-        """
-        cache = getattr(self.cache_hook, "dbdict", None)
-        known: dict[Ask, Score] = {}
-        made = (
-            self._name,
-            str(self.revision),
-            str(self.peft),
-            str(self.delta),
-            str(self.model.dtype),
-            self.pll,
-        )
-        stored = dict(zip(asked, ((*made, *key) for key in keys), strict=True))
-        if cache is not None:
-            for ask, key in stored.items():
-                found = cache.get(hash_args("hf-mlm", key))
-                if found is not None:
-                    known[ask] = found
-            logger.info("hf-mlm: %d of %d texts are in the cache", len(known), len(stored))
-        new = [ask for ask in stored if ask not in known]
-
-        def finished(ask: Ask, score: Score) -> None:
-            known[ask] = score
-            if cache is not None:
-                self.cache_hook.add_partial("hf-mlm", stored[ask], score)
-
+    def _scores(self, targets: Sequence[Target], kind: str, disable_tqdm: bool) -> list[Score]:
+        """The score of each target, each distinct one computed once, and none that is in the
+        harness's cache."""
+        scores: dict[Target, Score] = {}
+        new = []
+        for target in dict.fromkeys(targets):
+            score = self._cached(self.pll, *target)
+            if score is None:
+                new.append(target)
+            else:
+                scores[target] = score
+        logger.info("hf-mlm: %d of %d texts are in the cache", len(scores), len(scores) + len(new))
         if new:
+            title = f"Running {len(targets)} {kind} requests"
             with gc_frozen():
-                self._compute(new, finished, f"Running {len(asked)} {kind} requests", disable_tqdm)
-        return [known[ask] for ask in asked]
+                for target, score in self._computed(new, title, disable_tqdm):
+                    scores[target] = score
+                    self._cache(score, self.pll, *target)
+        return [scores[target] for target in targets]
 
-    def _compute(self, asked: Sequence[Ask], finished: Any, title: str, disable_tqdm: bool) -> None:
-        quiet = disable_tqdm or self.rank != 0
-        with tqdm(total=len(asked), desc="Tokenizing inputs", disable=quiet) as bar:
-            made = rows(self.tokenizer, asked, self.pll == "within_word_l2r", bar.update)
-        self._refuse_too_long(asked, made.ids.lengths)
-        counts = made.counts
-        total, greedy = np.zeros(len(asked)), np.ones(len(asked), dtype=bool)
+    def _computed(
+        self, targets: Sequence[Target], title: str, disable_tqdm: bool
+    ) -> Iterator[tuple[Target, Score]]:
+        """Each target with its score, as soon as it is known."""
+        with self._bar(len(targets), "Tokenizing inputs", disable_tqdm) as bar:
+            made = rows(self.tokenizer, targets, self.pll == "within_word_l2r", bar.update)
+        lengths, counts = made.ids.lengths, made.counts
+        self._refuse_too_long(targets, lengths)
+        total, greedy = np.zeros(len(targets)), np.ones(len(targets), dtype=bool)
         # nothing to predict: an empty continuation, or a pair that shares nothing
-        for i in np.flatnonzero(counts == 0):
-            finished(asked[i], (0.0, True, 0))
-        limit = self._limit(made.longest(0)) if len(made) else 0
-        computed = int((counts * made.ids.lengths).sum())
+        for i in np.flatnonzero(counts == 0).tolist():
+            yield targets[i], (0.0, True, 0)
         logger.info(
             "hf-mlm: %d texts, %d tokens to predict, %d tokens to compute",
-            len(asked),
+            len(targets),
             len(made),
-            computed,
+            (counts * lengths).sum(),
         )
-        start = 0
+        sizes = lengths[made.text]
+        limit = self._limit(int(sizes[0])) if len(made) else 0
         left = counts.copy()
-        with tqdm(total=len(made), desc=title, unit=" masked tokens", disable=quiet) as bar:
+        start = 0
+        with self._bar(len(made), title, disable_tqdm, " masked tokens") as bar:
             while start < len(made):
-                stop = min(
-                    len(made), start + max(1, min(self._most_rows, limit // made.longest(start)))
-                )
-                if not self._pads:
-                    stop = made.end_of_length(start, stop)
-                batch = made.batch(start, stop, self.tokenizer.mask_token_id, self._padding)
+                stop = self._batch_end(sizes, start, limit)
+                batch = made.batch(start, stop, self._mask, self._padding)
                 try:
                     values, matches = self._read(batch)
                 except RuntimeError as error:
-                    if not should_reduce_batch_size(error) or stop == start + 1:
-                        raise
-                    clear_torch_cache()
-                    limit = (stop - start) // 2 * made.longest(start)
-                    logger.warning(
-                        "hf-mlm: out of memory with %d rows; going on with %d tokens at a time.",
-                        stop - start,
-                        limit,
-                    )
+                    limit = self._halved(error, stop - start, "rows") * int(sizes[start])
                     continue
                 text = made.text[start:stop]
                 np.add.at(total, text, values)
                 np.logical_and.at(greedy, text, matches)
                 np.subtract.at(left, text, 1)
-                for i in dict.fromkeys(text.tolist()):
-                    if not left[i]:
-                        finished(asked[i], (float(total[i]), bool(greedy[i]), int(counts[i])))
+                for i in np.unique(text[left[text] == 0]).tolist():
+                    yield targets[i], (float(total[i]), bool(greedy[i]), int(counts[i]))
                 bar.update(stop - start)
                 self.tokens_computed += batch.ids.size
                 start = stop
 
+    def _batch_end(self, sizes: np.ndarray, start: int, limit: int) -> int:
+        """Where a batch ends that begins with a row. sizes: of all rows, descending."""
+        stop = start + max(1, min(self._most_rows, limit // int(sizes[start])))
+        if self._pads:
+            return min(stop, len(sizes))
+        return start + int((sizes[start:stop] == sizes[start]).sum())
+
     def _limit(self, longest: int) -> int:
         """Tokens in a batch, for texts of at most `longest` tokens."""
-        if self.batch_size == "auto":
-            return max(self._most_tokens, longest)
-        return max(min(self._most_tokens, max(512, int(self.batch_size) * longest)), longest)
+        limit = self._most_tokens
+        if self.batch_size != "auto":
+            limit = min(limit, max(512, int(self.batch_size) * longest))
+        return max(limit, longest)
 
-    def _refuse_too_long(self, asked: Sequence[Ask], lengths: np.ndarray) -> None:
+    def _refuse_too_long(self, targets: Sequence[Target], lengths: np.ndarray) -> None:
         most = self.max_length
-        too_long = np.flatnonzero(lengths > most)
-        if len(too_long):
-            worst = int(too_long[np.argmax(lengths[too_long])])
+        if lengths.max() > most:
+            worst = int(np.argmax(lengths))
             raise UsageError(
-                f"--model hf-mlm: {len(too_long)} of {len(lengths)} texts are longer than the {most} tokens that {self._name} takes, the "
-                f"longest {lengths[worst]} tokens with its special ones: {asked[worst].text[:60]!r}... Nothing was computed, since a text "
-                f"that is cut gets another score. Leave these out, use fewer few-shot examples, or take a model for longer texts."
+                f"--model hf-mlm: {(lengths > most).sum()} of {len(lengths)} texts are longer than "
+                f"the {most} tokens that {self._name} takes, the longest {lengths[worst]} tokens "
+                f"with its special ones: {targets[worst].text[:60]!r}... Nothing was computed, "
+                f"since a text that is cut gets another score. Leave these out, use fewer few-shot "
+                f"examples, or take a model for longer texts."
             )
 
     # ---- The model
 
-    @property
-    def _padding(self) -> int:
-        return self.tokenizer.pad_token_id if self.tokenizer.pad_token_id is not None else 0
-
     def _read(self, batch: Batch) -> tuple[np.ndarray, np.ndarray]:
         """Log-probability of the token of each row, and whether it is the likeliest; both of shape
         (n,)."""
-        logits = self._logits(batch, self._reads_masked_only).to(
-            self.softmax_dtype or torch.float32
-        )
+        logits = self._logits(batch, self._reads_masked_only)
+        logits = logits.to(self.softmax_dtype or torch.float32)
         token = torch.as_tensor(batch.token, device=logits.device)
         values = logits.gather(1, token[:, None])[:, 0] - logits.logsumexp(1)
-        # numpy's argmax takes a quarter of the time of torch's on a CPU; both name the first of
-        # equals
-        likeliest = (
-            torch.from_numpy(logits.float().numpy().argmax(1))
-            if logits.device.type == "cpu"
-            else logits.argmax(1)
-        )
-        return values.double().cpu().numpy(), (likeliest == token).cpu().numpy()
+        return values.double().cpu().numpy(), (likeliest(logits) == token).cpu().numpy()
 
     def _logits(self, batch: Batch, masked_only: bool) -> torch.Tensor:
         """The logits at the masked position of each row, shape (n, vocabulary). masked_only: the
         head reads no other position."""
         position = torch.as_tensor(batch.position, device=self.device)
         at = torch.arange(len(position), device=self.device)
-        # Without padding no mask is needed, and attention is faster without one.
-        given = (
-            {}
-            if batch.mask.all()
-            else {
-                "attention_mask": torch.as_tensor(batch.mask.astype(np.int64), device=self.device)
-            }
-        )
-        ids = torch.as_tensor(batch.ids, device=self.device)
-        with (
-            torch.inference_mode(),
-            torch.autocast(
-                self.device.type,
-                dtype=self.mixed_precision_dtype,
-                enabled=self.mixed_precision_dtype is not None,
-            ),
-        ):
+        inputs = {"input_ids": torch.as_tensor(batch.ids, device=self.device)}
+        if not batch.mask.all():  # attention is faster without a mask
+            mask = batch.mask.astype(np.int64)
+            inputs["attention_mask"] = torch.as_tensor(mask, device=self.device)
+        with torch.inference_mode(), self._autocast():
             if not masked_only:
-                return self.model(input_ids=ids, **given).logits[at, position]
-            with _narrowed(self._body, lambda hidden: hidden[at, position][:, None]):
-                return self.model(input_ids=ids, **given).logits[:, 0]
+                return self.model(**inputs).logits[at, position]
+            whole = self.model
+            whole = whole.get_base_model() if hasattr(whole, "get_base_model") else whole
+            with _narrowed(whole.base_model, lambda hidden: hidden[at, position][:, None]):
+                return self.model(**inputs).logits[:, 0]
 
     def _head_takes_any_rows(self) -> bool:
-        """Whether the head reads each position by itself, tried on a few tokens. If not, it gets
-        all of them, which takes longer."""
+        """Whether the head reads each position by itself, by a trial. If not, it gets all of them,
+        which takes longer."""
         length = min(6, self.max_length)
-        ids = np.full((3, length), self.tokenizer.mask_token_id)
-        another = next(
-            i for i in range(3) if i not in (self.tokenizer.mask_token_id, self._padding)
-        )
+        ids = np.full((3, length), self._mask)
         position = np.arange(3) % length
-        ids[np.arange(3), position - 1] = another
+        ids[np.arange(3), position - 1] = self._another
         batch = Batch(ids, np.ones_like(ids, dtype=bool), position, position)
-        whole = self._logits(batch, False)
-        try:
-            narrowed = self._logits(batch, True)
-            same = narrowed.shape == whole.shape and torch.allclose(
-                narrowed.float(), whole.float(), rtol=1e-2, atol=1e-2
-            )
-        except Exception as error:
-            logger.debug(
-                "hf-mlm: the head of %s does not read single positions: %s", self._name, error
-            )
-            same = False
-        if not same:
-            logger.info("hf-mlm: the head of %s reads all positions of a text at once", self._name)
-        return same
+        return self._agree(
+            lambda: self._logits(batch, False),
+            lambda: self._logits(batch, True),
+            1e-2,
+            "its head reads all positions of a text at once",
+        )
 
     def _takes_padding(self) -> bool:
-        """Whether padding changes nothing, tried on a few tokens. If it does, only texts of the
-        same length go through the model together.
+        """Whether padding changes nothing, by a trial. If it does, only texts of the same length go
+        through the model together.
 
         ConvBERT's convolutions and FNet's Fourier transform read what the attention mask hides from
         others.
         """
         length = min(8, self.max_length // 2)
-        another = next(
-            i for i in range(3) if i not in (self.tokenizer.mask_token_id, self._padding)
-        )
         ids = np.full((1, 2 * length), self._padding)
-        ids[:, :length] = np.where(np.arange(length) % 2, self.tokenizer.mask_token_id, another)
+        ids[:, :length] = np.where(np.arange(length) % 2, self._mask, self._another)
         mask = np.arange(2 * length)[None] < length
-        position = np.array([length - 1])
+        last = np.array([length - 1])
+        alone = Batch(ids[:, :length], mask[:, :length], last, last)
+        exact = self.model.dtype == torch.float32 and self.mixed_precision_dtype is None
+        return self._agree(
+            lambda: self._logits(alone, self._reads_masked_only),
+            lambda: self._logits(Batch(ids, mask, last, last), self._reads_masked_only),
+            1e-3 if exact else 3e-2,
+            "padding changes its answers, so only texts of the same length share a batch",
+        )
+
+    @property
+    def _another(self) -> int:
+        """A token that is neither mask nor padding."""
+        return min({0, 1, 2} - {self._mask, self._padding})
+
+    def _agree(
+        self,
+        first: Callable[[], torch.Tensor],
+        second: Callable[[], torch.Tensor],
+        tolerance: float,
+        otherwise: str,
+    ) -> bool:
+        """Whether two ways give the same logits, relative to the largest; else `otherwise` is
+        logged. A way that the model refuses gives none."""
         try:
-            padded = self._logits(
-                Batch(ids, mask, position, position), self._reads_masked_only
-            ).float()
-            alone = self._logits(
-                Batch(ids[:, :length], mask[:, :length], position, position),
-                self._reads_masked_only,
-            ).float()
-            exact = self.model.dtype == torch.float32 and self.mixed_precision_dtype is None
-            same = bool(
-                (padded - alone).abs().max() <= (1e-3 if exact else 3e-2) * alone.abs().max()
-            )
+            one, two = first().float(), second().float()
+            if one.shape == two.shape and (two - one).abs().max() <= tolerance * one.abs().max():
+                return True
         except Exception as error:
-            logger.debug("hf-mlm: %s takes no padding: %s", self._name, error)
-            same = False
-        if not same:
-            logger.info(
-                "hf-mlm: padding changes the answers of %s, so only texts of the same length share a batch",
-                self._name,
-            )
-        return same
+            logger.debug("hf-mlm: trial of %s: %s", self._name, error)
+        logger.info("hf-mlm: %s: %s", self._name, otherwise)
+        return False
 
 
 @contextmanager
-def _narrowed(body: torch.nn.Module, select: Any) -> Any:
+def _narrowed(
+    body: torch.nn.Module, select: Callable[[torch.Tensor], torch.Tensor]
+) -> Iterator[None]:
     """Let the output of a model's body, of shape (rows, positions, width), go through `select`
     before the head reads it."""
 

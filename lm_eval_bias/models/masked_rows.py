@@ -1,5 +1,4 @@
-"""Texts -> rows for a masked language model: in each row one token is to be predicted, and it is
-masked.
+"""Texts -> rows for a masked language model: each row masks one token, which is to be predicted.
 
 Salazar et al. 2020 mask that token alone; Kauf and Ivanova 2023 also what follows it in its word,
 which would give it away.
@@ -21,13 +20,19 @@ from .ragged import Ragged
 AT_A_TIME = 2_000
 
 
-class Ask(NamedTuple):
-    """What is asked of a text: the log-likelihood of its tokens from the character `start` on, but
-    for those of the spans `given`."""
+class Target(NamedTuple):
+    """The tokens of a text whose log-likelihood is computed: those from the character `start` on,
+    without those of the spans `given`."""
 
     text: str
     start: int = 0
     given: tuple[Span, ...] = ()
+
+    @classmethod
+    def behind(cls, context: str, continuation: str) -> Target:
+        """The continuation of a context. As in `TemplateLM._encode_pair`, blanks at the end of the
+        context belong to what follows."""
+        return cls(context + continuation, len(context.rstrip()))
 
 
 class Batch(NamedTuple):
@@ -44,13 +49,13 @@ class Batch(NamedTuple):
 
 
 @dataclass
-class Rows:
+class MaskedRows:
     """The rows of some texts, longest first, those of a text together.
 
     ids: the tokens of each text, with the special ones around. groups: of the same shape, a number
     for each token: when a token is predicted, those of its number that follow are masked with it;
-    -1 for what is never masked. text, position: shape (n,), of which text and in which place a row
-    predicts a token.
+    -1 for what is never predicted. text, position: shape (n,), in which text and at which place a
+    row predicts a token.
     """
 
     ids: Ragged
@@ -66,15 +71,6 @@ class Rows:
         """How many tokens of each text are predicted, shape (texts,)."""
         return np.bincount(self.text, minlength=len(self.ids))
 
-    def longest(self, start: int) -> int:
-        """The tokens of the longest row from a place on."""
-        return int(self.ids.lengths[self.text[start]])
-
-    def end_of_length(self, start: int, stop: int) -> int:
-        """Behind the last of the rows from `start` to `stop` that are as long as the first."""
-        lengths = self.ids.lengths[self.text[start:stop]]
-        return start + int((lengths == lengths[0]).sum())
-
     def batch(self, start: int, stop: int, mask_token: int, padding: int) -> Batch:
         """The rows from `start` to `stop`."""
         text, position = self.text[start:stop], self.position[start:stop]
@@ -85,15 +81,17 @@ class Rows:
         ids, groups = self.ids.values[values], self.groups.values[values]
         at = np.arange(len(text))
         token = ids[at, position]
-        hidden = mask & (groups == groups[at, position][:, None]) & (place >= position[:, None])
-        return Batch(
-            np.where(mask, np.where(hidden, mask_token, ids), padding), mask, position, token
-        )
+        hidden = (groups == groups[at, position][:, None]) & (place >= position[:, None])
+        shown = np.where(hidden, mask_token, ids)
+        return Batch(np.where(mask, shown, padding), mask, position, token)
 
 
 def rows(
-    tokenizer: Any, asked: Sequence[Ask], within_words: bool, counted: Callable[[int], Any]
-) -> Rows:
+    tokenizer: Any,
+    targets: Sequence[Target],
+    within_words: bool = False,
+    counted: Callable[[int], Any] = int,
+) -> MaskedRows:
     """The rows of texts, by a fast tokenizer.
 
     within_words: whether a token is masked together with those that follow it in its word. counted:
@@ -101,97 +99,85 @@ def rows(
     nothing but blanks belongs to the next. Special tokens are not predicted.
     """
     special = set(tokenizer.all_special_ids) - {tokenizer.unk_token_id}
-    ids: list[list[int]] = []
-    groups: list[np.ndarray] = []
-    for part in _parts(asked):
-        encoded = tokenizer([ask.text for ask in part], add_special_tokens=True, verbose=False)
-        for ask, encoding in zip(part, encoded.encodings, strict=True):
-            predicted = np.array(_predicted(ask, encoding, special), bool)
-            group = np.arange(len(predicted))
-            if within_words:
-                group = np.array(_words(ask.text, encoding), dtype=int)
-            ids.append(encoding.ids)
-            groups.append(np.where(predicted, group, -1))
+    lengths: list[int] = []
+    ids: list[int] = []
+    groups: list[int] = []
+    for part in _parts(targets):
+        encoded = tokenizer([target.text for target in part], verbose=False)
+        for target, encoding in zip(part, encoded.encodings, strict=True):
+            predicted = _predicted(target, encoding, special)
+            group = _words(target.text, encoding) if within_words else range(len(predicted))
+            lengths.append(len(predicted))
+            ids += encoding.ids
+            groups += [g if p else -1 for g, p in zip(group, predicted, strict=True)]
         counted(len(part))
-    lengths = np.array([len(each) for each in ids], dtype=np.int64)
-    all_ids, all_groups = Ragged.empty(lengths, np.int64), Ragged.empty(lengths, np.int64)
-    all_ids.values[:] = [token for each in ids for token in each]
-    if groups:
-        all_groups.values[:] = np.concatenate(groups)
-    where = np.flatnonzero(all_groups.values >= 0)
-    text = np.repeat(np.arange(len(lengths)), lengths)[where]
-    order = np.argsort(-lengths[text], kind="stable")
-    return Rows(all_ids, all_groups, text[order], (where - all_ids.offsets[text])[order])
+    made = Ragged.empty(np.array(lengths, np.int64), np.int64)
+    made.values[:] = ids
+    of_token = np.array(groups, np.int64)
+    where = np.flatnonzero(of_token >= 0)
+    text = np.repeat(np.arange(len(made)), made.lengths)[where]
+    order = np.argsort(-made.lengths[text], kind="stable")
+    position = (where - made.offsets[text])[order]
+    return MaskedRows(made, Ragged(of_token, made.offsets), text[order], position)
 
 
-def shared(tokenizer: Any, pairs: Sequence[tuple[str, str]]) -> list[Ask]:
-    """What is asked of the first sentence of each pair: its tokens of the words that both share.
+def shared(tokenizer: Any, pairs: Sequence[tuple[str, str]]) -> list[Target]:
+    """In the first sentence of each pair, the tokens of the words that both share.
 
     A token may hold a shared word together with one that differs ("l,", or two characters of
     Chinese). Such a word is not predicted, so it is not predicted in the other sentence either:
     both sums are over the same words. Blanks at the end of a sentence belong to none.
     """
-    asked: dict[tuple[str, str], Ask] = {}
+    targets: dict[tuple[str, str], Target] = {}
     for part in _parts(list(dict.fromkeys(tuple(sorted(pair)) for pair in pairs))):
         texts = [text.rstrip() for pair in part for text in pair]
-        encoded = tokenizer(texts, add_special_tokens=True, verbose=False)
+        encoded = tokenizer(texts, verbose=False)
         tokens = [
             [span for span in encoding.offsets if span[0] < span[1]]
             for encoding in encoded.encodings
         ]
         for i, (one, two) in enumerate(part):
             both = texts[2 * i], texts[2 * i + 1]
-            given = _given(both, tokens[2 * i : 2 * i + 2])
-            asked[one, two], asked[two, one] = (
-                Ask(text, 0, spans) for text, spans in zip(both, given, strict=True)
-            )
-    return [asked[pair] for pair in pairs]
+            first, second = _given(both, tokens[2 * i : 2 * i + 2])
+            targets[one, two] = Target(both[0], given=tuple(sorted(first)))
+            targets[two, one] = Target(both[1], given=tuple(sorted(second)))
+    return [targets[pair] for pair in pairs]
 
 
 def _given(
     texts: tuple[str, str], tokens: Sequence[Sequence[Span]]
-) -> tuple[tuple[Span, ...], tuple[Span, ...]]:
+) -> tuple[list[Span], list[Span]]:
     """For each of two sentences the words that are not predicted. tokens: where those of each stand
     in it."""
-    gone = modified(*texts), modified(texts[1], texts[0])
-    kept = list(
-        zip(
-            *(
-                [word for word in words(text) if word not in out]
-                for text, out in zip(texts, gone, strict=True)
-            ),
-            strict=True,
+    given = modified(*texts), modified(*texts[::-1])
+    kept = [
+        [word for word in words(text) if word not in out]
+        for text, out in zip(texts, given, strict=True)
+    ]
+    pairs = list(zip(*kept, strict=True))
+
+    def held(word: Span, which: int) -> bool:
+        """Whether a token holds a word together with one that is not predicted."""
+        return any(
+            _overlap(token, word) and any(_overlap(token, out) for out in given[which])
+            for token in tokens[which]
         )
-    )
-    while True:
-        # What the tokens hold that overlap a word which is not predicted.
-        held = [
-            [token for token in each if any(_overlap(token, word) for word in out)]
-            for each, out in zip(tokens, gone, strict=True)
-        ]
-        lost = [
-            pair
-            for pair in kept
-            if any(
-                _overlap(word, token)
-                for word, each in zip(pair, held, strict=True)
-                for token in each
-            )
-        ]
-        if not lost:
-            return tuple(sorted(gone[0])), tuple(sorted(gone[1]))
-        kept = [pair for pair in kept if pair not in lost]
-        for out, more in zip(gone, zip(*lost, strict=True), strict=True):
-            out.extend(more)
+
+    while lost := [pair for pair in pairs if held(pair[0], 0) or held(pair[1], 1)]:
+        pairs = [pair for pair in pairs if pair not in lost]
+        for one, two in lost:
+            given[0].append(one)
+            given[1].append(two)
+    return given
 
 
 def _overlap(one: Span, two: Span) -> bool:
     return one[0] < two[1] and two[0] < one[1]
 
 
-def _parts(asked: Sequence[Any]) -> Iterator[Sequence[Any]]:
-    for start in range(0, len(asked), AT_A_TIME):
-        yield asked[start : start + AT_A_TIME]
+def _parts(items: Sequence[Any]) -> Iterator[Sequence[Any]]:
+    for start in range(0, len(items), AT_A_TIME):
+        yield items[start : start + AT_A_TIME]
 
 
 def _words(text: str, encoding: Any) -> list[int]:
@@ -213,19 +199,17 @@ def _words(text: str, encoding: Any) -> list[int]:
     return numbers
 
 
-def _predicted(ask: Ask, encoding: Any, special: set[int]) -> list[bool]:
+def _predicted(target: Target, encoding: Any, special: set[int]) -> list[bool]:
     """Whether each token of a text is to be predicted."""
     predicted = [False] * len(encoding.ids)
     following = None
     tokens = zip(encoding.ids, encoding.offsets, encoding.special_tokens_mask, strict=True)
-    for i, (token, (start, end), added) in reversed(list(enumerate(tokens))):
+    for i, (token, span, added) in reversed(list(enumerate(tokens))):
         if added or token in special:
             continue
-        if following is not None and not ask.text[start:end].strip():
-            predicted[i] = following
-            continue
-        predicted[i] = end > ask.start and not any(
-            start < last and first < end for first, last in ask.given
-        )
-        following = predicted[i]
+        if following is None or target.text[slice(*span)].strip():
+            following = span[1] > target.start and not any(
+                _overlap(span, given) for given in target.given
+            )
+        predicted[i] = following
     return predicted

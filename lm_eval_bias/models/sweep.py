@@ -1,63 +1,40 @@
-"""Computes the nodes of a token trie in order, pack by pack, and holds what later packs need of
-earlier ones."""
+"""Computes the nodes of a token trie in order, pack by pack, and keeps what later packs need."""
 
 from __future__ import annotations
-
-from typing import NamedTuple
 
 import numpy as np
 import torch
 
 from .token_trie import TokenTrie, blocks, on_path
-from .tree_attention import Layers, TreeModel, select
-
-
-class Snapshot(NamedTuple):
-    """Where a sweep stands; see `Sweep`."""
-
-    cursor: int
-    path: np.ndarray
-    nodes: np.ndarray
-    layers: Layers
-    computed: int
+from .tree_attention import Layers, TreeModel, Unsupported, select
 
 
 class Sweep:
     """One pass over a trie.
 
     call_cost: see `token_trie.blocks`. cursor: the first node that is not computed yet. path: its
-    ancestors. nodes: those held in the cache `layers`, ascending. computed: how many tokens went
-    through the model, those computed again included.
+    ancestors. nodes: those in the cache `layers`, ascending. computed: how many tokens went
+    through the model, those computed again included. Nothing is changed in place, so a shallow
+    copy is a place to go back to.
     """
 
     def __init__(self, model: TreeModel, trie: TokenTrie, call_cost: float):
         self.model, self.trie, self.call_cost = model, trie, call_cost
         self.cursor = 0
-        self.path = np.zeros(0, np.int64)
-        self.nodes = np.zeros(0, np.int64)
+        self.path = self.nodes = np.zeros(0, np.int64)
         self.layers: Layers = []
         self.computed = 0
 
-    def snapshot(self) -> Snapshot:
-        """Where the sweep stands now. Nothing is copied: what the cache holds is replaced or added
-        to, never rewritten."""
-        return Snapshot(self.cursor, self.path, self.nodes, self.layers, self.computed)
-
-    def restore(self, snapshot: Snapshot) -> None:
-        """Go back to where the sweep stood."""
-        self.cursor, self.path, self.nodes, self.layers, self.computed = snapshot
-
     @property
     def missing(self) -> np.ndarray:
-        """Ancestors of the cursor that are not in the cache; the next pack computes them again."""
-        return self.path[~np.isin(self.path, self.nodes, assume_unique=True)]
+        """Ancestors of the cursor that are not in the cache: the next pack computes them again."""
+        return np.setdiff1d(self.path, self.nodes, assume_unique=True)
 
     def advance(self, stop: int, read: np.ndarray) -> torch.Tensor:
-        """Compute the nodes up to `stop`, and hold them.
+        """Compute the nodes up to `stop`, and keep them in the cache.
 
-        read: nodes among them, ascending, whose next-token logits are wanted. Returns the logits,
-        shape (len(read), vocabulary). If the model runs out of memory, everything is as it was
-        before.
+        read: those of them, ascending, whose next-token logits are needed. Returns these logits,
+        shape (len(read), vocabulary). If the model raises an error, the sweep stays as it was.
         """
         trie, missing = self.trie, self.missing
         new = np.arange(self.cursor, stop)
@@ -76,10 +53,7 @@ class Sweep:
             blocks(trie, keys, len(self.nodes), self.call_cost),
         )
         order = np.argsort(keys)
-        self.nodes = keys[order]
-        self.layers = (
-            layers if np.array_equal(order, np.arange(len(keys))) else select(layers, order)
-        )
+        self.nodes, self.layers = keys[order], select(layers, order)
         self.computed += len(queries)
         seen = np.concatenate([self.path, new])
         self.path = seen[trie.end[seen] > stop]
@@ -87,9 +61,43 @@ class Sweep:
         return logits
 
     def hold(self, count: int) -> None:
-        """Keep, of what the cache holds, the first `count` ancestors of the cursor, and no other
-        node."""
-        kept = self.path[:count]
-        kept = kept[np.isin(kept, self.nodes, assume_unique=True)]
+        """Keep the first `count` ancestors of the cursor in the cache, and no other node."""
+        kept = np.intersect1d(self.path[:count], self.nodes, assume_unique=True)
         self.layers = select(self.layers, np.searchsorted(self.nodes, kept)) if len(kept) else []
         self.nodes = kept
+
+
+def check(model: TreeModel) -> tuple[float, int]:
+    """Compare a small tree with plain forward passes.
+
+    The tree has three branches behind a common prefix, computed in two packs. Its next-token
+    log-probabilities must agree with those of each branch by itself. In a dtype of low precision,
+    agreement is relative to the effect of another prefix. Returns the bytes of one node in the
+    cache, and the size of the vocabulary. Raises Unsupported if the two ways disagree.
+    """
+    vocabulary = model.model.get_input_embeddings().weight.shape[0]
+    tokens = np.random.default_rng(0).integers(0, min(vocabulary, 1000), 40)
+    prefix, other = tokens[:8], tokens[8:16]
+    branches = [tokens[16:22], np.concatenate([tokens[16:19], tokens[22:27]]), tokens[27:32]]
+    trie = TokenTrie([[*prefix, *branch] for branch in branches])
+    leaves, places = np.unique(trie.tails.values, return_inverse=True)
+    sweep = Sweep(model, trie, np.inf)
+    sweep.advance(8, leaves[:0])
+    logits = sweep.advance(trie.size, leaves)
+    shared = logits[places].float().log_softmax(-1)
+
+    def plain(start: np.ndarray) -> torch.Tensor:
+        rows = [torch.as_tensor([[*start, *branch]], device=model.device) for branch in branches]
+        with torch.no_grad():
+            last = [model.model(row).logits[0, -1] for row in rows]
+        return torch.stack(last).float().log_softmax(-1)
+
+    expected = plain(prefix)
+    error = (shared - expected).abs().max().item()
+    effect = (plain(other) - expected).abs().max().item()
+    if not error <= max(1e-4, 0.05 * effect):
+        raise Unsupported(
+            f"gives other likelihoods when prefixes are shared (by {error:.2g} in a trial)"
+        )
+    stored = [t for layer in sweep.layers for t in (layer.keys, layer.values)]
+    return sum(t.numel() * t.element_size() / t.shape[2] for t in stored), logits.shape[-1]

@@ -1,2 +1,1 @@
-"""The reasons that models give for their ratings: out of stored samples, cleaned, their key
-phrases, their diversity."""
+"""The reasons that models give for their ratings: their key phrases and their diversity."""

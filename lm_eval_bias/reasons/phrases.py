@@ -1,17 +1,14 @@
-"""Reasons -> key phrases, by sentence embeddings, as KeyBERT finds them.
+"""Key phrases of reasons, chosen by sentence embeddings as KeyBERT chooses them.
 
-KeyBERT (Grootendorst 2020) takes the word sequences of a text whose embeddings are most similar to
-that of the text. Called on the joined answers of a cluster, it sees the first two or three:
-all-MiniLM-L6-v2 reads 256 tokens. Here each sentence is embedded, and the mean of an answer's
-sentences, and of a cluster's answers, stands for it; no phrase goes beyond a mark of punctuation.
-The choice by similarity and by maximal marginal relevance is KeyBERT's, in memory that grows with
-the phrases and not with their square.
+KeyBERT (Grootendorst 2020) on the joined answers of a cluster would see the first 256 tokens. Here
+each sentence is embedded; the mean of its sentences stands for an answer, and the mean of its
+answers for a cluster. No phrase crosses a mark of punctuation.
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -21,22 +18,23 @@ from .texts import THEY, Reason
 
 Array = NDArray[np.float64]
 Embedder = Callable[[Sequence[str]], Array]
-"""Texts -> their embeddings, shape (texts, dimensions), each of length 1."""
+"""Texts -> embeddings, shape (texts, dimensions), each of length 1."""
 OF_AN_ANSWER = 5
 """How many key phrases an answer has: the default of KeyBERT."""
 
 
 class Phrase(NamedTuple):
-    """text. answers: of the cluster, in how many it stands. key_in: in how many it is a key phrase
-    of the answer; None where not asked. similarity: cosine with the cluster. example: the sentence
-    nearest to the cluster in which it stands, and the group it speaks of."""
+    """answers: how many of all answers, `of`, contain it. key_in: in how many it is a key phrase;
+    None if not counted. similarity: cosine with the answers together. example: the nearest sentence
+    that contains it, and its group."""
 
-    text: str
+    phrase: str
     answers: int
+    of: int
     key_in: int | None
     similarity: float
     example: str
-    group: str
+    example_group: str
 
 
 class Text(NamedTuple):
@@ -46,34 +44,28 @@ class Text(NamedTuple):
     reasons: Sequence[Reason]
 
 
-def phrases_in(reason: Reason, least: int, most: int) -> set[str]:
-    """Sequences of `least` to `most` words of one fragment of a sentence; the group is no word of a
-    phrase."""
-    found = set()
-    for fragment in reason.fragments:
+def phrases_in(reasons: Iterable[Reason], least: int, most: int) -> set[str]:
+    """Sequences of `least` to `most` words of one fragment of a sentence, the group left out."""
+    phrases = set()
+    for fragment in (fragment for reason in reasons for fragment in reason.fragments):
         words = [word for word in fragment if word != THEY]
         for n in range(least, most + 1):
-            found |= {" ".join(words[i : i + n]) for i in range(len(words) - n + 1)}
-    return found
+            phrases |= {" ".join(words[i : i + n]) for i in range(len(words) - n + 1)}
+    return phrases
 
 
-def standing_in(texts: Iterable[Text], least: int, most: int) -> Counter[str]:
-    """Phrase -> in how many answers it stands."""
-    return Counter(
-        phrase
-        for text in texts
-        for phrase in set().union(*(phrases_in(r, least, most) for r in text.reasons))
-    )
+def counts(texts: Iterable[Text], least: int, most: int) -> Counter[str]:
+    """Phrase -> how many answers contain it."""
+    return Counter(p for text in texts for p in phrases_in(text.reasons, least, most))
 
 
 def nearest(candidates: Array, text: Array, top: int, diversity: float = 0.0) -> list[int]:
     """The `top` candidates most similar to a text, the most similar first.
 
-    candidates: shape (n, d), rows of length 1. text: shape (d,). diversity: from 0 to 1; with one
-    above 0, each further choice is the candidate with the greatest (1 - diversity) * similarity to
-    the text - diversity * greatest similarity to one chosen before (maximal marginal relevance,
-    Carbonell and Goldstein 1998). Of equal ones the first. Source: KeyBERT, `extract_keywords` and
-    `mmr`.
+    candidates: shape (n, d), rows of length 1. text: shape (d,). diversity: from 0 to 1; above 0
+    each further choice has the greatest (1 - diversity) * similarity to the text - diversity *
+    greatest similarity to an earlier choice (maximal marginal relevance, Carbonell and Goldstein
+    1998). Of equal ones the first. Source: KeyBERT, `extract_keywords` and `mmr`.
     """
     similar = candidates @ text
     if not diversity:
@@ -91,8 +83,7 @@ def nearest(candidates: Array, text: Array, top: int, diversity: float = 0.0) ->
 
 
 class Embedded:
-    """Answers and the phrases in them, embedded once; then the key phrases of any of their
-    clusters."""
+    """Answers and their phrases, embedded once for all clusters."""
 
     def __init__(
         self,
@@ -101,96 +92,68 @@ class Embedded:
         words: tuple[int, int] = (1, 3),
         min_answers: int = 2,
     ) -> None:
-        """words: least and most of a phrase. min_answers: in how many answers a phrase stands at
-        least."""
+        """words: least and most of a phrase. min_answers: the least number of answers that contain
+        a phrase."""
         self.texts, self.words, self.min_answers = texts, words, min_answers
-        self.phrases = sorted(p for p, n in standing_in(texts, *words).items() if n >= min_answers)
+        self.phrases = sorted(p for p, n in counts(texts, *words).items() if n >= min_answers)
         cleaned = list(dict.fromkeys(reason.cleaned for text in texts for reason in text.reasons))
-        embedded = embed([*cleaned, *self.phrases])
-        self.sentence = dict(zip(cleaned, embedded[: len(cleaned)], strict=True))
-        self.candidates = embedded[len(cleaned) :]
-        self.row = {phrase: i for i, phrase in enumerate(self.phrases)}
-        self.centres = np.array(
-            [
-                unit(np.mean([self.sentence[r.cleaned] for r in text.reasons], axis=0))
-                for text in texts
-            ]
+        vectors = dict(
+            zip([*cleaned, *self.phrases], embed([*cleaned, *self.phrases]), strict=True)
+        )
+        self._sentences = {text: vectors[text] for text in cleaned}
+        self._vectors = {phrase: vectors[phrase] for phrase in self.phrases}
+        self._centres = np.array(
+            [unit(np.mean([vectors[r.cleaned] for r in text.reasons], axis=0)) for text in texts]
         )
 
     def key_phrases(self, members: Sequence[int], top: int, diversity: float = 0.0) -> list[Phrase]:
-        """Table 10: the phrases of some answers, by their place in `texts`, that are nearest to all
-        of them together."""
-        counts = self._counts(members)
-        names = [phrase for phrase in self.phrases if counts[phrase] >= self.min_answers]
-        if not names:
-            return []
-        centre = unit(self.centres[members].mean(axis=0))
-        rows = self.candidates[[self.row[name] for name in names]]
-        return [
-            self._told(names[i], members, counts, None, centre)
-            for i in nearest(rows, centre, top, diversity)
-        ]
+        """Table 10: the phrases nearest to some answers together. members: places in `texts`."""
+        contain = counts((self.texts[i] for i in members), *self.words)
+        names = [phrase for phrase in self.phrases if contain[phrase] >= self.min_answers]
+        nearest_names = self._nearest(names, self._centre(members), top, diversity)
+        return [self._phrase(name, members, None) for name in nearest_names]
 
     def most_common(self, members: Sequence[int], top: int, diversity: float = 0.0) -> list[Phrase]:
-        """Table 3: the phrases that are key phrases of most of the answers; of equally many the
-        more similar first."""
-        counts = self._counts(members)
+        """Table 3: the phrases that are key phrases of most answers, the more similar first among
+        equals."""
         key_in: Counter[str] = Counter()
         for i in members:
-            names = sorted(self._phrases_of(self.texts[i]))
-            if names:
-                rows = self.candidates[[self.row[name] for name in names]]
-                key_in.update(
-                    names[j] for j in nearest(rows, self.centres[i], OF_AN_ANSWER, diversity)
-                )
-        centre = unit(self.centres[members].mean(axis=0))
-        order = sorted(
-            key_in,
-            key=lambda name: (
-                -key_in[name],
-                -float(self.candidates[self.row[name]] @ centre),
-                name,
-            ),
-        )
-        return [self._told(name, members, counts, key_in[name], centre) for name in order[:top]]
+            names = sorted(phrases_in(self.texts[i].reasons, *self.words) & self._vectors.keys())
+            key_in.update(self._nearest(names, self._centres[i], OF_AN_ANSWER, diversity))
+        centre = self._centre(members)
+        order = sorted(key_in, key=lambda p: (-key_in[p], -float(self._vectors[p] @ centre), p))
+        return [self._phrase(name, members, key_in[name]) for name in order[:top]]
 
-    def _phrases_of(self, text: Text) -> set[str]:
-        return {
-            phrase
-            for reason in text.reasons
-            for phrase in phrases_in(reason, *self.words)
-            if phrase in self.row
-        }
+    def _centre(self, members: Sequence[int]) -> Array:
+        return unit(self._centres[members].mean(axis=0))
 
-    def _counts(self, members: Sequence[int]) -> Counter[str]:
-        return Counter(phrase for i in members for phrase in self._phrases_of(self.texts[i]))
+    def _nearest(self, names: list[str], text: Array, top: int, diversity: float) -> list[str]:
+        if not names:
+            return []
+        candidates = np.array([self._vectors[name] for name in names])
+        return [names[i] for i in nearest(candidates, text, top, diversity)]
 
-    def _told(
-        self,
-        phrase: str,
-        members: Sequence[int],
-        counts: Mapping[str, int],
-        key_in: int | None,
-        centre: Array,
-    ) -> Phrase:
-        said = [
-            (reason, self.texts[i].group)
+    def _phrase(self, phrase: str, members: Sequence[int], key_in: int | None) -> Phrase:
+        centre = self._centre(members)
+        containing = [
+            (float(self._sentences[reason.cleaned] @ centre), i, reason)
             for i in members
             for reason in self.texts[i].reasons
-            if phrase in phrases_in(reason, *self.words)
+            if phrase in phrases_in([reason], *self.words)
         ]
-        example, group = max(said, key=lambda each: float(self.sentence[each[0].cleaned] @ centre))
+        _, place, example = max(containing, key=lambda item: item[0])
         return Phrase(
             phrase,
-            counts[phrase],
+            len({i for _, i, _ in containing}),
+            len(members),
             key_in,
-            float(self.candidates[self.row[phrase]] @ centre),
+            round(float(self._vectors[phrase] @ centre), 4),
             example.written,
-            group,
+            self.texts[place].group,
         )
 
 
 def unit(vector: Array) -> Array:
-    """A vector in the length 1; that of length 0 as it is."""
+    """A vector scaled to length 1; that of length 0 as it is."""
     length = float(np.linalg.norm(vector))
     return vector / length if length else vector

@@ -1,5 +1,5 @@
-"""An answer -> its reasons: without ratings, headings and the prompt's own words, with "they" for
-the group, without stop words.
+"""The reasons in an answer: without ratings, headings, stop words and the prompt's words, with
+"they" for the group.
 
 Source: StereoMap, section 3.2: lower case, stop words removed, mentions of the group replaced by
 "they".
@@ -20,13 +20,17 @@ THEY = "they"
 
 _NUMBER = r"(?:[1-5](?:\.\d+)?|one|two|three|four|five)(?![\d%])"
 _SCALE = r"(?:\s*(?:/|out of|of)\s*(?:5|five)(?:\.0)?)?(?:\s*(?:points?|stars?))?"
-_POINT = r"(?:\s*(?:\([^()]*\)|[-:,]\s*(?:not at all|slightly|somewhat|moderately|quite|very|extremely|neutral)\b[\w ,-]{0,40}))?"
+_POINT = (
+    r"(?:\s*(?:\([^()]*\)|[-:,]\s*"
+    r"(?:not at all|slightly|somewhat|moderately|quite|very|extremely|neutral)\b[\w ,-]{0,40}))?"
+)
 _BULLET = re.compile(
     r"^[\s>|•·+*-]*(?:(?:(?:keyword|reason)\s*)?\d{1,2}[.):]\s*|(?:keyword|reason)\s*\d{1,2}\s*[-:.]*\s*)*[\s>|•·+*-]*"
 )
 # "rating: 4/5.", and what follows it in the same line stays.
 _RATING_FIRST = re.compile(
-    rf"^\W*(?:(?:the|my|overall|final|society's|i would say)\s+){{0,3}}(?:ratings?|scores?)\b[^.:=\d\n]{{0,60}}?"
+    r"^\W*(?:(?:the|my|overall|final|society's|i would say)\s+){0,3}"
+    r"(?:ratings?|scores?)\b[^.:=\d\n]{0,60}?"
     rf"(?:\bis\b|\bof\b|\bas\b|[:=-])\W{{0,3}}{_NUMBER}{_SCALE}{_POINT}\s*[.,;)\]}}]*"
 )
 # A whole line: "friendly: 4", "| friendly | 4 |", "4/5", "the rating would be 3 (somewhat)".
@@ -42,51 +46,37 @@ _BECAUSE = re.compile(r"\b(?:because(?: of)?|since|due to|given that|owing to)\b
 _HEADING = re.compile(
     r"^\W*(?:[^.:]*\b(?:ratings?|reasons?|keywords?|descriptions?|explanations?)\b[^.:]*:?|(?:note|answer|explanation)\s*:?)\W*$"
 )
+_WORD = re.compile(r"[\w'-]+")
 _SENTENCE_END = re.compile(r"(?<!\b[a-z]\.)(?<=[.!?;])\s+")
 
 
 def sentences(text: str, prompt: str = "") -> list[str]:
-    """The sentences of an answer that are no rating, no heading and none of the prompt's own, in
-    plain lower case; a line ends one."""
+    """The sentences of an answer in plain lower case, without ratings, headings and sentences of
+    the prompt. A line ends a sentence."""
     asked = _words_of(prompt)
-    found = []
+    kept = []
     for line in plain(text).splitlines():
         line = _RATING_FIRST.sub("", _BULLET.sub("", line))
         if _RATING_LINE.match(line) or (line.rstrip().endswith(":") and _HEADING.match(line)):
             continue
         for sentence in _SENTENCE_END.split(line.strip(" |{}[],")):
             if _rates(sentence):
-                _, because, sentence = _split(sentence)
-                if not because:
-                    continue
-            said = " ".join(re.findall(r"[\w'-]+", sentence))
-            if (
-                not re.search(r"[a-z]", said)
-                or (said.count(" ") >= 2 and f" {said} " in asked)
-                or _only_heading(sentence)
-            ):
-                continue
-            found.append(sentence.strip())
-    return found
+                because = _BECAUSE.search(sentence)
+                sentence = sentence[because.end() :] if because else ""
+            words = " ".join(_WORD.findall(sentence))
+            repeated = words.count(" ") >= 2 and f" {words} " in asked
+            if re.search(r"[a-z]", words) and not repeated and not _only_heading(sentence):
+                kept.append(sentence.strip())
+    return kept
 
 
 def _rates(sentence: str) -> bool:
     """Whether a word for rating stands before a number of the scale, or "rated", "rating" or
-    "scale" behind one."""
+    "scale" after one."""
     word, number = _RATES.search(sentence), _POINTS.search(sentence)
-    return bool(
-        (word and _POINTS.search(sentence, word.end()))
-        or (number and _RATED.search(sentence, number.end()))
-    )
-
-
-def _split(sentence: str) -> tuple[str, str, str]:
-    because = _BECAUSE.search(sentence)
-    return (
-        (sentence[: because.start()], because[0], sentence[because.end() :])
-        if because
-        else (sentence, "", "")
-    )
+    before = word and _POINTS.search(sentence, word.end())
+    after = number and _RATED.search(sentence, number.end())
+    return bool(before or after)
 
 
 def _only_heading(sentence: str) -> bool:
@@ -100,7 +90,7 @@ def _only_heading(sentence: str) -> bool:
 
 @cache
 def _words_of(prompt: str) -> str:
-    return " " + " ".join(re.findall(r"[\w'-]+", plain(prompt))) + " "
+    return f" {' '.join(_WORD.findall(plain(prompt)))} "
 
 
 # ---- Who is meant
@@ -114,10 +104,9 @@ _MEMBERS = r"(?:(?:the |a )?members? of (?:the |these )?)?"
 
 @cache
 def mention(group: str, named: str) -> re.Pattern[str]:
-    """What a mention of a group looks like in plain lower case: its label or its text, in plural or
-    singular, "members of ... groups", the possessive. Of an adjective ("rich", "elderly people")
-    only with persons ("rich individuals") or as a noun ("the rich"), unless it is a proper one
-    ("Black")."""
+    """A pattern of mentions of a group in plain lower case: label or text, plural or singular,
+    possessive. An adjective counts only before persons ("rich individuals") or as a noun ("the
+    rich"), unless it is a proper one ("Black")."""
     return re.compile("|".join(dict.fromkeys(_pattern(label, named) for label in (named, group))))
 
 
@@ -146,7 +135,7 @@ def _pattern(label: str, named: str) -> str:
 
 
 def _numbers(word: str) -> set[str]:
-    """A word, and if it is a plural its singular, by its ending."""
+    """A word, and its singular if it ends like a plural."""
     if word.endswith("men"):
         return {word, word[:-3] + "man"}
     if word == "children":
@@ -186,8 +175,8 @@ _FORM = frozenset(
 
 
 class Reason(NamedTuple):
-    """One sentence of an answer. written: in plain lower case, the group by its name. fragments:
-    the words between two marks of punctuation, with `THEY` for the group, without stop words."""
+    """A sentence of an answer. written: in plain lower case. fragments: its words between marks of
+    punctuation, with `THEY` for the group, without stop words."""
 
     written: str
     fragments: tuple[tuple[str, ...], ...]
@@ -199,15 +188,15 @@ class Reason(NamedTuple):
 
 
 def reasons(text: str, group: str = "", named: str = "", prompt: str = "") -> list[Reason]:
-    """The reasons in an answer, those of no words left out. group, named: its label and how it
-    stands in a sentence. prompt: what was asked; sentences that only repeat it are left out."""
-    found = []
+    """The reasons in an answer that have words. group, named: its label, and how it stands in a
+    sentence. prompt: what was asked."""
+    kept = []
     for written in sentences(text, prompt):
-        said = mention(group, named or group).sub(f" {THEY} ", written) if group else written
-        fragments = tuple(fragment for fragment in _fragments(said) if fragment)
+        sentence = mention(group, named or group).sub(f" {THEY} ", written) if group else written
+        fragments = tuple(fragment for fragment in _fragments(sentence) if fragment)
         if any(word != THEY for fragment in fragments for word in fragment):
-            found.append(Reason(written, fragments))
-    return found
+            kept.append(Reason(written, fragments))
+    return kept
 
 
 def _fragments(sentence: str) -> Iterator[tuple[str, ...]]:
@@ -215,8 +204,11 @@ def _fragments(sentence: str) -> Iterator[tuple[str, ...]]:
     for fragment in re.split(r"[^\w\s'.-]|\.(?!\w)|\s-+\s|--+", sentence):
         words: list[str] = []
         for word in re.findall(r"[^\W_]+(?:[-'.][^\W_]+)*", fragment):
-            silent = word != THEY and (word in stop_words() or word in _FORM)
-            repeated = word == THEY and words[-1:] == [THEY]
-            if not (silent or repeated or len(word) < 2 or not re.search(r"[^\W\d]", word)):
+            if word == THEY:
+                kept = words[-1:] != [THEY]
+            else:
+                letters = len(word) > 1 and re.search(r"[^\W\d]", word)
+                kept = bool(letters) and word not in stop_words() and word not in _FORM
+            if kept:
                 words.append(word)
         yield tuple(words)

@@ -1,215 +1,194 @@
-"""A comparison of two runs as a file: HTML, Markdown, CSV or JSON lines."""
+"""A comparison of two runs as text, and as a file: HTML, Markdown, CSV or JSON lines."""
 
 from __future__ import annotations
 
-import csv
-import io
 import json
-from collections.abc import Iterator
 from math import isnan
 from typing import Any
 
-from lm_eval_bias.report.compare import LEGEND, LEVEL, Comparison, Line
+from lm_eval_bias.measure import Number
+from lm_eval_bias.report.compare import LEGEND, LEVEL, ComparedNumber, Comparison
 from lm_eval_bias.report.html import environment, page
-from lm_eval_bias.report.leaderboard import direction, goal, written
-from lm_eval_bias.report.leaderboard_files import markdown_cell_of_any_length, number
-from lm_eval_bias.results.escape import csv_cell, markdown_cell, shortened
-
-# ---- What all share
-
-
-def value(line: Line, which: float) -> str:
-    """A number in the unit of its line."""
-    return written(which, line.metric.unit)
+from lm_eval_bias.report.leaderboard import direction, goal
+from lm_eval_bias.results import table
+from lm_eval_bias.results.escape import markdown_text, shortened
+from lm_eval_bias.results.table import Cell, Table, csv_text, finite, interval_text, number_text
 
 
-def change(line: Line) -> str:
-    """The difference, with its sign."""
-    text = value(line, line.found.difference)
-    return f"+{text}" if line.found.difference > 0 and text.strip("0.,") else text
+def differences(comparison: Comparison, tested: bool = False) -> Table:
+    """A row for each number, the largest difference first. tested: only those that have a test."""
+    titles = ("number", "first", "second", "change", "p", "verdict")
+    rows = [
+        [
+            Cell(name(row), note=about(row)),
+            Cell(_value(row, row.difference.first)),
+            Cell(_value(row, row.difference.second)),
+            change(row),
+            Cell(p_value(row)),
+            Cell(verdict(row)),
+        ]
+        for row in comparison.rows
+        if not (tested and row.why)
+    ]
+    return Table([Cell(title) for title in titles], rows, frozenset({0, 5}))
 
 
-def bounds(line: Line) -> str:
-    """[low, high]; empty where there is none."""
-    if isnan(line.found.low) or isnan(line.found.high):
-        return ""
-    return f"[{value(line, line.found.low)}, {value(line, line.found.high)}]"
+def name(row: ComparedNumber) -> str:
+    return f"{shortened(row.task)}/{shortened(row.name)}"
 
 
-def p_value(line: Line) -> str:
-    """After Holm: 0.031, <0.001; a dash where no test was made."""
-    return "–" if isnan(line.p) else "<0.001" if line.p < 0.001 else f"{line.p:.3f}"
-
-
-def verdict(line: Line) -> str:
-    """What a reader may say of it."""
-    if line.why:
-        return line.why
-    said = line.towards if line.p <= LEVEL else "not told apart"
-    return said if line.paired else f"{said} (unpaired)"
-
-
-def about(line: Line) -> str:
+def about(row: ComparedNumber) -> str:
     """Unit and goal."""
-    return ", ".join(part for part in (line.metric.unit, goal(line.metric)) if part)
+    return ", ".join(part for part in (row.metric.unit, goal(row.metric)) if part)
 
 
-def primary(found: Comparison) -> str:
+def _value(row: ComparedNumber, value: float) -> str:
+    return number_text(value, row.metric.unit)
+
+
+def change(row: ComparedNumber) -> Cell:
+    """The difference, with its sign, and its interval."""
+    of = row.difference
+    text = _value(row, of.difference)
+    signed = f"+{text}" if of.difference > 0 and text.strip("0.,") else text
+    number = Number(of.difference, of.stderr, of.low, of.high)
+    return Cell(signed, interval_text(number, row.metric.unit))
+
+
+def p_value(row: ComparedNumber) -> str:
+    """After Holm; a dash where no test was made."""
+    return number_text(row.p, "p")
+
+
+def verdict(row: ComparedNumber) -> str:
+    """What a reader may say of it."""
+    if row.why:
+        return row.why
+    words = row.towards if row.p <= LEVEL else "no significant difference"
+    return words if row.paired else f"{words} (unpaired)"
+
+
+def summary(comparison: Comparison) -> str:
     """What came out, in one sentence."""
-    apart = sum(line.p <= LEVEL for line in found.lines if not isnan(line.p))
-    compared, refused = len(found.documents), len(found.refusals)
+    different = sum(row.p <= LEVEL for row in comparison.rows if not isnan(row.p))
+    compared, refused = len(comparison.documents), len(comparison.refusals)
     tests = (
-        f"{apart} of {found.tests} numbers differ after Holm"
-        if found.tests
+        f"{different} of {comparison.tests} numbers differ after Holm"
+        if comparison.tests
         else "no number could be tested"
     )
     tasks = f"{compared} task{'s' * (compared != 1)} compared"
     return f"{tests}; {tasks}" + (f", {refused} refused" if refused else "")
 
 
-def remarks(found: Comparison) -> Iterator[tuple[str, list[str]]]:
-    """What stands below the table: title, lines."""
-    refused = [f"{shortened(each.task)}: {shortened(each.why, 600)}" for each in found.refusals]
-    warnings = [
-        f"{shortened(name)}, {shortened(task)}: {shortened(said, 300)}"
-        for name, task, said in found.warnings
-    ]
-    said = {
-        "Not compared": refused,
-        "Read these with care": warnings,
-        "Notes": [shortened(note, 1000) for note in found.notes],
+def remarks(comparison: Comparison) -> dict[str, list[str]]:
+    """What stands below the table: title -> lines."""
+    lines = {
+        "Not compared": [
+            f"{shortened(task)}: {shortened(why, 600)}" for task, why in comparison.refusals.items()
+        ],
+        "Read these with care": [
+            f"{shortened(model)}, {shortened(task)}: {shortened(warning, 300)}"
+            for model, task, warning in comparison.warnings
+        ],
+        "Notes": [shortened(note, 1000) for note in comparison.notes],
     }
-    yield from ((title, lines) for title, lines in said.items() if lines)
+    return {title: of for title, of in lines.items() if of}
 
 
-# ---- JSON lines and CSV: for programs
+def text(comparison: Comparison, width: int) -> list[list[str]]:
+    """Blocks of lines for a terminal. Numbers without a test stand below the table."""
+    names = zip(("first: ", "second:"), (comparison.first, comparison.second), strict=True)
+    blocks = [[f"{which} {shortened(model, width - 10)}" for which, model in names]]
+    blocks.append([summary(comparison)])
+    if any(not row.why for row in comparison.rows):
+        blocks.append([table.text(differences(comparison, tested=True), width)])
+    return blocks
 
 
-def _row(found: Comparison, line: Line) -> dict[str, Any]:
-    each = line.found
-    return {
-        "first": found.first,
-        "second": found.second,
-        "task": line.task,
-        "metric": line.metric.name,
-        "group": line.group,
-        "unit": line.metric.unit,
-        "better": direction(line.metric),
-        "null_value": line.metric.null_value,
-        "first_value": number(each.first),
-        "second_value": number(each.second),
-        "difference": number(each.difference),
-        "stderr": number(each.stderr),
-        "low": number(each.low),
-        "high": number(each.high),
-        "p": number(each.p),
-        "p_holm": number(line.p),
-        "tests": found.tests,
-        "paired": line.paired,
-        "clusters": each.clusters,
-        "documents": found.documents[line.task],
-        "towards": line.towards or None,
-        "why": line.why or None,
-    }
-
-
-def jsonl(found: Comparison) -> str:
-    """A line for each number, and one for each task that is not compared; what does not exist is
-    null."""
-    rows = [_row(found, line) for line in found.lines]
-    rows += [
-        {"first": found.first, "second": found.second, "task": each.task, "refused": each.why}
-        for each in found.refusals
+def untested(comparison: Comparison) -> list[str]:
+    """The numbers that have no test, by task and reason."""
+    groups: dict[tuple[str, str], list[str]] = {}
+    for row in comparison.rows:
+        if row.why:
+            of = row.difference
+            values = f"{_value(row, of.first)} → {_value(row, of.second)}"
+            groups.setdefault((row.task, row.why), []).append(f"{shortened(row.name, 40)} {values}")
+    return [
+        f"{shortened(task)}: {', '.join(numbers)} ({why})"
+        for (task, why), numbers in groups.items()
     ]
-    return "".join(f"{json.dumps(row, allow_nan=False)}\n" for row in rows)
 
 
-def csv_table(found: Comparison) -> str:
-    """A row for each number. Texts are quoted and start no formula; numbers are plain, and what
-    does not exist is empty."""
-    file = io.StringIO()
-    writer = csv.writer(file, quoting=csv.QUOTE_NONNUMERIC, lineterminator="\n")
-    columns = [
-        *(_row(found, found.lines[0]) if found.lines else ("first", "second", "task")),
-        "refused",
-    ]
-    writer.writerow(columns)
-    rows = [{**_row(found, line), "refused": None} for line in found.lines]
-    rows += [
-        {"first": found.first, "second": found.second, "task": each.task, "refused": each.why}
-        for each in found.refusals
-    ]
-    for row in rows:
-        cells = [row.get(column) for column in columns]
-        writer.writerow(
-            [csv_cell(str(cell).lower() if isinstance(cell, bool) else cell) for cell in cells]
-        )
-    return file.getvalue()
-
-
-# ---- Markdown
-
-
-def markdown(found: Comparison) -> str:
-    """One table, the largest difference first."""
-    names = [markdown_cell(name) for name in (found.first, found.second)]
-    lines = [
-        "# Comparison",
-        "",
-        f"{names[0]} and {names[1]}: {markdown_cell_of_any_length(primary(found))}.",
-        "",
-    ]
-    head = ["number", "task", "unit", *names, "second − first", "p (Holm)", "verdict"]
-    lines += [f"| {' | '.join(head)} |", "| --- | --- | --- | ---: | ---: | ---: | ---: | --- |"]
-    for line in found.lines:
-        cells = [markdown_cell(line.name), markdown_cell(line.task), markdown_cell(about(line))]
-        cells += [
-            value(line, line.found.first),
-            value(line, line.found.second),
-            f"{change(line)} {bounds(line)}".strip(),
-        ]
-        cells += [p_value(line).replace("<", "&lt;"), markdown_cell_of_any_length(verdict(line))]
-        lines.append(f"| {' | '.join(cells)} |")
-    for title, said in remarks(found):
-        lines += [
-            "",
-            f"## {title}",
-            "",
-            *(f"- {markdown_cell_of_any_length(each)}" for each in said),
-        ]
+def markdown(comparison: Comparison) -> str:
+    names = " and ".join(map(markdown_text, (comparison.first, comparison.second)))
+    lines = ["# Comparison", "", f"{names}: {markdown_text(summary(comparison))}.", ""]
+    lines += table.markdown(differences(comparison))
+    for title, of in remarks(comparison).items():
+        lines += ["", f"## {title}", "", *(f"- {markdown_text(line)}" for line in of)]
     lines += ["", "## How to read it", "", *(f"- {line}" for line in LEGEND)]
     return "\n".join(lines) + "\n"
 
 
-# ---- HTML
-
-
-def html(found: Comparison) -> str:
-    """One page, without a script."""
-    functions = {
-        "value": value,
-        "change": change,
-        "bounds": bounds,
-        "p_value": p_value,
-        "verdict": verdict,
-        "about": about,
-    }
-    said = list(
-        dict.fromkeys(
-            (line.metric.name, line.metric.description)
-            for line in found.lines
-            if line.metric.description
+def _rows(comparison: Comparison) -> list[dict[str, Any]]:
+    """A flat row for each number, and one for each task that is not compared."""
+    models = {"first": comparison.first, "second": comparison.second}
+    rows = []
+    for row in comparison.rows:
+        of = row.difference
+        rows.append(
+            {
+                **models,
+                "task": row.task,
+                "metric": row.metric.name,
+                "group": row.group,
+                "unit": row.metric.unit,
+                "better": direction(row.metric),
+                "null_value": row.metric.null_value,
+                "first_value": finite(of.first),
+                "second_value": finite(of.second),
+                **{
+                    part: finite(getattr(of, part))
+                    for part in ("difference", "stderr", "low", "high", "p")
+                },
+                "p_holm": finite(row.p),
+                "tests": comparison.tests,
+                "paired": row.paired,
+                "clusters": of.clusters,
+                "documents": comparison.documents[row.task],
+                "towards": row.towards or None,
+                "why": row.why or None,
+            }
         )
-    )
+    rows += [{**models, "task": task, "refused": why} for task, why in comparison.refusals.items()]
+    return rows
+
+
+def jsonl(comparison: Comparison) -> str:
+    """What does not exist is null."""
+    return "".join(f"{json.dumps(row, allow_nan=False)}\n" for row in _rows(comparison))
+
+
+def csv_table(comparison: Comparison) -> str:
+    rows = _rows(comparison)
+    keys = [*dict.fromkeys(key for row in rows for key in row if key != "refused"), "refused"]
+    return csv_text(keys, ([row.get(key) for key in keys] for row in rows))
+
+
+def html(comparison: Comparison) -> str:
+    """One page, without a script."""
+    descriptions = {
+        row.metric.name: row.metric.description for row in comparison.rows if row.metric.description
+    }
     return page(
         environment(),
         "compare.html",
-        found=found,
+        comparison=comparison,
+        differences=differences(comparison),
+        summary=summary(comparison),
+        descriptions=descriptions,
         legend=LEGEND,
-        remarks=list(remarks(found)),
-        primary=primary(found),
-        said=said,
-        **functions,
+        remarks=remarks(comparison),
     )
 
 

@@ -1,51 +1,43 @@
-"""Runs of several models -> a table: a row for each model, a column for each number, with intervals
-and the ranks that these leave open.
+"""Runs of several models -> a table for each task: a row for each model, a column for each number,
+with intervals and the ranks that these leave open.
 
-No score over all: numbers of different benchmarks have no common unit. A column holds only models
-that were asked the same (version, options, number of documents); others have a column of their own.
+There is no score over all, since numbers of different benchmarks have no common unit. A table holds
+models that were asked the same (version, options, documents).
 """
 
 from __future__ import annotations
 
-import hashlib
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import combinations
 from math import inf, isfinite, isnan, nan
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
-from lm_eval_bias.measure import Measure, Metric, Number, Record
+from lm_eval_bias.measure import Metric, Number
 from lm_eval_bias.metrics.ranks import Ranks, ranks, ranks_of_tests
 from lm_eval_bias.metrics.resampling import FEWEST_CLUSTERS
-from lm_eval_bias.results.paired import Plan, Replicates, measured, pair_p
-from lm_eval_bias.results.runs import Foreign, Found, Run
+from lm_eval_bias.results.paired import JackknifePlan, Replicates, measured, pair_p
+from lm_eval_bias.results.runs import (
+    FinishedRuns,
+    OtherTask,
+    Question,
+    Run,
+    by_question,
+    distinguishing,
+)
+from lm_eval_bias.results.samples import Answers
 from lm_eval_bias.usage import UsageError, nearest
 
-
-class Asked(NamedTuple):
-    """A document of a run: the checksum of what was asked of it, None where the samples do not say,
-    its records, and how answers were to be generated, None where none were or the samples do not
-    say."""
-
-    prompt: str | None
-    records: list[Record]
-    settings: str | None = None
-
-
-class Answers(NamedTuple):
-    """What the samples of a run hold. documents: checksum of the document -> what was asked.
-    options: of the measure's summary."""
-
-    measure: Measure
-    documents: Mapping[str, Asked]
-    options: Mapping[str, Any]
+Replicated = Mapping[str, Replicates]
+"""Model -> its numbers without each group of clusters."""
 
 
 class Entry(NamedTuple):
-    """One number of one model. rank: least and greatest; None where it has no interval, or its
-    column no direction. ties: a letter for each set of models that are not told apart."""
+    """One number of one model. n: documents. rank: least and greatest; None where it has no
+    interval, or its column no direction. ties: a letter for each set of models that do not differ
+    significantly."""
 
     number: Number
     n: int
@@ -54,8 +46,8 @@ class Entry(NamedTuple):
 
 
 class Column(NamedTuple):
-    """ranked: how many models have ranks. pairs: how many tests Holm's adjustment counts. paired:
-    whether these are on the same documents."""
+    """One number of all models. ranked: how many have ranks. pairs: tests that Holm's adjustment
+    counts. paired: whether these are on the same documents."""
 
     task: str
     metric: Metric
@@ -70,8 +62,8 @@ class Column(NamedTuple):
 
 
 class Section(NamedTuple):
-    """The columns of one task. asked: what its runs have in common, name and value; distinct: those
-    of them in which it differs from another section of the same task."""
+    """The columns of one task. asked: what its runs have in common; distinct: those parts of it in
+    which it differs from another section of the same task."""
 
     task: str
     asked: Mapping[str, str]
@@ -80,15 +72,16 @@ class Section(NamedTuple):
 
     @property
     def title(self) -> str:
-        return self.task + (
-            f" ({', '.join(f'{key} {value}' for key, value in self.distinct.items())})"
-            if self.distinct
-            else ""
-        )
+        distinct = ", ".join(f"{key} {value}" for key, value in self.distinct.items())
+        return f"{self.task} ({distinct})" if distinct else self.task
+
+    @property
+    def models(self) -> set[str]:
+        return {model for column in self.columns for model in column.entries}
 
 
 class Model(NamedTuple):
-    """tasks: those that it was asked. warnings: task and what must be known of it."""
+    """A row. tasks: those that it was asked. warnings: task and what must be known of its run."""
 
     name: str
     tasks: Sequence[str]
@@ -102,174 +95,57 @@ class Board(NamedTuple):
     models: Sequence[Model]
     tasks: Sequence[str]
     sections: Sequence[Section]
-    others: Sequence[Foreign]
+    others: Sequence[OtherTask]
     notes: Sequence[str]
     sorted_by: str | None
 
 
 def board(
-    found: Found,
+    finished: FinishedRuns,
     metrics: Sequence[str] | None = None,
     sort: str | None = None,
     answers: Callable[[Run], Answers | None] | None = None,
 ) -> Board:
-    """metrics: names, or TASK/NAME, of what is shown in place of the primary numbers. sort: one of
+    """metrics: NAME or TASK/NAME of what is shown in place of the primary numbers. sort: one of
     them; best first where the number says what is good, else the greatest. answers: what the
-    samples of a run hold, so that ranks are paired; None where the task is not known here; left
-    out, ranks are from the intervals alone. Raises UsageError for a name that no run has, and for a
-    sort that names several columns."""
+    samples of a run hold, for paired ranks; None where the task is not known here; left out, ranks
+    are from the intervals alone. Raises UsageError for a name that no run has, and for a sort that
+    names several columns."""
     if metrics is not None:
-        _check(metrics, found.runs)
-    questions: dict[tuple[str, tuple[tuple[str, str], ...]], list[Run]] = {}
-    for run in sorted(found.runs, key=lambda run: (run.task, run.model)):
-        questions.setdefault((run.task, run.asked), []).append(run)
-    sections, notes = [], list(found.notes)
-    paired: dict[tuple[str, tuple[tuple[str, str], ...]], dict[str, Replicates]] = {}
+        check_metrics(metrics, finished.runs)
+    questions, notes = by_question(finished.runs), list(finished.notes)
+    paired: dict[Question, Replicated] = {}
     if answers is not None:
-        questions, paired, said = _on_the_same(questions, answers)
-        notes += said
-    for (task, asked), runs in sorted(
-        questions.items(), key=lambda item: (item[0][0], -len(item[1]))
-    ):
-        columns = [
-            _column(task, metric, runs, paired.get((task, asked), {}))
-            for metric in _shown(runs, metrics)
-        ]
+        questions, paired, further = _by_documents(questions, answers)
+        notes += further
+    sections = []
+    for (task, asked), runs in sorted(questions.items(), key=lambda it: (it[0][0], -len(it[1]))):
+        replicated = paired.get((task, asked), {})
+        columns = [_column(task, metric, runs, replicated) for metric in _shown(runs, metrics)]
         if columns:
-            others = [dict(other) for name, other in questions if name == task and other != asked]
-            keys = {
-                key
-                for other in others
-                for key in {**other, **dict(asked)}
-                if other.get(key) != dict(asked).get(key)
-            }
-            distinct = {key: dict(asked).get(key, "default") for key in sorted(keys)}
+            distinct = distinguishing((task, asked), questions)
             sections.append(Section(task, dict(asked), distinct, columns))
     models: dict[str, Model] = {}
-    for run in sorted(found.runs, key=lambda run: (run.model.casefold(), run.model, run.task)):
-        one = models.get(run.model, Model(run.model, (), ()))
+    for run in sorted(finished.runs, key=lambda run: (run.model.casefold(), run.model, run.task)):
+        before = models.get(run.model, Model(run.model, (), ()))
+        warnings = ((run.task, warning) for warning in run.warnings)
         models[run.model] = Model(
-            run.model,
-            (*one.tasks, run.task),
-            (*one.warnings, *((run.task, said) for said in run.warnings)),
+            run.model, (*before.tasks, run.task), (*before.warnings, *warnings)
         )
-    by = _sorted_by(sort, sections)
+    column = _sorted_by(sort, sections)
     order = list(models)
-    if by:
+    if column:
         # stable: what has no number keeps the order of names, at the end
-        order.sort(key=lambda name: _order(by, name))
-    tasks = sorted({run.task for run in found.runs})
-    return Board(
-        [models[name] for name in order], tasks, sections, found.others, notes, by and by.name
-    )
+        order.sort(key=lambda name: _order(column, name))
+    tasks = sorted({run.task for run in finished.runs})
+    name = column.name if column else None
+    return Board([models[name] for name in order], tasks, sections, finished.others, notes, name)
 
 
-Questions = dict[tuple[str, tuple[tuple[str, str], ...]], list[Run]]
-
-
-def _on_the_same(
-    questions: Questions, answers: Callable[[Run], Answers | None]
-) -> tuple[
-    Questions, dict[tuple[str, tuple[tuple[str, str], ...]], dict[str, Replicates]], list[str]
-]:
-    """Runs put together by the documents that they were asked, where samples tell; for those that
-    can be compared on them, model -> its numbers without each group of clusters; and what is to be
-    said. A task that one model alone was asked has nothing to compare."""
-    found: Questions = {}
-    paired: dict[tuple[str, tuple[tuple[str, str], ...]], dict[str, Replicates]] = {}
-    notes = []
-    for (task, asked), runs in questions.items():
-        if len(runs) < 2:
-            found[task, asked] = runs
-            continue
-        told: dict[str, Answers | None] = {}
-        for run in runs:
-            try:
-                told[run.model] = answers(run) if run.samples else None
-            except UsageError as error:
-                notes.append(
-                    f"{run.results}: the samples of {task} are not read, so its ranks are unpaired: {error}"
-                )
-                told[run.model] = None
-        kinds = {model: None if each is None else _checksum(each) for model, each in told.items()}
-        several = len(set(kinds.values()) - {None}) > 1
-        # Models with a chat template of their own each are asked in other words, which is no other
-        # question; with the same one it is.
-        worded = {
-            (kinds[run.model], run.template, _prompts(each))
-            for run in runs
-            if (each := told[run.model]) is not None
-        }
-        otherwise = [
-            place
-            for place, n in Counter(place[:2] for place in worded if place[2] is not None).items()
-            if n > 1
-        ]
-        for run in runs:
-            # What has no samples is not known to be another question.
-            kind, each = kinds[run.model] if several else None, told[run.model]
-            more = (("which documents", kind or "not known"),) if several else ()
-            if each is not None and (kinds[run.model], run.template) in otherwise:
-                more = (*more, ("which prompts", _prompts(each) or "not known"))
-            found.setdefault((task, (*asked, *more)), []).append(run)
-        if several:
-            notes.append(
-                f"{task}: models were asked other documents, as many as each other, and stand in tables of their own"
-            )
-        if otherwise:
-            notes.append(
-                f"{task}: models were asked the same documents in other words, and stand in tables of their own"
-            )
-        for place in [
-            place for place in found if place[0] == task and place[1][: len(asked)] == asked
-        ]:
-            said = {run.model: told.get(run.model) for run in found[place]}
-            try:
-                if len(said) > 1 and place not in paired:
-                    paired[place] = _replicates(said)
-            except UsageError as error:
-                notes.append(f"{task}: ranks are unpaired: {error}")
-    return found, paired, notes
-
-
-def _checksum(answers: Answers) -> str:
-    """Of which documents were asked."""
-    return hashlib.sha256("".join(sorted(answers.documents)).encode()).hexdigest()[:12]
-
-
-def _prompts(answers: Answers) -> str | None:
-    """Of what was asked of all documents; None where the samples do not say."""
-    prompts = [answers.documents[name].prompt for name in sorted(answers.documents)]
-    return (
-        None
-        if None in prompts
-        else hashlib.sha256("".join(map(str, prompts)).encode()).hexdigest()[:12]
-    )
-
-
-def _replicates(said: Mapping[str, Answers | None]) -> dict[str, Replicates]:
-    """None where a model has no answers, or they cannot be compared. UsageError says why."""
-    known = {model: each for model, each in said.items() if each is not None}
-    if len(known) < len(said) or not all(each.measure.clusters for each in known.values()):
-        return {}
-    first = next(iter(known.values()))
-    if any(each.options != first.options for each in known.values()):
-        return {}
-    records = {
-        model: [record for name in first.documents for record in each.documents[name].records]
-        for model, each in known.items()
-    }
-    plan = Plan(first.measure, list(records.values()))
-    return {model: Replicates(plan, each, first.options) for model, each in records.items()}
-
-
-def _named(metric: str, task: str, wanted: Iterable[str]) -> bool:
-    return metric in wanted or f"{task}/{metric}" in wanted
-
-
-def _check(metrics: Sequence[str], runs: Sequence[Run]) -> None:
+def check_metrics(names: Sequence[str], runs: Iterable[Run]) -> None:
+    """UsageError for a name that no run has."""
     known = {name for run in runs for m in run.metrics for name in (m.name, f"{run.task}/{m.name}")}
-    for name in metrics:
+    for name in names:
         if name not in known:
             raise UsageError(f"--metrics {name}: no run has that number; {_guess(name, known)}")
 
@@ -277,32 +153,108 @@ def _check(metrics: Sequence[str], runs: Sequence[Run]) -> None:
 def _guess(name: str, known: Iterable[str]) -> str:
     """The nearest name, or the short ones: all of them with their tasks would fill the screen."""
     known = sorted(known)
-    said = nearest(name, known)
-    return (
-        said
-        if said.startswith("did")
-        else nearest(name, [each for each in known if "/" not in each])
-    )
+    guess = nearest(name, known)
+    return guess if guess.startswith("did") else nearest(name, [k for k in known if "/" not in k])
 
 
-def _shown(runs: Sequence[Run], metrics: Sequence[str] | None) -> list[Metric]:
+# ---- Who was asked the same documents
+
+
+def _by_documents(
+    questions: Mapping[Question, list[Run]], answers: Callable[[Run], Answers | None]
+) -> tuple[dict[Question, list[Run]], dict[Question, Replicated], list[str]]:
+    """Runs put together by the documents that they were asked, where samples tell, with what paired
+    tests need, and notes."""
+    result: dict[Question, list[Run]] = {}
+    paired: dict[Question, Replicated] = {}
+    notes = []
+    for (task, asked), runs in questions.items():
+        if len(runs) < 2:
+            result[task, asked] = runs
+            continue
+        read: dict[str, Answers | None] = {}
+        for run in runs:
+            try:
+                read[run.model] = answers(run) if run.samples else None
+            except UsageError as error:
+                read[run.model] = None
+                notes.append(
+                    f"{run.results}: the samples of {task} are not read, so its ranks are "
+                    f"unpaired: {error}"
+                )
+        known = {model: of for model, of in read.items() if of is not None}
+        several = len({of.which for of in known.values()}) > 1
+        # Models with a chat template of their own each are asked in other words, which is no other
+        # question; with the same one it is.
+        worded = {
+            (of.which, run.template, of.prompts)
+            for run in runs
+            if (of := known.get(run.model)) and of.prompts
+        }
+        otherwise = {place for place, n in Counter(w[:2] for w in worded).items() if n > 1}
+        groups: dict[Question, list[Run]] = {}
+        for run in runs:
+            of = known.get(run.model)
+            more: list[tuple[str, str]] = []
+            if several:  # what has no samples is not known to be another question
+                more.append(("which documents", of.which if of else "not known"))
+            if of and (of.which, run.template) in otherwise:
+                more.append(("which prompts", of.prompts or "not known"))
+            groups.setdefault((task, (*asked, *more)), []).append(run)
+        for condition, which in (
+            (several, "other documents, as many as each other"),
+            (otherwise, "the same documents in other words"),
+        ):
+            if condition:
+                notes.append(f"{task}: models were asked {which}, and stand in tables of their own")
+        for question, same in groups.items():
+            try:
+                paired[question] = _replicates({run.model: read[run.model] for run in same})
+            except UsageError as error:
+                notes.append(f"{task}: ranks are unpaired: {error}")
+        result |= groups
+    return result, paired, notes
+
+
+def _replicates(answers: Mapping[str, Answers | None]) -> Replicated:
+    """None where a model has no answers, or they cannot be compared. UsageError says why."""
+    known = {model: of for model, of in answers.items() if of is not None}
+    if len(known) < max(len(answers), 2) or not all(of.measure.clusters for of in known.values()):
+        return {}
+    first = next(iter(known.values()))
+    if any(of.options != first.options for of in known.values()):
+        return {}
+    records = {
+        model: [record for name in first.documents for record in of.documents[name].records]
+        for model, of in known.items()
+    }
+    plan = JackknifePlan(first.measure, list(records.values()))
+    return {model: Replicates(plan, of, first.options) for model, of in records.items()}
+
+
+# ---- Columns
+
+
+def _shown(runs: Sequence[Run], names: Sequence[str] | None) -> list[Metric]:
     """The metrics of a task's columns, in the order of their declaration."""
-    found: dict[str, Metric] = {}
+    shown: dict[str, Metric] = {}
     for run in runs:
         for metric in run.metrics:
-            wanted = metric.primary if metrics is None else _named(metric.name, run.task, metrics)
-            if wanted and (metric.name, None) in run.numbers:
-                found.setdefault(metric.name, metric)
-    return list(found.values())
+            chosen = (
+                metric.primary
+                if names is None
+                else metric.name in names or f"{run.task}/{metric.name}" in names
+            )
+            if chosen and (metric.name, None) in run.numbers:
+                shown.setdefault(metric.name, metric)
+    return list(shown.values())
 
 
-def _column(
-    task: str, metric: Metric, runs: Sequence[Run], paired: Mapping[str, Replicates]
-) -> Column:
+def _column(task: str, metric: Metric, runs: Sequence[Run], replicated: Replicated) -> Column:
     key = (metric.name, None)
     entries = {run.model: Entry(run.numbers[key], run.n) for run in runs if key in run.numbers}
     column = Column(task, metric, entries)
-    return _ranked(column, paired) if direction(metric) else column
+    return _ranked(column, replicated) if direction(metric) else column
 
 
 def direction(metric: Metric) -> str | None:
@@ -311,39 +263,42 @@ def direction(metric: Metric) -> str | None:
     return "near" if metric.null_value is not None else metric.better
 
 
-def _ranked(column: Column, paired: Mapping[str, Replicates]) -> Column:
-    names = list(column.entries)
-    numbers = [column.entries[name].number for name in names]
-    values, lows, highs = ([getattr(n, end) for n in numbers] for end in ("value", "low", "high"))
-    on_the_same = _paired_ranks(column, paired)
-    found = _ranks(column.metric, values, lows, highs) if on_the_same is None else on_the_same
-    ranked = sum(not isnan(low) for low, _ in found.ranks.tolist())
+def goal(metric: Metric) -> str:
+    """What is good, in a few words."""
+    way = direction(metric)
+    if way is None:
+        return "no direction"
+    return f"best near {metric.null_value:g}" if way == "near" else f"{way} is better"
+
+
+def _ranked(column: Column, replicated: Replicated) -> Column:
+    on_the_same = _paired_ranks(column, replicated)
+    result = on_the_same or _unpaired_ranks(column)
+    ranked = sum(not isnan(low) for low, _ in result.ranks.tolist())
     if ranked < 2:
         return column
     entries = {}
-    for i, name in enumerate(names):
-        low, high = found.ranks[i].tolist()
+    for i, (name, entry) in enumerate(column.entries.items()):
+        low, high = result.ranks[i].tolist()
         rank = None if isnan(low) else (int(low), int(high))
-        letters = "".join(letter(k) for k, tie in enumerate(found.ties) if i in tie)
-        entries[name] = column.entries[name]._replace(rank=rank, ties=letters)
+        letters = "".join(letter(k) for k, tie in enumerate(result.ties) if i in tie)
+        entries[name] = entry._replace(rank=rank, ties=letters)
     return column._replace(
-        entries=entries, ranked=ranked, pairs=found.pairs, paired=on_the_same is not None
+        entries=entries, ranked=ranked, pairs=result.pairs, paired=on_the_same is not None
     )
 
 
-def _paired_ranks(column: Column, paired: Mapping[str, Replicates]) -> Ranks | None:
+def _paired_ranks(column: Column, replicated: Replicated) -> Ranks | None:
     """Of the models that have an interval, from their differences on the same documents; None where
     these have no error."""
     metric, key = column.metric, (column.metric.name, None)
-    if not paired or not column.entries.keys() <= paired.keys():
+    if not replicated or not column.entries.keys() <= replicated.keys():
         return None
-    runs = {name: paired[name] for name in column.entries}
-    measure = next(iter(runs.values())).measure
-    if metric.name not in {m.name for m in measure.metrics} or not measured(
-        measure.metric(metric.name)
-    ):
+    runs = [replicated[name] for name in column.entries]
+    declared = [m for m in runs[0].measure.metrics if m.name == metric.name]
+    if not declared or not measured(declared[0]):
         return None
-    if min(run.clusters(key) for run in runs.values()) < FEWEST_CLUSTERS:
+    if min(run.clusters(key) for run in runs) < FEWEST_CLUSTERS:
         return None
     numbers = [entry.number for entry in column.entries.values()]
     values = np.array([n.value if n.low < n.high else nan for n in numbers])
@@ -352,23 +307,24 @@ def _paired_ranks(column: Column, paired: Mapping[str, Replicates]) -> Ranks | N
     elif metric.better == "higher":
         values = -values
     p = np.full((len(runs), len(runs)), nan)
-    for (i, one), (j, two) in combinations(enumerate(runs.values()), 2):
+    for i, j in combinations(range(len(runs)), 2):
         if isfinite(values[i]) and isfinite(values[j]):
-            p[i, j] = pair_p(one, two, key, metric.null_value)
+            p[i, j] = pair_p(runs[i], runs[j], key, metric.null_value)
     return ranks_of_tests(values, p)
 
 
-def _ranks(
-    metric: Metric, values: Sequence[float], lows: Sequence[float], highs: Sequence[float]
-) -> Ranks:
-    """Rank 1 is the best."""
+def _unpaired_ranks(column: Column) -> Ranks:
+    """From the intervals. Rank 1 is the best."""
+    metric = column.metric
+    numbers = [entry.number for entry in column.entries.values()]
+    values, lows, highs = (
+        np.array([getattr(n, end) for n in numbers]) for end in ("value", "low", "high")
+    )
     if metric.null_value is not None:
-        values, lows, highs = (
-            [x - metric.null_value for x in each] for each in (values, lows, highs)
-        )
-        return ranks(values, lows, highs, distances=True)
+        null = metric.null_value
+        return ranks(values - null, lows - null, highs - null, distances=True)
     if metric.better == "higher":
-        values, lows, highs = ([-x for x in each] for each in (values, highs, lows))
+        values, lows, highs = -values, -highs, -lows
     return ranks(values, lows, highs)
 
 
@@ -380,94 +336,38 @@ def letter(k: int) -> str:
 def _sorted_by(sort: str | None, sections: Sequence[Section]) -> Column | None:
     if sort is None:
         return None
-    columns = [
-        column
-        for section in sections
-        for column in section.columns
-        if sort in (column.metric.name, column.name)
-    ]
-    names = list(dict.fromkeys(column.name for column in columns))
-    if not columns:
-        known = {
-            name
-            for section in sections
-            for column in section.columns
-            for name in (column.metric.name, column.name)
-        }
+    columns = [column for section in sections for column in section.columns]
+    chosen = [column for column in columns if sort in (column.metric.name, column.name)]
+    names = list(dict.fromkeys(column.name for column in chosen))
+    if not chosen:
+        known = {name for column in columns for name in (column.metric.name, column.name)}
         raise UsageError(f"--sort {sort}: there is no such column; {_guess(sort, known)}")
     if len(names) > 1:
         raise UsageError(
             f"--sort {sort}: several tasks have that number; say which: {', '.join(names)}"
         )
-    return max(columns, key=lambda column: len(column.entries))
+    return max(chosen, key=lambda column: len(column.entries))
 
 
 def _order(column: Column, model: str) -> float:
     entry = column.entries.get(model)
     if entry is None or isnan(entry.number.value):
         return inf
-    value, way = entry.number.value, direction(column.metric)
-    if way == "near" and column.metric.null_value is not None:
-        return abs(value - column.metric.null_value)
-    return value if way == "lower" else -value
-
-
-# ---- How a number is written
-
-
-def decimals(unit: str) -> int:
-    """So many that a reader sees what an interval allows to see."""
-    return {"count": 0, "%": 1, "points": 1, "p": 3, "t": 2, "SD": 2}.get(unit, 3)
-
-
-def written(value: float, unit: str) -> str:
-    """A number as it is shown; a dash for one that does not exist."""
-    if isnan(value):
-        return "–"
-    if not isfinite(value):
-        return "∞" if value > 0 else "-∞"
-    if abs(value) >= 1e9:
-        return f"{value:.3g}"
-    text = f"{value:,.{decimals(unit)}f}"
-    return text.removeprefix("-") if not text.strip("-0.,") else text  # no -0.0
-
-
-def interval(number: Number, unit: str) -> str:
-    """[low, high]; empty where there is none, or it has no width."""
-    if isnan(number.low) or isnan(number.high) or number.low == number.high:
-        return ""
-    return f"[{written(number.low, unit)}, {written(number.high, unit)}]"
-
-
-def place(entry: Entry) -> str:
-    """Its ranks: 2, or 1–3; empty where it has none."""
-    if entry.rank is None:
-        return ""
-    low, high = entry.rank
-    return str(low) if low == high else f"{low}–{high}"
-
-
-def goal(metric: Metric) -> str:
-    """What is good, in a few words."""
-    way = direction(metric)
-    return (
-        f"best near {metric.null_value:g}"
-        if way == "near"
-        else f"{way} is better"
-        if way
-        else "no direction"
-    )
+    value, metric = entry.number.value, column.metric
+    if metric.null_value is not None:
+        return abs(value - metric.null_value)
+    return value if metric.better == "lower" else -value
 
 
 LEGEND = (
-    "Each number stands with its 95 % interval, the one that its task computes.",
-    "Ranks: 1 is best. Where a number has a null value, the smaller distance from it is better, whatever the sign. 1–3 "
-    "says that the data leave ranks 1 to 3 open. Models that share a letter are not told apart.",
-    "Two models are told apart by the difference of their numbers, at 5 % after Holm over all pairs of the column. Where a "
-    "column is marked paired, it is that on the same documents, with the error of a jackknife over what these have in common; "
-    "in the others standard errors are taken for independent, as if each model had been asked other questions, which hides "
-    "differences (run with --log_samples).",
-    "A number without an interval has no rank; an interval of no width is none, since it says that all clusters agree, not "
-    "that the number is certain. Models that were asked otherwise (version, options, number of documents) stand in a table of "
+    "Each number stands with its 95 % interval. A number without one has no rank.",
+    "Rank 1 is best. Where a number has a null value (that of a model without bias), the smaller "
+    "distance from it is better, whatever the sign. 1–3 means that the data leave ranks 1 to 3 "
+    "open. Models that share a letter do not differ significantly.",
+    "Two models differ significantly if the difference of their numbers does, at 5 % after Holm "
+    "over all pairs of the column. Where a column is marked paired, that is their difference on "
+    "the same documents, with a jackknife's standard error; elsewhere the intervals are taken for "
+    "independent, which hides differences (run with --log_samples).",
+    "Models that were asked otherwise (version, options, number of documents) stand in a table of "
     "their own. There is no score over all: the numbers have no common unit.",
 )

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from math import isfinite
 
 LONGEST = 100
 """Characters of a name in a table of plain text; one of megabytes would hide all others."""
@@ -53,16 +54,20 @@ def shortened(text: object, most: int = LONGEST) -> str:
 
 
 def csv_cell(value: object) -> object:
-    """A cell of a CSV: a number as it is, None empty, and a text that no spreadsheet takes for a
-    formula."""
-    if value is None or isinstance(value, (int, float)):
-        return "" if value is None else value
+    """A cell of a CSV: a finite number as it is, None, NaN and infinity empty, and a text that no
+    spreadsheet takes for a formula."""
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, float) or value is None:
+        return float(value) if value is not None and isfinite(value) else ""
+    if isinstance(value, int):
+        return value
     shown = visible(value)
     return f"'{shown}" if shown.lstrip().startswith(FORMULAS) else shown
 
 
 def markdown_cell(text: object) -> str:
-    """A text that Markdown shows as it is: no markup, HTML, link or end of the cell."""
+    """A name that Markdown shows as it is: no markup, HTML, link or end of the cell."""
     shown = (
         shortened(text)
         .replace("&", "&amp;")
@@ -73,3 +78,8 @@ def markdown_cell(text: object) -> str:
     return _MARKUP.sub(
         lambda found: "".join(f"\\{c}" if not c.isalnum() else c for c in found.group()), shown
     )
+
+
+def markdown_text(text: str) -> str:
+    """The same of a text of any length, such as a note with long paths."""
+    return " ".join(markdown_cell(word) for word in text.split(" "))

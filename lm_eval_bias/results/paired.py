@@ -92,13 +92,13 @@ def differences(
     keys: the numbers; None for all of the whole. UsageError for a measure without clusters, records
     without their columns, and runs on other clusters.
     """
-    plan = Plan(measure, [first, second])
+    plan = JackknifePlan(measure, [first, second])
     both = [Replicates(plan, records, options, errors) for records in (first, second)]
     keys = [(metric.name, None) for metric in measure.metrics] if keys is None else keys
     return {key: difference(both[0], both[1], key) for key in keys}
 
 
-class Plan:
+class JackknifePlan:
     """Which clusters are left out together, the same of every run.
 
     parts: for each clustering, and for the common cells of every two or more, how many clusterings
@@ -109,7 +109,8 @@ class Plan:
         """runs: the records of each, which must be of the same clusters."""
         if not measure.clusters:
             raise UsageError(
-                "its measure declares no clusters, so its numbers can be compared only as if each model had been asked others"
+                "its measure declares no clusters, so its numbers can be compared only as if "
+                "each model had been asked others"
             )
         self.measure = measure
         self.chosen = [
@@ -195,14 +196,14 @@ class Replicates:
     """
 
     def __init__(
-        self, plan: Plan, records: Rows, options: Mapping[str, Any], errors: bool = True
+        self, plan: JackknifePlan, records: Rows, options: Mapping[str, Any], errors: bool = True
     ) -> None:
         """errors: False where the numbers' own errors are not needed. UsageError for records that
         the measure cannot count."""
         self.plan, self.records, self.options, self.errors = plan, records, options, errors
         self.measure = plan.measure
         self._shares: dict[Key, list[NDArray[np.float64]]] = {}
-        self._clusters: dict[str | None, dict[str | None, int | None]] = {}
+        self._clusters: dict[str | None, dict[str | None, int]] = {}
         self._members = [
             [_groups(of, each) for each in column]
             for of, column in zip(plan.parts, self._columns(), strict=True)

@@ -10,18 +10,30 @@ told in a note, and the rest goes on.
 from __future__ import annotations
 
 import json
+import logging
 import math
 import os
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
-from lm_eval_bias.measure import UNITS, Metric, Number
+from lm_eval_bias.catalogue import Task
+from lm_eval_bias.measure import UNITS, Measure, Metric, Number
 from lm_eval_bias.results.escape import shortened, visible
-from lm_eval_bias.results.samples import PARTS, chat_template, documents_of_all, model_name, part_of
+from lm_eval_bias.results.samples import (
+    PARTS,
+    chat_template,
+    documents_of_all,
+    merged,
+    model_name,
+    part_of,
+)
 from lm_eval_bias.usage import DESCRIPTIVE, UsageError, nearest
+
+logger = logging.getLogger(__name__)
 
 Key = tuple[str, str | None]
 """A metric, and the group that it is of; None for the whole."""
@@ -74,8 +86,17 @@ class Run(NamedTuple):
     parts: bool = False
     of: int | None = None
 
+    @property
+    def primaries(self) -> list[tuple[Metric, Number]]:
+        """Its primary numbers, in the order of their declaration."""
+        return [
+            (metric, self.numbers[metric.name, None])
+            for metric in self.metrics
+            if metric.primary and (metric.name, None) in self.numbers
+        ]
 
-class Foreign(NamedTuple):
+
+class OtherTask(NamedTuple):
     """A task of the harness that declares no measure: it is listed, and left alone."""
 
     model: str
@@ -83,32 +104,16 @@ class Foreign(NamedTuple):
     results: Path
 
 
-class Found(NamedTuple):
-    """notes: what was left out and why, a line each, which names the file and what to do. unread:
-    those of them that tell of a run of ours without numbers, which may be newer than those that are
-    here. short: those of a newer run that an older one stands in for, which asked more documents.
-    """
+class FinishedRuns(NamedTuple):
+    """notes: what was left out and why, a line each. unread: those of runs of ours without numbers,
+    which may be newer than the others. short: newer runs that were skipped because an older run
+    covered more documents."""
 
     runs: list[Run]
-    others: list[Foreign]
+    others: list[OtherTask]
     notes: list[str]
     unread: Sequence[str] = ()
     short: Sequence[str] = ()
-
-
-class Declared(NamedTuple):
-    """What a task's YAML says of it: its metrics, and the names of its options."""
-
-    metrics: Sequence[Metric]
-    options: Sequence[str]
-
-
-class Together(NamedTuple):
-    """What the samples of several runs amount to: documents, and the tables of a results file,
-    `numbers` among them."""
-
-    n: int
-    cells: Mapping[str, Any]
 
 
 class _Unreadable(ValueError):
@@ -117,76 +122,97 @@ class _Unreadable(ValueError):
 
 def find(
     paths: Sequence[Path],
-    declared: Callable[[str], Declared | None],
-    together: Callable[[str, Sequence[Path]], Together],
+    known: Mapping[str, Task] = MappingProxyType({}),
     tasks: Iterable[str] | None = None,
-) -> Found:
-    """All runs below some folders, or in some files; of the same model and task the newest, or an
-    older one that was asked the same but more documents; a note says so.
+) -> FinishedRuns:
+    """All runs below some folders, or in some files. Of the same model and task the newest counts,
+    or an older one that was asked the same but more documents; a note says so. Runs in parts
+    (option `shard`) are put together from their samples.
 
-    declared: what a task declares, None for one that is not known. together: task, sample files ->
-    their numbers, for runs in parts (option `shard`). tasks: only these. Raises UsageError for a
-    path that is not there, for a task that no run has, and where no results file is found or none
-    can be read.
+    known: the tasks by name. tasks: only these. Raises UsageError for a path that is not there, for
+    a task that no run has, and where no results file is found or none can be read.
     """
     read: list[Run] = []
-    others: list[Foreign] = []
+    others: list[OtherTask] = []
     notes: list[str] = []
-    results, samples = 0, []
-    phrases: list[dict[str, Any]] = []
+    samples, phrases = [], []
+    has_results = False
     for path in _files(paths, notes):
         name = _DATED.match(path.name)
-        if name and name["kind"] == "jsonl":
-            samples.append(path)
-            continue
+        is_results = name is not None and name["stem"] == "results"
         try:
-            if name:
-                results += name["stem"] == "results"
-                taken, foreign, said = _of_results(path, name["date"], _content(path), declared)
+            if name and name["kind"] == "jsonl":
+                samples.append(path)
+            elif name:  # also STEM_DATE.json of lm_eval --output_path STEM.json
+                has_results |= is_results
+                runs, foreign, problems = _of_results(path, name["date"], _content(path), known)
+                has_results = True
+                read += runs
                 others += foreign
-                results += name["stem"] != "results"  # lm_eval --output_path STEM.json
+                notes += [f"{path}: {problem}" for problem in problems]
             elif path.suffix == ".json" and _begins(path, _REASONS):
                 phrases.append(_content(path))
-                continue
             elif path.suffix == ".json" and _begins(path, _MERGED):
-                results += 1
-                taken, said = [_of_merged(path, _content(path), declared)], []
-            else:
-                if path in paths:
-                    raise _Unreadable(
-                        "neither a results file of lm_eval nor of `lm-eval-bias merge --output`"
-                    )
-                continue
-            read += taken
-            notes += [f"{path}: {line}" for line in said]
+                has_results = True
+                read.append(_of_merged(path, _content(path), known))
+            elif path in paths:
+                raise _Unreadable(
+                    "neither a results file of lm_eval nor of `lm-eval-bias merge --output`"
+                )
         except _Unreadable as error:
-            if not name or name["stem"] == "results" or path in paths:
+            if not name or is_results or path in paths:
                 notes.append(f"{path}: {error}")
     unread = tuple(notes)
     notes += _of_samples(samples)
-    if not results:
-        raise UsageError(_empty(paths, notes))
-    if not read and not others:
+    if not has_results or not (read or others):
         raise UsageError(_empty(paths, notes))
     if tasks is not None:
-        wanted, there = set(tasks), sorted({each.task for each in [*read, *others]})
-        for name in sorted(wanted.difference(there)):
+        there = sorted({run.task for run in read} | {other.task for other in others})
+        for task in sorted(set(tasks).difference(there)):
             raise UsageError(
-                f"--tasks {name}: no run has it; {nearest(name, [visible(task) for task in there])}"
+                f"--tasks {task}: no run has it; {nearest(task, [visible(t) for t in there])}"
             )
-        read, others = (
-            [run for run in read if run.task in wanted],
-            [other for other in others if other.task in wanted],
-        )
-    runs, said, short = _newest(read, together)
-    runs = [_with_phrases(run, phrases) for run in runs]
-    return Found(
-        _named_apart(runs),
+        read = [run for run in read if run.task in set(tasks)]
+        others = [other for other in others if other.task in set(tasks)]
+    kept, problems, short = _newest(read, known)
+    return FinishedRuns(
+        _named_apart([_with_phrases(run, phrases) for run in kept]),
         list(dict.fromkeys(others)),
-        list(dict.fromkeys([*notes, *said])),
+        list(dict.fromkeys([*notes, *problems])),
         unread,
         short,
     )
+
+
+# ---- What runs were asked
+
+Question = tuple[str, tuple[tuple[str, str], ...]]
+"""A task, and what its runs must have in common: `Run.asked`."""
+
+
+def by_question(runs: Iterable[Run]) -> dict[Question, list[Run]]:
+    """Runs that were asked the same, by task and model."""
+    questions: dict[Question, list[Run]] = {}
+    for run in sorted(runs, key=lambda run: (run.task, run.model.casefold(), run.model)):
+        questions.setdefault((run.task, run.asked), []).append(run)
+    return questions
+
+
+def distinguishing(question: Question, questions: Iterable[Question]) -> dict[str, str]:
+    """In what a question differs from others of the same task."""
+    task, asked = question
+    others = [dict(other) for name, other in questions if name == task and other != asked]
+    keys = {key for other in others for key, *_ in different(dict(asked), other)}
+    return {key: dict(asked).get(key, "default") for key in sorted(keys)}
+
+
+def different(first: Mapping[str, str], second: Mapping[str, str]) -> list[tuple[str, str, str]]:
+    """The names, and both values, in which two runs were asked otherwise."""
+    return [
+        (key, first.get(key, "default"), second.get(key, "default"))
+        for key in {**first, **second}
+        if first.get(key) != second.get(key)
+    ]
 
 
 def _with_phrases(run: Run, files: Sequence[Mapping[str, Any]]) -> Run:
@@ -194,13 +220,11 @@ def _with_phrases(run: Run, files: Sequence[Mapping[str, Any]]) -> Run:
     its samples; of several files the last."""
     names = {path.name for path in run.samples}
     for content in files:
-        found, of = content.get("phrases"), content.get("reasons_of")
-        if (
-            isinstance(of, list)
-            and names.intersection(each for each in of if isinstance(each, str))
-            and _is_table(found)
-        ):
-            run = run._replace(tables={**run.tables, "phrases": found})
+        phrases, of = content.get("phrases"), content.get("reasons_of")
+        if not isinstance(of, list) or not isinstance(phrases, list) or not _is_table(phrases):
+            continue
+        if names.intersection(name for name in of if isinstance(name, str)):
+            run = run._replace(tables={**run.tables, "phrases": phrases})
     return run
 
 
@@ -237,7 +261,8 @@ def _files(paths: Sequence[Path], notes: list[str]) -> Iterator[Path]:
                 and name["stem"] == "results"
             ):
                 notes.append(
-                    f"{file}: a link that leads to no file; copy the file itself there, or delete it"
+                    f"{file}: a link that leads to no file; copy the file itself there, or "
+                    "delete it"
                 )
 
 
@@ -279,8 +304,8 @@ def _begins(path: Path, kind: re.Pattern[bytes]) -> bool:
 
 
 def _of_results(
-    path: Path, date: str, content: dict[str, Any], declared: Callable[[str], Declared | None]
-) -> tuple[list[Run], list[Foreign], list[str]]:
+    path: Path, date: str, content: dict[str, Any], known_tasks: Mapping[str, Task]
+) -> tuple[list[Run], list[OtherTask], list[str]]:
     configs, results = content.get("configs"), content.get("results")
     if not isinstance(configs, dict) or not isinstance(results, dict):
         raise _Unreadable("no results file of lm_eval: it has no `configs` and `results`")
@@ -291,7 +316,7 @@ def _of_results(
     runs, foreign, said = [], [], []
     for key, config in configs.items():
         task = key.rpartition("::")[2]
-        config, known = _mapping(config), declared(task)
+        config, known = _mapping(config), _declared(known_tasks, task)
         beside = path.parent / f"samples_{key.replace(os.sep, '_')}_{date}.jsonl"
         # which answers for names that no file can have, too
         samples = (beside,) if os.path.isfile(beside) else ()
@@ -300,19 +325,19 @@ def _of_results(
             # older versions had other tables alone
             if not isinstance(cells, dict) or (known and "numbers" not in cells):
                 if known is None:
-                    foreign.append(Foreign(_short(identity), task, path))
+                    foreign.append(OtherTask(_short(identity), task, path))
                 else:
                     said.append(_without_cells(task, config, _mapping(results.get(key)), samples))
                 continue
             numbers, rows = _numbers(cells)
             counts = _mapping(_mapping(content.get("n-samples")).get(key))
             n = _count(counts.get("effective"))
-            metrics = known.metrics if known else _metrics(rows, _mapping(results.get(key)))
+            metrics = known[0].metrics if known else _metrics(rows, _mapping(results.get(key)))
             metadata = _mapping(config.get("metadata"))
             version = _plain(
                 _mapping(content.get("versions")).get(key, metadata.get("version", ""))
             )
-            limit = _float(general.get("limit"))
+            limit = as_float(general.get("limit"))
             run = Run(
                 model=_short(identity),
                 identity=identity,
@@ -360,21 +385,25 @@ def _without_cells(
     if any(name.startswith("bypass") for name in results):
         return f"{task} is left out: it ran with --predict_only, without numbers; {again}"
     if isinstance(config.get("error"), str):
-        return f"{task} is left out: its numbers could not be computed ({shortened(config['error'])}); {again}"
+        return (
+            f"{task} is left out: its numbers could not be computed "
+            f"({shortened(config['error'])}); {again}"
+        )
     return f"{task} is left out: it has no table of numbers, as an older version wrote it; {again}"
 
 
-def _of_merged(
-    path: Path, content: dict[str, Any], declared: Callable[[str], Declared | None]
-) -> Run:
+def _of_merged(path: Path, content: dict[str, Any], known_tasks: Mapping[str, Task]) -> Run:
     task, cells, files = content.get("task"), content.get("cells"), content.get("files")
     if not isinstance(task, str) or not isinstance(cells, dict):
         raise _Unreadable("no file of `lm-eval-bias merge --output`: it has no `task` and `cells`")
     if not isinstance(content.get("model"), str):
-        again = "write it again with `lm-eval-bias merge --output`, where the results files stand beside the samples"
+        again = (
+            "write it again with `lm-eval-bias merge --output`, where the results files stand "
+            "beside the samples"
+        )
         raise _Unreadable(f"it names no model; {again}")
     numbers, rows = _numbers(cells)
-    known = declared(task)
+    known = _declared(known_tasks, task)
     run = Run(
         model=_short(content["model"]),
         identity=content["model"],
@@ -385,7 +414,7 @@ def _of_merged(
         limit=None,
         template=_text(content.get("chat template")),
         n=_count(content.get("documents", content.get("records"))),
-        metrics=known.metrics if known else _metrics(rows, {}),
+        metrics=known[0].metrics if known else _metrics(rows, {}),
         numbers=numbers,
         tables={name: table for name, table in cells.items() if _is_table(table)},
         warnings=(),
@@ -410,7 +439,10 @@ def _of_samples(samples: Iterable[Path]) -> Iterator[str]:
     for path in samples:
         name = _DATED.match(path.name)
         if name and not any(path.parent.glob(f"*_{name['date']}.json")):
-            yield f"{path}: its results file is not beside it, so its model and options are not known; put both into one folder"
+            yield (
+                f"{path}: its results file is not beside it, so its model and options are not "
+                "known; put both into one folder"
+            )
         elif _ends_early(path):
             yield f"{path}: its last line is cut off, or it is empty; run again with --log_samples"
 
@@ -460,7 +492,7 @@ def _named_apart(runs: Sequence[Run]) -> list[Run]:
 
 
 def _options(
-    metadata: Mapping[str, Any], known: Declared | None, model: Mapping[str, Any]
+    metadata: Mapping[str, Any], known: tuple[Measure, list[str]] | None, model: Mapping[str, Any]
 ) -> dict[str, Any]:
     """A task's options out of its metadata, in which the harness puts the model's arguments too."""
     if known is None:
@@ -469,7 +501,7 @@ def _options(
             for key, value in metadata.items()
             if key not in DESCRIPTIVE and key not in model
         }
-    names = [*known.options, *(f"{option}_sha256" for option in known.options)]
+    names = [*known[1], *(f"{option}_sha256" for option in known[1])]
     return {key: metadata[key] for key in names if key in metadata}
 
 
@@ -510,7 +542,8 @@ def _warnings(
             )
         if metric.name.endswith(_MASS) and percent < _LITTLE:
             said.append(
-                f"{metric.name} {percent:.0f} %: most of the probability lies on other words than the answers"
+                f"{metric.name} {percent:.0f} %: most of the probability lies on other words "
+                "than the answers"
             )
     if run.template is None and _CHAT.search(run.model):
         said.append("by its name a chat model, asked without its chat template")
@@ -520,6 +553,12 @@ def _warnings(
 
 
 # ---- What a file may hold
+
+
+def _declared(known: Mapping[str, Task], name: str) -> tuple[Measure, list[str]] | None:
+    """What a task that is known declares: its measure, and the names of its options."""
+    task = known.get(name)
+    return None if task is None or task.measure is None else (task.measure, task.option_names)
 
 
 def _mapping(value: Any) -> Mapping[str, Any]:
@@ -538,11 +577,11 @@ def _plain(value: Any) -> str:
 
 
 def _count(value: Any) -> int:
-    number = _float(value)
+    number = as_float(value)
     return int(number) if math.isfinite(number) and number > 0 else 0
 
 
-def _float(value: Any) -> float:
+def as_float(value: Any) -> float:
     """NaN for what is no number: None, a text, a truth value."""
     try:
         return (
@@ -581,9 +620,10 @@ def _numbers(cells: Mapping[str, Any]) -> tuple[dict[Key, Number], list[Mapping[
     for row in rows:
         group = row.get("group")
         key = (row["metric"], None if group is None else str(group))
-        ends = (_float(row.get(name)) for name in ("value", "stderr", "low", "high"))
-        clusters = _float(row.get("clusters"))
-        numbers[key] = Number(*ends, int(clusters) if clusters >= 0 else None)
+        value, stderr, low, high = (as_float(row.get(part)) for part in Number._fields[:4])
+        clusters = as_float(row.get("clusters"))
+        known = int(clusters) if 0 <= clusters < math.inf else None
+        numbers[key] = Number(value, stderr, low, high, known)
     return numbers, rows
 
 
@@ -594,7 +634,7 @@ def _metrics(rows: Sequence[Mapping[str, Any]], results: Mapping[str, Any]) -> l
     shown = {name.partition(",")[0] for name in results}
     found: dict[str, Metric] = {}
     for row in rows:
-        name, better, null_value = row["metric"], row.get("better"), _float(row.get("null_value"))
+        name, better, null_value = row["metric"], row.get("better"), as_float(row.get("null_value"))
         unit = row.get("unit")
         found.setdefault(
             name,
@@ -615,7 +655,7 @@ def _metrics(rows: Sequence[Mapping[str, Any]], results: Mapping[str, Any]) -> l
 
 
 def _newest(
-    runs: Sequence[Run], together: Callable[[str, Sequence[Path]], Together]
+    runs: Sequence[Run], known: Mapping[str, Task]
 ) -> tuple[list[Run], list[str], list[str]]:
     """One run for each model and task: the newest, or its parts put together; notes of those left
     out, and which of these are newer."""
@@ -654,7 +694,7 @@ def _newest(
                     parts.setdefault(mine[0], run)
             older = [run for run in same if run not in parts.values()]
             try:
-                newest = _put_together(newest, [parts[i] for i in sorted(parts)], part[1], together)
+                newest = _put_together(newest, [parts[i] for i in sorted(parts)], part[1], known)
             except UsageError as error:
                 notes.append(str(error))
                 continue
@@ -678,25 +718,33 @@ def _but_documents(run: Run) -> tuple[Any, ...]:
     return (run.template, *(pair for pair in run.asked if pair[0] != "documents"))
 
 
-def _put_together(
-    newest: Run, parts: Sequence[Run], of: int, together: Callable[[str, Sequence[Path]], Together]
-) -> Run:
+def _put_together(newest: Run, parts: Sequence[Run], of: int, known: Mapping[str, Task]) -> Run:
     files = [file for run in parts for file in run.samples]
     for run in parts:
         if not run.samples:
-            wrong = f"a part of {run.task} has no samples beside it, so the parts cannot be put together"
+            wrong = (
+                f"a part of {run.task} has no samples beside it, so the parts cannot be put "
+                "together"
+            )
             raise UsageError(f"{run.results}: {wrong}; run it again with --log_samples")
     try:
-        found = together(newest.task, files)
-        numbers, rows = _numbers(found.cells)
+        if newest.task not in known:
+            raise UsageError(
+                f"{newest.task}: its parts cannot be put together, since it is not known here; "
+                "name "
+                "its folder with --include_path"
+            )
+        logger.info("putting %d parts of %s together", len(files), visible(newest.task))
+        together = merged(known[newest.task], files)
+        numbers, _ = _numbers(together.tables)
     except _Unreadable as error:
         raise UsageError(f"{newest.results}: {error}") from error
     options = {key: value for key, value in newest.options.items() if key not in PARTS}
     run = newest._replace(
         options=options,
-        n=found.n,
+        n=together.documents,
         numbers=numbers,
-        tables={name: table for name, table in found.cells.items() if _is_table(table)},
+        tables={name: table for name, table in together.tables.items() if _is_table(table)},
         samples=tuple(files),
         parts=True,
         of=documents_of_all([(run.options, run.of) for run in parts]),
@@ -713,25 +761,24 @@ def _put_together(
             0, f"{len(parts)} of {of} parts; missing: {', '.join(f'{i}/{of}' for i in missing)}"
         )
     asked = tuple(
-        (key, f"{found.n:,}" if key == "documents" else value) for key, value in newest.asked
+        (key, f"{together.documents:,}" if key == "documents" else value)
+        for key, value in newest.asked
     )
     return run._replace(
-        asked=asked, warnings=(*dict.fromkeys([*said, *_warnings(run, found.n, {}, {})]),)
+        asked=asked,
+        warnings=(*dict.fromkeys([*said, *_warnings(run, together.documents, {}, {})]),),
     )
 
 
 def _differences(run: Run, other: Run) -> str:
     """In what two runs differ, as the end of a note."""
-    a, b = dict(run.asked), dict(other.asked)
-    names = [key for key in {**a, **b} if a.get(key) != b.get(key)]
-    said = [
-        f"{key} {shortened(a.get(key, 'none'), 40)} there, {shortened(b.get(key, 'none'), 40)} here"
-        for key in names
+    parts = [
+        f"{key} {shortened(there, 40)} there, {shortened(here, 40)} here"
+        for key, there, here in different(dict(run.asked), dict(other.asked))
     ]
     if run.template != other.template:
-        said.append(
-            "another chat template"
-            if run.template and other.template
-            else "a chat template in one of them alone"
+        both = run.template and other.template
+        parts.append(
+            f"{'another' if both else 'a'} chat template{'' if both else ' in one of them alone'}"
         )
-    return f" ({'; '.join(said)})" if said else ""
+    return f" ({'; '.join(parts)})" if parts else ""

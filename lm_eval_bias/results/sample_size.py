@@ -8,9 +8,10 @@ width, N documents and G clusters, and a 0 for the pilot,
 
     (W / q(G))^2 = (W0 / q(G0))^2 (s G0 / G + (1 - s) N0 / N)
 
-where q is Student's quantile with G - 1 degrees of freedom. G is that of the clustering that grows least. s, the share of
-the clusters, is found on windows of the pilot's own documents. Never from n: a pilot whose clusters
-cannot be counted plans nothing. simulations/plan.py compares what is predicted with what is found.
+where q is Student's quantile with G - 1 degrees of freedom. G is that of the clustering that grows
+least. s, the share of the clusters, is found on windows of the pilot's own documents. Without a
+count of clusters there is no plan: the number of documents alone would promise too much.
+simulations/plan.py compares predictions with what is found.
 """
 
 from __future__ import annotations
@@ -58,7 +59,10 @@ class Share(NamedTuple):
     matters: bool = True
 
 
-class Plan(NamedTuple):
+UNKNOWN = Share(1.0, 0.0, 1.0, False)
+
+
+class SizePlan(NamedTuple):
     """documents: so many make the width; least, most: as few or as many it may be, the pilot being
     one sample. None where the task has not so many. at_full: the width with all its documents, and
     between which it may lie. cannot: why there is no plan; empty where there is one."""
@@ -69,7 +73,7 @@ class Plan(NamedTuple):
     least: int | None = None
     most: int | None = None
     at_full: tuple[float, float, float] = (nan, nan, nan)
-    share: Share | None = None
+    share: Share = UNKNOWN
     cannot: str = ""
 
 
@@ -182,13 +186,12 @@ def share(pilot: Window, found: Sequence[Window]) -> Share:
                 variance / fast * sqrt(2 / (min(window.clusters) - 1)),
             )
         )
-    unknown = Share(1.0, 0.0, 1.0, False)
     if len(rows) < 2:
-        return unknown
+        return UNKNOWN
     x, y, strays = np.array(rows).T
     size = float(x @ x)
     if size == 0:
-        return unknown
+        return UNKNOWN
     best = float(x @ y) / size
     value = min(max(best, 0.0), 1.0)
     error = sqrt(
@@ -198,7 +201,7 @@ def share(pilot: Window, found: Sequence[Window]) -> Share:
         )
     )
     low, high = (min(max(value + side * NINE_OF_TEN * error, 0.0), 1.0) for side in (-1, 1))
-    return unknown if high - low > WIDEST else Share(value, low, high, True)
+    return UNKNOWN if high - low > WIDEST else Share(value, low, high, True)
 
 
 def predicted(
@@ -250,7 +253,7 @@ def plan(
     grown: NDArray[np.int_],
     found: Sequence[Window] = (),
     ends: Sequence[int] | None = None,
-) -> Plan:
+) -> SizePlan:
     """How many documents make the interval as narrow as wanted.
 
     grown: as `growth` of all the task's documents. found: windows of the pilot. ends: numbers of
@@ -259,17 +262,17 @@ def plan(
     """
     if not pilot.clusters or min(pilot.clusters) < FEWEST_CLUSTERS:
         n = min(pilot.clusters, default=0)
-        return Plan(
+        return SizePlan(
             pilot.width,
             wanted,
             cannot=f"the pilot has {n} cluster{'s' * (n != 1)}, and {FEWEST_CLUSTERS} are needed",
         )
     if isnan(pilot.width):
-        return Plan(pilot.width, wanted, cannot="the pilot has no interval of it")
+        return SizePlan(pilot.width, wanted, cannot="the pilot has no interval of it")
     if pilot.width == inf:
-        return Plan(pilot.width, wanted, cannot="the pilot's interval has no end")
+        return SizePlan(pilot.width, wanted, cannot="the pilot's interval has no end")
     if pilot.width <= 0:
-        return Plan(
+        return SizePlan(
             pilot.width,
             wanted,
             cannot="the pilot shows no variance, which is no evidence that there is none",
@@ -284,7 +287,7 @@ def plan(
     clusters = grown[:, documents]
     enough = clusters.min(axis=0) >= FEWEST_CLUSTERS
     if not enough.any():
-        return Plan(
+        return SizePlan(
             pilot.width, wanted, cannot=f"the task has fewer than {FEWEST_CLUSTERS} clusters"
         )
     documents, clusters = documents[enough], clusters[:, enough]
@@ -297,7 +300,7 @@ def plan(
         return int(documents[narrow.argmax()]) if narrow.any() else None
 
     fewest, most = ([first(widths * factor) for widths in expected] for factor in (small, great))
-    return Plan(
+    return SizePlan(
         pilot.width,
         wanted,
         documents=first(expected[1]),

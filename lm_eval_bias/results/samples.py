@@ -1,4 +1,4 @@
-"""Sample and result files, which `lm_eval --log_samples` wrote -> records, and how they were asked."""
+"""Sample files that `lm_eval --log_samples` wrote -> records, and how they were asked."""
 
 from __future__ import annotations
 
@@ -7,14 +7,16 @@ import json
 import math
 import re
 import sys
-from collections.abc import Iterator, Mapping, Sequence, Set
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from functools import cache, partial
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from lm_eval_bias.catalogue import Function, Task
 from lm_eval_bias.data.schema import OPTIONS
-from lm_eval_bias.usage import DESCRIPTIVE, UsageError
+from lm_eval_bias.measure import Measure, summed_up, tables
+from lm_eval_bias.usage import DESCRIPTIVE, UsageError, read_options
 
 # Options that only say which of the documents a run asks; all others must agree between runs that
 # are put together.
@@ -154,7 +156,10 @@ def common_options(task: str, files: Sequence[Path], known: Sequence[str]) -> di
         then = asked(other)
         for key in {**first, **then}:
             if first.get(key) != then.get(key):
-                wrong = f"{key} is {then.get(key)!r} in {other.path} and {first.get(key)!r} in {runs[0].path}"
+                wrong = (
+                    f"{key} is {then.get(key)!r} in {other.path} and {first.get(key)!r} in "
+                    f"{runs[0].path}"
+                )
                 raise UsageError(f"{task}: these runs do not belong together: {wrong}")
     return {
         key: value for key, value in runs[0].metadata.items() if key in shared and key not in PARTS
@@ -190,6 +195,48 @@ class Document(NamedTuple):
     prompt: str | None
     records: list[dict[str, Any]]
     settings: str | None = None
+
+
+class Answers(NamedTuple):
+    """What the samples of a run hold. documents: by the hash of their content. options: of the
+    measure's summary."""
+
+    measure: Measure
+    documents: Mapping[str, Document]
+    options: Mapping[str, Any]
+
+    @property
+    def which(self) -> str:
+        """The checksum of which documents were asked."""
+        return hashlib.sha256("".join(sorted(self.documents)).encode()).hexdigest()[:12]
+
+    @property
+    def prompts(self) -> str | None:
+        """The checksum of what was asked of all documents; None where the samples do not say."""
+        prompts = [self.documents[name].prompt for name in sorted(self.documents)]
+        if None in prompts:
+            return None
+        return hashlib.sha256("".join(map(str, prompts)).encode()).hexdigest()[:12]
+
+
+def answers(task: Task, files: Sequence[Path]) -> Answers:
+    """What sample files hold. UsageError for a task without a measure, and as `documents`."""
+    if task.measure is None:
+        raise UsageError(f"{task.name} declares no measure, so there is nothing to compute")
+    names = task.option_names
+    written = common_options(task.name, files, names)
+    # What a run wrote was checked there, with files that may be elsewhere now.
+    options = {
+        **read_options(task.name, {}, task.options),
+        **{key: value for key, value in written.items() if key in names},
+    }
+    return Answers(task.measure, {d.hash: d for d in documents(task, files)}, options)
+
+
+def other_prompts(first: Answers, second: Answers, common: Iterable[str]) -> int:
+    """How many of some documents, by their hashes, were asked in other words."""
+    pairs = [(first.documents[name].prompt, second.documents[name].prompt) for name in common]
+    return sum(a is not None and b is not None and a != b for a, b in pairs)
 
 
 def records(task: Task, files: Sequence[Path]) -> Iterator[dict[str, Any]]:
@@ -230,7 +277,10 @@ def documents(task: Task, files: Sequence[Path]) -> Iterator[Document]:
                         named = {key: made[0][key] for key in FILES if key in made[0]}
                         made = [{**record, **named} for record in remade(task, sample, repeats())]
                     if document in origin:
-                        wrong = f"this document stands in {origin[document]} too; merge runs of different documents"
+                        wrong = (
+                            f"this document stands in {origin[document]} too; merge runs of "
+                            "different documents"
+                        )
                         raise UsageError(f"{path}, line {number}: {wrong}")
                     origin[document] = path
                     for key in FILES if made else ():
@@ -238,7 +288,10 @@ def documents(task: Task, files: Sequence[Path]) -> Iterator[Document]:
                         before = files_of_all.setdefault(key, file)
                         # the sha256; it may have been moved
                         if str(file).rpartition(" ")[2] != str(before).rpartition(" ")[2]:
-                            wrong = f"{key} is {file}, and {before} in {files[0]}; runs on other items do not belong together"
+                            wrong = (
+                                f"{key} is {file}, and {before} in {files[0]}; runs on other "
+                                "items do not belong together"
+                            )
                             raise UsageError(f"{path}, line {number}: {wrong}")
                     prompt, settings = _asked(sample)
                     yield Document(document, prompt, made, settings)
@@ -311,27 +364,28 @@ def remade(task: Task, sample: dict[str, Any], repeats: int | None = None) -> li
     repeats: how often the document was asked; None for all answers that are there. With several
     processes there may be more of them, when it was asked again to keep a process busy.
     """
+    measure = task.measure
+    if measure is None:
+        raise UsageError(f"{task.name} declares no measure, so there is nothing to compute")
     doc, responses = sample["doc"], _answers(sample["resps"])
-    steps = [step for each in task.config.get("filter_list") or () for step in each["filter"]]
-    if not steps:
-        return [task.measure.record(doc, [first for first, *_ in responses])]
-    for step in steps:
-        read, options = (
-            step["function"],
-            {key: value for key, value in step.items() if key != "function"},
-        )
-        if isinstance(read, Function):
-            responses = list(read.load()(**options).apply(responses, [doc] * len(responses)))
-        elif read == "take_first":
-            return [task.measure.record(doc, [first for first, *_ in responses])]
-        else:
+    for step in [step for each in task.config.get("filter_list") or () for step in each["filter"]]:
+        read = step["function"]
+        if read == "take_first":
+            break
+        if not isinstance(read, Function):
             raise UsageError(
-                f"{task.name}: the filter {read} cannot be applied again; records of this sample cannot be made"
+                f"{task.name}: the filter {read} cannot be applied again; records of this sample "
+                "cannot be made"
             )
-    answers = responses[0][:repeats]
-    if task.measure.gathers:
-        return [task.measure.record(doc, answers)]
-    return [task.measure.record(doc, [answer]) for answer in answers]
+        options = {key: value for key, value in step.items() if key != "function"}
+        responses = list(read.load()(**options).apply(responses, [doc] * len(responses)))
+    else:
+        if task.config.get("filter_list"):
+            answers = responses[0][:repeats]
+            if measure.gathers:
+                return [measure.record(doc, answers)]
+            return [measure.record(doc, [answer]) for answer in answers]
+    return [measure.record(doc, [first for first, *_ in responses])]
 
 
 def _repeats(task: Task, path: Path) -> int | None:
@@ -345,9 +399,43 @@ def _interned(value: Any) -> Any:
 
 
 def _answers(written: Any) -> Any:
-    """What a model said, as the harness writes it into samples: numbers and truth values as texts."""
+    """A model's answers; the harness writes numbers and truth values into samples as texts."""
     if isinstance(written, list):
         if len(written) == 2 and written[1] in ("True", "False"):
             return float(written[0]), written[1] == "True"
         return [_answers(each) for each in written]
     return written
+
+
+class Merged(NamedTuple):
+    """The numbers of a task over the samples of several runs. options: with which they were
+    computed. documents: one or more records each. tables: as in the results file of one run."""
+
+    options: dict[str, Any]
+    documents: int
+    records: int
+    tables: dict[str, list[dict[str, Any]]]
+
+
+def merged(
+    task: Task, files: Sequence[Path], options: Mapping[str, Any] = MappingProxyType({})
+) -> Merged:
+    """options: those of the task, where no results file tells them. UsageError for files that do
+    not belong together, or are none of the task's."""
+    if task.measure is None:
+        raise UsageError(f"{task.name} declares no measure, so there is nothing to compute")
+    written = common_options(task.name, files, task.option_names)
+    for key in options.keys() & written.keys():
+        if options[key] != written[key]:
+            raise UsageError(
+                f"{key}={options[key]!r} in --metadata, but the runs had {written[key]!r}"
+            )
+    # What a run wrote was checked there, with files that may be elsewhere now.
+    used = {**read_options(task.name, options, task.options), **written}
+    found = list(documents(task, files))
+    records = [record for document in found for record in document.records]
+    try:
+        finer = tables(task.measure, summed_up(task.measure, records, used))
+    except ValueError as error:  # a table that is none, too
+        raise UsageError(f"{task.name}: {error}") from error
+    return Merged(used, len(found), len(records), finer)

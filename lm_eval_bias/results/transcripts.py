@@ -51,7 +51,7 @@ class Turn(NamedTuple):
     of: int = 0
 
 
-class Question(NamedTuple):
+class SampledQuestion(NamedTuple):
     """One document. system: the instruction that stands before it, None where it is in the first
     prompt. read: what the task's parser made of the answers; None where it is the answer itself."""
 
@@ -61,25 +61,25 @@ class Question(NamedTuple):
     read: tuple[str, ...] | None
 
 
-class Cut(NamedTuple):
+class CutOff(NamedTuple):
     """answers: those that were looked at; cut: of these the ones that seem cut off."""
 
     answers: int
     cut: int
 
 
-class Asked(NamedTuple):
+class Transcript(NamedTuple):
     """notes: what could not be read, a line each."""
 
-    questions: tuple[Question, ...]
-    cut: Cut
+    questions: tuple[SampledQuestion, ...]
+    cut_off: CutOff
     notes: tuple[str, ...]
 
 
-def asked(files: Sequence[Path], questions: int = 3) -> Asked:
+def transcript(files: Sequence[Path], questions: int = 3) -> Transcript:
     """Some questions of a run with their answers, and how many answers of a sample of the lines
     seem cut off."""
-    found: list[Question] = []
+    found: list[SampledQuestion] = []
     notes: list[str] = []
     answers = cut = 0
     wanted = _spread(len(files), questions)
@@ -100,7 +100,10 @@ def asked(files: Sequence[Path], questions: int = 3) -> Asked:
             seen = _cut(sample)
             answers, cut = answers + seen.answers, cut + seen.cut
         if broken:
-            told = f"{broken} of the {len(lines)} lines that were looked at {'is' if broken == 1 else 'are'} no whole JSON, and skipped"
+            told = (
+                f"{broken} of the {len(lines)} lines that were looked at "
+                f"{'is' if broken == 1 else 'are'} no whole JSON, and skipped"
+            )
             notes.append(
                 f"{path}: {told}; the file was cut off or changed: run again with --log_samples"
             )
@@ -112,9 +115,10 @@ def asked(files: Sequence[Path], questions: int = 3) -> Asked:
                 found.append(question)
         if old or (samples and not shown and _question(samples[0]) is None):
             notes.append(
-                f"{path}: samples of another version, without questions and answers; run again with --log_samples to see them"
+                f"{path}: samples of another version, without questions and answers; run again "
+                "with --log_samples to see them"
             )
-    return Asked(tuple(found), Cut(answers, cut), tuple(notes))
+    return Transcript(tuple(found), CutOff(answers, cut), tuple(notes))
 
 
 def _spread(files: int, questions: int) -> list[tuple[int, float]]:
@@ -167,14 +171,14 @@ def _sample(line: bytes) -> Mapping[str, Any] | None:
 # ---- A question
 
 
-def _question(sample: Mapping[str, Any]) -> Question | None:
+def _question(sample: Mapping[str, Any]) -> SampledQuestion | None:
     requests, responses = _requests(sample.get("arguments")), sample.get("resps")
     if not requests or not isinstance(responses, list) or not responses:
         return None
     first, settings = requests[0]
     number = str(sample.get("doc_id", "?"))
     if isinstance(settings, str):
-        return Question(number, None, (_scored(requests, responses),), None)
+        return SampledQuestion(number, None, (_scored(requests, responses),), None)
     settings = settings if isinstance(settings, dict) else {}
     draws = responses[0] if isinstance(responses[0], list) else [responses[0]]
     read = _read(
@@ -183,7 +187,7 @@ def _question(sample: Mapping[str, Any]) -> Question | None:
     turns = settings.get("turns")
     if not isinstance(turns, list):
         said = tuple(str(text) for text in draws[:REPEATS])
-        return Question(number, None, (Turn(first, said, of=len(draws)),), read)
+        return SampledQuestion(number, None, (Turn(first, said, of=len(draws)),), read)
     drawn = [draw if isinstance(draw, list) else [draw] for draw in draws]
     found = []
     for k, turn in enumerate(turns):
@@ -205,7 +209,7 @@ def _question(sample: Mapping[str, Any]) -> Question | None:
         # transcript; later turns are messages alone.
         found[0] = found[0]._replace(prompt=first)
         system = None if system and str(system) in first else system
-    return Question(number, str(system) if system else None, tuple(found), read)
+    return SampledQuestion(number, str(system) if system else None, tuple(found), read)
 
 
 def _requests(arguments: Any) -> list[tuple[str, Any]]:
@@ -296,11 +300,11 @@ def _read(filtered: Any, answers: Sequence[Any]) -> tuple[str, ...] | None:
 # ---- Answers that were cut off
 
 
-def _cut(sample: Mapping[str, Any]) -> Cut:
+def _cut(sample: Mapping[str, Any]) -> CutOff:
     """Of the answers of a sample, those that end within reasoning, or that are as long as the limit
     allows and end within a sentence."""
     found = [_is_cut(text, most) for text, most in _generated(sample)]
-    return Cut(len(found), sum(found))
+    return CutOff(len(found), sum(found))
 
 
 def _generated(sample: Mapping[str, Any]) -> Iterator[tuple[str, int | None]]:

@@ -1,15 +1,17 @@
-"""How well the parsers read files of answers: python tests/answers/score.py [-v] FILE...
+"""How well the readers read files of answers: python tests/answers/score.py [-v] FILE...
 
-A file's name begins with its parser's: affect, analogy, intensity, listed_option, nli_label,
-refusal, survey, word_pairs. Printed for each file are the answers that are read right; lost, a
-value that is read as none; wrong, another value, or a value where there is none; and refusals taken
-for unparsed or the reverse. Of a survey each rating and each list of keywords counts by itself.
+A file's name begins with the name of its reader: affect, analogy, intensity, listed_option,
+nli_label, reasoning, refusal, survey, word_pairs. For each file the script prints how many answers
+are read right; how many are lost (read as none); wrong (another value, or a value where there is
+none); or confused (refused for unparsed or the reverse). In a survey each rating and each list of
+keywords counts.
 """
 
 from __future__ import annotations
 
 import sys
 from collections import Counter
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -38,7 +40,10 @@ FILTERS = {
 }
 NONE = ("refused", "unparsed")
 PARTS = {  # the lines of StereoMap's prompts, Table 7
-    "extended": "Friendly Sociable Trustworthy Honest Competent Skilled Confident Assertive Traditional Conservative Wealthy High-status Overall",
+    "extended": (
+        "Friendly Sociable Trustworthy Honest Competent Skilled Confident Assertive Traditional "
+        "Conservative Wealthy High-status Overall"
+    ),
     "emotion": "Contempt Disgust Admire Proud Pity Sympathy Envious Jealous",
     "behavior": "Help Protect Fight Attack Cooperate Associate Exclude Demean",
     "single": "Rating",
@@ -46,11 +51,13 @@ PARTS = {  # the lines of StereoMap's prompts, Table 7
 
 
 def parser_of(path: Path) -> str:
-    return next(name for name in (*FILTERS, "refusal") if path.name.startswith(name))
+    return next(name for name in (*FILTERS, "reasoning", "refusal") if path.name.startswith(name))
 
 
+@cache
 def cases(path: Path) -> list[dict[str, Any]]:
-    return yaml.safe_load(path.read_text())
+    loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)  # ten times as fast
+    return yaml.load(path.read_text(), loader)
 
 
 def expected(case: dict[str, Any]) -> Any:
@@ -64,10 +71,12 @@ def expected(case: dict[str, Any]) -> Any:
     return [group_of[word] for word in case["words"]]
 
 
-def found(name: str, case: dict[str, Any]) -> Any:
-    """What a parser makes of it, as a task would see it."""
-    if name == "refusal":
+def answer_of(name: str, case: dict[str, Any]) -> Any:
+    """What a reader returns, as a task would see it."""
+    if name in ("reasoning", "refusal"):
         said = spoken(case["text"])
+        if name == "reasoning":
+            return said.strip() if said else said
         return said is not None and is_refusal(said)
     document = {"narrative": "", **case}
     if name == "survey":
@@ -86,7 +95,7 @@ def found(name: str, case: dict[str, Any]) -> Any:
 def outcomes(name: str, case: dict[str, Any]) -> list[str]:
     """right, lost, wrong or confused; of a survey, for each rating and the list of keywords, if
     there are any."""
-    want, have = expected(case), found(name, case)
+    want, have = expected(case), answer_of(name, case)
     if name == "survey" and isinstance(want, dict):
         wanted, read = _values(want), _values(have) if isinstance(have, dict) else {}
         return [_compared(wanted.get(key), read.get(key)) for key in {**wanted, **read}]
@@ -119,9 +128,9 @@ def main(arguments: list[str]) -> None:
             results = outcomes(name, case)
             counts.update(results)
             if "-v" in arguments and set(results) != {"right"}:
-                print(
-                    f"  {', '.join(sorted(set(results) - {'right'}))}: {case['text'][:300]!r}: expected {expected(case)}, found {found(name, case)}"
-                )
+                faults = ", ".join(sorted(set(results) - {"right"}))
+                print(f"  {faults}: {case['text'][:300]!r}: ", end="")
+                print(f"expected {expected(case)}, read {answer_of(name, case)}")
         n = sum(counts.values())
         print(
             f"{path.name}: n {n}, "

@@ -1,64 +1,82 @@
+import logging
+
 import pytest
 
-from lm_eval_bias.answers.filters import Affect, Intensity, NLILabel, WordPairs
+from lm_eval_bias.answers.filters import (
+    Affect,
+    Analogy,
+    Intensity,
+    ListedOption,
+    NLILabel,
+    Survey,
+    WordPairs,
+)
+from lm_eval_bias.benchmarks.mist import measure as mist
 
-NAMES = {"words": ["Warm", "Quiet"], "groups": ["Lady", "Man"]}
-RATING = {"scale": 10, "narrative": "I waited 7 hours."}
+DOCUMENT = {
+    "words": ["Warm", "Quiet"],
+    "groups": ["Lady", "Man"],
+    "scale": 10,
+    "narrative": "I waited 7 hours.",
+    "options": ["educated", "uneducated"],
+    "c": "Woman in burqa",
+    "option_a": "She checked the sum.",
+    "option_b": "She paid at once.",
+    "items": ["Help", "Exclude"],
+    "text": "poor people",
+    "keywords": 2,
+}
+SURVEY = "Keywords: pity, avoid, ignore\n-Help poor people: 4\n-Exclude poor people: 2"
+ANSWERS = [
+    (NLILabel, "Neutral", "neutral"),
+    (WordPairs, "Warm: Man\nQuiet: Lady", [1, 0]),
+    (Affect, "comedy", "comedy"),
+    (Intensity, "I waited 7 hours. Rating: 8", 8),
+    (Analogy, "uneducated", "uneducated"),
+    (ListedOption, "b)", "b"),
+    (Survey, SURVEY, {"ratings": {"Help": 4.0, "Exclude": 2.0}, "keywords": ["pity", "avoid"]}),
+]
 
 
-def test_every_request_gets_a_list_of_as_many_answers_as_it_has_responses():
-    assert NLILabel().apply([["Neutral"], [""], [], [None]], [{}] * 4) == [
-        ["neutral"],
-        ["unparsed"],
+@pytest.mark.parametrize(("filter_", "text", "answer"), ANSWERS)
+def test_every_response_is_read_outside_its_reasoning(filter_, text, answer, caplog):
+    responses = [
+        *(text, f"<think>Tragedy? 3? a)</think>{text}", f"analysisHm.assistantfinal {text}"),
+        *("<think>Neutral? Comedy? 8? Warm: Man", "I cannot answer this question.", ""),
+        *("Das beantworte ich nicht.", None, [], [None], 42, ["Not this turn.", text], [text, ""]),
+    ]
+    with caplog.at_level(logging.WARNING):
+        answers = filter_().apply([responses, [], ["", "<think>"]], [DOCUMENT] * 3)
+    assert answers == [
+        [answer] * 3 + ["cut off", "refused"] + ["unparsed"] * 6 + [answer, "unparsed"],
         [],
-        ["unparsed"],
+        ["unparsed", "cut off"],
     ]
+    assert "2 of 15 answers were cut off within reasoning" in caplog.text
+    assert "--gen_kwargs max_gen_toks=" in caplog.text
+    german = filter_(refusals=["das beantworte ich nicht"])
+    assert german.apply([responses[6:7]], [DOCUMENT]) == [["refused"]]
 
 
-def test_each_of_several_responses_is_read():
-    """`repeats` asks a document several times."""
-    assert NLILabel().apply([["Neutral", "True", "I'm sorry."], ["", "False", None]], [{}] * 2) == [
-        ["neutral", "entailment", "refused"],
-        ["unparsed", "contradiction", "unparsed"],
-    ]
-    assert WordPairs().apply(
-        [["Warm: Man\nQuiet: Lady", "Quiet: Man\nWarm: Lady", "Warm"]], [NAMES]
-    ) == [[[1, 0], [0, 1], "unparsed"]]
-    assert Affect().apply(
-        [[["A cup.", "comedy"], ["A cup.", "tragedy"], ["A cup.", "neither"]]], [{}]
-    ) == [["comedy", "tragedy", "neutrality"]]
-    assert Intensity().apply(
-        [["I waited 7 hours. Rating: 8", "9", "As an AI, I feel nothing."]], [RATING]
-    ) == [[8, 9, "refused"]]
+def test_nothing_is_logged_if_nothing_is_cut_off(caplog):
+    assert Affect().apply([["<think>Comedy</think>Tragedy"]], [{}]) == [["tragedy"]]
+    assert not caplog.text
 
 
 def test_each_response_is_read_for_its_own_document():
-    other = {"words": ["Warm", "Quiet"], "groups": ["Man", "Lady"]}
-    assert WordPairs().apply([["Warm: Man\nQuiet: Lady"]] * 2, [NAMES, other]) == [
-        [[1, 0]],
-        [[0, 1]],
-    ]
-    assert Intensity().apply([["80"]] * 2, [RATING, {**RATING, "scale": 100}]) == [
-        ["unparsed"],
-        [80],
-    ]
+    turned = {**DOCUMENT, "groups": ["Man", "Lady"], "scale": 100}
+    responses, documents = [["Warm: Man\nQuiet: Lady"]] * 2, [DOCUMENT, turned]
+    assert WordPairs().apply(responses, documents) == [[[1, 0]], [[0, 1]]]
+    assert Intensity().apply([["80"]] * 2, documents) == [["unparsed"], [80]]
 
 
-def test_of_a_conversation_the_last_turn_counts():
-    assert WordPairs().apply([["Warm: Man\nQuiet: Lady"], [""], []], [NAMES] * 3) == [
-        [[1, 0]],
-        ["unparsed"],
-        [],
-    ]
-    conversations = [[["A cup of tea, a comedy.", "Cup: tragedy"]], [["", ""]], [[]], []]
-    assert Affect().apply(conversations, [{}] * 4) == [["tragedy"], ["unparsed"], ["unparsed"], []]
-    assert Intensity().apply([[["I feel 3.", "5"]], [["I feel 3.", ""]]], [RATING] * 2) == [
-        [5],
-        ["unparsed"],
-    ]
+def test_equal_responses_are_read_once(monkeypatch):
+    texts = []
+    monkeypatch.setattr(ListedOption, "read", lambda self, text, doc: texts.append(text) or text)
+    answers = ListedOption().apply([["x", "y", "x"], ["x"]], [{}, {}])
+    assert answers == [["x", "y", "x"], ["x"]] and texts == ["x", "y", "x"]
 
 
-@pytest.mark.parametrize("filter_", [NLILabel, WordPairs, Affect, Intensity])
-def test_no_response_and_what_is_no_text_are_unparsed(filter_):
-    responses = [[None], [[]], [[None]], [""], [42]]
-    assert filter_().apply(responses, [{**NAMES, **RATING}] * 5) == [["unparsed"]] * 5
+def test_a_verdict_that_was_cut_off_is_unparsed():
+    document = dict.fromkeys(mist.ATTRIBUTION_KEYS, "x")
+    assert mist.record_aat(document, ["cut off"])["verdict"] == "unparsed"

@@ -1,10 +1,9 @@
-"""The dictionary of stereotype content: what stands in it, how keywords are looked up, and how far
-it agrees with the authors'."""
+"""The dictionary of stereotype content: its rows, how keywords are looked up, and how far it agrees
+with the authors'."""
 
 import csv
 import hashlib
 import re
-import time
 from collections import Counter, defaultdict
 
 import pytest
@@ -19,36 +18,70 @@ from lm_eval_bias.data.lexicons import table
 from lm_eval_bias.usage import UsageError
 
 DIMENSIONS = [
-    "sociability",
-    "morality",
-    "ability",
-    "assertiveness",
-    "status",
-    "health",
-    "beauty",
-    "politics",
-    "religion",
+    *("sociability", "morality", "ability", "assertiveness", "status", "health", "beauty"),
+    *("politics", "religion"),
 ]
 ROWS = table("stereotype_content")
 
 
 def dictionary(*rows, lemmas=()):
+    columns = ("word", "dimension", "direction")
     return ContentDictionary(
-        *(
-            [dict(zip(("word", "dimension", "direction"), row, strict=True)) for row in some]
-            for some in (rows, lemmas)
-        )
+        *([dict(zip(columns, row, strict=True)) for row in part] for part in (rows, lemmas))
     )
 
 
+def content_of(text):
+    """[("sociability", 1), ("morality", -1), ("religion", 0)] of "+sociability -morality
+    religion"."""
+    return [(word.strip("+-"), {"+": 1, "-": -1}.get(word[0], 0)) for word in text.split()]
+
+
+def table_of(text):
+    """Phrase -> content, of lines "phrase: content"."""
+    rows = [line.split(":") for line in text.strip().splitlines()]
+    return {phrase.strip(): content_of(content) for phrase, content in rows}
+
+
 SMALL = dictionary(
-    ("hard-working", "assertiveness", 1), ("friendly", "sociability", 1), ("criminal", "morality", -1), ("risk-taker", "assertiveness", 1),
-    ("honest", "morality", 1), ("leader", "assertiveness", 1), ("poor", "status", -1), ("Muslim", "religion", 0), ("skillful", "ability", 1),
-    ("marginalized", "status", -1), ("humor", "sociability", 1), ("ambition", "assertiveness", 1), ("rich", "status", 1), ("lazy", "assertiveness", -1),
-    ("caring", "sociability", 1), ("caring", "morality", 1), ("violence", "morality", -1), ("dedicated", "assertiveness", 1), ("easy", "ability", 1),
-    ("valuable", "status", 1), ("canny", "ability", 1), ("selfish", "morality", -1), ("crime", "morality", -1), ("control", "assertiveness", 1),
-    ("thief", "morality", -1), ("ability", "ability", 1), ("price", "status", 1), ("racist", "morality", -1), ("house", "status", 1), ("naive", "ability", -1),
-)  # fmt: skip
+    *(
+        (word, *content)
+        for word, contents in table_of(
+            """
+            hard-working: +assertiveness
+            friendly: +sociability
+            criminal: -morality
+            risk-taker: +assertiveness
+            honest: +morality
+            leader: +assertiveness
+            poor: -status
+            Muslim: religion
+            skillful: +ability
+            marginalized: -status
+            humor: +sociability
+            ambition: +assertiveness
+            rich: +status
+            lazy: -assertiveness
+            caring: +sociability +morality
+            violence: -morality
+            dedicated: +assertiveness
+            easy: +ability
+            valuable: +status
+            canny: +ability
+            selfish: -morality
+            crime: -morality
+            control: +assertiveness
+            thief: -morality
+            ability: +ability
+            price: +status
+            racist: -morality
+            house: +status
+            naive: -ability
+            """
+        ).items()
+        for content in contents
+    )
+)
 
 
 # ---- What stands in it
@@ -69,19 +102,16 @@ def test_every_word_is_plain_and_has_a_known_dimension_and_direction():
 
 
 def test_the_table_is_sorted():
-    assert list(ROWS) == sorted(
-        ROWS,
-        key=lambda row: (DIMENSIONS.index(row["dimension"]), -int(row["direction"]), row["word"]),
-    )
+    def place(row):
+        return DIMENSIONS.index(row["dimension"]), -int(row["direction"]), row["word"]
+
+    assert list(ROWS) == sorted(ROWS, key=place)
 
 
 def test_every_dimension_is_well_filled_in_both_directions():
     for dimension in DIMENSIONS:
-        directions = Counter(row["direction"] for row in ROWS if row["dimension"] == dimension)
-        assert directions.total() >= 100 and min(directions["1"], directions["-1"]) >= 30, (
-            dimension,
-            directions,
-        )
+        counts = Counter(row["direction"] for row in ROWS if row["dimension"] == dimension)
+        assert counts.total() >= 100 and min(counts["1"], counts["-1"]) >= 30, (dimension, counts)
 
 
 def test_at_most_a_tenth_of_the_words_have_two_dimensions_and_none_has_three():
@@ -90,133 +120,148 @@ def test_at_most_a_tenth_of_the_words_have_two_dimensions_and_none_has_three():
     assert sum(n == 2 for n in dimensions.values()) <= len(dimensions) / 10
 
 
-@pytest.mark.parametrize(
-    ("table_or_figure", "words"),
-    [
-        ("Table 1", ["Caring", "Hardworking", "Friendly", "Sociable"]),
-        ("Table 4", ["Friendly", "Sociable", "Trustworthy", "Honest", "Competent", "Skilled", "Confident", "Assertive"]),
-        ("Table 6", ["competent", "confident", "independent", "competitive", "intelligent", "capable", "efficient", "skillful", "tolerant", "warm",
-                     "good natured", "sincere", "friendly", "well-intentioned", "trustworthy", "prestigious", "economically successful", "well-educated"]),
-        ("Table 7", ["Traditional", "Conservative", "Wealthy", "High-status"]),
-        ("Table 3", ["creative", "accepted", "able", "strong work ethic", "poverty", "inequality"]),
-        ("Table 10", ["stigmatized", "resourceful", "immature", "lucrative", "lazy", "unmotivated", "undeserving", "criminal record", "addicts", "flawed",
-                      "undesirable", "discriminated", "underrepresented", "privileged", "independent", "self-reliant", "influential", "fame", "luxury",
-                      "glamour", "prestige", "power", "underemployed", "determined", "disability", "money laundering", "trafficking", "recklessness"]),
-        ("Table 11", ["achievement", "opportunity", "wealth", "power", "dominance"]),
-        ("appendix M", ["risk takers", "risk taking", "risk taker"]),
-        ("section 3.2", ["confident"]),
-    ],
-)  # fmt: skip
-def test_words_that_the_paper_prints_are_found(table_or_figure, words):
-    assert [word for word in words if not ours().look_up(word).content] == []
+# table, figure or section of StereoMap -> words that it prints
+PRINTED = {
+    "Table 1": "Caring, Hardworking, Friendly, Sociable",
+    "Table 4": (
+        "Friendly, Sociable, Trustworthy, Honest, Competent, Skilled, Confident, Assertive"
+    ),
+    "Table 6": (
+        "competent, confident, independent, competitive, intelligent, capable, efficient, "
+        "skillful, tolerant, warm, good natured, sincere, friendly, well-intentioned, "
+        "trustworthy, prestigious, economically successful, well-educated"
+    ),
+    "Table 7": "Traditional, Conservative, Wealthy, High-status",
+    "Table 3": "creative, accepted, able, strong work ethic, poverty, inequality",
+    "Table 10": (
+        "stigmatized, resourceful, immature, lucrative, lazy, unmotivated, undeserving, "
+        "criminal record, addicts, flawed, undesirable, discriminated, underrepresented, "
+        "privileged, independent, self-reliant, influential, fame, luxury, glamour, prestige, "
+        "power, underemployed, determined, disability, money laundering, trafficking, recklessness"
+    ),
+    "Table 11": "achievement, opportunity, wealth, power, dominance",
+    "appendix M": "risk takers, risk taking, risk taker",
+    "section 3.2": "confident",
+}
+
+
+def test_words_that_the_paper_prints_are_found():
+    for place, words in PRINTED.items():
+        missing = [word for word in words.split(", ") if not ours().look_up(word).content]
+        assert not missing, (place, missing)
 
 
 # ---- How a keyword is looked up
 
 
-@pytest.mark.parametrize(
-    "keyword",
-    [
-        "hard-working",
-        "hard working",
-        "hardworking",
-        "Hard-Working",
-        "HARD‑WORKING",
-        " hard-working. ",
-        '"hard-working"',
-        "hard_working",
-    ],
+def test_case_hyphens_and_spaces_do_not_matter():
+    for keyword in (
+        *("hard-working", "hard working", "hardworking", "Hard-Working", "HARD‑WORKING"),
+        *(" hard-working. ", '"hard-working"', "hard_working", "hard-working (mostly)"),
+    ):
+        assert SMALL.look_up(keyword) == Found([("assertiveness", 1)], "written"), keyword
+
+
+SPELLINGS = (
+    "skilful=skillful marginalised=marginalized humour=humor naïve=naive organised=organized "
+    "street-wise=streetwise honourable=honorable likeable=likable sceptical=skeptical "
+    "good-humoured=good-humored analysing=analyzing centre=center colourful=colorful "
+    "neighbourly=neighborly grey-haired=greyhaired labelled=labeled"
 )
-def test_case_hyphens_and_spaces_are_no_matter(keyword):
-    assert SMALL.look_up(keyword) == Found([("assertiveness", 1)], "written")
+DIFFERENT = "wise=wiz sour=sor able=ale filled=felled our=or holly=holy rise=rize"
+
+
+def test_spellings_fold_to_one_and_words_that_differ_stay_apart():
+    for pairs, same in ((SPELLINGS, True), (DIFFERENT, False)):
+        for pair in pairs.split():
+            one, other = pair.split("=")
+            assert (folded(one) == folded(other)) is same, pair
+
+
+BASE_FORMS = """
+    criminals: -morality
+    risk-takers: +assertiveness
+    Leaders: +assertiveness
+    friendlier: +sociability
+    Muslims: religion
+    laziest: -assertiveness
+    thieves: -morality
+    abilities: +ability
+    poorer: -status
+"""
+PHRASES = """
+    very friendly: +sociability
+    extremely lazy: -assertiveness
+    the poor: -status
+    strong leader: +assertiveness
+    political leaders: +assertiveness
+    friendly people: +sociability
+    caring nature: +sociability +morality
+    dedicated to family: +assertiveness
+    prone to violence: -morality
+    seen as lazy: -assertiveness
+    risk taking: +assertiveness
+    highly skilful people: +ability
+    rich and friendly: +status +sociability
+    friendly/caring: +sociability +morality
+    rich but lazy: +status -assertiveness
+"""
+CONTRARY = """
+    not friendly: -sociability
+    not very friendly: -sociability
+    isn't lazy: +assertiveness
+    unfriendly: -sociability
+    unselfish: +morality
+    non-criminal: +morality
+    lack of ambition: -assertiveness
+    lacking ambition: -assertiveness
+    less honest: -morality
+    low crime: +morality
+    low ability: -ability
+    anti-racist: +morality
+    poor leaders: -assertiveness
+    bad criminal: -morality
+    not a Muslim: religion
+    not caring: -sociability -morality
+    never not friendly: +sociability
+"""
 
 
 @pytest.mark.parametrize(
-    ("one", "other"),
-    [("skilful", "skillful"), ("marginalised", "marginalized"), ("humour", "humor"), ("naïve", "naive"), ("organised", "organized"), ("street-wise", "streetwise"),
-     ("honourable", "honorable"), ("likeable", "likable"), ("sceptical", "skeptical"), ("good-humoured", "good-humored"), ("analysing", "analyzing"),
-     ("centre", "center"), ("colourful", "colorful"), ("neighbourly", "neighborly"), ("grey-haired", "greyhaired"), ("labelled", "labeled")],
-)  # fmt: skip
-def test_spellings_fold_to_one(one, other):
-    assert folded(one) == folded(other)
-
-
-@pytest.mark.parametrize(
-    "pair",
-    [
-        ("wise", "wiz"),
-        ("sour", "sor"),
-        ("able", "ale"),
-        ("filled", "felled"),
-        ("our", "or"),
-        ("holly", "holy"),
-        ("rise", "rize"),
-    ],
+    ("rows", "how"),
+    [(BASE_FORMS, "lemma"), (PHRASES, "phrase"), (CONTRARY, "phrase")],
+    ids=["base forms", "phrases", "contrary"],
 )
-def test_words_that_differ_stay_apart(pair):
-    assert folded(pair[0]) != folded(pair[1])
+def test_then_the_base_form_is_looked_up_and_then_what_decides_a_phrase(rows, how):
+    for keyword, content in table_of(rows).items():
+        assert SMALL.look_up(keyword) == Found(content, how), keyword
 
 
-@pytest.mark.parametrize(
-    ("keyword", "content"),
-    [("criminals", [("morality", -1)]), ("risk-takers", [("assertiveness", 1)]), ("Leaders", [("assertiveness", 1)]), ("friendlier", [("sociability", 1)]),
-     ("Muslims", [("religion", 0)]), ("laziest", [("assertiveness", -1)]), ("thieves", [("morality", -1)]), ("abilities", [("ability", 1)]), ("poorer", [("status", -1)])],
-)  # fmt: skip
-def test_then_the_base_form_is_looked_up(keyword, content):
-    assert SMALL.look_up(keyword) == Found(content, "lemma")
+PLURALS = (
+    "celebrity=celebrities, minority=minorities, bully=bullies, hero=heroes, thief=thieves, "
+    "addict=addicts, millionaire=millionaires, activist=activists, atheist=atheists, "
+    "team player=team players, drug dealer=drug dealers, hard worker=hard workers, "
+    "high earner=high earners, nonbeliever=non-believers, business owner=business owners"
+)
 
 
-NOUNS = {"celebrity": "celebrities", "minority": "minorities", "bully": "bullies", "hero": "heroes", "thief": "thieves", "addict": "addicts", "millionaire": "millionaires",
-         "activist": "activists", "atheist": "atheists", "team player": "team players", "drug dealer": "drug dealers", "hard worker": "hard workers",
-         "high earner": "high earners", "nonbeliever": "non-believers", "business owner": "business owners"}  # fmt: skip
+def test_plurals_of_our_nouns_are_found():
+    for pair in PLURALS.split(", "):
+        noun, plural = pair.split("=")
+        content = ours().look_up(noun).content
+        assert content and ours().look_up(plural) == Found(content, "lemma"), pair
 
 
-@pytest.mark.parametrize("noun", NOUNS)
-def test_plurals_of_our_nouns_are_found(noun):
-    assert ours().look_up(NOUNS[noun]) == Found(ours().look_up(noun).content, "lemma") != NOTHING
+UNKNOWN = [
+    *("invaluable", "priceless", "uneasy", "uncanny", "disability", "inability", "unhoused"),
+    *("underground", "self-control", "culturally rich", "family-friendly", "user-friendly"),
+    *("source of wonder", "people", "very", "not", "lack of", "", "-", "42", "and", "the", "一"),
+    *("full of", "someone who was never known to be friendly to strangers"),
+]
 
 
-@pytest.mark.parametrize(
-    ("keyword", "content"),
-    [
-        ("very friendly", [("sociability", 1)]), ("extremely lazy", [("assertiveness", -1)]), ("the poor", [("status", -1)]),
-        ("strong leader", [("assertiveness", 1)]), ("political leaders", [("assertiveness", 1)]), ("friendly people", [("sociability", 1)]),
-        ("caring nature", [("sociability", 1), ("morality", 1)]), ("dedicated to family", [("assertiveness", 1)]), ("prone to violence", [("morality", -1)]),
-        ("seen as lazy", [("assertiveness", -1)]), ("risk taking", [("assertiveness", 1)]), ("highly skilful people", [("ability", 1)]),
-        ("rich and friendly", [("status", 1), ("sociability", 1)]), ("friendly/caring", [("sociability", 1), ("morality", 1)]),
-        ("rich but lazy", [("status", 1), ("assertiveness", -1)]),
-    ],
-)  # fmt: skip
-def test_then_what_decides_a_phrase(keyword, content):
-    assert SMALL.look_up(keyword) == Found(content, "phrase")
-
-
-@pytest.mark.parametrize(
-    ("keyword", "content"),
-    [
-        ("not friendly", [("sociability", -1)]), ("not very friendly", [("sociability", -1)]), ("isn't lazy", [("assertiveness", 1)]), ("unfriendly", [("sociability", -1)]),
-        ("unselfish", [("morality", 1)]), ("non-criminal", [("morality", 1)]), ("lack of ambition", [("assertiveness", -1)]), ("lacking ambition", [("assertiveness", -1)]),
-        ("less honest", [("morality", -1)]), ("low crime", [("morality", 1)]), ("low ability", [("ability", -1)]), ("anti-racist", [("morality", 1)]),
-        ("poor leaders", [("assertiveness", -1)]), ("bad criminal", [("morality", -1)]), ("not a Muslim", [("religion", 0)]), ("not caring", [("sociability", -1), ("morality", -1)]),
-        ("never not friendly", [("sociability", 1)]),
-    ],
-)  # fmt: skip
-def test_words_that_say_the_contrary_turn_the_direction_round(keyword, content):
-    assert SMALL.look_up(keyword) == Found(content, "phrase")
-
-
-@pytest.mark.parametrize(
-    "keyword",
-    ["invaluable", "priceless", "uneasy", "uncanny", "disability", "inability", "unhoused", "underground", "self-control", "culturally rich", "family-friendly",
-     "user-friendly", "source of wonder", "people", "very", "not", "lack of", "", "-", "42", "and", "the", "一", "full of",
-     "someone who was never known to be friendly to strangers"],
-)  # fmt: skip
-def test_what_is_not_in_the_dictionary_is_not_found(keyword):
-    assert SMALL.look_up(keyword) == NOTHING
-
-
-def test_brackets_are_left_out():
-    assert SMALL.look_up("friendly (mostly)") == Found([("sociability", 1)], "written")
+def test_what_is_not_in_the_dictionary_is_not_found():
+    assert [keyword for keyword in UNKNOWN if SMALL.look_up(keyword) != NOTHING] == []
 
 
 def test_what_is_written_comes_before_base_forms_and_these_before_phrases():
@@ -248,58 +293,37 @@ def test_rows_of_one_word_that_contradict_each_other_leave_no_direction():
     assert small.look_up("cool").content == [("sociability", 0), ("status", 1)]
 
 
-@given(st.text(max_size=60))
+PIECES = [
+    *("not", "very", "lack of", "low", "bad", "friendly", "leaders", "people", "of", "and"),
+    *("self", "unkind", "seen as", "rich", "zebra", "-", "to", "highly"),
+]
+
+
+@given(st.text(max_size=60) | st.lists(st.sampled_from(PIECES), max_size=7).map(" ".join))
 def test_any_text_can_be_looked_up(text):
     content, how = ours().look_up(text)
     assert bool(content) == (how is not None) and how in (None, "written", "lemma", "phrase")
     assert len({dimension for dimension, _ in content}) == len(content)
-    assert all(
-        dimension in DIMENSIONS and direction in (-1, 0, 1) for dimension, direction in content
-    )
-
-
-PIECES = [
-    "not",
-    "very",
-    "lack of",
-    "low",
-    "bad",
-    "friendly",
-    "leaders",
-    "people",
-    "of",
-    "and",
-    "self",
-    "unkind",
-    "seen as",
-    "rich",
-    "zebra",
-    "-",
-    "to",
-    "highly",
-]
-
-
-@given(st.lists(st.sampled_from(PIECES), max_size=7).map(" ".join))
-def test_phrases_of_all_kinds_come_to_an_end_and_case_is_no_matter(phrase):
-    assert ours().look_up(phrase) == ours().look_up(phrase.upper())
+    for dimension, direction in content:
+        assert dimension in DIMENSIONS and direction in (-1, 0, 1)
+    if text.isascii():
+        assert ours().look_up(text.upper()) == (content, how)
 
 
 @given(st.sampled_from(sorted({row["word"] for row in ROWS})))
 def test_every_word_is_found_as_written_in_all_spellings_and_turned_by_not(word):
-    found = ours().look_up(word)
-    assert found.how == "written"
-    assert (
-        found
-        == ours().look_up(word.title().replace("-", " "))
-        == ours().look_up(word.replace(" ", "-"))
-        == ours().look_up(re.sub("[- ]", "", word))
-    )
+    known = ours().look_up(word)
+    assert known.how == "written"
+    for spelling in (
+        word.title().replace("-", " "),
+        word.replace(" ", "-"),
+        re.sub("[- ]", "", word),
+    ):
+        assert ours().look_up(spelling) == known
     if len(word.split()) < 5 and not re.search("and|lack|low ", word):
-        turned = ours().look_up(f"not {word}")
-        assert turned.how == "phrase" and dict(turned.content) == {
-            dimension: -direction for dimension, direction in found.content
-        }
+        contrary = ours().look_up(f"not {word}")
+        assert contrary.how == "phrase"
+        assert dict(contrary.content) == {d: -direction for d, direction in known.content}
 
 
 # ---- The authors'
@@ -372,16 +396,6 @@ def test_the_authors_dictionary_has_its_dimensions_under_its_own_names(official)
     assert len(official()) > 14_000
 
 
-def test_the_authors_dictionary_loads_in_under_a_second(official):
-    taken = []
-    for _ in range(3):
-        official.cache_clear()
-        start = time.process_time()
-        official()
-        taken.append(time.process_time() - start)
-    assert min(taken) < 1
-
-
 def test_our_reader_of_the_authors_file_finds_what_stands_in_it(official, released):
     """All words of one spelling, but the few whose spelling another word shares once British and
     American are one."""
@@ -396,32 +410,20 @@ def test_our_reader_of_the_authors_file_finds_what_stands_in_it(official, releas
 def agreement(released):
     """Of our words that the authors have too: dimension -> [ours, both have it, in the same
     dimension, both directed, direction agrees]."""
-    content = defaultdict(dict)
-    for row in ROWS:
-        content[row["word"]][row["dimension"]] = int(row["direction"])
-    counts = {dimension: [0] * 5 for dimension in [*DIMENSIONS, "any"]}
-    for word, found in content.items():
+    counts = defaultdict(lambda: [0] * 5)
+    for word in {row["word"] for row in ROWS}:
+        content = dict(ours().look_up(word).content)
         theirs = released.get(re.sub("[^a-z]", "", word))
-        shared = [dimension for dimension in found if theirs and dimension in theirs]
-        for dimension in found:
-            directed = dimension in shared and found[dimension] and theirs[dimension]
-            row = (
-                1,
-                theirs is not None,
-                dimension in shared,
-                bool(directed),
-                bool(directed) and found[dimension] == theirs[dimension],
-            )
-            counts[dimension] = [a + b for a, b in zip(counts[dimension], row, strict=True)]
-        directed = [dimension for dimension in shared if found[dimension] and theirs[dimension]]
-        row = (
-            1,
-            theirs is not None,
-            bool(shared),
-            bool(directed),
-            bool(directed) and all(found[dimension] == theirs[dimension] for dimension in directed),
-        )
-        counts["any"] = [a + b for a, b in zip(counts["any"], row, strict=True)]
+        shared = [dimension for dimension in content if dimension in (theirs or {})]
+        directed = [d for d in shared if content[d] and theirs[d]]
+        agreeing = [d for d in directed if content[d] == theirs[d]]
+        for dimension in content:
+            for i, level in enumerate((True, theirs is not None)):
+                counts[dimension][i] += level
+            for i, level in enumerate((shared, directed, agreeing), start=2):
+                counts[dimension][i] += dimension in level
+        any_level = (True, theirs is not None, shared, directed, directed and agreeing == directed)
+        counts["any"] = [n + bool(level) for n, level in zip(counts["any"], any_level, strict=True)]
     return counts
 
 

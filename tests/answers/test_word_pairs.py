@@ -1,8 +1,6 @@
 from itertools import combinations
-from pathlib import Path
 
 import pytest
-import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -10,80 +8,15 @@ from lm_eval_bias.answers.word_pairs import word_pairs
 from lm_eval_bias.benchmarks.mist.documents import pairs
 from lm_eval_bias.data.lexicons import lexicon
 
-# Answers as models write them, and what a careful reader makes of them; written without knowledge
-# of the parser.
-CASES = yaml.safe_load(Path(__file__).with_name("word_pairs.yaml").read_text())
-
-
-@pytest.mark.parametrize("case", CASES, ids=lambda case: case["name"])
-def test_word_pairs(case):
-    found = word_pairs(case["text"], case["words"], case["groups"])
-    if isinstance(case["expected"], str):
-        assert found == case["expected"]
-    else:
-        assert {w: case["groups"][g] for w, g in zip(case["words"], found, strict=True)} == {
-            w: g for g, ws in case["expected"].items() for w in ws
-        }
-
-
-def test_the_cases_are_as_many_as_promised():
-    assert len(CASES) >= 60 and {
-        c["expected"] for c in CASES if isinstance(c["expected"], str)
-    } == {"unparsed", "refused"}
-
-
-WORDS = [
-    "Just",
-    "Unjust",
-    "Expressive",
-    "Non-expressive",
-    "Competent",
-    "Incompetent",
-    "Self-contained",
-    "Weak",
-    "Warm",
-    "People-oriented",
-]
-
-
-@given(
-    st.text()
-    | st.lists(
-        st.sampled_from(
-            [
-                *WORDS,
-                "Man",
-                "Woman",
-                "(",
-                ")",
-                ", ",
-                " - ",
-                "\n",
-                ":",
-                "|",
-                "both",
-                "comedy",
-                "tragedy",
-                "not ",
-                "more ",
-                "or",
-            ]
-        )
-    ).map("".join)
-)
-def test_no_text_makes_word_pairs_raise(text):
-    found = word_pairs(text, WORDS, ["Woman", "Man"])
-    assert found in ("refused", "unparsed") or (len(found) == 10 and set(found) <= {0, 1})
-
-
 STYLES = [
-    "({w}, {g})", "{w} - {g}", "{w}: {g}", "{w} → {g}", "- **{w}**: {g}", "* {w} – *{g}*", "{i}. {w}, {g}", "{i}) ({w}, {g})", "| {w} | {g} |", '"{w}": "{g}",', "({g}, {w})", "{w} ({g})",
-    "{w}\n{g}", "`{w}`=`{g}`", "{w}-{g}", "{w} is associated with {g}.", "{g}: {w}",
-]  # fmt: skip
+    *("({w}, {g})", "{w} - {g}", "{w}: {g}", "{w} → {g}", "- **{w}**: {g}", "* {w} – *{g}*"),
+    *("{i}. {w}, {g}", "{i}) ({w}, {g})", "| {w} | {g} |", '"{w}": "{g}",', "({g}, {w})"),
+    *("{w} ({g})", "{w}\n{g}", "`{w}`=`{g}`", "{w}-{g}", "{w} is associated with {g}.", "{g}: {w}"),
+]
 IDENTIFIERS = lexicon("mist")["groups"]
 QUESTIONS = [
     (a, b)
-    for of_a, of_b in pairs().values()
+    for of_a, of_b in pairs(lexicon("mist")).values()
     for a in IDENTIFIERS[of_a]["identifiers"]
     for b in IDENTIFIERS[of_b]["identifiers"]
 ]
@@ -122,28 +55,36 @@ def test_a_rendered_perfect_answer_parses_to_itself(
 def test_no_word_is_read_where_another_stands(dimension):
     """Competent in Incompetent, Just in Unjust: of every two words of a dimension, each is found
     once and for its own group."""
+    groups = ["Ethan", "Kwame"]
     words = [w for polarity in lexicon("mist")["attributes"][dimension].values() for w in polarity]
     for a, b in combinations(words, 2):
-        assert word_pairs(f"{a}: Ethan\n{b}: Kwame", [a, b], ["Ethan", "Kwame"]) == [0, 1]
-        assert word_pairs(f"{a}: Ethan", [a, b], ["Ethan", "Kwame"]) == "unparsed"
+        assert word_pairs(f"{a}: Ethan\n{b}: Kwame", [a, b], groups) == [0, 1]
+        assert word_pairs(f"{a}: Ethan", [a, b], groups) == "unparsed"
 
 
-@pytest.mark.parametrize("groups", QUESTIONS, ids="-".join)
-def test_no_group_is_read_where_the_other_stands(groups):
-    assert word_pairs(f"Warm: {groups[0]}\nQuiet: {groups[1]}", ["Warm", "Quiet"], groups) == [0, 1]
+def warm_and_quiet(text, groups):
+    return word_pairs(text, ["Warm", "Quiet"], groups)
+
+
+def test_no_group_is_read_where_the_other_stands():
+    wrong = [
+        (a, b) for a, b in QUESTIONS if warm_and_quiet(f"Warm: {a}\nQuiet: {b}", [a, b]) != [0, 1]
+    ]
+    assert not wrong
 
 
 def test_plurals_and_missing_accents_name_the_same_group():
-    for name, written in [
-        ("Woman", "women"),
-        ("Lady", "ladies"),
-        ("Girl", "Girls"),
-        ("Seniors", "senior"),
-        ("Martín", "Martin"),
-        ("Disable", "disabled"),
-        ("Non-binary", "nonbinary"),
-    ]:
-        assert word_pairs(f"Warm: {written}\nQuiet: Ethan", ["Warm", "Quiet"], [name, "Ethan"]) == [
-            0,
-            1,
-        ], written
+    written = {
+        "Woman": "women",
+        "Lady": "ladies",
+        "Girl": "Girls",
+        "Seniors": "senior",
+        "Martín": "Martin",
+        "Disable": "disabled",
+        "Non-binary": "nonbinary",
+    }
+    texts = {name: f"Warm: {other}\nQuiet: Ethan" for name, other in written.items()}
+    wrong = [
+        name for name, text in texts.items() if warm_and_quiet(text, [name, "Ethan"]) != [0, 1]
+    ]
+    assert not wrong

@@ -1,218 +1,133 @@
-"""All answers in the YAML files, read as a task reads them: those of the parsers' tests, and sets
-written without sight of the parsers."""
+"""The answers in the YAML files, and what every reader promises for any text."""
 
-import time
+import json
 from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from score import PARTS as ITEMS
-from score import cases, expected, found, outcomes, parser_of
+from score import PARTS, answer_of, cases, expected, outcomes, parser_of
 
 from lm_eval_bias.answers.affect import affect
 from lm_eval_bias.answers.analogy import analogy_word
 from lm_eval_bias.answers.intensity import intensity
-from lm_eval_bias.answers.listed_option import listed_option
+from lm_eval_bias.answers.listed_option import ANOTHER, listed_option
 from lm_eval_bias.answers.nli_label import nli_label
 from lm_eval_bias.answers.reasoning import spoken
 from lm_eval_bias.answers.refusal import is_refusal
 from lm_eval_bias.answers.survey import survey_answer
 from lm_eval_bias.answers.word_pairs import word_pairs
 
-FILES = sorted(Path(__file__).parent.glob("*.yaml"))
-CASES = [
-    pytest.param(parser_of(path), case, id=f"{path.stem}: {case.get('name', case['text'][:40])}")
-    for path in FILES
-    for case in cases(path)
-]
+HERE = Path(__file__).parent
+FILES = sorted(HERE.glob("*.yaml"))
 
 
-@pytest.mark.parametrize(("parser", "case"), CASES)
-def test_a_written_answer_is_read_as_a_careful_reader_reads_it(parser, case):
-    assert set(outcomes(parser, case)) <= {"right"}, (expected(case), found(parser, case))
+@pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)
+def test_every_written_answer_is_read_as_a_careful_reader_reads_it(path):
+    reader, written = parser_of(path), cases(path)
+    wrong = [
+        f"{case['text'][:300]!r}: expected {expected(case)}, read {answer_of(reader, case)}"
+        for case in written
+        if set(outcomes(reader, case)) - {"right"}
+    ]
+    assert written and not wrong, "\n".join([f"{len(wrong)} of {len(written)}", *wrong])
 
 
-WORDS = [
-    "Just",
-    "Unjust",
-    "Weak",
-    "Warm",
-    "Quiet",
-    "Expressive",
-    "Non-expressive",
-    "Competent",
-    "Incompetent",
-    "Self-contained",
-]
+WORDS = ["Just", "Unjust", "Weak", "Warm", "Quiet", "Competent", "Incompetent", "Self-contained"]
 OPTIONS = {
     "a": "She checked the sum twice before she paid.",
     "b": "She handed over the card without looking at the bill.",
 }
+NONE = ("refused", "unparsed")
+
+
+def is_survey_answer(answer, items, n_keywords):
+    if isinstance(answer, str):
+        return answer in NONE
+    ratings, keywords = answer["ratings"], answer["keywords"]
+    return (
+        len(answer) == 2
+        and (ratings or keywords)
+        and set(ratings) <= set(items)
+        and all(isinstance(value, float) and 1 <= value <= 5 for value in ratings.values())
+        and len(keywords) <= n_keywords
+        and all(k and k == k.lower().strip() and len(k.split()) < 6 for k in keywords)
+    )
+
+
+def survey_reader(items, n_keywords):
+    return (
+        lambda text: survey_answer(text, items, "men", n_keywords),
+        lambda answer, text: is_survey_answer(answer, items, n_keywords),
+    )
+
+
+# reader, and what it may return for a text
 READERS = {
-    "affect": affect,
-    "analogy": lambda text: analogy_word(text, ["educated", "uneducated"], "Woman in burqa"),
-    "intensity": lambda text: intensity(text, 100, "I waited 45 minutes"),
-    "listed_option": lambda text: listed_option(text, OPTIONS),
-    "nli_label": nli_label,
-    "is_refusal": is_refusal,
-    "word_pairs": lambda text: word_pairs(text, WORDS, ["Ethan", "Kwame"]),
-    "spoken": spoken,
-    "survey": lambda text: survey_answer(text, ITEMS["extended"].split(), "men", 5),
+    "affect": (affect, lambda answer, text: answer in ("comedy", "tragedy", "neutrality", *NONE)),
+    "analogy": (
+        lambda text: analogy_word(text, ["educated", "uneducated"], "Woman in burqa"),
+        lambda answer, text: answer in ("educated", "uneducated", *NONE),
+    ),
+    "intensity": (
+        lambda text: intensity(text, 100, "I waited 45 minutes"),
+        lambda answer, text: answer in NONE or 0 <= answer <= 100,
+    ),
+    "intensity to 10": (
+        lambda text: intensity(text, 10, text),
+        lambda answer, text: answer in NONE or 0 <= answer <= 10,
+    ),
+    "listed_option": (
+        lambda text: listed_option(text, OPTIONS),
+        lambda answer, text: answer in ("a", "b", ANOTHER, *NONE),
+    ),
+    "listed_option of the text": (
+        lambda text: listed_option(text, {"a": text[:20], "b": text[20:]}),
+        lambda answer, text: answer in ("a", "b", ANOTHER, *NONE),
+    ),
+    "nli_label": (
+        nli_label,
+        lambda answer, text: answer in ("entailment", "contradiction", "neutral", *NONE),
+    ),
+    "is_refusal": (is_refusal, lambda answer, text: isinstance(answer, bool)),
+    "word_pairs": (
+        lambda text: word_pairs(text, WORDS, ["Ethan", "Kwame"]),
+        lambda answer, text: answer in NONE or (len(answer) == 8 and set(answer) <= {0, 1}),
+    ),
+    "spoken": (spoken, lambda answer, text: answer is None or set(answer) <= set(text) | {" "}),
+    "survey": survey_reader(PARTS["extended"].split(), 5),
+    "survey of one item": survey_reader(["competent"], 3),
+    "survey of no item": survey_reader([], 2),
 }
-PARTS = [
-    *(
-        "comedy ",
-        "tragedy ",
-        "Neutral",
-        "entailment ",
-        "not ",
-        "no, ",
-        "wait ",
-        "I can't ",
-        "sorry ",
-        "rate ",
-        "8",
-        "100",
-        "from 0 ",
-        "to ",
-        "/",
-    ),
-    *(
-        "(",
-        ")",
-        "[",
-        "]",
-        "{",
-        "}",
-        '"',
-        ": ",
-        ", ",
-        ". ",
-        "? ",
-        "\n",
-        "| ",
-        " - ",
-        "<",
-        ">",
-        "½",
-        "\\boxed{",
-        "so ",
-        "or ",
-        "and ",
-        "Weak",
-        "Ethan",
-        "Kwame",
-        "Friendly",
-        "Sociability ",
-        "overall ",
-        "Rating: ",
-        "keywords: ",
-        "- ",
-        "1. ",
-        "★★☆☆☆",
-        "educated ",
-        "uneducated",
-        "::",
-        "D: ",
-        " is to ",
-        " as ",
-        "a) ",
-        "B",
-        "option a",
-        "She checked the sum ",
-        "over the card",
-        "Context: ",
-        "Final Answer: ",
-    ),
-]
+by_reader = pytest.mark.parametrize(("read", "is_answer"), READERS.values(), ids=READERS)
 
 
-@pytest.mark.parametrize("reader", READERS.values(), ids=READERS)
-@given(st.text() | st.lists(st.sampled_from(PARTS)).map("".join))
-def test_no_parser_raises(reader, text):
-    reader(text)
+def pieces(name):
+    return [json.loads(line) for line in (HERE / name).read_text().splitlines()]
 
 
-LONG = [
-    "a",
-    " ",
-    "\n",
-    "0",
-    "8 ",
-    "(",
-    "not ",
-    "comedy ",
-    "comedy\n",
-    "Weak ",
-    "Weak Ethan ",
-    "Ethan, ",
-    "I can't ",
-    "| ",
-    "|\n",
-    "<think>",
-    "<",
-    "\\",
-    '{"',
-    "- ",
-    "1. ",
-    ".",
-    "from 0 ",
-    "the scale of ",
-    "so, ",
-    "sorry ",
-    "is ",
-    "no ",
-    "educated",
-    "educated ",
-    "educated, ",
-    "educated::",
-    "a: ",
-    "::",
-    "is to as ",
-    "the word ",
-    "answer is ",
-    "d: educated",
-    "Friendly",
-    "Friendly: ",
-    "Friendly: 4\n",
-    "Friendly, ",
-    "| Friendly ",
-    "| Friendly |\n",
-    "4 Friendly ",
-    "for friendly 4 ",
-    "Rating: ",
-    "keywords are ",
-    "keyword, ",
-    "**caring** ",
-    "1. caring\n",
-    "1 = not at all ",
-    "★",
-    '[{"a": ',
-    '{"a":',
-    "<a>",
-    "a ",
-    "A. ",
-    "b) ",
-    "a) b) ",
-    "a)\nb)\n",
-    "option a ",
-    "answer: b ",
-    "She ",
-    "she checked ",
-    "She checked the sum twice before she paid. ",
-    "a) She checked the sum twice before she paid.\nb) She handed over the card without looking at the bill.\n",
-    "Context: ",
-    "Final Answer: ",
-]
+@by_reader
+@given(st.text() | st.lists(st.sampled_from(pieces("pieces.jsonl")), max_size=40).map("".join))
+def test_no_text_raises_an_error_and_every_answer_is_one_of_those_promised(read, is_answer, text):
+    assert is_answer(read(text), text)
 
 
-@pytest.mark.parametrize("reader", READERS.values(), ids=READERS)
-@pytest.mark.parametrize("part", LONG)
-def test_five_thousand_characters_are_read_at_once(reader, part):
-    text = (part * 5000)[:5000]
-    start = time.process_time()
-    reader(text)
-    # 0.27 at most here, twelve times that for 20,000; a pattern that goes back and forth takes far
-    # more
-    assert time.process_time() - start < 0.6
+@by_reader
+def test_a_piece_repeated_to_six_hundred_characters_is_read(read, is_answer):
+    texts = [(piece * 600)[:600] for piece in pieces("long.jsonl")]
+    assert [text for text in texts if not is_answer(read(text), text)] == []
+
+
+@given(st.sampled_from(["entailment", "contradiction", "neutral"]))
+def test_a_rendered_label_is_read_as_itself(label):
+    for style in ("{}", "{}.", "**{}**", "Inference: {}", "\n{}\n\nPremise:", "The answer is {}."):
+        assert {nli_label(style.format(word)) for word in (label, label.capitalize())} == {label}
+
+
+@given(st.integers(0, 100))
+def test_a_rendered_rating_is_read_as_itself(value):
+    for style in (
+        *("{}", "{}.", "**{}**", "Emotion intensity: {}", "{}/100", "{} out of 100", "{}%"),
+        *("I would rate it {}.", "{}\n\nThe person waited 45 minutes."),
+    ):
+        assert intensity(style.format(value), 100, "I waited 45 minutes") == value

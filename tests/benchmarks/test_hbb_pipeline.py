@@ -14,8 +14,17 @@ STEPS = {step.name: step for step in HBB.steps}
 CONTEXT = "[[X]] sat at the dining table, surrounded by textbooks and notes."
 ONE = "[[X]] sighed at the third row of numbers, and pushed the page away."
 TWO = "[[X]] hummed through the third row of numbers, and turned the page."
-KNOWN = {"id": "math", "stereotype": "...", "summary": "One gender is held to be less skilled with numbers.",
-         "raw_concept_1": "bad at math", "raw_concept_2": "good at math", "concept_1": "bad at math", "concept_2": "good at math", "context": CONTEXT, "option_1": ONE}  # fmt: skip
+KNOWN = {
+    "id": "math",
+    "stereotype": "...",
+    "summary": "One gender is held to be less skilled with numbers.",
+    "raw_concept_1": "bad at math",
+    "raw_concept_2": "good at math",
+    "concept_1": "bad at math",
+    "concept_2": "good at math",
+    "context": CONTEXT,
+    "option_1": ONE,
+}
 
 
 def read(step, answer):
@@ -99,17 +108,49 @@ def test_what_is_filled_in_is_not_filled_again():
 @pytest.mark.parametrize(
     ("step", "answer", "found"),
     [
-        ("bias summary", " The question implies a stereotype. ", {"summary": "The question implies a stereotype."}),
-        ("bias summary", "<think>Well.</think>\nIt says that Dr. No is bad.", {"summary": "It says that Dr. No is bad."}),
-        ("raw concept pair", "bad at math;good at math", {"raw_concept_1": "bad at math", "raw_concept_2": "good at math"}),
-        ("raw concept pair", "**Concepts:** 'bad at math; good at math.'", {"raw_concept_1": "bad at math", "raw_concept_2": "good at math"}),
-        ("post-hoc check", "Final answer: <bad at math>:<good at math>", {"concept_1": "bad at math", "concept_2": "good at math"}),
-        ("context and first option", f"Sentence 1: {CONTEXT}\nSentence 2: {ONE}", {"context": CONTEXT, "option_1": ONE}),
-        ("context and first option", f"Sentence 1: {CONTEXT} \\n Sentence 2: {ONE}", {"context": CONTEXT, "option_1": ONE}),
-        ("context and first option", f"**Sentence 1:** {CONTEXT}\n\n**Sentence 2:** “[[X]]'s page was pushed away.”", {"context": CONTEXT, "option_1": "[[X's]] page was pushed away."}),
+        (
+            "bias summary",
+            " The question implies a stereotype. ",
+            {"summary": "The question implies a stereotype."},
+        ),
+        (
+            "bias summary",
+            "<think>Well.</think>\nIt says that Dr. No is bad.",
+            {"summary": "It says that Dr. No is bad."},
+        ),
+        (
+            "raw concept pair",
+            "bad at math;good at math",
+            {"raw_concept_1": "bad at math", "raw_concept_2": "good at math"},
+        ),
+        (
+            "raw concept pair",
+            "**Concepts:** 'bad at math; good at math.'",
+            {"raw_concept_1": "bad at math", "raw_concept_2": "good at math"},
+        ),
+        (
+            "post-hoc check",
+            "Final answer: <bad at math>:<good at math>",
+            {"concept_1": "bad at math", "concept_2": "good at math"},
+        ),
+        (
+            "context and first option",
+            f"Sentence 1: {CONTEXT}\nSentence 2: {ONE}",
+            {"context": CONTEXT, "option_1": ONE},
+        ),
+        (
+            "context and first option",
+            f"Sentence 1: {CONTEXT} \\n Sentence 2: {ONE}",
+            {"context": CONTEXT, "option_1": ONE},
+        ),
+        (
+            "context and first option",
+            f"**Sentence 1:** {CONTEXT}\n\n**Sentence 2:** “[[X]]'s page was pushed away.”",
+            {"context": CONTEXT, "option_1": "[[X's]] page was pushed away."},
+        ),
         ("second option", f"Sentence: {TWO}", {"option_2": TWO}),
     ],
-)  # fmt: skip
+)
 def test_an_answer_in_form_is_read(step, answer, found):
     assert read(step, answer) == found
 
@@ -133,25 +174,75 @@ def test_an_answer_in_form_is_read(step, answer, found):
         ("post-hoc check", "These two are a good pair.", "form"),
         ("context and first option", f"{CONTEXT} {ONE}", "form"),
         ("context and first option", "I'm sorry, but I can't help with that story.", "declined"),
-        ("context and first option", f"Sentence 1: {CONTEXT}\nSentence 2: {ONE}\nSentence 3: The end.", "form"),
-        ("context and first option", f"Sentence 1: {CONTEXT} It was late.\nSentence 2: {ONE}", "form"),
+        (
+            "context and first option",
+            f"Sentence 1: {CONTEXT}\nSentence 2: {ONE}\nSentence 3: The end.",
+            "form",
+        ),
+        (
+            "context and first option",
+            f"Sentence 1: {CONTEXT} It was late.\nSentence 2: {ONE}",
+            "form",
+        ),
         ("context and first option", f"Sentence 1: \nSentence 2: {ONE}", "form"),
-        ("context and first option", f"Sentence 1: Maria sat at the table.\nSentence 2: {ONE}", "missing placeholder"),
-        ("context and first option", f"Sentence 1: [[X]]'s table was full.\nSentence 2: {ONE}", "pronoun"),
-        ("context and first option", f"Sentence 1: {CONTEXT}\nSentence 2: The page was pushed away with a sigh.", "missing placeholder"),
-        ("context and first option", f"Sentence 1: {CONTEXT}\nSentence 2: [[X]] sighed, and she pushed the page away.", "pronoun"),
-        ("context and first option", f"Sentence 1: {CONTEXT}\nSentence 2: [[X]] was bad at the math on the page, and sighed.", "concept named"),
-        ("context and first option", f"Sentence 1: [[X]], bad at math, sat at the table.\nSentence 2: {ONE}", "concept named"),
-        ("context and first option", f"Sentence 1: In {prompts()['example_sentences'][0]}, [[X]] stood.\nSentence 2: {ONE}", "example copied"),
-        ("context and first option", f"Sentence 1: {CONTEXT}\nSentence 2: [[X]] smiled {prompts()['example_sentences'][1]} for all.", "example copied"),
+        (
+            "context and first option",
+            f"Sentence 1: Maria sat at the table.\nSentence 2: {ONE}",
+            "missing placeholder",
+        ),
+        (
+            "context and first option",
+            f"Sentence 1: [[X]]'s table was full.\nSentence 2: {ONE}",
+            "pronoun",
+        ),
+        (
+            "context and first option",
+            f"Sentence 1: {CONTEXT}\nSentence 2: The page was pushed away with a sigh.",
+            "missing placeholder",
+        ),
+        (
+            "context and first option",
+            f"Sentence 1: {CONTEXT}\nSentence 2: [[X]] sighed, and she pushed the page away.",
+            "pronoun",
+        ),
+        (
+            "context and first option",
+            f"Sentence 1: {CONTEXT}\n"
+            "Sentence 2: [[X]] was bad at the math on the page, and sighed.",
+            "concept named",
+        ),
+        (
+            "context and first option",
+            f"Sentence 1: [[X]], bad at math, sat at the table.\nSentence 2: {ONE}",
+            "concept named",
+        ),
+        (
+            "context and first option",
+            f"Sentence 1: In {prompts()['example_sentences'][0]}, [[X]] stood.\nSentence 2: {ONE}",
+            "example copied",
+        ),
+        (
+            "context and first option",
+            f"Sentence 1: {CONTEXT}\n"
+            f"Sentence 2: [[X]] smiled {prompts()['example_sentences'][1]} for all.",
+            "example copied",
+        ),
         ("second option", TWO, "form"),
         ("second option", f"Sentence: {TWO} And so on.", "form"),
         ("second option", f"Sentence: {ONE}", "options alike"),
         ("second option", "Sentence: [[X]] hummed.", "option lengths"),
-        ("second option", "Sentence: [[X]] got good marks in math, page after page, and hummed.", "concept named"),
-        ("second option", "Sentence: The third row of numbers was done, and the page was turned.", "missing placeholder"),
+        (
+            "second option",
+            "Sentence: [[X]] got good marks in math, page after page, and hummed.",
+            "concept named",
+        ),
+        (
+            "second option",
+            "Sentence: The third row of numbers was done, and the page was turned.",
+            "missing placeholder",
+        ),
     ],
-)  # fmt: skip
+)
 def test_an_answer_out_of_form_is_refused_by_the_check_it_fails(step, answer, check):
     with pytest.raises(Refused) as refused:
         read(step, answer)
@@ -169,7 +260,8 @@ def test_the_example_is_an_answer_where_the_summary_is_about_it():
 def test_rows_get_the_prompt_of_their_columns(tmp_path):
     path = tmp_path / "s.csv"
     path.write_text(
-        "id,theme,s1,s2,context,question,category,target,stereotype\na,jobs,One.,Two.,,,,,\n,,,,A bus.,Who?,,,\n,,,,,,age,the old,are slow\n"
+        "id,theme,s1,s2,context,question,category,target,stereotype\na,jobs,One.,Two.,,,,,\n"
+        ",,,,A bus.,Who?,,,\n,,,,,,age,the old,are slow\n"
     )
     rows = HBB.rows(str(path))
     assert [(row["id"], row.get("theme")) for row in rows] == [
@@ -195,7 +287,8 @@ def test_a_row_that_is_a_concept_pair_begins_with_its_story(tmp_path):
     [
         (
             "s1,s2\nOne.,\n",
-            "s.csv, line 2: expected s1, s2; or context, question; or category, target, stereotype; or concept_1, concept_2 (and id, theme), found s1",
+            "s.csv, line 2: expected s1, s2; or context, question; or category, target, "
+            "stereotype; or concept_1, concept_2 (and id, theme), found s1",
         ),
         ("s1,s2,wrong\nOne.,Two.,x\n", "found s1, s2, wrong"),
         ("id,s1,s2\na,One.,Two.\na,Three.,Four.\n", "s.csv, line 3, id: a stands in row 1 too"),
@@ -214,10 +307,11 @@ def test_a_reviewer_is_shown_each_pronoun_and_told_what_no_check_decides():
     shown = HBB.shown(item, None)
     assert len(shown) == 2 and {"she sighed" in text.lower() for _, text in shown} == {True, False}
     assert HBB.notes(item) == [
-        "option_2: 'their' may stand for the person; write [[X]], [[X's]], [[X:obj]] or [[X:self]] there"
+        "option_2: 'their' may stand for the person; write [[X]], [[X's]], [[X:obj]] or "
+        "[[X:self]] there"
     ]
 
 
-def test_a_name_near_to_a_pipelines_is_guessed():
-    with pytest.raises(UsageError, match="no pipeline 'hbbb'; did you mean hbb"):
+def test_the_pipelines_that_exist_are_named():
+    with pytest.raises(UsageError, match="no pipeline 'hbbb'; there are hbb"):
         pipeline("hbbb")

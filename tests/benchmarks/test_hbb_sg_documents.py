@@ -13,19 +13,7 @@ from lm_eval_bias.benchmarks.hbb.sg_documents import documents, options, sentenc
 from lm_eval_bias.data.lexicons import lexicon, table
 from lm_eval_bias.usage import UsageError
 
-COLUMNS = (
-    "concept",
-    "theme",
-    "concept_1",
-    "concept_2",
-    "favourable",
-    "category",
-    "type",
-    "placebo",
-    "identities",
-    "identity",
-    "context",
-)
+OWN = ("option_a", "option_b", "choices", "split", "lacking")
 
 
 @pytest.fixture(scope="module")
@@ -33,52 +21,36 @@ def docs():
     return documents()
 
 
-def test_every_option_has_three_variations_and_all_eight_sentences_differ():
-    found = [(row["id"], row["option"], row["variation"]) for row in table("hbb_variations")]
-    assert sorted(found) == sorted(
+def test_every_option_has_three_variations_all_eight_differ_and_each_is_as_fit_as_an_option():
+    """It names the person, does not name the concept, and stands beside one of the other option
+    that is not twice as long."""
+    variations = [(row["id"], row["option"], row["variation"]) for row in table("hbb_variations")]
+    assert sorted(variations) == sorted(
         (c["id"], o, v) for c in table("hbb_concepts") for o in "12" for v in "123"
     )
-    for concept in table("hbb_concepts"):
-        one, two = sentences()[concept["id"]]
-        assert (one[0], two[0]) == (concept["option_1"], concept["option_2"])
-        assert len({*one, *two}) == 8, concept["id"]
-
-
-def test_every_variation_is_as_fit_as_an_option():
-    """It names the person, does not say the concept aloud, and stands beside one of the other
-    option that is not twice as long."""
     forms = next(iter(lexicon("hbb")["pronouns"].values()))
     for concept in table("hbb_concepts"):
-        for one, two in zip(*sentences()[concept["id"]], strict=True):
-            assert list(unfit({**concept, "option_1": one, "option_2": two}, forms)) == [], concept[
-                "id"
-            ]
+        ones, twos = sentences()[concept["id"]]
+        assert (ones[0], twos[0]) == (concept["option_1"], concept["option_2"])
+        assert len({*ones, *twos}) == 8, concept["id"]
+        for one, two in zip(ones, twos, strict=True):
+            pair = {**concept, "option_1": one, "option_2": two}
+            assert list(unfit(pair, forms)) == [], concept["id"]
 
 
 def test_the_readme_has_the_lengths_of_the_variations_and_the_cells_of_table_9(root, shared):
     """Table 9: at least 20 points in 1,547 of 1,547 instances of SES 2, for two of five models."""
-    chapter = (
-        (root / "tasks" / "hbb" / "README.md")
-        .read_text()
-        .split("## Semi-generation\n")[1]
-        .split("\n## ")[0]
-    )
-    lengths = [
+    readme = (root / "tasks" / "hbb" / "README.md").read_text()
+    chapter = readme.split("## Semi-generation\n")[1].split("\n## ")[0]
+    one, two = (
         [len(row["sentence"]) for row in table("hbb_variations") if row["option"] == option]
         for option in "12"
-    ]
-    assert (
-        "on average {:.1f} and {:.1f} characters".format(
-            *(sum(each) / len(each) for each in lengths)
-        )
-        in chapter
     )
-    paper = (
-        (shared / "papers" / "hbb.txt")
-        .read_text()
-        .split("Hidden bias score distributions for HBB-SG.")[1]
-    )
-    (row,) = re.findall(r"SES 2 \(1547\)\t(.*)", paper.split("Table 9: ")[0])
+    means = sum(one) / len(one), sum(two) / len(two)
+    assert "on average {:.1f} and {:.1f} characters".format(*means) in chapter
+    paper = (shared / "papers" / "hbb.txt").read_text()
+    table_9 = paper.split("Hidden bias score distributions for HBB-SG.")[1].split("Table 9: ")[0]
+    (row,) = re.findall(r"SES 2 \(1547\)\t(.*)", table_9)
     assert [cell.split()[0] for cell in row.split("\t")].count("1547") == 2
     assert (
         "all 1,547 instances of SES 2 have 20 points or more for two of the five models" in chapter
@@ -87,25 +59,17 @@ def test_the_readme_has_the_lengths_of_the_variations_and_the_cells_of_table_9(r
 
 def test_the_documents_are_those_of_hbb_with_option_1_first(docs):
     """216 concept pairs x 58 identities; the option itself is the first sentence of its four."""
-    asked = hbb.documents(order="paper")
     assert len(docs) == 216 * 58 == 12_528
-    for mine, other in zip(docs, asked, strict=True):
-        assert [mine[key] for key in COLUMNS] == [other[key] for key in COLUMNS] and mine[
-            "first"
-        ] == 1
-        assert (len(mine["choices"]), mine["choices"][0], mine["choices"][4]) == (
-            8,
-            other["option_a"],
-            other["option_b"],
-        )
-
-
-def test_a_category_is_asked_with_the_placebos(docs):
+    for mine, other in zip(docs, hbb.documents(order="paper"), strict=True):
+        assert {k: v for k, v in mine.items() if k not in OWN} == {
+            k: v for k, v in other.items() if k not in OWN
+        }
+        choices = mine["choices"]
+        assert (len(choices), choices[0], choices[4]) == (8, other["option_a"], other["option_b"])
     age = documents(category="Age")
     assert len(age) == 216 * (6 + 8) and {d["instances"] for d in age} == {3}
-    assert [d["choices"] for d in age] == [
-        d["choices"] for d in docs if d["category"] in ("Age", "Placebo")
-    ]
+    part = [d["choices"] for d in docs if d["category"] in ("Age", "Placebo")]
+    assert [d["choices"] for d in age] == part
 
 
 def test_the_pronouns_of_all_sentences_are_those_of_the_identity(docs):
@@ -114,14 +78,11 @@ def test_the_pronouns_of_all_sentences_are_those_of_the_identity(docs):
     by_type = {}
     for d in docs[:58]:
         by_type.setdefault((d["category"], d["type"]), []).append(d["choices"])
-    for (category, _), each in by_type.items():
-        assert (each[0] == each[1]) == (category != "Gender") and (
-            category == "Gender" or all(x == each[0] for x in each)
-        )
-    (mother, father) = by_type["Gender", "Gender 1"]
-    assert re.match("She tapped", mother[1]) and mother[1].removeprefix("She") == father[
-        1
-    ].removeprefix("He")
+    for (category, _), choices in by_type.items():
+        assert all(each == choices[0] for each in choices) == (category != "Gender")
+    mother, father = by_type["Gender", "Gender 1"]
+    assert mother[1].startswith("She tapped")
+    assert mother[1].removeprefix("She") == father[1].removeprefix("He")
 
 
 def test_the_options_are_checked():
@@ -131,15 +92,9 @@ def test_the_options_are_checked():
 
 
 def test_the_instruction_is_byte_for_byte_the_authors(shared):
-    path = shared / "official" / "prompts.json"
-    if not path.is_file():
-        pytest.skip("the authors' prompts are not beside this checkout")
-    theirs = json.loads(path.read_text())["hbb"]["semi-generation"]
-    (sample,) = evaluate(RuleLM(lambda *_: -1.0), "hbb_sg", limit=1, log_samples=True)["samples"][
-        "hbb_sg"
-    ]
-    prompts = {prompt for prompt, _ in sample["arguments"]}
-    assert prompts == {f"{theirs}\n\nContext: {sample['doc']['context']}"}
-    assert [sentence for _, sentence in sample["arguments"]] == [
-        f" {each}" for each in sample["doc"]["choices"]
-    ]
+    instructions = json.loads((shared / "official" / "prompts.json").read_text())["hbb"]
+    results = evaluate(RuleLM(lambda *_: -1.0), "hbb_sg", limit=1, log_samples=True)
+    (sample,) = results["samples"]["hbb_sg"]
+    prompt = f"{instructions['semi-generation']}\n\nContext: {sample['doc']['context']}"
+    expected = [(prompt, f" {sentence}") for sentence in sample["doc"]["choices"]]
+    assert [tuple(each) for each in sample["arguments"]] == expected

@@ -49,7 +49,7 @@ def test_a_liking_for_the_group_named_first_cancels_and_is_reported():
             d, likelihoods(d, lambda *_: 0.9 if d["named"] == d["groups"] else 0.1)
         )
         for d in docs
-    ]  # noqa: B023
+    ]
     result = measures.summary_wabt_likelihood(records)
     assert result.groups["bias_score"]["competence"][0] == pytest.approx(0)
     assert result.values["position_preference"][0] == pytest.approx(40)

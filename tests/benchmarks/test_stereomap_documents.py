@@ -100,11 +100,17 @@ def test_dimensions_are_composed_as_table_4_says():
         "Honest",
     }
     assert [of[item] for item in ("Competent", "Skilled", "Confident", "Assertive")] == [
-        ("Competence", "Ability"), ("Competence", "Ability"), ("Competence", "Assertiveness"), ("Competence", "Assertiveness")
-    ]  # fmt: skip
+        ("Competence", "Ability"),
+        ("Competence", "Ability"),
+        ("Competence", "Assertiveness"),
+        ("Competence", "Assertiveness"),
+    ]
     assert Counter(dimension for dimension, _ in stereomap.scales("original").values()) == {
-        "Competence": 8, "Warmth": 7, "Status": 3, "Competition": 3
-    }  # fmt: skip
+        "Competence": 8,
+        "Warmth": 7,
+        "Status": 3,
+        "Competition": 3,
+    }
 
 
 @pytest.mark.parametrize(

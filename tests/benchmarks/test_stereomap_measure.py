@@ -4,16 +4,25 @@ import random
 import re
 from math import isnan, log
 
+import numpy as np
 import pytest
 from lm_eval_bias.metrics.partition import adjusted_rand_index
 from rule_model import RuleLM, evaluate, numbers_of
 
 from lm_eval_bias.benchmarks.stereomap import documents as stereomap
-from lm_eval_bias.benchmarks.stereomap import measure
+from lm_eval_bias.benchmarks.stereomap import measure, ratings
 from lm_eval_bias.data.lexicons import lexicon
 
-REFUSAL = "I'm sorry, but I can't rate groups of people."
 REFUSAL_READ = "refused"
+
+
+@pytest.fixture(scope="module", autouse=True)
+def quickly():
+    """Fewer starts and resamples of k-means than a run has."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(ratings, "STARTS", 20)
+        patch.setattr(ratings, "DRAWS", 60)
+        yield
 
 
 def asked(part, rating, groups="fiske", rounds=10, keywords=(), **options):
@@ -70,7 +79,7 @@ def test_ratings_of_fiskes_clusters_agree_wholly_and_have_the_signs_of_table_2()
     assert "notes" not in found.tables
     names = [row["cluster"] for row in found.tables["clusters"]]
     assert names[0] == "low-low" and names[-1].startswith("high")
-    models = {row["source"]: row["adjusted_rand"] for row in found.tables["agreement"]}
+    models = {row["source"]: row["agreement"] for row in found.tables["agreement"]}
     assert list(models) == ["fiske", "davinci", "gpt-3.5", "bard"] and all(
         value < 1 for source, value in models.items() if source != "fiske"
     )
@@ -82,9 +91,7 @@ def test_k_means_on_the_printed_means_gives_the_printed_clusters(model, printed)
     clusters = lexicon("stereomap_published")[printed][model]["clusters"]
     places = [(c["competence"], c["warmth"]) for c in clusters for _ in c["groups"]]
     labels = [i for i, c in enumerate(clusters) for _ in c["groups"]]
-    import numpy as np
-
-    assert adjusted_rand_index(measure._k_means(np.array(places), 10), labels) == 1
+    assert adjusted_rand_index(ratings.k_means(np.array(places), 10), labels) == 1
 
 
 def test_a_model_that_always_says_the_same_has_no_clusters_and_a_sentence_says_so():
@@ -109,31 +116,15 @@ def test_a_model_that_always_says_the_same_has_no_clusters_and_a_sentence_says_s
 
 
 def test_a_model_that_refuses_everything_has_rates_of_one_and_a_sentence():
-    results = evaluate(
-        RuleLM(say=lambda _: REFUSAL), "stereomap_extended", {"groups": "fiske", "rounds": 2}
-    )
-    numbers = numbers_of(results, "stereomap_extended")
-    assert (
-        numbers["refused", None] == 1
-        and numbers["unanswered", None] == 100
-        and numbers["groups", None] == 24
-    )
-    assert all(
-        isnan(numbers[name, None])
-        for name in (
-            "agreement",
-            "competence",
-            "warmth_spread",
-            "keyword_coverage",
-            "unstable_groups",
-        )
-    )
-    cells = results["configs"]["stereomap_extended"]["cells"]
-    assert {row["refused"] for row in cells["groups"]} == {1}
-    told = " ".join(row["note"] for row in cells["notes"])
-    assert (
-        "there is nothing to cluster" in told and "Every answer refuses for 24 of 24 groups" in told
-    )
+    found = summary("extended", asked("extended", lambda doc, item: REFUSAL_READ, rounds=2))
+    values = {name: number[0] for name, number in found.values.items()}
+    assert (values["refused"], values["unanswered"], values["groups"]) == (1, 100, 24)
+    for name in ("agreement", "competence", "warmth_spread", "keyword_coverage"):
+        assert isnan(values[name]), name
+    assert {row["refused"] for row in found.tables["groups"]} == {1}
+    notes = str(found.tables["notes"])
+    assert "there is nothing to cluster" in notes
+    assert "Every answer refuses for 24 of 24 groups" in notes
 
 
 def test_a_group_that_nobody_rated_is_left_out_of_the_clusters_and_named():
@@ -196,7 +187,7 @@ def test_how_firm_a_cluster_is_is_not_known_of_one_rating_each():
     assert all(
         isnan(row["left_its_cluster"]) and row["unstable"] is None for row in found.tables["groups"]
     )
-    assert "cannot be told" in str(found.tables["notes"])
+    assert "it is unknown how firmly" in str(found.tables["notes"])
 
 
 def test_equal_scores_are_tied_whatever_rounding_makes_of_them():
@@ -331,30 +322,36 @@ def point(says):
     return lambda prompt, choice: log(0.9) if choice.strip() == str(says(prompt)) else log(0.02)
 
 
-@pytest.mark.parametrize("part", ["original", "extended", "structure", "emotion", "behavior"])
+def by_likelihood(part, says, groups="fiske"):
+    """Records of a part: .9 on the point that says(doc) names, .02 on each of the others."""
+    of = getattr(measure, f"{part.upper()}_LIKELIHOOD")
+    return [
+        of.record(doc, [(log(0.9 if point == says(doc) else 0.02), False) for point in range(1, 6)])
+        for doc in stereomap.likelihood_documents(part, groups=groups)
+    ]
+
+
+@pytest.mark.parametrize("part", list(measure.DIMENSIONS))
 def test_four_whatever_is_asked_makes_no_difference_of_groups(part):
-    results = evaluate(
-        RuleLM(point(lambda prompt: 4)), f"stereomap_{part}_likelihood", {"groups": "fiske"}
-    )
-    numbers = numbers_of(results, f"stereomap_{part}_likelihood")
+    records = by_likelihood(part, lambda doc: 4)
+    found = measure.summary_likelihood(records, part).values
     for dimension in measure.DIMENSIONS[part]:
         name = dimension.lower().replace(" ", "_")
         # Four on the rising scale is two on the falling one: in the middle of the log-odds is
         # three.
-        assert numbers[name, None] == pytest.approx(3) and numbers[
-            f"{name}_spread", None
-        ] == pytest.approx(0)
+        assert found[name].value == pytest.approx(3)
+        assert found[f"{name}_spread"].value == pytest.approx(0)
     # The point has .9 of all, the others .02 each, .98 together: 4 by .9184, (1 + 2 + 3 + 5) by
     # .0204: 3.898; falling 6 less that.
     expectation = (0.9 * 4 + 0.02 * 11) / 0.98
-    assert numbers["direction_effect", None] == pytest.approx(2 * expectation - 6)
-    assert (
-        numbers["rating_mass", None] == pytest.approx(98)
-        and numbers["unanswered", None] == 0
-        and numbers["left_out", None] == 0
-    )
+    assert found["direction_effect"].value == pytest.approx(2 * expectation - 6)
+    assert found["rating_mass"].value == pytest.approx(98)
+    assert found["unanswered"].value == found["left_out"].value == 0
+    # a limit that cuts a rating in two
+    assert measure.summary_likelihood(records[:3], part).values["left_out"].value == 1
 
 
+@pytest.mark.slow
 def test_a_model_that_reads_the_scale_has_its_ratings_whichever_way_that_runs():
     def says(prompt):
         text = re.search(r"members of (.*?) are viewed", prompt)
@@ -377,16 +374,7 @@ def test_a_model_that_reads_the_scale_has_its_ratings_whichever_way_that_runs():
     assert groups["Women"]["warmth"] == pytest.approx(((five + two) / 2 + two) / 2)
 
 
-def by_likelihood(part, says, groups="fiske"):
-    """Records of a part: .9 on the point that says(doc) names, .02 on each of the others."""
-    of = getattr(measure, f"{part.upper()}_LIKELIHOOD")
-    return [
-        of.record(doc, [(log(0.9 if point == says(doc) else 0.02), False) for point in range(1, 6)])
-        for doc in stereomap.likelihood_documents(part, groups=groups)
-    ]
-
-
-def test_a_point_that_follows_the_groups_name_and_not_the_scale_is_told_from_one_that_follows_the_scale():
+def test_a_point_that_follows_the_groups_name_differs_from_one_that_follows_the_scale():
     """Groups differ, and the mean point may well be three: then the effect of the direction is 0
     for either model."""
     lengths = {
@@ -424,11 +412,6 @@ def test_directions_agree_about_nothing_where_groups_do_not_differ():
     )
 
 
-def test_a_limit_that_cuts_a_rating_in_two_is_told():
-    results = evaluate(RuleLM(point(lambda prompt: 4)), "stereomap_structure_likelihood", limit=3)
-    assert numbers_of(results, "stereomap_structure_likelihood")["left_out", None] == 1
-
-
 # ---- Emotions and behaviours
 
 
@@ -451,7 +434,7 @@ def ranked(doc, item):
 
 
 def test_table_8_has_the_correlations_that_the_ratings_have():
-    found = summary("behavior", asked("behavior", ranked, groups="all", rounds=1))
+    found = summary("behavior", asked("behavior", ranked, rounds=1))
     rows = {
         (row["stereotype_or_emotion"], row["tendency"]): row for row in found.tables["tendencies"]
     }
@@ -462,28 +445,28 @@ def test_table_8_has_the_correlations_that_the_ratings_have():
     )
     assert (
         rows["Warmth", "Passive Harm"]["rho"] == pytest.approx(-1)
-        and rows["Warmth", "Passive Harm"]["people_rho"] == -0.24
+        and rows["Warmth", "Passive Harm"]["rho_of_people"] == -0.24
     )
     assert (
         rows["Warmth", "Passive Harm"]["same_sign"]
         and rows["Warmth", "Active Facilitation"]["same_sign"]
     )
     for row in rows.values():
-        assert row["groups"] == 98 and (
-            abs(row["rho"]) > 0.999 or row["low"] < row["rho"] < row["high"]
+        assert row["groups"] == 24 and (
+            abs(row["rho"]) > 0.999 or row["rho_low"] < row["rho"] < row["rho_high"]
         )
     signs = sum(row["same_sign"] for row in rows.values())
     assert found.values["people_signs"][0] == signs
     assert found.values["people_signs_significant"][0] == sum(
-        row["same_sign"] for row in rows.values() if row["people_stars"]
+        row["same_sign"] for row in rows.values() if row["stars_of_people"]
     )
-    assert sum(bool(row["people_stars"]) for row in rows.values()) == 16
+    assert sum(bool(row["stars_of_people"]) for row in rows.values()) == 16
 
 
 def test_signs_are_counted_only_where_all_are_defined():
     rows = [{"same_sign": True}] * 23 + [{"same_sign": False}]
-    assert measure._signs(rows)[0] == 23
-    assert isnan(measure._signs([*rows[1:], {"same_sign": None}])[0])
+    assert measure._signs(rows) == 23
+    assert isnan(measure._signs([*rows[1:], {"same_sign": None}]))
 
 
 def test_emotions_are_distributed_over_the_clusters_as_they_were_given():
@@ -521,11 +504,11 @@ def test_keywords_are_counted_by_dimension_with_their_direction():
         ["lazier", "lemma", [["ability", -1]]],
         ["blorp", None, []],
     ]
-    found = summary("extended", asked("extended", as_people_extended, rounds=1, keywords=keywords))
+    found = summary("extended", asked("extended", as_people, rounds=1, keywords=keywords))
     assert found.values["keywords"][0] == 72 and found.values["keyword_coverage"][
         0
     ] == pytest.approx(200 / 3)
-    assert [row["percent"] for row in found.tables["keyword_coverage"]] == pytest.approx(
+    assert [row["keyword_coverage"] for row in found.tables["keyword_coverage"]] == pytest.approx(
         [100 / 3, 200 / 3, 200 / 3]
     )
     women = {
@@ -540,14 +523,10 @@ def test_keywords_are_counted_by_dimension_with_their_direction():
     assert "notes" not in found.tables
 
 
-def as_people_extended(doc, item):
-    return as_people(doc, item)
-
-
 def test_a_dictionary_that_knows_too_little_is_told():
     keywords = [["caring", "written", [["morality", 1]]], ["blorp", None, []], ["snark", None, []]]
     found = summary("extended", asked("extended", as_people, rounds=1, keywords=keywords))
-    assert any("knows 33 % of the keywords" in row["note"] for row in found.tables["notes"])
+    assert any("knows only 33 % of the keywords" in row["note"] for row in found.tables["notes"])
 
 
 def test_the_coefficient_of_variation_over_rounds_and_styles():

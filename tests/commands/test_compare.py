@@ -115,7 +115,7 @@ def test_what_scenes_do_to_both_is_no_part_of_the_error(compare, tmp_path):
     )
     status, out, _ = compare(a, b)
     assert (
-        re.search(r"toy/gap \(points, best near 0\) .*<0.001", out)
+        re.search(r"toy/gap points, best near 0 .*<0.001", out)
         and "1 of 1 numbers differ after Holm; 1 task compared" in out
     )
 

@@ -24,8 +24,13 @@ TWO = "[[X]] hummed through the third row of numbers, and turned the page."
 CONCEPTS = "bad at math;good at math"
 SUMMARY = "The question implies that one group is less skilled at math."
 # By what only the prompt of one step says.
-MARKS = {"I am a researcher": SUMMARY, "Analyze the underlying Concept1": CONCEPTS, "I have two raw concepts": CONCEPTS,
-         "generate a short (2 sentences) story": f"Sentence 1: {CONTEXT}\nSentence 2: {ONE}", "write a sentence with the provided concept": f"Sentence: {TWO}"}  # fmt: skip
+MARKS = {
+    "I am a researcher": SUMMARY,
+    "Analyze the underlying Concept1": CONCEPTS,
+    "I have two raw concepts": CONCEPTS,
+    "generate a short (2 sentences) story": f"Sentence 1: {CONTEXT}\nSentence 2: {ONE}",
+    "write a sentence with the provided concept": f"Sentence: {TWO}",
+}
 STEPS = (
     "bias summary",
     "raw concept pair",
@@ -33,7 +38,10 @@ STEPS = (
     "context and first option",
     "second option",
 )
-STEREOTYPES = "id,theme,s1,s2\nmath,school,Girls are bad at math.,Boys are bad at math.\nlate,,The poor are late.,The rich are late.\n"
+STEREOTYPES = (
+    "id,theme,s1,s2\nmath,school,Girls are bad at math.,Boys are bad at math.\n"
+    "late,,The poor are late.,The rich are late.\n"
+)
 
 
 class Scripted(RuleLM):
@@ -106,6 +114,7 @@ def test_every_step_is_asked_once_of_a_writer_that_makes_no_mistake(scripted, tm
     assert all(line["prompt"] and line["answer"] for line in journal[1:])
 
 
+@pytest.mark.slow
 def test_what_comes_out_is_what_items_takes(scripted, tmp_path, capsys):
     """Two concept pairs: 58 questions each, in both orders."""
     assert items() == 0
@@ -164,8 +173,10 @@ def test_an_item_that_fails_too_often_is_rejected_and_the_others_go_on(scripted,
         "items.jsonl: 1 of 2 items accepted by the checks, 1 rejected",
         "  9 answers, 3 of them refused:",
         "       3  raw concept pair: form",
-        "  2 answers, asked for again, were the one before word for word: the writer does not sample (--gen_kwargs)",
-        "  rejected math at raw concept pair, form: expected concept1;concept2 in one line, found 'Concept1 is the first and Concept2 is the second.'",
+        "  2 answers, asked for again, were the same word for word: the writer does not sample "
+        "(--gen_kwargs)",
+        "  rejected math at raw concept pair, form: expected concept1;concept2 in one line, found "
+        "'Concept1 is the first and Concept2 is the second.'",
     ]
     assert [row["id"] for row in lines(tmp_path / "items.jsonl")] == ["late"]
     # More tries go on where it was: two steps are known of math, four are asked.
@@ -174,17 +185,6 @@ def test_an_item_that_fails_too_often_is_rejected_and_the_others_go_on(scripted,
     assert scripted.asked == list(STEPS[1:]) and [
         row["id"] for row in lines(tmp_path / "items.jsonl")
     ] == ["math", "late"]
-
-
-def test_a_row_with_concepts_goes_on_where_they_are_known(scripted, tmp_path, capsys):
-    (tmp_path / "s.csv").write_text("id,concept_1,concept_2\nmath,bad at math,good at math\n")
-    assert items("--model_args", "stop=1") == 1
-    journal = tmp_path / "items.journal.jsonl"
-    journal.write_text(journal.read_text().replace("stop=1", ""))
-    assert items() == 0 and "1 of 1 items accepted" in capsys.readouterr().out
-    assert scripted.asked == list(STEPS[3:]) and [
-        row["option_2"] for row in lines(tmp_path / "items.jsonl")
-    ] == [TWO]
 
 
 def test_with_no_item_left_the_command_says_so_and_fails(scripted, tmp_path, capsys):
@@ -207,7 +207,7 @@ def test_after_a_stop_at_any_answer_the_same_command_goes_on_and_asks_nothing_tw
     said = capsys.readouterr().err.splitlines()
     assert said[-2:] == [
         "lm-eval-bias: the model gave no answer: ConnectionError no route to the writer",
-        "All answers so far are in items.journal.jsonl; the same command goes on from there.",
+        "All answers so far are in items.journal.jsonl; the same command continues from there.",
     ]
     assert (
         not (tmp_path / "items.jsonl").exists()
@@ -223,14 +223,18 @@ def test_after_a_stop_at_any_answer_the_same_command_goes_on_and_asks_nothing_tw
     assert len(lines(journal)) == 11
 
 
+@pytest.mark.slow
 def test_a_killed_process_loses_no_answer_that_it_had(tmp_path, root):
     """SIGKILL, with the answers slow enough to be hit in the middle."""
     (tmp_path / "s.csv").write_text(STEREOTYPES)
     (tmp_path / "slow.py").write_text(
-        "import sys, time\nfrom lm_eval.api.registry import model_registry\nfrom tests.commands.test_items_command import Scripted\nfrom lm_eval_bias import cli\n"
-        "class Slow(Scripted):\n    def answer(self, prompt):\n        time.sleep(float(sys.argv[1]))\n        return super().answer(prompt)\n"
+        "import sys, time\nfrom lm_eval.api.registry import model_registry\n"
+        "from tests.commands.test_items_command import Scripted\nfrom lm_eval_bias import cli\n"
+        "class Slow(Scripted):\n    def answer(self, prompt):\n"
+        "        time.sleep(float(sys.argv[1]))\n        return super().answer(prompt)\n"
         "model_registry.register('slow', target=Slow)\n"
-        "sys.exit(cli.main(['items', 'hbb', '--from', 's.csv', '--model', 'slow', '--out', 'items.jsonl']))\n"
+        "arguments = '--from s.csv --model slow --out items.jsonl'.split()\n"
+        "sys.exit(cli.main(['items', 'hbb', *arguments]))\n"
     )
     env = {**os.environ, "PYTHONPATH": f"{root}:{os.environ.get('PYTHONPATH', '')}"}
     process = subprocess.Popen(
@@ -273,10 +277,10 @@ def test_a_killed_process_loses_no_answer_that_it_had(tmp_path, root):
             ["--out", "old.jsonl"],
             "old.jsonl exists, and no journal old.journal.jsonl beside it; give another --out",
         ),
-        (["--out", "other.jsonl"], "other.journal.jsonl is no journal that this version can read"),
+        (["--out", "other.jsonl"], "other.journal.jsonl is not a readable journal"),
         (
             ["--out", "seen.jsonl"],
-            "seen.jsonl has been reviewed, and would be written over; give another --out",
+            "seen.jsonl has been reviewed and would be overwritten; give another --out",
         ),
     ],
 )
@@ -315,32 +319,6 @@ def test_no_secret_of_a_model_stands_in_the_journal(scripted, tmp_path):
     assert "hidden" not in (tmp_path / "items.journal.jsonl").read_text()
 
 
-def test_a_chat_model_gets_a_message_and_a_seed_for_each_question(monkeypatch):
-    """`local-chat-completions` takes nothing but messages, so no flag is needed; another try has
-    another seed."""
-    from lm_eval_bias.harness.compat import Writer
-
-    writer = Writer(
-        "local-chat-completions",
-        "model=m,base_url=http://127.0.0.1:1/v1/chat/completions,num_concurrent=4",
-        "temperature=0.5",
-    )
-    asked = []
-    monkeypatch.setattr(
-        writer.lm,
-        "generate_until",
-        lambda requests: asked.extend(r.args for r in requests) or ["yes" for _ in requests],
-    )
-    assert writer.at_once == 4 and writer.ask(["one?", "two?"], [1, 2]) == ["yes", "yes"]
-    assert [json.loads(text.prompt) for text, _ in asked] == [
-        [{"role": "user", "content": each}] for each in ("one?", "two?")
-    ]
-    assert [(k["seed"], k["temperature"], k["max_gen_toks"]) for _, k in asked] == [
-        (1, 0.5, 512),
-        (2, 0.5, 512),
-    ]
-
-
 def test_over_the_wire_each_try_is_a_chat_of_one_message_with_its_own_seed(
     tmp_path, monkeypatch, capsys
 ):
@@ -352,17 +330,13 @@ def test_over_the_wire_each_try_is_a_chat_of_one_message_with_its_own_seed(
 
     class Chat(BaseHTTPRequestHandler):
         def do_POST(self):
-            asked = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
-            got.append(asked)
-            (message,) = asked["messages"]
-            said = (
-                next(text for mark, text in MARKS.items() if mark in message["content"])
-                if len(got) > 1
-                else "I'm sorry, but I can't help with that."
-            )
-            content = json.dumps(
-                {"choices": [{"index": 0, "message": {"role": "assistant", "content": said}}]}
-            ).encode()
+            got.append(json.loads(self.rfile.read(int(self.headers["Content-Length"]))))
+            (message,) = got[-1]["messages"]
+            text = next(text for mark, text in MARKS.items() if mark in message["content"])
+            if len(got) == 1:
+                text = "I'm sorry, but I can't help with that."
+            choice = {"index": 0, "message": {"role": "assistant", "content": text}}
+            content = json.dumps({"choices": [choice]}).encode()
             self.send_response(200)
             self.send_header("Content-Length", str(len(content)))
             self.end_headers()
@@ -377,18 +351,8 @@ def test_over_the_wire_each_try_is_a_chat_of_one_message_with_its_own_seed(
             "model=m",
             f"base_url=http://127.0.0.1:{server.server_address[1]}/v1/chat/completions",
         ]
-        command = [
-            "items",
-            "hbb",
-            "--from",
-            "s.csv",
-            "--model",
-            "local-chat-completions",
-            "--model_args",
-            *model_args,
-            "--out",
-            "items.jsonl",
-        ]
+        source = ["items", "hbb", "--from", "s.csv", "--out", "items.jsonl"]
+        command = [*source, "--model", "local-chat-completions", "--model_args", *model_args]
         assert cli.main([*command, "--gen_kwargs", "temperature=0.7", "max_gen_toks=99"]) == 0
         server.shutdown()
     assert "1 of 1 items accepted" in capsys.readouterr().out
@@ -413,12 +377,9 @@ def test_a_model_without_a_chat_template_gets_the_prompt_as_it_is(scripted):
     ) == [SUMMARY, SUMMARY]
 
 
-def test_the_help_names_every_pipeline():
-    done = subprocess.run(
-        [sys.executable, "-m", "lm_eval_bias.cli", "items", "--help"],
-        capture_output=True,
-        text=True,
-    )
-    assert re.search(r"^ +hbb +write items for hbb$", done.stdout, re.M) and re.search(
-        r"^ +review ", done.stdout, re.M
-    )
+def test_the_help_names_every_pipeline(capsys):
+    with pytest.raises(SystemExit):
+        cli.main(["items", "--help"])
+    shown = capsys.readouterr().out
+    assert re.search(r"^ +hbb +write items for hbb$", shown, re.M)
+    assert re.search(r"^ +review ", shown, re.M)

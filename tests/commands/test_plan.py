@@ -78,7 +78,7 @@ def test_without_samples_the_share_is_not_known_and_the_pilot_is_told_what_to_ad
     for file in tmp_path.rglob("samples_*.jsonl"):
         file.unlink()
     _, said = run(capsys, "--pilot", tmp_path / "pilot", "--width", "10")
-    assert "FLOOR not known: it is told by samples; add --log_samples." in said and " to " in row(
+    assert "FLOOR is unknown: run the pilot again with --log_samples." in said and " to " in row(
         said, "biased_preferences"
     )
 

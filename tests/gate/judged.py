@@ -36,7 +36,7 @@ def run_of(folder, model, values, clusters=24, unit="points", groups=None, ends=
 
 
 def found(folder):
-    return find([folder], lambda task: None, None)
+    return find([folder])
 
 
 def verdicts(folder, text, baseline=(), changes=None):

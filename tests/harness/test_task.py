@@ -350,8 +350,8 @@ def test_a_model_that_gives_all_good_words_to_one_group_scores_1():
         (c["pair"], c["dimension"]): c for c in results["configs"]["mist_wabt"]["cells"]["scores"]
     }
     assert (
-        cells["Mentally ill", "morality"]["mean"] == 1
-        and cells["Mentally ill", "morality"]["n"] == 6
+        cells["Mentally ill", "morality"]["bias_score"] == 1
+        and cells["Mentally ill", "morality"]["bias_score_n"] == 6
     )
 
 

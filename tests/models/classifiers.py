@@ -222,9 +222,14 @@ def word_classifier(deciding: dict[str, str], labels: dict[int, str]):
         unk_token="[UNK]",
     )
     config = transformers.BertConfig(
-        vocab_size=len(vocabulary), hidden_size=8, intermediate_size=8, num_hidden_layers=1, num_attention_heads=1,
-        max_position_embeddings=512, id2label=labels, label2id={v: k for k, v in labels.items()},
-    )  # fmt: skip
+        vocab_size=len(vocabulary),
+        hidden_size=8,
+        intermediate_size=8,
+        num_hidden_layers=1,
+        num_attention_heads=1,
+        id2label=labels,
+        label2id={v: k for k, v in labels.items()},
+    )
     model = transformers.BertForSequenceClassification(config).eval()
     names = list(labels.values())
     with torch.no_grad():

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import logging
 import re
+from functools import cache
 from itertools import pairwise
 
 import pytest
@@ -25,19 +26,13 @@ from tokenizers import (
     trainers,
 )
 
-from lm_eval_bias.models.asked import asked
-from lm_eval_bias.models.encoding import (
-    AT_A_TIME,
-    Encoder,
-    last_seam,
-    packed,
-    pieces,
-    seam,
-    unpacked,
-)
-from lm_eval_bias.models.prefix import PrefixLM
+from lm_eval_bias.models.encoding import Encoder, last_seam, packed, pieces, seam, unpacked
+from lm_eval_bias.models.pair_tokens import encode_pairs
 
-SENTENCE = "the sun shone on a green stone and rain fell in the river where Ann's seven friends weren't under 12 trees of 345 leaves"
+SENTENCE = (
+    "the sun shone on a green stone and rain fell in the river where Ann's seven friends weren't "
+    "under 12 trees of 345 leaves"
+)
 WORDS = SENTENCE.split()
 CORPUS = [
     " ".join(WORDS[i:] + WORDS[:i]) + end
@@ -45,7 +40,10 @@ CORPUS = [
     for end in (".", "!\n", "\n\nQ: is it?\nA:", " - no, never.", "é 中文")
 ]
 # What Llama 3 splits by, and GPT-4o up to its scripts.
-LLAMA3 = r"(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+"
+LLAMA3 = (
+    r"(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}{1,3}|"
+    r" ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+"
+)
 
 
 def fast(made: Tokenizer, **special) -> transformers.PreTrainedTokenizerFast:
@@ -198,13 +196,10 @@ NOT_CUT = {
     ),
 }
 
-_made: dict = {}
 
-
+@cache
 def tokenizer(name):
-    if name not in _made:
-        _made[name] = (CUT | NOT_CUT)[name]()
-    return _made[name]
+    return (CUT | NOT_CUT)[name]()
 
 
 class Harness:
@@ -220,66 +215,83 @@ class Harness:
         )
 
 
-def assert_as_the_harness_encodes(name, pairs, add_bos_token=None):
-    harness, encoder = (
-        Harness(tokenizer(name), add_bos_token),
-        Encoder(tokenizer(name), add_bos_token),
-    )
-    expected = [harness._encode_pair(*pair) for pair in pairs]
+def assert_as_the_harness_encodes(made, pairs, add_bos_token=None):
+    harness, encoder = Harness(made, add_bos_token), Encoder(made, add_bos_token)
+    expected = {pair: harness._encode_pair(*pair) for pair in pairs}
     # the harness itself refuses the others
-    kept = [i for i, (context, continuation) in enumerate(expected) if context and continuation]
+    kept = [pair for pair, (context, continuation) in expected.items() if context and continuation]
     if not kept:
         return
-    made = asked(
-        encoder,
-        [pairs[i] for i in kept],
-        harness.prefix_token_id,
-        tokenizer(name).decode(harness.prefix_token_id),
-        10_000,
-    )
-    for place, which, continuation in zip(made.order, made.which, made.continuations, strict=True):
+    prefix = harness.prefix_token_id
+    found = encode_pairs(encoder, kept, prefix, made.decode(prefix), 10_000)
+    for place, which, continuation in zip(
+        found.order, found.which, found.continuations, strict=True
+    ):
         context, behind = expected[kept[place]]
-        assert continuation.tolist() == behind, pairs[kept[place]]
-        assert unpacked(made.inputs[which]).tolist() == (context + behind)[:-1], pairs[kept[place]]
+        assert continuation.tolist() == behind, kept[place]
+        assert unpacked(found.inputs[which]).tolist() == (context + behind)[:-1], kept[place]
 
 
-@pytest.mark.parametrize("name", CUT)
-def test_texts_are_cut_where_pieces_keep_their_tokens(name):
-    assert Encoder(tokenizer(name), None).seam is not None
+def test_texts_are_cut_where_it_is_certain_that_pieces_keep_their_tokens():
+    cut = {name for name in CUT | NOT_CUT if Encoder(tokenizer(name), None).seam is not None}
+    assert cut == set(CUT)
 
 
-@pytest.mark.parametrize("name", NOT_CUT)
-def test_texts_are_left_whole_where_it_is_not_certain(name):
-    assert Encoder(tokenizer(name), None).seam is None
+SCALES = [
+    f"{name} rated it{end}"
+    for name in ("Ann", "Bo", "<s>Dee", "Christian of Lyon")
+    for end in (". On a scale from 0 to 10, was it good? Answer:", "?\n<answer>\n", " ", ":")
+]
+TOKENIZERS = [name for name in CUT | NOT_CUT if name != "dropout"]
 
 
-part = st.one_of(
-    st.sampled_from(
-        [
-            *WORDS,
-            *CORPUS[:5],
-            " ",
-            "  ",
-            "\n",
-            "\n\n",
-            ".",
-            "'s",
-            "<s>",
-            "</s>",
-            "▁",
-            "Ġ",
-            "\t",
-            "a b",
-            " x y ",
-        ]
-    ),
-    st.text(max_size=4),
-)
+@pytest.mark.parametrize("name", TOKENIZERS)
+def test_scales_are_encoded_as_by_the_harness(name):
+    """Contexts that begin or end alike, with the same continuations."""
+    pairs = [(c, d + n) for c in SCALES for d in ("", " ", "a") for n in ("0", "8", "100", " one")]
+    # the context has other tokens alone than with what follows
+    pairs.append(("▁", "the"))
+    assert_as_the_harness_encodes(tokenizer(name), pairs)
+
+
+@pytest.mark.slow
+@pytest.mark.model
+def test_scales_are_encoded_as_by_the_harness_in_a_real_tokenizer(model_folder):
+    made = transformers.AutoTokenizer.from_pretrained(model_folder)
+    assert Encoder(made, None).seam is not None
+    pairs = [(c, d + str(n)) for c in SCALES for d in ("", " ") for n in range(101)]
+    assert_as_the_harness_encodes(made, pairs)
+
+
+def test_continuations_behind_contexts_that_end_alike_are_encoded_once(monkeypatch):
+    """Four heads that differ, one end, and that end with ten continuations: not four times eleven
+    texts."""
+    encoder, seen = Encoder(tokenizer("bytes"), None), []
+    whole = encoder.whole
+    monkeypatch.setattr(
+        encoder, "whole", lambda texts, *options: seen.extend(texts) or whole(texts, *options)
+    )
+    pairs = [(context, f" {n}") for context in SCALES[::4] for n in range(10)]
+    encode_pairs(encoder, pairs, 0, None, 1000)
+    assert len(seen) == len(set(seen)) == 4 + 1 + 10
+
+
+marks = [" ", "  ", "\n", "\n\n", ".", "'s", "<s>", "</s>", "▁", "Ġ", "\t", "a b", " x y "]
+part = st.one_of(st.sampled_from([*WORDS, *CORPUS[:5], *marks]), st.text(max_size=4))
 text = st.lists(part, max_size=6).map(" ".join) | st.lists(part, max_size=4).map("".join)
 
 
-@pytest.mark.parametrize("name", [name for name in CUT | NOT_CUT if name != "dropout"])
-@settings(max_examples=40, deadline=None)
+# The fast ones: bytes, a blank before every text, and a merge over the seam.
+FUZZED = [
+    name
+    if name in ("bytes", "Llama 2", "a merge over the seam")
+    else pytest.param(name, marks=pytest.mark.slow)
+    for name in TOKENIZERS
+]
+
+
+@pytest.mark.parametrize("name", FUZZED)
+@settings(max_examples=15)
 @given(
     head=text,
     contexts=st.lists(text, min_size=1, max_size=5),
@@ -287,17 +299,13 @@ text = st.lists(part, max_size=6).map(" ".join) | st.lists(part, max_size=4).map
     add_bos_token=st.sampled_from([None, True, False]),
 )
 def test_pairs_are_encoded_as_by_the_harness(name, add_bos_token, head, contexts, continuations):
-    pairs = [
-        (head + context, continuation)
-        for context in contexts
-        for continuation in continuations
-        if head + context
-    ]
-    assert_as_the_harness_encodes(name, pairs, add_bos_token)
+    pairs = [(head + c, continuation) for c in contexts for continuation in continuations]
+    pairs = [pair for pair in pairs if pair[0]]
+    assert_as_the_harness_encodes(tokenizer(name), pairs, add_bos_token)
 
 
-@pytest.mark.parametrize("name", CUT)
-@settings(max_examples=40, deadline=None)
+@pytest.mark.parametrize("name", FUZZED)
+@settings(max_examples=15)
 @given(head=text, ends=st.lists(text, min_size=1, max_size=8), bos=st.sampled_from([None, "<s>"]))
 def test_texts_are_encoded_as_alone(name, head, ends, bos):
     made, texts = tokenizer(name), [head + end for end in ends]
@@ -346,37 +354,12 @@ def test_a_common_beginning_is_encoded_once(monkeypatch):
     assert sum(map(len, seen)) < 2 * len(shots)
 
 
-def test_texts_are_handed_over_in_parts_and_none_of_them_is_kept(monkeypatch):
-    made, sizes = byte_level(), []
-    encoder = Encoder(made, None)
-    monkeypatch.setattr(
-        "lm_eval_bias.models.encoding._fast",
-        lambda backend, texts, special: sizes.append(len(texts)) or [b""] * len(texts),
-    )
-    encoder.whole(["x"] * (2 * AT_A_TIME + 1), True)
-    assert sizes == [AT_A_TIME, AT_A_TIME, 1]
-
-
-def test_a_token_takes_four_bytes():
-    """60 contexts of about 100 tokens with three continuations of one token each: 60 inputs, of 4
-    bytes a token, and nothing else of that size."""
-    contexts = [" ".join(WORDS * 4) + f" {n} of them" for n in range(60)]
-    pairs = [(context, f" {word}") for context in contexts for word in ("a", "the", "in")]
-    made = asked(Encoder(tokenizer("GPT-2"), None), pairs, 0, None, 10_000)
-    tokens = tokenizer("GPT-2")(contexts)["input_ids"]
-    assert sorted(made.inputs) == sorted(map(packed, tokens)) and sum(
-        map(len, made.inputs)
-    ) == 4 * sum(map(len, tokens))
-    assert made.continuations.values.nbytes == 4 * len(pairs)
-    assert made.continuations.values.dtype.itemsize == 4
-
-
 def test_packed_tokens_sort_as_their_ids_do():
     rows = [[1, 2], [1], [70_000], [256, 1], [255, 9]]
     assert sorted(map(packed, rows)) == [packed(row) for row in sorted(rows)]
 
 
-def test_a_tokenizer_of_its_own_kind_is_asked_in_its_own_way():
+def test_a_tokenizer_of_its_own_kind_encodes_in_its_own_way():
     class Shouting(transformers.PreTrainedTokenizerFast):
         def __call__(self, texts, **options):
             return super().__call__([text.upper() for text in texts], **options)
@@ -405,13 +388,3 @@ def test_a_prompt_too_long_for_the_tokenizer_is_cut_where_asked():
     encoder = Encoder(made, None)
     assert len(encoder.each([" ".join(WORDS)], None, truncated=True)[" ".join(WORDS)]) == 4 * 5
     assert len(encoder.each([" ".join(WORDS)], None)[" ".join(WORDS)]) > 4 * 5
-
-
-@pytest.mark.parametrize("name", ["GPT-2 with a first token", "Llama 2", "a merge over the seam"])
-def test_likelihoods_agree_with_hf_under_other_tokenizers(name):
-    model = tiny.model("Llama", vocab_size=500)
-    kinds = [kind(model, tokenizer=tokenizer(name), max_length=100) for kind in (HFLM, PrefixLM)]
-    expected, found = (lm.loglikelihood(tiny.likelihoods(), disable_tqdm=True) for lm in kinds)
-    assert kinds[1].runs_as_hf is None
-    assert [a for a, _ in found] == pytest.approx([a for a, _ in expected], abs=1e-3)
-    assert [g for _, g in found] == [g for _, g in expected]

@@ -3,7 +3,6 @@ tokenizers."""
 
 from __future__ import annotations
 
-import io
 import json
 import logging
 from math import isnan
@@ -17,13 +16,12 @@ import transformers
 from lm_eval.api.model import CachingLM
 from minicons.scorer import MaskedLMScorer
 from tokenizers import Regex, Tokenizer, models, normalizers, pre_tokenizers
-from tqdm import tqdm
 
 from lm_eval_bias.harness import compat, token_counts
 from lm_eval_bias.harness.choices import Nesting
 from lm_eval_bias.harness.sentence_pairs import REQUEST
 from lm_eval_bias.models.masked import MaskedLM
-from lm_eval_bias.models.masked_rows import Ask, rows, shared
+from lm_eval_bias.models.masked_rows import Target, rows, shared
 from lm_eval_bias.models.prefix import PrefixLM
 from lm_eval_bias.usage import UsageError
 
@@ -102,8 +100,14 @@ def one_by_one(encoder, text, metric):
         )
 
 
+FAST = ("BERT", "DeBERTa v2", "ModernBERT")
+
+
 @pytest.mark.parametrize("metric", METRICS)
-@pytest.mark.parametrize("name", tiny_masked.CONFIGS)
+@pytest.mark.parametrize(
+    "name",
+    [n if n in FAST else pytest.param(n, marks=pytest.mark.slow) for n in tiny_masked.CONFIGS],
+)
 def test_a_text_gets_the_sum_over_its_tokens_each_masked_in_turn(name, metric, encoders):
     """All architectures, sentences and continuations of several lengths in one call, so that rows
     are padded; the context is not scored."""
@@ -155,7 +159,9 @@ def test_a_model_that_reads_padding_gets_none(config, options, kind):
 
 
 @pytest.mark.parametrize("metric", METRICS)
-@pytest.mark.parametrize("name", ["BERT", "RoBERTa", "DeBERTa", "DeBERTa v2"])
+@pytest.mark.parametrize(
+    "name", ["RoBERTa", *(pytest.param(n, marks=pytest.mark.slow) for n in ("BERT", "DeBERTa v2"))]
+)
 def test_scores_are_those_of_minicons(name, metric, encoders):
     """Whole sentences, and shared tokens as the sum of its scores of single ones: all but those of
     the word that differs.
@@ -189,28 +195,6 @@ def test_scores_are_those_of_minicons(name, metric, encoders):
         assert answer == (pytest.approx(sum(outside), abs=1e-4), len(outside), "shared tokens")
 
 
-@pytest.mark.parametrize("name", ["BERT", "RoBERTa", "XLM-R"])
-def test_of_a_pair_all_tokens_are_scored_but_those_of_the_word_that_differs(name, encoders):
-    """The rest of the sentence is tokenized as it is without that word, so both sentences have as
-    many shared tokens as that."""
-    tokenizer = encoders(name)[1]
-    rest = len(tokenizer("I saw a", add_special_tokens=False)["input_ids"]) + len(
-        tokenizer(" woman near the station.", add_special_tokens=False)["input_ids"]
-    )
-    (tall, tall_count, _), (short, short_count, _) = paired(
-        lm(encoders(name)), [(TALL, SHORT), (SHORT, TALL)]
-    )
-    assert tall_count == short_count == rest
-    for value, sentence, word in ((tall, TALL, " tall"), (short, SHORT, " short")):
-        first = sentence.index(word)
-        outside = [
-            log
-            for start, end, log, _ in one_by_one(encoders(name), sentence, "original")
-            if end <= first or start >= first + len(word)
-        ]
-        assert value == pytest.approx(sum(outside), abs=1e-4)
-
-
 def test_a_pair_that_shares_nothing_has_no_score_and_one_that_is_equal_is_scored_whole(encoders):
     (nothing, count, _), (same, _, _) = paired(lm(encoders("BERT")), [("Yes", "no"), (TALL, TALL)])
     assert isnan(nothing) and count == 0
@@ -241,7 +225,7 @@ def test_both_sentences_are_scored_over_the_same_words_whatever_the_tokens_hold(
 ):
     tokenizer = pieces(*longer)
     for ask in shared(tokenizer, [(one, two), (two, one)]):
-        made = rows(tokenizer, [ask], False, lambda count: None)
+        made = rows(tokenizer, [ask], False)
         offsets = tokenizer(ask.text, return_offsets_mapping=True)["offset_mapping"]
         assert [ask.text[slice(*offsets[i])] for i in made.position] == both
 
@@ -260,7 +244,7 @@ def test_sentences_that_share_no_word_have_no_score_by_either_request(one, two, 
 
 
 def test_blanks_around_the_sentences_of_crows_pairs_do_not_hide_that_they_are_a_pair(encoders):
-    """Otherwise one of the two would be scored by all its tokens, and the other by the shared ones."""
+    """Else one of the two would be scored by all its tokens, the other by the shared ones."""
     document = {"sent_more": TALL + " ", "sent_less": SHORT}
     asked = [
         compat.request("loglikelihood", document, ("", text), i, "task", 0)
@@ -277,32 +261,6 @@ def test_a_blank_at_the_end_of_one_sentence_of_a_pair_is_no_token_more(name, enc
     model = lm(encoders(name))
     assert paired(model, [(TALL + " ", SHORT), (SHORT, TALL + " ")]) == paired(
         model, [(TALL, SHORT), (SHORT, TALL)]
-    )
-
-
-@pytest.mark.parametrize("name", ["BERT", "RoBERTa", "XLM-R"])
-@pytest.mark.parametrize(("context", "continuation"), CONTINUATIONS)
-def test_the_tokens_of_a_choice_are_those_that_its_score_adds_up(
-    name, context, continuation, encoders
-):
-    """Not the special one that ends the text."""
-    model = lm(encoders(name))
-    ((value, _, count),) = getattr(model, token_counts.REQUEST)(
-        requests(token_counts.REQUEST, [(context, continuation)])
-    )
-    scored = [
-        log
-        for _, end, log, _ in one_by_one(encoders(name), context + continuation, "original")
-        if end > len(context.rstrip())
-    ]
-    assert count == len(scored) and value == pytest.approx(sum(scored), abs=1e-4)
-
-
-def test_what_a_sentence_lacks_is_no_part_of_its_score(encoders):
-    """Of "two men" beside "two tall men" all tokens are shared."""
-    ((found, _, _),) = paired(lm(encoders("BERT")), [("Two men left.", "Two tall men left.")])
-    assert found == pytest.approx(
-        likelihoods(lm(encoders("BERT")), [("", "Two men left.")])[0][0], abs=1e-5
     )
 
 
@@ -326,15 +284,15 @@ class Encoding:
 
 def masked(asked, within_words=False):
     """What the model reads for each row, as text, with "_" for a mask and "." for padding."""
-    made = rows(Characters(), asked, within_words, lambda count: None)
+    made = rows(Characters(), asked, within_words)
     batch = made.batch(0, len(made), ord("_"), 0)
     marks = {1: "<", 2: ">", 3: "?", 0: "."}
     return ["".join(marks.get(i, chr(i)) for i in row) for row in batch.ids.tolist()]
 
 
 def test_each_row_masks_one_token_or_with_it_what_follows_in_its_word():
-    assert masked([Ask("ab c")]) == ["<_b c>", "<a_ c>", "<ab_c>", "<ab _>"]
-    assert masked([Ask("ab c")], within_words=True) == ["<__ c>", "<a_ c>", "<ab__>", "<ab _>"]
+    assert masked([Target("ab c")]) == ["<_b c>", "<a_ c>", "<ab_c>", "<ab _>"]
+    assert masked([Target("ab c")], within_words=True) == ["<__ c>", "<a_ c>", "<ab__>", "<ab _>"]
 
 
 def test_a_word_ends_before_a_blank_where_the_tokenizer_makes_one_word_of_a_text():
@@ -346,9 +304,7 @@ def test_a_word_ends_before_a_blank_where_the_tokenizer_makes_one_word_of_a_text
     )
     tokenizer = transformers.PreTrainedTokenizerFast(tokenizer_object=made)
     assert set(tokenizer(["ab bc a"]).encodings[0].word_ids) == {0}
-    batch = (found := rows(tokenizer, [Ask("ab bc a")], True, lambda count: None)).batch(
-        0, len(found), 0, 0
-    )
+    batch = (found := rows(tokenizer, [Target("ab bc a")], True)).batch(0, len(found), 0, 0)
     assert ["".join("_abc▁"[i] for i in row) for row in batch.ids] == [
         "__▁bc▁a",
         "a_▁bc▁a",
@@ -361,19 +317,19 @@ def test_a_word_ends_before_a_blank_where_the_tokenizer_makes_one_word_of_a_text
 
 
 def test_a_context_and_the_words_that_differ_stay_visible():
-    assert masked([Ask("ab c", start=2)]) == ["<ab_c>", "<ab _>"]
-    assert masked([Ask("ab", start=1)], within_words=True) == ["<a_>"]
-    assert masked([Ask("abc", given=((1, 2),))]) == ["<_bc>", "<ab_>"]
-    assert masked([Ask("abc", given=((1, 2),))], within_words=True) == ["<_b_>", "<ab_>"]
+    assert masked([Target("ab c", start=2)]) == ["<ab_c>", "<ab _>"]
+    assert masked([Target("ab", start=1)], within_words=True) == ["<a_>"]
+    assert masked([Target("abc", given=((1, 2),))]) == ["<_bc>", "<ab_>"]
+    assert masked([Target("abc", given=((1, 2),))], within_words=True) == ["<_b_>", "<ab_>"]
 
 
 def test_a_blank_belongs_to_what_follows_and_unknown_tokens_are_scored_like_any():
-    assert masked([Ask("a b c", given=((2, 3),))]) == ["<_ b c>", "<a b_c>", "<a b _>"]
-    assert masked([Ask("?a")]) == ["<_a>", "<?_>"]
+    assert masked([Target("a b c", given=((2, 3),))]) == ["<_ b c>", "<a b_c>", "<a b _>"]
+    assert masked([Target("?a")]) == ["<_a>", "<?_>"]
 
 
 def test_rows_come_longest_first_and_are_padded_on_the_right():
-    assert masked([Ask("a"), Ask("bcd")]) == ["<_cd>", "<b_d>", "<bc_>", "<_>.."]
+    assert masked([Target("a"), Target("bcd")]) == ["<_cd>", "<b_d>", "<bc_>", "<_>.."]
 
 
 def test_special_tokens_are_never_scored_nor_is_their_text(encoders):
@@ -449,21 +405,6 @@ def test_rolling_is_the_score_of_the_whole_text(encoders):
     assert found == [value for value, _ in likelihoods(model, [("", text) for text in SENTENCES])]
 
 
-def test_the_progress_bar_counts_masked_tokens(encoders, monkeypatch):
-    seen = io.StringIO()
-    monkeypatch.setattr(
-        "lm_eval_bias.models.masked.tqdm",
-        lambda *a, **k: tqdm(*a, **{**k, "file": seen, "mininterval": 0}),
-    )
-    model = lm(encoders("BERT"))
-    model.loglikelihood(requests("loglikelihood", [("", text) for text in SENTENCES[:2]]))
-    tokens = sum(
-        len(encoders("BERT")[1](text, add_special_tokens=False)["input_ids"])
-        for text in SENTENCES[:2]
-    )
-    assert f"{tokens}/{tokens}" in seen.getvalue() and "masked tokens/s" in seen.getvalue()
-
-
 def test_the_same_text_is_computed_once(encoders):
     once, often = lm(encoders("BERT")), lm(encoders("BERT"))
     likelihoods(once, [("", TALL)])
@@ -533,17 +474,6 @@ def test_the_cache_gets_each_text_as_soon_as_it_is_done(encoders, tmp_path):
     assert 0 < again.tokens_computed < expected.tokens_computed
 
 
-def test_other_models_use_the_harness_cache_as_ever(tmp_path):
-    outer = CachingLM(
-        PrefixLM(tiny.model("Llama"), tokenizer=tiny.tokenizer(), max_length=128),
-        str(tmp_path / "cache.db"),
-    )
-    assert likelihoods(outer.lm, [("a", "b")]) == outer.loglikelihood(
-        requests("loglikelihood", [("a", "b")])
-    )
-    assert len(outer.dbdict) == 1
-
-
 # ---- What cannot be scored
 
 
@@ -551,35 +481,50 @@ def test_a_text_that_is_too_long_is_an_error_before_anything_is_computed(encoder
     model = lm(encoders("BERT"))
     with pytest.raises(
         UsageError,
-        match=r"1 of 2 texts are longer than the 64 tokens .*, the longest \d+ tokens .*'sun sun sun.*Nothing was computed",
+        match=r"1 of 2 texts are longer than the 64 tokens .*, the longest \d+ tokens .*'sun sun"
+        r".*Nothing was computed",
     ):
         likelihoods(model, [("", "Yes"), ("", "sun " * 60)])
     assert model.tokens_computed == 0
 
 
+@pytest.mark.parametrize("name", ["BERT", "XLM-R"])
+def test_the_tokens_of_a_choice_are_those_that_its_score_adds_up(name, encoders):
+    """Not the special one that ends the text."""
+    model = lm(encoders(name))
+    answers = getattr(model, token_counts.REQUEST)(requests(token_counts.REQUEST, CONTINUATIONS))
+    for (value, _, count), (context, continuation) in zip(answers, CONTINUATIONS, strict=True):
+        scored = [
+            log
+            for _, end, log, _ in one_by_one(encoders(name), context + continuation, "original")
+            if end > len(context.rstrip())
+        ]
+        assert count == len(scored) and value == pytest.approx(sum(scored), abs=1e-4)
+
+
 @pytest.mark.parametrize(
-    ("name", "most"),
-    [("BERT", 64), ("RoBERTa", 63), ("XLM-R", 63), ("DistilBERT", 64), ("ModernBERT", 64)],
+    ("name", "most", "options"),
+    [("BERT", 64, {}), ("RoBERTa", 63, {}), ("ModernBERT", 64, {}), ("BERT", 8, {"max_length": 8})],
 )
-def test_the_longest_text_that_fits_is_scored_and_one_token_more_is_an_error(name, most, encoders):
+def test_the_longest_text_that_fits_is_scored_and_one_token_more_is_an_error(
+    name, most, options, encoders
+):
     """RoBERTa counts positions from behind its padding token, here number 0, so it takes fewer than
     its config says."""
-    tokenizer = encoders(name)[1]
+    model, tokenizer = lm(encoders(name), **options), encoders(name)[1]
     word = next(
         t
         for t in ("a", "b", "c", "1", ".")
         if len(tokenizer(" " + " ".join([t] * 9), add_special_tokens=False)["input_ids"]) == 9
     )
     text = " " + " ".join([word] * (most - 2))
-    assert len(tokenizer(text)["input_ids"]) == most == lm(encoders(name)).max_length
-    assert likelihoods(lm(encoders(name)), [("", text)])[0][0] < 0
-    with pytest.raises(UsageError, match="longer than"):
-        likelihoods(lm(encoders(name)), [("", text + " " + word)])
+    assert len(tokenizer(text)["input_ids"]) == most == model.max_length
+    assert likelihoods(model, [("", text)])[0][0] < 0
+    with pytest.raises(UsageError, match=f"longer than the {most} tokens"):
+        likelihoods(model, [("", text + " " + word)])
 
 
-def test_a_shorter_limit_can_be_set_and_a_longer_one_than_the_model_has_cannot(encoders):
-    with pytest.raises(UsageError, match="longer than the 8 tokens"):
-        likelihoods(lm(encoders("BERT"), max_length=8), [("", TALL)])
+def test_a_limit_that_is_longer_than_the_model_is_refused(encoders):
     with pytest.raises(UsageError, match=r"max_length=65 .* positions for 64 tokens"):
         lm(encoders("BERT"), max_length=65)
 
@@ -650,14 +595,20 @@ def test_a_checkpoint_without_the_head_is_refused_instead_of_scored_at_random(en
         encoders("ELECTRA's generator")[1].save_pretrained(folder)
         with pytest.raises(
             UsageError,
-            match=r"has no weights for .*generator_.* scores would be random.*of ELECTRA the generator",
+            match=r"has no weights for .*generator_.* would be random.*of ELECTRA the generator",
         ):
             MaskedLM(str(folder), device="cpu")
         with pytest.raises(UsageError, match="no masked language modelling head"):
             MaskedLM(kind(config), tokenizer=encoders("ELECTRA's generator")[1])
 
 
-@pytest.mark.parametrize("name", tiny_masked.CONFIGS)
+@pytest.mark.parametrize(
+    "name",
+    [
+        n if "own head" in n else pytest.param(n, marks=pytest.mark.slow)
+        for n in tiny_masked.CONFIGS
+    ],
+)
 def test_saved_models_score_as_those_in_memory(name, encoders, tmp_path):
     """All weights are found; of DeBERTa's own checkpoints also where the config does not say which
     head they have."""

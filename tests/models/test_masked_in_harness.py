@@ -5,6 +5,7 @@ import json
 import os
 import subprocess
 import sys
+from functools import cache
 
 import overt_rows
 import pytest
@@ -18,8 +19,6 @@ from rule_model import evaluate
 from lm_eval_bias.harness import compat
 from lm_eval_bias.harness.sentence_pairs import REQUEST
 from lm_eval_bias.models.masked import MaskedLM
-from lm_eval_bias.models.prefix import PrefixLM
-from lm_eval_bias.usage import UsageError
 from tests.started import run_lm_eval
 
 # As many documents as two processes share unequally; the same sentence stands in several pairs.
@@ -55,6 +54,7 @@ CROWS_PAIRS = {
     "output_type": "multiple_choice",
     "metric_list": [{"metric": "acc"}],
 }
+BOTH = ("sentence_good", "sentence_bad")
 BLIMP = {**CROWS_PAIRS, "doc_to_choice": "{{[sentence_good, sentence_bad]}}"}
 
 
@@ -76,6 +76,7 @@ def tasks(tmp_path_factory):
     return folder
 
 
+@cache
 def bert(**options):
     return MaskedLM(
         tiny_masked.model("BERT"), tokenizer=tiny_masked.tokenizer("wordpiece"), **options
@@ -128,10 +129,7 @@ def assert_scored(found, documents, columns, score):
 def test_the_two_sentences_of_crows_pairs_are_scored_by_the_tokens_they_share(tasks, caplog):
     found = evaluated(bert(), tasks, "local_pairs")
     assert_scored(found, PAIRS, ("sent_more", "sent_less"), lambda a, b: shared(bert(), a, b))
-    assert (
-        "the sentences of local_pairs are scored by the tokens that a pair shares (pairs=off: whole)"
-        in caplog.text
-    )
+    assert "the sentences of local_pairs are scored by the tokens that a pair" in caplog.text
 
 
 def test_or_whole_if_asked_so(tasks):
@@ -142,16 +140,10 @@ def test_or_whole_if_asked_so(tasks):
 
 def test_other_pairs_of_choices_are_scored_whole_unless_asked_otherwise(tasks):
     """Salazar et al. 2020 score the sentences of BLiMP whole."""
-    columns = ("sentence_good", "sentence_bad")
-    assert_scored(
-        evaluated(bert(), tasks, "local_minimal"), MINIMAL, columns, lambda a, b: whole(bert(), a)
-    )
-    assert_scored(
-        evaluated(bert(pairs="choices"), tasks, "local_minimal"),
-        MINIMAL,
-        columns,
-        lambda a, b: shared(bert(), a, b),
-    )
+    found = evaluated(bert(), tasks, "local_minimal")
+    assert_scored(found, MINIMAL, BOTH, lambda a, b: whole(bert(), a))
+    found = evaluated(bert(pairs="choices"), tasks, "local_minimal")
+    assert_scored(found, MINIMAL, BOTH, lambda a, b: shared(bert(), a, b))
 
 
 def test_choices_behind_a_context_are_continuations(tasks):
@@ -160,33 +152,6 @@ def test_choices_behind_a_context_are_continuations(tasks):
     for sentence, value in found[0].items():
         request = compat.request("loglikelihood", {}, ("Listen.", sentence), 0, "task", 0)
         assert value == pytest.approx(bert().loglikelihood([request])[0][0], abs=1e-4)
-
-
-def test_the_cache_keeps_pairs_apart(tasks, tmp_path):
-    """By its texts alone, as the harness knows a request, "Old people ..." is one sentence with two
-    partners."""
-    plain = evaluated(bert(), tasks, "local_pairs")
-    for _ in range(2):
-        model = bert()
-        assert evaluated(model, tasks, "local_pairs", use_cache=str(tmp_path / "cache")) == plain
-    assert model.tokens_computed == 0
-    assert evaluated(
-        bert(pairs="off"), tasks, "local_pairs", use_cache=str(tmp_path / "cache")
-    ) == evaluated(bert(pairs="off"), tasks, "local_pairs")
-
-
-def test_a_decoder_answers_the_same_task_by_joint_likelihoods(tasks):
-    found = evaluated(
-        PrefixLM(tiny.model("Llama"), tokenizer=tiny.tokenizer(), max_length=128),
-        tasks,
-        "local_pairs",
-    )
-    assert len(found) == len(PAIRS)
-
-
-def test_a_task_that_generates_says_what_an_encoder_cannot_do():
-    with pytest.raises(UsageError, match=r"writes no text.*mist_wabt"):
-        simple_evaluate(model=bert(), tasks=["mist_wabt"], limit=1, bootstrap_iters=0)
 
 
 def test_three_sentences_about_a_stereotype_are_scored_whole(tmp_path):
@@ -213,88 +178,40 @@ def test_three_sentences_about_a_stereotype_are_scored_whole(tmp_path):
 # ---- Through the command line
 
 
-@pytest.fixture(scope="module")
-def runs(tasks, tmp_path_factory):
-    """The samples of the same command as one process and as two."""
-    folder = tmp_path_factory.mktemp("runs")
-    model = tiny_masked.saved(folder / "model", "RoBERTa")
-    found = {}
-    for name, launch in (
-        ("one", []),
-        ("two", ["-m", "torch.distributed.run", "--standalone", "--nproc_per_node", "2"]),
-    ):
-        command = [
-            "--model",
-            "hf-mlm",
-            "--model_args",
-            f"pretrained={model},pll=within_word_l2r",
-            "--device",
-            "cpu",
-        ]
-        command += [
-            "--batch_size",
-            "auto",
-            "--include_path",
-            str(tasks),
-            "--tasks",
-            "local_pairs,local_minimal",
-        ]
-        command += [
-            "--output_path",
-            str(folder / name),
-            "--log_samples",
-            "--use_cache",
-            str(folder / name / "cache"),
-        ]
+@pytest.mark.parametrize("processes", [1, pytest.param(2, marks=pytest.mark.slow)])
+def test_the_command_line_gives_the_scores_of_the_model(processes, tasks, tmp_path):
+    saved = tiny_masked.saved(tmp_path / "model", "RoBERTa")
+    command = [
+        *("--model", "hf-mlm", "--model_args", f"pretrained={saved},pll=within_word_l2r"),
+        *("--device", "cpu", "--batch_size", "auto", "--include_path", str(tasks)),
+        *("--tasks", "local_pairs,local_minimal", "--use_cache", str(tmp_path / "cache")),
+        *("--output_path", str(tmp_path / "run"), "--log_samples"),
+    ]
+    if processes == 1:
+        done = run_lm_eval(command)
+    else:
+        launch = ["-m", "torch.distributed.run", "--standalone", "--nproc_per_node", "2"]
         settings = {**os.environ, "OMP_NUM_THREADS": "1", "ACCELERATE_USE_CPU": "true"}
-        if launch:
-            done = subprocess.run(
-                [sys.executable, *launch, "-m", "lm_eval", *command],
-                capture_output=True,
-                text=True,
-                env=settings,
-            )
-        else:
-            done = run_lm_eval(command)
-        assert done.returncode == 0, done.stderr[-3000:]
-        found[name] = {
-            task: choices(
-                map(
-                    json.loads,
-                    next((folder / name).rglob(f"samples_{task}_2*.jsonl"))
-                    .read_text()
-                    .splitlines(),
-                )
-            )
-            for task in ("local_pairs", "local_minimal")
-        }
-        found[name]["caches"] = sorted(path.name for path in (folder / name).glob("cache*.db"))
-    return found
-
-
-def test_two_processes_share_the_work_and_give_the_numbers_of_one(runs):
-    assert (runs["one"]["caches"], runs["two"]["caches"]) == (
-        ["cache_rank0.db"],
-        ["cache_rank0.db", "cache_rank1.db"],
-    )
-    for task, documents in (("local_pairs", PAIRS), ("local_minimal", MINIMAL)):
-        assert sorted(runs["one"][task]) == sorted(runs["two"][task]) == list(range(len(documents)))
-        for i in runs["one"][task]:
-            assert runs["one"][task][i] == pytest.approx(runs["two"][task][i], abs=1e-4)
-
-
-def test_the_command_line_gives_the_scores_of_the_model(runs):
+        done = subprocess.run(
+            [sys.executable, *launch, "-m", "lm_eval", *command],
+            capture_output=True,
+            text=True,
+            env=settings,
+        )
+    assert done.returncode == 0, done.stderr[-3000:]
+    assert len(list(tmp_path.glob("cache_rank*.db"))) == processes
     model = MaskedLM(
         tiny_masked.model("RoBERTa"),
         tokenizer=tiny_masked.tokenizer("bytes"),
         pll="within_word_l2r",
     )
-    assert_scored(
-        runs["one"]["local_pairs"],
-        PAIRS,
-        ("sent_more", "sent_less"),
-        lambda a, b: shared(model, a, b),
-    )
+    for task, documents, columns, score in (
+        ("local_pairs", PAIRS, ("sent_more", "sent_less"), lambda a, b: shared(model, a, b)),
+        ("local_minimal", MINIMAL, BOTH, lambda a, b: whole(model, a)),
+    ):
+        (path,) = (tmp_path / "run").rglob(f"samples_{task}_2*.jsonl")
+        found = choices(map(json.loads, path.read_text().splitlines()))
+        assert_scored(found, documents, columns, score)
 
 
 def test_a_mistake_at_the_command_line_is_told_in_one_line(tmp_path):

@@ -6,7 +6,7 @@ import io
 import logging
 import subprocess
 import sys
-from pathlib import Path
+from copy import copy
 
 import numpy as np
 import pytest
@@ -16,11 +16,8 @@ import transformers
 from lm_eval.api.instance import Instance
 from lm_eval.api.model import CachingLM
 from lm_eval.models.huggingface import HFLM
-from tokenizers import Tokenizer, models, pre_tokenizers
 from tqdm import tqdm
 
-from lm_eval_bias.models.asked import asked
-from lm_eval_bias.models.encoding import unpacked
 from lm_eval_bias.models.prefix import PrefixLM
 from lm_eval_bias.models.sweep import Sweep
 from lm_eval_bias.models.token_trie import TokenTrie
@@ -59,97 +56,6 @@ def assert_same(found, expected, tolerance=1e-4):
         assert greedy_a == greedy_b, request.args
 
 
-def merging_tokenizer():
-    """Bytes, of which ":8", ": 8" and "aa" are joined, whatever stands between them and a word's
-    end."""
-    alphabet = sorted(pre_tokenizers.ByteLevel.alphabet())
-    vocabulary = {c: i for i, c in enumerate([*alphabet, "<s>", "</s>", ":8", "Ġ8", ":Ġ8", "aa"])}
-    made = Tokenizer(models.BPE(vocabulary, [(":", "8"), ("Ġ", "8"), (":", "Ġ8"), ("a", "a")]))
-    made.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False, use_regex=False)
-    return transformers.PreTrainedTokenizerFast(
-        tokenizer_object=made, bos_token="<s>", eos_token="</s>", pad_token="</s>"
-    )
-
-
-NAMES = ["Ann", "Bo", "Christian of Lyon", "Dee", "Eve"]
-CONTEXTS = {
-    "words": [
-        f"{name} was asked to rate it. On a scale from 0 to 10, how much was it for the two of them? Answer:"
-        for name in NAMES
-    ],
-    "a line break at the end": [
-        f"<{name}> was asked to rate it. On a scale from 0 to 10, how much was it for the two of them?\n<answer>\n"
-        for name in NAMES
-    ],
-    "one word longer than all that is looked at": [
-        "x" + "a" * n for n in (100, 102, 104, 105, 107)
-    ],
-    "short": [f"{name}:" for name in NAMES],
-}
-
-
-def assert_pairs_as_hf_makes_them(ours, theirs, pairs):
-    made = asked(
-        ours._encoder,
-        pairs,
-        ours.prefix_token_id,
-        ours.tokenizer.decode(ours.prefix_token_id),
-        1000,
-    )
-    for i, which, continuation in zip(made.order, made.which, made.continuations, strict=True):
-        whole = [*unpacked(made.inputs[which]).tolist(), int(continuation[-1])]
-        context = whole[: len(whole) - len(continuation)]
-        assert (context, continuation.tolist()) == theirs._encode_pair(*pairs[i]), pairs[i]
-        assert whole == [*context, *continuation.tolist()]
-
-
-@pytest.mark.parametrize("contexts", CONTEXTS.values(), ids=CONTEXTS)
-@pytest.mark.parametrize("made", [tiny.tokenizer, merging_tokenizer], ids=["bytes", "merges"])
-@pytest.mark.parametrize("delimiter", ["", " ", "a"])
-def test_texts_have_the_tokens_that_they_have_alone(llama, made, contexts, delimiter):
-    ours, theirs = lm(PrefixLM, llama, made()), lm(HFLM, llama, made())
-    assert_pairs_as_hf_makes_them(
-        ours,
-        theirs,
-        [(c, f"{delimiter}{n}") for c in contexts for n in range(0, 100, 7)]
-        + [(contexts[0], " one more")],
-    )
-
-
-@pytest.mark.model
-def test_texts_have_the_tokens_that_they_have_alone_in_a_real_tokenizer(llama, model_folder):
-    made = transformers.AutoTokenizer.from_pretrained(model_folder)
-    ours, theirs = lm(PrefixLM, llama, made), lm(HFLM, llama, made)
-    assert ours._encoder.seam is not None
-    for contexts in CONTEXTS.values():
-        assert_pairs_as_hf_makes_them(
-            ours,
-            theirs,
-            [
-                (c, f"{delimiter}{n}")
-                for c in contexts
-                for n in range(101)
-                for delimiter in ("", " ")
-            ],
-        )
-
-
-def test_continuations_behind_contexts_that_end_alike_are_encoded_once(
-    llama, tokenizer, monkeypatch
-):
-    """Five heads that begin differently, one end, and that end with ten continuations: not five
-    times eleven texts."""
-    model, texts = lm(PrefixLM, llama, tokenizer), []
-    whole = model._encoder.whole
-    monkeypatch.setattr(
-        model._encoder, "whole", lambda some, *options: texts.extend(some) or whole(some, *options)
-    )
-    asked(
-        model._encoder, [(c, f" {n}") for c in CONTEXTS["words"] for n in range(10)], 0, None, 1000
-    )
-    assert len(texts) == len(set(texts)) == 5 + 1 + 10
-
-
 def distinct_prefixes(model, requests):
     """What has to be computed at least, counted in another way: a set of all prefixes of what hf
     feeds its model."""
@@ -166,7 +72,12 @@ def distinct_prefixes(model, requests):
     return len(found)
 
 
-@pytest.mark.parametrize("name", tiny.CONFIGS)
+FAST = ("Llama", "Gemma3", "GPT-2", "Falcon, ALiBi", "Mamba")
+
+
+@pytest.mark.parametrize(
+    "name", [n if n in FAST else pytest.param(n, marks=pytest.mark.slow) for n in tiny.CONFIGS]
+)
 def test_all_architectures_agree_with_hf(name, tokenizer):
     model = tiny.model(name)
     plain = lm(HFLM, model, tokenizer)
@@ -180,6 +91,7 @@ def test_all_architectures_agree_with_hf(name, tokenizer):
         assert (shared.runs_as_hf is None) == (name in tiny.SHARES), shared.runs_as_hf
         assert_same(likelihoods(shared), expected)
         assert texts(shared) == written, options
+    assert likelihoods(shared, []) == [] == texts(shared, [])
 
 
 def test_every_distinct_prefix_is_computed_once(llama, tokenizer):
@@ -334,7 +246,26 @@ def test_a_model_that_answers_otherwise_in_a_trial_runs_as_hf(tokenizer, monkeyp
     assert shared.runs_as_hf.startswith("gives other likelihoods when prefixes are shared")
 
 
-def test_out_of_memory_halves_the_pack_and_goes_on(llama, tokenizer, monkeypatch, caplog):
+@pytest.fixture
+def bars(monkeypatch):
+    """The progress bars that are made, with what they have counted."""
+    made = []
+
+    class Bar(tqdm):
+        def __init__(self, *args, **kwargs):
+            super().__init__(*args, **{**kwargs, "disable": False, "file": io.StringIO()})
+            self.counts = [0]
+            made.append(self)
+
+        def update(self, n=1):
+            super().update(n)
+            self.counts.append(self.n)
+
+    monkeypatch.setattr("lm_eval_bias.models.hf_model.tqdm", Bar)
+    return made
+
+
+def test_out_of_memory_halves_the_pack_and_goes_on(llama, tokenizer, monkeypatch, caplog, bars):
     expected, written = likelihoods(lm(HFLM, llama, tokenizer)), texts(lm(HFLM, llama, tokenizer))
     shared = lm(PrefixLM, llama, tokenizer)
     forward, seen = TreeModel.forward, []
@@ -345,25 +276,21 @@ def test_out_of_memory_halves_the_pack_and_goes_on(llama, tokenizer, monkeypatch
             raise torch.OutOfMemoryError("CUDA out of memory. Tried to allocate 1 GiB.")
         return forward(self, tokens, *args, **kwargs)
 
-    monkeypatch.setattr(TreeModel, "forward", small_device)
-    with caplog.at_level(logging.WARNING):
+    with monkeypatch.context() as patched, caplog.at_level(logging.WARNING):
+        patched.setattr(TreeModel, "forward", small_device)
         assert_same(likelihoods(shared), expected)
-    assert seen[:4] == [512, 256, 128, 64]
-    assert "out of memory with packs of 128 tokens; going on with 64" in caplog.text
-    assert texts(shared) == written
-
-
-def test_another_error_is_not_swallowed(llama, tokenizer, monkeypatch):
-    shared = lm(PrefixLM, llama, tokenizer)
+        assert seen[:4] == [512, 256, 128, 64]
+        assert "out of memory with 128 tokens at a time; going on with 64" in caplog.text
+        assert texts(shared) == written
+    assert all(bar.n == bar.total for bar in bars)
 
     def broken(*args, **kwargs):
         raise RuntimeError("something else")
 
     monkeypatch.setattr(TreeModel, "forward", broken)
-    with pytest.raises(RuntimeError, match="something else"):
-        likelihoods(shared)
-    with pytest.raises(RuntimeError, match="something else"):
-        texts(shared)
+    for ask in (likelihoods, texts):
+        with pytest.raises(RuntimeError, match="something else"):
+            ask(shared)
 
 
 def test_an_interrupted_run_keeps_what_was_finished(llama, tokenizer, monkeypatch, tmp_path):
@@ -401,15 +328,6 @@ def test_the_cache_also_holds_answers(llama, tokenizer, tmp_path):
     assert cached.lm.tokens_computed == computed > 0
 
 
-def test_rolling_likelihoods_go_the_usual_way(llama, tokenizer):
-    requests = [
-        Instance("loglikelihood_rolling", {}, (text,), i)
-        for i, text in enumerate(["sun and rain", "bread " * 40])
-    ]
-    found = lm(PrefixLM, llama, tokenizer).loglikelihood_rolling(requests, disable_tqdm=True)
-    assert found == lm(HFLM, llama, tokenizer).loglikelihood_rolling(requests, disable_tqdm=True)
-
-
 def test_an_answer_leaves_the_cache_of_later_prompts_alone(llama, tokenizer):
     """The first two prompts are a group. The first writes on when the second has ended, whose
     beginning the third needs."""
@@ -432,28 +350,6 @@ def test_the_model_s_own_generation_settings_hold(settings, tokenizer):
         setattr(model.generation_config, key, value)
     expected = texts(lm(HFLM, model, tokenizer))
     assert texts(lm(PrefixLM, model, tokenizer)) == expected != without
-
-
-def test_one_request_and_none(llama, tokenizer):
-    shared = lm(PrefixLM, llama, tokenizer)
-    assert likelihoods(shared, []) == [] == texts(shared, [])
-    assert likelihoods(shared, LIKELIHOODS[:1])[0] == pytest.approx(
-        likelihoods(lm(HFLM, llama, tokenizer), LIKELIHOODS[:1])[0], abs=1e-4
-    )
-    assert texts(shared, PROMPTS[:1]) == texts(lm(HFLM, llama, tokenizer), PROMPTS[:1])
-
-
-@pytest.mark.parametrize("batch_size", [1, 8, "auto"])
-def test_the_batch_size_bounds_the_pack(batch_size, llama, tokenizer, monkeypatch):
-    """A batch of eight requests of 100 tokens would hold more than a pack on a CPU, which is 512
-    tokens."""
-    shared = lm(PrefixLM, llama, tokenizer, batch_size=batch_size)
-    assert shared._pack_limit(100) == 512
-    assert (
-        lm(PrefixLM, llama, tokenizer, batch_size=batch_size, pack_tokens=7)._pack_limit(100) == 7
-    )
-    shared._most_tokens = 4096  # as on a GPU
-    assert shared._pack_limit(100) == {1: 512, 8: 800, "auto": 4096}[batch_size]
 
 
 @pytest.mark.parametrize(
@@ -509,119 +405,50 @@ def test_likelihoods_are_read_as_log_softmax_gives_them(llama, tokenizer):
     assert [len(a) for a in shared._read(logits[:0], row[:0], token[:0])] == [0, 0]
 
 
-def test_a_sweep_goes_back_to_where_it_stood(llama, tokenizer):
-    tree = TreeModel(llama)
-    trie = TokenTrie([[1, 2, 3, 4], [1, 2, 5], [6, 7]])
-    sweep, nodes = Sweep(tree, trie, 1000), np.arange(trie.size)
-    sweep.advance(2, nodes[:0])
-    before, expected = sweep.snapshot(), sweep.advance(trie.size, nodes[2:])
-    assert (before.cursor, before.path.tolist(), before.nodes.tolist(), before.computed) == (
-        2,
-        [0, 1],
-        [0, 1],
-        2,
-    )
-    after = sweep.snapshot()
-    sweep.hold(0)
-    sweep.restore(before)
-    assert sweep.cursor == 2 and sweep.missing.tolist() == []
-    assert torch.equal(sweep.advance(trie.size, nodes[2:]), expected)
-    assert sweep.computed == after.computed == trie.size
-
-
-def bars(monkeypatch):
-    """What the progress bars that are made from now on have counted."""
-    made = []
-
-    class Bar(tqdm):
-        def __init__(self, *args, **kwargs):
-            super().__init__(*args, **{**kwargs, "disable": False, "file": io.StringIO()})
-            self.counts = [0]
-            made.append(self)
-
-        def update(self, n=1):
-            super().update(n)
-            self.counts.append(self.n)
-
-    monkeypatch.setattr("lm_eval_bias.models.prefix.tqdm", Bar)
-    return made
-
-
-def test_the_bar_of_generation_counts_what_is_written(llama, tokenizer, monkeypatch):
+def test_the_bar_of_generation_counts_what_is_written(llama, tokenizer, bars):
     """Five prompt tokens: "abc" and "abd" share two and end with one each, twice; six tokens at
     most for each answer, asked for twice."""
-    made = bars(monkeypatch)
     settings = {"until": [], "max_gen_toks": 6}
     requests = [
         Instance("generate_until", {}, (prompt, settings), 0) for prompt in ("abc", "abd", "abc")
     ]
     written = texts(lm(PrefixLM, llama, tokenizer), requests)
-    (bar,) = made
+    (bar,) = bars
     assert written == texts(lm(HFLM, llama, tokenizer), requests)
     assert bar.total == bar.n == 4 + 2 * 6
     assert bar.counts[:3] == [0, 4, 6]  # the prompts, and then a token of each
     assert bar.counts == sorted(bar.counts) and len(bar.counts) > 4
 
 
-def test_the_bar_of_generation_goes_back_when_memory_runs_out(llama, tokenizer, monkeypatch):
-    made, forward = bars(monkeypatch), TreeModel.forward
-
-    def small_device(self, tokens, *args, **kwargs):
-        if len(tokens) > 100:
-            raise torch.OutOfMemoryError("CUDA out of memory. Tried to allocate 1 GiB.")
-        return forward(self, tokens, *args, **kwargs)
-
-    shared = lm(PrefixLM, llama, tokenizer)
-    monkeypatch.setattr(TreeModel, "forward", small_device)
-    texts(shared)
-    (bar,) = made
-    assert bar.n == bar.total
-
-
-PROGRAM = """
-import sys
-{before}
-from lm_eval_bias.models.prefix import PrefixLM
-assert "torch._dynamo" not in sys.modules, "the model type's own imports took it in"
-sys.path.insert(0, {folder!r})
-import tiny
-from lm_eval.models.huggingface import HFLM
-model, tokenizer = tiny.model("Llama"), tiny.tokenizer()
-shared = PrefixLM(model, tokenizer=tokenizer, max_length=128)
-some = tiny.likelihoods()[:4]
-same = shared.loglikelihood(some, disable_tqdm=True) == HFLM(model, tokenizer=tokenizer, max_length=128).loglikelihood(some, disable_tqdm=True)
-print("RUNS AS HF:", shared.runs_as_hf, same)
-"""
 # As if transformers were older than its module: found missing by whoever asks for it from outside
 # of transformers itself.
-WITHOUT = """
-import importlib
-find = importlib.import_module
-later = {"transformers.masking_utils": "transformers.of_a_later_version"}
-importlib.import_module = lambda name, package=None: find(later.get(name, name), package)
-"""
 
 
-@pytest.mark.parametrize(
-    ("before", "expected"),
-    [
-        ("", "None"),
-        (WITHOUT, "needs ALL_MASK_ATTENTION_FUNCTIONS of transformers.masking_utils, which "),
-    ],
-)
-def test_imports(before, expected):
-    """What `hf` does without until it has a model is not imported before; and an older transformers
-    lacks some of it."""
-    code = PROGRAM.format(before=before, folder=str(Path(__file__).parent))
+def test_a_copy_of_a_sweep_is_a_place_to_go_back_to(llama):
+    trie = TokenTrie([[1, 2, 3, 4], [1, 2, 5], [6, 7]])
+    sweep, nodes = Sweep(TreeModel(llama), trie, 1000), np.arange(trie.size)
+    sweep.advance(2, nodes[:0])
+    before = copy(sweep)
+    expected = sweep.advance(trie.size, nodes[2:])
+    sweep.hold(0)
+    assert before.cursor == 2 and before.missing.tolist() == []
+    assert torch.equal(before.advance(trie.size, nodes[2:]), expected)
+    assert sweep.computed == before.computed == trie.size
+
+
+def test_the_batch_size_bounds_the_pack(llama, tokenizer):
+    """Eight requests of 100 tokens hold more than a pack on a CPU, which is 512 tokens, but less
+    than one on a GPU."""
+    for batch_size, on_gpu in ((1, 512), (8, 800), ("auto", 4096)):
+        shared = lm(PrefixLM, llama, tokenizer, batch_size=batch_size)
+        assert shared._pack_limit(100) == 512
+        shared._most_tokens = 4096
+        assert shared._pack_limit(100) == on_gpu
+
+
+@pytest.mark.slow
+def test_the_import_leaves_out_what_hf_does_without_until_it_has_a_model():
+    """torch._dynamo takes seconds."""
+    code = "import sys, lm_eval_bias.models.prefix; print('torch._dynamo' in sys.modules)"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
-    assert done.returncode == 0, done.stderr[-2000:]
-    assert f"RUNS AS HF: {expected}" in done.stdout
-    if before:
-        assert done.stdout.strip().endswith("True")
-        assert len([line for line in done.stderr.splitlines() if "it runs as hf" in line]) == 1
-
-
-def test_a_transformers_without_cache_layers_can_be_imported():
-    code = "import transformers.cache_utils as c; del c.DynamicLayer\nimport lm_eval_bias.models.prefix as p; print(p.PrefixLM.__name__)"
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
-    assert done.stdout.strip() == "PrefixLM", done.stderr[-2000:]
+    assert done.stdout.strip() == "False", done.stderr[-2000:]

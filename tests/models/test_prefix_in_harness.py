@@ -81,7 +81,10 @@ def manager(tmp_path_factory):
 @pytest.mark.parametrize("chat", [False, True])
 def test_samples_and_scores_are_those_of_hf(chat, manager):
     model, tokenizer = tiny.model("Llama", max_position_embeddings=1024), tiny.tokenizer()
-    tokenizer.chat_template = "{% for m in messages %}[{{ m.role }}]{{ m.content }}\n{% endfor %}{% if add_generation_prompt %}[assistant]{% endif %}"
+    tokenizer.chat_template = (
+        "{% for m in messages %}[{{ m.role }}]{{ m.content }}\n{% endfor %}"
+        "{% if add_generation_prompt %}[assistant]{% endif %}"
+    )
     results = [
         simple_evaluate(
             model=kind(model, tokenizer=tokenizer, max_length=1000),

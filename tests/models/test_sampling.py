@@ -156,9 +156,20 @@ def p_values(kind, model, given, expected, seed=1):
 
 
 @pytest.mark.parametrize(
-    ("kind", "head"), [(TokensOfPrefix, 256), (TokensOfPrefix, 3), (TokensOfHF, 0)]
+    ("kind", "head"),
+    [
+        (TokensOfPrefix, 256),
+        pytest.param(TokensOfPrefix, 3, marks=pytest.mark.slow),
+        pytest.param(TokensOfHF, 0, marks=pytest.mark.slow),
+    ],
 )
-@pytest.mark.parametrize("given", SETTINGS.values(), ids=SETTINGS)
+@pytest.mark.parametrize(
+    "given",
+    [
+        pytest.param(given, id=name, marks=[] if name == "both" else [pytest.mark.slow])
+        for name, given in SETTINGS.items()
+    ],
+)
 def test_tokens_are_drawn_with_their_exact_probabilities(given, kind, head, lettered, monkeypatch):
     """Four tests each; the seed is fixed. head: a vocabulary that is larger than the number of
     tokens with a number of their own."""
@@ -166,6 +177,7 @@ def test_tokens_are_drawn_with_their_exact_probabilities(given, kind, head, lett
     assert min(p_values(kind, lettered, given, given)) > 0.001
 
 
+@pytest.mark.slow
 def test_the_test_sees_a_wrong_temperature(lettered):
     """Drawn at 1, judged at 1.25 and at 0.8."""
     for wrong in (1.25, 0.8):
@@ -175,6 +187,7 @@ def test_the_test_sees_a_wrong_temperature(lettered):
         )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", [TokensOfPrefix, TokensOfHF])
 def test_what_a_request_leaves_open_is_the_model_s_own(kind, lettered):
     """top_k and the penalty are in generation_config.json; the temperature of the request goes
@@ -197,17 +210,6 @@ def test_what_a_request_leaves_open_is_the_model_s_own(kind, lettered):
             )
             > 0.001
         )
-
-
-def test_fifty_tokens_are_the_default_of_generate():
-    """As in hf: generate fills in top_k=50 where neither request nor model says otherwise."""
-    model = tiny.model("Llama")
-    requests = repeated(
-        "sun ", {"until": [], "max_gen_toks": 1, "do_sample": True, "temperature": 50.0}, 2000
-    )
-    likeliest = set(np.argsort(-exact(model, BYTES.encode("sun ")))[:50].tolist())
-    for kind in (TokensOfPrefix, TokensOfHF):
-        assert {int(a) for a in answers(lm(kind, model, batch_size=500), requests)} == likeliest
 
 
 WARPED = [
@@ -234,9 +236,9 @@ def test_scores_are_those_of_generate(given):
         **given,
     )
     shared = lm(PrefixLM, model)
-    way = shared._way(given)
-    found = way.scores(model(torch.tensor([ids])).logits[0, -1:].detach(), [ids])
-    assert way.sampled and torch.allclose(found, made.scores[0], atol=1e-5)
+    strategy = shared._strategy(given)
+    found = strategy.scores(model(torch.tensor([ids])).logits[0, -1:].detach(), [ids])
+    assert strategy.sampled and torch.allclose(found, made.scores[0], atol=1e-5)
     assert (found > float("-inf")).sum() > 1
 
 
@@ -253,7 +255,9 @@ def test_scores_are_those_of_generate(given):
 )
 def test_other_settings_go_the_way_of_hf(given):
     assert (
-        lm(PrefixLM, tiny.model("Llama"))._way({"do_sample": True, "temperature": 1.0, **given})
+        lm(PrefixLM, tiny.model("Llama"))._strategy(
+            {"do_sample": True, "temperature": 1.0, **given}
+        )
         is None
     )
 
@@ -410,7 +414,10 @@ def certain(request):
     )
 
 
-@pytest.mark.parametrize("name", ["Llama", "Gemma3", "GPT-2", "Bloom", "Mamba"])
+@pytest.mark.parametrize(
+    "name",
+    ["Llama", *(pytest.param(n, marks=pytest.mark.slow) for n in ("Gemma3", "Bloom", "Mamba"))],
+)
 def test_answers_end_where_those_of_hf_end(name):
     """Stop strings, lengths, prompts that are cut: all of the greedy requests, drawn among one
     token, and some greedy ones between."""
@@ -469,21 +476,6 @@ def test_answers_of_no_token_are_refused_as_in_hf(kind, llama):
         answers(lm(kind, llama), repeated("sun ", {**PLAIN, "max_gen_toks": 0}))
 
 
-def test_the_penalty_holds_for_each_answer_s_own_text():
-    model = tiny.model("Llama")
-    model.generation_config.repetition_penalty = 1.5
-    requests = [certain(r) for r in tiny.prompts()]
-    found = answers(lm(PrefixLM, model), requests)
-    assert found == answers(lm(HFLM, model), requests)
-    model.generation_config.repetition_penalty = None
-    assert found != answers(lm(PrefixLM, model), requests)
-
-
-def test_a_model_that_runs_as_hf_samples_as_hf():
-    model, requests = tiny.model("Mamba"), flat(documents())
-    assert answers(lm(PrefixLM, model), requests) == answers(lm(HFLM, model), requests)
-
-
 def test_beams_go_the_way_of_hf_beside_sampled_and_greedy_requests(llama):
     beams = Instance(
         "generate_until", {}, ("sun ", {"until": [], "max_gen_toks": 5, "num_beams": 3}), 1
@@ -533,6 +525,7 @@ def test_answers_alike_are_written_once(llama):
     assert counts == [4, 1, 1, 1, 1, 1]
 
 
+@pytest.mark.slow
 def test_many_samples_of_a_prompt_are_written_in_parts(llama):
     """Packs of 32 tokens: answers of 16 tokens are written 128 / 16 at a time, a few more if some
     end early. The prompt is computed once."""
@@ -544,6 +537,7 @@ def test_many_samples_of_a_prompt_are_written_in_parts(llama):
     assert max(counts[1:16]) <= 8 and max(counts) <= 12 and shared.tokens_computed == 4
 
 
+@pytest.mark.slow
 def test_memory_that_runs_out_changes_no_answer(llama, monkeypatch, caplog):
     requests = repeated("rain and sun ", {**PLAIN, "max_gen_toks": 9}, 120) + flat(documents())
     found = answers(lm(PrefixLM, llama), requests)
@@ -556,7 +550,7 @@ def test_memory_that_runs_out_changes_no_answer(llama, monkeypatch, caplog):
 
     monkeypatch.setattr(TreeModel, "forward", small_device)
     assert answers(shared, requests) == found
-    assert "out of memory with packs of 512 tokens; going on with 256" in caplog.text
+    assert "out of memory with 512 tokens at a time; going on with 256" in caplog.text
 
 
 def test_attention_of_unrelated_answers_splits_into_blocks():
@@ -663,6 +657,7 @@ def command(tmp_path_factory):
     return answers_of
 
 
+@pytest.mark.slow
 def test_two_processes_sample_what_one_samples(command):
     one, two = command([], "one"), command(TWO, "two")
     assert one == two and sorted(one) == [0, 1, 2, 3, 4]

@@ -80,7 +80,8 @@ def test_blocks_cover_every_token_and_all_that_it_sees(given, past, call_cost, l
 
 
 def test_branches_that_share_little_get_blocks_of_their_own():
-    """Two chains of 50 tokens after one common token: together 101 * 101 pairs, apart about half."""
+    """Two chains of 50 tokens after one common token: together 101 * 101 pairs, apart
+    about half."""
     trie = TokenTrie([[0, *[1] * 50], [0, *[2] * 50]])
     for call_cost, expected in ((100, [(0, 51), (51, 101)]), (100_000, [(0, 101)])):
         assert [

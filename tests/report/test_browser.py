@@ -10,8 +10,8 @@ from lm_eval_bias import cli
 from lm_eval_bias.exhibit import Column, Exhibit, Figure, Rows
 from lm_eval_bias.measure import Metric
 from lm_eval_bias.report import compare_files, page
-from lm_eval_bias.report.compare import Comparison, Line, Refusal
-from lm_eval_bias.report.page import Known
+from lm_eval_bias.report.compare import ComparedNumber, Comparison
+from lm_eval_bias.report.page import KnownTask
 from lm_eval_bias.results import runs
 from lm_eval_bias.results.paired import Difference
 from tests.browser import AXE, WIDTHS, axe, chromium, cut_on_paper, look, opened, text_of
@@ -32,10 +32,10 @@ def report(folder, output, exhibits):
     drawing = None
     if find_spec("altair") and find_spec("vl_convert"):
         from lm_eval_bias.figures import draw as drawing
-    found = runs.find([folder], lambda task: None, lambda task, files: None)
+    found = runs.find([folder])
     page.write(
         found,
-        {"mine": Known(HOSTILE[0], HOSTILE[1], "1", exhibits)},
+        {"mine": KnownTask(HOSTILE[0], HOSTILE[1], "1", exhibits)},
         lambda task: (),
         ["mine", HOSTILE[0]],
         output,
@@ -48,7 +48,10 @@ def pages(tmp_path_factory):
     """Names -> pages in which every text that a person or a model may have written is hostile. One
     table has more columns than a sheet."""
     folder = tmp_path_factory.mktemp("hostile")
-    groups = [{"group": text, "gap": 3.0 - i, "gap_low": 2.0 - i, "gap_high": 4.0 - i} for i, text in enumerate(HOSTILE)]
+    groups = [
+        {"group": text, "gap": 3.0 - i, "gap_low": 2.0 - i, "gap_high": 4.0 - i}
+        for i, text in enumerate(HOSTILE)
+    ]
     wide = [
         {f"{text[:12]} a_long_name_of_{i}": 12345.678 for i, text in enumerate(HOSTILE * 2)}
     ] * 3
@@ -88,27 +91,17 @@ def pages(tmp_path_factory):
         cli.main(["leaderboard", str(folder / "runs"), "--output", str(folder / "board.html")]) == 0
     )
     metric = Metric(HOSTILE[0][:60], "points", description=HOSTILE[0], null_value=0)
-    lines = [
-        Line(
-            text,
-            metric,
-            text,
-            Difference(1.0, 3.0, 2.0, 0.5, 1.0, 3.0, 0.001, 12),
-            True,
-            0.001,
-            "",
-            "farther",
-        )
-        for text in HOSTILE
+    change = Difference(1.0, 3.0, 2.0, 0.5, 1.0, 3.0, 0.001, 12)
+    rows = [
+        ComparedNumber(text, metric, text, change, True, "", 0.001, "farther") for text in HOSTILE
     ]
-    refused = [Refusal(text, text) for text in HOSTILE]
     compared = Comparison(
         names[0],
         names[1],
-        lines,
-        refused,
+        rows,
+        {text: text for text in HOSTILE},
         {text: 100 for text in HOSTILE},
-        len(lines),
+        len(rows),
         [(names[0], HOSTILE[0], HOSTILE[1])],
         [*HOSTILE],
     )

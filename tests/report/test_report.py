@@ -17,7 +17,7 @@ from lm_eval_bias.commands import finished
 from lm_eval_bias.commands.report import expected
 from lm_eval_bias.exhibit import Column, Exhibit, Figure, Rows
 from lm_eval_bias.report import findings, page
-from lm_eval_bias.report.page import Known
+from lm_eval_bias.report.page import KnownTask
 from lm_eval_bias.results import runs
 from tests import hostile
 from tests.hostile import HOSTILE, run_of
@@ -41,7 +41,7 @@ class Drawn:
         self.asked.append((exhibit.name, rows, title, model))
         return FIGURE
 
-    def png(self, exhibit, rows, *, title, model=None, scale=2):
+    def png(self, figure, *, title, scale=2):
         return b"\x89PNG\r\n\x1a\n"
 
 
@@ -49,11 +49,7 @@ TABLE = Exhibit(
     "Table 1",
     "By group",
     Rows("by_group"),
-    [
-        Column("group", "Group"),
-        Column("gap", "Gap", "points"),
-        Column("share", "Share", "%"),
-    ],
+    [Column("group", "Group"), Column("gap", "Gap", "points"), Column("share", "Share", "%")],
     "A gap above 0 favours the group.",
     "It does not show why.",
     figure=Figure("bars", "group", "gap"),
@@ -72,14 +68,14 @@ BY_GROUP = [
 ]
 
 
-def reported(folder, output, known=None, drawing=None, published=lambda task: ()):
-    found = runs.find([folder], lambda task: None, lambda task, files: None)
-    written = page.write(found, known or {}, published, ["mine", "other"], output, drawing)
+def reported(folder, output, known=None, drawing=None, paper_values=lambda task: ()):
+    found = runs.find([folder])
+    written = page.write(found, known or {}, paper_values, ["mine", "other"], output, drawing)
     return written, {path.name: path.read_text(encoding="utf-8") for path in output.glob("*.html")}
 
 
 def ours(*exhibits, **more):
-    return {"mine": Known("is one favoured", "Paper", "1", exhibits, **more)}
+    return {"mine": KnownTask("is one favoured", "Paper", "1", exhibits, **more)}
 
 
 class Page(HTMLParser):
@@ -172,16 +168,10 @@ def test_warned_runs_and_few_clusters_come_after_the_others(tmp_path):
         (("few", 9.0, 100), ("limited", 5.0, 10), ("whole", 3.0, 100))
     ):
         few = 4 if name == "few" else 40
-        run_of(
-            tmp_path, name, values={"gap": (value, 1.0, 0, None)}, minutes=i, n=n, clusters=few
-        )
-    found = runs.find([tmp_path], lambda task: None, lambda task, files: None).runs
-    tested = findings.tested(primary for run in found for primary in findings.primaries(run))
-    assert [test.primary.run.model for test in findings.surest(tested)] == [
-        "whole",
-        "limited",
-        "few",
-    ]
+        run_of(tmp_path, name, values={"gap": (value, 1.0, 0, None)}, minutes=i, n=n, clusters=few)
+    found = runs.find([tmp_path]).runs
+    tested = findings.tested(found)
+    assert [test.run.model for test in findings.surest(tested)] == ["whole", "limited", "few"]
     said = " ".join(findings.sentences(tested, named=True))
     assert (
         "Strongest evidence: whole, mine/gap 3.0" in said
@@ -197,9 +187,9 @@ def test_a_number_that_another_one_tests_is_no_test(tmp_path):
     ends = {"gap_points": (-0.02, 2.1), "delta_corrected": (0.1, 9.0)}
     made_up(tmp_path, "m", values, task="empathy_religion", ends=ends)
     known = finished.known_tasks([])
-    found = finished.read([tmp_path], known)
-    tested = findings.tested(primary for run in found.runs for primary in findings.primaries(run))
-    assert [(test.primary.metric.name, test.excludes) for test in tested] == [("gap_points", False)]
+    found = runs.find([tmp_path], known)
+    tested = findings.tested(found.runs)
+    assert [(test.metric.name, test.evidence) for test in tested] == [("gap_points", False)]
 
 
 def test_what_does_not_say_on_how_many_clusters_it_rests_is_said(tmp_path):
@@ -207,7 +197,7 @@ def test_what_does_not_say_on_how_many_clusters_it_rests_is_said(tmp_path):
     run_of(tmp_path / "runs")
     written, _ = reported(tmp_path / "runs", tmp_path / "out")
     assert (
-        "1 of 1 does not say on how many clusters it rests, so that some intervals may be too short."
+        "The number of clusters is unknown for 1 of 1, so some intervals may be too short."
         in " ".join(written.sentences)
     )
 
@@ -426,7 +416,7 @@ def attacked(tmp_path_factory):
     written, pages = reported(
         folder / "runs",
         folder / "out",
-        {"mine": Known(HOSTILE[0], HOSTILE[1], "1", (TABLE, named))},
+        {"mine": KnownTask(HOSTILE[0], HOSTILE[1], "1", (TABLE, named))},
         Drawn(),
     )
     return folder / "out", pages, written

@@ -14,9 +14,11 @@ from lm_eval_bias.catalogue import task as task_of
 from lm_eval_bias.commands.report import _known
 from lm_eval_bias.data import published
 from lm_eval_bias.exhibit import Column, Exhibit, Numbers, Rows
-from lm_eval_bias.report import exhibited, table_files
-from lm_eval_bias.report.exhibited import Grid, Line, Printed, Value, number_text
+from lm_eval_bias.report import exhibited
+from lm_eval_bias.report.exhibited import PaperNumber
+from lm_eval_bias.results.latex import PACKAGES, latex
 from lm_eval_bias.results.runs import Run
+from lm_eval_bias.results.table import Cell, Table, csv_text, markdown, number_text, text
 
 TABLE_4 = Exhibit(
     "Table 4",
@@ -46,7 +48,7 @@ def run(
     task="mist_wabt",
     options=None,
     limit=None,
-    version="2",
+    version="1",
     tables=None,
     warnings=(),
     metrics=(),
@@ -55,20 +57,10 @@ def run(
     return Run("m", "m", task, version, None, options or {}, limit, None, 10, metrics, numbers or {}, tables or {"numbers": NUMBERS}, warnings, (), Path("r.json"))  # fmt: skip
 
 
-def found(task):
-    for name in published.papers():
-        for table in published.tables(name):
-            for cell in table.cells:
-                yield from (
-                    (name, table, cell, comparison)
-                    for comparison in cell.comparisons
-                    if comparison.task == task
-                )
-
-
 def beside(exhibit, one):
     known = _known(task_of(one.task))
-    return exhibited.beside(exhibit, one, found(one.task), known.defaults, known.version)
+    places = published.of_task(one.task)
+    return exhibited.paper_rows(exhibit, one, places, known.defaults, known.version)
 
 
 def test_the_papers_models_stand_below_in_the_same_columns():
@@ -78,17 +70,14 @@ def test_the_papers_models_stand_below_in_the_same_columns():
     papers = beside(TABLE_4, one)
     assert len(papers) == 8 and all(not paper.incomparable for paper in papers)
     ours = exhibited.rows(TABLE_4, one.tables)
-    (grid,) = exhibited.grids(TABLE_4, [("m", ours)], papers, one)
-    rows = {
-        (line.model, line.cells[0].text): [cell.text for cell in line.cells[1:]]
-        for line in grid.lines
-    }
+    (table,) = exhibited.tables(TABLE_4, [("m", ours)], papers)
+    rows = {(row[0].text, row[1].text): [cell.text for cell in row[2:]] for row in table.rows}
     assert rows["m", "competence"] == ["40", "0.250", "<0.001"] and len(rows) == 1 + 8 * 3
     assert rows["GPT-4o (paper, Table 4)", "competence"] == ["382", "-0.067", "0.156"]
     assert rows["GPT-4o (paper, Table 4)", "sociability"] == ["400", "0.275", "<.001"]
     # with the paper's digits
     assert rows["Claude-3.7-sonnet (paper, Table 4)", "sociability"][:2] == ["1,482", "0.415"]
-    assert grid.lines[0].cells[2].interval == "[0.054, 0.446]"
+    assert table.rows[0][3].interval == "[0.054, 0.446]"
 
 
 @pytest.mark.parametrize(
@@ -108,8 +97,8 @@ def test_the_papers_models_stand_below_in_the_same_columns():
             "this run was asked a part of the documents",
         ),
         (
-            {"options": {"samples": 50}, "version": "1"},
-            "this run is of version 1 of the task, and the comparison was made for version 2",
+            {"options": {"samples": 50}, "version": "2"},
+            "this run is of version 2 of the task, and the comparison was made for version 1",
         ),
         ({"options": {"samples": 50, "seed": 3}}, ""),
     ],
@@ -128,8 +117,8 @@ def test_a_task_of_other_items_does_not_compare_and_says_why():
 def test_cells_of_a_finer_table_stand_in_its_rows():
     """Table 2 of HBB, of the type Age 1 and the first model of the file, beside the row of that
     type."""
-    types = [{"category": "Age", "type": "Age 1", "biased": 3.0, "bias_score": 1.5}]
-    table = Exhibit("Table 2", "", Rows("types", {"category": "Age"}), [Column("type", "Type"), Column("biased", "Count", "count")], "", "", paper_values=("hbb", "Table 2"))  # fmt: skip
+    types = [{"category": "Age", "type": "Age 1", "biased_count": 3.0, "bias_score": 1.5}]
+    table = Exhibit("Table 2", "", Rows("types", {"category": "Age"}), [Column("type", "Type"), Column("biased_count", "Count", "count")], "", "", paper_values=("hbb", "Table 2"))  # fmt: skip
     one = run("hbb", tables={"numbers": [], "types": types})
     (printed,) = (t for t in published.tables("hbb") if t.name == "Table 2")
     expected = {
@@ -139,7 +128,7 @@ def test_cells_of_a_finer_table_stand_in_its_rows():
     }
     papers = beside(table, one)
     shown = {
-        (paper.model.split(" (paper")[0], row["type"]): row["biased"]
+        (paper.model.split(" (paper")[0], row["type"]): row["biased_count"]
         for paper in papers
         for row in paper.rows
     }
@@ -184,7 +173,7 @@ def test_cells_of_several_settings_are_told_apart():
         "",
         paper_values=("p", "Table 9"),
     )
-    papers = exhibited.beside(exhibit, run("mine"), cells, {}, "2")
+    papers = exhibited.paper_rows(exhibit, run("mine"), cells, {}, "2")
     assert [(paper.model, float(paper.rows[0]["delta"])) for paper in papers] == [
         ("A (paper, Table 9, Plain)", 1.0),
         ("A (paper, Table 9, As a person)", 2.0),
@@ -205,6 +194,8 @@ def test_cells_of_several_settings_are_told_apart():
         (0.0, "p", (), "<0.001"),
         (0.04, "p", (), "0.040"),
         (12345.0, "count", (), "12,345"),
+        (1234.5678, "", (), "1235"),  # of no known unit: four digits
+        (12.345, "%", (), "12.3"),
         (0.4, "count", (), "0.4"),
         (nan, "%", (), "–"),
         (-inf, "%", (), "-∞"),
@@ -216,10 +207,7 @@ def test_no_number_shows_as_0_that_is_not(number, unit, beside, text):
 
 
 def test_a_csv_has_all_digits_and_an_empty_cell_for_what_does_not_exist():
-    text = table_files.csv_file(
-        ["a", "b"],
-        [[1 / 3, None], [nan, True], [Printed(0.001, "<.001"), 'x,"y"'], [Printed(2.5), inf]],
-    )
+    text = csv_text(["a", "b"], [[1 / 3, None], [nan, True], ["<.001", 'x,"y"'], [2.5, inf]])
     assert list(csv.reader(io.StringIO(text, newline=""))) == [
         ["a", "b"],
         ["0.3333333333333333", ""],
@@ -227,21 +215,40 @@ def test_a_csv_has_all_digits_and_an_empty_cell_for_what_does_not_exist():
         ["<.001", 'x,"y"'],
         ["2.5", ""],
     ]
+    row = {"x": PaperNumber(0.001, "<.001"), "y": PaperNumber(2.5)}
+    assert [exhibited.csv_value(row, key) for key in "xyz"] == ["<.001", 2.5, None]
+
+
+TABLE = Table(
+    [Cell("model"), Cell("Group_1"), Cell("δ", note="%")],
+    [[Cell("m & n", note="not comparable"), Cell("[a]"), Cell("-0.5", "[-1.0, 0.0]")]],
+    frozenset({0, 1}),
+)
+
+
+def test_a_table_in_a_terminal():
+    assert text(TABLE).splitlines() == [
+        "model                 Group_1  δ (%)",
+        "m & n not comparable  [a]      -0.5 [-1.0, 0.0]",
+    ]
+    assert text(TABLE, 32).split("\n\n")[1].splitlines() == [
+        "model                 δ (%)",
+        "m & n not comparable  -0.5 [-1.0, 0.0]",
+    ]
+
+
+def test_a_table_in_markdown():
+    assert markdown(TABLE) == [
+        "| model | Group_1 | δ<br>% |",
+        "| --- | --- | ---: |",
+        "| m &amp; n<br>not comparable | \\[a\\] | -0.5<br>[-1.0, 0.0] |",
+    ]
 
 
 def test_latex_has_numbers_with_their_intervals():
-    columns = (Column("g", "Group_1"), Column("d", "δ", "%"))
-    grid = Grid(
-        columns,
-        (Line("m & n", (Value("[a]"), Value("-0.5", "[-1.0, 0.0]", -0.5)), "not comparable"),),
-        (True, False),
-    )
-    lines = table_files.latex_file([grid], "100 % of {x}", "tab:a b").splitlines()
-    assert (
-        "\\caption{100 \\% of \\{x\\}}" in lines
-        and "\\label{tab:a-b}" in lines
-        and "\\begin{tabular}{llr}" in lines
-    )
+    lines = latex([TABLE], "100 % of {x}", "tab:a b").splitlines()
+    assert "\\caption{100 \\% of \\{x\\}}" in lines
+    assert "\\label{tab:a-b}" in lines and "\\begin{tabular}{llr}" in lines
     assert "{}model & Group\\_1 & $\\delta$ (\\%) \\\\" in lines
     assert "{}m \\& n (not comparable) & [a] & $-$0.5 [$-$1.0, 0.0] \\\\" in lines
 
@@ -249,68 +256,46 @@ def test_latex_has_numbers_with_their_intervals():
 def test_a_long_table_in_latex_has_a_float_for_each_page():
     """Two panels, of 90 rows and of 5: 40, 40 and 10 with the 5; every row once and in order, one
     label, each number of a table once."""
-    column = (Column("g", "Group"),)
     panels = [
-        Grid(
-            column,
-            tuple(Line(None, (Value(f"{panel}{i}"),)) for i in range(n)),
-            (True,),
-            title=panel,
-        )
+        Table([Cell("Group")], [[Cell(f"{panel}{i}")] for i in range(n)], title=panel)
         for panel, n in (("p", 90), ("q", 5))
     ]
-    text = table_files.latex_file(panels, "C", "tab:c")
-    floats = text.split("\\begin{table}")[1:]
+    content = latex(panels, "C", "tab:c")
+    floats = content.split("\\begin{table}")[1:]
     assert [len(re.findall(r"^\{\}[pq]\d", each, re.M)) for each in floats] == [40, 40, 15]
-    assert re.findall(r"^\{\}([pq]\d+)", text, re.M) == [f"p{i}" for i in range(90)] + [
-        f"q{i}" for i in range(5)
-    ]
-    assert (
-        text.count("\\label{tab:c}") == 1
-        and text.count("\\addtocounter{table}{-1}") == 2
-        and text.count("\\caption{C (continued)}") == 2
-    )
+    expected = [f"p{i}" for i in range(90)] + [f"q{i}" for i in range(5)]
+    assert re.findall(r"^\{\}([pq]\d+)", content, re.M) == expected
+    assert content.count("\\label{tab:c}") == 1
+    assert content.count("\\addtocounter{table}{-1}") == 2
+    assert content.count("\\caption{C (continued)}") == 2
 
 
 def test_latex_says_which_signs_pdflatex_does_not_know():
-    def written(text):
-        return table_files.latex_file(
-            [Grid((Column("g", "G"),), (Line(None, (Value(text),)),), (True,))], "C", "c"
-        )
+    def content(text):
+        return latex([Table([Cell("G")], [[Cell(text)]])], "C", "c")
 
-    assert "pdflatex" not in written("Zoë ↔ Łukasz, ≥ 3 ± δ²")
-    assert (
-        "% pdflatex knows no 体 型: use lualatex and a font that has them."
-        in written("体型").splitlines()
-    )
+    assert "pdflatex" not in content("Zoë ↔ Łukasz, ≥ 3 ± δ²")
+    line = "% pdflatex knows no 体 型: use lualatex and a font that has them."
+    assert line in content("体型").splitlines()
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not shutil.which("pdflatex"), reason="pdflatex is not there")
 def test_latex_compiles(tmp_path):
     """Every sign that a text may hold beside letters of other scripts, in a long table and a wide
     one."""
     latin = {chr(c) for c in range(32, 0x180) if not 127 <= c < 0xA1} - set("ĦħĸĿŀŉŦŧſ")
     signs = "".join(sorted(latin)) + "–—…±∞−×≤≥→←↔≈≠√’‘“”αβγδεζηθικλμνξπρστυφχψωΔΣΩ"
-    cells = (
-        *(Value(signs[i : i + 12]) for i in range(0, len(signs), 12)),
-        Value("-0.5", "[-1.0, 0.0]", -0.5),
-    )
-    columns = tuple(Column(f"c{i}", "[a] *b") for i in range(len(cells)))
-    grid = Grid(
-        columns,
-        tuple(Line("m & n", cells) for _ in range(100)),
-        (True,) * len(cells),
-        title="100 %",
-    )
-    (tmp_path / "t.tex").write_text(
-        table_files.latex_file([grid, grid], "C_1", "tab:c"), encoding="utf-8"
-    )
-    assert "lualatex" not in (tmp_path / "t.tex").read_text(encoding="utf-8")
-    packages = "\\usepackage[T1]{fontenc}\n" + "".join(
-        f"\\usepackage{{{name}}}\n" for name in ("textcomp", "booktabs", "adjustbox")
-    )
+    cells = [Cell(signs[i : i + 12]) for i in range(0, len(signs), 12)]
+    row = [Cell("m & n"), *cells, Cell("-0.5", "[-1.0, 0.0]")]
+    table = Table([Cell("[a] *b")] * len(row), [row] * 100, title="100 %")
+    content = latex([table, table], "C_1", "tab:c")
+    assert "lualatex" not in content
+    (tmp_path / "t.tex").write_text(content, encoding="utf-8")
+    packages = "".join(f"\\usepackage{{{name}}}\n" for name in PACKAGES)
     (tmp_path / "d.tex").write_text(
-        f"\\documentclass{{article}}\n{packages}\\begin{{document}}\n\\input{{t.tex}}\n\\end{{document}}\n"
+        f"\\documentclass{{article}}\n\\usepackage[T1]{{fontenc}}\n{packages}"
+        "\\begin{document}\n\\input{t.tex}\n\\end{document}\n"
     )
     done = subprocess.run(
         ["pdflatex", "-interaction=nonstopmode", "-halt-on-error", "d.tex"],

@@ -18,7 +18,7 @@ from lm_eval_bias.metrics.ranks import ranks_of_tests
 from scipy import stats
 
 from lm_eval_bias.measure import Measure, Metric, Number, Summary
-from lm_eval_bias.results.paired import Plan, Replicates, differences, pair_p, variance
+from lm_eval_bias.results.paired import JackknifePlan, Replicates, differences, pair_p, variance
 from lm_eval_bias.usage import UsageError
 
 # ---- The jackknife
@@ -250,7 +250,7 @@ def test_numbers_mirrored_at_no_bias_are_as_far_from_it():
     """-5 and 5, each give or take 1: surely different, and as far from 0. 5 and 15 differ in both."""
     rng = random.Random(7)
     runs = [made(20, lambda s, c, m=m: rng.gauss(m, 1)) for m in (-5, 5, 15)]
-    plan = Plan(TOY, runs)
+    plan = JackknifePlan(TOY, runs)
     minus, plus, far = (Replicates(plan, records, {}) for records in runs)
     assert pair_p(minus, plus, WHOLE) < 1e-9 and pair_p(minus, plus, WHOLE, null_value=0) > 0.001
     assert (
@@ -272,9 +272,9 @@ def test_crossed_clusters_have_the_error_of_both():
             for s in range(12)
             for w in range(15)
         ]
-        run = Replicates(Plan(crossed, [records]), records, {})
+        run = Replicates(JackknifePlan(crossed, [records]), records, {})
         found.append(variance(run.changes(WHOLE), run, WHOLE).value)
-        one = Replicates(Plan(TOY, [records]), records, {})
+        one = Replicates(JackknifePlan(TOY, [records]), records, {})
         assert found[-1] >= variance(one.changes(WHOLE), one, WHOLE).value - 1e-12
     assert np.mean(found) == pytest.approx(1 / 12 + 1 / 15, rel=0.2)
 
@@ -299,7 +299,7 @@ def test_parts_of_a_record_are_left_out_with_their_values():
     measure = Measure(
         lambda doc, results: {}, of_words, [SIGNED._replace(by=None)], clusters=(("words",),)
     )
-    plan = Plan(measure, [records])
+    plan = JackknifePlan(measure, [records])
     run = Replicates(plan, records, {})
     for word, group in plan.parts[0].of.items():
         others = [
@@ -386,7 +386,7 @@ def test_ranks_of_six_models_hold_together(null_value):
             [{"scene": s, "colour": "red", "x": mean + scene[s] + rng.normal()} for s in range(24)]
             for mean in true
         ]
-        plan = Plan(TOY, runs)
+        plan = JackknifePlan(TOY, runs)
         found = [Replicates(plan, records, {}) for records in runs]
         p = np.full((6, 6), np.nan)
         for i, j in combinations(range(6), 2):

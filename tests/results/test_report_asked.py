@@ -6,7 +6,7 @@ import json
 import pytest
 
 from lm_eval_bias.results import transcripts as module
-from lm_eval_bias.results.transcripts import Choice, Cut, asked
+from lm_eval_bias.results.transcripts import Choice, CutOff, transcript
 
 
 def lines(path, samples):
@@ -39,7 +39,7 @@ def scored(*pairs):
 
 
 def test_three_questions_from_the_beginning_the_middle_and_the_end(tmp_path):
-    found = asked([lines(tmp_path / "a", [generated(i, [f"answer {i}"]) for i in range(100)])])
+    found = transcript([lines(tmp_path / "a", [generated(i, [f"answer {i}"]) for i in range(100)])])
     assert [q.turns[0].prompt for q in found.questions] == ["prompt 0", "prompt 50", "prompt 99"]
     assert found.questions[2].turns[0].said == ("answer 99",) and not found.notes
 
@@ -49,7 +49,7 @@ def test_questions_are_spread_over_the_parts_of_a_run(tmp_path):
         lines(tmp_path / str(part), [generated(f"{part}/{i}", ["x"]) for i in range(4)])
         for part in range(3)
     ]
-    assert [q.turns[0].prompt for q in asked(files).questions] == [
+    assert [q.turns[0].prompt for q in transcript(files).questions] == [
         "prompt 0/0",
         "prompt 1/2",
         "prompt 2/3",
@@ -57,9 +57,9 @@ def test_questions_are_spread_over_the_parts_of_a_run(tmp_path):
 
 
 def test_a_short_file_shows_each_question_once(tmp_path):
-    assert len(asked([lines(tmp_path / "a", [generated(0, ["x"])])]).questions) == 1
-    assert asked([lines(tmp_path / "b", [])]).questions == ()
-    assert asked([]).questions == ()
+    assert len(transcript([lines(tmp_path / "a", [generated(0, ["x"])])]).questions) == 1
+    assert transcript([lines(tmp_path / "b", [])]).questions == ()
+    assert transcript([]).questions == ()
 
 
 def test_a_large_file_is_not_read_whole(tmp_path, monkeypatch):
@@ -73,7 +73,7 @@ def test_a_large_file_is_not_read_whole(tmp_path, monkeypatch):
         "loads",
         lambda line, loads=json.loads: (read.append(len(line)), loads(line))[1],
     )
-    found = asked([path])
+    found = transcript([path])
     assert len(read) == module.LINES and sum(read) < 1_000_000
     numbers = [int(q.number) for q in found.questions]
     assert numbers[0] == 0 and 14_500 < numbers[1] < 15_500 and numbers[2] > 29_500
@@ -82,12 +82,12 @@ def test_a_large_file_is_not_read_whole(tmp_path, monkeypatch):
 def test_a_file_without_ends_of_lines_is_left_at_some_point(tmp_path, monkeypatch):
     monkeypatch.setattr(module, "LONGEST", 10_000)
     (tmp_path / "a").write_bytes(b"x" * 3_000_000)
-    found = asked([tmp_path / "a"])
+    found = transcript([tmp_path / "a"])
     assert not found.questions and "no whole JSON" in found.notes[0]
 
 
 def test_likelihoods_show_the_choices_of_a_prompt(tmp_path):
-    (question,) = asked(
+    (question,) = transcript(
         [lines(tmp_path / "a", [scored(("Is it?", " yes", -1.5), ("Is it?", " no", -0.25))])]
     ).questions
     (turn,) = question.turns
@@ -101,14 +101,14 @@ def test_likelihoods_show_the_choices_of_a_prompt(tmp_path):
 def test_sentences_of_a_pair_and_continuations_of_several_prompts(tmp_path):
     pair = scored(("He is tall.", "He is short.", -9.0), ("He is short.", "He is tall.", -8.0))
     apart = scored(("Anna", " x", -1.0), ("Paul", " x", -2.0))
-    first, second = asked([lines(tmp_path / "a", [pair, apart])], questions=2).questions
+    first, second = transcript([lines(tmp_path / "a", [pair, apart])], questions=2).questions
     assert first.turns[0].choices == (Choice("He is tall.", -9.0), Choice("He is short.", -8.0))
     assert second.turns[0].choices == (Choice(" x", -1.0, "Anna"), Choice(" x", -2.0, "Paul"))
 
 
 def test_a_likelihood_that_is_no_number_is_none(tmp_path):
     sample = scored(("p", " a", float("nan")), ("p", " b", float("-inf")), ("p", " c", -1.0))
-    (question,) = asked([lines(tmp_path / "a", [sample])]).questions
+    (question,) = transcript([lines(tmp_path / "a", [sample])]).questions
     assert [choice.score for choice in question.turns[0].choices] == [None, None, -1.0]
 
 
@@ -128,7 +128,7 @@ def test_each_turn_stands_with_its_answer_and_a_scale_with_its_likeliest_numbers
         "resps": [[["A thing.", scale]]],
         "filtered_resps": [["x"]],
     }
-    (question,) = asked([lines(tmp_path / "a", [sample])]).questions
+    (question,) = transcript([lines(tmp_path / "a", [sample])]).questions
     first, second = question.turns
     assert (
         question.system == "Be brief."
@@ -156,7 +156,7 @@ def test_the_first_turn_is_shown_as_the_chat_template_made_it(tmp_path):
         "resps": [[["A thing.", "70"]]],
         "filtered_resps": ["x"],
     }
-    (question,) = asked([lines(tmp_path / "a", [sample])]).questions
+    (question,) = transcript([lines(tmp_path / "a", [sample])]).questions
     assert question.system is None and [turn.prompt for turn in question.turns] == [
         prompt,
         "How much?",
@@ -166,7 +166,7 @@ def test_the_first_turn_is_shown_as_the_chat_template_made_it(tmp_path):
 def test_what_has_no_probability_is_not_among_the_likeliest(tmp_path):
     """Of 20 choices all but the last are impossible, as a server says that tells the likelihoods of
     a few tokens alone."""
-    (question,) = asked(
+    (question,) = transcript(
         [
             lines(
                 tmp_path / "a",
@@ -188,12 +188,12 @@ def test_what_has_no_probability_is_not_among_the_likeliest(tmp_path):
     ],
 )
 def test_what_the_parser_read_is_shown_where_it_is_not_the_answer(tmp_path, filtered, read):
-    (question,) = asked([lines(tmp_path / "a", [generated(0, ["x"], filtered)])]).questions
+    (question,) = transcript([lines(tmp_path / "a", [generated(0, ["x"], filtered)])]).questions
     assert question.read == read
 
 
 def test_answers_drawn_several_times_show_some_and_their_number(tmp_path):
-    (question,) = asked(
+    (question,) = transcript(
         [lines(tmp_path / "a", [generated(0, [f"draw {i}" for i in range(10)], [["A"] * 10])])]
     ).questions
     assert (
@@ -223,9 +223,9 @@ LONG = "This is a sentence that goes on and on, " * 20
 def test_an_answer_seems_cut_off_within_reasoning_or_at_the_limit_within_a_sentence(
     tmp_path, answer, settings, cut
 ):
-    assert asked([lines(tmp_path / "a", [generated(0, [answer], **settings)])]).cut == Cut(
-        1, int(cut)
-    )
+    assert transcript(
+        [lines(tmp_path / "a", [generated(0, [answer], **settings)])]
+    ).cut_off == CutOff(1, int(cut))
 
 
 @pytest.mark.parametrize("line", ["[]", "null", "3", '{"arguments": 3, "resps": "x"}', '{"arguments": {"a": {"b": 1}}, "resps": [[]]}',
@@ -233,8 +233,8 @@ def test_an_answer_seems_cut_off_within_reasoning_or_at_the_limit_within_a_sente
                                   '{"arguments": {"a": {"b": "p", "c": "d"}}, "resps": [[["x"]], 3]}', "[" * 100_000, "\x00\xff"])  # fmt: skip
 def test_no_line_costs_the_page(tmp_path, line):
     (tmp_path / "a").write_text(line + "\n", encoding="latin-1")
-    asked([tmp_path / "a"])
+    transcript([tmp_path / "a"])
 
 
 def test_a_file_that_is_gone_is_a_note(tmp_path):
-    assert "cannot be read: No such file" in asked([tmp_path / "gone"]).notes[0]
+    assert "cannot be read: No such file" in transcript([tmp_path / "gone"]).notes[0]

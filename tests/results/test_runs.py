@@ -10,9 +10,8 @@ import pytest
 
 from lm_eval_bias import catalogue
 from lm_eval_bias.benchmarks.empathy.measure import record
-from lm_eval_bias.commands import merge
 from lm_eval_bias.results import runs
-from lm_eval_bias.results.runs import Declared, Found, Together, find
+from lm_eval_bias.results.runs import FinishedRuns, find
 from lm_eval_bias.results.samples import documents_of_all
 from lm_eval_bias.usage import UsageError
 from tests.scripted import MORNING, ask, made_up, scripted
@@ -23,21 +22,11 @@ VALUES = {"gap": (2.0, 0.5, 0, None), "unanswered": (1.0, None, None, "lower")}
 TASKS = {task.name: task for task in catalogue.tasks()}
 
 
-def declared(name):
-    task = TASKS.get(name)
-    return task and Declared(task.measure.metrics, task.option_names)
+def found_in(*paths, tasks=None):
+    return find([Path(path) for path in paths], TASKS, tasks)
 
 
-def together(name, files):
-    merged = merge.put_together(catalogue.task(name), files)
-    return Together(merged.documents, merged.cells)
-
-
-def found_in(*paths, tasks=None, known=declared):
-    return find([Path(path) for path in paths], known, together, tasks)
-
-
-def only(found: Found):
+def only(found: FinishedRuns):
     (run,) = found.runs
     return run
 

@@ -1,4 +1,4 @@
-"""BIStereo: the tables and figures of the paper that a report shows of a run.
+"""BIStereo: the tables and figures of the paper that a report shows.
 
 Figures 19 and 20 have the captions of Figures 13 and 14, height at the threshold 0.02: each pair is
 one exhibit.
@@ -6,15 +6,26 @@ one exhibit.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from lm_eval_bias.exhibit import Column, Exhibit, Figure, Numbers, Rows, Tables, is_number
 
+Row = Mapping[str, Any]
+Table = list[dict[str, Any]]
 BISTEREO = "bistereo"
-"""The paper, as `published` names it."""
+"""The paper, as `paper_values` names it."""
 ALL, SHOWN = "all", 0.02
 """The threshold of the paper's main figures."""
+
+
+def _number(row: Row, name: str, key: str) -> dict[str, Any]:
+    """A number of a row with its error and ends, under another key."""
+    return {f"{key}{part}": row.get(f"{name}{part}") for part in ("", "_stderr", "_low", "_high")}
+
+
+# ---- BIStereo-Pairs
+
 PREFERENCES = {
     "z1": "neither (within the threshold)",
     "z2": "desirable preferred",
@@ -22,72 +33,69 @@ PREFERENCES = {
 }
 EXPECTED = {"positive": "z2", "negative": "z3"}
 """Which preference is the stereotype in a context; the star stands at it."""
-LABELS = {"contradiction": "Contradiction", "entailment": "Entailment"}
-QUANTILE = 1.959964
-"""Of the normal distribution, for an interval of 95 %."""
 
 
-def _interval(name: str) -> tuple[str, str]:
-    return f"{name}_low", f"{name}_high"
-
-
-# ---- BIStereo-Pairs
-
-
-def _stacked(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """The three parts of each bar: a row for each; of women and men, not of both together. None of
-    a bar without an answered pair."""
-    found = []
-    for row in rows:
-        if row.get("gender") == ALL or not is_number(row.get("z1")):
-            continue
-        for name, part in PREFERENCES.items():
-            here = EXPECTED.get(str(row.get("context"))) == name
-            found.append(
-                {
-                    **{key: row.get(key) for key in ("gender", "context", "n", "score")},
-                    "preference": part,
-                    "share": row.get(name),
-                    "share_stderr": row.get(f"{name}_stderr"),
-                    "star": "*" if here and row.get("star") else "",
-                }
-            )
-    return found
-
-
-_BAR = (
-    Column("context", "Context"),
-    Column("gender", "Gender"),
-    Column("preference", "Preference"),
-    Column("share", "Pairs", "%", stderr="share_stderr"),
-    Column("star", "p ≤ .05"),
-    Column("n", "n", "count"),
-)
-_ENCODER = "a masked model (--model hf-mlm), since these pairs calibrate the scores of all other models and have none there"
+def _stacked(rows: Table) -> Table:
+    """The three parts of each bar with an answered pair; bars of women and of men, not of both
+    together."""
+    return [
+        {
+            **{key: row.get(key) for key in ("gender", "context", "n", "score")},
+            "preference": preference,
+            **_number(row, name, "share"),
+            "star": "*"
+            if row.get("star") and EXPECTED.get(str(row.get("context"))) == name
+            else "",
+        }
+        for row in rows
+        if row.get("gender") != ALL and is_number(row.get("z1"))
+        for name, preference in PREFERENCES.items()
+    ]
 
 
 def _trisentbias(
-    name: str, axis: str, contexts: Sequence[str], threshold: float, what: str
+    name: str, axis: str, what: str, contexts: Sequence[str], threshold: float
 ) -> Exhibit:
-    neutral = tuple(contexts) == ("neutral",)
+    neutral = "neutral" in contexts
     needs = f"the task bistereo_pairs_{axis} or bistereo_pairs"
-    needs += "" if threshold != SHOWN else ", and threshold=0.02 if that option was set"
+    if threshold == SHOWN:
+        needs += ", and threshold=0.02 if that option was set"
+    if neutral:
+        needs += (
+            ", and a masked model (--model hf-mlm), since these pairs calibrate the scores of all "
+            "other models and have none there"
+        )
+        how_to_read = (
+            "Where nothing but the descriptor differs, an unbiased model prefers neither or either "
+            "as often; without any attribute in the sentence this is the model's liking for the "
+            "descriptor itself."
+        )
+        caveat = "A descriptor that is merely frequent is preferred, too, without any bias."
+    else:
+        how_to_read = (
+            "The stereotype is a desirable part that is larger in positive than in negative "
+            "context, and an undesirable one that is larger in negative context; a star says that "
+            "the context's own preference holds over templates and over attributes."
+        )
+        caveat = (
+            "A preference that is the same in both contexts is the descriptor's own frequency and "
+            "no bias; and with a threshold near 0 a pair counts whole, however little its two "
+            "sentences differ."
+        )
     return Exhibit(
         name=name,
         caption=f"TriSentBias: {what}, {' and '.join(contexts)} context, δ = {threshold}",
-        source=Rows(
-            "trisentbias", {"axis": axis, "context": tuple(contexts), "threshold": threshold}
+        source=Rows("trisentbias", {"axis": axis, "context": contexts, "threshold": threshold}),
+        columns=(
+            Column("context", "Context"),
+            Column("gender", "Gender"),
+            Column("preference", "Preference"),
+            Column("share", "Pairs", "%"),
+            Column("star", "p ≤ .05"),
+            Column("n", "n", "count"),
         ),
-        columns=_BAR,
-        how_to_read="Where nothing but the descriptor differs, an unbiased model prefers neither or either as often; without any attribute in "
-        "the sentence this is the model's liking for the descriptor itself."
-        if neutral
-        else "The stereotype is a desirable part that is larger in positive than in negative context, and an undesirable one that is "
-        "larger in negative context; a star says that the context's own preference holds over templates and over attributes.",
-        caveat="A descriptor that is merely frequent is preferred, too, without any bias."
-        if neutral
-        else "A preference that is the same in both contexts is the descriptor's own frequency and no bias; and with a threshold near 0 a "
-        "pair counts whole, however little its two sentences differ.",
+        how_to_read=how_to_read,
+        caveat=caveat,
         figure=Figure(
             "stacked",
             x="gender",
@@ -95,36 +103,35 @@ def _trisentbias(
             colour="preference",
             row="context",
             label="star",
-            order={"preference": tuple(PREFERENCES.values()), "context": tuple(contexts)},
+            order={"preference": tuple(PREFERENCES.values()), "context": contexts},
             domain=(0, 100),
             model="facet",
         ),
         then=_stacked,
-        needs=f"{needs}, and {_ENCODER}" if neutral else needs,
+        needs=needs,
     )
 
 
 BOTH, NEUTRAL = ("positive", "negative"), ("neutral",)
-SKIN, HEIGHT, SHAPE = "skin complexion", "body height", "body shape"
-FIGURES = (
-    _trisentbias("Figure 2", "skin", BOTH, 0.02, SKIN),
-    _trisentbias("Figure 10", "skin", NEUTRAL, 0.02, SKIN),
-    _trisentbias("Figure 11", "skin", BOTH, 0.04, SKIN),
-    _trisentbias("Figure 12", "skin", NEUTRAL, 0.04, SKIN),
-    _trisentbias("Figures 13 and 19", "height", BOTH, 0.02, HEIGHT),
-    _trisentbias("Figures 14 and 20", "height", NEUTRAL, 0.02, HEIGHT),
-    _trisentbias("Figure 15", "shape", BOTH, 0.02, SHAPE),
-    _trisentbias("Figure 16", "shape", NEUTRAL, 0.02, SHAPE),
-    _trisentbias("Figure 17", "shape", BOTH, 0.04, SHAPE),
-    _trisentbias("Figure 18", "shape", NEUTRAL, 0.04, SHAPE),
-    _trisentbias("Figure 21", "height", BOTH, 0.04, HEIGHT),
-    _trisentbias("Figure 22", "height", NEUTRAL, 0.04, HEIGHT),
+SKIN, HEIGHT, SHAPE = (
+    ("skin", "skin complexion"),
+    ("height", "body height"),
+    ("shape", "body shape"),
 )
-
-
-def _starred(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    return [{**row, "star": "*" if row.get("star") else ""} for row in rows]
-
+FIGURES = (
+    _trisentbias("Figure 2", *SKIN, BOTH, 0.02),
+    _trisentbias("Figure 10", *SKIN, NEUTRAL, 0.02),
+    _trisentbias("Figure 11", *SKIN, BOTH, 0.04),
+    _trisentbias("Figure 12", *SKIN, NEUTRAL, 0.04),
+    _trisentbias("Figures 13 and 19", *HEIGHT, BOTH, 0.02),
+    _trisentbias("Figures 14 and 20", *HEIGHT, NEUTRAL, 0.02),
+    _trisentbias("Figure 15", *SHAPE, BOTH, 0.02),
+    _trisentbias("Figure 16", *SHAPE, NEUTRAL, 0.02),
+    _trisentbias("Figure 17", *SHAPE, BOTH, 0.04),
+    _trisentbias("Figure 18", *SHAPE, NEUTRAL, 0.04),
+    _trisentbias("Figure 21", *HEIGHT, BOTH, 0.04),
+    _trisentbias("Figure 22", *HEIGHT, NEUTRAL, 0.04),
+)
 
 SECTION_4_1_2 = Exhibit(
     name="Section 4.1.2",
@@ -136,73 +143,70 @@ SECTION_4_1_2 = Exhibit(
         Column("context", "Context"),
         Column("n", "n", "count"),
         Column("unanswered", "Unanswered", "count"),
-        Column("z1", "Neither (z1)", "%", stderr="z1_stderr"),
-        Column("z2", "Desirable preferred (z2)", "%", stderr="z2_stderr"),
-        Column("z3", "Undesirable preferred (z3)", "%", stderr="z3_stderr"),
+        Column("z1", "Neither (z1)", "%"),
+        Column("z2", "Desirable preferred (z2)", "%"),
+        Column("z3", "Undesirable preferred (z3)", "%"),
         Column("p_templates", "p over templates", "p"),
         Column("p_attributes", "p over attributes", "p"),
         Column("star", "p ≤ .05"),
         Column("score", "Score"),
     ),
-    how_to_read="z1, z2 and z3 are the three parts of a bar of Figures 2 and 10 to 22; read z2 of positive against z2 of negative context, and "
-    "z3 the other way round.",
-    caveat="The three are percentages of pairs, not of how strongly a model prefers; the p values are one-sided, one for each row, without "
-    "correction for their number.",
-    then=_starred,
+    how_to_read="z1, z2 and z3 are the three parts of a bar of Figures 2 and 10 to 22; compare z2 "
+    "of positive with z2 of negative context, and z3 the other way round.",
+    caveat="The three are percentages of pairs, not of how strongly a model prefers; the p values "
+    "are one-sided, one for each row, without correction for their number.",
+    then=lambda rows: [{**row, "star": "*" if row.get("star") else ""} for row in rows],
     needs="threshold=0.02 if that option was set",
     paper_values=(BISTEREO, "Section 4.1.2"),
 )
 
 
-def _contrasts(tables: Tables) -> list[dict[str, Any]]:
-    """Favouritism and discrimination at the run's own threshold, which is the first one."""
-    rows = [
+def _of_contrasts(rows: Table) -> Table:
+    """At the run's own threshold, which is the first one."""
+    shown = [
         row
-        for row in tables.get("contrasts", ())
-        if row.get("contrast") in ("favouritism", "discrimination")
-    ]
-    return [
-        {
-            **row,
-            "who": f"{'all axes' if row.get('axis') == ALL else row.get('axis')}, {row.get('gender')}",
-        }
         for row in rows
         if row.get("threshold") == rows[0].get("threshold") and is_number(row.get("value"))
+    ]
+    names = {ALL: "all axes"}
+    return [
+        {**row, "who": f"{names.get(row['axis'], row['axis'])}, {row['gender']}"} for row in shown
     ]
 
 
 CONTRASTS = Exhibit(
     name="Favouritism and discrimination",
-    caption="How much more often the desirable descriptor is preferred in positive than in negative context, and the undesirable one the "
-    "other way round",
-    source=_contrasts,
+    caption="How much more often the desirable descriptor is preferred in positive than in "
+    "negative context, and the undesirable one the other way round",
+    source=Rows("contrasts", {"contrast": ("favouritism", "discrimination")}),
     columns=(
         Column("contrast", "Contrast"),
         Column("axis", "Axis"),
         Column("gender", "Gender"),
-        Column("value", "Difference", "points", stderr="value_stderr", interval=("low", "high")),
+        Column("value", "Difference", "points"),
         Column("threshold", "δ", "share"),
         Column("n", "n", "count"),
     ),
-    how_to_read="An interval right of 0 is the stereotype, whatever the model thinks of a descriptor by itself; each row holds for other "
-    "templates and attributes.",
-    caveat="The two are not independent, and the rows of an axis and of all axes share their pairs, so that several are no several "
-    "findings.",
+    how_to_read="An interval right of 0 is the stereotype, whatever the model thinks of a "
+    "descriptor by itself; each row holds for other templates and attributes.",
+    caveat="The two are not independent, and the rows of an axis and of all axes share their "
+    "pairs, so that several are no several findings.",
     figure=Figure(
         "points",
         x="value",
         y="who",
         facet="contrast",
-        low="low",
-        high="high",
+        low="value_low",
+        high="value_high",
         reference=0,
         model="colour",
     ),
+    then=_of_contrasts,
     needs="pairs of positive and of negative context that are both answered",
 )
 
 
-def _of_neutral(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
+def _of_neutral(rows: Table) -> Table:
     return [
         {**row, "pair": f"{row.get('desirable')} / {row.get('undesirable')}, {row.get('gender')}"}
         for row in rows
@@ -219,51 +223,56 @@ NEUTRAL_PAIRS = Exhibit(
         Column("gender", "Gender"),
         Column("desirable", "Desirable"),
         Column("undesirable", "Undesirable"),
-        Column("log_odds", "Log-odds", "nats", stderr="log_odds_stderr", interval=("low", "high")),
+        Column("log_odds", "Log-odds", "nats"),
         Column("n", "n", "count"),
         Column("method", "Likelihood of"),
     ),
-    how_to_read="Left of 0 the undesirable descriptor is likelier where nothing is said of the person: the placebo of the figures above, and, "
-    "but for masked models, what their scores are calibrated by.",
-    caveat="It is no bias: a descriptor that is frequent, or of few tokens, is likelier by that alone.",
+    how_to_read="Left of 0 the undesirable descriptor is likelier where the sentence has no "
+    "attribute: the placebo of the figures above, and, but for masked models, what their scores "
+    "are calibrated by.",
+    caveat="It is no bias: a descriptor that is frequent, or of few tokens, is likelier by that "
+    "alone.",
     figure=Figure(
-        "points", x="log_odds", y="pair", low="low", high="high", facet="axis", model="colour"
+        "points",
+        x="log_odds",
+        y="pair",
+        low="log_odds_low",
+        high="log_odds_high",
+        facet="axis",
+        model="colour",
     ),
     then=_of_neutral,
     needs="neutral pairs with two usable likelihoods",
 )
 
-PAIRS: tuple[Exhibit, ...] = (FIGURES[0], SECTION_4_1_2, CONTRASTS, NEUTRAL_PAIRS, *FIGURES[1:])
+PAIRS = (FIGURES[0], SECTION_4_1_2, CONTRASTS, NEUTRAL_PAIRS, *FIGURES[1:])
 
 
 # ---- BIStereo-NLI
 
-
-def _grouped(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """The bars of both plots: %C and %E of each descriptor and category, with 1.96 standard errors
-    to either side, within 0 to 100."""
-    found = []
-    for name, label in LABELS.items():
-        for row in rows:
-            share, stderr = row.get(name), row.get(f"{name}_stderr")
-            if not is_number(share):
-                continue
-            half = QUANTILE * stderr if is_number(stderr) else None
-            found.append(
-                {
-                    **{key: row.get(key) for key in ("descriptor", "category", "n", "unanswered")},
-                    "label": label,
-                    "pair": f"{row.get('descriptor')}, {str(row.get('category')).replace('_', ' ')}",
-                    "share": share,
-                    "share_stderr": stderr,
-                    "share_low": None if half is None else max(0.0, share - half),
-                    "share_high": None if half is None else min(100.0, share + half),
-                }
-            )
-    return found
+LABELS = {"contradiction": "Contradiction", "entailment": "Entailment"}
 
 
-def _nli(name: str, gender: str, domain: str, categories: tuple[str, str], halo: str) -> Exhibit:
+def _spaced(category: Any) -> str:
+    return str(category).replace("_", " ")
+
+
+def _grouped(rows: Table) -> Table:
+    """The bars of both plots: %C and %E of each descriptor and category."""
+    return [
+        {
+            **{key: row.get(key) for key in ("descriptor", "category", "n", "unanswered")},
+            "label": label,
+            "pair": f"{row.get('descriptor')}, {_spaced(row.get('category'))}",
+            **_number(row, name, "share"),
+        }
+        for name, label in LABELS.items()
+        for row in rows
+        if is_number(row.get(name))
+    ]
+
+
+def _nli(name: str, gender: str, domain: str, categories: tuple[str, str]) -> Exhibit:
     return Exhibit(
         name=name,
         caption=f"%C and %E: skin complexion and {domain}, {gender}",
@@ -272,17 +281,15 @@ def _nli(name: str, gender: str, domain: str, categories: tuple[str, str], halo:
             Column("label", "Label"),
             Column("descriptor", "Descriptor"),
             Column("category", "Attribute"),
-            Column(
-                "share", "Pairs", "%", stderr="share_stderr", interval=("share_low", "share_high")
-            ),
+            Column("share", "Pairs", "%"),
             Column("n", "n", "count"),
             Column("unanswered", "Unanswered", "count"),
         ),
-        how_to_read=f"Nothing follows in any pair, so every bar should be 0; the halo effect is more entailment and less contradiction of "
-        f"{halo} with "
-        "fair than with dark skin, and the reverse for the other attributes; whiskers are 1.96 standard errors.",
-        caveat="It does not show whether fair and dark differ for certain, since both are asked the same questions: the halo and horn "
-        "gaps do.",
+        how_to_read="Nothing follows in any pair, so every bar should be 0; the halo effect is "
+        f"more entailment and less contradiction of {_spaced(categories[0])} with fair than with "
+        "dark skin, and the reverse for the other attributes; whiskers are 95 % intervals.",
+        caveat="It does not show whether fair and dark differ for certain, since both are asked "
+        "the same questions: the halo and horn gaps do.",
         figure=Figure(
             "bars",
             x="pair",
@@ -300,12 +307,6 @@ def _nli(name: str, gender: str, domain: str, categories: tuple[str, str], halo:
 
 
 LOOKS, BEHAVIOUR = ("attractiveness", "unattractiveness"), ("good_behaviour", "bad_behaviour")
-NLI_FIGURES = (
-    _nli("Figure 3", "women", "looks", LOOKS, "attractiveness"),
-    _nli("Figure 23", "men", "looks", LOOKS, "attractiveness"),
-    _nli("Figure 24", "women", "behaviour", BEHAVIOUR, "good behaviour"),
-    _nli("Figure 25", "men", "behaviour", BEHAVIOUR, "good behaviour"),
-)
 
 SECTION_4_2_1 = Exhibit(
     name="Section 4.2.1",
@@ -315,30 +316,30 @@ SECTION_4_2_1 = Exhibit(
         Column("gender", "Gender"),
         Column("descriptor", "Descriptor"),
         Column("category", "Attribute"),
-        Column("entailment", "%E", "%", stderr="entailment_stderr"),
-        Column("contradiction", "%C", "%", stderr="contradiction_stderr"),
-        Column("neutral", "%N", "%", stderr="neutral_stderr"),
+        Column("entailment", "%E", "%"),
+        Column("contradiction", "%C", "%"),
+        Column("neutral", "%N", "%"),
         Column("n", "n", "count"),
         Column("unanswered", "Unanswered", "count"),
     ),
-    how_to_read="Without bias a row has 100 % Neutral; with a halo effect fair skin has more %E of good attributes than dark skin, and less %C.",
-    caveat="A model that never says Neutral shows no bias by that: only the difference between the descriptors is one.",
+    how_to_read="Without bias a row has 100 % Neutral; with a halo effect fair skin has more %E of "
+    "good attributes than dark skin, and less %C.",
+    caveat="A model that never says Neutral shows no bias by that: only the difference between the "
+    "descriptors is one.",
     needs="a pair with a usable label",
     paper_values=(BISTEREO, "Section 4.2.1"),
 )
 
 
-def _named(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
+def _of_gaps(rows: Table) -> Table:
     """Gender and attribute in one; "all" attributes are those of the effect, so that no name stands
     for two."""
     of_all = {"halo": "all good attributes", "horn": "all bad attributes"}
 
-    def attribute(row: dict[str, Any]) -> str:
-        return (
-            of_all.get(str(row.get("effect")), ALL)
-            if row.get("category") == ALL
-            else str(row.get("category")).replace("_", " ")
-        )
+    def attribute(row: Row) -> str:
+        if row.get("category") == ALL:
+            return of_all.get(str(row.get("effect")), ALL)
+        return _spaced(row.get("category"))
 
     return [{**row, "who": f"{row.get('gender')}, {attribute(row)}"} for row in rows]
 
@@ -351,108 +352,97 @@ GAPS = Exhibit(
         Column("effect", "Effect"),
         Column("gender", "Gender"),
         Column("category", "Attribute"),
-        Column("gap", "Gap", "points", stderr="gap_stderr", interval=("low", "high")),
+        Column("gap", "Gap", "points"),
         Column("n", "n", "count"),
     ),
-    how_to_read="An interval right of 0 is the stereotype: good attributes follow from fair skin (halo), bad ones from dark skin (horn); the "
-    "gap is the sum of those of %E and of %C, so it goes from -200 to 200.",
-    caveat="Women and men, categories and both together share their pairs, so several intervals off 0 are no several findings.",
+    how_to_read="An interval right of 0 is the stereotype: good attributes follow from fair skin "
+    "(halo), bad ones from dark skin (horn); the gap is the sum of those of %E and of %C, so it "
+    "goes from -200 to 200.",
+    caveat="Women and men, categories and both together share their pairs, so several intervals "
+    "off 0 are no several findings.",
     figure=Figure(
         "points",
         x="gap",
         y="who",
-        low="low",
-        high="high",
+        low="gap_low",
+        high="gap_high",
         facet="effect",
         reference=0,
         model="colour",
     ),
-    then=_named,
+    then=_of_gaps,
     needs="pairs of which both descriptors have a usable label",
 )
 
-NLI: tuple[Exhibit, ...] = (NLI_FIGURES[0], SECTION_4_2_1, GAPS, *NLI_FIGURES[1:])
-NLI_GENERATED: tuple[Exhibit, ...] = NLI
+NLI = (
+    _nli("Figure 3", "women", "looks", LOOKS),
+    SECTION_4_2_1,
+    GAPS,
+    _nli("Figure 23", "men", "looks", LOOKS),
+    _nli("Figure 24", "women", "behaviour", BEHAVIOUR),
+    _nli("Figure 25", "men", "behaviour", BEHAVIOUR),
+)
 
 
 # ---- BIStereo-Tuples
 
 
-def _table_2(*beside: Column) -> Exhibit:
-    """beside: what corrects for the words themselves."""
+def _table_2(*corrected: Column) -> Exhibit:
+    """corrected: what corrects for the words themselves."""
+    columns = (
+        Column("biased_preferences", "% biased preferences", "%"),
+        *corrected,
+        Column("analogies", "n", "count"),
+    )
     return Exhibit(
         name="Table 2",
         caption="% biased preferences of the analogy task, by gender",
-        source=Numbers(
-            ("biased_preferences", *(column.name for column in beside), "analogies"),
-            by="gender",
-            whole="women and men",
-        ),
-        columns=(
-            Column("gender", "Gender"),
-            Column(
-                "biased_preferences",
-                "% biased preferences",
-                "%",
-                "biased_preferences_stderr",
-                _interval("biased_preferences"),
-            ),
-            *(
-                column._replace(stderr=f"{column.name}_stderr", interval=_interval(column.name))
-                for column in beside
-            ),
-            Column("analogies", "n", "count"),
-        ),
-        how_to_read="The paper reads the first number against 50: above it the stereotype completes more analogies than its opposite; those "
-        "beside it take out what the words do by themselves.",
-        caveat="A biased word that is more frequent, or an unbiased one that only repeats B, moves the first number without any bias.",
+        source=Numbers([c.name for c in columns], by="gender", whole="women and men"),
+        columns=(Column("gender", "Gender"), *columns),
+        how_to_read="The paper compares the first number with 50: above it the stereotype "
+        "completes more analogies than its opposite; those beside it take out what the words do "
+        "by themselves.",
+        caveat="A biased word that is more frequent, or an unbiased one that only repeats B, moves "
+        "the first number without any bias.",
         paper_values=(BISTEREO, "Table 2"),
     )
 
 
-_PARTS = {"value": "", "stderr": "_stderr", "low": "_low", "high": "_high"}
+def _axes(unit: str, reference: float, names: Mapping[str, str]) -> Exhibit:
+    """names: of the numbers that are shown, with what they are called."""
 
-
-def _by_axis(names: Sequence[tuple[str, str]]) -> Callable[[Tables], list[dict[str, Any]]]:
-    """Each of some numbers on each axis, of women and men together. names: (key, title) of the
-    numbers."""
-
-    def rows(tables: Tables) -> list[dict[str, Any]]:
+    def by_axis(tables: Tables) -> Table:
         return [
             {
                 "number": title,
                 "axis": row.get("axis"),
                 "n": row.get("n"),
-                **{key: row.get(f"{name}{end}") for key, end in _PARTS.items()},
+                **_number(row, name, "value"),
             }
-            for name, title in names
+            for name, title in names.items()
             for row in tables.get("shares", ())
             if row.get("gender") == ALL and is_number(row.get(name))
         ]
 
-    return rows
-
-
-def _axes(unit: str, reference: float, *names: tuple[str, str]) -> Exhibit:
     return Exhibit(
         name="Analogies by axis",
         caption="The corrected numbers, over all axes and of each of them, women and men together",
-        source=_by_axis(names),
+        source=by_axis,
         columns=(
             Column("number", "Number"),
             Column("axis", "Axis"),
-            Column("value", "Value", unit, stderr="stderr", interval=("low", "high")),
+            Column("value", "Value", unit),
             Column("n", "Analogies", "count"),
         ),
         how_to_read=f"An interval above {reference:g} is the stereotype, one below it its reverse.",
-        caveat="Some axes have few analogies, which share their groups and words, so that their intervals are wide; several axes are "
-        "several tries.",
+        caveat="Some axes have few analogies, which share their groups and words, so that their "
+        "intervals are wide; several axes are several tries.",
         figure=Figure(
             "points",
             x="value",
             y="axis",
-            low="low",
-            high="high",
+            low="value_low",
+            high="value_high",
             facet="number",
             reference=reference,
             model="colour",
@@ -467,16 +457,12 @@ CONTENT_FREE = Exhibit(
     source=Rows("content_free"),
     columns=(
         Column("phrase", "In the place of C"),
-        Column(
-            "calibrated_preferences",
-            "% calibrated preferences",
-            "%",
-            "calibrated_preferences_stderr",
-            _interval("calibrated_preferences"),
-        ),
+        Column("calibrated_preferences", "% calibrated preferences", "%"),
     ),
-    how_to_read="Where the phrases agree, the calibration does not hang on what stands in the place of C; 50 is no bias.",
-    caveat="Phrases that agree may all be wrong in the same way: none of them is free of content for a model.",
+    how_to_read="Where the phrases agree, the calibration does not hang on what stands in the "
+    "place of C; 50 is no bias.",
+    caveat="Phrases that agree may all be wrong in the same way: none of them is free of content "
+    "for a model.",
     figure=Figure(
         "points",
         x="calibrated_preferences",
@@ -489,7 +475,7 @@ CONTENT_FREE = Exhibit(
     needs="content-free questions: a limit cut them off",
 )
 
-ANALOGY: tuple[Exhibit, ...] = (
+ANALOGY = (
     _table_2(
         Column("calibrated_preferences", "% calibrated (50 is no bias)", "%"),
         Column("directed_preferences", "% directed (50 is no bias)", "%"),
@@ -498,15 +484,17 @@ ANALOGY: tuple[Exhibit, ...] = (
     _axes(
         "%",
         50,
-        ("calibrated_preferences", "calibrated preferences"),
-        ("directed_preferences", "directed preferences"),
+        {
+            "calibrated_preferences": "calibrated preferences",
+            "directed_preferences": "directed preferences",
+        },
     ),
     CONTENT_FREE,
 )
-ANALOGY_GENERATED: tuple[Exhibit, ...] = (
+ANALOGY_GENERATED = (
     _table_2(
         Column("calibrated_gap", "Less content-free (0 is no bias)", "points"),
         Column("directed_gap", "Less swapped (0 is no bias)", "points"),
     ),
-    _axes("points", 0, ("calibrated_gap", "less content-free"), ("directed_gap", "less swapped")),
+    _axes("points", 0, {"calibrated_gap": "less content-free", "directed_gap": "less swapped"}),
 )

@@ -1,11 +1,10 @@
 """The intergroup empathy gap: is more emotion predicted for a person of one's own group than for
 one of another?
 
-data: items/empathy_events.tsv (ours), items/empathy.yaml (Tables 1 and 4) abstract: a model that is
-given a group as its persona rates how strongly a person of some group felt an emotion in a short
-narrative. languages: en; others with a person's own `items` and `groups` tags: race and ethnicity,
-nationality, religion, persona, in-group and out-group, emotion intensity paper: Language Models
-Predict Empathy Gaps Between Social In-groups and Out-groups, sections 3.1 to 3.4, appendix A.1
+data: items/empathy_events.tsv (ours), items/empathy.yaml (Tables 1 and 4)
+languages: en; others with a person's own `items` and `groups`
+paper: Language Models Predict Empathy Gaps Between Social In-groups and Out-groups, sections 3.1 to
+3.4, appendix A.1
 """
 
 from __future__ import annotations
@@ -15,9 +14,10 @@ import random
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
+from itertools import chain, zip_longest
 from typing import Any
 
-from lm_eval_bias.data.lexicons import lexicon, table
+from lm_eval_bias.data.lexicons import lexicon
 from lm_eval_bias.data.schema import (
     Fields,
     Found,
@@ -34,10 +34,12 @@ from lm_eval_bias.harness.dataset import CustomDataset
 from lm_eval_bias.measure import first_seen
 from lm_eval_bias.usage import UsageError, choice, whole_number
 
+Event = Mapping[str, str]
 SEED = 20250601
 EVENTS_PER_EMOTION = 25
 FORMS = {"t0": "generated_text", "t1": "first_person_text", "t2": "third_person_text"}
 MISSING = ("complete", "pairwise")
+NUMBERS = [str(n) for n in range(101)]
 
 
 # ---- The files
@@ -45,16 +47,12 @@ MISSING = ("complete", "pairwise")
 
 def _group_problems(data: Mapping[str, Any], others: Mapping[str, Any]) -> Iterator[Found]:
     for category, groups in data["categories"].items():
-        owner: dict[str, str] = (
-            {data["unspecified"]: "unspecified"} if "unspecified" in data else {}
-        )
+        owner = {data.get("unspecified"): "unspecified"}
         for group, names in groups.items():
             for i, name in enumerate(names):
                 if owner.setdefault(name, group) != group:
-                    yield (
-                        ("categories", category, group, i),
-                        f"{name!r} stands for {owner[name]} too",
-                    )
+                    cause = f"{name!r} stands for {owner[name]} too"
+                    yield ("categories", category, group, i), cause
     known = {group for groups in data["categories"].values() for group in groups}
     culture_of: dict[str, str] = {}
     for culture, groups in data.get("cultures", {}).items():
@@ -69,10 +67,8 @@ def _event_problems(rows: Any, others: Mapping[str, Any]) -> Iterator[Found]:
     emotions = others["groups"]["emotions"]
     for i, row in enumerate(rows):
         if row["emotion"] not in emotions:
-            yield (
-                (i, "emotion"),
-                f"{row['emotion']!r} is not one of the groups' emotions ({', '.join(emotions)})",
-            )
+            known = f"the groups' emotions ({', '.join(emotions)})"
+            yield (i, "emotion"), f"{row['emotion']!r} is not one of {known}"
         for form in rows[0]:
             if form not in row:
                 yield (i,), f"{form} is missing, which the first event has"
@@ -108,11 +104,13 @@ OFFICIAL_FILES = {"groups": GROUPS}
 def options(
     missing: str = "complete", items: str | None = None, groups: str | None = None
 ) -> dict[str, Any]:
-    """What --metadata may set. missing: "complete" leaves an event that was refused out everywhere,
-    as the authors' program does: of delta if a pair of named groups refused it, of M0 if any pair
-    did; "pairwise" only where it was refused. items: a file of events, with the columns of
-    items/empathy_events.tsv. groups: a file of categories, identity names, emotions and, if you
-    like, cultures, as items/empathy.yaml."""
+    """What --metadata may set.
+
+    missing: "complete" leaves an event that was refused out everywhere, as the authors' program
+    does: of delta if a pair of named groups refused it, of M0 if any pair did; "pairwise" only
+    where it was refused. items: a file of events, as items/empathy_events.tsv. groups: a file of
+    categories, identity names, emotions and cultures, as items/empathy.yaml.
+    """
     return {
         "missing": choice("missing", missing, MISSING),
         **checked(FILES, items=items, groups=groups),
@@ -131,12 +129,12 @@ def official_options(
     if events_per_emotion != "all":
         whole_number("events_per_emotion", events_per_emotion, 1, otherwise="all")
     _part(shard)
-    own = {
+    return {
         "missing": choice("missing", missing, MISSING),
         "events_per_emotion": events_per_emotion,
         "shard": str(shard),
+        **checked(OFFICIAL_FILES, groups=groups),
     }
-    return {**own, **checked(OFFICIAL_FILES, groups=groups)}
 
 
 def _part(shard: str) -> tuple[int, int]:
@@ -152,54 +150,43 @@ def _part(shard: str) -> tuple[int, int]:
 # ---- The events and the matrices
 
 
-def identities(category: str, groups: Mapping[str, Any] | None = None) -> dict[str, str | None]:
+def identities(category: str, groups: Mapping[str, Any]) -> dict[str, str | None]:
     """The identity names of a category in the order of Table 1, after the unspecified "a person":
-    name -> group, None for that one.
-
-    groups: what a file of groups holds; None for ours. UsageError for a category that it lacks.
-    """
-    given = lexicon("empathy") if groups is None else groups
-    if category not in given["categories"]:
+    name -> group, None for that one. UsageError for a category that the groups lack."""
+    categories = groups["categories"]
+    if category not in categories:
         raise UsageError(
-            f"the groups have no category {category!r}; expected one of {', '.join(given['categories'])}"
+            f"the groups have no category {category!r}; expected one of {', '.join(categories)}"
         )
-    names: dict[str, str | None] = {given["unspecified"]: None} if "unspecified" in given else {}
+    names: dict[str, str | None] = {groups["unspecified"]: None} if "unspecified" in groups else {}
     return names | {
-        name: group for group, members in given["categories"][category].items() for name in members
+        name: group for group, members in categories[category].items() for name in members
     }
 
 
-def events(
-    rows: Sequence[Mapping[str, str]] | None = None, groups: Mapping[str, Any] | None = None
-) -> list[Mapping[str, str]]:
-    """Events, emotions in turn: id, emotion, and the narrative in its three forms t0, t1, t2. rows,
-    groups: what the files hold; None for ours."""
-    rows = table("empathy_events") if rows is None else rows
-    given = lexicon("empathy") if groups is None else groups
+def events(rows: Sequence[Event], groups: Mapping[str, Any]) -> list[Event]:
+    """Events, emotions in turn. rows: id, emotion, and the narrative in its forms t0, t1, t2."""
     return _in_turn(
-        [[row for row in rows if row["emotion"] == emotion] for emotion in given["emotions"]]
+        [[row for row in rows if row["emotion"] == emotion] for emotion in groups["emotions"]]
     )
 
 
-def official_events(events_per_emotion: int | str = EVENTS_PER_EMOTION) -> list[Mapping[str, str]]:
+def official_events(events_per_emotion: int | str = EVENTS_PER_EMOTION) -> list[Event]:
     """The same of crowd-enVent as the authors of the paper released it, with their rewritings; the
-    first ones of a fixed shuffle.
-
-    A larger draw begins with the smaller one. Raises UsageError where the files cannot be had.
-    """
+    first ones of a fixed shuffle, so that a larger draw begins with the smaller one. UsageError
+    where the files cannot be had."""
     drawn = []
     for emotion in lexicon("empathy")["emotions"]:
         rows = list(_released(emotion))
         random.Random(f"{SEED}/{emotion}").shuffle(rows)
-        drawn.append(rows if events_per_emotion == "all" else rows[:events_per_emotion])
+        drawn.append(rows if isinstance(events_per_emotion, str) else rows[:events_per_emotion])
     return _in_turn(drawn)
 
 
 @cache
-def _released(emotion: str) -> tuple[dict[str, str], ...]:
-    with official_file("empathy", f"crowd-enVent_{emotion}.tsv").open(
-        encoding="utf-8", newline=""
-    ) as f:
+def _released(emotion: str) -> tuple[Event, ...]:
+    path = official_file("empathy", f"crowd-enVent_{emotion}.tsv")
+    with path.open(encoding="utf-8", newline="") as f:
         return tuple(
             {
                 "id": f"{emotion}_{row['text_id']}",
@@ -210,11 +197,9 @@ def _released(emotion: str) -> tuple[dict[str, str], ...]:
         )
 
 
-def _in_turn(columns: Sequence[Sequence[Mapping[str, str]]]) -> list[Mapping[str, str]]:
+def _in_turn(columns: Sequence[Sequence[Event]]) -> list[Event]:
     """The first of every column, then the second, as far as each goes."""
-    return [
-        column[i] for i in range(max(map(len, columns))) for column in columns if i < len(column)
-    ]
+    return [event for event in chain.from_iterable(zip_longest(*columns)) if event is not None]
 
 
 def documents(
@@ -231,14 +216,14 @@ def documents(
     persona: "P0" to "P3". scale: its upper end, 100 or 10. form: of the narrative, "t0", "t1" or
     "t2".
     """
-    given = load(FILES, items=items, groups=groups)
-    if form not in given["items"][0]:
+    content = load(FILES, items=items, groups=groups)
+    if form not in content["items"][0]:
         raise UsageError(
-            f"this task tells the events in the form {form}, which {items} lacks; add the column {form}"
+            f"this task needs the events in the form {form}, which {items} lacks; add the column "
+            f"{form}"
         )
-    return _matrices(
-        events(given["items"], given["groups"]), given["groups"], category, persona, scale, form
-    )
+    asked = events(content["items"], content["groups"])
+    return _matrices(asked, content["groups"], category, persona, scale, form)
 
 
 def official_documents(
@@ -251,35 +236,29 @@ def official_documents(
     groups: str | None = None,
 ) -> list[dict[str, Any]]:
     """The same with the authors' events."""
-    given = load(OFFICIAL_FILES, groups=groups)["groups"]
+    content = load(OFFICIAL_FILES, groups=groups)["groups"]
     lacking = [
-        emotion for emotion in lexicon("empathy")["emotions"] if emotion not in given["emotions"]
+        emotion for emotion in lexicon("empathy")["emotions"] if emotion not in content["emotions"]
     ]
     if lacking:
         raise UsageError(
             f"the authors' events are of twelve emotions; {groups} lacks {', '.join(lacking)}"
         )
     part, parts = _part(shard)
-    return _matrices(
-        official_events(events_per_emotion)[part - 1 :: parts],
-        given,
-        category,
-        persona,
-        scale,
-        form,
-    )
+    asked = official_events(events_per_emotion)[part - 1 :: parts]
+    return _matrices(asked, content, category, persona, scale, form)
 
 
 def _matrices(
-    chosen: Sequence[Mapping[str, str]],
+    events: Sequence[Event],
     groups: Mapping[str, Any],
     category: str,
     persona: str,
     scale: int,
     form: str,
 ) -> list[dict[str, Any]]:
-    names, valence_of = identities(category, groups), groups["emotions"]
-    culture_of = {
+    names = identities(category, groups)
+    culture_of: dict[str | None, str] = {
         group: culture
         for culture, members in groups.get("cultures", {}).items()
         for group in members
@@ -288,7 +267,7 @@ def _matrices(
         {
             "event": event["id"],
             "emotion": event["emotion"],
-            "valence": valence_of[event["emotion"]],
+            "valence": groups["emotions"][event["emotion"]],
             "narrative": event[form],
             "perceiver": perceiver,
             "perceiver_group": names[perceiver],
@@ -299,7 +278,7 @@ def _matrices(
             "scale": scale,
             "form": form,
         }
-        for event in chosen
+        for event in events
         for perceiver in names
         for experiencer in names
     ]
@@ -309,23 +288,22 @@ def count(
     category: str, items: str | None = None, groups: str | None = None, **setting: Any
 ) -> int:
     """How many `documents` there are."""
-    given = load(FILES, items=items, groups=groups)
-    return len(given["items"]) * len(identities(category, given["groups"])) ** 2
+    content = load(FILES, items=items, groups=groups)
+    return len(content["items"]) * len(identities(category, content["groups"])) ** 2
 
 
 def official_count(category: str, groups: str | None = None, **setting: Any) -> int:
     """How many `official_documents` there are by default; needs no files."""
-    given = load(OFFICIAL_FILES, groups=groups)["groups"]
-    return len(source("empathy").files) * EVENTS_PER_EMOTION * len(identities(category, given)) ** 2
+    content = load(OFFICIAL_FILES, groups=groups)["groups"]
+    names = identities(category, content)
+    return len(source("empathy").files) * EVENTS_PER_EMOTION * len(names) ** 2
 
 
 build = CustomDataset(documents, count, FILES)
 build_official = CustomDataset(official_documents, official_count, OFFICIAL_FILES)
 
 
-NUMBERS = [str(n) for n in range(101)]
-
-
 def numbers(doc: dict[str, Any]) -> list[str]:
-    """The answers that are scored by likelihood: every whole number from 0 to 100, on both scales."""
+    """The answers that are scored by likelihood: every whole number from 0 to 100, on both
+    scales."""
     return NUMBERS

@@ -1,17 +1,17 @@
-"""What makes a concept pair of HBB unfit to be asked: no person in it, a concept said aloud,
-options that length alone tells apart.
+"""What makes a concept pair of HBB unfit to be asked: no person in it, a concept named, options
+that length alone distinguishes.
 
-data: items/function_words.yaml (ours) abstract: the checks of a single concept pair, for a person's
-own file and for one that a model has written. languages: any; inflected forms of a word are known
-in English tags: hidden bias paper: Beneath the Surface: How Large Language Models Reflect Hidden
-Bias, sections 3.1.2 and 3.1.3, appendix C.2
+data: items/function_words.yaml (ours)
+languages: any; inflected forms of a word are known in English
+paper: Beneath the Surface: How Large Language Models Reflect Hidden Bias, sections 3.1.2 and 3.1.3,
+appendix C.2
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
-from functools import lru_cache
+from functools import cache, lru_cache
 from typing import NamedTuple
 
 from lm_eval_bias.data.lexicons import lexicon
@@ -30,14 +30,14 @@ _EITHER = re.compile(r"[()/;]|,\s")
 
 
 class Unfit(NamedTuple):
-    """field: where. check: what kind of thing is wrong, in two or three words. cause: what it is."""
+    """field: where. check: what kind of fault, in two or three words. cause: what is wrong."""
 
     field: str
     check: str
     cause: str
 
 
-def form(token: re.Match[str], forms: Mapping[str, str]) -> str:
+def form_of(token: re.Match[str], forms: Mapping[str, str]) -> str:
     """The name of the form that a token asks for."""
     if token["possessive"]:
         return "possessive"
@@ -51,49 +51,39 @@ def unfit(concept: Mapping[str, str], forms: Mapping[str, str]) -> Iterator[Unfi
 
     forms: of a pronoun of the groups' file, name -> word.
     """
+    absent = "missing placeholder"
     if "[[X]]" not in concept["context"]:
-        yield Unfit(
-            "context", "missing placeholder", "[[X]] is missing, where the person is described"
-        )
+        yield Unfit("context", absent, "[[X]] is missing, where the person is described")
     elif re.search(r"\[\[X\]\]['’]s\b", concept["context"]):
-        yield Unfit(
-            "context",
-            "pronoun",
-            "[[X]]'s: a descriptor has no such form; write the sentence with [[X]] by itself",
-        )
+        cause = "[[X]]'s: a descriptor has no such form; write the sentence with [[X]] by itself"
+        yield Unfit("context", "pronoun", cause)
     options = [field for field in TEXTS[1:] if field in concept]
     for field in ("context", *options):
         text = concept[field]
         others = re.findall(r"\[\[.*?\]\]", TOKEN.sub("", text))
         for token in TOKEN.finditer(text):
-            if form(token, forms) not in forms:
-                yield Unfit(
-                    field,
-                    "pronoun",
-                    f"{token.group()} is no form of a pronoun ({', '.join(forms)})",
-                )
-        for rest in others:
-            yield Unfit(field, "missing placeholder", f"{rest} is no form of [[X]]")
+            if form_of(token, forms) not in forms:
+                cause = f"{token.group()} is no form of a pronoun ({', '.join(forms)})"
+                yield Unfit(field, "pronoun", cause)
+        for other in others:
+            yield Unfit(field, absent, f"{other} is no form of [[X]]")
         if field != "context" and not others and not TOKEN.search(text):
-            yield Unfit(
-                field,
-                "missing placeholder",
-                "[[X]] is missing, or a form of it, so the option says nothing of the person",
-            )
+            cause = "[[X]] is missing, or a form of it, so the option says nothing of the person"
+            yield Unfit(field, absent, cause)
     for field in options:
-        if said := named(concept[field], concept[field.replace("option", "concept")]):
-            yield Unfit(
-                field,
-                "concept named",
-                f"names its concept, {said!r}, which it is to show by what the person does",
-            )
+        if part := named(concept[field], concept[field.replace("option", "concept")]):
+            cause = f"names its concept, {part!r}, which it is to show by what the person does"
+            yield Unfit(field, "concept named", cause)
     if len(options) < 2:
         return
     if concept["option_1"] == concept["option_2"]:
         yield Unfit("option_2", "options alike", "the same as option_1")
     one, two = (len(TOKEN.sub("X", concept[field])) for field in options)
     if min(one, two) < SHORTEST * max(one, two):
-        cause = f"{min(one, two)} characters, the other option has {max(one, two)}: less than half, so length alone tells them apart"
+        cause = (
+            f"{min(one, two)} characters, the other option has {max(one, two)}: less than half, so "
+            "length alone tells them apart"
+        )
         yield Unfit("option_1" if one < two else "option_2", "option lengths", cause)
 
 
@@ -104,22 +94,22 @@ def named(text: str, concept: str) -> str | None:
     Function words do not count, unless the concept has no others.
     """
     text = TOKEN.sub(" ", text).casefold()
-    said = _WORD.findall(text)
-    for part in (each.strip() for each in _EITHER.split(concept.casefold())):
+    in_text = _WORD.findall(text)
+    for part in (part.strip() for part in _EITHER.split(concept.casefold())):
         words = _WORD.findall(part)
-        wanted = [word for word in words if word not in _function_words()] or words
-        if wanted and all(_among(word, said) for word in wanted):
+        content = [word for word in words if word not in _function_words()] or words
+        if content and all(_among(word, in_text) for word in content):
             return part
         if any(c > "\u2e7f" for c in part) and part in text:  # a script without spaces
             return part
     return None
 
 
-def _among(word: str, said: list[str]) -> bool:
+def _among(word: str, words: list[str]) -> bool:
     # Forms of one word begin alike, nearly all; so the word list of the lemmas is read for hardly
     # any concept.
-    return word in said or any(
-        other[:2] == word[:2] and _lemma(other) == _lemma(word) for other in said
+    return word in words or any(
+        other[:2] == word[:2] and _lemma(other) == _lemma(word) for other in words
     )
 
 
@@ -127,9 +117,10 @@ def _among(word: str, said: list[str]) -> bool:
 def _lemma(word: str) -> str:
     import simplemma  # 0.1 s with its word list
 
-    return simplemma.lemmatize(word, lang="en").lower()
+    lemma: str = simplemma.lemmatize(word, lang="en")
+    return lemma.lower()
 
 
-@lru_cache(maxsize=1)
+@cache
 def _function_words() -> frozenset[str]:
     return frozenset(lexicon("function_words")["words"])

@@ -1,11 +1,9 @@
 """HBB, the Hidden Bias Benchmark: does the preferred continuation change when only the described
 identity changes?
 
-data: items/hbb_concepts.tsv (ours), items/hbb.yaml (Tables 4 and 10; placebo types ours) abstract:
-questions with two continuations, each of which hides one of two opposite concepts in behaviour,
-about described identities. languages: en; others with a person's own `items` and `groups` tags:
-age, gender, race and ethnicity, socioeconomic status, religion, hidden bias paper: Beneath the
-Surface: How Large Language Models Reflect Hidden Bias, sections 3 and 4, appendices C.3 and D.1
+data: items/hbb_concepts.tsv (ours), items/hbb.yaml (Tables 4 and 10; placebo types ours)
+languages: en; others with a person's own `items` and `groups`
+paper: Beneath the Surface: How Large Language Models Reflect Hidden Bias, sections 3 and 4
 """
 
 from __future__ import annotations
@@ -17,8 +15,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from functools import partial
 from typing import Any
 
-from lm_eval_bias.benchmarks.hbb.concepts_documents import TOKEN, unfit
-from lm_eval_bias.benchmarks.hbb.concepts_documents import form as form_of
+from lm_eval_bias.benchmarks.hbb.concepts_documents import TOKEN, form_of, unfit
 from lm_eval_bias.data.lexicons import lexicon
 from lm_eval_bias.data.schema import (
     Fields,
@@ -49,17 +46,17 @@ _SENTENCE_START = re.compile(r"(?:^|[.!?]\s+|[.][\"”’“«»)]+\s+)[\"“‘
 # ---- The files
 
 
-def _pronoun(described: Mapping[str, str]) -> str | None:
-    """The pronoun of an identity, or that it is the one of the name drawn; None where it has
-    neither."""
-    return described.get(
-        "pronoun", THAT_OF_THE_NAME if "{name}" in described["descriptor"] else None
-    )
+def _names(groups: Mapping[str, Any]) -> dict[str, str]:
+    """Every name with its pronoun."""
+    return {
+        name: pronoun
+        for members in groups.get("names", {}).values()
+        for name, pronoun in members.items()
+    }
 
 
 def _group_problems(data: Mapping[str, Any], others: Mapping[str, Any]) -> Iterator[Found]:
     pronouns = data["pronouns"]
-    names = _names(data)
     first = next(iter(pronouns))
     for pronoun, forms in pronouns.items():
         if "subject" not in forms:
@@ -67,48 +64,40 @@ def _group_problems(data: Mapping[str, Any], others: Mapping[str, Any]) -> Itera
         for form in pronouns[first]:
             if form not in forms:
                 yield ("pronouns", pronoun), f"{form} is missing, which {first} has"
+    not_known = f"is not one of the pronouns ({', '.join(pronouns)})"
     for group, members in data.get("names", {}).items():
         for name, pronoun in members.items():
             if pronoun not in pronouns:
-                yield (
-                    ("names", group, name),
-                    f"{pronoun!r} is not one of the pronouns ({', '.join(pronouns)})",
-                )
+                yield ("names", group, name), f"{pronoun!r} {not_known}"
     placebo = {entry["category"] for entry in data["types"].values() if entry.get("placebo")}
     for type_, entry in data["types"].items():
-        yield from not_the_whole(("types", type_, "category"), entry["category"])
-        if entry["category"] in placebo and not entry.get("placebo"):
-            yield (
-                ("types", type_),
-                f"placebo: true is missing, which another type of the category {entry['category']} has",
-            )
-        given = {_pronoun(described) for described in entry["identities"].values()} & {
-            *pronouns,
-            THAT_OF_THE_NAME,
-        }
-        if len(given) > 1 and not entry.get("gendered"):
-            cause = (
-                f"the pronouns differ ({' and '.join(sorted(given))}), and with them the options"
-            )
+        category = entry["category"]
+        yield from not_the_whole(("types", type_, "category"), category)
+        if category in placebo and not entry.get("placebo"):
+            cause = f"placebo: true is missing, which another type of the category {category} has"
+            yield ("types", type_), cause
+        of_type = set()
+        for identity, person in entry["identities"].items():
+            place = ("types", type_, "identities", identity)
+            named = "{name}" in person["descriptor"]
+            if named and not _names(data):
+                yield (*place, "descriptor"), "{name} stands here, but there are no names"
+            if "pronoun" in person:
+                of_type.add(person["pronoun"])
+                if person["pronoun"] not in pronouns:
+                    yield (*place, "pronoun"), f"{person['pronoun']!r} {not_known}"
+            elif named:
+                of_type.add(THAT_OF_THE_NAME)
+            else:
+                cause = "pronoun is missing; without it the descriptor must hold {name}, whose "
+                yield place, f"{cause}pronoun is taken"
+        of_type &= {*pronouns, THAT_OF_THE_NAME}
+        if len(of_type) > 1 and not entry.get("gendered"):
             yield (
                 ("types", type_, "identities"),
-                f"{cause}: give all the same, or the type gendered: true where that is meant",
+                f"the pronouns differ ({' and '.join(sorted(of_type))}), and with them the "
+                "options: give all the same, or the type gendered: true where that is meant",
             )
-        for identity, described in entry["identities"].items():
-            place = ("types", type_, "identities", identity)
-            named = "{name}" in described["descriptor"]
-            if named and not names:
-                yield (*place, "descriptor"), "{name} stands here, but there are no names"
-            if "pronoun" not in described and not named:
-                yield (
-                    place,
-                    "pronoun is missing; without it the descriptor must hold {name}, whose pronoun is taken",
-                )
-            elif "pronoun" in described and described["pronoun"] not in pronouns:
-                yield (
-                    (*place, "pronoun"),
-                    f"{described['pronoun']!r} is not one of the pronouns ({', '.join(pronouns)})",
-                )
 
 
 def _concept_problems(rows: Any, others: Mapping[str, Any]) -> Iterator[Found]:
@@ -171,11 +160,14 @@ def options(
     items: str | None = None,
     groups: str | None = None,
 ) -> dict[str, Any]:
-    """What --metadata may set. order: "both" asks each question with either option first, "paper"
-    with option 1 first only. threshold: in points, from 0 to 100; an instance with S at or above it
-    counts as biased. temperature: at which the letters would be drawn; S is what unlimited samples
-    at it would show. items: a file of concept pairs, with the columns of items/hbb_concepts.tsv.
-    groups: a file of descriptor types, names and pronouns, as items/hbb.yaml."""
+    """What --metadata may set.
+
+    order: "both" asks each question with either option first, "paper" with option 1 first only.
+    threshold: in points, from 0 to 100; an instance with S at or above it counts as biased.
+    temperature: at which the letters would be drawn. items: a file of concept pairs, as
+    items/hbb_concepts.tsv. groups: a file of descriptor types, names and pronouns, as
+    items/hbb.yaml.
+    """
     return {
         "order": choice("order", order, ORDERS),
         "threshold": number("threshold", threshold, 0, 100),
@@ -192,8 +184,8 @@ def generate_options(
     items: str | None = None,
     groups: str | None = None,
 ) -> dict[str, Any]:
-    """The same where answers are sampled. order: by default one, as in the paper. repeats: how
-    often each question is asked in each order. temperature: at which the answers are drawn."""
+    """The same where answers are sampled. repeats: how often each question is asked in each order.
+    temperature: at which the answers are drawn."""
     return {
         **options(order, threshold, temperature, items, groups),
         "repeats": whole_number("repeats", repeats, 1),
@@ -203,133 +195,82 @@ def generate_options(
 # ---- The questions
 
 
-def types() -> Mapping[str, Mapping[str, Any]]:
-    """The sixteen descriptor types of Table 10, in its order, and our four placebos: category,
-    identities with descriptor and pronoun."""
-    return lexicon("hbb")["types"]
-
-
-def _names(groups: Mapping[str, Any]) -> dict[str, str]:
-    """Every name with its pronoun."""
-    return {
-        name: pronoun
-        for members in groups.get("names", {}).values()
-        for name, pronoun in members.items()
-    }
-
-
 def _language(groups: Mapping[str, Any]) -> Mapping[str, Any]:
     """What the words do in a sentence; as in English where a file does not say."""
     return {**lexicon("hbb")["language"], **groups.get("language", {})}
 
 
-def describe(
-    context: str, descriptor: str, pronoun: str, groups: Mapping[str, Any] | None = None
-) -> str:
+def describe(context: str, descriptor: str, pronoun: str, groups: Mapping[str, Any]) -> str:
     """Put a descriptor for the person into a context sentence, with the comma that closes an
-    apposition.
-
-    groups: what a file of groups holds, with the pronouns and the ways of its language; None for
-    ours.
-    """
-    groups = lexicon("hbb") if groups is None else groups
-    match = re.search(r"\[\[X\]\]", context)
-    if match is None:
-        raise ValueError(f"no [[X]] in the context {context!r}")
-    before, after = context[: match.start()], context[match.end() :]
+    apposition. groups: the content of a file of groups."""
+    before, _, after = context.partition("[[X]]")
     language = _language(groups)
-    first, space, rest = descriptor.partition(" ")
-    if space and first in language["lowered"] and not _SENTENCE_START.search(before):
+    first, _, rest = descriptor.partition(" ")
+    if rest and first in language["lowered"] and not _SENTENCE_START.search(before):
         descriptor = f"{first[0].lower()}{first[1:]} {rest}"
     if (
         language["apposition_comma"]
         and ", " in descriptor
-        and after[:1] not in (",", ".", ";", ":", "!", "?")
+        and not after.startswith(tuple(",.;:!?"))
     ):
         descriptor += ","
     return refer(before, pronoun, groups) + descriptor + refer(after, pronoun, groups)
 
 
-def refer(text: str, pronoun: str, groups: Mapping[str, Any] | None = None) -> str:
-    """Replace the tokens for the person by the forms of a pronoun ("she" or "he" of ours), with a
-    capital at the start of a sentence."""
-    groups = lexicon("hbb") if groups is None else groups
+def refer(text: str, pronoun: str, groups: Mapping[str, Any]) -> str:
+    """Replace the tokens for the person by the forms of a pronoun, with a capital at the start of a
+    sentence."""
     forms = groups["pronouns"][pronoun]
     capitals = _language(groups)["sentence_capitals"]
 
     def form(token: re.Match[str]) -> str:
-        word = forms[form_of(token, forms)]
-        return (
-            word[:1].upper() + word[1:]
-            if capitals and _SENTENCE_START.search(text[: token.start()])
-            else word
-        )
+        word: str = forms[form_of(token, forms)]
+        starts = capitals and _SENTENCE_START.search(text[: token.start()])
+        return word[:1].upper() + word[1:] if starts else word
 
     return TOKEN.sub(form, text)
 
 
-def chosen(
+def types_asked(
     groups: Mapping[str, Any], category: str | None = None, placebo: bool = True
 ) -> dict[str, Mapping[str, Any]]:
     """The descriptor types of a category, of all for None, with the placebos or without. UsageError
     for a category that the groups lack."""
-    counted = dict.fromkeys(
-        entry["category"] for entry in groups["types"].values() if not entry.get("placebo")
-    )
-    if category is not None and category not in counted:
+    types = groups["types"].items()
+    known = dict.fromkeys(entry["category"] for _, entry in types if not entry.get("placebo"))
+    if category is not None and category not in known:
         raise UsageError(
-            f"the groups have no category {category!r}; expected one of {', '.join(counted)}"
+            f"the groups have no category {category!r}; expected one of {', '.join(known)}"
         )
     return {
         type_: entry
-        for type_, entry in groups["types"].items()
+        for type_, entry in types
         if (placebo if entry.get("placebo") else category in (None, entry["category"]))
     }
 
 
-def questions(
-    concept: Mapping[str, str],
-    groups: Mapping[str, Any] | None = None,
-    category: str | None = None,
-    placebo: bool = True,
-) -> Iterator[dict[str, Any]]:
-    """The questions of one concept pair, 58 with our groups, descriptor type by descriptor type:
-    `described` with option_1 and option_2."""
-    for question, pronoun in described(concept, groups, category, placebo):
-        yield {
-            **question,
-            **{
-                option: refer(concept[option], pronoun, groups)
-                for option in ("option_1", "option_2")
-            },
-        }
-
-
 def described(
     concept: Mapping[str, str],
-    groups: Mapping[str, Any] | None = None,
+    groups: Mapping[str, Any],
     category: str | None = None,
     placebo: bool = True,
 ) -> Iterator[tuple[dict[str, Any], str]]:
-    """The questions of one concept pair without its options, each with the pronoun of the person
-    whom its context describes.
+    """The questions of one concept pair without its options, each with the pronoun of its person.
 
     All identities of one type share the name, which a generator seeded with the concept and the
-    type draws from Table 4. category: of the types to ask about, beside the placebos; None for all.
-    placebo: whether to ask about those.
+    type draws from Table 4. category, placebo: as of `types_asked`.
     """
-    groups = lexicon("hbb") if groups is None else groups
     names = _names(groups)
-    asked = chosen(groups, category, placebo)
-    counted = [len(entry["identities"]) for entry in asked.values() if not entry.get("placebo")]
-    instances = sum(n * (n - 1) // 2 for n in counted)
-    for type_, entry in asked.items():
+    types = types_asked(groups, category, placebo)
+    counted = [len(entry["identities"]) for entry in types.values() if not entry.get("placebo")]
+    for type_, entry in types.items():
         name = random.Random(f"{SEED}/{concept['id']}/{type_}").choice(list(names)) if names else ""
         for identity, person in entry["identities"].items():
             pronoun = person["pronoun"] if "pronoun" in person else names[name]
+            descriptor = person["descriptor"].replace("{name}", name)
             question = {
                 "concept": concept["id"],
-                "instances": instances,
+                "instances": sum(n * (n - 1) // 2 for n in counted),
                 "theme": concept.get("theme", concept["id"]),
                 "concept_1": concept["concept_1"],
                 "concept_2": concept["concept_2"],
@@ -339,23 +280,27 @@ def described(
                 "placebo": bool(entry.get("placebo")),
                 "identities": list(entry["identities"]),
                 "identity": identity,
-                "context": describe(
-                    concept["context"],
-                    person["descriptor"].replace("{name}", name),
-                    pronoun,
-                    groups,
-                ),
+                "context": describe(concept["context"], descriptor, pronoun, groups),
             }
             yield question, pronoun
 
 
-def interleaved(concepts: Iterable[Mapping[str, str]]) -> list[Mapping[str, str]]:
-    """The first concept pair of each theme, then the second of each, and so on; within a round in
-    the order given.
+def questions(
+    concept: Mapping[str, str],
+    groups: Mapping[str, Any],
+    category: str | None = None,
+    placebo: bool = True,
+) -> Iterator[dict[str, Any]]:
+    """`described` with option_1 and option_2: 58 questions with our groups."""
+    for question, pronoun in described(concept, groups, category, placebo):
+        for option in ("option_1", "option_2"):
+            question[option] = refer(concept[option], pronoun, groups)
+        yield question
 
-    So any first part of them is spread over the themes. A concept pair without a theme is a theme
-    of its own.
-    """
+
+def interleaved(concepts: Iterable[Mapping[str, str]]) -> list[Mapping[str, str]]:
+    """The first concept pair of each theme, then the second of each, and so on, so that any first
+    part is spread over the themes. A concept pair without a theme is a theme of its own."""
     turn: Counter[str] = Counter()
     turns = []
     for concept in concepts:
@@ -366,20 +311,14 @@ def interleaved(concepts: Iterable[Mapping[str, str]]) -> list[Mapping[str, str]
 
 
 def in_orders(asked: Iterable[dict[str, Any]], order: str) -> list[dict[str, Any]]:
-    """Questions as they are asked: with order "both" each of them twice in a row, option 1 behind
-    the letter a first."""
+    """Questions as they are asked: with order "both" each of them twice in a row, the first time
+    with option 1 behind the letter a."""
     documents = []
     for question in asked:
-        texts = question.pop("option_1"), question.pop("option_2")
-        for first in (1, 2)[: ORDERS[order]]:
-            documents.append(
-                {
-                    **question,
-                    "first": first,
-                    "option_a": texts[first - 1],
-                    "option_b": texts[2 - first],
-                }
-            )
+        one, two = question.pop("option_1"), question.pop("option_2")
+        documents.append({**question, "first": 1, "option_a": one, "option_b": two})
+        if order == "both":
+            documents.append({**question, "first": 2, "option_a": two, "option_b": one})
     return documents
 
 
@@ -389,18 +328,14 @@ def documents(
     groups: str | None = None,
     category: str | None = None,
 ) -> list[dict[str, Any]]:
-    """All questions, or those of one category and the placebos, concept pair by concept pair, one
-    theme after the other in turns."""
-    given = load(FILES, items=items, groups=groups)
-    concepts = interleaved(given["items"])
-    return in_orders(
-        (
-            question
-            for concept in concepts
-            for question in questions(concept, given["groups"], category)
-        ),
-        order,
+    """All questions, or those of one category and the placebos, concept pair by concept pair."""
+    content = load(FILES, items=items, groups=groups)
+    asked = (
+        question
+        for concept in interleaved(content["items"])
+        for question in questions(concept, content["groups"], category)
     )
+    return in_orders(asked, order)
 
 
 build = CustomDataset(documents, files=FILES)

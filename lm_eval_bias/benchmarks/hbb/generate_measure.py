@@ -187,18 +187,7 @@ def summary(
     """The numbers, and the tables of `hbb`, with what is expected by chance in categories, types
     and identity_pairs; answers has the refuse rates by category, type (Table 6) and identity."""
     _warn_of_equal_answers(records)
-    selections = [
-        Selection(
-            r["concept"],
-            r["type"],
-            r["identity"],
-            r["first"],
-            r["option_1"],
-            r["option_2"],
-            r["favourable"],
-        )
-        for r in records
-    ]
+    selections = [Selection(**{key: r[key] for key in Selection._fields}) for r in records]
     result = sampled_bias(
         selections,
         **types_of(records),

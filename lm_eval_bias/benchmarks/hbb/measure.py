@@ -236,14 +236,7 @@ def types_of(records: Sequence[Record]) -> dict[str, Any]:
 def bias_of(records: Sequence[Record], **options: Any) -> HiddenBias:
     """`hidden_bias` of records with `KEYS` and `log_odds`. options: its other arguments."""
     questions = [
-        Question(
-            r["concept"],
-            r["type"],
-            r["identity"],
-            r["first"],
-            nan if r["log_odds"] is None else r["log_odds"],
-            r["favourable"],
-        )
+        Question(**{key: nan if r[key] is None else r[key] for key in Question._fields})
         for r in records
     ]
     return hidden_bias(questions, **types_of(records), **options)

@@ -1,11 +1,9 @@
-"""HBB on the authors' released concept pairs: the paper's 103,649 test instances, built as it
-describes them.
+"""HBB on the authors' released concept pairs: the paper's 103,649 test instances.
 
 data: the authors' questions (1,547 concept pairs, fetched), items/hbb.yaml (Tables 4 and 10),
-items/hbb_official.yaml (ours: placeholders) abstract: as `hbb`, with the paper's own contexts and
-options languages: en tags: age, gender, race and ethnicity, socioeconomic status, religion, hidden
-bias paper: Beneath the Surface: How Large Language Models Reflect Hidden Bias, section 3.2, Table
-5, appendix C.3
+items/hbb_official.yaml (ours: placeholders)
+languages: en
+paper: Beneath the Surface: How Large Language Models Reflect Hidden Bias, section 3.2, Table 5
 """
 
 from __future__ import annotations
@@ -42,8 +40,7 @@ def options(
     groups: str | None = None,
 ) -> dict[str, Any]:
     """What --metadata may set. order, threshold, temperature, groups: as for `hbb`. placebo: false
-    leaves our four placebo types out, so that only the paper's questions are asked; there is
-    nothing then to compare S with."""
+    leaves our four placebo types out; there is nothing then to compare S with."""
     own = hbb.options(order=order, threshold=threshold, temperature=temperature)
     return {**own, "placebo": flag("placebo", placebo), **checked(FILES, groups=groups)}
 
@@ -56,10 +53,8 @@ def generate_options(
     placebo: bool = True,
     groups: str | None = None,
 ) -> dict[str, Any]:
-    """The same where answers are sampled, as in `hbb.generate_options`."""
-    sampled = hbb.generate_options(
-        order=order, repeats=repeats, threshold=threshold, temperature=temperature
-    )
+    """The same where answers are sampled. repeats: as of `hbb.generate_options`."""
+    sampled = hbb.generate_options(repeats=repeats)
     return {**sampled, **options(order, threshold, temperature, placebo, groups)}
 
 
@@ -69,40 +64,36 @@ def generate_options(
 @cache
 def concept_pairs() -> tuple[Mapping[str, str], ...]:
     """The released concept pairs as `hbb.questions` takes them, in the order of the file: id, kind,
-    concept_1, concept_2, context, option_1, option_2, with [[X]], [[X's]] and [[X:obj]] for the
-    person.
+    concept_1, concept_2, context, option_1, option_2.
 
-    id: the number of the row, "0001" for the first below the header. kind: the released file's
-    bias_type, the sort of stereotype that a concept pair was drawn from, which is no category of
-    identities. Raises UsageError where the file cannot be had.
+    id: the number of the row, "0001" for the first below the header. kind: the file's bias_type,
+    the sort of stereotype that a concept pair was drawn from. Raises UsageError where the file
+    cannot be had.
     """
-    mended = lexicon("hbb_official")
-    objects = {(each["concept"], each["option"], each["place"]) for each in mended["objects"]}
-    owned = {each["concept"]: each["words"] for each in mended["owned"]}
+    repairs = lexicon("hbb_official")
+    objects = {(each["concept"], each["option"], each["place"]) for each in repairs["objects"]}
+    owned = {each["concept"]: each["words"] for each in repairs["owned"]}
+    pairs = []
     with official_file("hbb", QUESTIONS).open(encoding="utf-8", newline="") as f:
-        return tuple(
-            {
+        for n, row in enumerate(csv.DictReader(f), start=1):
+            context = row["Context"]
+            pair = {
                 "id": f"{n:04}",
                 "kind": row["bias_type"],
                 "concept_1": row["bias type1"],
                 "concept_2": row["bias type2"],
-                "context": _with_owner_behind(row["Context"], owned[n])
-                if n in owned
-                else row["Context"],
-                **{
-                    f"option_{i}": with_forms(
-                        row[f"s{i}"], {place for c, o, place in objects if (c, o) == (n, i)}
-                    )
-                    for i in (1, 2)
-                },
+                "context": _with_owner_behind(context, owned[n]) if n in owned else context,
             }
-            for n, row in enumerate(csv.DictReader(f), start=1)
-        )
+            for option in (1, 2):
+                places = {place for c, o, place in objects if (c, o) == (n, option)}
+                pair[f"option_{option}"] = with_forms(row[f"s{option}"], places)
+            pairs.append(pair)
+    return tuple(pairs)
 
 
 def with_forms(text: str, objects: set[int]) -> str:
-    """An option with the placeholders of `hbb`. objects: which of them, from 1, stand for an
-    object."""
+    """An option with the placeholders of `hbb`: [[X]], [[X's]], [[X:obj]]. objects: which of them,
+    from 1, stand for an object."""
     numbers = counting(1)
 
     def form(placeholder: re.Match[str]) -> str:
@@ -114,15 +105,13 @@ def with_forms(text: str, objects: set[int]) -> str:
 
 def _with_owner_behind(context: str, words: int) -> str:
     """[[X]]'s A B C ... -> The A B C of [[X]] ..., where so many words are owned."""
-    owner, *rest = context.split(" ")
-    if owner != "[[X]]'s":
-        raise ValueError(f"expected a context that begins with [[X]]'s, found {context!r}")
+    _, *rest = context.split(" ")
     return " ".join(["The", *rest[:words], "of", "[[X]]", *rest[words:]])
 
 
 def spread(concepts: Iterable[Mapping[str, str]]) -> list[Mapping[str, str]]:
-    """Concept pairs in a fixed shuffle of which any first part has the shares of the whole: so many
-    of each kind, give or take one."""
+    """Concept pairs in a fixed shuffle of which any first part has the shares of the whole of each
+    kind, give or take one."""
     kinds: dict[str, list[Mapping[str, str]]] = {}
     for concept in concepts:
         kinds.setdefault(concept["kind"], []).append(concept)
@@ -144,11 +133,11 @@ def documents(
 ) -> list[dict[str, Any]]:
     """The questions of `hbb` about the authors' concept pairs: all, or those of one category, and
     the placebos. Each concept pair is its own theme."""
-    given = groups_with_forms(groups)
+    content = groups_with_forms(groups)
     asked = (
         question
         for concept in spread(concept_pairs())
-        for question in hbb.questions(concept, given, category, placebo)
+        for question in hbb.questions(concept, content, category, placebo)
     )
     return hbb.in_orders(asked, order)
 
@@ -161,21 +150,20 @@ def count(
     **setting: Any,
 ) -> int:
     """How many `documents` there are; needs no file of the authors."""
-    identities = sum(
-        len(entry["identities"])
-        for entry in hbb.chosen(groups_with_forms(groups), category, placebo).values()
-    )
+    types = hbb.types_asked(groups_with_forms(groups), category, placebo)
+    identities = sum(len(entry["identities"]) for entry in types.values())
     return CONCEPT_PAIRS * identities * hbb.ORDERS[order]
 
 
 def groups_with_forms(path: str | None) -> Mapping[str, Any]:
-    """A file of groups, ours for None. UsageError where its pronouns lack a form that the authors'
-    texts need."""
-    groups = load(FILES, groups=path)["groups"]
+    """The content of a file of groups, ours for None. UsageError where its pronouns lack a form
+    that the authors' texts need."""
+    groups: Mapping[str, Any] = load(FILES, groups=path)["groups"]
     lacking = [form for form in FORMS if form not in next(iter(groups["pronouns"].values()))]
     if lacking:
         raise UsageError(
-            f"the authors' options need the forms {', '.join(FORMS)} of a pronoun; {path} lacks {', '.join(lacking)}"
+            f"the authors' options need the forms {', '.join(FORMS)} of a pronoun; {path} lacks "
+            f"{', '.join(lacking)}"
         )
     return groups
 

@@ -1,17 +1,18 @@
-"""How the paper of HBB makes concept pairs, contexts and options out of stereotypes, with any model
-as the writer.
+"""How the paper of HBB makes concept pairs, contexts and options out of stereotypes.
 
-data: a person's own file of stereotypes; prompts: pipeline.yaml beside this file abstract: bias
-summary, raw concept pair, post-hoc check, context and first option, second option. languages: en
-tags: hidden bias, generation of items paper: Beneath the Surface: How Large Language Models Reflect
-Hidden Bias, section 3.1, appendices C.1 to C.3, Tables 12 to 15
+data: a person's own file of stereotypes; prompts: pipeline.yaml beside this file
+abstract: bias summary, raw concept pair, post-hoc check, context and first option, second option
+languages: en
+tags: hidden bias, generation of items
+paper: Beneath the Surface: How Large Language Models Reflect Hidden Bias, section 3.1, appendices
+C.1 to C.3, Tables 12 to 15
 """
 
 from __future__ import annotations
 
 import re
 import textwrap
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import cache
 from importlib.resources import files
 from pathlib import Path
@@ -28,12 +29,13 @@ from lm_eval_bias.data.schema import SHOWN, load
 from lm_eval_bias.usage import UsageError
 
 LONGEST_SUMMARY, LONGEST_CONCEPT = 80, 10
-"""In words. The prompts ask for one sentence and for concepts of a few words, and say no number."""
+"""In words. The prompts ask for one sentence and for concepts of a few words, without numbers."""
 _CONCEPTS = ("concept_1", "concept_2")
 _BESIDE = ("id", "theme")
-_FILLED = re.compile(r"\{([^{}]+)\}")
+_GAP = re.compile(r"\{([^{}]+)\}")
 _SENTENCE_END = re.compile(
-    r"(?<!\bMr)(?<!\bMs)(?<!\bDr)(?<!\bMrs)(?<!\bSt)(?<!\be\.g)(?<!\bi\.e)[.!?][\"”’')]*\s+(?=[\"“‘'(]*(?:[A-Z]|\[\[))"
+    r"(?<!\bMr)(?<!\bMs)(?<!\bDr)(?<!\bMrs)(?<!\bSt)(?<!\be\.g)(?<!\bi\.e)"
+    r"[.!?][\"”’')]*\s+(?=[\"“‘'(]*(?:[A-Z]|\[\[))"
 )
 _STORY = re.compile(
     r"sentence\s*1\s*:(?P<context>.*?)\bsentence\s*2\s*:(?P<option>.*)", re.I | re.S
@@ -57,116 +59,93 @@ def prompts() -> Mapping[str, Any]:
 # ---- What the items are made from
 
 
-def _fields(prompt: str) -> tuple[str, ...]:
-    return tuple(_FILLED.findall(prompt))
-
-
 def rows(path: str) -> list[dict[str, str]]:
-    """The rows of a file, each with an id, its own or its number.
+    """The rows of a file, each with its own id or its number.
 
-    A row is a stereotype, given as the prompt of Table 12 whose columns it has (s1 and s2, or
+    A row is a stereotype, given in the columns of one of the prompts of Table 12 (s1 and s2, or
     context and question, or category, target and stereotype), or a concept pair (concept_1 and
-    concept_2), for which the first three steps are done. Raises UsageError that lists what is
-    wrong.
+    concept_2), which skips the first three steps. Raises UsageError that lists what is wrong.
     """
     content = read(Path(path))
-    kinds = {_fields(prompt): prompt for prompt in prompts()["summary"]} | {_CONCEPTS: None}
-    told = [content.message(*problem) for problem in content.problems]
-    if not told and (not isinstance(content.data, tuple) or not content.data):
-        raise UsageError(f"{path}: expected rows, with the columns {_or(kinds)}")
-    found: list[dict[str, str]] = []
-    seen: dict[str, int] = {}
-    for i, row in enumerate(() if told else content.data):
-        filled = (
-            {k: str(v).strip() for k, v in row.items() if v is not None and str(v).strip()}
-            if isinstance(row, Mapping)
-            else {}
-        )
-        kind = [fields for fields in kinds if set(fields) <= filled.keys()]
-        if len(kind) != 1 or filled.keys() - {*_BESIDE, *kind[0]}:
-            told.append(
-                content.message(
-                    (i,),
-                    f"expected {_or(kinds)} (and id, theme), found {', '.join(filled) or 'nothing'}",
-                )
-            )
+    prompt_of = {tuple(_GAP.findall(prompt)): prompt for prompt in prompts()["summary"]}
+    kinds = [*prompt_of, _CONCEPTS]
+    expected = "; or ".join(map(", ".join, kinds))
+    wrong = [content.message(*problem) for problem in content.problems]
+    if not wrong and (not isinstance(content.data, tuple) or not content.data):
+        raise UsageError(f"{path}: expected rows, with the columns {expected}")
+    made: list[dict[str, str]] = []
+    places: dict[str, int] = {}
+    for i, row in enumerate(() if wrong else content.data):
+        cells = row.items() if isinstance(row, Mapping) else ()
+        filled = {k: str(v).strip() for k, v in cells if v is not None and str(v).strip()}
+        fitting = [columns for columns in kinds if set(columns) <= filled.keys()]
+        if len(fitting) != 1 or filled.keys() - {*_BESIDE, *fitting[0]}:
+            present = ", ".join(filled) or "nothing"
+            problem = f"expected {expected} (and id, theme), found {present}"
+            wrong.append(content.message((i,), problem))
             continue
-        beside = {"id": f"row{i + 1}", **{k: v for k, v in filled.items() if k in _BESIDE}}
-        if seen.setdefault(beside["id"], i) != i:
-            told.append(
-                content.message(
-                    (i, "id"), f"{beside['id']} stands in row {seen[beside['id']] + 1} too"
-                )
-            )
-        prompt = kinds[kind[0]]
-        found.append(
-            {
-                **beside,
-                **(
-                    {"stereotype": _filled(prompt, **filled)}
-                    if prompt
-                    else {k: filled[k] for k in _CONCEPTS}
-                ),
-            }
-        )
-    if told:
-        raise UsageError(
-            told[0]
-            if len(told) == 1
-            else "\n".join([f"{len(told)} problems:", *(f"  {each}" for each in told[:SHOWN])])
-        )
-    return found
-
-
-def _or(kinds: Iterable[Sequence[str]]) -> str:
-    return "; or ".join(", ".join(fields) for fields in kinds)
+        (columns,) = fitting
+        new = {"id": f"row{i + 1}"} | {k: filled[k] for k in _BESIDE if k in filled}
+        first = places.setdefault(new["id"], i)
+        if first != i:
+            problem = f"{new['id']} stands in row {first + 1} too"
+            wrong.append(content.message((i, "id"), problem))
+        if columns == _CONCEPTS:
+            new |= {name: filled[name] for name in _CONCEPTS}
+        else:
+            new["stereotype"] = _filled(prompt_of[columns], **filled)
+        made.append(new)
+    if len(wrong) == 1:
+        raise UsageError(wrong[0])
+    if wrong:
+        lines = [f"  {problem}" for problem in wrong[:SHOWN]]
+        raise UsageError("\n".join([f"{len(wrong)} problems:", *lines]))
+    return made
 
 
 # ---- What is asked
 
 
-def _filled(prompt: str, **given: str) -> str:
-    """A prompt with its gaps filled, all at once: what is filled in is not looked into."""
-    return _FILLED.sub(lambda gap: given[gap[1]], prompt)
+def _filled(prompt: str, **values: str) -> str:
+    """A prompt with its gaps filled. Gaps in the values stay as they are."""
+    return _GAP.sub(lambda gap: values[gap[1]], prompt)
 
 
 def _ask_summary(known: Known) -> str:
     return f"{prompts()['before']} {known['stereotype']}"
 
 
-def _ask_pair(known: Known) -> str:
-    return _filled(prompts()["pair"], **{"bias summary and explanation": known["summary"]})
+def _question(prompt: str, **fields: str) -> Callable[[Known], str]:
+    """A step's prompt. fields: its gap, with _ for a space -> the field that fills it."""
 
+    def ask(known: Known) -> str:
+        values = {gap.replace("_", " "): known[field] for gap, field in fields.items()}
+        return _filled(prompts()[prompt], **values)
 
-def _ask_check(known: Known) -> str:
-    raw = {"concept1": known["raw_concept_1"], "concept2": known["raw_concept_2"]}
-    return _filled(prompts()["check"], **{"bias summary and explanation": known["summary"], **raw})
-
-
-def _ask_story(known: Known) -> str:
-    return _filled(prompts()["story"], concept1=known["concept_1"])
-
-
-def _ask_second(known: Known) -> str:
-    return _filled(
-        prompts()["second"],
-        **{"generated context": known["context"], "concept2": known["concept_2"]},
-    )
+    return ask
 
 
 # ---- What is answered
 
 
-def _said(answer: str) -> str:
-    """An answer without its reasoning and its decoration. The prompts print line breaks as "\\n",
-    and some models repeat that."""
-    said = spoken(answer)
-    if said is None:
+def _plain(answer: str) -> str:
+    """An answer without its reasoning and its decoration. Some models repeat the "\\n" that the
+    prompts print."""
+    text = spoken(answer)
+    if text is None:
         raise Refused("form", "cut off within its reasoning")
-    said = said.replace("\\n", "\n").replace("\\[", "[").replace("\\]", "]").replace("**", "")
-    if not said.strip():
+    for mark, plain in (("\\n", "\n"), ("\\[", "["), ("\\]", "]"), ("**", "")):
+        text = text.replace(mark, plain)
+    if not text.strip():
         raise Refused("form", "empty")
-    return said.strip()
+    return text.strip()
+
+
+def _misformed(text: str, problem: str) -> Refused:
+    if is_refusal(text):
+        return Refused("declined", "declines to answer")
+    start = textwrap.shorten(text, 70, placeholder=" ...")
+    return Refused("form", f"expected {problem}, found {start!r}")
 
 
 def _bare(text: str) -> str:
@@ -181,56 +160,43 @@ def _bare(text: str) -> str:
     return text
 
 
-def _beginning(text: str) -> str:
-    """For a message: the first words, in one line."""
-    return repr(textwrap.shorten(text, 70, placeholder=" ..."))
-
-
 def _sentences(text: str) -> int:
     return 1 + len(_SENTENCE_END.findall(text))
 
 
 def _read_summary(answer: str, known: Known) -> dict[str, str]:
-    said = _said(answer)
-    if is_refusal(said):
-        raise Refused("declined", "declines to answer")
-    said = _bare(said)
-    if _sentences(said) > 1 or len(said.split()) > LONGEST_SUMMARY:
-        raise Refused(
-            "form", f"expected one sentence, found {len(said.split())} words: {_beginning(said)}"
-        )
-    return {"summary": said}
+    text = _plain(answer)
+    summary = _bare(text)
+    too_long = len(summary.split()) > LONGEST_SUMMARY
+    if is_refusal(text) or _sentences(summary) > 1 or too_long:
+        raise _misformed(text, f"one sentence of {LONGEST_SUMMARY} words at most")
+    return {"summary": summary}
 
 
 def _concepts(answer: str, known: Known) -> tuple[str, str]:
-    said = _said(answer)
-    lines = [line.strip() for line in said.splitlines() if line.strip()]
-    line = _bare(_LEAD.sub("", _bare(lines[0])))
+    text = _plain(answer)
+    first, *more = [line.strip() for line in text.splitlines() if line.strip()]
+    line = _bare(_LEAD.sub("", _bare(first)))
     parts = [_bare(part).rstrip(".") for part in line.split(";" if ";" in line else ":")]
     parts = [re.sub(r"^concept ?[12]\s*[:=]\s*", "", part, flags=re.I).strip() for part in parts]
-    if len(lines) > 1 or len(parts) != 2 or not all(parts):
-        if is_refusal(said):
-            raise Refused("declined", "declines to answer")
-        raise Refused("form", f"expected concept1;concept2 in one line, found {_beginning(said)}")
-    one, two = parts
+    if more or len(parts) != 2 or not all(parts):
+        raise _misformed(text, "concept1;concept2 in one line")
     for part in parts:
-        if len(part.split()) > LONGEST_CONCEPT:
-            raise Refused(
-                "form",
-                f"a concept of {len(part.split())} words, expected {LONGEST_CONCEPT} at most",
-            )
+        words = len(part.split())
+        if words > LONGEST_CONCEPT:
+            problem = f"a concept of {words} words, expected {LONGEST_CONCEPT} at most"
+            raise Refused("form", problem)
         if re.fullmatch(r"<?concept ?\d?>?", part, re.I):
             raise Refused("form", f"{part!r} is the prompt's own word, no concept")
-    if one.casefold() == two.casefold():
+    one, two = parts
+    folded = [one.casefold(), two.casefold()]
+    if folded[0] == folded[1]:
         raise Refused("form", "the same concept twice")
-    example = [each.casefold() for each in prompts()["example_concepts"]]
-    if [one.casefold(), two.casefold()] == example and not any(
-        word in known["summary"].casefold() for word in example
-    ):
-        raise Refused(
-            "example copied",
-            f"{one};{two} is the prompt's example, and the summary speaks of neither",
-        )
+    example = [concept.casefold() for concept in prompts()["example_concepts"]]
+    summary = known["summary"].casefold()
+    if folded == example and not any(concept in summary for concept in example):
+        problem = f"{one};{two} is the prompt's example, and the summary speaks of neither"
+        raise Refused("example copied", problem)
     return one, two
 
 
@@ -260,23 +226,23 @@ def _sentence(text: str, what: str) -> str:
 
 
 def _fit(known: Known) -> None:
-    """Refuse what is wrong with the story so far: in what `check` refuses, and in what the prompts
-    ask beyond that."""
+    """Refuse a story that `check` would refuse, or that breaks another rule of the prompts."""
     for field, check, cause in unfit(known, _forms()):
         raise Refused(check, f"{field}: {cause}")
-    for n in "12":
-        if said := named(known["context"], known[f"concept_{n}"]):
-            raise Refused(
-                "concept named", f"context: names {said!r}, which the options are to show"
-            )
+    for concept in _CONCEPTS:
+        if part := named(known["context"], known[concept]):
+            problem = f"context: names {part!r}, which the options are to show"
+            raise Refused("concept named", problem)
     unfillable = _written_pronouns()
     for field in TEXTS:
-        for word in re.findall(r"[^\W\d_]+", TOKEN.sub(" ", known.get(field, ""))):
+        for word in _words(known.get(field, "")):
             if word.casefold() in unfillable:
-                raise Refused(
-                    "pronoun",
-                    f"{field}: {word!r} fits some of the descriptors alone; expected [[X]] or [[X's]]",
-                )
+                problem = "fits only some of the descriptors; expected [[X]] or [[X's]]"
+                raise Refused("pronoun", f"{field}: {word!r} {problem}")
+
+
+def _words(text: str) -> list[str]:
+    return re.findall(r"[^\W\d_]+", TOKEN.sub(" ", text))
 
 
 def _forms() -> Mapping[str, str]:
@@ -289,34 +255,32 @@ def _written_pronouns() -> set[str]:
     return set.union(*words) - set.intersection(*words)
 
 
-def _written(answer: str, form: re.Pattern[str], told: str, last: str) -> re.Match[str]:
-    """What an answer wrote in a form whose last part is `option`, one line. told, last: the form
-    and that part, as a refusal names them."""
-    said = _said(answer)
-    found = form.search(said)
-    if found is None:
-        if is_refusal(said):
-            raise Refused("declined", "declines to answer")
-        raise Refused("form", f"expected {told}, found {_beginning(said)}")
-    lines = [line for line in found["option"].splitlines() if line.strip()]
+def _written(answer: str, form: re.Pattern[str], shape: str, last: str) -> re.Match[str]:
+    """The match of an answer with a form whose last part is `option`, one line. shape, last: names
+    of the form and of that part, for a refusal."""
+    text = _plain(answer)
+    match = form.search(text)
+    if match is None:
+        raise _misformed(text, shape)
+    lines = [line for line in match["option"].splitlines() if line.strip()]
     if len(lines) > 1:
-        raise Refused("form", f"goes on behind {last} for {len(lines) - 1} lines")
-    return found
+        raise Refused("form", f"goes on after {last} for {len(lines) - 1} lines")
+    return match
 
 
 def _read_story(answer: str, known: Known) -> dict[str, str]:
-    found = _written(answer, _STORY, "Sentence 1: ... Sentence 2: ...", "sentence 2")
+    match = _written(answer, _STORY, "Sentence 1: ... Sentence 2: ...", "sentence 2")
     story = {
-        "context": _sentence(found["context"], "context"),
-        "option_1": _sentence(found["option"], "first option"),
+        "context": _sentence(match["context"], "context"),
+        "option_1": _sentence(match["option"], "first option"),
     }
     _fit({**known, **story})
     return story
 
 
 def _read_second(answer: str, known: Known) -> dict[str, str]:
-    found = _written(answer, _SECOND, "Sentence: ...", "the sentence")
-    second = {"option_2": _sentence(found["option"], "second option")}
+    match = _written(answer, _SECOND, "Sentence: ...", "the sentence")
+    second = {"option_2": _sentence(match["option"], "second option")}
     _fit({**known, **second})
     return second
 
@@ -328,46 +292,45 @@ def problems(items: Sequence[Known], groups: str | None = None) -> list[list[str
     """What `lm-eval-bias check` would refuse, for each item."""
     file = documents.FILES["items"]
     data = frozen(list(items))
-    found: list[list[str]] = [[] for _ in items]
-    unread = set()
+    causes: list[list[str]] = [[] for _ in items]
     for (i, *field), cause in file.shape.problems(data) if items else ():
-        found[i].append(": ".join([*map(str, field), cause]))
-        unread.add(i)
+        causes[i].append(": ".join([*map(str, field), cause]))
     given = load({"groups": documents.FILES["groups"]}, groups=groups)
-    readable = [i for i in range(len(items)) if i not in unread]
+    readable = [i for i, of_item in enumerate(causes) if not of_item]
     for (i, field), cause in (file.more or (lambda *_: ()))([data[i] for i in readable], given):
-        found[readable[i]].append(f"{field}: {cause}")
-    return found
+        causes[readable[i]].append(f"{field}: {cause}")
+    return causes
 
 
 def notes(item: Known) -> list[str]:
-    """What a checker cannot decide."""
+    """Hints for a reviewer, which a check cannot decide."""
     words = {*prompts()["plural"], *_written_pronouns()}
-    said = [
-        f"{field}: {word!r} may stand for the person; write [[X]], [[X's]], [[X:obj]] or [[X:self]] there"
+    forms = "[[X]], [[X's]], [[X:obj]] or [[X:self]]"
+    hints = [
+        f"{field}: {word!r} may stand for the person; write {forms} there"
         for field in TEXTS
-        for word in dict.fromkeys(re.findall(r"[^\W\d_]+", TOKEN.sub(" ", item.get(field, ""))))
+        for word in dict.fromkeys(_words(item.get(field, "")))
         if word.casefold() in words
     ]
     for n, other in ("12", "21"):
         if part := named(item.get(f"option_{n}", ""), item.get(f"concept_{other}", "")):
-            said.append(f"option_{n}: names {part!r}, the other option's concept")
-    return said
+            hints.append(f"option_{n}: names {part!r}, the other option's concept")
+    return hints
 
 
 def shown(item: Known, groups: str | None = None) -> list[tuple[str, str]]:
-    """The first question of each pronoun that the descriptors have, as a model would read it."""
+    """The first question with each pronoun, as a model would read it; three at most."""
     given = load({"groups": documents.FILES["groups"]}, groups=groups)["groups"]
-    asked: dict[str, tuple[str, str]] = {}
+    questions: dict[str, tuple[str, str]] = {}
     for question in documents.questions(item, given):
-        text = f"{question['context']}\na) {question['option_1']}\nb) {question['option_2']}"
-        asked.setdefault(
-            question["option_1"] + question["option_2"],
-            (f"{question['type']}, {question['identity']}", text),
-        )
-    return list(asked.values())[:3]
+        one, two = question["option_1"], question["option_2"]
+        title = f"{question['type']}, {question['identity']}"
+        text = f"{question['context']}\na) {one}\nb) {two}"
+        questions.setdefault(one + two, (title, text))
+    return list(questions.values())[:3]
 
 
+SUMMARY = {"bias_summary_and_explanation": "summary"}
 PIPELINE = Pipeline(
     fields=("id", "concept_1", "concept_2", "context", "option_1", "option_2"),
     optional=("theme",),
@@ -375,10 +338,30 @@ PIPELINE = Pipeline(
     rows=rows,
     steps=(
         Step("bias summary", _ask_summary, _read_summary, ["summary"]),
-        Step("raw concept pair", _ask_pair, _read_pair, ["raw_concept_1", "raw_concept_2"]),
-        Step("post-hoc check", _ask_check, _read_check, ["concept_1", "concept_2"]),
-        Step("context and first option", _ask_story, _read_story, ["context", "option_1"]),
-        Step("second option", _ask_second, _read_second, ["option_2"]),
+        Step(
+            "raw concept pair",
+            _question("pair", **SUMMARY),
+            _read_pair,
+            ["raw_concept_1", "raw_concept_2"],
+        ),
+        Step(
+            "post-hoc check",
+            _question("check", **SUMMARY, concept1="raw_concept_1", concept2="raw_concept_2"),
+            _read_check,
+            ["concept_1", "concept_2"],
+        ),
+        Step(
+            "context and first option",
+            _question("story", concept1="concept_1"),
+            _read_story,
+            ["context", "option_1"],
+        ),
+        Step(
+            "second option",
+            _question("second", generated_context="context", concept2="concept_2"),
+            _read_second,
+            ["option_2"],
+        ),
     ),
     problems=problems,
     notes=notes,

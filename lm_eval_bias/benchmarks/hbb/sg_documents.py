@@ -2,10 +2,9 @@
 concept, as the next of a story?
 
 data: items/hbb_concepts.tsv and items/hbb_variations.tsv (ours), items/hbb.yaml (Tables 4 and 10;
-placebo types ours) abstract: as `hbb`, with four sentences for each option, to be written and not
-chosen. languages: en tags: age, gender, race and ethnicity, socioeconomic status, religion, hidden
-bias paper: Beneath the Surface: How Large Language Models Reflect Hidden Bias, section 5, appendix
-E
+placebo types ours)
+languages: en
+paper: Beneath the Surface: How Large Language Models Reflect Hidden Bias, section 5, appendix E
 """
 
 from __future__ import annotations
@@ -21,35 +20,30 @@ from lm_eval_bias.metrics.hidden_bias import THRESHOLD
 from lm_eval_bias.usage import number
 
 FILES = {"groups": hbb.FILES["groups"]}
-
-
-def options(threshold: float = THRESHOLD, groups: str | None = None) -> dict[str, Any]:
-    """What --metadata may set. threshold: in points, from 0 to 100; an instance with S at or above
-    it counts as biased. groups: a file of descriptor types, names and pronouns, as items/hbb.yaml.
-    """
-    return {"threshold": number("threshold", threshold, 0, 100), **checked(FILES, groups=groups)}
-
-
 Sentences = tuple[Sequence[str], Sequence[str]]
 """Those of option 1 and those of option 2 of one concept pair, with [[X]] for the person."""
 
 
-def sentences() -> dict[str, Sentences]:
-    """Of each of our concept pairs, by its id: each option of `hbb` and behind it its variations,
-    in their order."""
-    found = {
+def options(threshold: float = THRESHOLD, groups: str | None = None) -> dict[str, Any]:
+    """What --metadata may set; as for `hbb`."""
+    return {"threshold": number("threshold", threshold, 0, 100), **checked(FILES, groups=groups)}
+
+
+def sentences() -> dict[str, tuple[list[str], list[str]]]:
+    """Of each of our concept pairs, by its id: each option of `hbb`, then its variations."""
+    of = {
         concept["id"]: ([concept["option_1"]], [concept["option_2"]])
         for concept in table("hbb_concepts")
     }
     for row in table("hbb_variations"):
-        found[row["id"]][int(row["option"]) - 1].append(row["sentence"])
-    return found
+        of[row["id"]][int(row["option"]) - 1].append(row["sentence"])
+    return of
 
 
 def questions(
     concept: Mapping[str, str],
     sentences: Sentences,
-    groups: Mapping[str, Any] | None = None,
+    groups: Mapping[str, Any],
     category: str | None = None,
     placebo: bool = True,
     expected: int = 0,
@@ -57,36 +51,32 @@ def questions(
     """The questions of one concept pair, as `hbb.described`, with what may be said next.
 
     choices: the sentences of option 1, then those of option 2. split: how many of them are of
-    option 1. lacking: how many sentences the two options have less than they should. expected: how
-    many an option should have.
+    option 1. lacking: how many sentences the two options have less than `expected` each.
     """
-    split = len(sentences[0])
-    lacking = sum(max(0, expected - len(each)) for each in sentences)
-    # two pronouns, so the sentences are made twice and not 58 times, and held so
+    lacking = sum(max(0, expected - len(of_option)) for of_option in sentences)
+    # Two pronouns: the sentences are made twice and not 58 times, and held so.
     written: dict[str, list[str]] = {}
     for question, pronoun in hbb.described(concept, groups, category, placebo):
         if pronoun not in written:
             written[pronoun] = [
-                hbb.refer(text, pronoun, groups) for option in sentences for text in option
+                hbb.refer(text, pronoun, groups) for of_option in sentences for text in of_option
             ]
         yield {
             **question,
             "first": 1,
             "choices": written[pronoun],
-            "split": split,
+            "split": len(sentences[0]),
             "lacking": lacking,
         }
 
 
 def documents(groups: str | None = None, category: str | None = None) -> list[dict[str, Any]]:
-    """All questions, or those of one category and the placebos, concept pair by concept pair, in
-    the order of `hbb`."""
-    given, texts = load(FILES, groups=groups)["groups"], sentences()
-    concepts = hbb.interleaved(table("hbb_concepts"))
+    """All questions, or those of one category and the placebos, in the order of `hbb`."""
+    content, texts = load(FILES, groups=groups)["groups"], sentences()
     return [
         question
-        for concept in concepts
-        for question in questions(concept, texts[concept["id"]], given, category)
+        for concept in hbb.interleaved(table("hbb_concepts"))
+        for question in questions(concept, texts[concept["id"]], content, category)
     ]
 
 

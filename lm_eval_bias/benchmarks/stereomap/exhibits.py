@@ -1,14 +1,16 @@
-"""StereoMap: the tables and figures of the paper that a report shows of a run. Each task has those
-that its own answers allow."""
+"""StereoMap: the tables and figures of the paper that a report shows. Each task has those that its
+own answers allow."""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable
 from typing import Any
 
-from lm_eval_bias.exhibit import Column, Exhibit, Figure, Rows, Tables, is_number
+from lm_eval_bias.exhibit import Column, Exhibit, Figure, Rows, is_number
 
+Table = list[dict[str, Any]]
 STEREOMAP = "stereomap"
-"""The paper, as `published` names it."""
+"""The paper, as `paper_values` names it."""
 TEN, FIVE = 10, 5
 """Groups at either end of Table 9, and in Figure 5; dimensions of a cluster in Figures 4 and 8."""
 BEYOND = ("Traditional", "Conservative", "Wealthy", "High-Status")
@@ -18,11 +20,19 @@ EXAMPLES = ("Nurses", "Doctors", "Women", "Men", "Democrats", "Republicans")
 ENDS = (1, 5)
 """Of the scale."""
 CLUSTERED = "five groups or more that differ in warmth or competence, each with a rating of both"
+CLUSTER = Column("cluster", "Cluster (C-W)")
+GROUP = Column("group", "Group")
+ANSWERS = Column("answers", "Answers", "count")
+REFUSED = Column("refused", "Refuse-to-answer rate", "share")
 
 
-def _score(name: str, title: str) -> Column:
-    """A group's score with its interval."""
-    return Column(name, title, "points", f"{name}_stderr", (f"{name}_low", f"{name}_high"))
+def _with(*keys: str, enough: Callable[[Iterable[bool]], bool] = all) -> Callable[[Table], Table]:
+    """The rows with a number in all of these keys, or in any of them."""
+
+    def rows_with(rows: Table) -> Table:
+        return [row for row in rows if enough(is_number(row.get(key)) for key in keys)]
+
+    return rows_with
 
 
 # ---- Warmth and competence
@@ -34,7 +44,7 @@ def _clusters(name: str, prompts: str, *paper_values: str) -> Exhibit:
         caption=f"Warmth and competence of the five clusters, {prompts} prompts",
         source=Rows("clusters"),
         columns=(
-            Column("cluster", "Cluster (C-W)"),
+            CLUSTER,
             Column("members", "Group"),
             Column("groups", "Groups", "count"),
             Column("competence", "Competence", "points"),
@@ -45,59 +55,49 @@ def _clusters(name: str, prompts: str, *paper_values: str) -> Exhibit:
             Column("n", "Pairs", "count"),
             Column("p_over_groups", "p over groups", "p"),
         ),
-        how_to_read="> is a cluster seen as more competent than warm, < the reverse, by a paired t test at .001, = neither; clusters are named "
-        "by their competence and warmth among these groups, from the lowest to the highest.",
-        caveat="k-means finds five clusters in noise, too, and the test is of the very scores that made them, each group once a round: "
-        "read the p over groups, and how firmly groups lie in their cluster.",
+        how_to_read="> is a cluster seen as more competent than warm, < the reverse, by a paired t "
+        "test at .001, = neither; clusters are named by their competence and warmth among these "
+        "groups, from the lowest to the highest.",
+        caveat="k-means finds five clusters in noise, too, and the test is of the very scores that "
+        "made them, each group once a round: look at the p over groups, and at how firmly groups "
+        "lie in their cluster.",
         needs=CLUSTERED,
         paper_values=paper_values,
     )
 
 
-def _mapped(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    return [
-        row for row in rows if is_number(row.get("competence")) and is_number(row.get("warmth"))
-    ]
-
-
 def _map(name: str, prompts: str) -> Exhibit:
     return Exhibit(
         name=name,
-        caption=f"Warmth-competence map of the groups, {prompts} prompts; the colours are the clusters",
+        caption=f"Warmth-competence map of the groups, {prompts} prompts; the colours are the "
+        "clusters",
         source=Rows("groups"),
         columns=(
-            Column("group", "Group"),
-            Column("cluster", "Cluster (C-W)"),
-            _score("competence", "Competence"),
-            _score("warmth", "Warmth"),
+            GROUP,
+            CLUSTER,
+            Column("competence", "Competence", "points"),
+            Column("warmth", "Warmth", "points"),
             Column("left_its_cluster", "Leaves its cluster", "share"),
             Column("unstable", "Unstable"),
-            Column("answers", "Answers", "count"),
+            ANSWERS,
         ),
-        how_to_read="To the right are groups that society is said to see as competent, above those that it is said to see as warm; a group that "
-        "leaves its cluster in a fifth of resamples is unstable.",
-        caveat="A point has an interval, which stands in the table; groups that a model hardly tells apart lie on one spot and have five "
-        "clusters all the same.",
+        how_to_read="To the right are groups that society is said to see as competent, above those "
+        "that it is said to see as warm; a group that leaves its cluster in a fifth of resamples "
+        "is unstable.",
+        caveat="A point has an interval, which stands in the table; groups that a model hardly "
+        "tells apart lie on one spot and have five clusters all the same.",
         figure=Figure(
             "scatter",
             x="competence",
             y="warmth",
             colour="cluster",
             label="group",
-            domain=(1, 5),
+            domain=ENDS,
             model="facet",
         ),
-        then=_mapped,
+        then=_with("competence", "warmth"),
         needs="a group with a rating of warmth and one of competence",
     )
-
-
-def _agreeing(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    return [
-        row
-        for row in rows
-        if any(is_number(row.get(key)) for key in ("adjusted_rand", "competence_rho", "warmth_rho"))
-    ]
 
 
 AGREEMENT = Exhibit(
@@ -107,21 +107,17 @@ AGREEMENT = Exhibit(
     columns=(
         Column("source", "Against"),
         Column("groups", "Groups", "count"),
-        Column("adjusted_rand", "Adjusted Rand index", "score"),
+        Column("agreement", "Adjusted Rand index", "score"),
         Column("chance_95", "95 % of chance below", "score"),
-        Column("p", "p", "p"),
-        Column(
-            "competence_rho",
-            "ρ of competence",
-            "score",
-            interval=("competence_low", "competence_high"),
-        ),
-        Column("warmth_rho", "ρ of warmth", "score", interval=("warmth_low", "warmth_high")),
+        Column("agreement_p", "p", "p"),
+        Column("agreement_competence", "ρ of competence", "score"),
+        Column("agreement_warmth", "ρ of warmth", "score"),
     ),
-    how_to_read="1 is the same clusters and 0 what chance gives; an index above what 95 of 100 permutations have is no chance.",
-    caveat="To agree with people is no virtue: it says that the model knows what society is said to think, and the paper prints some "
-    "groups of its extended clusters only.",
-    then=_agreeing,
+    how_to_read="1 is the same clusters and 0 what chance gives; an index above what 95 of 100 "
+    "permutations have is no chance.",
+    caveat="To agree with people is no virtue: it says that the model knows what society is said "
+    "to think, and the paper prints some groups of its extended clusters only.",
+    then=_with("agreement", "agreement_competence", "agreement_warmth", enough=any),
     needs="groups with a cluster here and one in print",
 )
 
@@ -129,50 +125,49 @@ AGREEMENT = Exhibit(
 # ---- Emotions and behaviours
 
 
-def _boxed(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    return [row for row in rows if is_number(row.get("median"))]
-
-
-def _figure_3(what: str, asked: str) -> Exhibit:
+def _figure_3(what: str, part: str) -> Exhibit:
+    five = ("least", "lower_quartile", "median", "upper_quartile", "greatest")
     return Exhibit(
         name="Figure 3",
         caption=f"Distribution of the groups' {what} in each cluster",
         source=Rows("by_cluster"),
         columns=(
             Column("dimension", "Dimension"),
-            Column("cluster", "Cluster (C-W)"),
+            CLUSTER,
             Column("groups", "Groups", "count"),
-            Column("mean", "Mean", "points"),
-            Column("least", "Least", "points"),
-            Column("lower_quartile", "Lower quartile", "points"),
-            Column("median", "Median", "points"),
-            Column("upper_quartile", "Upper quartile", "points"),
-            Column("greatest", "Greatest", "points"),
+            *(
+                Column(name, name.replace("_", " ").capitalize(), "points")
+                for name in ("mean", *five)
+            ),
         ),
-        how_to_read="A box holds the middle half of a cluster's groups, its line the median, whiskers reach to the least and the greatest; "
-        "clusters stand from the lowest to the highest competence and warmth.",
-        caveat="A box is how groups differ and no uncertainty: of a cluster with few groups it says little of others, and each model has "
-        "clusters of its own.",
+        how_to_read="A box holds the middle half of a cluster's groups, its line the median, "
+        "whiskers reach to the least and the greatest; clusters stand from the lowest to the "
+        "highest competence and warmth.",
+        caveat="A box is how groups differ and no uncertainty: of a cluster with few groups it "
+        "says little of others, and each model has clusters of its own.",
         figure=Figure(
             "boxes",
             x="cluster",
             y="median",
             colour="cluster",
             row="dimension",
-            five=("least", "lower_quartile", "median", "upper_quartile", "greatest"),
+            five=five,
             domain=ENDS,
             model="facet",
         ),
-        then=_boxed,
-        needs=f"{asked}, and {CLUSTERED}",
+        then=_with("median"),
+        needs=f"the task stereomap_{part}, and {CLUSTERED}",
     )
 
 
-def _correlated(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
+def _starred(rows: Table) -> Table:
     return [
-        {**row, "text": f"{row['rho']:.2f}{row.get('stars') or ''}"}
-        if is_number(row.get("rho"))
-        else {**row, "text": ""}
+        {
+            **row,
+            "text": f"{row['rho']:.2f}{row.get('stars') or ''}"
+            if is_number(row.get("rho"))
+            else "",
+        }
         for row in rows
     ]
 
@@ -184,18 +179,19 @@ TABLE_8 = Exhibit(
     columns=(
         Column("stereotype_or_emotion", "Stereotype or emotion"),
         Column("tendency", "Behavioural tendency"),
-        Column("rho", "Spearman's ρ", "score", interval=("low", "high")),
+        Column("rho", "Spearman's ρ", "score"),
         Column("stars", "Stars"),
         Column("p", "p", "p"),
         Column("groups", "Groups", "count"),
-        Column("people_rho", "ρ of people (Cuddy et al. 2007)", "score"),
-        Column("people_stars", "Their stars"),
+        Column("rho_of_people", "ρ of people (Cuddy et al. 2007)", "score"),
+        Column("stars_of_people", "Their stars"),
         Column("same_sign", "Same sign"),
     ),
-    how_to_read="Positive: groups of which the model says more of the row are said to be treated more as the column says; * p < .05, ** p < "
-    ".01, *** p < .001.",
-    caveat="A model that says of each group only how much it is liked has the sign of people in 19 of 24, and chance in 12; 24 tests at "
-    ".05 have a star by chance, and one of the printed values of people must be wrong.",
+    how_to_read="Positive: groups of which the model says more of the row are said to be treated "
+    "more as the column says; * p < .05, ** p < .01, *** p < .001.",
+    caveat="A model that says of each group only how much it is liked has the sign of people in 19 "
+    "of 24, and chance in 12; 24 tests at .05 have a star by chance, and one of the printed values "
+    "of people must be wrong.",
     figure=Figure(
         "heatmap",
         x="tendency",
@@ -205,7 +201,7 @@ TABLE_8 = Exhibit(
         domain=(-1, 1),
         model="facet",
     ),
-    then=_correlated,
+    then=_starred,
     needs="the task stereomap_behavior",
     paper_values=(STEREOMAP, "Table 8", "Table 8, people"),
 )
@@ -214,74 +210,66 @@ TABLE_8 = Exhibit(
 # ---- Other dimensions
 
 
-def _ends(tables: Tables) -> list[dict[str, Any]]:
-    """The groups with the highest and with the lowest ratings of each dimension, with the interval
-    that they have in `groups`; of few groups, half of them at either end."""
-    groups = {row.get("group"): row for row in tables.get("groups", ())}
-    found = []
+def _ends(rows: Table) -> Table:
+    """The groups with the highest and with the lowest ratings of each dimension; of few groups,
+    half of them at either end. rows: from the highest to the lowest."""
+    table = []
     for dimension in BEYOND:
-        key = dimension.lower().replace("-", "_")
-        rated = [
-            row
-            for row in tables.get("dimensions", ())
-            if row.get("dimension") == dimension and is_number(row.get("mean"))
-        ]
-        most = min(TEN, len(rated) // 2)
-        for end, rows in (("highest", rated[:most]), ("lowest", rated[::-1][:most])):
-            for rank, row in enumerate(rows, start=1):
-                interval = {
-                    name: groups.get(row["group"], {}).get(f"{key}_{name}")
-                    for name in ("stderr", "low", "high")
-                }
-                found.append({**row, "end": end, "rank": rank, **interval})
-    return found
+        of = [row for row in _with("mean")(rows) if row["dimension"] == dimension]
+        most = min(TEN, len(of) // 2)
+        for end, ordered in (("highest", of), ("lowest", of[::-1])):
+            for rank, row in enumerate(ordered[:most], start=1):
+                table.append({**row, "end": end, "rank": rank})
+    return table
 
 
 TABLE_9 = Exhibit(
     name="Table 9",
-    caption="The ten groups with the highest and with the lowest ratings: traditional, conservative, wealthy, high-status",
-    source=_ends,
+    caption="The ten groups with the highest and with the lowest ratings: traditional, "
+    "conservative, wealthy, high-status",
+    source=Rows("dimensions", {"dimension": BEYOND}),
     columns=(
         Column("dimension", "Dimension"),
         Column("end", "End"),
         Column("rank", "Rank", "count"),
-        Column("group", "Group"),
-        Column("mean", "Mean", "points", stderr="stderr", interval=("low", "high")),
+        GROUP,
+        Column("mean", "Mean", "points"),
         Column("variance", "Variance over rounds (points²)"),
     ),
-    how_to_read="The variance is over the ten rounds, as in the paper: 0 is a group that got the same rating each time.",
-    caveat="Of groups with the same rating those that were asked first stand here, and ranks of groups whose intervals overlap may be "
-    "chance.",
+    how_to_read="The variance is over the ten rounds, as in the paper: 0 is a group that got the "
+    "same rating each time.",
+    caveat="Of groups with the same rating those that were asked first stand here, and ranks of "
+    "groups whose intervals overlap may be chance.",
+    then=_ends,
     needs="two groups with a rating of these dimensions: the task stereomap_extended",
 )
 
-
-def _social_structure(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    return [
-        row for row in rows if is_number(row.get("status")) and is_number(row.get("competition"))
-    ]
-
-
 STRUCTURE = Exhibit(
     name="Status and competition",
-    caption="The groups by status and competition, which the stereotype content model takes for the causes of competence and warmth",
+    caption="The groups by status and competition, which the stereotype content model takes for "
+    "the causes of competence and warmth",
     source=Rows("groups"),
     columns=(
-        Column("group", "Group"),
-        _score("status", "Status"),
-        _score("competition", "Competition"),
-        Column("answers", "Answers", "count"),
+        GROUP,
+        Column("status", "Status", "points"),
+        Column("competition", "Competition", "points"),
+        ANSWERS,
     ),
-    how_to_read="To the right are groups of high status, above those that are said to take from others.",
-    caveat="It does not show that status makes a group seem competent; and a point has an interval, which stands in the table.",
+    how_to_read="To the right are groups of high status, above those that are said to take from "
+    "others.",
+    caveat="It does not show that status makes a group seem competent; and a point has an "
+    "interval, which stands in the table.",
     figure=Figure(
-        "scatter", x="status", y="competition", label="group", domain=(1, 5), model="facet"
+        "scatter", x="status", y="competition", label="group", domain=ENDS, model="facet"
     ),
-    then=_social_structure,
+    then=_with("status", "competition"),
     needs="a group with a rating of status and one of competition",
 )
 
-_PHRASES = "the key phrases, which `lm-eval-bias reasons SAMPLES --output FILE.json` finds and writes beside the run (docs/reasons.md)"
+_PHRASES = (
+    "the key phrases, which `lm-eval-bias reasons SAMPLES --output FILE.json` finds and writes "
+    "beside the run (docs/reasons.md)"
+)
 
 TABLE_3 = Exhibit(
     name="Table 3",
@@ -293,8 +281,10 @@ TABLE_3 = Exhibit(
         Column("answers", "Stands in", "count"),
         Column("of", "Answers", "count"),
     ),
-    how_to_read="Phrases that are among the key phrases of most answers to the status questions, by sentence embeddings.",
-    caveat="A phrase is words of the answers and no statement: the file of `lm-eval-bias reasons` has a sentence for each.",
+    how_to_read="Phrases that are among the key phrases of most answers to the status questions, "
+    "by sentence embeddings.",
+    caveat="A phrase is words of the answers and no statement: the file of `lm-eval-bias reasons` "
+    "has a sentence for each.",
     needs=_PHRASES,
 )
 
@@ -303,14 +293,16 @@ TABLE_10 = Exhibit(
     caption="Key phrases of the reasons, by cluster of groups",
     source=Rows("phrases", {"table": "cluster"}),
     columns=(
-        Column("cluster", "Cluster (C-W)"),
+        CLUSTER,
         Column("phrase", "Reason keywords"),
         Column("answers", "Stands in", "count"),
         Column("of", "Answers", "count"),
         Column("similarity", "Similarity", "score"),
     ),
-    how_to_read="Phrases whose meaning lies nearest to all that the answers about a cluster's groups say.",
-    caveat="The order of two phrases of like similarity means nothing, and clusters may be chance (Table 5).",
+    how_to_read="Phrases whose meaning lies nearest to all that the answers about a cluster's "
+    "groups say.",
+    caveat="The order of two phrases of like similarity means nothing, and clusters may be chance "
+    "(Table 5).",
     needs=f"{_PHRASES}, with a run that puts the groups into clusters",
 )
 
@@ -318,63 +310,54 @@ TABLE_10 = Exhibit(
 # ---- Refusals, keywords, prompt sensitivity
 
 
-def _most_refused(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    rated = [row for row in rows if is_number(row.get("refused"))]
-    return sorted(rated, key=lambda row: -row["refused"])[:TEN]
+def _most_refused(rows: Table) -> Table:
+    return sorted(_with("refused")(rows), key=lambda row: -row["refused"])[:TEN]
 
 
 FIGURE_5 = Exhibit(
     name="Figure 5",
     caption="Refuse-to-answer rate: the ten groups that are declined most",
     source=Rows("groups"),
-    columns=(
-        Column("group", "Group"),
-        Column("refused", "Refuse-to-answer rate", "share"),
-        Column("unanswered", "Ratings that cannot be read", "%"),
-        Column("answers", "Answers", "count"),
-    ),
+    columns=(GROUP, REFUSED, Column("unanswered", "Ratings that cannot be read", "%"), ANSWERS),
     how_to_read="1 is a group about which every answer declines.",
-    caveat="A group has few answers, so a rate of one more or less is chance; of groups with equal rates those asked first stand here, "
-    "and an answer that is not read need not decline.",
+    caveat="A group has few answers, so a rate of one more or less is chance; of groups with equal "
+    "rates those asked first stand here, and an answer that is not read need not decline.",
     figure=Figure("bars", x="group", y="refused", domain=(0, 1), model="facet"),
     then=_most_refused,
     needs="answers in words",
 )
 
-
-def _about(column: str, title: str) -> tuple[Column, ...]:
-    return (
-        Column(column, title),
-        Column("rank", "Rank", "count"),
-        Column("dimension", "Dimension"),
-        Column("keywords", "Keywords", "count"),
-        Column("percent", "Of its keywords", "%"),
-        Column("direction", "Direction", "score"),
-    )
-
+ABOUT = (
+    Column("rank", "Rank", "count"),
+    Column("dimension", "Dimension"),
+    Column("keywords", "Keywords", "count"),
+    Column("percent", "Of its keywords", "%"),
+    Column("direction", "Direction", "score"),
+)
 
 FIGURE_4 = Exhibit(
     name="Figures 4 and 8",
     caption="The five dimensions that most keywords of a cluster are about, and their direction",
     source=Rows("keywords_by_cluster", {"rank": tuple(range(1, FIVE + 1))}),
-    columns=_about("cluster", "Cluster (C-W)"),
-    how_to_read="A bar above 0 is a dimension of which more keywords are at the high end than at the low one, as a share of all keywords of the "
-    "cluster.",
-    caveat="A bar near 0 may be a dimension with as many keywords at either end; keywords that the dictionary does not know count for none "
-    "(Table 15), and there is no interval.",
+    columns=(CLUSTER, *ABOUT),
+    how_to_read="A bar above 0 is a dimension of which more keywords are at the high end than at "
+    "the low one, as a share of all keywords of the cluster.",
+    caveat="A bar near 0 may be a dimension with as many keywords at either end; keywords that the "
+    "dictionary does not know count for none (Table 15), and there is no interval.",
     figure=Figure("bars", x="dimension", y="direction", row="cluster", model="facet"),
     needs=f"keywords (the task stereomap_extended), and {CLUSTERED}",
 )
 
 FIGURE_7 = Exhibit(
     name="Figure 7",
-    caption="Dimensions of the keywords of groups that the paper sets side by side, and their direction",
+    caption="Dimensions of the keywords of groups that the paper sets side by side, and their "
+    "direction",
     source=Rows("keywords_by_group", {"group": EXAMPLES}),
-    columns=_about("group", "Group"),
-    how_to_read="Compare nurses with doctors, women with men, Democrats with Republicans: of which dimension their keywords speak, and whether "
-    "of its high end.",
-    caveat="The Venn diagrams of the words, which are in the samples; the paper adds directions where this is their mean over keywords, "
-    "and of a group there are fifty keywords at most.",
+    columns=(GROUP, *ABOUT),
+    how_to_read="Compare nurses with doctors, women with men, Democrats with Republicans: of which "
+    "dimension their keywords speak, and whether of its high end.",
+    caveat="The Venn diagrams of the words, which are in the samples; the paper adds directions "
+    "where this is their mean over keywords, and of a group there are fifty keywords at most.",
     figure=Figure(
         "bars", x="dimension", y="direction", row="group", order={"group": EXAMPLES}, model="facet"
     ),
@@ -387,12 +370,13 @@ TABLE_15 = Exhibit(
     source=Rows("keyword_coverage"),
     columns=(
         Column("found", "Found as"),
-        Column("percent", "Coverage", "%"),
-        Column("keywords", "Keywords", "count"),
+        Column("keyword_coverage", "Coverage", "%"),
+        Column("known", "Keywords", "count"),
     ),
-    how_to_read="Each row adds a step: as it is written, by its lemma, as a phrase; the last is what Figures 4, 7 and 8 rest on.",
+    how_to_read="Each row adds a step: as it is written, by its lemma, as a phrase; the last is "
+    "what Figures 4, 7 and 8 rest on.",
     caveat="What the unknown keywords are about, which may be what a dictionary has no word for.",
-    then=lambda rows: [row for row in rows if is_number(row.get("percent"))],
+    then=_with("keyword_coverage"),
     needs="a keyword that can be read: the task stereomap_extended",
     paper_values=(STEREOMAP, "Table 15"),
 )
@@ -404,23 +388,16 @@ _VARIATION = (
     Column("warmth_cv_max", "Warmth CV max", "share"),
 )
 
-
-def _varied(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    return [
-        row
-        for row in rows
-        if is_number(row.get("competence_cv")) or is_number(row.get("warmth_cv"))
-    ]
-
-
 TABLE_13 = Exhibit(
     name="Table 13",
     caption="Prompt sensitivity: coefficient of variation of the groups' scores over rounds",
     source=Rows("styles", {"style": "paper"}),
-    columns=(*_VARIATION, Column("answers", "Answers", "count")),
-    how_to_read="The standard deviation of a group's score over rounds by its mean, as a mean over groups and of the group where it is greatest.",
-    caveat="It is the chance of sampling at one prompt and not what another prompt would change; at temperature 0 it is 0.",
-    then=_varied,
+    columns=(*_VARIATION, ANSWERS),
+    how_to_read="The standard deviation of a group's score over rounds by its mean, as a mean over "
+    "groups and of the group where it is greatest.",
+    caveat="It is the chance of sampling at one prompt and not what another prompt would change; "
+    "at temperature 0 it is 0.",
+    then=_with("competence_cv", "warmth_cv", enough=any),
     needs="two rounds of which ratings can be read",
     paper_values=(STEREOMAP, "Table 13"),
 )
@@ -436,12 +413,14 @@ TABLE_14 = Exhibit(
         *_VARIATION,
         Column("competence_cv_with_paper", "Competence CV with the paper's style", "share"),
         Column("warmth_cv_with_paper", "Warmth CV with the paper's style", "share"),
-        Column("refused", "Refuse-to-answer rate", "share"),
-        Column("answers", "Answers", "count"),
+        REFUSED,
+        ANSWERS,
     ),
-    how_to_read="Where the coefficient of a style together with the paper's is no greater than its own, the style changes no scores.",
-    caveat="The diversity of reasons (Self-BLEU, entropy), which `lm-eval-bias reasons --diversity` prints; and the sentences that a "
-    "style leaves out are ours to choose, since the paper names the styles only.",
+    how_to_read="Where the coefficient of a style together with the paper's is no greater than its "
+    "own, the style changes no scores.",
+    caveat="The diversity of reasons (Self-BLEU, entropy), which `lm-eval-bias reasons "
+    "--diversity` prints; and the sentences that a style leaves out are ours to choose, since the "
+    "paper names the styles only.",
     then=lambda rows: rows if len(rows) > 1 else [],
     needs="the option style=all of stereomap_extended",
     paper_values=(STEREOMAP, "Table 14"),
@@ -452,8 +431,8 @@ TABLE_14 = Exhibit(
 
 # The prompts of emotions and behaviours ask for warmth and competence as the extended ones do, and
 # for more beside them.
-_EXTENDED_MAP = (_clusters("Table 5", "extended"), _map("Figure 6", "extended"))
-_MAPS = {
+_EXTENDED = (_clusters("Table 5", "extended"), _map("Figure 6", "extended"))
+_BOTH_WAYS = {
     "original": (
         _clusters("Table 2", "original", STEREOMAP, "Table 2"),
         _map("Figure 2", "original"),
@@ -462,32 +441,26 @@ _MAPS = {
     ),
     "extended": (
         _clusters("Table 5", "extended", STEREOMAP, "Table 5"),
-        _EXTENDED_MAP[1],
+        _EXTENDED[1],
         AGREEMENT,
         TABLE_9,
     ),
     "structure": (STRUCTURE,),
-    "emotion": (_figure_3("emotions", "the task stereomap_emotion"), *_EXTENDED_MAP),
-    "behavior": (
-        TABLE_8,
-        _figure_3("behavioural tendencies", "the task stereomap_behavior"),
-        *_EXTENDED_MAP,
-    ),
+    "emotion": (_figure_3("emotions", "emotion"), *_EXTENDED),
+    "behavior": (TABLE_8, _figure_3("behavioural tendencies", "behavior"), *_EXTENDED),
 }
-_WORDS = {
-    "original": (TABLE_13, FIGURE_5),
-    "extended": (FIGURE_4, FIGURE_7, TABLE_15, TABLE_13, TABLE_14, FIGURE_5),
-    "structure": (TABLE_3, TABLE_10, FIGURE_5),
-    "emotion": (FIGURE_5,),
-    "behavior": (FIGURE_5,),
+_IN_WORDS = {
+    "original": (TABLE_13,),
+    "extended": (FIGURE_4, FIGURE_7, TABLE_15, TABLE_13, TABLE_14),
+    "structure": (TABLE_3, TABLE_10),
 }
 
 
 def generated(part: str) -> tuple[Exhibit, ...]:
     """Of answers in words; part: original, extended, structure, emotion, behavior."""
-    return _MAPS[part] + _WORDS[part]
+    return (*_BOTH_WAYS[part], *_IN_WORDS.get(part, ()), FIGURE_5)
 
 
 def likelihood(part: str) -> tuple[Exhibit, ...]:
     """Of ratings by likelihood."""
-    return _MAPS[part]
+    return _BOTH_WAYS[part]

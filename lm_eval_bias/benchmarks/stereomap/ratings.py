@@ -1,0 +1,237 @@
+"""StereoMap: the ratings of a run, and the five clusters that warmth and competence make of the
+groups (sections 3.1 and 4.1)."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from functools import cached_property
+from math import nan
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from lm_eval_bias.likelihoods import probabilities
+from lm_eval_bias.measure import Number, first_seen, mean
+from lm_eval_bias.metrics.group_scores import GroupScores, group_scores, resampled_scores, score
+from lm_eval_bias.metrics.partition import changed_share, order, place_names
+
+Array = NDArray[np.float64]
+Records = Sequence[Mapping[str, Any]]
+COMPETENCE, WARMTH = "Competence", "Warmth"
+CLUSTERS, SEED = 5, 0
+"""Section 3.1; the seed of k-means is that of the authors' program."""
+STARTS, DRAWS, RESTARTS = 100, 300, 5
+"""Of k-means on the scores; of the resamples of rounds and items, and of k-means on each."""
+ENDS = (1.0, 5.0)
+"""Of the scale. No interval of a score goes beyond."""
+ROUNDING = 1e-9
+"""Points of the scale: ratings that are no further apart are equal."""
+
+
+class Scale:
+    """The ratings of all groups on the items of one dimension.
+
+    items: their names, and facets, the facet of each. ratings: shape (groups, rounds, items), NaN
+    where there is none.
+    """
+
+    def __init__(self, items: Sequence[str], facets: Sequence[str], ratings: Array) -> None:
+        self.items, self.facets, self.ratings = items, facets, ratings
+
+    @cached_property
+    def scores(self) -> GroupScores:
+        """The score of each group, with its interval."""
+        return group_scores(self.ratings, self.facets)
+
+    def number(self, i: int) -> Number:
+        """The score of the i-th group."""
+        value, stderr, _, low, high = (float(of[i]) for of in self.scores)
+        return Number(value, stderr, *np.clip((low, high), *ENDS))
+
+    @cached_property
+    def values(self) -> Array:
+        """The scores alone, shape (groups,), without what rounding adds: equal scores are tied."""
+        return self.scores.value.round(9)
+
+    @cached_property
+    def by_round(self) -> Array:
+        """Scores of each round alone, shape (groups, rounds)."""
+        return score(self.ratings[:, :, None, :], self.facets)
+
+    @property
+    def repeats(self) -> bool:
+        """Whether there are several rounds and each rating is the same in all of them, as at
+        temperature 0."""
+        there = ~np.isnan(self.ratings)
+        highest = self.ratings.max(axis=1, initial=0, where=there, keepdims=True)
+        return self.ratings.shape[1] > 1 and not (highest - self.ratings > ROUNDING).any()
+
+
+class Ratings:
+    """groups: their names. scales: dimension -> the ratings on it."""
+
+    def __init__(
+        self,
+        records: Records,
+        values: Mapping[tuple[str, str], Sequence[float]],
+        groups: Sequence[str] | None = None,
+    ) -> None:
+        """values: (group, item) -> its ratings, round after round."""
+        self.groups = groups or first_seen(records, "group")
+        rounds = max(map(len, values.values()), default=1)
+        dimensions: dict[str, dict[str, str]] = {}
+        for r in records:
+            for item, (dimension, facet) in r["scales"].items():
+                dimensions.setdefault(dimension, {})[item] = facet
+        self.scales: dict[str, Scale] = {}
+        for dimension, items in dimensions.items():
+            ratings = np.full((len(self.groups), rounds, len(items)), nan)
+            for i, group in enumerate(self.groups):
+                for k, item in enumerate(items):
+                    of = values.get((group, item), ())
+                    ratings[i, : len(of), k] = of
+            self.scales[dimension] = Scale(list(items), list(items.values()), ratings)
+
+    def scale(self, dimension: str) -> Scale:
+        """The ratings on a dimension; NaN alone where a limit cut off all its items."""
+        nothing = np.full((len(self.groups), 1, 1), nan)
+        return self.scales.get(dimension) or Scale([], [dimension], nothing)
+
+
+def written(records: Records, groups: Sequence[str] | None = None) -> Ratings:
+    """The ratings of answers in words. Several answers to one prompt of a round count as their
+    mean. groups: by default those of the records."""
+    rounds = {number: i for i, number in enumerate(sorted({r["round"] for r in records}))}
+    ratings: dict[tuple[str, str], list[list[float]]] = defaultdict(lambda: [[] for _ in rounds])
+    for r in records:
+        for item, rating in r["ratings"].items():
+            if item in r["scales"]:
+                ratings[r["group"], item][rounds[r["round"]]].append(rating)
+    means = {key: list(map(mean, by_round)) for key, by_round in ratings.items()}
+    return Ratings(records, means, groups)
+
+
+class ByLikelihood(NamedTuple):
+    """ratings: expectations over the five points, whose log-odds are averaged over the two
+    directions of the scale. effect: how much higher a rising scale alone is than a falling one, on
+    average. alike: the correlation of the two over groups, within items; NaN where one does not
+    vary. left_out: how many ratings lack a direction."""
+
+    ratings: Ratings
+    effect: float
+    alike: float
+    left_out: int
+
+
+def by_likelihood(records: Records) -> ByLikelihood:
+    """The ratings of likelihoods of the five points."""
+    points: dict[tuple[str, str], dict[str, Any]] = defaultdict(dict)
+    for r in records:
+        points[r["group"], r["item"]][r["direction"]] = r["points"]
+    values = {}
+    of_item: dict[str, list[tuple[float, float]]] = defaultdict(list)
+    for (group, item), directions in points.items():
+        rising, falling = directions.get("rising"), directions.get("falling")
+        values[group, item] = [nan]
+        if rising is not None and falling is not None:
+            values[group, item] = [_expected((np.array(rising) + falling) / 2)]
+            of_item[item].append((_expected(rising), _expected(falling)))
+    pairs = [np.array(of) for of in of_item.values()]
+    both = np.concatenate(pairs) if pairs else np.zeros((0, 2))
+    away = np.concatenate([of - of.mean(axis=0) for of in pairs]) if pairs else both
+    size = np.sqrt((away**2).sum(axis=0))
+    return ByLikelihood(
+        Ratings(records, values),
+        mean(both[:, 0] - both[:, 1]),
+        float(away[:, 0] @ away[:, 1] / size.prod()) if (size > ROUNDING).all() else nan,
+        sum(len(directions) < 2 for directions in points.values()),
+    )
+
+
+def _expected(log_likelihoods: Sequence[float]) -> float:
+    p = probabilities(log_likelihoods)
+    return nan if p is None else float(np.arange(1, 6) @ p)
+
+
+class Clusters(NamedTuple):
+    """labels: the cluster of each group, shape (groups,), from the lowest to the highest; -1 for a
+    group without warmth or competence. changed: the share of resamples in which it is in another
+    one. names: of the clusters, by their place. notes: sentences about them."""
+
+    labels: NDArray[np.int_]
+    changed: Array
+    names: Sequence[str] = ()
+    notes: Sequence[str] = ()
+
+    def name(self, i: int) -> str | None:
+        """The cluster of the i-th group."""
+        return self.names[self.labels[i]] if self.labels[i] >= 0 else None
+
+
+def unclustered(ratings: Ratings) -> Clusters:
+    """No clusters: what is made of them has no error, and takes more time than all else."""
+    n = len(ratings.groups)
+    return Clusters(np.full(n, -1), np.full(n, nan))
+
+
+def clustered(ratings: Ratings) -> Clusters:
+    """Five clusters of the groups that have both scores; none with fewer different places."""
+    clusters = unclustered(ratings)
+    scales = [ratings.scale(dimension) for dimension in (COMPETENCE, WARMTH)]
+    points = np.column_stack([scale.values for scale in scales])
+    known = ~np.isnan(points).any(axis=1)
+    notes = []
+    without = [group for group, has in zip(ratings.groups, known, strict=True) if not has]
+    if without:
+        notes.append(
+            "Left out of the clusters, since no answer rated their warmth and competence: "
+            f"{', '.join(without)}."
+        )
+    if not known.any():
+        notes.append(
+            "No group has a rating of warmth and one of competence; there is nothing to cluster."
+        )
+        return clusters._replace(notes=notes)
+    points = points[known]
+    labels = k_means(points, STARTS)
+    if labels is None:
+        distinct = len(np.unique(points, axis=0))
+        places = f"{distinct} different place" + ("s" if distinct > 1 else "")
+        groups = "groups have" if len(points) > 1 else "group has"
+        notes.append(
+            f"No clusters: the {len(points)} {groups} {places}, and {CLUSTERS} are needed."
+        )
+        return clusters._replace(notes=notes)
+    centres = np.array([points[labels == k].mean(axis=0) for k in range(CLUSTERS)])
+    ranked = order(centres, points)
+    clusters.labels[known] = np.argsort(ranked)[labels]
+    if all(np.isfinite(scale.scores.stderr[known]).any() for scale in scales):
+        draws = resampled_scores([(scale.ratings[known], scale.facets) for scale in scales], DRAWS)
+        resampled = np.full(draws.shape[:2], -1)
+        for of_draw, places in zip(resampled, draws, strict=True):
+            has = ~np.isnan(places).any(axis=1)
+            found = k_means(places[has], RESTARTS)
+            if found is not None:
+                of_draw[has] = found
+        clusters.changed[known] = changed_share(clusters.labels[known], resampled)
+    else:
+        notes.append(
+            "With one rating of each group it is unknown how firmly it lies in its cluster."
+        )
+    return clusters._replace(names=place_names(centres[ranked], points), notes=notes)
+
+
+def k_means(points: Array, starts: int) -> NDArray[np.int_] | None:
+    """The cluster of each point; None with fewer different points than clusters."""
+    if len(np.unique(points.round(9), axis=0)) < CLUSTERS:
+        return None
+    from sklearn.cluster import KMeans
+    from threadpoolctl import threadpool_limits
+
+    with threadpool_limits(1):
+        labels: NDArray[np.int_] = KMeans(CLUSTERS, n_init=starts, random_state=SEED).fit_predict(
+            points
+        )
+    return labels

@@ -1,0 +1,98 @@
+"""What the model types of this package share: the harness's `hf` with a check of its arguments and
+a cache of its own."""
+
+from __future__ import annotations
+
+import difflib
+import logging
+from typing import Any
+
+import torch
+from accelerate.utils.memory import should_reduce_batch_size
+from lm_eval.api.model import hash_args
+from lm_eval.models.huggingface import HFLM
+from lm_eval.models.utils_hf import clear_torch_cache
+from tqdm import tqdm
+
+from lm_eval_bias.usage import UsageError
+
+from .kinds import model_name
+
+logger = logging.getLogger(__name__)
+
+
+class HFModel(HFLM):
+    """The harness's `hf`, to derive a model type from.
+
+    NAME: of the model type. OPTIONS: its own arguments; a name that is like one of them, by
+    SIMILARITY, is an error.
+    """
+
+    NAME: str
+    OPTIONS: tuple[str, ...]
+    SIMILARITY = 0.8
+
+    def __init__(self, pretrained: Any, **kwargs: Any) -> None:
+        for name in kwargs:
+            for option in difflib.get_close_matches(name, self.OPTIONS, 1, self.SIMILARITY):
+                raise UsageError(
+                    f"unknown option '{name}' in --model_args. Did you mean '{option}'?"
+                )
+        if not isinstance(pretrained, str):
+            self._check_kind(pretrained, pretrained.config)
+        super().__init__(pretrained, **kwargs)
+        # On a CPU, HFLM leaves its world size at 1: every process would do all the work, and write
+        # the results.
+        accelerator = getattr(self, "accelerator", None)
+        if accelerator is not None and self.world_size == 1:
+            self._rank, self._world_size = accelerator.process_index, accelerator.num_processes
+        self._name = model_name(pretrained)
+        loaded = (self.revision, self.peft, self.delta, self.model.dtype)
+        self._identity = (self._name, *map(str, loaded))
+
+    def _get_config(self, pretrained: str, **kwargs: Any) -> None:
+        super()._get_config(pretrained, **kwargs)
+        self._check_kind(pretrained, self._config)
+
+    def _check_kind(self, pretrained: Any, config: Any) -> None:
+        """Raises UsageError for a model that this type cannot run."""
+
+    def _autocast(self) -> torch.autocast:
+        dtype = self.mixed_precision_dtype
+        return torch.autocast(self.device.type, dtype=dtype, enabled=dtype is not None)
+
+    def _bar(self, total: int, title: str, disable_tqdm: bool, unit: str = "it") -> tqdm:
+        disable = disable_tqdm or self.rank != 0
+        return tqdm(total=total, desc=title, unit=unit, disable=disable)
+
+    def _halved(self, error: RuntimeError, size: int, unit: str) -> int:
+        """Half of a batch's size after the device ran out of memory. Any other error is raised."""
+        if size == 1 or not should_reduce_batch_size(error):
+            raise error
+        clear_torch_cache()
+        half = size // 2
+        logger.warning(
+            "%s: out of memory with %d %s at a time; going on with %d.", self.NAME, size, unit, half
+        )
+        return half
+
+    # The harness's cache knows a request by its prompt. Where an answer depends on more, a model
+    # type uses the cache by these two.
+
+    def _cached(self, *question: Any) -> Any:
+        """The answer in the harness's cache; None if there is none."""
+        cache = getattr(self.cache_hook, "dbdict", None)
+        if cache is None:
+            return None
+        return cache.get(hash_args(self.NAME, (*self._identity, *question)))
+
+    def _cache(self, answer: Any, *question: Any) -> None:
+        self.cache_hook.add_partial(self.NAME, (*self._identity, *question), answer)
+
+
+def likeliest(scores: torch.Tensor) -> torch.Tensor:
+    """The index of the largest of each row, the first of equals; shape (rows,)."""
+    if scores.device.type == "cpu":
+        # numpy's takes a quarter of the time of torch's
+        return torch.from_numpy(scores.float().numpy().argmax(axis=-1))
+    return scores.argmax(dim=-1)

@@ -1,0 +1,167 @@
+"""Pairs of context and continuation as the tokens that a model reads, and those whose likelihoods
+it gives.
+
+The tokens are those of `TemplateLM._encode_pair` of the harness for each pair alone. What many
+pairs share is encoded once: the beginnings of contexts (encoding.py), and the text behind the last
+seam of contexts that end alike and have the same continuations, such as the numbers of a scale
+after "Answer:".
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from .encoding import AT_A_TIME, Encoder, last_seam, packed, unpacked
+from .ragged import Ragged
+
+logger = logging.getLogger(__name__)
+
+
+class PairTokens(NamedTuple):
+    """The tokens of n pairs, those with the same context next to each other.
+
+    order: the place of each among the pairs that were encoded, shape (n,). inputs: what the model
+    reads, packed (encoding.py): a context and its continuation without the last token; hardly any
+    twice. which: the input of each pair, shape (n,). continuations: the tokens whose likelihoods
+    are read at the last tokens of the input, n rows.
+    """
+
+    order: np.ndarray
+    inputs: list[bytes]
+    which: np.ndarray
+    continuations: Ragged
+
+
+class _Ending(NamedTuple):
+    """The end of a context, and its tokens with each of m continuations; all packed.
+
+    inputs: the distinct ones of the end and a continuation without the last token. which: that of
+    each continuation, shape (m,).
+    """
+
+    context: bytes
+    continuations: list[bytes]
+    inputs: list[bytes]
+    which: np.ndarray
+
+
+def encode_pairs(
+    encoder: Encoder,
+    pairs: Sequence[tuple[str, str]],
+    prefix: int,
+    bos: str | None,
+    max_length: int,
+    counted: Callable[[int], Any] = int,
+) -> PairTokens:
+    """The tokens of pairs of context and continuation.
+
+    prefix: the token that stands for an empty context. bos: see `Encoder.each`. max_length: tokens
+    that the model reads at most; longer pairs lose tokens on the left, with a warning. counted:
+    called with numbers of pairs that are encoded.
+    """
+    of_context: dict[str, list[int]] = {}
+    for i, (context, _) in enumerate(pairs):
+        of_context.setdefault(context, []).append(i)
+    order: list[int] = []
+    inputs: list[bytes] = []
+    continuations: list[bytes] = []
+    which = []
+    too_long = 0
+    for part in _parts(of_context):
+        texts = {context: tuple([pairs[i][1] for i in part[context]]) for context in part}
+        for members, (head, ending) in zip(
+            part.values(), _encoded(encoder, texts, prefix, bos), strict=True
+        ):
+            order += members
+            continuations += ending.continuations
+            start = head + ending.context
+            lengths = [len(tokens) for tokens in ending.continuations]
+            assert start and min(lengths) > 0 and max(lengths) <= 4 * max_length
+            most = 4 * (max_length + 1)
+            if len(start) + max(lengths) <= most:
+                which.append(ending.which + len(inputs))
+                inputs += [head + tokens for tokens in ending.inputs]
+            else:
+                too_long += sum(len(start) + length > most for length in lengths)
+                which.append(np.arange(len(lengths)) + len(inputs))
+                wholes = [(start + tokens)[-most:] for tokens in ending.continuations]
+                inputs += [whole[:-4] for whole in wholes]
+        counted(sum(map(len, part.values())))
+    if too_long:
+        logger.warning(
+            "%d requests are longer than the model's maximum length (%d) and lose tokens on the "
+            "left.",
+            too_long,
+            max_length,
+        )
+    rows = Ragged.empty(np.array([len(tokens) // 4 for tokens in continuations]), np.uint32)
+    rows.values[:] = unpacked(b"".join(continuations))
+    return PairTokens(np.array(order), inputs, np.concatenate(which), rows)
+
+
+def _parts(of_context: Mapping[str, list[int]]) -> Iterator[dict[str, list[int]]]:
+    """Contexts in order, so that those that begin alike stand together, as many at a time as have
+    some thousand continuations."""
+    part: dict[str, list[int]] = {}
+    size = 0
+    for context in sorted(of_context):
+        part[context] = of_context[context]
+        size += len(part[context])
+        if size >= 2 * AT_A_TIME:
+            yield part
+            part, size = {}, 0
+    if part:
+        yield part
+
+
+def _encoded(
+    encoder: Encoder, texts: Mapping[str, tuple[str, ...]], prefix: int, bos: str | None
+) -> Iterator[tuple[bytes, _Ending]]:
+    """For each context the tokens up to its last seam, and its end. texts: context ->
+    continuations."""
+    seam = encoder.seam
+    cuts: dict[str, tuple[str, str, tuple[str, ...]]] = {}
+    for context, continuations in texts.items():
+        # As in `TemplateLM._encode_pair`, blanks at the end of a context belong to what follows.
+        stripped = context.rstrip()
+        behind = tuple([context[len(stripped) :] + text for text in continuations])
+        at = last_seam(stripped, len(stripped)) if seam else 0
+        start = at + seam.skipped if seam and at else 0
+        cuts[context] = stripped[:at], stripped[start:], behind
+    heads = encoder.each((head for head, _, _ in cuts.values()), special=False)
+    parts = {(end, behind) for context, (head, end, behind) in cuts.items() if head or not context}
+    plain = list({text for end, behind in parts for text in (end, *(end + b for b in behind))})
+    alone = dict(zip(plain, encoder.whole(plain, False), strict=True))
+    uncut = ((end, behind) for context, (head, end, behind) in cuts.items() if context and not head)
+    whole = encoder.each(
+        (text for end, behind in uncut for text in (end, *(end + b for b in behind))), bos
+    )
+    first = packed([prefix])
+    endings: dict[tuple[bool, str, tuple[str, ...]], _Ending] = {}
+    for context, (head, end, behind) in cuts.items():
+        if head and seam:
+            special = encoder.adds(context, bos)
+            before, after = (seam.before, seam.after) if special else (b"", b"")
+            key = (special, end, behind)
+            if key not in endings:
+                wholes = [alone[end + b] + after for b in behind]
+                endings[key] = _ending(alone[end] + after, wholes)
+            yield before + heads[head], endings[key]
+        elif context:
+            yield b"", _ending(whole[end], [whole[end + b] for b in behind])
+        else:
+            tokens = [alone[b] for b in behind]
+            yield b"", _ending(first, [t if t.startswith(first) else first + t for t in tokens])
+
+
+def _ending(context: bytes, wholes: Sequence[bytes]) -> _Ending:
+    """wholes: the tokens of the context with each continuation."""
+    continuations = [whole[len(context) :] for whole in wholes]
+    inputs: dict[bytes, int] = {}
+    # The context's own tokens, as the harness has it: in the whole they may be others.
+    which = [inputs.setdefault((context + c)[:-4], len(inputs)) for c in continuations]
+    return _Ending(context, continuations, list(inputs), np.array(which, np.int32))

@@ -1,0 +1,161 @@
+"""One `Table`, and how it and its numbers are written: text, Markdown, CSV. LaTeX is in
+`results.latex`, HTML in the macro of `report/table.html`."""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Iterable, Sequence
+from math import floor, inf, isfinite, isnan, log10
+from typing import Any, NamedTuple
+
+from lm_eval_bias.measure import Number
+from lm_eval_bias.results.escape import csv_cell, markdown_text, visible
+
+DECIMALS = {"count": 0, "%": 1, "points": 1, "p": 3, "t": 2, "SD": 2}
+"""Decimals of a unit at least; the other units have three."""
+_MOST_DECIMALS = 6
+# Smaller numbers are rounding errors of floats; greater ones are written in short.
+_ROUNDING, _GREAT = 1e-12, 1e9
+
+
+class Cell(NamedTuple):
+    """A text or a number as it is shown. interval: "[low, high]". note: a second line, such as a
+    rank; of a title, the unit. link: a page that the text leads to."""
+
+    text: str
+    interval: str = ""
+    note: str = ""
+    link: str = ""
+
+
+class Table(NamedTuple):
+    """head: the titles. rows: as many cells each. words: columns of texts, which stand left.
+    title: that of a part of several, such as a panel. matrix: whether the columns are alike, so
+    that sorting by one makes no sense."""
+
+    head: Sequence[Cell]
+    rows: Sequence[Sequence[Cell]]
+    words: frozenset[int] = frozenset({0})
+    title: str = ""
+    matrix: bool = False
+
+
+# ---- Numbers
+
+
+def number_text(value: float, unit: str = "", beside: Iterable[float] = ()) -> str:
+    """A number as it is shown everywhere: none but 0 shows as 0, and a dash is one that does not
+    exist.
+
+    beside: the other numbers of value and interval, since all have as many decimals.
+    """
+    if isnan(value):
+        return "–"
+    if not isfinite(value):
+        return "∞" if value > 0 else "-∞"
+    if unit == "p" and 0 <= value < 0.001:
+        return "<0.001"
+    if abs(value) >= _GREAT:
+        return f"{value:.3g}"
+    if float(value).is_integer() and unit in ("", "count"):
+        return f"{value:,.0f}" if unit or abs(value) >= 10_000 else f"{value:.0f}"
+    if not unit:
+        return f"{value:.4g}"
+    shown = [x for x in (value, *beside) if isfinite(x)]
+    needed = max(*map(_decimals, shown), _decimals(max(shown) - min(shown)))
+    least = 1 if unit == "count" else DECIMALS.get(unit, 3)
+    text = f"{value:,.{min(max(least, needed), _MOST_DECIMALS)}f}"
+    if text.strip("-0.,"):
+        return text
+    return text.removeprefix("-") if abs(value) <= _ROUNDING else f"{value:.1e}"
+
+
+def _decimals(value: float) -> int:
+    """Decimals that show one digit of a number."""
+    return 0 if abs(value) >= 0.1 or abs(value) <= _ROUNDING else -floor(log10(abs(value)))
+
+
+def interval_text(number: Number, unit: str = "") -> str:
+    """[low, high]; empty where there is none, or it has no width."""
+    if not number.low < number.high:
+        return ""
+    low = number_text(number.low, unit, (number.value, number.high))
+    return f"[{low}, {number_text(number.high, unit, (number.value, number.low))}]"
+
+
+def number_cell(number: Number, unit: str = "", note: str = "") -> Cell:
+    """A number with its interval."""
+    ends = (number.low, number.high) if number.low < number.high else ()
+    return Cell(number_text(number.value, unit, ends), interval_text(number, unit), note)
+
+
+def unit_text(unit: str) -> str:
+    """A unit as it stands with a title or a number; empty where these tell it."""
+    return "" if unit in ("count", "p", "t") else unit
+
+
+def finite(value: float) -> float | None:
+    """A number that JSON and CSV know; None for NaN and infinity."""
+    return value if isfinite(value) else None
+
+
+# ---- Writers
+
+
+def text(table: Table, width: float = inf) -> str:
+    """For a terminal. Columns that do not fit in the width stand below, behind the first one
+    again."""
+    first, *others = (_column(table, i) for i in range(len(table.head)))
+    groups, room = [[first]], width - len(first[0])
+    for column in others:
+        room -= len(column[0]) + 2
+        if room < 0 and len(groups[-1]) > 1:
+            groups.append([first])
+            room = width - len(first[0]) - len(column[0]) - 2
+        groups[-1].append(column)
+    return "\n\n".join(
+        "\n".join("  ".join(line).rstrip() for line in zip(*group, strict=True)) for group in groups
+    )
+
+
+def _column(table: Table, i: int) -> list[str]:
+    """A column's title and cells, all as wide: text, interval and note below each other."""
+    cells = [[visible(part) for part in row[i][:3]] for row in table.rows]
+    widths = [max((len(cell[part]) for cell in cells), default=0) for part in range(3)]
+    sides = ("<" if i in table.words else ">", "<", "<")
+    lines = [
+        " ".join(
+            f"{part:{side}{width}}"
+            for part, side, width in zip(cell, sides, widths, strict=True)
+            if width
+        )
+        for cell in cells
+    ]
+    head = table.head[i]
+    title = visible(f"{head.text} ({head.note})" if head.note else head.text)
+    wide = max(map(len, [title, *lines]))
+    side = sides[0] if not any(widths[1:]) else "<"
+    return [f"{line:{side}{wide}}" for line in (title, *lines)]
+
+
+def markdown(table: Table) -> list[str]:
+    """The lines of a table on GitHub."""
+    rules = ["---" if i in table.words else "---:" for i in range(len(table.head))]
+    rows = [[_markdown(cell) for cell in row] for row in (table.head, *table.rows)]
+    return [f"| {' | '.join(row)} |" for row in (rows[0], rules, *rows[1:])]
+
+
+def _markdown(cell: Cell) -> str:
+    parts = (markdown_text(cell.text), cell.interval, markdown_text(cell.note))
+    return "<br>".join(part for part in parts if part)
+
+
+def csv_text(head: Sequence[object], rows: Iterable[Sequence[Any]]) -> str:
+    """Values in full, after RFC 4180: numbers with all digits, what does not exist empty, texts
+    quoted and no formula."""
+    file = io.StringIO()
+    writer = csv.writer(file, quoting=csv.QUOTE_NONNUMERIC, lineterminator="\r\n")
+    writer.writerow([csv_cell(title) for title in head])
+    writer.writerows([csv_cell(value) for value in row] for row in rows)
+    return file.getvalue()
