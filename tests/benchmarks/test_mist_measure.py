@@ -170,17 +170,3 @@ def test_a_model_that_reacts_to_the_domain_alone_has_no_gap_in_aat(seed):
     sure = values(lambda d: "comedy" if d == "race" else "tragedy")
     assert sure["comedy_gap"].value == pytest.approx(0, abs=1e-9)
     assert sure["comedy_a"].value == sure["comedy_b"].value == 0.4
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("part", [4, 10])
-def test_intervals_hold_what_they_promise_where_words_and_names_vary(benchmark_named, part):
-    """Of 100 models with other words, draws and identifiers: 95 %, give or take 2.2; words taken
-    for fixed, far fewer."""
-    benchmark = benchmark_named("coverage_mist")
-    lists = [d for d in mist.word_lists() if d["dimension"] == "competence"]
-    reported, words_fixed, _ = benchmark.score_coverage(lists[: len(lists) // part], 0.1, 0.1, 100)
-    assert reported >= 89 and words_fixed < reported
-    asked = mist.attributions()
-    covered, _ = benchmark.gap_coverage(asked[: len(asked) // part], 0.08, 0.08, 100)
-    assert covered >= 89
