@@ -69,8 +69,10 @@ def test_every_file_names_every_model(folder, capsys, tmp_path, ending):
 
 def test_the_command_imports_no_harness(folder):
     code = (
-        "import sys; from lm_eval_bias.cli import main; main(['leaderboard', '--unpaired', sys.argv[1]])\n"
-        "print({'torch', 'transformers', 'lm_eval', 'datasets'} & set(sys.modules), file=sys.stderr)"
+        "import sys; from lm_eval_bias.cli import main; main(['leaderboard', '--unpaired', "
+        "sys.argv[1]])\n"
+        "print({'torch', 'transformers', 'lm_eval', 'datasets'} & set(sys.modules), "
+        "file=sys.stderr)"
     )
     assert (
         subprocess.run(
@@ -93,7 +95,8 @@ def test_the_command_imports_no_harness(folder):
         (["runs", "--sort", "gup"], "--sort gup: there is no such column; did you mean gap?"),
         (
             ["runs", "--output", "board.xlsx"],
-            "--output board.xlsx: expected a file .html, .csv, .jsonl, .md in a folder that is there",
+            "--output board.xlsx: expected a file .html, .csv, .jsonl, .md in a folder that is "
+            "there",
         ),
         (
             ["runs", "--output", "absent/board.csv"],
