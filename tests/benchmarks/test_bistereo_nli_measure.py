@@ -85,10 +85,12 @@ def test_under_a_limit_the_genders_are_compared_on_what_both_are_asked(docs):
     of them good). The genders differ in nothing but what men are not asked, so the difference is 0;
     the gaps by gender differ by it.
     """
-    fair = lambda d: (
-        d["descriptor"] == "fair" and (not d["shared"] or int(d["wording"].split("-")[1]) % 2)
-    )
-    result = answered(docs[:1000], lambda d: "entailment" if fair(d) else "neutral")
+
+    def answer(d):
+        of_half = not d["shared"] or int(d["wording"].split("-")[1]) % 2
+        return "entailment" if d["descriptor"] == "fair" and of_half else "neutral"
+
+    result = answered(docs[:1000], answer)
     assert result.values["halo_gap_gender_difference"][0] == 0
     (found,) = [
         g

@@ -172,6 +172,7 @@ def test_unusable_answers_are_counted(docs):
     )
 
 
+@pytest.mark.slow
 def test_a_random_model_has_no_bias_and_no_stars(docs):
     rng = random.Random(2)
     result = answered(docs, lambda d: rng.gauss(0, 1))
