@@ -259,7 +259,8 @@ def table(result: dict[str, Any]) -> str:
     for stage, meaning in STAGES.items():
         if stage in seconds:
             lines.append(
-                f"  {stage:10} {seconds[stage]:8.1f} {processor[stage]:10.1f} {memory.get(stage, 0):8,.0f}   {meaning}"
+                f"  {stage:10} {seconds[stage]:8.1f} {processor[stage]:10.1f} "
+                f"{memory.get(stage, 0):8,.0f}   {meaning}"
             )
     for name, less in (("in all", 0), ("no model", 1)):
         wall, used = (sum(t.values()) - less * t.get("model", 0) for t in (seconds, processor))

@@ -70,7 +70,10 @@ def says(prompt: str) -> str:
         items = re.findall(r"^- (.+?):", prompt, re.M)
         rated = "\n".join(f"- {item}: {1 + int(5 * chance(prompt, item))}" for item in items)
         keywords = random.Random(chance(prompt)).sample(KEYWORDS, 5)
-        return f"Keywords: {', '.join(keywords)}\nReasons: people say so.\n{rated}\nOverall rating: 3\nThree reasons: history, media, law."
+        return (
+            f"Keywords: {', '.join(keywords)}\nReasons: people say so.\n{rated}\n"
+            "Overall rating: 3\nThree reasons: history, media, law."
+        )
     return "A thing that stands on a table, and that somebody made long ago."
 
 
