@@ -1,8 +1,4 @@
-"""Decode many prompts of a token trie together.
-
-Each step computes one row for every distinct text. Equal answers to a prompt share a row until they
-differ.
-"""
+"""Decode many prompts of a token trie together. Equal texts share a row of each step."""
 
 from __future__ import annotations
 
@@ -64,14 +60,12 @@ class Strategy(NamedTuple):
 
     @property
     def looks_back(self) -> bool:
-        """Whether the choice depends on earlier tokens."""
         return any(isinstance(p, RepetitionPenaltyLogitsProcessor) for p in self.processors)
 
     def scores(self, logits: torch.Tensor, texts: Sequence[list[int]]) -> torch.Tensor:
-        """The processed logits in float32.
+        """The processed logits in float32, shape (n, vocabulary).
 
-        logits: shape (n, vocabulary). texts: the tokens of each prompt and its answer so far;
-        needed if `looks_back`.
+        texts: the tokens of each prompt and answer; needed if `looks_back`.
         """
         scores = logits.float()
         for processor in self.processors:
@@ -139,9 +133,9 @@ def decode(
 ) -> list[list[int]]:
     """Return the tokens of the answer to each prompt. The sweep does not change.
 
-    leaves: the last node of each prompt, shape (n,); the cache of `sweep` holds it and its
-    ancestors. logits: one row for each distinct leaf, ascending, shape (leaves, vocabulary).
-    counted: called after each step with the number of tokens written or no longer needed.
+    leaves: the last node of each prompt, shape (n,); the sweep's cache holds it and its ancestors.
+    logits: of the distinct leaves, ascending, shape (leaves, vocabulary). counted: called with the
+    number of tokens written or no longer needed.
     """
     written: list[list[int]] = [[] for _ in prompts]
     live = list(range(len(prompts)))
@@ -201,7 +195,7 @@ def _ended(
     decoded: Callable[[list[list[int]]], list[str]],
     lookback: Callable[[str], int],
 ) -> np.ndarray:
-    """Whether each answer ends with its last token, as the harness's `hf` decides; shape (n,)."""
+    """Whether each answer has ended, as the harness's `hf` decides; shape (n,)."""
     ended = np.array(
         [
             tokens[-1] in prompt.strategy.eos or len(tokens) >= prompt.max_tokens
@@ -217,10 +211,9 @@ def _ended(
 
 
 def row_blocks(sees: np.ndarray, call_cost: float) -> list[Block]:
-    """Split the attention of a step by what its rows see.
+    """Split the attention of a step.
 
-    sees: shape (rows, nodes). call_cost: see `token_trie.blocks`. Neighbours are joined while that
-    lowers the cost.
+    sees: shape (rows, nodes). call_cost: see `token_trie.blocks`.
     """
     bounds = np.arange(0, len(sees), 4)
     keys = np.logical_or.reduceat(sees, bounds, axis=0)
@@ -247,7 +240,7 @@ def row_blocks(sees: np.ndarray, call_cost: float) -> list[Block]:
 
 
 def _distinct(row: np.ndarray, token: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """The distinct pairs (rows, tokens), and the index of each pair among them."""
+    """The distinct pairs, and the index of each pair among them."""
     size = int(token.max()) + 1
     pairs, which = np.unique(row.astype(np.int64) * size + token, return_inverse=True)
     return pairs // size, pairs % size, which
@@ -256,7 +249,7 @@ def _distinct(row: np.ndarray, token: np.ndarray) -> tuple[np.ndarray, np.ndarra
 def _next(
     logits: torch.Tensor, row: np.ndarray, prompts: Sequence[Prompt], written: Sequence[list[int]]
 ) -> np.ndarray:
-    """The next token of each answer, shape (n,). row: its row of `logits`, shape (n,)."""
+    """The next token of each answer, shape (n,). row: of `logits`, for each."""
     tokens = np.zeros(len(row), np.int64)
     # A few rows fit into the cache of a CPU.
     at_once = 8 if logits.device.type == "cpu" else max(16, 2**28 // (16 * logits.shape[1]))
@@ -294,12 +287,12 @@ HEAD = 256
 def drawn(scores: torch.Tensor, row: np.ndarray, keys: np.ndarray) -> np.ndarray:
     """Draw tokens from softmax(scores), shape (m,).
 
-    scores: shape (n, vocabulary). row: the row for each token, shape (m,). keys: of the random
-    numbers, shape (m,). Raises ValueError for logits that are not finite.
+    scores: shape (n, vocabulary). row, keys: the row and the random key of each token, shape (m,).
+    Raises ValueError if logits are not finite.
 
-    Each token gets an exponential time whose rate is its probability, and the earliest wins. The
-    random number depends on the key and the token alone, so rounding rarely changes a draw. Tokens
-    beyond the HEAD likeliest compete as one, and are then drawn among themselves.
+    Each token gets an exponential time whose rate is its probability; the earliest wins. Its random
+    number depends only on key and token, so rounding rarely changes a draw. Tokens beyond the HEAD
+    likeliest compete as one.
     """
     probabilities = scores.softmax(dim=-1, dtype=torch.float32)
     size = probabilities.shape[1]
@@ -335,5 +328,4 @@ def _mixed(keys: np.ndarray, counts: np.ndarray) -> np.ndarray:
 
 
 def _uniform(keys: np.ndarray, counts: np.ndarray) -> np.ndarray:
-    """Numbers strictly between 0 and 1."""
     return ((_mixed(keys, counts) >> np.uint64(12)).astype(np.float64) + 0.5) / 2.0**52

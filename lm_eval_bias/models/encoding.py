@@ -1,9 +1,8 @@
-"""Encode many texts, sharing the work for common beginnings.
+"""Encode many texts, each common beginning once.
 
-Token ids are packed as big-endian 32-bit `bytes`, which sort as the ids do and can be keys.
+Token ids are packed as big-endian 32-bit `bytes`, which sort as the ids do.
 
-Sorted texts are cut where neighbours differ, but only at a *seam*: a space between two ASCII
-letters. Each distinct piece is encoded once. `seam` checks that this changes no token; if it could,
+Texts are cut only at a *seam*: a space between two ASCII letters. If a cut could change a token,
 texts are encoded whole.
 """
 
@@ -37,10 +36,8 @@ def unpacked(tokens: bytes) -> np.ndarray:
 
 
 class Seam(NamedTuple):
-    """How pieces of a text are encoded.
-
-    skipped: characters to drop at the start of a piece, because the tokenizer itself puts a space
-    before a text. before, after: the special tokens around a text.
+    """How pieces are encoded. skipped: characters dropped at the start of a piece, where the
+    tokenizer adds a space itself. before, after: the special tokens around a text.
     """
 
     skipped: int
@@ -49,10 +46,9 @@ class Seam(NamedTuple):
 
 
 class Encoder:
-    """Encodes texts as the harness's `hf` encodes each alone.
+    """Encodes texts as the harness's `hf` does.
 
-    add_special_tokens: `HFLM.add_bos_token`; None leaves it to the tokenizer. seam: None if texts
-    are encoded whole.
+    add_special_tokens: `HFLM.add_bos_token`; None leaves it to the tokenizer.
     """
 
     def __init__(self, tokenizer: Any, add_special_tokens: bool | None):
@@ -61,7 +57,7 @@ class Encoder:
         self.seam = seam(tokenizer.backend_tokenizer) if self._fast else None
 
     def adds(self, text: str, bos: str | None) -> bool:
-        """Whether the harness adds special tokens to this text."""
+        """Whether the harness adds special tokens."""
         return self.add_special_tokens is not False and not has_bos_prefix(text, bos)
 
     def each(
@@ -71,10 +67,8 @@ class Encoder:
         special: bool | None = None,
         truncated: bool = False,
     ) -> dict[str, bytes]:
-        """Distinct text -> tokens.
-
-        special: whether to add special tokens; None follows `adds`. truncated: cut texts to the
-        tokenizer's maximum length.
+        """Distinct text -> tokens. special: None follows `adds`. truncated: cut to the tokenizer's
+        maximum length.
         """
         groups: dict[bool, list[str]] = {}
         for text in sorted(set(texts)):
@@ -89,7 +83,7 @@ class Encoder:
         return encoded
 
     def whole(self, texts: Sequence[str], special: bool, truncated: bool = False) -> list[bytes]:
-        """The tokens of each text, without cutting it into pieces."""
+        """The tokens of uncut texts."""
         encoded: list[bytes] = []
         for first in range(0, len(texts), AT_A_TIME):
             part = list(texts[first : first + AT_A_TIME])
@@ -104,7 +98,6 @@ class Encoder:
         return encoded
 
     def _in_pieces(self, texts: list[str], special: bool, seam: Seam) -> list[bytes]:
-        """The tokens of texts that are sorted and distinct."""
         cuts = list(pieces(texts, seam.skipped))
         distinct = list(dict.fromkeys(piece for _, new in cuts for piece in new))
         tokens = dict(zip(distinct, self.whole(distinct, False), strict=True))
@@ -120,7 +113,7 @@ class Encoder:
 
 
 def _encodes_plainly(tokenizer: Any) -> bool:
-    """Whether the tokenizer passes texts unchanged to the `tokenizers` library."""
+    """Whether the tokenizer passes texts unchanged to `tokenizers`."""
     names = ("encode", "__call__", "_encode_plus", "_batch_encode_plus")
     methods = [getattr(type(tokenizer), name) for name in names if hasattr(type(tokenizer), name)]
     if not isinstance(tokenizer, PreTrainedTokenizerFast) or not all(
@@ -143,8 +136,7 @@ def _fast(backend: Any, texts: list[str], special: bool) -> list[bytes]:
 def pieces(texts: Sequence[str], skipped: int = 0) -> Iterator[tuple[int, list[str]]]:
     """Cut sorted texts into shared beginnings and ends.
 
-    Yields for each text the number of pieces that it shares with the text before, and its other
-    pieces. skipped: see `Seam`.
+    Yields how many pieces a text shares with the text before, and its other pieces.
     """
     # where each text differs from its neighbour
     parts = [last_seam(b, common_length(a, b)) for a, b in pairwise(texts)]
@@ -161,7 +153,7 @@ def pieces(texts: Sequence[str], skipped: int = 0) -> Iterator[tuple[int, list[s
 
 
 def common_length(a: str | bytes, b: str | bytes, step: int = 1) -> int:
-    """The length of the common beginning, in units of `step`, by bisection."""
+    """The length of the common beginning, in steps."""
     low, high = 0, min(len(a), len(b)) // step + 1
     while high - low > 1:
         middle = (low + high) // 2
@@ -214,14 +206,13 @@ _AROUND = ("a", "S", "1", " ", "\n", ".", "'", "é", "中", "-")
 
 
 def seam(backend: Any) -> Seam | None:
-    """How texts can be cut at a space between letters; None if a token might change.
+    """How texts can be cut; None if a token might change.
 
     backend: a `tokenizers.Tokenizer`. Texts are cut only if
     - no added token begins or ends with a letter, or contains a seam,
-    - normalization and splitting look only a few characters ahead, and special tokens do not depend
-      on the text,
+    - normalization and splitting look only a few characters ahead,
     - a seam always separates words, or the model is a BPE that cannot merge across one,
-    - and every pair of letters and every short context of a seam passes a trial.
+    - and all pairs of letters and short contexts pass a trial.
     """
     try:
         added = backend.get_added_tokens_decoder().values()
@@ -234,7 +225,6 @@ def seam(backend: Any) -> Seam | None:
 
 
 def _parts(component: Any, inner: str) -> list[dict[str, Any]]:
-    """The settings of a component, or of the members of a sequence."""
     if component is None:
         return []
     settings = json.loads(component.__getstate__())
@@ -270,7 +260,6 @@ def _is_apart(token: str) -> bool:
 
 
 def _tried(backend: Any, skipped: int) -> Seam | None:
-    """The seam, if the trial finds no different token."""
     around = ["".join(part) for length in range(3) for part in product(_AROUND, repeat=length)]
     pairs = [(x, " " + y) for x, y in product(ascii_letters, repeat=2)]
     for x, y in ("aS", "Zt", "st"):
@@ -304,7 +293,6 @@ def _cannot_join(backend: Any) -> bool:
 
 
 def _is_border(backend: Any, head: str, rest: str) -> bool:
-    """Whether the tokenizer separates the two parts before its model runs."""
     if backend.pre_tokenizer is None:
         return False
     text, start = head + rest, len(head)

@@ -1,6 +1,4 @@
-"""The base of this package's model types: the harness's `hf` with checked arguments and its own
-cache keys.
-"""
+"""The base of this package's model types: `hf` with checked arguments and its own cache keys."""
 
 from __future__ import annotations
 
@@ -23,8 +21,8 @@ logger = logging.getLogger(__name__)
 
 
 class HFModel(HFLM):
-    """The base class. NAME: of the model type. OPTIONS: its own arguments; a similar misspelled
-    name is an error.
+    """NAME: of the model type. OPTIONS: its own arguments; a similar misspelled name is an
+    error.
     """
 
     NAME: str
@@ -64,7 +62,7 @@ class HFModel(HFLM):
         return tqdm(total=total, desc=title, unit=unit, disable=disable)
 
     def _halved(self, error: RuntimeError, size: int, unit: str) -> int:
-        """Half the batch size after the device ran out of memory; raises any other error."""
+        """Half the batch size if the error is lack of memory."""
         if size == 1 or not should_reduce_batch_size(error):
             raise error
         clear_torch_cache()
@@ -77,7 +75,6 @@ class HFModel(HFLM):
     # The harness keys its cache by the request's arguments. These two add what else matters.
 
     def _cached(self, *question: Any) -> Any:
-        """The answer in the harness's cache, or None."""
         cache = getattr(self.cache_hook, "dbdict", None)
         if cache is None:
             return None
@@ -88,7 +85,7 @@ class HFModel(HFLM):
 
 
 def likeliest(scores: torch.Tensor) -> torch.Tensor:
-    """The index of the largest value of each row, the first of equals; shape (rows,)."""
+    """The index of each row's maximum, shape (rows,)."""
     if scores.device.type == "cpu":
         # numpy's takes a quarter of the time of torch's
         return torch.from_numpy(scores.float().numpy().argmax(axis=-1))

@@ -57,7 +57,6 @@ def refuse_encoder(pretrained: Any, config: Any) -> None:
 
 
 def model_name(pretrained: Any) -> str:
-    """The name of a model, given by name or as an object."""
     if isinstance(pretrained, str):
         return pretrained
     return getattr(pretrained, "name_or_path", "") or type(pretrained).__name__

@@ -66,9 +66,9 @@ class MaskedLM(HFModel):
 
     pll: "original" masks one token; "within_word_l2r" also the rest of its word (Kauf and Ivanova
     2023).
-    pairs: when two sentences without a context are scored by the tokens that they share. "auto":
-    for CrowS-Pairs. "choices": for every document with two such choices. "off": never.
-    batch_size: "auto" or a number of the longest requests; at least 512 tokens.
+    pairs: score two sentences without context by their shared tokens: "auto" for CrowS-Pairs,
+    "choices" for every pair of such choices, "off" never.
+    batch_size: "auto" or a number of the longest requests.
     Other arguments are `HFLM`'s. Raises UsageError for what cannot be scored; no text is truncated.
     """
 
@@ -147,20 +147,17 @@ class MaskedLM(HFModel):
 
     @property
     def max_length(self) -> int:
-        """The greatest length of a text in tokens, special ones included."""
+        """In tokens, special ones included."""
         return self._max_length or min(learned_positions(self.model), super().max_length)
 
     @property
     def prefix_token_id(self) -> int:
-        """The special token before a text."""
         first = self.tokenizer.cls_token_id
         return super().prefix_token_id if first is None else first
 
     def _encode_pair(self, context: str, continuation: str) -> tuple[list[int], list[int]]:
-        """The tokens of a context and its continuation.
-
-        The continuation includes the special token at the end of the text, so no choice is a prefix
-        of another.
+        """The tokens of context and continuation. The special token at the end keeps choices from
+        being prefixes of one another.
         """
         made = rows(self.tokenizer, [Target.behind(context, continuation)])
         first = min(made.position, default=len(made.ids.values))
@@ -175,7 +172,7 @@ class MaskedLM(HFModel):
     def loglikelihood(
         self, requests: list[Instance], disable_tqdm: bool = False
     ) -> list[tuple[float, bool]]:
-        """The pseudo-log-likelihood of each continuation in nats, and whether each of its tokens is
+        """The pseudo-log-likelihood of each continuation in nats, and whether all its tokens are
         the likeliest. NaN for a pair that shares nothing.
         """
         others = self._others(requests)
@@ -198,9 +195,8 @@ class MaskedLM(HFModel):
     def pair_loglikelihood(
         self, requests: list[Instance], disable_tqdm: bool = False
     ) -> list[sentence_pairs.Answer]:
-        """The log-likelihood of the tokens that two sentences share, each masked in turn (Nangia et
-        al. 2020). The arguments are a sentence and the other of its pair. NaN where they share
-        nothing.
+        """The log-likelihood of the tokens that a sentence shares with the other of its pair
+        (Nangia et al. 2020). NaN where they share nothing.
         """
         targets = shared(self.tokenizer, [request.args for request in requests])
         scores = self._scores(targets, sentence_pairs.REQUEST, disable_tqdm)
@@ -209,9 +205,7 @@ class MaskedLM(HFModel):
     def loglikelihood_rolling(
         self, requests: list[Instance], disable_tqdm: bool = False
     ) -> list[float]:
-        """The pseudo-log-likelihood of whole texts. Raises UsageError for a text longer than
-        `max_length`.
-        """
+        """The pseudo-log-likelihood of whole texts."""
         targets = [Target(request.args[0]) for request in requests]
         scores = self._scores(targets, "loglikelihood_rolling", disable_tqdm)
         return [value for value, _, _ in scores]
@@ -275,7 +269,6 @@ class MaskedLM(HFModel):
     # ---- Scores
 
     def _scores(self, targets: Sequence[Target], kind: str, disable_tqdm: bool) -> list[Score]:
-        """The score of each target, from the harness's cache or computed once."""
         scores: dict[Target, Score] = {}
         new = []
         for target in dict.fromkeys(targets):
@@ -296,7 +289,6 @@ class MaskedLM(HFModel):
     def _computed(
         self, targets: Sequence[Target], title: str, disable_tqdm: bool
     ) -> Iterator[tuple[Target, Score]]:
-        """Yield each target with its score once it is complete."""
         with self._bar(len(targets), "Tokenizing inputs", disable_tqdm) as bar:
             made = rows(self.tokenizer, targets, self.pll == "within_word_l2r", bar.update)
         lengths, counts = made.ids.lengths, made.counts
@@ -335,14 +327,13 @@ class MaskedLM(HFModel):
                 start = stop
 
     def _batch_end(self, sizes: np.ndarray, start: int, limit: int) -> int:
-        """Where the batch that begins at row `start` ends. sizes: of all rows, descending."""
+        """sizes: of all rows, descending."""
         stop = start + max(1, min(self._most_rows, limit // int(sizes[start])))
         if self._pads:
             return min(stop, len(sizes))
         return start + int((sizes[start:stop] == sizes[start]).sum())
 
     def _limit(self, longest: int) -> int:
-        """The most tokens in a batch."""
         limit = self._most_tokens
         if self.batch_size != "auto":
             limit = min(limit, max(512, int(self.batch_size) * longest))
@@ -363,9 +354,7 @@ class MaskedLM(HFModel):
     # ---- The model
 
     def _read(self, batch: Batch) -> tuple[np.ndarray, np.ndarray]:
-        """The log-probability of each row's token, and whether it is the likeliest; shape (n,)
-        each.
-        """
+        """The log-probability of each row's token, and whether it is the likeliest; shape (n,)."""
         logits = self._logits(batch, self._reads_masked_only)
         logits = logits.to(self.softmax_dtype or torch.float32)
         token = torch.as_tensor(batch.token, device=logits.device)
@@ -373,9 +362,7 @@ class MaskedLM(HFModel):
         return values.double().cpu().numpy(), (likeliest(logits) == token).cpu().numpy()
 
     def _logits(self, batch: Batch, masked_only: bool) -> torch.Tensor:
-        """The logits at each masked position, shape (n, vocabulary). masked_only: give the head
-        only these positions.
-        """
+        """The logits at the masked positions, shape (n, vocabulary)."""
         position = torch.as_tensor(batch.position, device=self.device)
         at = torch.arange(len(position), device=self.device)
         inputs = {"input_ids": torch.as_tensor(batch.ids, device=self.device)}
@@ -391,7 +378,7 @@ class MaskedLM(HFModel):
                 return self.model(**inputs).logits[:, 0]
 
     def _head_takes_any_rows(self) -> bool:
-        """Whether the head reads each position by itself, by a trial."""
+        """Whether the head reads each position by itself."""
         length = min(6, self.max_length)
         ids = np.full((3, length), self._mask)
         position = np.arange(3) % length
@@ -405,10 +392,7 @@ class MaskedLM(HFModel):
         )
 
     def _takes_padding(self) -> bool:
-        """Whether padding changes nothing, by a trial.
-
-        It changes the convolutions of ConvBERT and the Fourier transform of FNet.
-        """
+        """Whether padding changes nothing. It does in ConvBERT and FNet."""
         length = min(8, self.max_length // 2)
         ids = np.full((1, 2 * length), self._padding)
         ids[:, :length] = np.where(np.arange(length) % 2, self._mask, self._another)
@@ -425,7 +409,6 @@ class MaskedLM(HFModel):
 
     @property
     def _another(self) -> int:
-        """A token that is neither mask nor padding."""
         return min({0, 1, 2} - {self._mask, self._padding})
 
     def _agree(
@@ -435,9 +418,7 @@ class MaskedLM(HFModel):
         tolerance: float,
         otherwise: str,
     ) -> bool:
-        """Whether both ways give the same logits, relative to the largest. If not, log
-        `otherwise`.
-        """
+        """Whether both ways give the same logits. If not, log `otherwise`."""
         try:
             one, two = first().float(), second().float()
             if one.shape == two.shape and (two - one).abs().max() <= tolerance * one.abs().max():
@@ -452,9 +433,7 @@ class MaskedLM(HFModel):
 def _narrowed(
     body: torch.nn.Module, select: Callable[[torch.Tensor], torch.Tensor]
 ) -> Iterator[None]:
-    """Apply `select` to the output of the model's body, shape (rows, positions, width), before the
-    head.
-    """
+    """Apply `select` to the hidden states, shape (rows, positions, width), before the head."""
 
     def hook(module: Any, arguments: Any, output: Any) -> Any:
         if isinstance(output, tuple):

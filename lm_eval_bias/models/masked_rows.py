@@ -51,11 +51,10 @@ class Batch(NamedTuple):
 
 @dataclass
 class MaskedRows:
-    """The rows of some texts, longest texts first.
+    """Rows to predict, those of the longest texts first.
 
-    ids: the tokens of each text, with special ones. groups: same shape. A token is masked with the
-    later tokens of its group; -1 is never predicted. text, position: the token that a row predicts,
-    shape (n,).
+    ids: the tokens of each text. groups: same shape; a token is masked with the later ones of its
+    group, and -1 is never predicted. text, position: of the predicted token, shape (n,).
     """
 
     ids: Ragged
@@ -68,7 +67,7 @@ class MaskedRows:
 
     @property
     def counts(self) -> np.ndarray:
-        """The number of predicted tokens of each text, shape (texts,)."""
+        """The predicted tokens per text, shape (texts,)."""
         return np.bincount(self.text, minlength=len(self.ids))
 
     def batch(self, start: int, stop: int, mask_token: int, padding: int) -> Batch:
@@ -93,9 +92,8 @@ def rows(
 ) -> MaskedRows:
     """The rows of texts, by a fast tokenizer.
 
-    within_words: mask a token together with the rest of its word. counted: called with the number
-    of texts done. A token that overlaps a span belongs to it. A blank token belongs to the next
-    one. Special tokens are not predicted.
+    within_words: mask a token with the rest of its word. counted: called with the number of texts
+    done. A token that overlaps a span belongs to it; a blank one belongs to the next.
     """
     special = set(tokenizer.all_special_ids) - {tokenizer.unk_token_id}
     lengths: list[int] = []
@@ -121,10 +119,9 @@ def rows(
 
 
 def shared(tokenizer: Any, pairs: Sequence[tuple[str, str]]) -> list[Target]:
-    """For the first sentence of each pair, the tokens of the words that both sentences share.
+    """For each pair, the tokens of the first sentence whose words both share.
 
-    A token may hold a shared word and a part of a changed one. That word is then left out of both
-    sentences, so both sums are over the same words.
+    A word is left out of both sentences if a token covers it and a part of a changed word.
     """
     targets: dict[tuple[str, str], Target] = {}
     for part in _parts(list(dict.fromkeys(tuple(sorted(pair)) for pair in pairs))):
@@ -145,9 +142,7 @@ def shared(tokenizer: Any, pairs: Sequence[tuple[str, str]]) -> list[Target]:
 def _given(
     texts: tuple[str, str], tokens: Sequence[Sequence[Span]]
 ) -> tuple[list[Span], list[Span]]:
-    """For each of two sentences, the words that are not predicted. tokens: the span of each
-    token.
-    """
+    """For each sentence, the words not predicted. tokens: their spans."""
     given = modified(*texts), modified(*texts[::-1])
     kept = [
         [word for word in words(text) if word not in out]
@@ -156,7 +151,7 @@ def _given(
     pairs = list(zip(*kept, strict=True))
 
     def held(word: Span, which: int) -> bool:
-        """Whether some token covers this word and one that is not predicted."""
+        """Whether a token covers this word and one not predicted."""
         return any(
             _overlap(token, word) and any(_overlap(token, out) for out in given[which])
             for token in tokens[which]
@@ -180,9 +175,8 @@ def _parts(items: Sequence[Any]) -> Iterator[Sequence[Any]]:
 
 
 def _words(text: str, encoding: Any) -> list[int]:
-    """The number of each token's word. A token without a word is its own word.
-
-    A word also ends before a blank, because Gemma's tokenizer makes one word of a whole text.
+    """The number of each token's word. Words also end at blanks, because Gemma's tokenizer makes
+    one word of a text.
     """
     numbers: list[int] = []
     number, last, before = -1, None, (0, 0)
@@ -198,7 +192,6 @@ def _words(text: str, encoding: Any) -> list[int]:
 
 
 def _predicted(target: Target, encoding: Any, special: set[int]) -> list[bool]:
-    """Whether each token of a text is predicted."""
     predicted = [False] * len(encoding.ids)
     following = None
     tokens = zip(encoding.ids, encoding.offsets, encoding.special_tokens_mask, strict=True)

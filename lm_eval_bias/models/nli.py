@@ -50,15 +50,15 @@ class LabelQuestion(NamedTuple):
 
 
 class EntailmentLM(HFModel):
-    """An entailment classifier as a model of the harness.
+    """An entailment classifier in the harness.
 
     premise, hypothesis: columns of the documents; default premise and hypothesis, or sentence1 and
     sentence2.
-    labels: the meaning of the model's outputs in order, such as "entailment/neutral/contradiction";
-    default: its config.
-    choices: the meaning of a task's choices in order, where their words are not known.
-    not_entailment: "neutral" or "contradiction", what that output of a model with two labels counts
-    as in a task with three; default: such a task is an error.
+    labels: the meaning of the outputs in order, such as "entailment/neutral/contradiction";
+    default: the config's.
+    choices: the meaning of a task's choices in order, if unknown.
+    not_entailment: "neutral" or "contradiction", for a model with two labels in a task with three;
+    default: an error.
     Other arguments are `HFLM`'s. Raises UsageError for another kind of model.
     """
 
@@ -116,7 +116,7 @@ class EntailmentLM(HFModel):
 
     @property
     def max_length(self) -> int:
-        """The greatest length of a pair in tokens, special ones included."""
+        """In tokens, special ones included."""
         most = min(learned_positions(self.model), self.tokenizer.model_max_length)
         return self._max_length or min(most, super().max_length)
 
@@ -155,9 +155,7 @@ class EntailmentLM(HFModel):
     def _meaning(
         self, task: str, places: Mapping[int, str], words: set[str]
     ) -> Mapping[str | int, str]:
-        """The label of each choice of a task, by its word, or by its place if `choices` names it.
-        places: place -> word.
-        """
+        """The label of each choice, by its word, or by its place if `choices` names it."""
         meaning: dict[str | int, str] = {}
         for known in lexicon("nli_words")["choices"]:
             if set(known.values()) == words:
@@ -188,8 +186,8 @@ class EntailmentLM(HFModel):
     def loglikelihood(
         self, requests: list[Instance], disable_tqdm: bool = False
     ) -> list[tuple[float, bool]]:
-        """The log-probability of each request's label, and whether it is the likeliest of its
-        task's labels.
+        """The log-probability of each label, and whether it is the likeliest of the task's
+        labels.
         """
         questions = self._questions(requests)
         answers: dict[LabelQuestion, tuple[float, bool]] = {}
@@ -211,7 +209,6 @@ class EntailmentLM(HFModel):
         return [answers[question] for question in questions]
 
     def _likelihood(self, probabilities: Mapping[str, float], label: str) -> float:
-        """The log-probability of a label, from those of the model's labels."""
         if label in probabilities:
             return probabilities[label]
         if label == NOT_ENTAILMENT:
@@ -221,9 +218,7 @@ class EntailmentLM(HFModel):
     def _classified(
         self, pairs: Sequence[tuple[str, str]], disable_tqdm: bool
     ) -> Iterator[tuple[tuple[str, str], dict[str, float]]]:
-        """Yield each pair with the log-probabilities of the labels, the longest first so that lack
-        of memory shows early.
-        """
+        """The log-probabilities of the model's labels, for the longest pairs first."""
         rows = self._rows(pairs)
         order = sorted(range(len(pairs)), key=lambda i: -len(rows[i]["input_ids"]))
         most = None if self.batch_size == "auto" else int(self.batch_size)
@@ -244,9 +239,7 @@ class EntailmentLM(HFModel):
                 bar.update(len(here))
 
     def _rows(self, pairs: Sequence[tuple[str, str]]) -> list[dict[str, list[int]]]:
-        """The model's inputs for each pair. Raises UsageError for a pair longer than
-        `max_length`.
-        """
+        """The model's inputs. Raises UsageError for a pair longer than `max_length`."""
         rows: list[dict[str, list[int]]] = []
         for start in range(0, len(pairs), AT_A_TIME):
             premises, hypotheses = zip(*pairs[start : start + AT_A_TIME], strict=True)
@@ -297,7 +290,7 @@ class EntailmentLM(HFModel):
 
 
 def _head(config: Any, named: Sequence[str] | None, model: str) -> Sequence[str]:
-    """The label of each output. named: the option `labels`; None takes the config's."""
+    """The label of each output. named: the option `labels`."""
     names = [str(config.id2label[i]) for i in range(config.num_labels)]
     shown = ", ".join(names)
     if len(names) < 2:
@@ -351,9 +344,7 @@ def _label(name: str) -> str | None:
 
 
 def _word(choice: str, premise: str, hypothesis: str) -> str:
-    """The label's word in a choice: the whole choice, or what follows a question mark between
-    premise and hypothesis.
-    """
+    """The whole choice, or what follows a question mark between premise and hypothesis."""
     text, before, after = choice.strip(), premise.strip(), hypothesis.strip()
     if len(text) > len(before) + len(after) and text.startswith(before) and text.endswith(after):
         text = text[len(before) : len(text) - len(after)].rpartition("?")[2]

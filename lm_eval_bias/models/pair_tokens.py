@@ -1,7 +1,6 @@
-"""Encode pairs of context and continuation as the harness's `_encode_pair` does each alone.
+"""Encode pairs of context and continuation as the harness's `_encode_pair` does.
 
-Shared text is encoded once: the beginnings of contexts (encoding.py), and ends of contexts that
-have the same continuations, such as the numbers of a scale after "Answer:".
+Beginnings of contexts (encoding.py) and ends with the same continuations are encoded once.
 """
 
 from __future__ import annotations
@@ -21,9 +20,9 @@ logger = logging.getLogger(__name__)
 class PairTokens(NamedTuple):
     """The tokens of n pairs, grouped by context.
 
-    order: the index of each in the original pairs, shape (n,). inputs: what the model reads,
-    packed: context and continuation without the last token. which: the input of each pair, shape
-    (n,). continuations: n rows; their likelihoods are read at the last tokens of the input.
+    order: the index in the original pairs, shape (n,). inputs: context and continuation without the
+    last token, packed. which: the input of each pair, shape (n,). continuations: n rows of tokens
+    to score.
     """
 
     order: np.ndarray
@@ -33,10 +32,10 @@ class PairTokens(NamedTuple):
 
 
 class _Ending(NamedTuple):
-    """The end of a context, and its tokens with each of m continuations; all packed.
+    """The end of a context with m continuations, packed.
 
-    inputs: the distinct ends with a continuation without its last token. which: the input of each
-    continuation, shape (m,).
+    inputs: the distinct ones, without the last token. which: the input of each continuation, shape
+    (m,).
     """
 
     context: bytes
@@ -53,7 +52,7 @@ def encode_pairs(
     max_length: int,
     counted: Callable[[int], Any] = int,
 ) -> PairTokens:
-    """Encode pairs of context and continuation.
+    """Encode pairs.
 
     prefix: the token for an empty context. bos: see `Encoder.each`. max_length: longer pairs lose
     tokens on the left, with a warning. counted: called with the number of pairs done.
@@ -99,7 +98,7 @@ def encode_pairs(
 
 
 def _parts(of_context: Mapping[str, list[int]]) -> Iterator[dict[str, list[int]]]:
-    """Contexts in sorted order, with a few thousand continuations at a time."""
+    """Contexts in sorted order, some thousand continuations at a time."""
     part: dict[str, list[int]] = {}
     size = 0
     for context in sorted(of_context):
@@ -115,9 +114,7 @@ def _parts(of_context: Mapping[str, list[int]]) -> Iterator[dict[str, list[int]]
 def _encoded(
     encoder: Encoder, texts: Mapping[str, tuple[str, ...]], prefix: int, bos: str | None
 ) -> Iterator[tuple[bytes, _Ending]]:
-    """For each context, the tokens up to its last seam, and its end. texts: context ->
-    continuations.
-    """
+    """For each context, its tokens up to the last seam, and its end."""
     seam = encoder.seam
     cuts: dict[str, tuple[str, str, tuple[str, ...]]] = {}
     for context, continuations in texts.items():

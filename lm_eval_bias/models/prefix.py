@@ -65,12 +65,11 @@ class PrefixLM(HFModel):
     pack_tokens: tokens per pass; default: what saturates the device, limited by `batch_size`.
     Other arguments are `HFLM`'s.
 
-    `HFLM` itself answers `loglikelihood_rolling`, generation that `Strategy` cannot express (such
-    as beam search), and everything if the model cannot share prefixes (`runs_as_hf` says why).
+    `HFLM` itself answers `loglikelihood_rolling`, generation that `Strategy` cannot express, and
+    everything if the model cannot share prefixes (`runs_as_hf` says why).
 
-    Sampled answers have `HFLM`'s distribution. Each answer's seed comes from torch's generator, the
-    task, the document and the repeat. So the same `--seed` gives the same answers for any pack size
-    and number of processes, except where rounding decides a draw.
+    Sampled answers have `HFLM`'s distribution. The same `--seed` gives the same answers for any
+    pack size and number of processes, except where rounding decides a draw.
     """
 
     NAME = "hf-prefix"
@@ -128,7 +127,6 @@ class PrefixLM(HFModel):
         refuse_encoder(pretrained, config)
 
     def _pack_limit(self, longest: int) -> int:
-        """Tokens per pack, for requests of at most `longest` tokens."""
         if self._pack_tokens is not None:
             return self._pack_tokens
         if self.batch_size == "auto":
@@ -155,8 +153,8 @@ class PrefixLM(HFModel):
     def _likelihoods(
         self, pairs: Sequence[tuple[str, str]], encoded: PairTokens, disable_tqdm: bool
     ) -> list[tuple[float, bool]]:
-        """The log-likelihood of each continuation, and whether it is the greedy one. Empties
-        `encoded.inputs`, which the trie repeats.
+        """Each continuation's log-likelihood, and whether it is greedy. Empties `encoded.inputs` to
+        save memory.
         """
         place, inputs, which, continuations = encoded
         lengths = continuations.lengths
@@ -209,9 +207,7 @@ class PrefixLM(HFModel):
         return list(zip(total.tolist(), greedy.tolist(), strict=True))
 
     def _pack_end(self, sweep: Sweep, limit: int, read_nodes: np.ndarray) -> int:
-        """Where the next pack ends: when full, when its logits would take too much memory, or at a
-        better cut nearby.
-        """
+        """Where the next pack ends: when full, or at a better cut nearby."""
         trie, start = sweep.trie, sweep.cursor
         stop = min(trie.size, start + _room(sweep, limit))
         last_read = np.searchsorted(read_nodes, start) + self._most_reads
@@ -229,8 +225,8 @@ class PrefixLM(HFModel):
     def _read(
         self, logits: torch.Tensor, row: np.ndarray, token: np.ndarray
     ) -> tuple[np.ndarray, np.ndarray]:
-        """The log-probabilities of tokens, and whether each is the likeliest; shape (n,) each. row:
-        ascending, shape (n,). token: shape (n,).
+        """The log-probabilities of tokens, and whether each is the likeliest. row (ascending),
+        token: shape (n,).
         """
         # A few rows fit into the cache of a CPU.
         on_cpu = logits.device.type == "cpu"
@@ -295,9 +291,8 @@ class PrefixLM(HFModel):
     def _decoded(
         self, trie: TokenTrie, prompts: list[Prompt], bar: tqdm
     ) -> Iterator[tuple[Prompt, list[int]]]:
-        """Yield the answers, in groups of prompts that are neighbours in the trie.
-
-        bar: counts the tokens read, written, or no longer needed.
+        """Yield the answers, in groups of neighbours in the trie. bar: counts tokens read, written,
+        or no longer needed.
         """
         sweep = Sweep(self._tree, trie, self._call_cost)
         order = np.argsort(trie.tails.values, kind="stable")
@@ -346,8 +341,8 @@ class PrefixLM(HFModel):
         self.tokens_computed += sweep.computed
 
     def _prefill(self, sweep: Sweep, leaves: np.ndarray, limit: int, bar: tqdm) -> torch.Tensor:
-        """Compute and cache all nodes of some prompts. Returns the logits after each, shape
-        (prompts, vocabulary).
+        """Compute and cache all nodes of some prompts. Returns logits, shape (prompts,
+        vocabulary).
         """
         read = np.unique(leaves)
         parts = []
@@ -398,10 +393,9 @@ class PrefixLM(HFModel):
         return prompts
 
     def _strategy(self, kwargs: dict[str, Any]) -> Strategy | None:
-        """How `hf` chooses tokens with these settings; None if this is not supported.
+        """How `hf` chooses tokens with these settings; None if not supported.
 
-        Runs `hf` once with a decoding method that only records what `generate` would do, including
-        the model's generation_config and defaults.
+        Runs `hf` once with a decoding method that only records what `generate` would do.
         """
         if not set(kwargs) <= SETTINGS:
             return None
@@ -439,9 +433,8 @@ class PrefixLM(HFModel):
 
 
 def _seeds(requests: Sequence[Instance]) -> list[int]:
-    """The seed of each request, from torch's generator, its document and its repeat.
-
-    The harness passes the repeats of a request as the same object.
+    """Seeds from torch's generator, document and repeat. The harness passes repeats as the same
+    object.
     """
     number = int(torch.randint(2**62, ()))
     repeats: dict[tuple[Any, ...], int] = {}
@@ -455,12 +448,10 @@ def _seeds(requests: Sequence[Instance]) -> list[int]:
 
 
 def _between(ascending: np.ndarray, start: int, stop: int) -> slice:
-    """The places of the numbers in [start, stop)."""
     return slice(*np.searchsorted(ascending, (start, stop)))
 
 
 def _room(sweep: Sweep, limit: int) -> int:
-    """How many new nodes fit into a pack."""
     return max(limit - len(sweep.missing), limit // 4, 1)
 
 

@@ -12,9 +12,9 @@ from .tree_attention import Layers, TreeModel, Unsupported, select
 class Sweep:
     """One pass over a trie.
 
-    call_cost: see `token_trie.blocks`. cursor: the first node not computed yet. path: its
-    ancestors. nodes: those in the cache `layers`, ascending. computed: tokens that went through the
-    model. Nothing changes in place, so a shallow copy saves the state.
+    cursor: the first node not computed. path: its ancestors. nodes: those in the cache `layers`,
+    ascending. computed: tokens that went through the model. Nothing changes in place, so a shallow
+    copy saves the state.
     """
 
     def __init__(self, model: TreeModel, trie: TokenTrie, call_cost: float):
@@ -26,7 +26,7 @@ class Sweep:
 
     @property
     def missing(self) -> np.ndarray:
-        """Ancestors of the cursor to compute again, since they are not in the cache."""
+        """Ancestors of the cursor that are not in the cache."""
         return np.setdiff1d(self.path, self.nodes, assume_unique=True)
 
     def advance(self, stop: int, read: np.ndarray) -> torch.Tensor:
@@ -67,11 +67,10 @@ class Sweep:
 
 
 def check(model: TreeModel) -> tuple[float, int]:
-    """Compare a small tree with plain forward passes.
+    """Compare a small tree, computed in two packs, with plain forward passes.
 
-    Three branches with a common prefix are computed in two packs. Their log-probabilities must
-    equal those of plain passes; low precision is judged against the effect of another prefix.
-    Returns the bytes per cached node, and the vocabulary size. Raises Unsupported if they differ.
+    Low precision is judged against the effect of another prefix. Returns the bytes per cached node,
+    and the vocabulary size. Raises Unsupported if log-probabilities differ.
     """
     vocabulary = model.model.get_input_embeddings().weight.shape[0]
     tokens = np.random.default_rng(0).integers(0, min(vocabulary, 1000), 40)

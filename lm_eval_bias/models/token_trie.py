@@ -1,4 +1,4 @@
-"""The distinct prefixes of many token sequences, in the order in which a model computes them."""
+"""The distinct prefixes of many token sequences."""
 
 from __future__ import annotations
 
@@ -18,12 +18,11 @@ class TokenTrie:
     sequences: n token lists or packed `bytes`, none empty. tails: how many last nodes to keep for
     each; default 1.
 
-    Attributes: tails, the last nodes of each sequence. tokens, shape (size,). depth, shape (size,):
-    the number of ancestors, which is the token's position. end, shape (size,): one past the last
-    node of the subtree.
+    Attributes: tails, the last nodes of each sequence. tokens, depth, end: shape (size,); depth is
+    the token's position, end one past the last node of the subtree.
 
     Node `a` is `b` or its ancestor exactly if `a <= b < end[a]`. A node one deeper than the node
-    before it is its child. After node `b`, only the ancestors of `b` are needed again.
+    before is its child.
     """
 
     def __init__(
@@ -62,7 +61,7 @@ class TokenTrie:
             self.end[nodes] = stop
 
     def visible(self, queries: np.ndarray, keys: np.ndarray) -> np.ndarray:
-        """Which of `keys` are each query or its ancestor, shape (len(queries), len(keys))."""
+        """Which keys are each query or its ancestor, shape (len(queries), len(keys))."""
         return on_path(queries, keys, self.end[keys])
 
 
@@ -72,7 +71,7 @@ def on_path(queries: Any, keys: Any, end: Any) -> Any:
 
 
 class Block(NamedTuple):
-    """Queries `start:stop` of a pack, and the keys that they need, a slice or indices."""
+    """Queries `start:stop`, and the keys that they need."""
 
     start: int
     stop: int
@@ -84,9 +83,8 @@ def blocks(
 ) -> list[Block]:
     """Split a pack's attention so that unrelated branches are not compared.
 
-    nodes: the cache, then the pack, each depth first, shape (past + q,). call_cost: of one more
-    attention call, in query-key pairs. Cuts are possible at the end of a branch and after `longest`
-    tokens. Neighbours are joined while that is cheaper. The blocks cover the queries in order.
+    nodes: the cache, then the pack, shape (past + q,). call_cost: of one more attention call, in
+    query-key pairs. Branches and parts of `longest` tokens are joined while that is cheaper.
     """
     depth = trie.depth[nodes[past:]]
     new_branch = np.flatnonzero(np.diff(depth) != 1) + 1

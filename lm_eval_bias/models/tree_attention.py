@@ -1,9 +1,8 @@
-"""Run a causal language model of transformers over the nodes of a token tree, laid out in one row.
+"""Run a causal language model over the nodes of a token tree, laid out in one row.
 
-A token sees its ancestors and itself. Each layer keeps its own kind of attention: the model's mask
-function (causal, sliding window, chunked) gets the tokens' positions in their sequences, and its
-result is limited to ancestors. For one forward pass, functions in transformers'
-`AttentionInterface` and `AttentionMaskInterface` are replaced.
+A token sees its ancestors and itself. The model's own mask function gets the tokens' positions in
+their sequences, so sliding windows and chunks still work. transformers' `AttentionInterface` and
+`AttentionMaskInterface` are changed for one forward pass.
 """
 
 from __future__ import annotations
@@ -25,8 +24,8 @@ from .token_trie import Block
 
 
 class CacheLayer(NamedTuple):
-    """Keys and values of one layer. The first `length` tokens of a storage of shape (1, heads,
-    capacity, head size) are valid.
+    """Keys and values of one layer; the first `length` tokens of shape (1, heads, capacity, head
+    size).
     """
 
     keys: torch.Tensor
@@ -45,10 +44,7 @@ class Unsupported(Exception):
 
 
 class _Pack(NamedTuple):
-    """The inputs of attention in one forward pass.
-
-    positions: shape (q,). key_positions, cache first: shape (k,). visible: shape (q, k).
-    """
+    """positions: shape (q,). key_positions, cache first: shape (k,). visible: shape (q, k)."""
 
     positions: torch.Tensor
     key_positions: torch.Tensor
@@ -59,8 +55,8 @@ class _Pack(NamedTuple):
 class TreeModel:
     """A model that takes one row of tree nodes at a time.
 
-    model: a causal language model of transformers, with or without PEFT adapters. Raises
-    Unsupported without positions or an attention cache; `sweep.check` finds other obstacles.
+    model: of transformers, with or without PEFT adapters. Raises Unsupported without positions or
+    an attention cache.
     """
 
     def __init__(self, model: torch.nn.Module):
@@ -108,10 +104,9 @@ class TreeModel:
     ) -> tuple[torch.Tensor, Layers]:
         """Compute the nodes `tokens`.
 
-        tokens, positions: shape (q,). visible: shape (q, p + q), the p cached nodes first. past:
-        the cache; past_positions: shape (p,). read: indices of tokens whose next-token logits are
-        needed. blocks: how to split the attention. Returns logits of shape (len(read), vocabulary)
-        and the cache of all p + q nodes.
+        tokens, positions: shape (q,). visible: shape (q, p + q), the p cached nodes first.
+        past_positions: shape (p,). read: tokens whose next-token logits are needed. Returns logits
+        of shape (len(read), vocabulary) and the cache of all p + q nodes.
         """
 
         def on_device(array: np.ndarray) -> torch.Tensor:
@@ -166,7 +161,7 @@ class TreeModel:
 
 
 def select(layers: Layers, nodes: np.ndarray, apart: bool = False) -> Layers:
-    """The cache of some nodes, given by index, shape (n,).
+    """The cache of some nodes, shape (n,).
 
     apart: always copy. Otherwise a first part stays in its storage, and later tokens overwrite the
     rest.
@@ -182,7 +177,7 @@ def select(layers: Layers, nodes: np.ndarray, apart: bool = False) -> Layers:
 
 
 class _AppendingLayer(DynamicLayer):
-    """A cache layer that appends new tokens in place, where `DynamicLayer` copies all.
+    """A cache layer that appends in place, where `DynamicLayer` copies.
 
     It keeps every token, since the mask handles sliding windows. A shorter `CacheLayer` of the same
     storage stays valid.
@@ -211,7 +206,6 @@ class _AppendingLayer(DynamicLayer):
         return self.keys, self.values
 
     def show(self, length: int) -> None:
-        """Show the model the first `length` tokens."""
         self.length = length
         self.keys, self.values = (t[:, :, :length] for t in self.storage)
         self.dtype, self.device, self.is_initialized = self.keys.dtype, self.keys.device, True
@@ -249,7 +243,7 @@ def _added(mask: torch.Tensor, dtype: torch.dtype, hidden: float) -> torch.Tenso
 
 
 def _alibi_hook(pack: _Pack) -> Callable[..., Any]:
-    """A hook that puts ALiBi's bias per key into the order of the nodes."""
+    """Puts ALiBi's bias into the order of the nodes."""
     # a layer passes its bias on to its attention, which must not sort it again
     sorted_already: dict[int, torch.Tensor] = {}
 
@@ -274,7 +268,7 @@ def _attention(
     scaling: float | None = None,
     **kwargs: Any,
 ) -> tuple[torch.Tensor, None]:
-    """Scaled dot-product attention, block by block. Heads that share keys become more queries."""
+    """Attention block by block. Heads that share keys become more queries."""
     for name in _UNSUPPORTED:
         if kwargs.get(name) is not None:
             raise Unsupported(
@@ -294,7 +288,7 @@ def _attention(
 def _block_masks(
     blocks: Sequence[Block], mask: torch.Tensor, dtype: torch.dtype, groups: int
 ) -> list[torch.Tensor]:
-    """The additive mask of each block, repeated for heads that share keys."""
+    """The additive mask of each block."""
     parts = []
     for start, stop, keys in blocks:
         part = _columns(mask[:, :, start:stop], 3, keys)
@@ -305,7 +299,6 @@ def _block_masks(
 
 
 def _columns(tensor: torch.Tensor, dim: int, keys: Any) -> torch.Tensor:
-    """The part of a dimension that a block needs."""
     if isinstance(keys, slice):
         return tensor.narrow(dim, 0, keys.stop)
     return tensor.index_select(dim, keys.to(tensor.device))
