@@ -1,6 +1,4 @@
-"""Let a model write new items step by step. A journal keeps every answer, so an interrupted run can
-continue.
-"""
+"""Let a model write new items step by step. A journal keeps every answer."""
 
 from __future__ import annotations
 
@@ -22,20 +20,18 @@ Ask = Callable[[Sequence[str], Sequence[int]], list[str]]
 
 
 def journal_of(out: Path) -> Path:
-    """The path of the journal beside a file of items."""
     return out.with_name(f"{out.stem}.journal.jsonl")
 
 
 def review_of(out: Path) -> Path:
-    """The path of the review's decisions."""
     return out.with_name(f"{out.stem}.review.json")
 
 
 class Draft:
     """An unfinished item.
 
-    known: its row and the fields from answers. start, step: index of its first and next step.
-    tries: answers to that step so far. refused: check and cause of the last refusal.
+    known: its row and answers' fields. start, step: indices of its first and next step. tries:
+    answers to that step. refused: check and cause of the last refusal.
     """
 
     def __init__(self, row: Mapping[str, str], start: int) -> None:
@@ -55,15 +51,13 @@ class Draft:
 
 
 class Journal:
-    """JSON lines: the settings of the run, then each question with its answer and outcome. An
-    incomplete last line is dropped.
-    """
+    """JSON lines: the settings of the run, then each question with its outcome."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
 
     def lines(self) -> list[dict[str, Any]]:
-        """All lines. Raises UsageError if the file is no journal."""
+        """Raises UsageError if the file is no journal."""
         try:
             complete, end, _ = self.path.read_bytes().rpartition(b"\n")
             lines = [json.loads(line) for line in (complete + end).splitlines()]
@@ -77,8 +71,8 @@ class Journal:
         return lines
 
     def start(self, run: Mapping[str, Any]) -> list[dict[str, Any]]:
-        """The lines about questions. Creates the file if missing. Raises UsageError for the journal
-        of another run.
+        """The lines about questions; creates a missing file. Raises UsageError for another run's
+        journal.
         """
         lines = self.lines() if self.path.exists() else []
         if not lines:
@@ -134,10 +128,10 @@ def write(
     at_once: int,
     progress: Callable[[list[Draft]], None],
 ) -> list[Draft]:
-    """Make an item of each row. Each answer is saved before the next question.
+    """Make an item of each row; each answer is saved before the next question.
 
     ask: the writer. run: settings for the journal. tries: most answers per question. at_once:
-    questions per batch. progress: called with all drafts after each batch.
+    questions per batch. progress: called with all drafts.
     """
     made = drafts(rows, pipeline, journal.start(run), journal.path)
     done = len(pipeline.steps)
@@ -172,8 +166,8 @@ def write(
 
 
 class Outcome(NamedTuple):
-    """answers: their number. refused: (step, check) -> number of answers. repeated: answers
-    identical to the one before.
+    """answers: their number. refused: (step, check) -> number. repeated: answers identical to the
+    one before.
     """
 
     accepted: list[Draft]
@@ -201,7 +195,6 @@ def outcome(
 
 
 def report(result: Outcome, pipeline: Pipeline, out: Path) -> Iterator[str]:
-    """The summary of a run."""
     accepted, rejected = len(result.accepted), len(result.rejected)
     refused = result.refused.total()
     total = accepted + rejected
@@ -223,7 +216,6 @@ def report(result: Outcome, pipeline: Pipeline, out: Path) -> Iterator[str]:
 
 
 def save(path: Path, items: Iterable[Mapping[str, str]]) -> None:
-    """Write items as JSON lines, atomically."""
     whole(path, "".join(json.dumps(item, ensure_ascii=False) + "\n" for item in items))
 
 

@@ -1,6 +1,4 @@
-"""Pipelines that write new items. A benchmark declares `PIPELINE` in its `pipeline.py`, with
-prompts in a YAML file.
-"""
+"""Pipelines that write new items: `PIPELINE` in a benchmark's `pipeline.py`."""
 
 from __future__ import annotations
 
@@ -18,7 +16,7 @@ Known = Mapping[str, str]
 
 
 class Refused(ValueError):
-    """An answer in the wrong form. check: which check failed. cause: why."""
+    """An answer in the wrong form. check: what failed. cause: why."""
 
     def __init__(self, check: str, cause: str) -> None:
         super().__init__(f"{check}: {cause}")
@@ -28,8 +26,8 @@ class Refused(ValueError):
 class Step(NamedTuple):
     """A question to the writer.
 
-    prompt: makes its text. read: answer -> fields; raises `Refused`. gives: the names of these
-    fields; a row that has them starts after this step.
+    read: answer -> fields; raises `Refused`. gives: the names of these fields; a row that has them
+    starts after this step.
     """
 
     name: str
@@ -39,12 +37,12 @@ class Step(NamedTuple):
 
 
 class Pipeline(NamedTuple):
-    """How to make a benchmark's items, one from each row of a file.
+    """How to make items, one from each row of a file.
 
-    fields: of an item, the id first. optional: more fields of a row. task: the task that uses the
-    items. rows: path -> rows with ids; raises UsageError. problems: (items, path of a groups file
-    or None) -> problems of each. notes: item -> hints for a reviewer. shown: item -> (title, text)
-    of its prompts.
+    fields: of an item, the id first. optional: more fields of a row. task: that uses the items.
+    rows: path -> rows with ids; raises UsageError. problems: (items, path of a groups file or None)
+    -> problems of each. notes: item -> hints for a reviewer. shown: item -> (title, text) of its
+    prompts.
     """
 
     fields: Sequence[str]
@@ -78,7 +76,7 @@ def _module(benchmark: str) -> str:
 
 
 def pipeline(name: str) -> Pipeline:
-    """The pipeline of a benchmark. Raises UsageError if there is none."""
+    """Raises UsageError if the benchmark has none."""
     if name not in names():
         raise UsageError(f"no pipeline {name!r}; there are {', '.join(names())}")
     declared: Pipeline = import_module(_module(name)).PIPELINE

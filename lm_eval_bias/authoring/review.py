@@ -1,7 +1,7 @@
 """A local web page to accept, edit or reject items.
 
-A model's text is untrusted: it is sent as JSON and shown as plain text. The page loads only its own
-files, and the server requires the secret token in the address.
+A model's text is untrusted: it is shown as plain text. The page loads only its own files, and the
+server requires a secret token.
 """
 
 from __future__ import annotations
@@ -51,8 +51,8 @@ class Conflict(UsageError):
 class Review:
     """The items of a file and those that a check rejected.
 
-    entries: dicts with fields (the item), decision (one of DECISIONS), refused (by a check), row
-    (id in the journal), steps (questions and answers).
+    entries: dicts with fields (the item), decision, refused (by a check), row (id in the journal),
+    steps (questions and answers).
     """
 
     def __init__(self, file: Path, pipeline: str | None = None, groups: str | None = None) -> None:
@@ -83,7 +83,7 @@ class Review:
             entry["steps"] = steps.get(entry["row"], [])
 
     def _decided(self) -> list[dict[str, Any]] | None:
-        """The entries of an earlier review. Raises UsageError if the file has changed since."""
+        """The saved entries. Raises UsageError if the file has changed since."""
         path = review_of(self.file)
         if not path.exists():
             return None
@@ -102,7 +102,6 @@ class Review:
         return entries
 
     def _undecided(self, lines: list[dict[str, Any]]) -> list[dict[str, Any]]:
-        """The items of the file, then the rejected ones."""
         items: list[dict[str, str]] = []
         if self._content.strip():
             content = read(self.file)
@@ -128,7 +127,6 @@ class Review:
         ]
 
     def state(self) -> dict[str, Any]:
-        """The content of the page."""
         first, *others = self.pipeline.fields
         used = {name for entry in self.entries for name in entry["fields"]}
         optional = [name for name in self.pipeline.optional if name in used]
@@ -148,9 +146,8 @@ class Review:
         return {"problems": problems, "notes": self.pipeline.notes(item), "shown": shown}
 
     def save(self, version: int, given: list[Mapping[str, Any]]) -> dict[str, Any]:
-        """Write accepted and undecided items, and all decisions.
-
-        Undecided items with problems are left out. Raises Refusal if accepted ones have problems.
+        """Write accepted and undecided items, and all decisions. Undecided items with problems are
+        left out. Raises Refusal if accepted ones have problems.
         """
         if version != self.version or _bytes(self.file) != self._content:
             raise Conflict(
@@ -194,7 +191,7 @@ class Review:
 
 
 class Refusal(UsageError):
-    """Accepted items have problems. problems: index of the entry -> its problems."""
+    """problems: index of the entry -> its problems."""
 
     def __init__(self, ids: list[str], problems: Mapping[int, list[str]]) -> None:
         lines = [f"{ids[i]}: {problem}" for i, of_item in problems.items() for problem in of_item]
@@ -208,7 +205,6 @@ def _kept(entry: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _tidy(fields: Mapping[str, Any]) -> dict[str, str]:
-    """Fields on one line each, without empty ones."""
     tidy = {str(name): " ".join(str(value).split()) for name, value in fields.items()}
     return {name: value for name, value in tidy.items() if value}
 
@@ -230,7 +226,7 @@ def _bytes(path: Path) -> bytes:
 
 
 def server(review: Review, port: int = 0) -> tuple[ThreadingHTTPServer, str]:
-    """A server on the loopback address, and the page's address with the token."""
+    """A server on the loopback address, and its page's address with the token."""
     token = secrets.token_urlsafe(32)
     lock = Lock()
     acts: dict[tuple[str, str], Callable[[Any], Any]] = {
@@ -262,7 +258,7 @@ def server(review: Review, port: int = 0) -> tuple[ThreadingHTTPServer, str]:
         do_POST = do_GET
 
         def _is_ours(self) -> bool:
-            """Check Host and Origin, against DNS rebinding and requests from other sites."""
+            """Prevent DNS rebinding and requests from other sites."""
             names = [f"{name}:{listening.server_port}" for name in (HOST, "localhost")]
             origins = (None, *(f"http://{name}" for name in names))
             return self.headers.get("Host") in names and self.headers.get("Origin") in origins

@@ -1,7 +1,7 @@
-"""Key phrases of reasons, chosen by sentence embeddings as in KeyBERT (Grootendorst 2020).
+"""Key phrases by sentence embeddings, as in KeyBERT (Grootendorst 2020).
 
-Sentences are embedded one by one, because a long text would be cut at 256 tokens. An answer is the
-mean of its sentences, a cluster the mean of its answers.
+Sentences are embedded one by one, because embedders cut long texts. An answer is the mean of its
+sentences, a cluster of its answers.
 """
 
 from __future__ import annotations
@@ -19,13 +19,12 @@ Array = NDArray[np.float64]
 Embedder = Callable[[Sequence[str]], Array]
 """Texts -> embeddings, shape (texts, dimensions), each of length 1."""
 OF_AN_ANSWER = 5
-"""How many key phrases an answer has: the default of KeyBERT."""
+"""Key phrases of an answer: KeyBERT's default."""
 
 
 class Phrase(NamedTuple):
-    """answers: how many of `of` answers contain it. key_in: in how many it is a key phrase; None if
-    not counted. similarity: cosine with the mean of the answers. example: the most similar sentence
-    with it.
+    """answers: how many of `of` contain it. key_in: in how many it is a key phrase. similarity:
+    cosine with their mean. example: the most similar sentence.
     """
 
     phrase: str
@@ -38,14 +37,12 @@ class Phrase(NamedTuple):
 
 
 class Text(NamedTuple):
-    """The reasons of an answer about a group."""
-
     group: str
     reasons: Sequence[Reason]
 
 
 def phrases_in(reasons: Iterable[Reason], least: int, most: int) -> set[str]:
-    """The sequences of `least` to `most` words within a fragment, without the group."""
+    """Sequences of `least` to `most` words within a fragment, without the group."""
     phrases = set()
     for fragment in (fragment for reason in reasons for fragment in reason.fragments):
         words = [word for word in fragment if word != THEY]
@@ -60,12 +57,11 @@ def counts(texts: Iterable[Text], least: int, most: int) -> Counter[str]:
 
 
 def nearest(candidates: Array, text: Array, top: int, diversity: float = 0.0) -> list[int]:
-    """The `top` candidates most similar to a text, the most similar first.
+    """The `top` candidates most similar to a text, in descending order.
 
-    candidates: shape (n, d), unit rows. text: shape (d,). diversity: from 0 to 1; each further
-    choice then maximises (1 - diversity) * similarity to the text - diversity * greatest similarity
-    to an earlier choice (maximal marginal relevance, Carbonell and Goldstein 1998). The first of
-    equals wins. Source: KeyBERT, `extract_keywords` and `mmr`.
+    candidates: shape (n, d), unit rows. text: shape (d,). diversity: weight of the greatest
+    similarity to an earlier choice, which is subtracted (maximal marginal relevance, Carbonell and
+    Goldstein 1998). Source: KeyBERT, `extract_keywords` and `mmr`.
     """
     similar = candidates @ text
     if not diversity:
@@ -83,8 +79,6 @@ def nearest(candidates: Array, text: Array, top: int, diversity: float = 0.0) ->
 
 
 class Embedded:
-    """Answers and their phrases, embedded once."""
-
     def __init__(
         self,
         texts: Sequence[Text],
@@ -92,7 +86,7 @@ class Embedded:
         words: tuple[int, int] = (1, 3),
         min_answers: int = 2,
     ) -> None:
-        """words: range of words in a phrase. min_answers: a phrase needs this many answers."""
+        """words: range of words in a phrase. min_answers: least number of answers with it."""
         self.texts, self.words, self.min_answers = texts, words, min_answers
         self.phrases = sorted(p for p, n in counts(texts, *words).items() if n >= min_answers)
         cleaned = list(dict.fromkeys(reason.cleaned for text in texts for reason in text.reasons))
@@ -106,16 +100,14 @@ class Embedded:
         )
 
     def key_phrases(self, members: Sequence[int], top: int, diversity: float = 0.0) -> list[Phrase]:
-        """Table 10: the phrases nearest to the mean of some answers. members: indices into
-        `texts`.
-        """
+        """Table 10: the phrases nearest to some answers' mean. members: indices into `texts`."""
         contain = counts((self.texts[i] for i in members), *self.words)
         names = [phrase for phrase in self.phrases if contain[phrase] >= self.min_answers]
         nearest_names = self._nearest(names, self._centre(members), top, diversity)
         return [self._phrase(name, members, None) for name in nearest_names]
 
     def most_common(self, members: Sequence[int], top: int, diversity: float = 0.0) -> list[Phrase]:
-        """Table 3: the phrases that are key phrases of most answers; ties by similarity."""
+        """Table 3: the phrases that are key phrases of most answers."""
         key_in: Counter[str] = Counter()
         for i in members:
             names = sorted(phrases_in(self.texts[i].reasons, *self.words) & self._vectors.keys())

@@ -18,7 +18,7 @@ ALL = "all"
 
 class Answer(NamedTuple):
     """An answer without its reasoning. named: the group as written in a sentence. question: its
-    items. prompt: what the model read.
+    items.
     """
 
     text: str
@@ -38,8 +38,7 @@ class Stored(NamedTuple):
 
 
 def stored_answers(files: Sequence[Path], items: Sequence[str]) -> Stored:
-    """The answers to questions whose item contains one of the words `items`; `ALL` takes every
-    question.
+    """The answers to questions whose item contains a word of `items`; `ALL` takes every question.
 
     Raises UsageError for a repeated file, samples without groups, several models, or no answers.
     """
@@ -64,7 +63,7 @@ def stored_answers(files: Sequence[Path], items: Sequence[str]) -> Stored:
             if ALL not in items and asked and not _contains(asked, items):
                 others |= dict.fromkeys(asked)
                 continue
-            if sample["doc_id"] in documents:  # the same answers, read by another filter
+            if sample["doc_id"] in documents:  # the same answers under another filter
                 continue
             documents.add(sample["doc_id"])
             texts = list(_texts(sample["resps"]))
@@ -144,7 +143,6 @@ def _contains(asked: Sequence[str], items: Sequence[str]) -> bool:
 
 
 def _readings(sample: dict[str, Any], count: int) -> list[Any]:
-    """The filter's reading of each answer, if stored."""
     read = sample.get("filtered_resps")
     return read if isinstance(read, list) and len(read) == count else [None] * count
 
@@ -161,7 +159,6 @@ def _texts(responses: Sequence[Any]) -> Iterator[str]:
 
 
 def _prompt(sample: dict[str, Any]) -> str:
-    """The request's first argument, if a text."""
     arguments = sample.get("arguments")
     first = next(iter(arguments.values()), None) if isinstance(arguments, dict) else None
     text = next(iter(first.values()), None) if isinstance(first, dict) else None
@@ -178,8 +175,8 @@ class Clusters(NamedTuple):
 
 
 def clusters_in(path: Path, groups: Iterable[str]) -> Clusters:
-    """The clusters in a results file or the output of `lm-eval-bias merge`, of the task with most
-    of the groups. Raises UsageError if there are none.
+    """The clusters in a results file or a `merge` output, of the task with most of the groups.
+    Raises UsageError if there are none.
     """
     try:
         content = json.loads(path.read_text(encoding="utf-8"))
@@ -207,9 +204,7 @@ def clusters_in(path: Path, groups: Iterable[str]) -> Clusters:
 
 
 def clusters_beside(files: Sequence[Path], groups: Iterable[str]) -> Clusters | None:
-    """The clusters in results files beside the samples, of the same model: the same run's first,
-    then the newest.
-    """
+    """The clusters in results files beside the samples, the same run's first, then the newest."""
     groups, model = set(groups), one_model(files)
     origins = [origin.results for origin in map(samples.origin_of, files) if origin]
     folders = dict.fromkeys(path.parent for path in files)

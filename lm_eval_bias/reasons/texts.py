@@ -1,5 +1,5 @@
-"""The reasons in an answer: lower case, without ratings, headings, stop words and the prompt's
-words. Mentions of the group become "they". Source: StereoMap, section 3.2.
+"""The reasons in an answer (StereoMap, section 3.2): lower case, without ratings, headings and stop
+words. "They" replaces the group.
 """
 
 from __future__ import annotations
@@ -22,7 +22,8 @@ _POINT = (
     r"(?:not at all|slightly|somewhat|moderately|quite|very|extremely|neutral)\b[\w ,-]{0,40}))?"
 )
 _BULLET = re.compile(
-    r"^[\s>|•·+*-]*(?:(?:(?:keyword|reason)\s*)?\d{1,2}[.):]\s*|(?:keyword|reason)\s*\d{1,2}\s*[-:.]*\s*)*[\s>|•·+*-]*"
+    r"^[\s>|•·+*-]*(?:(?:(?:keyword|reason)\s*)?\d{1,2}[.):]\s*"
+    r"|(?:keyword|reason)\s*\d{1,2}\s*[-:.]*\s*)*[\s>|•·+*-]*"
 )
 # "rating: 4/5.", and what follows it in the same line stays.
 _RATING_FIRST = re.compile(
@@ -41,16 +42,15 @@ _POINTS = re.compile(rf"\b{_NUMBER}\b")
 _BECAUSE = re.compile(r"\b(?:because(?: of)?|since|due to|given that|owing to)\b\s*")
 # "reasons for the rating:", "here are three keywords with descriptions:", "rating:"
 _HEADING = re.compile(
-    r"^\W*(?:[^.:]*\b(?:ratings?|reasons?|keywords?|descriptions?|explanations?)\b[^.:]*:?|(?:note|answer|explanation)\s*:?)\W*$"
+    r"^\W*(?:[^.:]*\b(?:ratings?|reasons?|keywords?|descriptions?|explanations?)\b[^.:]*:?"
+    r"|(?:note|answer|explanation)\s*:?)\W*$"
 )
 _WORD = re.compile(r"[\w'-]+")
 _SENTENCE_END = re.compile(r"(?<!\b[a-z]\.)(?<=[.!?;])\s+")
 
 
 def sentences(text: str, prompt: str = "") -> list[str]:
-    """The sentences of an answer in plain lower case, without ratings, headings and sentences of
-    the prompt. A line ends a sentence.
-    """
+    """The sentences of an answer, without ratings, headings and sentences of the prompt."""
     asked = _words_of(prompt)
     kept = []
     for line in plain(text).splitlines():
@@ -69,7 +69,7 @@ def sentences(text: str, prompt: str = "") -> list[str]:
 
 
 def _rates(sentence: str) -> bool:
-    """Whether a rating word stands before or after a number of the scale."""
+    """Whether a rating word stands beside a number of the scale."""
     word, number = _RATES.search(sentence), _POINTS.search(sentence)
     before = word and _POINTS.search(sentence, word.end())
     after = number and _RATED.search(sentence, number.end())
@@ -93,16 +93,16 @@ def _words_of(prompt: str) -> str:
 # ---- Who is meant
 
 _PERSONS = (
-    r"(?:people|persons?|individuals?|folks?|men|women|man|woman|adults?|groups?|families|members?|americans?|workers?|"
-    + r"communit(?:y|ies)|ones?)"
+    r"(?:people|persons?|individuals?|folks?|men|women|man|woman|adults?|groups?|families"
+    r"|members?|americans?|workers?|communit(?:y|ies)|ones?)"
 )
 _MEMBERS = r"(?:(?:the |a )?members? of (?:the |these )?)?"
 
 
 @cache
 def mention(group: str, named: str) -> re.Pattern[str]:
-    """A pattern of a group's mentions: label or text, singular, plural or possessive. An adjective
-    counts before persons ("rich individuals"), as a noun ("the rich"), or if proper ("Black").
+    """A pattern of a group's mentions. An adjective counts before persons ("rich individuals"), as
+    a noun ("the rich"), or if proper ("Black").
     """
     return re.compile("|".join(dict.fromkeys(_pattern(label, named) for label in (named, group))))
 
@@ -159,7 +159,6 @@ def _function_words() -> str:
 
 @cache
 def stop_words() -> frozenset[str]:
-    """scikit-learn's list, which KeyBERT uses."""
     from sklearn.feature_extraction.text import ENGLISH_STOP_WORDS
 
     return frozenset(ENGLISH_STOP_WORDS)
@@ -172,9 +171,7 @@ _FORM = frozenset(
 
 
 class Reason(NamedTuple):
-    """A sentence in plain lower case. fragments: its words between punctuation marks, with `THEY`
-    for the group, without stop words.
-    """
+    """A sentence. fragments: its words between punctuation marks, with `THEY` for the group."""
 
     written: str
     fragments: tuple[tuple[str, ...], ...]
@@ -185,9 +182,7 @@ class Reason(NamedTuple):
 
 
 def reasons(text: str, group: str = "", named: str = "", prompt: str = "") -> list[Reason]:
-    """The reasons in an answer. group, named: its label, and how a sentence names it. prompt: the
-    question.
-    """
+    """The reasons in an answer. group, named: its label, and how a sentence names it."""
     kept = []
     for written in sentences(text, prompt):
         sentence = mention(group, named or group).sub(f" {THEY} ", written) if group else written
