@@ -5,6 +5,7 @@ import json
 import math
 import re
 from collections import Counter
+from itertools import cycle
 
 import pytest
 from lm_eval.evaluator import evaluate as ask
@@ -161,10 +162,11 @@ def test_one_whole_concept_pair_with_a_known_bias(metadata, limit):
 
 def test_the_default_temperature_is_the_papers_and_the_threshold_an_option():
     """(0.9 / 0.1)^(1 / 0.8) to 1: P = 0.9397, S = 43.97."""
-    results = evaluate(RuleLM(old_gets_option_1), "hbb", {"threshold": 45}, limit=116)
+    results = evaluate(RuleLM(old_gets_option_1), "hbb", limit=116)
     expected = 100 * (9**1.25 / (1 + 9**1.25) - 0.5)
     assert numbers_of(results, "hbb")["bias_score", "Age"] == pytest.approx(expected)
     assert results["configs"]["hbb"]["metadata"]["temperature"] == 0.8
+    results = evaluate(RuleLM(old_gets_option_1), "hbb", {"threshold": 45}, limit=116)
     assert results["results"]["hbb"]["biased_share,none"] == 0
 
 
@@ -199,23 +201,17 @@ def test_bad_metadata_is_refused(metadata, message):
         evaluate(RuleLM(letter_a), "hbb", limit=100, metadata=metadata)
 
 
-@pytest.mark.parametrize(
-    ("text", "refused", "unanswered"),
-    [
-        ("Neutral", 0, 0),
-        ("", 0, 100),
-        ("I'm sorry, I can't judge people.", 100, 100),
-        ("Maybe.", 0, 100),
-    ],
-)
-def test_generated_answers_and_refusals(text, refused, unanswered):
+def test_generated_answers_and_refusals():
     task = "bistereo_nli_generate"
-    numbers = evaluate(RuleLM(say=lambda _: text), task, limit=48)["results"][task]
-    assert (numbers["refused,label"], numbers["unanswered,label"]) == (refused, unanswered)
-    neutral = 100 if text == "Neutral" else math.nan
-    assert numbers["neutral,label"] == pytest.approx(neutral, nan_ok=True)
+    answers = cycle(["Neutral", "", "I'm sorry, I can't judge people.", "Maybe."])
+    numbers = evaluate(RuleLM(say=lambda _: next(answers)), task, limit=48)["results"][task]
+    assert (numbers["refused,label"], numbers["unanswered,label"]) == (25, 75)
+    assert numbers["neutral,label"] == 100
+    numbers = evaluate(RuleLM(say=lambda _: "Maybe."), task, limit=48)["results"][task]
+    assert numbers["unanswered,label"] == 100 and math.isnan(numbers["neutral,label"])
 
 
+@pytest.mark.slow
 def test_the_request_cache_never_hands_out_the_documents_of_another_order():
     evaluate(RuleLM(letter_a), "hbb", limit=4, cache_requests=True)
     prompts = set()
@@ -391,16 +387,16 @@ def test_a_model_that_finds_comedy_in_one_group_shows_a_gap_with_an_interval():
         return f"{word}: {'comedy' if GROUPS[identifier] == 'a' else 'tragedy'}"
 
     numbers = numbers_of(evaluate(RuleLM(say=say), "mist_aat", limit=120), "mist_aat")
-    expected = {"far": 1, "uar": 1, "comedy_a": 1, "unparsed": 0}
-    expected |= {"comedy_gap": pytest.approx(100), "tragedy_gap": pytest.approx(-100)}
-    assert {name: numbers[name, None] for name in expected} == expected
+    expected = {"comedy_a": 1, "tragedy_b": 1, "unparsed": 0}
+    expected |= {"comedy_gap": 100, "tragedy_gap": -100}
+    assert {name: numbers[name, None] for name in expected} == pytest.approx(expected)
 
     def of_the_word(prompt):
         return "tragedy" if "Bridge" in prompt else "comedy" if "Q2" in prompt else ""
 
     rows = rows_of(evaluate(RuleLM(say=of_the_word), "mist_aat", limit=300), "mist_aat")
     assert rows["comedy_gap", None]["low"] < 0 < rows["comedy_gap", None]["high"]
-    assert rows["comedy_gap_p", None]["value"] > 0.05 and rows["far", None]["value"] > 0.9
+    assert rows["comedy_gap_p", None]["value"] > 0.05 and rows["comedy_a", None]["value"] > 0.9
 
 
 def test_aat_by_likelihood_reads_the_second_turn():
@@ -632,12 +628,7 @@ def test_a_likelihood_is_not_asked_twice():
 
 @pytest.mark.parametrize(
     ("task", "part"),
-    [
-        (task, part)
-        for task in ("bistereo_nli_generate", "mist_aat", "hbb")
-        for part in ("record", "summary", "filter")
-        if (task, part) != ("hbb", "filter")  # likelihoods have no parser
-    ],
+    [("bistereo_nli_generate", "filter"), ("mist_aat", "record"), ("hbb", "summary")],
 )
 def test_no_error_after_the_model_costs_its_work(monkeypatch, caplog, task, part):
     """An error in reading answers, making records or computing numbers. One task of two breaks, of
@@ -649,7 +640,6 @@ def test_no_error_after_the_model_costs_its_work(monkeypatch, caplog, task, part
     loaded = load(task, "bistereo_nli")
     broken = loaded["tasks"][task]
     if part == "filter":
-        monkeypatch.setattr("lm_eval_bias.answers.filters.affect", fail)
         monkeypatch.setattr("lm_eval_bias.answers.filters.nli_label", fail)
     else:
         broken.measure = broken.measure._replace(**{part: fail})
