@@ -1,4 +1,4 @@
-"""The tables and figures that a report shows of a finished run, declared beside a measure's numbers.
+"""The tables and figures of a report on a finished run, declared beside a measure's numbers.
 
 An exhibit says which rows it takes and how its columns are called. The report draws and writes it.
 """
@@ -17,14 +17,11 @@ NONE: Mapping[str, Any] = {}
 
 class Column(NamedTuple):
     """A column that is shown. name: the row's key. title: its heading. unit: one of
-    `measure.UNITS`; "" for text. The keys NAME_low and NAME_high hold its 95 % interval. stderr,
-    interval: transitional, ignored."""
+    `measure.UNITS`; "" for text. The keys NAME_low and NAME_high hold its 95 % interval."""
 
     name: str
     title: str
     unit: str = ""
-    stderr: str | None = None
-    interval: tuple[str, str] | None = None
 
 
 class Numbers(NamedTuple):
@@ -41,7 +38,7 @@ class Numbers(NamedTuple):
 
 
 class Rows(NamedTuple):
-    """Rows of another table. where: column -> the value, or a tuple of values, of the rows taken."""
+    """Rows of another table. where: column -> the value or values of the rows that are taken."""
 
     table: str
     where: Mapping[str, Any] = NONE

@@ -1,4 +1,4 @@
-"""A measure: answers become records, records a summary, and each number of it is declared here once.
+"""A measure: answers become records, records a summary; each number is declared here once.
 
 The harness's table with its arrows, the tables in the task READMEs, the table `numbers` in the
 results file and `lm-eval-bias tasks METRIC` all follow from the declaration. Plain named tuples: a
@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from math import inf, isfinite, nan
+from math import inf, isnan, nan
 from typing import Any, Literal, NamedTuple
 
 from lm_eval_bias.exhibit import Exhibit, Numbers
@@ -56,10 +56,7 @@ class Number(NamedTuple):
 
 
 def number(
-    estimate: Sequence[float],
-    clusters: int,
-    unit: str = "",
-    scale: tuple[float, float] | None = None,
+    estimate: Sequence[Any], clusters: int, unit: str = "", scale: tuple[float, float] | None = None
 ) -> Number:
     """A number with Student's interval on clusters - 1 degrees of freedom, cut to its scale.
 
@@ -69,10 +66,13 @@ def number(
     """
     value, stderr = map(float, estimate[:2])
     low, high = map(float, t_interval(value, stderr, clusters)) if stderr > 0 else (nan, nan)
-    least, most = scale or RANGE.get(unit, (-inf, inf))
-    if isfinite(low) and isfinite(high):
-        low, high = max(low, least), min(high, most)
-    return Number(value, stderr, low, high, clusters)
+    return _cut(Number(value, stderr, low, high, clusters), scale or RANGE.get(unit))
+
+
+def _cut(of: Number, scale: tuple[float, float] | None) -> Number:
+    if scale is None or isnan(of.low) or isnan(of.high):
+        return of
+    return of._replace(low=max(of.low, scale[0]), high=min(of.high, scale[1]))
 
 
 class Metric(NamedTuple):
@@ -107,15 +107,6 @@ class Metric(NamedTuple):
     def higher_is_better(self) -> bool | None:
         """As the harness has it."""
         return None if self.better is None else self.better == "higher"
-
-
-Value = Sequence[float]
-"""Transitional: a value and its standard error."""
-
-
-def with_interval(metric: Metric) -> tuple[Metric]:
-    """Transitional: the summary gives the ends as values of their own, NAME_low and NAME_high."""
-    return (metric._replace(own_interval=True),)
 
 
 class Summary(NamedTuple):
@@ -166,28 +157,19 @@ def summarise(measure: Measure, records: Sequence[Record], options: Mapping[str,
         by: fewest_clusters(records, measure.clusters, by) for by in {m.by for m in measure.metrics}
     }
 
-    def finished(metric: Metric, group: str | None, values: Mapping[str, Any]) -> Number:
-        found = values[metric.name]
+    def completed(metric: Metric, group: str | None, of: Number) -> Number:
         n = clusters[metric.by].get(group)
-        if metric.own_interval:
-            ends = (values.get(f"{metric.name}_{end}") for end in ("low", "high"))
-            low, high = (end[0] if end else nan for end in ends)
-            found = Number(*found[:2], low, high) if len(found) == 2 else found
-            return found._replace(clusters=n)
-        if not metric.stderr:
-            return Number(float(found[0]), clusters=n)
-        return number(found, n or 0, metric.unit, metric.scale)._replace(clusters=n)
+        if metric.stderr and not metric.own_interval:
+            of = number(of, n or 0, metric.unit, metric.scale)
+        return _cut(of, metric.scale or RANGE.get(metric.unit))._replace(clusters=n)
 
-    groups = {}
-    for metric in measure.metrics:
-        names = summary.groups.get(metric.name, {})
-        by_name = {
-            group: {name: of[group] for name, of in summary.groups.items() if group in of}
-            for group in names
-        }
-        groups[metric.name] = {group: finished(metric, group, by_name[group]) for group in names}
-    values = {m.name: finished(m, None, summary.values) for m in measure.metrics}
-    return Summary(values, {name: of for name, of in groups.items() if of}, summary.tables)
+    values = {m.name: completed(m, None, summary.values[m.name]) for m in measure.metrics}
+    groups = {
+        m.name: {group: completed(m, group, of) for group, of in summary.groups[m.name].items()}
+        for m in measure.metrics
+        if m.name in summary.groups
+    }
+    return Summary(values, groups, summary.tables)
 
 
 def summed_up(measure: Measure, records: Sequence[Record], options: Mapping[str, Any]) -> Summary:
@@ -355,7 +337,7 @@ def problems(measure: Measure, columns: Iterable[str]) -> Iterator[str]:
         if isinstance(exhibit.source, Numbers):
             for name in exhibit.source.metrics:
                 if name not in names:
-                    yield f"exhibit {exhibit.name} shows {name!r}, which is no metric of the measure"
+                    yield f"exhibit {exhibit.name} shows {name!r}, no metric of the measure"
         for column in exhibit.columns:
             if column.unit and column.unit not in UNITS:
                 yield f"exhibit {exhibit.name}, column {column.name}: unknown unit {column.unit!r}"
@@ -369,9 +351,8 @@ def first_seen(records: Iterable[Mapping[str, Any]], *columns: str) -> list[Any]
     return list(dict.fromkeys(tuple(record[column] for column in columns) for record in records))
 
 
-def estimate(name: str, of: Sequence[float]) -> dict[str, float]:
+def estimate(name: str, of: Number) -> dict[str, float]:
     """A number as four columns of a table: NAME, NAME_stderr, NAME_low, NAME_high."""
-    of = of if isinstance(of, Number) else Number(*of[:2])
     return {
         name: float(of.value),
         f"{name}_stderr": float(of.stderr),

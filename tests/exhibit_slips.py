@@ -8,27 +8,13 @@ from lm_eval_bias.exhibit import Numbers, Rows, rows
 
 def keys(exhibit):
     """What columns and figure name of the rows."""
-    found = [
-        key
-        for column in exhibit.columns
-        for key in (column.name, column.stderr, *(column.interval or ()))
-    ]
+    named = [column.name for column in exhibit.columns]
     figure = exhibit.figure
     if figure is not None:
-        one = (
-            figure.x,
-            figure.y,
-            figure.colour,
-            figure.facet,
-            figure.row,
-            figure.to,
-            figure.low,
-            figure.high,
-            figure.label,
-            figure.mask,
-        )
-        found += [*one, *(figure.five or ()), *figure.order]
-    return list(dict.fromkeys(key for key in found if key))
+        named += (figure.x, figure.y, figure.colour, figure.facet, figure.row, figure.to)
+        named += (figure.low, figure.high, figure.label, figure.mask)
+        named += (*(figure.five or ()), *figure.order)
+    return list(dict.fromkeys(filter(None, named)))
 
 
 def slips(exhibit, tables):
@@ -40,7 +26,8 @@ def slips(exhibit, tables):
                 []
                 if exhibit.needs
                 else [
-                    f"{exhibit.name}: there is no table {source.table}, and nothing said of what it needs"
+                    f"{exhibit.name}: there is no table {source.table}, and nothing said of "
+                    "what it needs"
                 ]
             )
         there = {key for row in tables[source.table] for key in row}

@@ -25,14 +25,16 @@ if sys.argv[1] not in ("run", "ls", "validate"):
 arguments = HarnessCLI().parse_args()
 from pathlib import Path
 from tests.gate.judged import run_of
-assert arguments.use_cache.startswith("answers/") and len(arguments.use_cache) == len("answers/") + 16, arguments.use_cache
+cache = arguments.use_cache
+assert cache.startswith("answers/") and len(cache) == len("answers/") + 16, cache
 assert arguments.apply_chat_template and arguments.log_samples
 tasks = arguments.tasks if isinstance(arguments.tasks, str) else ",".join(arguments.tasks)
 assert tasks == "implicit_bias_ci", tasks
 model = str(arguments.model_args)
 for i, (task, numbers) in enumerate(json.loads(Path("made.json").read_text()).items()):
     values = {name: (value, 0.001) for name, value in numbers.items()}
-    run_of(Path(str(arguments.output_path)), "checkpoint", {**values, "unanswered": (0.0, None), "invalid": (0.0, None)}, task=task, minutes=i)
+    values |= {"unanswered": (0.0, None), "invalid": (0.0, None)}
+    run_of(Path(str(arguments.output_path)), "checkpoint", values, task=task, minutes=i)
 """
 
 
@@ -90,6 +92,7 @@ def gitlab(example):
     return job["script"], job["variables"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("workflow", [github, gitlab])
 def test_a_workflow_runs_as_written(workflow, example, root, tmp_path):
     lines, variables = workflow(example)
@@ -105,16 +108,11 @@ def test_a_workflow_runs_as_written(workflow, example, root, tmp_path):
         (folder / name).write_text(f"#!/bin/sh\n{program}\n")
         (folder / name).chmod(0o755)
     shutil.copy(example / "bias.yaml", tmp_path)
-    # of each number in the rules 0, and the ends of its interval where the task declares them
+    # each number in the rules is 0
     made = {}
     for rule in rules.read(example / "bias.yaml").rules:
         if rule.metric:
-            ends = {
-                m.name: -0.01 if m.name.endswith("_low") else 0.01
-                for m in catalogue.task(rule.task).measure.metrics
-                if m.bounds == rule.metric
-            }
-            made.setdefault(rule.task, {}).update({rule.metric: 0.0, **ends})
+            made.setdefault(rule.task, {})[rule.metric] = 0.0
     (tmp_path / "made.json").write_text(json.dumps(made))
     (tmp_path / "checkpoint").mkdir()
     (tmp_path / "checkpoint" / "weights").write_text("1")

@@ -242,7 +242,7 @@ def test_what_a_measure_declares_is_checked():
         f"metric share has unit 'kilo'; units are {', '.join(UNITS)}",
         "metric share is split by 'color', which is no column of the documents; these have "
         "colour, text",
-        "exhibit Table 1 shows 'other', which is no metric of the measure",
+        "exhibit Table 1 shows 'other', no metric of the measure",
         "exhibit Table 1, column other: unknown unit 'kg'",
     ]
 

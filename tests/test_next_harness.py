@@ -236,7 +236,7 @@ def test_an_error_in_the_numbers_costs_neither_samples_nor_other_tasks(tmp_path,
     assert cli.main(["merge", "broken", str(samples), "--include_path", str(tmp_path)]) == 0
     printed = capsys.readouterr().out
     assert "broken: 116 documents of 1 file\n" in printed
-    assert re.search(r"^instances +67\.0000 count", printed, re.M), printed
+    assert re.search(r"^instances +67 +count", printed, re.M), printed
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""`lm-eval-bias check`: whether files of one's own are what a task needs, before a model is asked."""
+"""`lm-eval-bias check`: check a person's own files before a model is asked."""
 
 from __future__ import annotations
 
@@ -7,8 +7,9 @@ from pathlib import Path
 from typing import Any
 
 from lm_eval_bias import catalogue
-from lm_eval_bias.commands import declare
-from lm_eval_bias.data import schema as item_files
+from lm_eval_bias.commands import declare, finished
+from lm_eval_bias.data import schema
+from lm_eval_bias.data.content import read
 from lm_eval_bias.usage import UsageError, read_options
 
 
@@ -17,8 +18,9 @@ def add(commands: Any) -> None:
         commands,
         "check",
         "check files of items or groups of your own",
-        "Check files that replace a task's items or groups (--metadata items=FILE groups=FILE), and "
-        "list all that is wrong with them: file, line, field and cause. A run checks the same. A "
+        "Check files that replace a task's items or groups (--metadata items=FILE groups=FILE), "
+        "and list all that is wrong with them: file, line, field and cause. A run checks "
+        "the same. A "
         "table (.tsv, .csv, .jsonl or a list in .yaml) holds items, names in .yaml hold groups; "
         "give both where one refers to the other. For a task on a data set of the hub: the file "
         "that replaces it (--metadata data=FILE). Nothing is fetched.",
@@ -27,44 +29,37 @@ def add(commands: Any) -> None:
     parser.add_argument(
         "--for", dest="task", metavar="TASK", required=True, help="the task that is to ask them"
     )
-    parser.add_argument(
-        "--include_path",
-        metavar="DIR",
-        type=Path,
-        action="append",
-        default=[],
-        help="tasks of your own too, as for lm_eval",
-    )
+    finished.add_include_path(parser)
     parser.set_defaults(run=run)
 
 
 def run(arguments: argparse.Namespace) -> int:
     task = catalogue.task(arguments.task, arguments.include_path)
-    known: dict[str, item_files.ItemFile] = getattr(task.builder, "files", {})
+    known: dict[str, schema.ItemFile] = getattr(task.builder, "files", {})
     if task.builder is None and "data" in task.option_names:
         return check_data(task, arguments.files)
     if not known:
         raise UsageError(f"{task.name} takes no file of items or groups")
     own = {
         option: path
-        for option, path in item_files.located(task.metadata, task.path).items()
+        for option, path in schema.located(task.metadata, task.path).items()
         if option in known
     }
     given = {option_of(path, known, task.name): path for path in arguments.files}
     if len(given) < len(arguments.files):
         raise UsageError(
-            f"{' and '.join(arguments.files)} stand for the same option; give one file for each of {', '.join(known)}"
+            f"{' and '.join(arguments.files)} stand for the same option; give one file for each of "
+            f"{', '.join(known)}"
         )
-    loaded = item_files.load(known, **{**own, **given})
-    settings = read_options(task.name, {**task.metadata, **own, **given}, task.options)
-    documents = task.builder.count(
-        **{**settings, **own, **given, **(task.config.get("dataset_kwargs") or {})}
-    )
+    paths = {**own, **given}
+    loaded = schema.load(known, **paths)
+    settings = read_options(task.name, {**task.metadata, **paths}, task.options)
+    kwargs = task.config.get("dataset_kwargs") or {}
+    documents = task.builder.count(**{**settings, **paths, **kwargs})
     for option, path in given.items():
-        counts = ", ".join(
-            f"{n:,} {name}" for name, n in known[option].holds(loaded[option]).items()
-        )
-        print(f"{path}: {option} of {task.name}: {counts}")
+        counts = known[option].holds(loaded[option])
+        listed = ", ".join(f"{n:,} {name}" for name, n in counts.items())
+        print(f"{path}: {option} of {task.name}: {listed}")
     rest = [
         f"{option} of {own[option]}" if option in own else f"our {option}"
         for option in known
@@ -75,7 +70,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def check_data(task: catalogue.Task, files: list[str]) -> int:
-    """A file that is to stand in place of the task's data set."""
+    """Check a file that replaces the task's data set."""
     if len(files) > 1:
         raise UsageError(f"{task.name} takes one file in place of its data set, found {len(files)}")
     documents = task.documents_of(files[0])
@@ -83,12 +78,12 @@ def check_data(task: catalogue.Task, files: list[str]) -> int:
     return 0
 
 
-def option_of(path: str, known: dict[str, item_files.ItemFile], task: str) -> str:
-    """What a file is given for: a table for the option that takes one, names for the other.
+def option_of(path: str, known: dict[str, schema.ItemFile], task: str) -> str:
+    """The option that a file is for: a table for the one that takes a table, names for the other.
     UsageError if there is none."""
-    content = item_files.read(Path(path))
+    content = read(Path(path))
     if content.data is None:
-        causes = [content.told(*problem) for problem in content.problems]
+        causes = [content.message(*problem) for problem in content.problems]
         raise UsageError(causes[0] if causes else f"{path} is empty")
     is_table = isinstance(content.data, tuple)
     for option, file in known.items():

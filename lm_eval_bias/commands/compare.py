@@ -24,10 +24,14 @@ def add(commands: Any) -> None:
         commands,
         "compare",
         "two models, or one before and after, on the same questions",
-        "Compare two finished runs, task by task: each primary number of both, and the second less the first with a 95 % interval\n"
-        "and a p after Holm, largest first in standard errors. Runs with samples (--log_samples) are compared on the documents that\n"
-        "both were asked; others as if each had been asked other questions, and so marked. What was asked otherwise (documents,\n"
-        "items, prompts, options, version, chat template) is refused and named, and the rest goes on; exit status 2 if nothing\n"
+        "Compare two finished runs, task by task: each primary number of both, and the second "
+        "less the first with a 95 % interval\n"
+        "and a p after Holm, largest first in standard errors. Runs with samples (--log_samples) "
+        "are compared on the documents that\n"
+        "both were asked; others as if each had been asked other questions, and so marked. What "
+        "was asked otherwise (documents,\n"
+        "items, prompts, options, version, chat template) is refused and named, and the rest "
+        "goes on; exit status 2 if nothing\n"
         "is left.",
     )
     parser.add_argument(
@@ -76,7 +80,8 @@ def run(arguments: argparse.Namespace) -> int:
         raise UsageError(f"expected two folders or files, found {len(arguments.runs)}")
     if len(arguments.runs) == 1 and not arguments.models:
         raise UsageError(
-            f"two models are compared: give a second folder or file beside {arguments.runs[0]}, or --models NAME NAME"
+            f"two models are compared: give a second folder or file beside {arguments.runs[0]}, "
+            "or --models NAME NAME"
         )
     known = finished.known_tasks(arguments.include_path)
     found = [runs.find([path], known, arguments.tasks) for path in arguments.runs]

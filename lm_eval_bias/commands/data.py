@@ -1,5 +1,4 @@
-"""`lm-eval-bias data`: the data that the authors of the papers released, fetched before a run,
-listed, and checked."""
+"""`lm-eval-bias data`: fetch, list or verify the data that the papers' authors released."""
 
 from __future__ import annotations
 
@@ -27,7 +26,7 @@ def add(commands: Any) -> None:
         "The tasks with `official` in their name ask what the authors of a paper released. A run "
         "fetches it when it is missing; this command does so before, for example for a machine "
         "without a network.\n\n"
-        "  fetch   get what is missing from the pinned commit and check it; continues an earlier call\n"
+        "  fetch   get what is missing from the pinned commit and check it; goes on after a break\n"
         "  list    the files of each source, their sizes, and where they are kept\n"
         "  verify  compare the checksums; the exit status is 1 if a file differs or is missing\n\n"
         "A file whose checksum is unknown is fetched last, kept with the checksum that it has, and "
@@ -50,89 +49,79 @@ def run(arguments: argparse.Namespace) -> int:
     for name in arguments.sources:
         if name not in known:
             raise UsageError(f"no source {name!r}; {nearest(name, known)}")
-    chosen = [
-        sources.source(name) for name in known if name in arguments.sources or not arguments.sources
-    ]
-    return {"fetch": fetch, "list": listing, "verify": verify}[arguments.action](chosen)
+    names = [name for name in known if name in arguments.sources or not arguments.sources]
+    action = {"fetch": fetch, "list": listing, "verify": verify}[arguments.action]
+    return action([sources.source(name) for name in names])
 
 
-def fetch(chosen: list[sources.Source]) -> int:
-    """Fetches what is missing, one file after the other. UsageError at the first that cannot be
-    had; what there is of it is kept."""
+def fetch(releases: list[sources.Source]) -> int:
+    """Fetch what is missing, one file after the other. UsageError at the first that fails; what
+    there is of it is kept."""
     if local := os.environ.get(sources.LOCAL):
         raise UsageError(
-            f"{sources.LOCAL} is set, so the tasks read the files in {local} and nothing is fetched; unset it to fetch them"
+            f"{sources.LOCAL} is set, so the tasks read the files in {local} and nothing is "
+            "fetched; unset it to fetch them"
         )
-    files = [(release, file, about) for release in chosen for file, about in release.files.items()]
-    # Nobody here has seen those without a checksum: that one of them cannot be had is to keep
-    # nobody from the others.
-    for release, file, about in sorted(files, key=lambda each: each[2].sha256 is None):
+    files = [
+        (release, file, about) for release in releases for file, about in release.files.items()
+    ]
+    # Those without a checksum were never seen here: if one fails, the others are there already.
+    for release, file, about in sorted(files, key=lambda entry: entry[2].sha256 is None):
         there = downloads.is_kept(release.folder() / file, about.sha256)
         try:
-            with bar(f"{release.name}/{file}", about.bytes) as told:
-                kept = sources.official_file(release.name, file, told)
+            with bar(f"{release.name}/{file}", about.bytes) as progress:
+                kept = sources.official_file(release.name, file, progress)
         except KeyboardInterrupt:
             raise UsageError(
                 "interrupted; run the command again, which goes on where it stopped"
             ) from None
         done = "is there already" if there else "fetched"
         unverified = "" if about.sha256 else f", {UNVERIFIED}"
-        print(
-            f"{release.name}/{file}: {done}, {kept.stat().st_size:,} bytes, {kept}{unverified}",
-            flush=True,
-        )
+        size = f"{kept.stat().st_size:,} bytes"
+        print(f"{release.name}/{file}: {done}, {size}, {kept}{unverified}", flush=True)
     return 0
 
 
 @contextmanager
-def bar(name: str, size: int | None) -> Iterator[downloads.Told]:
+def bar(name: str, size: int | None) -> Iterator[downloads.Progress]:
     """A progress bar on a terminal, from the first byte that comes until the end."""
     from tqdm import tqdm
 
     bars: list[Any] = []
 
-    def told(there: int, total: int | None) -> None:
+    def progress(there: int, total: int | None) -> None:
         if not bars:
-            bars.append(
-                tqdm(
-                    desc=name,
-                    total=size,
-                    unit="B",
-                    unit_scale=True,
-                    initial=there,
-                    disable=None,
-                    leave=False,
-                )
-            )
+            options: dict[str, Any] = {
+                "unit": "B",
+                "unit_scale": True,
+                "disable": None,
+                "leave": False,
+            }
+            bars.append(tqdm(desc=name, total=size, initial=there, **options))
         bars[0].total = total or size
         bars[0].update(there - bars[0].n)
 
     try:
-        yield told
+        yield progress
     finally:
-        for each in bars:
-            each.close()
+        for open_bar in bars:
+            open_bar.close()
 
 
-def listing(chosen: list[sources.Source]) -> int:
-    """Prints each source, where its files are looked for, and each file with its size and whether
-    it is there."""
-    for release in chosen:
-        missing = sum(not (release.folder() / file).is_file() for file in release.files)
-        size = sum(about.bytes or 0 for about in release.files.values())
-        unknown = sum(about.bytes is None for about in release.files.values())
-        print(
-            f"{release.name}: {release.repository} on GitHub, commit {release.commit[:8]}; {count(len(release.files))}, {size:,} bytes"
-            + (f" and {count(unknown)} of unknown size" if unknown else "")
-        )
-        print(f"  {release.folder()}" + (f": {missing} missing" if missing else ""))
+def listing(releases: list[sources.Source]) -> int:
+    """Print each source, where its files are looked for, and each file with its size and state."""
+    for release in releases:
+        folder, files = release.folder(), release.files
+        missing = sum(not (folder / file).is_file() for file in files)
+        unknown = sum(about.bytes is None for about in files.values())
+        size = f"{sum(about.bytes or 0 for about in files.values()):,} bytes"
+        size += f" and {count(unknown)} of unknown size" if unknown else ""
+        commit = f"{release.repository} on GitHub, commit {release.commit[:8]}"
+        print(f"{release.name}: {commit}; {count(len(files))}, {size}")
+        print(f"  {folder}" + (f": {missing} missing" if missing else ""))
         rows = [
-            (
-                f"  {file}",
-                "?" if about.bytes is None else f"{about.bytes:,}",
-                state(release.folder() / file, about),
-            )
-            for file, about in release.files.items()
+            (f"  {file}", f"{about.bytes:,}" if about.bytes else "?", state(folder / file, about))
+            for file, about in files.items()
         ]
         print(aligned(rows, right={1}))
     return 0
@@ -151,29 +140,26 @@ def state(path: Path, about: sources.File) -> str:
     return "missing"
 
 
-def verify(chosen: list[sources.Source]) -> int:
-    """Prints for each file whether it is the released one; 1 if any is not."""
+def verify(releases: list[sources.Source]) -> int:
+    """Print for each file whether it is the released one; 1 if any is not."""
     rows, wrong = [], 0
-    for release in chosen:
+    for release in releases:
         for file, about in release.files.items():
             path = release.folder() / file
-            found, right = compared(path, about)
+            result, right = compared(path, about)
             wrong += not right
-            own = f", sha256 {downloads.sha256(path)}" if found == UNVERIFIED else ""
-            rows.append((f"{release.name}/{file}", found, f"{path}{own}"))
+            own = f", sha256 {downloads.sha256(path)}" if result == UNVERIFIED else ""
+            rows.append((f"{release.name}/{file}", result, f"{path}{own}"))
     print(aligned(rows))
     if wrong:
-        cure = (
-            f"put them into {os.environ[sources.LOCAL]}"
-            if os.environ.get(sources.LOCAL)
-            else "run: lm-eval-bias data fetch"
-        )
-        print(f"{wrong} of {count(len(rows))} missing or another than released; {cure}")
+        local = os.environ.get(sources.LOCAL)
+        todo = f"put them into {local}" if local else "run: lm-eval-bias data fetch"
+        print(f"{wrong} of {count(len(rows))} missing or another than released; {todo}")
     return 1 if wrong else 0
 
 
 def compared(path: Path, about: sources.File) -> tuple[str, bool]:
-    """What the checksum of a file says, and whether it may be used."""
+    """The result of comparing a file's checksum, and whether the file may be used."""
     if not path.is_file():
         return "missing", False
     if about.sha256 is not None:
@@ -185,5 +171,4 @@ def compared(path: Path, about: sources.File) -> tuple[str, bool]:
 
 
 def count(files: int) -> str:
-    """A number of files in words."""
     return f"{files} file{'' if files == 1 else 's'}"

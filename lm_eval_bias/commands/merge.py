@@ -24,9 +24,12 @@ def add(commands: Any) -> None:
         commands,
         "merge",
         "put the samples of several runs of a task together",
-        "Read the sample files of several runs of one task, which `lm_eval --log_samples` wrote for different documents\n"
-        "(shards, or --samples), and print the task's numbers over all of them. The task's options are taken from the\n"
-        "results files beside the samples; runs that differ in them, in the model or in its prompts are refused.",
+        "Read the sample files of several runs of one task, which `lm_eval --log_samples` wrote "
+        "for different documents\n"
+        "(shards, or --samples), and print the task's numbers over all of them. The task's "
+        "options are taken from the\n"
+        "results files beside the samples; runs that differ in them, in the model or in its "
+        "prompts are refused.",
     )
     parser.add_argument("task", metavar="TASK")
     parser.add_argument(
@@ -105,7 +108,7 @@ def origin(task: str, files: Sequence[Path]) -> dict[str, Any]:
 
 
 def defined(value: Any) -> Any:
-    """Plain data with None for the numbers that do not exist: JSON knows neither NaN nor infinity."""
+    """Plain data with None for NaN and infinity, which JSON does not know."""
     if isinstance(value, dict):
         return {key: defined(each) for key, each in value.items()}
     if isinstance(value, (list, tuple)):

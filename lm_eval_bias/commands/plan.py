@@ -20,8 +20,13 @@ from lm_eval_bias import catalogue
 from lm_eval_bias.commands import declare, finished
 from lm_eval_bias.data.schema import located
 from lm_eval_bias.harness.dataset import FIRST
-from lm_eval_bias.measure import Metric, clusters_of
+from lm_eval_bias.measure import Measure, Metric, clusters_of
+from lm_eval_bias.metrics.resampling import FEWEST_CLUSTERS
 from lm_eval_bias.results import runs, samples, table
+from lm_eval_bias.results import sample_size as plan
+from lm_eval_bias.results.escape import shortened, visible
+from lm_eval_bias.results.runs import Run
+from lm_eval_bias.results.sample_size import growth
 from lm_eval_bias.usage import UsageError, nearest, read_options
 
 BARE = ("%", "points")
@@ -33,13 +38,16 @@ _DOCUMENT = re.compile(r'\{"doc_id": (\d+)')
 
 LEGEND = {
     "WIDTH": "from the lower to the upper end of the 95 % interval, in the number's own unit.",
-    "DOCUMENTS": "that make it so narrow: counted by the clusters which they bring (templates, words, events, themes), never by their "
-    "number alone. At most: the worst case, where FLOOR is not known. Too few: not even all that the task has.",
-    "BETWEEN": "the pilot is one sample: of 100 pilots about 90 have the true number there. Numbers that rest on few answers, such as "
-    "a rare label, are told badly.",
-    "TIME": "at the pilot's seconds for each document, its start included: a short pilot makes it too long.",
-    "FLOOR": "the part of the variance that stays, however many documents are asked, since they use the same clusters again. Not known "
-    "where, in the parts of a pilot, documents and clusters grow alike; a larger pilot, which asks more of each cluster, tells it.",
+    "DOCUMENTS": "that make it so narrow, by the clusters which they bring (templates, words, "
+    "events, themes). At most: the worst case, where FLOOR is unknown. Too few: all documents of "
+    "the task do not suffice.",
+    "BETWEEN": "90 of 100 pilots have the true number there, fewer where a number rests on few "
+    "answers, such as a rare label.",
+    "TIME": "at the pilot's seconds for each document. A short pilot makes it too long, since its "
+    "start is included.",
+    "FLOOR": "the part of the variance that stays, however many documents are asked, since they "
+    "use the same clusters again. Unknown where documents and clusters grow alike in the parts of "
+    "the pilot; a larger pilot, with more of each cluster, tells it.",
 }
 ONE_OF_SEVERAL = "a pilot of one task tells it"
 
@@ -49,8 +57,10 @@ def add(commands: Any) -> None:
         commands,
         "plan",
         "how many documents make an interval as narrow as you want",
-        "From a pilot run, on a part of the documents, say how many documents it takes until the 95 % intervals of a task's headline\n"
-        "numbers are so narrow, and how long that takes at the pilot's speed. It counts clusters, never documents. With --log_samples\n"
+        "From a pilot run, on a part of the documents, say how many documents it takes until the "
+        "95 % intervals of a task's primary\n"
+        "numbers are so narrow, and how long that takes at the pilot's speed. It counts "
+        "clusters, never documents. With --log_samples\n"
         "in the pilot, its parts tell how much of the variance more documents leave as it is.",
     )
     parser.add_argument(
@@ -66,15 +76,15 @@ def add(commands: Any) -> None:
         metavar="WIDTH",
         nargs="+",
         required=True,
-        help="from the lower to the upper end of the interval: a number, for all primary numbers in %% or points, or METRIC=VALUE, or "
-        "TASK/METRIC=VALUE, in the number's own unit",
+        help="from the lower to the upper end of the interval: a number, for all primary numbers "
+        "in %% or points, or METRIC=VALUE, or TASK/METRIC=VALUE, in the number's own unit",
     )
     parser.add_argument("--tasks", metavar="TASK", nargs="+", help="these tasks of the pilot only")
     finished.add_include_path(parser)
     parser.set_defaults(run=run)
 
 
-class Asked(NamedTuple):
+class TaskDocuments(NamedTuple):
     """The documents of a task in order, as the pilot's options make them. labels: the cluster in
     the first clustering, of each. grown: how many clusters the first n have, shape (clusterings,
     documents + 1)."""
@@ -84,7 +94,6 @@ class Asked(NamedTuple):
 
 
 def run(arguments: argparse.Namespace) -> int:
-    from lm_eval_bias.results.escape import visible
 
     wanted = widths(arguments.width)
     known = finished.known_tasks(arguments.include_path)
@@ -95,7 +104,7 @@ def run(arguments: argparse.Namespace) -> int:
         raise UsageError("no run of the pilot has numbers to plan with")
     check(wanted, found.runs)
     shared: dict[str, None] = {}
-    tables = [told(one, known, wanted, shared) for one in found.runs]
+    tables = [pilot_table(one, known, wanted, shared) for one in found.runs]
     print(
         "\n\n".join(
             [
@@ -132,9 +141,8 @@ def widths(given: Sequence[str]) -> dict[str | None, float]:
     return wanted
 
 
-def check(wanted: Mapping[str | None, float], found: Sequence[Any]) -> None:
+def check(wanted: Mapping[str | None, float], found: Sequence[Run]) -> None:
     """UsageError for a name that no run of the pilot has."""
-    from lm_eval_bias.results.escape import visible
 
     known = {
         name for run in found for m in run.metrics for name in (m.name, f"{run.task}/{m.name}")
@@ -145,7 +153,8 @@ def check(wanted: Mapping[str | None, float], found: Sequence[Any]) -> None:
                 sorted(known) if "/" in name else sorted(each for each in known if "/" not in each)
             )
             raise UsageError(
-                f"--width {visible(name)}: the pilot has no such number; {nearest(name, [visible(each) for each in near])}"
+                f"--width {visible(name)}: the pilot has no such number; "
+                f"{nearest(name, [visible(each) for each in near])}"
             )
         of = {
             m.unit: f"{run.task}/{m.name}"
@@ -158,7 +167,8 @@ def check(wanted: Mapping[str | None, float], found: Sequence[Any]) -> None:
                 f"{visible(each)} in {unit or 'no unit'}" for unit, each in of.items()
             )
             raise UsageError(
-                f"--width {visible(name)}: one width for numbers in several units ({units}); name the task: TASK/{visible(name)}=VALUE"
+                f"--width {visible(name)}: one width for numbers in several units ({units}); "
+                f"name the task: TASK/{visible(name)}=VALUE"
             )
 
 
@@ -174,23 +184,27 @@ def width_of(metric: Metric, task: str, wanted: Mapping[str | None, float]) -> f
 # ---- One run of the pilot
 
 
-def told(
-    run: Any,
+def pilot_table(
+    run: Run,
     tasks: Mapping[str, catalogue.Task],
     wanted: Mapping[str | None, float],
     shared: dict[str, None],
 ) -> str:
     """A table of the numbers of a run, and what follows from it. tasks: those that are known here,
     by name. shared: what is to be said once of several runs is put there."""
-    from lm_eval_bias.results import sample_size as plan
-    from lm_eval_bias.results.escape import shortened
 
     task = tasks.get(run.task)
     title = f"{shortened(run.task)}, {shortened(run.model)}"
     if task is None or task.measure is None:
-        return f"{title}\n  It is not known here, and what depends on what neither: name its folder with --include_path."
+        return (
+            f"{title}\n  It is not known here, and what depends on what neither: name its folder "
+            "with --include_path."
+        )
     if not task.measure.clusters:
-        return f"{title}\n  Its measure declares no clusters, without which nothing can be planned; see `Measure.clusters`."
+        return (
+            f"{title}\n  Its measure declares no clusters, without which nothing can be planned; "
+            "see `Measure.clusters`."
+        )
     chosen, aside = [], []
     for metric in run.metrics:
         if (metric.name, None) not in run.numbers or not (metric.stderr or metric.own_interval):
@@ -208,14 +222,15 @@ def told(
     )
     if not chosen:
         return f"{title}\n{_filled(left or 'None of its primary numbers has an interval.')}"
-    documents, why = asked(run, task)
+    documents, why = task_documents(run, task)
     records, lost = answered(run, task)
     counted = counted_clusters(run, task, documents, records)
     found = in_windows(run, task, records, [metric for metric, _, _ in chosen]) if records else {}
     seconds, how = speed(run)
     total = len(documents.labels) if documents else None
-    whole_clusters = ends(documents.labels) if documents else None
-    if documents is None:  # a dozen times the pilot, and not one cluster more than it had
+    if documents:
+        grown, whole_clusters = documents.grown, ends(documents.labels)
+    else:  # a dozen times the pilot, and not one cluster more than it had
         grown, whole_clusters = _standing(run.n, counted)
     rows = [("NUMBER", "UNIT", "WIDTH NOW", "WANTED", "DOCUMENTS", "BETWEEN", "TIME", "FLOOR", "")]
     needed: list[int | None] = []
@@ -223,13 +238,7 @@ def told(
     unknown = 0
     for metric, now, width in chosen:
         pilot = plan.Window(run.n, counted, now)
-        made = plan.plan(
-            pilot,
-            width,
-            documents.grown if documents else grown,
-            found.get(metric.name, ()),
-            whole_clusters,
-        )
+        made = plan.plan(pilot, width, grown, found.get(metric.name, ()), whole_clusters)
         row = (metric.name, metric.unit, _number(made.width), _number(width))
         if made.cannot:
             cannot.setdefault(made.cannot, []).append(metric.name)
@@ -239,15 +248,15 @@ def told(
         needed.append(documents_needed)
         unknown += not known
         time = _time(documents_needed * seconds) if documents_needed and isfinite(seconds) else ""
-        floor = "not known"
+        floor = "unknown"
         if known:
             percent = [f"{100 * share:.0f}" for share in made.share[:3]]
             floor = "{} % ({} to {})".format(*percent) if made.share.matters else "none"
         more = ""
         if documents_needed is None:
             of = f"all {total:,}" if total else f"{whole_clusters[-1]:,}"
-            low, width, high = map(_number, made.at_full)
-            about = f"{width} ({low} to {high})" if known else f"{low} to {high}"
+            low, middle, high = map(_number, made.at_full)
+            about = f"{middle} ({low} to {high})" if known else f"{low} to {high}"
             more = f"with {of} the width is {about}"
         rows.append((*row, *_span(made, known), time, floor, more))
     asked_now = f"{run.n:,} of {total:,} documents" if total else f"{run.n:,} documents"
@@ -264,13 +273,12 @@ def told(
         _filled(f"{', '.join(names)}: cannot be planned, since {cause}.")
         for cause, names in cannot.items()
     ]
-    if documents and clusters < plan.FEWEST_CLUSTERS:
-        pilots = [
-            n for n in whole_clusters or () if documents.grown[:, n].min() >= plan.FEWEST_CLUSTERS
-        ]
+    if documents and clusters < FEWEST_CLUSTERS:
+        pilots = [n for n in whole_clusters if documents.grown[:, n].min() >= FEWEST_CLUSTERS]
         if pilots:
             lines.append(
-                f"  A pilot of {pilots[0]:,} documents has them: lm_eval --tasks {whole} --limit {pilots[0]} --log_samples"
+                f"  A pilot of {pilots[0]:,} documents has them: lm_eval --tasks {whole} --limit "
+                f"{pilots[0]} --log_samples"
             )
     if needed:
         lines.append(f"  {_conclusion(whole, needed, total, seconds)}")
@@ -279,7 +287,8 @@ def told(
     notes = ["" if ONE_OF_SEVERAL in how or not needed else how, why, lost, left]
     if unknown and not records:
         notes.append(
-            "FLOOR not known: it is told by samples; add --log_samples. The range is from none of the variance to all of it."
+            "FLOOR is unknown: run the pilot again with --log_samples. BETWEEN goes from none of "
+            "the variance to all of it."
         )
     return "\n".join([*lines, *(_filled(note) for note in notes if note)])
 
@@ -291,13 +300,16 @@ def _filled(note: str) -> str:
 def _conclusion(task: str, needed: Sequence[int | None], total: int | None, seconds: float) -> str:
     """task: whose documents they are."""
     if None in needed:
-        return f"It is not certain that all of these can be reached{f' with the {total:,} documents of {task}' if total else ''}."
+        return (
+            "It is not certain that all of these can be "
+            f"reached{f' with the {total:,} documents of {task}' if total else ''}."
+        )
     most = max(n for n in needed if n is not None)
     time = f", about {_time(most * seconds)}" if isfinite(seconds) else ""
     return f"For all of this table: {most:,} documents{time}: lm_eval --tasks {task} --limit {most}"
 
 
-def _span(made: Any, known: bool) -> tuple[str, str]:
+def _span(made: plan.SizePlan, known: bool) -> tuple[str, str]:
     """Documents, and between which numbers they may lie."""
     least, most = (f"{n:,}" if n else "" for n in (made.least, made.most))
     documents = made.documents if known else made.most
@@ -332,11 +344,9 @@ def _legend(any_table: bool) -> Iterator[str]:
 # ---- Documents and records
 
 
-def asked(run: Any, task: catalogue.Task) -> tuple[Asked | None, str]:
+def task_documents(run: Run, task: catalogue.Task) -> tuple[TaskDocuments | None, str]:
     """All documents that the task would ask with the options of the run; None, and why, where they
     cannot be made here."""
-    from lm_eval_bias.results.escape import visible
-    from lm_eval_bias.results.sample_size import growth
 
     if task.builder is None:
         return None, "How many documents the task has is known in a run alone."
@@ -346,16 +356,23 @@ def asked(run: Any, task: catalogue.Task) -> tuple[Asked | None, str]:
         documents = task.builder(**given)[task.config.get("test_split", "test")]
         clusters = [
             [clusters_of(document, columns) for document in documents]
-            for columns in task.measure.clusters
+            for columns in _measure(task).clusters
         ]
     except (UsageError, OSError) as error:
         return None, f"The task's documents cannot be made here: {visible(error)}"
     except (KeyError, TypeError) as error:
         return (
             None,
-            f"The clusters of the task's documents cannot be told before they are answered ({visible(error)}).",
+            "The clusters of the task's documents cannot be told before they are answered "
+            f"({visible(error)}).",
         )
-    return Asked([tuple(each) for each in clusters[0]], growth(clusters)), ""
+    return TaskDocuments([tuple(each) for each in clusters[0]], growth(clusters)), ""
+
+
+def _measure(task: catalogue.Task) -> Measure:
+    if task.measure is None:
+        raise UsageError(f"{task.name} declares no measure, so there is nothing to plan")
+    return task.measure
 
 
 def _kwargs(task: catalogue.Task) -> dict[str, Any]:
@@ -389,10 +406,9 @@ def whole_task(task: catalogue.Task, tasks: Mapping[str, catalogue.Task]) -> str
     )
 
 
-def answered(run: Any, task: catalogue.Task) -> tuple[list[list[dict[str, Any]]], str]:
+def answered(run: Run, task: catalogue.Task) -> tuple[list[list[dict[str, Any]]], str]:
     """The records of each document of the pilot, in the order of the task; none, and why, where
     they cannot be read."""
-    from lm_eval_bias.results.escape import visible
 
     if not run.samples:
         return [], ""
@@ -400,12 +416,12 @@ def answered(run: Any, task: catalogue.Task) -> tuple[list[list[dict[str, Any]]]
         numbers = [number for file in run.samples for number in _documents(file)]
         records = list(samples.records(task, run.samples))
         for record in records:
-            for columns in task.measure.clusters:
+            for columns in _measure(task).clusters:
                 clusters_of(record, columns)
     except KeyError as error:
         return (
             [],
-            f"The samples are of an older version, without {visible(error)}; their clusters are counted in the documents.",
+            f"The samples have no column {visible(error)}; clusters are counted in the documents.",
         )
     except (ValueError, OSError, TypeError, AttributeError) as error:
         return [], f"The samples are left aside: {visible(error)}"
@@ -413,7 +429,8 @@ def answered(run: Any, task: catalogue.Task) -> tuple[list[list[dict[str, Any]]]
     if rest or not each or len(numbers) != run.n:
         return (
             [],
-            "The samples are left aside: they are not those of the run, or hold another number of answers for each document.",
+            "The samples are left aside: they are not those of the run, or hold another number "
+            "of answers for each document.",
         )
     of_documents = [records[i * each : (i + 1) * each] for i in range(len(numbers))]
     if len(run.samples) == 1:  # several processes write theirs one after the other
@@ -433,19 +450,18 @@ def _documents(file: Path) -> list[int]:
 
 
 def counted_clusters(
-    run: Any,
+    run: Run,
     task: catalogue.Task,
-    documents: Asked | None,
+    documents: TaskDocuments | None,
     records: Sequence[Sequence[dict[str, Any]]],
 ) -> list[int]:
     """How many clusters a run has in each clustering, by its records, else by the documents; none
     where neither tells."""
-    from lm_eval_bias.results import sample_size as plan
 
-    return plan.clusters_in(task.measure, records) if records else _from_documents(run, documents)
+    return plan.clusters_in(_measure(task), records) if records else _from_documents(run, documents)
 
 
-def _from_documents(run: Any, documents: Asked | None) -> list[int]:
+def _from_documents(run: Run, documents: TaskDocuments | None) -> list[int]:
     """The same without samples: those of the first documents, unless the run asked others or says
     that they have another number."""
     part = run.options.get("shard") not in (None, "1/1")
@@ -473,14 +489,13 @@ def _standing(n: int, counted: Sequence[int]) -> tuple[Any, list[int]]:
 
 
 def in_windows(
-    run: Any,
+    run: Run,
     task: catalogue.Task,
     documents: Sequence[Sequence[dict[str, Any]]],
     metrics: Sequence[Metric],
 ) -> dict[str, list]:
     """The intervals in parts of the pilot: metric -> a window each. What a summary would log is of
     a part, which nobody reads."""
-    from lm_eval_bias.results import sample_size as plan
 
     known = {key: value for key, value in run.options.items() if not key.endswith("_sha256")}
     options = {**read_options(task.name, {}, task.options), **known}
@@ -489,7 +504,7 @@ def in_windows(
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            return plan.in_windows(task.measure, documents, options, metrics)
+            return plan.in_windows(_measure(task), documents, options, metrics)
     finally:
         logging.disable(before)
 
@@ -497,7 +512,7 @@ def in_windows(
 # ---- Speed
 
 
-def speed(run: Any) -> tuple[float, str]:
+def speed(run: Run) -> tuple[float, str]:
     """Seconds for each document of a run, NaN where they are not known; and what is taken for
     granted, in a sentence."""
     try:
@@ -528,7 +543,8 @@ def speed(run: Any) -> tuple[float, str]:
     each = seconds * work[mine] / sum(work.values()) / counts[mine]
     return (
         each,
-        f"Speed: the pilot took {_time(seconds)} for {len(counts)} tasks, shared out by {shared}; {ONE_OF_SEVERAL}.",
+        f"Speed: the pilot took {_time(seconds)} for {len(counts)} tasks, shared out by "
+        f"{shared}; {ONE_OF_SEVERAL}.",
     )
 
 

@@ -24,10 +24,14 @@ def add(commands: Any) -> None:
         commands,
         "report",
         "pages with the papers' tables and figures, from finished runs",
-        "Read the results that `lm_eval --output_path --log_samples` wrote, and write an overview, index.html, and a page for each\n"
-        "model: what was found, the tables and figures of the papers with what these print beside, warnings, and some of the\n"
-        "questions with their answers. The pages need no network and no script. Figures stand beside them as SVG and PNG, tables\n"
-        "as CSV and LaTeX. Of two runs of the same model and task the newest counts; no model is asked.",
+        "Read the results that `lm_eval --output_path --log_samples` wrote, and write an "
+        "overview, index.html, and a page for each\n"
+        "model: what was found, the tables and figures of the papers with what these print "
+        "beside, warnings, and some of the\n"
+        "questions with their answers. The pages need no network and no script. Figures stand "
+        "beside them as SVG and PNG, tables\n"
+        "as CSV and LaTeX. Of two runs of the same model and task the newest counts; no model is "
+        "asked.",
     )
     parser.add_argument(
         "runs",
@@ -69,7 +73,8 @@ def run(arguments: argparse.Namespace) -> int:
     if not arguments.no_figures:
         if any(find_spec(name) is None for name in ("altair", "vl_convert")):
             raise UsageError(
-                "figures are drawn by the extra `report`: pip install 'lm-eval-bias[report]', or leave them out with --no_figures"
+                "figures are drawn by the extra `report`: pip install 'lm-eval-bias[report]', or "
+                "leave them out with --no_figures"
             )
         from lm_eval_bias.figures import draw as figures
 

@@ -1,15 +1,17 @@
-"""`lm-eval-bias tasks`: what there is to run, and what its numbers say."""
+"""`lm-eval-bias tasks`: list the tasks, and describe a task or a number."""
 
 from __future__ import annotations
 
 import argparse
 import difflib
-from pathlib import Path
+from collections.abc import Collection, Iterable, Sequence
 from typing import Any
 
 from lm_eval_bias import catalogue
-from lm_eval_bias.commands import declare
+from lm_eval_bias.commands import declare, finished
 from lm_eval_bias.measure import UNITS, Metric
+from lm_eval_bias.results.table import Cell, Table
+from lm_eval_bias.results.table import text as table_text
 from lm_eval_bias.usage import UsageError
 
 
@@ -24,14 +26,7 @@ def add(commands: Any) -> None:
     parser.add_argument(
         "name", metavar="NAME", nargs="?", help="a task or a metric, such as hbb or biased_share"
     )
-    parser.add_argument(
-        "--include_path",
-        metavar="DIR",
-        type=Path,
-        action="append",
-        default=[],
-        help="tasks of your own too, as for lm_eval",
-    )
+    finished.add_include_path(parser)
     parser.add_argument(
         "--path",
         action="store_true",
@@ -44,56 +39,54 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.path:
         print(catalogue.tasks_folder())
         return 0
+    name = arguments.name
     known = list(catalogue.tasks(arguments.include_path))
-    if arguments.name is None:
+    if name is None:
+        head = ("TASK", "PAPER", "REQUEST", "DOCUMENTS", "WHAT IT ASKS")
         rows = [(t.name, t.paper, t.request, number_of_documents(t), t.about) for t in known]
-        print(
-            aligned([("TASK", "PAPER", "REQUEST", "DOCUMENTS", "WHAT IT ASKS"), *rows], right={3})
-        )
+        print(aligned([head, *rows], right={3}))
         return 0
     for task in known:
-        if task.name == arguments.name:
-            if task.measure is None:
-                raise UsageError(
-                    f"{task.name} declares no measure; its numbers are those of its own YAML, {task.path}"
-                )
-            print(f"{task.name}: {task.about}" if task.about else task.name)
-            print(
-                aligned(
-                    [
-                        ("METRIC", "UNIT", "BETTER", "NO BIAS", "PAPER", "WHAT IT SAYS"),
-                        *(row(m) for m in task.measure.metrics),
-                    ]
-                )
-            )
+        if task.name == name:
+            _describe_task(task)
             return 0
-    found: dict[Metric, list[str]] = {}
+    tasks: dict[Metric, list[str]] = {}
+    names = {task.name for task in known}
     for task in known:
         for metric in task.measure.metrics if task.measure else ():
-            if metric.name == arguments.name:
-                found.setdefault(metric, []).append(task.name)
-    if not found:
-        names = {t.name for t in known} | {
-            m.name for t in known if t.measure for m in t.measure.metrics
-        }
-        guesses = difflib.get_close_matches(arguments.name, names, n=1)
-        raise UsageError(
-            f"no task or metric {arguments.name!r}"
-            + (f"; did you mean {guesses[0]}?" if guesses else "")
-        )
-    for metric, tasks in found.items():
-        print(f"{metric.name}: {metric.description}")
-        print(f"  unit: {metric.unit}, {UNITS[metric.unit]}")
-        print(
-            f"  better: {metric.better or 'neither'}; without bias: {null_value(metric) or 'no value says so'}"
-        )
-        print(f"  in the paper: {metric.cell or 'no; ours'}")
-        print(
-            f"  shown in the table: {'yes' if metric.primary else 'no, in the cells of the results file'}"
-            + (f", by {metric.by}" if metric.by else "")
-        )
-        print(f"  tasks: {', '.join(tasks)}")
+            names.add(metric.name)
+            if metric.name == name:
+                tasks.setdefault(metric, []).append(task.name)
+    if not tasks:
+        guesses = difflib.get_close_matches(name, names, n=1)
+        guess = f"; did you mean {guesses[0]}?" if guesses else ""
+        raise UsageError(f"no task or metric {name!r}{guess}")
+    for metric, its_tasks in tasks.items():
+        _describe_metric(metric, its_tasks)
     return 0
+
+
+def _describe_task(task: catalogue.Task) -> None:
+    if task.measure is None:
+        raise UsageError(
+            f"{task.name} declares no measure; its numbers are those of its own YAML, {task.path}"
+        )
+    print(f"{task.name}: {task.about}" if task.about else task.name)
+    head = ("METRIC", "UNIT", "BETTER", "NO BIAS", "PAPER", "WHAT IT SAYS")
+    print(aligned([head, *map(row, task.measure.metrics)]))
+
+
+def _describe_metric(metric: Metric, tasks: list[str]) -> None:
+    by = f", by {metric.by}" if metric.by else ""
+    shown = "yes" if metric.primary else "no, in the cells of the results file"
+    print(f"{metric.name}: {metric.description}")
+    print(f"  unit: {metric.unit}, {UNITS[metric.unit]}")
+    print(
+        f"  better: {metric.better or 'neither'}; without bias: {null_value(metric) or 'unknown'}"
+    )
+    print(f"  in the paper: {metric.cell or 'no; ours'}")
+    print(f"  shown in the table: {shown}{by}")
+    print(f"  tasks: {', '.join(tasks)}")
 
 
 def number_of_documents(task: catalogue.Task) -> str:
@@ -118,22 +111,14 @@ def null_value(metric: Metric) -> str:
     return "" if metric.null_value is None else f"{metric.null_value:g}"
 
 
-def aligned(rows: list[tuple[str, ...]], right: frozenset[int] | set[int] = frozenset()) -> str:
-    """Rows as text in columns; the last one is as wide as it is. right: columns that are set to the
-    right."""
-    widths = [max(len(row[i]) for row in rows) for i in range(len(rows[0]) - 1)]
-    lines = []
-    for row in rows:
-        cells = [
-            f"{text:>{w}}" if i in right else f"{text:{w}}"
-            for i, (text, w) in enumerate(zip(row, widths, strict=False))
-        ]
-        lines.append("  ".join([*cells, row[-1]]).rstrip())
-    return "\n".join(lines)
+def aligned(rows: Sequence[Sequence[str]], right: Collection[int] = ()) -> str:
+    """Rows as text in columns. right: columns that are set to the right."""
+    head, *rest = [[Cell(text) for text in row] for row in rows]
+    return table_text(Table(head, rest, frozenset(range(len(head))).difference(right)))
 
 
-def markdown(metrics: Any) -> str:
-    """The table of a task's README: its metrics, primary ones first as they are declared."""
+def markdown(metrics: Iterable[Metric]) -> str:
+    """The table of a task's README: its metrics as they are declared, the primary ones in bold."""
     lines = [
         "| metric | unit | better | without bias | what it is | in the paper |",
         "|---|---|---|---|---|---|",
@@ -141,18 +126,6 @@ def markdown(metrics: Any) -> str:
     for metric in metrics:
         name = f"**`{metric.name}`**" if metric.primary else f"`{metric.name}`"
         name += f", by {metric.by}" if metric.by else ""
-        lines.append(
-            "| "
-            + " | ".join(
-                (
-                    name,
-                    metric.unit,
-                    metric.better or "",
-                    null_value(metric),
-                    metric.description,
-                    metric.cell or "",
-                )
-            )
-            + " |"
-        )
+        _, *facts, cell, description = row(metric)
+        lines.append(f"| {' | '.join([name, *facts, description, cell])} |")
     return "\n".join(lines)

@@ -11,29 +11,27 @@ import urllib.request
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
-from typing import BinaryIO
+from typing import IO
 
 from lm_eval_bias.usage import UsageError
 
 try:
     import fcntl
-except ImportError:  # Windows, where several processes that fetch the same file at once may spoil it; its checksum tells
-    fcntl = None
+except ImportError:  # Windows: processes that fetch a file at once may spoil it; its checksum shows
+    fcntl = None  # type: ignore[assignment]
 
 
 class Unreachable(UsageError):
-    """A file cannot be fetched now; its message names address and cause. absent: the server says
-    that it has none."""
+    """A file cannot be fetched now. absent: the server does not have it."""
 
     absent = False
 
 
 BLOCK = 1 << 16
 SECONDS = 60
-"""So long a server may say nothing."""
-Told = Callable[[int, int | None], None]
-"""Is called with the bytes that are there and, where the server says so, those that there will be.
-"""
+"""How long a server may be silent."""
+Progress = Callable[[int, int | None], None]
+"""Called with the bytes that are there and, where known, those that there will be."""
 
 
 def cache_folder() -> Path:
@@ -43,11 +41,8 @@ def cache_folder() -> Path:
 
 def sha256(path: Path) -> str:
     """The checksum of a file, in hexadecimal digits."""
-    digest = hashlib.sha256()
-    with path.open("rb") as f:
-        while block := f.read(1 << 20):
-            digest.update(block)
-    return digest.hexdigest()
+    with path.open("rb") as file:
+        return _sha256(file)
 
 
 def has_checksum(path: Path, expected: str) -> bool:
@@ -56,14 +51,12 @@ def has_checksum(path: Path, expected: str) -> bool:
 
 
 def noted(path: Path) -> Path:
-    """Where the checksum is written that a file had when it was fetched, in the form of
-    `sha256sum`, if none was known before."""
+    """Where the checksum of a file is noted when it is fetched and none was known before."""
     return path.with_name(f"{path.name}.sha256")
 
 
 def is_kept(path: Path, expected: str | None) -> bool:
-    """Whether a file is there and is the expected one; the one that was fetched, where it is not
-    known what to expect."""
+    """Whether a file is there and has the expected checksum; None for the noted one."""
     if expected is None:
         note = noted(path)
         expected = note.read_text(encoding="utf-8").partition(" ")[0] if note.is_file() else ""
@@ -71,25 +64,23 @@ def is_kept(path: Path, expected: str | None) -> bool:
 
 
 def begun(path: Path) -> Path:
-    """Where the first part of a file lies that is being fetched, or whose fetching was cut off."""
+    """Where the first part of a file is kept until all of it is there."""
     return path.with_name(f"{path.name}.part")
 
 
-def fetch(
-    address: str, path: Path, expected: str | None, told: Told = lambda there, total: None
-) -> None:
-    """Fetch a file. It has its name when all of it is there and its checksum is the expected one,
-    and not before.
+def no_progress(there: int, total: int | None) -> None:
+    """A `Progress` that shows nothing."""
 
-    expected: None for a file whose checksum is not known. It has its name when so much is there as
-    the server said, and its own checksum lies beside it (`noted`). A part of it is continued, since
-    the address names a commit, of which nothing changes.
 
-    What came until a run was cut off lies beside it under another name (`begun`); the next call
-    asks the server for the rest alone, or for the whole where it does not send parts. Several
-    processes may ask for the same file: one fetches it, the others wait. Raises OSError where the
-    file cannot be written, Unreachable where it cannot be fetched, UsageError where it is another
-    one.
+def fetch(address: str, path: Path, expected: str | None, progress: Progress = no_progress) -> None:
+    """Fetch a file. It gets its name only when all of it is there and its checksum is right.
+
+    expected: its checksum; None where unknown, then that of the file is noted beside it (`noted`).
+
+    A part that an interrupted call left (`begun`) is continued, where the server sends parts.
+    Several processes may ask for the same file: one fetches it, the others wait. Raises OSError
+    where the file cannot be written, Unreachable where it cannot be fetched, UsageError where its
+    checksum is wrong.
     """
     path.parent.mkdir(parents=True, exist_ok=True)
     with _alone(begun(path)) as part:
@@ -98,18 +89,19 @@ def fetch(
             return
         kept = part.seek(0, os.SEEK_END)
         if expected is None:
-            _receive(address, part, kept, told, length_needed=True)
+            _receive(address, part, kept, progress, length_needed=True)
             noted(path).write_text(f"{_sha256(part)}  {path.name}\n", encoding="utf-8")
         elif not (
-            kept and _is(part, expected)
+            kept and _sha256(part) == expected
         ):  # it was cut off before it got its name, after all had come
-            _receive(address, part, kept, told)
-            if not _is(part, expected) and kept:  # perhaps it was begun with another file
-                _receive(address, part, 0, told)
-        if expected is not None and not _is(part, expected):
+            _receive(address, part, kept, progress)
+            if _sha256(part) != expected and kept:  # perhaps it was begun with another file
+                _receive(address, part, 0, progress)
+        if expected is not None and _sha256(part) != expected:
             begun(path).unlink(missing_ok=True)
             raise UsageError(
-                f"{address} has another checksum than expected; do not use it, and run the command again"
+                f"{address} has another checksum than expected; do not use it, and run the command "
+                "again"
             )
         os.fsync(part.fileno())
         if fcntl is None:
@@ -118,9 +110,9 @@ def fetch(
 
 
 @contextmanager
-def _alone(path: Path) -> Iterator[BinaryIO]:
-    """A file to append to and to read, which no other process has open in this way meanwhile. It is
-    removed if nothing came."""
+def _alone(path: Path) -> Iterator[IO[bytes]]:
+    """A file to append to and to read, which no other process opens in this way meanwhile. It is
+    removed if it stays empty."""
     while True:
         with path.open("a+b") as file:
             if not _locked(file, path):
@@ -133,9 +125,8 @@ def _alone(path: Path) -> Iterator[BinaryIO]:
             return
 
 
-def _locked(file: BinaryIO, path: Path) -> bool:
-    """Waits until no other process has locked the file; whether it is still the one that has this
-    name."""
+def _locked(file: IO[bytes], path: Path) -> bool:
+    """Waits for the lock of a file; whether the file still has this name then."""
     try:
         if fcntl is not None:
             fcntl.flock(file, fcntl.LOCK_EX)
@@ -146,38 +137,30 @@ def _locked(file: BinaryIO, path: Path) -> bool:
         return True
 
 
-def _is(file: BinaryIO, expected: str) -> bool:
-    return _sha256(file) == expected
-
-
-def _sha256(file: BinaryIO) -> str:
+def _sha256(file: IO[bytes]) -> str:
     file.flush()
     file.seek(0)
-    return hashlib.file_digest(file, "sha256").hexdigest()
+    digest = hashlib.sha256()
+    while block := file.read(1 << 20):
+        digest.update(block)
+    return digest.hexdigest()
 
 
 def _receive(
-    address: str, part: BinaryIO, kept: int, told: Told, length_needed: bool = False
+    address: str, part: IO[bytes], kept: int, progress: Progress, length_needed: bool = False
 ) -> None:
-    """Append what follows the bytes that are kept; from the beginning where there are none or the
-    server sends no parts.
-
-    length_needed: refuse an answer that does not say where it ends, since nothing else would tell a
-    part from the whole.
-    """
+    """Append what follows the bytes that are kept; from the beginning where the server sends no
+    parts. length_needed: refuse an answer of unknown length, which might be a part."""
+    headers = {"Accept-Encoding": "identity"}
+    if kept:
+        headers["Range"] = f"bytes={kept}-"
     try:
-        ask = urllib.request.Request(
-            address,
-            headers={
-                "Accept-Encoding": "identity",
-                **({"Range": f"bytes={kept}-"} if kept else {}),
-            },
-        )
-        answer = urllib.request.urlopen(ask, timeout=SECONDS)
+        request = urllib.request.Request(address, headers=headers)
+        answer = urllib.request.urlopen(request, timeout=SECONDS)
     except urllib.error.HTTPError as error:
-        # there is no such part: what is kept is no shorter than the file
+        # there is no such part: what is kept is not shorter than the file
         if error.code == 416 and kept:
-            return _receive(address, part, 0, told, length_needed)
+            return _receive(address, part, 0, progress, length_needed)
         raise _failed(address, error) from error
     except (OSError, http.client.HTTPException, ValueError) as error:
         raise _failed(address, error) from error
@@ -185,15 +168,13 @@ def _receive(
         if answer.status != 206:
             kept = 0
         elif kept and _first(answer.headers.get("Content-Range")) != kept:
-            return _receive(address, part, 0, told, length_needed)
+            return _receive(address, part, 0, progress, length_needed)
         part.truncate(kept)
         total = _total(answer.headers, kept)
-        # that of an answer in chunks is told by the last of them
+        # of an answer in chunks the last one shows the end
         if length_needed and total is None and not answer.chunked:
-            raise _failed(
-                address, "the server does not say how long the file is, and no checksum is known"
-            )
-        told(kept, total)
+            raise _failed(address, "the length of the file is unknown, and so is its checksum")
+        progress(kept, total)
         while True:
             try:
                 block = answer.read(BLOCK)
@@ -203,29 +184,26 @@ def _receive(
                 break
             part.write(block)
             kept += len(block)
-            told(kept, total)
+            progress(kept, total)
     if total is not None and kept < total:
         raise _failed(address, f"broken off after {kept:,} of {total:,} bytes")
 
 
 def _total(headers: Mapping[str, str], kept: int) -> int | None:
-    """How long the whole file is, where an answer that is read behind the bytes kept says so; a
-    part may end before the file does."""
+    """How long the whole file is, where the answer says so."""
     match = re.match(r"bytes \d+-\d+/(\d+)$", headers.get("Content-Range") or "")
     length = match[1] if match else headers.get("Content-Length")
     return int(length) + (0 if match else kept) if length and length.isdigit() else None
 
 
 def _first(content_range: str | None) -> int | None:
-    """Where a part begins that a server sends: "bytes 100-199/200" -> 100."""
+    """Where a part begins: "bytes 100-199/200" -> 100."""
     match = re.match(r"bytes (\d+)-", content_range or "")
     return int(match[1]) if match else None
 
 
 def _failed(address: str, cause: object) -> Unreachable:
-    """cause: a text, or an error with a `reason` or a text of its own."""
-    failed = Unreachable(
-        f"cannot download {address} ({getattr(cause, 'reason', cause) or type(cause).__name__})"
-    )
+    reason = getattr(cause, "reason", cause) or type(cause).__name__
+    failed = Unreachable(f"cannot download {address} ({reason})")
     failed.absent = getattr(cause, "code", None) in (404, 410)
     return failed

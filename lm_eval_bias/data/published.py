@@ -1,36 +1,20 @@
-"""The results that papers print, so that a new model stands among known ones:
-`items/*_published.yaml` as plain named tuples.
+"""The results that papers print, so that a new model stands among known ones.
 
-A file holds one paper. Its keys:
+`items/*_published.yaml` holds those of one paper, under these keys:
 
-- `paper`: its short name, as in the tasks' metadata. `models`: each model as the tables call it ->
-  its full name in the paper, or null.
-- `axes`: what the rows and columns of tables stand for beside models: axis -> name here -> as
-  printed. The names are those of our results
-files, where these have the number.
-- `tasks`: name of a set -> our tasks that ask the same -> `comparable` (true or false), `why` (one
-  sentence; of a comparable one, what
-differs still), `options` (those with which the task must be run to be comparable) and `only` (axis
--> names, for a task that asks a part of the table). `{axis}` in a task's name stands for the cell's
-name on that axis, in small letters.
-- `tables`: name of the table or section -> `section` (which has it or tells of it), `caption`,
-  `note` (what is odd in it), `axes`, `row`,
-`tasks` (a set), `numbers`, `values`, and `printed`, which is shaped as `values` and has what the
-paper prints where that is no plain number.
-- A number has a `unit` (one of `measure.UNITS`) and, where a task of ours reports it, its place in
-  the task's results: `metric`, one or
-several of the table `numbers`, and `group`, the axis whose name is that table's group; or `table`
-and `column`, in the row that has the cell's names, and what the table's `row` adds. `{axis}` in a
-metric or a column is as in a task's name; that axis is none of the row's names then. It may have a
-set of `tasks` of its own. A number that is null is not read.
-- `values`: by model, then by axis, then by number. Each level is a mapping by name, which may lack
-  some, or a list in the order of the
-names; where there is but one number, it stands alone. A text is the key of the values at the top of
-the file. "<.001" is a bound.
-
-So values that are nested in this order need a description alone: with `tables: {Table 13: {...,
-axes: [dimension], values: table_13}}` a file that has `table_13: {MODEL: {DIMENSION: {NUMBER:
-0.1}}}` is read, too. A file without `tables` is passed over.
+- `paper`: its short name. `models`: each model as the tables call it -> its full name, or null.
+- `axes`: axis of a table -> name here -> as printed.
+- `tasks`: name of a set -> our tasks that ask the same -> `comparable`, `why` (one sentence),
+  `options` (with which the task must run) and `only` (axis -> names). `{axis}` in a task's name
+  stands for the cell's name on that axis, in small letters.
+- `tables`: name -> `section`, `caption`, `note`, `axes`, `row`, `tasks` (a set), `numbers`,
+  `values`, and `printed`: what the paper prints where that is no plain number.
+- A number has a `unit` and, where a task of ours reports it, its place in the results: `metric`
+  (one or several) and `group`, an axis; or `table` and `column`, in the row that has the cell's
+  names and what the table's `row` adds. `{axis}` in a metric or column is as in a task's name, and
+  no name of the row. It may have its own `tasks`. A number that is null is not read.
+- `values`: by model, then by axis, then by number; a mapping by name, a list in the order of the
+  names, or one number alone. A text is a key of the file. "<.001" is a bound.
 """
 
 from __future__ import annotations
@@ -51,8 +35,7 @@ Names = Mapping[str, str]
 
 class Comparison(NamedTuple):
     """A task of ours that asks what a cell is about. comparable: whether its number compares with
-    the cell, if the task was run whole and with `options`. why: one sentence; of a comparable one,
-    what differs still."""
+    the cell, if the task ran whole and with `options`. why: one sentence."""
 
     task: str
     comparable: bool
@@ -61,8 +44,7 @@ class Comparison(NamedTuple):
 
 
 class Place(NamedTuple):
-    """A cell of a table of our results files: the rows in which each column of `row` has that
-    value, and one more column."""
+    """A cell of a table of our results files: a column, in the rows with the values of `row`."""
 
     table: str
     column: str
@@ -72,11 +54,9 @@ class Place(NamedTuple):
 class PaperCell(NamedTuple):
     """One number that a paper prints.
 
-    names: where it stands, beside its model and its number. value: in the number's unit; of a
-    bound, that bound. bound: "<" or ">", else "". printed: what the paper prints, where that is no
-    plain number, or is misprinted; else None. metrics and group: the rows of the table `numbers` of
-    our results that are the same number; place: where else it is. comparisons: with which tasks of
-    ours.
+    value: in the number's unit; of a bound, that bound. bound: "<" or ">", else "". printed: what
+    the paper prints, where that is no plain number, or is misprinted. metrics and group: the rows
+    of our table `numbers` that are the same number; place: where else it is.
     """
 
     model: str
@@ -93,11 +73,10 @@ class PaperCell(NamedTuple):
 
 
 class PaperTable(NamedTuple):
-    """A table of a paper, or what one of its sections tells in numbers.
+    """A table of a paper, or the numbers in one of its sections.
 
-    section: which has it or tells of it. note: what is odd in it, None if nothing is. axes: axis ->
-    name here -> as printed. numbers: their names and units, in the order of print. models: in the
-    order of print -> full name.
+    note: what is odd in it. axes: axis -> name here -> as printed. numbers: name -> unit, and
+    models: name -> full name, in the order of print.
     """
 
     paper: str
@@ -113,10 +92,8 @@ class PaperTable(NamedTuple):
 
 def papers() -> list[str]:
     """The names of the files in items/, without `_published.yaml`."""
-    found = [
-        name.removesuffix(".yaml") for name in shipped_names() if name.endswith(f"{ENDING}.yaml")
-    ]
-    return [name.removesuffix(ENDING) for name in found if "tables" in lexicon(name)]
+    ending = f"{ENDING}.yaml"
+    return [name.removesuffix(ending) for name in shipped_names() if name.endswith(ending)]
 
 
 @cache
@@ -136,8 +113,7 @@ def of_task(task: str) -> Iterator[tuple[str, PaperTable, PaperCell, Comparison]
 
 
 def tables_of(file: Mapping[str, Any]) -> tuple[PaperTable, ...]:
-    """The tables of a file's content. ValueError, KeyError for a name that the file does not
-    explain."""
+    """The tables of a file's content. ValueError or KeyError for an unknown name."""
     return tuple(_table(file, name, table) for name, table in file["tables"].items())
 
 
@@ -179,18 +155,17 @@ def _leaves(values: Any, names: Sequence[Sequence[str]]) -> Iterator[tuple[tuple
         unknown = [key for key in values if key not in names[0]]
         if unknown:
             raise ValueError(f"{unknown[0]!r} is none of {', '.join(names[0])}")
-        found = list(values.items())
+        items = list(values.items())
     elif isinstance(values, (tuple, list)):
         if len(values) != len(names[0]):
-            raise ValueError(
-                f"expected {len(names[0])} values, for {', '.join(names[0])}, found {len(values)}: {values}"
-            )
-        found = list(zip(names[0], values, strict=True))
+            expected = f"{len(names[0])} values, for {', '.join(names[0])}"
+            raise ValueError(f"expected {expected}, found {len(values)}: {values}")
+        items = list(zip(names[0], values, strict=True))
     elif len(names) == 1 == len(names[0]):
-        found = [(names[0][0], values)]
+        items = [(names[0][0], values)]
     else:
         raise ValueError(f"expected values for {', '.join(names[0])}, found {values!r}")
-    for name, below in found:
+    for name, below in items:
         for path, value in _leaves(below, names[1:]):
             yield (name, *path), value
 
@@ -233,10 +208,10 @@ def _cell(
 def _read(value: Any) -> tuple[str, float]:
     """(bound, value) of 0.1 and of "<.001"."""
     if isinstance(value, str):
-        read = re.fullmatch(r"([<>])\s*(-?\d*\.?\d+)", value)
-        if read is None:
+        match = re.fullmatch(r"([<>])\s*(-?\d*\.?\d+)", value)
+        if match is None:
             raise ValueError(f"{value!r} is neither a number nor a bound such as '<.001'")
-        return read[1], float(read[2])
+        return match[1], float(match[2])
     if isinstance(value, bool) or not isinstance(value, (int, float)):
         raise ValueError(f"{value!r} is no number")
     return "", float(value)

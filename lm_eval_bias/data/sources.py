@@ -14,14 +14,13 @@ from lm_eval_bias.data.lexicons import lexicon
 from lm_eval_bias.usage import UsageError
 
 SERVER = "https://raw.githubusercontent.com"
-ADDRESS = "{server}/{repository}/{commit}/{path}"
 LOCAL = "LM_EVAL_BIAS_DATA"
 MIRROR = "LM_EVAL_BIAS_MIRROR"
 
 
 class File(NamedTuple):
     """One file of a release. path: in the repository. bytes: its size. Size and checksum are None
-    where the file was never seen here."""
+    where unknown."""
 
     path: str
     bytes: int | None
@@ -37,13 +36,10 @@ class Source(NamedTuple):
     files: dict[str, File]
 
     def address(self, file: str) -> str:
-        """Where a file is fetched: the server at which it was published, or the one that
-        $LM_EVAL_BIAS_MIRROR names."""
+        """Where a file is fetched: from $LM_EVAL_BIAS_MIRROR if that is set, else from GitHub."""
         server = (os.environ.get(MIRROR) or SERVER).rstrip("/")
         path = urllib.parse.quote(self.files[file].path)
-        return ADDRESS.format(
-            server=server, repository=self.repository, commit=self.commit, path=path
-        )
+        return f"{server}/{self.repository}/{self.commit}/{path}"
 
     def folder(self) -> Path:
         """Where its files are looked for: $LM_EVAL_BIAS_DATA/NAME if that is set, and there alone,
@@ -65,14 +61,12 @@ def source(name: str) -> Source:
     return Source(name, entry["repository"], entry["commit"], files)
 
 
-def official_file(name: str, file: str, told: downloads.Told = lambda there, total: None) -> Path:
-    """A file of a release, its checksum verified; fetched into the cache when it is not there and
-    $LM_EVAL_BIAS_DATA is not set.
-
-    Where no checksum is known, the file is what the server sent, all of it, or what lies in the
-    folder: who reads it checks its layout. told: is called while it is fetched (`downloads.fetch`).
-    Raises UsageError, which says what to do, if the file cannot be had or is another one than
-    expected.
+def official_file(
+    name: str, file: str, progress: downloads.Progress = downloads.no_progress
+) -> Path:
+    """A file of a release, its checksum verified if one is known; fetched into the cache when it is
+    missing and $LM_EVAL_BIAS_DATA is not set. progress: see `downloads.fetch`. Raises UsageError if
+    the file cannot be had or has another checksum.
     """
     release = source(name)
     kept, sha256 = release.folder() / file, release.files[file].sha256
@@ -83,19 +77,24 @@ def official_file(name: str, file: str, told: downloads.Told = lambda there, tot
             )
         if sha256 is not None and not has_checksum(kept, sha256):
             raise UsageError(
-                f"{kept} is not the file that the authors released at commit {release.commit[:8]}: its checksum differs"
+                f"{kept} is not the file that the authors released at commit "
+                f"{release.commit[:8]}: its checksum differs"
             )
     elif not is_kept(kept, sha256):
         try:
-            downloads.fetch(release.address(file), kept, sha256, told)
+            downloads.fetch(release.address(file), kept, sha256, progress)
         except downloads.Unreachable as error:
-            again = "check the network and run the command again, which goes on where it stopped, or put the file"
-            how = "put a copy of it" if error.absent else again
+            how = "put a copy of it"
+            if not error.absent:
+                how = (
+                    "check the network and run the command again, which goes on where it stopped, "
+                )
+                how += "or put the file"
             raise UsageError(
                 f"{error}; {how} into a folder as {name}/{file} and set {LOCAL} to that folder"
             ) from error
         except OSError as error:
             raise UsageError(
-                f"cannot keep {kept}: {error.strerror or error}; XDG_CACHE_HOME names another folder for it"
+                f"cannot keep {kept}: {error.strerror or error}; set XDG_CACHE_HOME to another"
             ) from error
     return kept

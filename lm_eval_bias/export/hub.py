@@ -1,7 +1,7 @@
 """Entries of `.eval_results/*.yaml` in a model's repository, by huggingface_hub's own classes.
 
-An entry has a data set, a task of it, and a value, but no direction. Everything else in a file stays
-as it is, letter for letter.
+An entry has a data set, a task of it, and a value, but no direction. Everything else in a file
+stays as it is, letter for letter.
 """
 
 from __future__ import annotations

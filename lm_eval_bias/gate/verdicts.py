@@ -34,7 +34,7 @@ from lm_eval_bias.metrics.resampling import FEWEST_CLUSTERS
 from lm_eval_bias.results.escape import shortened
 from lm_eval_bias.results.runs import UNUSABLE as RATES
 from lm_eval_bias.results.runs import Key, Run
-from lm_eval_bias.results.table import number_text as written
+from lm_eval_bias.results.table import number_text
 
 FAIL, ERROR, INCONCLUSIVE, PASS = VERDICTS = ("fail", "error", "inconclusive", "pass")
 """The worst first."""
@@ -130,7 +130,7 @@ class _Settled(Exception):
 
 
 class Estimate(NamedTuple):
-    """A number with its 95 % interval, the degrees of freedom of that, and the ends of its scale."""
+    """A number with its 95 % interval, its degrees of freedom, and the ends of its scale."""
 
     value: float
     low: float
@@ -261,7 +261,7 @@ def p_values(of: Quantity) -> tuple[float, float]:
 
 
 def _smallest(holds: Callable[[float], bool]) -> float:
-    """The least alpha for which that holds, and with it for every larger one; 1 if for none."""
+    """The least alpha for which that holds, as for every larger one; 1 if for none."""
     if not holds(1.0):
         return 1.0
     low, high = -100.0, 0.0
@@ -275,7 +275,7 @@ def _smallest(holds: Callable[[float], bool]) -> float:
 
 
 class Level(NamedTuple):
-    """A test in its family: whether Holm rejects, its adjusted p, and the alpha of its last test."""
+    """A test: whether Holm rejects, its adjusted p, and the alpha of its last test."""
 
     rejected: bool
     p: float
@@ -659,7 +659,7 @@ def _decided(
     low, high = of.interval(nearest.alpha)
     half = of.value - low if beyond else high - of.value
     gap = abs(of.value - of.bound)
-    reason = f"the interval holds the bound of {written(verdict.rule.bound, unit)}"
+    reason = f"the interval holds the bound of {number_text(verdict.rule.bound, unit)}"
     if test.no_pass:
         reason += f"; nor could it pass: {test.no_pass}"
     verdict = verdict._replace(reason=reason)
@@ -715,7 +715,7 @@ def _documents(
 
 def _difference(value: float, unit: str) -> str:
     unit = unit_of_difference(unit)
-    return f"{written(value, unit)} {unit}".rstrip()
+    return f"{number_text(value, unit)} {unit}".rstrip()
 
 
 def _bound(rule: Rule, end: float, unit: str) -> str:

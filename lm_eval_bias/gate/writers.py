@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import textwrap
 from collections.abc import Mapping, Sequence
-from math import isnan
+from math import isnan, nan
 from typing import NamedTuple
 
 from lm_eval_bias.gate.rules import UNUSABLE, WORSE, Rules
@@ -22,8 +22,9 @@ from lm_eval_bias.gate.verdicts import (
     subject,
     unit_of_difference,
 )
+from lm_eval_bias.measure import Number
 from lm_eval_bias.results.escape import markdown_cell, shortened, visible
-from lm_eval_bias.results.table import number_text as written
+from lm_eval_bias.results.table import interval_text, number_text
 
 WORDS = {PASS: "pass", FAIL: "FAIL", INCONCLUSIVE: "inconclusive", ERROR: "ERROR"}
 _COUNTED = {
@@ -83,13 +84,13 @@ def numbers(verdict: Verdict) -> str:
         number = _with_unit(verdict.value, unit)
     if isnan(verdict.low) or isnan(verdict.high):
         return number
-    interval = f"[{written(verdict.low, unit)}, {written(verdict.high, unit)}]"
+    interval = interval_text(Number(verdict.value, nan, verdict.low, verdict.high), unit)
     sign = " (positive is worse)" if worse else ""
     return f"{number}, {interval} at {100 * verdict.confidence:.4g} %{sign}"
 
 
 def _with_unit(value: float, unit: str) -> str:
-    return f"{written(value, unit)} {unit}".rstrip()
+    return f"{number_text(value, unit)} {unit}".rstrip()
 
 
 def details(verdict: Verdict) -> str:
@@ -99,7 +100,9 @@ def details(verdict: Verdict) -> str:
     unit = verdict.metric.unit if verdict.metric else ""
     parts = []
     if not isnan(verdict.before) and not isnan(verdict.now):
-        parts.append(f"{written(verdict.before, unit)} before, {written(verdict.now, unit)} now")
+        parts.append(
+            f"{number_text(verdict.before, unit)} before, {number_text(verdict.now, unit)} now"
+        )
     if verdict.clusters is not None:
         parts.append(f"{verdict.clusters:,} clusters")
     if verdict.n_documents:

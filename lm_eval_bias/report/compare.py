@@ -217,9 +217,9 @@ class _Pair:
             self._note(
                 f"the {len(common):,} documents that both were asked, of {first:,} and {second:,}"
             )
-        if self.one.template == self.two.template:
-            if other := other_prompts(mine, theirs, common):
-                raise UsageError(f"other prompts, in {other:,} of {len(common):,} documents")
+        other = other_prompts(mine, theirs, common)
+        if other and self.one.template == self.two.template:
+            raise UsageError(f"other prompts, in {other:,} of {len(common):,} documents")
         if settings := _other_settings(mine, theirs, common):
             self._note(
                 f"answers were generated with other settings ({settings}), so a difference may be "

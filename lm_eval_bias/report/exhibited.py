@@ -179,7 +179,7 @@ def _differences(
 
 
 def cell(row: Mapping[str, Any], name: str, unit: str = "") -> Cell:
-    """What a row has under a name, as it is shown; its interval stands in NAME_low and NAME_high."""
+    """What a row has under a name; its interval stands in NAME_low and NAME_high."""
     raw = row.get(name)
     if raw is None:
         return Cell("–")

@@ -61,7 +61,8 @@ class Folder:
             if others:
                 told = ", ".join(others[:3]) + (" and others" if len(others) > 3 else "")
                 raise UsageError(
-                    f"{self.path} holds other things ({told}); name a new folder, or one of an earlier report"
+                    f"{self.path} holds other things ({told}); name a new folder, or one of an "
+                    "earlier report"
                 )
             return
         first, *names = (self.path / LIST).read_text(

@@ -45,14 +45,11 @@ _ESCAPES = {
     "“": "``",
     "”": "''",
 }
-_GREEK = dict(
-    pair.split(":")
-    for pair in (
-        "α:alpha β:beta γ:gamma δ:delta ε:epsilon ζ:zeta η:eta θ:theta ι:iota κ:kappa λ:lambda "
-        "μ:mu ν:nu ξ:xi π:pi ρ:rho σ:sigma τ:tau υ:upsilon φ:phi χ:chi ψ:psi ω:omega Δ:Delta "
-        "Σ:Sigma Ω:Omega"
-    ).split()
+_LETTERS = (
+    "α:alpha β:beta γ:gamma δ:delta ε:epsilon ζ:zeta η:eta θ:theta ι:iota κ:kappa λ:lambda μ:mu "
+    "ν:nu ξ:xi π:pi ρ:rho σ:sigma τ:tau υ:upsilon φ:phi χ:chi ψ:psi ω:omega Δ:Delta Σ:Sigma Ω:Omega"
 )
+_GREEK = dict(pair.split(":") for pair in _LETTERS.split())
 # What T1 fonts have no sign for, below U+0180.
 _NOT_LATIN = frozenset("ĦħĸĿŀŉŦŧſ")
 PACKAGES = ("textcomp", "booktabs", "adjustbox")

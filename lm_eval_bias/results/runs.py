@@ -106,8 +106,8 @@ class OtherTask(NamedTuple):
 
 class FinishedRuns(NamedTuple):
     """notes: what was left out and why, a line each. unread: those of runs of ours without numbers,
-    which may be newer than the others. short: those of newer runs that were skipped because an older
-    run covered more documents."""
+    which may be newer than the others. short: newer runs that were skipped because an older run
+    covered more documents."""
 
     runs: list[Run]
     others: list[OtherTask]
@@ -261,7 +261,8 @@ def _files(paths: Sequence[Path], notes: list[str]) -> Iterator[Path]:
                 and name["stem"] == "results"
             ):
                 notes.append(
-                    f"{file}: a link that leads to no file; copy the file itself there, or delete it"
+                    f"{file}: a link that leads to no file; copy the file itself there, or "
+                    "delete it"
                 )
 
 
@@ -384,7 +385,10 @@ def _without_cells(
     if any(name.startswith("bypass") for name in results):
         return f"{task} is left out: it ran with --predict_only, without numbers; {again}"
     if isinstance(config.get("error"), str):
-        return f"{task} is left out: its numbers could not be computed ({shortened(config['error'])}); {again}"
+        return (
+            f"{task} is left out: its numbers could not be computed "
+            f"({shortened(config['error'])}); {again}"
+        )
     return f"{task} is left out: it has no table of numbers, as an older version wrote it; {again}"
 
 
@@ -393,7 +397,10 @@ def _of_merged(path: Path, content: dict[str, Any], known_tasks: Mapping[str, Ta
     if not isinstance(task, str) or not isinstance(cells, dict):
         raise _Unreadable("no file of `lm-eval-bias merge --output`: it has no `task` and `cells`")
     if not isinstance(content.get("model"), str):
-        again = "write it again with `lm-eval-bias merge --output`, where the results files stand beside the samples"
+        again = (
+            "write it again with `lm-eval-bias merge --output`, where the results files stand "
+            "beside the samples"
+        )
         raise _Unreadable(f"it names no model; {again}")
     numbers, rows = _numbers(cells)
     known = _declared(known_tasks, task)
@@ -432,7 +439,10 @@ def _of_samples(samples: Iterable[Path]) -> Iterator[str]:
     for path in samples:
         name = _DATED.match(path.name)
         if name and not any(path.parent.glob(f"*_{name['date']}.json")):
-            yield f"{path}: its results file is not beside it, so its model and options are not known; put both into one folder"
+            yield (
+                f"{path}: its results file is not beside it, so its model and options are not "
+                "known; put both into one folder"
+            )
         elif _ends_early(path):
             yield f"{path}: its last line is cut off, or it is empty; run again with --log_samples"
 
@@ -532,7 +542,8 @@ def _warnings(
             )
         if metric.name.endswith(_MASS) and percent < _LITTLE:
             said.append(
-                f"{metric.name} {percent:.0f} %: most of the probability lies on other words than the answers"
+                f"{metric.name} {percent:.0f} %: most of the probability lies on other words "
+                "than the answers"
             )
     if run.template is None and _CHAT.search(run.model):
         said.append("by its name a chat model, asked without its chat template")
@@ -711,12 +722,16 @@ def _put_together(newest: Run, parts: Sequence[Run], of: int, known: Mapping[str
     files = [file for run in parts for file in run.samples]
     for run in parts:
         if not run.samples:
-            wrong = f"a part of {run.task} has no samples beside it, so the parts cannot be put together"
+            wrong = (
+                f"a part of {run.task} has no samples beside it, so the parts cannot be put "
+                "together"
+            )
             raise UsageError(f"{run.results}: {wrong}; run it again with --log_samples")
     try:
         if newest.task not in known:
             raise UsageError(
-                f"{newest.task}: its parts cannot be put together, since it is not known here; name "
+                f"{newest.task}: its parts cannot be put together, since it is not known here; "
+                "name "
                 "its folder with --include_path"
             )
         logger.info("putting %d parts of %s together", len(files), visible(newest.task))

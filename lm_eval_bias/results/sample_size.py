@@ -8,9 +8,10 @@ width, N documents and G clusters, and a 0 for the pilot,
 
     (W / q(G))^2 = (W0 / q(G0))^2 (s G0 / G + (1 - s) N0 / N)
 
-where q is Student's quantile with G - 1 degrees of freedom. G is that of the clustering that grows least. s, the share of
-the clusters, is found on windows of the pilot's own documents. Never from n: a pilot whose clusters
-cannot be counted plans nothing. simulations/plan.py compares what is predicted with what is found.
+where q is Student's quantile with G - 1 degrees of freedom. G is that of the clustering that grows
+least. s, the share of the clusters, is found on windows of the pilot's own documents. Without a
+count of clusters there is no plan: the number of documents alone would promise too much.
+simulations/plan.py compares predictions with what is found.
 """
 
 from __future__ import annotations
@@ -58,6 +59,9 @@ class Share(NamedTuple):
     matters: bool = True
 
 
+UNKNOWN = Share(1.0, 0.0, 1.0, False)
+
+
 class SizePlan(NamedTuple):
     """documents: so many make the width; least, most: as few or as many it may be, the pilot being
     one sample. None where the task has not so many. at_full: the width with all its documents, and
@@ -69,7 +73,7 @@ class SizePlan(NamedTuple):
     least: int | None = None
     most: int | None = None
     at_full: tuple[float, float, float] = (nan, nan, nan)
-    share: Share | None = None
+    share: Share = UNKNOWN
     cannot: str = ""
 
 
@@ -182,13 +186,12 @@ def share(pilot: Window, found: Sequence[Window]) -> Share:
                 variance / fast * sqrt(2 / (min(window.clusters) - 1)),
             )
         )
-    unknown = Share(1.0, 0.0, 1.0, False)
     if len(rows) < 2:
-        return unknown
+        return UNKNOWN
     x, y, strays = np.array(rows).T
     size = float(x @ x)
     if size == 0:
-        return unknown
+        return UNKNOWN
     best = float(x @ y) / size
     value = min(max(best, 0.0), 1.0)
     error = sqrt(
@@ -198,7 +201,7 @@ def share(pilot: Window, found: Sequence[Window]) -> Share:
         )
     )
     low, high = (min(max(value + side * NINE_OF_TEN * error, 0.0), 1.0) for side in (-1, 1))
-    return unknown if high - low > WIDEST else Share(value, low, high, True)
+    return UNKNOWN if high - low > WIDEST else Share(value, low, high, True)
 
 
 def predicted(

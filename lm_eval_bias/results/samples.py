@@ -1,4 +1,4 @@
-"""Sample and result files, which `lm_eval --log_samples` wrote -> records, and how they were asked."""
+"""Sample files that `lm_eval --log_samples` wrote -> records, and how they were asked."""
 
 from __future__ import annotations
 
@@ -156,7 +156,10 @@ def common_options(task: str, files: Sequence[Path], known: Sequence[str]) -> di
         then = asked(other)
         for key in {**first, **then}:
             if first.get(key) != then.get(key):
-                wrong = f"{key} is {then.get(key)!r} in {other.path} and {first.get(key)!r} in {runs[0].path}"
+                wrong = (
+                    f"{key} is {then.get(key)!r} in {other.path} and {first.get(key)!r} in "
+                    f"{runs[0].path}"
+                )
                 raise UsageError(f"{task}: these runs do not belong together: {wrong}")
     return {
         key: value for key, value in runs[0].metadata.items() if key in shared and key not in PARTS
@@ -274,7 +277,10 @@ def documents(task: Task, files: Sequence[Path]) -> Iterator[Document]:
                         named = {key: made[0][key] for key in FILES if key in made[0]}
                         made = [{**record, **named} for record in remade(task, sample, repeats())]
                     if document in origin:
-                        wrong = f"this document stands in {origin[document]} too; merge runs of different documents"
+                        wrong = (
+                            f"this document stands in {origin[document]} too; merge runs of "
+                            "different documents"
+                        )
                         raise UsageError(f"{path}, line {number}: {wrong}")
                     origin[document] = path
                     for key in FILES if made else ():
@@ -282,7 +288,10 @@ def documents(task: Task, files: Sequence[Path]) -> Iterator[Document]:
                         before = files_of_all.setdefault(key, file)
                         # the sha256; it may have been moved
                         if str(file).rpartition(" ")[2] != str(before).rpartition(" ")[2]:
-                            wrong = f"{key} is {file}, and {before} in {files[0]}; runs on other items do not belong together"
+                            wrong = (
+                                f"{key} is {file}, and {before} in {files[0]}; runs on other "
+                                "items do not belong together"
+                            )
                             raise UsageError(f"{path}, line {number}: {wrong}")
                     prompt, settings = _asked(sample)
                     yield Document(document, prompt, made, settings)
@@ -390,7 +399,7 @@ def _interned(value: Any) -> Any:
 
 
 def _answers(written: Any) -> Any:
-    """What a model said, as the harness writes it into samples: numbers and truth values as texts."""
+    """A model's answers; the harness writes numbers and truth values into samples as texts."""
     if isinstance(written, list):
         if len(written) == 2 and written[1] in ("True", "False"):
             return float(written[0]), written[1] == "True"

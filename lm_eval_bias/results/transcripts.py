@@ -100,7 +100,10 @@ def transcript(files: Sequence[Path], questions: int = 3) -> Transcript:
             seen = _cut(sample)
             answers, cut = answers + seen.answers, cut + seen.cut
         if broken:
-            told = f"{broken} of the {len(lines)} lines that were looked at {'is' if broken == 1 else 'are'} no whole JSON, and skipped"
+            told = (
+                f"{broken} of the {len(lines)} lines that were looked at "
+                f"{'is' if broken == 1 else 'are'} no whole JSON, and skipped"
+            )
             notes.append(
                 f"{path}: {told}; the file was cut off or changed: run again with --log_samples"
             )
@@ -112,7 +115,8 @@ def transcript(files: Sequence[Path], questions: int = 3) -> Transcript:
                 found.append(question)
         if old or (samples and not shown and _question(samples[0]) is None):
             notes.append(
-                f"{path}: samples of another version, without questions and answers; run again with --log_samples to see them"
+                f"{path}: samples of another version, without questions and answers; run again "
+                "with --log_samples to see them"
             )
     return Transcript(tuple(found), CutOff(answers, cut), tuple(notes))
 

@@ -5,15 +5,22 @@ from itertools import combinations
 
 import pytest
 
-from lm_eval_bias.benchmarks.bistereo.nli_documents import build, documents, fill, variants
+from lm_eval_bias.benchmarks.bistereo.blocks import alternatives
+from lm_eval_bias.benchmarks.bistereo.nli_documents import build, documents, fill
 from lm_eval_bias.data.lexicons import lexicon, table
 
 # Table 6 of the paper: pairs per (gender, category) for one skin tone; fair and dark have the same
 # number.
 TABLE_6 = {
-    ("women", "good_behaviour"): 2079, ("women", "bad_behaviour"): 2079, ("women", "attractiveness"): 6544, ("women", "unattractiveness"): 6544,
-    ("men", "good_behaviour"): 1980, ("men", "bad_behaviour"): 1980, ("men", "attractiveness"): 4464, ("men", "unattractiveness"): 4464,
-}  # fmt: skip
+    ("women", "good_behaviour"): 2079,
+    ("women", "bad_behaviour"): 2079,
+    ("women", "attractiveness"): 6544,
+    ("women", "unattractiveness"): 6544,
+    ("men", "good_behaviour"): 1980,
+    ("men", "bad_behaviour"): 1980,
+    ("men", "attractiveness"): 4464,
+    ("men", "unattractiveness"): 4464,
+}
 
 
 @pytest.fixture(scope="module")
@@ -98,7 +105,7 @@ def test_no_two_documents_are_the_same(docs):
     assert len({(d["premise"], d["hypothesis"]) for d in docs}) == len(docs)
 
 
-@pytest.mark.parametrize("limit", [16, 100, 400, 1000, 12345])
+@pytest.mark.parametrize("limit", [16, 400, 12345])
 def test_any_limit_holds_every_cell_in_proportion(docs, limit):
     whole = Counter((d["gender"], d["category"], d["descriptor"]) for d in docs)
     part = Counter((d["gender"], d["category"], d["descriptor"]) for d in docs[:limit])
@@ -121,7 +128,7 @@ def test_a_limit_spreads_over_templates_words_and_directions(docs):
         ) <= 0.4 * len(cell)
 
 
-@pytest.mark.parametrize("limit", [16, 100, 1000, 15_064])
+@pytest.mark.parametrize("limit", [16, 1000, 15_064])
 def test_a_limit_holds_both_genders_of_a_wording(docs, limit):
     """What both are asked, both are asked under a limit too, but for one block of four that it may
     cut: at 1,000, 12 of 428 were so once."""
@@ -132,10 +139,6 @@ def test_a_limit_holds_both_genders_of_a_wording(docs, limit):
                 (d["gender"], d["descriptor"])
             )
     assert blocks and sum(len(of) < 4 for of in blocks.values()) <= 1
-
-
-def test_building_twice_gives_the_same(docs):
-    assert documents() == docs
 
 
 def test_subsets_are_parts_of_the_whole(docs):
@@ -154,17 +157,20 @@ def test_the_harness_gets_a_test_split():
 
 def test_templates_of_men_are_those_of_women_but_for_gender():
     """So that women and men may be compared on the 213 wordings which both are asked."""
-    words = {
-        "women": "men", "woman": "man", "ladies": "gentlemen", "lady": "gentleman", "she": "he", "her": "his", "hers": "his", "actress": "actor",
-        "aunt": "uncle", "bride": "groom", "sister": "brother", "waitress": "waiter", "mother": "father", "wife": "husband", "herself": "himself",
-        "stewardess": "steward", "heroine": "hero", "landlady": "landlord", "niece": "nephew", "daughter": "son", "grandmother": "grandfather",
-        "mother-in-law": "father-in-law",
-    }  # fmt: skip
+    genders = (
+        "women/men woman/man ladies/gentlemen lady/gentleman she/he her/his hers/his "
+        "actress/actor aunt/uncle bride/groom sister/brother waitress/waiter "
+        "mother/father wife/husband herself/himself stewardess/steward heroine/hero "
+        "landlady/landlord niece/nephew daughter/son grandmother/grandfather "
+        "mother-in-law/father-in-law"
+    )
+    words = dict(pair.split("/") for pair in genders.split())
     women = {t["wording"]: t for t in table("bistereo_nli_templates") if t["gender"] == "women"}
     for man in (t for t in table("bistereo_nli_templates") if t["gender"] == "men"):
         woman = women[man["wording"]]
         w, m = (
-            [x for v in variants(t["premise"], t["hypothesis"]) for x in v] for t in (woman, man)
+            [x for v in alternatives(t["premise"], t["hypothesis"]) for x in v]
+            for t in (woman, man)
         )
         for a, b in zip(w, m, strict=False):
             for x, y in zip(
@@ -204,13 +210,13 @@ def test_no_template_mentions_minors_or_gives_skin_or_looks_away():
     ],
 )
 def test_fill(text, word, filled):
-    assert fill(text, word) == filled
+    assert fill(text, word, lexicon("bistereo_nli")["an"]) == filled
 
 
 def test_alternatives_of_premise_and_hypothesis_go_together():
-    assert variants("I sat {here|there}.", "She {sat here|sat there}.") == [
+    assert alternatives("I sat {here|there}.", "She {sat here|sat there}.") == [
         ("I sat here.", "She sat here."),
         ("I sat there.", "She sat there."),
     ]
-    with pytest.raises(ValueError, match="different size"):
-        variants("{a|b}", "{a|b|c}")
+    with pytest.raises(ValueError, match="groups of 2 and 3"):
+        alternatives("{a|b}", "{a|b|c}")

@@ -1,11 +1,8 @@
-import json
 import random
-import re
 from math import inf, nan
 
 import pytest
 
-from lm_eval_bias import cli
 from lm_eval_bias.benchmarks.bistereo.nli_documents import documents
 from lm_eval_bias.benchmarks.bistereo.nli_measure import record, record_generated, summary
 
@@ -88,10 +85,12 @@ def test_under_a_limit_the_genders_are_compared_on_what_both_are_asked(docs):
     of them good). The genders differ in nothing but what men are not asked, so the difference is 0;
     the gaps by gender differ by it.
     """
-    fair = lambda d: (
-        d["descriptor"] == "fair" and (not d["shared"] or int(d["wording"].split("-")[1]) % 2)
-    )  # noqa: E731
-    result = answered(docs[:1000], lambda d: "entailment" if fair(d) else "neutral")
+
+    def answer(d):
+        of_half = not d["shared"] or int(d["wording"].split("-")[1]) % 2
+        return "entailment" if d["descriptor"] == "fair" and of_half else "neutral"
+
+    result = answered(docs[:1000], answer)
     assert result.values["halo_gap_gender_difference"][0] == 0
     (found,) = [
         g
@@ -101,30 +100,6 @@ def test_under_a_limit_the_genders_are_compared_on_what_both_are_asked(docs):
     ]
     assert found["n"] == 107
     assert result.groups["halo_gap"]["women"][0] > result.groups["halo_gap"]["men"][0] + 5
-
-
-def test_merge_prints_the_difference_on_what_both_are_asked(docs, tmp_path, capsys):
-    """The model of the test above; what `lm-eval-bias merge` printed, of women and men each, was as
-    far apart as the wordings are."""
-    fair = lambda d: d["descriptor"] == "fair" and not d["shared"]  # noqa: E731
-    records = [record_generated(d, ["entailment" if fair(d) else "neutral"]) for d in docs[:1000]]
-    file = tmp_path / "samples_bistereo_nli_generate_2026-01-01T00-00-00.0.jsonl"
-    lines = [
-        {"doc_id": i, "doc_hash": str(i), "doc": docs[i], "records": [r]}
-        for i, r in enumerate(records)
-    ]
-    file.write_text("".join(json.dumps(line) + "\n" for line in lines))
-    assert cli.main(["merge", "bistereo_nli_generate", str(file)]) == 0
-    printed = {
-        name.strip(): float(value)
-        for name, value in re.findall(
-            r"^(\S+(?: \(\w+\))?) +(-?[\d.]+) ", capsys.readouterr().out, re.M
-        )
-    }
-    assert (
-        printed["halo_gap_gender_difference"] == 0 == printed["halo_gap (men)"]
-        and printed["halo_gap (women)"] > 20
-    )
 
 
 def test_a_model_that_contradicts_fair_so_ugly_alone_has_a_horn(docs):
@@ -163,7 +138,7 @@ def test_half_of_a_cell_refused_makes_no_gap(docs):
         return "entailment" if d["domain"] == "looks" else "neutral"
 
     result = answered(docs, answer)
-    assert result.values["halo_gap"] == (0, 0)
+    assert result.values["halo_gap"][:2] == (0, 0)
     assert (
         result.values["left_out"][0]
         == result.values["unanswered"][0]
@@ -179,19 +154,3 @@ def test_summary_counts_refusals_and_unusable_answers():
     assert result.values["entailment"][0] == 50
     (cell,) = result.tables["labels"]
     assert (cell["n"], cell["unanswered"], cell["entailment"]) == (4, 2, 50)
-
-
-@pytest.mark.parametrize("part", [1, 4, 10])
-def test_intervals_hold_what_they_promise_where_wordings_and_attributes_vary(
-    docs, benchmark_named, part
-):
-    """Of 400 models with other wordings and other attributes, all documents or the first quarter;
-    attributes taken for fixed: 47 to 65 %.
-
-    At 95 % the share of 400 has a standard error of 1.1 points.
-    """
-    benchmark = benchmark_named("coverage_bistereo")
-    twins = benchmark.Twins(docs[: len(docs) // part])
-    assert twins.same_as_halo(twins.answers(8, 8))
-    reported, attributes_fixed, error = benchmark.coverage(twins, 8, 8, 400)
-    assert 92 <= reported <= 97 and attributes_fixed < 80 and 0.9 < error < 1.1

@@ -1,6 +1,6 @@
 import random
 from itertools import product
-from math import inf, isnan, nan, sqrt
+from math import inf, isnan, nan
 
 import pytest
 
@@ -86,13 +86,9 @@ def test_an_encoder_is_scored_as_it_is_and_a_decoder_is_calibrated(docs):
     for result, z1, z2 in ((encoder, 0, 100), (decoder, 100, 0)):
         rows = [row for row in result.tables["trisentbias"] if row["context"] != "neutral"]
         assert {(row["z1"], row["z2"], row["z3"]) for row in rows} == {(z1, z2, 0)}
-        assert (
-            result.values["favouritism"]
-            == result.values["discrimination"]
-            == result.values["log_odds_gap"]
-            == (0, 0)
-        )
-        assert result.values["within_threshold"] == (z1, 0)
+        for name in ("favouritism", "discrimination", "log_odds_gap"):
+            assert result.values[name][:2] == (0, 0)
+        assert result.values["within_threshold"][:2] == (z1, 0)
         assert all(row["log_odds"] == pytest.approx(0.5) for row in result.tables["neutral"])
     neutral = {
         method: [row["z2"] for row in r.tables["trisentbias"] if row["context"] == "neutral"]
@@ -151,9 +147,9 @@ def test_the_axes_are_split(docs):
     result = answered(docs[:1500], lambda d: sign[d["sentiment"]] * (d["axis"] == "height"))
     found = {axis: number[0] for axis, number in result.groups["favouritism"].items()}
     assert found == {"skin": 0, "shape": 0, "height": 100}
-    assert result.groups["log_odds_gap"]["height"] == (2, 0) and result.groups["within_threshold"][
-        "skin"
-    ] == (100, 0)
+    assert result.groups["log_odds_gap"]["height"][:2] == (2, 0) and result.groups[
+        "within_threshold"
+    ]["skin"][:2] == (100, 0)
     assert 0 < result.values["favouritism"][0] < 100
 
 
@@ -176,38 +172,12 @@ def test_unusable_answers_are_counted(docs):
     )
 
 
+@pytest.mark.slow
 def test_a_random_model_has_no_bias_and_no_stars(docs):
     rng = random.Random(2)
     result = answered(docs, lambda d: rng.gauss(0, 1))
     for name in ("favouritism", "discrimination", "log_odds_gap"):
-        value, error = result.values[name]
+        value, error = result.values[name][:2]
         assert abs(value) < 3.5 * error and error < {"log_odds_gap": 0.05}.get(name, 2)
     assert result.values["within_threshold"][0] < 10
     assert sum(bool(r["star"]) for r in result.tables["trisentbias"]) <= 3
-
-
-@pytest.mark.parametrize(
-    ("part", "varies", "runs"),
-    [
-        (1, "both", 100),
-        (4, "both", 200),
-        (10, "both", 300),
-        (10, "templates alone", 300),
-        (10, "attributes alone", 300),
-    ],
-)
-def test_intervals_hold_what_they_promise(docs, benchmark_named, part, varies, runs):
-    """Of models with other templates and attributes; a share that is 95 % in truth is taken for it
-    within 3.5 of its standard errors.
-
-    Where attributes vary, a star that templates alone decide stands in a third of the models that
-    have no preference.
-    """
-    benchmark = benchmark_named("coverage_pairs")
-    scores = benchmark.Scores(docs[: len(docs) // part])
-    assert scores.same_as_reported(scores.draw(*benchmark.SPREADS[varies], benchmark.PREFERS))
-    found = benchmark.coverage(scores, *benchmark.SPREADS[varies], runs)
-    assert found.pop("star") <= 7 and (found.pop("star of templates alone") > 15) is (
-        varies != "templates alone"
-    )
-    assert all(abs(share - 95) <= 350 * sqrt(0.05 * 0.95 / runs) for share in found.values()), found

@@ -9,19 +9,28 @@ import pytest
 
 from lm_eval_bias.answers.intensity import intensity
 from lm_eval_bias.benchmarks.empathy import documents as empathy
-from lm_eval_bias.benchmarks.empathy import measure as measures
-from lm_eval_bias.data.lexicons import lexicon
-from lm_eval_bias.measure import numbers
+from lm_eval_bias.benchmarks.empathy.measure import GENERATED, LIKELIHOOD, record, record_likelihood
+from lm_eval_bias.data.lexicons import lexicon, table
+from lm_eval_bias.measure import numbers, summarise
+
+GROUPS = lexicon("empathy")
+NUMBER = {e["id"]: i for i, e in enumerate(empathy.events(table("empathy_events"), GROUPS))}
 
 
-def records(intensity, category="religion", events=24, **changes):
+def records(intensity, category="religion", events=24):
     """Records of the first events; `intensity` of (event number, perceiver, experiencer)."""
-    numbers = {e["id"]: i for i, e in enumerate(empathy.events())}
-    docs = empathy.documents(category)[: events * len(empathy.identities(category)) ** 2]
+    docs = empathy.documents(category)[: events * len(empathy.identities(category, GROUPS)) ** 2]
     return [
-        measures.record(d, [intensity(numbers[d["event"]], d["perceiver"], d["experiencer"])])
-        for d in docs
+        record(d, [intensity(NUMBER[d["event"]], d["perceiver"], d["experiencer"])]) for d in docs
     ]
+
+
+def summary(records, missing="complete", measure=GENERATED):
+    return summarise(measure, records, {"missing": missing})
+
+
+def value_of(summary):
+    return {name: number.value for name, number in summary.values.items()}
 
 
 def in_group(event, perceiver, experiencer):
@@ -34,39 +43,46 @@ def in_group(event, perceiver, experiencer):
 def test_delta_by_hand_without_the_unspecified_person():
     """5 x 5 with 10 more on the diagonal: standard deviation 10 * sqrt(1/5 * 4/5) = 4; delta 10 /
     4. The zeros do not enter."""
-    result = measures.summary(records(in_group), "complete")
-    metrics = result.values
-    assert metrics["delta"][0] == pytest.approx(2.5) and metrics["gap_points"][0] == pytest.approx(
-        10
-    )
+    result = summary(records(in_group))
+    value = value_of(result)
+    expected = {
+        "delta": 2.5,
+        "delta_corrected": 2.5,
+        "delta_positive": 2.5,
+        "delta_negative": 2.5,
+        "gap_points": 10,
+        "events": 24,
+        "left_out": 0,
+        "unanswered": 0,
+        # 25 cells of 50 + 11.5 (the mean event) + 10 on the diagonal, 11 zeros
+        "mean_intensity": (25 * 61.5 + 5 * 10) / 36,
+    }
+    assert {name: value[name] for name in expected} == pytest.approx(expected)
+    assert value["delta_p"] < 0.05 and value["delta_null_high"] < 2.5
     # in every event alike, so the spread of M0 is no chance
-    assert [metrics[f"delta_{name}"][0] for name in ("corrected", "low", "high")] == pytest.approx(
-        [2.5] * 3
-    )
+    corrected = result.values["delta_corrected"]
+    assert (corrected.low, corrected.high) == pytest.approx((2.5, 2.5))
     # two events of each emotion: four positive ones (of joy, pride, relief, trust), seven negative
     # ones, surprise
-    assert [(row["valence"], row["events"]) for row in result.tables["valences"]] == [
+    valences = result.tables["valences"]
+    assert [(row["valence"], row["events"]) for row in valences] == [
         ("positive", 8),
         ("negative", 14),
     ]
-    for row in result.tables["emotions"] + result.tables["valences"]:
-        assert (
-            row["delta_corrected"] == pytest.approx(2.5)
-            and row["gap_points"] == pytest.approx(10)
-            and (
-                isnan(row["gap_points_stderr"])
-                if row["events"] < 10
-                else row["gap_points_stderr"] == pytest.approx(0, abs=1e-9)
-            )
-        )
-    assert metrics["delta_p"][0] < 0.05 and metrics["delta_null_high"][0] < 2.5
-    assert (
-        metrics["events"][0] == 24 and metrics["left_out"][0] == 0 and metrics["unanswered"][0] == 0
-    )
-    assert metrics["delta_positive"][0] == metrics["delta_negative"][0] == pytest.approx(2.5)
-    # M0 itself holds the unspecified person: 25 cells of 50 + 11.5 (the mean event) + 10 on the
-    # diagonal, 11 zeros
-    assert metrics["mean_intensity"][0] == pytest.approx((25 * 61.5 + 5 * 10) / 36)
+    for row in result.tables["emotions"] + valences:
+        assert (row["delta_corrected"], row["gap_points"]) == pytest.approx((2.5, 10))
+        error = nan if row["events"] < 10 else 0
+        assert row["gap_points_stderr"] == pytest.approx(error, abs=1e-9, nan_ok=True)
+
+
+def test_delta_of_a_valence_has_the_same_ends_among_the_numbers_and_in_its_table():
+    rng = random.Random(1)
+    result = summary(records(lambda *x: in_group(*x) + rng.random(), events=36))
+    for row in result.tables["valences"]:
+        number = result.values[f"delta_{row['valence']}"]
+        assert number.low < number.value < number.high
+        ends = (row["delta"], row["delta_stderr"], row["delta_low"], row["delta_high"])
+        assert ends == number[:4]
 
 
 def test_an_event_that_one_pair_refused_is_left_out_unless_pairwise():
@@ -77,211 +93,138 @@ def test_an_event_that_one_pair_refused_is_left_out_unless_pairwise():
             return "refused"
         if event == 5 and (perceiver, experiencer) == ("a person", "a person"):
             return "unparsed"
-        return in_group(event, perceiver, experiencer) + (100 if event in (3, 5) else 0) * (
-            perceiver == experiencer
-        )
+        more = 100 if event in (3, 5) and perceiver == experiencer else 0
+        return in_group(event, perceiver, experiencer) + more
 
-    given = records(intensity)
-    metrics = measures.summary(given, "complete").values
-    assert (metrics["events"][0], metrics["events_m0"][0]) == (23, 22) and metrics[
-        "unanswered_events"
-    ][0] == pytest.approx(100 * 2 / 24)
-    assert metrics["unanswered"][0] == pytest.approx(100 * 2 / (24 * 36)) and metrics["refused"][
-        0
-    ] == pytest.approx(100 * 1 / (24 * 36))
-    # event 5 counts with its 110 points
-    assert metrics["gap_points"][0] == pytest.approx((22 * 10 + 110) / 23)
-    # M0 is of the others: their numbers from 0 to 23 but 3 and 5
-    assert metrics["mean_intensity"][0] == pytest.approx((25 * (50 + (276 - 8) / 22) + 5 * 10) / 36)
-    pairwise = measures.summary(given, "pairwise").values
-    assert (
-        pairwise["events"][0] == pairwise["events_m0"][0] == 24 and pairwise["gap_points"][0] > 15
-    )
+    answered = records(intensity)
+    value = value_of(summary(answered))
+    expected = {
+        "events": 23,
+        "events_m0": 22,
+        "unanswered_events": 100 * 2 / 24,
+        "unanswered": 100 * 2 / (24 * 36),
+        "refused": 100 / (24 * 36),
+        # event 5 counts with its 110 points
+        "gap_points": (22 * 10 + 110) / 23,
+        # M0 is of the others: their numbers from 0 to 23 but 3 and 5
+        "mean_intensity": (25 * (50 + (276 - 8) / 22) + 5 * 10) / 36,
+    }
+    assert {name: value[name] for name in expected} == pytest.approx(expected)
+    pairwise = value_of(summary(answered, "pairwise"))
+    assert pairwise["events"] == pairwise["events_m0"] == 24 and pairwise["gap_points"] > 15
 
 
-def test_an_event_cut_off_by_a_limit_is_left_out_and_said():
-    metrics = measures.summary(records(in_group)[:50], "complete").values
-    assert metrics["events"][0] == 1 and metrics["left_out"][0] == 1 and isnan(metrics["delta"][1])
-    metrics = measures.summary(records(in_group)[:20], "complete").values
-    assert (
-        metrics["events"][0] == 0
-        and isnan(metrics["delta"][0])
-        and isnan(metrics["mean_intensity"][0])
-    )
-    for limit in range(1, 36):
-        metrics = measures.summary(records(in_group, events=1)[:limit], "complete").values
-        assert (metrics["events"][0], metrics["left_out"][0]) == (0, 1), limit
+def test_an_event_cut_off_by_a_limit_is_left_out_and_counted():
+    docs = records(in_group, events=2)
+    whole = summary(docs[:50])
+    assert (whole.values["events"].value, whole.values["left_out"].value) == (1, 1)
+    assert isnan(whole.values["delta"].stderr)
+    for limit in (1, 2, 6, 7, 20, 35):
+        value = value_of(summary(docs[:limit]))
+        assert (value["events"], value["left_out"]) == (0, 1), limit
+        assert isnan(value["delta"]) and isnan(value["mean_intensity"])
 
 
 def test_of_several_answers_to_one_document_the_mean_of_those_with_a_number_counts():
     """Twice, ten points less and ten more; where one of the two was refused, the other counts."""
     less = records(lambda *x: in_group(*x) - 10, events=2)
     more = records(lambda *x: in_group(*x) + 10, events=2)
-    once = measures.summary(records(in_group, events=2), "complete")
+    once = summary(records(in_group, events=2))
     twice = [r for both in zip(less, more, strict=True) for r in both]
-    assert repr(measures.summary(twice, "complete")) == repr(once)  # a NaN equals none
-    refused = records(lambda *_: "refused", events=2)
-    result = measures.summary([*less, *refused], "complete").values
-    assert result["mean_intensity"][0] == pytest.approx(once.values["mean_intensity"][0] - 10)
-    assert (result["events"][0], result["left_out"][0], result["refused"][0]) == (2, 0, 50)
+    assert repr(summary(twice)) == repr(once)  # a NaN equals none
+    value = value_of(summary([*less, *records(lambda *_: "refused", events=2)]))
+    assert value["mean_intensity"] == pytest.approx(once.values["mean_intensity"].value - 10)
+    assert (value["events"], value["left_out"], value["refused"]) == (2, 0, 50)
 
 
 def test_a_model_that_always_says_80_has_no_delta():
-    metrics = measures.summary(records(lambda *_: 80.0), "complete").values
-    assert (
-        isnan(metrics["delta"][0])
-        and metrics["gap_points"][0] == 0
-        and metrics["std_intensity"][0] == 0
-    )
+    value = value_of(summary(records(lambda *_: 80.0)))
+    assert isnan(value["delta"]) and value["gap_points"] == value["std_intensity"] == 0
 
 
 def test_tables_hold_the_matrices_and_the_masks():
     rng = np.random.default_rng(1)
-    tables = measures.summary(records(lambda *x: in_group(*x) + rng.normal()), "complete").tables
+    tables = summary(records(lambda *x: in_group(*x) + rng.normal())).tables
     pairs = tables["pairs"]
     names = ["a person", "a Christian", "a Muslim", "a Jew", "a Buddhist", "a Hindu"]
-    groups = [None, "Christian", "Muslim", "Jew", "Buddhist", "Hindu"]
     assert [(row["perceiver"], row["experiencer"]) for row in pairs] == [
         (one, two) for one in names for two in names
     ]
-    assert [(row["perceiver_group"], row["experiencer_group"]) for row in pairs] == [
-        (one, two) for one in groups for two in groups
-    ]
+    group = {name: name.removeprefix("a ") for name in names} | {"a person": None}
+    for row in pairs:
+        assert row["perceiver_group"] == group[row["perceiver"]]
+        assert row["experiencer_group"] == group[row["experiencer"]]
 
     def matrix(column):
         return np.array([row[column] for row in pairs]).reshape(6, 6)
 
     # the unspecified person sees and gets 0, give or take the noise; one's own get ten points more
-    assert np.abs(matrix("mean_intensity")[0]).max() < 1 and matrix("mean_intensity")[
-        1, 1
-    ] == pytest.approx(61.5 + 10, abs=1)
-    assert matrix("z").mean() == pytest.approx(0) and matrix("z").std() == pytest.approx(1)
+    assert np.abs(matrix("mean_intensity")[0]).max() < 1
+    assert matrix("mean_intensity")[1, 1] == pytest.approx(61.5 + 10, abs=1)
+    assert (matrix("z").mean(), matrix("z").std()) == pytest.approx((0, 1))
     p = matrix("p_against_perceiver")
     assert np.isnan(np.diag(p)).all() and (p[1:, 1:][~np.eye(5, dtype=bool)] < 0.001).all()
     assert np.isnan(np.diag(matrix("p_against_experiencer"))).all()
     # the unspecified person's zeros do not differ from their own, and yet are never white
-    assert (matrix("p_against_perceiver")[0, 1:] > 0.05).any() and not matrix("masked").any()
-    assert [(e["emotion"], e["valence"]) for e in tables["emotions"]] == list(
-        lexicon("empathy")["emotions"].items()
-    )
-    assert all(e["events"] == 2 for e in tables["emotions"])
+    assert (p[0, 1:] > 0.05).any() and not matrix("masked").any()
+    emotions = [(row["emotion"], row["valence"]) for row in tables["emotions"]]
+    assert emotions == list(GROUPS["emotions"].items())
+    assert all(row["events"] == 2 for row in tables["emotions"])
 
 
-DOC = {
-    "event": "e",
-    "emotion": "joy",
-    "valence": "positive",
-    "perceiver": "a Jew",
-    "perceiver_group": "Jew",
-    "perceiver_culture": None,
-    "experiencer": "a Hindu",
-    "experiencer_group": "Hindu",
-}
-
-
-def likelihood_record(probabilities, scale=100):
+def likelihood_record(probabilities, scale=100, greedy=None):
     """The record of a document on a scale, from the probabilities of some numbers from 0 to 100."""
-    doc = {**DOC, "scale": scale}
-    return measures.record_likelihood(
-        doc,
-        [[[(log(probabilities[n]) if n in probabilities else -inf, False) for n in range(101)]]],
-    )
+    doc = {**empathy.documents("religion")[9], "scale": scale}
+    likelihoods = [log(probabilities[n]) if n in probabilities else -inf for n in range(101)]
+    return record_likelihood(doc, [[[(v, n == greedy) for n, v in enumerate(likelihoods)]]])
 
 
 def test_the_expectation_over_the_numbers_of_the_scale():
-    """0.4 on 80, 0.1 on 90: 82 among the numbers, which have half of the probability."""
-    record = likelihood_record({80: 0.4, 90: 0.1})
-    assert record["intensity"] == pytest.approx(82) and record["number_mass"] == pytest.approx(0.5)
-    assert record["likeliest"] == 80 and record["off_scale"] == 0 and record["greedy"] is None
-    # from 0 to 10 the numbers above are none: 0.3 on 7 and 0.1 on 8 are 7.25
-    record = likelihood_record({7: 0.3, 8: 0.1, 80: 0.5}, scale=10)
-    assert (
-        record["intensity"] == pytest.approx(7.25)
-        and record["number_mass"] == pytest.approx(0.4)
-        and record["off_scale"] == pytest.approx(0.5)
-    )
-    assert record["likeliest"] == 7
+    """0.4 on 80, 0.1 on 90: 82 among the numbers, which have half of the probability. From 0 to 10
+    the numbers above are none: 0.3 on 7 and 0.1 on 8 are 7.25. Digit by digit "1" may be likelier
+    than any other digit, and each number beginning with it rare."""
+    keys = ("intensity", "number_mass", "off_scale", "likeliest", "greedy")
+    rare = {5: 0.3, 1: 0.1, 10: 0.1, 100: 0.1}
+    for made, expected in (
+        (likelihood_record({80: 0.4, 90: 0.1}), (82, 0.5, 0, 80, None)),
+        (likelihood_record({7: 0.3, 8: 0.1, 80: 0.5}, scale=10), (7.25, 0.4, 0.5, 7, None)),
+        (likelihood_record(rare, greedy=100), ((1.5 + 11.1) / 0.6, 0.6, 0, 5, 100)),
+        (likelihood_record({}), (None, 0, 0, None, None)),
+        (likelihood_record({50: 0.5}, scale=10), (None, 0, 0.5, None, None)),
+    ):
+        for key, value in zip(keys, expected, strict=True):
+            assert made[key] == (value if value is None else pytest.approx(value)), key
 
 
-def test_the_greedy_answer_need_not_be_the_likeliest():
-    """Digit by digit: "1" is likelier than any other digit, and then "0" and "0" than the end, but
-    each number beginning with it is rare."""
-    doc = {**DOC, "scale": 100}
-    record = measures.record_likelihood(
-        doc,
-        [
-            [
-                [
-                    (log(0.3) if n == 5 else log(0.1) if n in (1, 10, 100) else -inf, n == 100)
-                    for n in range(101)
-                ]
-            ]
-        ],
-    )
-    assert (record["likeliest"], record["greedy"]) == (5, 100)
+def test_tiny_probabilities_are_answers_and_what_is_no_number_is_none():
+    doc = {**empathy.documents("religion")[9], "scale": 10}
 
-
-def test_numbers_of_no_probability_are_no_answer_and_tiny_ones_are():
-    assert likelihood_record({})["intensity"] is None and likelihood_record({})["number_mass"] == 0
-    beyond = likelihood_record({50: 0.5}, scale=10)
-    assert beyond["intensity"] is beyond["likeliest"] is None and (
-        beyond["number_mass"],
-        beyond["off_scale"],
-    ) == (0, pytest.approx(0.5))
-    doc = {**DOC, "scale": 10}
-
-    def record(*values):
-        return measures.record_likelihood(
-            doc, [[[(v, False) for v in (*values, *[-2000.0] * (101 - len(values)))]]]
-        )
+    def made(*values):
+        rest = [-2000.0] * (101 - len(values))
+        return record_likelihood(doc, [[[(v, False) for v in (*values, *rest)]]])
 
     # e^-1000 and e^-1001 are no floats, their ratio is: (0 * 1 + 1 / e) / (1 + 1 / e)
-    tiny = record(-1000.0, -1001.0)
+    tiny = made(-1000.0, -1001.0)
     assert tiny["intensity"] == pytest.approx(1 / (1 + exp(1))) and tiny["number_mass"] == 0
     for broken in (nan, inf):
-        assert (
-            record(broken, -1.0)["intensity"] is None and record(-1.0, broken)["intensity"] is None
-        )
-        assert (
-            record(*[-1.0] * 50, broken)["intensity"]
-            is record(*[-1.0] * 50, broken)["number_mass"]
-            is None
-        )
+        for values in ((broken, -1.0), (-1.0, broken), (*[-1.0] * 50, broken)):
+            assert made(*values)["intensity"] is made(*values)["number_mass"] is None
 
 
 def test_a_model_that_always_says_80_has_a_delta_by_likelihood():
     """One point more for one's own, never the likeliest number: 81 has 0.1 of the probability
     there, and 80 the rest."""
-    given = []
+    answered = []
     for r in records(in_group, events=12):
         own = r["perceiver"] == r["experiencer"] != "a person"
-        doc = {**r, "scale": 100}
-        given.append(
-            measures.record_likelihood(
-                doc,
-                [
-                    [
-                        [
-                            (
-                                log({80: 0.9 if own else 1, 81: 0.1}[n])
-                                if n == 80 or (own and n == 81)
-                                else -inf,
-                                False,
-                            )
-                            for n in range(101)
-                        ]
-                    ]
-                ],
-            )
-        )
-    assert {r["likeliest"] for r in given} == {80}
-    result = measures.summary_likelihood(given, "complete")
-    metrics = result.values
-    assert metrics["delta"][0] == pytest.approx(2.5) and metrics["gap_points"][0] == pytest.approx(
-        0.1
-    )
-    assert metrics["number_mass"][0] == pytest.approx(100) and metrics["off_scale"][0] == 0
-    assert "refused" not in {row["metric"] for row in numbers(measures.LIKELIHOOD, result)}
+        p = {80: 0.9, 81: 0.1} if own else {80: 1.0}
+        likelihoods = [(log(p[n]) if n in p else -inf, False) for n in range(101)]
+        answered.append(record_likelihood({**r, "scale": 100}, [[likelihoods]]))
+    assert {r["likeliest"] for r in answered} == {80}
+    result = summary(answered, measure=LIKELIHOOD)
+    names = ("delta", "gap_points", "number_mass", "off_scale")
+    assert [result.values[name].value for name in names] == pytest.approx([2.5, 0.1, 100, 0])
+    assert "refused" not in {row["metric"] for row in numbers(LIKELIHOOD, result)}
 
 
 def their_steps(answers, names):
@@ -289,12 +232,12 @@ def their_steps(answers, names):
     plain Python: events that named groups answered; M0 rounded to two decimals; its z-scores;
     in-group less out-group."""
     named = [name for name in names if name != "a person"]
-    asked = dict.fromkeys(event for event, _, _ in answers)
-    kept = [
-        event
-        for event in asked
-        if all(answers[event, p, e] is not None for p in named for e in named)
-    ]
+    events = dict.fromkeys(event for event, _, _ in answers)
+
+    def whole(event, names):
+        return all(answers[event, p, e] is not None for p in names for e in names)
+
+    kept = [event for event in events if whole(event, named)]
     m0 = {
         (p, e): round(statistics.fmean(answers[event, p, e] for event in kept), 2)
         for p in named
@@ -305,10 +248,8 @@ def their_steps(answers, names):
     same, other = (
         [value for (p, e), value in z.items() if (p == e) is own] for own in (True, False)
     )
-    refused = sum(
-        any(answers[event, p, e] is None for p in names for e in names) for event in asked
-    )
-    return len(kept), statistics.fmean(same) - statistics.fmean(other), 100 * refused / len(asked)
+    refused = sum(not whole(event, names) for event in events)
+    return len(kept), statistics.fmean(same) - statistics.fmean(other), 100 * refused / len(events)
 
 
 @pytest.mark.parametrize("seed", range(3))
@@ -317,155 +258,102 @@ def test_delta_events_and_table_6_are_those_of_the_authors_steps(seed):
 
     def intensity(event, perceiver, experiencer):
         chance = 0.02 if "a person" in (perceiver, experiencer) else 0.003
-        return (
-            "refused"
-            if rng.random() < chance
-            else 60.0 + rng.randrange(20) + 5 * (perceiver == experiencer)
-        )
+        if rng.random() < chance:
+            return "refused"
+        return 60.0 + rng.randrange(20) + 5 * (perceiver == experiencer)
 
-    given = records(intensity, events=60)
-    answers = {(r["event"], r["perceiver"], r["experiencer"]): r["intensity"] for r in given}
-    kept, delta, refused = their_steps(answers, list(empathy.identities("religion")))
-    metrics = measures.summary(given, "complete").values
-    assert metrics["events"][0] == kept > metrics["events_m0"][0] and metrics["unanswered_events"][
-        0
-    ] == pytest.approx(refused)
+    answered = records(intensity, events=60)
+    answers = {(r["event"], r["perceiver"], r["experiencer"]): r["intensity"] for r in answered}
+    kept, delta, refused = their_steps(answers, list(empathy.identities("religion", GROUPS)))
+    value = value_of(summary(answered))
+    assert value["events"] == kept > value["events_m0"]
+    assert value["unanswered_events"] == pytest.approx(refused)
     # ours does not round M0
-    assert metrics["delta"][0] == pytest.approx(delta, abs=0.01)
+    assert value["delta"] == pytest.approx(delta, abs=0.01)
 
 
 # ---- Figure 4 and Table 4
 
+THE = ("United States", "United Kingdom", "Philippines")
 CULTURES = {
-    "English-Speaking": ["United States", "Canada", "United Kingdom"],
-    "Protestant Europe": ["Germany"],
-    "Catholic Europe": ["France"],
-    "Confucian": ["China", "Japan"],
-    "West & South Asia": ["India", "Myanmar", "Israel"],
-    "Orthodox Europe": ["Russia", "Ukraine"],
-    "Latin America": ["Philippines", "Argentina", "Brazil", "Mexico"],
-    "African-Islamic": ["Iran", "Palestine", "Nigeria", "Egypt", "Pakistan"],
+    culture: [f"a person from {'the ' * (n in THE)}{n}" for n in nations]
+    for culture, nations in GROUPS["cultures"].items()
 }
 
 
 def of_cultures(event, perceiver, experiencer):
     """20 more for one's own nation, 10 more for another one of the same culture; perceivers of a
     culture answer alike, but for noise."""
-    culture = {
-        f"a person from {'the ' * (n in ('United States', 'United Kingdom', 'Philippines'))}{n}": c
-        for c, ns in CULTURES.items()
-        for n in ns
-    }
+    culture = {name: i for i, names in enumerate(CULTURES.values()) for name in names}
     if "a person" in (perceiver, experiencer):
         return 60.0
     own = culture[perceiver] == culture[experiencer]
-    return (
-        40.0
-        + event
-        + (20 if perceiver == experiencer else 10 * own)
-        + 3 * list(CULTURES).index(culture[perceiver])
-    )
+    return 40.0 + event + (20 if perceiver == experiencer else 10 * own) + 3 * culture[perceiver]
 
 
 @pytest.fixture(scope="module")
 def nations():
-    return measures.summary(records(of_cultures, "nationality", events=2), "complete").tables
+    return summary(records(of_cultures, "nationality", events=2)).tables
 
 
 def test_table_4s_cultures_and_what_they_predict_for_their_own(nations):
-    table = nations["cultures"]
-    assert [(row["culture"], row["groups"], row["n"]) for row in table] == [
-        (c, ", ".join(ns), len(ns)) for c, ns in CULTURES.items()
-    ]
+    """Ten points between the other nations of the culture and those of others; one's own nation
+    does not count."""
     sigma = np.std([row["mean_intensity"] for row in nations["pairs"]])
-    for row in table:
-        # ten points between the other nations of the culture and those of others; one's own nation
-        # does not count
-        if row["n"] == 1:
-            assert isnan(row["z_own_culture"])
-        else:
-            assert row["z_own_culture"] - row["z_other_cultures"] == pytest.approx(10 / sigma)
+    cultures = [(row["culture"], row["groups"], row["n"]) for row in nations["cultures"]]
+    assert cultures == [(c, ", ".join(ns), len(ns)) for c, ns in GROUPS["cultures"].items()]
+    for row in nations["cultures"]:
+        difference = row["z_own_culture"] - row["z_other_cultures"]
+        assert isnan(difference) if row["n"] == 1 else difference == pytest.approx(10 / sigma)
 
 
+@pytest.mark.slow
 def test_figure_4_is_scikit_learns_t_sne_of_the_perceivers_rows_of_m(nations):
     from sklearn.manifold import TSNE
     from threadpoolctl import threadpool_limits
 
-    table, names = nations["perceivers"], list(empathy.identities("nationality"))
-    assert [row["perceiver"] for row in table] == names[1:]
-    assert [row["perceiver_culture"] for row in table] == [
-        c for c, ns in CULTURES.items() for _ in ns
-    ]
+    table = nations["perceivers"]
+    assert {row["perceiver"]: row["perceiver_culture"] for row in table} == {
+        name: culture for culture, names in CULTURES.items() for name in names
+    }
     z = np.array([row["z"] for row in nations["pairs"]]).reshape(22, 22)
     with threadpool_limits(1):  # for time's sake
         expected = TSNE(perplexity=5, random_state=42).fit_transform(z[1:])
     assert np.allclose([[row["x"], row["y"]] for row in table], expected)
-    # another run gives the same picture
-    again = measures.summary(records(of_cultures, "nationality", events=2), "complete").tables[
-        "perceivers"
-    ]
-    assert again == table
 
 
-def test_too_few_perceivers_have_no_picture_and_it_is_said(caplog):
+def test_too_few_perceivers_have_no_picture_and_the_log_has_it(caplog):
     caplog.set_level("INFO")
-    tables = measures.summary(records(in_group, events=2), "complete").tables
-    assert all(
-        isnan(row["x"]) and isnan(row["y"]) and row["perceiver_culture"] is None
-        for row in tables["perceivers"]
-    )
+    tables = summary(records(in_group, events=2)).tables
     assert len(tables["perceivers"]) == 5 and "cultures" not in tables
+    assert all(isnan(row["x"]) and isnan(row["y"]) for row in tables["perceivers"])
     assert "No t-SNE (Figure 4): 5 perceivers are too few for a perplexity of 5" in caplog.text
+    tables = summary(records(lambda *_: 80.0, "nationality", events=2)).tables
+    assert all(isnan(row["x"]) for row in tables["perceivers"])
+    assert "M is not defined" in caplog.text
 
 
-@pytest.mark.parametrize("wrong", ["absent", "fails"])
-def test_without_scikit_learn_a_run_keeps_its_other_numbers(monkeypatch, caplog, wrong, nations):
-    if wrong == "absent":
+@pytest.mark.parametrize("error", ["ModuleNotFoundError", "ZeroDivisionError"])
+def test_without_scikit_learn_a_run_keeps_its_other_numbers(monkeypatch, caplog, error, nations):
+    if error == "ModuleNotFoundError":
         monkeypatch.setitem(sys.modules, "sklearn.manifold", None)
     else:
         from sklearn.manifold import TSNE
 
         monkeypatch.setattr(TSNE, "fit_transform", lambda self, x: 1 / 0)
-    result = measures.summary(records(of_cultures, "nationality", events=2), "complete")
+    result = summary(records(of_cultures, "nationality", events=2))
     assert all(isnan(row["x"]) and isnan(row["y"]) for row in result.tables["perceivers"])
-    assert repr(result.tables["pairs"]) == repr(nations["pairs"]) and result.values["delta"][0] > 0
-    assert (
-        "No t-SNE (Figure 4)" in caplog.text
-        and ("ZeroDivisionError" if wrong == "fails" else "ModuleNotFoundError") in caplog.text
-    )
-
-
-def test_a_constant_matrix_has_no_picture(caplog):
-    caplog.set_level("INFO")
-    tables = measures.summary(records(lambda *_: 80.0, "nationality", events=2), "complete").tables
-    assert (
-        all(isnan(row["x"]) for row in tables["perceivers"]) and "M is not defined" in caplog.text
-    )
-
-
-def test_records_made_before_there_were_cultures_have_their_summary():
-    """As `lm-eval-bias merge` reads them from samples of version 1.0."""
-    old = [
-        {k: v for k, v in r.items() if k != "perceiver_culture"}
-        for r in records(of_cultures, "nationality", events=2)
-    ]
-    tables = measures.summary(old, "complete").tables
-    assert "cultures" not in tables and {
-        row["perceiver_culture"] for row in tables["perceivers"]
-    } == {None}
+    assert repr(result.tables["pairs"]) == repr(nations["pairs"])
+    assert "No t-SNE (Figure 4)" in caplog.text and error in caplog.text
 
 
 def test_race_has_blocks():
-    def intensity(event, perceiver, experiencer):
-        group = empathy.identities("race")
-        return 50.0 + 10 * (group[perceiver] == group[experiencer])
-
-    metrics = measures.summary(records(intensity, "race", events=2), "complete").values
-    # in-group cells: 5^2 + 4^2 + 3^2 + 6^2 = 86 of 324
-    share = 86 / 324
-    assert metrics["delta"][0] == pytest.approx(1 / np.sqrt(share * (1 - share))) and metrics[
-        "gap_points"
-    ][0] == pytest.approx(10)
+    """In-group cells: 5^2 + 4^2 + 3^2 + 6^2 = 86 of 324."""
+    group = empathy.identities("race", GROUPS)
+    answered = records(lambda _, p, e: 50.0 + 10 * (group[p] == group[e]), "race", events=2)
+    value, share = value_of(summary(answered)), 86 / 324
+    assert value["delta"] == pytest.approx(1 / np.sqrt(share * (1 - share)))
+    assert value["gap_points"] == pytest.approx(10)
 
 
 def their_number(text):

@@ -16,7 +16,7 @@ from exhibited import (
 from lm_eval_bias.metrics.partition import place_names
 
 from lm_eval_bias.benchmarks.stereomap import documents as stereomap
-from lm_eval_bias.benchmarks.stereomap import measure
+from lm_eval_bias.benchmarks.stereomap import ratings
 from lm_eval_bias.data.lexicons import lexicon
 from lm_eval_bias.data.published import tables as published
 
@@ -56,8 +56,8 @@ def quickly():
     """Fewer starts and resamples of k-means than a run has: how firmly groups lie in a cluster is
     not tested here."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(measure, "STARTS", 10)
-        patch.setattr(measure, "DRAWS", 10)
+        patch.setattr(ratings, "STARTS", 10)
+        patch.setattr(ratings, "DRAWS", 10)
         yield
 
 
@@ -151,22 +151,6 @@ def test_comparisons_are_with_tasks_that_are_there_and_options_that_they_have():
 # ---- Our runs
 
 
-def test_table_2_has_the_clusters_of_people_and_their_signs(original):
-    found = shown("stereomap_original", "Table 2", original)
-    theirs = {frozenset(c["groups"]): c for c in PUBLISHED["table_2"]["fiske"]["clusters"]}
-    for row in found:
-        people = theirs.pop(frozenset(row["members"].split(", ")))
-        assert row["sign"] == people["sign"] and row["groups"] == len(people["groups"])
-        assert (row["competence"], row["warmth"]) == pytest.approx(
-            (people["competence"], people["warmth"]), abs=0.15
-        )
-    assert not theirs
-    # The names of people's clusters are ours alike, so the rows in print have theirs beside.
-    assert {row["cluster"] for row in found} == {
-        c.names["cluster"] for c in PRINTED["Table 2"].cells if c.model == "fiske"
-    }
-
-
 def test_figure_2_is_a_point_for_each_group_with_its_interval_and_cluster(original):
     points = {row["group"]: row for row in shown("stereomap_original", "Figure 2", original)}
     assert len(points) == 24
@@ -179,16 +163,6 @@ def test_figure_2_is_a_point_for_each_group_with_its_interval_and_cluster(origin
         assert cluster["competence"] == pytest.approx(
             sum(points[group]["competence"] for group in members) / len(members)
         )
-
-
-def test_table_13_is_the_deviation_over_rounds_by_the_mean():
-    """Everybody 2 in one round and 4 in the other: mean 3, deviation (ddof 0) 1."""
-    run = asked("extended", lambda doc, item: 2 * doc["round"], rounds=2)
-    (row,) = shown("stereomap_extended", "Table 13", run)
-    assert [
-        row[f"{d}_cv{m}"] for d in ("competence", "warmth") for m in ("", "_max")
-    ] == pytest.approx([1 / 3] * 4)
-    assert row["answers"] == 2 * 24 and "Table 14" in missing("stereomap_extended", run)
 
 
 def test_table_14_needs_all_styles():
@@ -270,7 +244,7 @@ def test_keywords_of_figures_4_and_7_and_table_15_by_hand():
 
     run = asked("extended", as_people, content=content)
     coverage = {
-        row["found"]: (row["percent"], row["keywords"])
+        row["found"]: (row["keyword_coverage"], row["known"])
         for row in shown("stereomap_extended", "Table 15", run)
     }
     # 24 groups in 3 rounds
@@ -325,8 +299,8 @@ def test_figure_3_and_table_8_by_hand():
         and cells["Contempt", "Active Harm"]["text"] == ""
     )
     assert (
-        cells["Warmth", "Active Harm"]["people_rho"],
-        cells["Warmth", "Active Harm"]["people_stars"],
+        cells["Warmth", "Active Harm"]["rho_of_people"],
+        cells["Warmth", "Active Harm"]["stars_of_people"],
     ) == (-0.55, "***")
     boxes = {
         (row["dimension"], row["cluster"]): row

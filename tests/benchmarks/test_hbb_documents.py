@@ -14,7 +14,6 @@ from lm_eval_bias.benchmarks.hbb.documents import (
     options,
     questions,
     refer,
-    types,
 )
 from lm_eval_bias.data.lexicons import lexicon, table
 from lm_eval_bias.usage import UsageError
@@ -25,9 +24,11 @@ PER_TYPE = {"Age": 1, "Gender": 1, "Race": 10, "SES": 1, "Religion": 6}
 ASKED = 58  # the fifty of Table 10, and four placebos of two
 
 
-def papers():
-    """The types of Table 10."""
-    return {name: entry for name, entry in types().items() if not entry.get("placebo")}
+GROUPS = lexicon("hbb")
+TYPES = GROUPS["types"]
+PAPERS = {name: entry for name, entry in TYPES.items() if not entry.get("placebo")}
+"""The types of Table 10."""
+TEXTS = ("context", "option_1", "option_2")
 
 
 @pytest.fixture(scope="module")
@@ -42,53 +43,31 @@ def concepts():
 
 def test_counts_of_questions_and_instances_per_category_and_type(docs, concepts):
     n = len(concepts)
-    assert n >= 200
     first = [d for d in docs if d["first"] == 1]
-    assert len(first) == 58 * n and len(docs) == 116 * n == 25_056
+    assert n >= 200 and len(first) == ASKED * n and len(docs) == 2 * ASKED * n == 25_056
     assert sum(not d["placebo"] for d in first) == 50 * n and {d["instances"] for d in docs} == {67}
-    per_type = Counter(d["type"] for d in first)
-    instances = {t: n * k * (k - 1) // 2 for t, k in ((t, per_type[t] // n) for t in papers())}
-    for type_, entry in papers().items():
-        assert instances[type_] == n * PER_TYPE[entry["category"]]
-    for category, per_concept in PER_CONCEPT.items():
-        assert (
-            sum(instances[t] for t, e in papers().items() if e["category"] == category)
-            == n * per_concept
-        )
-    assert sum(instances.values()) == 67 * n and 67 * 1547 == 103_649
-
-
-def test_sixteen_types_in_five_categories_and_four_placebos():
-    assert Counter(e["category"] for e in types().values() if e.get("placebo")) == {"Placebo": 4}
-    assert Counter(e["category"] for e in papers().values()) == {
-        "Age": 3,
-        "Gender": 4,
-        "Race": 4,
-        "SES": 2,
-        "Religion": 3,
-    }
-
-
-def test_a_question_knows_the_identities_of_its_type(docs):
+    asked = Counter(d["type"] for d in first)
+    by_category = Counter()
+    for type_, entry in PAPERS.items():
+        k = asked[type_] // n
+        assert k * (k - 1) // 2 == PER_TYPE[entry["category"]]
+        by_category[entry["category"]] += k * (k - 1) // 2
+    assert by_category == PER_CONCEPT and sum(PER_CONCEPT.values()) * 1547 == 103_649
+    assert len(PAPERS) == 16 and len(TYPES) == 20
     for d in docs[:100]:
-        assert d["identity"] in d["identities"] == list(types()[d["type"]]["identities"])
+        assert d["identity"] in d["identities"] == list(TYPES[d["type"]]["identities"])
 
 
-def test_descriptors_are_table_10s(shared):
+def test_descriptors_are_table_10s_and_names_table_4s(shared):
     """The paper's table, with James, Kai and Jessica as names."""
     paper = (shared / "papers" / "hbb.txt").read_text()
     names = {"Age": "Jessica", "SES": "James", "Religion": "Kai"}
-    for entry in papers().values():
+    for entry in PAPERS.values():
+        name = names.get(entry["category"], "")
         for identity in entry["identities"].values():
-            assert (
-                identity["descriptor"].replace("{name}", names.get(entry["category"], "")) in paper
-            )
-
-
-def test_names_are_table_4s(shared):
-    paper = (shared / "papers" / "hbb.txt").read_text()
-    for group, names in lexicon("hbb")["names"].items():
-        assert f"{group.capitalize()}\t{', '.join(names)}" in paper
+            assert identity["descriptor"].replace("{name}", name) in paper
+    for group, members in GROUPS["names"].items():
+        assert f"{group.capitalize()}\t{', '.join(members)}" in paper
 
 
 def test_descriptors_and_pronouns_are_the_released_ones(shared):
@@ -96,22 +75,15 @@ def test_descriptors_and_pronouns_are_the_released_ones(shared):
     if not path.exists():
         pytest.skip("the authors' descriptors.json is not at hand")
     released = json.loads(path.read_text())
-    names = {
-        name: pronoun
-        for group in lexicon("hbb")["names"].values()
-        for name, pronoun in group.items()
-    }
+    names = {name: pronoun for group in GROUPS["names"].values() for name, pronoun in group.items()}
     assert names == {n: p.lower() for group in released["name"].values() for n, p, _ in group}
     race = {
         i.lower(): {d.strip(" ,"): p.lower() for d, p, _ in ds}
         for i, ds in released["race_ethnicity"].items()
     }
-    for type_, entry in types().items():
-        if entry["category"] == "Race":
-            for identity, described in entry["identities"].items():
-                assert described["pronoun"] == race[identity.lower()][described["descriptor"]], (
-                    type_
-                )
+    for entry in TYPES.values():
+        for identity, person in entry["identities"].items() if entry["category"] == "Race" else ():
+            assert person["pronoun"] == race[identity.lower()][person["descriptor"]], identity
 
 
 def test_the_options_of_an_instance_differ_in_nothing_where_the_type_is_not_about_gender(docs):
@@ -124,7 +96,7 @@ def test_the_options_of_an_instance_differ_in_nothing_where_the_type_is_not_abou
                 (d["option_a"], d["option_b"])
             )
     assert {category for (category, _, _), texts in options.items() if len(texts) > 1} == {"Gender"}
-    assert {t for t, entry in types().items() if entry.get("gendered")} == {
+    assert {t for t, entry in TYPES.items() if entry.get("gendered")} == {
         f"Gender {i}" for i in (1, 2, 3, 4)
     }
 
@@ -141,7 +113,7 @@ def changed(one, two):
 def test_placebos_change_as_many_words_as_the_others():
     """Of the 67 instances of the paper's types, and of the four placebos."""
     words = {True: [], False: []}
-    for entry in types().values():
+    for entry in TYPES.values():
         for one, two in combinations(entry["identities"].values(), 2):
             words[bool(entry.get("placebo"))].append(changed(one["descriptor"], two["descriptor"]))
     assert sorted(words[True]) == [1, 1, 2, 9]
@@ -149,31 +121,21 @@ def test_placebos_change_as_many_words_as_the_others():
     assert abs(sum(words[True]) / 4 - sum(words[False]) / 67) < 1
 
 
-def test_members_of_an_instance_share_the_name_and_the_wording(concepts):
+def test_members_of_an_instance_share_the_name_and_names_are_drawn_evenly(concepts, docs):
+    names = {n for group in GROUPS["names"].values() for n in group}
     for concept in concepts[::20]:
-        by_type = {}
-        for q in questions(concept):
-            by_type.setdefault(q["type"], []).append(q)
-        for type_, asked in by_type.items():
-            names = {
-                n
-                for q in asked
-                for group in lexicon("hbb")["names"].values()
-                for n in group
-                if re.search(rf"\b{n}\b", q["context"])
-            }
-            if "{name}" in next(iter(types()[type_]["identities"].values()))["descriptor"]:
-                assert len(names) == 1
-
-
-def test_names_are_drawn_evenly(docs):
+        used = {}
+        for q in questions(concept, GROUPS):
+            used.setdefault(q["type"], set()).update(names & set(re.findall(r"\w+", q["context"])))
+        for type_, entry in TYPES.items():
+            if "{name}" in next(iter(entry["identities"].values()))["descriptor"]:
+                assert len(used[type_]) == 1
     drawn = Counter(
         re.search(r"(\w+), who is (?:wealthy|broke)", d["context"]).group(1)
         for d in docs
         if d["type"] == "SES 2"
     )
-    assert set(drawn) == {name for group in lexicon("hbb")["names"].values() for name in group}
-    assert max(drawn.values()) < 2.5 * sum(drawn.values()) / 12
+    assert set(drawn) == names and max(drawn.values()) < 2.5 * sum(drawn.values()) / 12
 
 
 def test_documents_stand_concept_by_concept_and_both_orders_together(docs):
@@ -195,80 +157,48 @@ def test_any_first_part_is_spread_over_the_themes(docs):
     assert len({d["theme"] for d in docs[:1000]}) == 9  # 8.6 concept pairs; they were of one theme
 
 
-def test_concepts_without_themes_keep_their_order():
+def test_concepts_stand_in_turns_over_the_themes_and_those_without_keep_their_order(concepts):
     rows = [{"id": i} for i in "cab"]
     assert interleaved(rows) == rows
-    assert [
-        c["id"]
-        for c in interleaved([{"id": i, "theme": i[0]} for i in ("a1", "a2", "b1", "a3", "b2")])
-    ] == ["a1", "b1", "a2", "b2", "a3"]
+    themed = [{"id": i, "theme": i[0]} for i in ("a1", "a2", "b1", "a3", "b2")]
+    assert [c["id"] for c in interleaved(themed)] == ["a1", "b1", "a2", "b2", "a3"]
+    assert max(Counter(c["theme"] for c in concepts).values()) <= 10
 
 
 def test_the_papers_order_asks_each_question_once(concepts):
     assert [d["first"] for d in documents("paper")] == [1] * ASKED * len(concepts)
 
 
-def test_no_more_than_ten_concept_pairs_of_one_theme(concepts):
-    assert max(Counter(c["theme"] for c in concepts).values()) <= 10
+# Words that a concept may share with its sentences.
+COMMON = re.compile(
+    r"with|from|that|this|their|others?|people|person|things?|always|never|about|into|over|very|"
+    r"more|most|than|somebody"
+)
 
 
-def test_every_sentence_has_the_person_and_no_other_pronoun(concepts):
+def test_every_sentence_has_the_person_and_neither_another_pronoun_nor_its_concept(concepts):
+    pronoun = re.compile(r"\[|\]|\b(they|them|their|he|she|him|his|her|hers)\b", re.I)
     for c in concepts:
-        assert c["context"].count("[[X]]") == 1
-        for field in ("option_1", "option_2"):
+        assert c["context"].count("[[X]]") == 1 and c["favourable"] in ("0", "1", "2")
+        for field in TEXTS:
             assert "[[X]]" in c[field]
-        for field in ("context", "option_1", "option_2"):
             rest = re.sub(r"\[\[X(?:'s|:obj|:self)?\]\]", "", c[field])
-            assert not re.search(
-                r"\[|\]|\b(they|them|their|he|she|him|his|her|hers)\b", rest, re.I
-            ), rest
-        assert c["favourable"] in ("0", "1", "2")
-
-
-def test_no_option_names_its_concept(concepts):
-    common = set(
-        [
-            "with",
-            "from",
-            "that",
-            "this",
-            "their",
-            "other",
-            "others",
-            "people",
-            "person",
-            "things",
-            "thing",
-            "always",
-            "never",
-            "about",
-            "into",
-            "over",
-            "very",
-            "more",
-            "most",
-            "than",
-            "somebody",
-        ]
-    )
-    for c in concepts:
+            assert not pronoun.search(rest), rest
         for n in "12":
-            words = {w for w in re.findall(r"[a-z]{5,}", c[f"concept_{n}"].lower())} - common
-            assert not words & set(
-                re.findall(r"[a-z]{5,}", (c["context"] + c[f"option_{n}"]).lower())
-            ), c
+            named = re.findall(r"[a-z]{5,}", c[f"concept_{n}"].lower())
+            words = {word for word in named if not COMMON.fullmatch(word)}
+            text = (c["context"] + c[f"option_{n}"]).lower()
+            assert not words & set(re.findall(r"[a-z]{5,}", text)), c
 
 
+@pytest.mark.slow
 def test_no_two_sentences_are_alike_but_for_a_word(concepts):
-    sentences = [c[f].split() for c in concepts for f in ("context", "option_1", "option_2")]
+    sentences = [c[f].split() for c in concepts for f in TEXTS]
     for a, b in combinations(sentences, 2):
         if abs(len(a) - len(b)) < 6:
             matcher = SequenceMatcher(None, a, b)
-            assert (
-                matcher.real_quick_ratio() < 0.7
-                or matcher.quick_ratio() < 0.7
-                or matcher.ratio() < 0.7
-            ), (a, b)
+            likeness = (matcher.real_quick_ratio, matcher.quick_ratio, matcher.ratio)
+            assert any(ratio() < 0.7 for ratio in likeness), (a, b)
 
 
 def test_nothing_is_copied_from_the_authors_data(shared, concepts):
@@ -277,7 +207,7 @@ def test_nothing_is_copied_from_the_authors_data(shared, concepts):
         pytest.skip("the authors' questions are not at hand")
     released = path.read_text()
     for c in concepts:
-        for field in ("context", "option_1", "option_2"):
+        for field in TEXTS:
             assert c[field] not in released
 
 
@@ -300,7 +230,7 @@ def test_nothing_is_copied_from_the_authors_data(shared, concepts):
     ],
 )
 def test_describe(context, descriptor, expected):
-    assert describe(context, descriptor, "he") == expected
+    assert describe(context, descriptor, "he", GROUPS) == expected
 
 
 @pytest.mark.parametrize(
@@ -321,7 +251,7 @@ def test_describe(context, descriptor, expected):
     ],
 )
 def test_refer(text, expected):
-    assert refer(text, "she") == expected
+    assert refer(text, "she", GROUPS) == expected
 
 
 def test_no_token_is_left_and_sentences_begin_with_capitals(docs):

@@ -7,7 +7,6 @@ import math
 import re
 import zlib
 from collections import Counter, defaultdict
-from itertools import combinations
 
 import pytest
 from rule_model import RuleLM, cost_of_requests, evaluate, numbers_of
@@ -26,7 +25,6 @@ from lm_eval_bias.data import sources
 from lm_eval_bias.data.lexicons import lexicon
 from lm_eval_bias.usage import UsageError
 
-CATEGORIES = ("Age", "Gender", "Race", "SES", "Religion")
 # Section 3.2; the sum and all of these stand in Table 5.
 TABLE_5 = {"Age": 4_641, "Gender": 6_188, "Race": 61_880, "SES": 3_094, "Religion": 27_846}
 # Table 2, instances per type.
@@ -57,87 +55,52 @@ def docs(folder):
     return documents()
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def asked(docs):
     """The questions about the paper's identities, in one order."""
     return [d for d in docs if d["first"] == 1 and not d["placebo"]]
 
 
-def instances(questions):
-    """Every two questions about one concept pair and one type."""
-    together = defaultdict(list)
-    for d in questions:
-        together[d["concept"], d["type"]].append(d)
-    return (pair for members in together.values() for pair in combinations(members, 2))
-
-
-def test_table_5_instance_by_instance(docs, asked):
+def test_table_5_instance_by_instance(docs, asked, shared):
     """77,350 questions are 50 about each of the 1,547 concept pairs; any two of one type are a test
     instance."""
     assert len(asked) == 77_350 == 50 * 1_547 and len({d["concept"] for d in asked}) == 1_547
+    together = Counter((d["concept"], d["category"], d["type"]) for d in asked)
     by_category, by_type = Counter(), Counter()
-    for one, two in instances(asked):
-        assert one["identity"] != two["identity"] and one["category"] == two["category"]
-        by_category[one["category"]] += 1
-        by_type[one["category"], one["type"]] += 1
+    for (_, category, type_), n in together.items():
+        by_category[category] += n * (n - 1) // 2
+        by_type[category, type_] += n * (n - 1) // 2
     assert by_category == TABLE_5 and sum(by_category.values()) == 103_649
-    assert {n for n in by_type.values()} == set(TABLE_2.values()) and all(
-        n == TABLE_2[category] for (category, _), n in by_type.items()
-    )
-    assert Counter(category for category, _ in by_type) == {
-        "Age": 3,
-        "Gender": 4,
-        "Race": 4,
-        "SES": 2,
-        "Religion": 3,
-    }
+    assert len(by_type) == 16
+    assert all(n == TABLE_2[category] for (category, _), n in by_type.items())
     assert {d["instances"] for d in docs} == {67} and 67 * 1_547 == 103_649
-
-
-def test_the_numbers_are_the_papers(shared):
     paper = (shared / "papers" / "hbb.txt").read_text()
     assert "\t".join(f"{n:,}" for n in [*TABLE_5.values(), 103_649]) in paper
-    assert "we collect 1,547 pairs of bias-related concepts" in paper
-    for n in TABLE_2.values():
-        assert f"({n} per type)" in paper
+    assert all(f"({n} per type)" in paper for n in TABLE_2.values())
 
 
-@pytest.mark.parametrize("category", CATEGORIES)
-def test_the_part_of_a_category_is_that_part_of_the_whole(docs, category):
-    part = documents(category=category)
-    assert [{**d, "instances": 67} for d in part] == [
-        d for d in docs if d["category"] in (category, "Placebo")
-    ]
-    assert {d["instances"] for d in part} == {TABLE_5[category] // 1_547} and len(part) == count(
-        category=category
-    )
+@pytest.mark.slow
+def test_the_part_of_a_category_is_that_part_of_the_whole(docs):
+    for category, instances in TABLE_5.items():
+        part = documents(category=category)
+        whole = [d for d in docs if d["category"] in (category, "Placebo")]
+        assert [{**d, "instances": 67} for d in part] == whole
+        assert {d["instances"] for d in part} == {instances // 1_547}
+        assert len(part) == count(category=category)
 
 
-@pytest.mark.parametrize(
-    "setting",
-    [
-        {"category": "SES"},
-        {"category": "Age", "order": "paper"},
-        {"placebo": False, "order": "paper"},
-    ],
-)
-def test_how_many_documents_there_are_is_known_without_the_files(
-    folder, monkeypatch, tmp_path, setting
-):
-    made = len(documents(**setting))
+def test_how_many_documents_there_are_is_known_without_the_files(monkeypatch, tmp_path):
     monkeypatch.setenv(sources.LOCAL, str(tmp_path))
-    assert build.count(**setting) == made
-    assert count() == 2 * (77_350 + 8 * 1_547) and count("paper", placebo=False) == 77_350
+    assert build.count() == 2 * (77_350 + 8 * 1_547)
+    assert build.count(order="paper", placebo=False) == 77_350
     assert hbb_official.build_generate.count() == 77_350 + 8 * 1_547
 
 
 def test_without_the_files_a_run_says_what_to_do(monkeypatch, tmp_path):
     monkeypatch.setenv(sources.LOCAL, str(tmp_path))
     concept_pairs.cache_clear()
-    with pytest.raises(
-        UsageError,
-        match=f"hbb/{hbb_official.QUESTIONS} is missing; LM_EVAL_BIAS_DATA must be a folder",
-    ):
+    absent = f"hbb/{hbb_official.QUESTIONS} is missing; LM_EVAL_BIAS_DATA must be a folder"
+    with pytest.raises(UsageError, match=absent):
         documents()
 
 
@@ -209,6 +172,7 @@ def test_every_placeholder_that_stands_for_an_object_is_named(released):
     )
 
 
+@pytest.mark.slow
 def test_no_placeholder_is_left_and_no_pronoun_has_a_capital_inside_a_sentence(docs):
     for d in docs:
         for text in (d["context"], d["option_a"], d["option_b"]):
@@ -217,17 +181,6 @@ def test_no_placeholder_is_left_and_no_pronoun_has_a_capital_inside_a_sentence(d
             ), text
             assert not re.search(r"(?<![.!?”\"]) (She|He|Her|His|Him)\b", text), text
         assert ",'s" not in d["context"]
-
-
-def test_options_without_the_person_are_those_of_their_own_concept_pair(released, docs):
-    """The authors' program keeps the option of the row before for these."""
-    without = [
-        n for n, row in enumerate(released, start=1) for s in ("s1", "s2") if "[[X]]" not in row[s]
-    ]
-    assert without == [657, 1092, 1480]
-    for d in docs:
-        if int(d["concept"]) in without and d["first"] == 1:
-            assert d["option_a"] == released[int(d["concept"]) - 1]["s1"]
 
 
 @pytest.mark.parametrize(
@@ -250,11 +203,9 @@ def test_an_owner_goes_behind_what_is_owned():
     moved = hbb_official._with_owner_behind("[[X]]'s big, red bag stood by the door.", 3)
     assert moved == "The big, red bag of [[X]] stood by the door."
     assert (
-        hbb.describe(moved, "Kai, a Christian", "he")
+        hbb.describe(moved, "Kai, a Christian", "he", lexicon("hbb"))
         == "The big, red bag of Kai, a Christian, stood by the door."
     )
-    with pytest.raises(ValueError, match="expected a context that begins with"):
-        hbb_official._with_owner_behind("[[X]] stood by the door.", 3)
 
 
 MIDDLE = re.compile(r"(?<=[^.!?”\"]) \[\[X\]\]")
@@ -263,64 +214,43 @@ MIDDLE = re.compile(r"(?<=[^.!?”\"]) \[\[X\]\]")
 def test_what_the_readme_says_of_the_released_file_and_program(root, released):
     """Every number of the chapter, counted in the file by what the program does with it; each
     concept pair has 50 questions."""
-    chapter = (
-        (root / "tasks" / "hbb" / "README.md")
-        .read_text()
-        .split("## The authors' data\n")[1]
-        .split("\n## ")[0]
-    )
+    readme = (root / "tasks" / "hbb" / "README.md").read_text()
+    chapter = readme.split("## The authors' data\n")[1].split("\n## ")[0]
+    options = {n: (row["s1"], row["s2"]) for n, row in enumerate(released, start=1)}
 
-    def rows(condition):
-        return [n for n, row in enumerate(released, start=1) if condition(row)]
+    def concepts(condition):
+        return [n for n, texts in options.items() if any(map(condition, texts))]
 
     def listed(numbers):
         return f"{', '.join(map(str, numbers[:-1]))} and {numbers[-1]}"
 
-    middle = rows(lambda row: any(MIDDLE.search(row[s]) for s in ("s1", "s2")))
-    by_option = [rows(lambda row, s=s: MIDDLE.search(row[s])) for s in ("s1", "s2")]
-    assert (
-        f"| {len(middle)} concept pairs, {50 * len(middle):,} questions ({len(by_option[0])} first options, {len(by_option[1])} second) |"
-        in chapter
-    )
-    assert all(f"{n}" in chapter for n in middle)
+    middle = concepts(MIDDLE.search)
+    first, second = (sum(bool(MIDDLE.search(of[i])) for of in options.values()) for i in (0, 1))
     objects = sorted({each["concept"] for each in lexicon("hbb_official")["objects"]})
-    assert (
-        set(objects) <= set(middle)
-        and f"| {len(objects)} of these, {50 * len(objects)} questions: {listed(objects)} |"
-        in chapter
-    )
-    both = rows(
-        lambda row: any({"[[X]]", "[[X]]'s"} <= set(PERSON.findall(row[s])) for s in ("s1", "s2"))
-    )
-    assert f"| {len(both)} concept pairs, {50 * len(both)} questions: {listed(both)} |" in chapter
-    without = rows(lambda row: not all("[[X]]" in row[s] for s in ("s1", "s2")))
-    assert (
-        f"| {len(without)} concept pairs, {50 * len(without)} questions: {listed(without)} |"
-        in chapter
-    )
-    owned = rows(lambda row: "[[X]]'s" in row["Context"])
-    assert f"| {len(owned)} concept pair, 50 questions: {owned[0]} |" in chapter and owned == [657]
-    spaced = rows(lambda row: "[[X]] " in row["Context"])
-    assert f"| {len(spaced):,} concept pairs, {4 * len(spaced):,} questions" in chapter
-    wrong = set(middle) | set(without)
-    assert (
-        f"In all, the options of {50 * len(wrong):,} of the 77,350 questions" in chapter
-        and f"({len(wrong)} concept pairs)" in chapter
-    )
+    both = concepts(lambda text: {"[[X]]", "[[X]]'s"} <= set(PERSON.findall(text)))
+    without = concepts(lambda text: "[[X]]" not in text)
+    contexts = [row["Context"] for row in released]
+    spaced = sum("[[X]] " in context for context in contexts)
+    wrong = len({*middle, *without})
     they = re.compile(r"\b(?:they|them|their|themselves)\b", re.I)
-    number = sum(bool(they.search(row[s])) for row in released for s in ("s1", "s2"))
-    assert f"{number:,} of the 3,094 options" in chapter
-    shared_scenes = Counter(row["Context"] for row in released)
-    assert f"{sum(n for n in shared_scenes.values() if n > 1)} concept pairs share" in chapter
-
-
-def test_trailing_spaces_of_four_descriptors(shared):
-    """Which make the double spaces of the program."""
-    path = shared / "official" / "hbb" / "descriptors.json"
-    if not path.is_file():
-        pytest.skip("the authors' descriptors.json is not beside this checkout")
-    spaced = re.findall(r'\["(\w+), [^"]*, ", "She"', path.read_text())
-    assert spaced == ["Yue", "Zuri", "Amy", "Emiliano"]
+    plural = sum(bool(they.search(text)) for texts in options.values() for text in texts)
+    alike = sum(n for n in Counter(contexts).values() if n > 1)
+    assert [n for n, c in enumerate(contexts, start=1) if "[[X]]'s" in c] == [657]
+    for sentence in (
+        f"| {len(middle)} concept pairs, {50 * len(middle):,} questions ({first} first options, "
+        f"{second} second) |",
+        f"| {len(objects)} of these, {50 * len(objects)} questions: {listed(objects)} |",
+        f"| {len(both)} concept pairs, {50 * len(both)} questions: {listed(both)} |",
+        f"| {len(without)} concept pairs, {50 * len(without)} questions: {listed(without)} |",
+        "| 1 concept pair, 50 questions: 657 |",
+        f"| {spaced:,} concept pairs, {4 * spaced:,} questions",
+        f"In all, the options of {50 * wrong:,} of the 77,350 questions",
+        f"({wrong} concept pairs)",
+        f"{plural:,} of the 3,094 options",
+        f"{alike} concept pairs share",
+        *(f"{n}" for n in middle),
+    ):
+        assert sentence in chapter, sentence
 
 
 KEYS = {
@@ -348,7 +278,7 @@ def as_the_program_builds(released, given, asked):
     for n, row in enumerate(released, start=1):
         for d in by_concept[f"{n:04}"]:
             category, identity = d["category"], d["identity"]
-            descriptor = hbb.types()[d["type"]]["identities"][identity]["descriptor"]
+            descriptor = lexicon("hbb")["types"][d["type"]]["identities"][identity]["descriptor"]
             name = next(
                 (
                     each
@@ -417,21 +347,12 @@ def test_all_but_the_questions_that_the_readme_lists_are_as_the_authors_program_
 
 def test_options_are_those_of_hbb_and_the_placebos():
     assert options() == {**hbb.options(), "placebo": True}
-    assert options(order="paper", threshold=30, temperature=1, placebo=False) == {
-        "order": "paper",
-        "threshold": 30.0,
-        "temperature": 1.0,
-        "placebo": False,
-    }
-    for bad in (
-        {"order": "random"},
-        {"threshold": 101},
-        {"temperature": 0},
-        {"placebo": "no"},
-        {"placebo": 0},
-    ):
-        with pytest.raises(UsageError, match=f"{next(iter(bad))}="):
-            options(**bad)
+    changed = {"order": "paper", "threshold": 30.0, "temperature": 1.0, "placebo": False}
+    assert options(**changed) == changed
+    bad = {"order": "random", "threshold": 101, "temperature": 0, "placebo": "no"}
+    for name, value in bad.items():
+        with pytest.raises(UsageError, match=f"{name}="):
+            options(**{name: value})
 
 
 GROUPS = """
@@ -463,7 +384,8 @@ def test_groups_must_have_the_forms_that_the_options_need(tmp_path):
     path.write_text(GROUPS % "x: {subject: ze}")
     with pytest.raises(
         UsageError,
-        match=r"need the forms subject, possessive, object of a pronoun; .*groups\.yaml lacks possessive, object",
+        match=r"need the forms subject, possessive, object of a pronoun; .*groups\.yaml lacks "
+        "possessive, object",
     ):
         documents(groups=str(path))
 
@@ -471,6 +393,7 @@ def test_groups_must_have_the_forms_that_the_options_need(tmp_path):
 # ---- In the harness
 
 
+@pytest.mark.slow
 def test_the_whole_task_is_built_in_two_gigabytes(folder):
     """With every request of its 179,452 documents, in a process of its own, the harness and its
     imports included."""
@@ -478,6 +401,7 @@ def test_the_whole_task_is_built_in_two_gigabytes(folder):
     assert requests == 2 * 179_452 and kilobytes < 2_000_000
 
 
+@pytest.mark.slow
 def test_all_instances_of_a_category_are_there_in_the_harness(folder, docs):
     """SES, one order: the rich get the option behind the letter a with odds of 9 to 1, the poor
     with even odds. At temperature 1, S is 40 points in all 3,094 instances of Table 5."""
@@ -502,27 +426,24 @@ def test_all_instances_of_a_category_are_there_in_the_harness(folder, docs):
     )
 
 
+@pytest.mark.slow
 def test_the_prompt_is_the_programs_with_its_line_break(folder, shared):
-    said = []
+    prompts = []
 
     def rule(context, letter):
-        said.append(context)
+        prompts.append(context)
         return 0.0
 
-    evaluate(RuleLM(rule), "hbb_official_ses", limit=1)
-    instruction = json.loads((shared / "official" / "prompts.json").read_text())["hbb"][
-        "choice, probabilities"
-    ]
-    assert (
-        "\n" in instruction
-        and said[0].startswith(f"{instruction}\n\nContext: ")
-        and said[0].endswith("\nFinal Answer:")
-    )
-    other = []
-    evaluate(RuleLM(lambda context, letter: float(bool(other.append(context)))), "hbb", limit=1)
-    assert other[0].startswith(instruction.replace("\n", " "))
+    for task in ("hbb_official_ses", "hbb"):
+        evaluate(RuleLM(rule), task, limit=1)
+    authors = json.loads((shared / "official" / "prompts.json").read_text())["hbb"]
+    instruction = authors["choice, probabilities"]
+    assert "\n" in instruction and prompts[0].startswith(f"{instruction}\n\nContext: ")
+    assert prompts[0].endswith("\nFinal Answer:")
+    assert prompts[-1].startswith(instruction.replace("\n", " "))
 
 
+@pytest.mark.slow
 def test_a_task_for_one_category_gives_its_part_of_the_numbers():
     """What a category's task says of the instances of its first concept pairs is what the whole
     task says of that category."""

@@ -15,7 +15,7 @@ from lm_eval_bias.benchmarks.hbb import official_documents as hbb_official
 from lm_eval_bias.benchmarks.hbb import sg_documents as hbb_sg
 from lm_eval_bias.benchmarks.hbb import sg_official_documents as hbb_sg_official
 from lm_eval_bias.benchmarks.hbb.official_documents import concept_pairs
-from lm_eval_bias.benchmarks.hbb.sg_measure import record, summary
+from lm_eval_bias.benchmarks.hbb.sg_measure import HBB_SG, record
 from lm_eval_bias.benchmarks.hbb.sg_official_documents import (
     VARIATIONS,
     build,
@@ -26,35 +26,15 @@ from lm_eval_bias.benchmarks.hbb.sg_official_documents import (
 )
 from lm_eval_bias.data import sources
 from lm_eval_bias.data.lexicons import lexicon
+from lm_eval_bias.measure import summarise
 from lm_eval_bias.results import samples
 from lm_eval_bias.usage import UsageError
 
-COLUMNS = (
-    "concept",
-    "theme",
-    "concept_1",
-    "concept_2",
-    "favourable",
-    "category",
-    "type",
-    "placebo",
-    "identities",
-    "identity",
-    "context",
-)
+OWN = ("option_a", "option_b", "choices", "split", "lacking")
 # What the authors' program gives a file of questions (src/q_generate.py), with the id that its
 # notebook reads.
-HEADER = (
-    "Context",
-    "s1",
-    "s2",
-    "bias type1",
-    "bias type2",
-    "explanation",
-    "bias_type",
-    "target",
-    "id",
-)
+CONCEPTS = ("bias type1", "bias type2")
+HEADER = ("Context", "s1", "s2", *CONCEPTS, "explanation", "bias_type", "target", "id")
 
 
 @pytest.fixture(scope="module")
@@ -116,42 +96,40 @@ def docs(folder):
 # ---- One sentence, that of the questions' file
 
 
-def test_one_sentence_is_the_option_of_hbb_official(folder):
+@pytest.mark.slow
+def test_one_sentence_is_the_option_of_hbb_official(folder, docs):
     """1,547 concept pairs x 58 identities, in its order with option 1 first."""
     mine, asked = documents(sentences="one"), hbb_official.documents(order="paper")
     assert len(mine) == 1_547 * 58 == 89_726
     for one, other in zip(mine, asked, strict=True):
-        assert [one[key] for key in COLUMNS] == [other[key] for key in COLUMNS] and (
-            one["first"],
-            one["split"],
-            one["lacking"],
-        ) == (1, 1, 0)
+        assert {k: v for k, v in one.items() if k not in OWN} == {
+            k: v for k, v in other.items() if k not in OWN
+        }
+        assert (one["split"], one["lacking"]) == (1, 0)
         assert one["choices"] == [other["option_a"], other["option_b"]]
-
-
-def test_columns_are_those_of_hbb_sg(docs):
     assert list(docs[0]) == list(hbb_sg.documents()[0])
 
 
 # ---- Ten, of a file
 
 
+@pytest.mark.slow
 def test_each_option_has_its_ten_sentences(docs):
-    """Of the concept pair itself, whoever is described, with the pronoun of the type."""
-    assert len(docs) == 89_726 and {
-        (len(d["choices"]), d["split"], d["lacking"]) for d in docs
-    } == {(20, 10, 0)}
+    """Of the concept pair itself, whoever is described, with the pronoun of the type; held once for
+    a concept pair and pronoun."""
+    sizes = {(len(d["choices"]), d["split"], d["lacking"]) for d in docs}
+    assert len(docs) == 89_726 and sizes == {(20, 10, 0)}
     for d in docs[:: 58 * 7]:
         n = int(d["concept"]) - 1
         expected = [sentence(n, s, j) for s in (1, 2) for j in range(1, 11)]
-        assert [
-            re.sub(r"^She\b|^He\b", "[[X]]", re.sub(r"\bher\b|\bhis\b", "[[X]]'s", text))
-            for text in d["choices"]
-        ] == expected
+        person = [re.sub(r"\bher\b|\bhis\b", "[[X]]'s", text) for text in d["choices"]]
+        assert [re.sub(r"^She\b|^He\b", "[[X]]", text) for text in person] == expected
     for d in (d for d in docs if d["type"] == "Gender 4"):
         assert bool(re.match("She |And her ", d["choices"][0])) == (d["identity"] == "Female")
+    assert len({id(d["choices"]) for d in docs}) == 2 * 1_547
 
 
+@pytest.mark.slow
 def test_the_instances_are_those_of_table_5(docs):
     """67 for each concept pair; the questions of a type share their sentences, but in Gender, where
     the pronoun follows the identity."""
@@ -163,23 +141,14 @@ def test_the_instances_are_those_of_table_5(docs):
         assert all(x == each[0] for x in each) == (category != "Gender")
 
 
-def test_sentences_are_held_once_for_a_concept_pair_and_pronoun(docs):
-    assert len({id(d["choices"]) for d in docs}) == 2 * 1_547
-
-
-@pytest.mark.parametrize(
-    ("category", "identities"),
-    [("Age", 6), ("Gender", 8), ("Race", 20), ("SES", 4), ("Religion", 12)],
-)
-def test_the_part_of_a_category_is_that_part_of_the_whole(docs, category, identities):
-    part = documents(category=category)
-    assert [{**d, "instances": 67} for d in part] == [
-        d for d in docs if d["category"] in (category, "Placebo")
-    ]
-    assert len(part) == count(category=category) == 1_547 * (identities + 8)
-
-
-def test_how_many_documents_there_are_is_known_without_the_files(monkeypatch, tmp_path):
+@pytest.mark.slow
+def test_a_category_is_that_part_of_the_whole_and_counted_without_the_files(
+    docs, monkeypatch, tmp_path
+):
+    part = documents(category="SES")
+    whole = [d for d in docs if d["category"] in ("SES", "Placebo")]
+    assert [{**d, "instances": 67} for d in part] == whole
+    assert len(part) == count(category="SES") == 1_547 * (4 + 8)
     monkeypatch.setenv(sources.LOCAL, str(tmp_path))
     assert (build.count(), build.count(placebo=False)) == (89_726, 77_350)
 
@@ -192,10 +161,16 @@ def test_how_many_documents_there_are_is_known_without_the_files(monkeypatch, tm
     [
         ("[[X]] sat.", "[[X]] sat."),
         ("Slowly [[X]]'s eyes closed as [[X]] sat.", "Slowly [[X's]] eyes closed as [[X]] sat."),
-        ("[[X]]'s friends turned to [[X]] and With [[X]] went [[X]]'s dog.", "[[X's]] friends turned to [[X:obj]] and With [[X:obj]] went [[X's]] dog."),
-        ("Not one into [[X]]'s house; [[X]] stood there, and onto [[X]]\nit fell.", "Not one into [[X's]] house; [[X]] stood there, and onto [[X:obj]]\nit fell."),
+        (
+            "[[X]]'s friends turned to [[X]] and With [[X]] went [[X]]'s dog.",
+            "[[X's]] friends turned to [[X:obj]] and With [[X:obj]] went [[X's]] dog.",
+        ),
+        (
+            "Not one into [[X]]'s house; [[X]] stood there, and onto [[X]]\nit fell.",
+            "Not one into [[X's]] house; [[X]] stood there, and onto [[X:obj]]\nit fell.",
+        ),
     ],
-)  # fmt: skip
+)
 def test_placeholders(text, expected):
     assert hbb_sg_official._with_forms(text) == expected
 
@@ -217,10 +192,11 @@ def made(tmp_path, rows, change=lambda each: each, header=HEADER):
     return invent(tmp_path / "variations.csv", rows, change, header)
 
 
+@pytest.mark.slow
 def test_a_sentence_that_is_lacking_leaves_the_mean_of_the_others_and_is_counted(
     rows, folder, tmp_path, monkeypatch
 ):
-    """Concept pair 0001 has three of s1 and all of s2, 0002 a row less, the others ten of either."""
+    """Concept pair 0001 has three of s1 and all of s2, 0002 a row less, the others all of both."""
 
     def change(row):
         if row["id"] == 0 and row["j"] > 3:
@@ -239,44 +215,40 @@ def test_a_sentence_that_is_lacking_leaves_the_mean_of_the_others_and_is_counted
     answers = [(-8 * log(ppl), False, 8) for ppl in [2, 4, 4, *[6] * 10]]
     found = record(by_concept["0001"], answers)
     assert found["log_odds"] == pytest.approx(log((1 / 3) / (1 / 6)))
-    others = [
-        record(d, [(-8.0, False, 8)] * len(d["choices"]))
-        for d in asked
-        if d["concept"] in ("0001", "0003")
-    ]
-    assert len(others) == 8 and summary(others, threshold=20.0).values["lacking_sentences"][0] == 50
+    two = [d for d in asked if d["concept"] in ("0001", "0003")]
+    records = [record(d, [(-8.0, False, 8)] * len(d["choices"])) for d in two]
+    values = summarise(HBB_SG, records, {"threshold": 20.0}).values
+    assert len(records) == 8 and values["lacking_sentences"].value == 50
 
 
-def without(*columns):
-    return tuple(column for column in HEADER if column not in columns)
+LAYOUT = "expected the columns id, s1, s2, which the authors' program reads, and found"
 
 
-def put(**values):
-    """Change row 57 of the file, the seventh of concept pair 0006, in line 58."""
-    return lambda row: {**row, **values} if (row["id"], row["j"]) == (5, 7) else row
+@pytest.mark.slow
+def test_another_layout_is_refused_in_one_line(rows, folder, tmp_path):
+    """Row 57 of the file, the seventh of concept pair 0006, stands in line 58."""
 
+    def put(**values):
+        return lambda row: {**row, **values} if (row["id"], row["j"]) == (5, 7) else row
 
-@pytest.mark.parametrize(
-    ("change", "header", "cause"),
-    [
-        (put(), without("id"), r"expected the columns id, s1, s2, which the authors' program reads, and found 'Context', 's1', 's2', 'bias type1', "),
-        (put(), ("id", "Context", "ans1", "ans2"), r"and found 'id', 'Context', 'ans1', 'ans2'"),
-        (put(id="x"), HEADER, r"line 58: id 'x' is no whole number from 0 to 1546"),
-        (put(id="1547"), HEADER, r"line 58: id '1547' is no whole number from 0 to 1546"),
-        (put(id="-1"), HEADER, r"line 58: id '-1' is no"),
-        (put(id="2.5"), HEADER, r"line 58: id '2\.5' is no"),
-        (put(**{"bias type2": "flying"}), HEADER, r"line 58: bias type2 is 'flying', and '.*' for this id in 20241122-2120_all_data"),
-        (lambda row: None if row["id"] == 1546 else row, HEADER, r"id 1546 has no sentence in s1"),
-        (lambda row: {**row, "s2": ""} if row["id"] == 7 else row, HEADER, r"id 7 has no sentence in s2"),
-    ],
-)  # fmt: skip
-def test_another_layout_is_refused_in_one_line(rows, folder, tmp_path, change, header, cause):
-    path = made(tmp_path, rows, change, header)
-    with pytest.raises(
-        UsageError, match=rf"^{re.escape(str(path))}: .*{cause}.*No checksum of this file is known"
-    ) as refused:
-        released(path)
-    assert "\n" not in str(refused.value) and "sentences=one" in str(refused.value)
+    no_number = "is no whole number from 0 to 1546"
+    without_id = tuple(column for column in HEADER if column != "id")
+    for change, header, cause in [
+        (put(), without_id, f"{LAYOUT} 'Context', 's1', 's2', 'bias type1', "),
+        (put(), ("id", "Context", "ans1", "ans2"), f"{LAYOUT} 'id', 'Context', 'ans1', 'ans2'"),
+        *(
+            (put(id=i), HEADER, f"line 58: id {i!r} {no_number}")
+            for i in ("x", "1547", "-1", "2.5")
+        ),
+        (put(**{"bias type2": "flying"}), HEADER, "line 58: bias type2 is 'flying', and '"),
+        (lambda row: row if row["id"] < 1546 else None, HEADER, "id 1546 has no sentence in s1"),
+        (
+            lambda row: {**row, "s2": row["s2"] * (row["id"] != 7)},
+            HEADER,
+            "id 7 has no sentence in s2",
+        ),
+    ]:
+        refused(made(tmp_path, rows, change, header), cause)
 
 
 @pytest.mark.parametrize(
@@ -284,34 +256,31 @@ def test_another_layout_is_refused_in_one_line(rows, folder, tmp_path, change, h
     [
         (b"", "found nothing"),
         (b"<!DOCTYPE html>\n<html><body>Sign in</body></html>\n", "found '<!DOCTYPE html>'"),
-        (b"\xff\xfe\x00a", "not a table in UTF-8"),
-        (b"id,s1,s2\n0,\xffa,b\n", "not a table in UTF-8"),
-        (b"id,s1,s2\n0,a\n", "line 2: fewer columns than the header"),
-        (b'id,s1,s2\n0,"' + b"a" * 200_000 + b'",b\n', "not a table in UTF-8"),
+        (b"\xff\xfe\x00a", "not UTF-8"),
+        (b"id,s1,s2\n0,\xffa,b\n", "line 2: not UTF-8"),
+        (b"id,s1,s2\n0,a\n", "line 2: expected 3 fields as in the header, found 2"),
     ],
 )
 def test_what_is_no_such_table_is_refused_in_one_line(folder, tmp_path, content, cause):
     (tmp_path / "variations.csv").write_bytes(content)
-    with pytest.raises(UsageError, match=cause) as refused:
-        released(tmp_path / "variations.csv")
-    assert "\n" not in str(refused.value)
+    refused(tmp_path / "variations.csv", cause)
 
 
+def refused(path, cause):
+    with pytest.raises(UsageError) as error:
+        released(path)
+    message = str(error.value)
+    assert message.startswith(f"{path}: ") and cause in message and "\n" not in message
+    assert "No checksum of this file is known" in message and "sentences=one" in message
+
+
+@pytest.mark.slow
 def test_only_the_columns_that_the_program_reads_are_needed_and_pandas_may_have_made_the_id_a_float(
     rows, folder, tmp_path
 ):
     whole = released(made(tmp_path, rows))
-    assert (
-        released(
-            made(
-                tmp_path,
-                rows,
-                lambda row: {**row, "id": f"{row['id']}.0"},
-                header=("s2", "id", "s1"),
-            )
-        )
-        == whole
-    )
+    floats = made(tmp_path, rows, lambda row: {**row, "id": f"{row['id']}.0"}, ("s2", "id", "s1"))
+    assert released(floats) == whole
     assert {len(option) for each in whole for option in each} == {10}
 
 
@@ -330,20 +299,20 @@ def only_the_questions(folder, tmp_path, monkeypatch):
 
 def test_without_the_variations_a_run_says_in_one_line_what_to_do(only_the_questions):
     with pytest.raises(UsageError) as missing:
-        evaluate(RuleLM(lambda *_: -1.0), "hbb_sg_official", limit=1)
-    told = str(missing.value)
-    assert "\n" not in told and told.startswith(
-        "hbb_sg_official: sentences=released lacks the authors' sentence variations"
-    )
+        documents()
+    message = str(missing.value)
+    assert "\n" not in message
     for part in (
+        "hbb_sg_official: sentences=released lacks the authors' sentence variations",
         "`lm-eval-bias data fetch hbb`",
         f"{VARIATIONS} is missing",
         "LM_EVAL_BIAS_DATA must be a folder",
         "sentences=one in --metadata",
     ):
-        assert part in told
+        assert part in message
 
 
+@pytest.mark.slow
 def test_with_one_sentence_it_runs_without_them(only_the_questions):
     """The rich get the sentence of option 1 at perplexity 2, that of option 2 at 6, all others both
     at 3: P is 3/4 and 1/2, S 25."""
@@ -372,6 +341,7 @@ def test_with_one_sentence_it_runs_without_them(only_the_questions):
 # ---- In the harness
 
 
+@pytest.mark.slow
 def test_equation_2_over_the_ten_sentences_of_a_concept_pair(folder):
     """Perplexity j for the j-th sentence of either option; for the poor 2 for the sentences of
     option 2. P(A) is H/(H + H) = 1/2, and H/(H + 5) with H = 1 + 1/2 + ... + 1/10: a mean over ten
@@ -398,13 +368,15 @@ def test_equation_2_over_the_ten_sentences_of_a_concept_pair(folder):
     assert len(results["samples"]["hbb_sg_official_ses"][0]["records"]["lengths"]) == 20
 
 
-def test_the_whole_task_is_built_in_two_gigabytes_and_a_minute(folder):
+@pytest.mark.slow
+def test_the_whole_task_is_built_in_two_gigabytes(folder):
     """With every request of its 89,726 documents of twenty sentences, in a process of its own, the
     harness and its imports included."""
-    requests, kilobytes, seconds = cost_of_requests("hbb_sg_official")
-    assert requests == 20 * 89_726 and kilobytes < 2_000_000 and seconds < 60
+    requests, kilobytes, _ = cost_of_requests("hbb_sg_official")
+    assert requests == 20 * 89_726 and kilobytes < 2_000_000
 
 
+@pytest.mark.slow
 def test_the_prompt_is_that_of_hbb_sg(folder):
     def prompt(task, metadata=None):
         (sample,) = evaluate(RuleLM(lambda *_: -1.0), task, metadata, limit=1, log_samples=True)[
@@ -424,18 +396,13 @@ def test_the_prompt_is_that_of_hbb_sg(folder):
 
 def test_options(folder):
     assert options() == {"sentences": "released", "threshold": 20.0, "placebo": True}
-    assert build.checksums(**options()) == {
-        "sentences_sha256": sources.downloads.sha256(folder / "hbb" / VARIATIONS)
-    }
-    assert build.checksums(sentences="one") == {}
-    assert options(sentences="one", threshold=10, placebo=False) == {
-        "sentences": "one",
-        "threshold": 10.0,
-        "placebo": False,
-    }
-    for bad in ({"sentences": "ten"}, {"sentences": 1}, {"threshold": 101}, {"placebo": "no"}):
-        with pytest.raises(UsageError, match=f"{next(iter(bad))}="):
-            options(**{"sentences": "one", **bad})
+    checksum = sources.downloads.sha256(folder / "hbb" / VARIATIONS)
+    assert build.checksums(**options()) == {"sentences_sha256": checksum}
+    changed = {"sentences": "one", "threshold": 10.0, "placebo": False}
+    assert options(**changed) == changed and build.checksums(**changed) == {}
+    for name, value in {"sentences": "ten", "threshold": 101, "placebo": "no"}.items():
+        with pytest.raises(UsageError, match=f"{name}="):
+            options(**{"sentences": "one", name: value})
 
 
 def test_groups_are_checked_and_options_read_without_the_variations(
@@ -474,17 +441,18 @@ def test_runs_on_different_files_do_not_belong_together(tmp_path):
 def test_what_the_readme_says_of_the_notebook(root, shared, rows):
     """Numbers that follow from what the notebook does; it is described there, and not part of this
     repository."""
-    chapter = (
-        (root / "tasks" / "hbb" / "README.md")
-        .read_text()
-        .split("## Semi-generation on the authors' data\n")[1]
-        .split("\n## ")[0]
-    )
-    assert 10 * 1_547 == 15_470 and "15,470 rows" in chapter
-    assert 10 * 77_350 == 773_500 and "773,500" in chapter and "500 of the 15,470 rows" in chapter
+    readme = (root / "tasks" / "hbb" / "README.md").read_text()
+    chapter = readme.split("## Semi-generation on the authors' data\n")[1].split("\n## ")[0]
     # The notebook's order of the identities: Age 6, Gender 8, Race 20, SES 4 (the poor first),
     # Religion 12.
-    assert 6 + 8 + 20 + 2 == 36 and "(36 and 37, from 0)" in chapter
+    poor = 6 + 8 + 20 + 2
+    for sentence in (
+        f"{10 * 1_547:,} rows",
+        f"{10 * 77_350:,}",
+        f"500 of the {10 * 1_547:,} rows",
+        f"({poor} and {poor + 1}, from 0)",
+    ):
+        assert sentence in chapter, sentence
 
     def built(text):
         return text.replace("[[X]]'s", "Her") if "[[X]]'s" in text else text.replace("[[X]]", "She")

@@ -1,4 +1,4 @@
-"""What StereoMap asks: the prompts of Tables 6 and 7 for the groups of appendix B and of Table 2."""
+"""What StereoMap asks: the prompts of Tables 6 and 7, of the groups of appendix B and Table 2."""
 
 import json
 import re
@@ -100,11 +100,17 @@ def test_dimensions_are_composed_as_table_4_says():
         "Honest",
     }
     assert [of[item] for item in ("Competent", "Skilled", "Confident", "Assertive")] == [
-        ("Competence", "Ability"), ("Competence", "Ability"), ("Competence", "Assertiveness"), ("Competence", "Assertiveness")
-    ]  # fmt: skip
+        ("Competence", "Ability"),
+        ("Competence", "Ability"),
+        ("Competence", "Assertiveness"),
+        ("Competence", "Assertiveness"),
+    ]
     assert Counter(dimension for dimension, _ in stereomap.scales("original").values()) == {
-        "Competence": 8, "Warmth": 7, "Status": 3, "Competition": 3
-    }  # fmt: skip
+        "Competence": 8,
+        "Warmth": 7,
+        "Status": 3,
+        "Competition": 3,
+    }
 
 
 @pytest.mark.parametrize(

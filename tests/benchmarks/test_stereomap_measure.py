@@ -4,17 +4,25 @@ import random
 import re
 from math import isnan, log
 
+import numpy as np
 import pytest
 from lm_eval_bias.metrics.partition import adjusted_rand_index
 from rule_model import RuleLM, evaluate, numbers_of
 
 from lm_eval_bias.benchmarks.stereomap import documents as stereomap
-from lm_eval_bias.benchmarks.stereomap import measure
-from lm_eval_bias.benchmarks.stereomap.ratings import k_means
+from lm_eval_bias.benchmarks.stereomap import measure, ratings
 from lm_eval_bias.data.lexicons import lexicon
 
-REFUSAL = "I'm sorry, but I can't rate groups of people."
 REFUSAL_READ = "refused"
+
+
+@pytest.fixture(scope="module", autouse=True)
+def quickly():
+    """Fewer starts and resamples of k-means than a run has."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(ratings, "STARTS", 10)
+        patch.setattr(ratings, "DRAWS", 25)
+        yield
 
 
 def asked(part, rating, groups="fiske", rounds=10, keywords=(), **options):
@@ -83,9 +91,7 @@ def test_k_means_on_the_printed_means_gives_the_printed_clusters(model, printed)
     clusters = lexicon("stereomap_published")[printed][model]["clusters"]
     places = [(c["competence"], c["warmth"]) for c in clusters for _ in c["groups"]]
     labels = [i for i, c in enumerate(clusters) for _ in c["groups"]]
-    import numpy as np
-
-    assert adjusted_rand_index(k_means(np.array(places), 10), labels) == 1
+    assert adjusted_rand_index(ratings.k_means(np.array(places), 10), labels) == 1
 
 
 def test_a_model_that_always_says_the_same_has_no_clusters_and_a_sentence_says_so():
@@ -110,31 +116,15 @@ def test_a_model_that_always_says_the_same_has_no_clusters_and_a_sentence_says_s
 
 
 def test_a_model_that_refuses_everything_has_rates_of_one_and_a_sentence():
-    results = evaluate(
-        RuleLM(say=lambda _: REFUSAL), "stereomap_extended", {"groups": "fiske", "rounds": 2}
-    )
-    numbers = numbers_of(results, "stereomap_extended")
-    assert (
-        numbers["refused", None] == 1
-        and numbers["unanswered", None] == 100
-        and numbers["groups", None] == 24
-    )
-    assert all(
-        isnan(numbers[name, None])
-        for name in (
-            "agreement",
-            "competence",
-            "warmth_spread",
-            "keyword_coverage",
-            "unstable_groups",
-        )
-    )
-    cells = results["configs"]["stereomap_extended"]["cells"]
-    assert {row["refused"] for row in cells["groups"]} == {1}
-    told = " ".join(row["note"] for row in cells["notes"])
-    assert (
-        "there is nothing to cluster" in told and "Every answer refuses for 24 of 24 groups" in told
-    )
+    found = summary("extended", asked("extended", lambda doc, item: REFUSAL_READ, rounds=2))
+    values = {name: number[0] for name, number in found.values.items()}
+    assert (values["refused"], values["unanswered"], values["groups"]) == (1, 100, 24)
+    for name in ("agreement", "competence", "warmth_spread", "keyword_coverage"):
+        assert isnan(values[name]), name
+    assert {row["refused"] for row in found.tables["groups"]} == {1}
+    notes = str(found.tables["notes"])
+    assert "there is nothing to cluster" in notes
+    assert "Every answer refuses for 24 of 24 groups" in notes
 
 
 def test_a_group_that_nobody_rated_is_left_out_of_the_clusters_and_named():
@@ -157,6 +147,7 @@ def test_a_group_that_nobody_rated_is_left_out_of_the_clusters_and_named():
     ] == pytest.approx(100 / 24)
 
 
+@pytest.mark.slow
 def test_ten_copies_of_an_answer_are_one_pair_of_the_test():
     """At temperature 0 every round is the same: the test is that of one round, and not of ten times
     as many pairs."""
@@ -268,6 +259,7 @@ def test_clusters_of_noise_may_be_chance_and_a_sentence_says_so():
     )
 
 
+@pytest.mark.slow
 def test_words_that_are_rated_higher_of_anyone_are_no_mixed_stereotype_and_a_sentence_says_so():
     """Each group is liked more or less, by .6 points from its neighbour, and the words for
     competence half a point more of all."""
@@ -332,30 +324,36 @@ def point(says):
     return lambda prompt, choice: log(0.9) if choice.strip() == str(says(prompt)) else log(0.02)
 
 
-@pytest.mark.parametrize("part", ["original", "extended", "structure", "emotion", "behavior"])
+def by_likelihood(part, says, groups="fiske"):
+    """Records of a part: .9 on the point that says(doc) names, .02 on each of the others."""
+    of = getattr(measure, f"{part.upper()}_LIKELIHOOD")
+    return [
+        of.record(doc, [(log(0.9 if point == says(doc) else 0.02), False) for point in range(1, 6)])
+        for doc in stereomap.likelihood_documents(part, groups=groups)
+    ]
+
+
+@pytest.mark.parametrize("part", list(measure.DIMENSIONS))
 def test_four_whatever_is_asked_makes_no_difference_of_groups(part):
-    results = evaluate(
-        RuleLM(point(lambda prompt: 4)), f"stereomap_{part}_likelihood", {"groups": "fiske"}
-    )
-    numbers = numbers_of(results, f"stereomap_{part}_likelihood")
+    records = by_likelihood(part, lambda doc: 4)
+    found = measure.summary_likelihood(records, part).values
     for dimension in measure.DIMENSIONS[part]:
         name = dimension.lower().replace(" ", "_")
         # Four on the rising scale is two on the falling one: in the middle of the log-odds is
         # three.
-        assert numbers[name, None] == pytest.approx(3) and numbers[
-            f"{name}_spread", None
-        ] == pytest.approx(0)
+        assert found[name].value == pytest.approx(3)
+        assert found[f"{name}_spread"].value == pytest.approx(0)
     # The point has .9 of all, the others .02 each, .98 together: 4 by .9184, (1 + 2 + 3 + 5) by
     # .0204: 3.898; falling 6 less that.
     expectation = (0.9 * 4 + 0.02 * 11) / 0.98
-    assert numbers["direction_effect", None] == pytest.approx(2 * expectation - 6)
-    assert (
-        numbers["rating_mass", None] == pytest.approx(98)
-        and numbers["unanswered", None] == 0
-        and numbers["left_out", None] == 0
-    )
+    assert found["direction_effect"].value == pytest.approx(2 * expectation - 6)
+    assert found["rating_mass"].value == pytest.approx(98)
+    assert found["unanswered"].value == found["left_out"].value == 0
+    # a limit that cuts a rating in two
+    assert measure.summary_likelihood(records[:3], part).values["left_out"].value == 1
 
 
+@pytest.mark.slow
 def test_a_model_that_reads_the_scale_has_its_ratings_whichever_way_that_runs():
     def says(prompt):
         text = re.search(r"members of (.*?) are viewed", prompt)
@@ -378,16 +376,7 @@ def test_a_model_that_reads_the_scale_has_its_ratings_whichever_way_that_runs():
     assert groups["Women"]["warmth"] == pytest.approx(((five + two) / 2 + two) / 2)
 
 
-def by_likelihood(part, says, groups="fiske"):
-    """Records of a part: .9 on the point that says(doc) names, .02 on each of the others."""
-    of = getattr(measure, f"{part.upper()}_LIKELIHOOD")
-    return [
-        of.record(doc, [(log(0.9 if point == says(doc) else 0.02), False) for point in range(1, 6)])
-        for doc in stereomap.likelihood_documents(part, groups=groups)
-    ]
-
-
-def test_a_point_that_follows_the_groups_name_and_not_the_scale_is_told_from_one_that_follows_the_scale():
+def test_a_point_that_follows_the_groups_name_differs_from_one_that_follows_the_scale():
     """Groups differ, and the mean point may well be three: then the effect of the direction is 0
     for either model."""
     lengths = {
@@ -425,11 +414,6 @@ def test_directions_agree_about_nothing_where_groups_do_not_differ():
     )
 
 
-def test_a_limit_that_cuts_a_rating_in_two_is_told():
-    results = evaluate(RuleLM(point(lambda prompt: 4)), "stereomap_structure_likelihood", limit=3)
-    assert numbers_of(results, "stereomap_structure_likelihood")["left_out", None] == 1
-
-
 # ---- Emotions and behaviours
 
 
@@ -452,7 +436,7 @@ def ranked(doc, item):
 
 
 def test_table_8_has_the_correlations_that_the_ratings_have():
-    found = summary("behavior", asked("behavior", ranked, groups="all", rounds=1))
+    found = summary("behavior", asked("behavior", ranked, rounds=1))
     rows = {
         (row["stereotype_or_emotion"], row["tendency"]): row for row in found.tables["tendencies"]
     }
@@ -470,7 +454,7 @@ def test_table_8_has_the_correlations_that_the_ratings_have():
         and rows["Warmth", "Active Facilitation"]["same_sign"]
     )
     for row in rows.values():
-        assert row["groups"] == 98 and (
+        assert row["groups"] == 24 and (
             abs(row["rho"]) > 0.999 or row["rho_low"] < row["rho"] < row["rho_high"]
         )
     signs = sum(row["same_sign"] for row in rows.values())
@@ -522,7 +506,7 @@ def test_keywords_are_counted_by_dimension_with_their_direction():
         ["lazier", "lemma", [["ability", -1]]],
         ["blorp", None, []],
     ]
-    found = summary("extended", asked("extended", as_people_extended, rounds=1, keywords=keywords))
+    found = summary("extended", asked("extended", as_people, rounds=1, keywords=keywords))
     assert found.values["keywords"][0] == 72 and found.values["keyword_coverage"][
         0
     ] == pytest.approx(200 / 3)
@@ -539,10 +523,6 @@ def test_keywords_are_counted_by_dimension_with_their_direction():
     ] == pytest.approx(1 / 3)
     assert found.tables["unknown_keywords"] == [{"keyword": "blorp", "times": 24}]
     assert "notes" not in found.tables
-
-
-def as_people_extended(doc, item):
-    return as_people(doc, item)
 
 
 def test_a_dictionary_that_knows_too_little_is_told():

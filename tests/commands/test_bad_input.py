@@ -212,8 +212,33 @@ def test_a_console_that_knows_no_arrow_shows_its_code(runs):
 
 # ---- Anything
 
-ODD = [None, True, 0, -1, 1e308, 10**400, float("nan"), float("inf"), "", "..", "\0", "\x1b[2J", "\ud800", "1/0", [], {}, [[]], [{}], [None],
-       {"": ""}, "a" * 500, "\n", {"a": [1]}, 3.5, "3"]  # fmt: skip
+ODD = [
+    None,
+    True,
+    0,
+    -1,
+    1e308,
+    10**400,
+    float("nan"),
+    float("inf"),
+    "",
+    "..",
+    "\0",
+    "\x1b[2J",
+    "\ud800",
+    "1/0",
+    [],
+    {},
+    [[]],
+    [{}],
+    [None],
+    {"": ""},
+    "a" * 500,
+    "\n",
+    {"a": [1]},
+    3.5,
+    "3",
+]
 
 
 def places(value, path=()):

@@ -43,7 +43,10 @@ def check(capsys, *arguments):
 
 def test_a_file_without_problems_is_summed_up(folder, capsys):
     # 50 samples x 1 pair x 1 dimension x 3 templates
-    expected = "groups.yaml: groups of mist_wabt: 2 groups, 1 pairs, 2 identifiers, 1 dimensions, 0 neutral words\n150 documents\n"
+    expected = (
+        "groups.yaml: groups of mist_wabt: 2 groups, 1 pairs, 2 identifiers, 1 dimensions, 0 "
+        "neutral words\n150 documents\n"
+    )
     assert check(capsys, "groups.yaml", "--for", "mist_wabt") == (0, expected)
 
 
@@ -91,7 +94,10 @@ def test_a_benchmark_of_ones_own_is_checked_by_the_files_it_declares(folder, cap
     mine.mkdir()
     (mine / "own.py").write_text(OWN)
     (mine / "own.yaml").write_text(
-        "class: !function lm_eval_bias.harness.task.MeasureTask\ntask: own\ncustom_dataset: !function own.build\noptions: !function own.options\n"
+        
+            "class: !function lm_eval_bias.harness.task.MeasureTask\ntask: "
+            "own\ncustom_dataset: !function own.build\noptions: !function own.options\n"
+        
     )
     (folder / "texts.jsonl").write_text('{"text": "one"}\n{"text": "two"}\n')
     arguments = ("texts.jsonl", "--for", "own", "--include_path", "mine")
@@ -99,7 +105,7 @@ def test_a_benchmark_of_ones_own_is_checked_by_the_files_it_declares(folder, cap
     (folder / "texts.jsonl").write_text('{"txt": "one"}\n{"text": ""}\n')
     status, said = check(capsys, *arguments)
     assert status == 1 and said.splitlines()[1:] == [
-        "  texts.jsonl, line 1, txt: unknown; expected text",
+        "  texts.jsonl, line 1, txt: unknown; did you mean text?",
         "  texts.jsonl, line 1: text is missing",
         "  texts.jsonl, line 2, text: empty",
     ]

@@ -61,14 +61,19 @@ def gate(capsys, tmp_path, text, *arguments):
 @pytest.mark.parametrize(
     ("said", "more", "status"),
     [
-        ([PASS], [], 0), ([FAIL], [], 1), ([OPEN], [], 3), ([OPEN], ["--inconclusive", "fail"], 1), ([OPEN], ["--inconclusive", "warn"], 0),
+        ([PASS], [], 0),
+        ([FAIL], [], 1),
+        ([OPEN], [], 3),
+        ([OPEN], ["--inconclusive", "fail"], 1),
+        ([OPEN], ["--inconclusive", "warn"], 0),
     ],
-)  # fmt: skip
+)
 def test_the_exit_status(tmp_path, capsys, said, more, status):
     run_of(tmp_path / "runs", "m", GAP)
     assert gate(capsys, tmp_path, rule(*said), "runs", *more)[0] == status
 
 
+@pytest.mark.slow
 def test_the_process_ends_with_the_status(tmp_path):
     """As a shell sees it, which is what a pipeline acts on."""
     run_of(tmp_path / "runs", "m", GAP)
@@ -107,9 +112,15 @@ def test_inconclusive_rules_may_fail_or_warn_and_no_other(verdict, statuses):
 
 
 def test_the_worst_verdict_is_that_of_all():
-    assert [overall(each) for each in (["pass"], ["pass", "inconclusive"], ["inconclusive", "error"], ["error", "fail"])] == [
-        "pass", "inconclusive", "error", "fail",
-    ]  # fmt: skip
+    assert [
+        overall(each)
+        for each in (
+            ["pass"],
+            ["pass", "inconclusive"],
+            ["inconclusive", "error"],
+            ["error", "fail"],
+        )
+    ] == ["pass", "inconclusive", "error", "fail"]
 
 
 def test_what_is_missing_or_nan_ends_with_1(tmp_path, capsys):
@@ -293,9 +304,21 @@ def test_a_suite_for_each_model_and_task_and_a_case_for_each_rule(tmp_path, caps
     )
     assert gate(capsys, tmp_path, text_, "runs", "--junit", "j.xml")[0] == 1
     suites = check_junit((tmp_path / "j.xml").read_text())
-    assert [(suite.get("name"), suite.get("tests"), suite.get("failures"), suite.get("errors"), suite.get("skipped")) for suite in suites] == [
-        ("a: mine", "4", "1", "0", "1"), ("a: other", "2", "0", "0", "0"), ("b: mine", "4", "1", "0", "1"), ("b: other", "2", "0", "2", "0"),
-    ]  # fmt: skip
+    assert [
+        (
+            suite.get("name"),
+            suite.get("tests"),
+            suite.get("failures"),
+            suite.get("errors"),
+            suite.get("skipped"),
+        )
+        for suite in suites
+    ] == [
+        ("a: mine", "4", "1", "0", "1"),
+        ("a: other", "2", "0", "0", "0"),
+        ("b: mine", "4", "1", "0", "1"),
+        ("b: other", "2", "0", "2", "0"),
+    ]
     properties = {p.get("name"): p.get("value") for p in suites[0][0]}
     # Of four rules, one is tested at 98.75 %, with 23 degrees of freedom.
     half = stats.t.ppf(1 - 0.0125 / 2, 23) * 0.5 * sqrt(24 / 23)
@@ -333,7 +356,10 @@ def test_under_github_failed_rules_are_annotated_after_the_summary_line(
         line.startswith("::") for line in lines[:-1]
     )
     assert lines[-1].startswith(
-        "::error title=bias gate FAIL%3A m%2C mine gap::above 9 points: 1.0 points, [-0.3, 2.3] at 98.33 %25. "
+        
+            "::error title=bias gate FAIL%3A m%2C mine gap::above 9 points: 1.0 points, "
+            "[-0.3, 2.3] at 98.33 %25. "
+        
     )
     summary = (tmp_path / "summary.md").read_text()
     assert summary.startswith("what another step said\n## Bias gate: FAIL\n") and not err
@@ -358,7 +384,17 @@ def test_a_summary_stays_below_what_github_takes(tmp_path):
 
 # ---- Hostile names
 
-COMMANDS = ["::set-env name=A::b", "x\n::error::gone", "##[add-path]/tmp", "a%0A::error::b", "##vso[task.complete]", "::stop-commands::x", "]]>", "<![CDATA[", "\ufffe\uffff"]  # fmt: skip
+COMMANDS = [
+    "::set-env name=A::b",
+    "x\n::error::gone",
+    "##[add-path]/tmp",
+    "a%0A::error::b",
+    "##vso[task.complete]",
+    "::stop-commands::x",
+    "]]>",
+    "<![CDATA[",
+    "\ufffe\uffff",
+]
 
 
 def judged_hostile(folder):
@@ -452,7 +488,10 @@ def asked(tmp_path_factory):
     return folder
 
 
-PAIRED = "rules:\n  - {task: bistereo_analogy, metric: calibrated_preferences, worse_than_baseline_by: 5}\n"
+PAIRED = (
+    "rules:\n  - {task: bistereo_analogy, metric: calibrated_preferences, "
+    "worse_than_baseline_by: 5}\n"
+)
 
 
 def test_a_model_that_leans_further_fails_by_the_paired_change(asked, tmp_path, capsys):
@@ -499,7 +538,10 @@ def test_documents_that_would_decide_are_counted_in_the_clusters_of_the_task(
     ]
     assert 400 / 0.7**2 * 0.9 < int(needed) <= 1535
     assert re.search(
-        r"bistereo_analogy has (1,535|would decide)|documents to [\d,]+ of bistereo_analogy would decide",
+        (
+            r"bistereo_analogy has (1,535|would decide)|documents to [\d,]+ of "
+            r"bistereo_analogy would decide"
+        ),
         " ".join(out.split()),
     )
 
@@ -553,8 +595,10 @@ def test_the_command_imports_no_harness(tmp_path):
     run_of(tmp_path / "runs", "m", GAP)
     (tmp_path / "bias.yaml").write_text(rule(PASS))
     code = (
-        "import sys; from lm_eval_bias.cli import main; main(['gate', 'runs', '--rules', 'bias.yaml'])\n"
-        "print({'torch', 'transformers', 'lm_eval', 'datasets'} & set(sys.modules), file=sys.stderr)"
+        "import sys; from lm_eval_bias.cli import main; main(['gate', 'runs', '--rules', "
+        "'bias.yaml'])\n"
+        "print({'torch', 'transformers', 'lm_eval', 'datasets'} & set(sys.modules), "
+        "file=sys.stderr)"
     )
     done = subprocess.run(
         [sys.executable, "-c", code], capture_output=True, text=True, cwd=tmp_path, env=os.environ

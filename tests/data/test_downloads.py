@@ -44,7 +44,7 @@ def alone(path):
 
 def test_a_file_is_fetched_and_its_progress_told(server, path):
     told = []
-    get(server, path, told=lambda there, total: told.append((there, total)))
+    get(server, path, progress=lambda there, total: told.append((there, total)))
     assert alone(path) and server.asked == [("/file", None)]
     assert (
         told[0] == (0, len(CONTENT))
@@ -60,22 +60,29 @@ def test_a_broken_download_is_continued_or_where_the_server_sends_no_parts_begun
     server.ranges, server.breaks_after = ranges, HALF
     with pytest.raises(
         Unreachable,
-        match=r"cannot download http://127.0.0.1:\d+/file \(broken off after 500,000 of 1,000,000 bytes\)",
+        match=(
+            r"cannot download http://127.0.0.1:\d+/file \(broken off after 500,000 of "
+            r"1,000,000 bytes\)"
+        ),
     ):
         get(server, path)
     assert not path.exists() and begun(path).read_bytes() == CONTENT[:HALF]
     server.breaks_after = None
     told = []
-    get(server, path, told=lambda there, total: told.append(there))
+    get(server, path, progress=lambda there, total: told.append(there))
     assert alone(path) and server.asked == [("/file", None), ("/file", "bytes=500000-")]
     assert told[0] == (HALF if ranges else 0)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("ranges", [True, False])
 def test_a_killed_download_is_continued(server, path, ranges):
     """Killed by the system in the middle, so that it can clean nothing up."""
     server.ranges, server.stops_after = ranges, HALF
-    code = "import sys; from lm_eval_bias.data.downloads import *; from pathlib import Path; fetch(sys.argv[1], Path(sys.argv[2]), sys.argv[3])"
+    code = (
+        "import sys; from lm_eval_bias.data.downloads import *; from pathlib import Path; "
+        "fetch(sys.argv[1], Path(sys.argv[2]), sys.argv[3])"
+    )
     command = [sys.executable, "-c", code, f"{server.address}/file", str(path), SHA256]
     running = subprocess.Popen(command, stderr=subprocess.PIPE)
     waited = time.monotonic() + 60
@@ -145,7 +152,7 @@ def test_a_spoilt_file_is_replaced_and_only_by_a_good_one(server, path):
 def test_a_server_that_does_not_say_how_long_the_file_is(server, path):
     server.tells_length = False
     told = []
-    get(server, path, told=lambda there, total: told.append(total))
+    get(server, path, progress=lambda there, total: told.append(total))
     assert alone(path) and set(told) == {None}
 
 

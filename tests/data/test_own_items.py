@@ -8,7 +8,7 @@ import math
 import re
 from collections import Counter
 from functools import partial
-from itertools import product
+from itertools import pairwise
 from pathlib import Path
 
 import lm_eval
@@ -31,6 +31,7 @@ from lm_eval_bias.benchmarks.hbb import sg_official_documents as hbb_sg_official
 from lm_eval_bias.benchmarks.mist import documents as mist
 from lm_eval_bias.benchmarks.stereomap import documents as stereomap
 from lm_eval_bias.data import schema as item_files
+from lm_eval_bias.data.content import parsed
 from lm_eval_bias.usage import UsageError, read_options
 
 
@@ -86,9 +87,10 @@ def write(tmp_path, monkeypatch):
 def test_no_group_has_the_name_of_the_whole(write, module, files, change, place):
     """A category "all" took the row of the whole in the table of categories, and a group "all"
     vanished from the figures of groups."""
-    name = module.__name__.rpartition(".")[2]
-    groups = yaml.safe_load(item_files.shipped(f"{name}.yaml").read_text(encoding="utf-8"))
+    name = getattr(module, files)["groups"].default
+    groups = yaml.safe_load(item_files.shipped(name).read_text(encoding="utf-8"))
     change(groups)
+    groups = json.loads(json.dumps(groups))  # without shared parts, which YAML writes as aliases
     with pytest.raises(
         UsageError,
         match=rf"{place}: 'all' is what results call everything together; give it another name",
@@ -138,18 +140,55 @@ def problems(known, **paths):
 @pytest.mark.parametrize(
     ("name", "content", "expected"),
     [
-        ("a.tsv", "id\ttext\n1\n2\t\n2\t x\n", ["a.tsv, line 2: expected 2 fields as in the header, found 1", "a.tsv, line 3, text: empty", "a.tsv, line 4, text: ' x' begins or ends with a space", "a.tsv, line 4, id: 2 stands in row 2 too"]),
+        (
+            "a.tsv",
+            "id\ttext\n1\n2\t\n2\t x\n",
+            [
+                "a.tsv, line 2: expected 2 fields as in the header, found 1",
+                "a.tsv, line 3, text: empty",
+                "a.tsv, line 4, text: ' x' begins or ends with a space",
+                "a.tsv, line 4, id: 2 stands in row 2 too",
+            ],
+        ),
         ("a.csv", 'id,text\n1,"two\nlines"\n2,""\n', ["a.csv, line 4, text: empty"]),
-        ("a.jsonl", '{"id": 1, "text": true}\n{"id": 2\n[]\n', ["a.jsonl, line 1, text: expected a text, found true; write it in quotes", "a.jsonl, line 2: not JSON: Expecting ',' delimiter: line 1 column 9 (char 8)", "a.jsonl, line 3: expected id, text, found a list"]),
-        ("a.yaml", "- id: a\n  text: no\n  colour: red\n- id: b\n", ["a.yaml, line 2, text: expected a text, found false; write it in quotes", "a.yaml, line 3, colour: unknown; expected id, text", "a.yaml, line 4: text is missing"]),
-        ("a.yaml", "- {id: a, text: b, id: c}\n", ["a.yaml, line 1, id: stands here twice, the second time in line 1"]),
-        ("a.yaml", "- id: a\n  text: [\n", ["a.yaml, line 3: not YAML: expected the node content, but found '<stream end>'"]),
-        ("a.yaml", "id: a\n", ["a.yaml, line 1: expected rows: a table, JSON lines or a list in YAML"]),
+        (
+            "a.jsonl",
+            '{"id": 1, "text": true}\n{"id": 2\n[]\n',
+            [
+                "a.jsonl, line 1, text: expected a text, found true; write it in quotes",
+                "a.jsonl, line 2: not JSON: Expecting ',' delimiter: line 1 column 9 (char 8)",
+                "a.jsonl, line 3: expected id, text, found a list",
+            ],
+        ),
+        (
+            "a.yaml",
+            "- id: a\n  text: no\n  colour: red\n- id: b\n",
+            [
+                "a.yaml, line 2, text: expected a text, found false; write it in quotes",
+                "a.yaml, line 3, colour: unknown; expected one of id, text",
+                "a.yaml, line 4: text is missing",
+            ],
+        ),
+        (
+            "a.yaml",
+            "- {id: a, text: b, id: c}\n",
+            ["a.yaml, line 1, id: stands here twice, the second time in line 1"],
+        ),
+        (
+            "a.yaml",
+            "- id: a\n  text: [\n",
+            ["a.yaml, line 3: not YAML: expected the node content, but found '<stream end>'"],
+        ),
+        (
+            "a.yaml",
+            "id: a\n",
+            ["a.yaml, line 1: expected rows: a table, JSON lines or a list in YAML"],
+        ),
         ("a.tsv", "id\ttext\n", ["a.tsv, line 1: expected 1 rows at least, found 0"]),
         ("a.tsv", "", ["a.tsv, line 1: expected 1 rows at least, found 0"]),
         ("a.txt", "", ["a.txt: expected a file that ends in .tsv, .csv, .jsonl or .yaml"]),
     ],
-)  # fmt: skip
+)
 def test_all_that_is_wrong_with_a_table_is_told_with_its_line(write, name, content, expected):
     assert problems(TABLE, items=write(name, content)) == expected
 
@@ -170,6 +209,24 @@ def test_a_long_list_of_problems_ends_with_a_number(write):
         TABLE, items=write("a.tsv", "id\ttext\n" + "".join(f"{i}\t\n" for i in range(100)))
     )
     assert len(found) == item_files.SHOWN + 1 and found[-1] == "... and 60 more"
+
+
+def test_aliases_and_deep_nesting_are_refused_at_once(write):
+    """A file of 370 bytes stood for 9 ** 9 texts, and ran for minutes."""
+    bomb = "a: &a [x, x, x, x, x, x, x, x, x]\n" + "".join(
+        f"{b}: &{b} [{', '.join([f'*{a}'] * 9)}]\n" for a, b in pairwise("abcdefghi")
+    )
+    wrong = "a.yaml, line 1: not YAML: anchors (&name) and aliases (*name) are not read; write the"
+    (problem,) = problems(TABLE, items=write("a.yaml", bomb))
+    assert len(bomb) < 400 and problem.startswith(wrong)
+    (problem,) = problems(TABLE, items=write("a.yaml", "- id: 1\n  text: " + "[" * 30))
+    assert problem == "a.yaml, line 2: not YAML: more than 20 levels of lists and names"
+
+
+@pytest.mark.parametrize("text", ["010", "1:30", "1_0", "0x10", "2020-01-01", ".nan", "a"])
+def test_only_plain_decimal_numbers_are_numbers_in_yaml(text):
+    content = parsed("a.yaml", "yaml", f"[{text}, 10, -1.5e1, .5, no, null]".encode())
+    assert content.data == (text, 10, -15.0, 0.5, False, None)
 
 
 @given(
@@ -208,19 +265,8 @@ def ours(name):
 def test_our_own_files_go_the_same_way(known, name):
     """Given by path they are what the task has anyway; so what a check accepts, the builder can
     use."""
-    paths = {option: ours(file.ours) for option, file in known.items()}
+    paths = {option: ours(file.default) for option, file in known.items()}
     assert item_files.load(known, **paths) == item_files.load(known)
-
-
-def test_documents_of_our_files_by_path_are_the_default_ones():
-    assert hbb.documents(items=ours("hbb_concepts.tsv"), groups=ours("hbb.yaml")) == hbb.documents()
-    assert (
-        mist.word_lists(groups=ours("mist.yaml")) == mist.word_lists()
-        and mist.attributions(groups=ours("mist.yaml")) == mist.attributions()
-    )
-    assert empathy.documents(
-        "religion", groups=ours("empathy.yaml"), items=ours("empathy_events.tsv")
-    ) == empathy.documents("religion")
 
 
 # ---- Options
@@ -282,7 +328,10 @@ def test_a_file_for_another_task_of_the_run_is_told_with_the_task_that_refuses_i
     assert read_options("mist_wabt", {"groups": path}, mist.wabt_options)["groups"] == path
     with pytest.raises(
         UsageError,
-        match=r"^hbb: 5 problems:\n  g\.yaml, line 1, groups: unknown; expected pronouns, types, names, language\n",
+        match=(
+            r"^hbb: 5 problems:\n  g\.yaml, line 1, groups: unknown; expected one of "
+            r"pronouns, types, names, language\n"
+        ),
     ):
         read_options("hbb", {"groups": path}, hbb.options)
 
@@ -482,7 +531,10 @@ def test_problems_of_both_files_of_hbb_are_told_at_once(write, tmp_path):
             for form in ("possessive", "object", "reflexive", "title")
         ),
         "g.yaml, names > all > Kim: 'her' is not one of the pronouns (they, she)",
-        "g.yaml, types > A > identities > x: pronoun is missing; without it the descriptor must hold {name}, whose pronoun is taken",
+        (
+            "g.yaml, types > A > identities > x: pronoun is missing; without it the "
+            "descriptor must hold {name}, whose pronoun is taken"
+        ),
         "g.yaml, types > A > identities > y > pronoun: 'it' is not one of the pronouns (they, she)",
         "i.yaml, favourable: '3' is not one of 0, 1, 2",
     ]
@@ -502,9 +554,9 @@ def test_pronouns_of_a_type_differ_only_where_it_says_so_and_a_category_is_place
         hbb.FILES, items=items, groups=write("g.yaml", {"pronouns": pronouns, "types": types()})
     )
     assert (
-        "types > A > identities: the pronouns differ (he and she), and with them the options: give all the same, or the type gendered: true"
-        in found
-    )
+        "types > A > identities: the pronouns differ (he and she), and with them the "
+        "options: give all the same, or the type gendered: true"
+    ) in found
     assert item_files.load(
         hbb.FILES,
         items=items,
@@ -528,7 +580,10 @@ def test_pronouns_of_a_type_differ_only_where_it_says_so_and_a_category_is_place
         ({"context": "It rained."}, "context: [[X]] is missing, where the person is described"),
         (
             {"option_1": "[[X:ihm]] left."},
-            "option_1: [[X:ihm]] is no form of a pronoun (subject, possessive, object, reflexive, title)",
+            (
+                "option_1: [[X:ihm]] is no form of a pronoun (subject, possessive, object, "
+                "reflexive, title)"
+            ),
         ),
         ({"option_1": "[[Y]] left."}, "option_1: [[Y]] is no form of [[X]]"),
         ({"option_1": "[[X]] left."}, "option_2: the same as option_1"),
@@ -620,13 +675,31 @@ def test_wabt_with_a_pair_of_ones_own_and_two_dimensions_scores_through_the_harn
 @pytest.mark.parametrize(
     ("change", "cause"),
     [
-        (lambda g: g["groups"]["b0"].update(side="a"), ["groups > b0 > side: a second group of side a in the domain d0, beside a0; each has one", "groups > a0 > domain: the domain d0 has no group of side b to compare it with"]),
-        (lambda g: g["groups"]["b0"].update(identifiers=["a0-0"]), ["groups > b0 > identifiers > entry 1: 'a0-0' stands for a0 too"]),
-        (lambda g: g["attributes"]["q0"].update(negative=["positive0-0"]), ["attributes > q0 > negative > entry 1: 'positive0-0' is positive too"]),
-        (lambda g: g["groups"]["b0"].update(side="S_c"), ["groups > b0 > side: 'S_c' is not one of a, b"]),
+        (
+            lambda g: g["groups"]["b0"].update(side="a"),
+            [
+                (
+                    "groups > b0 > side: a second group of side a in the domain d0, beside "
+                    "a0; each has one"
+                ),
+                "groups > a0 > domain: the domain d0 has no group of side b to compare it with",
+            ],
+        ),
+        (
+            lambda g: g["groups"]["b0"].update(identifiers=["a0-0"]),
+            ["groups > b0 > identifiers > entry 1: 'a0-0' stands for a0 too"],
+        ),
+        (
+            lambda g: g["attributes"]["q0"].update(negative=["positive0-0"]),
+            ["attributes > q0 > negative > entry 1: 'positive0-0' is positive too"],
+        ),
+        (
+            lambda g: g["groups"]["b0"].update(side="S_c"),
+            ["groups > b0 > side: 'S_c' is not one of a, b"],
+        ),
         (lambda g: g.pop("attributes"), ["attributes is missing"]),
     ],
-)  # fmt: skip
+)
 def test_problems_of_a_lexicon(write, change, cause):
     data = lexicon(1, 1, [(1, 1)], 1, 1)
     change(data)
@@ -752,7 +825,11 @@ def test_any_two_descriptors_and_other_label_words_through_the_harness(write, tm
         "metadata": {"version": 1, "groups": "g.yaml", "items": "t.yaml"},
     }
     labels = "{entailment: [Folgerung], contradiction: [Widerspruch], neutral: [Neutral]}"
-    steps = f"filter_list: [{{name: label, filter: [{{function: !function lm_eval_bias.answers.filters.NLILabel, labels: {labels}, refusals: ['tut mir leid']}}]}}]\n"
+    steps = (
+        f"filter_list: [{{name: label, filter: [{{function: !function "
+        f"lm_eval_bias.answers.filters.NLILabel, labels: {labels}, refusals: ['tut mir "
+        f"leid']}}]}}]\n"
+    )
     write("task.yaml", yaml.safe_dump(task, allow_unicode=True) + steps)
 
     def say(prompt):
@@ -779,7 +856,7 @@ def test_any_two_descriptors_and_other_label_words_through_the_harness(write, tm
         ),
         (
             {"premise": "{Heute|Dann} kam [X:eine] Frau {an|vorbei|hinzu}."},
-            "premise: groups of different size in",
+            "premise: groups of 2 and 3 alternatives",
         ),
     ],
 )
@@ -790,19 +867,6 @@ def test_problems_of_a_template(write, template, cause):
         groups=write("g.yaml", ADJECTIVES),
     )
     assert cause in found
-
-
-def test_three_descriptors_are_refused(write):
-    path = write(
-        "g.yaml",
-        {
-            **ADJECTIVES,
-            "descriptors": {name: {"base": name, "eine": name} for name in ("a", "b", "c")},
-        },
-    )
-    assert problems(bistereo_nli.FILES, groups=path, items=write("t.yaml", [TEMPLATE]))[0].endswith(
-        "descriptors: expected 2, found 3"
-    )
 
 
 # ---- BIStereo-Pairs
@@ -856,9 +920,10 @@ def test_a_known_bias_about_hair_through_the_harness(write):
     """Long hair and blond where the attribute is kind or able, 1 nat of joint likelihood:
     everything that can be counted."""
     metadata = {"items": write("i.yaml", LINES), "groups": write("g.yaml", HAIR)}
-    rule = lambda _, s: float(
-        bool(re.search("(?i)long|blond", s)) and bool(re.search("able|kind", s))
-    )  # noqa: E731
+
+    def rule(_, s):
+        return float(bool(re.search("(?i)long|blond", s)) and bool(re.search("able|kind", s)))
+
     results = evaluate(RuleLM(rule), "bistereo_pairs", metadata, log_samples=True)
     numbers = results["results"]["bistereo_pairs"]
     assert (
@@ -894,7 +959,10 @@ def test_a_known_bias_about_hair_through_the_harness(write):
         ),
         (
             {"text": "{Here|There} sat [B] one."},
-            "text: expected one <...[A]...>, where the attribute stands with what binds it to the sentence",
+            (
+                "text: expected one <...[A]...>, where the attribute stands with what binds "
+                "it to the sentence"
+            ),
         ),
         (
             {"text": "{Here|There} sat <[A] >[B] {a|b|c}."},
@@ -907,7 +975,10 @@ def test_a_known_bias_about_hair_through_the_harness(write):
         ),
         (
             {"text": "{Here|There} sat <[A] >[B] [person]."},
-            "text: [person] is no slot; expected [A], [B], [a] or the forms of both genders, [she/he]",
+            (
+                "text: [person] is no slot; expected [A], [B], [a] or the forms of both "
+                "genders, [she/he]"
+            ),
         ),
     ],
 )
@@ -930,7 +1001,7 @@ def test_problems_of_a_template_of_pairs(write, change, cause):
             "axes > hair > entry 3: 'curly' is compared with itself",
         ),
         (
-            lambda g: g["axes"]["hair"].append(g["axes"]["hair"][0]),
+            lambda g: g["axes"]["hair"].append(dict(g["axes"]["hair"][0])),
             "axes > hair > entry 3: this pair stands here twice",
         ),
         (
@@ -960,20 +1031,6 @@ def test_descriptors_with_unlike_articles_are_told(write):
     )
 
 
-def test_check_tells_what_files_of_pairs_hold(write, capsys):
-    assert (
-        cli.main(
-            ["check", write("i.yaml", LINES), write("g.yaml", HAIR), "--for", "bistereo_pairs"]
-        )
-        == 0
-    )
-    assert capsys.readouterr().out.splitlines() == [
-        "i.yaml: items of bistereo_pairs: 2 wordings, 2 variants for women, 2 variants for men",
-        "g.yaml: groups of bistereo_pairs: 1 axes, 2 descriptor pairs, 3 attributes",
-        "32 documents",
-    ]
-
-
 # ---- Answers in another language
 
 LABELS = {
@@ -988,8 +1045,18 @@ LABELS = {
 
 @pytest.mark.parametrize(
     ("text", "label"),
-    [("Folgerung", "entailment"), ("**WIDERSPRUCH**\nFolgerung", "contradiction"), ("Antwort: Weder noch.", "neutral"), ("Keine Folgerung", "unparsed"), ("Folgerung oder Widerspruch?", "unparsed"), ("Folgerungen", "unparsed"), ("Entailment", "unparsed"), ("", "unparsed"), ("Das kann ich nicht beurteilen.", "refused")],
-)  # fmt: skip
+    [
+        ("Folgerung", "entailment"),
+        ("**WIDERSPRUCH**\nFolgerung", "contradiction"),
+        ("Antwort: Weder noch.", "neutral"),
+        ("Keine Folgerung", "unparsed"),
+        ("Folgerung oder Widerspruch?", "unparsed"),
+        ("Folgerungen", "unparsed"),
+        ("Entailment", "unparsed"),
+        ("", "unparsed"),
+        ("Das kann ich nicht beurteilen.", "refused"),
+    ],
+)
 def test_labels_of_another_language(text, label):
     assert NLILabel(**LABELS, refusals=["kann ich nicht"]).apply([[text]], [{}]) == [[label]]
 
@@ -1098,9 +1165,8 @@ def test_merge_refuses_runs_on_different_items(runs, write, capsys):
 
 def test_merge_refuses_a_run_on_our_items_beside_one_on_others(runs, write, capsys):
     own = runs("own", items=write("i1.yaml", [CONCEPT]), groups="g.yaml")
-    ours_too = runs("ours", groups="g.yaml")
-    assert merge(own, ours_too) == 1 and "items_sha256 is None" in capsys.readouterr().err
-    assert merge(ours_too, own) == 1 and "and None in" in capsys.readouterr().err
+    default = runs("default", groups="g.yaml")
+    assert merge(own, default) == 1 and "items_sha256 is None" in capsys.readouterr().err
 
 
 def test_the_same_file_moved_between_runs_is_the_same(runs, write):
@@ -1109,13 +1175,3 @@ def test_the_same_file_moved_between_runs_is_the_same(runs, write):
     text = two.read_text().replace('"doc_hash": "', '"doc_hash": "another')
     two.write_text(text)
     assert merge(one, two) == 0
-
-
-def test_every_combination_of_the_files_of_hbb_loads(write):
-    groups, items = (
-        write("g.yaml", {"pronouns": PRONOUNS, "types": ONE_TYPE}),
-        write("i.yaml", [{**CONCEPT, "option_1": "[[X]] ate."}]),
-    )
-    for one, two in product((None, items), (None, groups)):
-        docs = hbb.documents("paper", items=one, groups=two)
-        assert len(docs) == (1 if one else 216) * (2 if two else 58)

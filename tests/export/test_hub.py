@@ -1,4 +1,4 @@
-"""Entries for `.eval_results/` and results in a model card: what they say, and that all else in the files stays."""
+"""Entries for `.eval_results/` and results in a model card; everything else in the files stays."""
 
 import re
 from itertools import pairwise
@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 
 from lm_eval_bias import catalogue, cli
 from lm_eval_bias.export import card, hub
-from lm_eval_bias.export.numbers import chosen
 from lm_eval_bias.export.hub import CannotMerge, Source
+from lm_eval_bias.export.numbers import chosen
 from tests.gate.judged import found, run_of
 
 VALUES = {
@@ -66,7 +66,8 @@ def test_an_entry_says_value_direction_interval_and_documents(tmp_path):
     )
     # 12.5 ± t.975 of 23 degrees of freedom, 2.068658, x sqrt(24 / 23) x 2 = 4.226302
     assert again.notes.startswith(
-        "share of mine by lm-eval-bias: points, lower is better; 95 % interval 8.3 to 16.7 (made by the task over 24 clusters)"
+        "share of mine by lm-eval-bias: points, lower is better; 95 % interval 8.3 to "
+        "16.7 (made by the task over 24 clusters)"
     )
     assert (
         "n = 40 documents" in again.notes
@@ -343,9 +344,9 @@ def test_a_result_says_direction_interval_and_documents_in_its_name_and_as_data(
         "mine",
         "0123abc",
     )
-    assert (
-        one.metric_name
-        == "share (points, lower is better; 95 % interval 8.3 to 16.7 (made by the task over 24 clusters); n = 100)"
+    assert one.metric_name == (
+        "share (points, lower is better; 95 % interval 8.3 to 16.7 (made by the task over "
+        "24 clusters); n = 100)"
     )
     assert (
         one.metric_args["interval"] == pytest.approx([12.5 - 4.226302, 12.5 + 4.226302])
@@ -355,10 +356,25 @@ def test_a_result_says_direction_interval_and_documents_in_its_name_and_as_data(
 
 @pytest.mark.parametrize(
     "content",
-    ["", "# only text\n", "---\nlicense: mit\n---\n", "---\nlicense: mit\n---", "---\n---\ntext\n", "---\r\nlicense: mit\r\n---\r\n# text\r\n", "\ufeff---\na: 1\n---\nx",
-     "\ufeffx", "---\nmodel-index:\na: 1\n---\nx", "---\nmodel-index: []\na: 1\n---\nx", "---\na: |\n  model-index: 3\n---\nx", "---\nmodel-index: null  # none\n---\n\n---\n",
-     "---\nd: 2020-01-01\nx: .nan\n---\n", "\n\n---\na: 1\n---\nx", "---\n# nothing\n---\nx", "---\na: 1\n...\n---\nx"],
-)  # fmt: skip
+    [
+        "",
+        "# only text\n",
+        "---\nlicense: mit\n---\n",
+        "---\nlicense: mit\n---",
+        "---\n---\ntext\n",
+        "---\r\nlicense: mit\r\n---\r\n# text\r\n",
+        "\ufeff---\na: 1\n---\nx",
+        "\ufeffx",
+        "---\nmodel-index:\na: 1\n---\nx",
+        "---\nmodel-index: []\na: 1\n---\nx",
+        "---\na: |\n  model-index: 3\n---\nx",
+        "---\nmodel-index: null  # none\n---\n\n---\n",
+        "---\nd: 2020-01-01\nx: .nan\n---\n",
+        "\n\n---\na: 1\n---\nx",
+        "---\n# nothing\n---\nx",
+        "---\na: 1\n...\n---\nx",
+    ],
+)
 def test_a_card_without_results_gets_them(tmp_path, content):
     try:
         new = card.merged(content, "org/model", made(tmp_path))
@@ -406,7 +422,10 @@ def test_a_card_that_cannot_be_changed_in_one_place_is_not(tmp_path, content, wh
 
 def test_of_several_models_in_a_card_the_others_keep_their_results(tmp_path):
     group = "{task: {type: t}, dataset: {name: d, type: %s}, metrics: [{type: acc, value: %d}]}"
-    content = f"---\nmodel-index:\n- name: a\n  results: [{group % ('d', 1)}]\n- name: b\n  results: [{group % ('d', 2)}, {group % ('e', 3)}]\n---\n"
+    content = (
+        f"---\nmodel-index:\n- name: a\n  results: [{group % ('d', 1)}]\n- name: b\n  "
+        f"results: [{group % ('d', 2)}, {group % ('e', 3)}]\n---\n"
+    )
     index = yaml.safe_load(card.merged(content, "m", made(tmp_path)).split("---")[1])["model-index"]
     values = {
         element["name"]: [

@@ -146,7 +146,9 @@ def test_other_numbers_may_be_named(tmp_path):
     runs = found(tmp_path).runs
     assert [result.metric.name for result in chosen(runs)[0]] == ["a"]
     assert [result.metric.name for result in chosen(runs, ["mine/finer"])[0]] == ["finer"]
-    with pytest.raises(UsageError, match="--metrics finr: no run has that .* did you mean finer?"):
+    with pytest.raises(
+        UsageError, match=r"--metrics finr: no run has that .* did you mean finer\?"
+    ):
         chosen(runs, ["finr"])
 
 

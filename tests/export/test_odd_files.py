@@ -9,14 +9,15 @@ import warnings
 from math import inf, nan
 from pathlib import Path
 
+import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from lm_eval_bias.export import card as export_card
 from lm_eval_bias.export import hub as export_hub
 from lm_eval_bias.export import records as export_records
-from lm_eval_bias.export.numbers import chosen
 from lm_eval_bias.export.hub import Source
+from lm_eval_bias.export.numbers import chosen
 from lm_eval_bias.report import leaderboard_files
 from lm_eval_bias.report.leaderboard import board
 from lm_eval_bias.usage import UsageError
@@ -24,8 +25,44 @@ from tests.export.test_records import VALID
 from tests.gate.judged import found as runs_in
 from tests.gate.judged import run_of
 
-ODD = [None, True, 0, -1, 1e308, -1e308, 10**400, nan, inf, -inf, "", ".", "..", "/", "\x00", "\x1b[2J", "\ud800", "a" * 500, "\u202e", "1/2", "1/0", [], {}, [[]], [{}], [None], {"": ""},
-       "=1+1", "../../x", "org/name@rev", "@", "//", "%", "lower", "score", "\n"]  # fmt: skip
+ODD = [
+    None,
+    True,
+    0,
+    -1,
+    1e308,
+    -1e308,
+    10**400,
+    nan,
+    inf,
+    -inf,
+    "",
+    ".",
+    "..",
+    "/",
+    "\x00",
+    "\x1b[2J",
+    "\ud800",
+    "a" * 500,
+    "\u202e",
+    "1/2",
+    "1/0",
+    [],
+    {},
+    [[]],
+    [{}],
+    [None],
+    {"": ""},
+    "=1+1",
+    "../../x",
+    "org/name@rev",
+    "@",
+    "//",
+    "%",
+    "lower",
+    "score",
+    "\n",
+]
 VALUES = {
     "gap": (-6.0, 2.0, 0, None),
     "share": (12.5, 2.0, None, "lower"),
@@ -97,6 +134,7 @@ def changed(changes):
     return found
 
 
+@pytest.mark.slow
 @settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(changes)
 def test_no_results_file_breaks_what_is_made_of_it(changes):

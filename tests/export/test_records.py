@@ -12,10 +12,10 @@ import pytest
 
 from lm_eval_bias import catalogue, cli
 from lm_eval_bias.export import records as export_records
-from lm_eval_bias.export.numbers import chosen
 from lm_eval_bias.export.hub import Source
+from lm_eval_bias.export.numbers import chosen
 from lm_eval_bias.export.records import Evaluator, folder_of, records
-from lm_eval_bias.measure import Summary, numbers
+from lm_eval_bias.measure import Number, Summary, numbers
 from tests.gate.judged import found, run_of
 
 SCHEMA = json.loads(
@@ -167,9 +167,17 @@ def test_an_error_of_0_is_no_certainty(tmp_path):
 
 @pytest.mark.parametrize(
     ("unit", "null_value", "value", "expected"),
-    [("%", 50, 42.0, ("percent", 0, 50, 8)), ("score", 0, -0.25, ("score", 0, 1, 0.25)), ("%", None, 42.0, ("percent", 0, 100, 42)), ("share", None, 0.5, ("proportion", 0, 1, 0.5)),
-     ("nats", 0, -2.0, ("nats", 0, "Infinity", 2)), ("count", None, 3.0, ("count", 0, "Infinity", 3)), ("points", None, -3.0, ("points", "-Infinity", "Infinity", -3)), ("odd", None, 5.0, (None, "-Infinity", "Infinity", 5))],
-)  # fmt: skip
+    [
+        ("%", 50, 42.0, ("percent", 0, 50, 8)),
+        ("score", 0, -0.25, ("score", 0, 1, 0.25)),
+        ("%", None, 42.0, ("percent", 0, 100, 42)),
+        ("share", None, 0.5, ("proportion", 0, 1, 0.5)),
+        ("nats", 0, -2.0, ("nats", 0, "Infinity", 2)),
+        ("count", None, 3.0, ("count", 0, "Infinity", 3)),
+        ("points", None, -3.0, ("points", "-Infinity", "Infinity", -3)),
+        ("odd", None, 5.0, (None, "-Infinity", "Infinity", 5)),
+    ],
+)
 def test_unit_and_bounds(tmp_path, unit, null_value, value, expected):
     way = None if null_value is not None else "lower"
     run_of(tmp_path, "m", {"x": (value, None, null_value, way)}, unit=unit)
@@ -226,8 +234,37 @@ def test_who_asked_what_of_whom(tmp_path):
 # ---- Names
 
 
-HOSTILE = ["../../etc/passwd", "/a/../..", "..", ".", "org/../x", "a\x1b[2J", "модель", "CON", "nul.txt", "data/data", "org/aux", "a" * 400, "org/" + "b" * 400, "a b", "\u202eabc", "=1+1", "a:b",
-           "c:\\x\\y", "x/", "//", "@rev", "org/m@rev", "unknown/x", "org/a/b", "org/a_b", "ORG/A_B", " ", "a.", "\n"]  # fmt: skip
+HOSTILE = [
+    "../../etc/passwd",
+    "/a/../..",
+    "..",
+    ".",
+    "org/../x",
+    "a\x1b[2J",
+    "модель",
+    "CON",
+    "nul.txt",
+    "data/data",
+    "org/aux",
+    "a" * 400,
+    "org/" + "b" * 400,
+    "a b",
+    "\u202eabc",
+    "=1+1",
+    "a:b",
+    "c:\\x\\y",
+    "x/",
+    "//",
+    "@rev",
+    "org/m@rev",
+    "unknown/x",
+    "org/a/b",
+    "org/a_b",
+    "ORG/A_B",
+    " ",
+    "a.",
+    "\n",
+]
 
 
 def test_no_name_leads_out_of_the_folder_or_to_the_file_of_another(tmp_path):
@@ -349,9 +386,11 @@ def test_every_task_of_ours_makes_valid_records(tmp_path):
     for i, task in enumerate(seen.values()):
         path = run_of(tmp_path, "org/model", {}, task=task.name, minutes=i)
         content = json.loads(path.read_text())
-        values = {metric.name: (0.5, 0.1) for metric in task.measure.metrics}
+        values = {metric.name: Number(0.5, 0.1, 0.25, 0.75, 20) for metric in task.measure.metrics}
         content["configs"][task.name]["cells"]["numbers"] = numbers(task.measure, Summary(values))
+        shown = {f"{metric.name},none": 0.5 for metric in task.measure.metrics if metric.primary}
+        content["results"][task.name] |= shown
         path.write_text(json.dumps(content))
-        count += sum(metric.primary and metric.bounds is None for metric in task.measure.metrics)
+        count += sum(metric.primary for metric in task.measure.metrics)
     made, left = of(tmp_path)
     assert len(made) + len(left) == count and len(made) > 50

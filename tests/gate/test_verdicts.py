@@ -360,6 +360,7 @@ def test_p_is_that_of_students_t(tmp_path):
     assert gate.p_values(of) == pytest.approx((2 * stats.t.sf(2.5, 30), 1.0), rel=1e-6)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "conditions", [["below"] * 4, ["within"] * 4, ["below", "above", "within", "within"]]
 )
@@ -428,13 +429,18 @@ def test_a_change_is_judged_in_the_direction_that_is_worse(tmp_path):
 @pytest.mark.parametrize(
     ("before", "now", "worse", "verdict"),
     [
-        (5.0, 9.0, 4.0, FAIL), (-5.0, -9.0, 4.0, FAIL), (9.0, 5.0, -4.0, PASS), (-9.0, -5.0, -4.0, PASS),
+        (5.0, 9.0, 4.0, FAIL),
+        (-5.0, -9.0, 4.0, FAIL),
+        (9.0, 5.0, -4.0, PASS),
+        (-9.0, -5.0, -4.0, PASS),
         (-5.0, 9.0, 4.0, FAIL),  # it changed sides, by 14, and is 4 further
         # as far as before, by numbers that are less exact than their paired difference
         (-6.0, 6.0, 0.0, INCONCLUSIVE),
-        (0.0, 4.0, 4.0, FAIL), (0.0, -4.0, 4.0, FAIL), (0.1, -0.1, 0.0, INCONCLUSIVE),
+        (0.0, 4.0, 4.0, FAIL),
+        (0.0, -4.0, 4.0, FAIL),
+        (0.1, -0.1, 0.0, INCONCLUSIVE),
     ],
-)  # fmt: skip
+)
 def test_a_signed_number_is_worse_if_it_is_further_from_the_null_value(
     tmp_path, before, now, worse, verdict
 ):

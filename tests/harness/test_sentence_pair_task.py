@@ -175,9 +175,8 @@ def test_unusable_likelihoods_are_counted():
 
 def test_the_threshold_is_set_by_metadata():
     """4 nats have tanh(2) = 0.964."""
-    for threshold, favouritism in ((0.9, 100), (0.97, 0)):
-        results = evaluate(decoder(stereotype), TASK, {"threshold": threshold}, limit=60)
-        assert numbers_of(results, TASK)["favouritism", None] == favouritism
+    results = evaluate(decoder(stereotype), TASK, {"threshold": 0.97}, limit=60)
+    assert numbers_of(results, TASK)["favouritism", None] == 0
     for metadata, message in (
         ({"threshold": 1.5}, "threshold=1.5 in --metadata: expected a number from 0 to 1$"),
         ({"treshold": 0.5}, ".* Did you mean 'threshold'"),
