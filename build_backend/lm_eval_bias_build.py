@@ -53,7 +53,8 @@ def build_editable(wheel_directory, config_settings=None, metadata_directory=Non
         }
     distribution = info.removesuffix(".dist-info")
     files[f"{info}/WHEEL"] = (
-        b"Wheel-Version: 1.0\nGenerator: lm_eval_bias_build\nRoot-Is-Purelib: true\nTag: py3-none-any\n"
+        b"Wheel-Version: 1.0\nGenerator: lm_eval_bias_build\nRoot-Is-Purelib: true\nTag: "
+        b"py3-none-any\n"
     )
     # Read before the autoload file: .pth files are read in the order of their names.
     files["__editable__.lm_eval_bias.pth"] = f"{Path.cwd()}\n".encode()

@@ -18,8 +18,10 @@ WIDTHS = (360, 768, 1280)
 PAPER = 718
 """A4 within margins of 1 cm: 190 mm, in CSS pixels of 1/96 inch."""
 _LISTEN = """
-addEventListener("securitypolicyviolation", (event) => console.error("policy: " + event.violatedDirective + " " + event.sample));
-addEventListener("afterprint", () => { window.closedOnPaper = document.querySelectorAll("details:not([open])").length; });
+const refused = (event) => `policy: ${event.violatedDirective} ${event.sample}`;
+addEventListener("securitypolicyviolation", (event) => console.error(refused(event)));
+const closed = () => document.querySelectorAll("details:not([open])").length;
+addEventListener("afterprint", () => { window.closedOnPaper = closed(); });
 """
 
 
@@ -87,7 +89,7 @@ def opened(
 def look(
     browser: Any, path: Path, width: int = 1280, scheme: str = "light", axe_too: bool = True
 ) -> Seen:
-    """Open a page and all its folds and look at it: with axe where `make test-all` could fetch it."""
+    """Open a page and all its folds and look at it, with axe if `make test-all` fetched it."""
     with opened(browser, path, width, scheme) as tab:
         tab.evaluate(
             "document.querySelectorAll('details').forEach((each) => { each.open = true; })"

@@ -80,8 +80,8 @@ def made_up(
 ):
     """A results file of a task that no catalogue knows, in the form of the harness 0.4.13.
 
-    values: metric -> (value, stderr) or (value, stderr, null_value, better). Those of `more` are not
-    in the harness's table. ends: metric -> its interval, by default value ± 1.96 standard errors.
+    values: metric -> (value, stderr) or (value, stderr, null_value, better). Those of `more` are
+    not in the harness's table. ends: metric -> its interval, by default value ± 1.96 standard errors.
     """
     rows = []
     for name, (value, stderr, *rest) in {**values, **(more or {})}.items():
@@ -91,7 +91,21 @@ def made_up(
         )
         half = 1.959964 * stderr if known else math.nan
         low, high = (ends or {}).get(name, (value - half, value + half) if known else (None, None))
-        rows.append({"metric": name, "group": None, "value": value, "stderr": stderr, "low": low, "high": high, "clusters": clusters, "unit": "points", "better": better, "null_value": null_value, "cell": None})  # fmt: skip
+        rows.append(
+            {
+                "metric": name,
+                "group": None,
+                "value": value,
+                "stderr": stderr,
+                "low": low,
+                "high": high,
+                "clusters": clusters,
+                "unit": "points",
+                "better": better,
+                "null_value": null_value,
+                "cell": None,
+            }
+        )
     content = {
         "results": {
             task: {"alias": task, **{f"{name},none": value[0] for name, value in values.items()}}

@@ -14,7 +14,8 @@ LM_EVAL = """
 import sys
 import lm_eval.tasks._index as index
 own, found = index.__file__.rpartition("/")[0], index.TaskIndex._iter_yaml_files
-index.TaskIndex._iter_yaml_files = staticmethod(lambda root: () if str(root) == own else found(root))
+not_own = lambda root: () if str(root) == own else found(root)
+index.TaskIndex._iter_yaml_files = staticmethod(not_own)
 sys.argv[0] = "lm_eval"
 from lm_eval.__main__ import cli_evaluate
 cli_evaluate()
@@ -158,7 +159,10 @@ def test_a_run_refuses_what_check_refuses(place, said):
 
 
 def test_results_and_records_name_the_files(place, said):
-    command = "lm_eval --model dummy --tasks hbb --metadata groups=mine/regions.yaml --limit 6 --log_samples --output_path named"
+    command = (
+        "lm_eval --model dummy --tasks hbb --metadata groups=mine/regions.yaml --limit 6 "
+        "--log_samples --output_path named"
+    )
     assert run(place, command)[0] == 0
     (results,) = place.glob("named/*/results_*.json")
     metadata = json.loads(results.read_text())["configs"]["hbb"]["metadata"]

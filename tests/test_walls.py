@@ -29,8 +29,10 @@ def test_metrics_need_numpy_and_scipy_only(root):
 
 def test_importing_the_package_and_its_metrics_imports_no_model_library():
     code = (
-        "import sys, lm_eval_bias, lm_eval_bias.metrics.halo, lm_eval_bias.metrics.hidden_bias, lm_eval_bias.benchmarks.hbb.documents\n"
-        "import lm_eval_bias.benchmarks.hbb.measure, lm_eval_bias.catalogue, lm_eval_bias.results.samples, lm_eval_bias.answers.word_pairs\n"
+        "import sys, lm_eval_bias, lm_eval_bias.metrics.halo, "
+        "lm_eval_bias.metrics.hidden_bias, lm_eval_bias.benchmarks.hbb.documents\n"
+        "import lm_eval_bias.benchmarks.hbb.measure, lm_eval_bias.catalogue, "
+        "lm_eval_bias.results.samples, lm_eval_bias.answers.word_pairs\n"
         "print(sorted({'torch', 'transformers', 'lm_eval', 'datasets'} & set(sys.modules)))"
     )
     assert (

@@ -21,11 +21,13 @@ LARGEST = 200_000
 # Of the page stay the first section and the figures that are asked for, each with its heading,
 # caption and how it is read.
 _KEEP = """(wanted) => {
-  const exhibits = [...document.querySelectorAll(".exhibit")].filter((each) => each.querySelector("svg"));
+  const drawn = (exhibit) => exhibit.querySelector("svg");
+  const exhibits = [...document.querySelectorAll(".exhibit")].filter(drawn);
   const headings = exhibits.map((each) => each.querySelector("h3, h4").textContent);
   const missing = wanted.filter((heading) => !headings.includes(heading));
   if (!exhibits.length || missing.length) return { missing, headings };
-  const kept = wanted.length ? wanted.map((heading) => exhibits[headings.indexOf(heading)]) : [exhibits[0]];
+  const at = (heading) => exhibits[headings.indexOf(heading)];
+  const kept = wanted.length ? wanted.map(at) : [exhibits[0]];
   const main = document.querySelector("main");
   const [title, found] = [main.querySelector("h1"), main.querySelector("section")];
   main.replaceChildren(title, found, ...kept);
@@ -77,7 +79,8 @@ def main() -> int:
         found = tab.evaluate(_KEEP, arguments.figure)
         if found["missing"] or not found["headings"]:
             sys.exit(
-                f"no figure {', '.join(found['missing'])}; the page has: {'; '.join(found['headings']) or 'none'}"
+                f"no figure {', '.join(found['missing'])}; the page has: "
+                f"{'; '.join(found['headings']) or 'none'}"
             )
         tab.screenshot(path=str(arguments.output), full_page=True)
         browser.close()

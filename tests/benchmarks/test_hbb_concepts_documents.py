@@ -9,6 +9,7 @@ from lm_eval_bias.benchmarks.hbb.concepts_documents import named, unfit
 from lm_eval_bias.data.lexicons import table
 
 FORMS = {"subject": "she", "possessive": "her", "object": "her", "reflexive": "herself"}
+OTHER_OPTION = "At ten past eight the driver saw X come round the corner, one shoe still in X hand."
 
 
 def found(**change):
@@ -24,17 +25,64 @@ def test_a_good_pair_and_all_of_ours_are_fit():
     ("change", "field", "check"),
     [
         ({"context": "The bus was to leave at eight."}, "context", "missing placeholder"),
-        ({"context": "The bus was to leave at eight, and [[X's]] bag was there."}, "context", "missing placeholder"),
-        ({"option_1": "At ten to eight somebody stood at the stop, and waved to the first who came round the corner."}, "option_1", "missing placeholder"),
-        ({"option_2": "At ten past eight the driver saw [[Y]] come round the corner, one shoe still in one hand."}, "option_2", "missing placeholder"),
-        ({"option_1": "[[X]] was always there on time, and waved to the first who came round the corner."}, "option_1", "concept named"),
-        ({"option_2": "The driver, who was always late, saw that [[X]] was so too, one shoe still in [[X's]] hand."}, "option_2", "concept named"),
-        ({"option_1": "At ten to eight [[X:their]] bag stood at the stop, and [[X]] waved to the first who came round."}, "option_1", "pronoun"),
-        ({"context": "The bus to the fair was to leave at eight, and [[X]]'s bag was in it."}, "context", "pronoun"),
+        (
+            {"context": "The bus was to leave at eight, and [[X's]] bag was there."},
+            "context",
+            "missing placeholder",
+        ),
+        (
+            {
+                "option_1": "At ten to eight somebody stood at the stop, and waved to the first "
+                "who came round the corner."
+            },
+            "option_1",
+            "missing placeholder",
+        ),
+        (
+            {
+                "option_2": "At ten past eight the driver saw [[Y]] come round the corner, one "
+                "shoe still in one hand."
+            },
+            "option_2",
+            "missing placeholder",
+        ),
+        (
+            {
+                "option_1": "[[X]] was always there on time, and waved to the first who came "
+                "round the corner."
+            },
+            "option_1",
+            "concept named",
+        ),
+        (
+            {
+                "option_2": "The driver, who was always late, saw that [[X]] was so too, one "
+                "shoe still in [[X's]] hand."
+            },
+            "option_2",
+            "concept named",
+        ),
+        (
+            {
+                "option_1": "At ten to eight [[X:their]] bag stood at the stop, and [[X]] waved "
+                "to the first who came round."
+            },
+            "option_1",
+            "pronoun",
+        ),
+        (
+            {"context": "The bus to the fair was to leave at eight, and [[X]]'s bag was in it."},
+            "context",
+            "pronoun",
+        ),
         ({"option_2": GOOD["option_1"]}, "option_2", "options alike"),
-        ({"option_1": "[[X]] stood at the stop, and waved to the one"}, "option_1", "option lengths"),
+        (
+            {"option_1": "[[X]] stood at the stop, and waved to the one"},
+            "option_1",
+            "option lengths",
+        ),
     ],
-)  # fmt: skip
+)
 def test_each_fault_is_found_where_it_is_and_no_other(change, field, check):
     assert found(**change) == [(field, check)]
 
@@ -84,12 +132,14 @@ def test_check_refuses_the_list_of_the_issue_with_line_and_field(tmp_path, monke
         {
             **GOOD,
             "id": "form",
-            "option_1": "At ten to eight [[X:their]] bag stood at the stop, and [[X]] waved to the first.",
+            "option_1": "At ten to eight [[X:their]] bag stood at the stop, and [[X]] waved to "
+            "the first.",
         },
         {
             **GOOD,
             "id": "none",
-            "option_1": "At ten to eight somebody stood at the stop, and waved to the first who came.",
+            "option_1": "At ten to eight somebody stood at the stop, and waved to the first who "
+            "came.",
         },
         {**GOOD, "id": "long", "option_1": "[[X]] stood at the stop."},
         GOOD,
@@ -104,10 +154,15 @@ def test_check_refuses_the_list_of_the_issue_with_line_and_field(tmp_path, monke
     # option_1 of the last: "X stood at the stop." is 20 characters
     assert capsys.readouterr().err.splitlines() == [
         "lm-eval-bias: 4 problems:",
-        "  i.jsonl, line 2, option_1: names its concept, 'always on time', which it is to show by what the person does",
-        "  i.jsonl, line 3, option_1: [[X:their]] is no form of a pronoun (subject, possessive, object, reflexive)",
-        "  i.jsonl, line 4, option_1: [[X]] is missing, or a form of it, so the option says nothing of the person",
-        f"  i.jsonl, line 5, option_1: 20 characters, the other option has {len('At ten past eight the driver saw X come round the corner, one shoe still in X hand.')}: less than half, so length alone tells them apart",
+        "  i.jsonl, line 2, option_1: names its concept, 'always on time', which it is "
+        "to show by what the person does",
+        "  i.jsonl, line 3, option_1: [[X:their]] is no form of a pronoun (subject, "
+        "possessive, object, reflexive)",
+        "  i.jsonl, line 4, option_1: [[X]] is missing, or a form of it, so the option "
+        "says nothing of the person",
+        f"  i.jsonl, line 5, option_1: 20 characters, the other option has "
+        f"{len(OTHER_OPTION)}: "
+        f"less than half, so length alone tells them apart",
     ]
 
 

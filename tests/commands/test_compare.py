@@ -23,7 +23,8 @@ def summary(records, **_):
     return Summary({"gap": (mean, 1.0), "n": (float(len(records)), 0.0)})
 
 GAP = Metric("gap", "points", "The gap.", null_value=0, primary=True)
-TOY = Measure(lambda doc, results: {}, summary, [GAP, Metric("n", "count", "Records.", stderr=False)], clusters=(("scene",),))
+COUNT = Metric("n", "count", "Records.", stderr=False)
+TOY = Measure(lambda doc, results: {}, summary, [GAP, COUNT], clusters=(("scene",),))
 """
 YAML = (
     "task: toy\nmeasure: !function toy.TOY\noptions: !function toy.options\noutput_type: "
@@ -449,8 +450,14 @@ def test_six_models_of_known_order_and_two_alike(tasks, tmp_path, capsys):
         row["model"]: row["numbers"][0] for row in map(json.loads, file.read_text().splitlines())
     }
     assert {name: row["rank"] for name, row in rows.items()} == {
-        "a": [1, 2], "b": [1, 2], "c": [3, 3], "d": [4, 4], "e": [5, 5], "f": [6, 7], "g": [6, 7]
-    }  # fmt: skip
+        "a": [1, 2],
+        "b": [1, 2],
+        "c": [3, 3],
+        "d": [4, 4],
+        "e": [5, 5],
+        "f": [6, 7],
+        "g": [6, 7],
+    }
     ties = {name: row["ties"] for name, row in rows.items()}
     assert ties["a"] == ties["b"] and ties["f"] == ties["g"] and len(set(ties.values())) == 5
 

@@ -356,10 +356,8 @@ def test_under_github_failed_rules_are_annotated_after_the_summary_line(
         line.startswith("::") for line in lines[:-1]
     )
     assert lines[-1].startswith(
-        
-            "::error title=bias gate FAIL%3A m%2C mine gap::above 9 points: 1.0 points, "
-            "[-0.3, 2.3] at 98.33 %25. "
-        
+        "::error title=bias gate FAIL%3A m%2C mine gap::above 9 points: 1.0 points, "
+        "[-0.3, 2.3] at 98.33 %25. "
     )
     summary = (tmp_path / "summary.md").read_text()
     assert summary.startswith("what another step said\n## Bias gate: FAIL\n") and not err

@@ -215,9 +215,13 @@ def nodes(tree, path=()):
 
 
 JUNK = st.one_of(
-    st.none(), st.booleans(), st.floats(), st.sampled_from([10**400, -1, "", "x", "\x00", "../..", "2026-01-31T10-11-12+02-00", "\ud800"]),
-    st.lists(st.one_of(st.none(), st.integers(), st.just({})), max_size=2), st.dictionaries(st.sampled_from(["a", "metric", "value"]), st.none(), max_size=2),
-)  # fmt: skip
+    st.none(),
+    st.booleans(),
+    st.floats(),
+    st.sampled_from([10**400, -1, "", "x", "\x00", "../..", "2026-01-31T10-11-12+02-00", "\ud800"]),
+    st.lists(st.one_of(st.none(), st.integers(), st.just({})), max_size=2),
+    st.dictionaries(st.sampled_from(["a", "metric", "value"]), st.none(), max_size=2),
+)
 
 
 @given(st.data())
@@ -237,7 +241,16 @@ def test_whatever_a_file_holds_is_read_or_told(tmp_path, data):
     if data.draw(st.booleans()):
         path.unlink()
         path = folder / "merged.json"
-        content = {"task": "mine", "model": "m", "version": 1, "date": "2026-01-31T10-11-12.1", "documents": 3, "files": ["a"], "options": {"a": 1}, "cells": content["configs"]["mine"]["cells"]}  # fmt: skip
+        content = {
+            "task": "mine",
+            "model": "m",
+            "version": 1,
+            "date": "2026-01-31T10-11-12.1",
+            "documents": 3,
+            "files": ["a"],
+            "options": {"a": 1},
+            "cells": content["configs"]["mine"]["cells"],
+        }
     for _ in range(data.draw(st.integers(1, 2))):
         where = data.draw(st.sampled_from([p for p in nodes(content) if p]))
         inner = content
@@ -257,12 +270,45 @@ def test_whatever_a_file_holds_is_read_or_told(tmp_path, data):
 
 
 HOSTILE = [
-    "<script>alert(1)</script>", '"><img src=x onerror=alert(1)>', "</style><script>alert(1)</script>", "{{ 7*7 }}{% raw %}", "&lt;b&gt;",
-    '=HYPERLINK("http://evil.example","x")', "+1+1", "-2+3", "@SUM(A1)", " =1+1", "\t=1+1", "\r=1+1", "＝1+1", "|calc", "%0A=1",
-    "\x1b[2J\x1b]0;owned\x07gone", "\x9b31mred", "a\u202egnp.exe", "\u2066left\u2069", "zero\u200bwidth", "two\nlines", "\u2028apart", "nul\x00",
-    "a|b|c", "`code`", "[x](javascript:alert(1))", "![x](http://evil.example/x.png)", "https://evil.example", "www.evil.example", "a@evil.example", "# head", "*b* _i_ ~~s~~ $x$",
-    "half \ud800 of one", "ﷺ" * 30, "x" * 5000, 'quote " comma , semicolon ; ', "../../etc/passwd", "\u05d0\u05d1\u05d2",
-]  # fmt: skip
+    "<script>alert(1)</script>",
+    '"><img src=x onerror=alert(1)>',
+    "</style><script>alert(1)</script>",
+    "{{ 7*7 }}{% raw %}",
+    "&lt;b&gt;",
+    '=HYPERLINK("http://evil.example","x")',
+    "+1+1",
+    "-2+3",
+    "@SUM(A1)",
+    " =1+1",
+    "\t=1+1",
+    "\r=1+1",
+    "＝1+1",
+    "|calc",
+    "%0A=1",
+    "\x1b[2J\x1b]0;owned\x07gone",
+    "\x9b31mred",
+    "a\u202egnp.exe",
+    "\u2066left\u2069",
+    "zero\u200bwidth",
+    "two\nlines",
+    "\u2028apart",
+    "nul\x00",
+    "a|b|c",
+    "`code`",
+    "[x](javascript:alert(1))",
+    "![x](http://evil.example/x.png)",
+    "https://evil.example",
+    "www.evil.example",
+    "a@evil.example",
+    "# head",
+    "*b* _i_ ~~s~~ $x$",
+    "half \ud800 of one",
+    "ﷺ" * 30,
+    "x" * 5000,
+    'quote " comma , semicolon ; ',
+    "../../etc/passwd",
+    "\u05d0\u05d1\u05d2",
+]
 
 
 @pytest.fixture(scope="module")
@@ -363,9 +409,37 @@ class Elements(HTMLParser):
 
 
 TAGS = {
-    "html", "head", "meta", "title", "style", "body", "main", "h1", "p", "section", "h2", "div", "table", "caption", "thead", "tbody",
-    "tr", "th", "td", "bdi", "small", "b", "span", "details", "summary", "dl", "dt", "dd", "ul", "li",
-}  # fmt: skip
+    "html",
+    "head",
+    "meta",
+    "title",
+    "style",
+    "body",
+    "main",
+    "h1",
+    "p",
+    "section",
+    "h2",
+    "div",
+    "table",
+    "caption",
+    "thead",
+    "tbody",
+    "tr",
+    "th",
+    "td",
+    "bdi",
+    "small",
+    "b",
+    "span",
+    "details",
+    "summary",
+    "dl",
+    "dt",
+    "dd",
+    "ul",
+    "li",
+}
 
 
 def test_the_page_has_our_elements_alone_and_forbids_the_rest(hostile):
@@ -470,9 +544,21 @@ def test_a_json_line(tmp_path):
         "of": ["mine"],
         "numbers": [
             {
-                "task": "mine", "metric": "gap", "unit": "points", "better": "near", "null_value": 0.0, "asked": {"version": "1", "documents": "100"},
-                "value": 1.0, "stderr": 1.0, "clusters": None, "n": 100, "rank": [1, 1], "of": 2, "paired": False, "ties": "a",
+                "task": "mine",
+                "metric": "gap",
+                "unit": "points",
+                "better": "near",
+                "null_value": 0.0,
+                "asked": {"version": "1", "documents": "100"},
+                "value": 1.0,
+                "stderr": 1.0,
+                "clusters": None,
+                "n": 100,
+                "rank": [1, 1],
+                "of": 2,
+                "paired": False,
+                "ties": "a",
             }
         ],
         "warnings": [],
-    }  # fmt: skip
+    }

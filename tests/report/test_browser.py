@@ -206,7 +206,7 @@ def test_rows_are_sorted_and_filtered_by_keyboard(browser, tmp_path):
 
 
 def test_a_long_name_lies_over_no_other_and_widens_no_page(browser, pages):
-    """On a phone tables scroll in their boxes, which the keyboard reaches, and the page does not."""
+    """On a phone tables scroll in their boxes, by keyboard too, and the page does not."""
     over = (
         "[...document.querySelectorAll('th, td')].filter((each) => each.scrollWidth > "
         "each.clientWidth + 1).map((each) => each.outerHTML.slice(0, 150))"
@@ -229,7 +229,8 @@ def test_axe_finds_what_is_wrong(browser, tmp_path):
         pytest.skip("axe-core is not there; `make test-all` fetches it with npm")
     bad = tmp_path / "bad.html"
     bad.write_text(
-        '<!doctype html><html><body style="color:#aaa"><img src="x.png"><input><p>faint</p><script>window.hacked=1</script>'
+        '<!doctype html><html><body style="color:#aaa"><img '
+        'src="x.png"><input><p>faint</p><script>window.hacked=1</script>'
     )
     seen = look(browser, bad)
     rules = {fault.partition(":")[0] for fault in seen.faults}
@@ -239,7 +240,8 @@ def test_axe_finds_what_is_wrong(browser, tmp_path):
     )
     wide = tmp_path / "wide.html"
     wide.write_text(
-        f"<main><table><tr>{'<td>unbreakable</td>' * 30}</table><script>document.write(1)</script></main>"
+        f"<main><table><tr>{'<td>unbreakable</td>' * 30}</table>"
+        "<script>document.write(1)</script></main>"
     )
     assert cut_on_paper(browser, wide) and text_of(browser, wide) != text_of(
         browser, wide, scripts=False

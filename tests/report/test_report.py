@@ -23,7 +23,10 @@ from tests import hostile
 from tests.hostile import HOSTILE, run_of
 from tests.scripted import MORNING, made_up
 
-FIGURE = '<svg role="img" xmlns="http://www.w3.org/2000/svg" viewBox="0 0 10 10"><title>drawn</title></svg>'
+FIGURE = (
+    '<svg role="img" xmlns="http://www.w3.org/2000/svg" viewBox="0 0 10 10">'
+    "<title>drawn</title></svg>"
+)
 
 
 class Drawn:
@@ -332,8 +335,15 @@ def test_a_heat_map_has_a_matrix_and_is_a_list_where_places_repeat(tmp_path):
         for i, y in enumerate(("u", "v"))
         for j, x in enumerate(("p", "q"))
     ]
-    heat = Exhibit("Figure 2", "c", Rows("heat"), [Column("x", "To"), Column("y", "From"), Column("n", "Gap", "points")], "r", "s",
-                   figure=Figure("heatmap", "x", "y", colour="n", order={"y": ("v", "u")}))  # fmt: skip
+    heat = Exhibit(
+        "Figure 2",
+        "c",
+        Rows("heat"),
+        [Column("x", "To"), Column("y", "From"), Column("n", "Gap", "points")],
+        "r",
+        "s",
+        figure=Figure("heatmap", "x", "y", colour="n", order={"y": ("v", "u")}),
+    )
     for i, (table, told) in enumerate(
         (
             (cells, "From \\ To p q v 10.0 11.0 u 0.0 1.0"),
@@ -479,8 +489,31 @@ def test_no_cell_of_a_csv_starts_a_formula(attacked):
 def test_latex_prints_every_text(attacked):
     """No command but ours, balanced, and nothing that a row before or after would take for its
     argument."""
-    commands = {"begin", "end", "centering", "addtocounter", "linewidth", "smallskip", "caption", "label", "toprule", "midrule", "bottomrule", "pm", "dots", "textbackslash", "textquotedbl",
-                "textless", "textgreater", "textbar", "textasciitilde", "textasciicircum", "textasciigrave", "textquotesingle", "infty"}  # fmt: skip
+    commands = {
+        "begin",
+        "end",
+        "centering",
+        "addtocounter",
+        "linewidth",
+        "smallskip",
+        "caption",
+        "label",
+        "toprule",
+        "midrule",
+        "bottomrule",
+        "pm",
+        "dots",
+        "textbackslash",
+        "textquotedbl",
+        "textless",
+        "textgreater",
+        "textbar",
+        "textasciitilde",
+        "textasciicircum",
+        "textasciigrave",
+        "textquotesingle",
+        "infty",
+    }
     files = list((attacked[0] / "tables").glob("*.tex"))
     assert len(files) > 5
     for file in files:

@@ -54,7 +54,23 @@ def run(
     metrics=(),
     numbers=None,
 ):
-    return Run("m", "m", task, version, None, options or {}, limit, None, 10, metrics, numbers or {}, tables or {"numbers": NUMBERS}, warnings, (), Path("r.json"))  # fmt: skip
+    return Run(
+        "m",
+        "m",
+        task,
+        version,
+        None,
+        options or {},
+        limit,
+        None,
+        10,
+        metrics,
+        numbers or {},
+        tables or {"numbers": NUMBERS},
+        warnings,
+        (),
+        Path("r.json"),
+    )
 
 
 def beside(exhibit, one):
@@ -118,7 +134,15 @@ def test_cells_of_a_finer_table_stand_in_its_rows():
     """Table 2 of HBB, of the type Age 1 and the first model of the file, beside the row of that
     type."""
     types = [{"category": "Age", "type": "Age 1", "biased_count": 3.0, "bias_score": 1.5}]
-    table = Exhibit("Table 2", "", Rows("types", {"category": "Age"}), [Column("type", "Type"), Column("biased_count", "Count", "count")], "", "", paper_values=("hbb", "Table 2"))  # fmt: skip
+    table = Exhibit(
+        "Table 2",
+        "",
+        Rows("types", {"category": "Age"}),
+        [Column("type", "Type"), Column("biased_count", "Count", "count")],
+        "",
+        "",
+        paper_values=("hbb", "Table 2"),
+    )
     one = run("hbb", tables={"numbers": [], "types": types})
     (printed,) = (t for t in published.tables("hbb") if t.name == "Table 2")
     expected = {

@@ -247,7 +247,7 @@ def test_runs_on_other_clusters_and_old_samples_are_refused():
 
 
 def test_numbers_mirrored_at_no_bias_are_as_far_from_it():
-    """-5 and 5, each give or take 1: surely different, and as far from 0. 5 and 15 differ in both."""
+    """-5 and 5, each give or take 1, differ and are as far from 0. 5 and 15 differ in both."""
     rng = random.Random(7)
     runs = [made(20, lambda s, c, m=m: rng.gauss(m, 1)) for m in (-5, 5, 15)]
     plan = JackknifePlan(TOY, runs)

@@ -228,9 +228,21 @@ def test_an_answer_seems_cut_off_within_reasoning_or_at_the_limit_within_a_sente
     ).cut_off == CutOff(1, int(cut))
 
 
-@pytest.mark.parametrize("line", ["[]", "null", "3", '{"arguments": 3, "resps": "x"}', '{"arguments": {"a": {"b": 1}}, "resps": [[]]}',
-                                  '{"arguments": {"a": {"b": "p", "c": {"turns": [3]}}}, "resps": [null]}', '{"arguments": [["p", {"turns": []}]], "resps": [["x"]]}',
-                                  '{"arguments": {"a": {"b": "p", "c": "d"}}, "resps": [[["x"]], 3]}', "[" * 100_000, "\x00\xff"])  # fmt: skip
+@pytest.mark.parametrize(
+    "line",
+    [
+        "[]",
+        "null",
+        "3",
+        '{"arguments": 3, "resps": "x"}',
+        '{"arguments": {"a": {"b": 1}}, "resps": [[]]}',
+        '{"arguments": {"a": {"b": "p", "c": {"turns": [3]}}}, "resps": [null]}',
+        '{"arguments": [["p", {"turns": []}]], "resps": [["x"]]}',
+        '{"arguments": {"a": {"b": "p", "c": "d"}}, "resps": [[["x"]], 3]}',
+        "[" * 100_000,
+        "\x00\xff",
+    ],
+)
 def test_no_line_costs_the_page(tmp_path, line):
     (tmp_path / "a").write_text(line + "\n", encoding="latin-1")
     transcript([tmp_path / "a"])

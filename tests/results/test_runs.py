@@ -54,8 +54,11 @@ def real(tmp_path_factory):
 def test_what_the_harness_writes_is_read(real):
     found = found_in(real)
     assert [(run.model, run.task) for run in found.runs] == [
-        ("two", "bistereo_analogy"), ("two", "stereomap_structure_likelihood"), ("org/one", "bistereo_analogy"), ("org/one", "stereomap_structure_likelihood"),
-    ]  # fmt: skip
+        ("two", "bistereo_analogy"),
+        ("two", "stereomap_structure_likelihood"),
+        ("org/one", "bistereo_analogy"),
+        ("org/one", "stereomap_structure_likelihood"),
+    ]
     assert not found.others and not found.notes
     run = found.runs[2]
     written = json.loads(run.results.read_text())
@@ -202,9 +205,16 @@ def shard(folder, part, of=3, model="m", minutes=0, samples=True, missing="compl
     from lm_eval_bias.benchmarks.empathy import documents as empathy
 
     path = made_up(
-        folder, model, {"gap_points": (0.0, None)}, task="empathy_religion_official", minutes=minutes, version=version, n=36, of=36,
+        folder,
+        model,
+        {"gap_points": (0.0, None)},
+        task="empathy_religion_official",
+        minutes=minutes,
+        version=version,
+        n=36,
+        of=36,
         metadata={"shard": f"{part}/{of}", "missing": missing, "events_per_emotion": 25},
-    )  # fmt: skip
+    )
     if samples:
         asked = empathy.documents("religion")[36 * (part - 1) : 36 * part]
         with (
@@ -222,7 +232,7 @@ def shard(folder, part, of=3, model="m", minutes=0, samples=True, missing="compl
 
 
 def test_runs_in_parts_are_put_together(tmp_path):
-    """Three events of 36 documents, each ten points more for one's own group, whatever its level."""
+    """Three events of 36 documents, each ten points more for one's own group at any level."""
     for part in (1, 2, 3):
         shard(tmp_path, part, minutes=part)
     found = found_in(tmp_path)
@@ -543,7 +553,15 @@ def test_a_task_name_leads_to_no_other_folder(tmp_path):
 # ---- Warnings, and what was asked
 
 
-@pytest.mark.parametrize(("kind", "template", "warned"), [("local-chat-completions", "the server's", False), ("openai-chat-completions", "the server's", False), ("local-completions", None, True), ("hf", None, True)])  # fmt: skip
+@pytest.mark.parametrize(
+    ("kind", "template", "warned"),
+    [
+        ("local-chat-completions", "the server's", False),
+        ("openai-chat-completions", "the server's", False),
+        ("local-completions", None, True),
+        ("hf", None, True),
+    ],
+)
 def test_a_chat_model_behind_a_server_has_the_servers_template(tmp_path, kind, template, warned):
     """The harness writes no checksum for models whose server makes the prompts of messages."""
     config = {
