@@ -81,7 +81,7 @@ def made_up(
     """A results file of a task that no catalogue knows, in the form of the harness 0.4.13.
 
     values: metric -> (value, stderr) or (value, stderr, null_value, better). Those of `more` are
-    not in the harness's table. ends: metric -> its interval, by default value ± 1.96 standard errors.
+    not in the harness's table. ends: metric -> its interval, by default ± 1.96 standard errors.
     """
     rows = []
     for name, (value, stderr, *rest) in {**values, **(more or {})}.items():
