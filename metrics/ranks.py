@@ -7,15 +7,11 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy import stats
 from scipy.special import stdtrit
 
 from .holm import holm
 from .resampling import Bools, Floats
 from .student import two_sided
-
-QUANTILE = float(stats.norm.ppf(0.975))
-"""How many standard errors half of a 95 % interval is with infinitely many clusters: 1.96."""
 
 
 class Ranks(NamedTuple):

@@ -8,8 +8,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from lm_eval_bias.metrics.holm import holm
-from lm_eval_bias.metrics.ranks import QUANTILE, ranks
+from lm_eval_bias.metrics.ranks import ranks
 from scipy import stats
+
+QUANTILE = NormalDist().inv_cdf(0.975)
 
 # ---- Holm
 
