@@ -103,9 +103,9 @@ def drafts(
     where: object,
 ) -> list[Draft]:
     """The items as far as the journal goes. Raises UsageError if a row has changed."""
-    made = {row["id"]: Draft(row, pipeline.start(row)) for row in rows}
+    by_id = {row["id"]: Draft(row, pipeline.start(row)) for row in rows}
     for line in lines:
-        draft = made.get(line["row"])
+        draft = by_id.get(line["row"])
         if draft is None:
             continue  # a row that the file no longer has
         if not line.get("given", {}).items() <= draft.known.items():
@@ -115,7 +115,7 @@ def drafts(
             )
         if draft.step < len(pipeline.steps) and line["step"] == pipeline.steps[draft.step].name:
             draft.take(line.get("found"), line.get("refused"))
-    return list(made.values())
+    return list(by_id.values())
 
 
 def write(
@@ -133,10 +133,12 @@ def write(
     ask: the writer. run: settings for the journal. tries: most answers per question. at_once:
     questions per batch. progress: called with all drafts.
     """
-    made = drafts(rows, pipeline, journal.start(run), journal.path)
+    all_drafts = drafts(rows, pipeline, journal.start(run), journal.path)
     done = len(pipeline.steps)
-    progress(made)
-    while unfinished := [draft for draft in made if draft.step < done and draft.tries < tries]:
+    progress(all_drafts)
+    while unfinished := [
+        draft for draft in all_drafts if draft.step < done and draft.tries < tries
+    ]:
         turn = [(draft, pipeline.steps[draft.step]) for draft in unfinished[:at_once]]
         prompts = [step.prompt(draft.known) for draft, step in turn]
         seeds = [
@@ -161,8 +163,8 @@ def write(
             lines.append(line)
             draft.take(line.get("found"), line.get("refused"))
         journal.add(lines)
-        progress(made)
-    return made
+        progress(all_drafts)
+    return all_drafts
 
 
 class Outcome(NamedTuple):
@@ -178,20 +180,20 @@ class Outcome(NamedTuple):
 
 
 def outcome(
-    made: Sequence[Draft], pipeline: Pipeline, lines: Iterable[Mapping[str, Any]]
+    all_drafts: Sequence[Draft], pipeline: Pipeline, lines: Iterable[Mapping[str, Any]]
 ) -> Outcome:
-    asked = [line for line in lines if "step" in line]
-    refused = Counter((line["step"], line["refused"][0]) for line in asked if "refused" in line)
+    questions = [line for line in lines if "step" in line]
+    refused = Counter((line["step"], line["refused"][0]) for line in questions if "refused" in line)
     before: dict[tuple[str, str], str] = {}
     repeated = 0
-    for line in asked:
+    for line in questions:
         place = line["row"], line["step"]
         repeated += before.get(place) == line["answer"]
         before[place] = line["answer"]
     done = len(pipeline.steps)
-    accepted = [draft for draft in made if draft.step == done]
-    rejected = [draft for draft in made if draft.step < done]
-    return Outcome(accepted, rejected, len(asked), refused, repeated)
+    accepted = [draft for draft in all_drafts if draft.step == done]
+    rejected = [draft for draft in all_drafts if draft.step < done]
+    return Outcome(accepted, rejected, len(questions), refused, repeated)
 
 
 def report(result: Outcome, pipeline: Pipeline, out: Path) -> Iterator[str]:

@@ -145,7 +145,7 @@ class Review:
         shown = [] if problems else self.pipeline.shown(item, self.groups)
         return {"problems": problems, "notes": self.pipeline.notes(item), "shown": shown}
 
-    def save(self, version: int, given: list[Mapping[str, Any]]) -> dict[str, Any]:
+    def save(self, version: int, edited: list[Mapping[str, Any]]) -> dict[str, Any]:
         """Write accepted and undecided items, and all decisions. Undecided items with problems are
         left out. Raises Refusal if accepted ones have problems.
         """
@@ -153,11 +153,11 @@ class Review:
             raise Conflict(
                 f"{self.file.name} was saved elsewhere since this page was loaded; load it again"
             )
-        if len(given) != len(self.entries):
+        if len(edited) != len(self.entries):
             raise Conflict("the page shows other items; load it again")
         entries = [
             {**old, "fields": _tidy(new["fields"]), "decision": _decision(new["decision"])}
-            for old, new in zip(self.entries, given, strict=True)
+            for old, new in zip(self.entries, edited, strict=True)
         ]
         # Accepted items first: of two with the same id, the undecided one gets the problem.
         order = [

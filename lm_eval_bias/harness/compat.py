@@ -98,13 +98,13 @@ def without_bar(method: Callable[..., Any]) -> dict[str, bool]:
     return {"disable_tqdm": True} if known else {}
 
 
-def place(task: Any, given: Mapping[str, Any]) -> tuple[str, int, int]:
+def place(task: Any, arguments: Mapping[str, Any]) -> tuple[str, int, int]:
     """Task, document and repeats of a request: `metadata` in `construct_requests`, in 0.5 also
     `doc_id`.
     """
-    if "doc_id" in given:
-        return task.task_name, given["doc_id"], task.config.repeats
-    return given["metadata"]
+    if "doc_id" in arguments:
+        return task.task_name, arguments["doc_id"], task.config.repeats
+    return arguments["metadata"]
 
 
 def add_request_type(name: str, method: Callable[..., Any]) -> None:

@@ -109,8 +109,8 @@ def conversation(self: Any, requests: list[Any]) -> list[list[Answer]]:
         logger.info("Turn %d of %d: %d answers to generate, %d to score", *counts)
         if generated:
             arguments = [(s, (p, s.generation_kwargs())) for s, p in generated]
-            asked = [compat.derived(s.instance, "generate_until", a, 0) for s, a in arguments]
-            for (state, _), text in zip(generated, generate_samples(self, asked), strict=True):
+            derived = [compat.derived(s.instance, "generate_until", a, 0) for s, a in arguments]
+            for (state, _), text in zip(generated, generate_samples(self, derived), strict=True):
                 # an API whose filter held the answer back gives None
                 state.answer(text if isinstance(text, str) else "")
         for state, choices, answer in _scored(self, scored):

@@ -155,9 +155,9 @@ def decode(
         ended = _ended(
             [prompts[i] for i in live], [written[i] for i in live], tokenizer.batch_decode, lookback
         )
-        unused = (prompts[i].max_tokens - len(written[i]) for i in _those(live, ended))
+        unused = (prompts[i].max_tokens - len(written[i]) for i in _subset(live, ended))
         counted(len(live) + sum(unused))
-        live = _those(live, ~ended)
+        live = _subset(live, ~ended)
         if not live:
             return written
         row, token, which = _distinct(row[~ended], tokens[~ended])
@@ -185,7 +185,7 @@ def decode(
         row, length = which, new + 1
 
 
-def _those(items: list[int], chosen: np.ndarray) -> list[int]:
+def _subset(items: list[int], chosen: np.ndarray) -> list[int]:
     return [items[i] for i in np.flatnonzero(chosen)]
 
 
@@ -262,7 +262,7 @@ def _next(
         for start in range(0, len(rows), at_once):
             chunk = slice(start, start + at_once)
             here = (which >= start) & (which < start + at_once)
-            mine, of_chunk = members[here], which[here] - start
+            chunk_answers, of_chunk = members[here], which[here] - start
             texts = []
             if strategy.looks_back:
                 texts = [
@@ -272,11 +272,11 @@ def _next(
             at = torch.as_tensor(rows[chunk], device=logits.device)
             scores = strategy.scores(logits[at], texts)
             if strategy.sampled:
-                seeds = np.array([prompts[i].seed for i in mine], dtype=np.uint64)
-                steps = np.array([len(written[i]) for i in mine], dtype=np.uint64)
-                tokens[mine] = drawn(scores, of_chunk, _mixed(seeds, steps))
+                seeds = np.array([prompts[i].seed for i in chunk_answers], dtype=np.uint64)
+                steps = np.array([len(written[i]) for i in chunk_answers], dtype=np.uint64)
+                tokens[chunk_answers] = drawn(scores, of_chunk, _mixed(seeds, steps))
             else:
-                tokens[mine] = scores.argmax(dim=-1).cpu().numpy()[of_chunk]
+                tokens[chunk_answers] = scores.argmax(dim=-1).cpu().numpy()[of_chunk]
     return tokens
 
 

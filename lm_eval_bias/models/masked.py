@@ -159,9 +159,9 @@ class MaskedLM(HFModel):
         """The tokens of context and continuation. The special token at the end keeps choices from
         being prefixes of one another.
         """
-        made = rows(self.tokenizer, [Target.behind(context, continuation)])
-        first = min(made.position, default=len(made.ids.values))
-        return made.ids.values[:first].tolist(), made.ids.values[first:].tolist()
+        encoded = rows(self.tokenizer, [Target.behind(context, continuation)])
+        first = min(encoded.position, default=len(encoded.ids.values))
+        return encoded.ids.values[:first].tolist(), encoded.ids.values[first:].tolist()
 
     def scored_tokens(self, context: str, continuation: str) -> int:
         """The number of tokens in the score of a continuation."""
@@ -290,8 +290,8 @@ class MaskedLM(HFModel):
         self, targets: Sequence[Target], title: str, disable_tqdm: bool
     ) -> Iterator[tuple[Target, Score]]:
         with self._bar(len(targets), "Tokenizing inputs", disable_tqdm) as bar:
-            made = rows(self.tokenizer, targets, self.pll == "within_word_l2r", bar.update)
-        lengths, counts = made.ids.lengths, made.counts
+            encoded = rows(self.tokenizer, targets, self.pll == "within_word_l2r", bar.update)
+        lengths, counts = encoded.ids.lengths, encoded.counts
         self._refuse_too_long(targets, lengths)
         total, greedy = np.zeros(len(targets)), np.ones(len(targets), dtype=bool)
         # nothing to predict: an empty continuation, or a pair that shares nothing
@@ -300,23 +300,23 @@ class MaskedLM(HFModel):
         logger.info(
             "hf-mlm: %d texts, %d tokens to predict, %d tokens to compute",
             len(targets),
-            len(made),
+            len(encoded),
             (counts * lengths).sum(),
         )
-        sizes = lengths[made.text]
-        limit = self._limit(int(sizes[0])) if len(made) else 0
+        sizes = lengths[encoded.text]
+        limit = self._limit(int(sizes[0])) if len(encoded) else 0
         left = counts.copy()
         start = 0
-        with self._bar(len(made), title, disable_tqdm, " masked tokens") as bar:
-            while start < len(made):
+        with self._bar(len(encoded), title, disable_tqdm, " masked tokens") as bar:
+            while start < len(encoded):
                 stop = self._batch_end(sizes, start, limit)
-                batch = made.batch(start, stop, self._mask, self._padding)
+                batch = encoded.batch(start, stop, self._mask, self._padding)
                 try:
                     values, matches = self._read(batch)
                 except RuntimeError as error:
                     limit = self._halved(error, stop - start, "rows") * int(sizes[start])
                     continue
-                text = made.text[start:stop]
+                text = encoded.text[start:stop]
                 np.add.at(total, text, values)
                 np.logical_and.at(greedy, text, matches)
                 np.subtract.at(left, text, 1)

@@ -215,10 +215,10 @@ def _cache(past: Layers) -> DynamicCache:
     cache = DynamicCache()
     cache.layer_class_to_replicate = _AppendingLayer
     for layer in past:
-        made = _AppendingLayer()
-        made.storage = (layer.keys, layer.values)
-        made.show(layer.length)
-        cache.layers.append(made)
+        appending = _AppendingLayer()
+        appending.storage = (layer.keys, layer.values)
+        appending.show(layer.length)
+        cache.layers.append(appending)
     return cache
 
 

@@ -57,11 +57,11 @@ def stored_answers(files: Sequence[Path], items: Sequence[str]) -> Stored:
                     f"{path}, line {line}: the document names no group; give the samples of a task "
                     "that asks about social groups"
                 )
-            asked = [
+            question_items = [
                 str(item) for item in ([doc["item"]] if doc.get("item") else doc.get("items") or ())
             ]
-            if ALL not in items and asked and not _contains(asked, items):
-                others |= dict.fromkeys(asked)
+            if ALL not in items and question_items and not _contains(question_items, items):
+                others |= dict.fromkeys(question_items)
                 continue
             if sample["doc_id"] in documents:  # the same answers under another filter
                 continue
@@ -78,7 +78,7 @@ def stored_answers(files: Sequence[Path], items: Sequence[str]) -> Stored:
                         answer,
                         str(doc["group"]),
                         str(doc.get("text") or doc["group"]),
-                        ", ".join(asked),
+                        ", ".join(question_items),
                         str(doc.get("style") or ""),
                         doc.get("round"),
                         _prompt(sample),
@@ -138,8 +138,8 @@ def _lines(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
         raise UsageError(f"cannot read {path}: {cause}") from error
 
 
-def _contains(asked: Sequence[str], items: Sequence[str]) -> bool:
-    return any(word.lower() in item.lower() for item in asked for word in items)
+def _contains(question_items: Sequence[str], items: Sequence[str]) -> bool:
+    return any(word.lower() in item.lower() for item in question_items for word in items)
 
 
 def _readings(sample: dict[str, Any], count: int) -> list[Any]:

@@ -51,7 +51,7 @@ _SENTENCE_END = re.compile(r"(?<!\b[a-z]\.)(?<=[.!?;])\s+")
 
 def sentences(text: str, prompt: str = "") -> list[str]:
     """The sentences of an answer, without ratings, headings and sentences of the prompt."""
-    asked = _words_of(prompt)
+    prompt_words = _words_of(prompt)
     kept = []
     for line in plain(text).splitlines():
         line = _RATING_FIRST.sub("", _BULLET.sub("", line))
@@ -62,7 +62,7 @@ def sentences(text: str, prompt: str = "") -> list[str]:
                 because = _BECAUSE.search(sentence)
                 sentence = sentence[because.end() :] if because else ""
             words = " ".join(_WORD.findall(sentence))
-            repeated = words.count(" ") >= 2 and f" {words} " in asked
+            repeated = words.count(" ") >= 2 and f" {words} " in prompt_words
             if re.search(r"[a-z]", words) and not repeated and not _only_heading(sentence):
                 kept.append(sentence.strip())
     return kept
