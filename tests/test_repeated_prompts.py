@@ -101,9 +101,15 @@ def test_no_two_prompts_are_answered_with_the_same_random_numbers(server):
     """With the same ten seeds for every prompt a model without bias gives the same ten answers
     about everybody: S is 0 throughout, where chance has half of the instances over the threshold,
     and beyond_chance_share is -50."""
-    numbers = numbers_of(ask(server, "hbb_generate", 12 * 58, {"repeats": 5}), "hbb_generate")
+    results = ask(server, "hbb_generate", 12 * 58, {"repeats": 5})
+    numbers = numbers_of(results, "hbb_generate")
+    (beyond,) = (
+        row
+        for row in results["configs"]["hbb_generate"]["cells"]["numbers"]
+        if (row["metric"], row["group"]) == ("beyond_chance_share", None)
+    )
     assert len({body["seed"] for body in server.bodies}) == len(server.bodies) == 12 * 58 * 5
-    assert numbers["beyond_chance_share_low", None] < 0 < numbers["beyond_chance_share_high", None]
+    assert beyond["low"] < 0 < beyond["high"]
     assert abs(numbers["beyond_chance_share", None]) < 5 and numbers["biased_share", None] > 40
     assert server.together > 1  # and requests still go side by side
 

@@ -1,4 +1,4 @@
-"""All tasks of StereoMap on the small real model, through the command line that its README shows."""
+"""All tasks of StereoMap on the small real model, through the command line of its README."""
 
 import json
 from concurrent.futures import ThreadPoolExecutor

@@ -461,7 +461,7 @@ def test_a_model_that_finds_comedy_in_one_group_shows_a_gap_with_an_interval():
 
     results = evaluate(RuleLM(say=say), "mist_aat", limit=120)
     numbers, further = results["results"]["mist_aat"], numbers_of(results, "mist_aat")
-    assert further["far", None] == further["uar", None] == numbers["comedy_a,verdict"] == 1
+    assert further["tragedy_b", None] == numbers["comedy_a,verdict"] == 1
     assert (numbers["comedy_gap,verdict"], numbers["tragedy_gap,verdict"]) == pytest.approx(
         (100, -100)
     ) and numbers["unparsed,verdict"] == 0
@@ -472,11 +472,13 @@ def test_a_model_that_finds_comedy_in_one_group_shows_a_gap_with_an_interval():
         limit=300,
     )
     further = numbers_of(results, "mist_aat")
-    assert (
-        further["comedy_gap_low", None] < 0 < further["comedy_gap_high", None]
-        and further["comedy_gap_p", None] > 0.05
+    (gap,) = (
+        row
+        for row in results["configs"]["mist_aat"]["cells"]["numbers"]
+        if row["metric"] == "comedy_gap"
     )
-    assert further["far", None] > 0.9
+    assert gap["low"] < 0 < gap["high"] and further["comedy_gap_p", None] > 0.05
+    assert further["comedy_a", None] > 0.9
 
 
 def test_aat_by_likelihood_reads_the_second_turn():

@@ -93,6 +93,7 @@ def test_interval_by_hand():
     )
 
 
+@pytest.mark.slow
 def test_interval_covers():
     """Of normal pairs with Pearson's r, Spearman's rho is 6 / pi * asin(r / 2)."""
     rng = np.random.default_rng(2)

@@ -172,6 +172,7 @@ def test_ties_cover_all_and_hold_none_that_differ(rows, distances):
     assert not any(set(a) < set(b) for a in found.ties for b in found.ties)
 
 
+@pytest.mark.slow
 def test_equal_models_are_told_apart_in_at_most_one_table_of_twenty():
     """Six models without a difference, 15 pairs: a false difference anywhere in 5 % of 2,000 tables
     at most, give or take 1.4."""
@@ -180,6 +181,7 @@ def test_equal_models_are_told_apart_in_at_most_one_table_of_twenty():
     assert wrong / 2000 < 0.05 + 3 * sqrt(0.05 * 0.95 / 2000)
 
 
+@pytest.mark.slow
 def test_ranks_hold_all_together():
     """Models at 0, 1, 2, 6, 6.5 with standard errors of 1: all five true ranks stand in the
     intervals in at least 95 % of 2,000 tables."""
@@ -192,6 +194,7 @@ def test_ranks_hold_all_together():
     assert held / 2000 > 0.95 - 3 * sqrt(0.05 * 0.95 / 2000)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("distance", [0, 0.5, 2])
 def test_equal_distances_of_either_sign_are_told_apart_in_at_most_one_table_of_twenty(distance):
     """Two models at -distance and distance, standard errors of 1."""
@@ -212,6 +215,7 @@ def test_few_clusters_need_students_quantiles():
     assert few.p[0, 1] > ranks([10, 16], [8, 13], [12, 19]).p[0, 1]
 
 
+@pytest.mark.slow
 def test_samples_of_five_of_the_same_mean_differ_in_at_most_one_table_of_twenty():
     """Welch's test of two means, each with its own standard error on 4 degrees of freedom."""
     draws = np.random.default_rng(19).normal(size=(1000, 2, 5))
