@@ -41,7 +41,6 @@ class Draft:
         self.refused: tuple[str, str] | None = None
 
     def take(self, gained: Mapping[str, str] | None, refused: Sequence[str] | None) -> None:
-        """Add the fields of an answer, or count a failed try."""
         if refused is None:
             self.known.update(gained or {})
             self.step, self.tries, self.refused = self.step + 1, 0, None
@@ -102,7 +101,7 @@ def drafts(
     lines: Iterable[Mapping[str, Any]],
     where: object,
 ) -> list[Draft]:
-    """The items as far as the journal goes. Raises UsageError if a row has changed."""
+    """Raises UsageError if a row has changed since the journal."""
     by_id = {row["id"]: Draft(row, pipeline.start(row)) for row in rows}
     for line in lines:
         draft = by_id.get(line["row"])
@@ -168,9 +167,7 @@ def write(
 
 
 class Outcome(NamedTuple):
-    """answers: their number. refused: (step, check) -> number. repeated: answers identical to the
-    one before.
-    """
+    """answers: their number. refused: (step, check) -> number. repeated: identical answers."""
 
     accepted: list[Draft]
     rejected: list[Draft]

@@ -49,10 +49,10 @@ class Conflict(UsageError):
 
 
 class Review:
-    """The items of a file and those that a check rejected.
+    """Items of a file and those that a check rejected.
 
     entries: dicts with fields (the item), decision, refused (by a check), row (id in the journal),
-    steps (questions and answers).
+    steps.
     """
 
     def __init__(self, file: Path, pipeline: str | None = None, groups: str | None = None) -> None:
@@ -139,7 +139,6 @@ class Review:
         }
 
     def look(self, fields: Mapping[str, str]) -> dict[str, Any]:
-        """Problems, notes and prompts of an edited item."""
         item = _tidy(fields)
         (problems,) = self.pipeline.problems([item], self.groups)
         shown = [] if problems else self.pipeline.shown(item, self.groups)
@@ -226,7 +225,7 @@ def _bytes(path: Path) -> bytes:
 
 
 def server(review: Review, port: int = 0) -> tuple[ThreadingHTTPServer, str]:
-    """A server on the loopback address, and its page's address with the token."""
+    """A server on the loopback address, and its page's address."""
     token = secrets.token_urlsafe(32)
     lock = Lock()
     acts: dict[tuple[str, str], Callable[[Any], Any]] = {

@@ -48,10 +48,8 @@ _BY_ROW = (
 
 
 class Strategy(NamedTuple):
-    """How the next token is chosen.
-
-    processors: of transformers, in the order of `generate`. sampled: drawn at random, else the
-    likeliest. eos: the tokens that end an answer.
+    """How the next token is chosen. processors: of transformers. sampled: else the likeliest. eos:
+    the tokens that end an answer.
     """
 
     processors: tuple[Any, ...]
@@ -211,10 +209,7 @@ def _ended(
 
 
 def row_blocks(sees: np.ndarray, call_cost: float) -> list[Block]:
-    """Split the attention of a step.
-
-    sees: shape (rows, nodes). call_cost: see `token_trie.blocks`.
-    """
+    """Split the attention of a step. sees: shape (rows, nodes)."""
     bounds = np.arange(0, len(sees), 4)
     keys = np.logical_or.reduceat(sees, bounds, axis=0)
 
@@ -249,7 +244,7 @@ def _distinct(row: np.ndarray, token: np.ndarray) -> tuple[np.ndarray, np.ndarra
 def _next(
     logits: torch.Tensor, row: np.ndarray, prompts: Sequence[Prompt], written: Sequence[list[int]]
 ) -> np.ndarray:
-    """The next token of each answer, shape (n,). row: of `logits`, for each."""
+    """The next tokens, shape (n,). row: of `logits`, for each."""
     tokens = np.zeros(len(row), np.int64)
     # A few rows fit into the cache of a CPU.
     at_once = 8 if logits.device.type == "cpu" else max(16, 2**28 // (16 * logits.shape[1]))
@@ -290,9 +285,8 @@ def drawn(scores: torch.Tensor, row: np.ndarray, keys: np.ndarray) -> np.ndarray
     scores: shape (n, vocabulary). row, keys: the row and the random key of each token, shape (m,).
     Raises ValueError if logits are not finite.
 
-    Each token gets an exponential time whose rate is its probability; the earliest wins. Its random
-    number depends only on key and token, so rounding rarely changes a draw. Tokens beyond the HEAD
-    likeliest compete as one.
+    Each token gets an exponential time whose rate is its probability; the earliest wins. So
+    rounding rarely changes a draw. Tokens beyond the HEAD likeliest compete as one.
     """
     probabilities = scores.softmax(dim=-1, dtype=torch.float32)
     size = probabilities.shape[1]
@@ -319,7 +313,7 @@ def drawn(scores: torch.Tensor, row: np.ndarray, keys: np.ndarray) -> np.ndarray
 
 
 def _mixed(keys: np.ndarray, counts: np.ndarray) -> np.ndarray:
-    """SplitMix64: number `counts` of the sequence of each key."""
+    """SplitMix64."""
     with np.errstate(over="ignore"):
         z = keys + (counts.astype(np.uint64) + np.uint64(1)) * np.uint64(0x9E3779B97F4A7C15)
         z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)

@@ -38,7 +38,7 @@ Score = tuple[float, bool, int]
 
 
 class _Complete:
-    """`AutoModelForMaskedLM` that refuses a checkpoint whose head would be random."""
+    """Refuses a checkpoint whose head would be random."""
 
     @staticmethod
     def from_pretrained(pretrained: str, **kwargs: Any) -> torch.nn.Module:
@@ -327,7 +327,6 @@ class MaskedLM(HFModel):
                 start = stop
 
     def _batch_end(self, sizes: np.ndarray, start: int, limit: int) -> int:
-        """sizes: of all rows, descending."""
         stop = start + max(1, min(self._most_rows, limit // int(sizes[start])))
         if self._pads:
             return min(stop, len(sizes))
@@ -378,7 +377,6 @@ class MaskedLM(HFModel):
                 return self.model(**inputs).logits[:, 0]
 
     def _head_takes_any_rows(self) -> bool:
-        """Whether the head reads each position by itself."""
         length = min(6, self.max_length)
         ids = np.full((3, length), self._mask)
         position = np.arange(3) % length

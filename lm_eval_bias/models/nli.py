@@ -123,9 +123,7 @@ class EntailmentLM(HFModel):
     # ---- The labels of choices
 
     def _questions(self, requests: Sequence[Instance]) -> list[LabelQuestion]:
-        """The question of each request. The meaning of a choice depends on all choices of its
-        task.
-        """
+        """The meaning of a choice depends on all choices of its task."""
         of_task: dict[str, list[int]] = {}
         for i, request in enumerate(requests):
             of_task.setdefault(request.task_name, []).append(i)
@@ -239,7 +237,7 @@ class EntailmentLM(HFModel):
                 bar.update(len(here))
 
     def _rows(self, pairs: Sequence[tuple[str, str]]) -> list[dict[str, list[int]]]:
-        """The model's inputs. Raises UsageError for a pair longer than `max_length`."""
+        """Raises UsageError for a pair longer than `max_length`."""
         rows: list[dict[str, list[int]]] = []
         for start in range(0, len(pairs), AT_A_TIME):
             premises, hypotheses = zip(*pairs[start : start + AT_A_TIME], strict=True)
@@ -260,7 +258,7 @@ class EntailmentLM(HFModel):
         return rows
 
     def _log_probabilities(self, rows: Sequence[dict[str, list[int]]]) -> list[list[float]]:
-        """Shape (rows, labels), in float32."""
+        """Shape (rows, labels)."""
         batch = self.tokenizer.pad(list(rows), return_tensors="pt").to(self.device)
         with torch.inference_mode(), self._autocast():
             logits = self.model(**batch).logits

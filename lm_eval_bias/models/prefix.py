@@ -207,7 +207,7 @@ class PrefixLM(HFModel):
         return list(zip(total.tolist(), greedy.tolist(), strict=True))
 
     def _pack_end(self, sweep: Sweep, limit: int, read_nodes: np.ndarray) -> int:
-        """Where the next pack ends: when full, or at a better cut nearby."""
+        """When the pack is full, or at a better cut nearby."""
         trie, start = sweep.trie, sweep.cursor
         stop = min(trie.size, start + _room(sweep, limit))
         last_read = np.searchsorted(read_nodes, start) + self._most_reads
@@ -341,9 +341,7 @@ class PrefixLM(HFModel):
         self.tokens_computed += sweep.computed
 
     def _prefill(self, sweep: Sweep, leaves: np.ndarray, limit: int, bar: tqdm) -> torch.Tensor:
-        """Compute and cache all nodes of some prompts. Returns logits, shape (prompts,
-        vocabulary).
-        """
+        """Compute all nodes of some prompts. Returns logits, shape (prompts, vocabulary)."""
         read = np.unique(leaves)
         parts = []
         while sweep.cursor <= read[-1]:

@@ -1,4 +1,4 @@
-"""Read answers with reasons from sample files, and clusters from results files."""
+"""Read answers from sample files, and clusters from results files."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ class Stored(NamedTuple):
 def stored_answers(files: Sequence[Path], items: Sequence[str]) -> Stored:
     """The answers to questions whose item contains a word of `items`; `ALL` takes every question.
 
-    Raises UsageError for a repeated file, samples without groups, several models, or no answers.
+    Raises UsageError for unusable files, several models, or no answers.
     """
     repeated = [path for i, path in enumerate(files) if path in files[:i]]
     if repeated:
@@ -101,7 +101,7 @@ def stored_answers(files: Sequence[Path], items: Sequence[str]) -> Stored:
 
 
 def one_model(files: Sequence[Path]) -> str | None:
-    """The model of all files; None if unknown. Raises UsageError for several."""
+    """The model of all files, or None. Raises UsageError for several."""
     models: dict[str, Path] = {}
     for path in files:
         origin = samples.origin_of(path)
@@ -166,7 +166,7 @@ def _prompt(sample: dict[str, Any]) -> str:
 
 
 class Clusters(NamedTuple):
-    """of: group -> cluster or None. names: in the order of the run."""
+    """of: group -> cluster or None."""
 
     of: dict[str, str | None]
     names: list[str]
@@ -204,7 +204,7 @@ def clusters_in(path: Path, groups: Iterable[str]) -> Clusters:
 
 
 def clusters_beside(files: Sequence[Path], groups: Iterable[str]) -> Clusters | None:
-    """The clusters in results files beside the samples, the same run's first, then the newest."""
+    """The clusters in results files beside the samples, the same run's first."""
     groups, model = set(groups), one_model(files)
     origins = [origin.results for origin in map(samples.origin_of, files) if origin]
     folders = dict.fromkeys(path.parent for path in files)

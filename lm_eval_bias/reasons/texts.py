@@ -77,7 +77,6 @@ def _rates(sentence: str) -> bool:
 
 
 def _only_heading(sentence: str) -> bool:
-    """Whether a sentence only announces reasons."""
     return (
         len(sentence.split()) <= 12
         and bool(_HEADING.match(sentence))
@@ -132,7 +131,6 @@ def _pattern(label: str, named: str) -> str:
 
 
 def _numbers(word: str) -> set[str]:
-    """A word and its possible singulars."""
     if word.endswith("men"):
         return {word, word[:-3] + "man"}
     if word == "children":
