@@ -83,8 +83,8 @@ class Journal:
         for key, value in run.items():
             if lines[0].get(key) != value:
                 raise UsageError(
-                    f"{self.path} is of a run with {key} {lines[0].get(key)!r}, not {value!r}; "
-                    "give another --out, or run with what it had"
+                    f"{self.path} belongs to a run with {key} {lines[0].get(key)!r}, not "
+                    f"{value!r}; use another --out, or the same settings"
                 )
         return lines[1:]
 
@@ -109,8 +109,8 @@ def drafts(
             continue  # a row that the file no longer has
         if not line.get("given", {}).items() <= draft.known.items():
             raise UsageError(
-                f"{where} has another row {line['row']!r} than the file now; give another --out, "
-                "or the row another id"
+                f"{where}: row {line['row']!r} has changed since the run began; use another --out, "
+                "or give the row a new id"
             )
         if draft.step < len(pipeline.steps) and line["step"] == pipeline.steps[draft.step].name:
             draft.take(line.get("found"), line.get("refused"))
@@ -206,8 +206,8 @@ def report(result: Outcome, pipeline: Pipeline, out: Path) -> Iterator[str]:
         yield f"    {result.refused[step, check]:4}  {step}: {check}"
     if result.repeated:
         yield (
-            f"  {result.repeated} answers, asked for again, were the same word for word: the "
-            "writer does not sample (--gen_kwargs)"
+            f"  {result.repeated} answers repeat the refused answer before: the "
+            "writer does not sample (set --gen_kwargs)"
         )
     for draft in result.rejected:
         check, cause = draft.refused or ("", "")

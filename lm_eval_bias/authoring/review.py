@@ -66,8 +66,8 @@ class Review:
         name = pipeline or (lines[0]["pipeline"] if lines else None)
         if name is None:
             raise UsageError(
-                f"{file}: there is no journal {journal.path.name} beside it; say whose items they "
-                "are with --for NAME"
+                f"{file}: there is no journal {journal.path.name} beside it; name the "
+                "benchmark with --for NAME"
             )
         self.pipeline = pipelines.pipeline(name)
         self.pipeline.problems([], groups)  # raises if the file of groups is wrong
@@ -97,7 +97,7 @@ class Review:
             ) from error
         if content != self._content.decode():
             raise UsageError(
-                f"{self.file} was changed after its review; delete {path.name} to review it anew"
+                f"{self.file} has changed since its review; delete {path.name} to start again"
             )
         return entries
 
@@ -194,7 +194,7 @@ class Refusal(UsageError):
 
     def __init__(self, ids: list[str], problems: Mapping[int, list[str]]) -> None:
         lines = [f"{ids[i]}: {problem}" for i, of_item in problems.items() for problem in of_item]
-        first = "Not saved: accepted items have problems. Mend or reject them."
+        first = "Not saved: accepted items have problems. Fix or reject them."
         super().__init__("\n".join([first, *lines]))
         self.problems = problems
 

@@ -51,7 +51,7 @@ def environment() -> jinja2.Environment:
         from lm_eval.config.templates import _jinja_env
     except ImportError:
         logger.warning(
-            "lm_eval %s has its jinja environment elsewhere; prompts are read without its filters.",
+            "lm_eval %s: no jinja environment found; prompts are rendered without its filters.",
             version(),
         )
         return jinja2.Environment(

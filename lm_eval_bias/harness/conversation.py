@@ -331,7 +331,7 @@ def read_turns(task: str | None, turns: Any) -> list[dict[str, Any]]:
                 f"{place} unknown key {unknown[0]!r}; a turn has `user` and `generation_kwargs`"
             )
         if number == 1 and _quotes_answers(turn["user"]):
-            raise UsageError(f"{place} there are no answers yet for it to quote")
+            raise UsageError(f"{place} it has no earlier answers to quote")
         settings = dict(turn.get("generation_kwargs") or {})
         checked.append({"user": turn["user"], "generation_kwargs": settings})
     return checked

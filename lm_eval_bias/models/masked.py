@@ -54,9 +54,9 @@ class _Complete:
             raise UsageError(
                 f"--model hf-mlm: {pretrained} ({', '.join(model.config.architectures or [])}) has "
                 f"no weights for {len(missing)} parts of a masked language model, such as "
-                f"{', '.join(missing[:3])}; scores would be random. Give a checkpoint that was "
-                f"saved with its masked language modelling head: of ELECTRA the generator, of a "
-                f"model that was tuned to classify the one it was made from."
+                f"{', '.join(missing[:3])}; scores would be random. Use a checkpoint with "
+                f"its masked language modelling head: ELECTRA's generator, or the base model of a "
+                f"fine-tuned classifier."
             )
         return model
 
@@ -119,14 +119,14 @@ class MaskedLM(HFModel):
         if self.tokenizer.mask_token_id is None:
             raise UsageError(
                 f"--model hf-mlm: the tokenizer of {name} has no mask token, so nothing can be "
-                f"masked. Give the model's own with tokenizer=... in --model_args; a model that "
+                f"masked. Use the model's own: tokenizer=... in --model_args. A model that "
                 f"was never trained on masks is a decoder, for --model hf-prefix or --model hf."
             )
         if not self.tokenizer.is_fast:
             raise UsageError(
-                f"--model hf-mlm: the tokenizer of {name} ({type(self.tokenizer).__name__}) does "
-                f"not give the places of its tokens in the text. Give a fast one, with a "
-                f"tokenizer.json, by tokenizer=... in --model_args."
+                f"--model hf-mlm: the tokenizer of {name} ({type(self.tokenizer).__name__}) gives "
+                f"no positions of tokens in the text. Use a fast tokenizer (with a "
+                f"tokenizer.json): tokenizer=... in --model_args."
             )
 
     def _check_positions(self) -> None:
@@ -140,8 +140,8 @@ class MaskedLM(HFModel):
         size = self.model.get_input_embeddings().weight.shape[0]
         if number >= size:
             raise UsageError(
-                f"--model hf-mlm: the mask token of the tokenizer is number {number}, and the "
-                f"model knows {size} tokens; give the model's own tokenizer by tokenizer=... in "
+                f"--model hf-mlm: the tokenizer's mask token has the id {number}, but the "
+                f"model has only {size} tokens; use the model's own tokenizer: tokenizer=... in "
                 f"--model_args"
             )
 
@@ -346,8 +346,8 @@ class MaskedLM(HFModel):
                 f"--model hf-mlm: {(lengths > most).sum()} of {len(lengths)} texts are longer than "
                 f"the {most} tokens that {self._name} takes, the longest {lengths[worst]} tokens "
                 f"with its special ones: {targets[worst].text[:60]!r}... Nothing was computed, "
-                f"since a text that is cut gets another score. Leave these out, use fewer few-shot "
-                f"examples, or take a model for longer texts."
+                f"because truncation would change scores. Leave these texts out, use fewer "
+                f"few-shot examples, or use a model for longer texts."
             )
 
     # ---- The model

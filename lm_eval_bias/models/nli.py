@@ -163,9 +163,9 @@ class EntailmentLM(HFModel):
         if not meaning:
             shown = "; ".join(f"{place}: {word[:60]}" for place, word in sorted(places.items())[:6])
             raise UsageError(
-                f"{task}: hf-nli does not know which labels its choices name ({shown}). Say it in "
-                f"their order in --model_args, such as choices=entailment/neutral/contradiction or "
-                f"choices=entailment/not_entailment"
+                f"{task}: hf-nli does not know which labels its choices name ({shown}). Name "
+                f"them in order in --model_args, such as "
+                f"choices=entailment/neutral/contradiction or choices=entailment/not_entailment"
             )
         if (
             NOT_ENTAILMENT in self._labels
@@ -173,9 +173,9 @@ class EntailmentLM(HFModel):
             and not set(meaning.values()) <= HEADS[1]
         ):
             raise UsageError(
-                f"{task} asks for contradiction and neutral, which {self._name} cannot tell apart: "
-                f"its labels are entailment and not_entailment. With not_entailment=neutral in "
-                f"--model_args that counts as neutral, and nothing is a contradiction"
+                f"{task} needs contradiction and neutral, but {self._name} has only the labels "
+                f"entailment and not_entailment. With not_entailment=neutral in --model_args, the "
+                f"latter counts as neutral, and nothing as contradiction"
             )
         return meaning
 

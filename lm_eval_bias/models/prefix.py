@@ -419,12 +419,12 @@ class PrefixLM(HFModel):
                 one, max_length=2, stop=[], attention_mask=mask, custom_generate=method, **kwargs
             )
         except Exception as error:  # hf raises it as well, if it is an error of the settings
-            logger.info("hf-prefix: %s are left to hf: %s", kwargs, brief(error))
+            logger.info("hf-prefix: hf handles %s: %s", kwargs, brief(error))
             return None
         if strategy is None:
             logger.warning(
-                "hf-prefix: with this model's generation_config.json, %s are left to hf, and every "
-                "repeat is computed by itself.",
+                "hf-prefix: with this model's generation_config.json, hf handles %s, and every "
+                "repeat is computed separately.",
                 kwargs,
             )
         return strategy

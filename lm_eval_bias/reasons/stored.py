@@ -94,8 +94,8 @@ def stored_answers(files: Sequence[Path], items: Sequence[str]) -> Stored:
     if others:
         names = ", ".join([*list(others)[:8], *(["..."] if len(others) > 8 else [])])
         raise UsageError(
-            f"no question about an item with {' or '.join(map(repr, items))}; the samples ask "
-            f"{names}: name some with --items, or --items {ALL}"
+            f"no question about an item with {' or '.join(map(repr, items))}; the samples have "
+            f"{names}. Choose with --items, or use --items {ALL}"
         )
     raise UsageError(f"{files[0]} is empty; give the files that --log_samples wrote")
 
@@ -111,7 +111,7 @@ def one_model(files: Sequence[Path]) -> str | None:
     if len(models) > 1:
         (model, path), (other, of_other), *_ = models.items()
         raise UsageError(
-            f"{of_other} is of the model {other}, and {path} of {model}; "
+            f"{of_other} has answers of the model {other}, {path} of {model}; "
             "run the command for each model"
         )
     return next(iter(models), None)

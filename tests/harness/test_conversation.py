@@ -357,7 +357,7 @@ def test_the_harnesss_api_model_holds_a_conversation():
         ([], "at least one turn"),
         ([{"user": "a"}, {"text": "b"}], "turn 2: expected `user`, the text of the question"),
         ([{"user": "a", "until": ["x"]}], "turn 1: unknown key 'until'"),
-        ([{"user": "Was it {{answers[0]}}?"}], "turn 1: there are no answers yet for it to quote"),
+        ([{"user": "Was it {{answers[0]}}?"}], "turn 1: it has no earlier answers to quote"),
     ],
 )
 def test_a_mistake_in_the_turns_says_where(turns, message):
@@ -468,7 +468,8 @@ def test_choices_that_exclude_one_another_are_asked_for_in_the_yaml():
 
 def test_few_shot_examples_in_the_yaml_are_refused():
     with pytest.raises(
-        UsageError, match="mine: a task of several turns takes no few-shot examples, found num_fewshot=2"
+        UsageError,
+        match="mine: a task of several turns takes no few-shot examples, found num_fewshot=2",
     ):
         ConversationTask({"task": "mine", "turns": [{"user": "a"}], "num_fewshot": 2})
 
