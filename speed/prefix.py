@@ -1,10 +1,13 @@
-"""Compare hf-prefix with hf: time, tokens and memory for the same requests.
+"""hf-prefix beside hf: time, tokens and memory for the same requests.
 
-Both run in turns on one model; the table has the ratio of the medians. `hf` runs at its fastest
-batch size. If it is slow, it runs on every n-th document and its time is scaled; `--full` runs all.
+Both run in one process on one model, in turns; printed is the ratio of the medians. `hf` runs at
+the batch size that is fastest for the requests at hand. Where it takes long, its time is taken on
+every n-th document and scaled: its time per request does not depend on how many there are. `--full`
+takes it on all.
 
     python speed/prefix.py --model .model
-    python speed/prefix.py --model .model --random 8B --device cuda --dtype bfloat16
+    python speed/prefix.py --model .model --random 8B --device cuda --dtype bfloat16    # speed does
+    not depend on the weights
 """
 
 from __future__ import annotations
@@ -56,7 +59,7 @@ RANDOM = {
 
 @dataclass
 class Workload:
-    """Documents, each a list of requests."""
+    """Documents, each of which is a list of requests."""
 
     name: str
     documents: list[list[Instance]]
@@ -64,6 +67,7 @@ class Workload:
 
 
 def task_documents(name: str, limit: int) -> list[list[Instance]]:
+    """The requests of a task's first documents."""
     manager = TaskManager(include_path=str(tasks_folder()), include_defaults=False)
     task = manager.load([name])["tasks"][name]
     task.build_all_requests(limit=limit)
@@ -74,6 +78,7 @@ def task_documents(name: str, limit: int) -> list[list[Instance]]:
 
 
 def sentences() -> list[str]:
+    """A few hundred sentences of natural length."""
     rows = table("hbb_concepts")
     return [
         row[key].replace("[[X]]", "a neighbour") for row in rows for key in ("option_1", "option_2")
@@ -83,7 +88,8 @@ def sentences() -> list[str]:
 def multiple_choice(
     count: int, shots: int, fixed: bool, rng: random.Random
 ) -> list[list[Instance]]:
-    """Questions with four options. fixed: use the same shots for all questions."""
+    """Questions with four options of about ten tokens; the shots are the same for all, or drawn for
+    each, as is the harness's default."""
     text = sentences()
 
     def question() -> tuple[str, list[str]]:
@@ -107,7 +113,7 @@ def multiple_choice(
 
 
 def generation(count: int, rng: random.Random) -> list[list[Instance]]:
-    """Prompts that share their first half."""
+    """Prompts whose first half is shared, answered in at most four tokens."""
     text = sentences()
     settings = {"until": ["\n"], "max_gen_toks": 4, "do_sample": False}
     head = [
@@ -129,9 +135,8 @@ def generation(count: int, rng: random.Random) -> list[list[Instance]]:
 
 
 def samples(count: int) -> list[list[Instance]]:
-    """Questions of hbb, each with ten repeats, as in its paper. Repeats are the same object, as in
-    the harness.
-    """
+    """Questions of hbb, each asked ten times, as its paper does it; the harness hands over the
+    repeats of a request as one object."""
     settings = {
         "until": ["\n"],
         "max_gen_toks": 8,
@@ -148,7 +153,7 @@ def samples(count: int) -> list[list[Instance]]:
 
 
 def unrelated(count: int, rng: random.Random) -> list[list[Instance]]:
-    """Texts that share nothing."""
+    """Texts of several lengths that share nothing, each with one continuation of several tokens."""
     text = sentences()
     documents = []
     for i in range(count):
@@ -180,6 +185,8 @@ def workloads(scale: float, only: str | None) -> Iterator[Workload]:
 
 
 class Counter:
+    """Counts the tokens that enter a model's embedding."""
+
     def __init__(self, model: torch.nn.Module):
         self.tokens = 0
         model.get_input_embeddings().register_forward_pre_hook(self._count)
@@ -206,6 +213,7 @@ def call(lm: HFLM, documents: list[list[Instance]]) -> Callable[[], object]:
 
 
 def best_batch_size(hf: HFLM, workload: Workload, sizes: list[int], device: torch.device) -> int:
+    """The batch size at which hf is fastest, on enough documents to fill the largest batch."""
     per_document = max(
         len(d) if len({i.args[0] for i in d}) > 1 or len(d[0].args[1]) > 2 else 1
         for d in workload.documents
@@ -221,7 +229,7 @@ def best_batch_size(hf: HFLM, workload: Workload, sizes: list[int], device: torc
 def dense_rate(
     model: torch.nn.Module, shape: tuple[int, int], device: torch.device, repeats: int = 1
 ) -> float:
-    """Tokens per second of a forward pass without the output projection."""
+    """Tokens per second of a plain forward pass without the output projection."""
     body = model.get_decoder() if hasattr(model, "get_decoder") else model.base_model
     ids = torch.randint(0, 1000, shape, device=device)
     with torch.inference_mode():
@@ -231,6 +239,7 @@ def dense_rate(
 
 
 def best_shape(model: torch.nn.Module, device: torch.device) -> tuple[int, int]:
+    """The batch and length at which a plain forward pass is fastest per token."""
     shapes = (
         [(2, 256), (4, 128), (1, 512), (8, 128)]
         if device.type == "cpu"
@@ -258,7 +267,7 @@ def load(
 
 
 def peak(arguments: argparse.Namespace, kind: str, batch_size: int) -> float:
-    """MiB that bistereo_nli takes beyond the model, in its own process."""
+    """Mebibytes that bistereo_nli takes beyond the model, in a process of its own."""
     command = [
         sys.executable,
         __file__,
@@ -316,7 +325,7 @@ def measure(
     rounds: int,
     full: bool,
 ) -> list[str]:
-    """The cells of a workload's row. Leaves `hf` at its best batch size."""
+    """The cells of a workload's row; `hf` is left at the batch size that is best for it."""
     device = prefix.model.device
     sampled = workload.documents[:: 1 if full else workload.sample]
     factor = len(workload.documents) / len(sampled)
@@ -421,16 +430,16 @@ def main() -> None:
     if not arguments.only:
         rate = dense_rate(model, shape, device, repeats=5)
         print(
-            f"\nA plain forward pass without output projection: {rate:,.0f} tokens/s "
-            f"at its best shape, {shape[0]} x {shape[1]}."
+            f"\nA plain forward pass without output projection: {rate:,.0f} tokens/s at its best "
+            f"shape, {shape[0]} x {shape[1]}."
         )
-        prefix_peak = peak(arguments, "hf-prefix", 1)
-        hf_peak = peak(arguments, "hf", best["bistereo_nli"])
+        ours, theirs = peak(arguments, "hf-prefix", 1), peak(arguments, "hf", best["bistereo_nli"])
         print(
-            f"Peak memory beyond the model, bistereo_nli: "
-            f"hf {hf_peak:,.0f} MiB at batch {best['bistereo_nli']}, "
-            f"hf-prefix {prefix_peak:,.0f} MiB with prefix_memory=64MiB."
+            f"Peak memory beyond the model, bistereo_nli: hf {theirs:,.0f} MiB "
+            f"at batch {best['bistereo_nli']},",
+            end=" ",
         )
+        print(f"hf-prefix {ours:,.0f} MiB with prefix_memory=64MiB.")
     print(f"{time.perf_counter() - started:.0f} s in all.")
 
 

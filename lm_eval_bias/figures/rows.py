@@ -71,7 +71,7 @@ def plan(exhibit: Exhibit, rows: Sequence[Row], model: str | None) -> Plan:
     y: Keys = (figure.y,) if figure.kind == "heatmap" else ()
     coloured = figure.kind not in ("heatmap", "histogram")
     colour: Keys = (figure.colour,) if figure.colour and coloured else ()
-    panel = figure.facet or figure.row
+    panel = figure.facet
     facet: Keys = (panel,) if panel else ()
     columns = 0
     if model is not None and len({row.get(model) for row in rows}) > 1:
