@@ -67,7 +67,7 @@ class MaskedRows:
 
     @property
     def counts(self) -> np.ndarray:
-        """The predicted tokens per text, shape (texts,)."""
+        """Per text, shape (texts,)."""
         return np.bincount(self.text, minlength=len(self.ids))
 
     def batch(self, start: int, stop: int, mask_token: int, padding: int) -> Batch:

@@ -207,7 +207,7 @@ class PrefixLM(HFModel):
         return list(zip(total.tolist(), greedy.tolist(), strict=True))
 
     def _pack_end(self, sweep: Sweep, limit: int, read_nodes: np.ndarray) -> int:
-        """When the pack is full, or at a better cut nearby."""
+        """When full, or at a better cut nearby."""
         trie, start = sweep.trie, sweep.cursor
         stop = min(trie.size, start + _room(sweep, limit))
         last_read = np.searchsorted(read_nodes, start) + self._most_reads
@@ -454,7 +454,7 @@ def _room(sweep: Sweep, limit: int) -> int:
 
 
 def _bytes(size: str | int) -> int:
-    """The bytes in a size such as 2GiB or 500 MB."""
+    """Parse a size such as 2GiB or 500 MB."""
     pattern = r"(\d+(?:\.\d+)?)\s*(?:([KMG])(I?))?B?"
     match = re.fullmatch(pattern, str(size).strip().upper())
     if match is None:

@@ -169,7 +169,7 @@ _FORM = frozenset(
 
 
 class Reason(NamedTuple):
-    """A sentence. fragments: its words between punctuation marks, with `THEY` for the group."""
+    """fragments: a sentence's words between punctuation marks, with `THEY` for the group."""
 
     written: str
     fragments: tuple[tuple[str, ...], ...]

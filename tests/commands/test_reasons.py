@@ -408,8 +408,8 @@ def test_diversity_needs_no_embeddings(tmp_path, capsys):
         (
             SAID[5:6],
             [],
-            "no question about an item with 'economic'; the samples ask prestigious: name "
-            "some with --items, or --items all",
+            "no question about an item with 'economic'; the samples have prestigious. "
+            "Choose with --items, or use --items all",
         ),
         (SAID[4:5], [], "all 1 answers are refused or cut off; there are no reasons"),
         ([], [], "is empty; give the files that --log_samples wrote"),
