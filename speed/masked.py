@@ -1,10 +1,8 @@
-"""hf-mlm beside minicons: tokens per second for the same rows, each a sentence with one token
-masked.
+"""Compare hf-mlm with minicons in tokens per second, on sentences with one token masked.
 
-Both run in one process on one model with random weights, in turns; printed is the ratio of the
-medians. minicons runs at the batch size that is fastest for it, and gets its sentences as tokens,
-since it asks tokenizers for a method that they no longer have; hf-mlm makes its tokens itself. On a
-CPU the seconds are those of the processor, so that other work on the machine does not count.
+Both run in turns on one model with random weights; the table has the ratio of the medians. minicons
+runs at its fastest batch size and gets tokens; hf-mlm also tokenizes. On a CPU, processor seconds
+count.
 
     python speed/masked.py
     python speed/masked.py --only BERT --sentences 500 --device cuda --dtype bfloat16
@@ -47,7 +45,7 @@ SPECIAL = {
     "sep_token": "[SEP]",
     "mask_token": "[MASK]",
 }
-# The shapes of the base models; the vocabulary is what the head projects to.
+# The shapes of the base models.
 CONFIGS = {
     "BERT": lambda **k: transformers.BertConfig(vocab_size=30_522, **k),
     "DistilBERT": lambda **k: transformers.DistilBertConfig(vocab_size=30_522, **k),
@@ -58,42 +56,46 @@ CONFIGS = {
         vocab_size=250_002, max_position_embeddings=514, type_vocab_size=1, **k
     ),
     "DeBERTa v2": lambda **k: transformers.DebertaV2Config(
-        vocab_size=128_100, hidden_size=768, num_hidden_layers=12, num_attention_heads=12,
-        intermediate_size=3072, relative_attention=True,
-        pos_att_type=["p2c", "c2p"], position_buckets=256, **k,
+        vocab_size=128_100,
+        hidden_size=768,
+        num_hidden_layers=12,
+        num_attention_heads=12,
+        intermediate_size=3072,
+        relative_attention=True,
+        pos_att_type=["p2c", "c2p"],
+        position_buckets=256,
+        **k,
     ),
-}  # fmt: skip
+}
 
 
 def sentences(count: int) -> list[str]:
     rows = table("hbb_concepts")
-    found = [
+    texts = [
         row[key].replace("[[X]]", "a neighbour") for row in rows for key in ("option_1", "option_2")
     ]
-    return found[:: max(1, len(found) // count)][:count]
+    return texts[:: max(1, len(texts) // count)][:count]
 
 
 def tokenizer() -> transformers.PreTrainedTokenizerFast:
-    """Word pieces of the sentences, fewer than the models have: which number a token bears changes
-    no time."""
-    made = Tokenizer(models.WordPiece(unk_token="[UNK]"))
-    made.normalizer, made.pre_tokenizer = (
+    trained = Tokenizer(models.WordPiece(unk_token="[UNK]"))
+    trained.normalizer, trained.pre_tokenizer = (
         normalizers.BertNormalizer(),
         pre_tokenizers.BertPreTokenizer(),
     )
-    made.decoder = decoders.WordPiece()
-    made.train_from_iterator(
+    trained.decoder = decoders.WordPiece()
+    trained.train_from_iterator(
         sentences(10**6),
         trainers.WordPieceTrainer(vocab_size=8_000, special_tokens=list(SPECIAL.values())),
     )
-    made.post_processor = processors.TemplateProcessing(
+    trained.post_processor = processors.TemplateProcessing(
         single="[CLS] $A [SEP]", special_tokens=[("[CLS]", 2), ("[SEP]", 3)]
     )
-    return transformers.PreTrainedTokenizerFast(tokenizer_object=made, **SPECIAL)
+    return transformers.PreTrainedTokenizerFast(tokenizer_object=trained, **SPECIAL)
 
 
 def seconds(run: Callable[[], object], device: torch.device) -> float:
-    """Of the processor, if that computes; else of the clock."""
+    """Processor seconds on a CPU, else wall-clock seconds."""
     if device.type == "cpu":
         start = time.process_time()
         run()
@@ -160,16 +162,17 @@ def main() -> None:
         scorer = MaskedLMScorer(model, args.device, tokenizer=words)
         requests = [Instance("loglikelihood", {}, ("", text), i) for i, text in enumerate(texts)]
 
-        def ours(lm: MaskedLM = lm, requests: list[Instance] = requests) -> list[float]:
+        def mlm_call(lm: MaskedLM = lm, requests: list[Instance] = requests) -> list[float]:
             return [value for value, _ in lm.loglikelihood(requests, disable_tqdm=True)]
 
-        ours()  # the first run of a model is slower
+        mlm_call()  # the first run of a model is slower
         times = {n: seconds(minicons_call(scorer, texts, n), lm.device) for n in args.batch_sizes}
         best = min(times, key=times.__getitem__)
-        theirs = minicons_call(scorer, texts, best)
-        difference = max(abs(a - b) for a, b in zip(ours(), theirs(), strict=True))
+        minicons_best = minicons_call(scorer, texts, best)
+        difference = max(abs(a - b) for a, b in zip(mlm_call(), minicons_best(), strict=True))
         measured = [
-            (seconds(theirs, lm.device), seconds(ours, lm.device)) for _ in range(args.rounds)
+            (seconds(minicons_best, lm.device), seconds(mlm_call, lm.device))
+            for _ in range(args.rounds)
         ]
         slow, fast = (median(times) for times in zip(*measured, strict=True))
         print(
@@ -177,7 +180,7 @@ def main() -> None:
             f"| {slow / fast:.2f} | {difference:.1g} |",
             flush=True,
         )
-        del model, lm, scorer, theirs, ours
+        del model, lm, scorer, minicons_best, mlm_call
 
 
 if __name__ == "__main__":

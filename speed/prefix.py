@@ -1,13 +1,10 @@
-"""hf-prefix beside hf: time, tokens and memory for the same requests.
+"""Compare hf-prefix with hf: time, tokens and memory for the same requests.
 
-Both run in one process on one model, in turns; printed is the ratio of the medians. `hf` runs at
-the batch size that is fastest for the requests at hand. Where it takes long, its time is taken on
-every n-th document and scaled: its time per request does not depend on how many there are. `--full`
-takes it on all.
+Both run in turns on one model; the table has the ratio of the medians. `hf` runs at its fastest
+batch size. If it is slow, it runs on every n-th document and its time is scaled; `--full` runs all.
 
     python speed/prefix.py --model .model
-    python speed/prefix.py --model .model --random 8B --device cuda --dtype bfloat16    # speed does
-    not depend on the weights
+    python speed/prefix.py --model .model --random 8B --device cuda --dtype bfloat16
 """
 
 from __future__ import annotations
@@ -59,7 +56,7 @@ RANDOM = {
 
 @dataclass
 class Workload:
-    """Documents, each of which is a list of requests."""
+    """Documents, each a list of requests."""
 
     name: str
     documents: list[list[Instance]]
@@ -67,7 +64,6 @@ class Workload:
 
 
 def task_documents(name: str, limit: int) -> list[list[Instance]]:
-    """The requests of a task's first documents."""
     manager = TaskManager(include_path=str(tasks_folder()), include_defaults=False)
     task = manager.load([name])["tasks"][name]
     task.build_all_requests(limit=limit)
@@ -78,7 +74,6 @@ def task_documents(name: str, limit: int) -> list[list[Instance]]:
 
 
 def sentences() -> list[str]:
-    """A few hundred sentences of natural length."""
     rows = table("hbb_concepts")
     return [
         row[key].replace("[[X]]", "a neighbour") for row in rows for key in ("option_1", "option_2")
@@ -88,8 +83,7 @@ def sentences() -> list[str]:
 def multiple_choice(
     count: int, shots: int, fixed: bool, rng: random.Random
 ) -> list[list[Instance]]:
-    """Questions with four options of about ten tokens; the shots are the same for all, or drawn for
-    each, as is the harness's default."""
+    """Questions with four options. fixed: use the same shots for all questions."""
     text = sentences()
 
     def question() -> tuple[str, list[str]]:
@@ -113,7 +107,7 @@ def multiple_choice(
 
 
 def generation(count: int, rng: random.Random) -> list[list[Instance]]:
-    """Prompts whose first half is shared, answered in at most four tokens."""
+    """Prompts that share their first half."""
     text = sentences()
     settings = {"until": ["\n"], "max_gen_toks": 4, "do_sample": False}
     head = [
@@ -135,8 +129,9 @@ def generation(count: int, rng: random.Random) -> list[list[Instance]]:
 
 
 def samples(count: int) -> list[list[Instance]]:
-    """Questions of hbb, each asked ten times, as its paper does it; the harness hands over the
-    repeats of a request as one object."""
+    """Questions of hbb, each with ten repeats, as in its paper. Repeats are the same object, as in
+    the harness.
+    """
     settings = {
         "until": ["\n"],
         "max_gen_toks": 8,
@@ -153,7 +148,7 @@ def samples(count: int) -> list[list[Instance]]:
 
 
 def unrelated(count: int, rng: random.Random) -> list[list[Instance]]:
-    """Texts of several lengths that share nothing, each with one continuation of several tokens."""
+    """Texts that share nothing."""
     text = sentences()
     documents = []
     for i in range(count):
@@ -185,8 +180,6 @@ def workloads(scale: float, only: str | None) -> Iterator[Workload]:
 
 
 class Counter:
-    """Counts the tokens that enter a model's embedding."""
-
     def __init__(self, model: torch.nn.Module):
         self.tokens = 0
         model.get_input_embeddings().register_forward_pre_hook(self._count)
@@ -213,7 +206,6 @@ def call(lm: HFLM, documents: list[list[Instance]]) -> Callable[[], object]:
 
 
 def best_batch_size(hf: HFLM, workload: Workload, sizes: list[int], device: torch.device) -> int:
-    """The batch size at which hf is fastest, on enough documents to fill the largest batch."""
     per_document = max(
         len(d) if len({i.args[0] for i in d}) > 1 or len(d[0].args[1]) > 2 else 1
         for d in workload.documents
@@ -229,7 +221,7 @@ def best_batch_size(hf: HFLM, workload: Workload, sizes: list[int], device: torc
 def dense_rate(
     model: torch.nn.Module, shape: tuple[int, int], device: torch.device, repeats: int = 1
 ) -> float:
-    """Tokens per second of a plain forward pass without the output projection."""
+    """Tokens per second of a forward pass without the output projection."""
     body = model.get_decoder() if hasattr(model, "get_decoder") else model.base_model
     ids = torch.randint(0, 1000, shape, device=device)
     with torch.inference_mode():
@@ -239,7 +231,6 @@ def dense_rate(
 
 
 def best_shape(model: torch.nn.Module, device: torch.device) -> tuple[int, int]:
-    """The batch and length at which a plain forward pass is fastest per token."""
     shapes = (
         [(2, 256), (4, 128), (1, 512), (8, 128)]
         if device.type == "cpu"
@@ -267,7 +258,7 @@ def load(
 
 
 def peak(arguments: argparse.Namespace, kind: str, batch_size: int) -> float:
-    """Mebibytes that bistereo_nli takes beyond the model, in a process of its own."""
+    """MiB that bistereo_nli takes beyond the model, in its own process."""
     command = [
         sys.executable,
         __file__,
@@ -325,7 +316,7 @@ def measure(
     rounds: int,
     full: bool,
 ) -> list[str]:
-    """The cells of a workload's row; `hf` is left at the batch size that is best for it."""
+    """The cells of a workload's row. Leaves `hf` at its best batch size."""
     device = prefix.model.device
     sampled = workload.documents[:: 1 if full else workload.sample]
     factor = len(workload.documents) / len(sampled)
@@ -430,16 +421,16 @@ def main() -> None:
     if not arguments.only:
         rate = dense_rate(model, shape, device, repeats=5)
         print(
-            f"\nA plain forward pass without output projection: {rate:,.0f} tokens/s at its best "
-            f"shape, {shape[0]} x {shape[1]}."
+            f"\nA plain forward pass without output projection: {rate:,.0f} tokens/s "
+            f"at its best shape, {shape[0]} x {shape[1]}."
         )
-        ours, theirs = peak(arguments, "hf-prefix", 1), peak(arguments, "hf", best["bistereo_nli"])
+        prefix_peak = peak(arguments, "hf-prefix", 1)
+        hf_peak = peak(arguments, "hf", best["bistereo_nli"])
         print(
-            f"Peak memory beyond the model, bistereo_nli: hf {theirs:,.0f} MiB "
-            f"at batch {best['bistereo_nli']},",
-            end=" ",
+            f"Peak memory beyond the model, bistereo_nli: "
+            f"hf {hf_peak:,.0f} MiB at batch {best['bistereo_nli']}, "
+            f"hf-prefix {prefix_peak:,.0f} MiB with prefix_memory=64MiB."
         )
-        print(f"hf-prefix {ours:,.0f} MiB with prefix_memory=64MiB.")
     print(f"{time.perf_counter() - started:.0f} s in all.")
 
 

@@ -41,7 +41,6 @@ class Draft:
         self.refused: tuple[str, str] | None = None
 
     def take(self, gained: Mapping[str, str] | None, refused: Sequence[str] | None) -> None:
-        """Add the fields of an answer, or count a failed try."""
         if refused is None:
             self.known.update(gained or {})
             self.step, self.tries, self.refused = self.step + 1, 0, None
@@ -84,8 +83,8 @@ class Journal:
         for key, value in run.items():
             if lines[0].get(key) != value:
                 raise UsageError(
-                    f"{self.path} is of a run with {key} {lines[0].get(key)!r}, not {value!r}; "
-                    "give another --out, or run with what it had"
+                    f"{self.path} belongs to a run with {key} {lines[0].get(key)!r}, not "
+                    f"{value!r}; use another --out, or the same settings"
                 )
         return lines[1:]
 
@@ -102,20 +101,20 @@ def drafts(
     lines: Iterable[Mapping[str, Any]],
     where: object,
 ) -> list[Draft]:
-    """The items as far as the journal goes. Raises UsageError if a row has changed."""
-    made = {row["id"]: Draft(row, pipeline.start(row)) for row in rows}
+    """Raises UsageError if a row has changed since the journal."""
+    by_id = {row["id"]: Draft(row, pipeline.start(row)) for row in rows}
     for line in lines:
-        draft = made.get(line["row"])
+        draft = by_id.get(line["row"])
         if draft is None:
             continue  # a row that the file no longer has
         if not line.get("given", {}).items() <= draft.known.items():
             raise UsageError(
-                f"{where} has another row {line['row']!r} than the file now; give another --out, "
-                "or the row another id"
+                f"{where}: row {line['row']!r} has changed since the run began; use another --out, "
+                "or give the row a new id"
             )
         if draft.step < len(pipeline.steps) and line["step"] == pipeline.steps[draft.step].name:
             draft.take(line.get("found"), line.get("refused"))
-    return list(made.values())
+    return list(by_id.values())
 
 
 def write(
@@ -133,10 +132,12 @@ def write(
     ask: the writer. run: settings for the journal. tries: most answers per question. at_once:
     questions per batch. progress: called with all drafts.
     """
-    made = drafts(rows, pipeline, journal.start(run), journal.path)
+    all_drafts = drafts(rows, pipeline, journal.start(run), journal.path)
     done = len(pipeline.steps)
-    progress(made)
-    while unfinished := [draft for draft in made if draft.step < done and draft.tries < tries]:
+    progress(all_drafts)
+    while unfinished := [
+        draft for draft in all_drafts if draft.step < done and draft.tries < tries
+    ]:
         turn = [(draft, pipeline.steps[draft.step]) for draft in unfinished[:at_once]]
         prompts = [step.prompt(draft.known) for draft, step in turn]
         seeds = [
@@ -161,14 +162,12 @@ def write(
             lines.append(line)
             draft.take(line.get("found"), line.get("refused"))
         journal.add(lines)
-        progress(made)
-    return made
+        progress(all_drafts)
+    return all_drafts
 
 
 class Outcome(NamedTuple):
-    """answers: their number. refused: (step, check) -> number. repeated: answers identical to the
-    one before.
-    """
+    """answers: their number. refused: (step, check) -> number. repeated: identical answers."""
 
     accepted: list[Draft]
     rejected: list[Draft]
@@ -178,20 +177,20 @@ class Outcome(NamedTuple):
 
 
 def outcome(
-    made: Sequence[Draft], pipeline: Pipeline, lines: Iterable[Mapping[str, Any]]
+    all_drafts: Sequence[Draft], pipeline: Pipeline, lines: Iterable[Mapping[str, Any]]
 ) -> Outcome:
-    asked = [line for line in lines if "step" in line]
-    refused = Counter((line["step"], line["refused"][0]) for line in asked if "refused" in line)
+    questions = [line for line in lines if "step" in line]
+    refused = Counter((line["step"], line["refused"][0]) for line in questions if "refused" in line)
     before: dict[tuple[str, str], str] = {}
     repeated = 0
-    for line in asked:
+    for line in questions:
         place = line["row"], line["step"]
         repeated += before.get(place) == line["answer"]
         before[place] = line["answer"]
     done = len(pipeline.steps)
-    accepted = [draft for draft in made if draft.step == done]
-    rejected = [draft for draft in made if draft.step < done]
-    return Outcome(accepted, rejected, len(asked), refused, repeated)
+    accepted = [draft for draft in all_drafts if draft.step == done]
+    rejected = [draft for draft in all_drafts if draft.step < done]
+    return Outcome(accepted, rejected, len(questions), refused, repeated)
 
 
 def report(result: Outcome, pipeline: Pipeline, out: Path) -> Iterator[str]:
@@ -207,8 +206,8 @@ def report(result: Outcome, pipeline: Pipeline, out: Path) -> Iterator[str]:
         yield f"    {result.refused[step, check]:4}  {step}: {check}"
     if result.repeated:
         yield (
-            f"  {result.repeated} answers, asked for again, were the same word for word: the "
-            "writer does not sample (--gen_kwargs)"
+            f"  {result.repeated} answers repeat the refused answer before: the "
+            "writer does not sample (set --gen_kwargs)"
         )
     for draft in result.rejected:
         check, cause = draft.refused or ("", "")

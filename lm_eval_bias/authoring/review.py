@@ -49,10 +49,10 @@ class Conflict(UsageError):
 
 
 class Review:
-    """The items of a file and those that a check rejected.
+    """Items of a file and those that a check rejected.
 
     entries: dicts with fields (the item), decision, refused (by a check), row (id in the journal),
-    steps (questions and answers).
+    steps.
     """
 
     def __init__(self, file: Path, pipeline: str | None = None, groups: str | None = None) -> None:
@@ -66,8 +66,8 @@ class Review:
         name = pipeline or (lines[0]["pipeline"] if lines else None)
         if name is None:
             raise UsageError(
-                f"{file}: there is no journal {journal.path.name} beside it; say whose items they "
-                "are with --for NAME"
+                f"{file}: there is no journal {journal.path.name} beside it; name the "
+                "benchmark with --for NAME"
             )
         self.pipeline = pipelines.pipeline(name)
         self.pipeline.problems([], groups)  # raises if the file of groups is wrong
@@ -97,7 +97,7 @@ class Review:
             ) from error
         if content != self._content.decode():
             raise UsageError(
-                f"{self.file} was changed after its review; delete {path.name} to review it anew"
+                f"{self.file} has changed since its review; delete {path.name} to start again"
             )
         return entries
 
@@ -139,13 +139,12 @@ class Review:
         }
 
     def look(self, fields: Mapping[str, str]) -> dict[str, Any]:
-        """Problems, notes and prompts of an edited item."""
         item = _tidy(fields)
         (problems,) = self.pipeline.problems([item], self.groups)
         shown = [] if problems else self.pipeline.shown(item, self.groups)
         return {"problems": problems, "notes": self.pipeline.notes(item), "shown": shown}
 
-    def save(self, version: int, given: list[Mapping[str, Any]]) -> dict[str, Any]:
+    def save(self, version: int, edited: list[Mapping[str, Any]]) -> dict[str, Any]:
         """Write accepted and undecided items, and all decisions. Undecided items with problems are
         left out. Raises Refusal if accepted ones have problems.
         """
@@ -153,11 +152,11 @@ class Review:
             raise Conflict(
                 f"{self.file.name} was saved elsewhere since this page was loaded; load it again"
             )
-        if len(given) != len(self.entries):
+        if len(edited) != len(self.entries):
             raise Conflict("the page shows other items; load it again")
         entries = [
             {**old, "fields": _tidy(new["fields"]), "decision": _decision(new["decision"])}
-            for old, new in zip(self.entries, given, strict=True)
+            for old, new in zip(self.entries, edited, strict=True)
         ]
         # Accepted items first: of two with the same id, the undecided one gets the problem.
         order = [
@@ -195,7 +194,7 @@ class Refusal(UsageError):
 
     def __init__(self, ids: list[str], problems: Mapping[int, list[str]]) -> None:
         lines = [f"{ids[i]}: {problem}" for i, of_item in problems.items() for problem in of_item]
-        first = "Not saved: accepted items have problems. Mend or reject them."
+        first = "Not saved: accepted items have problems. Fix or reject them."
         super().__init__("\n".join([first, *lines]))
         self.problems = problems
 
@@ -226,7 +225,7 @@ def _bytes(path: Path) -> bytes:
 
 
 def server(review: Review, port: int = 0) -> tuple[ThreadingHTTPServer, str]:
-    """A server on the loopback address, and its page's address with the token."""
+    """A server on the loopback address, and its page's address."""
     token = secrets.token_urlsafe(32)
     lock = Lock()
     acts: dict[tuple[str, str], Callable[[Any], Any]] = {

@@ -25,8 +25,8 @@ from lm_eval_bias.figures.rows import (
     number,
     scale,
     ticks,
+    unbroken,
     unlike,
-    whole,
     widest,
     written,
 )
@@ -275,7 +275,7 @@ def _layout(plan: Plan, beside: int) -> Layout:
     columns, width = _columns(plan, 46)
     step = min(width / len(plan.xs), 90)
     names = unlike(plan.xs, lines(step - 4, 3))
-    fits = whole(names, plan.xs) and step >= max(22, beside * 7 + 8)
+    fits = unbroken(names, plan.xs) and step >= max(22, beside * 7 + 8)
     if fits and not plan.grouped and plan.figure.kind != "points":
         return Layout(names, True, columns, step * len(names), 230, step * 0.8 / beside)
     names = unlike(plan.xs, lines(190, 2) if len(plan.xs) <= 24 else lines(230, 1))
@@ -497,7 +497,7 @@ def _heatmap(plan: Plan) -> Canvas:
     height = 30 if any("\n" in row for row in rows) else min(cell, 30)
     head_size = LABEL if cell >= 15 else SMALL
     heads = unlike(plan.xs, lines(cell - 4, 2))
-    turned = not whole(heads, plan.xs)
+    turned = not unbroken(heads, plan.xs)
     if turned:
         heads = unlike(plan.xs, lines(130, 1, head_size))
 

@@ -99,7 +99,7 @@ def plan(exhibit: Exhibit, rows: Sequence[Row], model: str | None) -> Plan:
         items.append(Item(row, *places, value, low, high))
     if not any(math.isfinite(item.value) for item in items):
         raise ValueError("no row has a number")
-    if x and (again := _doubled(items)):
+    if x and (again := _duplicate(items)):
         key = *panels[again.panel], *series[again.series], *xs[again.x], *ys[again.y]
         place = ", ".join(dict.fromkeys(map(label, key)))
         raise ValueError(f"several rows have the same place in the figure ({place})")
@@ -115,7 +115,7 @@ def plan(exhibit: Exhibit, rows: Sequence[Row], model: str | None) -> Plan:
     panel_names, names, x_names, y_names = (
         [_label(value) for value in values] for values in (panels, series, xs, ys)
     )
-    return _folded(
+    return _merged_panels(
         Plan(figure, items, panel_names, columns, names, x_names, y_names, _titles(exhibit))
     )
 
@@ -133,7 +133,7 @@ def _keys(figure: Figure) -> tuple[str | None, str, Keys]:
     return figure.x, figure.y, figure.five or ()
 
 
-def _doubled(items: Sequence[Item]) -> Item | None:
+def _duplicate(items: Sequence[Item]) -> Item | None:
     places = set()
     for item in items:
         if item[1:5] in places:
@@ -142,7 +142,7 @@ def _doubled(items: Sequence[Item]) -> Item | None:
     return None
 
 
-def _folded(planned: Plan) -> Plan:
+def _merged_panels(planned: Plan) -> Plan:
     """Join panels that share no category. Their titles then stand among the categories."""
     if planned.figure.kind in ("heatmap", "radar"):
         return planned
@@ -222,7 +222,7 @@ def unlike(labels: Iterable[str], fit: Callable[[str], str] = str) -> list[str]:
     alike: dict[str, list[str]] = {}
     for text in labels:
         alike.setdefault(fit(text), []).append(text)
-    common = {fitting: _in_common(texts) for fitting, texts in alike.items()}
+    common = {fitting: _common_words(texts) for fitting, texts in alike.items()}
     distinct: list[str] = []
     for text in labels:
         fitting, count = fit(text), 1
@@ -236,7 +236,7 @@ def unlike(labels: Iterable[str], fit: Callable[[str], str] = str) -> list[str]:
     return distinct
 
 
-def _in_common(labels: Sequence[str]) -> int:
+def _common_words(labels: Sequence[str]) -> int:
     """The number of common first words."""
     words = [label.split()[:-1] for label in dict.fromkeys(labels)]
     if len(words) == 1:
@@ -249,7 +249,7 @@ def _in_common(labels: Sequence[str]) -> int:
     return common
 
 
-def whole(fitted: Sequence[str], labels: Sequence[str]) -> bool:
+def unbroken(fitted: Sequence[str], labels: Sequence[str]) -> bool:
     """Whether labels are uncut and broken between words."""
     return [text.split() for text in fitted] == [text.split() for text in labels]
 
@@ -285,8 +285,8 @@ def scale(
     values: Iterable[float], ends: Iterable[float] = (), domain: tuple[float, float] | None = None
 ) -> Scale:
     """A scale for all values and the domain; interval ends count as far as there is room."""
-    held = [value for value in (*values, *(domain or ())) if math.isfinite(value)] or [0.0, 1.0]
-    low, high = min(held), max(held)
+    finite = [value for value in (*values, *(domain or ())) if math.isfinite(value)] or [0.0, 1.0]
+    low, high = min(finite), max(finite)
     if low == high:
         low, high = (low, low + 1) if low == 0 else (low - abs(low) / 2, low + abs(low) / 2)
     room = (high - low) * (1.5 if domain is None else 0.25)

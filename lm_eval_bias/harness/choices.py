@@ -42,8 +42,8 @@ class Nesting:
         if key not in self._known:
             if self._encode_pair is None:
                 logger.warning(
-                    "The model has no tokenizer that says which choices begin alike; their "
-                    "likelihoods are used as they are."
+                    "The model has no tokenizer to find choices that begin with others; "
+                    "likelihoods are not corrected for them."
                 )
                 self._known[key] = [[] for _ in choices]
             else:

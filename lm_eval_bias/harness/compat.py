@@ -51,7 +51,7 @@ def environment() -> jinja2.Environment:
         from lm_eval.config.templates import _jinja_env
     except ImportError:
         logger.warning(
-            "lm_eval %s has its jinja environment elsewhere; prompts are read without its filters.",
+            "lm_eval %s: no jinja environment found; prompts are rendered without its filters.",
             version(),
         )
         return jinja2.Environment(
@@ -73,7 +73,7 @@ def request(
     repeats: int = 1,
 ) -> Any:
     """An `Instance`. 0.4 reads task, document and repeats from `metadata`; 0.5 has arguments for
-    them. If fields move: the harness's TypeError.
+    them.
     """
     from lm_eval.api.instance import Instance
 
@@ -93,18 +93,18 @@ def derived(of: Any, kind: str, arguments: tuple, index: int | None = None) -> A
 
 
 def without_bar(method: Callable[..., Any]) -> dict[str, bool]:
-    """The argument that hides a model's progress bar, if it has one."""
+    """The argument that hides a model's progress bar."""
     known = "disable_tqdm" in inspect.signature(method).parameters
     return {"disable_tqdm": True} if known else {}
 
 
-def place(task: Any, given: Mapping[str, Any]) -> tuple[str, int, int]:
+def place(task: Any, arguments: Mapping[str, Any]) -> tuple[str, int, int]:
     """Task, document and repeats of a request: `metadata` in `construct_requests`, in 0.5 also
     `doc_id`.
     """
-    if "doc_id" in given:
-        return task.task_name, given["doc_id"], task.config.repeats
-    return given["metadata"]
+    if "doc_id" in arguments:
+        return task.task_name, arguments["doc_id"], task.config.repeats
+    return arguments["metadata"]
 
 
 def add_request_type(name: str, method: Callable[..., Any]) -> None:
@@ -122,9 +122,7 @@ _own_caches: dict[str, tuple[type, ...]] = {}
 
 
 def own_cache(class_: type, *names: str) -> None:
-    """Let a model class use the harness's cache itself for these methods, because its answers
-    depend on more than a request's arguments.
-    """
+    """Let a model class use the harness's cache itself for these methods."""
     from lm_eval.api.model import CachingLM
 
     def method(name: str) -> property:
@@ -183,10 +181,7 @@ def filter_names(task: Any) -> list[str]:
 
 
 def answers(task: Any, results: list) -> list:
-    """The answers to a document's only request, after a filter that makes a list.
-
-    `process_results` gets the list inside another in 0.4, by itself in 0.5 (`process_instances`).
-    """
+    """The answers to a document's only request: a list inside another in 0.4, by itself in 0.5."""
     return results if hasattr(task, "process_instances") else results[0]
 
 
@@ -219,10 +214,8 @@ def in_document_order(gathered: list, processes: int) -> list:
 
 
 class Unshown(str):
-    """The name of a metric that is written into samples but not shown.
-
-    The harness hides names that end in `_stderr`; formatted, this name becomes one. If that stops:
-    an ordinary row of the table.
+    """The name of a metric that is written into samples but not shown, because the harness hides
+    names that end in `_stderr`. If that stops: an ordinary row of the table.
     """
 
     def __format__(self, specification: str) -> str:
@@ -243,9 +236,8 @@ _failures: list[str] = []
 
 
 def fail_at_end(what: str) -> None:
-    """Let the command `lm_eval` exit with status 1 after it has written everything.
-
-    There is no documented way, so an exit handler does it. Other programs are not affected.
+    """Let the command `lm_eval` exit with status 1 after it has written everything. There is no
+    documented way, so an exit handler does it.
     """
     main = sys.modules.get("__main__")
     spec = getattr(main, "__spec__", None)
@@ -277,9 +269,7 @@ def brief(error: BaseException) -> str:
 
 
 def server_seed(lm: Any) -> int | None:
-    """The seed that a server model sends; None if it takes none. If gone: all requests have the
-    harness's seed.
-    """
+    """The seed that a server model sends, or None. If gone: the harness's seed."""
     lm = getattr(lm, "lm", lm)  # the harness's cache is a model around the model
     if "seed" not in inspect.signature(getattr(lm, "_create_payload", len)).parameters:
         return None
@@ -292,10 +282,8 @@ class Nth(int):
 
 @contextmanager
 def seeds_by_prompt(lm: Any, seed_of: Callable[[int, Any], int]) -> Iterator[None]:
-    """Send `seed_of(seed, prompt)` in place of each `Nth` seed.
-
-    Requests keep the same seed, because the harness batches only equal `generation_kwargs`. If
-    bodies are made elsewhere: the seeds of the requests.
+    """Send `seed_of(seed, prompt)` in place of each `Nth` seed, since the harness batches only
+    equal `generation_kwargs`. If bodies are made elsewhere: the seeds of the requests.
     """
     lm = getattr(lm, "lm", lm)
     create = lm._create_payload
@@ -425,7 +413,6 @@ def add_tasks(index_module: ModuleType, folder: str) -> None:
 
 
 def expect_index(tasks_module: ModuleType, folder: str) -> None:
-    """Give the same warning if `lm_eval.tasks` has no module `_index`."""
     if find_spec("lm_eval.tasks._index") is None:
         _warn_of_index(folder)
 

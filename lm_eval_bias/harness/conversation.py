@@ -70,7 +70,6 @@ class Conversation:
         return prompt(self.plan, self.history, self.lm.apply_chat_template)
 
     def choices(self) -> tuple[str, ...]:
-        """The continuations of the next turn, if it is scored."""
         delimiter = "" if self.plan["chat"] else " "
         return _continuations(delimiter, tuple(self.turns[len(self.answers)]["choices"]))
 
@@ -109,8 +108,8 @@ def conversation(self: Any, requests: list[Any]) -> list[list[Answer]]:
         logger.info("Turn %d of %d: %d answers to generate, %d to score", *counts)
         if generated:
             arguments = [(s, (p, s.generation_kwargs())) for s, p in generated]
-            asked = [compat.derived(s.instance, "generate_until", a, 0) for s, a in arguments]
-            for (state, _), text in zip(generated, generate_samples(self, asked), strict=True):
+            derived = [compat.derived(s.instance, "generate_until", a, 0) for s, a in arguments]
+            for (state, _), text in zip(generated, generate_samples(self, derived), strict=True):
                 # an API whose filter held the answer back gives None
                 state.answer(text if isinstance(text, str) else "")
         for state, choices, answer in _scored(self, scored):
@@ -173,8 +172,8 @@ def question(text: str, doc: dict[str, Any]) -> dict[str, str]:
 
 
 def transcript(system: str | None, messages: Sequence[dict[str, str]], turns: int) -> str:
-    """Messages as plain text in MIST's format, "Q1: ...", "A1: ...", up to the next answer. A
-    single turn is only its question.
+    """Messages as plain text in MIST's format, "Q1: ...", "A1: ...". A single turn is only its
+    question.
     """
     head = f"{system}\n\n" if system else ""
     if turns == 1:
@@ -196,9 +195,7 @@ def prompt(plan: dict[str, Any], messages: list[dict[str, str]], apply: Any) -> 
 
 def chat_prompt(apply: Any, system: str | None, messages: list[dict[str, str]]) -> Any:
     """Messages through a chat template. Without a system role, the first user turn gets the system
-    message.
-
-    apply: `LM.apply_chat_template`. Raises UsageError if the template refuses the conversation.
+    message. Raises UsageError if the template refuses the conversation.
     """
     try:
         if not system:
@@ -229,7 +226,7 @@ def _takes_system(apply: Any) -> bool:
 
 
 def _probe_system(apply: Any) -> bool:
-    """Try it: `HFLM.apply_chat_template` drops a refused system message."""
+    """`HFLM.apply_chat_template` drops a refused system message."""
     probe = "Answer briefly and plainly."
     messages = [{"role": "system", "content": probe}, {"role": "user", "content": "Hello."}]
     hf_logger = logging.getLogger("lm_eval.models.huggingface")
@@ -334,7 +331,7 @@ def read_turns(task: str | None, turns: Any) -> list[dict[str, Any]]:
                 f"{place} unknown key {unknown[0]!r}; a turn has `user` and `generation_kwargs`"
             )
         if number == 1 and _quotes_answers(turn["user"]):
-            raise UsageError(f"{place} there are no answers yet for it to quote")
+            raise UsageError(f"{place} it has no earlier answers to quote")
         settings = dict(turn.get("generation_kwargs") or {})
         checked.append({"user": turn["user"], "generation_kwargs": settings})
     return checked

@@ -63,7 +63,7 @@ class CustomDataset:
         arguments = self._arguments(metadata)
         documents = self.documents(**arguments)
         if not documents:
-            raise UsageError(f"no documents: the items hold none for {arguments}")
+            raise UsageError(f"no documents match {arguments}")
         return {"test": Documents(documents[: metadata.get(FIRST)])}
 
     def _arguments(self, metadata: Mapping[str, Any]) -> dict[str, Any]:

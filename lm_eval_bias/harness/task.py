@@ -59,7 +59,7 @@ class MeasureTask(CompiledTask):
         metadata = config.get("metadata") or {}
         if FIRST in metadata:  # a run would take it for the size of the task
             raise UsageError(
-                f"{name}: {FIRST} belongs in a task's YAML; ask fewer documents with --limit"
+                f"{name}: {FIRST} belongs in a task's YAML; use --limit for fewer documents"
             )
         metadata = located(metadata, metadata.get("config_source"))
         self._options = read_options(name, metadata, options)

@@ -48,10 +48,8 @@ _BY_ROW = (
 
 
 class Strategy(NamedTuple):
-    """How the next token is chosen.
-
-    processors: of transformers, in the order of `generate`. sampled: drawn at random, else the
-    likeliest. eos: the tokens that end an answer.
+    """How the next token is chosen. processors: of transformers. sampled: else the likeliest. eos:
+    the tokens that end an answer.
     """
 
     processors: tuple[Any, ...]
@@ -155,9 +153,9 @@ def decode(
         ended = _ended(
             [prompts[i] for i in live], [written[i] for i in live], tokenizer.batch_decode, lookback
         )
-        unused = (prompts[i].max_tokens - len(written[i]) for i in _those(live, ended))
+        unused = (prompts[i].max_tokens - len(written[i]) for i in _subset(live, ended))
         counted(len(live) + sum(unused))
-        live = _those(live, ~ended)
+        live = _subset(live, ~ended)
         if not live:
             return written
         row, token, which = _distinct(row[~ended], tokens[~ended])
@@ -185,7 +183,7 @@ def decode(
         row, length = which, new + 1
 
 
-def _those(items: list[int], chosen: np.ndarray) -> list[int]:
+def _subset(items: list[int], chosen: np.ndarray) -> list[int]:
     return [items[i] for i in np.flatnonzero(chosen)]
 
 
@@ -211,10 +209,7 @@ def _ended(
 
 
 def row_blocks(sees: np.ndarray, call_cost: float) -> list[Block]:
-    """Split the attention of a step.
-
-    sees: shape (rows, nodes). call_cost: see `token_trie.blocks`.
-    """
+    """Split the attention of a step. sees: shape (rows, nodes)."""
     bounds = np.arange(0, len(sees), 4)
     keys = np.logical_or.reduceat(sees, bounds, axis=0)
 
@@ -249,7 +244,7 @@ def _distinct(row: np.ndarray, token: np.ndarray) -> tuple[np.ndarray, np.ndarra
 def _next(
     logits: torch.Tensor, row: np.ndarray, prompts: Sequence[Prompt], written: Sequence[list[int]]
 ) -> np.ndarray:
-    """The next token of each answer, shape (n,). row: of `logits`, for each."""
+    """The next tokens, shape (n,). row: of `logits`, for each."""
     tokens = np.zeros(len(row), np.int64)
     # A few rows fit into the cache of a CPU.
     at_once = 8 if logits.device.type == "cpu" else max(16, 2**28 // (16 * logits.shape[1]))
@@ -262,7 +257,7 @@ def _next(
         for start in range(0, len(rows), at_once):
             chunk = slice(start, start + at_once)
             here = (which >= start) & (which < start + at_once)
-            mine, of_chunk = members[here], which[here] - start
+            chunk_answers, of_chunk = members[here], which[here] - start
             texts = []
             if strategy.looks_back:
                 texts = [
@@ -272,11 +267,11 @@ def _next(
             at = torch.as_tensor(rows[chunk], device=logits.device)
             scores = strategy.scores(logits[at], texts)
             if strategy.sampled:
-                seeds = np.array([prompts[i].seed for i in mine], dtype=np.uint64)
-                steps = np.array([len(written[i]) for i in mine], dtype=np.uint64)
-                tokens[mine] = drawn(scores, of_chunk, _mixed(seeds, steps))
+                seeds = np.array([prompts[i].seed for i in chunk_answers], dtype=np.uint64)
+                steps = np.array([len(written[i]) for i in chunk_answers], dtype=np.uint64)
+                tokens[chunk_answers] = drawn(scores, of_chunk, _mixed(seeds, steps))
             else:
-                tokens[mine] = scores.argmax(dim=-1).cpu().numpy()[of_chunk]
+                tokens[chunk_answers] = scores.argmax(dim=-1).cpu().numpy()[of_chunk]
     return tokens
 
 
@@ -290,9 +285,8 @@ def drawn(scores: torch.Tensor, row: np.ndarray, keys: np.ndarray) -> np.ndarray
     scores: shape (n, vocabulary). row, keys: the row and the random key of each token, shape (m,).
     Raises ValueError if logits are not finite.
 
-    Each token gets an exponential time whose rate is its probability; the earliest wins. Its random
-    number depends only on key and token, so rounding rarely changes a draw. Tokens beyond the HEAD
-    likeliest compete as one.
+    Each token gets an exponential time whose rate is its probability; the earliest wins. So
+    rounding rarely changes a draw. Tokens beyond the HEAD likeliest compete as one.
     """
     probabilities = scores.softmax(dim=-1, dtype=torch.float32)
     size = probabilities.shape[1]
@@ -319,7 +313,7 @@ def drawn(scores: torch.Tensor, row: np.ndarray, keys: np.ndarray) -> np.ndarray
 
 
 def _mixed(keys: np.ndarray, counts: np.ndarray) -> np.ndarray:
-    """SplitMix64: number `counts` of the sequence of each key."""
+    """SplitMix64."""
     with np.errstate(over="ignore"):
         z = keys + (counts.astype(np.uint64) + np.uint64(1)) * np.uint64(0x9E3779B97F4A7C15)
         z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)

@@ -57,7 +57,6 @@ class Encoder:
         self.seam = seam(tokenizer.backend_tokenizer) if self._fast else None
 
     def adds(self, text: str, bos: str | None) -> bool:
-        """Whether the harness adds special tokens."""
         return self.add_special_tokens is not False and not has_bos_prefix(text, bos)
 
     def each(
@@ -153,7 +152,6 @@ def pieces(texts: Sequence[str], skipped: int = 0) -> Iterator[tuple[int, list[s
 
 
 def common_length(a: str | bytes, b: str | bytes, step: int = 1) -> int:
-    """The length of the common beginning, in steps."""
     low, high = 0, min(len(a), len(b)) // step + 1
     while high - low > 1:
         middle = (low + high) // 2

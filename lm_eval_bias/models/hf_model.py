@@ -51,7 +51,7 @@ class HFModel(HFLM):
         self._check_kind(pretrained, self._config)
 
     def _check_kind(self, pretrained: Any, config: Any) -> None:
-        """Raise UsageError for a model that this type cannot run."""
+        """Raise UsageError for an unsupported model."""
 
     def _autocast(self) -> torch.autocast:
         dtype = self.mixed_precision_dtype

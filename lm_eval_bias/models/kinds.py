@@ -12,7 +12,7 @@ from lm_eval_bias.usage import UsageError
 
 
 def is_encoder(config: Any) -> bool:
-    """Whether the model is bidirectional and predicts masked tokens."""
+    """Whether the model predicts masked tokens."""
     if any(getattr(config, name, False) for name in ("is_encoder_decoder", "is_decoder", "causal")):
         return False
     remote = getattr(config, "auto_map", None) or {}
@@ -36,7 +36,7 @@ def require_encoder(pretrained: Any, config: Any) -> None:
     if getattr(config, "is_encoder_decoder", False):
         kind, better = "is an encoder and a decoder", "hf"
     else:
-        kind, better = "is no encoder: it predicts no masked tokens", "hf-prefix or --model hf"
+        kind, better = "is no encoder and predicts no masked tokens", "hf-prefix or --model hf"
     raise UsageError(
         f"--model hf-mlm: {model_name(pretrained)} ({_type(config)}) {kind}. Run it with --model "
         f"{better}; hf-mlm takes masked language models, such as BERT, RoBERTa, ALBERT, DeBERTa, "
@@ -50,8 +50,8 @@ def refuse_encoder(pretrained: Any, config: Any) -> None:
         return
     better = "hf-nli" if "ForSequenceClassification" in _type(config) else "hf-mlm"
     raise UsageError(
-        f"--model hf-prefix: {model_name(pretrained)} ({_type(config)}) is an encoder, which reads "
-        f"both ways and has no likelihood of a text from left to right. Run it with --model "
+        f"--model hf-prefix: {model_name(pretrained)} ({_type(config)}) is an encoder. It "
+        f"cannot compute the likelihood of a text from left to right. Run it with --model "
         f"{better}."
     )
 

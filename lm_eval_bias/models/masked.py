@@ -38,7 +38,7 @@ Score = tuple[float, bool, int]
 
 
 class _Complete:
-    """`AutoModelForMaskedLM` that refuses a checkpoint whose head would be random."""
+    """Refuses a checkpoint whose head would be random."""
 
     @staticmethod
     def from_pretrained(pretrained: str, **kwargs: Any) -> torch.nn.Module:
@@ -54,9 +54,9 @@ class _Complete:
             raise UsageError(
                 f"--model hf-mlm: {pretrained} ({', '.join(model.config.architectures or [])}) has "
                 f"no weights for {len(missing)} parts of a masked language model, such as "
-                f"{', '.join(missing[:3])}; scores would be random. Give a checkpoint that was "
-                f"saved with its masked language modelling head: of ELECTRA the generator, of a "
-                f"model that was tuned to classify the one it was made from."
+                f"{', '.join(missing[:3])}; scores would be random. Use a checkpoint with "
+                f"its masked language modelling head: ELECTRA's generator, or the base model of a "
+                f"fine-tuned classifier."
             )
         return model
 
@@ -119,14 +119,14 @@ class MaskedLM(HFModel):
         if self.tokenizer.mask_token_id is None:
             raise UsageError(
                 f"--model hf-mlm: the tokenizer of {name} has no mask token, so nothing can be "
-                f"masked. Give the model's own with tokenizer=... in --model_args; a model that "
+                f"masked. Use the model's own: tokenizer=... in --model_args. A model that "
                 f"was never trained on masks is a decoder, for --model hf-prefix or --model hf."
             )
         if not self.tokenizer.is_fast:
             raise UsageError(
-                f"--model hf-mlm: the tokenizer of {name} ({type(self.tokenizer).__name__}) does "
-                f"not give the places of its tokens in the text. Give a fast one, with a "
-                f"tokenizer.json, by tokenizer=... in --model_args."
+                f"--model hf-mlm: the tokenizer of {name} ({type(self.tokenizer).__name__}) gives "
+                f"no positions of tokens in the text. Use a fast tokenizer (with a "
+                f"tokenizer.json): tokenizer=... in --model_args."
             )
 
     def _check_positions(self) -> None:
@@ -140,8 +140,8 @@ class MaskedLM(HFModel):
         size = self.model.get_input_embeddings().weight.shape[0]
         if number >= size:
             raise UsageError(
-                f"--model hf-mlm: the mask token of the tokenizer is number {number}, and the "
-                f"model knows {size} tokens; give the model's own tokenizer by tokenizer=... in "
+                f"--model hf-mlm: the tokenizer's mask token has the id {number}, but the "
+                f"model has only {size} tokens; use the model's own tokenizer: tokenizer=... in "
                 f"--model_args"
             )
 
@@ -159,9 +159,9 @@ class MaskedLM(HFModel):
         """The tokens of context and continuation. The special token at the end keeps choices from
         being prefixes of one another.
         """
-        made = rows(self.tokenizer, [Target.behind(context, continuation)])
-        first = min(made.position, default=len(made.ids.values))
-        return made.ids.values[:first].tolist(), made.ids.values[first:].tolist()
+        encoded = rows(self.tokenizer, [Target.behind(context, continuation)])
+        first = min(encoded.position, default=len(encoded.ids.values))
+        return encoded.ids.values[:first].tolist(), encoded.ids.values[first:].tolist()
 
     def scored_tokens(self, context: str, continuation: str) -> int:
         """The number of tokens in the score of a continuation."""
@@ -290,8 +290,8 @@ class MaskedLM(HFModel):
         self, targets: Sequence[Target], title: str, disable_tqdm: bool
     ) -> Iterator[tuple[Target, Score]]:
         with self._bar(len(targets), "Tokenizing inputs", disable_tqdm) as bar:
-            made = rows(self.tokenizer, targets, self.pll == "within_word_l2r", bar.update)
-        lengths, counts = made.ids.lengths, made.counts
+            encoded = rows(self.tokenizer, targets, self.pll == "within_word_l2r", bar.update)
+        lengths, counts = encoded.ids.lengths, encoded.counts
         self._refuse_too_long(targets, lengths)
         total, greedy = np.zeros(len(targets)), np.ones(len(targets), dtype=bool)
         # nothing to predict: an empty continuation, or a pair that shares nothing
@@ -300,23 +300,23 @@ class MaskedLM(HFModel):
         logger.info(
             "hf-mlm: %d texts, %d tokens to predict, %d tokens to compute",
             len(targets),
-            len(made),
+            len(encoded),
             (counts * lengths).sum(),
         )
-        sizes = lengths[made.text]
-        limit = self._limit(int(sizes[0])) if len(made) else 0
+        sizes = lengths[encoded.text]
+        limit = self._limit(int(sizes[0])) if len(encoded) else 0
         left = counts.copy()
         start = 0
-        with self._bar(len(made), title, disable_tqdm, " masked tokens") as bar:
-            while start < len(made):
+        with self._bar(len(encoded), title, disable_tqdm, " masked tokens") as bar:
+            while start < len(encoded):
                 stop = self._batch_end(sizes, start, limit)
-                batch = made.batch(start, stop, self._mask, self._padding)
+                batch = encoded.batch(start, stop, self._mask, self._padding)
                 try:
                     values, matches = self._read(batch)
                 except RuntimeError as error:
                     limit = self._halved(error, stop - start, "rows") * int(sizes[start])
                     continue
-                text = made.text[start:stop]
+                text = encoded.text[start:stop]
                 np.add.at(total, text, values)
                 np.logical_and.at(greedy, text, matches)
                 np.subtract.at(left, text, 1)
@@ -327,7 +327,6 @@ class MaskedLM(HFModel):
                 start = stop
 
     def _batch_end(self, sizes: np.ndarray, start: int, limit: int) -> int:
-        """sizes: of all rows, descending."""
         stop = start + max(1, min(self._most_rows, limit // int(sizes[start])))
         if self._pads:
             return min(stop, len(sizes))
@@ -347,8 +346,8 @@ class MaskedLM(HFModel):
                 f"--model hf-mlm: {(lengths > most).sum()} of {len(lengths)} texts are longer than "
                 f"the {most} tokens that {self._name} takes, the longest {lengths[worst]} tokens "
                 f"with its special ones: {targets[worst].text[:60]!r}... Nothing was computed, "
-                f"since a text that is cut gets another score. Leave these out, use fewer few-shot "
-                f"examples, or take a model for longer texts."
+                f"because truncation would change scores. Leave these texts out, use fewer "
+                f"few-shot examples, or use a model for longer texts."
             )
 
     # ---- The model
@@ -378,7 +377,6 @@ class MaskedLM(HFModel):
                 return self.model(**inputs).logits[:, 0]
 
     def _head_takes_any_rows(self) -> bool:
-        """Whether the head reads each position by itself."""
         length = min(6, self.max_length)
         ids = np.full((3, length), self._mask)
         position = np.arange(3) % length

@@ -67,7 +67,7 @@ class MaskedRows:
 
     @property
     def counts(self) -> np.ndarray:
-        """The predicted tokens per text, shape (texts,)."""
+        """Per text, shape (texts,)."""
         return np.bincount(self.text, minlength=len(self.ids))
 
     def batch(self, start: int, stop: int, mask_token: int, padding: int) -> Batch:
@@ -108,14 +108,14 @@ def rows(
             ids += encoding.ids
             groups += [g if p else -1 for g, p in zip(group, predicted, strict=True)]
         counted(len(part))
-    made = Ragged.empty(np.array(lengths, np.int64), np.int64)
-    made.values[:] = ids
+    token_ids = Ragged.empty(np.array(lengths, np.int64), np.int64)
+    token_ids.values[:] = ids
     of_token = np.array(groups, np.int64)
     where = np.flatnonzero(of_token >= 0)
-    text = np.repeat(np.arange(len(made)), made.lengths)[where]
-    order = np.argsort(-made.lengths[text], kind="stable")
-    position = (where - made.offsets[text])[order]
-    return MaskedRows(made, Ragged(of_token, made.offsets), text[order], position)
+    text = np.repeat(np.arange(len(token_ids)), token_ids.lengths)[where]
+    order = np.argsort(-token_ids.lengths[text], kind="stable")
+    position = (where - token_ids.offsets[text])[order]
+    return MaskedRows(token_ids, Ragged(of_token, token_ids.offsets), text[order], position)
 
 
 def shared(tokenizer: Any, pairs: Sequence[tuple[str, str]]) -> list[Target]:
@@ -133,36 +133,38 @@ def shared(tokenizer: Any, pairs: Sequence[tuple[str, str]]) -> list[Target]:
         ]
         for i, (one, two) in enumerate(part):
             both = texts[2 * i], texts[2 * i + 1]
-            first, second = _given(both, tokens[2 * i : 2 * i + 2])
+            first, second = _excluded_words(both, tokens[2 * i : 2 * i + 2])
             targets[one, two] = Target(both[0], given=tuple(sorted(first)))
             targets[two, one] = Target(both[1], given=tuple(sorted(second)))
     return [targets[pair] for pair in pairs]
 
 
-def _given(
+def _excluded_words(
     texts: tuple[str, str], tokens: Sequence[Sequence[Span]]
 ) -> tuple[list[Span], list[Span]]:
     """For each sentence, the words not predicted. tokens: their spans."""
-    given = modified(*texts), modified(*texts[::-1])
+    excluded = modified(*texts), modified(*texts[::-1])
     kept = [
-        [word for word in words(text) if word not in out]
-        for text, out in zip(texts, given, strict=True)
+        [word for word in words(text) if word not in left_out]
+        for text, left_out in zip(texts, excluded, strict=True)
     ]
     pairs = list(zip(*kept, strict=True))
 
-    def held(word: Span, which: int) -> bool:
+    def shares_token(word: Span, which: int) -> bool:
         """Whether a token covers this word and one not predicted."""
         return any(
-            _overlap(token, word) and any(_overlap(token, out) for out in given[which])
+            _overlap(token, word) and any(_overlap(token, span) for span in excluded[which])
             for token in tokens[which]
         )
 
-    while lost := [pair for pair in pairs if held(pair[0], 0) or held(pair[1], 1)]:
-        pairs = [pair for pair in pairs if pair not in lost]
-        for one, two in lost:
-            given[0].append(one)
-            given[1].append(two)
-    return given
+    while removed := [
+        pair for pair in pairs if shares_token(pair[0], 0) or shares_token(pair[1], 1)
+    ]:
+        pairs = [pair for pair in pairs if pair not in removed]
+        for one, two in removed:
+            excluded[0].append(one)
+            excluded[1].append(two)
+    return excluded
 
 
 def _overlap(one: Span, two: Span) -> bool:

@@ -123,9 +123,7 @@ class EntailmentLM(HFModel):
     # ---- The labels of choices
 
     def _questions(self, requests: Sequence[Instance]) -> list[LabelQuestion]:
-        """The question of each request. The meaning of a choice depends on all choices of its
-        task.
-        """
+        """The meaning of a choice depends on all choices of its task."""
         of_task: dict[str, list[int]] = {}
         for i, request in enumerate(requests):
             of_task.setdefault(request.task_name, []).append(i)
@@ -165,9 +163,9 @@ class EntailmentLM(HFModel):
         if not meaning:
             shown = "; ".join(f"{place}: {word[:60]}" for place, word in sorted(places.items())[:6])
             raise UsageError(
-                f"{task}: hf-nli does not know which labels its choices name ({shown}). Say it in "
-                f"their order in --model_args, such as choices=entailment/neutral/contradiction or "
-                f"choices=entailment/not_entailment"
+                f"{task}: hf-nli does not know which labels its choices name ({shown}). Name "
+                f"them in order in --model_args, such as "
+                f"choices=entailment/neutral/contradiction or choices=entailment/not_entailment"
             )
         if (
             NOT_ENTAILMENT in self._labels
@@ -175,9 +173,9 @@ class EntailmentLM(HFModel):
             and not set(meaning.values()) <= HEADS[1]
         ):
             raise UsageError(
-                f"{task} asks for contradiction and neutral, which {self._name} cannot tell apart: "
-                f"its labels are entailment and not_entailment. With not_entailment=neutral in "
-                f"--model_args that counts as neutral, and nothing is a contradiction"
+                f"{task} needs contradiction and neutral, but {self._name} has only the labels "
+                f"entailment and not_entailment. With not_entailment=neutral in --model_args, the "
+                f"latter counts as neutral, and nothing as contradiction"
             )
         return meaning
 
@@ -239,7 +237,7 @@ class EntailmentLM(HFModel):
                 bar.update(len(here))
 
     def _rows(self, pairs: Sequence[tuple[str, str]]) -> list[dict[str, list[int]]]:
-        """The model's inputs. Raises UsageError for a pair longer than `max_length`."""
+        """Raises UsageError for a pair longer than `max_length`."""
         rows: list[dict[str, list[int]]] = []
         for start in range(0, len(pairs), AT_A_TIME):
             premises, hypotheses = zip(*pairs[start : start + AT_A_TIME], strict=True)
@@ -260,7 +258,7 @@ class EntailmentLM(HFModel):
         return rows
 
     def _log_probabilities(self, rows: Sequence[dict[str, list[int]]]) -> list[list[float]]:
-        """Shape (rows, labels), in float32."""
+        """Shape (rows, labels)."""
         batch = self.tokenizer.pad(list(rows), return_tensors="pt").to(self.device)
         with torch.inference_mode(), self._autocast():
             logits = self.model(**batch).logits

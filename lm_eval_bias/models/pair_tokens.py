@@ -98,7 +98,6 @@ def encode_pairs(
 
 
 def _parts(of_context: Mapping[str, list[int]]) -> Iterator[dict[str, list[int]]]:
-    """Contexts in sorted order, some thousand continuations at a time."""
     part: dict[str, list[int]] = {}
     size = 0
     for context in sorted(of_context):

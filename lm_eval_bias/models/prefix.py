@@ -207,7 +207,7 @@ class PrefixLM(HFModel):
         return list(zip(total.tolist(), greedy.tolist(), strict=True))
 
     def _pack_end(self, sweep: Sweep, limit: int, read_nodes: np.ndarray) -> int:
-        """Where the next pack ends: when full, or at a better cut nearby."""
+        """When full, or at a better cut nearby."""
         trie, start = sweep.trie, sweep.cursor
         stop = min(trie.size, start + _room(sweep, limit))
         last_read = np.searchsorted(read_nodes, start) + self._most_reads
@@ -341,9 +341,7 @@ class PrefixLM(HFModel):
         self.tokens_computed += sweep.computed
 
     def _prefill(self, sweep: Sweep, leaves: np.ndarray, limit: int, bar: tqdm) -> torch.Tensor:
-        """Compute and cache all nodes of some prompts. Returns logits, shape (prompts,
-        vocabulary).
-        """
+        """Compute all nodes of some prompts. Returns logits, shape (prompts, vocabulary)."""
         read = np.unique(leaves)
         parts = []
         while sweep.cursor <= read[-1]:
@@ -421,12 +419,12 @@ class PrefixLM(HFModel):
                 one, max_length=2, stop=[], attention_mask=mask, custom_generate=method, **kwargs
             )
         except Exception as error:  # hf raises it as well, if it is an error of the settings
-            logger.info("hf-prefix: %s are left to hf: %s", kwargs, brief(error))
+            logger.info("hf-prefix: hf handles %s: %s", kwargs, brief(error))
             return None
         if strategy is None:
             logger.warning(
-                "hf-prefix: with this model's generation_config.json, %s are left to hf, and every "
-                "repeat is computed by itself.",
+                "hf-prefix: with this model's generation_config.json, hf handles %s, and every "
+                "repeat is computed separately.",
                 kwargs,
             )
         return strategy
@@ -456,7 +454,7 @@ def _room(sweep: Sweep, limit: int) -> int:
 
 
 def _bytes(size: str | int) -> int:
-    """The bytes in a size such as 2GiB or 500 MB."""
+    """Parse a size such as 2GiB or 500 MB."""
     pattern = r"(\d+(?:\.\d+)?)\s*(?:([KMG])(I?))?B?"
     match = re.fullmatch(pattern, str(size).strip().upper())
     if match is None:

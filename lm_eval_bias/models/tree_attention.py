@@ -161,10 +161,8 @@ class TreeModel:
 
 
 def select(layers: Layers, nodes: np.ndarray, apart: bool = False) -> Layers:
-    """The cache of some nodes, shape (n,).
-
-    apart: always copy. Otherwise a first part stays in its storage, and later tokens overwrite the
-    rest.
+    """The cache of some nodes, shape (n,). apart: always copy; otherwise a first part keeps its
+    storage.
     """
     if not apart and np.array_equal(nodes, np.arange(len(nodes))):
         return [layer._replace(length=len(nodes)) for layer in layers]
@@ -215,10 +213,10 @@ def _cache(past: Layers) -> DynamicCache:
     cache = DynamicCache()
     cache.layer_class_to_replicate = _AppendingLayer
     for layer in past:
-        made = _AppendingLayer()
-        made.storage = (layer.keys, layer.values)
-        made.show(layer.length)
-        cache.layers.append(made)
+        appending = _AppendingLayer()
+        appending.storage = (layer.keys, layer.values)
+        appending.show(layer.length)
+        cache.layers.append(appending)
     return cache
 
 
@@ -238,7 +236,7 @@ def _mask(
 
 
 def _added(mask: torch.Tensor, dtype: torch.dtype, hidden: float) -> torch.Tensor:
-    """The mask as numbers to add to attention scores: 0, or `hidden` where masked."""
+    """0 where visible, `hidden` elsewhere."""
     return torch.zeros(mask.shape, dtype=dtype, device=mask.device).masked_fill_(~mask, hidden)
 
 
@@ -288,7 +286,6 @@ def _attention(
 def _block_masks(
     blocks: Sequence[Block], mask: torch.Tensor, dtype: torch.dtype, groups: int
 ) -> list[torch.Tensor]:
-    """The additive mask of each block."""
     parts = []
     for start, stop, keys in blocks:
         part = _columns(mask[:, :, start:stop], 3, keys)

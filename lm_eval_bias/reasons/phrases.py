@@ -1,7 +1,5 @@
-"""Key phrases by sentence embeddings, as in KeyBERT (Grootendorst 2020).
-
-Sentences are embedded one by one, because embedders cut long texts. An answer is the mean of its
-sentences, a cluster of its answers.
+"""Key phrases by sentence embeddings, as in KeyBERT (Grootendorst 2020). An answer is the mean of
+its sentences, a cluster of its answers.
 """
 
 from __future__ import annotations
@@ -52,7 +50,6 @@ def phrases_in(reasons: Iterable[Reason], least: int, most: int) -> set[str]:
 
 
 def counts(texts: Iterable[Text], least: int, most: int) -> Counter[str]:
-    """Phrase -> number of answers with it."""
     return Counter(p for text in texts for p in phrases_in(text.reasons, least, most))
 
 

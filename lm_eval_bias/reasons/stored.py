@@ -1,4 +1,4 @@
-"""Read answers with reasons from sample files, and clusters from results files."""
+"""Read answers from sample files, and clusters from results files."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ class Stored(NamedTuple):
 def stored_answers(files: Sequence[Path], items: Sequence[str]) -> Stored:
     """The answers to questions whose item contains a word of `items`; `ALL` takes every question.
 
-    Raises UsageError for a repeated file, samples without groups, several models, or no answers.
+    Raises UsageError for unusable files, several models, or no answers.
     """
     repeated = [path for i, path in enumerate(files) if path in files[:i]]
     if repeated:
@@ -57,11 +57,11 @@ def stored_answers(files: Sequence[Path], items: Sequence[str]) -> Stored:
                     f"{path}, line {line}: the document names no group; give the samples of a task "
                     "that asks about social groups"
                 )
-            asked = [
+            question_items = [
                 str(item) for item in ([doc["item"]] if doc.get("item") else doc.get("items") or ())
             ]
-            if ALL not in items and asked and not _contains(asked, items):
-                others |= dict.fromkeys(asked)
+            if ALL not in items and question_items and not _contains(question_items, items):
+                others |= dict.fromkeys(question_items)
                 continue
             if sample["doc_id"] in documents:  # the same answers under another filter
                 continue
@@ -78,7 +78,7 @@ def stored_answers(files: Sequence[Path], items: Sequence[str]) -> Stored:
                         answer,
                         str(doc["group"]),
                         str(doc.get("text") or doc["group"]),
-                        ", ".join(asked),
+                        ", ".join(question_items),
                         str(doc.get("style") or ""),
                         doc.get("round"),
                         _prompt(sample),
@@ -94,14 +94,14 @@ def stored_answers(files: Sequence[Path], items: Sequence[str]) -> Stored:
     if others:
         names = ", ".join([*list(others)[:8], *(["..."] if len(others) > 8 else [])])
         raise UsageError(
-            f"no question about an item with {' or '.join(map(repr, items))}; the samples ask "
-            f"{names}: name some with --items, or --items {ALL}"
+            f"no question about an item with {' or '.join(map(repr, items))}; the samples have "
+            f"{names}. Choose with --items, or use --items {ALL}"
         )
     raise UsageError(f"{files[0]} is empty; give the files that --log_samples wrote")
 
 
 def one_model(files: Sequence[Path]) -> str | None:
-    """The model of all files; None if unknown. Raises UsageError for several."""
+    """The model of all files, or None. Raises UsageError for several."""
     models: dict[str, Path] = {}
     for path in files:
         origin = samples.origin_of(path)
@@ -111,7 +111,7 @@ def one_model(files: Sequence[Path]) -> str | None:
     if len(models) > 1:
         (model, path), (other, of_other), *_ = models.items()
         raise UsageError(
-            f"{of_other} is of the model {other}, and {path} of {model}; "
+            f"{of_other} has answers of the model {other}, {path} of {model}; "
             "run the command for each model"
         )
     return next(iter(models), None)
@@ -138,8 +138,8 @@ def _lines(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
         raise UsageError(f"cannot read {path}: {cause}") from error
 
 
-def _contains(asked: Sequence[str], items: Sequence[str]) -> bool:
-    return any(word.lower() in item.lower() for item in asked for word in items)
+def _contains(question_items: Sequence[str], items: Sequence[str]) -> bool:
+    return any(word.lower() in item.lower() for item in question_items for word in items)
 
 
 def _readings(sample: dict[str, Any], count: int) -> list[Any]:
@@ -166,7 +166,7 @@ def _prompt(sample: dict[str, Any]) -> str:
 
 
 class Clusters(NamedTuple):
-    """of: group -> cluster or None. names: in the order of the run."""
+    """of: group -> cluster or None."""
 
     of: dict[str, str | None]
     names: list[str]
@@ -204,7 +204,7 @@ def clusters_in(path: Path, groups: Iterable[str]) -> Clusters:
 
 
 def clusters_beside(files: Sequence[Path], groups: Iterable[str]) -> Clusters | None:
-    """The clusters in results files beside the samples, the same run's first, then the newest."""
+    """The clusters in results files beside the samples, the same run's first."""
     groups, model = set(groups), one_model(files)
     origins = [origin.results for origin in map(samples.origin_of, files) if origin]
     folders = dict.fromkeys(path.parent for path in files)

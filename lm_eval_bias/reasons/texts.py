@@ -51,7 +51,7 @@ _SENTENCE_END = re.compile(r"(?<!\b[a-z]\.)(?<=[.!?;])\s+")
 
 def sentences(text: str, prompt: str = "") -> list[str]:
     """The sentences of an answer, without ratings, headings and sentences of the prompt."""
-    asked = _words_of(prompt)
+    prompt_words = _words_of(prompt)
     kept = []
     for line in plain(text).splitlines():
         line = _RATING_FIRST.sub("", _BULLET.sub("", line))
@@ -62,7 +62,7 @@ def sentences(text: str, prompt: str = "") -> list[str]:
                 because = _BECAUSE.search(sentence)
                 sentence = sentence[because.end() :] if because else ""
             words = " ".join(_WORD.findall(sentence))
-            repeated = words.count(" ") >= 2 and f" {words} " in asked
+            repeated = words.count(" ") >= 2 and f" {words} " in prompt_words
             if re.search(r"[a-z]", words) and not repeated and not _only_heading(sentence):
                 kept.append(sentence.strip())
     return kept
@@ -77,7 +77,6 @@ def _rates(sentence: str) -> bool:
 
 
 def _only_heading(sentence: str) -> bool:
-    """Whether a sentence only announces reasons."""
     return (
         len(sentence.split()) <= 12
         and bool(_HEADING.match(sentence))
@@ -132,7 +131,6 @@ def _pattern(label: str, named: str) -> str:
 
 
 def _numbers(word: str) -> set[str]:
-    """A word and its possible singulars."""
     if word.endswith("men"):
         return {word, word[:-3] + "man"}
     if word == "children":
@@ -171,7 +169,7 @@ _FORM = frozenset(
 
 
 class Reason(NamedTuple):
-    """A sentence. fragments: its words between punctuation marks, with `THEY` for the group."""
+    """fragments: a sentence's words between punctuation marks, with `THEY` for the group."""
 
     written: str
     fragments: tuple[tuple[str, ...], ...]

@@ -160,14 +160,14 @@ def test_nothing_is_saved_over_what_somebody_else_saved(file):
     assert ids(file) == ["two", "three"]
     file.write_text(json.dumps(GOOD) + "\n")
     with pytest.raises(
-        UsageError, match=r"was changed after its review; delete items\.review\.json"
+        UsageError, match=r"has changed since its review; delete items\.review\.json"
     ):
         Review(file)
 
 
 def test_without_a_journal_somebody_must_say_whose_items_they_are(file, tmp_path):
     (tmp_path / "items.journal.jsonl").unlink()
-    with pytest.raises(UsageError, match="say whose items they are with --for NAME"):
+    with pytest.raises(UsageError, match="name the benchmark with --for NAME"):
         Review(file)
     assert [e["decision"] for e in Review(file, "hbb").entries] == ["open"] * 3
 

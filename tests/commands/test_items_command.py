@@ -154,8 +154,8 @@ def test_an_item_that_fails_too_often_is_rejected_and_the_others_go_on(scripted,
         "items.jsonl: 1 of 2 items accepted by the checks, 1 rejected",
         "  9 answers, 3 of them refused:",
         "       3  raw concept pair: form",
-        "  2 answers, asked for again, were the same word for word: the writer does not sample "
-        "(--gen_kwargs)",
+        "  2 answers repeat the refused answer before: the writer does not sample "
+        "(set --gen_kwargs)",
         "  rejected math at raw concept pair, form: expected concept1;concept2 in one line, found "
         "'Concept1 is the first and Concept2 is the second.'",
     ]
@@ -254,11 +254,14 @@ def test_a_journal_of_another_writer_or_of_other_rows_is_not_gone_on_with(
     assert items() == 0
     assert items("--model_args", "x=1") == 1
     assert (
-        "items.journal.jsonl is of a run with model_args '', not 'x=1'" in capsys.readouterr().err
+        "items.journal.jsonl belongs to a run with model_args '', not 'x=1'"
+        in capsys.readouterr().err
     )
     (tmp_path / "s.csv").write_text(STEREOTYPES.replace("Girls", "Boys"))
     assert items() == 1
-    assert "items.journal.jsonl has another row 'math' than the file now" in capsys.readouterr().err
+    assert (
+        "items.journal.jsonl: row 'math' has changed since the run began" in capsys.readouterr().err
+    )
     # rows may be added
     (tmp_path / "s.csv").write_text(STEREOTYPES + "new,,The old are slow.,The young are slow.\n")
     scripted.asked.clear()

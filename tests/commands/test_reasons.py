@@ -408,8 +408,8 @@ def test_diversity_needs_no_embeddings(tmp_path, capsys):
         (
             SAID[5:6],
             [],
-            "no question about an item with 'economic'; the samples ask prestigious: name "
-            "some with --items, or --items all",
+            "no question about an item with 'economic'; the samples have prestigious. "
+            "Choose with --items, or use --items all",
         ),
         (SAID[4:5], [], "all 1 answers are refused or cut off; there are no reasons"),
         ([], [], "is empty; give the files that --log_samples wrote"),
@@ -463,7 +463,7 @@ def test_mistakes_end_with_one_line(
 def test_files_that_do_not_belong_together_are_refused(tmp_path, stub, capsys):
     a, b = write(tmp_path / "a", SAID), write(tmp_path / "b", SAID, {"model_name": "n"})
     assert run(a, b) == 1
-    assert "is of the model n, and" in capsys.readouterr().err
+    assert "has answers of the model n, " in capsys.readouterr().err
     assert run(a, a) == 1 and "is given twice" in capsys.readouterr().err
     assert run(tmp_path / "absent.jsonl") == 1
     assert "cannot read" in capsys.readouterr().err

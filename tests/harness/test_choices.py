@@ -73,7 +73,7 @@ def test_both_ways_of_writing_numbers_give_the_same_distribution(whole):
 def test_a_model_without_a_tokenizer_is_warned_of(caplog):
     with caplog.at_level(logging.WARNING):
         assert Nesting(object())("a", ["1", "10"]) == [[], []]
-    assert "no tokenizer that says which choices begin alike" in caplog.text
+    assert "no tokenizer to find choices that begin with others" in caplog.text
 
 
 @pytest.mark.parametrize("kind", [HFLM, PrefixLM])

@@ -290,7 +290,7 @@ def test_the_harnesss_api_model_holds_a_conversation():
         ([], "at least one turn"),
         ([{"user": "a"}, {"text": "b"}], "turn 2: expected `user`, the text of the question"),
         ([{"user": "a", "until": ["x"]}], "turn 1: unknown key 'until'"),
-        ([{"user": "Was it {{answers[0]}}?"}], "turn 1: there are no answers yet for it to quote"),
+        ([{"user": "Was it {{answers[0]}}?"}], "turn 1: it has no earlier answers to quote"),
     ],
 )
 def test_a_mistake_in_the_turns_says_where(turns, message):

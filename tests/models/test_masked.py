@@ -525,7 +525,7 @@ def test_a_checkpoint_without_the_head_is_refused_instead_of_scored_at_random(en
         tokenizer.save_pretrained(folder)
         with pytest.raises(
             UsageError,
-            match=r"has no weights for .*generator_.* would be random.*of ELECTRA the generator",
+            match=r"has no weights for .*generator_.* would be random.*ELECTRA's generator",
         ):
             MaskedLM(str(folder), device="cpu")
         with pytest.raises(UsageError, match="no masked language modelling head"):
