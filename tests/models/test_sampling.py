@@ -4,10 +4,7 @@ random numbers of its own."""
 from __future__ import annotations
 
 import json
-import os
 import random
-import subprocess
-import sys
 from collections import Counter
 from contextlib import contextmanager
 
@@ -17,6 +14,7 @@ import tiny
 import torch
 import transformers
 import yaml
+from launched import launched
 from lm_eval.api.instance import Instance
 from lm_eval.api.model import CachingLM
 from lm_eval.models.huggingface import HFLM
@@ -25,7 +23,6 @@ from scipy.stats import binomtest, chisquare, kstest
 from lm_eval_bias.models.decoding import drawn, row_blocks
 from lm_eval_bias.models.prefix import PrefixLM
 from lm_eval_bias.models.tree_attention import TreeModel
-from tests.started import run_lm_eval
 
 EOS = 258
 BYTES = tiny.tokenizer()
@@ -346,12 +343,6 @@ def test_requests_that_do_not_say_where_they_come_from_are_sampled_apart(llama):
     assert len(set(answers(lm(TokensOfPrefix, llama), requests))) == 8
 
 
-def test_a_second_call_draws_other_numbers(llama):
-    shared, requests = lm(TokensOfPrefix, llama), repeated("sun ", {**PLAIN, "max_gen_toks": 9})
-    first = answers(shared, requests)
-    assert set(shared.generate_until(requests, disable_tqdm=True)).isdisjoint(first)
-
-
 def test_greedy_requests_leave_the_generator_alone(llama):
     torch.manual_seed(3)
     before = torch.get_rng_state()
@@ -460,8 +451,9 @@ def test_a_prompt_asked_ten_times_is_computed_once(llama):
 def test_answers_alike_are_written_once(llama):
     """Ten times the same token is drawn, and greedy ones take it too: one row each step."""
     short, long = (request("sun ", max_gen_toks=n) for n in (4, 6))
+    shared = lm(PrefixLM, llama)
     with entered(llama) as counts:
-        answers(lm(PrefixLM, llama), [certain(short)] * 10 + [long])
+        answers(shared, [certain(short)] * 10 + [long])
     assert counts == [4, 1, 1, 1, 1, 1]
 
 
@@ -528,19 +520,11 @@ def test_ten_repeats_with_a_cache_are_ten_answers(llama, tmp_path):
 # ---- The command line
 
 
-def sampled(folder, name, two):
+def sampled(folder, name, processes):
     """The answers of every document, by the harness's command in one process or two."""
     command = f"--model hf-prefix --model_args pretrained={folder}/model --device cpu --seed 1"
     command += f" --include_path {folder} --tasks sampled --output_path {folder}/{name}"
-    command = [*command.split(), "--log_samples"]
-    if two:
-        launch = ["-m", "torch.distributed.run", "--standalone", "--nproc_per_node", "2"]
-        settings = {**os.environ, "OMP_NUM_THREADS": "1", "ACCELERATE_USE_CPU": "true"}
-        start = [sys.executable, *launch, "-m", "lm_eval", *command]
-        done = subprocess.run(start, capture_output=True, text=True, env=settings)
-    else:
-        done = run_lm_eval(command)
-    assert done.returncode == 0, done.stderr[-3000:]
+    launched([*command.split(), "--log_samples"], processes)
     lines = next((folder / name).rglob("samples_sampled_*.jsonl")).read_text().splitlines()
     # The harness asks a process with fewer documents its last one once more, and appends those
     # answers to its own.
@@ -571,6 +555,6 @@ def test_two_processes_sample_what_one_samples(tmp_path):
         },
     }
     (tmp_path / "sampled.yaml").write_text(yaml.safe_dump(task))
-    one, two = (sampled(tmp_path, name, name == "two") for name in ("one", "two"))
+    one, two = (sampled(tmp_path, f"run{n}", n) for n in (1, 2))
     assert one == two and sorted(one) == [0, 1, 2, 3, 4]
     assert len(set(flat(one.values()))) == 15
