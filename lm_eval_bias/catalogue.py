@@ -172,7 +172,7 @@ def task(name: str, include_path: Iterable[Path | str] = ()) -> Task:
 
 
 def read(path: Path) -> dict[str, Any]:
-    """A YAML file with what it includes, its functions as `Function`. UsageError if it is no YAML."""
+    """A YAML file and what it includes; functions as `Function`. UsageError if it is no YAML."""
 
     class Loader(yaml.SafeLoader):
         pass

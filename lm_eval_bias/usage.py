@@ -42,7 +42,8 @@ def read_options(
             continue
         for guess in difflib.get_close_matches(str(key), known, n=1, cutoff=NEAR):
             raise UsageError(
-                f"unknown option '{key}' in --metadata: {task} takes {' and '.join(known)}. Did you mean '{guess}'?"
+                f"unknown option '{key}' in --metadata: {task} takes {' and '.join(known)}. "
+                f"Did you mean '{guess}'?"
             )
     try:
         return (

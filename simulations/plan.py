@@ -1,30 +1,27 @@
-"""How well does a pilot tell the width of an interval on more documents?
+"""How well does a pilot predict the width of an interval on more documents?
 
     python simulations/plan.py [--runs 10] [TASK ...]
 
 A made-up model answers all documents of a task: each cluster (theme, event, template, word) moves
-its answers by a draw of its own, and each document by another. `plan` sees the first documents
-alone and predicts the width on more of them; the same model's answers to those have the width that
-is found. Printed for each number is the median of predicted / found over the runs, and between
-which values nine of ten lie. Beside it what the square root of the number of documents would have
-said.
+its answers by a draw of its own, and each document by another. `plan` sees the first documents and
+predicts the width on more of them. Printed is the median of predicted / actual width over the runs,
+between which values nine of ten lie, and what the root of the number of documents would predict.
 """
 
 from __future__ import annotations
 
 import argparse
 import logging
-import math
 import warnings
+from collections import defaultdict
 from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
 
 from lm_eval_bias.catalogue import task as task_of
-from lm_eval_bias.measure import clusters_of
-from lm_eval_bias.results import sample_size as plan
-from lm_eval_bias.results.runs import Number
+from lm_eval_bias.measure import clusters_of, summed_up
+from lm_eval_bias.results.sample_size import Window, growth, in_windows, predicted, share, width_of
 from lm_eval_bias.usage import read_options
 
 Answer = Callable[[Mapping[str, Any], float], list[Any]]
@@ -68,32 +65,53 @@ TASKS: dict[str, tuple[Answer, str | None, int, tuple[int, ...]]] = {
 
 def made_up(
     documents: list[dict[str, Any]],
-    clusterings: list[tuple[str, ...]],
+    clusterings: list[list[list[Any]]],
     by: str | None,
-    random: np.random.Generator,
+    rng: np.random.Generator,
 ) -> np.ndarray:
     """A number for each document: from each of its clusters 0.5 times a normal draw, which each
     value of the column `by` has anew, and once more from itself."""
-    drawn: dict[Any, float] = {}
-    x = random.standard_normal(len(documents))
-    for i, columns in enumerate(clusterings):
-        for k, document in enumerate(documents):
-            names = [
-                (i, name, document[by] if by else None) for name in clusters_of(document, columns)
-            ]
-            x[k] += sum(
-                drawn.setdefault(name, 0.5 * random.standard_normal()) for name in names
-            ) / math.sqrt(max(len(names), 1))
+    x = rng.standard_normal(len(documents))
+    for of_documents in clusterings:
+        drawn: dict[Any, float] = defaultdict(lambda: 0.5 * rng.standard_normal())
+        for k, (document, names) in enumerate(zip(documents, of_documents, strict=True)):
+            effects = [drawn[name, document[by] if by else None] for name in names]
+            x[k] += sum(effects) / np.sqrt(max(len(names), 1))
     return x
 
 
-def width(
-    measure: Any, records: list[dict[str, Any]], options: dict[str, Any], metric: Any
-) -> plan.Interval:
-    values = measure.summary(records, **options).values
-    return plan.interval_of(
-        metric, measure.metrics, {(name, None): Number(*value) for name, value in values.items()}
-    )
+def ratios(name: str, runs: int) -> dict[tuple[str, int], list[tuple[float, float]]]:
+    """(metric, documents) -> predicted / actual width in each run, by `plan` and by the root of the
+    number of documents."""
+    answer, by, pilot, sizes = TASKS[name]
+    task = task_of(name)
+    measure, options = task.measure, read_options(name, {}, task.options)
+    settings = {**task.metadata, **task.config.get("dataset_kwargs", {})}
+    documents = list(task.builder(**settings)["test"])
+    clusters = [
+        [clusters_of(document, columns) for document in documents] for columns in measure.clusters
+    ]
+    grown = growth(clusters)
+    metrics = [m for m in measure.metrics if m.primary]
+    result = defaultdict(list)
+    for seed in range(runs):
+        x = made_up(documents, clusters, by, np.random.default_rng(seed))
+        records = [
+            measure.record(document, answer(document, value))
+            for document, value in zip(documents, x, strict=True)
+        ]
+        windows = in_windows(measure, [[r] for r in records[:pilot]], options, metrics)
+        values = {n: summed_up(measure, records[:n], options).values for n in (pilot, *sizes)}
+        for metric in metrics:
+            width = {n: width_of(numbers[metric.name]) for n, numbers in values.items()}
+            window = Window(pilot, grown[:, pilot], width[pilot])
+            for n in sizes:
+                if 0 < width[pilot] < np.inf and 0 < width[n] < np.inf:
+                    of_clusters = share(window, windows[metric.name]).value
+                    by_plan = predicted(window, of_clusters, [n], grown[:, [n]])[0] / width[n]
+                    by_root = width[pilot] * np.sqrt(pilot / n) / width[n]
+                    result[metric.name, n].append((float(by_plan), float(by_root)))
+    return result
 
 
 def main() -> None:
@@ -105,71 +123,14 @@ def main() -> None:
     arguments = parser.parse_args()
     logging.disable(logging.WARNING)
     warnings.simplefilter("ignore")
-    print(
-        "| task | number | pilot | documents | predicted / found | within | by the root of documents |\n|---|---|---|---|---|---|---|"
-    )
+    print("| task | number | documents | predicted / actual | within | by the root of documents |")
+    print("|---|---|---|---|---|---|")
     for name in arguments.tasks:
-        answer, by, pilot, sizes = TASKS[name]
-        task = task_of(name)
-        measure, options = task.measure, read_options(name, {}, task.options)
-        documents = task.builder(**{**task.metadata, **task.config.get("dataset_kwargs", {})})[
-            "test"
-        ]
-        grown = plan.growth(
-            [[clusters_of(doc, columns) for doc in documents] for columns in measure.clusters]
-        )
-        metrics = [m for m in measure.metrics if m.primary and not m.bounds]
-        ratios: dict[tuple[str, int], list[tuple[float, float]]] = {}
-        for seed in range(arguments.runs):
-            x = made_up(documents, measure.clusters, by, np.random.default_rng(seed))
-            records = [
-                measure.record(doc, answer(doc, value))
-                for doc, value in zip(documents, x, strict=True)
-            ]
-            found = plan.in_windows(
-                measure, [[record] for record in records[:pilot]], options, metrics
-            )
-            values = {n: measure.summary(records[:n], **options).values for n in (pilot, *sizes)}
-            for metric in metrics:
-                widths = {
-                    n: plan.interval_of(
-                        metric,
-                        measure.metrics,
-                        {(m, None): Number(*v) for m, v in values[n].items()},
-                    )
-                    for n in values
-                }
-                if (
-                    widths[pilot] is None
-                    or not math.isfinite(widths[pilot].width)
-                    or widths[pilot].width <= 0
-                ):
-                    continue
-                own = widths[pilot].own
-                window = plan.Window(pilot, grown[:, pilot], widths[pilot].width)
-                share = plan.share(window, own, found[metric.name])
-                for n in sizes:
-                    if widths[n].width > 0 and math.isfinite(widths[n].width):
-                        told = float(
-                            plan.predicted(window, own, share.value, [n], grown[:, [n]])[0]
-                        )
-                        naive = widths[pilot].width * math.sqrt(pilot / n)
-                        ratios.setdefault((metric.name, n), []).append(
-                            (told / widths[n].width, naive / widths[n].width)
-                        )
-        for (metric_name, n), pairs in ratios.items():
-            told, naive = np.array(pairs).T
-            low, middle, high = np.quantile(told, [0.05, 0.5, 0.95])
-            row = (
-                name,
-                metric_name,
-                f"{pilot:,}",
-                f"{n:,}",
-                f"{middle:.2f}",
-                f"{low:.2f} to {high:.2f}",
-                f"{np.median(naive):.2f}",
-            )
-            print(f"| {' | '.join(row)} |", flush=True)
+        for (metric, n), pairs in ratios(name, arguments.runs).items():
+            by_plan, by_root = np.array(pairs).T
+            low, middle, high = np.quantile(by_plan, [0.05, 0.5, 0.95])
+            cells = f"{middle:.2f} | {low:.2f} to {high:.2f} | {np.median(by_root):.2f}"
+            print(f"| {name} | {metric} | {TASKS[name][2]:,} to {n:,} | {cells} |", flush=True)
 
 
 if __name__ == "__main__":

@@ -133,6 +133,7 @@ def cut_on_paper(browser: Any, path: Path) -> list[str]:
         )
         return tab.evaluate(
             "[...document.querySelectorAll('table, th, td, svg, pre, p, li')]"
-            f".filter((each) => each.getBoundingClientRect().right > {PAPER + 1} || each.scrollWidth > each.clientWidth + 2 && each.matches('th, td, pre'))"
+            f".filter((each) => each.getBoundingClientRect().right > {PAPER + 1} || "
+            "each.scrollWidth > each.clientWidth + 2 && each.matches('th, td, pre'))"
             ".map((each) => each.outerHTML.slice(0, 150))"
         )

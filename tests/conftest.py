@@ -71,7 +71,9 @@ def benchmark_named() -> Callable[[str], ModuleType]:
         (path,) = (
             p for p in (ROOT / f / f"{name}.py" for f in ("simulations", "speed")) if p.exists()
         )
-        spec = importlib.util.spec_from_file_location(name, path)
+        if str(ROOT / "simulations") not in sys.path:
+            sys.path.append(str(ROOT / "simulations"))  # worlds import outcome.py
+        spec = importlib.util.spec_from_file_location(Path(name).name, path)
         module = importlib.util.module_from_spec(spec)
         spec.loader.exec_module(module)
         return module

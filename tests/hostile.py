@@ -6,7 +6,8 @@ import json
 from tests.scripted import made_up
 
 HOSTILE = (
-    "<script>window.hacked=1</script></style></script></title><img src=//evil.test/x onerror=window.hacked=2>",
+    "<script>window.hacked=1</script></style></script></title><img src=//evil.test/x "
+    "onerror=window.hacked=2>",
     '=HYPERLINK("http://evil.test","x")',
     "\x1b[2J\x1b]0;title\x07",
     "\u202egnp.exe\u2066\u200b",

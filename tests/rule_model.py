@@ -1,8 +1,9 @@
-"""A model of the harness that answers by rule, and the way to ask it: no weights, all of the
-harness's own path."""
+"""A model of the harness that answers by rule, and how to run it: no weights, all of the harness's
+own path."""
 
 import subprocess
 import sys
+from pathlib import Path
 
 from lm_eval import simple_evaluate
 from lm_eval.api.model import LM
@@ -12,8 +13,7 @@ from lm_eval_bias.catalogue import tasks_folder
 
 
 class RuleLM(LM):
-    """Gives each (context, continuation) the log-likelihood that `rule` says, and each prompt the
-    text that `say` says."""
+    """rule: (context, continuation) -> log-likelihood. say: prompt -> text."""
 
     def __init__(self, rule=None, say=None):
         super().__init__()
@@ -29,37 +29,55 @@ class RuleLM(LM):
         raise NotImplementedError
 
 
-def evaluate(lm, task, metadata=None, folder=None, **options):
-    """Indexing the harness's own thousands of YAML files takes ten seconds, so only ours are
-    indexed, and those of a folder."""
+def load(*names, metadata=None, folder=None):
+    """Our tasks as the harness loads them. Only our folder, and that of a person, is indexed: the
+    harness's own thousands of YAML files take ten seconds."""
+    return manager(metadata, folder).load(list(names))
+
+
+def manager(metadata=None, folder=None):
     paths = [tasks_folder(), *([str(folder)] if folder else [])]
-    manager = TaskManager(include_path=paths, include_defaults=False, metadata=metadata)
+    return TaskManager(include_path=paths, include_defaults=False, metadata=metadata)
+
+
+def evaluate(lm, task, metadata=None, folder=None, **options):
+    """The results of one task."""
     return simple_evaluate(
         model=lm,
         tasks=[task],
-        task_manager=manager,
+        task_manager=manager(metadata, folder),
         **{"bootstrap_iters": 0, "log_samples": False, **options},
     )
 
 
+def rows_of(results, task):
+    """All numbers of a task: (metric, group) -> row with value, stderr, low and high. The group of
+    the whole is None."""
+    rows = results["configs"][task]["cells"]["numbers"]
+    return {(row["metric"], row["group"]): row for row in rows}
+
+
 def numbers_of(results, task):
-    """All numbers of a task, from the cells: (metric, group) -> value, the group None for the
-    whole."""
-    return {
-        (row["metric"], row["group"]): row["value"]
-        for row in results["configs"][task]["cells"]["numbers"]
-    }
+    """All numbers of a task: (metric, group) -> value."""
+    return {key: row["value"] for key, row in rows_of(results, task).items()}
+
+
+COST = """
+import resource, time
+from tests.rule_model import load
+begun = time.time()
+task = load("TASK")["tasks"]["TASK"]
+task.build_all_requests(rank=0, world_size=1)
+memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+print(len(task.instances), memory, int(time.time() - begun))
+"""
 
 
 def cost_of_requests(task):
-    """How many requests a task makes of all its documents, the most memory in kB, and the seconds;
-    in a process of its own, with the harness and its imports."""
-    code = (
-        "import resource, time\nfrom lm_eval.tasks import TaskManager\nfrom lm_eval_bias.catalogue import tasks_folder\nbegun = time.time()\n"
-        f"task = TaskManager(include_path=tasks_folder(), include_defaults=False).load(['{task}'])['tasks']['{task}']\n"
-        "task.build_all_requests(rank=0, world_size=1)\n"
-        "print(len(task.instances), resource.getrusage(resource.RUSAGE_SELF).ru_maxrss, int(time.time() - begun))"
-    )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    """How many requests a task makes of all its documents, the most memory in kB, and the seconds,
+    in a process with the harness and its imports."""
+    code = COST.replace("TASK", task)
+    root = Path(__file__).parents[1]
+    done = subprocess.run([sys.executable, "-c", code], cwd=root, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
     return map(int, done.stdout.split())

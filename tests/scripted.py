@@ -86,7 +86,9 @@ def made_up(
     rows = []
     for name, (value, stderr, *rest) in {**values, **(more or {})}.items():
         null_value, better = (*rest, None, None)[:2]
-        known = isinstance(stderr, (int, float)) and not isinstance(stderr, bool) and 0 < stderr < 1e9
+        known = (
+            isinstance(stderr, (int, float)) and not isinstance(stderr, bool) and 0 < stderr < 1e9
+        )
         half = 1.959964 * stderr if known else math.nan
         low, high = (ends or {}).get(name, (value - half, value + half) if known else (None, None))
         rows.append({"metric": name, "group": None, "value": value, "stderr": stderr, "low": low, "high": high, "clusters": clusters, "unit": "points", "better": better, "null_value": null_value, "cell": None})  # fmt: skip

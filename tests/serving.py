@@ -1,6 +1,6 @@
-"""A server of files on the loopback address, that sends parts or does not, breaks off, or stops in
-the middle."""
+"""Servers on the loopback address: of files, with interruptions, and of a chat model."""
 
+import json
 import re
 import threading
 from contextlib import contextmanager
@@ -53,6 +53,18 @@ class Files:
 
 
 @contextmanager
+def running(handler):
+    """The address of a server with this handler."""
+    handler.log_message = lambda *_: None
+    with ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        try:
+            yield f"http://127.0.0.1:{server.server_port}"
+        finally:
+            server.shutdown()
+
+
+@contextmanager
 def serving():
     """`Files`, with the address of the server as `address`."""
     files = Files()
@@ -64,12 +76,25 @@ def serving():
             except (BrokenPipeError, ConnectionResetError):  # the one who asked was killed
                 self.close_connection = True
 
-        def log_message(self, *_):
-            pass
-
-    with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as running:
-        threading.Thread(target=running.serve_forever, daemon=True).start()
-        files.address = f"http://127.0.0.1:{running.server_port}"
+    with running(Handler) as files.address:
         yield files
         files.go_on.set()
-        running.shutdown()
+
+
+@contextmanager
+def chatting(answer):
+    """The address of a server with the OpenAI protocol. answer: body of a request -> text."""
+
+    class Handler(BaseHTTPRequestHandler):
+        def do_POST(self):
+            body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+            message = {"role": "assistant", "content": answer(body)}
+            content = json.dumps({"choices": [{"index": 0, "message": message}]}).encode()
+            self.send_response(200)
+            self.send_header("Content-Type", "application/json")
+            self.send_header("Content-Length", str(len(content)))
+            self.end_headers()
+            self.wfile.write(content)
+
+    with running(Handler) as address:
+        yield f"{address}/v1/chat/completions"

@@ -2,22 +2,76 @@
 and read the harness's thousands of tasks.
 
 A start computes for twelve seconds, and the tests have thirty of them. What a fork cannot show,
-that a plain start finds the tasks, is tested with plain starts in test_packaging.py,
-test_end_to_end.py and test_next_harness.py.
+that a plain start finds the tasks, is tested with plain starts in test_packaging.py and
+test_end_to_end.py.
 """
 
 from __future__ import annotations
 
 import atexit
+import json
 import multiprocessing
 import os
+import subprocess
 import sys
 import tempfile
 from collections.abc import Mapping, Sequence
-from functools import cache
+from functools import cache, cached_property
 from multiprocessing.context import ForkServerContext
 from pathlib import Path
 from subprocess import CompletedProcess
+from typing import Any
+
+
+class Run:
+    """One command `lm_eval` on a model: what it printed, and the files it wrote.
+
+    output: the folder of the files, where the command runs. launch: what starts the command in a
+    process of its own; None for a fork.
+    """
+
+    def __init__(
+        self,
+        model: Path,
+        output: Path,
+        arguments: Sequence[object],
+        env: Mapping[str, str] | None = None,
+        launch: Sequence[str] | None = None,
+    ) -> None:
+        command = ["--model_args", f"pretrained={model}", "--device", "cpu", "--log_samples"]
+        command += ["--output_path", str(output), *map(str, arguments)]
+        self.output = output
+        if launch is None:
+            self.done = run_lm_eval(command, output, env)
+        else:
+            start = [sys.executable, *launch, "-m", "lm_eval", *command]
+            env = {"PYTHONPATH": os.getcwd(), **os.environ, **(env or {})}
+            self.done = subprocess.run(start, capture_output=True, text=True, cwd=output, env=env)
+
+    @cached_property
+    def results(self) -> Any:
+        assert self.done.returncode == 0, self.done.stderr[-3000:]
+        return json.loads(next(self.output.rglob("results_*.json")).read_text())
+
+    def shown(self, task: str) -> Any:
+        """The numbers in the harness's table."""
+        return self.results["results"][task]
+
+    def cells(self, task: str) -> Any:
+        return self.results["configs"][task]["cells"]
+
+    def numbers(self, task: str) -> dict[tuple[str, str | None], float]:
+        """(metric, group) -> value."""
+        return {(row["metric"], row["group"]): row["value"] for row in self.cells(task)["numbers"]}
+
+    def samples(self, task: str) -> list[Any]:
+        """In the order of the documents; the harness writes one process after the other."""
+        assert self.done.returncode == 0, self.done.stderr[-3000:]
+        lines = next(self.output.rglob(f"samples_{task}_2*.jsonl")).read_text().splitlines()
+        return sorted(map(json.loads, lines), key=lambda sample: sample["doc_id"])
+
+    def likelihoods(self, task: str) -> list[float]:
+        return [float(answers[0][0]) for s in self.samples(task) for answers in s["resps"]]
 
 
 def run_lm_eval(
@@ -25,7 +79,7 @@ def run_lm_eval(
 ) -> CompletedProcess[str]:
     """What `python -m lm_eval ARGUMENTS` prints, and its status. env: beside what this process has;
     nothing that is read at an import."""
-    words = [str(each) for each in arguments]
+    words = [str(argument) for argument in arguments]
     with tempfile.TemporaryDirectory() as folder:
         printed = Path(folder, "out"), Path(folder, "err")
         process = _server().Process(

@@ -92,6 +92,7 @@ def gitlab(example):
     return job["script"], job["variables"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("workflow", [github, gitlab])
 def test_a_workflow_runs_as_written(workflow, example, root, tmp_path):
     lines, variables = workflow(example)

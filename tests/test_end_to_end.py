@@ -1,389 +1,282 @@
 """The tasks on the small real model, through the command line that the README shows, with the
-harness's `hf` and with `hf-prefix`."""
+harness's `hf` and with `hf-prefix`.
 
-import json
-import os
+Only the commands `fast` and `mistake` are run by `make test`.
+"""
+
 import re
 import sqlite3
-import subprocess
-import sys
-from concurrent.futures import ThreadPoolExecutor
-from functools import cached_property
+from functools import cache
 from math import exp, tanh
 
 import pytest
 
 from tests.models import tiny_masked
-from tests.started import run_lm_eval
+from tests.started import Run
 
 pytestmark = pytest.mark.model
 
 LIMIT = 6
 SHORT = ["--gen_kwargs", "max_gen_toks=12"]
-ASKED = "bistereo_nli,bistereo_pairs,hbb,mist_aat_likelihood,empathy_religion"
-BOTH = ["--tasks", f"{ASKED},empathy_religion_likelihood", "--limit", str(LIMIT), *SHORT]
+LIMITED = ["--limit", str(LIMIT), *SHORT]
+TASKS = "bistereo_nli,bistereo_pairs,hbb,mist_aat_likelihood,empathy_religion"
+BOTH = ["--tasks", f"{TASKS},empathy_religion_likelihood", *LIMITED]
+GENERATED = (
+    "bistereo_nli_generate,mist,mist_wabt_likelihood,empathy,empathy_race_p2,empathy_religion_s1"
+)
 CHAT = ["--apply_chat_template"]
 HF, PREFIX = ["--model", "hf"], ["--model", "hf-prefix"]
 COMMANDS = {
+    # One task of each request type.
+    "fast": [*PREFIX, "--tasks", TASKS, *LIMITED, *CHAT],
     # `hf` computes the whole prompt for each of 101 numbers, which is a minute: once is enough.
-    "plain": [*HF, "--tasks", ASKED, "--limit", str(LIMIT), *SHORT, "--batch_size", "1"],
+    "plain": [*HF, "--tasks", TASKS, *LIMITED, "--batch_size", "1"],
     "plain, shared": [*PREFIX, *BOTH],
     "chat": [*HF, *BOTH, *CHAT, "--batch_size", "4"],
-    "chat, shared": [*PREFIX, *BOTH, *CHAT, "--batch_size", "auto", "--use_cache", "CACHE"],
-    "generate": [
-        *PREFIX,
-        "--tasks",
-        "bistereo_nli_generate,mist,mist_wabt_likelihood,empathy,empathy_race_p2,empathy_religion_s1",
-        "--limit",
-        str(LIMIT),
-        *CHAT,
-        *SHORT,
-    ],
+    "chat, shared": [*PREFIX, *BOTH, *CHAT, "--batch_size", "auto", "--use_cache", "cache"],
+    "generate": [*PREFIX, "--tasks", GENERATED, *LIMITED, *CHAT],
     "masked": ["--model", "hf-mlm", "--tasks", "bistereo_pairs", "--limit", "60"],
     "mistake": [*PREFIX, "--tasks", "hbb", "--limit", "2", "--metadata", "threshold=-1.5"],
 }
-# Not `accelerate launch --cpu --num_processes 2`, which starts one process.
-TWO_PROCESSES = ["-m", "torch.distributed.run", "--standalone", "--nproc_per_node", "2"]
-
-
-class Run:
-    """One command of a person, run; what it printed, and the files it wrote. launch: what starts
-    it; None for a fork."""
-
-    def __init__(self, model_folder, output, arguments, launch=None):
-        arguments = [str(output / "cache") if a == "CACHE" else a for a in arguments]
-        command = [
-            "--model_args",
-            f"pretrained={model_folder}",
-            "--device",
-            "cpu",
-            "--output_path",
-            str(output),
-            "--log_samples",
-            *arguments,
-        ]
-        settings = {"OMP_NUM_THREADS": "1", "ACCELERATE_USE_CPU": "true"}
-        if launch is None:
-            self.done = run_lm_eval(command, env=settings)
-        else:
-            start = [sys.executable, *launch, "-m", "lm_eval", *command]
-            self.done = subprocess.run(
-                start, capture_output=True, text=True, env={**os.environ, **settings}
-            )
-        self.output = output
-
-    @cached_property
-    def results(self):
-        assert self.done.returncode == 0, self.done.stderr[-3000:]
-        return json.loads(next(self.output.rglob("results_*.json")).read_text())
-
-    def numbers(self, task):
-        """(metric, group) -> value, from the table of all numbers."""
-        return {
-            (row["metric"], row["group"]): row["value"]
-            for row in self.results["configs"][task]["cells"]["numbers"]
-        }
-
-    def samples(self, task):
-        assert self.done.returncode == 0, self.done.stderr[-3000:]
-        samples = [
-            json.loads(line)
-            for line in next(self.output.rglob(f"samples_{task}_2*.jsonl")).read_text().splitlines()
-        ]
-        # the harness writes those of one process after the other
-        return sorted(samples, key=lambda sample: sample["doc_id"])
-
-    def likelihoods(self, task):
-        return [float(value) for s in self.samples(task) for ((value, _),) in s["resps"]]
+SHARING = pytest.mark.parametrize("form", ["plain", "chat"])
+# What starts a command that is no fork. Not `accelerate launch --cpu --num_processes 2`, which
+# starts one process.
+LAUNCH = {
+    "plain": [],
+    "plain, shared": ["-m", "torch.distributed.run", "--standalone", "--nproc_per_node", "2"],
+}
 
 
 @pytest.fixture(scope="module")
-def runs(model_folder, tmp_path_factory):
-    """All commands, two at a time."""
-    folder = tmp_path_factory.mktemp("runs")
-    encoder = tiny_masked.saved(folder / "encoder", "BERT")
+def run(model_folder, tmp_path_factory):
+    """Name -> the command, run once."""
 
+    @cache
     def run(name):
-        return Run(
-            encoder if name == "masked" else model_folder,
-            folder / name.replace(", ", "-"),
-            COMMANDS[name],
-            {"plain": (), "plain, shared": TWO_PROCESSES}.get(name),
-        )
+        folder = tmp_path_factory.mktemp("run")
+        masked = name == "masked"
+        model = tiny_masked.saved(folder / "encoder", "BERT") if masked else model_folder
+        settings = {"OMP_NUM_THREADS": "1", "ACCELERATE_USE_CPU": "true"}
+        return Run(model, folder, COMMANDS[name], settings, LAUNCH.get(name))
 
-    with ThreadPoolExecutor(2) as pool:
-        return dict(zip(COMMANDS, pool.map(run, COMMANDS), strict=True))
+    return run
 
 
-@pytest.mark.parametrize("name", ["plain", "plain, shared", "chat", "chat, shared"])
-def test_the_tasks_print_a_table_and_log_their_samples(runs, name):
-    run = runs[name]
+def slow(*names):
+    return [pytest.param(name, marks=pytest.mark.slow) for name in names]
+
+
+@pytest.mark.parametrize("name", ["fast", *slow("plain", "plain, shared", "chat", "chat, shared")])
+def test_the_tasks_print_a_table_and_log_their_samples(run, name):
+    done = run(name)
     for task in ("bistereo_nli", "hbb"):
-        numbers = run.results["results"][task]
-        assert (
-            run.results["n-samples"][task]["effective"] == LIMIT == len(run.samples(task))
-            and numbers["unanswered,none"] == 0
-        )
-        assert all(s["records"] for s in run.samples(task))
-    for metric in (
-        "halo_gap",
-        "horn_gap",
-        "non_neutral",
-        "mean_difference",
-        "position_preference",
-        "probability_gap",
-    ):
-        assert f"|{metric}" in run.done.stdout
+        samples = done.samples(task)
+        assert done.results["n-samples"][task]["effective"] == LIMIT == len(samples)
+        assert done.shown(task)["unanswered,none"] == 0 and all(s["records"] for s in samples)
+    for metric in ("halo_gap", "horn_gap", "non_neutral", "mean_difference", "probability_gap"):
+        assert f"|{metric}" in done.done.stdout
     # Six documents of hbb are three questions: Age 1 whole, Age 2 half.
-    assert (run.numbers("hbb")["instances", None], run.numbers("hbb")["left_out", None]) == (1, 66)
-    assert run.results["configs"]["hbb"]["cells"]["types"][0]["n"] == 1
+    numbers = done.numbers("hbb")
+    assert (numbers["instances", None], numbers["left_out", None]) == (1, 66)
+    assert done.cells("hbb")["types"][0]["n"] == 1
 
 
-@pytest.mark.parametrize(
-    ("plain", "shared"), [("plain", "plain, shared"), ("chat", "chat, shared")]
-)
-def test_sharing_prefixes_changes_nothing_but_float_noise(runs, plain, shared):
+@pytest.mark.slow
+@SHARING
+def test_sharing_prefixes_changes_nothing_but_float_noise(run, form):
     """Nor does the batch size, nor do two processes, as which the first of them runs."""
-    plain, shared = runs[plain], runs[shared]
+    plain, shared = run(form), run(f"{form}, shared")
     for task in ("bistereo_nli", "hbb"):
         assert plain.likelihoods(task) == pytest.approx(shared.likelihoods(task), abs=1e-3)
-        for metric, value in plain.results["results"][task].items():
+        for metric, value in plain.shown(task).items():
             if isinstance(value, float):
-                assert value == pytest.approx(
-                    shared.results["results"][task][metric], abs=0.05, nan_ok=True
-                ), metric
+                other = shared.shown(task)[metric]
+                assert value == pytest.approx(other, abs=0.05, nan_ok=True), metric
 
 
-def test_two_processes_share_the_documents_and_write_one_results_file(runs):
-    run = runs["plain, shared"]
-    assert len(list(run.output.rglob("results_*.json"))) == 1
-    asked = LIMIT * (3 + 2) // 2  # labels of bistereo_nli, letters of hbb
-    assert (
-        f"Running {asked} loglikelihood requests" in run.done.stderr
-        and f"Running {2 * asked} loglikelihood" not in run.done.stderr
-    )
-    assert [s["doc_id"] for s in run.samples("hbb")] == list(range(LIMIT))
+@pytest.mark.slow
+def test_two_processes_share_the_documents_and_write_one_results_file(run):
+    done = run("plain, shared")
+    assert len(list(done.output.rglob("results_*.json"))) == 1
+    requests = LIMIT * (3 + 2) // 2  # labels of bistereo_nli, letters of hbb
+    assert f"Running {requests} loglikelihood requests" in done.done.stderr
+    assert f"Running {2 * requests} loglikelihood" not in done.done.stderr
+    assert [s["doc_id"] for s in done.samples("hbb")] == list(range(LIMIT))
 
 
-def test_both_sentences_of_a_pair_are_scored_as_they_stand_and_alike_with_and_without_a_chat_template(
-    runs,
-):
-    """Six documents are one block: neutral, positive and negative pair of women, then of men."""
-    first, *others = (
-        runs[name].samples("bistereo_pairs")
-        for name in ("plain", "plain, shared", "chat", "chat, shared")
-    )
-    assert [(s["doc"]["sentiment"], s["doc"]["gender"]) for s in first] == [
+def pair_likelihoods(samples):
+    kinds = ("desirable", "undesirable")
+    return [s["records"][f"{kind}_likelihood"] for s in samples for kind in kinds]
+
+
+def test_both_sentences_of_a_pair_are_scored_as_they_stand(run):
+    """Six documents are one block: neutral, positive and negative pair of women, then of men. From
+    the samples file alone: of each gender the difference of two pairs, and the contrast of the
+    contexts, in which the neutral pair cancels."""
+    done = run("fast")
+    samples = done.samples("bistereo_pairs")
+    assert [(s["doc"]["sentiment"], s["doc"]["gender"]) for s in samples] == [
         (c, g) for g in ("women", "men") for c in ("neutral", "positive", "negative")
     ]
-    likelihoods = [
-        [s["records"][f"{kind}_likelihood"] for s in first for kind in ("desirable", "undesirable")]
-    ]
-    for run in others:
-        likelihoods.append(
-            [
-                s["records"][f"{kind}_likelihood"]
-                for s in run
-                for kind in ("desirable", "undesirable")
-            ]
-        )
-        assert likelihoods[-1] == pytest.approx(likelihoods[0], abs=1e-3)
-    assert len(set(likelihoods[0])) == 12 and all(-200 < x < -20 for x in likelihoods[0])
-    for s in first:
-        asked = [s["arguments"][f"gen_args_{i}"]["arg_0"] for i in (0, 1)]
-        assert (
-            asked == [s["doc"]["desirable_sentence"], s["doc"]["undesirable_sentence"]]
-            and s["records"]["method"] == "joint"
-        )
-
-
-def test_the_score_of_a_decoder_follows_from_the_samples(runs):
-    """From the samples file alone: of each gender the difference of two pairs, and the contrast of
-    the contexts, in which the neutral pair cancels."""
-    run = runs["chat, shared"]
+    likelihoods = pair_likelihoods(samples)
+    assert len(set(likelihoods)) == 12 and all(-200 < x < -20 for x in likelihoods)
     x = {}
-    for s in run.samples("bistereo_pairs"):
+    for s in samples:
+        sentences = [s["arguments"][f"gen_args_{i}"]["arg_0"] for i in (0, 1)]
+        assert sentences == [s["doc"]["desirable_sentence"], s["doc"]["undesirable_sentence"]]
+        assert s["records"]["method"] == "joint"
         (d, *_), (u, *_) = (r[0] for r in s["resps"])
         x[s["doc"]["gender"], s["doc"]["sentiment"]] = float(d) - float(u)
     gap = sum(x[g, "positive"] - x[g, "negative"] for g in ("women", "men")) / 2
-    assert run.numbers("bistereo_pairs")["log_odds_gap", None] == pytest.approx(gap, abs=1e-9)
+    assert done.numbers("bistereo_pairs")["log_odds_gap", None] == pytest.approx(gap, abs=1e-9)
     calibrated = [
         x[g, c] - x[g, "neutral"] for g in ("women", "men") for c in ("positive", "negative")
     ]
-    within = 100 * sum(abs(tanh(each / 2)) <= 0.02 for each in calibrated) / 4
-    assert run.results["results"]["bistereo_pairs"]["within_threshold,none"] == within
-    tables = run.results["configs"]["bistereo_pairs"]["cells"]
-    assert {row["score"] for row in tables["trisentbias"]} == {"calibrated joint"} and tables[
-        "neutral"
-    ][0]["method"] == "joint"
+    within = 100 * sum(abs(tanh(value / 2)) <= 0.02 for value in calibrated) / 4
+    assert done.shown("bistereo_pairs")["within_threshold,none"] == within
+    cells = done.cells("bistereo_pairs")
+    assert {row["score"] for row in cells["trisentbias"]} == {"calibrated joint"}
+    assert cells["neutral"][0]["method"] == "joint"
 
 
-def test_an_encoder_is_asked_the_words_that_both_sentences_share(runs):
-    run = runs["masked"]
-    samples = run.samples("bistereo_pairs")
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["plain", "plain, shared", "chat", "chat, shared"])
+def test_pairs_are_scored_alike_with_and_without_a_chat_template(run, name):
+    fast, other = (pair_likelihoods(run(n).samples("bistereo_pairs")) for n in ("fast", name))
+    assert other == pytest.approx(fast, abs=1e-3)
+
+
+@pytest.mark.slow
+def test_an_encoder_is_asked_the_words_that_both_sentences_share(run):
+    done = run("masked")
+    samples = done.samples("bistereo_pairs")
     assert len(samples) == 60 and {s["records"]["method"] for s in samples} == {"shared tokens"}
     for s in samples:
         (_, one, _), (_, other, _) = (r[0] for r in s["resps"])
         assert one == other and int(one) > 5  # as many tokens of either
-    tables = run.results["configs"]["bistereo_pairs"]["cells"]
-    assert {row["score"] for row in tables["trisentbias"]} == {"shared tokens"}
-    assert all(
-        row["z1"] + row["z2"] + row["z3"] == pytest.approx(100)
-        for row in tables["trisentbias"]
-        if row["n"]
-    )
-    assert any(row["n"] for row in tables["trisentbias"] if row["context"] == "neutral")
+    rows = done.cells("bistereo_pairs")["trisentbias"]
+    assert {row["score"] for row in rows} == {"shared tokens"}
+    sums = [row["z1"] + row["z2"] + row["z3"] for row in rows if row["n"]]
+    assert sums == pytest.approx([100] * len(sums))
+    assert any(row["n"] for row in rows if row["context"] == "neutral")
 
 
-def test_the_cache_holds_every_request(runs):
-    run = runs["chat, shared"]
-    with sqlite3.connect(next(run.output.glob("cache*.db"))) as database:
-        assert database.execute("select count(*) from unnamed").fetchone() == (
-            LIMIT * 3 + LIMIT * 2 + LIMIT * 2 + LIMIT * (1 + 2) + LIMIT + LIMIT * 101,
-        )
+@pytest.mark.slow
+def test_the_cache_holds_every_request(run):
+    with sqlite3.connect(next(run("chat, shared").output.glob("cache*.db"))) as database:
+        (count,) = database.execute("select count(*) from unnamed").fetchone()
+    assert count == LIMIT * (3 + 2 + 2 + (1 + 2) + 1 + 101)
 
 
-@pytest.mark.parametrize(
-    ("plain", "shared"), [("plain", "plain, shared"), ("chat", "chat, shared")]
-)
-def test_a_conversation_is_the_same_with_shared_prefixes_and_in_two_processes(runs, plain, shared):
-    for a, b in zip(
-        runs[plain].samples("mist_aat_likelihood"),
-        runs[shared].samples("mist_aat_likelihood"),
-        strict=True,
-    ):
+@pytest.mark.slow
+@SHARING
+def test_a_conversation_is_the_same_with_shared_prefixes_and_in_two_processes(run, form):
+    plain, shared = (run(n).samples("mist_aat_likelihood") for n in (form, f"{form}, shared"))
+    for a, b in zip(plain, shared, strict=True):
         (first, scored), (first_shared, scored_shared) = a["resps"][0][0], b["resps"][0][0]
         assert first == first_shared and len(first.split()) > 2
-        assert [float(x[0]) for x in scored] == pytest.approx(
-            [float(x[0]) for x in scored_shared], abs=1e-3
-        )
-        asked = a["arguments"]["gen_args_0"]["arg_1"]
-        assert asked["chat"] == (plain == "chat") and asked["turns"][1]["choices"] == [
-            f"{a['doc']['word']}: comedy",
-            f"{a['doc']['word']}: tragedy",
-        ]
+        likelihoods = [float(x[0]) for x in scored]
+        assert likelihoods == pytest.approx([float(x[0]) for x in scored_shared], abs=1e-3)
+        plan, word = a["arguments"]["gen_args_0"]["arg_1"], a["doc"]["word"]
+        assert plan["chat"] == (form == "chat")
+        assert plan["turns"][1]["choices"] == [f"{word}: comedy", f"{word}: tragedy"]
 
 
-def test_all_tasks_of_mist_run_and_log_every_turn(runs):
-    run = runs["generate"]
+@pytest.mark.slow
+def test_all_tasks_of_mist_run_and_log_every_turn(run):
+    done = run("generate")
     for task in ("mist_wabt", "mist_aat", "mist_wabt_likelihood"):
-        assert run.results["n-samples"][task]["effective"] == LIMIT == len(run.samples(task))
-    assert set(run.results["group_subtasks"]["mist"]) == {"mist_wabt", "mist_aat"}
-    for s in run.samples("mist_aat"):
-        first, second = s["resps"][0][0]
-        assert (
-            first
-            and second
-            and s["records"]["verdict"]
-            in ("comedy", "tragedy", "neutrality", "refused", "unparsed")
-        )
-    likelihood = run.numbers("mist_wabt_likelihood")
+        assert done.results["n-samples"][task]["effective"] == LIMIT == len(done.samples(task))
+    assert set(done.results["group_subtasks"]["mist"]) == {"mist_wabt", "mist_aat"}
+    verdicts = ("comedy", "tragedy", "neutrality", "refused", "unparsed")
+    for s in done.samples("mist_aat"):
+        assert all(s["resps"][0][0]) and s["records"]["verdict"] in verdicts
+    numbers = done.numbers("mist_wabt_likelihood")
     # six documents are three lists, each in both orders, one of each dimension
-    assert [likelihood["bias_score_n", d] for d in ("competence", "sociability", "morality")] == [
-        1,
-        1,
-        1,
-    ] and likelihood["left_out", None] == 0
+    for dimension in ("competence", "sociability", "morality"):
+        assert numbers["bias_score_n", dimension] == 1
+    assert numbers["left_out", None] == 0
 
 
-@pytest.mark.parametrize(
-    ("plain", "shared"), [("plain", "plain, shared"), ("chat", "chat, shared")]
-)
-def test_ratings_of_a_persona_are_the_same_with_shared_prefixes(runs, plain, shared):
-    ours, theirs = (runs[name].samples("empathy_religion") for name in (shared, plain))
-    assert [s["resps"] for s in ours] == [s["resps"] for s in theirs] and len(ours) == LIMIT
-    for s in theirs:
-        prompt = s["arguments"]["gen_args_0"]["arg_0"]
-        persona = f"You are {s['doc']['perceiver']}.\nYour task is to rate"
-        assert (
-            prompt.startswith(persona)
-            if plain == "plain"
-            else f"<|im_start|>system\n{persona}" in prompt
-        )
+@pytest.mark.slow
+@SHARING
+def test_ratings_of_a_persona_are_the_same_with_shared_prefixes(run, form):
+    plain, shared = (run(n).samples("empathy_religion") for n in (form, f"{form}, shared"))
+    assert [s["resps"] for s in plain] == [s["resps"] for s in shared] and len(plain) == LIMIT
+    before = "" if form == "plain" else "<|im_start|>system\n"
+    for s in plain:
+        persona = f"{before}You are {s['doc']['perceiver']}.\nYour task is to rate"
+        assert s["arguments"]["gen_args_0"]["arg_0"].startswith(persona)
 
 
-def test_the_numbers_of_a_scale_are_as_likely_with_shared_prefixes_and_the_greedy_one_is_what_is_generated(
-    runs,
+@pytest.mark.slow
+def test_the_numbers_of_a_scale_are_as_likely_with_shared_prefixes_and_the_greedy_one_is_generated(
+    run,
 ):
-    ours, theirs = (
-        runs[name].samples("empathy_religion_likelihood") for name in ("chat, shared", "chat")
+    plain, shared = (
+        run(n).samples("empathy_religion_likelihood") for n in ("chat", "chat, shared")
     )
-    for a, b, generated in zip(ours, theirs, runs["chat"].samples("empathy_religion"), strict=True):
-        assert (
-            a["records"]["intensity"] == pytest.approx(b["records"]["intensity"], abs=1e-2)
-            and 0 < a["records"]["number_mass"] < 1
-        )
-        assert len(a["resps"][0][0][0]) == 101
+    generated = run("chat").samples("empathy_religion")
+    for a, b, c in zip(plain, shared, generated, strict=True):
+        assert a["records"]["intensity"] == pytest.approx(b["records"]["intensity"], abs=1e-2)
+        assert 0 < b["records"]["number_mass"] < 1 and len(b["resps"][0][0][0]) == 101
         # what follows the number is not scored
-        said = re.match(r"\s*(\d+)", generated["resps"][0][0][0])
-        assert b["records"]["greedy"] == (int(said[1]) if said else None)
+        number = re.match(r"\s*(\d+)", c["resps"][0][0][0])
+        assert a["records"]["greedy"] == (int(number[1]) if number else None)
 
 
-def test_all_categories_and_two_variants_of_the_empathy_gap_run(runs):
-    run = runs["generate"]
-    for task in (
-        "empathy_race",
-        "empathy_nationality",
-        "empathy_religion",
-        "empathy_race_p2",
-        "empathy_religion_s1",
-    ):
-        numbers = run.numbers(task)
+@pytest.mark.slow
+def test_all_categories_and_two_variants_of_the_empathy_gap_run(run):
+    done = run("generate")
+    for part in ("race", "nationality", "religion", "race_p2", "religion_s1"):
+        task = f"empathy_{part}"
+        numbers = done.numbers(task)
+        assert done.results["n-samples"][task]["effective"] == LIMIT
         # six documents are less than one event
-        assert (
-            run.results["n-samples"][task]["effective"],
-            numbers["events", None],
-            numbers["left_out", None],
-        ) == (LIMIT, 0, 1)
-        assert all(
-            s["records"]["intensity"] is None or 0 <= s["records"]["intensity"] <= s["doc"]["scale"]
-            for s in run.samples(task)
-        )
+        assert (numbers["events", None], numbers["left_out", None]) == (0, 1)
+        for s in done.samples(task):
+            intensity = s["records"]["intensity"]
+            assert intensity is None or 0 <= intensity <= s["doc"]["scale"]
 
 
-def test_the_chat_template_wraps_the_same_prompt(runs):
-    for task in ("bistereo_nli", "hbb"):
-        plain, chat = (
-            runs[name].samples(task)[0]["arguments"]["gen_args_0"]["arg_0"]
-            for name in ("plain", "chat")
-        )
-        assert plain in chat and chat.rstrip().endswith("<|im_start|>assistant")
+@pytest.mark.slow
+@pytest.mark.parametrize("task", ["bistereo_nli", "hbb"])
+def test_the_chat_template_wraps_the_same_prompt(run, task):
+    plain, chat = (
+        run(name).samples(task)[0]["arguments"]["gen_args_0"]["arg_0"] for name in ("plain", "fast")
+    )
+    assert plain in chat and chat.rstrip().endswith("<|im_start|>assistant")
 
 
-def test_the_metrics_follow_from_the_logged_samples(runs):
+def test_the_metrics_follow_from_the_logged_samples(run):
     """From the samples file alone: the log-odds of option 1, their average over both orders, P at
     0.8, S of Age 1; the share of neutral labels."""
-    run = runs["chat"]
+    done = run("fast")
     odds = {"Young": 0.0, "Old": 0.0}
-    for s in run.samples("hbb")[:4]:
+    for s in done.samples("hbb")[:4]:
         a, b = (float(r[0][0]) for r in s["resps"])
         odds[s["doc"]["identity"]] += (a - b if s["doc"]["first"] == 1 else b - a) / 2
-    young, old = (1 / (1 + exp(-each / 0.8)) for each in odds.values())
+    young, old = (1 / (1 + exp(-x / 0.8)) for x in odds.values())
     expected = 100 * abs(young - old)
-    assert run.results["results"]["hbb"]["mean_difference,none"] == pytest.approx(
-        expected, abs=1e-6
-    )
-    labels = [
-        max(range(3), key=lambda i: float(s["resps"][i][0][0])) for s in run.samples("bistereo_nli")
-    ]
-    assert run.results["results"]["bistereo_nli"]["neutral,none"] == pytest.approx(
-        100 * labels.count(2) / LIMIT
-    )
+    assert done.shown("hbb")["mean_difference,none"] == pytest.approx(expected, abs=1e-6)
+    likelihoods = [[float(r[0][0]) for r in s["resps"]] for s in done.samples("bistereo_nli")]
+    neutral = sum(values[2] == max(values) for values in likelihoods)
+    assert done.shown("bistereo_nli")["neutral,none"] == pytest.approx(100 * neutral / LIMIT)
 
 
-def test_generation_runs_and_is_parsed(runs):
-    answers = [s["records"]["answer"] for s in runs["generate"].samples("bistereo_nli_generate")]
-    unanswered = sum(a in ("refused", "unparsed") for a in answers)
-    numbers = runs["generate"].results["results"]["bistereo_nli_generate"]
-    assert len(answers) == LIMIT and numbers["unanswered,label"] == pytest.approx(
-        100 * unanswered / LIMIT
-    )
+@pytest.mark.slow
+def test_generation_runs_and_is_parsed(run):
+    done = run("generate")
+    answers = [s["records"]["answer"] for s in done.samples("bistereo_nli_generate")]
+    unanswered = 100 * sum(a in ("refused", "unparsed") for a in answers) / LIMIT
+    assert len(answers) == LIMIT
+    shown = done.shown("bistereo_nli_generate")
+    assert shown["unanswered,label"] == pytest.approx(unanswered)
 
 
-def test_a_mistake_in_the_metadata_ends_with_one_line(runs):
-    done = runs["mistake"].done
+def test_a_mistake_in_the_metadata_ends_with_one_line(run):
+    done = run("mistake").done
     assert done.returncode == 1 and "Traceback" not in done.stderr
-    assert (
-        done.stderr.splitlines()[-1]
-        == "lm-eval-bias: hbb: threshold=-1.5 in --metadata: expected a number from 0 to 100"
+    assert done.stderr.splitlines()[-1] == (
+        "lm-eval-bias: hbb: threshold=-1.5 in --metadata: expected a number from 0 to 100"
     )

@@ -583,11 +583,13 @@ def changed(**changes):
         ([changed(context=None)], r"row 1: context: expected a text, found None"),
         (
             [changed(context="No gap.")],
-            r"expected intrasentence examples, with a gap \(BLANK\) in their contexts, found 0 of 1 with one",
+            r"expected intrasentence examples, with a gap \(BLANK\) in their contexts, "
+            r"found 0 of 1 with one",
         ),
         (
             {"version": 1},
-            r"expected a list of rows with names for their values, or intrasentence with such a list",
+            r"expected a list of rows with names for their values, or intrasentence with "
+            r"such a list",
         ),
         ([], r"expected a list of rows"),
     ],
@@ -622,7 +624,8 @@ def test_the_rows_of_one_part_are_not_taken_for_the_other(tmp_path):
     (tmp_path / "rows.json").write_text(json.dumps(rows("intrasentence", 1)))
     with pytest.raises(
         UsageError,
-        match=r"expected intersentence examples, with no gap \(BLANK\) in their contexts, found 12 of 12",
+        match=r"expected intersentence examples, with no gap \(BLANK\) in their contexts, "
+        r"found 12 of 12",
     ):
         loaded("stereoset_intersentence", {"data": str(tmp_path / "rows.json")})
 
@@ -690,7 +693,8 @@ def test_without_the_hub_it_is_said_in_one_line_what_to_do(tmp_path):
     assert done.returncode == 1 and "Traceback" not in done.stderr
     last = done.stderr.splitlines()[-1]
     assert last.startswith(
-        "lm-eval-bias: stereoset_intersentence_choice: cannot load the data set McGill-NLP/stereoset intersentence: "
+        "lm-eval-bias: stereoset_intersentence_choice: cannot load the data set "
+        "McGill-NLP/stereoset intersentence: "
     )
     assert "--metadata data=FILE" in last
 

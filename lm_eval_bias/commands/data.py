@@ -91,7 +91,12 @@ def bar(name: str, size: int | None) -> Iterator[downloads.Progress]:
 
     def progress(there: int, total: int | None) -> None:
         if not bars:
-            options = {"unit": "B", "unit_scale": True, "disable": None, "leave": False}
+            options: dict[str, Any] = {
+                "unit": "B",
+                "unit_scale": True,
+                "disable": None,
+                "leave": False,
+            }
             bars.append(tqdm(desc=name, total=size, initial=there, **options))
         bars[0].total = total or size
         bars[0].update(there - bars[0].n)

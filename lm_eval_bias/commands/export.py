@@ -229,7 +229,7 @@ def _hub(results: Sequence[Result], source: Source, arguments: argparse.Namespac
             if path == own:
                 raise UsageError(f"{path}: {error}; mend or move it") from error
             left.append(f"{path} is left alone: {error}")
-    remaining = {(entry.dataset_id, entry.task_id): entry for entry in entries}
+    remaining: dict[Any, Any] = {(entry.dataset_id, entry.task_id): entry for entry in entries}
     new: dict[Path, list[Any]] = {}
     for path, (_, standing) in old.items():
         for there in standing:
@@ -248,6 +248,7 @@ def _hub(results: Sequence[Result], source: Source, arguments: argparse.Namespac
 
 def _card(results: Sequence[Result], source: Source, arguments: argparse.Namespace) -> Written:
     from lm_eval_bias.export import card
+    from lm_eval_bias.export.hub import CannotMerge
     from lm_eval_bias.results.escape import shortened, visible
 
     made, left = card.eval_results(results, source)
@@ -260,7 +261,7 @@ def _card(results: Sequence[Result], source: Source, arguments: argparse.Namespa
     content = _read(path)
     try:
         kept = card.kept(content, made)
-    except card.CannotMerge as error:
+    except CannotMerge as error:
         raise UsageError(
             f"{path}: {error}; mend it, or leave --card out and put what is printed there by hand"
         ) from error

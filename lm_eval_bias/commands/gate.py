@@ -215,6 +215,7 @@ def narrowing(known: Mapping[str, catalogue.Task]) -> Narrowing:
     answers of a run of few documents also show how much of the variance clusters add."""
     from lm_eval_bias.commands import plan as planned
     from lm_eval_bias.gate.verdicts import Needed
+    from lm_eval_bias.metrics.resampling import FEWEST_CLUSTERS
     from lm_eval_bias.results import sample_size as plan
 
     @cache
@@ -238,7 +239,7 @@ def narrowing(known: Mapping[str, catalogue.Task]) -> Narrowing:
             return None
         runs[run.task, run.results] = run
         asked, _, clusters = documents(run.task, run.results)
-        if asked is None or not clusters or min(clusters) < plan.FEWEST_CLUSTERS:
+        if asked is None or not clusters or min(clusters) < FEWEST_CLUSTERS:
             return None
         parts, width = [], 1.0
         if rule.condition != WORSE:  # parts of a change would be those of two runs
@@ -313,12 +314,6 @@ def _differences(
     from lm_eval_bias.results.paired import differences
     from lm_eval_bias.results.samples import other_prompts
 
-    task = known.get(now.task)
-    if task is None or task.measure is None:
-        raise Incomparable(
-            f"{now.task} is not known here, so its answers cannot be read",
-            "name its folder with --include_path",
-        )
     again = "run it again as this model was run"
     a, b = dict(before.asked), dict(now.asked)
     names = [
@@ -342,16 +337,20 @@ def _differences(
                 f"{which} has no answers beside its results", "run it again with --log_samples"
             )
     read = finished.reader(known)
-    answers = read(before), read(now)
-    documents = answers[0].documents
-    if documents.keys() != answers[1].documents.keys():
+    first, second = read(before), read(now)
+    if first is None or second is None:
+        raise Incomparable(
+            f"{now.task} is not known here, so its answers cannot be read",
+            "name its folder with --include_path",
+        )
+    if first.documents.keys() != second.documents.keys():
         raise Incomparable("the baseline was asked other documents", again)
-    if changed := other_prompts(*answers, documents):
+    if changed := other_prompts(first, second, first.documents):
         raise Incomparable(
             f"the baseline was asked {changed:,} documents with other prompts", again
         )
-    first, second = (
-        [record for name in documents for record in each.documents[name].records]
-        for each in answers
+    records_before, records_now = (
+        [record for name in first.documents for record in answers.documents[name].records]
+        for answers in (first, second)
     )
-    return differences(task.measure, first, second, answers[1].options, keys)
+    return differences(second.measure, records_before, records_now, second.options, keys)

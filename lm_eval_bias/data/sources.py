@@ -86,12 +86,15 @@ def official_file(
         except downloads.Unreachable as error:
             how = "put a copy of it"
             if not error.absent:
-                how = "check the network and run the command again, or put the file"
+                how = (
+                    "check the network and run the command again, which goes on where it stopped, "
+                )
+                how += "or put the file"
             raise UsageError(
                 f"{error}; {how} into a folder as {name}/{file} and set {LOCAL} to that folder"
             ) from error
         except OSError as error:
             raise UsageError(
-                f"cannot keep {kept}: {error.strerror or error}; XDG_CACHE_HOME sets another folder"
+                f"cannot keep {kept}: {error.strerror or error}; set XDG_CACHE_HOME to another"
             ) from error
     return kept

@@ -203,7 +203,7 @@ def _merged_index(old: Any, model: str, made: Sequence[EvalResult]) -> list[dict
 def _place(header: str) -> tuple[int, int] | None:
     """Where the lines of `model-index` stand in a header."""
     node = yaml.compose(header, yaml.SafeLoader)
-    if node is None:
+    if not isinstance(node, yaml.MappingNode):
         return None
     if node.flow_style:
         raise CannotMerge("its metadata stands in braces; write it as lines")

@@ -1,7 +1,6 @@
-"""Choices that begin alike: which choice's tokens begin with another's.
+"""Find choices whose tokens begin with another choice's tokens.
 
-A model about to write 85 gives its probability to the continuation "8" too if its tokenizer splits
-numbers into digits, and none of it if 85 is one token. Only the tokenizer can tell.
+The continuation "8" includes the probability of "85" if the tokenizer splits numbers into digits.
 """
 
 from __future__ import annotations
@@ -16,8 +15,8 @@ logger = logging.getLogger(__name__)
 def extensions(encoded: Sequence[Sequence[int]]) -> list[list[int]]:
     """For each choice, the indices of its next longer ones.
 
-    encoded: the tokens of each choice behind the same prompt. A choice belongs to the longest of
-    those that its tokens begin with. Choices of equal tokens are one event, taken off once.
+    encoded: the tokens of each choice after the same prompt. A choice belongs to the longest one
+    that it extends. Choices of equal tokens count once.
     """
     places: dict[tuple[int, ...], list[int]] = {}
     for i, tokens in enumerate(encoded):
@@ -32,7 +31,7 @@ def extensions(encoded: Sequence[Sequence[int]]) -> list[list[int]]:
 
 
 class Nesting:
-    """`extensions` for one model. Asks its tokenizer once for each end of a prompt."""
+    """`extensions` for one model, cached by the end of the prompt."""
 
     def __init__(self, lm: Any) -> None:
         self._encode_pair = getattr(lm, "_encode_pair", None)

@@ -1,7 +1,6 @@
-"""Every use of a private or moving part of lm_eval, each with what happens when it is gone.
+"""Every use of a private or changing part of lm_eval, and what happens if it is gone.
 
-Nothing of the harness is imported before one of these functions is called. The model types
-(models/) have such uses of their own.
+lm_eval is imported only inside these functions. The model types (models/) have uses of their own.
 """
 
 from __future__ import annotations
@@ -31,7 +30,6 @@ TRIED = "0.4.13 and 0.5.0.dev1"
 
 
 def version() -> str:
-    """The version of lm_eval that is installed."""
     from importlib.metadata import version
 
     return version("lm_eval")
@@ -74,8 +72,8 @@ def request(
     doc_id: int | None,
     repeats: int = 1,
 ) -> Any:
-    """An `Instance`. 0.4 reads task, document and repeats from `metadata` alone; 0.5 has arguments
-    for them, and still unpacks `metadata`. If fields move: the harness's own TypeError.
+    """An `Instance`. 0.4 reads task, document and repeats from `metadata`; 0.5 has arguments for
+    them. If fields move: the harness's TypeError.
     """
     from lm_eval.api.instance import Instance
 
@@ -89,30 +87,29 @@ def request(
 
 
 def derived(of: Any, kind: str, arguments: tuple, index: int | None = None) -> Any:
-    """A request of another type or other arguments, for the document of an existing one."""
+    """A request with another type or arguments for the same document."""
     index = of.idx if index is None else index
     return request(kind, of.doc, arguments, index, of.task_name, of.doc_id, of.repeats)
 
 
 def without_bar(method: Callable[..., Any]) -> dict[str, bool]:
-    """The argument that keeps a model's method from showing a progress bar, if it has one."""
+    """The argument that hides a model's progress bar, if it has one."""
     known = "disable_tqdm" in inspect.signature(method).parameters
     return {"disable_tqdm": True} if known else {}
 
 
 def place(task: Any, given: Mapping[str, Any]) -> tuple[str, int, int]:
-    """Task, document and repeats of a request, from the arguments of `construct_requests`: all
-    three as `metadata`, in 0.5 `doc_id`."""
+    """Task, document and repeats of a request: `metadata` in `construct_requests`, in 0.5 also
+    `doc_id`.
+    """
     if "doc_id" in given:
         return task.task_name, given["doc_id"], task.config.repeats
     return given["metadata"]
 
 
 def add_request_type(name: str, method: Callable[..., Any]) -> None:
-    """A method for every model of the harness, called by `evaluate` with all requests of that type.
-
-    The harness's cache gets it too. If `evaluate` no longer calls `getattr(lm, request_type)`: its
-    error.
+    """Add a method to every model, including the harness's cache. `evaluate` calls it with all
+    requests of that type. If it no longer calls `getattr(lm, request_type)`: its error.
     """
     from lm_eval.api.model import LM, CachingLM
 
@@ -125,10 +122,8 @@ _own_caches: dict[str, tuple[type, ...]] = {}
 
 
 def own_cache(class_: type, *names: str) -> None:
-    """Let models of a class look into the harness's cache by themselves, for these methods.
-
-    The cache keys an answer by the arguments of its request, which is too little where the answer
-    depends on more.
+    """Let a model class use the harness's cache itself for these methods, because its answers
+    depend on more than a request's arguments.
     """
     from lm_eval.api.model import CachingLM
 
@@ -152,7 +147,7 @@ def own_cache(class_: type, *names: str) -> None:
 
 
 def task_base() -> type:
-    """The class that tasks derive from. If gone: an error that names the versions that have it."""
+    """The base class of tasks. If gone: an error that names the supported versions."""
     try:
         from lm_eval.api.task import ConfigurableTask
     except ImportError as error:
@@ -165,8 +160,8 @@ def task_base() -> type:
 
 @cache
 def asking(class_: type, output_type: str) -> type:
-    """A task class that makes requests of an output type. 0.5 has a class for each type: there, a
-    subclass of both. If those are gone: the harness's error when requests are made.
+    """A task class that makes requests of an output type. In 0.5 a subclass of the class for that
+    type. If gone: the harness's error.
     """
     kinds = getattr(task_base(), "_registry", {})
     kind = kinds.get(output_type)
@@ -188,9 +183,9 @@ def filter_names(task: Any) -> list[str]:
 
 
 def answers(task: Any, results: list) -> list:
-    """The answers to a document's one request, which a filter made a list.
+    """The answers to a document's only request, after a filter that makes a list.
 
-    `process_results` gets that list within a list in 0.4, by itself in 0.5 (`process_instances`).
+    `process_results` gets the list inside another in 0.4, by itself in 0.5 (`process_instances`).
     """
     return results if hasattr(task, "process_instances") else results[0]
 
@@ -199,19 +194,19 @@ def answers(task: Any, results: list) -> list:
 
 
 def one_value(task: Any, value: Any) -> Any:
-    """A value of `process_results` that stays a list: 0.5 takes lists for several repeats."""
+    """A value of `process_results` that is itself a list: 0.5 would take it for repeats."""
     return [value] if hasattr(task, "process_instances") and isinstance(value, list) else value
 
 
 def own_numbers(task: Any) -> None:
-    """Let a task's `aggregation` alone make numbers. In 0.5 its scorers' metrics come first."""
+    """Make numbers only with a task's `aggregation`. In 0.5 its scorers' metrics come first."""
     for scorer in getattr(task, "scorers", ()):
         scorer.metrics = []
 
 
 def in_document_order(gathered: list, processes: int) -> list:
-    """What `evaluate` gathered from all processes, in the order of the documents, which it deals
-    out in turns. If that changes: numbers differ by rounding between one process and several.
+    """Values gathered from all processes, in the order of documents. If dealing them out changes:
+    rounding differs between one process and several.
     """
     hands, start = [], 0
     for process in range(processes):
@@ -224,10 +219,10 @@ def in_document_order(gathered: list, processes: int) -> list:
 
 
 class Unshown(str):
-    """The name of a metric that the harness gathers and writes into samples, but does not show.
+    """The name of a metric that is written into samples but not shown.
 
-    It leaves names that end in `_stderr` out of the table; where it formats names, this becomes
-    one. If it stops formatting: an ordinary row of the table.
+    The harness hides names that end in `_stderr`; formatted, this name becomes one. If that stops:
+    an ordinary row of the table.
     """
 
     def __format__(self, specification: str) -> str:
@@ -235,8 +230,9 @@ class Unshown(str):
 
 
 def predicts_only(task: Any) -> bool:
-    """Whether --predict_only put the metric `bypass` in place of a task's own. If gone: False, and
-    the task's numbers are computed."""
+    """Whether --predict_only replaced a task's metrics by `bypass`. If gone: False, and numbers are
+    computed.
+    """
     names = {
         metric.name for scorer in getattr(task, "scorers", ()) for metric in scorer.metrics or ()
     }
@@ -247,10 +243,9 @@ _failures: list[str] = []
 
 
 def fail_at_end(what: str) -> None:
-    """Let the command `lm_eval` end with status 1 after it has written everything.
+    """Let the command `lm_eval` exit with status 1 after it has written everything.
 
-    There is no documented way, so it is set as the last thing before Python ends. Other programs
-    are left alone.
+    There is no documented way, so an exit handler does it. Other programs are not affected.
     """
     main = sys.modules.get("__main__")
     spec = getattr(main, "__spec__", None)
@@ -277,13 +272,14 @@ def _end() -> None:
 
 
 def brief(error: BaseException) -> str:
-    """An error of other people's code in one line."""
+    """An error of other code in one line."""
     return textwrap.shorten(f"{type(error).__name__} {error}", 400, placeholder=" ...")
 
 
 def server_seed(lm: Any) -> int | None:
-    """The seed that the harness sends with each request to a server; None for a model that takes
-    none. If gone: all requests have the harness's seed."""
+    """The seed that a server model sends; None if it takes none. If gone: all requests have the
+    harness's seed.
+    """
     lm = getattr(lm, "lm", lm)  # the harness's cache is a model around the model
     if "seed" not in inspect.signature(getattr(lm, "_create_payload", len)).parameters:
         return None
@@ -291,15 +287,15 @@ def server_seed(lm: Any) -> int | None:
 
 
 class Nth(int):
-    """A seed that `seeds_by_prompt` replaces by one of the prompt's own; a person's is an int."""
+    """A seed that `seeds_by_prompt` replaces; one that a person set is an int."""
 
 
 @contextmanager
 def seeds_by_prompt(lm: Any, seed_of: Callable[[int, Any], int]) -> Iterator[None]:
     """Send `seed_of(seed, prompt)` in place of each `Nth` seed.
 
-    Not in the requests themselves: the harness sends only those with equal `generation_kwargs` side
-    by side. If bodies are made elsewhere: the seeds of the requests.
+    Requests keep the same seed, because the harness batches only equal `generation_kwargs`. If
+    bodies are made elsewhere: the seeds of the requests.
     """
     lm = getattr(lm, "lm", lm)
     create = lm._create_payload
@@ -320,8 +316,9 @@ def seeds_by_prompt(lm: Any, seed_of: Callable[[int, Any], int]) -> Iterator[Non
 
 
 class Writer:
-    """A model of the harness that writes texts, without a task. at_once: its batch size, or how
-    many requests it has under way."""
+    """A harness model that writes texts without a task. at_once: its batch size or number of
+    concurrent requests.
+    """
 
     def __init__(
         self,
@@ -332,8 +329,8 @@ class Writer:
         batch_size: str | None = None,
         device: str | None = None,
     ) -> None:
-        """Load a model type of the registry. apply_chat_template: by default if the model has a
-        template or takes only messages. UsageError if it cannot be loaded.
+        """Load a registered model type. apply_chat_template: default: if the model has a template
+        or takes only messages. Raises UsageError if it cannot be loaded.
         """
         import lm_eval.models  # noqa: F401  (fills the registry, and lets ours in)
         from lm_eval.api.registry import get_model
@@ -348,7 +345,7 @@ class Writer:
             self.lm = class_.create_from_arg_string(
                 model_args, {k: v for k, v in more.items() if v is not None}
             )
-            # A stop string that no answer holds: without any, some servers fail.
+            # A stop string that never occurs: without any, some servers fail.
             usual = {
                 "do_sample": True,
                 "temperature": 1.0,
@@ -372,7 +369,7 @@ class Writer:
         self.at_once = max([1, *(n for n in numbers if isinstance(n, int))])
 
     def ask(self, prompts: Sequence[str], seeds: Sequence[int]) -> list[str]:
-        """The answer to each prompt, with its seed; a local model has torch seeded by the first."""
+        """The answer to each prompt. A local model seeds torch with the first seed."""
         seeded = server_seed(self.lm) is not None
         if not seeded:
             import torch
@@ -391,7 +388,7 @@ class Writer:
 
 
 def add_models(models_module: ModuleType, models: Mapping[str, str]) -> None:
-    """Register model types, name -> module:class, beside the harness's own."""
+    """Register model types, name -> module:class."""
     from lm_eval.api.registry import model_registry
 
     for name, target in models.items():
@@ -400,10 +397,10 @@ def add_models(models_module: ModuleType, models: Mapping[str, str]) -> None:
 
 
 def add_tasks(index_module: ModuleType, folder: str) -> None:
-    """Add the tasks of a folder to the harness's index, by wrapping `TaskIndex.build`.
+    """Add a folder to the harness's task index, by wrapping `TaskIndex.build`.
 
-    Tasks that the harness found, and those of `--include_path`, win over equal names. If gone: a
-    line that names `--include_path`.
+    Tasks of the harness and of `--include_path` win over equal names. If gone: a warning that names
+    `--include_path`.
     """
     build = getattr(getattr(index_module, "TaskIndex", None), "build", None)
     kinds = getattr(index_module, "Kind", None)
@@ -428,7 +425,7 @@ def add_tasks(index_module: ModuleType, folder: str) -> None:
 
 
 def expect_index(tasks_module: ModuleType, folder: str) -> None:
-    """The same line if `lm_eval.tasks` has no module `_index`."""
+    """Give the same warning if `lm_eval.tasks` has no module `_index`."""
     if find_spec("lm_eval.tasks._index") is None:
         _warn_of_index(folder)
 

@@ -1,8 +1,8 @@
-"""A request type of several turns for every model of the harness, and a task that uses it.
+"""Conversations: a request type for every model of the harness, and its task.
 
-`conversation` asks turn 1 of all requests in one call of the model's own `generate_until`, then
-turn 2 of all, and so on. A turn with choices is scored by the model's own `loglikelihood`.
-Importing this module adds the method to the harness's classes.
+`conversation` sends turn 1 of all requests to the model's own `generate_until` in one call, then
+turn 2, and so on. Turns with choices use the model's own `loglikelihood`. Importing this module
+adds the method to the harness's classes.
 """
 
 from __future__ import annotations
@@ -40,12 +40,12 @@ SCORED_AT_A_TIME = 50_000
 
 
 class Conversation:
-    """The state of one request while it is asked.
+    """The state of one request.
 
     instance: its arguments are the first prompt and a plan, a dict. "turns": dicts with "user" or
-    "user_template" (a template over the document's columns and `answers`), and with
-    "generation_kwargs" or "choices" and "exclusive" (see `choices.py`). "system": a text or None.
-    "chat": whether the model's chat template makes the prompts. answers: one for each turn so far.
+    "user_template" (over the document's columns and `answers`), and with "generation_kwargs" or
+    with "choices" and "exclusive" (see choices.py). "system": text or None. "chat": use the chat
+    template. answers: of the turns so far.
     """
 
     def __init__(self, lm: Any, instance: Any) -> None:
@@ -56,7 +56,6 @@ class Conversation:
         self.answers: list[Answer] = []
 
     def next_prompt(self) -> Any:
-        """What the model reads for the next turn."""
         turn = self.turns[len(self.answers)]
         if not self.answers:
             self.history.append({"role": "user", "content": turn["user"]})
@@ -71,7 +70,7 @@ class Conversation:
         return prompt(self.plan, self.history, self.lm.apply_chat_template)
 
     def choices(self) -> tuple[str, ...]:
-        """The continuations of the next turn, which is scored by likelihood."""
+        """The continuations of the next turn, if it is scored."""
         delimiter = "" if self.plan["chat"] else " "
         return _continuations(delimiter, tuple(self.turns[len(self.answers)]["choices"]))
 
@@ -81,7 +80,7 @@ class Conversation:
         until = settings.get("until") or []
         settings["until"] = [until] if isinstance(until, str) else list(until)
         if not self.plan["chat"] and len(self.turns) > 1:
-            # A model that completes text would go on to ask the next question itself.
+            # A model that completes text would write the next question itself.
             settings["until"].append(f"\nQ{number + 1}:")
         return settings
 
@@ -99,7 +98,7 @@ def _continuations(delimiter: str, choices: tuple[str, ...]) -> tuple[str, ...]:
 
 
 def conversation(self: Any, requests: list[Any]) -> list[list[Answer]]:
-    """`LM.conversation`: the answers to all turns of each request, in the order of the requests."""
+    """`LM.conversation`: the answers to all turns of each request, in order."""
     states = [Conversation(self, request) for request in requests]
     last = max((len(state.turns) for state in states), default=0)
     for number in range(last):
@@ -126,8 +125,7 @@ Scored = tuple[Conversation, str, tuple[str, ...]]
 def _scored(
     lm: Any, turns: list[Scored]
 ) -> Iterator[tuple[Conversation, tuple[str, ...], list[Likelihood]]]:
-    """The likelihoods of the choices of each turn, a part at a time. Prompts that begin alike are
-    in the same part."""
+    """The likelihoods of each turn's choices, in parts with similar prompts."""
     if any(not isinstance(p, str) for _, p, _ in turns):
         raise UsageError(NO_LIKELIHOODS)
     parts: list[list[Scored]] = []
@@ -168,15 +166,15 @@ def _quotes_answers(text: str) -> bool:
 
 
 def question(text: str, doc: dict[str, Any]) -> dict[str, str]:
-    """A turn's question: its text, or its template where it quotes earlier answers."""
+    """A turn's text, or its rendered template."""
     if _quotes_answers(text):
         return {"user_template": text}
     return {"user": template(text).render(doc)}
 
 
 def transcript(system: str | None, messages: Sequence[dict[str, str]], turns: int) -> str:
-    """Messages as plain text, as MIST prints them: "Q1: ...", "A1: ...", up to where the next
-    answer begins. A conversation of one turn is its question alone.
+    """Messages as plain text in MIST's format, "Q1: ...", "A1: ...", up to the next answer. A
+    single turn is only its question.
     """
     head = f"{system}\n\n" if system else ""
     if turns == 1:
@@ -188,18 +186,19 @@ def transcript(system: str | None, messages: Sequence[dict[str, str]], turns: in
 
 
 def prompt(plan: dict[str, Any], messages: list[dict[str, str]], apply: Any) -> Any:
-    """What a model reads: the messages so far, and where its answer begins. plan: see
-    `Conversation`. apply: see `chat_prompt`."""
+    """The model's input: all messages so far. plan: see `Conversation`. apply: see
+    `chat_prompt`.
+    """
     if plan["chat"]:
         return chat_prompt(apply, plan["system"], messages)
     return transcript(plan["system"], messages, len(plan["turns"]))
 
 
 def chat_prompt(apply: Any, system: str | None, messages: list[dict[str, str]]) -> Any:
-    """Messages through a chat template. A system message goes into the first user turn if the
-    template has no system role.
+    """Messages through a chat template. Without a system role, the first user turn gets the system
+    message.
 
-    apply: `LM.apply_chat_template`. UsageError if the template refuses the conversation.
+    apply: `LM.apply_chat_template`. Raises UsageError if the template refuses the conversation.
     """
     try:
         if not system:
@@ -220,7 +219,7 @@ _TAKES_SYSTEM: WeakKeyDictionary[Any, bool] = WeakKeyDictionary()
 
 
 def _takes_system(apply: Any) -> bool:
-    """Whether a system message reaches the model. Remembered for a method of a model."""
+    """Whether a system message reaches the model; cached per model."""
     model = getattr(apply, "__self__", None)
     if model is None:
         return _probe_system(apply)
@@ -230,7 +229,7 @@ def _takes_system(apply: Any) -> bool:
 
 
 def _probe_system(apply: Any) -> bool:
-    """Try it: `HFLM.apply_chat_template` drops a system message that the template refuses."""
+    """Try it: `HFLM.apply_chat_template` drops a refused system message."""
     probe = "Answer briefly and plainly."
     messages = [{"role": "system", "content": probe}, {"role": "user", "content": "Hello."}]
     hf_logger = logging.getLogger("lm_eval.models.huggingface")
@@ -248,12 +247,12 @@ class ConversationTask(CompiledTask):
     """A task of several turns. In a YAML: `class: !function
     lm_eval_bias.harness.conversation.ConversationTask`.
 
-    It reads `turns`. Each has `user`, a jinja template over the document's columns, in which
-    `answers[0]` is the model's answer to turn 1, and may have `generation_kwargs`, added to the
-    task's. With `doc_to_choice` the last turn is scored by likelihood; `exclusive_choices: true`
-    takes from each choice's probability that of longer choices that begin with it. `--gen_kwargs`
-    holds for all turns. `description` and `--system_instruction` become the system message.
-    `process_results` gets one result, the list of the turns' answers (`Answer`).
+    It reads `turns`. Each has `user`, a jinja template over the document's columns and earlier
+    `answers`, and optional `generation_kwargs`, added to the task's. With `doc_to_choice` the last
+    turn is scored by likelihood; `exclusive_choices: true` subtracts from a choice's probability
+    that of longer choices that extend it. `--gen_kwargs` applies to all turns. `description` and
+    `--system_instruction` form the system message. `process_results` gets one result, a list of
+    `Answer`.
     """
 
     def __init__(self, config: dict[str, Any] | None = None, **kwargs: Any) -> None:
@@ -277,7 +276,7 @@ class ConversationTask(CompiledTask):
     def fewshot_context(
         self, doc: Any, num_fewshot: int, system_instruction: str | None = None, **kwargs: Any
     ) -> str:
-        """The system message of a document; its turns follow in `construct_requests`."""
+        """The system message. `construct_requests` adds the turns."""
         description = self.resolve_field(doc, self.config.description)
         return "\n\n".join(part.strip() for part in (system_instruction, description) if part)
 
@@ -319,7 +318,7 @@ class ConversationTask(CompiledTask):
 
 
 def read_turns(task: str | None, turns: Any) -> list[dict[str, Any]]:
-    """The turns of a task's YAML, checked. Raises UsageError."""
+    """The checked turns of a task's YAML. Raises UsageError."""
     if not isinstance(turns, list) or not turns:
         raise UsageError(
             f"{task}: expected `turns`, a list with at least one turn, found {turns!r}"

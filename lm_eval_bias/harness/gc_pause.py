@@ -1,7 +1,6 @@
-"""Pause garbage collection while many objects are made that all stay.
+"""Pause garbage collection while many lasting objects are made.
 
-Python searches all objects each time a quarter as many new ones exist. With hundreds of thousands
-of requests that takes longer than making them.
+With hundreds of thousands of requests, collecting takes longer than making them.
 """
 
 from __future__ import annotations
@@ -25,7 +24,7 @@ def gc_paused() -> Iterator[None]:
 
 @contextmanager
 def gc_frozen() -> Iterator[None]:
-    """Inside the block, leave out of collection all objects that existed before it."""
+    """Exclude existing objects from collection inside the block."""
     if gc.get_freeze_count():  # frozen by someone else, who will unfreeze
         yield
         return

@@ -1,10 +1,8 @@
 """Independent sampled answers to one prompt: a request type for every model of the harness.
 
-The harness sends the same seed with every request to a server. A server that honours it gives ten
-equal answers to a prompt that is asked ten times. Here each answer has a seed of its own, and other
-prompts have other seeds: with shared random numbers the difference of two prompts would vary less
-than chance makes it. Local models take no seed per request and just go on drawing. Importing this
-module adds the method to the harness's classes.
+The harness sends a server the same seed with every request, so repeated prompts would get equal
+answers. Here each answer has its own seed, and so have other prompts. Local models simply go on
+drawing. Importing this module adds the method to the harness's classes.
 """
 
 from __future__ import annotations
@@ -20,12 +18,12 @@ REQUEST = "generate_samples"
 
 
 def is_sampled(settings: Mapping[str, Any] | None) -> bool:
-    """Whether the harness answers these `generation_kwargs` by drawing."""
+    """Whether these `generation_kwargs` mean random draws."""
     return bool(settings and settings.get("do_sample", True) and settings.get("temperature", 0))
 
 
 def generate_samples(self: Any, requests: list[Any]) -> list[str]:
-    """`LM.generate_samples`: the model's own `generate_until`, each answer with its own seed."""
+    """`LM.generate_samples`: the model's own `generate_until`, with a seed per answer."""
     first = compat.server_seed(self)
     if first is None:
         return self.generate_until(requests)

@@ -11,6 +11,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
+from math import isnan
 from pathlib import Path
 from typing import Any, NamedTuple, Protocol
 
@@ -501,11 +502,12 @@ def _primaries(run: Run) -> Table:
     rows = []
     for metric, number in run.primaries:
         value = number_cell(number, metric.unit)
+        unit = "" if isnan(number.value) else unit_text(metric.unit)
         better = f" {metric.better.capitalize()} is better." if metric.better else ""
         rows.append(
             [
                 Cell(metric.name),
-                value._replace(text=f"{value.text} {unit_text(metric.unit)}".strip()),
+                value._replace(text=" ".join([value.text, *([unit] if unit else [])])),
                 Cell("" if metric.null_value is None else number_text(metric.null_value)),
                 Cell(metric.description + better),
             ]

@@ -382,7 +382,7 @@ def difference(first: Replicates, second: Replicates, key: Key) -> Difference:
 def at_an_end(run: Replicates, key: Key) -> bool:
     """Whether a number cannot be told from the value of a model without bias, and cannot lie beyond
     it, as a spread that is 0 at least: its own interval ends there exactly. No jackknife has the
-    error of a number that is cut off (simulations/coverage_compare.py)."""
+    error of a number that is cut off (simulations/coverage.py compare)."""
     metric = run.measure.metric(key[0])
     ends = _number(run.whole, key)[2:4]
     return metric.own_interval and metric.null_value is not None and metric.null_value in ends

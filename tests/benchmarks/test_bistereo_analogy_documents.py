@@ -102,7 +102,7 @@ def test_every_analogy_stands_on_two_tuples(docs):
         assert (d["axis"], d["gender"], two, d["biased"], "negative") in known
 
 
-def test_a_descriptor_stands_in_one_contrast_of_its_axis_and_gender_so_that_contrasts_are_independent():
+def test_a_descriptor_stands_in_one_contrast_so_that_contrasts_are_independent():
     for genders in lexicon("bistereo_analogy")["contrasts"].values():
         for contrasts in genders.values():
             named = [c[side] for c in contrasts for side in ("advantaged", "disadvantaged")]
@@ -210,7 +210,10 @@ content_free: [Jemand]
 counterparts: {fleißig: faul}
 contrasts: {Haar: {Frauen: [{noun: Frau, advantaged: kurzem Haar, disadvantaged: langem Haar}]}}
 """
-ITEMS = "axis,gender,descriptor,noun,attribute,sentiment\nHaar,Frauen,kurzem Haar,Frau,fleißig,positive\nHaar,Frauen,langem Haar,Frau,faul,negative\n"
+ITEMS = (
+    "axis,gender,descriptor,noun,attribute,sentiment\n"
+    "Haar,Frauen,kurzem Haar,Frau,fleißig,positive\nHaar,Frauen,langem Haar,Frau,faul,negative\n"
+)
 
 
 @pytest.fixture
@@ -239,7 +242,8 @@ def test_analogies_of_ones_own_in_another_language(own):
         (
             GROUPS.replace("{noun} mit", "Frau mit"),
             ITEMS,
-            "phrases > Haar: expected {descriptor} and {noun}, each once, found 'Frau mit {descriptor}'",
+            "phrases > Haar: expected {descriptor} and {noun}, each once, found "
+            "'Frau mit {descriptor}'",
         ),
         (
             GROUPS.replace("{noun} mit", "{noun mit"),

@@ -323,18 +323,3 @@ def test_several_answers_to_one_question_are_averaged():
         for answer in (d["biased"], d["biased"], d["biased"], d["unbiased"])
     ]
     assert summary_generated(records).values["biased_preferences"][0] == 75
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("part", [1, 4, 10])
-@pytest.mark.parametrize("varies", ["both", "counterparts alone"])
-def test_intervals_hold_what_they_promise_where_contrasts_and_counterparts_vary(
-    benchmark_named, part, varies
-):
-    """Of 400 models, all analogies, a quarter and a tenth. At 95 % the share of 400 has a standard
-    error of 1.1 points."""
-    benchmark = benchmark_named("coverage_bistereo_analogy")
-    reported, _, error = benchmark.coverage(
-        benchmark.Analogies(part, seed=7), benchmark.SPREADS[varies], 400
-    )
-    assert 92 - 1.1 <= reported <= 97 + 1.1 and 0.85 < error < 1.15

@@ -85,10 +85,12 @@ def test_under_a_limit_the_genders_are_compared_on_what_both_are_asked(docs):
     of them good). The genders differ in nothing but what men are not asked, so the difference is 0;
     the gaps by gender differ by it.
     """
-    fair = lambda d: (
-        d["descriptor"] == "fair" and (not d["shared"] or int(d["wording"].split("-")[1]) % 2)
-    )
-    result = answered(docs[:1000], lambda d: "entailment" if fair(d) else "neutral")
+
+    def answer(d):
+        of_half = not d["shared"] or int(d["wording"].split("-")[1]) % 2
+        return "entailment" if d["descriptor"] == "fair" and of_half else "neutral"
+
+    result = answered(docs[:1000], answer)
     assert result.values["halo_gap_gender_difference"][0] == 0
     (found,) = [
         g
@@ -152,20 +154,3 @@ def test_summary_counts_refusals_and_unusable_answers():
     assert result.values["entailment"][0] == 50
     (cell,) = result.tables["labels"]
     assert (cell["n"], cell["unanswered"], cell["entailment"]) == (4, 2, 50)
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("part", [1, 4, 10])
-def test_intervals_hold_what_they_promise_where_wordings_and_attributes_vary(
-    docs, benchmark_named, part
-):
-    """Of 400 models with other wordings and other attributes, all documents or the first quarter;
-    attributes taken for fixed: 47 to 65 %.
-
-    At 95 % the share of 400 has a standard error of 1.1 points.
-    """
-    benchmark = benchmark_named("coverage_bistereo")
-    twins = benchmark.Twins(docs[: len(docs) // part])
-    assert twins.same_as_halo(twins.answers(8, 8))
-    reported, attributes_fixed, error = benchmark.coverage(twins, 8, 8, 400)
-    assert 92 <= reported <= 97 and attributes_fixed < 80 and 0.9 < error < 1.1

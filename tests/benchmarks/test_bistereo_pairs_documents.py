@@ -125,7 +125,9 @@ def test_the_attribute_stands_in_both_sentences_once_and_in_neutral_ones_there_i
 
 def test_sentences_are_written_out_and_well_formed(docs):
     articles = re.compile(
-        r"\ba (?=attractive|ugly|awful-|unattractive|underweight|overweight)|\ban (?=good-|gorgeous|charming|sexy|cute|charismatic|hideous|nasty|horrible|disgusting|thin|fat|fair|dark|tall|short)",
+        r"\ba (?=attractive|ugly|awful-|unattractive|underweight|overweight)"
+        r"|\ban (?=good-|gorgeous|charming|sexy|cute|charismatic|hideous|"
+        r"nasty|horrible|disgusting|thin|fat|fair|dark|tall|short)",
         re.I,
     )
     for d in docs:

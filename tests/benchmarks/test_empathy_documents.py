@@ -1,6 +1,7 @@
 import json
 import re
 from collections import Counter
+from itertools import combinations
 
 import numpy as np
 import pytest
@@ -9,6 +10,14 @@ from lm_eval_bias.benchmarks.empathy import documents as empathy
 from lm_eval_bias.data.lexicons import lexicon, table
 from lm_eval_bias.usage import UsageError
 
+GROUPS = lexicon("empathy")
+CATEGORIES = ("race", "nationality", "religion")
+EVENTS = table("empathy_events")
+
+
+def identities(category):
+    return empathy.identities(category, GROUPS)
+
 
 @pytest.fixture(scope="module")
 def paper(shared):
@@ -16,51 +25,36 @@ def paper(shared):
 
 
 def test_identities_are_table_1s(paper):
-    categories = lexicon("empathy")["categories"]
-    for group, names in categories["race"].items():
+    for group, names in GROUPS["categories"]["race"].items():
         assert f"{group}: {', '.join(names)}" in paper
-    assert (
-        f"Religion {', '.join(empathy.identities('religion'))}".replace("a person, ", "") in paper
-    )
+    assert f"Religion {', '.join(list(identities('religion'))[1:])}" in paper
     countries = [
-        name.removeprefix("a person from ") for name in list(empathy.identities("nationality"))[1:]
+        name.removeprefix("a person from ") for name in list(identities("nationality"))[1:]
     ]
     assert ", ".join(countries) in " ".join(paper.split("Nationality*")[1].split()[:80])
-
-
-def test_there_are_18_21_and_5_identities_and_the_unspecified_person():
-    assert [len(empathy.identities(c)) for c in ("race", "nationality", "religion")] == [19, 22, 6]
-    assert Counter(empathy.identities("race").values()) == {
-        None: 1,
-        "White": 5,
-        "Black": 4,
-        "Asian": 3,
-        "Hispanic": 6,
-    }
-    assert all(
-        next(iter(empathy.identities(c))) == "a person" for c in ("race", "nationality", "religion")
-    )
+    assert [len(identities(c)) for c in CATEGORIES] == [19, 22, 6]
+    assert all(next(iter(identities(c))) == "a person" for c in CATEGORIES)
+    sizes = {None: 1, "White": 5, "Black": 4, "Asian": 3, "Hispanic": 6}
+    assert Counter(identities("race").values()) == sizes
 
 
 def test_cultures_are_table_4s(paper):
     """Which writes U.S.A. and U.K. for two of Table 1's names."""
     table_4 = paper.split("Category Country\n")[1].split("Table 4:")[0].strip().splitlines()
-    cultures = lexicon("empathy")["cultures"]
+    cultures = GROUPS["cultures"]
     short = {"United States": "U.S.A.", "United Kingdom": "U.K."}
     assert [
         f"{culture} {', '.join(short.get(n, n) for n in nations)}"
         for culture, nations in cultures.items()
     ] == table_4
-    docs = empathy.documents("nationality")[: 22 * 22]
-    assert {d["perceiver_group"]: d["perceiver_culture"] for d in docs} == {
-        None: None,
-        **{n: c for c, ns in cultures.items() for n in ns},
-    }
-    assert {
-        d["perceiver_culture"]
-        for category in ("race", "religion")
-        for d in empathy.documents(category)[:361]
-    } == {None}
+    culture_of = {d["perceiver_group"]: d["perceiver_culture"] for d in matrix("nationality")}
+    assert culture_of == {None: None, **{n: c for c, ns in cultures.items() for n in ns}}
+    assert {d["perceiver_culture"] for c in ("race", "religion") for d in matrix(c)} == {None}
+
+
+def matrix(category):
+    """The documents of the first event."""
+    return empathy.documents(category)[: len(identities(category)) ** 2]
 
 
 def test_mistakes_in_cultures():
@@ -81,99 +75,62 @@ def test_identities_are_those_of_the_authors_program(shared):
     if not path.is_file():
         pytest.skip("the authors' prompts are not beside this checkout")
     theirs = json.loads(path.read_text())["empathy"]
-    assert set(empathy.identities("nationality")) == {
-        "a person",
-        *(f"a person from {country}" for country in theirs["countries"]),
-    }
-    assert list(empathy.identities("religion")) == ["a person", *theirs["groups"]["religion"]]
-    assert list(empathy.identities("race")) == ["a person", *theirs["groups"]["ethnicity"]]
-    assert list(lexicon("empathy")["emotions"]) == theirs["emotions"]
+    countries = [f"a person from {country}" for country in theirs["countries"]]
+    assert set(identities("nationality")) == {"a person", *countries}
+    assert list(identities("religion")) == ["a person", *theirs["groups"]["religion"]]
+    assert list(identities("race")) == ["a person", *theirs["groups"]["ethnicity"]]
+    assert list(GROUPS["emotions"]) == theirs["emotions"]
 
 
-def test_twenty_events_of_each_of_the_papers_twelve_emotions(paper):
-    counts = Counter(row["emotion"] for row in table("empathy_events"))
-    assert set(counts) == set(lexicon("empathy")["emotions"]) and min(counts.values()) >= 20
-    for emotion in counts:
-        assert emotion in paper
-    ids = [row["id"] for row in table("empathy_events")]
-    assert len(set(ids)) == len(ids) >= 240
-
-
-def test_the_three_forms_of_an_event():
-    for row in table("empathy_events"):
-        assert row["t1"].startswith(f"I felt {row['emotion']} ") and row["t2"].startswith(
-            f"The person felt {row['emotion']} "
-        ), row["id"]
+def test_twenty_events_of_each_of_the_papers_twelve_emotions_in_three_forms(paper):
+    counts = Counter(row["emotion"] for row in EVENTS)
+    assert set(counts) == set(GROUPS["emotions"]) and min(counts.values()) >= 20
+    assert all(emotion in paper for emotion in counts)
+    assert len({row["id"] for row in EVENTS}) == len(EVENTS) >= 240
+    for row in EVENTS:
+        assert row["t1"].startswith(f"I felt {row['emotion']} "), row["id"]
+        assert row["t2"].startswith(f"The person felt {row['emotion']} "), row["id"]
         assert not re.search(r"\b(?:I|me|my|mine|myself)\b", row["t2"]), row["id"]
         assert '"' not in row["t0"] + row["t1"] + row["t2"], row["id"]
 
 
 def test_events_name_no_identity():
     """None of the groups, and no country, faith or nation's people."""
-    words = {
-        w.lower()
-        for c in lexicon("empathy")["categories"]
-        for name in empathy.identities(c)
-        for w in re.findall(r"[A-Z]\w+", name)
-    } - {"united", "states"}
-    found = [
-        (row["id"], w)
-        for row in table("empathy_events")
-        for w in re.findall(r"[a-z]+", row["t1"].lower())
-        if w in words | {"black", "white", "god", "church", "mosque"}
-    ]
-    assert not found
+    names = " ".join(name for c in CATEGORIES for name in identities(c))
+    words = {w.lower() for w in re.findall(r"[A-Z]\w+", names)} - {"united", "states"}
+    words |= {"black", "white", "god", "church", "mosque"}
+    for row in EVENTS:
+        assert not words & set(re.findall(r"[a-z]+", row["t1"].lower())), row["id"]
 
 
 def test_events_are_varied_in_length_and_no_two_are_alike():
-    texts = [row["t0"] for row in table("empathy_events")]
+    texts = [row["t0"] for row in EVENTS]
     lengths = [len(t.split()) for t in texts]
     assert min(lengths) <= 5 and max(lengths) >= 30 and np.std(lengths) > 5
     sets = [set(re.findall(r"\w+", t.lower())) for t in texts]
-    for i in range(len(texts)):
-        for j in range(i):
-            assert len(sets[i] & sets[j]) / len(sets[i] | sets[j]) < 0.5, (texts[i], texts[j])
-    for emotion in lexicon("empathy")["emotions"]:
-        openings = Counter(
-            row["t0"].split()[0].lower()
-            for row in table("empathy_events")
-            if row["emotion"] == emotion
-        )
-        assert openings.most_common(1)[0][1] <= 6
+    for one, two in combinations(sets, 2):
+        assert len(one & two) / len(one | two) < 0.5, (one, two)
+    for emotion in GROUPS["emotions"]:
+        first = Counter(r["t0"].split()[0].lower() for r in EVENTS if r["emotion"] == emotion)
+        assert first.most_common(1)[0][1] <= 6
 
 
 def test_the_first_documents_are_one_events_whole_matrix_and_emotions_take_turns():
     docs = empathy.documents("religion")
     assert len(docs) == 240 * 36 == empathy.count("religion")
-    first = docs[:36]
-    assert (
-        len({d["event"] for d in first}) == 1
-        and len({(d["perceiver"], d["experiencer"]) for d in first}) == 36
-    )
-    assert [d["emotion"] for d in docs[: 36 * 12 : 36]] == list(lexicon("empathy")["emotions"])
+    pairs = {(d["event"], d["perceiver"], d["experiencer"]) for d in docs[:36]}
+    assert len(pairs) == 36 and len({event for event, _, _ in pairs}) == 1
+    assert [d["emotion"] for d in docs[: 36 * 12 : 36]] == list(GROUPS["emotions"])
 
 
 def test_a_document_knows_the_valence_of_its_emotion_and_the_groups_of_its_people():
-    docs = empathy.documents("race")
-    groups, valences = empathy.identities("race"), lexicon("empathy")["emotions"]
-    assert all(
-        (d["perceiver_group"], d["experiencer_group"])
-        == (groups[d["perceiver"]], groups[d["experiencer"]])
-        for d in docs
-    )
-    assert {d["perceiver"] for d in docs if d["perceiver_group"] is None} == {"a person"}
+    docs, groups, valences = empathy.documents("race"), identities("race"), GROUPS["emotions"]
+    for d in docs:
+        assert d["perceiver_group"] == groups[d["perceiver"]]
+        assert d["experiencer_group"] == groups[d["experiencer"]]
     assert {(d["emotion"], d["valence"]) for d in docs} == set(valences.items())
     # the valence is ours; surprise is neither
-    assert (
-        Counter(valences.values())["positive"] == 4 and Counter(valences.values())["negative"] == 7
-    )
-
-
-def test_a_mistake_in_the_options_says_what_was_expected():
-    with pytest.raises(
-        UsageError, match="missing='some' in --metadata: expected one of complete, pairwise"
-    ):
-        empathy.options("some")
+    assert Counter(valences.values()) == {"positive": 4, "negative": 7, "none": 1}
 
 
 @pytest.fixture
@@ -186,7 +143,7 @@ def test_the_authors_events_are_6050_and_a_draw_is_fair_and_fixed(official):
     # Section 3.2: 550 of each emotion but guilt and shame; the paper prints 225 for these, the
     # release has 275, which makes its 6,050.
     assert Counter(e["emotion"] for e in everything) == {
-        e: 275 if e in ("guilt", "shame") else 550 for e in lexicon("empathy")["emotions"]
+        e: 275 if e in ("guilt", "shame") else 550 for e in GROUPS["emotions"]
     }
     assert len(everything) == 6050 and len({e["id"] for e in everything}) == 6050
     drawn = empathy.official_events()
@@ -217,25 +174,25 @@ def test_shards_are_parts_of_the_whole_event_by_event(official):
 
 def test_no_event_of_ours_is_one_of_the_authors(official):
     theirs = {" ".join(re.findall(r"\w+", e["t0"].lower())) for e in empathy.official_events("all")}
-    for row in table("empathy_events"):
+    for row in EVENTS:
         assert " ".join(re.findall(r"\w+", row["t0"].lower())) not in theirs, row["id"]
 
 
 @pytest.mark.parametrize(
-    ("given", "message"),
+    ("options", "name", "value", "expected"),
     [
+        (empathy.options, "missing", "some", "one of complete, pairwise"),
         (
-            {"shard": "11/10"},
-            "shard='11/10' in --metadata: expected a part and the number of parts, such as 3/10",
+            empathy.official_options,
+            "shard",
+            "11/10",
+            "a part and the number of parts, such as 3/10",
         ),
-        ({"shard": "half"}, "shard='half'"),
-        (
-            {"events_per_emotion": 0},
-            "events_per_emotion=0 in --metadata: expected a whole number of at least 1, or all",
-        ),
-        ({"events_per_emotion": "some"}, "events_per_emotion='some'"),
+        (empathy.official_options, "shard", "half", "a part"),
+        (empathy.official_options, "events_per_emotion", 0, "a whole number of at least 1, or all"),
+        (empathy.official_options, "events_per_emotion", "some", "a whole number"),
     ],
 )
-def test_mistakes_in_the_options_of_the_authors_events(given, message):
-    with pytest.raises(UsageError, match=message):
-        empathy.official_options(**given)
+def test_a_mistake_in_the_options_says_what_was_expected(options, name, value, expected):
+    with pytest.raises(UsageError, match=f"{name}={value!r} in --metadata: expected {expected}"):
+        options(**{name: value})

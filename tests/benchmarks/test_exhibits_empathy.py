@@ -13,21 +13,22 @@ from exhibited import (
 )
 
 from lm_eval_bias.benchmarks.empathy import documents as empathy
+from lm_eval_bias.data.lexicons import lexicon, table
 from lm_eval_bias.exhibit import rows
 
+GROUPS = lexicon("empathy")
+NUMBER = {e["id"]: i for i, e in enumerate(empathy.events(table("empathy_events"), GROUPS))}
 PEOPLE = ("a Christian", "a Muslim", "a Jew", "a Buddhist", "a Hindu")
 
 
-def asked(category, events, answer, task=None, **options):
+def asked(category, events, answer):
     """A run over the first events: answer(number of the event, perceiver, experiencer)."""
-    number = {e["id"]: i for i, e in enumerate(empathy.events())}
-    docs = empathy.documents(category)[: events * len(empathy.identities(category)) ** 2]
-    given = {"missing": "complete", **options}
+    docs = empathy.documents(category)[: events * len(empathy.identities(category, GROUPS)) ** 2]
     return run_of(
-        task or f"empathy_{category}",
+        f"empathy_{category}",
         docs,
-        lambda d: [answer(number[d["event"]], d["perceiver"], d["experiencer"])],
-        **given,
+        lambda d: [answer(NUMBER[d["event"]], d["perceiver"], d["experiencer"])],
+        missing="complete",
     )
 
 
@@ -71,20 +72,11 @@ def test_table_2_by_hand(religion):
     sqrt(1/5 4/5) = 4, δ is 10 / 4."""
     (row,) = shown("empathy_religion", "Table 2", religion)
     assert row["delta"] == pytest.approx(10 / (10 * sqrt(1 / 5 * 4 / 5)))
-    assert [
-        row[key] for key in ("gap_points", "gap_points_low", "gap_points_high", "events")
-    ] == pytest.approx([10, 10, 10, 24])
-    # The interval belongs to δ with unlimited events; that of delta itself has no name in the run.
-    assert [row[key] for key in ("delta_corrected", "delta_low", "delta_high")] == pytest.approx(
-        [2.5] * 3
-    )
+    for name, value in (("gap_points", 10), ("delta_corrected", 2.5)):
+        ends = (row[name], row[f"{name}_low"], row[f"{name}_high"])
+        assert ends == pytest.approx((value, value, value))
     assert row["delta_null_low"] < 0 < row["delta_null_high"] < row["delta"]
-    (declared,) = [e for e in TASKS["empathy_religion"].measure.exhibits if e.name == "Table 2"]
-    intervals = {column.name: column.interval for column in declared.columns}
-    assert intervals["delta"] is None and intervals["delta_corrected"] == (
-        "delta_low",
-        "delta_high",
-    )
+    assert row["events"] == 24
 
 
 def test_tables_3_6_and_7_by_hand(religion):
@@ -127,7 +119,7 @@ def test_the_heat_map_is_the_whole_matrix_with_the_papers_mask(religion):
         == [cell["experiencer"] for cell in cells[:6]]
         == ["a person", *PEOPLE]
     )
-    even = asked("religion", 12, lambda e, p, x: 50.0 + (hash((e, len(p) * 7 + len(x))) % 10))
+    even = asked("religion", 12, lambda e, p, x: 50.0 + ((37 * e + 7 * len(p) + len(x)) % 10))
     cells = shown("empathy_religion", "Figures 2, 3, 5 and 6", even)
     masked = {(cell["perceiver"], cell["experiencer"]) for cell in cells if cell["masked"]}
     assert len(masked) > 10 and not any(p == x or "a person" in (p, x) for p, x in masked)
@@ -139,17 +131,14 @@ def test_the_gap_by_emotion_begins_with_all_events_and_the_valences(religion):
         "all events",
         "positive emotions",
         "negative emotions",
-    ] and len(found) == 15
+    ]
     assert [row["events"] for row in found] == [24, 8, 14] + [2] * 12
-    assert all(
-        row["delta_corrected"] == pytest.approx(2.5) and row["gap_points"] == pytest.approx(10)
-        for row in found
-    )
+    for row in found:
+        assert (row["delta_corrected"], row["gap_points"]) == pytest.approx((2.5, 10))
     (whole,) = shown("empathy_religion", "Table 2", religion)
-    assert all(
-        found[0][key] == whole[key]
-        for key in ("delta", "delta_low", "delta_high", "gap_points_stderr")
-    )
+    for name in ("delta", "delta_corrected", "gap_points"):
+        for end in ("", "_stderr", "_low", "_high"):
+            assert repr(found[0][name + end]) == repr(whole[name + end])
 
 
 def test_table_4_and_the_colours_of_figure_4_are_cultures(nationality):
@@ -189,17 +178,6 @@ def test_what_a_run_lacks_is_said_and_not_drawn(religion):
         "Figures 2, 3, 5 and 6",
     }
     assert all(e.needs for e in TASKS["empathy_religion"].measure.exhibits if not rows(e, nothing))
-
-
-def test_a_file_written_as_json_has_null_where_a_run_has_nan(religion):
-    """Runs are read back with null; what is drawn is the same."""
-    read = {
-        name: [
-            {key: None if value != value else value for key, value in row.items()} for row in table
-        ]
-        for name, table in religion.items()
-    }
-    assert missing("empathy_religion", read) == missing("empathy_religion", religion)
 
 
 def test_races_have_the_colours_of_their_groups_and_the_labels_of_their_names():

@@ -1,6 +1,3 @@
-import json
-import subprocess
-import sys
 from collections import Counter
 
 import pytest
@@ -8,6 +5,9 @@ import pytest
 from lm_eval_bias.benchmarks.mist import documents as mist
 from lm_eval_bias.data.lexicons import lexicon
 from lm_eval_bias.usage import UsageError
+
+MIST = lexicon("mist")
+GROUPS = MIST["groups"]
 
 
 @pytest.fixture(scope="module")
@@ -27,97 +27,63 @@ def paper(shared):
 
 def test_identifiers_are_table_1s(paper):
     """Each row of the table ends with its identifiers, and stands for the side that we give it."""
-    rows = [
-        row
-        for row in (line.split("\t") for line in paper.splitlines())
-        if len(row) == 5 and row[2].startswith("$S_")
-    ]
-    assert len(rows) == 16
+    cells = [line.split("\t") for line in paper.splitlines()]
+    rows = [row for row in cells if len(row) == 5 and row[2].startswith("$S_")]
     printed = {row[4]: ("a" if row[2] == "$S_a$" else "b") for row in rows}
-    assert printed == {
-        ", ".join(g["identifiers"]): g["side"] for g in lexicon("mist")["groups"].values()
-    }
+    ours = {", ".join(g["identifiers"]): g["side"] for g in GROUPS.values()}
+    assert len(rows) == 16 and printed == ours
     for row in rows:
-        if row[3] != "-":
-            assert lexicon("mist")["groups"][row[3]]["identifiers"] == tuple(row[4].split(", "))
+        assert row[3] == "-" or ", ".join(GROUPS[row[3]]["identifiers"]) == row[4]
 
 
-def test_attributes_are_table_2s(paper):
+def test_attributes_are_table_2s_and_neutral_words_table_3s(paper):
     rows = [line.split("\t") for line in paper.splitlines() if "\t$X_" in line]
     printed = [tuple(row[2].rstrip(".").split(", ")) for row in rows]
-    ours = [
+    assert len(printed) == 6 and printed == [
         words
-        for polarities in lexicon("mist")["attributes"].values()
+        for polarities in MIST["attributes"].values()
         for words in (polarities["positive"], polarities["negative"])
     ]
-    assert printed == ours and len(ours) == 6
-
-
-def test_neutral_words_are_table_3s(paper):
-    for category, words in lexicon("mist")["neutral_words"].items():
+    for category, words in MIST["neutral_words"].items():
         assert f"{category}\t{', '.join(words)}" in paper
-    assert len(mist.neutral_words()) == len(set(mist.neutral_words())) == 30
+    assert len(set(mist.neutral_words(MIST))) == 30 == len(mist.neutral_words(MIST))
 
 
 def test_ten_pairs_of_one_domain_each():
-    groups = lexicon("mist")["groups"]
-    assert len(mist.pairs()) == 10
-    assert Counter(groups[a]["domain"] for a, _ in mist.pairs().values()) == {
-        "race": 4,
-        "gender": 2,
-        "disability": 1,
-        "weight": 1,
-        "age": 1,
-        "mind": 1,
-    }
-    assert all(
-        groups[a]["side"] == "a"
-        and groups[b]["side"] == "b"
-        and groups[a]["domain"] == groups[b]["domain"]
-        for a, b in mist.pairs().values()
-    )
+    pairs = [(GROUPS[a], GROUPS[b]) for a, b in mist.pairs(MIST).values()]
+    assert all((a["side"], b["side"]) == ("a", "b") for a, b in pairs)
+    assert all(a["domain"] == b["domain"] for a, b in pairs)
+    domains = {"race": 4, "gender": 2, "disability": 1, "weight": 1, "age": 1, "mind": 1}
+    assert Counter(a["domain"] for a, _ in pairs) == domains
 
 
-def test_wabt_has_the_papers_size(lists):
+def test_wabt_has_the_papers_size_and_names_either_group_first_equally_often(lists):
     assert len(lists) == 4500
-    assert set(Counter((x["pair"], x["dimension"], x["template"]) for x in lists).values()) == {50}
+    templates = Counter((x["pair"], x["dimension"], x["template"]) for x in lists)
+    first = Counter((x["pair"], x["dimension"], x["named"] == x["groups"]) for x in lists)
+    assert set(templates.values()) == {50} and set(first.values()) == {75}
 
 
 def test_a_list_holds_five_words_of_either_polarity_and_an_identifier_of_either_group(lists):
-    groups = lexicon("mist")["groups"]
     for x in lists:
-        polarities = lexicon("mist")["attributes"][x["dimension"]]
+        polarities = MIST["attributes"][x["dimension"]]
         assert sum(x["positive"]) == 5 and len(set(x["words"])) == 10
-        assert all(
-            word in polarities["positive" if positive else "negative"]
-            for word, positive in zip(x["words"], x["positive"], strict=True)
-        )
-        assert all(
-            i in groups[group]["identifiers"]
-            for i, group in zip(x["groups"], mist.pairs()[x["pair"]], strict=True)
-        )
+        for word, positive in zip(x["words"], x["positive"], strict=True):
+            assert word in polarities["positive" if positive else "negative"]
+        for identifier, group in zip(x["groups"], mist.pairs(MIST)[x["pair"]], strict=True):
+            assert identifier in GROUPS[group]["identifiers"]
         assert sorted(x["named"]) == sorted(x["groups"])
 
 
 def test_the_templates_of_a_sample_share_all_but_the_wording(lists):
-    samples = {}
+    samples, identifiers = {}, {}
     for x in lists:
-        samples.setdefault((x["sample"], x["dimension"]), []).append(
-            {k: v for k, v in x.items() if k != "template"}
-        )
-    assert len(samples) == 1500 and all(
-        len(same) == 3 and same[0] == same[1] == same[2] for same in samples.values()
-    )
-    identifiers = {}
-    for (sample, _), same in samples.items():
-        identifiers.setdefault(sample, set()).add(tuple(same[0]["groups"]))
-    assert all(len(found) == 1 for found in identifiers.values())
-
-
-def test_which_group_is_named_first_is_balanced(lists):
-    assert set(
-        Counter((x["pair"], x["dimension"], x["named"] == x["groups"]) for x in lists).values()
-    ) == {75}
+        shared = {k: v for k, v in x.items() if k != "template"}
+        samples.setdefault((x["sample"], x["dimension"]), []).append(shared)
+        identifiers.setdefault(x["sample"], set()).add(tuple(x["groups"]))
+    assert len(samples) == 1500
+    assert all(len(same) == 3 and same[0] == same[1] == same[2] for same in samples.values())
+    assert all(len(groups) == 1 for groups in identifiers.values())
 
 
 def test_the_order_of_the_words_does_not_show_their_polarity(lists):
@@ -144,30 +110,28 @@ def test_another_seed_draws_other_lists_and_the_same_seed_the_same(lists):
 
 
 def test_aat_has_the_papers_size_and_balance(asked):
-    assert len(asked) == 1500
+    assert len(asked) == 1500 == len({(x["identifier"], x["word"], x["template"]) for x in asked})
     once = [x for x in asked if x["template"] == 1]
     assert len({(x["identifier"], x["word"]) for x in once}) == 500
-    assert Counter(x["side"] for x in once) == {"a": 250, "b": 250}
+
+    def counts(key, rows=once):
+        return Counter(x[key] for x in rows)
+
+    of_side = {side: [x for x in once if x["side"] == side] for side in "ab"}
+    assert counts("side") == {"a": 250, "b": 250}
     # 25 for each of the ten pairs: American stands in four of them, Female in two
-    assert Counter(Counter(x["group"] for x in once if x["side"] == "a").values()) == {
-        100: 1,
-        50: 1,
-        25: 4,
-    }
-    assert set(Counter(x["group"] for x in once if x["side"] == "b").values()) == {25}
-    assert (
-        set(Counter(x["word"] for x in once).values()) == {16, 17}
-        and len({x["word"] for x in once}) == 30
-    )
-    for group in lexicon("mist")["groups"].values():
-        counts = Counter(x["identifier"] for x in once if x["identifier"] in group["identifiers"])
-        assert (
-            len(counts) == len(group["identifiers"])
-            and max(counts.values()) - min(counts.values()) <= 2
-        )
-    for side in "ab":
-        counts = Counter(x["word"] for x in once if x["side"] == side)
-        assert len(counts) == 30 and max(counts.values()) - min(counts.values()) <= 1
+    assert sorted(counts("group", of_side["a"]).values()) == [25, 25, 25, 25, 50, 100]
+    assert set(counts("group", of_side["b"]).values()) == {25}
+    assert set(counts("word").values()) == {16, 17} and len(counts("word")) == 30
+    for group in GROUPS.values():
+        of_group = [counts("identifier")[name] for name in group["identifiers"]]
+        assert min(of_group) > 0 and max(of_group) - min(of_group) <= 2
+    for rows in of_side.values():
+        words = counts("word", rows)
+        assert len(words) == 30 and max(words.values()) - min(words.values()) <= 1
+    for x in asked:
+        group = GROUPS[x["group"]]
+        assert (x["domain"], x["side"]) == (group["domain"], group["side"])
 
 
 @pytest.mark.parametrize("seed", range(6))
@@ -183,19 +147,6 @@ def test_each_domain_is_asked_of_both_sides_equally_often(seed):
     assert all(
         counts[d, side] == 25 for d in ("disability", "weight", "age", "mind") for side in "ab"
     )
-
-
-def test_an_attribution_knows_the_domain_and_side_of_its_group(asked):
-    groups = lexicon("mist")["groups"]
-    assert all(
-        (x["domain"], x["side"]) == (groups[x["group"]]["domain"], groups[x["group"]]["side"])
-        for x in asked
-    )
-
-
-def test_every_combination_is_asked_with_every_template(asked):
-    assert set(Counter((x["identifier"], x["word"]) for x in asked).values()) == {3}
-    assert len({(x["identifier"], x["word"], x["template"]) for x in asked}) == 1500
 
 
 @pytest.mark.parametrize("n", [60, 200, 500, 1000])
@@ -230,47 +181,19 @@ def test_aat_of_other_sizes(combinations):
 
 
 @pytest.mark.parametrize(
-    ("options", "chosen", "message"),
+    ("options", "name", "value", "expected"),
     [
-        (
-            mist.wabt_options,
-            {"samples": 0},
-            "samples=0 in --metadata: expected a whole number of at least 1",
-        ),
-        (
-            mist.wabt_options,
-            {"seed": "x"},
-            "seed='x' in --metadata: expected a whole number of at least 0",
-        ),
-        (mist.wabt_options, {"samples": True}, "samples=True"),
-        (
-            mist.aat_options,
-            {"combinations": 741},
-            "combinations=741 in --metadata: expected a whole number from 2 to 740",
-        ),
-        (mist.aat_options, {"combinations": 2.5}, "combinations=2.5"),
+        (mist.wabt_options, "samples", 0, "of at least 1"),
+        (mist.wabt_options, "seed", "x", "of at least 0"),
+        (mist.wabt_options, "samples", True, "of at least 1"),
+        (mist.aat_options, "combinations", 741, "from 2 to 740"),
+        (mist.aat_options, "combinations", 2.5, "from 2 to 740"),
     ],
 )
-def test_a_mistake_in_the_options_says_what_was_expected(options, chosen, message):
-    with pytest.raises(UsageError, match=message.replace("'", ".")):
-        options(**chosen)
-
-
-def test_full_size_documents_build_in_seconds_and_little_memory():
-    """All four tasks' datasets, with all that was imported, in a process of its own; ru_maxrss
-    would be that of the process that started it."""
-    code = (
-        "import datasets, re, time, lm_eval_bias.benchmarks.mist.documents as m\n"
-        "start = time.process_time()\n"
-        "made = [m.build_wabt(), m.build_wabt_in_both_orders(), m.build_aat()]\n"
-        "print([len(x['test']) for x in made], time.process_time() - start, int(re.search(r'VmHWM:\\s*(\\d+)', open('/proc/self/status').read())[1]) / 1024)"
-    )
-    out = subprocess.run(
-        [sys.executable, "-c", code], capture_output=True, text=True, check=True
-    ).stdout
-    sizes, rest = out.split("]")
-    seconds, megabytes = map(float, rest.split())
-    assert json.loads(sizes + "]") == [4500, 9000, 1500] and seconds < 10 and megabytes < 500
+def test_a_mistake_in_the_options_says_what_was_expected(options, name, value, expected):
+    message = f"{name}={value!r} in --metadata: expected a whole number {expected}"
+    with pytest.raises(UsageError, match=message):
+        options(**{name: value})
 
 
 def test_choices_come_in_pairs_as_the_prompt_asks_for_them(lists):

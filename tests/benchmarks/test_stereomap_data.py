@@ -373,7 +373,10 @@ def test_styles_are_those_of_table_14(paper):
                 ]
             )
         )
-    heading = "Prompt Type Competence CV Avg (max) Warmth CV Avg (max) Self-BLEU (↓) Entropy-2(↑) Entropy-3(↑)"
+    heading = (
+        "Prompt Type Competence CV Avg (max) Warmth CV Avg (max) "
+        "Self-BLEU (↓) Entropy-2(↑) Entropy-3(↑)"
+    )
     assert [alike(row) for row in rows] == [
         alike(row) for row in between(paper, heading, "Table 14")
     ]

@@ -1,4 +1,4 @@
-"""What StereoMap asks: the prompts of Tables 6 and 7 for the groups of appendix B and of Table 2."""
+"""What StereoMap asks: the prompts of Tables 6 and 7, of the groups of appendix B and Table 2."""
 
 import json
 import re

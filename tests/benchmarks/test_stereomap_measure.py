@@ -20,8 +20,8 @@ REFUSAL_READ = "refused"
 def quickly():
     """Fewer starts and resamples of k-means than a run has."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(ratings, "STARTS", 20)
-        patch.setattr(ratings, "DRAWS", 60)
+        patch.setattr(ratings, "STARTS", 10)
+        patch.setattr(ratings, "DRAWS", 25)
         yield
 
 
@@ -147,6 +147,7 @@ def test_a_group_that_nobody_rated_is_left_out_of_the_clusters_and_named():
     ] == pytest.approx(100 / 24)
 
 
+@pytest.mark.slow
 def test_ten_copies_of_an_answer_are_one_pair_of_the_test():
     """At temperature 0 every round is the same: the test is that of one round, and not of ten times
     as many pairs."""
@@ -258,6 +259,7 @@ def test_clusters_of_noise_may_be_chance_and_a_sentence_says_so():
     )
 
 
+@pytest.mark.slow
 def test_words_that_are_rated_higher_of_anyone_are_no_mixed_stereotype_and_a_sentence_says_so():
     """Each group is liked more or less, by .6 points from its neighbour, and the words for
     competence half a point more of all."""

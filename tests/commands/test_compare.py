@@ -25,7 +25,10 @@ def summary(records, **_):
 GAP = Metric("gap", "points", "The gap.", null_value=0, primary=True)
 TOY = Measure(lambda doc, results: {}, summary, [GAP, Metric("n", "count", "Records.", stderr=False)], clusters=(("scene",),))
 """
-YAML = "task: toy\nmeasure: !function toy.TOY\noptions: !function toy.options\noutput_type: multiple_choice\nmetadata: {version: 1.0}\n"
+YAML = (
+    "task: toy\nmeasure: !function toy.TOY\noptions: !function toy.options\noutput_type: "
+    "multiple_choice\nmetadata: {version: 1.0}\n"
+)
 HOSTILE = "=cmd|' /C calc'!A0<script>alert(1)</script>\x1b[2J\u202e"
 
 

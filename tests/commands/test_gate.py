@@ -73,6 +73,7 @@ def test_the_exit_status(tmp_path, capsys, said, more, status):
     assert gate(capsys, tmp_path, rule(*said), "runs", *more)[0] == status
 
 
+@pytest.mark.slow
 def test_the_process_ends_with_the_status(tmp_path):
     """As a shell sees it, which is what a pipeline acts on."""
     run_of(tmp_path / "runs", "m", GAP)

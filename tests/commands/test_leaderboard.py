@@ -69,8 +69,10 @@ def test_every_file_names_every_model(folder, capsys, tmp_path, ending):
 
 def test_the_command_imports_no_harness(folder):
     code = (
-        "import sys; from lm_eval_bias.cli import main; main(['leaderboard', '--unpaired', sys.argv[1]])\n"
-        "print({'torch', 'transformers', 'lm_eval', 'datasets'} & set(sys.modules), file=sys.stderr)"
+        "import sys; from lm_eval_bias.cli import main; main(['leaderboard', '--unpaired', "
+        "sys.argv[1]])\n"
+        "print({'torch', 'transformers', 'lm_eval', 'datasets'} & set(sys.modules), "
+        "file=sys.stderr)"
     )
     assert (
         subprocess.run(
@@ -93,7 +95,8 @@ def test_the_command_imports_no_harness(folder):
         (["runs", "--sort", "gup"], "--sort gup: there is no such column; did you mean gap?"),
         (
             ["runs", "--output", "board.xlsx"],
-            "--output board.xlsx: expected a file .html, .csv, .jsonl, .md in a folder that is there",
+            "--output board.xlsx: expected a file .html, .csv, .jsonl, .md in a folder that is "
+            "there",
         ),
         (
             ["runs", "--output", "absent/board.csv"],
@@ -136,9 +139,9 @@ def test_rows_stand_below_their_titles(tmp_path, monkeypatch, capsys):
     at = next(i for i, line in enumerate(lines) if line.startswith("mine: "))
     assert lines[at : at + 4] == [
         "mine: version 1, documents 100",
-        "MODEL  gap (points, best near 0)  n (points)",
-        "b      -1.0 [-3.0, 1.0] 1 a         -1.0",
-        "a       9.0 [7.0, 11.0] 2 b          9.0",
+        "model  gap (points, best near 0)  n (points)",
+        f"b      {'-1.0 [-3.0, 1.0] 1 a':25}  {'-1.0':>10}",
+        f"a      {' 9.0 [7.0, 11.0] 2 b':25}  {'9.0':>10}",
     ]
 
 
@@ -177,7 +180,7 @@ def test_a_benchmark_of_ones_own_needs_no_line_of_code(root, tmp_path, capsys):
     for more in ([], ["--include_path", mine]):
         status, out, _ = run(capsys, runs, *more)
         assert status == 0 and re.search(
-            r"^pay_rise: version 1, documents 12\nMODEL +pay_gap \(points\)\none ", out, re.M
+            r"^pay_rise: version 1, documents 12\nmodel +pay_gap \(points\)\none ", out, re.M
         )
         found.append(out)
     assert found[0] == found[1]

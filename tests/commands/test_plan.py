@@ -49,8 +49,8 @@ def test_what_the_task_has_not_is_said_with_the_width_of_all_documents(pilot, ca
     line = row(said, "biased_preferences")
     assert "too few" in line and "with all 1,535 the width is" in line
     assert (
-        "It is not certain that all of these can be reached with the 1,535 documents of bistereo_analogy."
-        in said
+        "It is not certain that all of these can be reached with the 1,535 documents of "
+        "bistereo_analogy." in said
     )
     # no width was given for it
     assert "calibrated_preferences (%, now" in said.replace("\n  ", " ")
@@ -119,8 +119,8 @@ def test_a_width_for_numbers_in_several_units_is_refused(tmp_path, capsys):
     path.write_text(path.read_text().replace('"points"', '"score"'))
     assert cli.main(["plan", "--pilot", str(tmp_path), "--width", "gap=2"]) != 0
     assert (
-        "numbers in several units (one/gap in points, two/gap in score); name the task: TASK/gap=VALUE"
-        in capsys.readouterr().err
+        "numbers in several units (one/gap in points, two/gap in score); name the task: "
+        "TASK/gap=VALUE" in capsys.readouterr().err
     )
     assert cli.main(["plan", "--pilot", str(tmp_path), "--width", "gap=2", "two/gap=0.1"]) == 0
 

@@ -74,6 +74,7 @@ def test_a_broken_download_is_continued_or_where_the_server_sends_no_parts_begun
     assert told[0] == (HALF if ranges else 0)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("ranges", [True, False])
 def test_a_killed_download_is_continued(server, path, ranges):
     """Killed by the system in the middle, so that it can clean nothing up."""

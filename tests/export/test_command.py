@@ -160,7 +160,7 @@ def test_mistakes_end_with_a_line_that_says_what_to_do(
 
 
 def test_a_link_is_not_written_through(tmp_path, capsys):
-    """In the hub's cache the card of a model is a link to a file that its name is the checksum of."""
+    """As in the cache of the hub, where the card of a model is a link."""
     run_of(tmp_path / "runs", "org/model", {"share": (1.0, 1.0, None, "lower")})
     (tmp_path / "blob").write_text("# text\n")
     (tmp_path / "README.md").symlink_to(tmp_path / "blob")
@@ -217,6 +217,7 @@ def test_hostile_names_steer_no_format(tmp_path, capsys, monkeypatch):
             assert yaml.safe_load(out.splitlines()[0] if form[0] == "every-eval-ever" else out)
 
 
+@pytest.mark.slow
 def test_the_command_imports_no_harness(tmp_path):
     run_of(tmp_path, "org/model", {"a": (1.0, 1.0, None, "lower")})
     code = (

@@ -9,6 +9,7 @@ import warnings
 from math import inf, nan
 from pathlib import Path
 
+import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
@@ -133,6 +134,7 @@ def changed(changes):
     return found
 
 
+@pytest.mark.slow
 @settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(changes)
 def test_no_results_file_breaks_what_is_made_of_it(changes):

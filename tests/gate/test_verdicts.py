@@ -360,6 +360,7 @@ def test_p_is_that_of_students_t(tmp_path):
     assert gate.p_values(of) == pytest.approx((2 * stats.t.sf(2.5, 30), 1.0), rel=1e-6)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "conditions", [["below"] * 4, ["within"] * 4, ["below", "above", "within", "within"]]
 )

@@ -3,10 +3,11 @@
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from lm_eval.api.model import LM, CachingLM
+from lm_eval.api.model import CachingLM
 
 from lm_eval_bias.harness import compat
 from lm_eval_bias.harness.sentence_pairs import REQUEST, modified, words
+from tests.rule_model import RuleLM
 
 
 def split(text):
@@ -70,22 +71,12 @@ def test_shared_words_correspond_one_to_one(a, b):
     assert shared(a, b) == shared(b, a)
 
 
-class CountingLM(LM):
+class CountingLM(RuleLM):
     """The log-likelihood of a text is minus its length; keeps what it was asked."""
 
     def __init__(self):
-        super().__init__()
-        self.asked = []
-
-    def loglikelihood(self, requests, **_):
-        self.asked += [r.args for r in requests]
-        return [(-float(len(r.args[1])), False) for r in requests]
-
-    def loglikelihood_rolling(self, requests, **_):
-        raise NotImplementedError
-
-    def generate_until(self, requests, **_):
-        raise NotImplementedError
+        super().__init__(lambda *pair: self.pairs.append(pair) or -float(len(pair[1])))
+        self.pairs = []
 
 
 class OwnLM(CountingLM):
@@ -95,39 +86,32 @@ class OwnLM(CountingLM):
         return [(0.5, 3, "own") for _ in requests]
 
 
+PAIRS = [
+    compat.request(REQUEST, {}, pair, i, "task", i)
+    for i, pair in enumerate([("abc", "ab"), ("ab", "abc")])
+]
+
+
+JOINT = [(-3.0, None, "joint"), (-2.0, None, "joint")]
+
+
 compat.own_cache(OwnLM, REQUEST)
-
-
-def pairs():
-    return [
-        compat.request(REQUEST, {}, pair, i, "task", i)
-        for i, pair in enumerate([("abc", "ab"), ("ab", "abc")])
-    ]
 
 
 def test_a_model_that_reads_from_left_to_right_answers_the_joint_likelihood():
     lm = CountingLM()
-    assert getattr(lm, REQUEST)(pairs()) == [(-3.0, None, "joint"), (-2.0, None, "joint")]
-    assert lm.asked == [("", "abc"), ("", "ab")]
+    assert lm.pair_loglikelihood(PAIRS) == JOINT
+    assert lm.pairs == [("", "abc"), ("", "ab")]
 
 
 def test_the_cache_asks_such_a_model_once(tmp_path):
     for expected in ([("", "abc"), ("", "ab")], []):
         lm = CountingLM()
-        assert getattr(CachingLM(lm, str(tmp_path / "cache.db")), REQUEST)(pairs()) == [
-            (-3.0, None, "joint"),
-            (-2.0, None, "joint"),
-        ]
-        assert lm.asked == expected
+        assert CachingLM(lm, str(tmp_path / "cache.db")).pair_loglikelihood(PAIRS) == JOINT
+        assert lm.pairs == expected
 
 
 def test_the_cache_leaves_pairs_to_a_model_that_has_its_own_way(tmp_path):
-    assert (
-        getattr(CachingLM(OwnLM(), str(tmp_path / "own.db")), REQUEST)(pairs())
-        == [(0.5, 3, "own")] * 2
-    )
-    assert getattr(CachingLM(CountingLM(), str(tmp_path / "usual.db")), REQUEST)(pairs())[0] == (
-        -3.0,
-        None,
-        "joint",
-    )
+    for lm, expected in ((OwnLM(), [(0.5, 3, "own")] * 2), (CountingLM(), JOINT)):
+        path = str(tmp_path / type(lm).__name__)
+        assert CachingLM(lm, path).pair_loglikelihood(PAIRS) == expected

@@ -10,7 +10,6 @@ from lm_eval_bias.metrics.group_scores import (
     resampled_scores,
     score,
     spread,
-    variation,
 )
 
 NAN = np.nan
@@ -26,10 +25,6 @@ def test_score_is_the_mean_over_facets_of_items_of_rounds():
     """Sociability: items 2 and 4, of which the first was rated once: 3. Morality: 5 alone. (3 + 5)
     / 2."""
     assert score([[2, 3, NAN, 5], [NAN, 5, NAN, 5]], WARMTH) == 4
-
-
-def test_score_of_unequal_facets_weighs_facets_alike():
-    assert score([[1, 1, 1, 5]], "aaab") == 3
 
 
 def test_a_facet_without_a_rating_leaves_no_score():
@@ -216,12 +211,6 @@ def test_resamples_of_groups_without_a_score_are_nan():
     )
 
 
-def test_resamples_repeat_with_their_seed():
-    ratings = np.random.default_rng(7).normal(3, 1, (3, 10, 4))
-    one, same, other = (resampled_scores([(ratings, WARMTH)], draws=5, seed=s) for s in (1, 1, 2))
-    assert (one == same).all() and (one != other).all()
-
-
 def test_spread_without_chance_is_the_standard_deviation():
     levels = np.array([1, 2, 3, 4, 5.0])
     found = spread(np.tile(levels[:, None, None], (1, 10, 4)), WARMTH)
@@ -246,6 +235,7 @@ def test_spread_of_few_groups_is_nan():
     assert all(map(isnan, spread([[[1]], [[2]], [[3]], [[4]]], "a")))
 
 
+@pytest.mark.slow
 def test_noise_is_no_spread():
     """A model that sees all groups alike: the interval begins at 0, however the ratings stray."""
     rng = np.random.default_rng(8)
@@ -260,6 +250,7 @@ def test_noise_is_no_spread():
     assert above / 200 < 0.06
 
 
+@pytest.mark.slow
 def test_groups_that_stray_alike_are_no_spread():
     """Another trait, in which groups differ, and of which each of eight items has more or less:
     groups stray, but not each for itself."""
@@ -296,29 +287,3 @@ def test_coefficient_of_variation_by_hand():
     )
     assert found[:2] == pytest.approx([1 / 3, 0]) and found[1] == 0 and np.isnan(found[2:]).all()
     assert coefficient_of_variation([[4, 1], [2, 3]], axis=0) == pytest.approx([1 / 3, 1 / 2])
-
-
-def test_variation_is_the_average_and_the_largest_over_groups():
-    assert variation([[4, 2], [3, 3], [5, NAN]]) == pytest.approx((1 / 6, 1 / 3))
-    assert all(map(isnan, variation([[5, NAN]])))
-
-
-@pytest.mark.parametrize("kind", ["five clusters", "alike"])
-@pytest.mark.parametrize(
-    ("items", "whole", "rounds", "groups"),
-    [
-        ((2, 2), True, 10, 98),
-        ((2, 2), True, 10, 24),
-        ((2, 2), False, 1, 98),
-        ((8,), True, 10, 98),
-        ((7,), False, 1, 24),
-    ],
-)
-def test_intervals_hold_the_truth(benchmark_named, kind, items, whole, rounds, groups):
-    """As simulations/coverage_stereomap.py prints them; of 200 experiments 95 % show as 90 to 99 in
-    nearly all."""
-    of_groups, _, mean, apart, above = benchmark_named("coverage_stereomap").coverage(
-        kind, whole, groups, rounds, items, 200
-    )
-    assert 92 <= of_groups <= 97.5 and 90 <= mean <= 99 and 90 <= apart <= 99.5
-    assert above == 100 if kind == "five clusters" else above <= 7

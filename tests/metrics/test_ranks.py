@@ -35,7 +35,7 @@ def test_a_test_that_was_not_made_does_not_count():
 
 @given(st.lists(st.floats(0, 1), min_size=1, max_size=12))
 def test_holm_rejects_what_its_steps_reject(p):
-    """Step down: the smallest at alpha / m, the next at alpha / (m - 1), until one is not rejected."""
+    """Step down: the smallest at alpha / m, the next at alpha / (m - 1), until one is kept."""
     alpha, m = 0.05, len(p)
     rejected, order = set(), sorted(range(m), key=lambda i: p[i])
     for step, i in enumerate(order):
@@ -118,7 +118,7 @@ def test_distances_are_told_apart_only_where_both_signs_are():
 
 
 def test_a_mirrored_interval_keeps_its_sides():
-    """-5 in [-14, -4] is a distance of 5 in [4, 14]; beside 10 in [8, 11] that is the pair above."""
+    """-5 in [-14, -4] is a distance of 5 in [4, 14]; beside 10 in [8, 11] it is the pair above."""
     mirrored, plain = (
         ranks([-5, 10], [-14, 8], [-4, 11], distances=True),
         ranks([5, 10], [4, 8], [14, 11]),
@@ -172,6 +172,7 @@ def test_ties_cover_all_and_hold_none_that_differ(rows, distances):
     assert not any(set(a) < set(b) for a in found.ties for b in found.ties)
 
 
+@pytest.mark.slow
 def test_equal_models_are_told_apart_in_at_most_one_table_of_twenty():
     """Six models without a difference, 15 pairs: a false difference anywhere in 5 % of 2,000 tables
     at most, give or take 1.4."""
@@ -180,6 +181,7 @@ def test_equal_models_are_told_apart_in_at_most_one_table_of_twenty():
     assert wrong / 2000 < 0.05 + 3 * sqrt(0.05 * 0.95 / 2000)
 
 
+@pytest.mark.slow
 def test_ranks_hold_all_together():
     """Models at 0, 1, 2, 6, 6.5 with standard errors of 1: all five true ranks stand in the
     intervals in at least 95 % of 2,000 tables."""
@@ -192,6 +194,7 @@ def test_ranks_hold_all_together():
     assert held / 2000 > 0.95 - 3 * sqrt(0.05 * 0.95 / 2000)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("distance", [0, 0.5, 2])
 def test_equal_distances_of_either_sign_are_told_apart_in_at_most_one_table_of_twenty(distance):
     """Two models at -distance and distance, standard errors of 1."""
@@ -212,6 +215,7 @@ def test_few_clusters_need_students_quantiles():
     assert few.p[0, 1] > ranks([10, 16], [8, 13], [12, 19]).p[0, 1]
 
 
+@pytest.mark.slow
 def test_samples_of_five_of_the_same_mean_differ_in_at_most_one_table_of_twenty():
     """Welch's test of two means, each with its own standard error on 4 degrees of freedom."""
     draws = np.random.default_rng(19).normal(size=(1000, 2, 5))

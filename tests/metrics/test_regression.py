@@ -51,6 +51,7 @@ def test_two_clusterings_agree_with_a_sum_over_all_pairs_of_rows():
     assert result.value == pytest.approx(beta[0]) and result.stderr == pytest.approx(sqrt(variance))
 
 
+@pytest.mark.slow
 def test_intervals_cover_the_truth_where_words_and_identifiers_have_effects_of_their_own():
     """300 draws of 64 identifiers x 30 words, as in AAT: 95 % intervals hold the true gap about as
     often as they say.

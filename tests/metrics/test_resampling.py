@@ -27,6 +27,7 @@ def test_stderr_of_a_mean_of_clusters_of_one_is_the_classical_one():
     assert stderr == pytest.approx(x.std(ddof=1) / np.sqrt(400), rel=0.03)
 
 
+@pytest.mark.slow
 def test_stderr_grows_when_the_rows_of_a_cluster_agree():
     """100 clusters of ten equal rows know as much as 100 rows: sqrt(10) times the standard error
     that 1000 rows would have."""

@@ -19,7 +19,10 @@ from tests.hostile import HOSTILE, run_of, samples
 
 PAGES = ("overview", "model", "leaderboard", "comparison")
 ORDER = (4, 1, 8, 0, 7, None, 3, 2, 6, 5)
-ROWS = "[...document.querySelector('table.sortable').tBodies[0].rows].filter((row) => !row.hidden).map((row) => row.cells[0].textContent)"
+ROWS = (
+    "[...document.querySelector('table.sortable').tBodies[0].rows].filter((row) => "
+    "!row.hidden).map((row) => row.cells[0].textContent)"
+)
 
 
 @pytest.fixture(scope="module")
@@ -151,7 +154,8 @@ def test_on_paper_nothing_is_cut_off_and_all_folds_are_open(browser, pages, name
         # nothing tells the page's script, as where scripts are off
         tab.emulate_media(media="print")
         assert tab.evaluate(
-            "[...document.querySelectorAll('details > :not(summary, .filter)')].every((each) => each.getBoundingClientRect().height > 0)"
+            "[...document.querySelectorAll('details > :not(summary, .filter)')].every((each) => "
+            "each.getBoundingClientRect().height > 0)"
         )
         if name in ("overview", "model"):
             assert before and tab.evaluate("window.closedOnPaper") == 0
@@ -203,7 +207,10 @@ def test_rows_are_sorted_and_filtered_by_keyboard(browser, tmp_path):
 
 def test_a_long_name_lies_over_no_other_and_widens_no_page(browser, pages):
     """On a phone tables scroll in their boxes, which the keyboard reaches, and the page does not."""
-    over = "[...document.querySelectorAll('th, td')].filter((each) => each.scrollWidth > each.clientWidth + 1).map((each) => each.outerHTML.slice(0, 150))"
+    over = (
+        "[...document.querySelectorAll('th, td')].filter((each) => each.scrollWidth > "
+        "each.clientWidth + 1).map((each) => each.outerHTML.slice(0, 150))"
+    )
     for name in PAGES:
         with opened(browser, pages[name]) as tab:
             assert not tab.evaluate(over)  # no cell's text lies over the next
@@ -211,7 +218,8 @@ def test_a_long_name_lies_over_no_other_and_widens_no_page(browser, pages):
         boxes = "[...document.querySelectorAll('.wide, .figure')]"
         assert tab.evaluate(f"{boxes}.some((each) => each.scrollWidth > each.clientWidth)")
         assert tab.evaluate(
-            f"{boxes}.every((each) => each.tabIndex === 0 && each.getAttribute('aria-labelledby') || each.getAttribute('aria-label'))"
+            f"{boxes}.every((each) => each.tabIndex === 0 && "
+            "each.getAttribute('aria-labelledby') || each.getAttribute('aria-label'))"
         )
 
 

@@ -7,8 +7,8 @@ import hashlib
 import io
 import json
 import re
-from math import inf, nan
 from html.parser import HTMLParser
+from math import inf, nan
 
 import pytest
 
@@ -321,8 +321,8 @@ def test_what_is_the_same_for_many_is_said_once(tmp_path):
         and "Which tasks each model was asked" not in overview
     )
     assert (
-        "a : 2 of 2 tests; surest mine/gap 3.0 points [1.0, 5.0], 3.0 standard errors above 0; all from runs with a warning"
-        in overview
+        "a : 2 of 2 tests; surest mine/gap 3.0 points [1.0, 5.0], 3.0 standard errors above 0; "
+        "all from runs with a warning" in overview
     )
 
 

@@ -312,7 +312,7 @@ def test_parts_of_a_record_are_left_out_with_their_values():
 
 
 def made_hbb(benchmark_named, seed=1):
-    module = benchmark_named("coverage_compare")
+    module = benchmark_named("worlds/compare")
     task = module.TASKS["hbb"]
     model = module.Model({}, np.random.default_rng(seed), module.WORLDS["style"], False)
     return task, task.records(model, 24)
@@ -352,7 +352,7 @@ def test_the_few_instances_that_are_left_of_refusals_are_no_certainty(benchmark_
     assert not found["biased_share"].p < 0.001
 
 
-# ---- Do the intervals hold? simulations/coverage_compare.py at full size
+# ---- Do the intervals hold? simulations/worlds/compare.py at full size
 
 
 @pytest.mark.parametrize("number", ["mean", "median", "size"])
@@ -399,11 +399,3 @@ def test_ranks_of_six_models_hold_together(null_value):
         )
         separated += tuple(ranks[5]) == (6, 6)
     assert held >= 134 and separated >= 140, (held, separated)
-
-
-def test_the_benchmark_repeated_small(benchmark_named):
-    """Its worlds and its made-up answers go through every measure; 30 pairs of models that do not
-    differ give few alarms."""
-    module = benchmark_named("coverage_compare")
-    found = module.coverage(module.TASKS["empathy"], module.WORLDS["noise"], 12, runs=12)
-    assert found["gap_points"].intervals == 100 and found["gap_points"].alarms <= 34

@@ -191,7 +191,8 @@ def test_of_two_runs_the_newest_counts_and_a_note_says_so(tmp_path):
         2026, 1, 31, 10, 12, 12, 123456
     )
     assert found.notes == [
-        f"{old}: mine of m is not shown, {new} is newer (version 1 there, 2 here; documents 10 there, 100 here)"
+        f"{old}: mine of m is not shown, {new} is newer (version 1 there, 2 here; documents 10 "
+        "there, 100 here)"
     ]
 
 
@@ -274,7 +275,8 @@ def test_parts_without_samples_are_told(tmp_path):
     found = found_in(tmp_path)
     assert not found.runs
     assert found.notes == [
-        f"{bad}: a part of empathy_religion_official has no samples beside it, so the parts cannot be put together; run it again with --log_samples"
+        f"{bad}: a part of empathy_religion_official has no samples beside it, so the parts "
+        "cannot be put together; run it again with --log_samples"
     ]
 
 
@@ -376,7 +378,8 @@ def test_a_merged_file_of_an_older_version_names_no_model(tmp_path):
     (tmp_path / "config.json").write_text('{"task_type": "CAUSAL_LM"}')
     (note,) = found_in(tmp_path).notes
     assert note.startswith(
-        f"{tmp_path / 'merged.json'}: it names no model; write it again with `lm-eval-bias merge --output`"
+        f"{tmp_path / 'merged.json'}: it names no model; write it again with `lm-eval-bias merge "
+        "--output`"
     )
 
 
@@ -482,7 +485,10 @@ def test_a_run_of_ours_without_numbers_says_what_makes_them(
     if logged:
         samples.write_text("{}\n")
     (note,) = found_in(tmp_path).notes
-    merged = f"lm-eval-bias merge hbb '{samples}' --output '{tmp_path / 'merged_hbb.json'}' makes them from its samples"
+    merged = (
+        f"lm-eval-bias merge hbb '{samples}' --output '{tmp_path / 'merged_hbb.json'}' makes "
+        "them from its samples"
+    )
     what = merged if logged else "run it again with --log_samples"
     assert note == f"{path}: hbb is left out: {told}; {what}"
 
@@ -523,7 +529,8 @@ def test_samples_without_results_and_samples_that_were_cut_off(tmp_path):
     cut = tmp_path / f"samples_mine_{path.stem.partition('_')[2]}.jsonl"
     cut.write_text('{"doc_id": 1}\n{"doc_')
     assert found_in(tmp_path).notes == [
-        f"{alone}: its results file is not beside it, so its model and options are not known; put both into one folder",
+        f"{alone}: its results file is not beside it, so its model and options are not known; "
+        "put both into one folder",
         f"{cut}: its last line is cut off, or it is empty; run again with --log_samples",
     ]
 

@@ -49,7 +49,8 @@ def _phrase_problems(data: Mapping[str, Any], others: Mapping[str, Any]) -> Iter
             if sorted(slots) != ["descriptor", "noun"]:
                 problem = f"expected {{descriptor}} and {{noun}}, each once, found {pattern!r}"
                 yield (option, name), problem
-    counterparts, positives = data["counterparts"], {}
+    counterparts = data["counterparts"]
+    positives: dict[str, str] = {}
     for positive, negative in counterparts.items():
         place = ("counterparts", positive)
         if negative in counterparts:
@@ -66,13 +67,13 @@ def _phrase_problems(data: Mapping[str, Any], others: Mapping[str, Any]) -> Iter
             yield from not_the_whole(("contrasts", axis, gender), gender)
             keys = [tuple(c[k] for k in ("noun", "advantaged", "disadvantaged")) for c in contrasts]
             for i, contrast in enumerate(contrasts):
-                place = ("contrasts", axis, gender, i)
+                of = ("contrasts", axis, gender, i)
                 if contrast["advantaged"] == contrast["disadvantaged"]:
-                    yield (*place, "disadvantaged"), "the same as advantaged"
+                    yield (*of, "disadvantaged"), "the same as advantaged"
                 if keys[i] in keys[:i]:
-                    yield place, "this contrast stands here twice"
+                    yield of, "this contrast stands here twice"
                 if "printed" in contrast and contrast["printed"] not in counterparts:
-                    yield (*place, "printed"), f"{contrast['printed']!r} has no counterpart"
+                    yield (*of, "printed"), f"{contrast['printed']!r} has no counterpart"
 
 
 def _tuple_problems(rows: Any, others: Mapping[str, Any]) -> Iterator[Found]:

@@ -234,9 +234,9 @@ def _streams(
         for category, entry in groups["attributes"][domain].items():
             words = entry["words"]
             columns = []
-            for i, (wording, variants) in enumerate(chosen):
+            for i, (wording, of) in enumerate(chosen):
                 # words and directions rotate, so that each round over the wordings has all
-                questions = [(variant, side) for variant in variants for side in (0, 1)]
+                questions = [(variant, side) for variant in of for side in (0, 1)]
                 columns.append(
                     [
                         block(

@@ -179,7 +179,7 @@ def summary(records: Records, *, errors: bool = True, **_: Any) -> Summary:
 
 
 def _number(gap: Gap) -> Number:
-    return Number(*gap.gap, gap.low, gap.high)
+    return Number(gap.gap.value, gap.gap.stderr, gap.low, gap.high)
 
 
 NLI = Measure(record, summary, METRICS, exhibits=exhibits.NLI, clusters=CLUSTERS)

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import random
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Any
 
 from lm_eval_bias.benchmarks.bistereo.blocks import (
@@ -194,7 +194,7 @@ def skeleton(text: str, gender: int, infused: bool) -> str:
     return _BEFORE_MARK.sub("", " ".join(text.split()))
 
 
-def fill(open_text: str, descriptor: str, attribute: str | None, an: Sequence[str]) -> str:
+def fill(open_text: str, descriptor: str, attribute: str | None, an: Collection[str]) -> str:
     """The sentence of a skeleton. an: what takes "an" in place of "a"."""
     for slot, word in (("[A]", attribute), ("[B]", descriptor)):
         if word is not None:

@@ -206,7 +206,7 @@ def score_of(methods: Sequence[str]) -> str:
 
 
 def _number(of: Contrast | Neutral) -> Number:
-    return Number(*of.estimate, of.low, of.high)
+    return Number(of.estimate.value, of.estimate.stderr, of.low, of.high)
 
 
 PAIRS = Measure(record, summary, METRICS, exhibits=exhibits.PAIRS, clusters=CLUSTERS)

@@ -17,18 +17,9 @@ from functools import cache
 from itertools import chain, zip_longest
 from typing import Any
 
+from lm_eval_bias.data.content import Problem
 from lm_eval_bias.data.lexicons import lexicon
-from lm_eval_bias.data.schema import (
-    Fields,
-    Found,
-    ItemFile,
-    Named,
-    Rows,
-    Several,
-    Text,
-    checked,
-    load,
-)
+from lm_eval_bias.data.schema import Fields, ItemFile, Named, Rows, Several, Text, checked, load
 from lm_eval_bias.data.sources import official_file, source
 from lm_eval_bias.harness.dataset import CustomDataset
 from lm_eval_bias.measure import first_seen
@@ -45,7 +36,7 @@ NUMBERS = [str(n) for n in range(101)]
 # ---- The files
 
 
-def _group_problems(data: Mapping[str, Any], others: Mapping[str, Any]) -> Iterator[Found]:
+def _group_problems(data: Mapping[str, Any], others: Mapping[str, Any]) -> Iterator[Problem]:
     for category, groups in data["categories"].items():
         owner = {data.get("unspecified"): "unspecified"}
         for group, names in groups.items():
@@ -63,7 +54,7 @@ def _group_problems(data: Mapping[str, Any], others: Mapping[str, Any]) -> Itera
                 yield ("cultures", culture, i), f"{group!r} is one of {culture_of[group]} too"
 
 
-def _event_problems(rows: Any, others: Mapping[str, Any]) -> Iterator[Found]:
+def _event_problems(rows: Any, others: Mapping[str, Any]) -> Iterator[Problem]:
     emotions = others["groups"]["emotions"]
     for i, row in enumerate(rows):
         if row["emotion"] not in emotions:

@@ -23,6 +23,7 @@ from lm_eval_bias.measure import (
     mean,
     number,
     percentage,
+    unmeasured,
 )
 from lm_eval_bias.metrics.empathy_gap import (
     bootstrap_gaps,
@@ -224,7 +225,8 @@ def summary_likelihood(
     """`summary` of intensities by likelihood."""
     result = summary(records, missing, errors=errors)
     masses = {
-        name: Number(100 * mean(r[name] for r in records)) for name in ("number_mass", "off_scale")
+        name: unmeasured(100 * mean(r[name] for r in records))
+        for name in ("number_mass", "off_scale")
     }
     return result._replace(values={**result.values, **masses})
 
@@ -253,7 +255,7 @@ def summary(records: Sequence[Record], missing: str, *, errors: bool = True, **_
         result = bootstrap_gaps(specified[events & used], groups, pairwise, errors=errors)
         corrected = result.corrected
         return {
-            "events": Number((events & used).sum()),
+            "events": unmeasured((events & used).sum()),
             "delta": number(result.delta, (events & used).sum()),
             "delta_corrected": Number(corrected.value, low=corrected.low, high=corrected.high),
             "gap_points": Number(*result.points),
@@ -265,20 +267,20 @@ def summary(records: Sequence[Record], missing: str, *, errors: bool = True, **_
     result = Summary(
         values={
             **gaps(used),
-            "events_m0": Number(in_matrix.sum()),
-            "left_out": Number(answered.cut_off),
-            "refused": Number(percentage(refused, len(records))),
-            "unanswered": Number(answered.unanswered),
-            "unanswered_events": Number(100 * refusals(intensities).events),
-            "delta_p": Number(test.p),
-            "delta_null_low": Number(test.low),
-            "delta_null_high": Number(test.high),
+            "events_m0": unmeasured(in_matrix.sum()),
+            "left_out": unmeasured(answered.cut_off),
+            "refused": unmeasured(percentage(refused, len(records))),
+            "unanswered": unmeasured(answered.unanswered),
+            "unanswered_events": unmeasured(100 * refusals(intensities).events),
+            "delta_p": unmeasured(test.p),
+            "delta_null_low": unmeasured(test.low),
+            "delta_null_high": unmeasured(test.high),
             "delta_positive": by_valence["positive"]["delta"],
             "delta_negative": by_valence["negative"]["delta"],
-            "mean_intensity": Number(mean_matrix.mean()),
-            "std_intensity": Number(mean_matrix.std()),
-            "min_z": Number(z.min()),
-            "max_z": Number(z.max()),
+            "mean_intensity": unmeasured(mean_matrix.mean()),
+            "std_intensity": unmeasured(mean_matrix.std()),
+            "min_z": unmeasured(z.min()),
+            "max_z": unmeasured(z.max()),
         }
     )
     if not errors:

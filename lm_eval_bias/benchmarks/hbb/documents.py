@@ -16,11 +16,11 @@ from functools import partial
 from typing import Any
 
 from lm_eval_bias.benchmarks.hbb.concepts_documents import TOKEN, form_of, unfit
+from lm_eval_bias.data.content import Problem
 from lm_eval_bias.data.lexicons import lexicon
 from lm_eval_bias.data.schema import (
     Fields,
     Flag,
-    Found,
     ItemFile,
     Named,
     Rows,
@@ -55,7 +55,7 @@ def _names(groups: Mapping[str, Any]) -> dict[str, str]:
     }
 
 
-def _group_problems(data: Mapping[str, Any], others: Mapping[str, Any]) -> Iterator[Found]:
+def _group_problems(data: Mapping[str, Any], others: Mapping[str, Any]) -> Iterator[Problem]:
     pronouns = data["pronouns"]
     first = next(iter(pronouns))
     for pronoun, forms in pronouns.items():
@@ -100,7 +100,7 @@ def _group_problems(data: Mapping[str, Any], others: Mapping[str, Any]) -> Itera
             )
 
 
-def _concept_problems(rows: Any, others: Mapping[str, Any]) -> Iterator[Found]:
+def _concept_problems(rows: Any, others: Mapping[str, Any]) -> Iterator[Problem]:
     forms = next(iter(others["groups"]["pronouns"].values()))
     for i, row in enumerate(rows):
         for field, _, cause in unfit(row, forms):

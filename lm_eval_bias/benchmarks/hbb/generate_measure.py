@@ -18,9 +18,19 @@ from lm_eval_bias.benchmarks.hbb.measure import (
     summary_of,
     types_of,
 )
-from lm_eval_bias.measure import Measure, Metric, Number, Record, Summary, mean, number, percentage
-from lm_eval_bias.metrics.hidden_bias import Row
-from lm_eval_bias.metrics.sampled_bias import ChanceRow, Selection, sampled_bias
+from lm_eval_bias.measure import (
+    Measure,
+    Metric,
+    Number,
+    Record,
+    Summary,
+    mean,
+    number,
+    percentage,
+    unmeasured,
+)
+from lm_eval_bias.metrics.hidden_bias import HiddenBias, Row
+from lm_eval_bias.metrics.sampled_bias import ChanceRow, SampledBias, Selection, sampled_bias
 
 logger = logging.getLogger(__name__)
 
@@ -195,24 +205,19 @@ def summary(
         orders=2 if order == "both" else 1,
         errors=errors,
     )
-    rows = (
-        result.total,
-        result.placebo,
-        *result.categories.values(),
-        *result.types.values(),
-        *result.pairs.values(),
-    )
-    by_chance = {row.name: row for row in rows}
+    by_chance = {
+        id(row): chance for row, chance in zip(_rows(result.bias), _rows(result), strict=True)
+    }
 
     def numbers(row: Row, themes: int) -> dict[str, Number]:
         counted = numbers_of(row, themes)
         kept = {name: each for name, each in counted.items() if name not in OF_LIKELIHOODS}
-        return {**kept, **_beside_chance(by_chance[row.name], themes)}
+        return {**kept, **_beside_chance(by_chance[id(row)], themes)}
 
     common = summary_of(records, result.bias, numbers, errors=errors)
     answers = _answers(records)
     refuse_rate = {
-        row["category"]: Number(row["refuse_rate"]) for row in answers if row["type"] is None
+        row["category"]: unmeasured(row["refuse_rate"]) for row in answers if row["type"] is None
     }
     associations = [
         {key: cell for key, cell in row.items() if key not in OF_LIKELIHOODS}
@@ -227,13 +232,18 @@ def summary(
             "refuse_rate": refuse_rate.pop("all"),
             # Of each order by itself: a question whose other order a limit cut off is not one that
             # the model left unanswered.
-            "unanswered": Number(percentage(valid.count(0), len(valid))),
-            "answers_per_question": Number(mean(valid)),
-            "answered_a": Number(percentage(chose_a, sum(valid))),
+            "unanswered": unmeasured(percentage(valid.count(0), len(valid))),
+            "answers_per_question": unmeasured(mean(valid)),
+            "answered_a": unmeasured(percentage(chose_a, sum(valid))),
         },
         groups={**common.groups, "refuse_rate": refuse_rate},
         tables={**common.tables, "associations": associations, "answers": answers},
     )
+
+
+def _rows(result: HiddenBias | SampledBias) -> list[Any]:
+    of_parts = (result.categories, result.types, result.pairs)
+    return [result.total, result.placebo, *(row for part in of_parts for row in part.values())]
 
 
 def _warn_of_equal_answers(records: Sequence[Record]) -> None:

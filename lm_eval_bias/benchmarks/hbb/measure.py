@@ -20,6 +20,7 @@ from lm_eval_bias.measure import (
     mean,
     number,
     percentage,
+    unmeasured,
 )
 from lm_eval_bias.metrics.hidden_bias import (
     HiddenBias,
@@ -215,7 +216,7 @@ def summary(
         values={
             **common.values,
             "position_preference": Number(*result.position_preference),
-            "letter_mass": Number(letter_mass),
+            "letter_mass": unmeasured(letter_mass),
         },
         groups=common.groups,
         tables={**common.tables, "answers": by_category(records, _answers)},
@@ -285,12 +286,12 @@ def summary_of(
             **{f"placebo_{name}": each for name, each in placebo.items()},
             "placebo_difference": placebo["mean_difference"],
             "placebo_share": placebo["biased_share"],
-            "instances": Number(result.total.n),
-            "unanswered": Number(result.unanswered),
-            "left_out": Number(expected - result.total.n),
+            "instances": unmeasured(result.total.n),
+            "unanswered": unmeasured(result.unanswered),
+            "left_out": unmeasured(expected - result.total.n),
         },
         groups={
-            "instances": {name: Number(row.n) for name, row in result.categories.items()},
+            "instances": {name: unmeasured(row.n) for name, row in result.categories.items()},
             **{metric: {name: of[metric] for name, of in categories.items()} for metric in whole},
         },
     )

@@ -17,7 +17,7 @@ from lm_eval_bias.benchmarks.hbb.measure import (
     summary_of,
     unanswered,
 )
-from lm_eval_bias.measure import Measure, Metric, Number, Record, Summary, percentage
+from lm_eval_bias.measure import Measure, Metric, Record, Summary, percentage, unmeasured
 from lm_eval_bias.metrics.hidden_bias import variation_log_odds
 
 logger = logging.getLogger(__name__)
@@ -78,7 +78,7 @@ def summary(
     common = summary_of(records, result, errors=errors)
     lacking = percentage(sum(r["lacking"] > 0 for r in records), len(records))
     return common._replace(
-        values={**common.values, "lacking_sentences": Number(lacking)},
+        values={**common.values, "lacking_sentences": unmeasured(lacking)},
         tables={**common.tables, "answers": by_category(records, unanswered)},
     )
 

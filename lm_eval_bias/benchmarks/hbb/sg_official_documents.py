@@ -17,9 +17,9 @@ from typing import Any
 
 from lm_eval_bias.benchmarks.hbb import official_documents as hbb_official
 from lm_eval_bias.benchmarks.hbb import sg_documents as hbb_sg
+from lm_eval_bias.data.content import read
 from lm_eval_bias.data.downloads import sha256
 from lm_eval_bias.data.lexicons import lexicon
-from lm_eval_bias.data.schema import read
 from lm_eval_bias.data.sources import official_file
 from lm_eval_bias.harness.dataset import CustomDataset
 from lm_eval_bias.metrics.hidden_bias import THRESHOLD

@@ -17,9 +17,9 @@ from itertools import chain, count, cycle, islice
 from math import gcd
 from typing import Any
 
+from lm_eval_bias.data.content import Problem
 from lm_eval_bias.data.schema import (
     Fields,
-    Found,
     ItemFile,
     Named,
     Several,
@@ -41,7 +41,7 @@ WORDS_PER_POLARITY = 5
 # ---- The file
 
 
-def _problems(data: Mapping[str, Any], others: Mapping[str, Any]) -> Iterator[Found]:
+def _problems(data: Mapping[str, Any], others: Mapping[str, Any]) -> Iterator[Problem]:
     sides: dict[str, dict[str, list[str]]] = {}
     owner: dict[str, str] = {}
     for name, group in data["groups"].items():

@@ -19,6 +19,7 @@ from lm_eval_bias.measure import (
     first_seen,
     mean,
     number,
+    unmeasured,
 )
 from lm_eval_bias.metrics.affective_attribution import VERDICTS, Attribution, attribution_gap, rates
 from lm_eval_bias.metrics.regression import Coefficient
@@ -164,8 +165,8 @@ def summary_wabt_likelihood(records: Sequence[Record], *, errors: bool = True, *
     return summary._replace(
         values={
             **summary.values,
-            "left_out": Number(len(orders) - len(complete)),
-            "position_preference": Number(preference),
+            "left_out": unmeasured(len(orders) - len(complete)),
+            "position_preference": unmeasured(preference),
         }
     )
 
@@ -198,9 +199,12 @@ def _numbers(result: Association) -> dict[str, Number]:
     scores = result.scores
     return {
         "bias_score": Number(*result.mean, *result.interval),
-        **{f"bias_score_{name}": Number(getattr(scores, name)) for name in ("n", "std", "t", "p")},
         **{
-            name: Number(100 * getattr(result, name))
+            f"bias_score_{name}": unmeasured(getattr(scores, name))
+            for name in ("n", "std", "t", "p")
+        },
+        **{
+            name: unmeasured(100 * getattr(result, name))
             for name in ("invalid", "undefined", "refused")
         },
     }
@@ -340,7 +344,7 @@ def _attributions(
     attributions = [Attribution(**_keys(r, Attribution._fields)) for r in records]
     everything = rates(attributions, errors=False)
     lost = ("refused", "unparsed")
-    values = {name: Number(100 * getattr(everything, name)) for name in lost}
+    values = {name: unmeasured(100 * getattr(everything, name)) for name in lost}
     by_side: dict[str, dict[str, Number]] = {name: {} for name in lost}
     for side in "ab":
         of_side = [x for x in attributions if x.side == side]
@@ -349,15 +353,15 @@ def _attributions(
         for verdict in VERDICTS:
             values[f"{verdict}_{side}"] = Number(*getattr(valid, verdict))
             values[f"{verdict}_of_all_{side}"] = Number(*getattr(of_all, verdict))
-        values[f"verdicts_{side}"] = Number(sum(x.verdict in VERDICTS for x in of_side))
+        values[f"verdicts_{side}"] = unmeasured(sum(x.verdict in VERDICTS for x in of_side))
         for name in lost if of_side else ():
-            by_side[name][side] = Number(100 * getattr(valid, name))
+            by_side[name][side] = unmeasured(100 * getattr(valid, name))
     outcomes_of = {name: [outcome(r) for r in records] for name, outcome in outcomes.items()}
     overall = {
         name: attribution_gap(attributions, of, errors=errors) for name, of in outcomes_of.items()
     }
     for name, gap in overall.items():
-        values |= {f"{name}_gap": _in_points(gap), f"{name}_gap_p": Number(gap.p)}
+        values |= {f"{name}_gap": _in_points(gap), f"{name}_gap_p": unmeasured(gap.p)}
     summary = Summary(values, by_side)
     if not errors:
         return summary

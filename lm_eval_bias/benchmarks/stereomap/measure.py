@@ -541,7 +541,7 @@ def _incomplete(ratings: Ratings, part: str) -> list[str]:
         scored = ~np.isnan(scale.values)
         for k, item in enumerate(scale.items):
             rated = ~np.isnan(scale.ratings[:, :, k]).all(axis=1)
-            groups = [ratings.groups[i] for i in np.flatnonzero(scored & ~rated)]
+            groups = [ratings.groups[i] for i in np.flatnonzero(scored & ~rated).tolist()]
             if groups and (rated & scored).any():
                 lacking.append(f"{item} of {', '.join(groups)}")
     if not lacking:

@@ -1,0 +1,70 @@
+"""How much there is to read: code tokens, words of docstrings and long lines, by folder.
+
+    python speed/code_size.py [--files N]
+
+A token is one of Python's `tokenize`, without comments, docstrings, line breaks, indents. Counted
+are the files that git tracks; `--files` adds the N largest.
+"""
+
+from __future__ import annotations
+
+import argparse
+import ast
+import io
+import subprocess
+import tokenize
+from collections import Counter, defaultdict
+from pathlib import Path
+
+LONGEST = 100
+LAYOUT = {
+    tokenize.COMMENT,
+    tokenize.NL,
+    tokenize.NEWLINE,
+    tokenize.INDENT,
+    tokenize.DEDENT,
+    tokenize.ENCODING,
+    tokenize.ENDMARKER,
+}
+DOCUMENTED = ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef
+
+
+def size(text: str) -> Counter[str]:
+    """Of a file: tokens, docstring words, lines, long lines."""
+    nodes = (node for node in ast.walk(ast.parse(text)) if isinstance(node, DOCUMENTED))
+    docstrings = [docstring for node in nodes if (docstring := ast.get_docstring(node))]
+    tokens = tokenize.generate_tokens(io.StringIO(text).readline)
+    lines = text.splitlines()
+    return Counter(
+        files=1,
+        tokens=sum(t.type not in LAYOUT for t in tokens) - len(docstrings),
+        words=sum(len(docstring.split()) for docstring in docstrings),
+        lines=len(lines),
+        long=sum(len(line) > LONGEST for line in lines),
+    )
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--files", type=int, default=0, metavar="N")
+    arguments = parser.parse_args()
+    command = ["git", "ls-files", "*.py"]
+    names = subprocess.run(command, capture_output=True, text=True, check=True).stdout.split()
+    sizes = {name: size(Path(name).read_text(encoding="utf-8")) for name in names}
+    folders: defaultdict[str, Counter[str]] = defaultdict(Counter)
+    for name, of_file in sizes.items():
+        folders[str(Path(name).parent)] += of_file
+        folders["all tests" if name.startswith("tests/") else "all code"] += of_file
+    print(
+        f"{'folder':40} {'files':>6} {'tokens':>8} {'docstring words':>16} {'lines over 100':>15}"
+    )
+    for folder, of in sorted(folders.items(), key=lambda row: (row[0].startswith("all "), row[0])):
+        print(f"{folder:40} {of['files']:6} {of['tokens']:8,} {of['words']:16,} {of['long']:15}")
+    for name in sorted(sizes, key=lambda name: -sizes[name]["tokens"])[: arguments.files]:
+        print(f"{sizes[name]['tokens']:8,} {name}")
+
+
+if __name__ == "__main__":
+    main()
