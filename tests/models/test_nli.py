@@ -419,6 +419,7 @@ def test_the_gaps_of_a_classifier_in_which_the_skin_tone_decides():
     assert [numbers[name, None] for name in names] == [50, 50, 0]
 
 
+@pytest.mark.slow
 def test_the_gaps_of_a_classifier_in_which_one_word_decides():
     """Attractive is entailed, ugly contradicted, for both skin tones: no gap, however wrong that
     is."""

@@ -130,7 +130,7 @@ def test_an_answer_costs_its_prompt_once_and_a_token_for_each_further_token(llam
 
 
 @pytest.mark.parametrize("implementation", ["eager", "sdpa"])
-@pytest.mark.parametrize("name", ["Llama", "Gemma3"])
+@pytest.mark.parametrize("name", ["Llama", pytest.param("Gemma3", marks=pytest.mark.slow)])
 def test_both_attention_implementations(name, implementation, tokenizer):
     model = tiny.model(name)
     model.set_attn_implementation(implementation)

@@ -386,7 +386,7 @@ def test_the_end_token_ends_an_answer():
     assert all(EOS not in a[:-1] and (a[-1] == EOS or len(a) == 6) for a in found)
 
 
-@pytest.mark.parametrize("form", [list, torch.tensor], ids=["list", "tensor"])
+@pytest.mark.parametrize("form", [list, pytest.param(torch.tensor, marks=pytest.mark.slow)])
 def test_each_of_several_end_tokens_ends_an_answer(form):
     """A token that is written second somewhere becomes an end token; generation_config.json of chat
     models has more than one."""
@@ -401,7 +401,7 @@ def test_each_of_several_end_tokens_ends_an_answer(form):
     assert not any(str(second) in a.split()[:-1] for a in found)
 
 
-@pytest.mark.parametrize("length", [1, 2, 6])
+@pytest.mark.parametrize("length", [2, *(pytest.param(n, marks=pytest.mark.slow) for n in (1, 6))])
 def test_a_length_in_the_model_s_own_settings_goes_before_that_of_a_request(length):
     """As in hf; also where it is the length of what `generate` is asked about the settings."""
     model = tiny.model("Llama")
