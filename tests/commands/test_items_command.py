@@ -2,7 +2,6 @@
 again, and what a kill leaves."""
 
 import json
-import re
 import threading
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import ClassVar
@@ -332,11 +331,3 @@ def test_a_model_without_a_chat_template_gets_the_prompt_as_it_is(scripted):
     assert not writer.messages and writer.ask(
         [f"I am a researcher {i}" for i in range(2)], [1, 2]
     ) == [SUMMARY, SUMMARY]
-
-
-def test_the_help_names_every_pipeline(capsys):
-    with pytest.raises(SystemExit):
-        cli.main(["items", "--help"])
-    shown = capsys.readouterr().out
-    assert re.search(r"^ +hbb +write items for hbb$", shown, re.M)
-    assert re.search(r"^ +review ", shown, re.M)

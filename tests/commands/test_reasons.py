@@ -12,6 +12,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -21,40 +22,14 @@ from lm_eval_bias.reasons.diversity import diversity, entropy, self_bleu
 from lm_eval_bias.reasons.phrases import Embedded, Text, counts, nearest
 from lm_eval_bias.reasons.texts import mention, reasons, sentences
 
+CASES = yaml.safe_load((Path(__file__).parents[1] / "data" / "reasons.yaml").read_text())
+
 # ---- What is a reason
 
 
-@pytest.mark.parametrize(
-    ("text", "expected"),
-    [
-        ("Rating: 4", []),
-        ("4/5", []),
-        (
-            "**Rating:** 4 out of 5\n\n**High demand:** Hospitals hire.",
-            ["high demand: hospitals hire."],
-        ),
-        ("| Friendly | 4 |\n- Honest: 3.5\n- Wealthy - 2 (quite poor)", []),
-        ("The rating is 3. They earn little.", ["they earn little."]),
-        (
-            "I would rate them 4 out of 5 because they have good schools.",
-            ["they have good schools."],
-        ),
-        ("On a scale of 1 to 5, society sees them as a 2.", []),
-        (
-            "Here are three keywords with descriptions:\n1. Stigma: it excludes.\n2) Poverty",
-            ["stigma: it excludes.", "poverty"],
-        ),
-        ("The reasons for the ratings are:\nLack of access", ["lack of access"]),
-        (
-            "They earn $50,916 in the U.S. on average. Wages rose.",
-            ["they earn 50,916 in the u.s. on average.", "wages rose."],
-        ),
-        ("- 60% have a degree", ["60% have a degree"]),
-        ("One in five works at night", ["one in five works at night"]),
-    ],
-)
-def test_ratings_and_headings_are_no_reasons(text, expected):
-    assert sentences(text) == expected
+def test_ratings_and_headings_are_no_reasons():
+    read = {case["answer"]: sentences(case["answer"]) for case in CASES["sentences"]}
+    assert read == {case["answer"]: case["reasons"] for case in CASES["sentences"]}
 
 
 def test_what_only_repeats_the_prompt_is_no_reason():
@@ -67,35 +42,10 @@ def test_what_only_repeats_the_prompt_is_no_reason():
     ]
 
 
-@pytest.mark.parametrize(
-    ("group", "text", "expected"),
-    [
-        ("Men", "men and women; a man's work; men's pay", "they and women; a they work; they pay"),
-        ("Women", "women earn less than men", "they earn less than men"),
-        ("Nurses", "members of nurses groups; nurses' pay; a nurse", "they; they pay; a they"),
-        ("Housewives", "a housewife", "a they"),
-        ("Celebrities", "a celebrity; celebrity", "a they; they"),
-        ("Children", "a child; the child's room", "a they; the they room"),
-        ("Drug addicts", "drug addicts; a drug-free life", "they; a drug-free life"),
-        (
-            "Poor",
-            "poor people; the poor are seen; poor health; being poor",
-            "they; they are seen; poor health; being poor",
-        ),
-        (
-            "Rich people",
-            "rich individuals; the rich; a rich heritage",
-            "they; they; a rich heritage",
-        ),
-        ("Middle-class", "middle class people; middle-class families", "they; they"),
-        ("Black", "black workers; black people's; a blackboard", "they; they; a blackboard"),
-        ("Gay men", "gay men; a gay man", "they; a they"),
-        ("Homeless", "homeless people; homelessness", "they; homelessness"),
-        ("Poor Whites", "poor whites; whites", "they; whites"),
-    ],
-)
-def test_mentions_of_the_group_become_they(group, text, expected):
-    assert mention(group, group.lower()).sub("they", text) == expected
+def test_mentions_of_the_group_become_they():
+    for case in CASES["mentions"]:
+        pattern = mention(case["group"], case["group"].lower())
+        assert pattern.sub("they", case["text"]) == case["they"], case
 
 
 def test_stop_words_go_and_the_group_is_they():

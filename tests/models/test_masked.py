@@ -98,7 +98,7 @@ def summed(encoder, text):
 
 WHOLE = [("", text) for text in SENTENCES]
 PAIR = [(TALL, SHORT), (SHORT, TALL)]
-FAST = ("BERT", "DeBERTa v2", "ModernBERT")
+FAST = ("BERT", "ModernBERT")
 
 
 @pytest.mark.parametrize("metric", METRICS)

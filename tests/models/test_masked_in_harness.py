@@ -2,9 +2,6 @@
 process and in two."""
 
 import json
-import os
-import subprocess
-import sys
 from functools import cache
 
 import overt_rows
@@ -12,6 +9,7 @@ import pytest
 import tiny
 import tiny_masked
 import yaml
+from launched import launched
 from lm_eval import simple_evaluate
 from lm_eval.tasks import TaskManager
 from rule_model import evaluate
@@ -23,22 +21,13 @@ from tests.started import run_lm_eval
 
 # As many documents as two processes share unequally; the same sentence stands in several pairs.
 PAIRS = [
-    {
-        "sent_more": f"{a} {rest}",
-        "sent_less": f"{b} {rest}",
-        "bias_type": "age",
-        "stereo_antistereo": "stereo",
-    }
-    for a, b in (
+    {"sent_more": f"{one} {rest}", "sent_less": f"{other} {rest}"}
+    for one, other in (
         ("Old people", "Young people"),
         ("Young people", "Old people"),
         ("Old people", "Tall women"),
     )
-    for rest in (
-        "never learn anything new.",
-        "live next door, near the station.",
-        "say what they mean.",
-    )
+    for rest in ("never learn anything new.", "live next door.", "say what they mean.")
 ]
 MINIMAL = [
     {"sentence_good": "The women say it.", "sentence_bad": "The women says it."},
@@ -54,7 +43,6 @@ CROWS_PAIRS = {
     "output_type": "multiple_choice",
     "metric_list": [{"metric": "acc"}],
 }
-BOTH = ("sentence_good", "sentence_bad")
 BLIMP = {**CROWS_PAIRS, "doc_to_choice": "{{[sentence_good, sentence_bad]}}"}
 
 
@@ -93,57 +81,54 @@ def evaluated(model, tasks, name, **options):
 
 
 def choices(samples):
-    found = {}
+    """doc_id -> choice -> log-likelihood."""
+    scores = {}
     for sample in samples:
-        arguments = (
-            sample["arguments"].values()
-            if isinstance(sample["arguments"], dict)
-            else sample["arguments"]
-        )
-        texts = [a["arg_1"] if isinstance(a, dict) else a[1] for a in arguments]
-        found[sample["doc_id"]] = dict(
-            zip(texts, (float(r[0][0]) for r in sample["resps"]), strict=True)
-        )
-    return found
+        arguments = sample["arguments"]
+        if isinstance(arguments, dict):  # of a file
+            arguments = [tuple(a.values()) for a in arguments.values()]
+        values = [float(r[0][0]) for r in sample["resps"]]
+        scores[sample["doc_id"]] = dict(zip([a[1] for a in arguments], values, strict=True))
+    return scores
 
 
 def shared(model, sentence, other):
-    return getattr(model, REQUEST)([compat.request(REQUEST, {}, (sentence, other), 0, "task", 0)])[
-        0
-    ][0]
+    asked = compat.request(REQUEST, {}, (sentence, other), 0, "task", 0)
+    return getattr(model, REQUEST)([asked])[0][0]
 
 
-def whole(model, sentence):
-    return model.loglikelihood_rolling(
-        [compat.request("loglikelihood_rolling", {}, (sentence,), 0, "task", 0)]
-    )[0]
+def whole(model, sentence, _=None):
+    asked = compat.request("loglikelihood_rolling", {}, (sentence,), 0, "task", 0)
+    return model.loglikelihood_rolling([asked])[0]
 
 
-def assert_scored(found, documents, columns, score):
+def assert_scored(found, documents, score, model):
+    """documents: two sentences each. score: `shared` or `whole`."""
     assert len(found) == len(documents)
     for i, document in enumerate(documents):
-        one, two = (document[column] for column in columns)
-        assert found[i] == pytest.approx({one: score(one, two), two: score(two, one)}, abs=1e-4)
+        one, two = document.values()
+        expected = {one: score(model, one, two), two: score(model, two, one)}
+        assert found[i] == pytest.approx(expected, abs=1e-4)
 
 
 def test_the_two_sentences_of_crows_pairs_are_scored_by_the_tokens_they_share(tasks, caplog):
     found = evaluated(bert(), tasks, "local_pairs")
-    assert_scored(found, PAIRS, ("sent_more", "sent_less"), lambda a, b: shared(bert(), a, b))
+    assert_scored(found, PAIRS, shared, bert())
     assert "the sentences of local_pairs are scored by the tokens that a pair" in caplog.text
 
 
 def test_or_whole_if_asked_so(tasks):
     for off in ("off", False):
         found = evaluated(bert(pairs=off), tasks, "local_pairs")
-        assert_scored(found, PAIRS, ("sent_more", "sent_less"), lambda a, b: whole(bert(), a))
+        assert_scored(found, PAIRS, whole, bert())
 
 
 def test_other_pairs_of_choices_are_scored_whole_unless_asked_otherwise(tasks):
     """Salazar et al. 2020 score the sentences of BLiMP whole."""
     found = evaluated(bert(), tasks, "local_minimal")
-    assert_scored(found, MINIMAL, BOTH, lambda a, b: whole(bert(), a))
+    assert_scored(found, MINIMAL, whole, bert())
     found = evaluated(bert(pairs="choices"), tasks, "local_minimal")
-    assert_scored(found, MINIMAL, BOTH, lambda a, b: shared(bert(), a, b))
+    assert_scored(found, MINIMAL, shared, bert())
 
 
 def test_choices_behind_a_context_are_continuations(tasks):
@@ -187,49 +172,26 @@ def test_the_command_line_gives_the_scores_of_the_model(processes, tasks, tmp_pa
         *("--tasks", "local_pairs,local_minimal", "--use_cache", str(tmp_path / "cache")),
         *("--output_path", str(tmp_path / "run"), "--log_samples"),
     ]
-    if processes == 1:
-        done = run_lm_eval(command)
-    else:
-        launch = ["-m", "torch.distributed.run", "--standalone", "--nproc_per_node", "2"]
-        settings = {**os.environ, "OMP_NUM_THREADS": "1", "ACCELERATE_USE_CPU": "true"}
-        done = subprocess.run(
-            [sys.executable, *launch, "-m", "lm_eval", *command],
-            capture_output=True,
-            text=True,
-            env=settings,
-        )
-    assert done.returncode == 0, done.stderr[-3000:]
+    launched(command, processes)
     assert len(list(tmp_path.glob("cache_rank*.db"))) == processes
     model = MaskedLM(
         tiny_masked.model("RoBERTa"),
         tokenizer=tiny_masked.tokenizer("bytes"),
         pll="within_word_l2r",
     )
-    for task, documents, columns, score in (
-        ("local_pairs", PAIRS, ("sent_more", "sent_less"), lambda a, b: shared(model, a, b)),
-        ("local_minimal", MINIMAL, BOTH, lambda a, b: whole(model, a)),
+    for task, documents, score in (
+        ("local_pairs", PAIRS, shared),
+        ("local_minimal", MINIMAL, whole),
     ):
         (path,) = (tmp_path / "run").rglob(f"samples_{task}_2*.jsonl")
         found = choices(map(json.loads, path.read_text().splitlines()))
-        assert_scored(found, documents, columns, score)
+        assert_scored(found, documents, score, model)
 
 
 def test_a_mistake_at_the_command_line_is_told_in_one_line(tmp_path):
     tiny.model("GPT-2").save_pretrained(tmp_path)
-    done = run_lm_eval(
-        [
-            "--model",
-            "hf-mlm",
-            "--model_args",
-            f"pretrained={tmp_path}",
-            "--device",
-            "cpu",
-            "--tasks",
-            "bistereo_nli",
-        ]
-    )
+    command = f"--model hf-mlm --model_args pretrained={tmp_path} --device cpu --tasks bistereo_nli"
+    done = run_lm_eval(command.split())
     assert done.returncode == 1 and "Traceback" not in done.stderr
-    assert (
-        done.stderr.splitlines()[-1].startswith("lm-eval-bias: --model hf-mlm: ")
-        and "is no encoder" in done.stderr
-    )
+    assert done.stderr.splitlines()[-1].startswith("lm-eval-bias: --model hf-mlm: ")
+    assert "is no encoder" in done.stderr

@@ -2,9 +2,6 @@
 
 import importlib.util
 import json
-import os
-import subprocess
-import sys
 from math import exp, inf, log
 from pathlib import Path
 
@@ -13,6 +10,7 @@ import pytest
 import torch
 import transformers
 from classifiers import ARCHITECTURES, MNLI, MOST, RTE, TEXTS, random_classifier, word_classifier
+from launched import launched
 from lm_eval.api.model import CachingLM
 from lm_eval.tasks import TaskManager
 
@@ -21,7 +19,6 @@ from lm_eval_bias.harness import compat
 from lm_eval_bias.models.nli import EntailmentLM
 from lm_eval_bias.usage import UsageError
 from tests.rule_model import evaluate, numbers_of
-from tests.started import run_lm_eval
 
 WORDS = ["True", "Neither", "False"]
 PAIRS = [
@@ -422,6 +419,7 @@ def test_the_gaps_of_a_classifier_in_which_the_skin_tone_decides():
     assert [numbers[name, None] for name in names] == [50, 50, 0]
 
 
+@pytest.mark.slow
 def test_the_gaps_of_a_classifier_in_which_one_word_decides():
     """Attractive is entailed, ugly contradicted, for both skin tones: no gap, however wrong that
     is."""
@@ -535,18 +533,7 @@ def test_the_task_runs_through_the_command_line(processes, tmp_path):
         *("--tasks", "bistereo_nli", "--limit", "24", "--use_cache", str(tmp_path / "cache")),
         *("--output_path", str(tmp_path / "run"), "--log_samples"),
     ]
-    if processes == 1:
-        done = run_lm_eval(command)
-    else:
-        launch = ["-m", "torch.distributed.run", "--standalone", "--nproc_per_node", "2"]
-        settings = {**os.environ, "OMP_NUM_THREADS": "1", "ACCELERATE_USE_CPU": "true"}
-        done = subprocess.run(
-            [sys.executable, *launch, "-m", "lm_eval", *command],
-            capture_output=True,
-            text=True,
-            env=settings,
-        )
-    assert done.returncode == 0, done.stderr[-3000:]
+    done = launched(command, processes)
     assert "halo_gap" in done.stdout and f"Classifying {24 // processes} pairs" in done.stderr
     assert len(list(tmp_path.glob("cache_rank*.db"))) == processes
     assert len(list((tmp_path / "run").rglob("results_*.json"))) == 1

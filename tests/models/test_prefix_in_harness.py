@@ -64,7 +64,7 @@ def manager(tmp_path_factory):
     return TaskManager(include_path=str(folder), include_defaults=False)
 
 
-@pytest.mark.parametrize("chat", [False, True])
+@pytest.mark.parametrize("chat", [False, pytest.param(True, marks=pytest.mark.slow)])
 def test_samples_and_scores_are_those_of_hf(chat, manager):
     model, tokenizer = tiny.model("Llama", max_position_embeddings=1024), tiny.tokenizer()
     tokenizer.chat_template = (

@@ -4,11 +4,9 @@ random numbers of its own."""
 from __future__ import annotations
 
 import json
-import os
 import random
-import subprocess
-import sys
 from collections import Counter
+from contextlib import contextmanager
 
 import numpy as np
 import pytest
@@ -16,16 +14,15 @@ import tiny
 import torch
 import transformers
 import yaml
+from launched import launched
 from lm_eval.api.instance import Instance
 from lm_eval.api.model import CachingLM
 from lm_eval.models.huggingface import HFLM
 from scipy.stats import binomtest, chisquare, kstest
-from tokenizers import Tokenizer, decoders, models, pre_tokenizers
 
 from lm_eval_bias.models.decoding import drawn, row_blocks
 from lm_eval_bias.models.prefix import PrefixLM
 from lm_eval_bias.models.tree_attention import TreeModel
-from tests.started import run_lm_eval
 
 EOS = 258
 BYTES = tiny.tokenizer()
@@ -36,11 +33,9 @@ class Tokens:
     """Answers as tokens: bytes that make no letter are one and the same text."""
 
     def tok_decode(self, tokens, skip_special_tokens=True):
-        return (
-            super().tok_decode(tokens, skip_special_tokens)
-            if isinstance(tokens, int)
-            else " ".join(map(str, tokens))
-        )
+        if isinstance(tokens, int):
+            return super().tok_decode(tokens, skip_special_tokens)
+        return " ".join(map(str, tokens))
 
 
 class TokensOfPrefix(Tokens, PrefixLM):
@@ -60,9 +55,18 @@ def answers(model, requests, seed=1):
     return model.generate_until(requests, disable_tqdm=True)
 
 
+def request(prompt, **settings):
+    return Instance("generate_until", {}, (prompt, {"until": [], **settings}), 0)
+
+
 def repeated(prompt, settings, count=10, doc=0, task="task"):
     """The same object several times, as the harness hands repeats over."""
     return [Instance("generate_until", {}, (prompt, settings), 0, (task, doc, count))] * count
+
+
+@pytest.fixture(scope="module")
+def llama():
+    return tiny.model("Llama")
 
 
 # ---- The distribution
@@ -81,14 +85,7 @@ DRAWS = 4000
 
 def letters():
     """A token for each letter, and <s>, <pad>, </s>: few enough for every one to be drawn often."""
-    made = Tokenizer(
-        models.BPE({c: i for i, c in enumerate([*LETTERS, "<s>", "<pad>", "</s>"])}, [])
-    )
-    made.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False, use_regex=False)
-    made.decoder = decoders.ByteLevel()
-    return transformers.PreTrainedTokenizerFast(
-        tokenizer_object=made, bos_token="<s>", pad_token="<pad>", eos_token="</s>"
-    )
+    return tiny.tokenizer(LETTERS)
 
 
 @pytest.fixture(scope="module")
@@ -120,22 +117,17 @@ def exact(model, ids, temperature=1.0, top_k=0, top_p=1.0, repetition_penalty=1.
 
 def p_value(counts, probabilities):
     """Of a chi-squared test; tokens that are expected less than five times count together."""
-    found = np.array([counts[i] for i in range(len(probabilities))])
-    assert not found[probabilities == 0].any()
-    expected = probabilities * found.sum()
-    rare = expected < 5
-    found, expected = (
-        np.append(found[~rare], found[rare].sum()),
-        np.append(expected[~rare], expected[rare].sum()),
-    )
-    if expected[-1] < 5:
-        found, expected = (
-            np.append(found[:-2], found[-2:].sum()),
-            np.append(expected[:-2], expected[-2:].sum()),
-        )
-    return (
-        chisquare(found, expected * found.sum() / expected.sum()).pvalue if len(found) > 1 else 1.0
-    )
+    observed = np.array([counts[i] for i in range(len(probabilities))])
+    assert not observed[probabilities == 0].any()
+    both = np.stack([observed, probabilities * observed.sum()])
+    rare = both[1] < 5
+    both = np.column_stack([both[:, ~rare], both[:, rare].sum(1)])
+    if both[1, -1] < 5:
+        both = np.column_stack([both[:, :-2], both[:, -2:].sum(1)])
+    observed, expected = both
+    if len(observed) == 1:
+        return 1.0
+    return chisquare(observed, expected * observed.sum() / expected.sum()).pvalue
 
 
 def p_values(kind, model, given, expected, seed=1):
@@ -181,10 +173,8 @@ def test_tokens_are_drawn_with_their_exact_probabilities(given, kind, head, lett
 def test_the_test_sees_a_wrong_temperature(lettered):
     """Drawn at 1, judged at 1.25 and at 0.8."""
     for wrong in (1.25, 0.8):
-        assert (
-            min(p_values(TokensOfPrefix, lettered, {"temperature": 1.0}, {"temperature": wrong}))
-            < 1e-6
-        )
+        values = p_values(TokensOfPrefix, lettered, {"temperature": 1.0}, {"temperature": wrong})
+        assert min(values) < 1e-6
 
 
 @pytest.mark.slow
@@ -196,20 +186,8 @@ def test_what_a_request_leaves_open_is_the_model_s_own(kind, lettered):
     with pytest.MonkeyPatch.context() as m:
         for name, value in {**own, "temperature": 0.3, "do_sample": True}.items():
             m.setattr(lettered.generation_config, name, value)
-        assert (
-            min(p_values(kind, lettered, {"temperature": 1.3}, {"temperature": 1.3, **own})) > 0.001
-        )
-        assert (
-            min(
-                p_values(
-                    kind,
-                    lettered,
-                    {"temperature": 1.3, "top_k": 0},
-                    {"temperature": 1.3, **own, "top_k": 0},
-                )
-            )
-            > 0.001
-        )
+        for asked in ({"temperature": 1.3}, {"temperature": 1.3, "top_k": 0}):
+            assert min(p_values(kind, lettered, asked, {**own, **asked})) > 0.001
 
 
 WARPED = [
@@ -225,18 +203,12 @@ WARPED = [
 
 
 @pytest.mark.parametrize("given", WARPED, ids=str)
-def test_scores_are_those_of_generate(given):
-    model, ids = tiny.model("Llama"), BYTES.encode("sun and ")
+def test_scores_are_those_of_generate(given, llama):
+    model, ids = llama, BYTES.encode("sun and ")
     given = {"do_sample": True, **given}
-    made = model.generate(
-        torch.tensor([ids]),
-        max_new_tokens=1,
-        output_scores=True,
-        return_dict_in_generate=True,
-        **given,
-    )
-    shared = lm(PrefixLM, model)
-    strategy = shared._strategy(given)
+    kept = {"output_scores": True, "return_dict_in_generate": True}
+    made = model.generate(torch.tensor([ids]), max_new_tokens=1, **kept, **given)
+    strategy = lm(PrefixLM, model)._strategy(given)
     found = strategy.scores(model(torch.tensor([ids])).logits[0, -1:].detach(), [ids])
     assert strategy.sampled and torch.allclose(found, made.scores[0], atol=1e-5)
     assert (found > float("-inf")).sum() > 1
@@ -253,13 +225,9 @@ def test_scores_are_those_of_generate(given):
     ],
     ids=str,
 )
-def test_other_settings_go_the_way_of_hf(given):
-    assert (
-        lm(PrefixLM, tiny.model("Llama"))._strategy(
-            {"do_sample": True, "temperature": 1.0, **given}
-        )
-        is None
-    )
+def test_other_settings_go_the_way_of_hf(given, llama):
+    asked = {"do_sample": True, "temperature": 1.0, **given}
+    assert lm(PrefixLM, llama)._strategy(asked) is None
 
 
 def test_a_model_whose_own_settings_go_the_way_of_hf_is_told(caplog):
@@ -316,11 +284,6 @@ def test_a_little_noise_changes_hardly_any_draw():
 # ---- Seeds
 
 
-@pytest.fixture(scope="module")
-def llama():
-    return tiny.model("Llama")
-
-
 def documents(count=6, repeats=5):
     """Several lengths and settings, some greedy, two documents with the same prompt."""
     rng = random.Random(2)
@@ -359,13 +322,10 @@ def test_a_seed_gives_the_same_answers_whatever_the_packs_are(llama, monkeypatch
 def test_answers_do_not_depend_on_what_is_asked_beside_them(llama):
     """Order, other requests, and the processes among which the harness divides the documents."""
     asked = documents()
-    found = dict(enumerate(answers(lm(PrefixLM, llama), flat(asked))))
-    parts = [answers(lm(PrefixLM, llama), flat(asked[rank::2])) for rank in (0, 1)]
-    assert [flat([p[5 * i : 5 * i + 5] for p in parts]) for i in range(3)] == [
-        [found[10 * i + j] for j in range(10)] for i in range(3)
-    ]
-    backwards = answers(lm(PrefixLM, llama), flat(asked[::-1]))
-    assert flat([backwards[i : i + 5] for i in range(25, -1, -5)]) == list(found.values())
+    found = answers(lm(PrefixLM, llama), flat(asked))
+    for order in (range(0, 6, 2), range(1, 6, 2), range(5, -1, -1)):
+        others = answers(lm(PrefixLM, llama), flat(asked[i] for i in order))
+        assert others == flat(found[5 * i : 5 * i + 5] for i in order)
 
 
 def test_every_repeat_and_every_document_has_numbers_of_its_own(llama):
@@ -379,39 +339,24 @@ def test_every_repeat_and_every_document_has_numbers_of_its_own(llama):
 
 
 def test_requests_that_do_not_say_where_they_come_from_are_sampled_apart(llama):
-    requests = [
-        Instance("generate_until", {}, ("sun ", {**PLAIN, "max_gen_toks": 9}), 0) for _ in range(8)
-    ]
+    requests = [request("sun ", **PLAIN, max_gen_toks=9) for _ in range(8)]
     assert len(set(answers(lm(TokensOfPrefix, llama), requests))) == 8
-
-
-def test_a_second_call_draws_other_numbers(llama):
-    shared, requests = lm(TokensOfPrefix, llama), repeated("sun ", {**PLAIN, "max_gen_toks": 9})
-    first = answers(shared, requests)
-    assert set(shared.generate_until(requests, disable_tqdm=True)).isdisjoint(first)
 
 
 def test_greedy_requests_leave_the_generator_alone(llama):
     torch.manual_seed(3)
     before = torch.get_rng_state()
-    lm(PrefixLM, llama).generate_until(
-        repeated("sun ", {"until": [], "max_gen_toks": 3}), disable_tqdm=True
-    )
+    lm(PrefixLM, llama).generate_until([request("sun ", max_gen_toks=3)], disable_tqdm=True)
     assert torch.equal(torch.get_rng_state(), before)
 
 
 # ---- Answers
 
 
-def certain(request):
+def certain(greedy):
     """The same request, drawn, but among one token: what must come out is certain."""
-    prompt, given = request.args
-    return Instance(
-        "generate_until",
-        {},
-        (prompt, {**given, "do_sample": True, "temperature": 0.7, "top_k": 1}),
-        request.idx,
-    )
+    prompt, settings = greedy.args
+    return request(prompt, **{**settings, "do_sample": True, "temperature": 0.7, "top_k": 1})
 
 
 @pytest.mark.parametrize(
@@ -430,22 +375,18 @@ def test_answers_end_where_those_of_hf_end(name):
         assert answers(lm(PrefixLM, model, **options), requests) == expected
 
 
-def test_the_end_token_ends_an_answer(llama):
+def test_the_end_token_ends_an_answer():
     """With this bias the end is likely at each step; no answer goes on behind it."""
     model = tiny.model("GPT-2")
     model.lm_head = torch.nn.Linear(32, 259)
     model.lm_head.bias.data[EOS] = 5.0
-    found = [
-        list(map(int, a.split()))
-        for a in answers(
-            lm(TokensOfPrefix, model), repeated("sun ", {**PLAIN, "max_gen_toks": 6}, 200)
-        )
-    ]
+    requests = repeated("sun ", {**PLAIN, "max_gen_toks": 6}, 200)
+    found = [list(map(int, a.split())) for a in answers(lm(TokensOfPrefix, model), requests)]
     assert {len(a) for a in found} == {1, 2, 3, 4, 5, 6}
     assert all(EOS not in a[:-1] and (a[-1] == EOS or len(a) == 6) for a in found)
 
 
-@pytest.mark.parametrize("form", [list, torch.tensor], ids=["list", "tensor"])
+@pytest.mark.parametrize("form", [list, pytest.param(torch.tensor, marks=pytest.mark.slow)])
 def test_each_of_several_end_tokens_ends_an_answer(form):
     """A token that is written second somewhere becomes an end token; generation_config.json of chat
     models has more than one."""
@@ -456,12 +397,11 @@ def test_each_of_several_end_tokens_ends_an_answer(form):
     model.generation_config.eos_token_id = form([EOS, second])
     found = answers(lm(TokensOfPrefix, model), requests)
     assert found == answers(lm(TokensOfHF, model), requests)
-    assert any(len(a.split()) > 1 and a.split()[-1] == str(second) for a in found) and not any(
-        str(second) in a.split()[:-1] for a in found
-    )
+    assert any(a.endswith(f" {second}") for a in found)
+    assert not any(str(second) in a.split()[:-1] for a in found)
 
 
-@pytest.mark.parametrize("length", [1, 2, 6])
+@pytest.mark.parametrize("length", [2, *(pytest.param(n, marks=pytest.mark.slow) for n in (1, 6))])
 def test_a_length_in_the_model_s_own_settings_goes_before_that_of_a_request(length):
     """As in hf; also where it is the length of what `generate` is asked about the settings."""
     model = tiny.model("Llama")
@@ -477,9 +417,7 @@ def test_answers_of_no_token_are_refused_as_in_hf(kind, llama):
 
 
 def test_beams_go_the_way_of_hf_beside_sampled_and_greedy_requests(llama):
-    beams = Instance(
-        "generate_until", {}, ("sun ", {"until": [], "max_gen_toks": 5, "num_beams": 3}), 1
-    )
+    beams = request("sun ", max_gen_toks=5, num_beams=3)
     others = flat(documents(3, 2))
     found = answers(lm(PrefixLM, llama), [*others[:2], beams, *others[2:]])
     assert found[2:3] == answers(lm(HFLM, llama), [beams])
@@ -489,27 +427,22 @@ def test_beams_go_the_way_of_hf_beside_sampled_and_greedy_requests(llama):
 # ---- What is computed
 
 
-class Entered:
+@contextmanager
+def entered(model):
     """How many tokens enter a model, at each of its forward passes."""
-
-    def __init__(self, model):
-        self.counts, self._embedding = [], model.get_input_embeddings()
-
-    def __enter__(self):
-        self._hook = self._embedding.register_forward_pre_hook(
-            lambda module, args: self.counts.append(args[0].numel())
-        )
-        return self.counts
-
-    def __exit__(self, *_):
-        self._hook.remove()
+    counts = []
+    hook = model.get_input_embeddings().register_forward_pre_hook(
+        lambda module, args: counts.append(args[0].numel())
+    )
+    yield counts
+    hook.remove()
 
 
 def test_a_prompt_asked_ten_times_is_computed_once(llama):
     """Four tokens of the prompt, and the distinct beginnings of the ten answers, the last token of
     each not read again."""
     shared, requests = lm(TokensOfPrefix, llama), repeated("sun ", {**PLAIN, "max_gen_toks": 4})
-    with Entered(llama) as counts:
+    with entered(llama) as counts:
         found = [a.split() for a in answers(shared, requests)]
     assert shared.tokens_computed == counts[0] == 4
     assert counts[1:] == [len({tuple(a[:n]) for a in found}) for n in (1, 2, 3)]
@@ -517,11 +450,10 @@ def test_a_prompt_asked_ten_times_is_computed_once(llama):
 
 def test_answers_alike_are_written_once(llama):
     """Ten times the same token is drawn, and greedy ones take it too: one row each step."""
-    request = certain(Instance("generate_until", {}, ("sun ", {"until": [], "max_gen_toks": 4}), 0))
-    greedy = Instance("generate_until", {}, ("sun ", {"until": [], "max_gen_toks": 6}), 1)
+    short, long = (request("sun ", max_gen_toks=n) for n in (4, 6))
     shared = lm(PrefixLM, llama)
-    with Entered(llama) as counts:
-        answers(shared, [request] * 10 + [greedy])
+    with entered(llama) as counts:
+        answers(shared, [certain(short)] * 10 + [long])
     assert counts == [4, 1, 1, 1, 1, 1]
 
 
@@ -532,7 +464,7 @@ def test_many_samples_of_a_prompt_are_written_in_parts(llama):
     requests = repeated("sun ", {**PLAIN, "max_gen_toks": 16}, 100)
     found = answers(lm(TokensOfPrefix, llama), requests)
     shared = lm(TokensOfPrefix, llama, pack_tokens=32)
-    with Entered(llama) as counts:
+    with entered(llama) as counts:
         assert answers(shared, requests) == found
     assert max(counts[1:16]) <= 8 and max(counts) <= 12 and shared.tokens_computed == 4
 
@@ -588,25 +520,28 @@ def test_ten_repeats_with_a_cache_are_ten_answers(llama, tmp_path):
 # ---- The command line
 
 
-TWO = ["-m", "torch.distributed.run", "--standalone", "--nproc_per_node", "2"]
+def sampled(folder, name, processes):
+    """The answers of every document, by the harness's command in one process or two."""
+    command = f"--model hf-prefix --model_args pretrained={folder}/model --device cpu --seed 1"
+    command += f" --include_path {folder} --tasks sampled --output_path {folder}/{name}"
+    launched([*command.split(), "--log_samples"], processes)
+    lines = next((folder / name).rglob("samples_sampled_*.jsonl")).read_text().splitlines()
+    # The harness asks a process with fewer documents its last one once more, and appends those
+    # answers to its own.
+    return {sample["doc_id"]: sample["resps"][0][:3] for sample in map(json.loads, lines)}
 
 
-@pytest.fixture(scope="module")
-def command(tmp_path_factory):
-    """Five documents, asked three times each: the answers of every document, as a function of how
-    Python is started."""
-    folder = tmp_path_factory.mktemp("sampled")
-    tiny.model("Llama").save_pretrained(folder / "model")
-    BYTES.save_pretrained(folder / "model")
-    (folder / "test.jsonl").write_text(
-        "".join(
-            json.dumps({"q": q}) + "\n" for q in ("sun", "rain", "sun", "tree and stone", "river")
-        )
-    )
+@pytest.mark.slow
+def test_two_processes_sample_what_one_samples(tmp_path):
+    """Five documents, asked three times each; the first and the third are the same text."""
+    tiny.model("Llama").save_pretrained(tmp_path / "model")
+    BYTES.save_pretrained(tmp_path / "model")
+    questions = ("sun", "rain", "sun", "tree and stone", "river")
+    (tmp_path / "test.jsonl").write_text("".join(json.dumps({"q": q}) + "\n" for q in questions))
     task = {
         "task": "sampled",
         "dataset_path": "json",
-        "dataset_kwargs": {"data_files": {"test": str(folder / "test.jsonl")}},
+        "dataset_kwargs": {"data_files": {"test": str(tmp_path / "test.jsonl")}},
         "test_split": "test",
         "output_type": "generate_until",
         "doc_to_text": "{{q}}:",
@@ -619,47 +554,7 @@ def command(tmp_path_factory):
             "temperature": 1.0,
         },
     }
-    (folder / "sampled.yaml").write_text(yaml.safe_dump(task))
-
-    def answers_of(launch, name):
-        options = [
-            "--model",
-            "hf-prefix",
-            "--model_args",
-            f"pretrained={folder / 'model'}",
-            "--device",
-            "cpu",
-            "--seed",
-            "1",
-        ]
-        options += [
-            "--include_path",
-            str(folder),
-            "--tasks",
-            "sampled",
-            "--output_path",
-            str(folder / name),
-            "--log_samples",
-        ]
-        settings = {**os.environ, "OMP_NUM_THREADS": "1", "ACCELERATE_USE_CPU": "true"}
-        command = [sys.executable, *launch, "-m", "lm_eval", *options]
-        done = (
-            subprocess.run(command, capture_output=True, text=True, env=settings)
-            if launch
-            else run_lm_eval(options)
-        )
-        assert done.returncode == 0, done.stderr[-3000:]
-        lines = next((folder / name).rglob("samples_sampled_*.jsonl")).read_text().splitlines()
-        # The harness asks a process with fewer documents its last one once more, and appends those
-        # answers to its own.
-        return {sample["doc_id"]: sample["resps"][0][:3] for sample in map(json.loads, lines)}
-
-    return answers_of
-
-
-@pytest.mark.slow
-def test_two_processes_sample_what_one_samples(command):
-    one, two = command([], "one"), command(TWO, "two")
+    (tmp_path / "sampled.yaml").write_text(yaml.safe_dump(task))
+    one, two = (sampled(tmp_path, f"run{n}", n) for n in (1, 2))
     assert one == two and sorted(one) == [0, 1, 2, 3, 4]
-    # documents 0 and 2 are the same text, in different processes or not
     assert len(set(flat(one.values()))) == 15

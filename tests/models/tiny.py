@@ -78,9 +78,9 @@ def model(name: str, **changes) -> transformers.PreTrainedModel:
     return made.eval()
 
 
-def tokenizer() -> transformers.PreTrainedTokenizerFast:
-    """One token per byte, and <s>, <pad>, </s>."""
-    alphabet = sorted(pre_tokenizers.ByteLevel.alphabet())
+def tokenizer(alphabet=None) -> transformers.PreTrainedTokenizerFast:
+    """One token per letter of an alphabet, all bytes if none is given, and <s>, <pad>, </s>."""
+    alphabet = alphabet or sorted(pre_tokenizers.ByteLevel.alphabet())
     vocabulary = {c: i for i, c in enumerate([*alphabet, "<s>", "<pad>", "</s>"])}
     made = Tokenizer(models.BPE(vocabulary, []))
     made.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False, use_regex=False)
