@@ -1,9 +1,6 @@
-"""Lets a plain `lm_eval` find the tasks and model types of this project: adds them to the harness's
-own when those are imported.
+"""Lets a plain `lm_eval` find our tasks and model types, when its modules are imported.
 
-The released harness has no entry points for tasks (setup.cfg declares the proposed one,
-`lm_eval.tasks`): it reads its own folder and those of `--include_path`. What is added, and how,
-stands in harness.py; here is only when.
+The released harness has no entry points for tasks (setup.cfg declares the proposed one).
 """
 
 from __future__ import annotations
@@ -18,8 +15,7 @@ from lm_eval_bias.harness import compat
 
 
 def models() -> dict[str, str]:
-    """The model types, name -> module:class, as setup.cfg declares them for the harness's coming
-    entry points."""
+    """The model types, name -> module:class, as setup.cfg declares them."""
     return {
         point.name: point.value
         for point in distribution("lm-eval-bias").entry_points

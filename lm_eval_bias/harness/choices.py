@@ -1,8 +1,5 @@
-"""Choices that begin alike: which choice's tokens begin with another's.
-
-A model about to write 85 gives its probability to the continuation "8" too if its tokenizer splits
-numbers into digits, and none of it if 85 is one token. Only the tokenizer can tell.
-"""
+"""Choices that begin alike. A model about to write 85 gives its probability to "8" too if its
+tokenizer splits numbers into digits, and none of it if 85 is one token."""
 
 from __future__ import annotations
 
@@ -16,8 +13,8 @@ logger = logging.getLogger(__name__)
 def extensions(encoded: Sequence[Sequence[int]]) -> list[list[int]]:
     """For each choice, the indices of its next longer ones.
 
-    encoded: the tokens of each choice behind the same prompt. A choice belongs to the longest of
-    those that its tokens begin with. Choices of equal tokens are one event, taken off once.
+    encoded: the tokens of each choice behind the same prompt. A choice belongs to the longest that
+    its tokens begin with. Choices of equal tokens are one event.
     """
     places: dict[tuple[int, ...], list[int]] = {}
     for i, tokens in enumerate(encoded):

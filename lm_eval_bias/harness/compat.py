@@ -31,7 +31,7 @@ TRIED = "0.4.13 and 0.5.0.dev1"
 
 
 def version() -> str:
-    """The version of lm_eval that is installed."""
+    """The installed version of lm_eval."""
     from importlib.metadata import version
 
     return version("lm_eval")
@@ -75,8 +75,7 @@ def request(
     repeats: int = 1,
 ) -> Any:
     """An `Instance`. 0.4 reads task, document and repeats from `metadata` alone; 0.5 has arguments
-    for them, and still unpacks `metadata`. If fields move: the harness's own TypeError.
-    """
+    for them too. If fields move: the harness's TypeError."""
     from lm_eval.api.instance import Instance
 
     belongs = {
@@ -95,25 +94,21 @@ def derived(of: Any, kind: str, arguments: tuple, index: int | None = None) -> A
 
 
 def without_bar(method: Callable[..., Any]) -> dict[str, bool]:
-    """The argument that keeps a model's method from showing a progress bar, if it has one."""
+    """The argument that hides the progress bar of a model's method, if it has one."""
     known = "disable_tqdm" in inspect.signature(method).parameters
     return {"disable_tqdm": True} if known else {}
 
 
 def place(task: Any, given: Mapping[str, Any]) -> tuple[str, int, int]:
-    """Task, document and repeats of a request, from the arguments of `construct_requests`: all
-    three as `metadata`, in 0.5 `doc_id`."""
+    """Task, document and repeats of a request, from the arguments of `construct_requests`."""
     if "doc_id" in given:
         return task.task_name, given["doc_id"], task.config.repeats
     return given["metadata"]
 
 
 def add_request_type(name: str, method: Callable[..., Any]) -> None:
-    """A method for every model of the harness, called by `evaluate` with all requests of that type.
-
-    The harness's cache gets it too. If `evaluate` no longer calls `getattr(lm, request_type)`: its
-    error.
-    """
+    """A method for every model and the cache of the harness: `evaluate` calls the method that has a
+    request's type as its name. If it no longer does: its error."""
     from lm_eval.api.model import LM, CachingLM
 
     for class_ in (LM, CachingLM):
@@ -125,10 +120,9 @@ _own_caches: dict[str, tuple[type, ...]] = {}
 
 
 def own_cache(class_: type, *names: str) -> None:
-    """Let models of a class look into the harness's cache by themselves, for these methods.
+    """Let models of a class use the harness's cache by themselves, for these methods.
 
-    The cache keys an answer by the arguments of its request, which is too little where the answer
-    depends on more.
+    The cache keys an answer by its request's arguments, too little where it depends on more.
     """
     from lm_eval.api.model import CachingLM
 
@@ -152,7 +146,7 @@ def own_cache(class_: type, *names: str) -> None:
 
 
 def task_base() -> type:
-    """The class that tasks derive from. If gone: an error that names the versions that have it."""
+    """The class that tasks derive from. If gone: an error that names the tested versions."""
     try:
         from lm_eval.api.task import ConfigurableTask
     except ImportError as error:
@@ -166,8 +160,7 @@ def task_base() -> type:
 @cache
 def asking(class_: type, output_type: str) -> type:
     """A task class that makes requests of an output type. 0.5 has a class for each type: there, a
-    subclass of both. If those are gone: the harness's error when requests are made.
-    """
+    subclass of both. If those are gone: the harness's error."""
     kinds = getattr(task_base(), "_registry", {})
     kind = kinds.get(output_type)
     if kind is None or issubclass(class_, tuple(kinds.values())):
@@ -188,10 +181,8 @@ def filter_names(task: Any) -> list[str]:
 
 
 def answers(task: Any, results: list) -> list:
-    """The answers to a document's one request, which a filter made a list.
-
-    `process_results` gets that list within a list in 0.4, by itself in 0.5 (`process_instances`).
-    """
+    """The answers to a document's one request, which a filter made a list. In 0.4 that list stands
+    in a list."""
     return results if hasattr(task, "process_instances") else results[0]
 
 
@@ -211,8 +202,7 @@ def own_numbers(task: Any) -> None:
 
 def in_document_order(gathered: list, processes: int) -> list:
     """What `evaluate` gathered from all processes, in the order of the documents, which it deals
-    out in turns. If that changes: numbers differ by rounding between one process and several.
-    """
+    out in turns. If that changes: numbers differ by rounding."""
     hands, start = [], 0
     for process in range(processes):
         size = len(range(process, len(gathered), processes))
@@ -224,19 +214,16 @@ def in_document_order(gathered: list, processes: int) -> list:
 
 
 class Unshown(str):
-    """The name of a metric that the harness gathers and writes into samples, but does not show.
-
-    It leaves names that end in `_stderr` out of the table; where it formats names, this becomes
-    one. If it stops formatting: an ordinary row of the table.
-    """
+    """The name of a metric that the harness gathers and writes into samples, but does not show: it
+    hides names that end in `_stderr`, which this becomes when it is formatted. If not: a row of the
+    table."""
 
     def __format__(self, specification: str) -> str:
         return str.__format__(self, "") + "_stderr"
 
 
 def predicts_only(task: Any) -> bool:
-    """Whether --predict_only put the metric `bypass` in place of a task's own. If gone: False, and
-    the task's numbers are computed."""
+    """Whether --predict_only put `bypass` in place of a task's metrics. If gone: False."""
     names = {
         metric.name for scorer in getattr(task, "scorers", ()) for metric in scorer.metrics or ()
     }
@@ -247,11 +234,8 @@ _failures: list[str] = []
 
 
 def fail_at_end(what: str) -> None:
-    """Let the command `lm_eval` end with status 1 after it has written everything.
-
-    There is no documented way, so it is set as the last thing before Python ends. Other programs
-    are left alone.
-    """
+    """Let the command `lm_eval`, and no other program, end with status 1 after it has written
+    everything. There is no documented way, so it is set as the last thing before Python ends."""
     main = sys.modules.get("__main__")
     spec = getattr(main, "__spec__", None)
     program = spec.name if spec else Path(sys.argv[0]).stem if sys.argv else ""
@@ -282,8 +266,7 @@ def brief(error: BaseException) -> str:
 
 
 def server_seed(lm: Any) -> int | None:
-    """The seed that the harness sends with each request to a server; None for a model that takes
-    none. If gone: all requests have the harness's seed."""
+    """The seed that the harness sends to a server; None for a model that takes none."""
     lm = getattr(lm, "lm", lm)  # the harness's cache is a model around the model
     if "seed" not in inspect.signature(getattr(lm, "_create_payload", len)).parameters:
         return None
@@ -298,8 +281,8 @@ class Nth(int):
 def seeds_by_prompt(lm: Any, seed_of: Callable[[int, Any], int]) -> Iterator[None]:
     """Send `seed_of(seed, prompt)` in place of each `Nth` seed.
 
-    Not in the requests themselves: the harness sends only those with equal `generation_kwargs` side
-    by side. If bodies are made elsewhere: the seeds of the requests.
+    Not in the requests: the harness sends only those of equal `generation_kwargs` side by side. If
+    bodies are made elsewhere: the seeds of the requests.
     """
     lm = getattr(lm, "lm", lm)
     create = lm._create_payload
@@ -320,8 +303,8 @@ def seeds_by_prompt(lm: Any, seed_of: Callable[[int, Any], int]) -> Iterator[Non
 
 
 class Writer:
-    """A model of the harness that writes texts, without a task. at_once: its batch size, or how
-    many requests it has under way."""
+    """A model of the harness that writes texts, without a task. at_once: how many requests at a
+    time."""
 
     def __init__(
         self,
@@ -332,9 +315,8 @@ class Writer:
         batch_size: str | None = None,
         device: str | None = None,
     ) -> None:
-        """Load a model type of the registry. apply_chat_template: by default if the model has a
-        template or takes only messages. UsageError if it cannot be loaded.
-        """
+        """Load a model type of the registry. apply_chat_template: by default if it has one or takes
+        only messages. UsageError if it cannot be loaded."""
         import lm_eval.models  # noqa: F401  (fills the registry, and lets ours in)
         from lm_eval.api.registry import get_model
         from lm_eval.utils import simple_parse_args_string
@@ -372,7 +354,7 @@ class Writer:
         self.at_once = max([1, *(n for n in numbers if isinstance(n, int))])
 
     def ask(self, prompts: Sequence[str], seeds: Sequence[int]) -> list[str]:
-        """The answer to each prompt, with its seed; a local model has torch seeded by the first."""
+        """The answer to each prompt with its seed; for a local model the first seed seeds torch."""
         seeded = server_seed(self.lm) is not None
         if not seeded:
             import torch
@@ -400,11 +382,8 @@ def add_models(models_module: ModuleType, models: Mapping[str, str]) -> None:
 
 
 def add_tasks(index_module: ModuleType, folder: str) -> None:
-    """Add the tasks of a folder to the harness's index, by wrapping `TaskIndex.build`.
-
-    Tasks that the harness found, and those of `--include_path`, win over equal names. If gone: a
-    line that names `--include_path`.
-    """
+    """Add the tasks of a folder to the harness's index, by wrapping `TaskIndex.build`. Other tasks
+    of the same name win. If gone: a line that names `--include_path`."""
     build = getattr(getattr(index_module, "TaskIndex", None), "build", None)
     kinds = getattr(index_module, "Kind", None)
     if build is None or kinds is None:

@@ -1,8 +1,7 @@
 """A request type of several turns for every model of the harness, and a task that uses it.
 
-`conversation` asks turn 1 of all requests in one call of the model's own `generate_until`, then
-turn 2 of all, and so on. A turn with choices is scored by the model's own `loglikelihood`.
-Importing this module adds the method to the harness's classes.
+Turn 1 of all requests goes in one call of the model's own `generate_until`, then turn 2 of all. A
+turn with choices goes to `loglikelihood`. Importing this module adds the method to the harness.
 """
 
 from __future__ import annotations
@@ -40,12 +39,12 @@ SCORED_AT_A_TIME = 50_000
 
 
 class Conversation:
-    """The state of one request while it is asked.
+    """The state of one request.
 
     instance: its arguments are the first prompt and a plan, a dict. "turns": dicts with "user" or
-    "user_template" (a template over the document's columns and `answers`), and with
-    "generation_kwargs" or "choices" and "exclusive" (see `choices.py`). "system": a text or None.
-    "chat": whether the model's chat template makes the prompts. answers: one for each turn so far.
+    "user_template" (over the document's columns and `answers`), and with "generation_kwargs" or
+    "choices" and "exclusive" (see `choices.py`). "system": a text or None. "chat": whether the chat
+    template makes the prompts. answers: one for each turn so far.
     """
 
     def __init__(self, lm: Any, instance: Any) -> None:
@@ -126,8 +125,8 @@ Scored = tuple[Conversation, str, tuple[str, ...]]
 def _scored(
     lm: Any, turns: list[Scored]
 ) -> Iterator[tuple[Conversation, tuple[str, ...], list[Likelihood]]]:
-    """The likelihoods of the choices of each turn, a part at a time. Prompts that begin alike are
-    in the same part."""
+    """The likelihoods of each turn's choices, a part at a time; prompts that begin alike
+    together."""
     if any(not isinstance(p, str) for _, p, _ in turns):
         raise UsageError(NO_LIKELIHOODS)
     parts: list[list[Scored]] = []
@@ -176,8 +175,7 @@ def question(text: str, doc: dict[str, Any]) -> dict[str, str]:
 
 def transcript(system: str | None, messages: Sequence[dict[str, str]], turns: int) -> str:
     """Messages as plain text, as MIST prints them: "Q1: ...", "A1: ...", up to where the next
-    answer begins. A conversation of one turn is its question alone.
-    """
+    answer begins. One turn is its question alone."""
     head = f"{system}\n\n" if system else ""
     if turns == 1:
         return head + messages[0]["content"]
@@ -189,18 +187,15 @@ def transcript(system: str | None, messages: Sequence[dict[str, str]], turns: in
 
 def prompt(plan: dict[str, Any], messages: list[dict[str, str]], apply: Any) -> Any:
     """What a model reads: the messages so far, and where its answer begins. plan: see
-    `Conversation`. apply: see `chat_prompt`."""
+    `Conversation`."""
     if plan["chat"]:
         return chat_prompt(apply, plan["system"], messages)
     return transcript(plan["system"], messages, len(plan["turns"]))
 
 
 def chat_prompt(apply: Any, system: str | None, messages: list[dict[str, str]]) -> Any:
-    """Messages through a chat template. A system message goes into the first user turn if the
-    template has no system role.
-
-    apply: `LM.apply_chat_template`. UsageError if the template refuses the conversation.
-    """
+    """Messages through a chat template, the system message in the first user turn if the template
+    has no system role. apply: `LM.apply_chat_template`. UsageError if the template refuses."""
     try:
         if not system:
             return apply(messages)
@@ -248,12 +243,12 @@ class ConversationTask(CompiledTask):
     """A task of several turns. In a YAML: `class: !function
     lm_eval_bias.harness.conversation.ConversationTask`.
 
-    It reads `turns`. Each has `user`, a jinja template over the document's columns, in which
-    `answers[0]` is the model's answer to turn 1, and may have `generation_kwargs`, added to the
-    task's. With `doc_to_choice` the last turn is scored by likelihood; `exclusive_choices: true`
-    takes from each choice's probability that of longer choices that begin with it. `--gen_kwargs`
-    holds for all turns. `description` and `--system_instruction` become the system message.
-    `process_results` gets one result, the list of the turns' answers (`Answer`).
+    `turns`: each has `user`, a jinja template over the document's columns, in which `answers[0]` is
+    the model's answer to turn 1, and may have `generation_kwargs`, added to the task's. With
+    `doc_to_choice` the last turn is scored by likelihood; `exclusive_choices: true` takes from each
+    choice's probability that of longer ones that begin with it. `description` and
+    `--system_instruction` become the system message. `process_results` gets the list of the turns'
+    answers.
     """
 
     def __init__(self, config: dict[str, Any] | None = None, **kwargs: Any) -> None:

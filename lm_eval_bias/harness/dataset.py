@@ -30,11 +30,11 @@ class Documents(list):
 
 
 class CustomDataset:
-    """Turns a function that makes documents into a task's `custom_dataset`.
+    """A task's `custom_dataset` of a function that makes documents.
 
-    documents: returns dicts with equal keys; gets the metadata and arguments that it has parameters
-    for. count: their number, if that is quicker than making them. files: option -> the item file
-    that a person may replace. checksums: name -> sha256 of fetched files that have no pinned one.
+    documents: returns dicts with equal keys; gets the metadata that it has parameters for. count:
+    their number, if that is quicker. files: option -> the item file that a person may replace.
+    checksums: name -> sha256 of fetched files that have no pinned one.
     """
 
     def __init__(

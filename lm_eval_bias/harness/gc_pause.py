@@ -1,8 +1,5 @@
-"""Pause garbage collection while many objects are made that all stay.
-
-Python searches all objects each time a quarter as many new ones exist. With hundreds of thousands
-of requests that takes longer than making them.
-"""
+"""Pause garbage collection while many objects are made that all stay: searching hundreds of
+thousands of requests takes longer than making them."""
 
 from __future__ import annotations
 

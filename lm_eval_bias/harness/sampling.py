@@ -1,10 +1,8 @@
 """Independent sampled answers to one prompt: a request type for every model of the harness.
 
-The harness sends the same seed with every request to a server. A server that honours it gives ten
-equal answers to a prompt that is asked ten times. Here each answer has a seed of its own, and other
-prompts have other seeds: with shared random numbers the difference of two prompts would vary less
-than chance makes it. Local models take no seed per request and just go on drawing. Importing this
-module adds the method to the harness's classes.
+The harness sends one seed with every request to a server, which then gives ten equal answers to a
+prompt. Here each answer and each prompt has its own: with shared random numbers two prompts would
+differ less than by chance. Importing this module adds the method to the harness.
 """
 
 from __future__ import annotations

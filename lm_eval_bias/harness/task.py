@@ -38,17 +38,16 @@ ERROR = "error"
 class MeasureTask(CompiledTask):
     """A task with a measure. In a YAML: `class: !function lm_eval_bias.harness.task.MeasureTask`.
 
-    It reads two keys beside the harness's own. measure: a `measure.Measure`, in place of
-    `process_results` and `metric_list`. options: the function that checks what `--metadata` may set
-    and returns the defaults; an option `temperature` or `repeats` sets that of the generation.
+    measure: a `measure.Measure`, in place of `process_results` and `metric_list`. options: the
+    function that checks what `--metadata` may set and returns the defaults; an option `temperature`
+    or `repeats` sets that of the generation.
 
-    Its primary metrics are rows of the harness's table. All numbers and tables go into the results
-    file under configs -> TASK -> cells. `--log_samples` writes each document's record under
-    "records", a list with `repeats`. Records name a person's own item files with their sha256.
+    Primary metrics are rows of the harness's table; all numbers and tables go into the results file
+    under configs -> TASK -> cells, each document's record into the samples. Records name a person's
+    own item files with their sha256.
 
-    An error after the model's work does not end a run: the numbers are NaN, the error is logged and
-    stands under configs -> TASK -> error, and the status is 1. `lm-eval-bias merge` makes the
-    numbers from the samples.
+    An error after the model's work ends no run: the numbers are NaN, the error stands under configs
+    -> TASK -> error, the status is 1, and `lm-eval-bias merge` makes the numbers from the samples.
     """
 
     def __init__(self, config: dict[str, Any]) -> None:
@@ -95,11 +94,8 @@ class MeasureTask(CompiledTask):
         ]
 
     def build_all_requests(self, **kwargs: Any) -> Any:
-        """The harness's, with the declarations checked first and without `--cache_requests`: that
-        cache is kept by the task's name alone, whatever its options.
-
-        UsageError for a wrong declaration, and for `repeats` where every answer would be the same.
-        """
+        """The harness's, with the declarations checked first (UsageError) and without
+        `--cache_requests`, whose cache is kept by the task's name alone, whatever its options."""
         if self.config.repeats != 1 and not self._repeats:
             same = "it reads likelihoods, which are the same every time"
             raise UsageError(f"{self.task_name}: {same}; leave repeats={self.config.repeats} out")
@@ -112,10 +108,7 @@ class MeasureTask(CompiledTask):
             return super().build_all_requests(**{**kwargs, **uncached})
 
     def _try_record(self) -> None:
-        """Make a record of a made-up answer. UsageError if it lacks a column that names clusters.
-
-        Only where answers are likelihoods: what a filter makes of a text is not known here.
-        """
+        """UsageError if a record of a made-up likelihood lacks a column that names clusters."""
         doc = self.eval_docs[0]
         if type(self) is not MeasureTask or self.config.output_type != "multiple_choice":
             return

@@ -1,9 +1,7 @@
-"""Log-likelihoods of choices with their numbers of tokens: a request type for every model of the
-harness, and a task that uses it.
+"""Log-likelihoods of choices with their numbers of tokens, which only the model's tokenizer knows:
+a request type for every model of the harness, and a task that uses it.
 
-The harness's own requests answer (log-likelihood, is greedy). Only the model's tokenizer knows how
-many tokens a choice has. The model gets ordinary requests in one call, so it still shares what it
-can. Importing this module adds the method to the harness's classes.
+The model gets ordinary requests in one call. Importing this module adds the method to the harness.
 """
 
 from __future__ import annotations
