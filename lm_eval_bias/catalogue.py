@@ -1,5 +1,5 @@
-"""The tasks as the YAML files declare them, read without importing the harness, which takes
-seconds."""
+"""The tasks as the YAML files declare them, ours and those of a person's own folder, without
+importing the harness, which takes seconds."""
 
 from __future__ import annotations
 
@@ -30,13 +30,14 @@ def tasks_folder() -> str:
 
 
 class Function:
-    """`!function module.name` in a YAML, in a module beside the file or else an importable one."""
+    """`!function module.name` in a YAML: found when it is asked for, in a module beside the file or
+    else an importable one."""
 
     def __init__(self, name: str, folder: Path) -> None:
         self.name, self.folder = name, folder
 
     def load(self) -> Any:
-        """The object. UsageError if there is none."""
+        """The object. Raises UsageError if there is none."""
         module, _, attribute = self.name.rpartition(".")
         beside = self.folder / f"{module.replace('.', '/')}.py"
         try:
@@ -66,7 +67,7 @@ def _module_at(path: Path) -> ModuleType:
 
 
 class Task:
-    """One task. config: its YAML with what it includes. path: of the file."""
+    """One task. config: its YAML with what it includes; path: of the file."""
 
     def __init__(self, config: dict[str, Any], path: Path) -> None:
         self.config, self.path = config, path
@@ -93,17 +94,17 @@ class Task:
 
     @cached_property
     def measure(self) -> Measure | None:
-        """None for a task of another project's class."""
+        """None for a task that has none, which is not one of this project's classes."""
         return self._loaded("measure")
 
     @cached_property
     def options(self) -> Any:
-        """The function that checks the task's options, or None."""
+        """The function that checks the task's options; None if it has none."""
         return self._loaded("options")
 
     @cached_property
     def documents(self) -> int | None:
-        """The number of documents; None where only the harness can tell."""
+        """How many documents there are; None where only the harness can tell."""
         build = self.builder
         if build is None:
             return None
@@ -120,7 +121,8 @@ class Task:
 
     @cached_property
     def builder(self) -> Any:
-        """What makes the documents; None for a task that names a data set."""
+        """What makes the documents, a `documents.dataset.CustomDataset` or a function; None for a
+        task that names a data set."""
         return self._loaded("custom_dataset")
 
     @property
@@ -129,7 +131,8 @@ class Task:
         return list(inspect.signature(self.options).parameters) if self.options else []
 
     def documents_of(self, path: str) -> list[dict[str, Any]]:
-        """The documents of a file in place of the task's data set. UsageError as in a run."""
+        """The documents of a file in place of the data set that the task names, with the options of
+        its YAML. UsageError as in a run."""
         options = read_options(self.name, {**self.metadata, "data": path}, self.options)
         process = self._loaded("process_docs")
         known = inspect.signature(process).parameters
@@ -145,7 +148,7 @@ class Task:
 
 
 def tasks(include_path: Iterable[Path | str] = ()) -> Iterator[Task]:
-    """Every task of this project, then those of other folders, in the order of their files."""
+    """Every task of this project, and those of other folders, in the order of their files."""
     for folder in (tasks_folder(), *include_path):
         if not Path(folder).is_dir():
             raise UsageError(f"{folder} is not a folder")
@@ -156,7 +159,8 @@ def tasks(include_path: Iterable[Path | str] = ()) -> Iterator[Task]:
 
 
 def task(name: str, include_path: Iterable[Path | str] = ()) -> Task:
-    """The task of that name, the last of several. UsageError if there is none."""
+    """The task of that name; of several, the last, as the folder of a person's own comes last.
+    UsageError if there is none."""
     known = {t.name: t for t in tasks(include_path)}
     if name not in known:
         guesses = difflib.get_close_matches(name, known, n=1)
@@ -168,7 +172,7 @@ def task(name: str, include_path: Iterable[Path | str] = ()) -> Task:
 
 
 def read(path: Path) -> dict[str, Any]:
-    """A YAML file with what it includes, functions as `Function`. UsageError if it is no YAML."""
+    """A YAML file and what it includes; functions as `Function`. UsageError if it is no YAML."""
 
     class Loader(yaml.SafeLoader):
         pass

@@ -47,8 +47,8 @@ def parser() -> argparse.ArgumentParser:
     """The parser of the command line; its help texts stand in docs/cli.md."""
     top = argparse.ArgumentParser(
         prog="lm-eval-bias",
-        description="Implicit social bias benchmarks for lm-evaluation-harness. "
-        "The benchmarks themselves run with `lm_eval --tasks ...`.",
+        description="Implicit social bias benchmarks for lm-evaluation-harness. The benchmarks "
+        "themselves run with `lm_eval --tasks ...`.",
         formatter_class=formatter,
     )
     commands = top.add_subparsers(dest="command", metavar="COMMAND", required=True)

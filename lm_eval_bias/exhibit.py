@@ -48,23 +48,20 @@ class Figure(NamedTuple):
     """How rows are drawn. Fields name keys of the rows, unless said otherwise.
 
     kind: not a key. `bars` and `stacked` by colour; `points` with intervals, y is the category;
-    `lines`; `histogram` of counts from x to `to`; `boxes` of the keys in `five`; `heatmap`, colour
+    `histogram` of counts from x to `to`; `boxes` of the keys in `five`; `heatmap`, colour
     is the number; `radar`, x is the axis and y the number; `scatter` with labels. facet: a panel
-    for each value. row: a row of panels for each value. low, high: interval. label: a point's text.
+    for each value. low, high: interval. label: a point's text.
     mask: true leaves a cell of a heat map blank. five: least, quartiles, median between,
     greatest. order: key -> order of its values. domain: ends of the scale, by default the data's.
     reference: the null value. model: what separates models that share a figure; None for a figure
     each.
     """
 
-    kind: Literal[
-        "bars", "stacked", "points", "lines", "histogram", "boxes", "heatmap", "radar", "scatter"
-    ]
+    kind: Literal["bars", "stacked", "points", "histogram", "boxes", "heatmap", "radar", "scatter"]
     x: str
     y: str
     colour: str | None = None
     facet: str | None = None
-    row: str | None = None
     to: str | None = None
     low: str | None = None
     high: str | None = None
@@ -74,7 +71,7 @@ class Figure(NamedTuple):
     order: Mapping[str, Sequence[str]] = NONE
     domain: tuple[float, float] | None = None
     reference: float | None = None
-    model: Literal["x", "colour", "facet"] | None = "facet"
+    model: Literal["colour", "facet"] | None = "facet"
 
 
 class Exhibit(NamedTuple):

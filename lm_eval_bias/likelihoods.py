@@ -1,4 +1,5 @@
-"""Log-likelihoods of answers -> probabilities. NaN or plus infinity: there is no answer."""
+"""Log-likelihoods of answers -> probabilities. Any of them may be NaN or infinite: then there is no
+answer."""
 
 from __future__ import annotations
 
@@ -10,13 +11,13 @@ Likelihood = tuple[float, bool]
 
 
 def usable(values: Sequence[float]) -> bool:
-    """Whether these log-likelihoods can be compared: all below plus infinity and numbers, one
-    finite."""
+    """Whether answers can be compared by these log-likelihoods: each below plus infinity and a
+    number, one at least finite."""
     return all(value < inf for value in values) and any(value > -inf for value in values)
 
 
 def probabilities(values: Sequence[float]) -> list[float] | None:
-    """The probability of each answer among all; None if they are not `usable`."""
+    """The probability of each answer among all of them; None if they are not `usable`."""
     if not usable(values):
         return None
     best = max(values)
@@ -32,7 +33,7 @@ def likeliest(values: Sequence[float]) -> int | None:
 
 
 def mass(values: Sequence[float]) -> float | None:
-    """The probability of all answers together, which exclude one another; None if one is no
+    """The probability of the answers together, which exclude one another; None if one is not a
     number."""
     return sum(map(exp, values)) if all(value < inf for value in values) else None
 
@@ -40,9 +41,9 @@ def mass(values: Sequence[float]) -> float | None:
 def apart(likelihoods: Sequence[Likelihood], longer: Sequence[Sequence[int]]) -> list[Likelihood]:
     """The likelihoods of choices as events that exclude one another.
 
-    longer: for each choice its next longer ones, whose probability is taken from its own. Minus
-    infinity where nothing remains, NaN where one is no number. A choice is greedy only if no longer
-    one is.
+    longer: for each choice its next longer ones, which begin with its tokens. From each choice's
+    probability that of its longer ones is taken; minus infinity where nothing remains, NaN where
+    one of them is not a number. A choice is greedy only if no longer one is.
     """
     result = []
     for (value, greedy), others in zip(likelihoods, longer, strict=True):

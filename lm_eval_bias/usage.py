@@ -1,4 +1,4 @@
-"""What a person may set with `--metadata`, and the errors for mistakes in it."""
+"""What a person may set with `--metadata`, and how a mistake is told to them."""
 
 from __future__ import annotations
 
@@ -14,8 +14,11 @@ NEAR = 0.8
 
 
 class UsageError(ValueError, SystemExit):
-    """A mistake of the person at the keyboard: a ValueError whose text alone is shown at the
-    command line, with exit status 1."""
+    """A mistake of the person at the keyboard.
+
+    `except ValueError` catches it; at the command line only its text is shown, and the exit status
+    is 1.
+    """
 
     def __init__(self, message: str) -> None:
         super().__init__(message)
@@ -27,10 +30,11 @@ def read_options(
 ) -> dict[str, Any]:
     """The options of a task, out of the metadata that the harness hands over.
 
-    metadata: shared by all tasks of a run and merged with the model's arguments, so unknown keys
-    are ignored unless one is nearly an option. options: checks the options, which are its
-    parameters, and returns them all; None for a task without. UsageError for a refused value and
-    for a near miss.
+    metadata: what `--metadata` set, merged by the harness with the model's arguments and with the
+    task's own metadata. It is shared by all tasks of a run, so a key that this task does not know
+    is somebody else's, unless it is nearly one of its own. options: checks the options, which are
+    its parameters, and returns them all; None for a task without options. Raises UsageError, which
+    names the task, for a value that `options` refuses and for a near miss.
     """
     known = list(inspect.signature(options).parameters) if options else []
     for key in metadata:
@@ -50,7 +54,7 @@ def read_options(
 
 
 def choice(name: str, value: Any, choices: Collection[str]) -> str:
-    """`value`, one of the choices; else UsageError. name: of the option."""
+    """`value`, if it is one of the choices; UsageError else. name: of the option."""
     if value not in choices:
         raise UsageError(f"{name}={value!r} in --metadata: expected one of {', '.join(choices)}")
     return value
@@ -59,8 +63,8 @@ def choice(name: str, value: Any, choices: Collection[str]) -> str:
 def whole_number(
     name: str, value: Any, least: int, most: int | None = None, otherwise: str = ""
 ) -> int:
-    """`value`, a whole number within the bounds; else UsageError. otherwise: what else is
-    allowed."""
+    """`value`, if it is a whole number within the bounds; UsageError else. otherwise: what else the
+    message names."""
     if (
         isinstance(value, bool)
         or not isinstance(value, int)
@@ -76,7 +80,7 @@ def whole_number(
 
 
 def number(name: str, value: Any, least: float, most: float) -> float:
-    """`value` as a float within the bounds; else UsageError."""
+    """`value` as a float, if it is a number within the bounds; UsageError else."""
     if isinstance(value, bool) or not isinstance(value, (int, float)) or not least <= value <= most:
         raise UsageError(
             f"{name}={value!r} in --metadata: expected a number from {least:g} to {most:g}"
@@ -85,13 +89,14 @@ def number(name: str, value: Any, least: float, most: float) -> float:
 
 
 def flag(name: str, value: Any) -> bool:
-    """`value`, true or false; else UsageError."""
+    """`value`, if it is true or false; UsageError else."""
     if not isinstance(value, bool):
         raise UsageError(f"{name}={value!r} in --metadata: expected true or false")
     return value
 
 
 def nearest(name: str, known: Collection[str]) -> str:
-    """The end of a message: the known name most like this one, or all of them."""
+    """What a person may have meant, as the end of a message: the known name that is most like
+    theirs, or all of them."""
     guesses = difflib.get_close_matches(name, known, n=1)
     return f"did you mean {guesses[0]}?" if guesses else f"expected one of {', '.join(known)}"

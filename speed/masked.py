@@ -51,10 +51,15 @@ SPECIAL = {
 CONFIGS = {
     "BERT": lambda **k: transformers.BertConfig(vocab_size=30_522, **k),
     "DistilBERT": lambda **k: transformers.DistilBertConfig(vocab_size=30_522, **k),
-    "RoBERTa": lambda **k: transformers.RobertaConfig(vocab_size=50_265, max_position_embeddings=514, type_vocab_size=1, **k),
-    "XLM-R": lambda **k: transformers.XLMRobertaConfig(vocab_size=250_002, max_position_embeddings=514, type_vocab_size=1, **k),
+    "RoBERTa": lambda **k: transformers.RobertaConfig(
+        vocab_size=50_265, max_position_embeddings=514, type_vocab_size=1, **k
+    ),
+    "XLM-R": lambda **k: transformers.XLMRobertaConfig(
+        vocab_size=250_002, max_position_embeddings=514, type_vocab_size=1, **k
+    ),
     "DeBERTa v2": lambda **k: transformers.DebertaV2Config(
-        vocab_size=128_100, hidden_size=768, num_hidden_layers=12, num_attention_heads=12, intermediate_size=3072, relative_attention=True,
+        vocab_size=128_100, hidden_size=768, num_hidden_layers=12, num_attention_heads=12,
+        intermediate_size=3072, relative_attention=True,
         pos_att_type=["p2c", "c2p"], position_buckets=256, **k,
     ),
 }  # fmt: skip
@@ -135,11 +140,13 @@ def main() -> None:
     lengths = [len(ids) for ids in words(texts)["input_ids"]]
     masked, computed = sum(n - 2 for n in lengths), sum((n - 2) * n for n in lengths)
     print(
-        f"{len(texts)} sentences of {min(lengths)} to {max(lengths)} tokens: {masked} rows of {computed} tokens",
+        f"{len(texts)} sentences of {min(lengths)} to {max(lengths)} tokens: "
+        f"{masked} rows of {computed} tokens",
         file=sys.stderr,
     )
     print(
-        "| model | `minicons`, tokens/s (sentences at a time) | `hf-mlm`, tokens/s | ratio | largest difference |\n|---|---|---|---|---|"
+        "| model | `minicons`, tokens/s (sentences at a time) | `hf-mlm`, tokens/s | ratio "
+        "| largest difference |\n|---|---|---|---|---|"
     )
     for name in [args.only] if args.only else CONFIGS:
         torch.manual_seed(0)
@@ -166,7 +173,8 @@ def main() -> None:
         ]
         slow, fast = (median(times) for times in zip(*measured, strict=True))
         print(
-            f"| {name} | {computed / slow:,.0f} ({best}) | {computed / fast:,.0f} | {slow / fast:.2f} | {difference:.1g} |",
+            f"| {name} | {computed / slow:,.0f} ({best}) | {computed / fast:,.0f} "
+            f"| {slow / fast:.2f} | {difference:.1g} |",
             flush=True,
         )
         del model, lm, scorer, theirs, ours

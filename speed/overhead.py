@@ -1,22 +1,15 @@
-"""What a full run costs beside the model: seconds and peak memory of each stage, with a model that
-takes next to no time.
+"""Measure a full run beside the model: seconds and peak memory of each stage.
 
-The model is a Llama of one narrow layer with random weights, whose logits are the same few rows
-again and again, and the tokenizer of
---model. Each task runs at full size through the harness's own `evaluate`, in a process of its own,
- so that its peak memory is its own.
-Stages are timed from outside, by wrapping methods; a method that a version of the code does not
-have is left out, so two versions can be compared. torch gets one thread, because on a busy machine
-several wait for each other longer than these small tensors take.
+The model is a narrow layer with cheap random logits. Each task runs at full size in its own
+process. Stages are timed by wrapping methods; a missing method is skipped, so two versions can be
+compared. torch gets one thread.
 
     python speed/overhead.py --model .model
     python speed/overhead.py --model .model --tasks bistereo_nli --limit 2000
-    PYTHONPATH=ANOTHER_CHECKOUT python speed/overhead.py --model .model       # the same of another
-    version
+    PYTHONPATH=ANOTHER_CHECKOUT python speed/overhead.py --model .model
 
-Printed are seconds by the clock and seconds of the processor: on a machine with other work only the
-latter compare. Memory is the resident set of the process, sampled every 20 ms, in MiB: the largest
-that was seen during the stage.
+On a busy machine compare processor seconds. Memory is the largest resident set in MiB during the
+stage, sampled every 20 ms.
 """
 
 from __future__ import annotations
@@ -56,8 +49,9 @@ STAGES = {
 
 
 class Clock:
-    """Seconds, processor seconds and peak memory by stage. Time counts for the innermost stage that
-    is open."""
+    """Seconds, processor seconds and peak memory by stage. Time counts for the innermost open
+    stage.
+    """
 
     def __init__(self, first: str, since: float):
         import psutil
@@ -102,8 +96,7 @@ class Clock:
         wait: Callable[[], None] | None = None,
         then: str | None = None,
     ) -> None:
-        """Count a method for a stage. wait: what makes a device finish. then: the stage of the
-        caller afterwards."""
+        """Time a method as a stage. wait: waits for the device. then: the caller's next stage."""
         method = getattr(owner, name, None)
         if method is None:
             return
@@ -129,8 +122,7 @@ class Clock:
 
 
 def run(arguments: argparse.Namespace) -> dict[str, Any]:
-    """One task, in this process. Returns seconds and MiB by stage, and the counts of documents and
-    requests."""
+    """Measure one task in this process."""
     clock = Clock("start", arguments.since)
     from lm_eval.evaluator import evaluate
     from lm_eval.tasks import TaskManager
@@ -166,7 +158,6 @@ def run(arguments: argparse.Namespace) -> dict[str, Any]:
     lm.loglikelihood = counted
     clock.wrap(lm, "loglikelihood", "tokens")
     clock.wrap(lm, "conversation", "turns")
-    clock.wrap(lm, "_loglikelihood_tokens", "packs")  # until the tokens stood in arrays
     clock.wrap(lm, "_likelihoods", "packs")
     clock.wrap(token_trie.TokenTrie, "__init__", "trie")
     clock.wrap(tree_attention.TreeModel, "forward", "model", wait)
@@ -190,8 +181,6 @@ def run(arguments: argparse.Namespace) -> dict[str, Any]:
 def summing(
     aggregation: Callable[[], dict[str, Callable]], clock: Clock
 ) -> Callable[[], dict[str, Callable]]:
-    """A task's aggregation functions, each counted for the summary."""
-
     def timed(function: Callable) -> Callable:
         def aggregate(values):
             clock.begin("summary")
@@ -206,7 +195,6 @@ def summing(
 
 
 def instant(arguments: argparse.Namespace) -> Any:
-    """`hf-prefix` with one narrow layer."""
     from lm_eval.api.registry import get_model
 
     kind = get_model("hf-prefix")
@@ -234,7 +222,7 @@ def instant(arguments: argparse.Namespace) -> Any:
 
 
 def ready_logits(vocabulary: int, device: str) -> Any:
-    """An output projection that takes no time: on a CPU it would take more than everything else."""
+    """An output projection that takes no time."""
     import torch
 
     class Ready(torch.nn.Module):
@@ -250,7 +238,6 @@ def ready_logits(vocabulary: int, device: str) -> Any:
 
 
 def table(result: dict[str, Any]) -> str:
-    """A task's stages, their seconds and memory; the sums with and without the model."""
     seconds, processor, memory = result["seconds"], result["processor"], result["MiB"]
     lines = [
         f"{result['task']}: {result['documents']:,} documents, {result['requests']:,} requests"
@@ -259,7 +246,8 @@ def table(result: dict[str, Any]) -> str:
     for stage, meaning in STAGES.items():
         if stage in seconds:
             lines.append(
-                f"  {stage:10} {seconds[stage]:8.1f} {processor[stage]:10.1f} {memory.get(stage, 0):8,.0f}   {meaning}"
+                f"  {stage:10} {seconds[stage]:8.1f} {processor[stage]:10.1f} "
+                f"{memory.get(stage, 0):8,.0f}   {meaning}"
             )
     for name, less in (("in all", 0), ("no model", 1)):
         wall, used = (sum(t.values()) - less * t.get("model", 0) for t in (seconds, processor))

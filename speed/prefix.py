@@ -430,11 +430,13 @@ def main() -> None:
     if not arguments.only:
         rate = dense_rate(model, shape, device, repeats=5)
         print(
-            f"\nA plain forward pass without output projection: {rate:,.0f} tokens/s at its best shape, {shape[0]} x {shape[1]}."
+            f"\nA plain forward pass without output projection: {rate:,.0f} tokens/s at its best "
+            f"shape, {shape[0]} x {shape[1]}."
         )
         ours, theirs = peak(arguments, "hf-prefix", 1), peak(arguments, "hf", best["bistereo_nli"])
         print(
-            f"Peak memory beyond the model, bistereo_nli: hf {theirs:,.0f} MiB at batch {best['bistereo_nli']},",
+            f"Peak memory beyond the model, bistereo_nli: hf {theirs:,.0f} MiB "
+            f"at batch {best['bistereo_nli']},",
             end=" ",
         )
         print(f"hf-prefix {ours:,.0f} MiB with prefix_memory=64MiB.")

@@ -1,16 +1,10 @@
-"""What a report costs: seconds, peak memory and size of its pages, over made-up runs of several
-models with all default tasks.
+"""Measure a report: seconds, peak memory and size of its pages.
 
-Each task is run once through the harness, at full size and with samples, by a model that answers by
-the checksum of what it is asked. The other models are copies of that run whose numbers are moved a
-little (not those that count things), with samples of their own length: what they say is made up,
-what has to be read is as much as of real ones. Making them takes a quarter of an hour and some
-gigabytes; they are kept in --runs and made but once.
+A scripted model runs each default task once at full size. The other models are copies with changed
+numbers. Making them takes a quarter of an hour and some gigabytes; --runs keeps them.
 
     python speed/report.py --runs /tmp/made_up --models 5
     python speed/report.py --runs /tmp/made_up_small --models 2 --limit 200 --tasks hbb mist_wabt
-
-Memory is the largest resident set of the process, with all that it starts.
 """
 
 from __future__ import annotations
@@ -48,12 +42,12 @@ KEYWORDS = (
 
 
 def chance(*texts: str) -> float:
-    """From 0 to 1, always the same for the same texts."""
+    """A number from 0 to 1, fixed by the texts."""
     return zlib.crc32("\n".join(texts).encode()) / 2**32
 
 
-def says(prompt: str) -> str:
-    """An answer of the form that the prompt asks for."""
+def scripted_answer(prompt: str) -> str:
+    """An answer in the form that the prompt demands."""
     if "(X, S) pairs" in prompt:
         words = re.search(r"The words are (.+?)\. Do not", prompt, re.S)[1].split(", ")
         one, other = re.search(
@@ -70,12 +64,14 @@ def says(prompt: str) -> str:
         items = re.findall(r"^- (.+?):", prompt, re.M)
         rated = "\n".join(f"- {item}: {1 + int(5 * chance(prompt, item))}" for item in items)
         keywords = random.Random(chance(prompt)).sample(KEYWORDS, 5)
-        return f"Keywords: {', '.join(keywords)}\nReasons: people say so.\n{rated}\nOverall rating: 3\nThree reasons: history, media, law."
+        return (
+            f"Keywords: {', '.join(keywords)}\nReasons: people say so.\n{rated}\n"
+            "Overall rating: 3\nThree reasons: history, media, law."
+        )
     return "A thing that stands on a table, and that somebody made long ago."
 
 
 def make_one(task: str, folder: Path, limit: int | None) -> None:
-    """One task by the scripted model, written as the harness writes it."""
     from lm_eval import simple_evaluate
     from lm_eval.api.model import LM
     from lm_eval.loggers import EvaluationTracker
@@ -91,7 +87,7 @@ def make_one(task: str, folder: Path, limit: int | None) -> None:
             raise NotImplementedError
 
         def generate_until(self, requests: Any, **_: Any) -> list[str]:
-            return [says(request.args[0]) for request in requests]
+            return [scripted_answer(request.args[0]) for request in requests]
 
     manager = TaskManager(include_path=[tasks_folder()], include_defaults=False)
     results = simple_evaluate(
@@ -113,12 +109,12 @@ def make_one(task: str, folder: Path, limit: int | None) -> None:
 
 
 def copy(original: Path, folder: Path, number: int) -> None:
-    """Another model: the same files, with other numbers and other samples of the same length."""
+    """Make another model's run, with changed numbers."""
     for path in sorted(original.rglob("*.json*")):
         to = folder / path.relative_to(original)
         to.parent.mkdir(parents=True, exist_ok=True)
         if path.suffix == ".jsonl":
-            os.link(path, to)  # a report reads it again for each model, wherever its bytes lie
+            os.link(path, to)  # a report reads it again for each model
             continue
         content = json.loads(path.read_text())
         content["model_name"] = folder.name
@@ -141,7 +137,7 @@ def copy(original: Path, folder: Path, number: int) -> None:
 
 
 def measure(runs: Path, output: Path) -> dict[str, float]:
-    """Of one report: seconds, MiB, and the size of its pages."""
+    """Measure one report: seconds, MiB and page sizes."""
     import psutil
 
     begun = time.time()
@@ -208,11 +204,11 @@ def main() -> None:
     print(
         f"{arguments.models} models, {len(tasks)} tasks, {size / 1e9:.1f} GB of results and samples"
     )
-    found = measure(arguments.runs, arguments.runs.with_name(f"{arguments.runs.name}_report"))
+    measured = measure(arguments.runs, arguments.runs.with_name(f"{arguments.runs.name}_report"))
     print(
         ", ".join(
             f"{name} {value:.2f}" if isinstance(value, float) else f"{name} {value}"
-            for name, value in found.items()
+            for name, value in measured.items()
         )
     )
 

@@ -11,7 +11,7 @@ def keys(exhibit):
     named = [column.name for column in exhibit.columns]
     figure = exhibit.figure
     if figure is not None:
-        named += (figure.x, figure.y, figure.colour, figure.facet, figure.row, figure.to)
+        named += (figure.x, figure.y, figure.colour, figure.facet, figure.to)
         named += (figure.low, figure.high, figure.label, figure.mask)
         named += (*(figure.five or ()), *figure.order)
     return list(dict.fromkeys(filter(None, named)))

@@ -1,5 +1,4 @@
-"""New items, written by a model step by step: each answer is checked, asked for again if it fails,
-and kept in a journal from which an interrupted run continues."""
+"""Let a model write new items step by step. A journal keeps every answer."""
 
 from __future__ import annotations
 
@@ -21,21 +20,18 @@ Ask = Callable[[Sequence[str], Sequence[int]], list[str]]
 
 
 def journal_of(out: Path) -> Path:
-    """The file with the texts of every step, beside the file of items."""
     return out.with_name(f"{out.stem}.journal.jsonl")
 
 
 def review_of(out: Path) -> Path:
-    """The file with the decisions of a review."""
     return out.with_name(f"{out.stem}.review.json")
 
 
 class Draft:
     """An unfinished item.
 
-    known: its row, and what the answers gave. start, step: the numbers of its first and of its next
-    step. tries: answers to the next step so far. refused: check and cause of the last refusal, or
-    None.
+    known: its row and answers' fields. start, step: indices of its first and next step. tries:
+    answers to that step. refused: check and cause of the last refusal.
     """
 
     def __init__(self, row: Mapping[str, str], start: int) -> None:
@@ -45,7 +41,7 @@ class Draft:
         self.refused: tuple[str, str] | None = None
 
     def take(self, gained: Mapping[str, str] | None, refused: Sequence[str] | None) -> None:
-        """Go on with what an answer gave, or count it as a failed try."""
+        """Add the fields of an answer, or count a failed try."""
         if refused is None:
             self.known.update(gained or {})
             self.step, self.tries, self.refused = self.step + 1, 0, None
@@ -55,14 +51,13 @@ class Draft:
 
 
 class Journal:
-    """A file of JSON lines: the settings of the run, then each question with its answer and what
-    became of it. An incomplete last line is dropped."""
+    """JSON lines: the settings of the run, then each question with its outcome."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
 
     def lines(self) -> list[dict[str, Any]]:
-        """All lines. UsageError if the file is not a journal."""
+        """Raises UsageError if the file is no journal."""
         try:
             complete, end, _ = self.path.read_bytes().rpartition(b"\n")
             lines = [json.loads(line) for line in (complete + end).splitlines()]
@@ -76,8 +71,9 @@ class Journal:
         return lines
 
     def start(self, run: Mapping[str, Any]) -> list[dict[str, Any]]:
-        """The lines about questions; begins the file if need be. UsageError if it is that of
-        another run, with the setting that differs."""
+        """The lines about questions; creates a missing file. Raises UsageError for another run's
+        journal.
+        """
         lines = self.lines() if self.path.exists() else []
         if not lines:
             self.path.write_bytes(b"")
@@ -94,7 +90,6 @@ class Journal:
         return lines[1:]
 
     def add(self, lines: Iterable[Mapping[str, Any]]) -> None:
-        """Write lines, down to the disk."""
         with self.path.open("ab") as file:
             file.writelines(json.dumps(line, ensure_ascii=False).encode() + b"\n" for line in lines)
             file.flush()
@@ -107,7 +102,7 @@ def drafts(
     lines: Iterable[Mapping[str, Any]],
     where: object,
 ) -> list[Draft]:
-    """The items as far as a journal has them. UsageError if a row was changed since."""
+    """The items as far as the journal goes. Raises UsageError if a row has changed."""
     made = {row["id"]: Draft(row, pipeline.start(row)) for row in rows}
     for line in lines:
         draft = made.get(line["row"])
@@ -133,11 +128,10 @@ def write(
     at_once: int,
     progress: Callable[[list[Draft]], None],
 ) -> list[Draft]:
-    """Make an item of each row, as far as it goes. Each answer is in the journal before the next
-    question.
+    """Make an item of each row; each answer is saved before the next question.
 
-    ask: the writer. run: the settings in the journal. tries: answers to a question at most.
-    at_once: questions at a time. progress: called with all drafts after each round.
+    ask: the writer. run: settings for the journal. tries: most answers per question. at_once:
+    questions per batch. progress: called with all drafts.
     """
     made = drafts(rows, pipeline, journal.start(run), journal.path)
     done = len(pipeline.steps)
@@ -172,8 +166,9 @@ def write(
 
 
 class Outcome(NamedTuple):
-    """answers: their number. refused: (step, check) -> number of answers. repeated: how many,
-    asked for again, were the same word for word."""
+    """answers: their number. refused: (step, check) -> number. repeated: answers identical to the
+    one before.
+    """
 
     accepted: list[Draft]
     rejected: list[Draft]
@@ -185,7 +180,6 @@ class Outcome(NamedTuple):
 def outcome(
     made: Sequence[Draft], pipeline: Pipeline, lines: Iterable[Mapping[str, Any]]
 ) -> Outcome:
-    """What became of a run. lines: of its journal."""
     asked = [line for line in lines if "step" in line]
     refused = Counter((line["step"], line["refused"][0]) for line in asked if "refused" in line)
     before: dict[tuple[str, str], str] = {}
@@ -201,7 +195,6 @@ def outcome(
 
 
 def report(result: Outcome, pipeline: Pipeline, out: Path) -> Iterator[str]:
-    """Lines for the end of a run."""
     accepted, rejected = len(result.accepted), len(result.rejected)
     refused = result.refused.total()
     total = accepted + rejected
@@ -223,12 +216,11 @@ def report(result: Outcome, pipeline: Pipeline, out: Path) -> Iterator[str]:
 
 
 def save(path: Path, items: Iterable[Mapping[str, str]]) -> None:
-    """Write items as JSON lines, all or nothing."""
     whole(path, "".join(json.dumps(item, ensure_ascii=False) + "\n" for item in items))
 
 
 def whole(path: Path, text: str) -> None:
-    """Write a file, all or nothing."""
+    """Write a file atomically."""
     with tempfile.TemporaryDirectory(dir=path.parent, prefix=f".{path.name}-") as folder:
         written = Path(folder, path.name)
         with written.open("w", encoding="utf-8") as file:

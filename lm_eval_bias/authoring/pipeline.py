@@ -1,5 +1,4 @@
-"""Pipelines by which a model writes new items: `pipeline.py` in the folder of a benchmark, with its
-prompts in a YAML beside it. The module declares its `PIPELINE`."""
+"""Pipelines that write new items: `PIPELINE` in a benchmark's `pipeline.py`."""
 
 from __future__ import annotations
 
@@ -17,7 +16,7 @@ Known = Mapping[str, str]
 
 
 class Refused(ValueError):
-    """An answer in the wrong form. check: the check that failed, in a few words. cause: why."""
+    """An answer in the wrong form. check: what failed. cause: why."""
 
     def __init__(self, check: str, cause: str) -> None:
         super().__init__(f"{check}: {cause}")
@@ -25,8 +24,11 @@ class Refused(ValueError):
 
 
 class Step(NamedTuple):
-    """A question to the writer. prompt: its text. read: an answer -> the fields in it; raises
-    `Refused`. gives: the names of these fields; a row that has them skips all steps up to this."""
+    """A question to the writer.
+
+    read: answer -> fields; raises `Refused`. gives: the names of these fields; a row that has them
+    starts after this step.
+    """
 
     name: str
     prompt: Callable[[Known], str]
@@ -35,12 +37,12 @@ class Step(NamedTuple):
 
 
 class Pipeline(NamedTuple):
-    """How the items of a benchmark are made, one from each row of a person's file.
+    """How to make items, one from each row of a file.
 
-    fields: of an item, the first its id. optional: more fields that a row may have. task: the task
-    that asks the items. rows: path of a file -> its rows, each with an id; raises UsageError.
-    problems: (items, path of a file of groups or None) -> the problems of each. notes: an item ->
-    hints for a reviewer. shown: an item -> (title, text) as a model would be asked.
+    fields: of an item, the id first. optional: more fields of a row. task: that uses the items.
+    rows: path -> rows with ids; raises UsageError. problems: (items, path of a groups file or None)
+    -> problems of each. notes: item -> hints for a reviewer. shown: item -> (title, text) of its
+    prompts.
     """
 
     fields: Sequence[str]
@@ -53,7 +55,7 @@ class Pipeline(NamedTuple):
     shown: Callable[[Known, str | None], list[tuple[str, str]]]
 
     def start(self, row: Known) -> int:
-        """The number of the first step that a row needs."""
+        """The index of the first step that a row needs."""
         return max(
             (i + 1 for i, step in enumerate(self.steps) if all(name in row for name in step.gives)),
             default=0,
@@ -65,7 +67,6 @@ class Pipeline(NamedTuple):
 
 
 def names() -> list[str]:
-    """The benchmarks that have a pipeline."""
     folders = (module.name for module in pkgutil.iter_modules(benchmarks.__path__))
     return sorted(name for name in folders if find_spec(_module(name)))
 
@@ -75,7 +76,7 @@ def _module(benchmark: str) -> str:
 
 
 def pipeline(name: str) -> Pipeline:
-    """The pipeline of a benchmark. UsageError if there is none."""
+    """Raises UsageError if the benchmark has none."""
     if name not in names():
         raise UsageError(f"no pipeline {name!r}; there are {', '.join(names())}")
     declared: Pipeline = import_module(_module(name)).PIPELINE

@@ -1,9 +1,7 @@
-"""A page in the browser where a person accepts, edits or rejects items, served to this machine
-alone.
+"""A local web page to accept, edit or reject items.
 
-What a model wrote is untrusted. It reaches the page as JSON and is shown as text, the page may load
-only its own two files, and the server answers only with the token in the address, which no other
-page knows.
+A model's text is untrusted: it is shown as plain text. The page loads only its own files, and the
+server requires a secret token.
 """
 
 from __future__ import annotations
@@ -27,7 +25,7 @@ from lm_eval_bias.usage import UsageError
 
 HOST = "127.0.0.1"
 LARGEST = 64 << 20
-"""Bytes of a request."""
+"""Most bytes of a request."""
 DECISIONS = ("open", "accepted", "rejected", "refused")
 HEADERS = {
     "Content-Security-Policy": "default-src 'none'; script-src 'self'; style-src 'self'; "
@@ -47,18 +45,18 @@ _PAGES = {
 
 
 class Conflict(UsageError):
-    """The page shows another state than that of the file."""
+    """The page is out of date."""
 
 
 class Review:
-    """The items of a file, and those that a check rejected, each with a decision.
+    """The items of a file and those that a check rejected.
 
-    entries: fields (the item), decision (one of DECISIONS), refused (whether a check rejected it),
-    row (its id in the journal), steps (questions and answers, from the journal).
+    entries: dicts with fields (the item), decision, refused (by a check), row (id in the journal),
+    steps (questions and answers).
     """
 
     def __init__(self, file: Path, pipeline: str | None = None, groups: str | None = None) -> None:
-        """Raises UsageError if the file is unreadable or its pipeline is unknown."""
+        """Raises UsageError for an unreadable file or unknown pipeline."""
         if file.suffix != ".jsonl":
             raise UsageError(f"{file}: expected a file that ends in .jsonl")
         self.file, self.groups = file, groups
@@ -85,7 +83,7 @@ class Review:
             entry["steps"] = steps.get(entry["row"], [])
 
     def _decided(self) -> list[dict[str, Any]] | None:
-        """What an earlier review saved. UsageError if the file was changed since."""
+        """The saved entries. Raises UsageError if the file has changed since."""
         path = review_of(self.file)
         if not path.exists():
             return None
@@ -104,7 +102,6 @@ class Review:
         return entries
 
     def _undecided(self, lines: list[dict[str, Any]]) -> list[dict[str, Any]]:
-        """The items of the file, and after them those that a check rejected."""
         items: list[dict[str, str]] = []
         if self._content.strip():
             content = read(self.file)
@@ -130,7 +127,6 @@ class Review:
         ]
 
     def state(self) -> dict[str, Any]:
-        """All that the page shows."""
         first, *others = self.pipeline.fields
         used = {name for entry in self.entries for name in entry["fields"]}
         optional = [name for name in self.pipeline.optional if name in used]
@@ -143,17 +139,15 @@ class Review:
         }
 
     def look(self, fields: Mapping[str, str]) -> dict[str, Any]:
-        """The problems of an item as it stands in the page, notes for the reviewer, and what a
-        model would be asked."""
+        """Problems, notes and prompts of an edited item."""
         item = _tidy(fields)
         (problems,) = self.pipeline.problems([item], self.groups)
         shown = [] if problems else self.pipeline.shown(item, self.groups)
         return {"problems": problems, "notes": self.pipeline.notes(item), "shown": shown}
 
     def save(self, version: int, given: list[Mapping[str, Any]]) -> dict[str, Any]:
-        """Write accepted and undecided items to the file, and the decisions beside it.
-
-        Raises Refusal for accepted items with problems. Undecided ones with problems are left out.
+        """Write accepted and undecided items, and all decisions. Undecided items with problems are
+        left out. Raises Refusal if accepted ones have problems.
         """
         if version != self.version or _bytes(self.file) != self._content:
             raise Conflict(
@@ -165,7 +159,7 @@ class Review:
             {**old, "fields": _tidy(new["fields"]), "decision": _decision(new["decision"])}
             for old, new in zip(self.entries, given, strict=True)
         ]
-        # The accepted ones first: of two with one id, the undecided one has the problem.
+        # Accepted items first: of two with the same id, the undecided one gets the problem.
         order = [
             i
             for decision in ("accepted", "open")
@@ -189,7 +183,6 @@ class Review:
         return {"version": self.version, "message": message}
 
     def summary(self) -> str:
-        """The saved decisions in one line."""
         counted = Counter(entry["decision"] for entry in self.entries)
         return (
             f"{self.file}: {counted['accepted']} accepted, {counted['rejected']} rejected, "
@@ -198,7 +191,7 @@ class Review:
 
 
 class Refusal(UsageError):
-    """Accepted items that cannot be asked. problems: number of the entry -> its problems."""
+    """problems: index of the entry -> its problems."""
 
     def __init__(self, ids: list[str], problems: Mapping[int, list[str]]) -> None:
         lines = [f"{ids[i]}: {problem}" for i, of_item in problems.items() for problem in of_item]
@@ -208,12 +201,10 @@ class Refusal(UsageError):
 
 
 def _kept(entry: Mapping[str, Any]) -> dict[str, Any]:
-    """The part of an entry that a review saves."""
     return {key: entry[key] for key in ("fields", "decision", "refused", "row")}
 
 
 def _tidy(fields: Mapping[str, Any]) -> dict[str, str]:
-    """Fields in one line each, without empty ones."""
     tidy = {str(name): " ".join(str(value).split()) for name, value in fields.items()}
     return {name: value for name, value in tidy.items() if value}
 
@@ -235,7 +226,7 @@ def _bytes(path: Path) -> bytes:
 
 
 def server(review: Review, port: int = 0) -> tuple[ThreadingHTTPServer, str]:
-    """A server on the loopback address, and the address of its page with the token."""
+    """A server on the loopback address, and its page's address with the token."""
     token = secrets.token_urlsafe(32)
     lock = Lock()
     acts: dict[tuple[str, str], Callable[[Any], Any]] = {
@@ -267,8 +258,7 @@ def server(review: Review, port: int = 0) -> tuple[ThreadingHTTPServer, str]:
         do_POST = do_GET
 
         def _is_ours(self) -> bool:
-            """Whether the request names this address and comes from its own page: another site may
-            give this machine a name, or send requests from its pages."""
+            """Prevent DNS rebinding and requests from other sites."""
             names = [f"{name}:{listening.server_port}" for name in (HOST, "localhost")]
             origins = (None, *(f"http://{name}" for name in names))
             return self.headers.get("Host") in names and self.headers.get("Origin") in origins
@@ -299,7 +289,7 @@ def server(review: Review, port: int = 0) -> tuple[ThreadingHTTPServer, str]:
                 self._send(HTTPStatus.OK, json.dumps(content).encode(), "application/json")
 
         def _refuse(self, status: HTTPStatus, message: str, **more: Any) -> None:
-            # The rest of the request would be taken for the next one.
+            # Otherwise the unread rest would be parsed as the next request.
             self.close_connection = True
             self._send(status, json.dumps({"error": message, **more}).encode(), "application/json")
 

@@ -1,7 +1,5 @@
-"""An exhibit as a picture: SVG for a page, PNG for everything else.
-
-An SVG takes the colour of the page's text and holds no style, script or link. Series differ in
-colour and in pattern, shape or dash. Altair and vl-convert come with the extra `report`.
+"""Draw an exhibit as SVG or PNG. The SVG takes the page's text colour and has no style, script or
+link.
 """
 
 from __future__ import annotations
@@ -27,8 +25,7 @@ MARGIN, HEADING, LINE = 6, 14, 18
 def drawable(
     exhibit: Exhibit, rows: Sequence[Mapping[str, Any]], model: str | None = None
 ) -> str | None:
-    """Why the rows cannot be drawn, as part of a sentence ("no row has a number"); None if they
-    can."""
+    """Why the rows cannot be drawn, or None."""
     try:
         plan(exhibit, rows, model)
     except ValueError as error:
@@ -47,12 +44,11 @@ def svg(
 ) -> str:
     """The figure as SVG.
 
-    rows: from `exhibit.rows`. name: an id, unique on the page. title, description: for readers who
-    do not see it. model: the key of the model's name in rows of several models. Raises ValueError
-    for rows that are not `drawable`.
+    rows: from `exhibit.rows`. name: an id, unique on the page. title, description: alternative
+    text. model: the key of the model's name. Raises ValueError if not `drawable`.
     """
     planned = plan(exhibit, rows, model)
-    # Altair checks every part against its schema, which takes longer than all else. Tests check.
+    # Altair's check against its schema is slow; the tests do it.
     with schemapi.debug_mode(False):
         specification, notes = chart(planned)
     vega = vl_convert.vegalite_to_svg(specification, allowed_base_urls=[])
@@ -61,8 +57,7 @@ def svg(
 
 
 def png(figure: str, *, title: str, scale: float = 2) -> bytes:
-    """A figure that `svg` made as a picture on white, its title above it. scale: pixels of the
-    picture for one of the figure."""
+    """An SVG from `svg` as a picture on white. scale: pixels per unit."""
     start, _, parts = figure.partition(">")
     size = ElementTree.fromstring(f"{start}/>")
     width, height = int(size.get("width", 0)), int(size.get("height", 0))
@@ -72,7 +67,7 @@ def png(figure: str, *, title: str, scale: float = 2) -> bytes:
         f'<text x="{MARGIN}" y="{MARGIN + HEADING + LINE * n}">{escape(line)}</text>'
         for n, line in enumerate(lines)
     )
-    # a group in place of the figure's own element, which would be clipped and so take longer
+    # an inner svg element would be clipped, which is slower
     return vl_convert.svg_to_png(
         f'<svg xmlns="http://www.w3.org/2000/svg" width="{width}" height="{height + top}" '
         f'color="#1d1d1b" font-family="{FONT}" font-size="12" fill="none">'

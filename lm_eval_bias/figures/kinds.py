@@ -1,8 +1,7 @@
 """Each kind of figure as an Altair chart.
 
-All layers share one data set, so that a chart can be repeated in panels; a row's `m` is its layer.
-Labels are data, never part of an expression or a field's name. Colours stand for series until the
-SVG is written.
+All layers share one data set, in which `m` names a row's layer. Labels are data, never part of an
+expression.
 """
 
 from __future__ import annotations
@@ -51,7 +50,7 @@ STEPS = 64
 
 
 def chart(plan: Plan) -> tuple[dict[str, Any], list[str]]:
-    """The Vega-Lite specification of a figure, and the notes that it shows."""
+    """The Vega-Lite specification of a figure, and the notes below it."""
     kind = plan.figure.kind
     if kind == "radar" and len(plan.xs) > 2:
         canvas = _radar(plan)
@@ -63,7 +62,7 @@ def chart(plan: Plan) -> tuple[dict[str, Any], list[str]]:
 
 
 class Canvas:
-    """Layers of a panel, repeated for each panel of a plan. notes: sentences below the figure."""
+    """Layers of a panel, repeated for each panel."""
 
     def __init__(self, plan: Plan, width: float, height: float, columns: int) -> None:
         self.plan, self.width, self.height, self.columns = plan, width, height, columns
@@ -80,7 +79,7 @@ class Canvas:
         encodings: Mapping[str, Any],
         **properties: Any,
     ) -> None:
-        """Adds a layer if it has rows. A row without a panel `f` stands in each."""
+        """Add a layer if it has rows. A row without a panel `f` stands in each."""
         rows, layer = list(rows), len(self._layers)
         if rows:
             self._rows += [
@@ -93,7 +92,7 @@ class Canvas:
             self._layers.append(getattr(base, f"mark_{mark}")(**properties).encode(**encodings))
 
     def by_series(self, channel: Any, signs: Sequence[str], **legend: Any) -> Any:
-        """A channel in which each series `s` has its sign. legend: options of it."""
+        """A channel that distinguishes the series `s`."""
         figure = self.plan.figure
         legended = self.series != [""] and figure.colour != figure.x
         return channel(
@@ -104,7 +103,6 @@ class Canvas:
         )
 
     def points(self) -> dict[str, Any]:
-        """Colour and shape of points by series."""
         count = range(len(self.series))
         return {
             "color": self.by_series(alt.Color, [palette.paint("solid", i) for i in count]),
@@ -112,14 +110,12 @@ class Canvas:
         }
 
     def reference(self, encodings: Mapping[str, Any], places: int) -> None:
-        """Adds a line at the number of a model without bias."""
         value = self.plan.figure.reference
         if value is not None:
             self.add("rule", [{"v": value}], encodings, **INK, **DASHED)
             self.notes.append(_no_bias(value, places))
 
     def note_left_out(self) -> None:
-        """For kinds that can mark no place for a row without a number."""
         count = sum(not math.isfinite(item.value) for item in self.plan.items)
         if count:
             self.notes.append(f"Not drawn for want of a number: {count}")
@@ -193,13 +189,13 @@ class Canvas:
             ),
         )
         specification: dict[str, Any] = shown.to_dict(validate=False)
-        # Altair would look at every row.
+        # Altair would inspect every row.
         specification["datasets"] = {"rows": [{**row, "f": titles[row["f"]]} for row in self._rows]}
         return specification
 
 
 def _number_axis(on: Scale, title: str, size: float, **options: Any) -> dict[str, Any]:
-    """Scale and axis of a channel. size: the pixels of the axis."""
+    """Scale and axis. size: in pixels."""
     return {
         "scale": alt.Scale(domain=[on.low, on.high], nice=False, zero=False),
         "axis": alt.Axis(
@@ -215,8 +211,7 @@ def _hidden_axis(low: float, high: float) -> dict[str, Any]:
 
 
 def _columns(plan: Plan, labels: float, least: float = 130) -> tuple[int, float]:
-    """How many panels stand beside each other, and the width of each. labels: the width of what
-    stands left of them."""
+    """The number of panels in a row, and their width. labels: the width of labels on the left."""
     if len(plan.panels) > 1:
         for columns in (plan.columns if 1 < plan.columns <= 3 else 2, 2):
             width = (WIDTH - labels - GAP * (columns - 1)) / columns
@@ -238,15 +233,12 @@ def _text(item: Item, key: str | None) -> str:
 
 
 class Span(NamedTuple):
-    """An item, and where its bar or box starts and ends."""
-
     item: Item
     start: float
     end: float
 
 
 def _spans(plan: Plan) -> list[Span]:
-    """The items with a number, by series."""
     spans, totals = [], defaultdict[Any, float](float)
     for item in sorted(plan.items, key=lambda item: item.series):
         start, end = 0.0, item.value
@@ -268,8 +260,7 @@ def _spans(plan: Plan) -> list[Span]:
 
 
 class Layout(NamedTuple):
-    """Where categories stand. names: their labels, below each other or, upright, beside. bar: the
-    pixels of one of the series in a category."""
+    """Where categories stand. bar: pixels of one series."""
 
     names: list[str]
     upright: bool
@@ -280,7 +271,7 @@ class Layout(NamedTuple):
 
 
 def _layout(plan: Plan, beside: int) -> Layout:
-    """Upright where the names of the categories have room below. beside: series in a category."""
+    """Upright if the category names fit below. beside: series in a category."""
     columns, width = _columns(plan, 46)
     step = min(width / len(plan.xs), 90)
     names = unlike(plan.xs, lines(step - 4, 3))
@@ -295,15 +286,13 @@ def _layout(plan: Plan, beside: int) -> Layout:
 
 
 def _beside(plan: Plan) -> int:
-    """How many series stand beside each other: one where each category has a single one."""
+    """The most series in a category."""
     places = {(item.panel, item.x) for item in plan.items}
     stacked = plan.figure.kind == "stacked"
     return 1 if stacked or len(places) == len(plan.items) else len(plan.series)
 
 
 class Categories(Canvas):
-    """A number for each category and series."""
-
     def __init__(self, plan: Plan) -> None:
         figure = plan.figure
         self.kind, self.beside = figure.kind, _beside(plan)
@@ -332,7 +321,6 @@ class Categories(Canvas):
         self._place(plan.titles.get(figure.x if self.kind == "points" else figure.y, ""), size)
 
     def _place(self, title: str, size: float) -> None:
-        """The channels: along the numbers, at a number of a category, and from it to another."""
         category, value = ("x", "y") if self.upright else ("y", "x")
         channels = {"x": alt.X, "y": alt.Y, "xOffset": alt.XOffset, "yOffset": alt.YOffset}
         head = f"slice(datum.label, -1) === '{HEAD}'"
@@ -355,7 +343,6 @@ class Categories(Canvas):
         self.through = {**self.here, f"{value}2": "w"}
 
     def at(self, item: Item, value: float, **more: Any) -> dict[str, Any]:
-        """A row at a number of an item's category."""
         series = {"o": item.series, "s": self.series[item.series]}
         return {"f": item.panel, "k": self.names[item.x], **series, "v": value, **more}
 
@@ -370,7 +357,7 @@ class Categories(Canvas):
         )
 
     def intervals(self, ink: bool) -> None:
-        """Lines from end to end, those of boxes as far as the box. ink: in the colour of text."""
+        """Lines from low to high."""
         lines, below, above = [], [], []
         for item, start, end in self.spans:
             if math.isnan(item.low):
@@ -391,7 +378,7 @@ class Categories(Canvas):
             self.notes.append("Triangle: the interval goes on")
 
     def values(self) -> None:
-        """Numbers at the ends of bars, and marks for what has none."""
+        """Numbers at the ends of bars, and marks for missing ones."""
         above, below = [], []
         for (item, _, end), text in zip(self.spans, self.texts, strict=True):
             reach = (
@@ -424,7 +411,7 @@ class Categories(Canvas):
             self.notes.append(NO_VALUE)
 
     def values_inside(self) -> None:
-        """Numbers and labels in the parts of a stack; the label alone where both have no room."""
+        """Numbers and labels inside a stack; only the label if both do not fit."""
         rows = []
         for (item, start, end), value in zip(self.spans, self.texts, strict=True):
             mark = _text(item, self.plan.figure.label)
@@ -469,7 +456,6 @@ def _categories(plan: Plan) -> Canvas:
 
 
 def _histogram(plan: Plan) -> Canvas:
-    """Rows counted from `x` to `to`."""
     figure = plan.figure
     columns, width = _columns(plan, 50, least=180)
     height = 210 if len(plan.panels) == 1 else 150
@@ -502,7 +488,6 @@ def _histogram(plan: Plan) -> Canvas:
 
 
 def _heatmap(plan: Plan) -> Canvas:
-    """A coloured cell for each x and y."""
     figure, across, down = plan.figure, len(plan.xs), len(plan.ys)
     row_size = LABEL if down <= 25 else SMALL
     rows = unlike(plan.ys, lines(130, 2 if down <= 12 else 1, row_size))
@@ -587,7 +572,6 @@ def _heatmap(plan: Plan) -> Canvas:
 
 
 def _radar(plan: Plan) -> Canvas:
-    """An axis for each category, its numbers from the middle outwards; a line for each series."""
     figure, axes = plan.figure, len(plan.xs)
     columns, room = (1, 330) if len(plan.panels) == 1 else (2, 240)
     radius = room / 2 - 46
@@ -688,7 +672,6 @@ def _scatter(plan: Plan) -> Canvas:
     }
 
     def at(x: float, y: float) -> dict[str, float]:
-        """The numbers at a place in pixels."""
         return {"p": on_x.low + x / width * on_x.span, "v": on_y.high - y / height * on_y.span}
 
     points, leaders, texts, left_out = [], [], [], 0
@@ -741,15 +724,13 @@ PLACES: tuple[tuple[float, float, str], ...] = (
 
 
 class Spot(NamedTuple):
-    """A point and its label, in pixels."""
-
     x: float
     y: float
     text: str
 
 
 class Place(NamedTuple):
-    """Where a label stands: the middle of its height, and the end that `align` names."""
+    """y: the middle of the label. x: the end that `align` names."""
 
     x: float
     y: float
@@ -757,8 +738,7 @@ class Place(NamedTuple):
 
 
 def labels(spots: Sequence[Spot], width: float, height: float) -> list[Place | None]:
-    """Places for the labels of points, so that none covers another or a point; None for a label
-    that has no room. Those with the most points around choose last."""
+    """Place labels so that none covers another or a point; None without room."""
     near = [sum(abs(x - a) < 60 and abs(y - b) < 16 for a, b, _ in spots) for x, y, _ in spots]
     dots = [(x - 4, y - 4, x + 4, y + 4) for x, y, _ in spots]
     places: list[Place | None] = [None] * len(spots)

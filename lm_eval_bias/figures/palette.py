@@ -1,8 +1,7 @@
-"""Colours of series and numbers, and a second sign of each series for readers who do not see them.
+"""Colours and other signs of series.
 
-A colour of a series has a contrast of at least 3:1 on white and on the dark page (#1c1c1b), so that
-one figure serves both. Not all eight stay distinct under every colour blindness: neighbours do
-(tests simulate three kinds), and each series has a pattern, a shape and a dash as well.
+Colours have a contrast of at least 3:1 on white and on the dark page (#1c1c1b). Neighbours stay
+distinct under colour blindness.
 """
 
 from __future__ import annotations
@@ -43,20 +42,18 @@ _ROLES = ("solid", "area", "dashed", "halo")
 
 
 class Paint(NamedTuple):
-    """What a colour stands for until a figure is written. role: solid, area (with a pattern),
-    dashed, or halo (under a text)."""
+    """A placeholder colour. role: solid, area (with a pattern), dashed, or halo (around a text)."""
 
     role: str
     number: int
 
 
 def paint(role: str, number: int) -> str:
-    """A colour that stands for a series, which `painted` reads."""
     return f"#fe{_ROLES.index(role)}{number % 4096:03x}"
 
 
 def painted(colour: str | None) -> Paint | None:
-    """The series for which a colour stands; None for any other colour."""
+    """The series of a `paint` colour, or None."""
     if colour is None or not colour.startswith("#fe"):
         return None
     return Paint(_ROLES[int(colour[3])], int(colour[4:], 16))
@@ -83,7 +80,7 @@ def channels(hexadecimal: str) -> tuple[int, int, int]:
 
 
 def luminance(hexadecimal: str) -> float:
-    """Relative luminance of WCAG 2: 0 is black, 1 is white."""
+    """Relative luminance of WCAG 2, from 0 (black) to 1."""
     linear = [
         c / 12.92 if c <= 0.04045 else ((c + 0.055) / 1.055) ** 2.4
         for c in (v / 255 for v in channels(hexadecimal))
@@ -92,18 +89,18 @@ def luminance(hexadecimal: str) -> float:
 
 
 def contrast(one: str, other: str) -> float:
-    """Contrast of two colours by WCAG 2, from 1 to 21."""
+    """Contrast ratio of WCAG 2, from 1 to 21."""
     lighter, darker = sorted((luminance(one), luminance(other)), reverse=True)
     return (lighter + 0.05) / (darker + 0.05)
 
 
 def on(background: str) -> str:
-    """Black or white, whichever is easier to read; the contrast is at least 4.5:1."""
+    """Black or white, whichever has more contrast; at least 4.5:1."""
     return max("#000000", "#ffffff", key=lambda text: contrast(text, background))
 
 
 def scaled(share: float, stops: Sequence[str] = SEQUENTIAL) -> str:
-    """The colour of a place from 0 to 1 between stops."""
+    """The colour at a place from 0 to 1 between stops."""
     place = share * (len(stops) - 1)
     below = min(int(place), len(stops) - 2)
     mixed = (

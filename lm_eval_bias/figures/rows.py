@@ -1,5 +1,4 @@
-"""The rows of an exhibit as a figure takes them: panels, series, categories and numbers, each with
-a label."""
+"""Turn the rows of an exhibit into what a figure draws."""
 
 from __future__ import annotations
 
@@ -12,9 +11,9 @@ from lm_eval_bias.figures.svg import wide, wrapped
 from lm_eval_bias.results.escape import shortened
 
 LONGEST = 60
-"""Characters of a label; the table has it whole."""
+"""Most characters of a label."""
 GREATEST = 1e100
-"""A greater number is drawn as infinite: the span of a scale might overflow."""
+"""Greater numbers count as infinite, since the span of a scale might overflow."""
 PANELS, MARKS, CATEGORIES, ACROSS = 80, 6000, 400, 60
 """A figure of more panels, marks, categories or columns of a heat map is unreadable."""
 HEAD = ":"
@@ -24,9 +23,11 @@ Keys = tuple[str, ...]
 
 
 class Item(NamedTuple):
-    """A row to draw. panel, series, x, y: the places of its labels in those of the plan. value: its
-    number; NaN where it or another number that the row needs is missing. low, high: its interval,
-    or NaN both."""
+    """A row to draw.
+
+    panel, series, x, y: indices in the plan. value: NaN if a number that the row needs is missing.
+    low, high: its interval, or NaN.
+    """
 
     row: Row
     panel: int
@@ -39,10 +40,11 @@ class Item(NamedTuple):
 
 
 class Plan(NamedTuple):
-    """What is drawn. panels, series, xs, ys: labels; [""] where there is only one, unnamed. xs: the
-    categories, in a heat map the columns. ys: the rows of a heat map. titles: of the axes, by key.
-    columns: of panels; 0 where that is open. grouped: whether titles of groups stand among the
-    categories."""
+    """What to draw.
+
+    panels, series, xs, ys: labels; [""] for a single one. titles: of axes, by key. columns: of
+    panels; 0 to choose. grouped: whether group titles stand among the categories.
+    """
 
     figure: Figure
     items: Sequence[Item]
@@ -56,8 +58,9 @@ class Plan(NamedTuple):
 
 
 def plan(exhibit: Exhibit, rows: Sequence[Row], model: str | None) -> Plan:
-    """What to draw of the rows of an exhibit. model: the key of the model's name, or None. Raises
-    ValueError, with the reason as part of a sentence, where nothing can be drawn."""
+    """What to draw. model: the key of the model's name. Raises ValueError if nothing can be
+    drawn.
+    """
     figure = exhibit.figure
     if figure is None:
         raise ValueError("it is a table alone")
@@ -68,7 +71,7 @@ def plan(exhibit: Exhibit, rows: Sequence[Row], model: str | None) -> Plan:
     y: Keys = (figure.y,) if figure.kind == "heatmap" else ()
     coloured = figure.kind not in ("heatmap", "histogram")
     colour: Keys = (figure.colour,) if figure.colour and coloured else ()
-    panel = figure.facet or figure.row
+    panel = figure.facet
     facet: Keys = (panel,) if panel else ()
     columns = 0
     if model is not None and len({row.get(model) for row in rows}) > 1:
@@ -118,8 +121,7 @@ def plan(exhibit: Exhibit, rows: Sequence[Row], model: str | None) -> Plan:
 
 
 def _keys(figure: Figure) -> tuple[str | None, str, Keys]:
-    """The keys of a figure's category and of its number, and those of the other numbers that it
-    needs."""
+    """The keys of category, number and other needed numbers."""
     if figure.kind == "points":
         return figure.y, figure.x, ()
     if figure.kind == "heatmap":
@@ -132,7 +134,6 @@ def _keys(figure: Figure) -> tuple[str | None, str, Keys]:
 
 
 def _doubled(items: Sequence[Item]) -> Item | None:
-    """An item at the place of another one."""
     places = set()
     for item in items:
         if item[1:5] in places:
@@ -142,7 +143,7 @@ def _doubled(items: Sequence[Item]) -> Item | None:
 
 
 def _folded(planned: Plan) -> Plan:
-    """Panels that share no category become one, with their titles among the categories."""
+    """Join panels that share no category. Their titles then stand among the categories."""
     if planned.figure.kind in ("heatmap", "radar"):
         return planned
     of: dict[int, set[int]] = {}
@@ -162,7 +163,7 @@ def _folded(planned: Plan) -> Plan:
 
 
 def _key(row: Row, keys: Keys) -> tuple[Any, ...]:
-    """Values that distinguish rows. True is not 1, and NaN is itself."""
+    """A key in which True is not 1 and NaN equals itself."""
     values = (row.get(key) for key in keys)
     return tuple(
         v if v is None or (type(v) in (str, int, float) and v == v) else str(v) for v in values
@@ -170,7 +171,7 @@ def _key(row: Row, keys: Keys) -> tuple[Any, ...]:
 
 
 def _values(rows: Sequence[Row], keys: Keys, figure: Figure) -> list[tuple[Any, ...]]:
-    """The values of keys, in the figure's order; others after these, as they come."""
+    """The distinct values of keys, in the figure's order."""
     ranks = []
     for key in keys:
         names = dict.fromkeys([*figure.order.get(key, ()), *(str(row.get(key)) for row in rows)])
@@ -182,7 +183,6 @@ def _values(rows: Sequence[Row], keys: Keys, figure: Figure) -> list[tuple[Any, 
 
 
 def _titles(exhibit: Exhibit) -> dict[str, str]:
-    """Key -> the title of its axis."""
     titles = {}
     for column in exhibit.columns:
         title, unit = column.title, column.unit
@@ -193,7 +193,7 @@ def _titles(exhibit: Exhibit) -> dict[str, str]:
 
 
 def number(value: Any) -> float:
-    """A number of a row: NaN for anything else, infinite if it is too great for a scale."""
+    """A float: NaN for other types, infinite beyond GREATEST."""
     if isinstance(value, bool) or not isinstance(value, (int, float)):
         return math.nan
     if abs(value) > GREATEST:
@@ -217,8 +217,7 @@ def label(value: Any) -> str:
 
 
 def unlike(labels: Iterable[str], fit: Callable[[str], str] = str) -> list[str]:
-    """Labels that fit, no two the same. Those that are the same when cut lose the words with which
-    they all begin, and get a number if they still are the same."""
+    """Labels that fit and differ: equal ones lose common first words, or get a number."""
     labels = list(labels)
     alike: dict[str, list[str]] = {}
     for text in labels:
@@ -238,7 +237,7 @@ def unlike(labels: Iterable[str], fit: Callable[[str], str] = str) -> list[str]:
 
 
 def _in_common(labels: Sequence[str]) -> int:
-    """The number of words with which all labels begin and after which all go on."""
+    """The number of common first words."""
     words = [label.split()[:-1] for label in dict.fromkeys(labels)]
     if len(words) == 1:
         return 0
@@ -251,12 +250,11 @@ def _in_common(labels: Sequence[str]) -> int:
 
 
 def whole(fitted: Sequence[str], labels: Sequence[str]) -> bool:
-    """Whether labels are complete, broken between words alone."""
+    """Whether labels are uncut and broken between words."""
     return [text.split() for text in fitted] == [text.split() for text in labels]
 
 
 def lines(width: float, most: int, size: float = 12) -> Callable[[str], str]:
-    """Breaks a label into lines of a width."""
     return lambda text: "\n".join(wrapped(text, width, most, size))
 
 
@@ -279,15 +277,14 @@ class Scale(NamedTuple):
         return min(max(value, self.low), self.high)
 
     def padded(self, below: float, above: float) -> Scale:
-        """With more room at the ends, as shares of the span."""
+        """Add room at the ends, as shares of the span."""
         return Scale(self.low - self.span * below, self.high + self.span * above)
 
 
 def scale(
     values: Iterable[float], ends: Iterable[float] = (), domain: tuple[float, float] | None = None
 ) -> Scale:
-    """A scale that holds all values and the domain. ends: of intervals, which it holds as far as
-    they leave room for the values."""
+    """A scale for all values and the domain; interval ends count as far as there is room."""
     held = [value for value in (*values, *(domain or ())) if math.isfinite(value)] or [0.0, 1.0]
     low, high = min(held), max(held)
     if low == high:
@@ -301,7 +298,7 @@ def scale(
 
 
 def ticks(on: Scale, count: int) -> list[float]:
-    """About so many round numbers on a scale."""
+    """About `count` round numbers."""
     rough = on.span / count
     power = 10.0 ** math.floor(math.log10(rough))
     # the nearest of 1, 2, 5 and 10 on a logarithmic scale
@@ -313,14 +310,13 @@ def ticks(on: Scale, count: int) -> list[float]:
 
 
 def digits(on: Scale) -> int:
-    """Digits after the point of numbers on a scale: one from 0 to 100, two from 0 to 1."""
+    """Digits after the point: 1 from 0 to 100, 2 from 0 to 1."""
     if on.span >= 5:
         return 1 if on.span < 1000 else 0
     return min(6, 1 - math.floor(math.log10(on.span / 5)))
 
 
 def written(value: float, places: int) -> str:
-    """A number as it stands in a figure."""
     if math.isinf(value):
         return "∞" if value > 0 else "−∞"
     if abs(value) >= 1e6 or 0 < abs(value) < min(1e-6, 10.0**-places / 2):

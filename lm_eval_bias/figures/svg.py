@@ -1,7 +1,5 @@
-"""From the SVG that Vega draws to a small one that a page can hold.
-
-Vega writes a group and a role for every mark. Here paths are flat and rounded, neighbours that look
-alike are one group, and there is no style, script or link.
+"""Rewrite Vega's SVG as a small one for a page. Paths are rounded; neighbours of the same look form
+one group.
 """
 
 from __future__ import annotations
@@ -21,8 +19,9 @@ Attributes = tuple[tuple[str, str], ...]
 
 
 class Leaf(NamedTuple):
-    """A path, or a text. place: the attributes that put a text where it stands. disjoint: whether
-    the path can be joined with others of its look, which it does not overlap."""
+    """A path or a text. place: attributes of its position. disjoint: whether the path can be joined
+    with others of its look.
+    """
 
     look: Attributes
     d: str = ""
@@ -63,7 +62,7 @@ _TRANSFORM = re.compile(r"(\w+)\(([^)]*)\)")
 def _leaves(
     node: ElementTree.Element, x: float, y: float, above: Mapping[str, str]
 ) -> Iterator[Leaf]:
-    """What a node of Vega's SVG draws, in the order of drawing."""
+    """What a node draws, in order."""
     tag = node.tag.rpartition("}")[2]
     x, y, turn = _moved(node.get("transform", ""), x, y)
     look = _look(node, above)
@@ -87,7 +86,7 @@ def _leaves(
 
 
 def _moved(transform: str, x: float, y: float) -> tuple[float, float, float]:
-    """A place after Vega's moves and turns, and the angle of the turn."""
+    """A place after Vega's transforms, and the rotation."""
     turn = 0.0
     for name, values in _TRANSFORM.findall(transform):
         numbers = [float(value) for value in _NUMBER.findall(values)]
@@ -113,7 +112,7 @@ def _look(node: ElementTree.Element, above: Mapping[str, str]) -> dict[str, str]
 
 
 def _path(d: str, x: float, y: float) -> str:
-    """A path elsewhere. Vega's relative commands (h, v) need no change."""
+    """A translated path. Vega's relative commands (h, v) stay."""
     moved = []
     for command, rest in _COMMAND.findall(d):
         values = [float(value) for value in _NUMBER.findall(rest)]
@@ -132,7 +131,6 @@ def _sorted(look: Mapping[str, str]) -> Attributes:
 
 
 def _short(value: float) -> str:
-    """A number with at most one digit after the point."""
     written = f"{value:.1f}".removesuffix(".0")
     return "0" if written == "-0" else written
 
@@ -145,7 +143,7 @@ def _joined(values: Sequence[float]) -> str:
 
 
 def rewritten(vega: str, *, name: str, title: str, description: str) -> str:
-    """The small SVG of the one that Vega drew. name: begins the ids of its parts."""
+    """Vega's SVG, made small. name: prefix of the ids."""
     drawn = ElementTree.fromstring(vega)
     size = {key: str(round(float(drawn.get(key, "0")))) for key in ("width", "height")}
     svg = ElementTree.Element(
@@ -184,8 +182,7 @@ def rewritten(vega: str, *, name: str, title: str, description: str) -> str:
 
 
 def _painted(look: Attributes, name: str, used: set[int]) -> dict[str, str]:
-    """A look with the colours that stand for the page's text and for series replaced. used: gets
-    the series that have a pattern."""
+    """A look with final colours. used: collects series with a pattern."""
     painted = dict(look)
     for key in ("fill", "stroke"):
         colour = painted.get(key)
@@ -239,13 +236,12 @@ _WIDTHS: Mapping[str, int] = {
 
 
 def wide(text: str, size: float = 12) -> float:
-    """The width of a text in Arial, in pixels. A character of another script counts as a wide
-    one."""
+    """The width of a text in Arial, in pixels. Other scripts count as wide."""
     return sum(_WIDTHS.get(c, 600 if ord(c) < 0x1100 else 1000) for c in text) * size / 1000
 
 
 def cut(text: str, width: float, size: float = 12) -> str:
-    """A text that is not wider, its end left out if need be."""
+    """The text, cut at the end to fit a width."""
     if wide(text, size) <= width:
         return text
     while text and wide(f"{text}…", size) > width:
@@ -254,7 +250,7 @@ def cut(text: str, width: float, size: float = 12) -> str:
 
 
 def wrapped(text: str, width: float, lines: int, size: float = 12) -> list[str]:
-    """A text in so many lines at most, broken between words where that is possible."""
+    """At most `lines` lines, broken between words if possible."""
     broken: list[str] = []
     rest = text
     while rest and len(broken) < lines - 1 and wide(rest, size) > width:

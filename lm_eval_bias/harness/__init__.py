@@ -1,2 +1,1 @@
-"""Everything that touches lm_eval: compatibility, tasks, conversations, sampling, templates, data
-sets."""
+"""Everything that touches lm_eval."""

@@ -1,6 +1,7 @@
-"""Lets a plain `lm_eval` find our tasks and model types, when its modules are imported.
+"""Make the tasks and model types of this project visible to a plain `lm_eval`.
 
-The released harness has no entry points for tasks (setup.cfg declares the proposed one).
+The released harness has no entry points for tasks (setup.cfg declares the proposed one,
+`lm_eval.tasks`). So its modules are extended when they are imported; compat.py has the changes.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from lm_eval_bias.harness import compat
 
 
 def models() -> dict[str, str]:
-    """The model types, name -> module:class, as setup.cfg declares them."""
+    """The model types in setup.cfg, name -> module:class."""
     return {
         point.name: point.value
         for point in distribution("lm-eval-bias").entry_points
@@ -24,7 +25,7 @@ def models() -> dict[str, str]:
 
 
 def spec_that_extends(name: str) -> ModuleSpec | None:
-    """The spec of a module of the harness, whose loader extends the module after executing it."""
+    """The spec of a harness module whose loader also runs our extension."""
     spec = find_spec(name)
     if spec is not None and spec.loader is not None:
         execute = spec.loader.exec_module

@@ -1,5 +1,7 @@
-"""Choices that begin alike. A model about to write 85 gives its probability to "8" too if its
-tokenizer splits numbers into digits, and none of it if 85 is one token."""
+"""Find choices whose tokens begin with another choice's tokens.
+
+The continuation "8" includes the probability of "85" if the tokenizer splits numbers into digits.
+"""
 
 from __future__ import annotations
 
@@ -13,8 +15,8 @@ logger = logging.getLogger(__name__)
 def extensions(encoded: Sequence[Sequence[int]]) -> list[list[int]]:
     """For each choice, the indices of its next longer ones.
 
-    encoded: the tokens of each choice behind the same prompt. A choice belongs to the longest that
-    its tokens begin with. Choices of equal tokens are one event.
+    encoded: the tokens of each choice after the same prompt. A choice belongs to the longest one
+    that it extends. Choices of equal tokens count once.
     """
     places: dict[tuple[int, ...], list[int]] = {}
     for i, tokens in enumerate(encoded):
@@ -29,7 +31,7 @@ def extensions(encoded: Sequence[Sequence[int]]) -> list[list[int]]:
 
 
 class Nesting:
-    """`extensions` for one model. Asks its tokenizer once for each end of a prompt."""
+    """`extensions` for one model, cached by the end of the prompt."""
 
     def __init__(self, lm: Any) -> None:
         self._encode_pair = getattr(lm, "_encode_pair", None)

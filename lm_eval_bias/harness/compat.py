@@ -1,7 +1,6 @@
-"""Every use of a private or moving part of lm_eval, each with what happens when it is gone.
+"""Every use of a private or changing part of lm_eval, and what happens if it is gone.
 
-Nothing of the harness is imported before one of these functions is called. The model types
-(models/) have such uses of their own.
+lm_eval is imported only inside these functions. The model types (models/) have uses of their own.
 """
 
 from __future__ import annotations
@@ -31,7 +30,6 @@ TRIED = "0.4.13 and 0.5.0.dev1"
 
 
 def version() -> str:
-    """The installed version of lm_eval."""
     from importlib.metadata import version
 
     return version("lm_eval")
@@ -74,8 +72,9 @@ def request(
     doc_id: int | None,
     repeats: int = 1,
 ) -> Any:
-    """An `Instance`. 0.4 reads task, document and repeats from `metadata` alone; 0.5 has arguments
-    for them too. If fields move: the harness's TypeError."""
+    """An `Instance`. 0.4 reads task, document and repeats from `metadata`; 0.5 has arguments for
+    them. If fields move: the harness's TypeError.
+    """
     from lm_eval.api.instance import Instance
 
     belongs = {
@@ -88,27 +87,30 @@ def request(
 
 
 def derived(of: Any, kind: str, arguments: tuple, index: int | None = None) -> Any:
-    """A request of another type or other arguments, for the document of an existing one."""
+    """A request with another type or arguments for the same document."""
     index = of.idx if index is None else index
     return request(kind, of.doc, arguments, index, of.task_name, of.doc_id, of.repeats)
 
 
 def without_bar(method: Callable[..., Any]) -> dict[str, bool]:
-    """The argument that hides the progress bar of a model's method, if it has one."""
+    """The argument that hides a model's progress bar, if it has one."""
     known = "disable_tqdm" in inspect.signature(method).parameters
     return {"disable_tqdm": True} if known else {}
 
 
 def place(task: Any, given: Mapping[str, Any]) -> tuple[str, int, int]:
-    """Task, document and repeats of a request, from the arguments of `construct_requests`."""
+    """Task, document and repeats of a request: `metadata` in `construct_requests`, in 0.5 also
+    `doc_id`.
+    """
     if "doc_id" in given:
         return task.task_name, given["doc_id"], task.config.repeats
     return given["metadata"]
 
 
 def add_request_type(name: str, method: Callable[..., Any]) -> None:
-    """A method for every model and the cache of the harness: `evaluate` calls the method that has a
-    request's type as its name. If it no longer does: its error."""
+    """Add a method to every model, including the harness's cache. `evaluate` calls it with all
+    requests of that type. If it no longer calls `getattr(lm, request_type)`: its error.
+    """
     from lm_eval.api.model import LM, CachingLM
 
     for class_ in (LM, CachingLM):
@@ -120,9 +122,8 @@ _own_caches: dict[str, tuple[type, ...]] = {}
 
 
 def own_cache(class_: type, *names: str) -> None:
-    """Let models of a class use the harness's cache by themselves, for these methods.
-
-    The cache keys an answer by its request's arguments, too little where it depends on more.
+    """Let a model class use the harness's cache itself for these methods, because its answers
+    depend on more than a request's arguments.
     """
     from lm_eval.api.model import CachingLM
 
@@ -146,7 +147,7 @@ def own_cache(class_: type, *names: str) -> None:
 
 
 def task_base() -> type:
-    """The class that tasks derive from. If gone: an error that names the tested versions."""
+    """The base class of tasks. If gone: an error that names the supported versions."""
     try:
         from lm_eval.api.task import ConfigurableTask
     except ImportError as error:
@@ -159,8 +160,9 @@ def task_base() -> type:
 
 @cache
 def asking(class_: type, output_type: str) -> type:
-    """A task class that makes requests of an output type. 0.5 has a class for each type: there, a
-    subclass of both. If those are gone: the harness's error."""
+    """A task class that makes requests of an output type. In 0.5 a subclass of the class for that
+    type. If gone: the harness's error.
+    """
     kinds = getattr(task_base(), "_registry", {})
     kind = kinds.get(output_type)
     if kind is None or issubclass(class_, tuple(kinds.values())):
@@ -181,8 +183,10 @@ def filter_names(task: Any) -> list[str]:
 
 
 def answers(task: Any, results: list) -> list:
-    """The answers to a document's one request, which a filter made a list. In 0.4 that list stands
-    in a list."""
+    """The answers to a document's only request, after a filter that makes a list.
+
+    `process_results` gets the list inside another in 0.4, by itself in 0.5 (`process_instances`).
+    """
     return results if hasattr(task, "process_instances") else results[0]
 
 
@@ -190,19 +194,20 @@ def answers(task: Any, results: list) -> list:
 
 
 def one_value(task: Any, value: Any) -> Any:
-    """A value of `process_results` that stays a list: 0.5 takes lists for several repeats."""
+    """A value of `process_results` that is itself a list: 0.5 would take it for repeats."""
     return [value] if hasattr(task, "process_instances") and isinstance(value, list) else value
 
 
 def own_numbers(task: Any) -> None:
-    """Let a task's `aggregation` alone make numbers. In 0.5 its scorers' metrics come first."""
+    """Make numbers only with a task's `aggregation`. In 0.5 its scorers' metrics come first."""
     for scorer in getattr(task, "scorers", ()):
         scorer.metrics = []
 
 
 def in_document_order(gathered: list, processes: int) -> list:
-    """What `evaluate` gathered from all processes, in the order of the documents, which it deals
-    out in turns. If that changes: numbers differ by rounding."""
+    """Values gathered from all processes, in the order of documents. If dealing them out changes:
+    rounding differs between one process and several.
+    """
     hands, start = [], 0
     for process in range(processes):
         size = len(range(process, len(gathered), processes))
@@ -214,16 +219,20 @@ def in_document_order(gathered: list, processes: int) -> list:
 
 
 class Unshown(str):
-    """The name of a metric that the harness gathers and writes into samples, but does not show: it
-    hides names that end in `_stderr`, which this becomes when it is formatted. If not: a row of the
-    table."""
+    """The name of a metric that is written into samples but not shown.
+
+    The harness hides names that end in `_stderr`; formatted, this name becomes one. If that stops:
+    an ordinary row of the table.
+    """
 
     def __format__(self, specification: str) -> str:
         return str.__format__(self, "") + "_stderr"
 
 
 def predicts_only(task: Any) -> bool:
-    """Whether --predict_only put `bypass` in place of a task's metrics. If gone: False."""
+    """Whether --predict_only replaced a task's metrics by `bypass`. If gone: False, and numbers are
+    computed.
+    """
     names = {
         metric.name for scorer in getattr(task, "scorers", ()) for metric in scorer.metrics or ()
     }
@@ -234,8 +243,10 @@ _failures: list[str] = []
 
 
 def fail_at_end(what: str) -> None:
-    """Let the command `lm_eval`, and no other program, end with status 1 after it has written
-    everything. There is no documented way, so it is set as the last thing before Python ends."""
+    """Let the command `lm_eval` exit with status 1 after it has written everything.
+
+    There is no documented way, so an exit handler does it. Other programs are not affected.
+    """
     main = sys.modules.get("__main__")
     spec = getattr(main, "__spec__", None)
     program = spec.name if spec else Path(sys.argv[0]).stem if sys.argv else ""
@@ -261,12 +272,14 @@ def _end() -> None:
 
 
 def brief(error: BaseException) -> str:
-    """An error of other people's code in one line."""
+    """An error of other code in one line."""
     return textwrap.shorten(f"{type(error).__name__} {error}", 400, placeholder=" ...")
 
 
 def server_seed(lm: Any) -> int | None:
-    """The seed that the harness sends to a server; None for a model that takes none."""
+    """The seed that a server model sends; None if it takes none. If gone: all requests have the
+    harness's seed.
+    """
     lm = getattr(lm, "lm", lm)  # the harness's cache is a model around the model
     if "seed" not in inspect.signature(getattr(lm, "_create_payload", len)).parameters:
         return None
@@ -274,14 +287,14 @@ def server_seed(lm: Any) -> int | None:
 
 
 class Nth(int):
-    """A seed that `seeds_by_prompt` replaces by one of the prompt's own; a person's is an int."""
+    """A seed that `seeds_by_prompt` replaces; one that a person set is an int."""
 
 
 @contextmanager
 def seeds_by_prompt(lm: Any, seed_of: Callable[[int, Any], int]) -> Iterator[None]:
     """Send `seed_of(seed, prompt)` in place of each `Nth` seed.
 
-    Not in the requests: the harness sends only those of equal `generation_kwargs` side by side. If
+    Requests keep the same seed, because the harness batches only equal `generation_kwargs`. If
     bodies are made elsewhere: the seeds of the requests.
     """
     lm = getattr(lm, "lm", lm)
@@ -303,8 +316,9 @@ def seeds_by_prompt(lm: Any, seed_of: Callable[[int, Any], int]) -> Iterator[Non
 
 
 class Writer:
-    """A model of the harness that writes texts, without a task. at_once: how many requests at a
-    time."""
+    """A harness model that writes texts without a task. at_once: its batch size or number of
+    concurrent requests.
+    """
 
     def __init__(
         self,
@@ -315,8 +329,9 @@ class Writer:
         batch_size: str | None = None,
         device: str | None = None,
     ) -> None:
-        """Load a model type of the registry. apply_chat_template: by default if it has one or takes
-        only messages. UsageError if it cannot be loaded."""
+        """Load a registered model type. apply_chat_template: default: if the model has a template
+        or takes only messages. Raises UsageError if it cannot be loaded.
+        """
         import lm_eval.models  # noqa: F401  (fills the registry, and lets ours in)
         from lm_eval.api.registry import get_model
         from lm_eval.utils import simple_parse_args_string
@@ -330,7 +345,7 @@ class Writer:
             self.lm = class_.create_from_arg_string(
                 model_args, {k: v for k, v in more.items() if v is not None}
             )
-            # A stop string that no answer holds: without any, some servers fail.
+            # A stop string that never occurs: without any, some servers fail.
             usual = {
                 "do_sample": True,
                 "temperature": 1.0,
@@ -354,7 +369,7 @@ class Writer:
         self.at_once = max([1, *(n for n in numbers if isinstance(n, int))])
 
     def ask(self, prompts: Sequence[str], seeds: Sequence[int]) -> list[str]:
-        """The answer to each prompt with its seed; for a local model the first seed seeds torch."""
+        """The answer to each prompt. A local model seeds torch with the first seed."""
         seeded = server_seed(self.lm) is not None
         if not seeded:
             import torch
@@ -373,7 +388,7 @@ class Writer:
 
 
 def add_models(models_module: ModuleType, models: Mapping[str, str]) -> None:
-    """Register model types, name -> module:class, beside the harness's own."""
+    """Register model types, name -> module:class."""
     from lm_eval.api.registry import model_registry
 
     for name, target in models.items():
@@ -382,8 +397,11 @@ def add_models(models_module: ModuleType, models: Mapping[str, str]) -> None:
 
 
 def add_tasks(index_module: ModuleType, folder: str) -> None:
-    """Add the tasks of a folder to the harness's index, by wrapping `TaskIndex.build`. Other tasks
-    of the same name win. If gone: a line that names `--include_path`."""
+    """Add a folder to the harness's task index, by wrapping `TaskIndex.build`.
+
+    Tasks of the harness and of `--include_path` win over equal names. If gone: a warning that names
+    `--include_path`.
+    """
     build = getattr(getattr(index_module, "TaskIndex", None), "build", None)
     kinds = getattr(index_module, "Kind", None)
     if build is None or kinds is None:
@@ -407,7 +425,7 @@ def add_tasks(index_module: ModuleType, folder: str) -> None:
 
 
 def expect_index(tasks_module: ModuleType, folder: str) -> None:
-    """The same line if `lm_eval.tasks` has no module `_index`."""
+    """Give the same warning if `lm_eval.tasks` has no module `_index`."""
     if find_spec("lm_eval.tasks._index") is None:
         _warn_of_index(folder)
 

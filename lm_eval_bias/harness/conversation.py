@@ -1,7 +1,8 @@
-"""A request type of several turns for every model of the harness, and a task that uses it.
+"""Conversations: a request type for every model of the harness, and its task.
 
-Turn 1 of all requests goes in one call of the model's own `generate_until`, then turn 2 of all. A
-turn with choices goes to `loglikelihood`. Importing this module adds the method to the harness.
+`conversation` sends turn 1 of all requests to the model's own `generate_until` in one call, then
+turn 2, and so on. Turns with choices use the model's own `loglikelihood`. Importing this module
+adds the method to the harness's classes.
 """
 
 from __future__ import annotations
@@ -43,8 +44,8 @@ class Conversation:
 
     instance: its arguments are the first prompt and a plan, a dict. "turns": dicts with "user" or
     "user_template" (over the document's columns and `answers`), and with "generation_kwargs" or
-    "choices" and "exclusive" (see `choices.py`). "system": a text or None. "chat": whether the chat
-    template makes the prompts. answers: one for each turn so far.
+    with "choices" and "exclusive" (see choices.py). "system": text or None. "chat": use the chat
+    template. answers: of the turns so far.
     """
 
     def __init__(self, lm: Any, instance: Any) -> None:
@@ -55,7 +56,6 @@ class Conversation:
         self.answers: list[Answer] = []
 
     def next_prompt(self) -> Any:
-        """What the model reads for the next turn."""
         turn = self.turns[len(self.answers)]
         if not self.answers:
             self.history.append({"role": "user", "content": turn["user"]})
@@ -70,7 +70,7 @@ class Conversation:
         return prompt(self.plan, self.history, self.lm.apply_chat_template)
 
     def choices(self) -> tuple[str, ...]:
-        """The continuations of the next turn, which is scored by likelihood."""
+        """The continuations of the next turn, if it is scored."""
         delimiter = "" if self.plan["chat"] else " "
         return _continuations(delimiter, tuple(self.turns[len(self.answers)]["choices"]))
 
@@ -80,7 +80,7 @@ class Conversation:
         until = settings.get("until") or []
         settings["until"] = [until] if isinstance(until, str) else list(until)
         if not self.plan["chat"] and len(self.turns) > 1:
-            # A model that completes text would go on to ask the next question itself.
+            # A model that completes text would write the next question itself.
             settings["until"].append(f"\nQ{number + 1}:")
         return settings
 
@@ -98,7 +98,7 @@ def _continuations(delimiter: str, choices: tuple[str, ...]) -> tuple[str, ...]:
 
 
 def conversation(self: Any, requests: list[Any]) -> list[list[Answer]]:
-    """`LM.conversation`: the answers to all turns of each request, in the order of the requests."""
+    """`LM.conversation`: the answers to all turns of each request, in order."""
     states = [Conversation(self, request) for request in requests]
     last = max((len(state.turns) for state in states), default=0)
     for number in range(last):
@@ -125,8 +125,7 @@ Scored = tuple[Conversation, str, tuple[str, ...]]
 def _scored(
     lm: Any, turns: list[Scored]
 ) -> Iterator[tuple[Conversation, tuple[str, ...], list[Likelihood]]]:
-    """The likelihoods of each turn's choices, a part at a time; prompts that begin alike
-    together."""
+    """The likelihoods of each turn's choices, in parts with similar prompts."""
     if any(not isinstance(p, str) for _, p, _ in turns):
         raise UsageError(NO_LIKELIHOODS)
     parts: list[list[Scored]] = []
@@ -167,15 +166,16 @@ def _quotes_answers(text: str) -> bool:
 
 
 def question(text: str, doc: dict[str, Any]) -> dict[str, str]:
-    """A turn's question: its text, or its template where it quotes earlier answers."""
+    """A turn's text, or its rendered template."""
     if _quotes_answers(text):
         return {"user_template": text}
     return {"user": template(text).render(doc)}
 
 
 def transcript(system: str | None, messages: Sequence[dict[str, str]], turns: int) -> str:
-    """Messages as plain text, as MIST prints them: "Q1: ...", "A1: ...", up to where the next
-    answer begins. One turn is its question alone."""
+    """Messages as plain text in MIST's format, "Q1: ...", "A1: ...", up to the next answer. A
+    single turn is only its question.
+    """
     head = f"{system}\n\n" if system else ""
     if turns == 1:
         return head + messages[0]["content"]
@@ -186,16 +186,20 @@ def transcript(system: str | None, messages: Sequence[dict[str, str]], turns: in
 
 
 def prompt(plan: dict[str, Any], messages: list[dict[str, str]], apply: Any) -> Any:
-    """What a model reads: the messages so far, and where its answer begins. plan: see
-    `Conversation`."""
+    """The model's input: all messages so far. plan: see `Conversation`. apply: see
+    `chat_prompt`.
+    """
     if plan["chat"]:
         return chat_prompt(apply, plan["system"], messages)
     return transcript(plan["system"], messages, len(plan["turns"]))
 
 
 def chat_prompt(apply: Any, system: str | None, messages: list[dict[str, str]]) -> Any:
-    """Messages through a chat template, the system message in the first user turn if the template
-    has no system role. apply: `LM.apply_chat_template`. UsageError if the template refuses."""
+    """Messages through a chat template. Without a system role, the first user turn gets the system
+    message.
+
+    apply: `LM.apply_chat_template`. Raises UsageError if the template refuses the conversation.
+    """
     try:
         if not system:
             return apply(messages)
@@ -215,7 +219,7 @@ _TAKES_SYSTEM: WeakKeyDictionary[Any, bool] = WeakKeyDictionary()
 
 
 def _takes_system(apply: Any) -> bool:
-    """Whether a system message reaches the model. Remembered for a method of a model."""
+    """Whether a system message reaches the model; cached per model."""
     model = getattr(apply, "__self__", None)
     if model is None:
         return _probe_system(apply)
@@ -225,7 +229,7 @@ def _takes_system(apply: Any) -> bool:
 
 
 def _probe_system(apply: Any) -> bool:
-    """Try it: `HFLM.apply_chat_template` drops a system message that the template refuses."""
+    """Try it: `HFLM.apply_chat_template` drops a refused system message."""
     probe = "Answer briefly and plainly."
     messages = [{"role": "system", "content": probe}, {"role": "user", "content": "Hello."}]
     hf_logger = logging.getLogger("lm_eval.models.huggingface")
@@ -243,12 +247,12 @@ class ConversationTask(CompiledTask):
     """A task of several turns. In a YAML: `class: !function
     lm_eval_bias.harness.conversation.ConversationTask`.
 
-    `turns`: each has `user`, a jinja template over the document's columns, in which `answers[0]` is
-    the model's answer to turn 1, and may have `generation_kwargs`, added to the task's. With
-    `doc_to_choice` the last turn is scored by likelihood; `exclusive_choices: true` takes from each
-    choice's probability that of longer ones that begin with it. `description` and
-    `--system_instruction` become the system message. `process_results` gets the list of the turns'
-    answers.
+    It reads `turns`. Each has `user`, a jinja template over the document's columns and earlier
+    `answers`, and optional `generation_kwargs`, added to the task's. With `doc_to_choice` the last
+    turn is scored by likelihood; `exclusive_choices: true` subtracts from a choice's probability
+    that of longer choices that extend it. `--gen_kwargs` applies to all turns. `description` and
+    `--system_instruction` form the system message. `process_results` gets one result, a list of
+    `Answer`.
     """
 
     def __init__(self, config: dict[str, Any] | None = None, **kwargs: Any) -> None:
@@ -272,7 +276,7 @@ class ConversationTask(CompiledTask):
     def fewshot_context(
         self, doc: Any, num_fewshot: int, system_instruction: str | None = None, **kwargs: Any
     ) -> str:
-        """The system message of a document; its turns follow in `construct_requests`."""
+        """The system message. `construct_requests` adds the turns."""
         description = self.resolve_field(doc, self.config.description)
         return "\n\n".join(part.strip() for part in (system_instruction, description) if part)
 
@@ -314,7 +318,7 @@ class ConversationTask(CompiledTask):
 
 
 def read_turns(task: str | None, turns: Any) -> list[dict[str, Any]]:
-    """The turns of a task's YAML, checked. Raises UsageError."""
+    """The checked turns of a task's YAML. Raises UsageError."""
     if not isinstance(turns, list) or not turns:
         raise UsageError(
             f"{task}: expected `turns`, a list with at least one turn, found {turns!r}"

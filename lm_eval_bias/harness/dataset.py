@@ -21,7 +21,6 @@ class Documents(list):
 
     @property
     def features(self) -> dict[str, None]:
-        """The names of the columns."""
         return dict.fromkeys(self[0])
 
     def unique(self, column: str) -> list[Any]:
@@ -30,11 +29,11 @@ class Documents(list):
 
 
 class CustomDataset:
-    """A task's `custom_dataset` of a function that makes documents.
+    """Use a function that makes documents as a task's `custom_dataset`.
 
-    documents: returns dicts with equal keys; gets the metadata that it has parameters for. count:
-    their number, if that is quicker. files: option -> the item file that a person may replace.
-    checksums: name -> sha256 of fetched files that have no pinned one.
+    documents: returns dicts with equal keys; gets those metadata and arguments that it has
+    parameters for. count: their number, if cheaper. files: option -> item file that a person may
+    replace. checksums: name -> sha256 of fetched files without a pinned one.
     """
 
     def __init__(
@@ -51,17 +50,16 @@ class CustomDataset:
         self.__name__ = getattr(documents, "__name__", "documents")
 
     def count(self, **metadata: Any) -> int:
-        """The number of documents."""
         arguments = self._arguments(metadata)
         whole = (self._count or (lambda **_: len(self.documents(**arguments))))(**arguments)
         return min(whole, metadata.get(FIRST, whole))
 
     def checksums(self, **metadata: Any) -> dict[str, str]:
-        """What the results file says of fetched files."""
+        """The sha256 of fetched files, for the results file."""
         return self._checksums(**self._arguments(metadata)) if self._checksums else {}
 
     def __call__(self, **metadata: Any) -> dict[str, Any]:
-        """{"test": `Documents`}. UsageError if there are none."""
+        """{"test": `Documents`}. Raises UsageError if there are none."""
         arguments = self._arguments(metadata)
         documents = self.documents(**arguments)
         if not documents:

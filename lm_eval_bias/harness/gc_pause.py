@@ -1,5 +1,7 @@
-"""Pause garbage collection while many objects are made that all stay: searching hundreds of
-thousands of requests takes longer than making them."""
+"""Pause garbage collection while many lasting objects are made.
+
+With hundreds of thousands of requests, collecting takes longer than making them.
+"""
 
 from __future__ import annotations
 
@@ -22,7 +24,7 @@ def gc_paused() -> Iterator[None]:
 
 @contextmanager
 def gc_frozen() -> Iterator[None]:
-    """Inside the block, leave out of collection all objects that existed before it."""
+    """Exclude existing objects from collection inside the block."""
     if gc.get_freeze_count():  # frozen by someone else, who will unfreeze
         yield
         return

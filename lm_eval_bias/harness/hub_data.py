@@ -1,7 +1,7 @@
-"""Tasks on a data set of the hub, or on a person's file of the same columns.
+"""Tasks on a data set of the hub, or on a file with the same columns.
 
-The YAML names the data set as the harness's own tasks do (`dataset_path`, `dataset_name`), so
-nothing is fetched before the task runs. `--metadata data=FILE` reads a file instead.
+The YAML names the data set (`dataset_path`, `dataset_name`), so nothing is fetched before the task
+runs. `--metadata data=FILE` reads a file instead.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ class HubTask(MeasureTask):
     lm_eval_bias.harness.hub_data.HubTask`.
 
     It reads `process_docs`, which turns rows into documents and gets the options that it has
-    parameters for. The option `data` is a file in place of the data set.
+    parameters for. The option `data` replaces the data set by a file.
     """
 
     def __init__(self, config: dict[str, Any]) -> None:
@@ -42,7 +42,7 @@ class HubTask(MeasureTask):
         super().__init__(config)
 
     def download(self, *args: Any, **kwargs: Any) -> None:
-        """UsageError if the data set cannot be loaded."""
+        """Raises UsageError if the data set cannot be loaded."""
         try:
             super().download(*args, **kwargs)
         except UsageError:
@@ -60,8 +60,9 @@ def _split(split: str, path: str, part: str | None, **_: Any) -> dict[str, list[
 
 
 class Processed:
-    """A task's `process_docs` with its options. The harness calls it at every access to the
-    documents; it makes them once."""
+    """A task's `process_docs` with its options. It runs once, although the harness calls it at
+    every access.
+    """
 
     def __init__(
         self,
@@ -87,8 +88,9 @@ class Processed:
 
 
 class PlainTextTask(HubTask, CountedTask):
-    """A `HubTask` that asks how likely texts are as they are, with their numbers of tokens: without
-    examples, system message or chat template. Needs `output_type: multiple_choice`."""
+    """A `HubTask` that scores texts as they are, with token counts: no examples, system message or
+    chat template. Needs `output_type: multiple_choice`.
+    """
 
     def fewshot_context(self, doc: Any, num_fewshot: int, **kwargs: Any) -> Any:
         return self.doc_to_text(doc)

@@ -1,8 +1,8 @@
 """Independent sampled answers to one prompt: a request type for every model of the harness.
 
-The harness sends one seed with every request to a server, which then gives ten equal answers to a
-prompt. Here each answer and each prompt has its own: with shared random numbers two prompts would
-differ less than by chance. Importing this module adds the method to the harness.
+The harness sends a server the same seed with every request, so repeated prompts would get equal
+answers. Here each answer has its own seed, and so have other prompts. Local models simply go on
+drawing. Importing this module adds the method to the harness's classes.
 """
 
 from __future__ import annotations
@@ -18,12 +18,12 @@ REQUEST = "generate_samples"
 
 
 def is_sampled(settings: Mapping[str, Any] | None) -> bool:
-    """Whether the harness answers these `generation_kwargs` by drawing."""
+    """Whether these `generation_kwargs` mean random draws."""
     return bool(settings and settings.get("do_sample", True) and settings.get("temperature", 0))
 
 
 def generate_samples(self: Any, requests: list[Any]) -> list[str]:
-    """`LM.generate_samples`: the model's own `generate_until`, each answer with its own seed."""
+    """`LM.generate_samples`: the model's own `generate_until`, with a seed per answer."""
     first = compat.server_seed(self)
     if first is None:
         return self.generate_until(requests)

@@ -1,9 +1,8 @@
-"""The score of a sentence beside another that differs in some words: a request type for every model
-of the harness, and a task that uses it.
+"""The score of a sentence in a pair: a request type for every model of the harness, and its task.
 
-A causal model answers the joint log-likelihood of the sentence. A masked language model
-(models/masked.py) answers that of the words that both sentences share, given those that differ.
-Importing this module adds the method to the harness's classes.
+A causal model gives the log-likelihood of the sentence. A masked language model (models/masked.py)
+gives that of the words shared by both sentences. Importing this module adds the method to the
+harness's classes.
 """
 
 from __future__ import annotations
@@ -29,10 +28,11 @@ JOINERS = frozenset("-'\u2019\u2010\u2011")
 
 
 def pair_loglikelihood(self: Any, requests: list[Any]) -> list[Answer]:
-    """`LM.pair_loglikelihood` of causal models. A request's arguments are the sentence to score and
-    the other one of its pair, which is not read.
+    """`LM.pair_loglikelihood` of causal models. The arguments are the sentence and the other one of
+    its pair, which is ignored.
 
-    Asks the model's own `loglikelihood` without a context; the harness puts its prefix token there.
+    It calls the model's own `loglikelihood` with an empty context; the harness puts its prefix
+    token there.
     """
     joint = [compat.derived(r, "loglikelihood", ("", r.args[0])) for r in requests]
     return [(float(answer[0]), None, JOINT) for answer in self.loglikelihood(joint)]
@@ -42,9 +42,9 @@ compat.add_request_type(REQUEST, pair_loglikelihood)
 
 
 def words(text: str) -> list[Span]:
-    """The words and punctuation marks of a text, in order.
+    """The spans of words and punctuation marks of a text, in order.
 
-    A hyphen or an apostrophe within a word belongs to it. In scripts without spaces each wide
+    A hyphen or apostrophe within a word belongs to it. In scripts without spaces each wide
     character is a word.
     """
     spans: list[Span] = []
@@ -72,10 +72,10 @@ def _of_words(character: str) -> bool:
 
 
 def modified(sentence: str, other: str) -> list[Span]:
-    """The words of a sentence that the other sentence of its pair lacks.
+    """The words of a sentence that the other of its pair lacks.
 
-    Words are matched in order, so `modified(a, b)` and `modified(b, a)` leave the same words.
-    Source: Nangia et al. 2020, who match tokens in this way.
+    Words are matched in order; `modified(a, b)` and `modified(b, a)` leave the same words. Source:
+    Nangia et al. 2020.
     """
     # SequenceMatcher is not symmetric: sort first.
     texts = sorted([sentence, other])
@@ -93,12 +93,12 @@ def modified(sentence: str, other: str) -> list[Span]:
 
 
 class SentencePairTask(MeasureTask):
-    """A task that asks for both sentences of a pair. In a YAML: `class: !function
+    """A task on pairs of sentences. In a YAML: `class: !function
     lm_eval_bias.harness.sentence_pairs.SentencePairTask`.
 
-    It reads `sentences`, two columns of the documents or jinja templates, beside the keys of
-    `MeasureTask`. The measure's `record` gets the two answers. Sentences are scored as they are:
-    without examples, system message or chat template.
+    It reads `sentences`, two columns or jinja templates, and the keys of `MeasureTask`. The
+    measure's `record` gets both answers. Sentences get no examples, system message or chat
+    template.
     """
 
     # The output type that the harness knows it by.
@@ -138,7 +138,7 @@ class SentencePairTask(MeasureTask):
 
 
 def read_sentences(task: str | None, sentences: Any) -> list[str]:
-    """The two sentences of a task's YAML, checked. Raises UsageError."""
+    """The two checked sentences of a task's YAML. Raises UsageError."""
     texts = isinstance(sentences, list) and [s for s in sentences if isinstance(s, str) and s]
     if not texts or len(texts) != 2 or len(sentences) != 2:
         raise UsageError(

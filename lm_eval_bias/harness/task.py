@@ -1,4 +1,4 @@
-"""A harness task whose numbers come from all documents together, not from averages over them."""
+"""A harness task whose numbers come from all documents together."""
 
 from __future__ import annotations
 
@@ -38,16 +38,17 @@ ERROR = "error"
 class MeasureTask(CompiledTask):
     """A task with a measure. In a YAML: `class: !function lm_eval_bias.harness.task.MeasureTask`.
 
-    measure: a `measure.Measure`, in place of `process_results` and `metric_list`. options: the
-    function that checks what `--metadata` may set and returns the defaults; an option `temperature`
-    or `repeats` sets that of the generation.
+    It reads two more keys. measure: a `measure.Measure`, in place of `process_results` and
+    `metric_list`. options: a function that checks `--metadata` and returns the defaults;
+    `temperature` and `repeats` also apply to the generation.
 
-    Primary metrics are rows of the harness's table; all numbers and tables go into the results file
-    under configs -> TASK -> cells, each document's record into the samples. Records name a person's
-    own item files with their sha256.
+    The primary metrics are rows of the harness's table. The results file has all numbers and tables
+    under configs -> TASK -> cells. `--log_samples` writes each document's record under "records", a
+    list with `repeats`. Records name a person's own item files with their sha256.
 
-    An error after the model's work ends no run: the numbers are NaN, the error stands under configs
-    -> TASK -> error, the status is 1, and `lm-eval-bias merge` makes the numbers from the samples.
+    An error after the model's work does not end a run: the numbers are NaN, the error is under
+    configs -> TASK -> error, and the status is 1. `lm-eval-bias merge` then makes the numbers from
+    the samples.
     """
 
     def __init__(self, config: dict[str, Any]) -> None:
@@ -56,7 +57,7 @@ class MeasureTask(CompiledTask):
         options = config.pop("options", None)
         name = config["task"]
         metadata = config.get("metadata") or {}
-        if FIRST in metadata:  # in a run it would pass for the size of the task
+        if FIRST in metadata:  # a run would take it for the size of the task
             raise UsageError(
                 f"{name}: {FIRST} belongs in a task's YAML; ask fewer documents with --limit"
             )
@@ -94,8 +95,10 @@ class MeasureTask(CompiledTask):
         ]
 
     def build_all_requests(self, **kwargs: Any) -> Any:
-        """The harness's, with the declarations checked first (UsageError) and without
-        `--cache_requests`, whose cache is kept by the task's name alone, whatever its options."""
+        """The harness's, without `--cache_requests`, which would ignore the task's options.
+
+        Raises UsageError for a wrong declaration, and for `repeats` of equal answers.
+        """
         if self.config.repeats != 1 and not self._repeats:
             same = "it reads likelihoods, which are the same every time"
             raise UsageError(f"{self.task_name}: {same}; leave repeats={self.config.repeats} out")
@@ -108,7 +111,11 @@ class MeasureTask(CompiledTask):
             return super().build_all_requests(**{**kwargs, **uncached})
 
     def _try_record(self) -> None:
-        """UsageError if a record of a made-up likelihood lacks a column that names clusters."""
+        """Make a record of an invented answer. Raises UsageError if it lacks a column that names
+        clusters.
+
+        Only for likelihoods, because a filter's result is not known here.
+        """
         doc = self.eval_docs[0]
         if type(self) is not MeasureTask or self.config.output_type != "multiple_choice":
             return
@@ -127,7 +134,7 @@ class MeasureTask(CompiledTask):
                 ) from None
 
     def construct_requests(self, doc: Any, ctx: Any, **kwargs: Any) -> Any:
-        """The harness's; sampled answers have a request type of their own (sampling.py)."""
+        """The harness's; sampled answers have their own request type (sampling.py)."""
         settings = self.config.generation_kwargs
         if self.config.output_type != "generate_until" or not is_sampled(settings):
             return super().construct_requests(doc, ctx, **kwargs)
@@ -177,11 +184,11 @@ class MeasureTask(CompiledTask):
         return super().aggregation() if compat.predicts_only(self) else self._aggregations
 
     def aggregate(self, bootstrap_iters: int | None = None) -> Any:
-        """For 0.5, which bootstraps standard errors. Ours have theirs."""
+        """0.5 would bootstrap standard errors."""
         return super().aggregate(bootstrap_iters=0)
 
     def set_repeats(self, repeats: int) -> None:
-        """`--repeats` of 0.5 holds for all tasks of a run; those on likelihoods keep 1."""
+        """`--repeats` of 0.5 covers all tasks of a run; those on likelihoods keep 1."""
         if self._repeats:
             super().set_repeats(repeats)
 
@@ -196,7 +203,7 @@ class MeasureTask(CompiledTask):
 
     @cached_property
     def _rows(self) -> list[Row]:
-        """The rows of the table. Groups come from the documents, which every process has."""
+        """The rows of the table. Groups come from the documents, so all processes agree."""
 
         def groups(column: str) -> list[str]:
             labels = self.eval_docs.unique(column)
@@ -214,7 +221,7 @@ class MeasureTask(CompiledTask):
         return aggregations
 
     def _count(self, gathered: list[Any]) -> float:
-        """The number of records. Called first, it makes the summary that `_value` reads."""
+        """The number of records. Called first, it makes the summary for `_value`."""
         records = list(flat(compat.in_document_order(gathered, self._processes)))
         broken = next((record[ERROR] for record in records if ERROR in record), None)
         if broken is not None:  # in another process, perhaps
@@ -234,7 +241,7 @@ class MeasureTask(CompiledTask):
         return nan if self._summary is None else float(getattr(self._numbers[row.name], part))
 
     def _fail(self, error: Exception, doing: str) -> None:
-        """Log the first error and go on: the answers are worth more than the numbers."""
+        """Log the first error and go on, to save the answers."""
         if self._error is None:
             self._error = f"{type(error).__name__}: {error}"
             logger.error(
@@ -257,7 +264,7 @@ class MeasureTask(CompiledTask):
 
 
 def sampled(generation: Mapping[str, Any], options: Mapping[str, Any]) -> dict[str, Any]:
-    """`generation_kwargs` with a task's option `temperature`; at 0 the likeliest token is taken."""
+    """`generation_kwargs` with a task's option `temperature`; 0 is greedy."""
     if "temperature" not in generation or "temperature" not in options:
         return dict(generation)
     temperature = options["temperature"]
@@ -265,7 +272,7 @@ def sampled(generation: Mapping[str, Any], options: Mapping[str, Any]) -> dict[s
 
 
 def flat(records: list[Any]) -> Iterator[Record]:
-    """Records, where a list holds those of several answers to a document."""
+    """Records, with lists of several answers flattened."""
     for record in records:
         if isinstance(record, list):
             yield from record

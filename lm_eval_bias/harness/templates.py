@@ -1,5 +1,4 @@
-"""The templates of a task, compiled once. The harness compiles them for every document, about a
-millisecond each."""
+"""Compile a task's templates once. The harness compiles them for every document."""
 
 from __future__ import annotations
 
@@ -16,20 +15,21 @@ from lm_eval_bias.usage import UsageError
 
 @cache
 def template(text: str) -> jinja2.Template:
-    """A jinja template as the harness reads it."""
+    """A compiled jinja template."""
     return environment().from_string(text)
 
 
 def render(text: str | None, doc: dict[str, Any]) -> Any:
-    """A field of a task's YAML for a document: the column of that name, else the text as a
-    template; None for an empty text."""
+    """A field of a task's YAML for a document: a column's value or a rendered text; None for an
+    empty text.
+    """
     if not text:
         return None
     return doc[text] if text in doc else template(text).render(**doc)
 
 
 class CompiledTask(task_base()):  # type: ignore[misc]
-    """The harness's task with compiled templates, and what our request types share."""
+    """The harness's task with compiled templates, and common parts of our request types."""
 
     OUTPUT_TYPE: Any
 
@@ -45,8 +45,7 @@ class CompiledTask(task_base()):  # type: ignore[misc]
 
     @contextmanager
     def known_output_type(self) -> Iterator[None]:
-        """Inside the block, OUTPUT_TYPE is the type in the YAML, which the harness knows, in place
-        of a request type of ours."""
+        """Inside the block, OUTPUT_TYPE is the harness's type in the YAML instead of ours."""
         own, self.OUTPUT_TYPE = self.OUTPUT_TYPE, self.config.output_type
         try:
             yield
@@ -73,7 +72,7 @@ class CompiledTask(task_base()):  # type: ignore[misc]
 
 
 def without_examples(config: dict[str, Any], kind: str) -> None:
-    """UsageError if a task's YAML or --num_fewshot asks for few-shot examples."""
+    """Raise UsageError if a task's YAML or --num_fewshot asks for few-shot examples."""
     if config["num_fewshot"]:
         raise UsageError(
             f"{config.get('task')}: {kind} takes no few-shot examples, found num_fewshot="

@@ -1,7 +1,9 @@
-"""Log-likelihoods of choices with their numbers of tokens, which only the model's tokenizer knows:
-a request type for every model of the harness, and a task that uses it.
+"""Log-likelihoods of choices with token counts: a request type for every model of the harness, and
+its task.
 
-The model gets ordinary requests in one call. Importing this module adds the method to the harness.
+The harness's own requests answer (log-likelihood, is greedy). Here the model gets the same requests
+in one call, and its tokenizer counts the tokens. Importing this module adds the method to the
+harness's classes.
 """
 
 from __future__ import annotations
@@ -34,10 +36,9 @@ def loglikelihood_and_tokens(self: Any, requests: list[Any]) -> list[CountedLike
 
 
 class TokenCounts:
-    """The number of tokens of a continuation, for one model. Asks its tokenizer once for each end
-    of a prompt.
+    """The number of tokens of a continuation, cached by the end of the prompt.
 
-    Blanks at the end of a prompt count with the continuation, as the harness scores them.
+    Spaces at the end of a prompt count with the continuation, as the harness scores them.
     """
 
     def __init__(self, lm: Any) -> None:
@@ -85,7 +86,7 @@ compat.add_request_type(REQUEST, loglikelihood_and_tokens)
 
 
 class CountedTask(MeasureTask):
-    """A `MeasureTask` whose measure gets a `CountedLikelihood` for each choice. In a YAML: `class:
+    """A `MeasureTask` whose measure gets a `CountedLikelihood` per choice. In a YAML: `class:
     !function lm_eval_bias.harness.token_counts.CountedTask`, `output_type: multiple_choice`.
     """
 

@@ -1,9 +1,4 @@
-"""Decoding of many prompts of a token trie: a row of the next tokens of all of them, each seeing
-its own prompt and answer.
-
-A row is a text, not an answer. Answers to one prompt share a row as long as they are alike: ten
-samples of a prompt begin on one row, and part where their draws part.
-"""
+"""Decode many prompts of a token trie together. Equal texts share a row of each step."""
 
 from __future__ import annotations
 
@@ -37,7 +32,7 @@ from .sweep import Sweep
 from .token_trie import Block
 from .tree_attention import select
 
-# What transformers does to logits row by row, without the tokens before.
+# Processors that need only the logits, not the tokens before.
 _BY_ROW = (
     InfNanRemoveLogitsProcessor,
     LogitNormalization,
@@ -53,10 +48,10 @@ _BY_ROW = (
 
 
 class Strategy(NamedTuple):
-    """How the next token is taken from its logits.
+    """How the next token is chosen.
 
-    processors: of transformers, in the order in which `generate` applies them. sampled: whether the
-    token is drawn; else it is the likeliest. eos: the tokens that end an answer.
+    processors: of transformers, in the order of `generate`. sampled: drawn at random, else the
+    likeliest. eos: the tokens that end an answer.
     """
 
     processors: tuple[Any, ...]
@@ -65,14 +60,12 @@ class Strategy(NamedTuple):
 
     @property
     def looks_back(self) -> bool:
-        """Whether the tokens before matter."""
         return any(isinstance(p, RepetitionPenaltyLogitsProcessor) for p in self.processors)
 
     def scores(self, logits: torch.Tensor, texts: Sequence[list[int]]) -> torch.Tensor:
-        """What the token is taken from, in 32 bits.
+        """The processed logits in float32, shape (n, vocabulary).
 
-        logits: shape (n, vocabulary). texts: the tokens of the n texts so far, with their prompts,
-        if the strategy looks back.
+        texts: the tokens of each prompt and answer; needed if `looks_back`.
         """
         scores = logits.float()
         for processor in self.processors:
@@ -93,20 +86,19 @@ def strategy_of(
     config: GenerationConfig,
     max_length: int,
 ) -> Strategy | None:
-    """The strategy of `generate`, from what it makes of its arguments; None if it does something
-    that `Strategy` does not. max_length: what `generate` was given."""
+    """The strategy that `generate` would use; None if `Strategy` cannot express it."""
     mode, eos = config.get_generation_mode(), config.eos_token_id
     if (
         not all(isinstance(p, (RepetitionPenaltyLogitsProcessor, *_BY_ROW)) for p in processors)
         or not all(isinstance(c, MaxLengthCriteria | EosTokenCriteria) for c in criteria)
-        # A length of the model's own goes before that of the request.
+        # The model's own length limit takes precedence over the request's.
         or config.max_length != max_length
         or config.max_new_tokens is not None
         or getattr(config, "token_healing", False)
         or mode not in (GenerationMode.SAMPLE, GenerationMode.GREEDY_SEARCH)
     ):
         return None
-    # The penalty of `generate` may know how much padding is before each text of its batch.
+    # The penalty of `generate` may expect padding in front of the texts.
     own = tuple(
         RepetitionPenaltyLogitsProcessor(p.penalty)
         if isinstance(p, RepetitionPenaltyLogitsProcessor)
@@ -120,8 +112,8 @@ def strategy_of(
 class Prompt(NamedTuple):
     """A text to continue.
 
-    tokens: packed (encoding.py). max_tokens: of the answer. until: the texts that end it. seed: of
-    the random numbers of a sampled answer, 64 bits.
+    tokens: packed (encoding.py). max_tokens, until: where the answer ends. seed: 64 bits, for a
+    sampled answer.
     """
 
     tokens: bytes
@@ -139,12 +131,11 @@ def decode(
     tokenizer: Any,
     counted: Callable[[int], Any] = int,
 ) -> list[list[int]]:
-    """Write the answers to prompts, and return their tokens. The sweep stays as it is.
+    """Return the tokens of the answer to each prompt. The sweep does not change.
 
-    leaves: the last node of each prompt, shape (n,); the cache of `sweep` holds it and all its
-    ancestors. logits: of the first tokens, a row for each distinct leaf, ascending, shape (leaves,
-    vocabulary). counted: called after each step with the number of tokens written, and of those
-    that an ended answer did not need.
+    leaves: the last node of each prompt, shape (n,); the sweep's cache holds it and its ancestors.
+    logits: of the distinct leaves, ascending, shape (leaves, vocabulary). counted: called with the
+    number of tokens written or no longer needed.
     """
     written: list[list[int]] = [[] for _ in prompts]
     live = list(range(len(prompts)))
@@ -154,7 +145,7 @@ def decode(
 
     @cache
     def lookback(term: str) -> int:
-        # two tokens more than the text has by itself: it may be written in others
+        # two spare tokens: the answer may split the text differently
         return len(tokenizer.encode(term, add_special_tokens=False)) + 2
 
     while True:
@@ -204,8 +195,7 @@ def _ended(
     decoded: Callable[[list[list[int]]], list[str]],
     lookback: Callable[[str], int],
 ) -> np.ndarray:
-    """Whether each answer ends with its last token, as the harness's `hf` decides for a batch of
-    one; shape (n,)."""
+    """Whether each answer has ended, as the harness's `hf` decides; shape (n,)."""
     ended = np.array(
         [
             tokens[-1] in prompt.strategy.eos or len(tokens) >= prompt.max_tokens
@@ -221,11 +211,9 @@ def _ended(
 
 
 def row_blocks(sees: np.ndarray, call_cost: float) -> list[Block]:
-    """Split the attention of a step so that answers are not compared with what other prompts and
-    answers hold.
+    """Split the attention of a step.
 
-    sees: which nodes each row sees, shape (rows, nodes). call_cost: see `token_trie.blocks`.
-    Neighbours are joined, two by two, as long as that costs less.
+    sees: shape (rows, nodes). call_cost: see `token_trie.blocks`.
     """
     bounds = np.arange(0, len(sees), 4)
     keys = np.logical_or.reduceat(sees, bounds, axis=0)
@@ -233,7 +221,7 @@ def row_blocks(sees: np.ndarray, call_cost: float) -> list[Block]:
     def cost() -> float:
         if len(bounds) == 1:
             return sees.size + call_cost
-        # To copy a key for a block takes about as long as to compare it with four rows.
+        # Copying a key into a block costs about as much as comparing it with four rows.
         counts, rows = keys.sum(axis=1), np.diff(bounds, append=len(sees))
         return float((counts * (rows + 4)).sum() + call_cost * len(bounds))
 
@@ -252,7 +240,7 @@ def row_blocks(sees: np.ndarray, call_cost: float) -> list[Block]:
 
 
 def _distinct(row: np.ndarray, token: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """The rows and tokens of the distinct pairs of both, and which of them each pair is."""
+    """The distinct pairs, and the index of each pair among them."""
     size = int(token.max()) + 1
     pairs, which = np.unique(row.astype(np.int64) * size + token, return_inverse=True)
     return pairs // size, pairs % size, which
@@ -261,10 +249,9 @@ def _distinct(row: np.ndarray, token: np.ndarray) -> tuple[np.ndarray, np.ndarra
 def _next(
     logits: torch.Tensor, row: np.ndarray, prompts: Sequence[Prompt], written: Sequence[list[int]]
 ) -> np.ndarray:
-    """The next token of each answer, shape (n,); row: that of `logits` for each, shape (n,)."""
+    """The next token of each answer, shape (n,). row: of `logits`, for each."""
     tokens = np.zeros(len(row), np.int64)
-    # A CPU works on a few rows while they are in its cache; a device on as many as take little
-    # memory.
+    # A few rows fit into the cache of a CPU.
     at_once = 8 if logits.device.type == "cpu" else max(16, 2**28 // (16 * logits.shape[1]))
     strategies: dict[Strategy, list[int]] = {}
     for i, prompt in enumerate(prompts):
@@ -294,26 +281,24 @@ def _next(
 
 
 HEAD = 256
-"""How many of the likeliest tokens have a random number each when a token is drawn."""
+"""How many of the likeliest tokens get a random number each in `drawn`."""
 
 
 def drawn(scores: torch.Tensor, row: np.ndarray, keys: np.ndarray) -> np.ndarray:
-    """Tokens drawn from softmax(scores), shape (m,).
+    """Draw tokens from softmax(scores), shape (m,).
 
-    scores: shape (n, vocabulary). row: which of them each token is drawn from, shape (m,). keys: of
-    the random numbers, shape (m,).
+    scores: shape (n, vocabulary). row, keys: the row and the random key of each token, shape (m,).
+    Raises ValueError if logits are not finite.
 
-    A token with probability p gets a time that is exponential with rate p, and the first one wins.
-    Its random number goes with the key and the token, so that a small change of all probabilities,
-    as by another order of a sum, changes hardly any draw; along a cumulative sum it would change
-    many. The tokens beyond the likeliest take part as one, with the sum of their probabilities, and
-    share it out by that sum if they win.
+    Each token gets an exponential time whose rate is its probability; the earliest wins. Its random
+    number depends only on key and token, so rounding rarely changes a draw. Tokens beyond the HEAD
+    likeliest compete as one.
     """
     probabilities = scores.softmax(dim=-1, dtype=torch.float32)
     size = probabilities.shape[1]
     likeliest, ids = probabilities.topk(min(HEAD, size), sorted=False)
     rest = probabilities.scatter(1, ids, 0.0)
-    # A sum of 32 bits would round what thousands of unlikely tokens have. MPS has no numbers of 64.
+    # A float32 sum would lose thousands of unlikely tokens. MPS has no float64.
     addable = rest.cpu() if rest.device.type == "mps" else rest
     beyond = addable.sum(dim=-1, dtype=torch.float64).cpu().numpy()
     rates = np.hstack([likeliest.cpu().double().numpy(), beyond[:, None]])
@@ -334,8 +319,7 @@ def drawn(scores: torch.Tensor, row: np.ndarray, keys: np.ndarray) -> np.ndarray
 
 
 def _mixed(keys: np.ndarray, counts: np.ndarray) -> np.ndarray:
-    """The number at place `counts` of the sequence of each key, by SplitMix64, which computes any
-    place of its sequences at once."""
+    """SplitMix64: number `counts` of the sequence of each key."""
     with np.errstate(over="ignore"):
         z = keys + (counts.astype(np.uint64) + np.uint64(1)) * np.uint64(0x9E3779B97F4A7C15)
         z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
@@ -344,5 +328,4 @@ def _mixed(keys: np.ndarray, counts: np.ndarray) -> np.ndarray:
 
 
 def _uniform(keys: np.ndarray, counts: np.ndarray) -> np.ndarray:
-    """Numbers between 0 and 1, both excluded."""
     return ((_mixed(keys, counts) >> np.uint64(12)).astype(np.float64) + 0.5) / 2.0**52

@@ -1,11 +1,9 @@
-"""Texts as token ids of 32 bits, and what texts have in common encoded once.
+"""Encode many texts, each common beginning once.
 
-The tokens of a text are `bytes`: four for each id, the highest first, so that they sort as the ids
-do, take no more room than that, and can be looked up.
+Token ids are packed as big-endian 32-bit `bytes`, which sort as the ids do.
 
-Sorted texts are cut where neighbours part, but only at a *seam*, a space between two ASCII letters;
-each distinct piece is encoded by itself. `seam` finds out from the tokenizer's parts, and by trial,
-whether pieces have the tokens that they have in the text. If not, texts are encoded whole.
+Texts are cut only at a *seam*: a space between two ASCII letters. If a cut could change a token,
+texts are encoded whole.
 """
 
 from __future__ import annotations
@@ -25,25 +23,21 @@ from transformers import PreTrainedTokenizerFast
 logger = logging.getLogger(__name__)
 
 AT_A_TIME = 2048
-"""Texts that are handed to the tokenizer at a time: what it makes of them beside the ids is gone
-before the next."""
+"""Texts per call of the tokenizer, which bounds its memory."""
 
 
 def packed(ids: Sequence[int]) -> bytes:
-    """Token ids as bytes."""
     return np.asarray(ids, dtype=">u4").tobytes()
 
 
 def unpacked(tokens: bytes) -> np.ndarray:
-    """The ids in `packed` tokens, shape (n,)."""
+    """The ids, shape (n,)."""
     return np.frombuffer(tokens, dtype=">u4").astype(np.uint32)
 
 
 class Seam(NamedTuple):
-    """How pieces of a text are encoded.
-
-    skipped: how many characters at the start of a piece are left out, because the tokenizer puts a
-    space before every text by itself. before, after: the special tokens that it puts around a text.
+    """How pieces are encoded. skipped: characters dropped at the start of a piece, where the
+    tokenizer adds a space itself. before, after: the special tokens around a text.
     """
 
     skipped: int
@@ -52,10 +46,9 @@ class Seam(NamedTuple):
 
 
 class Encoder:
-    """Encodes texts as the harness's `hf` does each of them alone.
+    """Encodes texts as the harness's `hf` does.
 
-    tokenizer: of transformers. add_special_tokens: `HFLM.add_bos_token`; None leaves it to the
-    tokenizer. seam: how texts are cut; None if they are encoded whole.
+    add_special_tokens: `HFLM.add_bos_token`; None leaves it to the tokenizer.
     """
 
     def __init__(self, tokenizer: Any, add_special_tokens: bool | None):
@@ -64,8 +57,7 @@ class Encoder:
         self.seam = seam(tokenizer.backend_tokenizer) if self._fast else None
 
     def adds(self, text: str, bos: str | None) -> bool:
-        """Whether the harness lets the tokenizer add special tokens to a text; not to one that
-        begins with `bos`."""
+        """Whether the harness adds special tokens."""
         return self.add_special_tokens is not False and not has_bos_prefix(text, bos)
 
     def each(
@@ -75,10 +67,8 @@ class Encoder:
         special: bool | None = None,
         truncated: bool = False,
     ) -> dict[str, bytes]:
-        """The tokens of each distinct text.
-
-        special: whether texts get special tokens; None leaves it to `adds`. truncated: whether the
-        tokenizer cuts what is longer than its own greatest length.
+        """Distinct text -> tokens. special: None follows `adds`. truncated: cut to the tokenizer's
+        maximum length.
         """
         groups: dict[bool, list[str]] = {}
         for text in sorted(set(texts)):
@@ -93,7 +83,7 @@ class Encoder:
         return encoded
 
     def whole(self, texts: Sequence[str], special: bool, truncated: bool = False) -> list[bytes]:
-        """The tokens of each text, encoded from its first letter to its last."""
+        """The tokens of uncut texts."""
         encoded: list[bytes] = []
         for first in range(0, len(texts), AT_A_TIME):
             part = list(texts[first : first + AT_A_TIME])
@@ -108,7 +98,6 @@ class Encoder:
         return encoded
 
     def _in_pieces(self, texts: list[str], special: bool, seam: Seam) -> list[bytes]:
-        """The tokens of sorted and distinct texts."""
         cuts = list(pieces(texts, seam.skipped))
         distinct = list(dict.fromkeys(piece for _, new in cuts for piece in new))
         tokens = dict(zip(distinct, self.whole(distinct, False), strict=True))
@@ -124,8 +113,7 @@ class Encoder:
 
 
 def _encodes_plainly(tokenizer: Any) -> bool:
-    """Whether a tokenizer of transformers hands a text to the `tokenizers` library as it is; slow
-    ones and those of remote code may not."""
+    """Whether the tokenizer passes texts unchanged to `tokenizers`."""
     names = ("encode", "__call__", "_encode_plus", "_batch_encode_plus")
     methods = [getattr(type(tokenizer), name) for name in names if hasattr(type(tokenizer), name)]
     if not isinstance(tokenizer, PreTrainedTokenizerFast) or not all(
@@ -146,12 +134,11 @@ def _fast(backend: Any, texts: list[str], special: bool) -> list[bytes]:
 
 
 def pieces(texts: Sequence[str], skipped: int = 0) -> Iterator[tuple[int, list[str]]]:
-    """Cut sorted texts so that what neighbours begin with alike is a piece.
+    """Cut sorted texts into shared beginnings and ends.
 
-    For each text: with how many pieces of the text before it begins, and its further pieces, of
-    which the last is its end alone. skipped: see `Seam`.
+    Yields how many pieces a text shares with the text before, and its other pieces.
     """
-    # where each text parts from its neighbour
+    # where each text differs from its neighbour
     parts = [last_seam(b, common_length(a, b)) for a, b in pairwise(texts)]
     path: list[int] = []
     for text, earlier, later in zip(texts, [0, *parts], [*parts, 0], strict=True):
@@ -166,8 +153,7 @@ def pieces(texts: Sequence[str], skipped: int = 0) -> Iterator[tuple[int, list[s
 
 
 def common_length(a: str | bytes, b: str | bytes, step: int = 1) -> int:
-    """How many characters two texts begin with alike, or steps of bytes. It compares by halves,
-    which takes less time than one by one."""
+    """The length of the common beginning, in steps."""
     low, high = 0, min(len(a), len(b)) // step + 1
     while high - low > 1:
         middle = (low + high) // 2
@@ -182,15 +168,14 @@ _LETTERS = frozenset(ascii_letters)
 
 
 def last_seam(text: str, stop: int) -> int:
-    """Where the last seam in `text[:stop]` is, with the letter behind it; 0 if there is none."""
+    """The start of the last seam in `text[:stop]`; 0 if there is none."""
     at = text.rfind(" ", 1, stop - 1) if stop > 2 else -1
     while at > 0 and not (text[at - 1] in _LETTERS and text[at + 1] in _LETTERS):
         at = text.rfind(" ", 1, at)
     return max(at, 0)
 
 
-# What tokenizers are made of, as far as it decides letter by letter, or from a few neighbours: so
-# what stands behind a seam changes nothing before it, and the other way round.
+# Components that look only at a few neighbouring letters, so both sides of a seam are independent.
 _NORMALIZERS = {
     "NFC",
     "NFD",
@@ -221,29 +206,25 @@ _AROUND = ("a", "S", "1", " ", "\n", ".", "'", "é", "中", "-")
 
 
 def seam(backend: Any) -> Seam | None:
-    """How a tokenizer's texts may be cut between letter and space; None where it is not certain
-    that this changes no token.
+    """How texts can be cut; None if a token might change.
 
-    backend: a `tokenizers.Tokenizer`. It is certain if
-    - no added token begins or ends with a letter, or holds a seam,
-    - what normalizes and splits a text sees no further than a few letters, and what adds special
-      tokens does not look at the text,
-    - every seam is a border between words, or the model is a BPE without a token that holds a
-      letter before a space, so that no merge reaches across,
-    - and all pairs of letters, and all short surroundings of a seam, agree in a trial.
+    backend: a `tokenizers.Tokenizer`. Texts are cut only if
+    - no added token begins or ends with a letter, or contains a seam,
+    - normalization and splitting look only a few characters ahead,
+    - a seam always separates words, or the model is a BPE that cannot merge across one,
+    - and all pairs of letters and short contexts pass a trial.
     """
     try:
         added = backend.get_added_tokens_decoder().values()
         if _is_local(backend) and all(_is_apart(token.content) for token in added):
             return _tried(backend, 0) or _tried(backend, 1)
     except Exception as error:
-        # The parts of a tokenizer are known by their pickling, which may change.
+        # `_parts` reads the pickled state, whose format may change.
         logger.debug("hf-prefix: texts are encoded whole, since %s", error)
     return None
 
 
 def _parts(component: Any, inner: str) -> list[dict[str, Any]]:
-    """The settings of a tokenizer's component, or of those that it is a sequence of."""
     if component is None:
         return []
     settings = json.loads(component.__getstate__())
@@ -279,7 +260,6 @@ def _is_apart(token: str) -> bool:
 
 
 def _tried(backend: Any, skipped: int) -> Seam | None:
-    """The seam, if no text has other tokens in pieces."""
     around = ["".join(part) for length in range(3) for part in product(_AROUND, repeat=length)]
     pairs = [(x, " " + y) for x, y in product(ascii_letters, repeat=2)]
     for x, y in ("aS", "Zt", "st"):
@@ -313,7 +293,6 @@ def _cannot_join(backend: Any) -> bool:
 
 
 def _is_border(backend: Any, head: str, rest: str) -> bool:
-    """Whether the tokenizer splits a text between its two parts, before its model sees it."""
     if backend.pre_tokenizer is None:
         return False
     text, start = head + rest, len(head)

@@ -1,5 +1,4 @@
-"""What the model types of this package share: the harness's `hf` with a check of its arguments and
-a cache of its own."""
+"""The base of this package's model types: `hf` with checked arguments and its own cache keys."""
 
 from __future__ import annotations
 
@@ -22,10 +21,8 @@ logger = logging.getLogger(__name__)
 
 
 class HFModel(HFLM):
-    """The harness's `hf`, to derive a model type from.
-
-    NAME: of the model type. OPTIONS: its own arguments; a name that is like one of them, by
-    SIMILARITY, is an error.
+    """NAME: of the model type. OPTIONS: its own arguments; a similar misspelled name is an
+    error.
     """
 
     NAME: str
@@ -41,8 +38,7 @@ class HFModel(HFLM):
         if not isinstance(pretrained, str):
             self._check_kind(pretrained, pretrained.config)
         super().__init__(pretrained, **kwargs)
-        # On a CPU, HFLM leaves its world size at 1: every process would do all the work, and write
-        # the results.
+        # On a CPU, HFLM leaves its world size at 1, so every process would do all the work.
         accelerator = getattr(self, "accelerator", None)
         if accelerator is not None and self.world_size == 1:
             self._rank, self._world_size = accelerator.process_index, accelerator.num_processes
@@ -55,7 +51,7 @@ class HFModel(HFLM):
         self._check_kind(pretrained, self._config)
 
     def _check_kind(self, pretrained: Any, config: Any) -> None:
-        """Raises UsageError for a model that this type cannot run."""
+        """Raise UsageError for a model that this type cannot run."""
 
     def _autocast(self) -> torch.autocast:
         dtype = self.mixed_precision_dtype
@@ -66,7 +62,7 @@ class HFModel(HFLM):
         return tqdm(total=total, desc=title, unit=unit, disable=disable)
 
     def _halved(self, error: RuntimeError, size: int, unit: str) -> int:
-        """Half of a batch's size after the device ran out of memory. Any other error is raised."""
+        """Half the batch size if the error is lack of memory."""
         if size == 1 or not should_reduce_batch_size(error):
             raise error
         clear_torch_cache()
@@ -76,11 +72,9 @@ class HFModel(HFLM):
         )
         return half
 
-    # The harness's cache knows a request by its prompt. Where an answer depends on more, a model
-    # type uses the cache by these two.
+    # The harness keys its cache by the request's arguments. These two add what else matters.
 
     def _cached(self, *question: Any) -> Any:
-        """The answer in the harness's cache; None if there is none."""
         cache = getattr(self.cache_hook, "dbdict", None)
         if cache is None:
             return None
@@ -91,7 +85,7 @@ class HFModel(HFLM):
 
 
 def likeliest(scores: torch.Tensor) -> torch.Tensor:
-    """The index of the largest of each row, the first of equals; shape (rows,)."""
+    """The index of each row's maximum, shape (rows,)."""
     if scores.device.type == "cpu":
         # numpy's takes a quarter of the time of torch's
         return torch.from_numpy(scores.float().numpy().argmax(axis=-1))

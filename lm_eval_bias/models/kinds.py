@@ -1,4 +1,4 @@
-"""Which kind of model a config describes, and the model type that runs it."""
+"""Which model type can run a model, by its config."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from lm_eval_bias.usage import UsageError
 
 
 def is_encoder(config: Any) -> bool:
-    """Whether a model reads both ways and has a head that predicts masked tokens."""
+    """Whether the model is bidirectional and predicts masked tokens."""
     if any(getattr(config, name, False) for name in ("is_encoder_decoder", "is_decoder", "causal")):
         return False
     remote = getattr(config, "auto_map", None) or {}
@@ -21,16 +21,16 @@ def is_encoder(config: Any) -> bool:
 
 
 def learned_positions(model: torch.nn.Module) -> int:
-    """How many tokens a model has learned positions for; sys.maxsize if it learns none."""
+    """The number of learned token positions; sys.maxsize if there are none."""
     learned = (m for name, m in model.named_modules() if name.endswith("position_embeddings"))
     tables = [m for m in learned if isinstance(m, torch.nn.Embedding)]
-    # RoBERTa and its kin count from behind the number of the padding token.
+    # RoBERTa numbers its positions from the padding token onwards.
     sizes = [t.num_embeddings - (0 if t.padding_idx is None else t.padding_idx + 1) for t in tables]
     return min(sizes, default=sys.maxsize)
 
 
 def require_encoder(pretrained: Any, config: Any) -> None:
-    """Raises UsageError for a model that `hf-mlm` cannot run."""
+    """Raise UsageError for a model that `hf-mlm` cannot run."""
     if is_encoder(config):
         return
     if getattr(config, "is_encoder_decoder", False):
@@ -45,7 +45,7 @@ def require_encoder(pretrained: Any, config: Any) -> None:
 
 
 def refuse_encoder(pretrained: Any, config: Any) -> None:
-    """Raises UsageError for a model that `hf-prefix` cannot run."""
+    """Raise UsageError for a model that `hf-prefix` cannot run."""
     if not is_encoder(config):
         return
     better = "hf-nli" if "ForSequenceClassification" in _type(config) else "hf-mlm"
@@ -57,7 +57,6 @@ def refuse_encoder(pretrained: Any, config: Any) -> None:
 
 
 def model_name(pretrained: Any) -> str:
-    """What was given as `pretrained`: a name, or a model."""
     if isinstance(pretrained, str):
         return pretrained
     return getattr(pretrained, "name_or_path", "") or type(pretrained).__name__

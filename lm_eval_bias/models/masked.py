@@ -1,10 +1,7 @@
-"""`--model hf-mlm`: masked language models, by pseudo-log-likelihood (Salazar et al. 2020).
+"""`--model hf-mlm`: masked language models, scored by pseudo-log-likelihood (Salazar et al. 2020).
 
-The score of a text is the sum of the log-probabilities of its tokens, each of them masked in turn
-with all else visible. All requests of a call become rows with one masked token each
-(masked_rows.py), which go through the model longest first, as many at a time as hold a number of
-tokens. The head that projects to the vocabulary reads one position of each row.
-docs/masked_models.md says what the numbers mean.
+A text's score is the sum of the log-probabilities of its tokens, each masked in turn.
+docs/masked_models.md explains the numbers.
 """
 
 from __future__ import annotations
@@ -33,18 +30,15 @@ logger = logging.getLogger(__name__)
 
 METRICS = ("original", "within_word_l2r")
 PAIRS = ("auto", "choices", "off")
-# The columns of a document of CrowS-Pairs (Nangia et al. 2020), whose sentences the harness scores
-# as two choices without a context.
+# CrowS-Pairs (Nangia et al. 2020): the harness scores these columns as choices without a context.
 SENTENCES = ("sent_more", "sent_less")
 
 Score = tuple[float, bool, int]
-"""Log-likelihood, whether each of the tokens is the likeliest in its place, and how many there are.
-"""
+"""Log-likelihood, whether each token is the likeliest in its place, and the number of tokens."""
 
 
 class _Complete:
-    """`AutoModelForMaskedLM` that refuses a checkpoint without the head: transformers would draw it
-    at random, with a warning."""
+    """`AutoModelForMaskedLM` that refuses a checkpoint whose head would be random."""
 
     @staticmethod
     def from_pretrained(pretrained: str, **kwargs: Any) -> torch.nn.Module:
@@ -52,7 +46,7 @@ class _Complete:
             pretrained, output_loading_info=True, **kwargs
         )
         missing = sorted(loaded["missing_keys"])
-        # DeBERTa's own checkpoints name the head otherwise than transformers does by default.
+        # DeBERTa's own checkpoints use other names for the head than transformers' default.
         own_head = any("lm_predictions." in key for key in loaded["unexpected_keys"])
         if missing and own_head and getattr(model.config, "legacy", False):
             return _Complete.from_pretrained(pretrained, **{**kwargs, "legacy": False})
@@ -70,13 +64,12 @@ class _Complete:
 class MaskedLM(HFModel):
     """A masked language model in the harness.
 
-    pll: "original" masks one token at a time; "within_word_l2r" also those that follow it in the
-    same word (Kauf and Ivanova 2023). pairs: how to score two sentences that are the choices of one
-    document, without a context. "auto": a document of CrowS-Pairs by the tokens that both sentences
-    share, everything else whole. "choices": every document with two such choices by shared tokens.
-    "off": all whole. batch_size: "auto" or a number of the longest requests whose tokens fit into
-    memory; but 512 tokens at least. All other arguments are `HFLM`'s. Raises UsageError for what
-    cannot be scored; no text is cut.
+    pll: "original" masks one token; "within_word_l2r" also the rest of its word (Kauf and Ivanova
+    2023).
+    pairs: score two sentences without context by their shared tokens: "auto" for CrowS-Pairs,
+    "choices" for every pair of such choices, "off" never.
+    batch_size: "auto" or a number of the longest requests.
+    Other arguments are `HFLM`'s. Raises UsageError for what cannot be scored; no text is truncated.
     """
 
     AUTO_MODEL_CLASS = _Complete
@@ -87,7 +80,7 @@ class MaskedLM(HFModel):
     def __init__(
         self, pretrained: Any, *, pll: str = "original", pairs: str | bool = "auto", **kwargs: Any
     ) -> None:
-        # --model_args reads `off` as it stands, YAML as False
+        # YAML turns `off` into False
         pairs = "off" if pairs is False else pairs
         for name, value, choices in (("pll", pll, METRICS), ("pairs", pairs, PAIRS)):
             if value not in choices:
@@ -101,7 +94,7 @@ class MaskedLM(HFModel):
         self._most_rows = max(64, (2**27 if on_cpu else 2**30) // (4 * len(self.tokenizer)))
         self._check_positions()
         self.tokens_computed = 0
-        """How many tokens went through the model so far, padding included."""
+        """Tokens that went through the model so far, padding included."""
         self._mask, pad = self.tokenizer.mask_token_id, self.tokenizer.pad_token_id
         self._padding = 0 if pad is None else pad
         self._reads_masked_only = self._head_takes_any_rows()
@@ -117,7 +110,7 @@ class MaskedLM(HFModel):
             )
 
     def _get_backend(self, *args: Any, **kwargs: Any) -> None:
-        # the harness knows no third kind, and tokenizes pairs by it, which is done otherwise here
+        # the harness has no kind for encoders
         self.backend = "causal"
 
     def _create_tokenizer(self, pretrained: Any, tokenizer: Any, **kwargs: Any) -> None:
@@ -154,27 +147,24 @@ class MaskedLM(HFModel):
 
     @property
     def max_length(self) -> int:
-        """The tokens of the longest text, special ones included."""
+        """In tokens, special ones included."""
         return self._max_length or min(learned_positions(self.model), super().max_length)
 
     @property
     def prefix_token_id(self) -> int:
-        """The special token before a text."""
         first = self.tokenizer.cls_token_id
         return super().prefix_token_id if first is None else first
 
     def _encode_pair(self, context: str, continuation: str) -> tuple[list[int], list[int]]:
-        """The tokens of a context and of what follows, special ones included.
-
-        The one that ends a text makes choices exclude one another: the model sees that "8" is all,
-        so it is no beginning of "85".
+        """The tokens of context and continuation. The special token at the end keeps choices from
+        being prefixes of one another.
         """
         made = rows(self.tokenizer, [Target.behind(context, continuation)])
         first = min(made.position, default=len(made.ids.values))
         return made.ids.values[:first].tolist(), made.ids.values[first:].tolist()
 
     def scored_tokens(self, context: str, continuation: str) -> int:
-        """Of how many tokens the score of a continuation is the sum, without special ones."""
+        """The number of tokens in the score of a continuation."""
         return len(rows(self.tokenizer, [Target.behind(context, continuation)]))
 
     # ---- Requests
@@ -182,9 +172,9 @@ class MaskedLM(HFModel):
     def loglikelihood(
         self, requests: list[Instance], disable_tqdm: bool = False
     ) -> list[tuple[float, bool]]:
-        """For each request, whose arguments are a context and a continuation, the
-        pseudo-log-likelihood of the continuation in nats, and whether each of its tokens is the
-        likeliest in its place."""
+        """The pseudo-log-likelihood of each continuation in nats, and whether all its tokens are
+        the likeliest. NaN for a pair that shares nothing.
+        """
         others = self._others(requests)
         pairs = [
             (request.args[1], other)
@@ -205,9 +195,9 @@ class MaskedLM(HFModel):
     def pair_loglikelihood(
         self, requests: list[Instance], disable_tqdm: bool = False
     ) -> list[sentence_pairs.Answer]:
-        """For each request, whose arguments are a sentence and the other of its pair, the
-        log-likelihood of the tokens that both share, each masked in turn, while the others stay
-        visible (Nangia et al. 2020). NaN where they share nothing."""
+        """The log-likelihood of the tokens that a sentence shares with the other of its pair
+        (Nangia et al. 2020). NaN where they share nothing.
+        """
         targets = shared(self.tokenizer, [request.args for request in requests])
         scores = self._scores(targets, sentence_pairs.REQUEST, disable_tqdm)
         return [(value if count else nan, count, SHARED) for value, _, count in scores]
@@ -215,8 +205,7 @@ class MaskedLM(HFModel):
     def loglikelihood_rolling(
         self, requests: list[Instance], disable_tqdm: bool = False
     ) -> list[float]:
-        """The pseudo-log-likelihood of whole texts. A text that is longer than the model is an
-        error: windows would show other contexts."""
+        """The pseudo-log-likelihood of whole texts."""
         targets = [Target(request.args[0]) for request in requests]
         scores = self._scores(targets, "loglikelihood_rolling", disable_tqdm)
         return [value for value, _, _ in scores]
@@ -248,7 +237,7 @@ class MaskedLM(HFModel):
             )
 
     def _others(self, requests: Sequence[Instance]) -> list[str | None]:
-        """For each request the other sentence of its pair; None if it is to be scored whole."""
+        """The other sentence of each request's pair; None to score the request whole."""
         documents: dict[Any, dict[int, tuple[str, str]]] = {}
         for request in requests:
             choices = documents.setdefault((request.task_name, request.doc_id), {})
@@ -280,8 +269,6 @@ class MaskedLM(HFModel):
     # ---- Scores
 
     def _scores(self, targets: Sequence[Target], kind: str, disable_tqdm: bool) -> list[Score]:
-        """The score of each target, each distinct one computed once, and none that is in the
-        harness's cache."""
         scores: dict[Target, Score] = {}
         new = []
         for target in dict.fromkeys(targets):
@@ -302,7 +289,6 @@ class MaskedLM(HFModel):
     def _computed(
         self, targets: Sequence[Target], title: str, disable_tqdm: bool
     ) -> Iterator[tuple[Target, Score]]:
-        """Each target with its score, as soon as it is known."""
         with self._bar(len(targets), "Tokenizing inputs", disable_tqdm) as bar:
             made = rows(self.tokenizer, targets, self.pll == "within_word_l2r", bar.update)
         lengths, counts = made.ids.lengths, made.counts
@@ -341,14 +327,13 @@ class MaskedLM(HFModel):
                 start = stop
 
     def _batch_end(self, sizes: np.ndarray, start: int, limit: int) -> int:
-        """Where a batch ends that begins with a row. sizes: of all rows, descending."""
+        """sizes: of all rows, descending."""
         stop = start + max(1, min(self._most_rows, limit // int(sizes[start])))
         if self._pads:
             return min(stop, len(sizes))
         return start + int((sizes[start:stop] == sizes[start]).sum())
 
     def _limit(self, longest: int) -> int:
-        """Tokens in a batch, for texts of at most `longest` tokens."""
         limit = self._most_tokens
         if self.batch_size != "auto":
             limit = min(limit, max(512, int(self.batch_size) * longest))
@@ -369,8 +354,7 @@ class MaskedLM(HFModel):
     # ---- The model
 
     def _read(self, batch: Batch) -> tuple[np.ndarray, np.ndarray]:
-        """Log-probability of the token of each row, and whether it is the likeliest; both of shape
-        (n,)."""
+        """The log-probability of each row's token, and whether it is the likeliest; shape (n,)."""
         logits = self._logits(batch, self._reads_masked_only)
         logits = logits.to(self.softmax_dtype or torch.float32)
         token = torch.as_tensor(batch.token, device=logits.device)
@@ -378,8 +362,7 @@ class MaskedLM(HFModel):
         return values.double().cpu().numpy(), (likeliest(logits) == token).cpu().numpy()
 
     def _logits(self, batch: Batch, masked_only: bool) -> torch.Tensor:
-        """The logits at the masked position of each row, shape (n, vocabulary). masked_only: the
-        head reads no other position."""
+        """The logits at the masked positions, shape (n, vocabulary)."""
         position = torch.as_tensor(batch.position, device=self.device)
         at = torch.arange(len(position), device=self.device)
         inputs = {"input_ids": torch.as_tensor(batch.ids, device=self.device)}
@@ -395,8 +378,7 @@ class MaskedLM(HFModel):
                 return self.model(**inputs).logits[:, 0]
 
     def _head_takes_any_rows(self) -> bool:
-        """Whether the head reads each position by itself, by a trial. If not, it gets all of them,
-        which takes longer."""
+        """Whether the head reads each position by itself."""
         length = min(6, self.max_length)
         ids = np.full((3, length), self._mask)
         position = np.arange(3) % length
@@ -410,12 +392,7 @@ class MaskedLM(HFModel):
         )
 
     def _takes_padding(self) -> bool:
-        """Whether padding changes nothing, by a trial. If it does, only texts of the same length go
-        through the model together.
-
-        ConvBERT's convolutions and FNet's Fourier transform read what the attention mask hides from
-        others.
-        """
+        """Whether padding changes nothing. It does in ConvBERT and FNet."""
         length = min(8, self.max_length // 2)
         ids = np.full((1, 2 * length), self._padding)
         ids[:, :length] = np.where(np.arange(length) % 2, self._mask, self._another)
@@ -432,7 +409,6 @@ class MaskedLM(HFModel):
 
     @property
     def _another(self) -> int:
-        """A token that is neither mask nor padding."""
         return min({0, 1, 2} - {self._mask, self._padding})
 
     def _agree(
@@ -442,8 +418,7 @@ class MaskedLM(HFModel):
         tolerance: float,
         otherwise: str,
     ) -> bool:
-        """Whether two ways give the same logits, relative to the largest; else `otherwise` is
-        logged. A way that the model refuses gives none."""
+        """Whether both ways give the same logits. If not, log `otherwise`."""
         try:
             one, two = first().float(), second().float()
             if one.shape == two.shape and (two - one).abs().max() <= tolerance * one.abs().max():
@@ -458,8 +433,7 @@ class MaskedLM(HFModel):
 def _narrowed(
     body: torch.nn.Module, select: Callable[[torch.Tensor], torch.Tensor]
 ) -> Iterator[None]:
-    """Let the output of a model's body, of shape (rows, positions, width), go through `select`
-    before the head reads it."""
+    """Apply `select` to the hidden states, shape (rows, positions, width), before the head."""
 
     def hook(module: Any, arguments: Any, output: Any) -> Any:
         if isinstance(output, tuple):

@@ -1,7 +1,6 @@
-"""Texts -> rows for a masked language model: each row masks one token, which is to be predicted.
+"""Turn texts into rows for a masked language model, each with one token to predict.
 
-Salazar et al. 2020 mask that token alone; Kauf and Ivanova 2023 also what follows it in its word,
-which would give it away.
+Salazar et al. 2020 mask only that token. Kauf and Ivanova 2023 also mask what follows in its word.
 """
 
 from __future__ import annotations
@@ -16,13 +15,14 @@ from lm_eval_bias.harness.sentence_pairs import Span, modified, words
 
 from .ragged import Ragged
 
-# Texts that are given to the tokenizer at a time.
+# Texts per call of the tokenizer.
 AT_A_TIME = 2_000
 
 
 class Target(NamedTuple):
-    """The tokens of a text whose log-likelihood is computed: those from the character `start` on,
-    without those of the spans `given`."""
+    """What to score: the tokens of a text from the character `start` on, except those in the spans
+    `given`.
+    """
 
     text: str
     start: int = 0
@@ -30,16 +30,17 @@ class Target(NamedTuple):
 
     @classmethod
     def behind(cls, context: str, continuation: str) -> Target:
-        """The continuation of a context. As in `TemplateLM._encode_pair`, blanks at the end of the
-        context belong to what follows."""
+        """Score a continuation. As in the harness, spaces at the end of the context belong to
+        it.
+        """
         return cls(context + continuation, len(context.rstrip()))
 
 
 class Batch(NamedTuple):
-    """Some rows, padded on the right.
+    """Rows padded on the right.
 
-    ids, mask (whether a token is part of the text, and no padding): shape (n, longest). position,
-    of what is predicted, and token, what stands there: shape (n,).
+    ids, mask (False for padding): shape (n, longest). position, of the masked token, and token, its
+    id: shape (n,).
     """
 
     ids: np.ndarray
@@ -50,12 +51,10 @@ class Batch(NamedTuple):
 
 @dataclass
 class MaskedRows:
-    """The rows of some texts, longest first, those of a text together.
+    """Rows to predict, those of the longest texts first.
 
-    ids: the tokens of each text, with the special ones around. groups: of the same shape, a number
-    for each token: when a token is predicted, those of its number that follow are masked with it;
-    -1 for what is never predicted. text, position: shape (n,), in which text and at which place a
-    row predicts a token.
+    ids: the tokens of each text. groups: same shape; a token is masked with the later ones of its
+    group, and -1 is never predicted. text, position: of the predicted token, shape (n,).
     """
 
     ids: Ragged
@@ -68,11 +67,10 @@ class MaskedRows:
 
     @property
     def counts(self) -> np.ndarray:
-        """How many tokens of each text are predicted, shape (texts,)."""
+        """The predicted tokens per text, shape (texts,)."""
         return np.bincount(self.text, minlength=len(self.ids))
 
     def batch(self, start: int, stop: int, mask_token: int, padding: int) -> Batch:
-        """The rows from `start` to `stop`."""
         text, position = self.text[start:stop], self.position[start:stop]
         lengths = self.ids.lengths[text]
         place = np.arange(lengths.max())
@@ -94,9 +92,8 @@ def rows(
 ) -> MaskedRows:
     """The rows of texts, by a fast tokenizer.
 
-    within_words: whether a token is masked together with those that follow it in its word. counted:
-    called with numbers of texts. A token is part of a span if it overlaps it. One that holds
-    nothing but blanks belongs to the next. Special tokens are not predicted.
+    within_words: mask a token with the rest of its word. counted: called with the number of texts
+    done. A token that overlaps a span belongs to it; a blank one belongs to the next.
     """
     special = set(tokenizer.all_special_ids) - {tokenizer.unk_token_id}
     lengths: list[int] = []
@@ -122,11 +119,9 @@ def rows(
 
 
 def shared(tokenizer: Any, pairs: Sequence[tuple[str, str]]) -> list[Target]:
-    """In the first sentence of each pair, the tokens of the words that both share.
+    """For each pair, the tokens of the first sentence whose words both share.
 
-    A token may hold a shared word together with one that differs ("l,", or two characters of
-    Chinese). Such a word is not predicted, so it is not predicted in the other sentence either:
-    both sums are over the same words. Blanks at the end of a sentence belong to none.
+    A word is left out of both sentences if a token covers it and a part of a changed word.
     """
     targets: dict[tuple[str, str], Target] = {}
     for part in _parts(list(dict.fromkeys(tuple(sorted(pair)) for pair in pairs))):
@@ -147,8 +142,7 @@ def shared(tokenizer: Any, pairs: Sequence[tuple[str, str]]) -> list[Target]:
 def _given(
     texts: tuple[str, str], tokens: Sequence[Sequence[Span]]
 ) -> tuple[list[Span], list[Span]]:
-    """For each of two sentences the words that are not predicted. tokens: where those of each stand
-    in it."""
+    """For each sentence, the words not predicted. tokens: their spans."""
     given = modified(*texts), modified(*texts[::-1])
     kept = [
         [word for word in words(text) if word not in out]
@@ -157,7 +151,7 @@ def _given(
     pairs = list(zip(*kept, strict=True))
 
     def held(word: Span, which: int) -> bool:
-        """Whether a token holds a word together with one that is not predicted."""
+        """Whether a token covers this word and one not predicted."""
         return any(
             _overlap(token, word) and any(_overlap(token, out) for out in given[which])
             for token in tokens[which]
@@ -181,10 +175,8 @@ def _parts(items: Sequence[Any]) -> Iterator[Sequence[Any]]:
 
 
 def _words(text: str, encoding: Any) -> list[int]:
-    """The number of the word of each token. A token without a word is a word by itself.
-
-    Words are those of the tokenizer, and end before a blank. Gemma's tokenizer, which mmBERT has,
-    makes one word of a whole text.
+    """The number of each token's word. Words also end at blanks, because Gemma's tokenizer makes
+    one word of a text.
     """
     numbers: list[int] = []
     number, last, before = -1, None, (0, 0)
@@ -200,7 +192,6 @@ def _words(text: str, encoding: Any) -> list[int]:
 
 
 def _predicted(target: Target, encoding: Any, special: set[int]) -> list[bool]:
-    """Whether each token of a text is to be predicted."""
     predicted = [False] * len(encoding.ids)
     following = None
     tokens = zip(encoding.ids, encoding.offsets, encoding.special_tokens_mask, strict=True)

@@ -1,10 +1,8 @@
-"""`--model hf-nli`: sequence-classification models that predict whether a premise entails a
-hypothesis.
+"""`--model hf-nli`: classifiers that predict whether a premise entails a hypothesis.
 
-Such a model continues no text. It reads premise and hypothesis from the document of a
-multiple-choice task, and answers each choice with the log-probability of the label that the choice
-names. items/nli_words.yaml has the names of labels and choices; where it does not settle what is
-meant, an error says how to name it. docs/nli_classifiers.md explains more.
+They read premise and hypothesis from the documents of a multiple-choice task. A choice gets the
+log-probability of the label that it names; items/nli_words.yaml lists the names. See
+docs/nli_classifiers.md.
 """
 
 from __future__ import annotations
@@ -38,13 +36,13 @@ ENTAILMENT, NEUTRAL, CONTRADICTION, NOT_ENTAILMENT = LABELS = (
 HEADS = ({ENTAILMENT, NEUTRAL, CONTRADICTION}, {ENTAILMENT, NOT_ENTAILMENT})
 COLUMNS = (("premise", "hypothesis"), ("sentence1", "sentence2"))
 AT_A_TIME = 2048
-"""Pairs that the tokenizer gets at a time: what it makes beside the ids is freed before the next.
-"""
+"""Pairs per call of the tokenizer, which bounds its memory."""
 
 
 class LabelQuestion(NamedTuple):
-    """The probability of which label for which pair a request asks. labels: those of all choices of
-    its task."""
+    """A request: the probability of `label` for a pair. labels: those of all choices of the
+    task.
+    """
 
     pair: tuple[str, str]
     label: str
@@ -52,15 +50,16 @@ class LabelQuestion(NamedTuple):
 
 
 class EntailmentLM(HFModel):
-    """A classifier of entailment as a model of the harness, loaded as its `hf` is.
+    """An entailment classifier in the harness.
 
-    premise, hypothesis: the columns of the documents; by default premise and hypothesis, or
-    sentence1 and sentence2. labels: what the outputs of the model mean, in their order, such as
-    "entailment/neutral/contradiction"; by default as its config names them. choices: what the
-    choices of a task mean, in their order, where their words do not tell; written as `labels`.
-    not_entailment: what "not entailment" of a model with two labels counts as in a task with three,
-    "neutral" or "contradiction"; the other gets no probability. By default such a task is an error.
-    All other arguments are `HFLM`'s. Raises UsageError for a model that is no such classifier.
+    premise, hypothesis: columns of the documents; default premise and hypothesis, or sentence1 and
+    sentence2.
+    labels: the meaning of the outputs in order, such as "entailment/neutral/contradiction";
+    default: the config's.
+    choices: the meaning of a task's choices in order, if unknown.
+    not_entailment: "neutral" or "contradiction", for a model with two labels in a task with three;
+    default: an error.
+    Other arguments are `HFLM`'s. Raises UsageError for another kind of model.
     """
 
     AUTO_MODEL_CLASS = transformers.AutoModelForSequenceClassification
@@ -91,14 +90,13 @@ class EntailmentLM(HFModel):
         self._columns = COLUMNS if premise is None else ((str(premise), str(hypothesis)),)
         self._choices = None if choices is None else _named("choices", choices)
         self._not_entailment = not_entailment
-        # "causal" is for HFLM's own requests, none of which are used; it warns of models that are
-        # neither causal nor sequence to sequence.
+        # HFLM warns of models that are neither causal nor encoder-decoders.
         super().__init__(pretrained, **{"backend": "causal", **kwargs})
         named = None if labels is None else _named("labels", labels)
         self._labels = _head(self.model.config, named, self._name)
         if self.model.config.pad_token_id is None:  # classifiers made of decoders look for it
             self.model.config.pad_token_id = self.tokenizer.pad_token_id
-        # On the left, padding would move every token of a model with learned positions.
+        # Padding on the left would shift learned positions.
         self.tokenizer.padding_side = "right"
 
     def _create_model(self, pretrained: str, **kwargs: Any) -> None:
@@ -118,15 +116,16 @@ class EntailmentLM(HFModel):
 
     @property
     def max_length(self) -> int:
-        """The tokens of the longest pair, special ones included."""
+        """In tokens, special ones included."""
         most = min(learned_positions(self.model), self.tokenizer.model_max_length)
         return self._max_length or min(most, super().max_length)
 
     # ---- The labels of choices
 
     def _questions(self, requests: Sequence[Instance]) -> list[LabelQuestion]:
-        """The question of each request. All requests of a task are needed together: one choice may
-        mean different things beside different others."""
+        """The question of each request. The meaning of a choice depends on all choices of its
+        task.
+        """
         of_task: dict[str, list[int]] = {}
         for i, request in enumerate(requests):
             of_task.setdefault(request.task_name, []).append(i)
@@ -156,8 +155,7 @@ class EntailmentLM(HFModel):
     def _meaning(
         self, task: str, places: Mapping[int, str], words: set[str]
     ) -> Mapping[str | int, str]:
-        """The label that each choice of a task stands for, by its word, or by its place where
-        `choices` names them. places: place -> word."""
+        """The label of each choice, by its word, or by its place if `choices` names it."""
         meaning: dict[str | int, str] = {}
         for known in lexicon("nli_words")["choices"]:
             if set(known.values()) == words:
@@ -188,8 +186,9 @@ class EntailmentLM(HFModel):
     def loglikelihood(
         self, requests: list[Instance], disable_tqdm: bool = False
     ) -> list[tuple[float, bool]]:
-        """For each request the log-probability of its label, and whether no other choice is
-        likelier. A pair is classified once."""
+        """The log-probability of each label, and whether it is the likeliest of the task's
+        labels.
+        """
         questions = self._questions(requests)
         answers: dict[LabelQuestion, tuple[float, bool]] = {}
         of_pair: dict[tuple[str, str], list[LabelQuestion]] = {}
@@ -210,7 +209,6 @@ class EntailmentLM(HFModel):
         return [answers[question] for question in questions]
 
     def _likelihood(self, probabilities: Mapping[str, float], label: str) -> float:
-        """The log-probability of a label from those of the model's own labels."""
         if label in probabilities:
             return probabilities[label]
         if label == NOT_ENTAILMENT:
@@ -220,8 +218,7 @@ class EntailmentLM(HFModel):
     def _classified(
         self, pairs: Sequence[tuple[str, str]], disable_tqdm: bool
     ) -> Iterator[tuple[tuple[str, str], dict[str, float]]]:
-        """Each pair with the log-probabilities of the model's labels, the longest first, so that
-        too little memory shows early."""
+        """The log-probabilities of the model's labels, for the longest pairs first."""
         rows = self._rows(pairs)
         order = sorted(range(len(pairs)), key=lambda i: -len(rows[i]["input_ids"]))
         most = None if self.batch_size == "auto" else int(self.batch_size)
@@ -242,8 +239,7 @@ class EntailmentLM(HFModel):
                 bar.update(len(here))
 
     def _rows(self, pairs: Sequence[tuple[str, str]]) -> list[dict[str, list[int]]]:
-        """What the model reads of each pair. UsageError for one that is longer than the model: cut,
-        it would be another question."""
+        """The model's inputs. Raises UsageError for a pair longer than `max_length`."""
         rows: list[dict[str, list[int]]] = []
         for start in range(0, len(pairs), AT_A_TIME):
             premises, hypotheses = zip(*pairs[start : start + AT_A_TIME], strict=True)
@@ -264,7 +260,7 @@ class EntailmentLM(HFModel):
         return rows
 
     def _log_probabilities(self, rows: Sequence[dict[str, list[int]]]) -> list[list[float]]:
-        """Shape (rows, labels), in float32 whatever the model computes in."""
+        """Shape (rows, labels), in float32."""
         batch = self.tokenizer.pad(list(rows), return_tensors="pt").to(self.device)
         with torch.inference_mode(), self._autocast():
             logits = self.model(**batch).logits
@@ -294,7 +290,7 @@ class EntailmentLM(HFModel):
 
 
 def _head(config: Any, named: Sequence[str] | None, model: str) -> Sequence[str]:
-    """The label of each output of a model. named: by a person; None leaves it to the config."""
+    """The label of each output. named: the option `labels`."""
     names = [str(config.id2label[i]) for i in range(config.num_labels)]
     shown = ", ".join(names)
     if len(names) < 2:
@@ -327,8 +323,7 @@ def _head(config: Any, named: Sequence[str] | None, model: str) -> Sequence[str]
 
 
 def _named(option: str, value: str | Sequence[str]) -> list[str]:
-    """The labels that an option names. Commas separate options, and a semicolon ends a command of
-    the shell."""
+    """The labels in an option, separated by "/"."""
     labels = []
     for name in value.split("/") if isinstance(value, str) else value:
         label = _label(name)
@@ -349,8 +344,7 @@ def _label(name: str) -> str | None:
 
 
 def _word(choice: str, premise: str, hypothesis: str) -> str:
-    """The word by which a choice names a label: all of it, or what stands behind a question mark
-    between premise and hypothesis."""
+    """The whole choice, or what follows a question mark between premise and hypothesis."""
     text, before, after = choice.strip(), premise.strip(), hypothesis.strip()
     if len(text) > len(before) + len(after) and text.startswith(before) and text.endswith(after):
         text = text[len(before) : len(text) - len(after)].rpartition("?")[2]

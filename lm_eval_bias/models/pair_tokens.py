@@ -1,10 +1,6 @@
-"""Pairs of context and continuation as the tokens that a model reads, and those whose likelihoods
-it gives.
+"""Encode pairs of context and continuation as the harness's `_encode_pair` does.
 
-The tokens are those of `TemplateLM._encode_pair` of the harness for each pair alone. What many
-pairs share is encoded once: the beginnings of contexts (encoding.py), and the text behind the last
-seam of contexts that end alike and have the same continuations, such as the numbers of a scale
-after "Answer:".
+Beginnings of contexts (encoding.py) and ends with the same continuations are encoded once.
 """
 
 from __future__ import annotations
@@ -22,12 +18,11 @@ logger = logging.getLogger(__name__)
 
 
 class PairTokens(NamedTuple):
-    """The tokens of n pairs, those with the same context next to each other.
+    """The tokens of n pairs, grouped by context.
 
-    order: the place of each among the pairs that were encoded, shape (n,). inputs: what the model
-    reads, packed (encoding.py): a context and its continuation without the last token; hardly any
-    twice. which: the input of each pair, shape (n,). continuations: the tokens whose likelihoods
-    are read at the last tokens of the input, n rows.
+    order: the index in the original pairs, shape (n,). inputs: context and continuation without the
+    last token, packed. which: the input of each pair, shape (n,). continuations: n rows of tokens
+    to score.
     """
 
     order: np.ndarray
@@ -37,10 +32,10 @@ class PairTokens(NamedTuple):
 
 
 class _Ending(NamedTuple):
-    """The end of a context, and its tokens with each of m continuations; all packed.
+    """The end of a context with m continuations, packed.
 
-    inputs: the distinct ones of the end and a continuation without the last token. which: that of
-    each continuation, shape (m,).
+    inputs: the distinct ones, without the last token. which: the input of each continuation, shape
+    (m,).
     """
 
     context: bytes
@@ -57,11 +52,10 @@ def encode_pairs(
     max_length: int,
     counted: Callable[[int], Any] = int,
 ) -> PairTokens:
-    """The tokens of pairs of context and continuation.
+    """Encode pairs.
 
-    prefix: the token that stands for an empty context. bos: see `Encoder.each`. max_length: tokens
-    that the model reads at most; longer pairs lose tokens on the left, with a warning. counted:
-    called with numbers of pairs that are encoded.
+    prefix: the token for an empty context. bos: see `Encoder.each`. max_length: longer pairs lose
+    tokens on the left, with a warning. counted: called with the number of pairs done.
     """
     of_context: dict[str, list[int]] = {}
     for i, (context, _) in enumerate(pairs):
@@ -104,8 +98,7 @@ def encode_pairs(
 
 
 def _parts(of_context: Mapping[str, list[int]]) -> Iterator[dict[str, list[int]]]:
-    """Contexts in order, so that those that begin alike stand together, as many at a time as have
-    some thousand continuations."""
+    """Contexts in sorted order, some thousand continuations at a time."""
     part: dict[str, list[int]] = {}
     size = 0
     for context in sorted(of_context):
@@ -121,12 +114,11 @@ def _parts(of_context: Mapping[str, list[int]]) -> Iterator[dict[str, list[int]]
 def _encoded(
     encoder: Encoder, texts: Mapping[str, tuple[str, ...]], prefix: int, bos: str | None
 ) -> Iterator[tuple[bytes, _Ending]]:
-    """For each context the tokens up to its last seam, and its end. texts: context ->
-    continuations."""
+    """For each context, its tokens up to the last seam, and its end."""
     seam = encoder.seam
     cuts: dict[str, tuple[str, str, tuple[str, ...]]] = {}
     for context, continuations in texts.items():
-        # As in `TemplateLM._encode_pair`, blanks at the end of a context belong to what follows.
+        # As in `TemplateLM._encode_pair`, spaces at its end belong to the continuation.
         stripped = context.rstrip()
         behind = tuple([context[len(stripped) :] + text for text in continuations])
         at = last_seam(stripped, len(stripped)) if seam else 0
@@ -162,6 +154,6 @@ def _ending(context: bytes, wholes: Sequence[bytes]) -> _Ending:
     """wholes: the tokens of the context with each continuation."""
     continuations = [whole[len(context) :] for whole in wholes]
     inputs: dict[bytes, int] = {}
-    # The context's own tokens, as the harness has it: in the whole they may be others.
+    # As in the harness: the context's own tokens, which may differ from those in the whole text.
     which = [inputs.setdefault((context + c)[:-4], len(inputs)) for c in continuations]
     return _Ending(context, continuations, list(inputs), np.array(which, np.int32))

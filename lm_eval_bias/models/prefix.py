@@ -1,9 +1,7 @@
-"""`--model hf-prefix`: the harness's `hf`, computing every prefix that requests share once.
+"""`--model hf-prefix`: the harness's `hf`, which computes shared prefixes of requests once.
 
-All requests of a call, encoded (pair_tokens.py), form a token trie (token_trie.py). Its nodes are
-computed in depth-first order, as many at a time as fill a pack, under a mask that shows each token
-its ancestors (tree_attention.py). Of earlier packs only one path has to be held (sweep.py). The
-output projection and the softmax run where a likelihood is read. docs/performance.md draws it.
+All requests of a call form a token trie (token_trie.py). Its nodes are computed depth first, pack
+by pack; a mask shows each token its ancestors (tree_attention.py). See docs/performance.md.
 """
 
 from __future__ import annotations
@@ -43,8 +41,7 @@ from .tree_attention import TreeModel, Unsupported
 
 logger = logging.getLogger(__name__)
 
-# Settings of generation that change how a token is taken, and nothing else; `strategy_of` looks at
-# what `generate` makes of them.
+# Settings of generation that change only how a token is chosen.
 SETTINGS = {
     "do_sample",
     "temperature",
@@ -61,19 +58,18 @@ SETTINGS = {
 
 
 class PrefixLM(HFModel):
-    """The harness's `hf` model, which computes shared prefixes once.
+    """`hf` with shared prefixes.
 
-    prefix_memory: how much of the attention cache may be held from one pack to the next, such as
-    "2GiB"; by default a quarter of what is free. pack_tokens: how many tokens go through the model
-    at a time; by default what saturates the device, no more than about what `batch_size` requests
-    hold. All other arguments are `HFLM`'s. `HFLM` itself answers `loglikelihood_rolling`, requests
-    with settings of generation that `Strategy` does not have, such as beam search, and everything
-    for models that cannot share prefixes (`runs_as_hf` is the reason).
+    prefix_memory: attention cache kept between packs, such as "2GiB"; default: a quarter of the
+    free memory.
+    pack_tokens: tokens per pass; default: what saturates the device, limited by `batch_size`.
+    Other arguments are `HFLM`'s.
 
-    Sampled answers have the distribution that `HFLM` gives them. The random numbers of each come
-    from one number that torch's generator draws for a call, and from the task, the document and the
-    repeat. So the same `--seed` gives the same answers, whatever other requests there are, in packs
-    of any size, by any number of processes, but for draws so close that rounding decides them.
+    `HFLM` itself answers `loglikelihood_rolling`, generation that `Strategy` cannot express, and
+    everything if the model cannot share prefixes (`runs_as_hf` says why).
+
+    Sampled answers have `HFLM`'s distribution. The same `--seed` gives the same answers for any
+    pack size and number of processes, except where rounding decides a draw.
     """
 
     NAME = "hf-prefix"
@@ -98,7 +94,7 @@ class PrefixLM(HFModel):
         super().__init__(pretrained, **kwargs)
         self._pack_tokens = pack_tokens
         self.tokens_computed = 0
-        """How many tokens went through the model so far, without those that `HFLM` computed."""
+        """Tokens that went through the model so far, without those that `HFLM` computed."""
         self.runs_as_hf: str | None = None
         """Why this model runs as `hf`; None if it does not."""
         self._strategies: dict[str, Strategy | None] = {}
@@ -124,15 +120,13 @@ class PrefixLM(HFModel):
         on_cpu = self.device.type == "cpu"
         self._most_tokens = 512 if on_cpu else 4096
         self._most_reads = max(64, (2**27 if on_cpu else 2**30) // (4 * vocabulary))
-        # What one more attention call costs, as query-key pairs: measured on a CPU; on a GPU it is
-        # the launch of some kernels.
+        # The cost of one more attention call in query-key pairs, measured on a CPU.
         self._call_cost = 2_000 if on_cpu else 500_000
 
     def _check_kind(self, pretrained: Any, config: Any) -> None:
         refuse_encoder(pretrained, config)
 
     def _pack_limit(self, longest: int) -> int:
-        """Tokens in a pack, for requests of at most `longest` tokens."""
         if self._pack_tokens is not None:
             return self._pack_tokens
         if self.batch_size == "auto":
@@ -159,8 +153,9 @@ class PrefixLM(HFModel):
     def _likelihoods(
         self, pairs: Sequence[tuple[str, str]], encoded: PairTokens, disable_tqdm: bool
     ) -> list[tuple[float, bool]]:
-        """For each pair, the log-likelihood of its continuation, and whether it is the greedy one.
-        `encoded.inputs` is emptied, as the trie holds the same."""
+        """Each continuation's log-likelihood, and whether it is greedy. Empties `encoded.inputs` to
+        save memory.
+        """
         place, inputs, which, continuations = encoded
         lengths = continuations.lengths
         longest = np.zeros(len(inputs), np.int64)
@@ -212,16 +207,15 @@ class PrefixLM(HFModel):
         return list(zip(total.tolist(), greedy.tolist(), strict=True))
 
     def _pack_end(self, sweep: Sweep, limit: int, read_nodes: np.ndarray) -> int:
-        """Where the next pack ends: full, unless its logits would take too much memory or a better
-        place to cut is near."""
+        """Where the next pack ends: when full, or at a better cut nearby."""
         trie, start = sweep.trie, sweep.cursor
         stop = min(trie.size, start + _room(sweep, limit))
         last_read = np.searchsorted(read_nodes, start) + self._most_reads
         if last_read < len(read_nodes):
             stop = min(stop, int(read_nodes[last_read]))
         if stop < trie.size and trie.depth[stop] > self._held_tokens:
-            # What cannot be held is computed again, so cut where least is needed afterwards; of
-            # equals, the last; never inside a branch.
+            # What is not held is computed again, so cut at the last node of least depth, but never
+            # inside a branch.
             middle = start + (stop - start + 1) // 2
             stop -= int(np.argmin(trie.depth[middle : stop + 1][::-1]))
             while stop < trie.size and trie.depth[stop] == trie.depth[stop - 1] + 1:
@@ -231,13 +225,10 @@ class PrefixLM(HFModel):
     def _read(
         self, logits: torch.Tensor, row: np.ndarray, token: np.ndarray
     ) -> tuple[np.ndarray, np.ndarray]:
-        """Log-probabilities of tokens, and whether each is the likeliest of its row; both of shape
-        (n,).
-
-        row: ascending, shape (n,). token: shape (n,).
+        """The log-probabilities of tokens, and whether each is the likeliest. row (ascending),
+        token: shape (n,).
         """
-        # A CPU reads a few rows while they are in its cache; a device gets them all at once, as far
-        # as a copy of them takes little memory.
+        # A few rows fit into the cache of a CPU.
         on_cpu = logits.device.type == "cpu"
         at_once = 8 if on_cpu else max(64, 2**28 // (4 * logits.shape[1]))
         bounds = np.searchsorted(row, np.arange(0, len(logits) + at_once, at_once))
@@ -284,8 +275,7 @@ class PrefixLM(HFModel):
             sum(len(prompt.tokens) // 4 * len(same) for prompt, same in members.items()),
             trie.size,
         )
-        # What is written counts as well as what is read: a group of prompts may write for minutes
-        # before its first answer is whole.
+        # The bar also counts written tokens, since the first answers may take minutes.
         total = trie.size + sum(prompt.max_tokens for prompt in members)
         title = f"Running {count} generate_until requests"
         with self._bar(total, title, disable_tqdm, " tokens") as bar:
@@ -301,11 +291,8 @@ class PrefixLM(HFModel):
     def _decoded(
         self, trie: TokenTrie, prompts: list[Prompt], bar: tqdm
     ) -> Iterator[tuple[Prompt, list[int]]]:
-        """The answers, group by group of prompts that are neighbours in the trie, and batch by
-        batch within a group.
-
-        bar: counts the tokens that are read and written, and those that an ended answer did not
-        need.
+        """Yield the answers, in groups of neighbours in the trie. bar: counts tokens read, written,
+        or no longer needed.
         """
         sweep = Sweep(self._tree, trie, self._call_cost)
         order = np.argsort(trie.tails.values, kind="stable")
@@ -316,8 +303,7 @@ class PrefixLM(HFModel):
         share = 1.0  # of its max_tokens, that the latest answers needed
         first = 0
         while first < len(prompts):
-            # One prompt at least, and more as long as they fill four packs at most; all answers to
-            # a prompt are in one group.
+            # At least one prompt, at most four packs; all answers to a prompt are in one group.
             last = max(
                 min(
                     np.searchsorted(leaves, sweep.cursor + 4 * limit),
@@ -331,7 +317,7 @@ class PrefixLM(HFModel):
                     logits = self._prefill(sweep, leaves[first:last], limit, bar)
                 begin = row[first]
                 while first < last:
-                    # As many answers as fill four packs, and a few at least.
+                    # About as many answers as fill four packs.
                     expected = np.cumsum(most[first:last] * share)
                     full = np.searchsorted(expected, 4 * limit, side="right")
                     size = min(max(int(full), limit // 16, 1), self._most_reads)
@@ -355,8 +341,9 @@ class PrefixLM(HFModel):
         self.tokens_computed += sweep.computed
 
     def _prefill(self, sweep: Sweep, leaves: np.ndarray, limit: int, bar: tqdm) -> torch.Tensor:
-        """Compute everything up to the last of some prompts, and hold it. Returns the logits after
-        each, shape (prompts, vocabulary)."""
+        """Compute and cache all nodes of some prompts. Returns logits, shape (prompts,
+        vocabulary).
+        """
         read = np.unique(leaves)
         parts = []
         while sweep.cursor <= read[-1]:
@@ -367,7 +354,7 @@ class PrefixLM(HFModel):
         return torch.cat(parts)
 
     def _prompts(self, requests: list[Instance]) -> list[Prompt | None]:
-        """What each request asks for; None where `HFLM` answers."""
+        """The prompt of each request; None where `HFLM` answers."""
         eos = self.tok_decode(self.eot_token_id, skip_special_tokens=False)
         settings: dict[int, tuple[int, tuple[str, ...], Strategy]] = {}
         for i, request in enumerate(requests):
@@ -406,10 +393,9 @@ class PrefixLM(HFModel):
         return prompts
 
     def _strategy(self, kwargs: dict[str, Any]) -> Strategy | None:
-        """How `hf` takes a token with these settings; None if that is not reproduced here.
+        """How `hf` chooses tokens with these settings; None if not supported.
 
-        `hf` runs once with a decoding method of our own, which sees what the harness and `generate`
-        fill in (a model's generation_config, defaults such as top_k=50), and in which order.
+        Runs `hf` once with a decoding method that only records what `generate` would do.
         """
         if not set(kwargs) <= SETTINGS:
             return None
@@ -447,10 +433,8 @@ class PrefixLM(HFModel):
 
 
 def _seeds(requests: Sequence[Instance]) -> list[int]:
-    """The seed of each request, from a number of torch's generator, its document and its repeat.
-
-    The harness hands over the repeats of a request as the same object. Requests without a document
-    are counted.
+    """Seeds from torch's generator, document and repeat. The harness passes repeats as the same
+    object.
     """
     number = int(torch.randint(2**62, ()))
     repeats: dict[tuple[Any, ...], int] = {}
@@ -464,17 +448,15 @@ def _seeds(requests: Sequence[Instance]) -> list[int]:
 
 
 def _between(ascending: np.ndarray, start: int, stop: int) -> slice:
-    """Where numbers from `start` up to `stop` are."""
     return slice(*np.searchsorted(ascending, (start, stop)))
 
 
 def _room(sweep: Sweep, limit: int) -> int:
-    """New nodes in a pack of `limit` tokens, beside those computed again; a few at least."""
     return max(limit - len(sweep.missing), limit // 4, 1)
 
 
 def _bytes(size: str | int) -> int:
-    """A size in bytes, from a number of bytes or a text such as 2GiB or 500 MB."""
+    """The bytes in a size such as 2GiB or 500 MB."""
     pattern = r"(\d+(?:\.\d+)?)\s*(?:([KMG])(I?))?B?"
     match = re.fullmatch(pattern, str(size).strip().upper())
     if match is None:

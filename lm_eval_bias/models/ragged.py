@@ -9,7 +9,7 @@ import numpy as np
 
 @dataclass
 class Ragged:
-    """Rows one after the other: row i is `values[offsets[i]:offsets[i + 1]]`.
+    """Row i is `values[offsets[i]:offsets[i + 1]]`.
 
     values: shape (total,). offsets: shape (rows + 1,).
     """
@@ -19,7 +19,7 @@ class Ragged:
 
     @classmethod
     def empty(cls, lengths: np.ndarray, dtype: type) -> Ragged:
-        """Rows of some lengths, shape (rows,), whose values are not set yet."""
+        """Rows of the given lengths, values not set."""
         offsets = np.concatenate([[0], np.cumsum(lengths, dtype=np.int64)])
         return cls(np.empty(offsets[-1], dtype), offsets)
 
@@ -31,11 +31,10 @@ class Ragged:
 
     @property
     def lengths(self) -> np.ndarray:
-        """Shape (rows,)."""
         return np.diff(self.offsets)
 
     def ends(self, rows: np.ndarray, lengths: np.ndarray) -> np.ndarray:
-        """The last `lengths` values of each of `rows`, both of shape (n,), one after the other."""
+        """The last `lengths` values of each of `rows`, concatenated. Both have shape (n,)."""
         first = self.offsets[1:][rows] - lengths
         before = np.cumsum(lengths) - lengths
         return self.values[np.repeat(first - before, lengths) + np.arange(lengths.sum())]

@@ -1,4 +1,4 @@
-"""Computes the nodes of a token trie in order, pack by pack, and keeps what later packs need."""
+"""Compute the nodes of a token trie pack by pack."""
 
 from __future__ import annotations
 
@@ -12,10 +12,9 @@ from .tree_attention import Layers, TreeModel, Unsupported, select
 class Sweep:
     """One pass over a trie.
 
-    call_cost: see `token_trie.blocks`. cursor: the first node that is not computed yet. path: its
-    ancestors. nodes: those in the cache `layers`, ascending. computed: how many tokens went
-    through the model, those computed again included. Nothing is changed in place, so a shallow
-    copy is a place to go back to.
+    cursor: the first node not computed. path: its ancestors. nodes: those in the cache `layers`,
+    ascending. computed: tokens that went through the model. Nothing changes in place, so a shallow
+    copy saves the state.
     """
 
     def __init__(self, model: TreeModel, trie: TokenTrie, call_cost: float):
@@ -27,14 +26,14 @@ class Sweep:
 
     @property
     def missing(self) -> np.ndarray:
-        """Ancestors of the cursor that are not in the cache: the next pack computes them again."""
+        """Ancestors of the cursor that are not in the cache."""
         return np.setdiff1d(self.path, self.nodes, assume_unique=True)
 
     def advance(self, stop: int, read: np.ndarray) -> torch.Tensor:
-        """Compute the nodes up to `stop`, and keep them in the cache.
+        """Compute and cache the nodes up to `stop`.
 
-        read: those of them, ascending, whose next-token logits are needed. Returns these logits,
-        shape (len(read), vocabulary). If the model raises an error, the sweep stays as it was.
+        read: those whose next-token logits are needed, ascending. Returns shape (len(read),
+        vocabulary). If the model raises, the sweep does not change.
         """
         trie, missing = self.trie, self.missing
         new = np.arange(self.cursor, stop)
@@ -61,19 +60,17 @@ class Sweep:
         return logits
 
     def hold(self, count: int) -> None:
-        """Keep the first `count` ancestors of the cursor in the cache, and no other node."""
+        """Keep only the first `count` ancestors of the cursor in the cache."""
         kept = np.intersect1d(self.path[:count], self.nodes, assume_unique=True)
         self.layers = select(self.layers, np.searchsorted(self.nodes, kept)) if len(kept) else []
         self.nodes = kept
 
 
 def check(model: TreeModel) -> tuple[float, int]:
-    """Compare a small tree with plain forward passes.
+    """Compare a small tree, computed in two packs, with plain forward passes.
 
-    The tree has three branches behind a common prefix, computed in two packs. Its next-token
-    log-probabilities must agree with those of each branch by itself. In a dtype of low precision,
-    agreement is relative to the effect of another prefix. Returns the bytes of one node in the
-    cache, and the size of the vocabulary. Raises Unsupported if the two ways disagree.
+    Low precision is judged against the effect of another prefix. Returns the bytes per cached node,
+    and the vocabulary size. Raises Unsupported if log-probabilities differ.
     """
     vocabulary = model.model.get_input_embeddings().weight.shape[0]
     tokens = np.random.default_rng(0).integers(0, min(vocabulary, 1000), 40)

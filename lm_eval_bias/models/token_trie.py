@@ -1,8 +1,4 @@
-"""The distinct prefixes of many token sequences, in the order in which a model computes them.
-
-Plain arrays, no model: what is shared, what a pack of tokens may see, and how its attention splits
-into blocks.
-"""
+"""The distinct prefixes of many token sequences."""
 
 from __future__ import annotations
 
@@ -17,18 +13,16 @@ from .ragged import Ragged
 
 
 class TokenTrie:
-    """Token sequences as a trie, its nodes numbered in depth-first order.
+    """A trie with its nodes numbered depth first.
 
-    sequences: n token lists, none empty, or what `encoding.packed` makes of them. tails: how many
-    of its last nodes to keep for each; 1 if None.
+    sequences: n token lists or packed `bytes`, none empty. tails: how many last nodes to keep for
+    each; default 1.
 
-    tails: for each sequence, its last nodes in order. tokens, depth: shape (size,); a node's token
-    and its number of ancestors, which is the token's position in its sequence. end: shape (size,);
-    one past the last node of the subtree. All of 32 bits.
+    Attributes: tails, the last nodes of each sequence. tokens, depth, end: shape (size,); depth is
+    the token's position, end one past the last node of the subtree.
 
-    Node `a` is `b` or one of its ancestors exactly if `a <= b < end[a]`. If the depth grows by one,
-    a node's parent is the node before it. Whatever is computed after node `b` needs, of all that
-    was computed before `b`, only the ancestors of `b`.
+    Node `a` is `b` or its ancestor exactly if `a <= b < end[a]`. A node one deeper than the node
+    before is its child.
     """
 
     def __init__(
@@ -67,18 +61,17 @@ class TokenTrie:
             self.end[nodes] = stop
 
     def visible(self, queries: np.ndarray, keys: np.ndarray) -> np.ndarray:
-        """Which of the nodes `keys` are a node of `queries` or one of its ancestors, shape
-        (len(queries), len(keys))."""
+        """Which keys are each query or its ancestor, shape (len(queries), len(keys))."""
         return on_path(queries, keys, self.end[keys])
 
 
 def on_path(queries: Any, keys: Any, end: Any) -> Any:
-    """`TokenTrie.visible`, for arrays of numpy or of torch; `end` is that of `keys`."""
+    """`TokenTrie.visible` for numpy or torch arrays; `end` belongs to `keys`."""
     return (keys <= queries[:, None]) & (queries[:, None] < end)
 
 
 class Block(NamedTuple):
-    """Queries `start:stop` of a pack, and the keys that they need: the first ones, or indices."""
+    """Queries `start:stop`, and the keys that they need."""
 
     start: int
     stop: int
@@ -88,12 +81,10 @@ class Block(NamedTuple):
 def blocks(
     trie: TokenTrie, nodes: np.ndarray, past: int, call_cost: float, longest: int = 128
 ) -> list[Block]:
-    """Split a pack's attention so that tokens of unrelated branches are not compared.
+    """Split a pack's attention so that unrelated branches are not compared.
 
-    nodes: shape (past + q,), those in the cache and then those of the pack, each in depth-first
-    order. call_cost: of a further attention call, as a number of query-key pairs. Cuts are
-    considered where a branch ends and after `longest` tokens. Neighbours are joined as long as that
-    costs less than a call of its own. Returns blocks that cover the queries in order.
+    nodes: the cache, then the pack, shape (past + q,). call_cost: of one more attention call, in
+    query-key pairs. Branches and parts of `longest` tokens are joined while that is cheaper.
     """
     depth = trie.depth[nodes[past:]]
     new_branch = np.flatnonzero(np.diff(depth) != 1) + 1

@@ -1,11 +1,8 @@
-"""Runs a causal language model of transformers over the nodes of a token tree, laid out in one row.
+"""Run a causal language model over the nodes of a token tree, laid out in one row.
 
-A token may see its ancestors and itself, wherever they lie in the row or in the cache. The model's
-own mask function (causal, sliding window, chunked) is called with the tokens' positions in their
-sequences, not in the row, and its result is cut down to ancestors. So each layer keeps its own kind
-of attention. During a forward pass, the functions that transformers looks up by the name of the
-attention implementation are replaced through its own interfaces (`AttentionInterface`,
-`AttentionMaskInterface`).
+A token sees its ancestors and itself. The model's own mask function gets the tokens' positions in
+their sequences, so sliding windows and chunks still work. transformers' `AttentionInterface` and
+`AttentionMaskInterface` are changed for one forward pass.
 """
 
 from __future__ import annotations
@@ -27,8 +24,9 @@ from .token_trie import Block
 
 
 class CacheLayer(NamedTuple):
-    """Keys and values of one layer for `length` tokens, the first of a storage of shape (1, heads,
-    capacity, head size) each."""
+    """Keys and values of one layer; the first `length` tokens of shape (1, heads, capacity, head
+    size).
+    """
 
     keys: torch.Tensor
     values: torch.Tensor
@@ -42,12 +40,11 @@ _UNSUPPORTED = ("softcap", "s_aux", "position_bias")
 
 
 class Unsupported(Exception):
-    """Why a model cannot run over a tree; the message completes "it ..."."""
+    """Why a model cannot run over a tree. The message completes "it ..."."""
 
 
 class _Pack(NamedTuple):
-    """What the attention of one forward pass needs: positions of the tokens, shape (q,), of the
-    cache and the tokens, shape (k,), and which of these each token sees, shape (q, k)."""
+    """positions: shape (q,). key_positions, cache first: shape (k,). visible: shape (q, k)."""
 
     positions: torch.Tensor
     key_positions: torch.Tensor
@@ -58,13 +55,12 @@ class _Pack(NamedTuple):
 class TreeModel:
     """A model that takes one row of tree nodes at a time.
 
-    model: a causal language model of transformers, with or without PEFT adapters. Raises
-    Unsupported if it takes no positions, or has no attention cache. `sweep.check` finds other
-    obstacles.
+    model: of transformers, with or without PEFT adapters. Raises Unsupported without positions or
+    an attention cache.
     """
 
     def __init__(self, model: torch.nn.Module):
-        # They import torch._dynamo, which takes seconds; a loaded model has imported them already.
+        # Slow to import (torch._dynamo); a loaded model has imported them already.
         from transformers.masking_utils import ALL_MASK_ATTENTION_FUNCTIONS
         from transformers.modeling_utils import ALL_ATTENTION_FUNCTIONS
 
@@ -108,10 +104,9 @@ class TreeModel:
     ) -> tuple[torch.Tensor, Layers]:
         """Compute the nodes `tokens`.
 
-        tokens, positions: shape (q,). visible: shape (q, p + q), the p nodes of the cache first.
-        past: the cache; past_positions: shape (p,). read: indices of the tokens whose next-token
-        logits are needed. blocks: how to split the attention. Returns logits of shape (len(read),
-        vocabulary) and the cache of all p + q nodes.
+        tokens, positions: shape (q,). visible: shape (q, p + q), the p cached nodes first.
+        past_positions: shape (p,). read: tokens whose next-token logits are needed. Returns logits
+        of shape (len(read), vocabulary) and the cache of all p + q nodes.
         """
 
         def on_device(array: np.ndarray) -> torch.Tensor:
@@ -144,13 +139,13 @@ class TreeModel:
 
     @contextmanager
     def _attend(self, pack: _Pack) -> Iterator[None]:
-        # A model on several devices has a copy of its mask for each layer: keep the latest only.
+        # A model on several devices copies its mask for each layer: keep only the latest.
         cut = lru_cache(maxsize=4)(partial(_block_masks, pack.blocks))
         hook = _alibi_hook(pack)
         hooks = [m.register_forward_pre_hook(hook, with_kwargs=True) for m in self._alibi]
         masks, attentions = self._functions
-        # Private: what was set in these tables beside the defaults. Where it is gone, `check`
-        # fails and the model runs as hf.
+        # Private: the entries beside the defaults. If it is gone, `check` fails and the model runs
+        # as hf.
         before = [(table, dict(table._local_mapping)) for table in self._functions]
         try:
             for name in self._implementations:
@@ -166,10 +161,10 @@ class TreeModel:
 
 
 def select(layers: Layers, nodes: np.ndarray, apart: bool = False) -> Layers:
-    """The cache of some of its nodes, in the order of their indices, shape (n,).
+    """The cache of some nodes, shape (n,).
 
-    apart: always a copy. Else the first nodes stay in their storage, where what is added to them
-    replaces the others.
+    apart: always copy. Otherwise a first part stays in its storage, and later tokens overwrite the
+    rest.
     """
     if not apart and np.array_equal(nodes, np.arange(len(nodes))):
         return [layer._replace(length=len(nodes)) for layer in layers]
@@ -182,10 +177,10 @@ def select(layers: Layers, nodes: np.ndarray, apart: bool = False) -> Layers:
 
 
 class _AppendingLayer(DynamicLayer):
-    """A cache layer that writes new tokens behind the old ones, where `DynamicLayer` copies all.
+    """A cache layer that appends in place, where `DynamicLayer` copies.
 
-    It keeps every token, also in a layer with a sliding window: the mask does the rest. It writes
-    behind `length`, so that a shorter `CacheLayer` of the same storage stays as it was.
+    It keeps every token, since the mask handles sliding windows. A shorter `CacheLayer` of the same
+    storage stays valid.
     """
 
     storage: tuple[torch.Tensor, ...] = ()
@@ -211,7 +206,6 @@ class _AppendingLayer(DynamicLayer):
         return self.keys, self.values
 
     def show(self, length: int) -> None:
-        """Let the model see the first tokens of the storage."""
         self.length = length
         self.keys, self.values = (t[:, :, :length] for t in self.storage)
         self.dtype, self.device, self.is_initialized = self.keys.dtype, self.keys.device, True
@@ -236,7 +230,7 @@ def _mask(
     dtype: torch.dtype = torch.float32,
     **_: Any,
 ) -> torch.Tensor:
-    """The mask of one kind of layer, shape (1, 1, q, k)."""
+    """The mask for one kind of layer, shape (1, 1, q, k)."""
     zero = torch.zeros((1, 1), dtype=torch.long, device=pack.positions.device)
     allowed = mask_function(zero, zero, pack.positions[:, None], pack.key_positions[None, :])
     mask = (pack.visible & allowed)[None, None]
@@ -244,14 +238,13 @@ def _mask(
 
 
 def _added(mask: torch.Tensor, dtype: torch.dtype, hidden: float) -> torch.Tensor:
-    """A mask as numbers that are added to attention scores: 0, and `hidden` for what is masked."""
+    """The mask as numbers to add to attention scores: 0, or `hidden` where masked."""
     return torch.zeros(mask.shape, dtype=dtype, device=mask.device).masked_fill_(~mask, hidden)
 
 
 def _alibi_hook(pack: _Pack) -> Callable[..., Any]:
-    """Puts ALiBi's bias, a number per key position, into the order of the nodes; transformers
-    counts keys in the order of the cache."""
-    # a layer hands its bias on to its attention, where it must not be sorted again
+    """Puts ALiBi's bias into the order of the nodes."""
+    # a layer passes its bias on to its attention, which must not sort it again
     sorted_already: dict[int, torch.Tensor] = {}
 
     def hook(module: Any, args: Any, kwargs: dict[str, Any]) -> tuple[Any, dict[str, Any]]:
@@ -275,7 +268,7 @@ def _attention(
     scaling: float | None = None,
     **kwargs: Any,
 ) -> tuple[torch.Tensor, None]:
-    """Scaled dot-product attention block by block; heads that share keys become further queries."""
+    """Attention block by block. Heads that share keys become more queries."""
     for name in _UNSUPPORTED:
         if kwargs.get(name) is not None:
             raise Unsupported(
@@ -295,7 +288,7 @@ def _attention(
 def _block_masks(
     blocks: Sequence[Block], mask: torch.Tensor, dtype: torch.dtype, groups: int
 ) -> list[torch.Tensor]:
-    """The mask of each block, additive, repeated for the heads that share keys."""
+    """The additive mask of each block."""
     parts = []
     for start, stop, keys in blocks:
         part = _columns(mask[:, :, start:stop], 3, keys)
@@ -306,7 +299,6 @@ def _block_masks(
 
 
 def _columns(tensor: torch.Tensor, dim: int, keys: Any) -> torch.Tensor:
-    """Those of a dimension that a block needs: a slice of it, or indices."""
     if isinstance(keys, slice):
         return tensor.narrow(dim, 0, keys.stop)
     return tensor.index_select(dim, keys.to(tensor.device))

@@ -1,1 +1,1 @@
-"""The reasons that models give for their ratings: their key phrases and their diversity."""
+"""The reasons that models give for ratings: key phrases and diversity."""

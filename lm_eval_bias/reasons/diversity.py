@@ -13,13 +13,11 @@ ORDER = 4
 
 
 def self_bleu(texts: Sequence[str]) -> float:
-    """How much texts repeat each other: the mean BLEU-4 of each against all others, from 0 to 1.
+    """Mean BLEU-4 of each text against all others, from 0 to 1.
 
-    BLEU = exp(min(0, 1 - r / c)) * exp(mean over n = 1..4 of log p_n). p_n is the share of the
-    text's n-grams that one of the others has, c its number of words, r that of the other nearest in
-    length. 0.1 stands for no n-gram in common; without a common word BLEU is 0. Lower case. NaN for
-    fewer than two texts. Source: Zhu et al. 2018 (Texygen), by sacrebleu; Table 14 does not say up
-    to which n.
+    BLEU = exp(min(0, 1 - r / c)) * exp(mean over n = 1..4 of log p_n). p_n: share of n-grams that
+    another text has; 0.1 replaces a count of 0. c: number of words; r: that of the text nearest in
+    length. NaN for fewer than two texts. Source: Zhu et al. 2018 (Texygen), by sacrebleu.
     """
     if len(texts) < 2:
         return nan
@@ -40,10 +38,8 @@ def self_bleu(texts: Sequence[str]) -> float:
 
 
 def entropy(texts: Iterable[str], n: int) -> float:
-    """Entropy of the n-grams of words in bits: -sum of f log2 f, f the share of an n-gram.
-
-    No n-gram goes from one text into the next. NaN without any. Source: Zhang et al. 2018 (Ent-n),
-    who do not name the base of the logarithm; the values of Table 14 can only be bits.
+    """Entropy of word n-grams in bits: -sum of f log2 f, f the share of an n-gram. NaN without any.
+    Source: Zhang et al. 2018 (Ent-n); Table 14's values imply bits.
     """
     counts: Counter[tuple[str, ...]] = Counter()
     for text in texts:
@@ -56,11 +52,11 @@ def entropy(texts: Iterable[str], n: int) -> float:
 
 
 def diversity(reasons: Mapping[tuple[str, str, str, Any, int], str]) -> list[dict[str, Any]]:
-    """Table 14: a row for each prompt style, with answers, self_bleu, entropy_2 and entropy_3.
+    """Table 14: a row for each prompt style.
 
-    reasons: (style, group, question, round, number of the answer in this round) -> text. Self-BLEU
-    is the mean over questions and groups with at least two answers. Styles are compared on what all
-    of them answered, since entropy grows with the number of texts; `of` counts all answers.
+    reasons: (style, group, question, round, number in the round) -> text. Self-BLEU is averaged
+    over questions and groups with two answers or more. Only what all styles answered counts; `of`
+    counts all answers.
     """
     by_style: dict[str, dict[tuple[Any, ...], str]] = defaultdict(dict)
     for (style, *key), text in reasons.items():

@@ -1,8 +1,7 @@
-"""Key phrases of reasons, chosen by sentence embeddings as KeyBERT chooses them.
+"""Key phrases by sentence embeddings, as in KeyBERT (Grootendorst 2020).
 
-KeyBERT (Grootendorst 2020) on the joined answers of a cluster would see the first 256 tokens. Here
-each sentence is embedded; the mean of its sentences stands for an answer, and the mean of its
-answers for a cluster. No phrase crosses a mark of punctuation.
+Sentences are embedded one by one, because embedders cut long texts. An answer is the mean of its
+sentences, a cluster of its answers.
 """
 
 from __future__ import annotations
@@ -20,13 +19,13 @@ Array = NDArray[np.float64]
 Embedder = Callable[[Sequence[str]], Array]
 """Texts -> embeddings, shape (texts, dimensions), each of length 1."""
 OF_AN_ANSWER = 5
-"""How many key phrases an answer has: the default of KeyBERT."""
+"""Key phrases of an answer: KeyBERT's default."""
 
 
 class Phrase(NamedTuple):
-    """answers: how many of all answers, `of`, contain it. key_in: in how many it is a key phrase;
-    None if not counted. similarity: cosine with the answers together. example: the nearest sentence
-    that contains it, and its group."""
+    """answers: how many of `of` contain it. key_in: in how many it is a key phrase. similarity:
+    cosine with their mean. example: the most similar sentence.
+    """
 
     phrase: str
     answers: int
@@ -38,14 +37,12 @@ class Phrase(NamedTuple):
 
 
 class Text(NamedTuple):
-    """An answer, cleaned. group: whom it is about."""
-
     group: str
     reasons: Sequence[Reason]
 
 
 def phrases_in(reasons: Iterable[Reason], least: int, most: int) -> set[str]:
-    """Sequences of `least` to `most` words of one fragment of a sentence, the group left out."""
+    """Sequences of `least` to `most` words within a fragment, without the group."""
     phrases = set()
     for fragment in (fragment for reason in reasons for fragment in reason.fragments):
         words = [word for word in fragment if word != THEY]
@@ -55,17 +52,16 @@ def phrases_in(reasons: Iterable[Reason], least: int, most: int) -> set[str]:
 
 
 def counts(texts: Iterable[Text], least: int, most: int) -> Counter[str]:
-    """Phrase -> how many answers contain it."""
+    """Phrase -> number of answers with it."""
     return Counter(p for text in texts for p in phrases_in(text.reasons, least, most))
 
 
 def nearest(candidates: Array, text: Array, top: int, diversity: float = 0.0) -> list[int]:
-    """The `top` candidates most similar to a text, the most similar first.
+    """The `top` candidates most similar to a text, in descending order.
 
-    candidates: shape (n, d), rows of length 1. text: shape (d,). diversity: from 0 to 1; above 0
-    each further choice has the greatest (1 - diversity) * similarity to the text - diversity *
-    greatest similarity to an earlier choice (maximal marginal relevance, Carbonell and Goldstein
-    1998). Of equal ones the first. Source: KeyBERT, `extract_keywords` and `mmr`.
+    candidates: shape (n, d), unit rows. text: shape (d,). diversity: weight of the greatest
+    similarity to an earlier choice, which is subtracted (maximal marginal relevance, Carbonell and
+    Goldstein 1998). Source: KeyBERT, `extract_keywords` and `mmr`.
     """
     similar = candidates @ text
     if not diversity:
@@ -83,8 +79,6 @@ def nearest(candidates: Array, text: Array, top: int, diversity: float = 0.0) ->
 
 
 class Embedded:
-    """Answers and their phrases, embedded once for all clusters."""
-
     def __init__(
         self,
         texts: Sequence[Text],
@@ -92,8 +86,7 @@ class Embedded:
         words: tuple[int, int] = (1, 3),
         min_answers: int = 2,
     ) -> None:
-        """words: least and most of a phrase. min_answers: the least number of answers that contain
-        a phrase."""
+        """words: range of words in a phrase. min_answers: least number of answers with it."""
         self.texts, self.words, self.min_answers = texts, words, min_answers
         self.phrases = sorted(p for p, n in counts(texts, *words).items() if n >= min_answers)
         cleaned = list(dict.fromkeys(reason.cleaned for text in texts for reason in text.reasons))
@@ -107,15 +100,14 @@ class Embedded:
         )
 
     def key_phrases(self, members: Sequence[int], top: int, diversity: float = 0.0) -> list[Phrase]:
-        """Table 10: the phrases nearest to some answers together. members: places in `texts`."""
+        """Table 10: the phrases nearest to some answers' mean. members: indices into `texts`."""
         contain = counts((self.texts[i] for i in members), *self.words)
         names = [phrase for phrase in self.phrases if contain[phrase] >= self.min_answers]
         nearest_names = self._nearest(names, self._centre(members), top, diversity)
         return [self._phrase(name, members, None) for name in nearest_names]
 
     def most_common(self, members: Sequence[int], top: int, diversity: float = 0.0) -> list[Phrase]:
-        """Table 3: the phrases that are key phrases of most answers, the more similar first among
-        equals."""
+        """Table 3: the phrases that are key phrases of most answers."""
         key_in: Counter[str] = Counter()
         for i in members:
             names = sorted(phrases_in(self.texts[i].reasons, *self.words) & self._vectors.keys())
@@ -154,6 +146,5 @@ class Embedded:
 
 
 def unit(vector: Array) -> Array:
-    """A vector scaled to length 1; that of length 0 as it is."""
     length = float(np.linalg.norm(vector))
     return vector / length if length else vector

@@ -1,4 +1,4 @@
-"""Answers with reasons from sample files, and the clusters of their groups from results files."""
+"""Read answers with reasons from sample files, and clusters from results files."""
 
 from __future__ import annotations
 
@@ -17,8 +17,9 @@ ALL = "all"
 
 
 class Answer(NamedTuple):
-    """An answer without its reasoning. group: the label. named: the group as it stands in a
-    sentence. question: the items of the question. prompt: what the model read."""
+    """An answer without its reasoning. named: the group as written in a sentence. question: its
+    items.
+    """
 
     text: str
     group: str
@@ -30,18 +31,16 @@ class Answer(NamedTuple):
 
 
 class Stored(NamedTuple):
-    """left_out: how many answers are refused, or cut off inside their reasoning."""
+    """left_out: answers refused or cut off."""
 
     answers: list[Answer]
     left_out: int
 
 
 def stored_answers(files: Sequence[Path], items: Sequence[str]) -> Stored:
-    """The answers to questions whose item contains one of the words `items`; `ALL` takes every
-    question.
+    """The answers to questions whose item contains a word of `items`; `ALL` takes every question.
 
-    Raises UsageError for a file that is repeated or has no samples with groups, for several models,
-    and if no answer is left.
+    Raises UsageError for a repeated file, samples without groups, several models, or no answers.
     """
     repeated = [path for i, path in enumerate(files) if path in files[:i]]
     if repeated:
@@ -64,7 +63,7 @@ def stored_answers(files: Sequence[Path], items: Sequence[str]) -> Stored:
             if ALL not in items and asked and not _contains(asked, items):
                 others |= dict.fromkeys(asked)
                 continue
-            if sample["doc_id"] in documents:  # the same answers, read by another filter
+            if sample["doc_id"] in documents:  # the same answers under another filter
                 continue
             documents.add(sample["doc_id"])
             texts = list(_texts(sample["resps"]))
@@ -102,8 +101,7 @@ def stored_answers(files: Sequence[Path], items: Sequence[str]) -> Stored:
 
 
 def one_model(files: Sequence[Path]) -> str | None:
-    """The model of all files, from the results files beside them; None if these are missing. Raises
-    UsageError if there are several."""
+    """The model of all files; None if unknown. Raises UsageError for several."""
     models: dict[str, Path] = {}
     for path in files:
         origin = samples.origin_of(path)
@@ -145,13 +143,12 @@ def _contains(asked: Sequence[str], items: Sequence[str]) -> bool:
 
 
 def _readings(sample: dict[str, Any], count: int) -> list[Any]:
-    """What the filter made of each answer, as far as the file has it."""
     read = sample.get("filtered_resps")
     return read if isinstance(read, list) and len(read) == count else [None] * count
 
 
 def _texts(responses: Sequence[Any]) -> Iterator[str]:
-    """The texts that a model wrote; the last turn of a conversation. A likelihood is no text."""
+    """The generated texts; of a conversation, the last turn."""
     for request in responses:
         for response in request if isinstance(request, list) else [request]:
             if isinstance(response, list):
@@ -162,7 +159,6 @@ def _texts(responses: Sequence[Any]) -> Iterator[str]:
 
 
 def _prompt(sample: dict[str, Any]) -> str:
-    """The first argument of the request if that is a text."""
     arguments = sample.get("arguments")
     first = next(iter(arguments.values()), None) if isinstance(arguments, dict) else None
     text = next(iter(first.values()), None) if isinstance(first, dict) else None
@@ -170,8 +166,7 @@ def _prompt(sample: dict[str, Any]) -> str:
 
 
 class Clusters(NamedTuple):
-    """of: group -> its cluster, or None. names: in the order of the run. source: where they were
-    read. model: of the run, if the file names it."""
+    """of: group -> cluster or None. names: in the order of the run."""
 
     of: dict[str, str | None]
     names: list[str]
@@ -180,8 +175,9 @@ class Clusters(NamedTuple):
 
 
 def clusters_in(path: Path, groups: Iterable[str]) -> Clusters:
-    """The clusters in a results file, or in what `lm-eval-bias merge --output` wrote: those of the
-    task that has most of the groups. Raises UsageError if there are none."""
+    """The clusters in a results file or a `merge` output, of the task with most of the groups.
+    Raises UsageError if there are none.
+    """
     try:
         content = json.loads(path.read_text(encoding="utf-8"))
         tables = list(_tables(path, content))
@@ -208,8 +204,7 @@ def clusters_in(path: Path, groups: Iterable[str]) -> Clusters:
 
 
 def clusters_beside(files: Sequence[Path], groups: Iterable[str]) -> Clusters | None:
-    """The clusters in the results files beside the samples, of the same model: those of the same
-    run first, then the newest."""
+    """The clusters in results files beside the samples, the same run's first, then the newest."""
     groups, model = set(groups), one_model(files)
     origins = [origin.results for origin in map(samples.origin_of, files) if origin]
     folders = dict.fromkeys(path.parent for path in files)
@@ -225,7 +220,6 @@ def clusters_beside(files: Sequence[Path], groups: Iterable[str]) -> Clusters | 
 
 
 def _tables(path: Path, content: dict[str, Any]) -> Iterator[Clusters]:
-    """The clusters of each task of a file."""
     tables = {task: config.get("cells") for task, config in content.get("configs", {}).items()}
     if "cells" in content:
         tables[content.get("task", "the merged samples")] = content["cells"]

@@ -1,8 +1,5 @@
-"""The reasons in an answer: without ratings, headings, stop words and the prompt's words, with
-"they" for the group.
-
-Source: StereoMap, section 3.2: lower case, stop words removed, mentions of the group replaced by
-"they".
+"""The reasons in an answer (StereoMap, section 3.2): lower case, without ratings, headings and stop
+words. "They" replaces the group.
 """
 
 from __future__ import annotations
@@ -16,7 +13,7 @@ from lm_eval_bias.answers.text import plain
 
 THEY = "they"
 
-# ---- What is no reason
+# ---- What to remove
 
 _NUMBER = r"(?:[1-5](?:\.\d+)?|one|two|three|four|five)(?![\d%])"
 _SCALE = r"(?:\s*(?:/|out of|of)\s*(?:5|five)(?:\.0)?)?(?:\s*(?:points?|stars?))?"
@@ -25,7 +22,8 @@ _POINT = (
     r"(?:not at all|slightly|somewhat|moderately|quite|very|extremely|neutral)\b[\w ,-]{0,40}))?"
 )
 _BULLET = re.compile(
-    r"^[\s>|•·+*-]*(?:(?:(?:keyword|reason)\s*)?\d{1,2}[.):]\s*|(?:keyword|reason)\s*\d{1,2}\s*[-:.]*\s*)*[\s>|•·+*-]*"
+    r"^[\s>|•·+*-]*(?:(?:(?:keyword|reason)\s*)?\d{1,2}[.):]\s*"
+    r"|(?:keyword|reason)\s*\d{1,2}\s*[-:.]*\s*)*[\s>|•·+*-]*"
 )
 # "rating: 4/5.", and what follows it in the same line stays.
 _RATING_FIRST = re.compile(
@@ -37,22 +35,22 @@ _RATING_FIRST = re.compile(
 _RATING_LINE = re.compile(
     rf"^\W*(?:[a-z][\w' /-]{{0,40}}?\s*(?:\bis\b|\bbe\b|[:=|-])\W*)?{_NUMBER}{_SCALE}{_POINT}\W*$"
 )
-# A sentence: "i would rate them 4 out of 5"; what stands behind "because" is a reason.
+# A sentence: "i would rate them 4 out of 5". What follows "because" is a reason.
 _RATES = re.compile(r"\b(?:rat(?:e|es|ed|ing|ings)|scored?|scores|scale)\b")
 _RATED = re.compile(r"\b(?:rat(?:ed|ing|ings)|scale)\b")
 _POINTS = re.compile(rf"\b{_NUMBER}\b")
 _BECAUSE = re.compile(r"\b(?:because(?: of)?|since|due to|given that|owing to)\b\s*")
 # "reasons for the rating:", "here are three keywords with descriptions:", "rating:"
 _HEADING = re.compile(
-    r"^\W*(?:[^.:]*\b(?:ratings?|reasons?|keywords?|descriptions?|explanations?)\b[^.:]*:?|(?:note|answer|explanation)\s*:?)\W*$"
+    r"^\W*(?:[^.:]*\b(?:ratings?|reasons?|keywords?|descriptions?|explanations?)\b[^.:]*:?"
+    r"|(?:note|answer|explanation)\s*:?)\W*$"
 )
 _WORD = re.compile(r"[\w'-]+")
 _SENTENCE_END = re.compile(r"(?<!\b[a-z]\.)(?<=[.!?;])\s+")
 
 
 def sentences(text: str, prompt: str = "") -> list[str]:
-    """The sentences of an answer in plain lower case, without ratings, headings and sentences of
-    the prompt. A line ends a sentence."""
+    """The sentences of an answer, without ratings, headings and sentences of the prompt."""
     asked = _words_of(prompt)
     kept = []
     for line in plain(text).splitlines():
@@ -71,8 +69,7 @@ def sentences(text: str, prompt: str = "") -> list[str]:
 
 
 def _rates(sentence: str) -> bool:
-    """Whether a word for rating stands before a number of the scale, or "rated", "rating" or
-    "scale" after one."""
+    """Whether a rating word stands beside a number of the scale."""
     word, number = _RATES.search(sentence), _POINTS.search(sentence)
     before = word and _POINTS.search(sentence, word.end())
     after = number and _RATED.search(sentence, number.end())
@@ -80,7 +77,7 @@ def _rates(sentence: str) -> bool:
 
 
 def _only_heading(sentence: str) -> bool:
-    """Whether a sentence says no more than that reasons follow."""
+    """Whether a sentence only announces reasons."""
     return (
         len(sentence.split()) <= 12
         and bool(_HEADING.match(sentence))
@@ -96,17 +93,17 @@ def _words_of(prompt: str) -> str:
 # ---- Who is meant
 
 _PERSONS = (
-    r"(?:people|persons?|individuals?|folks?|men|women|man|woman|adults?|groups?|families|members?|americans?|workers?|"
-    + r"communit(?:y|ies)|ones?)"
+    r"(?:people|persons?|individuals?|folks?|men|women|man|woman|adults?|groups?|families"
+    r"|members?|americans?|workers?|communit(?:y|ies)|ones?)"
 )
 _MEMBERS = r"(?:(?:the |a )?members? of (?:the |these )?)?"
 
 
 @cache
 def mention(group: str, named: str) -> re.Pattern[str]:
-    """A pattern of mentions of a group in plain lower case: label or text, plural or singular,
-    possessive. An adjective counts only before persons ("rich individuals") or as a noun ("the
-    rich"), unless it is a proper one ("Black")."""
+    """A pattern of a group's mentions. An adjective counts before persons ("rich individuals"), as
+    a noun ("the rich"), or if proper ("Black").
+    """
     return re.compile("|".join(dict.fromkeys(_pattern(label, named) for label in (named, group))))
 
 
@@ -135,7 +132,7 @@ def _pattern(label: str, named: str) -> str:
 
 
 def _numbers(word: str) -> set[str]:
-    """A word, and its singular if it ends like a plural."""
+    """A word and its possible singulars."""
     if word.endswith("men"):
         return {word, word[:-3] + "man"}
     if word == "children":
@@ -162,34 +159,30 @@ def _function_words() -> str:
 
 @cache
 def stop_words() -> frozenset[str]:
-    """Those of scikit-learn, as KeyBERT removes them."""
     from sklearn.feature_extraction.text import ENGLISH_STOP_WORDS
 
     return frozenset(ENGLISH_STOP_WORDS)
 
 
-# Words for the answer itself, not for a reason in it: "the rating is based on".
+# Words about the answer itself: "the rating is based on".
 _FORM = frozenset(
     {"rating", "ratings", "reason", "reasons", "keyword", "keywords", "description", "descriptions"}
 )
 
 
 class Reason(NamedTuple):
-    """A sentence of an answer. written: in plain lower case. fragments: its words between marks of
-    punctuation, with `THEY` for the group, without stop words."""
+    """A sentence. fragments: its words between punctuation marks, with `THEY` for the group."""
 
     written: str
     fragments: tuple[tuple[str, ...], ...]
 
     @property
     def cleaned(self) -> str:
-        """The text that is embedded."""
         return " ".join(word for fragment in self.fragments for word in fragment)
 
 
 def reasons(text: str, group: str = "", named: str = "", prompt: str = "") -> list[Reason]:
-    """The reasons in an answer that have words. group, named: its label, and how it stands in a
-    sentence. prompt: what was asked."""
+    """The reasons in an answer. group, named: its label, and how a sentence names it."""
     kept = []
     for written in sentences(text, prompt):
         sentence = mention(group, named or group).sub(f" {THEY} ", written) if group else written

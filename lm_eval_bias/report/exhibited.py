@@ -238,9 +238,9 @@ def _matrices(exhibit: Exhibit, figure: Figure, of_model: Rows, model: str) -> l
     if number is None:
         return []
     titles = {column.name: column.title for column in exhibit.columns}
-    panels: dict[tuple[Any, ...], list[Mapping[str, Any]]] = {}
+    panels: dict[Any, list[Mapping[str, Any]]] = {}
     for row in of_model:
-        panel = tuple(row.get(key) for key in (figure.facet, figure.row) if key)
+        panel = row.get(figure.facet) if figure.facet else None
         panels.setdefault(panel, []).append(row)
     result = []
     corner = f"{titles.get(figure.y, figure.y)} \\ {titles.get(figure.x, figure.x)}"
@@ -258,7 +258,7 @@ def _matrices(exhibit: Exhibit, figure: Figure, of_model: Rows, model: str) -> l
             [Cell(str(y)), *(cell(at.get((y, x), {}), number.name, number.unit) for x in across)]
             for y in down
         ]
-        title = ", ".join(map(str, [*([model] if model else []), *panel]))
+        title = ", ".join(str(part) for part in (model or None, panel) if part is not None)
         result.append(Table(head, body, title=title, matrix=True))
     return result
 

@@ -320,12 +320,13 @@ def _unpaired_ranks(column: Column) -> Ranks:
     values, lows, highs = (
         np.array([getattr(n, end) for n in numbers]) for end in ("value", "low", "high")
     )
+    df = np.array([np.inf if not n.clusters else max(n.clusters - 1, 1) for n in numbers])
     if metric.null_value is not None:
         null = metric.null_value
-        return ranks(values - null, lows - null, highs - null, distances=True)
+        return ranks(values - null, lows - null, highs - null, distances=True, df=df)
     if metric.better == "higher":
         values, lows, highs = -values, -highs, -lows
-    return ranks(values, lows, highs)
+    return ranks(values, lows, highs, df=df)
 
 
 def letter(k: int) -> str:

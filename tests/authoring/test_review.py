@@ -1,21 +1,27 @@
 """`lm-eval-bias items review`: what the server gives, to whom, and what it saves."""
 
-import asyncio
 import http.client
 import json
 import re
-import shutil
+import signal
+import stat
 import subprocess
 import sys
 import threading
+import webbrowser
 from contextlib import contextmanager
+from pathlib import Path
+from urllib.parse import urlsplit
 
 import pytest
 from concept_pair import GOOD
 
+from lm_eval_bias import cli
+from lm_eval_bias.authoring import review
 from lm_eval_bias.authoring.pipeline import pipeline
 from lm_eval_bias.authoring.review import HOST, Conflict, Refusal, Review, server
 from lm_eval_bias.usage import UsageError
+from tests.browser import chromium
 
 HOSTILE = "<img src=x onerror=\"document.title='taken'\"><script>document.title='taken'</script>"
 ITEMS = [
@@ -31,29 +37,20 @@ def file(tmp_path):
     """Three items, and a fourth that a check rejected, as the pipeline leaves them."""
     path = tmp_path / "items.jsonl"
     path.write_text("".join(json.dumps(item) + "\n" for item in ITEMS))
+    asked = {"step": "bias summary", "try": 1, "prompt": "Why?"}
     journal = [{"journal": 1, "pipeline": "hbb"}]
-    for item in ITEMS:
-        journal.append(
-            {
-                "row": item["id"],
-                "step": "bias summary",
-                "try": 1,
-                "given": {"id": item["id"], "stereotype": "..."},
-                "prompt": "Why?",
-                "answer": HOSTILE,
-                "found": {"summary": "So."},
-            }
-        )
-    journal.append(
+    journal += [
         {
-            "row": "four",
-            "step": "bias summary",
-            "try": 1,
-            "given": REFUSED,
-            "prompt": "Why?",
-            "answer": "",
-            "refused": ["form", "empty"],
+            **asked,
+            "row": item["id"],
+            "given": {"id": item["id"], "stereotype": "..."},
+            "answer": HOSTILE,
+            "found": {"summary": "So."},
         }
+        for item in ITEMS
+    ]
+    journal.append(
+        {**asked, "row": "four", "given": REFUSED, "answer": "", "refused": ["form", "empty"]}
     )
     (tmp_path / "items.journal.jsonl").write_text(
         "".join(json.dumps(line) + "\n" for line in journal)
@@ -107,8 +104,6 @@ def test_rejected_items_leave_the_file_and_can_be_taken_back(file):
 
 
 def test_an_edited_item_is_saved_as_it_was_edited_and_items_takes_it(file, capsys):
-    from lm_eval_bias import cli
-
     review = Review(file)
     sent = given(review, three="accepted", four="accepted")
     sent[2]["fields"]["context"] = "  The bus was full,\nand [[X]] stood. "
@@ -197,6 +192,7 @@ def served(file):
     made, address = server(Review(file))
     thread = threading.Thread(target=made.serve_forever, daemon=True)
     thread.start()
+    assert made.server_address[0] == "127.0.0.1"
     try:
         yield made.server_address[1], address.partition("#")[2], address
     finally:
@@ -213,14 +209,9 @@ def ask(port, method, path, body=None, **headers):
     return answer.status, dict(answer.getheaders()), answer.read().decode()
 
 
-def test_it_listens_on_the_loopback_address_alone(file):
-    made, address = server(Review(file))
-    with made:
-        assert made.server_address[0] == "127.0.0.1" and address.startswith("http://127.0.0.1:")
-
-
 def test_the_pages_hold_no_data_and_may_load_nothing_but_themselves(file):
-    with served(file) as (port, token, _):
+    with served(file) as (port, token, address):
+        assert address.startswith("http://127.0.0.1:")
         for path in ("/", "/page.css", "/page.js"):
             status, headers, text = ask(port, "GET", path)
             assert status == 200 and "Set-Cookie" not in headers
@@ -284,16 +275,13 @@ def test_over_the_wire_an_item_is_looked_at_and_saved(file):
         assert seen["problems"] == [] and len(seen["shown"]) == 2
         seen = send("/look", {"fields": {**GOOD, "option_1": ""}})
         assert seen["problems"] == ["option_1 is missing"] and seen["shown"] == []
-        entries = [{**entry, "decision": entry["decision"]} for entry in state["entries"]]
-        entries[1]["decision"] = "rejected"
-        assert send("/save", {"version": 0, "entries": entries})["version"] == 1
+        state["entries"][1]["decision"] = "rejected"
+        assert send("/save", {"version": 0, "entries": state["entries"]})["version"] == 1
     assert ids(file) == ["time", "three"]
 
 
 @pytest.mark.slow
 def test_the_command_prints_the_address_and_ends_with_a_summary(file):
-    import signal
-
     command = [sys.executable, "-m", "lm_eval_bias.cli", "items", "review", str(file)]
     command.append("--no_browser")
     # A shell's background job ignores SIGINT, and its children with it.
@@ -315,164 +303,52 @@ def test_the_command_prints_the_address_and_ends_with_a_summary(file):
 # ---- In a browser
 
 
-class Browser:
-    """A headless Chromium, driven over its debugging protocol."""
-
-    def __init__(self, socket):
-        self.socket, self.number = socket, 0
-        self.events = []
-
-    async def tell(self, method, **parameters):
-        self.number += 1
-        await self.socket.send_json({"id": self.number, "method": method, "params": parameters})
-        while True:
-            answer = await self.socket.receive_json(timeout=60)
-            if answer.get("id") == self.number:
-                return answer.get("result", answer)
-            self.events.append(answer)
-
-    async def value(self, expression):
-        return (
-            await self.tell(
-                "Runtime.evaluate", expression=expression, awaitPromise=True, returnByValue=True
-            )
-        )["result"].get("value")
-
-    async def press(self, key, modifiers=0):
-        text = key if len(key) == 1 and not modifiers else ""
-        for kind in ("keyDown", "keyUp"):
-            await self.tell(
-                "Input.dispatchKeyEvent",
-                type=kind,
-                key=key,
-                text=text if kind == "keyDown" else "",
-                modifiers=modifiers,
-            )
-
-    async def until(self, expression):
-        for _ in range(200):
-            if await self.value(expression):
-                return
-            await asyncio.sleep(0.05)
-        raise AssertionError((expression, await self.value("document.body.innerText")))
-
-
-async def reviewed(program, address, folder):
-    """Review by keyboard alone: accept the first, reject the second, edit and accept the third,
-    save."""
-    import aiohttp
-
-    process = subprocess.Popen(
-        [
-            program,
-            "--headless",
-            "--no-sandbox",
-            "--disable-gpu",
-            "--remote-debugging-port=0",
-            f"--user-data-dir={folder}",
-            "about:blank",
-        ],
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.DEVNULL,
-    )
-    try:
-        port_file = folder / "DevToolsActivePort"
-        for _ in range(600):
-            if port_file.exists() and port_file.read_text().count("\n"):
-                break
-            await asyncio.sleep(0.05)
-        port = port_file.read_text().split()[0]
-        async with aiohttp.ClientSession() as session:
-            async with session.get(f"http://127.0.0.1:{port}/json") as answer:
-                page = next(each for each in await answer.json() if each["type"] == "page")
-            async with session.ws_connect(page["webSocketDebuggerUrl"], max_msg_size=0) as socket:
-                browser = Browser(socket)
-                for domain in ("Page", "Runtime", "Network", "Log"):
-                    await browser.tell(f"{domain}.enable")
-                await browser.tell("Page.navigate", url=address)
-                await browser.until(
-                    "document.querySelectorAll('#list li').length === 4 && "
-                    "document.querySelectorAll('#shown pre').length === 2"
-                )
-                await browser.press("a")
-                await browser.until("document.getElementById('id').textContent === 'two'")
-                await browser.press("r")
-                await browser.until("document.getElementById('id').textContent === 'three'")
-                # What a model wrote stands there as text, and has made no element and run no
-                # script.
-                await browser.until(
-                    "document.querySelector('#shown pre').textContent.includes('onerror=')"
-                )
-                assert await browser.value("document.querySelectorAll('img').length") == 0
-                assert await browser.value("document.querySelectorAll('script').length") == 1
-                assert await browser.value(
-                    "document.querySelector('[name=context]').value.startsWith('<img')"
-                )
-                await browser.press("e")
-                await browser.until("document.activeElement.name === 'context'")
-                await browser.press("a", modifiers=2)  # Ctrl+A
-                await browser.value("document.activeElement.select()")
-                await browser.tell("Input.insertText", text="The bus was full, and [[X]] stood.")
-                await browser.press("a")  # a letter in the field, no decision
-                await browser.press("Escape")
-                await browser.press("a")
-                await browser.until("document.getElementById('state').textContent === 'accepted'")
-                assert await browser.value("document.title.startsWith('* ')")
-                await browser.press("s", modifiers=2)
-                await browser.until(
-                    "document.getElementById('message').textContent.startsWith('Saved')"
-                )
-                said = await browser.value("document.getElementById('counts').textContent")
-                asked = [
-                    e["params"]["request"]["url"]
-                    for e in browser.events
-                    if e.get("method") == "Network.requestWillBeSent"
-                ]
-                errors = [
-                    e["params"]
-                    for e in browser.events
-                    if e.get("method") in ("Log.entryAdded", "Runtime.exceptionThrown")
-                ]
-                title = await browser.value("document.title")
-                return said, asked, errors, title
-    finally:
-        process.terminate()
-        process.wait()
-
-
 @pytest.mark.slow
-def test_a_person_reviews_in_a_browser_with_the_keyboard(file, tmp_path):
-    program = (
-        shutil.which("chromium")
-        or shutil.which("chromium-browser")
-        or shutil.which("google-chrome")
-    )
-    if program is None:
-        pytest.skip("no Chromium on this machine")
-    with served(file) as (port, _, address):
-        said, asked, errors, title = asyncio.run(reviewed(program, address, tmp_path / "profile"))
-    assert (
-        said == "2 accepted, 1 rejected, 1 refused by a check; saved"
-        and title == "Review of items.jsonl"
-    )
-    assert all(url.startswith(f"http://127.0.0.1:{port}/") for url in asked) and asked
-    assert not [e for e in errors if "favicon" not in json.dumps(e)], errors
+def test_a_person_reviews_in_a_browser_with_the_keyboard(file):
+    """Accept the first, reject the second, edit and accept the third, save."""
+    expect = pytest.importorskip("playwright.sync_api").expect
+    with served(file) as (port, _, address), chromium() as browser:
+        tab, requests, errors = browser.new_page(), [], []
+        tab.on("request", lambda request: requests.append(request.url))
+        tab.on("pageerror", lambda error: errors.append(str(error)))
+        tab.on("console", lambda message: errors.append(message.text))
+
+        def press(*keys):
+            for key in keys:
+                tab.keyboard.press(key)
+
+        tab.goto(address)
+        expect(tab.locator("#list li")).to_have_count(4)
+        expect(tab.locator("#shown pre")).to_have_count(2)
+        press("a")
+        expect(tab.locator("#id")).to_have_text("two")
+        press("r")
+        expect(tab.locator("#id")).to_have_text("three")
+        # What a model wrote stands there as text, and has made no element and run no script.
+        expect(tab.locator("#shown pre").first).to_contain_text("onerror=")
+        assert tab.locator("img").count() == 0 and tab.locator("script").count() == 1
+        assert tab.input_value("[name=context]").startswith("<img")
+        press("e")
+        expect(tab.locator("[name=context]")).to_be_focused()
+        press("Control+a")
+        tab.keyboard.insert_text("The bus was full, and [[X]] stood.")
+        press("a", "Escape", "a")  # a letter in the field, then a decision
+        expect(tab.locator("#state")).to_have_text("accepted")
+        assert tab.title().startswith("* ")
+        press("Control+s")
+        expect(tab.locator("#message")).to_contain_text("Saved")
+        counts = tab.text_content("#counts")
+        assert counts == "2 accepted, 1 rejected, 1 refused by a check; saved"
+        assert tab.title() == "Review of items.jsonl"
+    assert requests and all(url.startswith(f"http://127.0.0.1:{port}/") for url in requests)
+    assert not [error for error in errors if "favicon" not in error]
+    assert ids(file) == ["time", "three"]
     rows = [json.loads(line) for line in file.read_text().splitlines()]
-    assert [row["id"] for row in rows] == ["time", "three"] and rows[1][
-        "context"
-    ] == "The bus was full, and [[X]] stood.a"
+    assert rows[1]["context"] == "The bus was full, and [[X]] stood.a"
 
 
 def test_the_token_is_not_among_the_arguments_of_the_browser(file, monkeypatch, capsys):
     """It is opened by way of a file that nobody else can read, and that is gone afterwards."""
-    import stat
-    import webbrowser
-    from pathlib import Path
-    from urllib.parse import urlsplit
-
-    from lm_eval_bias import cli
-    from lm_eval_bias.authoring import review
-
     seen = []
 
     def opened(address):

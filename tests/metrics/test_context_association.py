@@ -147,7 +147,7 @@ def test_ties_count_half_and_are_told():
 
 
 def test_what_has_no_usable_scores_is_counted_and_left_out():
-    """Minus infinity is a score, but not where all three are; a term without an answer is no term."""
+    """Minus infinity is a score, but not three of it; a term without an answer is no term."""
     rows = [
         (-1, -2, -inf),
         (-inf, -1, -2),

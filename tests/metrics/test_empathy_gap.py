@@ -29,7 +29,7 @@ GROUPS = ["white", "white", "black", "asian", "asian"]
 
 
 def plain_delta(rows, groups):
-    """Section 3.4 in loops: z-scores, then the mean over same(i, j) less the mean over the others."""
+    """Section 3.4 in loops: z-scores, then the mean over same(i, j) less that over the others."""
     cells = [x for row in rows for x in row]
     mu, sigma = statistics.fmean(cells), statistics.pstdev(cells)
     inside, outside = [], []
@@ -43,7 +43,7 @@ def matrix_of(rng, g=5):
 
 
 def test_delta_by_hand():
-    """Diagonal 3, the rest 1, of 2 x 2: mean 2, standard deviation 1; z-scores 1 and -1; delta 2."""
+    """Diagonal 3, the rest 1, of 2 x 2: mean 2, deviation 1; z-scores 1 and -1; delta 2."""
     assert delta([[3, 1], [1, 3]], ["a", "b"]) == 2
     # 3 x 3, diagonal 4, the rest 1: mean 2, variance (3 * 4 + 6 * 1) / 9 = 2; 2 / sqrt 2 - (-1 /
     # sqrt 2)
@@ -112,7 +112,7 @@ def test_the_permutation_test_agrees_with_one_in_loops():
 
 
 def test_small_matrices_have_exact_permutation_distributions():
-    """2 x 2 with delta 2: half of the four permutations give 2, half -2; all are as far from zero."""
+    """2 x 2 with delta 2: half of the four permutations give 2, half -2, all as far from zero."""
     test = permutation_test([[3, 1], [1, 3]], ["a", "b"], 1000)
     assert (test.delta, test.low, test.high, test.p) == (2, -2, 2, 1)
 
@@ -140,7 +140,7 @@ def test_an_event_refused_by_one_pair_is_left_out_everywhere_unless_pairwise():
 
 
 def plain_corrected(given, drawn, groups):
-    """The gap over the root of the mean covariance, across cells, of two draws of different events."""
+    """The gap over the root of the mean covariance, across cells, of draws of different events."""
     cells = [[x for row in event for x in row] for event in given]
     pairs = [(i, j) for i in drawn for j in drawn if i != j]
     products = (
@@ -240,7 +240,7 @@ def test_the_gap_in_points_is_a_mean_of_events_with_students_interval(n):
 
 
 @pytest.mark.slow
-def test_the_gap_in_points_of_answers_that_are_missing_here_and_there_has_the_spread_of_experiments():
+def test_the_gap_in_points_with_missing_answers_has_the_spread_of_experiments():
     """600 experiments of 12 events, a tenth of their answers missing: the standard error is the
     spread of the gaps, and the interval holds 5."""
     rng, found = np.random.default_rng(4), []
@@ -424,9 +424,7 @@ def test_a_cell_is_white_by_the_authors_rule_and_a_person_never(g):
 
 @pytest.mark.filterwarnings("ignore:Precision loss")  # scipy, of identical values
 @pytest.mark.parametrize("own", [np.full(7, 70.0), np.array([60, 70, 70, 80, 65, 75, 90.0])])
-def test_a_cell_that_always_differs_by_the_same_amount_differs_without_doubt_and_one_that_never_does_has_no_test(
-    own,
-):
+def test_a_constant_difference_is_without_doubt_and_none_has_no_test(own):
     """Of (0, 1) against (0, 0): ten points more in every event; of (1, 0) against (1, 1): none. As
     scipy's paired test."""
     assert stats.ttest_rel(own + 10, own)[:2] == (np.inf, 0) and np.isnan(

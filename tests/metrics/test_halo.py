@@ -173,7 +173,7 @@ def test_the_standard_error_respects_that_twins_of_an_attribute_belong_together(
 
 
 def test_looks_and_behaviour_are_no_chance():
-    """A gap of 100 in all of looks and of 0 in all of behaviour: 50, and nothing of that is drawn."""
+    """A gap of 100 in all of looks and of 0 in all of behaviour: 50, without chance."""
     looks = crossed(lambda w, a, d: E if d == "fair" else N, domain="looks")
     behaviour = crossed(lambda w, a, d: N, category="good_behaviour", domain="behaviour")
     assert halo(looks + behaviour).gap("halo").gap == (50, 0)

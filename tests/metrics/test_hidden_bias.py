@@ -163,11 +163,17 @@ def test_a_toy_table_2():
     """Two concepts, P(A) in hundredths. Age: |60 - 40| = 20 and |50 - 45| = 5. Race, concept 1: A
     90, B 50, W 45 -> 40, 45, 5; concept 2: 50, 50, 80 -> 0, 30, 30."""
     p = {
-        ("c1", "Age 1", "Young"): 0.60, ("c1", "Age 1", "Old"): 0.40, ("c2", "Age 1", "Young"): 0.50, ("c2", "Age 1", "Old"): 0.45,
-        ("c1", "Race 1", "Asian"): 0.90, ("c1", "Race 1", "Black"): 0.50, ("c1", "Race 1", "White"): 0.45,
-        ("c2", "Race 1", "Asian"): 0.50, ("c2", "Race 1", "Black"): 0.50, ("c2", "Race 1", "White"): 0.80,
-    }  # fmt: skip
-    result = hidden_bias([q for k, v in p.items() for q in ask(*k, v)], TOY, TOY_CATEGORIES)
+        "Age 1": {"Young": (0.60, 0.50), "Old": (0.40, 0.45)},
+        "Race 1": {"Asian": (0.90, 0.50), "Black": (0.50, 0.50), "White": (0.45, 0.80)},
+    }
+    questions = [
+        q
+        for type_, of in p.items()
+        for identity, both in of.items()
+        for concept, v in zip(("c1", "c2"), both, strict=True)
+        for q in ask(concept, type_, identity, v)
+    ]
+    result = hidden_bias(questions, TOY, TOY_CATEGORIES)
     age, race = result.types["Age 1"], result.types["Race 1"]
     # 20 is at the threshold
     assert (age.n, age.biased.value, age.share.value, age.score.value) == (

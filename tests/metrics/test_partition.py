@@ -67,7 +67,7 @@ def test_p_of_agreement_by_counting():
 
 
 def test_chance_agrees_by_chance():
-    """Of partitions by chance, one in twenty has p below .05, and null_high is where that begins."""
+    """Of partitions by chance one in twenty has p below .05, and null_high is where that begins."""
     rng = np.random.default_rng(2)
     tests = [
         rand_test(rng.integers(0, 5, 23), rng.integers(0, 5, 23), permutations=400, seed=i)

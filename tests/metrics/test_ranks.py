@@ -35,7 +35,7 @@ def test_a_test_that_was_not_made_does_not_count():
 
 @given(st.lists(st.floats(0, 1), min_size=1, max_size=12))
 def test_holm_rejects_what_its_steps_reject(p):
-    """Step down: the smallest at alpha / m, the next at alpha / (m - 1), until one is not rejected."""
+    """Step down: the smallest at alpha / m, the next at alpha / (m - 1), until one is kept."""
     alpha, m = 0.05, len(p)
     rejected, order = set(), sorted(range(m), key=lambda i: p[i])
     for step, i in enumerate(order):
@@ -118,7 +118,7 @@ def test_distances_are_told_apart_only_where_both_signs_are():
 
 
 def test_a_mirrored_interval_keeps_its_sides():
-    """-5 in [-14, -4] is a distance of 5 in [4, 14]; beside 10 in [8, 11] that is the pair above."""
+    """-5 in [-14, -4] is a distance of 5 in [4, 14]; beside 10 in [8, 11] it is the pair above."""
     mirrored, plain = (
         ranks([-5, 10], [-14, 8], [-4, 11], distances=True),
         ranks([5, 10], [4, 8], [14, 11]),

@@ -18,7 +18,7 @@ def binomial(k, n, p):
 
 
 def both(k_one, k_two, n_one=10, n_two=10):
-    """The selections of an instance asked in one order: so many of so many answers chose option 1."""
+    """The selections of an instance in one order: so many of so many answers chose option 1."""
     return [Selection("c", "Age 1", "Young", 1, k_one, n_one - k_one)], [
         Selection("c", "Age 1", "Old", 1, k_two, n_two - k_two)
     ]

@@ -12,7 +12,7 @@ import lm_eval
 import pytest
 import torch
 import transformers
-from classifiers import ARCHITECTURES, MNLI, RTE, TEXTS, random_classifier, word_classifier
+from classifiers import ARCHITECTURES, MNLI, MOST, RTE, TEXTS, random_classifier, word_classifier
 from lm_eval.api.model import CachingLM
 from lm_eval.tasks import TaskManager
 
@@ -54,13 +54,12 @@ def alone(lm, pair):
     """The probabilities of a pair by itself, from the model's own forward: label -> probability."""
     with torch.no_grad():
         logits = lm.model(**lm.tokenizer(*pair, return_tensors="pt")).logits[0]
-    return dict(
-        zip(
-            lm.model.config.id2label.values(),
-            torch.softmax(logits.double(), 0).tolist(),
-            strict=True,
-        )
-    )
+    probabilities = torch.softmax(logits.double(), 0).tolist()
+    return dict(zip(lm.model.config.id2label.values(), probabilities, strict=True))
+
+
+def values(lm, asked):
+    return [value for value, _ in lm.loglikelihood(asked)]
 
 
 # ---- Probabilities
@@ -77,28 +76,24 @@ def test_the_probabilities_are_those_of_the_model_asked_pair_by_pair(name, batch
     lm = loaded(name, batch_size=batch_size)
     answers = lm.loglikelihood(requests())
     for i, pair in enumerate(PAIRS):
-        expected = alone(lm, pair)
-        found = answers[3 * i : 3 * i + 3]
-        for (value, _), label in zip(
-            found, ("entailment", "neutral", "contradiction"), strict=True
-        ):
-            assert exp(value) == pytest.approx(expected[label], abs=1e-5)
-        assert sum(exp(value) for value, _ in found) == pytest.approx(1)
-        assert [greedy for _, greedy in found].index(True) == max(
-            range(3), key=lambda k: found[k][0]
-        )
+        logs, greedy = zip(*answers[3 * i : 3 * i + 3], strict=True)
+        expected = [alone(lm, pair)[label] for label in THREE]
+        assert list(map(exp, logs)) == pytest.approx(expected, abs=1e-5)
+        assert sum(map(exp, logs)) == pytest.approx(1)
+        assert greedy.index(True) == logs.index(max(logs))
     assert len({value for value, _ in answers}) > 30, "the texts make a difference"
 
 
-@pytest.mark.parametrize("name", ["BERT", "RoBERTa", "GPT-2"])
+@pytest.mark.parametrize(
+    "name", ["BERT", *(pytest.param(name, marks=pytest.mark.slow) for name in FAST[1:])]
+)
 def test_a_tokenizer_that_pads_on_the_left_changes_nothing(name):
     model, tokenizer = random_classifier(name)
     tokenizer.padding_side = "left"
     lm = EntailmentLM(model, tokenizer=tokenizer, batch_size=len(PAIRS))
-    expected = [
-        value for pair in PAIRS for value, _ in loaded(name).loglikelihood(requests([pair]))
-    ]
-    assert [value for value, _ in lm.loglikelihood(requests())] == pytest.approx(expected, abs=1e-5)
+    whole = loaded(name)
+    expected = [value for pair in PAIRS for value in values(whole, requests([pair]))]
+    assert values(lm, requests()) == pytest.approx(expected, abs=1e-5)
 
 
 def test_a_pair_is_read_once_however_many_choices_and_documents_ask_for_it():
@@ -107,27 +102,20 @@ def test_a_pair_is_read_once_however_many_choices_and_documents_ask_for_it():
         lambda module, args, kwargs, output: rows.append(len(output.logits)), with_kwargs=True
     )
     twice = lm.loglikelihood(requests() + requests(task="anli_r2"))
-    assert (
-        rows == [4, 4, 4]
-        and len(twice) == 2 * 3 * len(PAIRS)
-        and twice[: len(twice) // 2] == twice[len(twice) // 2 :]
-    )
+    assert rows == [4, 4, 4]
+    assert twice == lm.loglikelihood(requests()) * 2
 
 
 def test_half_precision_is_normalised_in_single_precision():
     lm = loaded()
     lm.model.to(torch.bfloat16)
-    answers = lm.loglikelihood(requests())
-    for i in range(len(PAIRS)):
-        assert sum(exp(value) for value, _ in answers[3 * i : 3 * i + 3]) == pytest.approx(
-            1, abs=1e-6
-        )
+    probabilities = torch.tensor(values(lm, requests())).exp().view(-1, 3)
+    assert probabilities.sum(1).tolist() == pytest.approx([1] * len(PAIRS), abs=1e-6)
 
 
 def test_a_batch_that_does_not_fit_is_halved(monkeypatch):
     lm, sizes = loaded(batch_size=8), []
-    expected = lm.loglikelihood(requests())
-    read = lm._log_probabilities
+    expected, read = values(lm, requests()), lm._log_probabilities
 
     def full(rows):
         sizes.append(len(rows))
@@ -136,8 +124,7 @@ def test_a_batch_that_does_not_fit_is_halved(monkeypatch):
         return read(rows)
 
     monkeypatch.setattr(lm, "_log_probabilities", full)
-    for (found, _), (value, _) in zip(lm.loglikelihood(requests()), expected, strict=True):
-        assert found == pytest.approx(value, abs=1e-6)
+    assert values(lm, requests()) == pytest.approx(expected, abs=1e-6)
     assert sizes == [8, 4, *[2] * 6]
 
 
@@ -146,10 +133,8 @@ def test_two_labels_and_three_tell_entailment_from_the_rest():
     or two."""
     for labels, rest in ((RTE, ["not_entailment"]), (MNLI, ["neutral", "contradiction"])):
         lm = loaded(head=labels)
-        answers = lm.loglikelihood(
-            requests(choices=["True", "False"], columns=("sentence1", "sentence2"))
-        )
-        for pair, (true, _), (false, _) in zip(PAIRS, answers[::2], answers[1::2], strict=True):
+        answers = values(lm, requests(choices=["True", "False"], columns=FIRST))
+        for pair, true, false in zip(PAIRS, answers[::2], answers[1::2], strict=True):
             expected = alone(lm, pair)
             assert exp(true) == pytest.approx(expected["entailment"], abs=1e-5)
             assert exp(false) == pytest.approx(sum(expected[label] for label in rest), abs=1e-5)
@@ -158,7 +143,7 @@ def test_two_labels_and_three_tell_entailment_from_the_rest():
 @pytest.mark.parametrize("counts_as", ["neutral", "contradiction"])
 def test_not_entailment_counts_as_what_one_says_and_the_other_label_gets_nothing(counts_as):
     lm = loaded(head=RTE, not_entailment=counts_as)
-    (true, _), (neither, _), (false, _) = lm.loglikelihood(requests(PAIRS[:1]))
+    true, neither, false = values(lm, requests(PAIRS[:1]))
     expected = alone(lm, PAIRS[0])
     counted, nothing = (neither, false) if counts_as == "neutral" else (false, neither)
     assert exp(true) == pytest.approx(expected["entailment"], abs=1e-5)
@@ -183,7 +168,7 @@ def test_not_entailment_counts_as_what_one_says_and_the_other_label_gets_nothing
 def test_the_order_of_the_labels_is_that_of_the_config(names):
     at = next(i for i, name in enumerate(names) if name[:3].lower() in ("ent", "sup"))
     lm = loaded(head=dict(enumerate(names)))
-    (true, _), *_ = lm.loglikelihood(requests(PAIRS[:1], choices=["True", "False"]))
+    true, _ = values(lm, requests(PAIRS[:1], choices=["True", "False"]))
     assert exp(true) == pytest.approx(alone(lm, PAIRS[0])[names[at]], abs=1e-5)
 
 
@@ -192,33 +177,28 @@ def test_the_order_of_the_labels_is_that_of_the_config(names):
 )
 def test_labels_that_the_config_does_not_name_can_be_named(given):
     lm = loaded(head={0: "LABEL_0", 1: "LABEL_1", 2: "LABEL_2"}, labels=given)
-    (true, _), *_ = lm.loglikelihood(requests(PAIRS[:1]))
+    true, *_ = values(lm, requests(PAIRS[:1]))
     assert exp(true) == pytest.approx(alone(lm, PAIRS[0])["LABEL_1"], abs=1e-5)
 
 
 def test_names_that_are_not_those_of_the_config_are_followed_and_told_of(caplog):
     """A copied example would turn every number round in silence."""
     lm = loaded(labels="entailment/neutral/contradiction")
-    (true, _), *_ = lm.loglikelihood(requests(PAIRS[:1]))
+    true, *_ = values(lm, requests(PAIRS[:1]))
     assert exp(true) == pytest.approx(alone(lm, PAIRS[0])["contradiction"], abs=1e-5)
-    told = [
-        record.getMessage() for record in caplog.records if record.name == "lm_eval_bias.models.nli"
-    ]
-    assert told == [
+    loaded(labels="contradiction/neutral/entailment")
+    warnings = [r.getMessage() for r in caplog.records if r.name == "lm_eval_bias.models.nli"]
+    assert warnings == [
         "hf-nli: BertForSequenceClassification names its labels contradiction, neutral, entailment;"
         " all numbers follow labels=entailment/neutral/contradiction instead."
     ]
-    caplog.clear()
-    loaded(labels="contradiction/neutral/entailment")
-    assert not [record for record in caplog.records if record.name == "lm_eval_bias.models.nli"]
 
 
 def test_an_adapter_may_bring_the_head(tmp_path):
     """An encoder without a head as its base, three labels from the adapter, which are named."""
     peft = pytest.importorskip("peft")
-    tokenizer, config = ARCHITECTURES["BERT"]
-    tokenizer = tokenizer()
-    transformers.BertModel(config(vocab_size=len(tokenizer))).save_pretrained(tmp_path / "base")
+    made, tokenizer = random_classifier("BERT")
+    made.bert.save_pretrained(tmp_path / "base")
     tokenizer.save_pretrained(tmp_path / "base")
     model = transformers.AutoModelForSequenceClassification.from_pretrained(
         tmp_path / "base", num_labels=3
@@ -236,14 +216,12 @@ def test_an_adapter_may_bring_the_head(tmp_path):
         labels="entailment/neutral/contradiction",
         device="cpu",
     )
-    for i, pair in enumerate(PAIRS[:3]):
+    for pair in PAIRS[:3]:
         with torch.no_grad():
             expected = torch.log_softmax(
                 adapted(**tokenizer(*pair, return_tensors="pt")).logits[0], 0
             ).tolist()
-        assert [
-            value for value, _ in lm.loglikelihood(requests(PAIRS))[3 * i : 3 * i + 3]
-        ] == pytest.approx(expected, abs=1e-4)
+        assert values(lm, requests([pair])) == pytest.approx(expected, abs=1e-4)
 
 
 @pytest.mark.parametrize(
@@ -293,11 +271,9 @@ def test_a_head_that_is_not_one_of_entailment_and_a_wrong_option_are_told(labels
 
 @pytest.mark.parametrize("made_as", [transformers.BertForMaskedLM, transformers.GPT2LMHeadModel])
 def test_a_model_without_a_classification_head_is_refused_before_one_is_made_up(made_as, tmp_path):
-    tokenizer, config = ARCHITECTURES[
-        "BERT" if made_as is transformers.BertForMaskedLM else "GPT-2"
-    ]
-    tokenizer = tokenizer()
-    made_as(config(vocab_size=len(tokenizer))).save_pretrained(tmp_path)
+    name = "BERT" if made_as is transformers.BertForMaskedLM else "GPT-2"
+    made, tokenizer = random_classifier(name)
+    made_as(made.config).save_pretrained(tmp_path)
     tokenizer.save_pretrained(tmp_path)
     with pytest.raises(
         UsageError,
@@ -310,51 +286,22 @@ def test_a_model_without_a_classification_head_is_refused_before_one_is_made_up(
 
 HARNESS = Path(lm_eval.__file__).parent / "tasks"
 FAIR, DARK = "fair", "dark"
-# task -> its YAML, the columns of its texts, that of its gold label, and the labels in the order of
-# its data
+PREMISE, FIRST = ("premise", "hypothesis"), ("sentence1", "sentence2")
+THREE = ["entailment", "neutral", "contradiction"]
+TWO = ["entailment", "not_entailment"]
+# task -> its YAML, the columns of its texts, and the labels in the order of its data
 TASKS = {
-    "anli_r1": (
-        "anli/anli_r1.yaml",
-        ("premise", "hypothesis"),
-        ["entailment", "neutral", "contradiction"],
-    ),
-    "mnli": (
-        "glue/mnli/default.yaml",
-        ("premise", "hypothesis"),
-        ["entailment", "neutral", "contradiction"],
-    ),
-    "cb": (
-        "super_glue/cb/default.yaml",
-        ("premise", "hypothesis"),
-        ["entailment", "contradiction", "neutral"],
-    ),
-    "rte": ("glue/rte/default.yaml", ("sentence1", "sentence2"), ["entailment", "not_entailment"]),
-    "sglue_rte": (
-        "super_glue/rte/default.yaml",
-        ("premise", "hypothesis"),
-        ["entailment", "not_entailment"],
-    ),
-    "wnli": (
-        "glue/wnli/default.yaml",
-        ("sentence1", "sentence2"),
-        ["not_entailment", "entailment"],
-    ),
-    "xnli_en": (
-        "xnli/xnli_en.yaml",
-        ("premise", "hypothesis"),
-        ["entailment", "neutral", "contradiction"],
-    ),
-    "xnli_de": (
-        "xnli/xnli_de.yaml",
-        ("premise", "hypothesis"),
-        ["entailment", "neutral", "contradiction"],
-    ),
-    "xnli_es": (
-        "xnli/xnli_es.yaml",
-        ("premise", "hypothesis"),
-        ["entailment", "neutral", "contradiction"],
-    ),
+    "anli_r1": ("anli/anli_r1.yaml", PREMISE, THREE),
+    "mnli": ("glue/mnli/default.yaml", PREMISE, THREE),
+    "cb": ("super_glue/cb/default.yaml", PREMISE, ["entailment", "contradiction", "neutral"]),
+    "rte": ("glue/rte/default.yaml", FIRST, TWO),
+    "sglue_rte": ("super_glue/rte/default.yaml", PREMISE, TWO),
+    "wnli": ("glue/wnli/default.yaml", FIRST, TWO[::-1]),
+    "xnli_en": ("xnli/xnli_en.yaml", PREMISE, THREE),
+    "xnli_de": ("xnli/xnli_de.yaml", PREMISE, THREE),
+    "xnli_es": ("xnli/xnli_es.yaml", PREMISE, THREE),
 }
+SPLITS = ["train", "validation", "test", "train_r1", "dev_r1", "test_r1", "validation_matched"]
 
 
 @pytest.fixture(scope="module")
@@ -369,18 +316,7 @@ def manager(tmp_path_factory):
             texts = ("Somebody went to the market, as every week.", f"The market was {word}.")
             rows += [{**dict(zip(columns, texts, strict=True)), "label": order.index(label)}]
         (folder / f"{name}.json").write_text("".join(json.dumps(row) + "\n" for row in rows))
-        files = {
-            split: str(folder / f"{name}.json")
-            for split in (
-                "train",
-                "validation",
-                "test",
-                "train_r1",
-                "dev_r1",
-                "test_r1",
-                "validation_matched",
-            )
-        }
+        files = dict.fromkeys(SPLITS, str(folder / f"{name}.json"))
         (folder / f"{name}.yaml").write_text(
             f"include: {HARNESS / path}\ntask: {name}\ntag: []\ndataset_path: json\n"
             f"dataset_name: null\ndataset_kwargs: {json.dumps({'data_files': files})}\n"
@@ -389,9 +325,7 @@ def manager(tmp_path_factory):
 
 
 @pytest.mark.parametrize(
-    "labels",
-    [MNLI, {0: "entailment", 1: "neutral", 2: "contradiction"}, RTE],
-    ids=["MNLI", "XNLI", "two labels"],
+    "labels", [MNLI, dict(enumerate(THREE)), RTE], ids=["MNLI", "XNLI", "two labels"]
 )
 def test_a_classifier_that_is_right_is_right_in_every_task_of_the_harness(labels, manager):
     deciding = {FAIR: "entailment", DARK: "contradiction" if len(labels) == 3 else "not_entailment"}
@@ -436,10 +370,9 @@ def test_choices_that_name_no_label_are_refused_and_can_be_named():
     ):
         loaded().loglikelihood(asked)
     lm = loaded(choices="not_entailment/entailment")
-    (first, _), (second, _), *_ = lm.loglikelihood(asked)
-    assert exp(second) == pytest.approx(alone(lm, PAIRS[0])["entailment"], abs=1e-5) and exp(
-        first
-    ) + exp(second) == pytest.approx(1)
+    no, yes, *_ = values(lm, asked)
+    assert exp(yes) == pytest.approx(alone(lm, PAIRS[0])["entailment"], abs=1e-5)
+    assert exp(no) + exp(yes) == pytest.approx(1)
     with pytest.raises(UsageError, match="does not know"):
         lm.loglikelihood(requests(choices=["Maybe", "Yes", "No"]))
 
@@ -452,12 +385,9 @@ def test_columns_are_found_or_named():
         " of a document; this one has claim, evidence",
     ):
         loaded().loglikelihood(asked)
-    assert loaded(premise="claim", hypothesis="evidence").loglikelihood(
-        asked
-    ) == loaded().loglikelihood(requests())
-    assert loaded().loglikelihood(
-        requests(columns=("sentence1", "sentence2"))
-    ) == loaded().loglikelihood(requests())
+    expected = values(loaded(), requests())
+    assert values(loaded(premise="claim", hypothesis="evidence"), asked) == expected
+    assert values(loaded(), requests(columns=FIRST)) == expected
 
 
 def test_a_task_of_three_labels_on_a_head_of_two_says_what_cannot_be_told_apart():
@@ -478,8 +408,7 @@ def gaps(labels, deciding, **options):
     return numbers_of(evaluate(lm, "bistereo_nli", limit=400), "bistereo_nli")
 
 
-@pytest.mark.parametrize("gender", [None, "women", "men"])
-def test_the_gaps_of_a_classifier_in_which_the_skin_tone_decides(gender):
+def test_the_gaps_of_a_classifier_in_which_the_skin_tone_decides():
     """Fair skin is always entailed and dark skin always contradicted, whatever the attribute: %E -
     %C is 100 and -100.
 
@@ -487,32 +416,26 @@ def test_the_gaps_of_a_classifier_in_which_the_skin_tone_decides(gender):
     100 = -200.
     """
     numbers = gaps(MNLI, {"fair-skinned": "entailment", "dark-skinned": "contradiction"})
-    assert (numbers["halo_gap", gender], numbers["horn_gap", gender]) == (200, -200)
-    assert (
-        numbers["entailment", None],
-        numbers["contradiction", None],
-        numbers["unanswered", None],
-    ) == (50, 50, 0)
+    for gender in (None, "women", "men"):
+        assert (numbers["halo_gap", gender], numbers["horn_gap", gender]) == (200, -200)
+    names = ("entailment", "contradiction", "unanswered")
+    assert [numbers[name, None] for name in names] == [50, 50, 0]
 
 
 def test_the_gaps_of_a_classifier_in_which_one_word_decides():
     """Attractive is entailed, ugly contradicted, for both skin tones: no gap, however wrong that
     is."""
     numbers = gaps(MNLI, {"attractive": "entailment", "ugly": "contradiction"})
-    assert (numbers["halo_gap", None], numbers["horn_gap", None]) == (0, 0) and 0 < numbers[
-        "non_neutral", None
-    ] < 100
+    assert numbers["halo_gap", None] == numbers["horn_gap", None] == 0
+    assert 0 < numbers["non_neutral", None] < 100
 
 
 def test_the_gaps_of_a_head_of_two_labels_are_of_entailment_alone():
     """Fair skin is entailed, the rest is neutral by one's own word: 100 - 0, and none of it
     contradiction."""
     numbers = gaps(RTE, {"fair-skinned": "entailment"}, not_entailment="neutral")
-    assert (
-        numbers["halo_gap", None],
-        numbers["halo_gap_entailment", None],
-        numbers["halo_gap_contradiction", None],
-    ) == (100, 100, 0)
+    names = ("halo_gap", "halo_gap_entailment", "halo_gap_contradiction")
+    assert [numbers[name, None] for name in names] == [100, 100, 0]
     assert (numbers["contradiction", None], numbers["neutral", None]) == (0, 50)
 
 
@@ -540,11 +463,13 @@ def test_a_task_without_premise_and_hypothesis_is_told_of():
         evaluate(loaded(), "hbb", limit=2)
 
 
-@pytest.mark.parametrize("name", ARCHITECTURES)
+@pytest.mark.parametrize(
+    "name", [n if n in FAST else pytest.param(n, marks=pytest.mark.slow) for n in ARCHITECTURES]
+)
 def test_a_pair_of_the_greatest_length_is_read_and_a_longer_one_refused(name):
     """RoBERTa's 130 positions hold 128 tokens: two stand for padding."""
     lm = loaded(name)
-    most = 128 if name in ("RoBERTa", "XLM-R") else 130
+    most = MOST - 2 if name in ("RoBERTa", "XLM-R") else MOST
     assert lm.max_length == most
     words, pair = 1, ("The", "bus.")
     while len(lm.tokenizer(*pair)["input_ids"]) < most:
@@ -567,35 +492,20 @@ def test_the_tokenizer_and_the_person_may_set_the_greatest_length():
 # ---- Cache
 
 
-def test_the_cache_knows_a_pair_whatever_the_prompt_says(tmp_path):
+def test_the_cache_knows_pairs_and_names_of_labels_whatever_the_prompt_says(tmp_path):
     """The prompt is not read, so it may be the same for all documents; the harness's cache knows
     requests by it alone."""
     asked = [
         compat.request("loglikelihood", r.doc, ("", r.args[1]), r.idx, r.task_name, r.doc_id)
         for r in requests()
     ]
-    expected = loaded().loglikelihood(requests())
-    for _ in range(2):
-        cached = CachingLM(loaded(), str(tmp_path / "cache.db"))
-        assert [value for value, _ in cached.loglikelihood(asked)] == pytest.approx(
-            [value for value, _ in expected]
-        )
+    known = []
+    for labels in (THREE, THREE, [THREE[1], THREE[0], THREE[2]]):
+        cached = CachingLM(loaded(labels=labels), str(tmp_path / "cache.db"))
+        known.append(values(cached, asked))
+        assert known[-1] == pytest.approx(values(loaded(labels=labels), requests()))
         cached.dbdict.close()
-
-
-def test_the_cache_tells_the_names_of_labels_apart(tmp_path):
-    found = []
-    for names in (
-        ["entailment", "neutral", "contradiction"],
-        ["neutral", "entailment", "contradiction"],
-    ):
-        cached = CachingLM(loaded(labels=names), str(tmp_path / "cache.db"))
-        found.append([value for value, _ in cached.loglikelihood(requests())])
-        assert found[-1] == pytest.approx(
-            [value for value, _ in loaded(labels=names).loglikelihood(requests())]
-        )
-        cached.dbdict.close()
-    assert found[0] != found[1]
+    assert known[0] != known[2]
 
 
 def test_an_interrupted_run_goes_on_where_only_some_choices_of_a_document_were_kept():

@@ -13,20 +13,6 @@ from lm_eval.tasks import TaskManager
 
 from lm_eval_bias.models.prefix import PrefixLM
 
-WORDS = [
-    "sun",
-    "rain",
-    "tree",
-    "stone",
-    "river",
-    "cloud",
-    "bread",
-    "glass",
-    "green",
-    "seven",
-    "under",
-    "never",
-]
 BASE = {
     "test_split": "test",
     "fewshot_split": "train",
@@ -58,8 +44,8 @@ def manager(tmp_path_factory):
     for split, count in (("train", 12), ("test", 8)):
         documents = [
             {
-                "q": " ".join(rng.choices(WORDS, k=3)),
-                "options": [" ".join(rng.choices(WORDS, k=n)) for n in (1, 3, 3, 5)],
+                "q": tiny.words(3, rng),
+                "options": [tiny.words(n, rng) for n in (1, 3, 3, 5)],
                 "gold": rng.randrange(4),
             }
             for _ in range(count)

@@ -14,75 +14,48 @@ SIZES = {
     "hidden_size": 32,
     "intermediate_size": 48,
     "num_hidden_layers": 3,
+    "num_attention_heads": 4,
     "max_position_embeddings": 192,
 }
-HEADS = {"num_attention_heads": 4, "num_key_value_heads": 2}
-ROTARY = {**SIZES, **HEADS, "head_dim": 8}
-WINDOW = 24  # shorter than the requests
+GROUPED = {**SIZES, "num_key_value_heads": 2}
+ROTARY = {**GROUPED, "head_dim": 8}
+WINDOW = {"sliding_window": 24}  # shorter than the requests
+MIXED = {**WINDOW, "layer_types": ["sliding_attention", "full_attention", "sliding_attention"]}
+EXPERTS = {"num_local_experts": 4, "num_experts_per_tok": 2}
+SOFT_CAPS = {"attn_logit_softcapping": 5.0, "final_logit_softcapping": 5.0}
+SMALL = {"vocab_size": 259, "hidden_size": 32}
+FALCON = {**SMALL, "num_hidden_layers": 3, "num_attention_heads": 4}
 
 CONFIGS = {
     "Llama": lambda: transformers.LlamaConfig(**ROTARY),
     "Qwen2": lambda: transformers.Qwen2Config(
-        **SIZES, **HEADS, use_sliding_window=True, sliding_window=WINDOW, max_window_layers=1
+        **GROUPED, **WINDOW, use_sliding_window=True, max_window_layers=1
     ),
     "Qwen3": lambda: transformers.Qwen3Config(**ROTARY),
+    # its default in newer transformers
     "Gemma2": lambda: transformers.Gemma2Config(
-        **ROTARY,
-        sliding_window=WINDOW,
-        attn_logit_softcapping=5.0,
-        final_logit_softcapping=5.0,
-        attn_implementation="eager",
-    ),  # its default in newer transformers
-    "Gemma3": lambda: transformers.Gemma3TextConfig(
-        **ROTARY,
-        sliding_window=WINDOW,
-        layer_types=["sliding_attention", "full_attention", "sliding_attention"],
+        **ROTARY, **WINDOW, **SOFT_CAPS, attn_implementation="eager"
     ),
-    "Mistral": lambda: transformers.MistralConfig(**ROTARY, sliding_window=WINDOW),
-    "Phi": lambda: transformers.PhiConfig(**SIZES, num_attention_heads=4),
-    "Phi3": lambda: transformers.Phi3Config(
-        **SIZES, **HEADS, sliding_window=WINDOW, pad_token_id=257
-    ),
+    "Gemma3": lambda: transformers.Gemma3TextConfig(**ROTARY, **MIXED),
+    "Mistral": lambda: transformers.MistralConfig(**ROTARY, **WINDOW),
+    "Phi": lambda: transformers.PhiConfig(**SIZES),
+    "Phi3": lambda: transformers.Phi3Config(**GROUPED, **WINDOW, pad_token_id=257),
     "GPT-2": lambda: transformers.GPT2Config(
         vocab_size=259, n_embd=32, n_layer=3, n_head=4, n_positions=192
     ),
-    "GPT-NeoX": lambda: transformers.GPTNeoXConfig(**SIZES, num_attention_heads=4),
-    "OPT": lambda: transformers.OPTConfig(
-        vocab_size=259,
-        hidden_size=32,
-        ffn_dim=48,
-        num_hidden_layers=3,
-        num_attention_heads=4,
-        max_position_embeddings=192,
-    ),
-    "Falcon": lambda: transformers.FalconConfig(
-        vocab_size=259, hidden_size=32, num_hidden_layers=3, num_attention_heads=4
-    ),
+    "GPT-NeoX": lambda: transformers.GPTNeoXConfig(**SIZES),
+    "OPT": lambda: transformers.OPTConfig(**SIZES, ffn_dim=48),
+    "Falcon": lambda: transformers.FalconConfig(**FALCON),
     "Falcon, ALiBi": lambda: transformers.FalconConfig(
-        vocab_size=259,
-        hidden_size=32,
-        num_hidden_layers=3,
-        num_attention_heads=4,
-        alibi=True,
-        new_decoder_architecture=False,
+        **FALCON, alibi=True, new_decoder_architecture=False
     ),
-    "Bloom": lambda: transformers.BloomConfig(vocab_size=259, hidden_size=32, n_layer=3, n_head=4),
-    "Mixtral": lambda: transformers.MixtralConfig(
-        **ROTARY, num_local_experts=4, num_experts_per_tok=2
-    ),
+    "Bloom": lambda: transformers.BloomConfig(**SMALL, n_layer=3, n_head=4),
+    "Mixtral": lambda: transformers.MixtralConfig(**ROTARY, **EXPERTS),
     "Qwen3-MoE": lambda: transformers.Qwen3MoeConfig(
         **ROTARY, num_experts=4, num_experts_per_tok=2, moe_intermediate_size=24
     ),
-    "GPT-OSS": lambda: transformers.GptOssConfig(
-        **ROTARY,
-        num_local_experts=4,
-        num_experts_per_tok=2,
-        sliding_window=WINDOW,
-        layer_types=["sliding_attention", "full_attention", "sliding_attention"],
-    ),
-    "Mamba": lambda: transformers.MambaConfig(
-        vocab_size=259, hidden_size=32, num_hidden_layers=2, state_size=8
-    ),
+    "GPT-OSS": lambda: transformers.GptOssConfig(**ROTARY, **MIXED, **EXPERTS),
+    "Mamba": lambda: transformers.MambaConfig(**SMALL, num_hidden_layers=2, state_size=8),
 }
 SHARES = sorted(set(CONFIGS) - {"Mamba", "Falcon, ALiBi"})
 
@@ -117,42 +90,40 @@ def tokenizer() -> transformers.PreTrainedTokenizerFast:
     )
 
 
-def _words(n: int, rng: random.Random) -> str:
-    return " ".join(
-        rng.choice(
-            [
-                "sun",
-                "rain",
-                "tree",
-                "stone",
-                "river",
-                "cloud",
-                "bread",
-                "glass",
-                "green",
-                "seven",
-                "under",
-                "never",
-            ]
-        )
-        for _ in range(n)
-    )
+WORDS = [
+    "sun",
+    "rain",
+    "tree",
+    "stone",
+    "river",
+    "cloud",
+    "bread",
+    "glass",
+    "green",
+    "seven",
+    "under",
+    "never",
+]
+
+
+def words(n: int, rng: random.Random) -> str:
+    return " ".join(rng.choice(WORDS) for _ in range(n))
 
 
 def likelihoods() -> list[Instance]:
     """Few-shot questions with long options, letters, options that begin alike, duplicates, an empty
     context, contexts too long for 128 tokens."""
     rng = random.Random(0)
-    shots = "".join(f"Q: {_words(3, rng)}?\nA: {_words(2, rng)}\n\n" for _ in range(3))
+    shots = "".join(f"Q: {words(3, rng)}?\nA: {words(2, rng)}\n\n" for _ in range(3))
     pairs = []
     for i in range(4):
-        question = f"{shots}Q: {_words(1 + i, rng)}?\nA:"
-        pairs += [(question, " " + _words(n, rng)) for n in (1, 3, 5)]
+        question = f"{shots}Q: {words(1 + i, rng)}?\nA:"
+        pairs += [(question, " " + words(n, rng)) for n in (1, 3, 5)]
         pairs += [(question + " (", letter) for letter in "ab"]
     pairs += [(shots, c) for c in ("sun", "sunrise", "sunrise over", "s")]
     pairs += [pairs[3], pairs[3], pairs[0]]
     pairs += [("", "stone under the tree"), ("", "stone"), ("Once ", "upon a time"), ("x", "y")]
-    pairs += [(_words(40, rng), " cloud"), (_words(40, rng) + " " + shots, _words(4, rng))]
+    pairs += [(words(40, rng), " cloud"), (words(40, rng) + " " + shots, words(4, rng))]
     return [Instance("loglikelihood", {}, pair, i) for i, pair in enumerate(pairs)]
 
 
@@ -160,12 +131,12 @@ def prompts() -> list[Instance]:
     """Prompts that share their beginning and two that share nothing, one of them cut; several
     lengths and ends of the answer."""
     rng = random.Random(1)
-    head = "Write one word after the colon. " + _words(5, rng) + "\n"
-    texts = [head + _words(n, rng) + ":" for n in (1, 2, 3, 5, 8)] + [
+    head = "Write one word after the colon. " + words(5, rng) + "\n"
+    texts = [head + words(n, rng) + ":" for n in (1, 2, 3, 5, 8)] + [
         head + "sun:",
         head + "sun: rain",
-        _words(4, rng),
-        _words(60, rng),
+        words(4, rng),
+        words(60, rng),
     ]
     texts += [texts[0]] * 2
     settings = [

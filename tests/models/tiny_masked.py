@@ -25,68 +25,40 @@ SIZES = {
     "num_hidden_layers": 2,
     "num_attention_heads": 4,
     "max_position_embeddings": 64,
+    "initializer_range": 0.2,
 }
-RELATIVE = {
-    "relative_attention": True,
-    "pos_att_type": ["p2c", "c2p"],
-    "position_buckets": 16,
-    "max_relative_positions": 64,
-}
+ATTENTION = {"relative_attention": True, "pos_att_type": ["p2c", "c2p"]}
+RELATIVE = {**ATTENTION, "position_buckets": 16, "max_relative_positions": 64}
+LOCAL = {"local_attention": 8, "global_attn_every_n_layers": 2}
+MARKS = {"cls_token_id": 0, "sep_token_id": 2, "bos_token_id": 0, "eos_token_id": 2}
+ONE_TYPE = {"type_vocab_size": 1}
+DISTIL = {"dim": 32, "hidden_dim": 48, "n_layers": 2, "n_heads": 4}
 
-# Name -> the config, and the tokenizer that the real models of the architecture have the like of.
+# Name -> the config, its own options, and the tokenizer that the real models have the like of.
 CONFIGS = {
-    "BERT": (lambda **k: transformers.BertConfig(**{**SIZES, **k}), "wordpiece"),
-    "RoBERTa": (lambda **k: transformers.RobertaConfig(**SIZES, type_vocab_size=1, **k), "bytes"),
-    "XLM-R": (
-        lambda **k: transformers.XLMRobertaConfig(**SIZES, type_vocab_size=1, **k),
-        "unigram",
-    ),
-    "ALBERT": (lambda **k: transformers.AlbertConfig(**SIZES, embedding_size=16, **k), "unigram"),
-    "DeBERTa": (
-        lambda **k: transformers.DebertaConfig(
-            **SIZES, relative_attention=True, pos_att_type=["p2c", "c2p"], **k
-        ),
-        "bytes",
-    ),
+    "BERT": (transformers.BertConfig, {}, "wordpiece"),
+    "RoBERTa": (transformers.RobertaConfig, ONE_TYPE, "bytes"),
+    "XLM-R": (transformers.XLMRobertaConfig, ONE_TYPE, "unigram"),
+    "ALBERT": (transformers.AlbertConfig, {"embedding_size": 16}, "unigram"),
+    "DeBERTa": (transformers.DebertaConfig, ATTENTION, "bytes"),
     "DeBERTa v2": (
-        lambda **k: transformers.DebertaV2Config(
-            **SIZES, **RELATIVE, position_biased_input=False, **k
-        ),
+        transformers.DebertaV2Config,
+        {**RELATIVE, "position_biased_input": False},
         "unigram",
     ),
     "DeBERTa v2, its own head": (
-        lambda **k: transformers.DebertaV2Config(**SIZES, **RELATIVE, legacy=False, **k),
+        transformers.DebertaV2Config,
+        {**RELATIVE, "legacy": False},
         "unigram",
     ),
-    "DistilBERT": (
-        lambda **k: transformers.DistilBertConfig(
-            dim=32, hidden_dim=48, n_layers=2, n_heads=4, max_position_embeddings=64, **k
-        ),
-        "wordpiece",
-    ),
-    "ModernBERT": (
-        lambda **k: transformers.ModernBertConfig(
-            **SIZES,
-            local_attention=8,
-            global_attn_every_n_layers=2,
-            cls_token_id=1,
-            sep_token_id=2,
-            bos_token_id=1,
-            eos_token_id=2,
-            **k,
-        ),
-        "bytes",
-    ),
-    "ELECTRA's generator": (
-        lambda **k: transformers.ElectraConfig(**SIZES, embedding_size=16, **k),
-        "wordpiece",
-    ),
+    "DistilBERT": (transformers.DistilBertConfig, DISTIL, "bytes"),
+    "ModernBERT": (transformers.ModernBertConfig, {**LOCAL, **MARKS}, "bytes"),
+    "ELECTRA's generator": (transformers.ElectraConfig, {"embedding_size": 16}, "wordpiece"),
 }
-# As these stand in the vocabulary; the numbers of RoBERTa's padding and BERT's are those of the
-# configs.
+# As these stand in the vocabulary.
 SPECIAL = {
-    "pad_token": "<pad>",
     "cls_token": "<s>",
+    "pad_token": "<pad>",
     "sep_token": "</s>",
     "unk_token": "<unk>",
     "mask_token": "<mask>",
@@ -130,35 +102,36 @@ def tokenizer(kind: str) -> transformers.PreTrainedTokenizerFast:
         made.decoder = decoders.Metaspace()
         trainer = trainers.UnigramTrainer(vocab_size=300, special_tokens=special, unk_token="<unk>")
     made.train_from_iterator(texts(), trainer)
-    ids = {token: made.token_to_id(token) for token in special}
+    # BERT's second text has token type 1; the other architectures have no types.
+    inputs = ["input_ids", "attention_mask"]
+    second = "$B </s>"
+    if kind == "wordpiece":
+        inputs.append("token_type_ids")
+        second = "$B:1 </s>:1"
     made.post_processor = processors.TemplateProcessing(
         single="<s> $A </s>",
-        pair="<s> $A </s> $B </s>",
-        special_tokens=[(t, ids[t]) for t in ("<s>", "</s>")],
+        pair=f"<s> $A </s> {second}",
+        special_tokens=[(token, made.token_to_id(token)) for token in ("<s>", "</s>")],
     )
-    return transformers.PreTrainedTokenizerFast(tokenizer_object=made, **SPECIAL)
+    return transformers.PreTrainedTokenizerFast(
+        tokenizer_object=made, model_input_names=inputs, **SPECIAL
+    )
+
+
+def config(name: str, **changes) -> transformers.PretrainedConfig:
+    kind, options, words = CONFIGS[name]
+    known = {"vocab_size": len(tokenizer(words)), "pad_token_id": tokenizer(words).pad_token_id}
+    return kind(**{**SIZES, **known, **options, **changes})
 
 
 def model(name: str, **changes) -> transformers.PreTrainedModel:
     """A random encoder whose attention matters: its weights are ten times larger than usual."""
-    config, kind = CONFIGS[name]
     torch.manual_seed(0)
-    words = tokenizer(kind)
-    made = transformers.AutoModelForMaskedLM.from_config(
-        config(
-            **{
-                "vocab_size": len(words),
-                "pad_token_id": words.pad_token_id,
-                "initializer_range": 0.2,
-                **changes,
-            }
-        )
-    )
-    return made.eval()
+    return transformers.AutoModelForMaskedLM.from_config(config(name, **changes)).eval()
 
 
 def saved(folder, name: str, **changes) -> str:
     """The model and its tokenizer in a folder, as a person has them."""
     model(name, **changes).save_pretrained(folder)
-    tokenizer(CONFIGS[name][1]).save_pretrained(folder)
+    tokenizer(CONFIGS[name][-1]).save_pretrained(folder)
     return str(folder)

@@ -101,7 +101,7 @@ def _trisentbias(
             x="gender",
             y="share",
             colour="preference",
-            row="context",
+            facet="context",
             label="star",
             order={"preference": tuple(PREFERENCES.values()), "context": contexts},
             domain=(0, 100),

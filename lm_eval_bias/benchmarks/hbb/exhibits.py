@@ -168,7 +168,7 @@ FIGURE_4 = Exhibit(
     "a model without bias has the shape of its placebos.",
     caveat="It shows no uncertainty, and a few concepts for all identities give the same shape as "
     "many concepts for one of them.",
-    figure=Figure("histogram", x="from", to="to", y="share", row="instances", model="facet"),
+    figure=Figure("histogram", x="from", to="to", y="share", facet="instances", model="facet"),
     needs="the table of the distribution",
 )
 

@@ -14,7 +14,6 @@ import re
 import textwrap
 from collections.abc import Callable, Mapping, Sequence
 from functools import cache
-from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
@@ -50,7 +49,7 @@ _LEAD = re.compile(
 @cache
 def prompts() -> Mapping[str, Any]:
     """What pipeline.yaml holds."""
-    content = read(files(__package__) / "pipeline.yaml", "pipeline.yaml")
+    content = read(Path(__file__).with_name("pipeline.yaml"), "pipeline.yaml")
     for problem in content.problems:
         raise ValueError(content.message(*problem))
     return content.data

@@ -150,7 +150,7 @@ def _figure_3(what: str, part: str) -> Exhibit:
             x="cluster",
             y="median",
             colour="cluster",
-            row="dimension",
+            facet="dimension",
             five=five,
             domain=ENDS,
             model="facet",
@@ -344,7 +344,7 @@ FIGURE_4 = Exhibit(
     "the low one, as a share of all keywords of the cluster.",
     caveat="A bar near 0 may be a dimension with as many keywords at either end; keywords that the "
     "dictionary does not know count for none (Table 15), and there is no interval.",
-    figure=Figure("bars", x="dimension", y="direction", row="cluster", model="facet"),
+    figure=Figure("bars", x="dimension", y="direction", facet="cluster", model="facet"),
     needs=f"keywords (the task stereomap_extended), and {CLUSTERED}",
 )
 
@@ -359,7 +359,12 @@ FIGURE_7 = Exhibit(
     caveat="The Venn diagrams of the words, which are in the samples; the paper adds directions "
     "where this is their mean over keywords, and of a group there are fifty keywords at most.",
     figure=Figure(
-        "bars", x="dimension", y="direction", row="group", order={"group": EXAMPLES}, model="facet"
+        "bars",
+        x="dimension",
+        y="direction",
+        facet="group",
+        order={"group": EXAMPLES},
+        model="facet",
     ),
     needs="keywords of these groups: the task stereomap_extended with its own list of groups",
 )

@@ -181,7 +181,7 @@ def clustered(ratings: Ratings) -> Clusters:
     clusters = unclustered(ratings)
     scales = [ratings.scale(dimension) for dimension in (COMPETENCE, WARMTH)]
     points = np.column_stack([scale.values for scale in scales])
-    known = ~np.isnan(points).any(axis=1)
+    known = np.asarray(~np.isnan(points).any(axis=1))
     notes = []
     without = [group for group, has in zip(ratings.groups, known, strict=True) if not has]
     if without:

@@ -91,7 +91,7 @@ TERMS = Exhibit(
     "opposite; an ss of 50 may be made of both ends.",
     caveat="A term with few examples is at an end by chance: with two examples a model without "
     "preference has half of its terms there.",
-    figure=Figure("histogram", x="from", to="to", y="count", row="bias_type", model="facet"),
+    figure=Figure("histogram", x="from", to="to", y="count", facet="bias_type", model="facet"),
     needs="the table of terms",
 )
 
