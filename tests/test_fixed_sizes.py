@@ -49,7 +49,9 @@ def test_the_group_has_all_five_benchmarks():
     assert set(FIXED) == set(UNITS) == fixed
 
 
-@pytest.mark.parametrize("name", FIXED)
+@pytest.mark.parametrize(
+    "name", [pytest.param(x, marks=[pytest.mark.slow] * (x == "bistereo_pairs_ci")) for x in FIXED]
+)
 def test_a_fixed_size_is_the_first_documents_and_cuts_nothing_apart(name):
     task = TASKS[name]
     beginning, whole = documents(task)
@@ -80,6 +82,7 @@ def test_every_stratum_has_its_share(name, columns, strata, size):
     assert set(counts.values()) == {size} and len(counts) == (strata or len(counts))
 
 
+@pytest.mark.slow
 def test_pairs_have_as_many_positive_as_negative_contexts():
     counts = Counter(doc["sentiment"] for doc in documents(TASKS["bistereo_pairs_ci"])[0])
     assert counts["positive"] == counts["negative"]

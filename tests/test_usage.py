@@ -44,7 +44,7 @@ def test_no_argument_of_a_model_is_taken_for_a_slip():
     for model in (HFLM, TemplateAPI):
         names |= set(inspect.signature(model.__init__).parameters)
     assert {"pretrained", "parallelize", "header", "num_concurrent"} <= names
-    for task in catalogue.tasks():
+    for task in {task.options: task for task in catalogue.tasks()}.values():
         read_options(task.name, dict.fromkeys(names - set(task.option_names)), task.options)
 
 
