@@ -28,10 +28,10 @@ ROOT = Path(__file__).resolve().parents[1]
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Files that ask the real model first: the longest at the end would leave one process waiting
+    """Files that run the real model first: the longest at the end would leave one process waiting
     for the other."""
-    slow = {item.path for item in items if item.get_closest_marker("model")}
-    items.sort(key=lambda item: item.path not in slow)
+    first = {item.path for item in items if item.get_closest_marker("model")}
+    items.sort(key=lambda item: item.path not in first)
 
 
 @pytest.fixture(scope="session")
@@ -65,7 +65,11 @@ def cheap_harness() -> None:
 
 @pytest.fixture(scope="session")
 def benchmark_named() -> Callable[[str], ModuleType]:
+<<<<<<< HEAD
     """A script of simulations/ or speed/ as a module, which tests repeat in small form."""
+=======
+    """A script of simulations/ or speed/ as a module: tests repeat small what it does."""
+>>>>>>> roottests
 
     def load(name: str) -> ModuleType:
         (path,) = (

@@ -5,17 +5,27 @@ import os
 import re
 import subprocess
 import sys
+from hashlib import sha256
 
 import pytest
+
+pytestmark = pytest.mark.slow
 
 # The real command, but for the harness's own thousands of YAML files, which take ten seconds to
 # index.
 LM_EVAL = """
 import sys
 import lm_eval.tasks._index as index
+<<<<<<< HEAD
 own, found = index.__file__.rpartition("/")[0], index.TaskIndex._iter_yaml_files
 not_own = lambda root: () if str(root) == own else found(root)
 index.TaskIndex._iter_yaml_files = staticmethod(not_own)
+=======
+harness, files = index.__file__.rpartition("/")[0], index.TaskIndex._iter_yaml_files
+index.TaskIndex._iter_yaml_files = staticmethod(
+    lambda root: () if str(root) == harness else files(root)
+)
+>>>>>>> roottests
 sys.argv[0] = "lm_eval"
 from lm_eval.__main__ import cli_evaluate
 cli_evaluate()
@@ -28,54 +38,35 @@ def document(root):
 
 
 @pytest.fixture(scope="module")
-def files(document):
-    return {
-        name: f"# {name}\n{text}"
-        for name, text in re.findall(
-            r"```(?:yaml|python)\n# (mine/\S+)\n(.*?)```", document, re.DOTALL
-        )
-    }
-
-
-@pytest.fixture(scope="module")
 def place(root, tmp_path_factory):
     """A folder with our docs/ and the two commands."""
     folder = tmp_path_factory.mktemp("own")
-    (folder / "mine").mkdir()
     (folder / "docs").symlink_to(root / "docs")
-    (folder / "bin").mkdir()
+    for name in ("mine", "bin"):
+        (folder / name).mkdir()
     (folder / "bin" / "run.py").write_text(LM_EVAL)
-    commands = {"lm_eval": f"{folder}/bin/run.py", "lm-eval-bias": "-m lm_eval_bias.cli"}
-    for name, program in commands.items():
-        (folder / "bin" / name).write_text(f'#!/bin/sh\nexec {sys.executable} {program} "$@"\n')
-        (folder / "bin" / name).chmod(0o755)
+    programs = {"lm_eval": f"{folder}/bin/run.py", "lm-eval-bias": "-m lm_eval_bias.cli"}
+    for name, program in programs.items():
+        path = folder / "bin" / name
+        path.write_text(f'#!/bin/sh\nexec {sys.executable} {program} "$@"\n')
+        path.chmod(0o755)
     return folder
 
 
 def run(folder, command):
-    path = {
-        "PATH": f"{folder / 'bin'}:{os.environ['PATH']}",
-        "PYTHONPATH": os.environ.get("PYTHONPATH", ""),
-    }
-    done = subprocess.run(
-        ["bash", "-euc", command],
-        cwd=folder,
-        capture_output=True,
-        text=True,
-        env={**os.environ, **path},
-    )
+    env = {**os.environ, "PATH": f"{folder / 'bin'}:{os.environ['PATH']}"}
+    command = ["bash", "-euc", command]
+    done = subprocess.run(command, cwd=folder, capture_output=True, text=True, env=env)
     return done.returncode, done.stdout, done.stderr
 
 
-def test_a_benchmark_of_ones_own_takes_forty_lines(files):
-    assert (
-        sum(len(files[name].splitlines()) for name in ("mine/pay_rise.yaml", "mine/pay_rise.py"))
-        <= 40
-    )
+def test_a_benchmark_of_ones_own_takes_forty_lines(document):
+    files = re.findall(r"```(?:yaml|python)\n(# mine/pay_rise\.\w+\n.*?)```", document, re.DOTALL)
+    assert len(files) == 2 and sum(len(text.splitlines()) for text in files) <= 40
 
 
 @pytest.fixture(scope="module")
-def said(document, place):
+def printed(document, place):
     """What the commands print; files are written and commands run in the order of the document."""
     texts = []
     for language, text in re.findall(r"```(\w+)\n(.*?)```", document, re.DOTALL):
@@ -89,90 +80,84 @@ def said(document, place):
     return "\n".join(texts)
 
 
-def test_every_command_of_the_document_runs(said):
-    for task, row in [
+@pytest.mark.parametrize(
+    ("task", "row"),
+    [
         ("pay_rise", "pay_gap"),
         ("hbb", "excess_difference"),
         ("mist_wabt_likelihood", "bias_score_warmth|bias_score"),
         ("empathy_caste", "delta"),
         ("hbb_german", "excess_difference"),
         ("nli_german", "halo_gap"),
-    ]:
-        table = said[said.index(f"|{task}") if f"|{task}" in said else said.index(f"| {task}") :]
-        assert re.search(rf"\|({row}) *\|", table), (task, said)
+    ],
+)
+def test_every_command_of_the_document_runs(printed, task, row):
+    start = re.search(rf"\| ?{task}", printed)
+    assert start and re.search(rf"\|({row}) *\|", printed[start.start() :]), printed
 
 
-def test_tasks_and_merge_know_a_benchmark_of_ones_own(said):
-    assert "pay_rise: is a pay rise granted to women as to men" in said and re.search(
-        r"^pay_gap +points +0 +P\(yes\)", said, re.M
-    )
-    assert "pay_rise: 12 documents of 1 file" in said
+def test_tasks_merge_and_check_know_files_of_ones_own(printed):
+    for line in (
+        "pay_rise: is a pay rise granted to women as to men",
+        "pay_rise: 12 documents of 1 file",
+        "mine/regions.yaml: groups of hbb: 2 descriptor types, 5 identities, 3 names, 2 pronouns",
+        # a question for each of five identities, in both orders
+        "mine/concepts.yaml: items of hbb: 1 concept pairs\n10 documents",
+        # two events, three names with each
+        "mine/events.csv: items of empathy_caste: 2 events, 2 emotions",
+        "32 documents, with groups of mine/castes.yaml",
+    ):
+        assert line in printed
+    assert re.search(r"^pay_gap +points +0 +P\(yes\)", printed, re.M)
 
 
-def test_a_benchmark_of_ones_own_is_in_report_compare_and_plan(place, said):
-    assert "1 model, 1 task, 1 figure" in said
+def test_a_benchmark_of_ones_own_is_in_report_compare_and_plan(place, printed):
+    assert "1 model, 1 task, 1 figure" in printed
     (page,) = (path for path in (place / "report").glob("*.html") if path.name != "index.html")
     text = page.read_text(encoding="utf-8")
-    assert (
-        "Pay gap by job" in text
-        and "Above 0 a man is granted the pay rise sooner." in text
-        and ">carpenter<" in text
-    )
+    for part in ("Pay gap by job", "Above 0 a man is granted the pay rise sooner.", ">carpenter<"):
+        assert part in text
     # twelve jobs are the clusters; two seeds of a model that answers at random are paired on the
     # same 48 documents
-    compared = said[said.index("\nfirst: ") : said.index("Each line is a number of both runs")]
+    start = printed.index("\nfirst: ")
+    compared = printed[start : printed.index("Each line is a number of both runs")]
     # in a narrow terminal the numbers stand below the name
     assert re.search(r"^pay_rise_jobs/pay_gap [^\[]*\[", compared, re.M)
     assert "unpaired" not in compared
-    assert re.search(r"^pay_rise_jobs, \w+: 48 of 48 documents, 12 clusters$", said, re.M)
+    assert re.search(r"^pay_rise_jobs, \w+: 48 of 48 documents, 12 clusters$", printed, re.M)
 
 
-def test_check_says_what_a_file_holds(said):
-    assert (
-        "mine/regions.yaml: groups of hbb: 2 descriptor types, 5 identities, 3 names, 2 pronouns"
-        in said
-    )
-    # a question for each of five identities, in both orders
-    assert "mine/concepts.yaml: items of hbb: 1 concept pairs\n10 documents" in said
-    # two events, three names with each
-    assert (
-        "mine/events.csv: items of empathy_caste: 2 events, 2 emotions" in said
-        and "32 documents, with groups of mine/castes.yaml" in said
-    )
-
-
-def test_check_lists_all_that_is_wrong_as_the_document_shows(document, place, said):
-    command, shown = re.search(
-        r"```text\n\$ (lm-eval-bias check.*?)\n(.*?)```", document, re.DOTALL
-    ).groups()
+def test_check_lists_all_that_is_wrong_as_the_document_shows(document, place, printed):
+    pattern = r"```text\n\$ (lm-eval-bias check.*?)\n(.*?)```"
+    command, shown = re.search(pattern, document, re.DOTALL).groups()
     assert run(place, command) == (1, "", shown)
 
 
-def test_a_run_refuses_what_check_refuses(place, said):
+def test_a_run_refuses_what_check_refuses(place, printed):
     command = "lm_eval --model dummy --tasks mist_wabt --metadata groups=mine/broken.yaml"
     status, _, errors = run(place, command)
-    assert (
-        status == 1
-        and "line 4, groups > Cleaners > side: 'c' is not one of a, b" in errors
-        and errors.count("Traceback") == 0
-    )
+    assert status == 1 and "Traceback" not in errors
+    assert "line 4, groups > Cleaners > side: 'c' is not one of a, b" in errors
 
 
+<<<<<<< HEAD
 def test_results_and_records_name_the_files(place, said):
     command = (
         "lm_eval --model dummy --tasks hbb --metadata groups=mine/regions.yaml --limit 6 "
         "--log_samples --output_path named"
     )
     assert run(place, command)[0] == 0
+=======
+def test_results_and_records_name_the_files(place, printed):
+    command = "lm_eval --model dummy --tasks hbb --metadata groups=mine/regions.yaml"
+    assert run(place, f"{command} --limit 6 --log_samples --output_path named")[0] == 0
+>>>>>>> roottests
     (results,) = place.glob("named/*/results_*.json")
     metadata = json.loads(results.read_text())["configs"]["hbb"]["metadata"]
     assert metadata["groups"] == "mine/regions.yaml" and "items" not in metadata
-    sha256 = subprocess.run(
-        ["sha256sum", place / "mine" / "regions.yaml"], capture_output=True, text=True
-    ).stdout.split()[0]
-    assert metadata["groups_sha256"] == sha256
+    digest = sha256((place / "mine" / "regions.yaml").read_bytes()).hexdigest()
+    assert metadata["groups_sha256"] == digest
     (samples,) = place.glob("named/*/samples_hbb_*.jsonl")
     for line in samples.read_text().splitlines():
-        assert (
-            json.loads(line)["records"]["groups_file"] == f"mine/regions.yaml sha256:{sha256[:12]}"
-        )
+        file = json.loads(line)["records"]["groups_file"]
+        assert file == f"mine/regions.yaml sha256:{digest[:12]}"
