@@ -65,11 +65,7 @@ def cheap_harness() -> None:
 
 @pytest.fixture(scope="session")
 def benchmark_named() -> Callable[[str], ModuleType]:
-<<<<<<< HEAD
-    """A script of simulations/ or speed/ as a module, which tests repeat in small form."""
-=======
     """A script of simulations/ or speed/ as a module: tests repeat small what it does."""
->>>>>>> roottests
 
     def load(name: str) -> ModuleType:
         (path,) = (

@@ -112,15 +112,6 @@ def test_a_file_that_makes_fewer_documents_is_asked_whole():
 
 
 def test_a_run_cannot_pass_a_part_for_the_whole():
-<<<<<<< HEAD
-    with pytest.raises(
-        UsageError,
-        match="mist_wabt: first_documents belongs in a task's YAML; use --limit for fewer documents",
-    ):
-=======
-    message = (
-        "mist_wabt: first_documents belongs in a task's YAML; ask fewer documents with --limit"
-    )
+    message = "mist_wabt: first_documents belongs in a task's YAML; use --limit for fewer documents"
     with pytest.raises(UsageError, match=message):
->>>>>>> roottests
         evaluate(RuleLM(), "mist_wabt", metadata={FIRST: 30})

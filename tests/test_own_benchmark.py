@@ -16,16 +16,10 @@ pytestmark = pytest.mark.slow
 LM_EVAL = """
 import sys
 import lm_eval.tasks._index as index
-<<<<<<< HEAD
-own, found = index.__file__.rpartition("/")[0], index.TaskIndex._iter_yaml_files
-not_own = lambda root: () if str(root) == own else found(root)
-index.TaskIndex._iter_yaml_files = staticmethod(not_own)
-=======
 harness, files = index.__file__.rpartition("/")[0], index.TaskIndex._iter_yaml_files
 index.TaskIndex._iter_yaml_files = staticmethod(
     lambda root: () if str(root) == harness else files(root)
 )
->>>>>>> roottests
 sys.argv[0] = "lm_eval"
 from lm_eval.__main__ import cli_evaluate
 cli_evaluate()
@@ -140,18 +134,9 @@ def test_a_run_refuses_what_check_refuses(place, printed):
     assert "line 4, groups > Cleaners > side: 'c' is not one of a, b" in errors
 
 
-<<<<<<< HEAD
-def test_results_and_records_name_the_files(place, said):
-    command = (
-        "lm_eval --model dummy --tasks hbb --metadata groups=mine/regions.yaml --limit 6 "
-        "--log_samples --output_path named"
-    )
-    assert run(place, command)[0] == 0
-=======
 def test_results_and_records_name_the_files(place, printed):
     command = "lm_eval --model dummy --tasks hbb --metadata groups=mine/regions.yaml"
     assert run(place, f"{command} --limit 6 --log_samples --output_path named")[0] == 0
->>>>>>> roottests
     (results,) = place.glob("named/*/results_*.json")
     metadata = json.loads(results.read_text())["configs"]["hbb"]["metadata"]
     assert metadata["groups"] == "mine/regions.yaml" and "items" not in metadata

@@ -49,14 +49,7 @@ def test_no_argument_of_a_model_is_taken_for_a_slip():
 
 
 def test_a_person_sees_the_message_and_no_traceback():
-<<<<<<< HEAD
-    code = (
-        "from lm_eval_bias.usage import UsageError\n"
-        "raise UsageError('order=1: expected both or paper')"
-    )
-=======
     message = "order=1: expected both or paper"
     code = f"from lm_eval_bias.usage import UsageError\nraise UsageError({message!r})"
->>>>>>> roottests
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
     assert (done.returncode, done.stderr) == (1, f"lm-eval-bias: {message}\n")

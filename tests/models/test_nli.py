@@ -390,7 +390,8 @@ def test_columns_are_found_or_named():
 def test_a_task_of_three_labels_on_a_head_of_two_says_what_cannot_be_told_apart():
     with pytest.raises(
         UsageError,
-        match=r"anli_r1 needs contradiction and neutral, but .* entailment and not_entailment. With "
+        match=r"anli_r1 needs contradiction and neutral, but .* entailment and not_entailment. "
+        "With "
         "not_entailment=neutral in --model_args",
     ):
         loaded(head=RTE).loglikelihood(requests())
