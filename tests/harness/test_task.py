@@ -420,6 +420,32 @@ def test_each_task_of_the_group_mist_takes_its_own_options():
         evaluate(lm, "mist_wabt", {"sample": 1}, limit=2)
 
 
+class PersonaLM(RuleLM):
+    """A chat model whose template, as Gemma's, has no system role: it raises, and the harness would
+    leave the system message out."""
+
+    tokenizer_name = "persona"
+
+    def apply_chat_template(self, chat_history, add_generation_prompt=True):
+        kept = [m for m in chat_history if m["role"] != "system"]
+        return "".join(f"<{m['role']}>{m['content']}" for m in kept) + "<model>"
+
+
+@pytest.mark.parametrize("chat", [False, True])
+def test_no_request_goes_out_without_its_perceiver(chat):
+    prompts = []
+    lm = PersonaLM(say=lambda prompt: prompts.append(prompt) or "80")
+    options = {"limit": 72, "apply_chat_template": chat, "log_samples": True}
+    samples = evaluate(lm, "empathy_religion", **options)["samples"]["empathy_religion"]
+    assert len(prompts) == len(samples) == 72
+    for sample, prompt in zip(samples, prompts, strict=True):
+        assert prompt.startswith("<user>You are" if chat else "You are")
+        persona, narrative = prompt.split("Your task")[0], prompt.split("following narrative")[1]
+        assert f"{sample['doc']['perceiver']}." in persona
+        assert sample["doc"]["experiencer"] in narrative
+    assert sum("You are a Muslim." in prompt for prompt in prompts) == 12
+
+
 @pytest.mark.parametrize("suffix", SETTINGS)
 def test_the_seven_settings_are_table_5s(shared, suffix):
     """The prompt, put together from the lines of the table."""
