@@ -161,7 +161,9 @@ def summarise(measure: Measure, records: Sequence[Record], options: Mapping[str,
         n = clusters[metric.by].get(group)
         if metric.stderr and not metric.own_interval:
             of = number(of, n or 0, metric.unit, metric.scale)
-        return _cut(of, metric.scale or RANGE.get(metric.unit))._replace(clusters=n)
+        of = _cut(of, metric.scale or RANGE.get(metric.unit))
+        value, stderr, low, high = map(float, of[:4])  # numpy's, perhaps
+        return Number(value, stderr, low, high, n)
 
     values = {m.name: completed(m, None, summary.values[m.name]) for m in measure.metrics}
     groups = {

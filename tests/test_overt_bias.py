@@ -579,7 +579,7 @@ def changed(**changes):
             r"row 1: sentence: expected a text, found None",
         ),
         ([changed(), changed()], r"row 2: id: '.*' stands in row 1 too"),
-        ([{"question": "What?"}], r"row 1: id: expected a text, found None"),
+        ([{"question": "What?"}], r"row 1: target: expected a text, found None"),
         ([changed(context=None)], r"row 1: context: expected a text, found None"),
         (
             [changed(context="No gap.")],
@@ -641,7 +641,7 @@ def test_check_reads_such_a_file_and_fetches_nothing(data, tmp_path, capsys, mon
     for files, message in (
         (
             [str(tmp_path / "rows.json")],
-            r"rows.json: not the columns of StereoSet: row 1: id: expected",
+            r"rows.json: not the columns of StereoSet: row 1: target: expected",
         ),
         ([data, data], "takes one file"),
     ):

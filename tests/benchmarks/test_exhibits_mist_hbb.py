@@ -442,7 +442,7 @@ def test_an_ss_near_50_may_be_made_of_terms_at_both_ends(chosen):
 def test_terms_fall_into_the_bin_that_begins_with_their_score_and_those_without_one_are_left_out():
     """100 belongs to the last bin; 30 to that from 30, also where it comes out a hair below."""
     scores = [0.0, 9.9, 10.0, 100 * 0.3 - 1e-12, 100.0, nan, None, "50", inf]
-    table = stereoset_exhibits._counted(
+    table = stereoset_exhibits._binned(
         [{"bias_type": "d", "ss": ss} for ss in scores] + [{"bias_type": "none", "ss": nan}]
     )
     counts = {row["from"]: row["count"] for row in table if row["count"]}

@@ -111,9 +111,9 @@ def test_records_that_name_no_clusters_are_told(runs, capsys):
     of_records(samples(runs / "a"), nameless)
     said = every(runs, capsys)
     for name in ("compare", "leaderboard", "plan", "gate"):
-        assert "its samples name no clusters in" in said[name][1].replace("\n", " ").replace(
-            "    ", ""
-        ), said[name]
+        assert "the samples have no usable value in column" in said[name][1].replace(
+            "\n", " "
+        ).replace("    ", ""), said[name]
 
 
 def test_links_in_circles_and_to_nothing(runs, capsys):

@@ -13,14 +13,14 @@ from lm_eval_bias.report.compare_files import WRITERS
 from tests.scripted import MORNING, made_up
 
 MEASURE = """
-from lm_eval_bias.measure import Measure, Metric, Summary
+from lm_eval_bias.measure import Measure, Metric, Number, Summary
 
 def options(shard="1/1", items=None):
     return {}
 
 def summary(records, **_):
     mean = sum(r["x"] for r in records) / len(records)
-    return Summary({"gap": (mean, 1.0), "n": (float(len(records)), 0.0)})
+    return Summary({"gap": Number(mean, 1.0), "n": Number(float(len(records)))})
 
 GAP = Metric("gap", "points", "The gap.", null_value=0, primary=True)
 COUNT = Metric("n", "count", "Records.", stderr=False)

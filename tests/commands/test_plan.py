@@ -180,7 +180,7 @@ def test_a_number_that_no_run_has_is_refused_with_the_nearest(pilot):
 
 
 def read(folder):
-    return find([folder], lambda name: None, lambda name, files: None).runs
+    return find([folder]).runs
 
 
 def test_speed_is_that_of_a_pilot_of_one_task(tmp_path):

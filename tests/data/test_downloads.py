@@ -250,7 +250,7 @@ def test_without_a_checksum_a_broken_download_has_not_the_files_name(server, pat
 def test_without_a_checksum_an_answer_without_its_length_is_refused(server, path):
     server.tells_length = False
     with pytest.raises(
-        Unreachable, match="the server does not say how long the file is, and no checksum is known"
+        Unreachable, match="the length of the file is unknown, and so is its checksum"
     ):
         fetch(f"{server.address}/file", path, None)
     assert not path.exists()

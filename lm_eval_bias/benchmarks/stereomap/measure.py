@@ -242,7 +242,7 @@ def _by_cluster_of(ratings: Ratings, clusters: Clusters, dimensions: Sequence[st
                     "number": k,
                     "cluster": name,
                     "groups": len(known),
-                    "mean": mean(known),
+                    "mean": float(mean(known)),
                     "variance": _variance(known),
                     **dict(zip(five, map(float, quartiles), strict=True)),
                 }
