@@ -243,6 +243,7 @@ def test_sentences_are_scored_as_they_stand_with_and_without_a_chat_template(tem
     ].startswith(" This neighbour")
 
 
+@pytest.mark.slow
 @pytest.mark.model
 @pytest.mark.parametrize("model", ["hf", "hf-prefix"])
 def test_scores_are_those_of_the_models_own_tokens(model, data, model_folder, tmp_path):
@@ -672,6 +673,7 @@ def test_mistakes_in_the_options(metadata, message, tmp_path, monkeypatch):
         loaded("stereoset_intrasentence", metadata)
 
 
+@pytest.mark.slow
 def test_without_the_hub_it_is_said_in_one_line_what_to_do(tmp_path):
     """Through the command line, and nothing is tried before the task is run."""
     command = [
@@ -776,6 +778,7 @@ def test_hidden_and_overt_bias_in_one_run(local_harness_tasks, data):
     assert found["crows_pairs_english"]["pct_stereotype,none"] == pytest.approx(2 / 3)
 
 
+@pytest.mark.slow
 def test_the_parts_of_the_group_are_tasks_of_the_harness(root):
     from lm_eval.tasks import TaskManager
 

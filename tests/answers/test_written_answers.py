@@ -112,6 +112,7 @@ def test_no_text_raises_an_error_and_every_answer_is_one_of_those_promised(read,
     assert is_answer(read(text), text)
 
 
+@pytest.mark.slow
 @by_reader
 def test_a_piece_repeated_to_six_hundred_characters_is_read(read, is_answer):
     texts = [(piece * 600)[:600] for piece in pieces("long.jsonl")]

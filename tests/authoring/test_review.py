@@ -233,6 +233,7 @@ OURS, JSON = {"X_Review_Token": "TOKEN"}, {"Content_Type": "application/json"}
 EMPTY = {"version": 0, "entries": []}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("method", "path", "body", "headers", "status"),
     [

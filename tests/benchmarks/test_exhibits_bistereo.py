@@ -64,6 +64,7 @@ def stereotype(doc):
     return {"positive": 1.0, "negative": -1.0, "neutral": 0.05}[doc["sentiment"]]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", list(CAPTIONS))
 def test_a_figure_shows_the_bars_of_its_caption_and_no_others(pairs, name):
     """The preferences of each axis, context and gender are moved by other amounts, and the bars are

@@ -116,6 +116,7 @@ def test_records_that_name_no_clusters_are_told(runs, capsys):
         ).replace("    ", ""), said[name]
 
 
+@pytest.mark.slow
 def test_links_in_circles_and_to_nothing(runs, capsys):
     folder = results(runs / "a").parent
     (folder / "circle").symlink_to("circle")
@@ -146,6 +147,7 @@ def test_a_folder_that_cannot_be_read_is_told(runs, capsys, monkeypatch):
     assert said["gate"][0] == 2 and "cannot be read: Permission denied" in said["gate"][1]
 
 
+@pytest.mark.slow
 def test_bytes_that_are_no_text_are_told_as_a_change(runs, capsys):
     path = results(runs / "a")
     path.write_bytes(path.read_bytes().replace(b'"org/a"', b'"org/\xff"'))
@@ -170,6 +172,7 @@ NAMES = [
 ]
 
 
+@pytest.mark.slow
 def test_names_of_models_steer_no_terminal_and_meet_in_no_file(tmp_path, capsys):
     for i, name in enumerate(NAMES):
         run_of(tmp_path / "runs" / str(i), name, {"gap": (float(i), 1.0, 0, None)}, minutes=i)
@@ -276,6 +279,7 @@ def changed(value, chance):
     return value
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(4))
 def test_nothing_in_results_or_samples_ends_in_a_traceback(runs, capsys, seed):
     chance = random.Random(seed)

@@ -125,6 +125,7 @@ def test_a_width_for_numbers_in_several_units_is_refused(tmp_path, capsys):
     assert cli.main(["plan", "--pilot", str(tmp_path), "--width", "gap=2", "two/gap=0.1"]) == 0
 
 
+@pytest.mark.slow
 def test_what_is_the_same_of_all_tasks_is_said_once(tmp_path, capsys):
     lm = scripted("leaning", 0.4)
     path = ask(

@@ -93,6 +93,7 @@ def encoder(rule):
     return PairLM(lambda sentence, other: rule(sentence))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("model", [decoder, encoder])
 @pytest.mark.parametrize(
     ("rule", "known"),

@@ -118,6 +118,7 @@ def pages(tmp_path_factory):
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", PAGES)
 def test_a_page_runs_nothing_loads_nothing_and_is_read_by_everybody(browser, pages, name):
     """At three widths, light and dark, with all folds open. Colours do not depend on the width: axe
@@ -134,6 +135,7 @@ def test_a_page_runs_nothing_loads_nothing_and_is_read_by_everybody(browser, pag
             )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", PAGES)
 def test_without_scripts_a_page_says_the_same(browser, pages, name):
     text = text_of(browser, pages[name], scripts=False)
@@ -143,6 +145,7 @@ def test_without_scripts_a_page_says_the_same(browser, pages, name):
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", PAGES)
 def test_on_paper_nothing_is_cut_off_and_all_folds_are_open(browser, pages, name):
     assert not cut_on_paper(browser, pages[name])
@@ -161,6 +164,7 @@ def test_on_paper_nothing_is_cut_off_and_all_folds_are_open(browser, pages, name
             assert before and tab.evaluate("window.closedOnPaper") == 0
 
 
+@pytest.mark.slow
 def test_rows_are_sorted_and_filtered_by_keyboard(browser, tmp_path):
     """Ten rows: 0 to 8 out of order, with what does not exist at the end in either direction;
     "group 1" leaves one. -12,000 is the least."""
@@ -205,6 +209,7 @@ def test_rows_are_sorted_and_filtered_by_keyboard(browser, tmp_path):
         assert not axe(tab) and not tab.said
 
 
+@pytest.mark.slow
 def test_a_long_name_lies_over_no_other_and_widens_no_page(browser, pages):
     """On a phone tables scroll in their boxes, by keyboard too, and the page does not."""
     over = (
@@ -223,6 +228,7 @@ def test_a_long_name_lies_over_no_other_and_widens_no_page(browser, pages):
         )
 
 
+@pytest.mark.slow
 def test_axe_finds_what_is_wrong(browser, tmp_path):
     """The tests above could not fail otherwise."""
     if not AXE.is_file():

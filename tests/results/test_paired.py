@@ -355,6 +355,7 @@ def test_the_few_instances_that_are_left_of_refusals_are_no_certainty(benchmark_
 # ---- Do the intervals hold? simulations/worlds/compare.py at full size
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("number", ["mean", "median", "size"])
 def test_two_models_that_do_not_differ_are_rarely_told_apart(number):
     """200 pairs of 24 scenes: 5 % of p below 0.05, within what chance allows (1 to 9 %)."""
@@ -369,6 +370,7 @@ def test_two_models_that_do_not_differ_are_rarely_told_apart(number):
     assert 2 <= alarms <= 19
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("null_value", [None, 0])
 def test_ranks_of_six_models_hold_together(null_value):
     """150 leaderboards of six models on the same 24 scenes, of true means 3, 3, 3.5, 4.5, 6, 9 (and
