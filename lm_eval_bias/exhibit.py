@@ -80,7 +80,7 @@ class Exhibit(NamedTuple):
     name: as in the paper ("Table 4"), or what it is about. source: of the rows; a function of the
     run's tables where `Numbers` and `Rows` do not do. then: changes the rows. columns: in order.
     how_to_read, caveat (what it does not show): one sentence each. needs: what a run without rows
-    lacks ("the option style=all"). paper_values: the paper's name in `data/published.py`, and its
+    lacks ("the option style=all"). paper_values: a paper of `data/paper_values.py`, and its
     tables whose cells are shown beside ours.
     """
 

@@ -2,7 +2,7 @@
 slip, which `exhibit.rows` shows as empty."""
 
 from lm_eval_bias import catalogue
-from lm_eval_bias.data import published
+from lm_eval_bias.data import paper_values
 from lm_eval_bias.exhibit import Numbers, Rows, rows
 
 
@@ -55,7 +55,7 @@ def compared(measure):
     for exhibit in measure.exhibits:
         if exhibit.paper_values:
             paper, *names = exhibit.paper_values
-            for table in published.tables(paper):
+            for table in paper_values.tables(paper):
                 if table.name in names:
                     yield from (
                         (exhibit, cell)

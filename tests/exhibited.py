@@ -4,7 +4,7 @@ each cell in print has its place."""
 from exhibit_slips import slips
 
 from lm_eval_bias import catalogue
-from lm_eval_bias.data.published import tables as published
+from lm_eval_bias.data.paper_values import tables as paper_tables
 from lm_eval_bias.exhibit import Numbers, Rows, rows
 from lm_eval_bias.measure import summarise, tables
 
@@ -48,7 +48,9 @@ def assert_cells_have_a_place(task, run, but=()):
         if e.name in but:
             continue
         named = (
-            {table.name: table for table in published(e.paper_values[0])} if e.paper_values else {}
+            {table.name: table for table in paper_tables(e.paper_values[0])}
+            if e.paper_values
+            else {}
         )
         for name in e.paper_values[1:]:
             for cell in named[name].cells:

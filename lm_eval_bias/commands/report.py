@@ -60,7 +60,7 @@ def add(commands: Any) -> None:
 def run(arguments: argparse.Namespace) -> int:
     from tqdm import tqdm
 
-    from lm_eval_bias.data import published
+    from lm_eval_bias.data import paper_values
     from lm_eval_bias.report import page
 
     known = finished.known_tasks(arguments.include_path)
@@ -87,7 +87,7 @@ def run(arguments: argparse.Namespace) -> int:
             return bar
 
         written = page.write(
-            found, declared, published.of_task, expected(), arguments.output, drawing, progress
+            found, declared, paper_values.of_task, expected(), arguments.output, drawing, progress
         )
     for note in found.notes:
         print(visible(note), file=sys.stderr)

@@ -10,7 +10,7 @@ from math import isnan, nan
 from typing import Any, NamedTuple
 
 from lm_eval_bias import exhibit as exhibits
-from lm_eval_bias.data.published import Comparison, PaperCell, PaperTable
+from lm_eval_bias.data.paper_values import Comparison, PaperCell, PaperTable
 from lm_eval_bias.exhibit import Column, Exhibit, Figure
 from lm_eval_bias.measure import Number
 from lm_eval_bias.results.runs import Run, as_float
@@ -74,7 +74,7 @@ def paper_rows(
 ) -> list[PaperRows]:
     """What the papers print in the places of an exhibit, model by model in the order of print.
 
-    places: `published.of_task` of the run's task. defaults: the task's options. version: that of
+    places: `paper_values.of_task` of the run's task. defaults: the task's options. version: that of
     the task as it is installed.
     """
     if not exhibit.paper_values:

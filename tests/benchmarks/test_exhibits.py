@@ -13,7 +13,7 @@ import pytest
 from exhibit_slips import compared, keys, slips
 
 from lm_eval_bias import catalogue
-from lm_eval_bias.data import published
+from lm_eval_bias.data import paper_values
 from lm_eval_bias.exhibit import Column, Exhibit, Figure, Numbers, Rows, known, rows
 from lm_eval_bias.measure import UNITS
 
@@ -84,7 +84,7 @@ def figure_problems(measure, e):
 def paper_problems(measure, e):
     if e.paper_values:
         paper, *names = e.paper_values
-        if not set(names) <= {table.name for table in published.tables(paper)}:
+        if not set(names) <= {table.name for table in paper_values.tables(paper)}:
             yield "no such table in print"
         if id(e) not in {id(of) for of, _ in compared(measure)}:
             yield "no task of the measure asks what these tables print"

@@ -18,10 +18,10 @@ from lm_eval_bias.metrics.partition import place_names
 from lm_eval_bias.benchmarks.stereomap import documents as stereomap
 from lm_eval_bias.benchmarks.stereomap import ratings
 from lm_eval_bias.data.lexicons import lexicon
-from lm_eval_bias.data.published import tables as published
+from lm_eval_bias.data.paper_values import tables as paper_tables
 
-PUBLISHED = lexicon("stereomap_published")
-PRINTED = {table.name: table for table in published("stereomap")}
+PUBLISHED = lexicon("stereomap_paper_values")
+PRINTED = {table.name: table for table in paper_tables("stereomap")}
 
 
 def as_people(doc, item):

@@ -19,7 +19,7 @@ DIMENSIONS = {
         for name in ("Emotion", "Behavior")
     },
 }
-PUBLISHED = lexicon("stereomap_published")
+PUBLISHED = lexicon("stereomap_paper_values")
 BEHAVIORS = list(DIMENSIONS["Behavior"])
 
 

@@ -65,7 +65,7 @@ def test_ratings_of_fiskes_clusters_agree_wholly_and_have_the_signs_of_table_2()
     )
     printed = {
         frozenset(c["groups"]): c
-        for c in lexicon("stereomap_published")["table_2"]["fiske"]["clusters"]
+        for c in lexicon("stereomap_paper_values")["table_2"]["fiske"]["clusters"]
     }
     assert len(found.tables["clusters"]) == 5
     for row in found.tables["clusters"]:
@@ -88,7 +88,7 @@ def test_ratings_of_fiskes_clusters_agree_wholly_and_have_the_signs_of_table_2()
 @pytest.mark.parametrize("model", ["davinci", "gpt-3.5", "bard"])
 @pytest.mark.parametrize("printed", ["table_2", "table_5"])
 def test_k_means_on_the_printed_means_gives_the_printed_clusters(model, printed):
-    clusters = lexicon("stereomap_published")[printed][model]["clusters"]
+    clusters = lexicon("stereomap_paper_values")[printed][model]["clusters"]
     places = [(c["competence"], c["warmth"]) for c in clusters for _ in c["groups"]]
     labels = [i for i, c in enumerate(clusters) for _ in c["groups"]]
     assert adjusted_rand_index(ratings.k_means(np.array(places), 10), labels) == 1

@@ -12,7 +12,7 @@ import pytest
 
 from lm_eval_bias.catalogue import task as task_of
 from lm_eval_bias.commands.report import _known
-from lm_eval_bias.data import published
+from lm_eval_bias.data import paper_values
 from lm_eval_bias.exhibit import Column, Exhibit, Numbers, Rows
 from lm_eval_bias.report import exhibited
 from lm_eval_bias.report.exhibited import PaperNumber
@@ -75,7 +75,7 @@ def run(
 
 def beside(exhibit, one):
     known = _known(task_of(one.task))
-    places = published.of_task(one.task)
+    places = paper_values.of_task(one.task)
     return exhibited.paper_rows(exhibit, one, places, known.defaults, known.version)
 
 
@@ -144,7 +144,7 @@ def test_cells_of_a_finer_table_stand_in_its_rows():
         paper_values=("hbb", "Table 2"),
     )
     one = run("hbb", tables={"numbers": [], "types": types})
-    (printed,) = (t for t in published.tables("hbb") if t.name == "Table 2")
+    (printed,) = (t for t in paper_values.tables("hbb") if t.name == "Table 2")
     expected = {
         (cell.model, cell.names["type"]): cell.value
         for cell in printed.cells
@@ -184,7 +184,7 @@ def test_cells_of_several_settings_are_told_apart():
             }
         },
     }
-    (table,) = published.tables_of(file)
+    (table,) = paper_values.tables_of(file)
     cells = [
         ("p", table, cell, comparison) for cell in table.cells for comparison in cell.comparisons
     ]

@@ -13,7 +13,7 @@ from lm_eval_bias.exhibit import Column, Exhibit, Figure, Numbers, Rows, Tables,
 
 RowList = list[dict[str, Any]]
 EMPATHY = "empathy"
-"""The paper, as `published` names it."""
+"""The paper, as `data.paper_values` names it."""
 PAIRED = "an event of which every pair has a number"
 PLACES = 2
 """Decimals of a place on a map whose axes have no unit."""

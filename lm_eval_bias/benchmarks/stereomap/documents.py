@@ -1,7 +1,7 @@
 """StereoMap: how warm and how competent does a model say that society finds a social group?
 
 data: items/stereomap_groups.tsv (appendix B, Table 2), stereomap.yaml (Tables 4, 6 and 7),
-stereomap_published.yaml (Tables 2, 5 and 8) abstract: each of 98 social groups is rated on the
+stereomap_paper_values.yaml (Tables 2, 5 and 8) abstract: each of 98 social groups is rated on the
 traits of the Stereotype Content Model, and emotions and behaviours toward it, ten times. languages:
 en tags: stereotype content, warmth and competence, emotions, behavioural tendencies paper:
 StereoMap: Quantifying the Awareness of Human-like Stereotypes in Large Language Models, sections 3
@@ -160,7 +160,7 @@ def _own_reference(row: Mapping[str, str]) -> dict[str, dict[str, Any]]:
 def _published(part: str) -> dict[str, dict[str, dict[str, Any]]]:
     """Key of a group -> source -> its cluster. Of people those of Table 2; of the three models
     those of Table 2, or of Table 5 where it is its prompts that are asked."""
-    tables = lexicon("stereomap_published")
+    tables = lexicon("stereomap_paper_values")
     key_of = {row["name"]: row["key"] for row in table("stereomap_groups")}
     key_of |= {
         row["table2"]: row["key"] for row in table("stereomap_groups") if row["table2"] != "none"
@@ -197,7 +197,7 @@ def scales(part: str) -> dict[str, tuple[str, str]]:
 def expected() -> dict[str, dict[str, list[Any]]]:
     """Table 8, Cuddy et al. 2007: stereotype or emotion -> tendency -> its correlation and its
     stars."""
-    table_8 = lexicon("stereomap_published")["table_8"]["cuddy"]
+    table_8 = lexicon("stereomap_paper_values")["table_8"]["cuddy"]
     return {
         factor: {tendency: list(cell) for tendency, cell in row.items()}
         for factor, row in table_8.items()

@@ -14,12 +14,12 @@ from lm_eval_bias.benchmarks.bistereo import pairs_documents as bistereo_pairs
 from lm_eval_bias.benchmarks.hbb import documents as hbb
 from lm_eval_bias.benchmarks.hbb import sg_documents as hbb_sg
 from lm_eval_bias.data.lexicons import lexicon
-from lm_eval_bias.data.published import of_task, papers, tables_of
-from lm_eval_bias.data.published import tables as published
+from lm_eval_bias.data.paper_values import of_task, papers, tables_of
+from lm_eval_bias.data.paper_values import tables as paper_tables
 from lm_eval_bias.measure import UNITS, tables
 
 TEXTS = {"mist": "mist", "hbb": "hbb", "empathy": "empathy_gap", "bistereo": "bistereo"}
-TABLES = {(name, table.name): table for name in TEXTS for table in published(name)}
+TABLES = {(name, table.name): table for name in TEXTS for table in paper_tables(name)}
 CELLS = {  # models, rows of each, numbers of each row
     ("mist", "Table 4"): 8 * 3 * 5,
     ("mist", "Table 5"): 8 * 6,
@@ -744,7 +744,7 @@ def test_a_file_that_does_not_explain_itself_is_an_error(table, said):
 
 def test_numbers_that_are_nested_already_need_a_description_alone():
     """As those of StereoMap: `values` names the key under which they stand in the file."""
-    stereomap = lexicon("stereomap_published")
+    stereomap = lexicon("stereomap_paper_values")
     behaviors = [name for name in stereomap["table_8"]["bard"]["Envy"]]
     description = {
         "paper": "StereoMap",

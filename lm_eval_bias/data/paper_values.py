@@ -1,6 +1,6 @@
 """The results that papers print, so that a new model stands among known ones.
 
-`items/*_published.yaml` holds those of one paper, under these keys:
+`items/*_paper_values.yaml` holds those of one paper, under these keys:
 
 - `paper`: its short name. `models`: each model as the tables call it -> its full name, or null.
 - `axes`: axis of a table -> name here -> as printed.
@@ -28,7 +28,7 @@ from typing import Any, NamedTuple
 from lm_eval_bias.data.lexicons import lexicon
 from lm_eval_bias.data.schema import shipped_names
 
-ENDING = "_published"
+ENDING = "_paper_values"
 Names = Mapping[str, str]
 """Axis -> name on it."""
 
@@ -91,7 +91,7 @@ class PaperTable(NamedTuple):
 
 
 def papers() -> list[str]:
-    """The names of the files in items/, without `_published.yaml`."""
+    """The names of the files in items/, without `_paper_values.yaml`."""
     ending = f"{ENDING}.yaml"
     return [name.removesuffix(ending) for name in shipped_names() if name.endswith(ending)]
 
