@@ -544,8 +544,13 @@ def test_p_of_a_rule_that_was_not_tested_is_not_told(tmp_path):
 
 @pytest.mark.slow
 def test_an_unchanged_model_is_seldom_failed_and_a_much_worse_one_often(benchmark_named):
-    """simulations/gate.py, small: of 60 reruns at 5 % more than 8 fail once in 400 times."""
-    simulated = benchmark_named("gate").simulated
-    assert all(failed <= 8 and passed <= 8 for failed, passed in simulated(60, 12, 0).values())
-    worse = simulated(20, 40, 10)
-    assert all(failed >= 15 and not passed for failed, passed in worse.values())
+    """The world `gate`, small: of 60 reruns at 5 % more than 8 fail once in 400 times."""
+    rows = dict(benchmark_named("worlds/gate").rows())
+    coverage = benchmark_named("coverage").coverage
+    assert all(held.percent <= 13.4 for held in coverage(rows["12 themes, unchanged"], 60).values())
+    worse = coverage(rows["120 themes, worse by 5"], 20)
+    assert {name: held.percent for name, held in worse.items()} == {
+        f"{rules} {verdict}": 100 * (verdict == "fails")
+        for rules in ("bound", "change", "all")
+        for verdict in ("fails", "passes")
+    }

@@ -1,7 +1,4 @@
-"""How often `lm-eval-bias gate` fails a model that did not change, and how often it catches one
-that became worse.
-
-    python simulations/gate.py
+"""Gate: how often it fails a model that did not change, and how often it catches one that is worse.
 
 A document asks about two groups, ten sampled answers each; the number is the mean difference of the
 two shares in points, over themes of ten documents. Documents and themes draw the two groups apart,
@@ -15,13 +12,15 @@ bound at the true number of the unchanged model, where a false alarm is most fre
 
 from __future__ import annotations
 
-import argparse
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from functools import partial
+from itertools import product
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from lm_eval_bias.metrics.crossed import Clustering, crossed_mean
+from outcome import Experiment
 
 from lm_eval_bias.gate.rules import Rule, Rules
 from lm_eval_bias.gate.verdicts import FAIL, PASS, Change, judge
@@ -66,10 +65,10 @@ def questions(rng: np.random.Generator, themes: int) -> tuple[np.ndarray, np.nda
 
 
 def answered(
-    rng: np.random.Generator, asked: tuple[np.ndarray, np.ndarray], gap: float, own: np.ndarray
+    rng: np.random.Generator, documents: tuple[np.ndarray, np.ndarray], gap: float, own: np.ndarray
 ) -> list[dict[str, Any]]:
     """Records of a model whose number is `gap`. own: what it adds by theme."""
-    theme, apart = asked
+    theme, apart = documents
     probability = np.clip(0.5 + np.array([[0.5], [-0.5]]) * (gap + apart + own[theme]) / 100, 0, 1)
     shares = rng.binomial(ANSWERS, probability) / ANSWERS
     gaps = 100 * (shares[0] - shares[1])
@@ -101,9 +100,9 @@ def run_of(records: Sequence[Mapping[str, Any]], name: str) -> Run:
 
 def change(before: Sequence[Any], now: Sequence[Any]) -> Change:
     """As the command makes it."""
-    found = differences(MEASURE, before, now, {}, [("gap", None)])["gap", None]
-    number = Number(found.difference, found.stderr, found.low, found.high, found.clusters)
-    return Change(found.first, found.second, number)
+    d = differences(MEASURE, before, now, {}, [("gap", None)])["gap", None]
+    number = Number(d.difference, d.stderr, d.low, d.high, d.clusters)
+    return Change(d.first, d.second, number)
 
 
 RULES = {
@@ -113,52 +112,26 @@ RULES = {
 RULES["all"] = (*RULES["bound"], *RULES["change"], Rule(3, "twins", "within", TRUE, "gap"))
 
 
-def verdicts(rng: np.random.Generator, themes: int, worse: float) -> dict[str, str]:
-    """Of one rerun, by each file of rules."""
-    asked = questions(rng, themes)
+def rows() -> Iterator[tuple[str, Experiment]]:
+    for themes, worse in product(THEMES, WORSE):
+        label = f"{themes} themes, {f'worse by {worse}' if worse else 'unchanged'}"
+        yield label, partial(rerun, themes, worse)
+
+
+def rerun(themes: int, worse: float, rng: np.random.Generator) -> Mapping[str, float]:
+    """Which files of rules fail the model, and which let it pass."""
+    documents = questions(rng, themes)
     own = rng.normal(0, OF_MODEL, themes)
     # An unchanged model answers alike but for the sampling; a changed one is worse by as much on
     # average, by theme more or less.
     changed = own + rng.normal(0, OF_MODEL, themes) if worse else own
-    before, now = answered(rng, asked, TRUE, own), answered(rng, asked, TRUE + worse, changed)
+    before = answered(rng, documents, TRUE, own)
+    now = answered(rng, documents, TRUE + worse, changed)
     first, second = run_of(before, "before"), run_of(now, "now")
-    found = change(before, now)
-    return {
-        name: judge(Rules("", 0.95, rules), [second], [first], lambda *_: found)[0].verdict
-        for name, rules in RULES.items()
-    }
-
-
-def simulated(
-    runs: int, themes: int, worse: float, seed: int = 20250601
-) -> dict[str, tuple[int, int]]:
-    """Rules -> how many of the reruns are failed, and how many pass."""
-    rng = np.random.default_rng([seed, themes, int(10 * worse)])
-    found = [verdicts(rng, themes, worse) for _ in range(runs)]
-    return {
-        name: (sum(each[name] == FAIL for each in found), sum(each[name] == PASS for each in found))
-        for name in RULES
-    }
-
-
-def main() -> None:
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
-    parser.add_argument("--runs", type=int, default=1000)
-    runs = parser.parse_args().runs
-    print(f"Percent of {runs:,} reruns that fail, and in brackets that pass\n")
-    worse = " | ".join(f"worse by {points}" for points in WORSE[1:])
-    print(f"| rules | documents (themes) | unchanged | {worse} |")
-    print("| --- | --- | --- | --- | --- | --- |")
-    for themes in THEMES:
-        counts = [simulated(runs, themes, points) for points in WORSE]
-        for name in RULES:
-            cells = [
-                f"{100 * of[name][0] / runs:.1f} ({100 * of[name][1] / runs:.1f})" for of in counts
-            ]
-            print(f"| `{name}` | {themes * DOCUMENTS:,} ({themes}) | {' | '.join(cells)} |")
-
-
-if __name__ == "__main__":
-    main()
+    paired = change(before, now)
+    outcomes = {}
+    for name, rules in RULES.items():
+        (verdict, *_) = judge(Rules("", 0.95, rules), [second], [first], lambda *_: paired)
+        outcomes[f"{name} fails"] = verdict.verdict == FAIL
+        outcomes[f"{name} passes"] = verdict.verdict == PASS
+    return outcomes
