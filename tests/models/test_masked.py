@@ -120,7 +120,7 @@ def test_a_text_gets_the_sum_over_its_tokens_each_masked_in_turn(name, metric, e
             for _, end, log, best in one_by_one(encoders(name), text, metric)
             if end > start
         ]
-        assert value == pytest.approx(sum(log for log, _ in tokens), abs=1e-4), text
+        assert value == tiny.near(sum(log for log, _ in tokens)), text
         assert greedy == all(best for _, best in tokens)
     assert model._reads_masked_only and model._pads
 
@@ -136,7 +136,7 @@ def test_a_model_that_reads_padding_gets_none(config, kind, monkeypatch):
     encoder = tiny_masked.model("other"), tiny_masked.tokenizer(kind)
     model = lm(encoder, batch_size="auto")
     expected = [summed(encoder, text) for text in SENTENCES]
-    assert values(model, WHOLE) == pytest.approx(expected, abs=1e-4)
+    assert values(model, WHOLE) == tiny.near(expected)
     assert not model._pads
 
 
@@ -158,7 +158,7 @@ def test_scores_are_those_of_minicons(name, metric, encoders):
         PLL_metric=metric,
     )
     asked = lm(encoders(name), pll=metric, batch_size=64)
-    assert values(asked, WHOLE) == pytest.approx(whole, abs=1e-4)
+    assert values(asked, WHOLE) == tiny.near(whole)
     answers = paired(asked, PAIR)
     for (sentence, _), word, answer in zip(PAIR, (" tall", " short"), answers, strict=True):
         encoded = tokenizer([sentence], return_offsets_mapping=True)
@@ -170,7 +170,7 @@ def test_scores_are_those_of_minicons(name, metric, encoders):
             for (_, score), (start, end) in zip(scores, places, strict=True)
             if end <= first or start >= last
         ]
-        assert answer == (pytest.approx(sum(outside), abs=1e-4), len(outside), "shared tokens")
+        assert answer == (tiny.near(sum(outside)), len(outside), "shared tokens")
 
 
 def pieces(*longer):
@@ -233,7 +233,7 @@ def test_blanks_around_a_sentence_of_a_pair_change_nothing(name, encoders):
     expected = paired(model, PAIR)
     assert paired(model, [(TALL + " ", SHORT), (SHORT, TALL + " ")]) == expected
     choices = [value for value, _ in model.loglikelihood(as_choices(TALL + " ", SHORT))]
-    assert choices == pytest.approx([value for value, *_ in expected], abs=1e-4)
+    assert choices == tiny.near([value for value, *_ in expected])
 
 
 class Characters:
@@ -307,13 +307,13 @@ def test_rows_come_longest_first_and_are_padded_on_the_right():
 def test_special_tokens_are_never_scored_nor_is_their_text(encoders):
     (whole,) = values(lm(encoders("BERT")), [("", "Yes</s>")])
     tokens = list(one_by_one(encoders("BERT"), "Yes</s>"))
-    assert whole == pytest.approx(sum(log for _, _, log, _ in tokens[:-1]), abs=1e-4)
+    assert whole == tiny.near(sum(log for _, _, log, _ in tokens[:-1]))
 
 
 def test_the_batch_size_changes_nothing(encoders):
     """Automatic sizes are compared with the loop, above."""
     one, many = (lm(encoders("ModernBERT"), batch_size=size) for size in (1, 64))
-    assert values(one, WHOLE * 2) == pytest.approx(values(many, WHOLE * 2), abs=1e-4)
+    assert values(one, WHOLE * 2) == tiny.near(values(many, WHOLE * 2))
 
 
 def test_half_the_batch_where_memory_runs_out(encoders, caplog):
@@ -328,7 +328,7 @@ def test_half_the_batch_where_memory_runs_out(encoders, caplog):
 
     model._read = small
     expected = values(lm(encoders("BERT")), WHOLE)
-    assert values(model, WHOLE) == pytest.approx(expected, abs=1e-4)
+    assert values(model, WHOLE) == tiny.near(expected)
     assert max(sizes[-5:]) <= 3 and "out of memory" in caplog.text
 
 
@@ -342,7 +342,7 @@ def test_a_head_that_reads_all_positions_gets_them(encoders):
     crowded = lm(encoder)
     assert not crowded._reads_masked_only
     expected = [summed(encoder, text) for text in SENTENCES[:2]]
-    assert values(crowded, WHOLE[:2]) == pytest.approx(expected, abs=1e-4)
+    assert values(crowded, WHOLE[:2]) == tiny.near(expected)
 
 
 def test_no_choice_is_the_beginning_of_another(encoders):
@@ -422,7 +422,7 @@ def test_the_cache_gets_each_text_as_soon_as_it_is_done(encoders, tmp_path):
     outer.dbdict.close()
     again, outer = cached(encoders("BERT"), tmp_path / "cache.db")
     expected = lm(encoders("BERT"))
-    assert values(outer, WHOLE) == pytest.approx(values(expected, WHOLE), abs=1e-4)
+    assert values(outer, WHOLE) == tiny.near(values(expected, WHOLE))
     assert 0 < again.tokens_computed < expected.tokens_computed
 
 
@@ -450,7 +450,7 @@ def test_the_tokens_of_a_choice_are_those_that_its_score_adds_up(encoders):
             for _, end, log, _ in one_by_one(encoders("BERT"), context + continuation)
             if end > len(context.rstrip())
         ]
-        assert count == len(scored) and value == pytest.approx(sum(scored), abs=1e-4)
+        assert count == len(scored) and value == tiny.near(sum(scored))
 
 
 @pytest.mark.parametrize(
@@ -548,7 +548,7 @@ def test_saved_models_score_as_those_in_memory(name, encoders, tmp_path):
         del config["legacy"]
         (tmp_path / "config.json").write_text(json.dumps(config))
     expected = values(lm(encoders(name)), [("", TALL)])
-    assert values(MaskedLM(folder, device="cpu"), [("", TALL)]) == pytest.approx(expected, abs=1e-4)
+    assert values(MaskedLM(folder, device="cpu"), [("", TALL)]) == tiny.near(expected)
 
 
 @pytest.mark.parametrize(

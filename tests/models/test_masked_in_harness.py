@@ -108,7 +108,7 @@ def assert_scored(found, documents, score, model):
     for i, document in enumerate(documents):
         one, two = document.values()
         expected = {one: score(model, one, two), two: score(model, two, one)}
-        assert found[i] == pytest.approx(expected, abs=1e-4)
+        assert found[i] == tiny.near(expected)
 
 
 def test_the_two_sentences_of_crows_pairs_are_scored_by_the_tokens_they_share(tasks, caplog):
@@ -136,7 +136,7 @@ def test_choices_behind_a_context_are_continuations(tasks):
     assert len(found) == len(MINIMAL)
     for sentence, value in found[0].items():
         request = compat.request("loglikelihood", {}, ("Listen.", sentence), 0, "task", 0)
-        assert value == pytest.approx(bert().loglikelihood([request])[0][0], abs=1e-4)
+        assert value == tiny.near(bert().loglikelihood([request])[0][0])
 
 
 def test_three_sentences_about_a_stereotype_are_scored_whole(tmp_path):
@@ -151,8 +151,8 @@ def test_three_sentences_about_a_stereotype_are_scored_whole(tmp_path):
     )
     for sample in results["samples"]["stereoset_intrasentence"]:
         sentences, record = sample["doc"]["choices"], sample["records"]
-        assert record["likelihoods"] == pytest.approx(
-            [whole(bert(), sentence) for sentence in sentences], abs=1e-4
+        assert record["likelihoods"] == tiny.near(
+            [whole(bert(), sentence) for sentence in sentences]
         )
         assert record["lengths"] == [
             len(bert().tokenizer.encode(sentence, add_special_tokens=False))

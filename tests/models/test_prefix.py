@@ -60,9 +60,9 @@ def texts(model, requests=PROMPTS):
     return model.generate_until(requests, disable_tqdm=True)
 
 
-def assert_same(found, expected, tolerance=1e-4):
+def assert_same(found, expected):
     for (a, greedy_a), (b, greedy_b), request in zip(found, expected, LIKELIHOODS, strict=True):
-        assert a == pytest.approx(b, abs=tolerance), request.args
+        assert a == tiny.near(b), request.args
         assert greedy_a == greedy_b, request.args
 
 

@@ -210,7 +210,7 @@ def test_scores_are_those_of_generate(given, llama):
     made = model.generate(torch.tensor([ids]), max_new_tokens=1, **kept, **given)
     strategy = lm(PrefixLM, model)._strategy(given)
     found = strategy.scores(model(torch.tensor([ids])).logits[0, -1:].detach(), [ids])
-    assert strategy.sampled and torch.allclose(found, made.scores[0], atol=1e-5)
+    assert strategy.sampled and torch.allclose(found, made.scores[0], rtol=1e-5, atol=1e-4)
     assert (found > float("-inf")).sum() > 1
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 
+import pytest
 import torch
 import transformers
 from lm_eval.api.instance import Instance
@@ -25,6 +26,12 @@ EXPERTS = {"num_local_experts": 4, "num_experts_per_tok": 2}
 SOFT_CAPS = {"attn_logit_softcapping": 5.0, "final_logit_softcapping": 5.0}
 SMALL = {"vocab_size": 259, "hidden_size": 32}
 FALCON = {**SMALL, "num_hidden_layers": 3, "num_attention_heads": 4}
+
+
+def near(expected):
+    """Up to float rounding, which depends on the batch, the padding and the machine."""
+    return pytest.approx(expected, rel=1e-5, abs=1e-4)
+
 
 CONFIGS = {
     "Llama": lambda: transformers.LlamaConfig(**ROTARY),
