@@ -97,8 +97,13 @@ class Exhibit(NamedTuple):
 
 
 def rows(exhibit: Exhibit, tables: Tables) -> list[dict[str, Any]]:
-    """The rows of an exhibit; none where the run has not what it takes. A key that the run's
-    version did not have is None."""
+    """The rows of an exhibit; none where the run lacks what it takes. A missing column is None."""
+    keys = [column.name for column in exhibit.columns]
+    return [{**dict.fromkeys(keys), **row} for row in raw_rows(exhibit, tables)]
+
+
+def raw_rows(exhibit: Exhibit, tables: Tables) -> list[dict[str, Any]]:
+    """The rows of an exhibit with the columns that the tables have."""
     source = exhibit.source
     if isinstance(source, Numbers):
         found = _turned(source, tables.get("numbers", ()))
@@ -108,8 +113,7 @@ def rows(exhibit: Exhibit, tables: Tables) -> list[dict[str, Any]]:
         found = [dict(row) for row in source(tables)]
     if exhibit.then is not None and found:
         found = exhibit.then(found)
-    keys = [column.name for column in exhibit.columns]
-    return [{**dict.fromkeys(keys), **row} for row in found]
+    return found
 
 
 def known(value: Any) -> float | None:

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from math import inf, isnan, nan
 from typing import Any, Literal, NamedTuple
 
-from lm_eval_bias.exhibit import Exhibit, Numbers
+from lm_eval_bias.exhibit import Exhibit, Numbers, raw_rows
 from lm_eval_bias.metrics.resampling import t_interval
 from lm_eval_bias.usage import UsageError
 
@@ -343,6 +343,31 @@ def problems(measure: Measure, columns: Iterable[str]) -> Iterator[str]:
         for column in exhibit.columns:
             if column.unit and column.unit not in UNITS:
                 yield f"exhibit {exhibit.name}, column {column.name}: unknown unit {column.unit!r}"
+
+
+def lacking_columns(measure: Measure, records: Sequence[Record]) -> Iterator[str]:
+    """The columns of clusters that records lack, a sentence each."""
+    for record in records:
+        for column in {column for columns in measure.clusters for column in columns} - set(record):
+            yield (
+                f"the measure clusters records by column {column!r}, which they lack; they have "
+                f"{', '.join(sorted(record))}"
+            )
+
+
+def lacking_numbers(measure: Measure, summary: Summary) -> Iterator[str]:
+    """The declared metrics, and the columns of exhibits, that a summary lacks, a sentence each."""
+    for name in sorted({metric.name for metric in measure.metrics} - set(summary.values)):
+        yield f"metric {name} is declared, but the summary has no value for it"
+    cells = {"numbers": numbers(measure, summary), **summary.tables}
+    for exhibit in measure.exhibits:
+        shown = raw_rows(exhibit, cells)
+        for column in exhibit.columns:
+            if shown and not any(column.name in row for row in shown):
+                yield (
+                    f"exhibit {exhibit.name} shows column {column.name!r}, which its rows lack; "
+                    f"they have {', '.join(shown[0])}"
+                )
 
 
 def first_seen(records: Iterable[Mapping[str, Any]], *columns: str) -> list[Any]:

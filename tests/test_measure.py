@@ -22,7 +22,7 @@ from lm_eval_bias.benchmarks.hbb import sg_documents as hbb_sg
 from lm_eval_bias.benchmarks.mist import documents as mist
 from lm_eval_bias.benchmarks.stereomap import documents as stereomap
 from lm_eval_bias.benchmarks.stereoset import documents as stereoset
-from lm_eval_bias.exhibit import Column, Exhibit, Numbers
+from lm_eval_bias.exhibit import Column, Exhibit, Numbers, Rows
 from lm_eval_bias.harness.dataset import CustomDataset
 from lm_eval_bias.harness.task import MeasureTask
 from lm_eval_bias.measure import (
@@ -252,23 +252,34 @@ def test_what_a_measure_declares_is_checked():
     [
         ({"clusters": (("scenes",),)}, "clusters records by column 'scenes', which they lack"),
         ({"metrics": [metric("share", by="color")]}, "metric share is split by 'color'"),
+        ({"metrics": [metric("other")]}, "metric other is declared, but the summary has no value"),
+        (
+            {"exhibits": [Exhibit("T1", "A.", Rows("own"), [Column("b", "B")], "R.", "C.")]},
+            "exhibit T1 shows column 'b', which its rows lack; they have a",
+        ),
     ],
 )
-def test_a_wrong_declaration_ends_the_run_before_the_first_request(changes, message):
+@pytest.mark.parametrize(
+    "kind",
+    [
+        {"output_type": "multiple_choice", "doc_to_choice": ["yes", "no"]},
+        {"output_type": "generate_until"},
+    ],
+)
+def test_a_wrong_declaration_ends_the_run_before_the_first_request(kind, changes, message):
     """It asked all questions first and ended in a KeyError."""
     measure = Measure(
         lambda doc, results: {"scene": 1, "colour": "red"},
-        lambda records, **options: Summary({"share": Number(1)}),
+        lambda records, **options: Summary({"share": Number(1)}, tables={"own": [{"a": 1}]}),
         [metric("share")],
     )
     config = {
         "task": "colours",
         "custom_dataset": CustomDataset(lambda: [{"text": "x", "colour": "red"}]),
         "test_split": "test",
-        "output_type": "multiple_choice",
         "doc_to_text": "{{text}}",
-        "doc_to_choice": ["yes", "no"],
         "doc_to_target": "",
+        **kind,
     }
     task = MeasureTask({**config, "measure": measure._replace(**changes)})
     with pytest.raises(UsageError, match=f"colours: .*{message}"):

@@ -144,6 +144,13 @@ def own_cache(class_: type, *names: str) -> None:
 # ---- Tasks
 
 
+def model_base() -> type:
+    """The base class of models."""
+    from lm_eval.api.model import LM
+
+    return LM
+
+
 def task_base() -> type:
     """The base class of tasks. If gone: an error that names the supported versions."""
     try:

@@ -20,7 +20,8 @@ from lm_eval_bias.measure import (
     Record,
     Row,
     Summary,
-    clusters_of,
+    lacking_columns,
+    lacking_numbers,
     problems,
     rows,
     summarise,
@@ -33,6 +34,24 @@ logger = logging.getLogger(__name__)
 
 RECORDS = compat.Unshown("records")
 ERROR = "error"
+REHEARSED = 50
+"""Documents that `StandIn` answers before the model does."""
+
+
+class StandIn(compat.model_base()):  # type: ignore[misc]
+    """A model that finds everything equally likely and answers nothing."""
+
+    def loglikelihood(self, requests: Any, **_: Any) -> list[tuple[float, bool]]:
+        return [(-1.0, False)] * len(requests)
+
+    def loglikelihood_rolling(self, requests: Any, **_: Any) -> list[float]:
+        return [-1.0] * len(requests)
+
+    def generate_until(self, requests: Any, **_: Any) -> list[str]:
+        return [""] * len(requests)
+
+    def apply_chat_template(self, chat_history: Any, add_generation_prompt: bool = True) -> str:
+        return "\n".join(message["content"] for message in chat_history)
 
 
 class MeasureTask(CompiledTask):
@@ -104,34 +123,49 @@ class MeasureTask(CompiledTask):
             raise UsageError(f"{self.task_name}: {same}; leave repeats={self.config.repeats} out")
         for problem in problems(self.measure, self.eval_docs.features):
             raise UsageError(f"{self.task_name}: {problem}")
-        self._try_record()
         self._processes = kwargs.get("world_size", 1)
         uncached = {"cache_requests": False, "rewrite_requests_cache": False}
         with gc_paused():
-            return super().build_all_requests(**{**kwargs, **uncached})
+            super().build_all_requests(**{**kwargs, **uncached})
+        if self.instances:
+            self._rehearse()
 
-    def _try_record(self) -> None:
-        """Make a record of an invented answer. Raises UsageError if it lacks a column that names
-        clusters.
-
-        Only for likelihoods, because a filter's result is not known here.
+    def _rehearse(self) -> None:
+        """Let `StandIn` answer the first documents. Raises UsageError if their records, numbers
+        or tables lack what the measure declares. Tables that empty answers leave empty stay
+        unchecked, and so does a measure that cannot do with so few.
         """
-        doc = self.eval_docs[0]
-        if type(self) is not MeasureTask or self.config.output_type != "multiple_choice":
-            return
+        asked = self.instances
+        documents: dict[Any, list[Any]] = {}
+        for r in asked:
+            if r.doc_id in documents or len(documents) < REHEARSED:
+                rehearsed = compat.derived(r, r.request_type, r.arguments)
+                documents.setdefault(r.doc_id, []).append(rehearsed)
+        self._instances = [r for of_one in documents.values() for r in of_one]
+        level = logging.root.manager.disable
+        logging.disable(logging.ERROR)
         try:
-            record = self.measure.record(doc, [(-1.0, False)] * len(self.doc_to_choice(doc)))
-        except Exception:  # a real answer may do; if not, the run says so
-            logger.debug("%s: no record of a made-up answer", self.task_name, exc_info=True)
-            return
-        for columns in self.measure.clusters:
-            try:
-                clusters_of(record, columns)
-            except KeyError as error:
-                raise UsageError(
-                    f"{self.task_name}: the measure clusters records by column {error}, which they "
-                    f"lack; they have {', '.join(sorted(record))}"
-                ) from None
+            for r in self._instances:
+                r.resps = getattr(StandIn(), r.request_type)([r] * (r.repeats or 1))
+            super().apply_filters()
+            name = compat.filter_names(self)[0]
+            made = [
+                self._made(of_one[0].doc, [r.filtered_resps[name] for r in of_one])
+                for of_one in documents.values()
+            ]
+            records = list(flat(made))
+            problem = next(lacking_columns(self.measure, records), None)
+            if problem is None:
+                summary = self.measure.summary(records, errors=True, **self._options)
+                problem = next(lacking_numbers(self.measure, summary), None)
+        except Exception:
+            logger.debug("%s: no numbers of an empty answer", self.task_name, exc_info=True)
+        else:
+            if problem is not None:
+                raise UsageError(f"{self.task_name}: {problem}")
+        finally:
+            logging.disable(level)
+            self._instances = asked
 
     def construct_requests(self, doc: Any, ctx: Any, **kwargs: Any) -> Any:
         """The harness's; sampled answers have their own request type (sampling.py)."""
@@ -167,18 +201,21 @@ class MeasureTask(CompiledTask):
         if self._error is not None:
             return {ERROR: self._error, **self._marks}
         try:
-            if not self._lists:
-                return {**self.measure.record(doc, results), **self._marks}
-            # A process with fewer documents asks its last one again; both answers are here
-            # (lm_eval 0.4.13).
-            answers = compat.answers(self, results)[: self.config.repeats]
-            if self.measure.gathers:
-                return {**self.measure.record(doc, answers), **self._marks}
-            records = [{**self.measure.record(doc, [answer]), **self._marks} for answer in answers]
-            return records[0] if len(records) == 1 else records
+            return self._made(doc, results)
         except Exception as error:
             self._fail(error, "making a record of an answer")
             return {ERROR: self._error, **self._marks}
+
+    def _made(self, doc: Any, results: Any) -> Record | list[Record]:
+        if not self._lists:
+            return {**self.measure.record(doc, results), **self._marks}
+        # A process with fewer documents asks its last one again; both answers are here
+        # (lm_eval 0.4.13).
+        answers = compat.answers(self, results)[: self.config.repeats]
+        if self.measure.gathers:
+            return {**self.measure.record(doc, answers), **self._marks}
+        records = [{**self.measure.record(doc, [answer]), **self._marks} for answer in answers]
+        return records[0] if len(records) == 1 else records
 
     def aggregation(self) -> dict[str, Callable]:
         return super().aggregation() if compat.predicts_only(self) else self._aggregations
