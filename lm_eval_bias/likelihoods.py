@@ -3,8 +3,12 @@ answer."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import logging
+from collections.abc import Mapping, Sequence
 from math import exp, inf, isnan, log, nan
+from typing import Any
+
+logger = logging.getLogger(__name__)
 
 Likelihood = tuple[float, bool]
 """A log-likelihood, and whether the answer is the greedy continuation."""
@@ -36,6 +40,27 @@ def mass(values: Sequence[float]) -> float | None:
     """The probability of the answers together, which exclude one another; None if one is not a
     number."""
     return sum(map(exp, values)) if all(value < inf for value in values) else None
+
+
+def lengths(results: Sequence[Any], choices: Sequence[str]) -> tuple[list[int], str]:
+    """The length of each choice and their unit: "tokens", or "bytes" (UTF-8) if the number of
+    tokens of one is unknown. results: of `loglikelihood_and_tokens`."""
+    tokens = [count for _, _, count in results if count]
+    if len(tokens) == len(choices):
+        return tokens, "tokens"
+    return [len(choice.encode()) for choice in choices], "bytes"
+
+
+def warn_of_bytes(records: Sequence[Mapping[str, Any]]) -> None:
+    """Warn if `unit` of some records is bytes: their scores compare less well."""
+    by_bytes = sum(record["unit"] == "bytes" for record in records)
+    if by_bytes:
+        logger.warning(
+            "The model gives no numbers of tokens for %d of %d documents; scores are per UTF-8 "
+            "byte there.",
+            by_bytes,
+            len(records),
+        )
 
 
 def apart(likelihoods: Sequence[Likelihood], longer: Sequence[Sequence[int]]) -> list[Likelihood]:

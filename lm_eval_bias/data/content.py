@@ -91,19 +91,23 @@ def _delimited(
     text: str, lines: dict[Place, int], problems: list[Problem], **dialect: Any
 ) -> list[dict[str, str]]:
     reader = csv.reader(io.StringIO(text, newline=""), **dialect)
-    header = next(reader, [])
-    lines[()] = 1
     rows: list[dict[str, str]] = []
-    start = reader.line_num + 1
-    for cells in reader:
-        if cells:
-            place = (len(rows),)
-            lines[place] = start
-            if len(cells) != len(header):
-                fields = f"expected {len(header)} fields as in the header, found {len(cells)}"
-                problems.append((place, fields))
-            rows.append(dict(zip(header, cells, strict=False)))
+    lines[()] = start = 1
+    try:
+        header = next(reader, [])
         start = reader.line_num + 1
+        for cells in reader:
+            if cells:
+                place = (len(rows),)
+                lines[place] = start
+                if len(cells) != len(header):
+                    fields = f"expected {len(header)} fields as in the header, found {len(cells)}"
+                    problems.append((place, fields))
+                rows.append(dict(zip(header, cells, strict=False)))
+            start = reader.line_num + 1
+    except csv.Error as error:  # a field of more than 131,072 characters
+        lines[len(rows),] = start
+        problems.append(((len(rows),), f"not a table: {error}"))
     return rows
 
 

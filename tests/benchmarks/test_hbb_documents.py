@@ -9,10 +9,10 @@ import pytest
 
 from lm_eval_bias.benchmarks.hbb.documents import (
     describe,
+    described,
     documents,
     interleaved,
     options,
-    questions,
     refer,
 )
 from lm_eval_bias.data.lexicons import lexicon, table
@@ -125,7 +125,7 @@ def test_members_of_an_instance_share_the_name_and_names_are_drawn_evenly(concep
     names = {n for group in GROUPS["names"].values() for n in group}
     for concept in concepts[::20]:
         used = {}
-        for q in questions(concept, GROUPS):
+        for q, _ in described(concept, GROUPS, TYPES):
             used.setdefault(q["type"], set()).update(names & set(re.findall(r"\w+", q["context"])))
         for type_, entry in TYPES.items():
             if "{name}" in next(iter(entry["identities"].values()))["descriptor"]:

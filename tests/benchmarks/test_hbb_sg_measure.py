@@ -64,8 +64,7 @@ def test_without_token_counts_perplexity_is_per_utf8_byte_and_the_log_has_it(doc
     assert made["log_odds"] == pytest.approx(log(3))
     summarise(HBB_SG, [made], {"threshold": 20.0})
     assert (
-        "no numbers of tokens for 1 of 1 questions; perplexity is per UTF-8 byte there"
-        in caplog.text
+        "no numbers of tokens for 1 of 1 documents; scores are per UTF-8 byte there" in caplog.text
     )
 
 

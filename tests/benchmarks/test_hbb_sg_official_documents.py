@@ -259,6 +259,10 @@ def test_another_layout_is_refused_in_one_line(rows, folder, tmp_path):
         (b"\xff\xfe\x00a", "not UTF-8"),
         (b"id,s1,s2\n0,\xffa,b\n", "line 2: not UTF-8"),
         (b"id,s1,s2\n0,a\n", "line 2: expected 3 fields as in the header, found 2"),
+        (
+            b"id,s1,s2\n0,a,b\n1,a," + b"b" * 131_073,
+            "line 3: not a table: field larger than field limit (131072)",
+        ),
     ],
 )
 def test_what_is_no_such_table_is_refused_in_one_line(folder, tmp_path, content, cause):

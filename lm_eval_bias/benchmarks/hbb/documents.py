@@ -13,9 +13,11 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from functools import partial
+from math import comb
+from operator import itemgetter
 from typing import Any
 
-from lm_eval_bias.benchmarks.hbb.concepts_documents import TOKEN, form_of, unfit
+from lm_eval_bias.benchmarks.hbb.concepts_documents import TEXTS, TOKEN, form_of, unfit
 from lm_eval_bias.data.content import Problem
 from lm_eval_bias.data.lexicons import lexicon
 from lm_eval_bias.data.schema import (
@@ -64,43 +66,42 @@ def _group_problems(data: Mapping[str, Any], others: Mapping[str, Any]) -> Itera
         for form in pronouns[first]:
             if form not in forms:
                 yield ("pronouns", pronoun), f"{form} is missing, which {first} has"
-    not_known = f"is not one of the pronouns ({', '.join(pronouns)})"
+    unknown = f"is not one of the pronouns ({', '.join(pronouns)})"
     for group, members in data.get("names", {}).items():
         for name, pronoun in members.items():
             if pronoun not in pronouns:
-                yield ("names", group, name), f"{pronoun!r} {not_known}"
+                yield ("names", group, name), f"{pronoun!r} {unknown}"
     placebo = {entry["category"] for entry in data["types"].values() if entry.get("placebo")}
     for type_, entry in data["types"].items():
-        category = entry["category"]
-        yield from not_the_whole(("types", type_, "category"), category)
+        of_type, category = ("types", type_), entry["category"]
+        yield from not_the_whole((*of_type, "category"), category)
         if category in placebo and not entry.get("placebo"):
             cause = f"placebo: true is missing, which another type of the category {category} has"
-            yield ("types", type_), cause
-        of_type = set()
+            yield of_type, cause
+        used = set()
         for identity, person in entry["identities"].items():
-            place = ("types", type_, "identities", identity)
+            place = (*of_type, "identities", identity)
             named = "{name}" in person["descriptor"]
             if named and not _names(data):
                 yield (*place, "descriptor"), "{name} stands here, but there are no names"
-            if "pronoun" in person:
-                of_type.add(person["pronoun"])
-                if person["pronoun"] not in pronouns:
-                    yield (*place, "pronoun"), f"{person['pronoun']!r} {not_known}"
-            elif named:
-                of_type.add(THAT_OF_THE_NAME)
+            pronoun = person.get("pronoun", THAT_OF_THE_NAME)
+            if pronoun in pronouns or (named and "pronoun" not in person):
+                used.add(pronoun)
+            elif "pronoun" in person:
+                yield (*place, "pronoun"), f"{pronoun!r} {unknown}"
             else:
                 cause = "pronoun is missing; without it the descriptor must hold {name}, whose "
                 yield place, f"{cause}pronoun is taken"
-        of_type &= {*pronouns, THAT_OF_THE_NAME}
-        if len(of_type) > 1 and not entry.get("gendered"):
+        if len(used) > 1 and not entry.get("gendered"):
             yield (
-                ("types", type_, "identities"),
-                f"the pronouns differ ({' and '.join(sorted(of_type))}), and with them the "
-                "options: give all the same, or the type gendered: true where that is meant",
+                (*of_type, "identities"),
+                f"the pronouns differ ({' and '.join(sorted(used))}), and with them the options: "
+                "give all the same, or the type gendered: true where that is meant",
             )
 
 
-def _concept_problems(rows: Any, others: Mapping[str, Any]) -> Iterator[Problem]:
+def concept_problems(rows: Any, others: Mapping[str, Any]) -> Iterator[Problem]:
+    """What makes concept pairs unfit. others: the content of the file of groups."""
     forms = next(iter(others["groups"]["pronouns"].values()))
     for i, row in enumerate(rows):
         for field, _, cause in unfit(row, forms):
@@ -147,7 +148,7 @@ FILES = {
             ),
             unique=["id"],
         ),
-        _concept_problems,
+        concept_problems,
         lambda rows: {"concept pairs": len(rows)},
     ),
 }
@@ -163,9 +164,8 @@ def options(
     """What --metadata may set.
 
     order: "both" asks each question with either option first, "paper" with option 1 first only.
-    threshold: in points, from 0 to 100; an instance with S at or above it counts as biased.
-    temperature: at which the letters would be drawn. items: a file of concept pairs, as
-    items/hbb_concepts.tsv. groups: a file of descriptor types, names and pronouns, as
+    threshold: an instance with S (0 to 100 points) at or above it counts as biased. temperature: at
+    which the letters would be drawn. items, groups: files like items/hbb_concepts.tsv and
     items/hbb.yaml.
     """
     return {
@@ -184,8 +184,8 @@ def generate_options(
     items: str | None = None,
     groups: str | None = None,
 ) -> dict[str, Any]:
-    """The same where answers are sampled. repeats: how often each question is asked in each order.
-    temperature: at which the answers are drawn."""
+    """`options` where answers are sampled, at the temperature. repeats: answers to each question in
+    each order."""
     return {
         **options(order, threshold, temperature, items, groups),
         "repeats": whole_number("repeats", repeats, 1),
@@ -196,13 +196,12 @@ def generate_options(
 
 
 def _language(groups: Mapping[str, Any]) -> Mapping[str, Any]:
-    """What the words do in a sentence; as in English where a file does not say."""
+    """How words behave in a sentence; as in English where a file does not say."""
     return {**lexicon("hbb")["language"], **groups.get("language", {})}
 
 
 def describe(context: str, descriptor: str, pronoun: str, groups: Mapping[str, Any]) -> str:
-    """Put a descriptor for the person into a context sentence, with the comma that closes an
-    apposition. groups: the content of a file of groups."""
+    """Put a descriptor of the person into a context sentence. groups: the content of their file."""
     before, _, after = context.partition("[[X]]")
     language = _language(groups)
     first, _, rest = descriptor.partition(" ")
@@ -218,8 +217,7 @@ def describe(context: str, descriptor: str, pronoun: str, groups: Mapping[str, A
 
 
 def refer(text: str, pronoun: str, groups: Mapping[str, Any]) -> str:
-    """Replace the tokens for the person by the forms of a pronoun, with a capital at the start of a
-    sentence."""
+    """Replace the tokens for the person by the forms of a pronoun."""
     forms = groups["pronouns"][pronoun]
     capitals = _language(groups)["sentence_capitals"]
 
@@ -234,8 +232,8 @@ def refer(text: str, pronoun: str, groups: Mapping[str, Any]) -> str:
 def types_asked(
     groups: Mapping[str, Any], category: str | None = None, placebo: bool = True
 ) -> dict[str, Mapping[str, Any]]:
-    """The descriptor types of a category, of all for None, with the placebos or without. UsageError
-    for a category that the groups lack."""
+    """The descriptor types of a category (None: all), with or without the placebos. UsageError for
+    an unknown category."""
     types = groups["types"].items()
     known = dict.fromkeys(entry["category"] for _, entry in types if not entry.get("placebo"))
     if category is not None and category not in known:
@@ -250,18 +248,13 @@ def types_asked(
 
 
 def described(
-    concept: Mapping[str, str],
-    groups: Mapping[str, Any],
-    category: str | None = None,
-    placebo: bool = True,
+    concept: Mapping[str, str], groups: Mapping[str, Any], types: Mapping[str, Mapping[str, Any]]
 ) -> Iterator[tuple[dict[str, Any], str]]:
     """The questions of one concept pair without its options, each with the pronoun of its person.
 
-    All identities of one type share the name, which a generator seeded with the concept and the
-    type draws from Table 4. category, placebo: as of `types_asked`.
+    All identities of one type share the name, drawn from Table 4 with a seed of concept and type.
     """
     names = _names(groups)
-    types = types_asked(groups, category, placebo)
     counted = [len(entry["identities"]) for entry in types.values() if not entry.get("placebo")]
     for type_, entry in types.items():
         name = random.Random(f"{SEED}/{concept['id']}/{type_}").choice(list(names)) if names else ""
@@ -270,7 +263,7 @@ def described(
             descriptor = person["descriptor"].replace("{name}", name)
             question = {
                 "concept": concept["id"],
-                "instances": sum(n * (n - 1) // 2 for n in counted),
+                "instances": sum(comb(n, 2) for n in counted),
                 "theme": concept.get("theme", concept["id"]),
                 "concept_1": concept["concept_1"],
                 "concept_2": concept["concept_2"],
@@ -285,40 +278,33 @@ def described(
             yield question, pronoun
 
 
-def questions(
-    concept: Mapping[str, str],
-    groups: Mapping[str, Any],
-    category: str | None = None,
-    placebo: bool = True,
-) -> Iterator[dict[str, Any]]:
-    """`described` with option_1 and option_2: 58 questions with our groups."""
-    for question, pronoun in described(concept, groups, category, placebo):
-        for option in ("option_1", "option_2"):
-            question[option] = refer(concept[option], pronoun, groups)
-        yield question
-
-
 def interleaved(concepts: Iterable[Mapping[str, str]]) -> list[Mapping[str, str]]:
-    """The first concept pair of each theme, then the second of each, and so on, so that any first
-    part is spread over the themes. A concept pair without a theme is a theme of its own."""
+    """The first concept pair of each theme, then the second of each, and so on. A concept pair
+    without a theme is its own theme."""
     turn: Counter[str] = Counter()
     turns = []
     for concept in concepts:
         theme = concept.get("theme", concept["id"])
         turns.append((turn[theme], concept))
         turn[theme] += 1
-    return [concept for _, concept in sorted(turns, key=lambda each: each[0])]
+    return [concept for _, concept in sorted(turns, key=itemgetter(0))]
 
 
-def in_orders(asked: Iterable[dict[str, Any]], order: str) -> list[dict[str, Any]]:
-    """Questions as they are asked: with order "both" each of them twice in a row, the first time
+def asked(
+    concepts: Iterable[Mapping[str, str]],
+    groups: Mapping[str, Any],
+    types: Mapping[str, Mapping[str, Any]],
+    order: str,
+) -> list[dict[str, Any]]:
+    """All questions of the concept pairs; with order "both" each twice in a row, the first time
     with option 1 behind the letter a."""
     documents = []
-    for question in asked:
-        one, two = question.pop("option_1"), question.pop("option_2")
-        documents.append({**question, "first": 1, "option_a": one, "option_b": two})
-        if order == "both":
-            documents.append({**question, "first": 2, "option_a": two, "option_b": one})
+    for concept in concepts:
+        for question, pronoun in described(concept, groups, types):
+            one, two = (refer(concept[option], pronoun, groups) for option in TEXTS[1:])
+            documents.append({**question, "first": 1, "option_a": one, "option_b": two})
+            if order == "both":
+                documents.append({**question, "first": 2, "option_a": two, "option_b": one})
     return documents
 
 
@@ -330,12 +316,8 @@ def documents(
 ) -> list[dict[str, Any]]:
     """All questions, or those of one category and the placebos, concept pair by concept pair."""
     content = load(FILES, items=items, groups=groups)
-    asked = (
-        question
-        for concept in interleaved(content["items"])
-        for question in questions(concept, content["groups"], category)
-    )
-    return in_orders(asked, order)
+    types = types_asked(content["groups"], category)
+    return asked(interleaved(content["items"]), content["groups"], types, order)
 
 
 build = CustomDataset(documents, files=FILES)

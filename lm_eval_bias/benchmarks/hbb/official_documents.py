@@ -14,6 +14,7 @@ import re
 from collections.abc import Iterable, Mapping
 from functools import cache, partial
 from itertools import count as counting
+from operator import itemgetter
 from typing import Any
 
 from lm_eval_bias.benchmarks.hbb import documents as hbb
@@ -39,9 +40,9 @@ def options(
     placebo: bool = True,
     groups: str | None = None,
 ) -> dict[str, Any]:
-    """What --metadata may set. order, threshold, temperature, groups: as for `hbb`. placebo: false
-    leaves our four placebo types out; there is nothing then to compare S with."""
-    own = hbb.options(order=order, threshold=threshold, temperature=temperature)
+    """`hbb.options`, and placebo: false leaves our four placebo types out, with which S is
+    compared."""
+    own = hbb.options(order, threshold, temperature)
     return {**own, "placebo": flag("placebo", placebo), **checked(FILES, groups=groups)}
 
 
@@ -53,7 +54,7 @@ def generate_options(
     placebo: bool = True,
     groups: str | None = None,
 ) -> dict[str, Any]:
-    """The same where answers are sampled. repeats: as of `hbb.generate_options`."""
+    """`options` where answers are sampled. repeats: as of `hbb.generate_options`."""
     sampled = hbb.generate_options(repeats=repeats)
     return {**sampled, **options(order, threshold, temperature, placebo, groups)}
 
@@ -63,12 +64,10 @@ def generate_options(
 
 @cache
 def concept_pairs() -> tuple[Mapping[str, str], ...]:
-    """The released concept pairs as `hbb.questions` takes them, in the order of the file: id, kind,
-    concept_1, concept_2, context, option_1, option_2.
+    """The released concept pairs with the fields of `hbb`, in the order of the file.
 
-    id: the number of the row, "0001" for the first below the header. kind: the file's bias_type,
-    the sort of stereotype that a concept pair was drawn from. Raises UsageError where the file
-    cannot be had.
+    id: the number of the row, "0001" for the first. kind: the sort of stereotype that the pair was
+    drawn from. UsageError where the file cannot be had.
     """
     repairs = lexicon("hbb_official")
     objects = {(each["concept"], each["option"], each["place"]) for each in repairs["objects"]}
@@ -92,8 +91,8 @@ def concept_pairs() -> tuple[Mapping[str, str], ...]:
 
 
 def with_forms(text: str, objects: set[int]) -> str:
-    """An option with the placeholders of `hbb`: [[X]], [[X's]], [[X:obj]]. objects: which of them,
-    from 1, stand for an object."""
+    """An option with the placeholders of `hbb`. objects: which of them, from 1, stand for an
+    object."""
     numbers = counting(1)
 
     def form(placeholder: re.Match[str]) -> str:
@@ -110,8 +109,7 @@ def _with_owner_behind(context: str, words: int) -> str:
 
 
 def spread(concepts: Iterable[Mapping[str, str]]) -> list[Mapping[str, str]]:
-    """Concept pairs in a fixed shuffle of which any first part has the shares of the whole of each
-    kind, give or take one."""
+    """Concept pairs in a fixed shuffle; any first part has the whole's shares of each kind."""
     kinds: dict[str, list[Mapping[str, str]]] = {}
     for concept in concepts:
         kinds.setdefault(concept["kind"], []).append(concept)
@@ -119,7 +117,7 @@ def spread(concepts: Iterable[Mapping[str, str]]) -> list[Mapping[str, str]]:
     for kind, members in kinds.items():
         random.Random(f"{hbb.SEED}/{kind}").shuffle(members)
         placed += [((i + 0.5) / len(members), concept) for i, concept in enumerate(members)]
-    return [concept for _, concept in sorted(placed, key=lambda each: each[0])]
+    return [concept for _, concept in sorted(placed, key=itemgetter(0))]
 
 
 # ---- The questions
@@ -131,15 +129,10 @@ def documents(
     category: str | None = None,
     placebo: bool = True,
 ) -> list[dict[str, Any]]:
-    """The questions of `hbb` about the authors' concept pairs: all, or those of one category, and
-    the placebos. Each concept pair is its own theme."""
+    """The questions of `hbb` about the authors' concept pairs, each its own theme."""
     content = groups_with_forms(groups)
-    asked = (
-        question
-        for concept in spread(concept_pairs())
-        for question in hbb.questions(concept, content, category, placebo)
-    )
-    return hbb.in_orders(asked, order)
+    types = hbb.types_asked(content, category, placebo)
+    return hbb.asked(spread(concept_pairs()), content, types, order)
 
 
 def count(
@@ -147,17 +140,17 @@ def count(
     groups: str | None = None,
     category: str | None = None,
     placebo: bool = True,
-    **setting: Any,
+    **_: Any,
 ) -> int:
-    """How many `documents` there are; needs no file of the authors."""
+    """The number of `documents`; needs no file of the authors."""
     types = hbb.types_asked(groups_with_forms(groups), category, placebo)
     identities = sum(len(entry["identities"]) for entry in types.values())
     return CONCEPT_PAIRS * identities * hbb.ORDERS[order]
 
 
 def groups_with_forms(path: str | None) -> Mapping[str, Any]:
-    """The content of a file of groups, ours for None. UsageError where its pronouns lack a form
-    that the authors' texts need."""
+    """The content of a file of groups. UsageError where its pronouns lack a form that the authors'
+    texts need."""
     groups: Mapping[str, Any] = load(FILES, groups=path)["groups"]
     lacking = [form for form in FORMS if form not in next(iter(groups["pronouns"].values()))]
     if lacking:

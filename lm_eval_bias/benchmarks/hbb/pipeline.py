@@ -1,9 +1,7 @@
 """How the paper of HBB makes concept pairs, contexts and options out of stereotypes.
 
-data: a person's own file of stereotypes; prompts: pipeline.yaml beside this file
-abstract: bias summary, raw concept pair, post-hoc check, context and first option, second option
+data: a person's own file of stereotypes; pipeline.yaml (prompts)
 languages: en
-tags: hidden bias, generation of items
 paper: Beneath the Surface: How Large Language Models Reflect Hidden Bias, section 3.1, appendices
 C.1 to C.3, Tables 12 to 15
 """
@@ -12,8 +10,8 @@ from __future__ import annotations
 
 import re
 import textwrap
-from collections.abc import Callable, Mapping, Sequence
-from functools import cache
+from collections.abc import Callable, Collection, Mapping, Sequence
+from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
@@ -36,23 +34,19 @@ _SENTENCE_END = re.compile(
     r"(?<!\bMr)(?<!\bMs)(?<!\bDr)(?<!\bMrs)(?<!\bSt)(?<!\be\.g)(?<!\bi\.e)"
     r"[.!?][\"”’')]*\s+(?=[\"“‘'(]*(?:[A-Z]|\[\[))"
 )
-_STORY = re.compile(
-    r"sentence\s*1\s*:(?P<context>.*?)\bsentence\s*2\s*:(?P<option>.*)", re.I | re.S
-)
-_SECOND = re.compile(r"(?:sentence\s*(?:2\s*)?:)(?P<option>.*)", re.I | re.S)
+_STORY = r"sentence\s*1\s*:(?P<context>.*?)\bsentence\s*2\s*:(?P<option_1>.*)"
+_SECOND = r"sentence\s*(?:2\s*)?:(?P<option_2>.*)"
 _WRAPPED = ('""', "''", "“”", "<>", "**", "``")
 _LEAD = re.compile(
     r"^(?:(?:final )?answer|(?:the )?(?:two |raw )?concepts?(?: pair)?(?: are)?)\s*:\s*", re.I
 )
+_GROUPS = {"groups": documents.FILES["groups"]}
 
 
 @cache
 def prompts() -> Mapping[str, Any]:
     """What pipeline.yaml holds."""
-    content = read(Path(__file__).with_name("pipeline.yaml"), "pipeline.yaml")
-    for problem in content.problems:
-        raise ValueError(content.message(*problem))
-    return content.data
+    return read(Path(__file__).with_name("pipeline.yaml")).data
 
 
 # ---- What the items are made from
@@ -61,9 +55,9 @@ def prompts() -> Mapping[str, Any]:
 def rows(path: str) -> list[dict[str, str]]:
     """The rows of a file, each with its own id or its number.
 
-    A row is a stereotype, given in the columns of one of the prompts of Table 12 (s1 and s2, or
-    context and question, or category, target and stereotype), or a concept pair (concept_1 and
-    concept_2), which skips the first three steps. Raises UsageError that lists what is wrong.
+    A row is a stereotype, in the columns of one of the prompts of Table 12 (s1 and s2, or context
+    and question, or category, target and stereotype), or a concept pair, which skips the first
+    three steps. Raises UsageError that lists what is wrong.
     """
     content = read(Path(path))
     prompt_of = {tuple(_GAP.findall(prompt)): prompt for prompt in prompts()["summary"]}
@@ -92,20 +86,18 @@ def rows(path: str) -> list[dict[str, str]]:
         if columns == _CONCEPTS:
             new |= {name: filled[name] for name in _CONCEPTS}
         else:
-            new["stereotype"] = _filled(prompt_of[columns], **filled)
+            new["stereotype"] = _filled(prompt_of[columns], filled)
         made.append(new)
-    if len(wrong) == 1:
-        raise UsageError(wrong[0])
     if wrong:
-        lines = [f"  {problem}" for problem in wrong[:SHOWN]]
-        raise UsageError("\n".join([f"{len(wrong)} problems:", *lines]))
+        lines = [f"{len(wrong)} problems:", *(f"  {problem}" for problem in wrong[:SHOWN])]
+        raise UsageError(wrong[0] if len(wrong) == 1 else "\n".join(lines))
     return made
 
 
 # ---- What is asked
 
 
-def _filled(prompt: str, **values: str) -> str:
+def _filled(prompt: str, values: Mapping[str, str]) -> str:
     """A prompt with its gaps filled. Gaps in the values stay as they are."""
     return _GAP.sub(lambda gap: values[gap[1]], prompt)
 
@@ -114,22 +106,19 @@ def _ask_summary(known: Known) -> str:
     return f"{prompts()['before']} {known['stereotype']}"
 
 
-def _question(prompt: str, **fields: str) -> Callable[[Known], str]:
-    """A step's prompt. fields: its gap, with _ for a space -> the field that fills it."""
-
-    def ask(known: Known) -> str:
-        values = {gap.replace("_", " "): known[field] for gap, field in fields.items()}
-        return _filled(prompts()[prompt], **values)
-
-    return ask
+def _asks(prompt: str, fields: Mapping[str, str]) -> Callable[[Known], str]:
+    """A step's prompt. fields: its gap -> the field that fills it."""
+    return lambda known: _filled(
+        prompts()[prompt], {gap: known[field] for gap, field in fields.items()}
+    )
 
 
 # ---- What is answered
 
 
 def _plain(answer: str) -> str:
-    """An answer without its reasoning and its decoration. Some models repeat the "\\n" that the
-    prompts print."""
+    """An answer without its reasoning and decoration. Some models repeat the "\\n" of the
+    prompts."""
     text = spoken(answer)
     if text is None:
         raise Refused("form", "cut off within its reasoning")
@@ -172,7 +161,7 @@ def _read_summary(answer: str, known: Known) -> dict[str, str]:
     return {"summary": summary}
 
 
-def _concepts(answer: str, known: Known) -> tuple[str, str]:
+def _read_concepts(answer: str, known: Known) -> tuple[str, str]:
     text = _plain(answer)
     first, *more = [line.strip() for line in text.splitlines() if line.strip()]
     line = _bare(_LEAD.sub("", _bare(first)))
@@ -191,37 +180,48 @@ def _concepts(answer: str, known: Known) -> tuple[str, str]:
     folded = [one.casefold(), two.casefold()]
     if folded[0] == folded[1]:
         raise Refused("form", "the same concept twice")
-    example = [concept.casefold() for concept in prompts()["example_concepts"]]
-    summary = known["summary"].casefold()
-    if folded == example and not any(concept in summary for concept in example):
+    example, summary = prompts()["example_concepts"], known["summary"].casefold()
+    if folded == list(example) and not any(concept in summary for concept in example):
         problem = f"{one};{two} is the prompt's example, and the summary speaks of neither"
         raise Refused("example copied", problem)
     return one, two
 
 
 def _read_pair(answer: str, known: Known) -> dict[str, str]:
-    one, two = _concepts(answer, known)
-    return {"raw_concept_1": one, "raw_concept_2": two}
+    return dict(zip(_RAW, _read_concepts(answer, known), strict=True))
 
 
 def _read_check(answer: str, known: Known) -> dict[str, str]:
-    one, two = _concepts(answer, known)
-    return {"concept_1": one, "concept_2": two}
+    return dict(zip(_CONCEPTS, _read_concepts(answer, known), strict=True))
 
 
-def _sentence(text: str, what: str) -> str:
+def _sentence(field: str, text: str) -> str:
     """One sentence of a story, with [[X's]] where the model put [[X]]'s in an option."""
     text = _bare(text)
-    if what != "context":
+    if field != "context":
         text = re.sub(r"\[\[X\]\]['’]s\b", "[[X's]]", text)
     if not text:
-        raise Refused("form", f"the {what} is empty")
+        raise Refused("form", f"{field} is empty")
     if _sentences(text) > 1:
-        raise Refused("form", f"the {what} has {_sentences(text)} sentences, expected one")
-    for example in prompts()["example_sentences"]:
-        if example in text:
-            raise Refused("example copied", f"the {what} is the prompt's example")
+        raise Refused("form", f"{field} has {_sentences(text)} sentences, expected one")
+    if any(example in text for example in prompts()["example_sentences"]):
+        raise Refused("example copied", f"{field} is the prompt's example")
     return text
+
+
+def _read_story(pattern: str, form: str, answer: str, known: Known) -> dict[str, str]:
+    """The sentences of a story, by field. pattern: a group for each field. form: as a refusal
+    names it."""
+    text = _plain(answer)
+    match = re.search(pattern, text, re.IGNORECASE | re.DOTALL)
+    if match is None:
+        raise _misformed(text, form)
+    lines = [line for line in match[match.re.groups].splitlines() if line.strip()]
+    if len(lines) > 1:
+        raise Refused("form", f"goes on after its last sentence for {len(lines) - 1} lines")
+    story = {field: _sentence(field, part) for field, part in match.groupdict().items()}
+    _fit({**known, **story})
+    return story
 
 
 def _fit(known: Known) -> None:
@@ -232,16 +232,19 @@ def _fit(known: Known) -> None:
         if part := named(known["context"], known[concept]):
             problem = f"context: names {part!r}, which the options are to show"
             raise Refused("concept named", problem)
-    unfillable = _written_pronouns()
-    for field in TEXTS:
-        for word in _words(known.get(field, "")):
-            if word.casefold() in unfillable:
-                problem = "fits only some of the descriptors; expected [[X]] or [[X's]]"
-                raise Refused("pronoun", f"{field}: {word!r} {problem}")
+    for field, word in _words(known, _written_pronouns()):
+        problem = "fits only some of the descriptors; expected [[X]] or [[X's]]"
+        raise Refused("pronoun", f"{field}: {word!r} {problem}")
 
 
-def _words(text: str) -> list[str]:
-    return re.findall(r"[^\W\d_]+", TOKEN.sub(" ", text))
+def _words(story: Known, listed: Collection[str]) -> list[tuple[str, str]]:
+    """The words of a story that are listed, each with its field."""
+    return [
+        (field, word)
+        for field in TEXTS
+        for word in re.findall(r"[^\W\d_]+", TOKEN.sub(" ", story.get(field, "")))
+        if word.casefold() in listed
+    ]
 
 
 def _forms() -> Mapping[str, str]:
@@ -254,62 +257,28 @@ def _written_pronouns() -> set[str]:
     return set.union(*words) - set.intersection(*words)
 
 
-def _written(answer: str, form: re.Pattern[str], shape: str, last: str) -> re.Match[str]:
-    """The match of an answer with a form whose last part is `option`, one line. shape, last: names
-    of the form and of that part, for a refusal."""
-    text = _plain(answer)
-    match = form.search(text)
-    if match is None:
-        raise _misformed(text, shape)
-    lines = [line for line in match["option"].splitlines() if line.strip()]
-    if len(lines) > 1:
-        raise Refused("form", f"goes on after {last} for {len(lines) - 1} lines")
-    return match
-
-
-def _read_story(answer: str, known: Known) -> dict[str, str]:
-    match = _written(answer, _STORY, "Sentence 1: ... Sentence 2: ...", "sentence 2")
-    story = {
-        "context": _sentence(match["context"], "context"),
-        "option_1": _sentence(match["option"], "first option"),
-    }
-    _fit({**known, **story})
-    return story
-
-
-def _read_second(answer: str, known: Known) -> dict[str, str]:
-    match = _written(answer, _SECOND, "Sentence: ...", "the sentence")
-    second = {"option_2": _sentence(match["option"], "second option")}
-    _fit({**known, **second})
-    return second
-
-
 # ---- For the review
 
 
 def problems(items: Sequence[Known], groups: str | None = None) -> list[list[str]]:
     """What `lm-eval-bias check` would refuse, for each item."""
-    file = documents.FILES["items"]
     data = frozen(list(items))
     causes: list[list[str]] = [[] for _ in items]
-    for (i, *field), cause in file.shape.problems(data) if items else ():
+    for (i, *field), cause in documents.FILES["items"].shape.problems(data) if items else ():
         causes[i].append(": ".join([*map(str, field), cause]))
-    given = load({"groups": documents.FILES["groups"]}, groups=groups)
     readable = [i for i, of_item in enumerate(causes) if not of_item]
-    for (i, field), cause in (file.more or (lambda *_: ()))([data[i] for i in readable], given):
+    given = load(_GROUPS, groups=groups)
+    for (i, field), cause in documents.concept_problems([data[i] for i in readable], given):
         causes[readable[i]].append(f"{field}: {cause}")
     return causes
 
 
 def notes(item: Known) -> list[str]:
     """Hints for a reviewer, which a check cannot decide."""
-    words = {*prompts()["plural"], *_written_pronouns()}
+    words = dict.fromkeys(_words(item, {*prompts()["plural"], *_written_pronouns()}))
     forms = "[[X]], [[X's]], [[X:obj]] or [[X:self]]"
     hints = [
-        f"{field}: {word!r} may stand for the person; write {forms} there"
-        for field in TEXTS
-        for word in dict.fromkeys(_words(item.get(field, "")))
-        if word.casefold() in words
+        f"{field}: {word!r} may stand for the person; write {forms} there" for field, word in words
     ]
     for n, other in ("12", "21"):
         if part := named(item.get(f"option_{n}", ""), item.get(f"concept_{other}", "")):
@@ -319,46 +288,41 @@ def notes(item: Known) -> list[str]:
 
 def shown(item: Known, groups: str | None = None) -> list[tuple[str, str]]:
     """The first question with each pronoun, as a model would read it; three at most."""
-    given = load({"groups": documents.FILES["groups"]}, groups=groups)["groups"]
+    given = load(_GROUPS, groups=groups)["groups"]
     questions: dict[str, tuple[str, str]] = {}
-    for question in documents.questions(item, given):
-        one, two = question["option_1"], question["option_2"]
+    for question in documents.asked([item], given, given["types"], "paper"):
+        a, b = question["option_a"], question["option_b"]
         title = f"{question['type']}, {question['identity']}"
-        text = f"{question['context']}\na) {one}\nb) {two}"
-        questions.setdefault(one + two, (title, text))
+        questions.setdefault(a + b, (title, f"{question['context']}\na) {a}\nb) {b}"))
     return list(questions.values())[:3]
 
 
-SUMMARY = {"bias_summary_and_explanation": "summary"}
+_RAW = ("raw_concept_1", "raw_concept_2")
+_SUMMARY = {"bias summary and explanation": "summary"}
 PIPELINE = Pipeline(
-    fields=("id", "concept_1", "concept_2", "context", "option_1", "option_2"),
+    fields=("id", *_CONCEPTS, *TEXTS),
     optional=("theme",),
     task="hbb",
     rows=rows,
     steps=(
         Step("bias summary", _ask_summary, _read_summary, ["summary"]),
-        Step(
-            "raw concept pair",
-            _question("pair", **SUMMARY),
-            _read_pair,
-            ["raw_concept_1", "raw_concept_2"],
-        ),
+        Step("raw concept pair", _asks("pair", _SUMMARY), _read_pair, _RAW),
         Step(
             "post-hoc check",
-            _question("check", **SUMMARY, concept1="raw_concept_1", concept2="raw_concept_2"),
+            _asks("check", {**_SUMMARY, "concept1": _RAW[0], "concept2": _RAW[1]}),
             _read_check,
-            ["concept_1", "concept_2"],
+            _CONCEPTS,
         ),
         Step(
             "context and first option",
-            _question("story", concept1="concept_1"),
-            _read_story,
+            _asks("story", {"concept1": "concept_1"}),
+            partial(_read_story, _STORY, "Sentence 1: ... Sentence 2: ..."),
             ["context", "option_1"],
         ),
         Step(
             "second option",
-            _question("second", generated_context="context", concept2="concept_2"),
-            _read_second,
+            _asks("second", {"generated context": "context", "concept2": "concept_2"}),
+            partial(_read_story, _SECOND, "Sentence: ..."),
             ["option_2"],
         ),
     ),

@@ -1,5 +1,5 @@
-"""HBB-SG, the semi-generation form of HBB: how likely is each of several sentences that hide a
-concept, as the next of a story?
+"""HBB-SG, semi-generation: how likely is each of several sentences that hide a concept, as the next
+of a story?
 
 data: items/hbb_concepts.tsv and items/hbb_variations.tsv (ours), items/hbb.yaml (Tables 4 and 10;
 placebo types ours)
@@ -21,7 +21,7 @@ from lm_eval_bias.usage import number
 
 FILES = {"groups": hbb.FILES["groups"]}
 Sentences = tuple[Sequence[str], Sequence[str]]
-"""Those of option 1 and those of option 2 of one concept pair, with [[X]] for the person."""
+"""Of option 1 and of option 2 of one concept pair, with [[X]] for the person."""
 
 
 def options(threshold: float = THRESHOLD, groups: str | None = None) -> dict[str, Any]:
@@ -30,7 +30,7 @@ def options(threshold: float = THRESHOLD, groups: str | None = None) -> dict[str
 
 
 def sentences() -> dict[str, tuple[list[str], list[str]]]:
-    """Of each of our concept pairs, by its id: each option of `hbb`, then its variations."""
+    """Id of our concept pair -> each option of `hbb`, then its variations."""
     of = {
         concept["id"]: ([concept["option_1"]], [concept["option_2"]])
         for concept in table("hbb_concepts")
@@ -44,19 +44,16 @@ def questions(
     concept: Mapping[str, str],
     sentences: Sentences,
     groups: Mapping[str, Any],
-    category: str | None = None,
-    placebo: bool = True,
+    types: Mapping[str, Mapping[str, Any]],
     expected: int = 0,
 ) -> Iterator[dict[str, Any]]:
-    """The questions of one concept pair, as `hbb.described`, with what may be said next.
+    """`hbb.described` with choices: the sentences of option 1, then those of option 2.
 
-    choices: the sentences of option 1, then those of option 2. split: how many of them are of
-    option 1. lacking: how many sentences the two options have less than `expected` each.
+    split: how many are of option 1. lacking: how many fewer than `expected` the options have.
     """
     lacking = sum(max(0, expected - len(of_option)) for of_option in sentences)
-    # Two pronouns: the sentences are made twice and not 58 times, and held so.
-    written: dict[str, list[str]] = {}
-    for question, pronoun in hbb.described(concept, groups, category, placebo):
+    written: dict[str, list[str]] = {}  # by pronoun, so that 58 questions share few lists
+    for question, pronoun in hbb.described(concept, groups, types):
         if pronoun not in written:
             written[pronoun] = [
                 hbb.refer(text, pronoun, groups) for of_option in sentences for text in of_option
@@ -73,10 +70,11 @@ def questions(
 def documents(groups: str | None = None, category: str | None = None) -> list[dict[str, Any]]:
     """All questions, or those of one category and the placebos, in the order of `hbb`."""
     content, texts = load(FILES, groups=groups)["groups"], sentences()
+    types = hbb.types_asked(content, category)
     return [
         question
         for concept in hbb.interleaved(table("hbb_concepts"))
-        for question in questions(concept, texts[concept["id"]], content, category)
+        for question in questions(concept, texts[concept["id"]], content, types)
     ]
 
 

@@ -1,5 +1,5 @@
-"""HBB-SG on the authors' released concept pairs, with the ten sentences that they wrote for each
-option, or with the one of `hbb_official`.
+"""HBB-SG on the authors' concept pairs, with their ten sentences for each option or the one of
+`hbb_official`.
 
 data: the authors' questions (1,547 concept pairs) and their sentence variations (fetched),
 items/hbb.yaml, items/hbb_official.yaml
@@ -11,10 +11,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from functools import cache
 from pathlib import Path
 from typing import Any
 
+from lm_eval_bias.benchmarks.hbb import documents as hbb
 from lm_eval_bias.benchmarks.hbb import official_documents as hbb_official
 from lm_eval_bias.benchmarks.hbb import sg_documents as hbb_sg
 from lm_eval_bias.data.content import read
@@ -29,8 +29,8 @@ VARIATIONS = "20241207-0945_all_data_more_contexts_questions.csv"
 SENTENCES = {"released": 10, "one": 1}
 """How many sentences an option has; ten in appendix E.1."""
 FILES = hbb_official.FILES
-# What the authors' notebook reads of the file.
 NEEDED = ("id", "s1", "s2")
+"""What the authors' notebook reads of the file (src/questions_final.ipynb)."""
 CURE = (
     "sentences=one in --metadata asks with the one sentence that each option has in the questions' "
     "file"
@@ -43,9 +43,8 @@ def options(
     placebo: bool = True,
     groups: str | None = None,
 ) -> dict[str, Any]:
-    """What --metadata may set. sentences: "released" takes the authors' ten variations of each
-    option; "one" takes the option of `hbb_official` alone, which is equation 2 with n = 1.
-    threshold, groups: as for `hbb`. placebo: false leaves our four placebo types out."""
+    """As for `hbb_official`, and sentences: "released" takes the authors' ten variations of each
+    option, "one" the option of `hbb_official` alone (equation 2 with n = 1)."""
     return {
         "sentences": choice("sentences", sentences, SENTENCES),
         "placebo": flag("placebo", placebo),
@@ -57,7 +56,7 @@ def options(
 
 
 def _released_file() -> Path:
-    """The authors' variations. Their checksum is not known, so `released` checks what they hold."""
+    """The authors' variations. No checksum of them is known, so `released` checks the content."""
     try:
         return official_file("hbb", VARIATIONS)
     except UsageError as error:
@@ -67,22 +66,12 @@ def _released_file() -> Path:
         ) from error
 
 
-def one() -> list[hbb_sg.Sentences]:
-    """Of each concept pair, in the order of `concept_pairs`, the two options that the questions'
-    file has."""
-    return [
-        ([concept["option_1"]], [concept["option_2"]]) for concept in hbb_official.concept_pairs()
-    ]
-
-
 def released(path: Path) -> list[hbb_sg.Sentences]:
-    """Of each concept pair, in the order of `concept_pairs`, the authors' sentences with the
-    placeholders of `hbb`.
+    """The authors' sentences of each of `concept_pairs`, with the placeholders of `hbb`.
 
-    path: a table with the columns s1 (a sentence of option 1), s2 (of option 2; one of the two may
-    be empty) and id, the number of the concept pair from 0: so the authors' notebook reads it
-    (src/questions_final.ipynb). Raises UsageError, in one line, for another layout, for concepts
-    that are not those of the concept pair, and for an option without a sentence.
+    path: a table with the columns s1 and s2 (a sentence of either option; one may be empty) and id,
+    the number of the concept pair from 0. Raises UsageError, in one line, for another layout, for
+    other concepts than the pair's, and for an option without a sentence.
     """
     concepts = hbb_official.concept_pairs()
     sentences: list[tuple[list[str], list[str]]] = [([], []) for _ in concepts]
@@ -91,9 +80,9 @@ def released(path: Path) -> list[hbb_sg.Sentences]:
         if number is None or int(number[1]) >= len(concepts):
             expected = f"whole number from 0 to {len(concepts) - 1}"
             raise _wrong(path, f"line {line}: id {row['id']!r} is no {expected}")
-        concept = concepts[int(number[1])]
-        for i, of_option in enumerate(sentences[int(number[1])], start=1):
-            column, expected = f"bias type{i}", concept[f"concept_{i}"]
+        n = int(number[1])
+        for i, of_option in enumerate(sentences[n], start=1):
+            column, expected = f"bias type{i}", concepts[n][f"concept_{i}"]
             if _plain(row.get(column, expected)) != _plain(expected):
                 known = f"{expected!r} for this id in {hbb_official.QUESTIONS}"
                 raise _wrong(path, f"line {line}: {column} is {row[column]!r}, and {known}")
@@ -132,17 +121,12 @@ def _plain(text: str) -> str:
 
 
 def _with_forms(text: str) -> str:
-    """A sentence with the placeholders of `hbb`, the object's form behind the words that ask for
-    one."""
-    places = enumerate(hbb_official.PLACEHOLDER.finditer(text), start=1)
-    objects = {place for place, x in places if _asks_for_object().search(text, 0, x.start())}
-    return hbb_official.with_forms(text, objects)
-
-
-@cache
-def _asks_for_object() -> re.Pattern[str]:
+    """A sentence with the placeholders of `hbb`; words before one tell that it is an object."""
     words = "|".join(lexicon("hbb_official")["object_after"])
-    return re.compile(rf"\b(?:{words})\s$", re.IGNORECASE)
+    before = re.compile(rf"\b(?:{words})\s$", re.IGNORECASE)
+    places = enumerate(hbb_official.PLACEHOLDER.finditer(text), start=1)
+    objects = {place for place, x in places if before.search(text, 0, x.start())}
+    return hbb_official.with_forms(text, objects)
 
 
 # ---- The questions
@@ -156,29 +140,32 @@ def documents(
 ) -> list[dict[str, Any]]:
     """The questions of `hbb_official` in one order, each with the sentences of both options."""
     content = hbb_official.groups_with_forms(groups)
+    types = hbb.types_asked(content, category, placebo)
     concepts = hbb_official.concept_pairs()
     texts: Sequence[hbb_sg.Sentences] = (
-        released(_released_file()) if sentences == "released" else one()
+        released(_released_file())
+        if sentences == "released"
+        else [([concept["option_1"]], [concept["option_2"]]) for concept in concepts]
     )
     by_id = {concept["id"]: text for concept, text in zip(concepts, texts, strict=True)}
     return [
         question
         for concept in hbb_official.spread(concepts)
         for question in hbb_sg.questions(
-            concept, by_id[concept["id"]], content, category, placebo, SENTENCES[sentences]
+            concept, by_id[concept["id"]], content, types, SENTENCES[sentences]
         )
     ]
 
 
 def count(
-    groups: str | None = None, category: str | None = None, placebo: bool = True, **setting: Any
+    groups: str | None = None, category: str | None = None, placebo: bool = True, **_: Any
 ) -> int:
-    """How many `documents` there are; needs no file of the authors."""
+    """The number of `documents`; needs no file of the authors."""
     return hbb_official.count("paper", groups, category, placebo)
 
 
-def checksums(sentences: str = "released", **setting: Any) -> dict[str, str]:
-    """What the results say of the authors' variations, of which no checksum is known."""
+def checksums(sentences: str = "released", **_: Any) -> dict[str, str]:
+    """The variations have no pinned checksum, so the results name theirs."""
     return {"sentences_sha256": sha256(_released_file())} if sentences == "released" else {}
 
 

@@ -3,14 +3,13 @@ or of the letters in front of them."""
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Iterable, Mapping, Sequence
 from functools import partial
 from math import fsum, inf, nan
 from typing import Any
 
 from lm_eval_bias.benchmarks.stereoset import exhibits
-from lm_eval_bias.likelihoods import mass, probabilities, usable
+from lm_eval_bias.likelihoods import lengths, mass, probabilities, usable, warn_of_bytes
 from lm_eval_bias.measure import (
     Measure,
     Metric,
@@ -30,8 +29,6 @@ from lm_eval_bias.metrics.context_association import (
     chosen,
     compared,
 )
-
-logger = logging.getLogger(__name__)
 
 Records = Sequence[Mapping[str, Any]]
 KEYS = ("example", "target", "bias_type")
@@ -131,32 +128,22 @@ def letter_metrics(cell: str) -> list[Metric]:
 
 
 def record(doc: Mapping[str, Any], results: Sequence[tuple[float, bool, int | None]]) -> Record:
-    """The likelihoods of stereotype, anti-stereotype and unrelated sentence.
-
-    likelihoods: in nats; None if they are not `usable`. lengths: of the sentences, in `unit`:
-    "tokens", or "bytes" (UTF-8) if the number of tokens of a sentence is unknown.
-    """
-    values = [value for value, _, _ in results]
-    tokens = [count for _, _, count in results if count]
-    known = len(tokens) == len(results)
+    """The likelihoods of stereotype, anti-stereotype and unrelated sentence, None if they are not
+    `usable`; lengths, unit: as of `likelihoods.lengths`."""
+    values = [value for value, *_ in results]
+    counts, unit = lengths(results, doc["choices"])
     return {
         **{key: doc[key] for key in KEYS},
         "likelihoods": values if usable(values) else None,
-        "lengths": tokens if known else [len(sentence.encode()) for sentence in doc["choices"]],
-        "unit": "tokens" if known else "bytes",
+        "lengths": counts,
+        "unit": unit,
     }
 
 
 def summary(records: Records, per: str, *, errors: bool = True, **_: Any) -> Summary:
     """The three scores. per: "token" compares mean log-likelihoods per token, "sentence" sums."""
-    by_bytes = sum(r["unit"] == "bytes" for r in records)
-    if by_bytes and per == "token" and errors:
-        logger.warning(
-            "The model gives no numbers of tokens for %d of %d examples; scores are per UTF-8 byte "
-            "there.",
-            by_bytes,
-            len(records),
-        )
+    if per == "token" and errors:
+        warn_of_bytes(records)
 
     def scored(r: Mapping[str, Any]) -> Scored:
         lengths = r["lengths"] if per == "token" else [1, 1, 1]
