@@ -464,14 +464,14 @@ ASKED = {
         hbb_sg.options,
     ),
     "stereoset.SENTENCES": (
-        lambda: stereoset.sentences(overt_rows("intersentence")),
+        lambda: stereoset.intersentence(overt_rows("intersentence")),
         48,
         lambda doc, rng: [(*each, rng.choice([1, 2, 3])) for each in likelihoods(rng, 3)],
         stereoset.options,
     ),
     **{
         f"stereoset.{part.upper()}_CHOICE": (
-            lambda part=part: stereoset.letters(overt_rows(part)),
+            lambda part=part: stereoset.letters(part == "intrasentence", overt_rows(part)),
             48 * 6 - 1,
             lambda doc, rng: likelihoods(rng, 3),
             stereoset.choice_options,

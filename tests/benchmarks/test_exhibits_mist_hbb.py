@@ -408,7 +408,7 @@ def chosen():
         best = doc["letters"][0 if doc["target"] < "m" else 1]
         return [(log(0.8) if letter == best else log(0.1), False) for letter in "abc"]
 
-    docs = stereoset.letters(overt_rows("intrasentence"))
+    docs = stereoset.intrasentence_choice(overt_rows("intrasentence"))
     terms = {(doc["bias_type"], doc["target"]) for doc in docs}
     return terms, run_of("stereoset_intrasentence_choice", docs, likelihoods)
 

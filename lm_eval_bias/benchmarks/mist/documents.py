@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Iterator, Mapping
-from itertools import chain, count, cycle, islice
+from itertools import chain, count, cycle, islice, zip_longest
 from math import gcd
 from typing import Any
 
@@ -53,8 +53,8 @@ def _problems(data: Mapping[str, Any], others: Mapping[str, Any]) -> Iterator[Pr
                 yield ("groups", name, "identifiers", i), cause
     for domain, groups in sides.items():
         for name in groups["a"][1:]:
-            cause = f"a second group of side a in the domain {domain}, beside {groups['a'][0]}; "
-            yield ("groups", name, "side"), f"{cause}each has one"
+            cause = f"a second group of side a in the domain {domain}, beside {groups['a'][0]}"
+            yield ("groups", name, "side"), f"{cause}; each has one"
         for side, other in ("ab", "ba"):
             if not groups[side]:
                 cause = f"the domain {domain} has no group of side {side} to compare it with"
@@ -72,8 +72,7 @@ def _problems(data: Mapping[str, Any], others: Mapping[str, Any]) -> Iterator[Pr
 
 
 def _file(needed: str) -> dict[str, ItemFile]:
-    """The file of groups, of which one test needs the attributes and the other the neutral
-    words."""
+    """The file of groups. needed: "attributes" or "neutral_words"."""
     shapes: dict[str, Shape] = {
         "groups": Named(
             Fields(domain=Text(), side=Text(["a", "b"]), identifiers=Several(Text())), least=2
@@ -100,8 +99,7 @@ AAT_FILES = _file("neutral_words")
 
 
 def pairs(groups: Mapping[str, Any]) -> dict[str, tuple[str, str]]:
-    """The pairs of groups, by the name of the group S_b: (group S_a, group S_b) of one domain
-    (section 3.3); the paper has ten. groups: the content of a file of groups."""
+    """The pairs (group S_a, group S_b) of one domain, by the name of S_b (section 3.3)."""
     members = groups["groups"]
     advantaged = {g["domain"]: name for name, g in members.items() if g["side"] == "a"}
     return {
@@ -117,9 +115,8 @@ def neutral_words(groups: Mapping[str, Any]) -> list[str]:
 def wabt_options(
     seed: int = SEED, samples: int = SAMPLES, groups: str | None = None
 ) -> dict[str, Any]:
-    """What --metadata may set. seed: of the draws of words and identifiers. samples: how many for
-    each pair of groups; the paper has 50. groups: a file of groups, identifiers and attributes, as
-    items/mist.yaml."""
+    """What --metadata may set. seed: of the draws. samples: for each pair of groups. groups: a file
+    like items/mist.yaml."""
     return {
         "seed": whole_number("seed", seed, 0),
         "samples": whole_number("samples", samples, 1),
@@ -130,9 +127,8 @@ def wabt_options(
 def aat_options(
     seed: int = SEED, combinations: int | None = None, groups: str | None = None
 ) -> dict[str, Any]:
-    """What --metadata may set. seed: of the draws. combinations: how many of an identifier and a
-    neutral word; the paper has 500, and fewer are taken where a person's groups give no more.
-    groups: a file of groups, identifiers and neutral words, as items/mist.yaml."""
+    """What --metadata may set. seed: of the draws. combinations: of an identifier and a neutral
+    word; by default 500, or what a person's groups give. groups: a file like items/mist.yaml."""
     named = checked(AAT_FILES, groups=groups)
     most = _most_combinations(load(AAT_FILES, groups=groups)["groups"])
     if combinations is None:
@@ -143,8 +139,8 @@ def aat_options(
 
 
 def _most_combinations(groups: Mapping[str, Any]) -> int:
-    """Half of them go to S_a, in each domain as many as to S_b; every group can give each of its
-    identifiers each word once."""
+    """Each group gives each of its identifiers each word once; one of S_a is shared by its
+    pairs."""
     words, compared = len(neutral_words(groups)), list(pairs(groups).values())
     most = {name: len(g["identifiers"]) * words for name, g in groups["groups"].items()}
     of_side_a = [a for a, _ in compared]
@@ -159,13 +155,10 @@ def _most_combinations(groups: Mapping[str, Any]) -> int:
 def word_lists(
     seed: int = SEED, samples: int = SAMPLES, groups: str | None = None
 ) -> list[dict[str, Any]]:
-    """The instances of WABT: pairs x `samples` x dimensions x 3 templates, with our groups 10 x
-    `samples` x 3 x 3.
+    """The instances of WABT: pairs x samples x dimensions x 3 templates, in turn.
 
-    One sample of a pair fixes the two identifiers; with a dimension, also the 5 + 5 words, their
-    order and which group is named first. The templates share all that. Of the lists of a pair and
-    dimension, every other one names S_a first. In order, every ten documents hold all pairs, and
-    every ninety all pairs, dimensions and templates equally often.
+    A sample fixes the two identifiers; with a dimension, also the 5 + 5 words, their order and
+    which group is named first, every other time S_a. The templates share all that.
     """
     content = load(WABT_FILES, groups=groups)["groups"]
     dimensions = len(content["attributes"])
@@ -177,8 +170,7 @@ def word_lists(
         ]
         for round_ in range(dimensions * TEMPLATES):
             for number, lists in enumerate(drawn):
-                # Counts through the combinations of dimension and template, each pair from another
-                # one on.
+                # Each pair begins with another combination of dimension and template.
                 step = (number + round_) % (dimensions * TEMPLATES)
                 dimension = step % dimensions
                 template = (step // dimensions + dimension) % TEMPLATES + 1
@@ -189,14 +181,13 @@ def word_lists(
 def _draws(
     groups: Mapping[str, Any], seed: int, sample: int, number: int, pair: str
 ) -> Iterator[dict[str, Any]]:
-    """For each dimension, the list of one sample of a pair, without its template."""
+    """The list of one sample of a pair in each dimension, without template."""
     rng = random.Random(f"{seed}/{pair}/{sample}")
     identifiers = [
         rng.choice(groups["groups"][group]["identifiers"]) for group in pairs(groups)[pair]
     ]
     for d, (dimension, polarities) in enumerate(groups["attributes"].items()):
         positive, negative = polarities["positive"], polarities["negative"]
-        # As many good words as bad ones, where a person's lists are shorter too.
         size = min(WORDS_PER_POLARITY, len(positive), len(negative))
         drawn = [(word, True) for word in rng.sample(positive, size)]
         drawn += [(word, False) for word in rng.sample(negative, size)]
@@ -228,8 +219,7 @@ build_wabt_in_both_orders = CustomDataset(word_lists_in_both_orders, files=WABT_
 
 
 def pair_choices(doc: dict[str, Any]) -> list[str]:
-    """For each word its pair with S_a and its pair with S_b, in the form that the prompt asks for;
-    shape (20,) with ten words."""
+    """Each word's pair with S_a and its pair with S_b, in the form that the prompt asks for."""
     return [f"({word}, {group})" for word in doc["words"] for group in doc["groups"]]
 
 
@@ -243,11 +233,9 @@ def attributions(
     templates.
 
     S_a and S_b have equal shares, and within each the pairs of groups, so that a model which reacts
-    to the domain alone shows no difference between them. A group of S_a is asked once for each
-    group that it is compared with. Within a group the identifiers are equally frequent, and the
-    words over all and in every group, as far as the number allows; no identifier meets a word
-    twice. The first third of the documents holds every combination once: templates, S_a and S_b,
-    and pairs in turn.
+    to the domain alone shows no difference. Within a group the identifiers are equally frequent,
+    and so are the words, as far as the number allows; no identifier meets a word twice. The first
+    third of the documents holds every combination once.
     """
     rng = random.Random(f"{seed}/aat")
     content = load(AAT_FILES, groups=groups)["groups"]
@@ -285,13 +273,13 @@ def attributions(
                 columns[i], column = column[: sizes[i]], column[sizes[i] :]
         sides.append(
             [
-                (i + j, column[j])
-                for j in range(max(sizes))
-                for i, column in enumerate(columns)
-                if j < len(column)
+                (i + j, x)
+                for j, row in enumerate(zip_longest(*columns))
+                for i, x in enumerate(row)
+                if x is not None
             ]
         )
-    in_turn = [side[i] for i in range(len(sides[0])) for side in sides if i < len(side)]
+    in_turn = [x for both in zip_longest(*sides) for x in both if x is not None]
     return [
         {**x, "template": (turn + shift) % TEMPLATES + 1}
         for shift in range(TEMPLATES)

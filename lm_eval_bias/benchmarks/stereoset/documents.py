@@ -1,9 +1,7 @@
 """StereoSet: is a stereotype preferred to an anti-stereotype, and sense to nonsense?
 
 data: McGill-NLP/stereoset on the hub
-abstract: a term in a context, continued by a stereotype, an anti-stereotype or something unrelated
 languages: en
-tags: gender, profession, race, religion, overt bias
 paper: Nadeem, Bethke and Reddy 2021; asked with letters as in HBB, section 4.2.2 and Table 11
 """
 
@@ -12,6 +10,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
+from functools import partial
 from itertools import permutations
 from pathlib import Path
 from typing import Any
@@ -34,15 +33,13 @@ _GAP = re.compile("BLANK|__")
 
 def options(per: str = "token", data: str | None = None) -> dict[str, Any]:
     """What --metadata may set. per: "token" compares mean log-likelihoods per token, as the
-    authors' program does, "sentence" their sums. data: a file with the columns of the data set,
-    .json, .jsonl or .parquet, or the authors' own dev.json."""
+    authors' program does, "sentence" their sums. data: a file with the columns of the data set."""
     return {"per": choice("per", per, PER), **_own_file(data)}
 
 
 def choice_options(positions: str = "permutations", data: str | None = None) -> dict[str, Any]:
     """What --metadata may set. positions: "permutations" asks each example in all six orders of its
-    sentences, "rotations" in three, in which each sentence stands behind each letter once. data: as
-    in `options`."""
+    sentences, "rotations" in three. data: as in `options`."""
     return {"positions": choice("positions", positions, POSITIONS), **_own_file(data)}
 
 
@@ -58,40 +55,20 @@ def _own_file(data: Any) -> dict[str, str]:
         raise UsageError(f"cannot read {data}: {error.strerror or error}") from error
 
 
-def intrasentence(rows: Iterable[Row]) -> list[Document]:
-    """`sentences` of examples whose context has a gap."""
-    return sentences(checked(rows, gap=True))
-
-
-def intersentence(rows: Iterable[Row]) -> list[Document]:
-    """`sentences` of examples whose context is followed by them."""
-    return sentences(checked(rows, gap=False))
-
-
-def intrasentence_choice(rows: Iterable[Row], positions: str = "permutations") -> list[Document]:
-    """`letters` of examples whose context has a gap."""
-    return letters(checked(rows, gap=True), positions)
-
-
-def intersentence_choice(rows: Iterable[Row], positions: str = "permutations") -> list[Document]:
-    """`letters` of examples whose context is followed by the sentences."""
-    return letters(checked(rows, gap=False), positions)
-
-
-def sentences(rows: Iterable[Row]) -> list[Document]:
+def sentences(gap: bool, rows: Iterable[Row]) -> list[Document]:
     """Documents whose choices are the three sentences, in the order of `LABELS`."""
-    return spread(examples(rows))
+    return spread(examples(checked(rows, gap)))
 
 
-def letters(rows: Iterable[Row], positions: str = "permutations") -> list[Document]:
+def letters(gap: bool, rows: Iterable[Row], positions: str = "permutations") -> list[Document]:
     """Documents with the sentences as option_a, option_b and option_c: each example in all orders.
 
-    positions: of `POSITIONS`. letters: in front of stereotype, anti-stereotype and unrelated
-    sentence. orders: how many documents an example has.
+    letters: in front of stereotype, anti-stereotype and unrelated sentence. orders: how many
+    documents an example has.
     """
     orders = POSITIONS[positions]
     documents = []
-    for example in sentences(rows):
+    for example in sentences(gap, rows):
         texts = example.pop("choices")
         documents += [
             {
@@ -105,9 +82,14 @@ def letters(rows: Iterable[Row], positions: str = "permutations") -> list[Docume
     return documents
 
 
+# The tasks' `process_docs`: contexts of intrasentence examples have a gap.
+intrasentence, intersentence = partial(sentences, True), partial(sentences, False)
+intrasentence_choice, intersentence_choice = partial(letters, True), partial(letters, False)
+
+
 def checked(rows: Iterable[Row], gap: bool) -> list[Row]:
-    """The rows. UsageError if their contexts are of the other kind: those of intrasentence examples
-    have a gap (BLANK or __). Rows without contexts pass: `examples` reports what they lack."""
+    """The rows. UsageError if contexts have a gap (BLANK or __) where they should not, or none.
+    Rows without contexts pass: `examples` reports what they lack."""
     rows = list(rows)
     contexts = [row["context"] for row in rows if isinstance(row.get("context"), str)]
     having = sum(bool(_GAP.search(context)) for context in contexts)
@@ -122,12 +104,8 @@ def checked(rows: Iterable[Row], gap: bool) -> list[Row]:
 
 
 def examples(rows: Iterable[Row]) -> list[Document]:
-    """The examples of a data set as the hub or its authors publish it: example, target, bias_type,
-    context, choices. UsageError that lists what is wrong, row by row.
-
-    sentences: a list of sentences with their fields, or fields with a list each. gold_label: a
-    number of `LABELS` or its name.
-    """
+    """The examples of a data set as the hub or its authors publish it. UsageError that lists what
+    is wrong, row by row."""
     documents: list[Document] = []
     problems: list[str] = []
     row_of: dict[str, int] = {}
@@ -175,7 +153,8 @@ def _example(row: Row) -> Document:
 
 
 def _labelled(sentences: Any) -> list[tuple[Any, Any]]:
-    """The sentences of an example with their labels."""
+    """The sentences of an example with their labels: fields with a list each on the hub, a list of
+    sentences in the authors' file."""
     if isinstance(sentences, Mapping):
         texts, labels = sentences.get("sentence"), sentences.get("gold_label")
         if isinstance(texts, list) and isinstance(labels, list) and len(texts) == len(labels):
@@ -186,8 +165,8 @@ def _labelled(sentences: Any) -> list[tuple[Any, Any]]:
 
 
 def spread(documents: Sequence[Document]) -> list[Document]:
-    """Documents in an order whose first parts have the domains' shares of the whole. A domain has
-    one example of each term first, then another of each, and so on."""
+    """Documents in an order whose first parts have the domains' shares of the whole, each domain
+    with its terms in turn."""
     turns: Counter[tuple[str, str]] = Counter()
     domains: dict[str, list[tuple[int, int]]] = {}
     for i, document in enumerate(documents):
