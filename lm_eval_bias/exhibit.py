@@ -74,6 +74,14 @@ class Figure(NamedTuple):
     model: Literal["colour", "facet"] | None = "facet"
 
 
+def intervals(x: str, y: str, facet: str | None = None, reference: float | None = None) -> Figure:
+    """A number of each category y with its interval, models in colours."""
+    low, high = f"{x}_low", f"{x}_high"
+    return Figure(
+        "points", x, y, facet=facet, low=low, high=high, reference=reference, model="colour"
+    )
+
+
 class Exhibit(NamedTuple):
     """A table, and its figure if there is one.
 

@@ -6,7 +6,7 @@ All problems of a file are listed at once, each with its line, field and cause. 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -185,6 +185,12 @@ def not_the_whole(place: Place, name: str) -> Iterator[Problem]:
     """A problem where a group, category or axis of a person's own has the name of the whole."""
     if name == WHOLE:
         yield place, f"{name!r} is what results call everything together; give it another name"
+
+
+def one_of_groups(place: Place, value: str, known: Collection[str], what: str) -> Iterator[Problem]:
+    """A problem where a row of items names an axis, domain or emotion that the groups lack."""
+    if value not in known:
+        yield place, f"{value!r} is not one of the groups' {what} ({', '.join(known)})"
 
 
 # ---- The files of a benchmark

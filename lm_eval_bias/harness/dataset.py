@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Mapping
-from typing import Any
+from collections.abc import Callable, Mapping, Sequence
+from itertools import zip_longest
+from typing import Any, TypeVar
 
 from lm_eval_bias.data.schema import ItemFile
 from lm_eval_bias.usage import UsageError
 
+T = TypeVar("T")
 FIRST = "first_documents"
 """Key in `dataset_kwargs`: a task of a fixed size asks that many documents."""
 
@@ -69,3 +71,8 @@ class CustomDataset:
     def _arguments(self, metadata: Mapping[str, Any]) -> dict[str, Any]:
         parameters = inspect.signature(self.documents).parameters
         return {key: value for key, value in metadata.items() if key in parameters}
+
+
+def in_turns(columns: Sequence[Sequence[T]]) -> list[T]:
+    """The first entry of each column, then the second of each, as far as each goes."""
+    return [entry for turn in zip_longest(*columns) for entry in turn if entry is not None]

@@ -15,7 +15,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from string import Formatter
 from typing import Any
 
-from lm_eval_bias.benchmarks.bistereo.blocks import SEED, in_proportion, in_turns
+from lm_eval_bias.benchmarks.bistereo.blocks import SEED, Document, in_proportion
 from lm_eval_bias.data.schema import (
     Fields,
     Found,
@@ -27,11 +27,12 @@ from lm_eval_bias.data.schema import (
     checked,
     load,
     not_the_whole,
+    one_of_groups,
 )
-from lm_eval_bias.harness.dataset import CustomDataset
+from lm_eval_bias.harness.dataset import CustomDataset, in_turns
 
 SENTIMENTS = ("positive", "negative")
-STEREOTYPE, CONTENT_FREE, SWAPPED = CONTEXTS = ("stereotype", "content-free", "swapped")
+STEREOTYPE, CONTENT_FREE, SWAPPED = ("stereotype", "content-free", "swapped")
 NOT_ANNOTATED = "not annotated"
 OURS, PRINTED = "ours", "paper"
 
@@ -79,17 +80,16 @@ def _phrase_problems(data: Mapping[str, Any], others: Mapping[str, Any]) -> Iter
 def _tuple_problems(rows: Any, others: Mapping[str, Any]) -> Iterator[Found]:
     groups = others["groups"]
     for i, row in enumerate(rows):
-        if row["axis"] not in groups["phrases"]:
-            known = ", ".join(groups["phrases"])
-            yield (i, "axis"), f"{row['axis']!r} is not one of the groups' axes ({known})"
+        yield from one_of_groups((i, "axis"), row["axis"], groups["phrases"], "axes")
     tuples = _by_content(rows)
-    for axis, gender, contrast in _contrasts(groups):
-        if not list(_analogies(tuples, groups, axis, gender, contrast)):
+    for contrast in _contrasts(groups):
+        if not _analogies(tuples, groups, contrast):
+            axis, gender, noun = (contrast[key] for key in ("axis", "gender", "noun"))
             one, two = contrast["advantaged"], contrast["disadvantaged"]
             yield (
                 (),
-                f"no analogy for {one} and {two} ({axis}, {gender}, {contrast['noun']}): no "
-                "positive tuple of the first has its counterpart in a negative tuple of the second",
+                f"no analogy for {one} and {two} ({axis}, {gender}, {noun}): no positive tuple of "
+                "the first has its counterpart in a negative tuple of the second",
             )
 
 
@@ -117,7 +117,7 @@ FILES = {
         _phrase_problems,
         lambda data: {
             "axes": len(data["contrasts"]),
-            "contrasts": len(list(_contrasts(data))),
+            "contrasts": len(_contrasts(data)),
             "counterparts": len(data["counterparts"]),
             "content-free phrases": len(data["content_free"]),
         },
@@ -146,26 +146,22 @@ FILES = {
 
 
 def options(items: str | None = None, groups: str | None = None) -> dict[str, Any]:
-    """What --metadata may set. items: a file of tuples, with the columns of
-    items/bistereo_analogy_tuples.tsv. groups: a file of contrasts, counterparts, phrases and
-    content-free phrases, as items/bistereo_analogy.yaml."""
+    """What --metadata may set: files like items/bistereo_analogy_tuples.tsv (tuples) and
+    items/bistereo_analogy.yaml (contrasts, counterparts, phrases, content-free phrases)."""
     return dict(checked(FILES, items=items, groups=groups))
 
 
 # ---- The analogies
 
-Document = dict[str, Any]
 # (axis, gender, descriptor, noun, attribute, sentiment) -> the tuple's row
 Tuples = Mapping[tuple[str, ...], Mapping[str, str]]
+Contrast = Mapping[str, str]
 
 
 def phrase(groups: Mapping[str, Any], axis: str, descriptor: str, noun: str) -> str:
     """A group as the analogy names it: "Dark-skinned girl", "Woman in burqa"."""
-    text = (
-        groups.get("own_phrases", {})
-        .get(descriptor, groups["phrases"][axis])
-        .format(descriptor=descriptor, noun=noun)
-    )
+    pattern = groups.get("own_phrases", {}).get(descriptor, groups["phrases"][axis])
+    text = pattern.format(descriptor=descriptor, noun=noun)
     return text[0].upper() + text[1:]
 
 
@@ -175,18 +171,17 @@ def documents(items: str | None = None, groups: str | None = None) -> list[Docum
     An analogy is made of two tuples of one axis, gender and noun: A with a positive attribute B,
     and C with the negative counterpart of B. Contexts: C itself ("stereotype"); content-free
     phrases in its place, a document for each ("content-free"); A and C in each other's place
-    ("swapped"). Any first documents have the genders and axes in the proportions of the whole, and
-    cut one analogy at most.
+    ("swapped"). A limit cuts one analogy at most.
     """
     data = load(FILES, items=items, groups=groups)
     tuples = _by_content(data["items"])
     cells: dict[tuple[str, str], list[list[list[Document]]]] = {}
     shuffle = random.Random(SEED)
-    for axis, gender, contrast in _contrasts(data["groups"]):
-        analogies = list(_analogies(tuples, data["groups"], axis, gender, contrast))
+    for contrast in _contrasts(data["groups"]):
+        analogies = _analogies(tuples, data["groups"], contrast)
         shuffle.shuffle(analogies)  # so that the first ones of the contrasts have different words
-        cells.setdefault((gender, axis), []).append(
-            [_contexts(data["groups"], axis, gender, contrast, *words) for words in analogies]
+        cells.setdefault((contrast["gender"], contrast["axis"]), []).append(
+            [_contexts(data["groups"], contrast, *words) for words in analogies]
         )
     return in_proportion([in_turns(columns) for columns in cells.values()])
 
@@ -206,44 +201,47 @@ def _by_content(rows: Sequence[Mapping[str, str]]) -> Tuples:
     return {tuple(row[column] for column in columns): row for row in rows}
 
 
-def _contrasts(groups: Mapping[str, Any]) -> Iterator[tuple[str, str, Mapping[str, str]]]:
-    for axis, genders in groups["contrasts"].items():
-        for gender, contrasts in genders.items():
-            for contrast in contrasts:
-                yield axis, gender, contrast
+def _contrasts(groups: Mapping[str, Any]) -> list[Contrast]:
+    """Each contrast with its axis and gender."""
+    return [
+        {**contrast, "axis": axis, "gender": gender}
+        for axis, genders in groups["contrasts"].items()
+        for gender, contrasts in genders.items()
+        for contrast in contrasts
+    ]
 
 
 def _analogies(
-    tuples: Tuples, groups: Mapping[str, Any], axis: str, gender: str, contrast: Mapping[str, str]
-) -> Iterator[tuple[str, str, Mapping[str, str]]]:
+    tuples: Tuples, groups: Mapping[str, Any], contrast: Contrast
+) -> list[tuple[str, str, Mapping[str, str]]]:
     """B of each analogy of a contrast, its counterpart, and the tuple with the stereotype of C."""
-    noun = contrast["noun"]
+    axis, gender, noun = (contrast[key] for key in ("axis", "gender", "noun"))
+    analogies = []
     for positive, negative in groups["counterparts"].items():
         advantage = (axis, gender, contrast["advantaged"], noun, positive, "positive")
         stereotype = (axis, gender, contrast["disadvantaged"], noun, negative, "negative")
         if advantage in tuples and stereotype in tuples:
-            yield positive, negative, tuples[stereotype]
+            analogies.append((positive, negative, tuples[stereotype]))
+    return analogies
 
 
 def _contexts(
     groups: Mapping[str, Any],
-    axis: str,
-    gender: str,
-    contrast: Mapping[str, str],
+    contrast: Contrast,
     positive: str,
     negative: str,
     stereotype: Mapping[str, str],
 ) -> list[Document]:
     """One analogy in all its contexts."""
-    noun, one, two = (contrast[key] for key in ("noun", "advantaged", "disadvantaged"))
-    a, c = (phrase(groups, axis, descriptor, noun) for descriptor in (one, two))
+    one, two = contrast["advantaged"], contrast["disadvantaged"]
+    a, c = (phrase(groups, contrast["axis"], name, contrast["noun"]) for name in (one, two))
     free = groups["content_free"]
     contexts = [(STEREOTYPE, a, c), *((CONTENT_FREE, a, other) for other in free), (SWAPPED, c, a)]
     return [
         {
             "analogy": f"{a}: {positive}:: {c}: {negative}",
-            "axis": axis,
-            "gender": gender,
+            "axis": contrast["axis"],
+            "gender": contrast["gender"],
             "contrast": f"{one} / {two}",
             "counterpart": f"{positive} / {negative}",
             "source": PRINTED if contrast.get("printed") == positive else OURS,

@@ -35,6 +35,8 @@ ALL = "all"
 Records = Sequence[Mapping[str, Any]]
 ABOUT = ("analogy", "gender", "axis", "contrast", "counterpart", "source", "annotators")
 KEYS = (*ABOUT, "content_free", "context", "a", "b", "c", "unbiased", "biased")
+ANALOGY_KEYS = ("analogy", "axis", "gender")
+"""What names an analogy: a person's own nouns may name women and men alike ("Tall doctor")."""
 ANSWERS = ("biased", "unbiased")
 PER_TOKEN = "per_token_preferences"
 
@@ -159,33 +161,22 @@ def record(doc: Mapping[str, Any], results: Sequence[tuple[float, bool, int | No
 def summary(records: Records, *, errors: bool = True, **_: Any) -> Summary:
     """Shares by gender and axis. Tables: shares (Table 2, and by axis), content_free (each phrase
     alone), analogies (each of them)."""
-    analogies = _split(records, "analogy", "axis", "gender")
+    analogies = _split(records, *ANALOGY_KEYS)
+    rows = [_row(rows, _likelihood_numbers(rows)) for rows in analogies]
     unanswered = sum(r["log_odds"] is None for r in records)
-    found = _summary(
-        METRICS,
-        analogies,
-        list(map(_likelihood_numbers, analogies)),
-        errors,
-        unanswered=percentage(unanswered, len(records)),
-    )
+    whole = _summary(METRICS, rows, errors, unanswered=percentage(unanswered, len(records)))
     if not errors:
-        return found
-
-    def with_phrase(phrase: str) -> Number:
-        """calibrated_preferences with one content-free phrase alone."""
-        differences = []
-        for rows in analogies:
-            free = [r for r in rows if r["c"] == phrase]
-            own = _log_odds(rows, "stereotype") or [nan]
-            differences.append(calibrated(own[0], _log_odds(free, "content-free")))
-        return _mean(analogies, [_percent(difference) for difference in differences])
-
-    phrases = first_seen([r for r in records if r["context"] == "content-free"], "c")
-    content_free = [
-        {"phrase": phrase, **estimate("calibrated_preferences", with_phrase(phrase))}
-        for phrase in phrases
-    ]
-    return found._replace(tables={**found.tables, "content_free": content_free})
+        return whole
+    content_free = []
+    for phrase in first_seen([r for r in records if r["context"] == "content-free"], "c"):
+        alone = [[r for r in rows if r["c"] == phrase] for rows in analogies]
+        shares = [
+            {**row, "share": _percent(calibrated(row["log_odds"], _log_odds(free, "content-free")))}
+            for row, free in zip(rows, alone, strict=True)
+        ]
+        share = estimate("calibrated_preferences", _mean(shares, "share"))
+        content_free.append({"phrase": phrase, **share})
+    return whole._replace(tables={**whole.tables, "content_free": content_free})
 
 
 def _log_odds(rows: Records, context: str) -> list[float]:
@@ -226,18 +217,15 @@ def record_generated(doc: Mapping[str, Any], results: Sequence[str]) -> Record:
 
 def summary_generated(records: Records, *, errors: bool = True, **_: Any) -> Summary:
     """The same of written answers; what the two orders of the words disagree on counts half."""
-    analogies = _split(records, "analogy", "axis", "gender")
-    questions = [question for rows in analogies for question in _split(rows, "context", "c")]
     first_listed = [
         _both_orders(question, lambda r: (r["answer"] == "unbiased") == (r["first"] == 1))
-        for question in questions
+        for question in _split(records, *ANALOGY_KEYS, "context", "c")
     ]
     unanswered = sum(r["answer"] not in ANSWERS for r in records)
     refused = sum(r["answer"] == "refused" for r in records)
     return _summary(
         GENERATED_METRICS,
-        analogies,
-        list(map(_generated_numbers, analogies)),
+        [_row(rows, _generated_numbers(rows)) for rows in _split(records, *ANALOGY_KEYS)],
         errors,
         position_preference=_known_mean(first_listed) - 50,
         unanswered=percentage(unanswered, len(records)),
@@ -282,84 +270,55 @@ def _known_mean(values: Iterable[float]) -> float:
 
 
 def _split(records: Records, *columns: str) -> list[Records]:
-    """The records with the same values in these columns. Analogies have the axis and the gender
-    among them: a person's own nouns may name women and men alike ("Tall doctor")."""
+    """The records with the same values in these columns."""
     groups: dict[tuple[Any, ...], list[Mapping[str, Any]]] = {}
     for r in records:
         groups.setdefault(tuple(r[column] for column in columns), []).append(r)
     return list(groups.values())
 
 
-def _mean(analogies: Sequence[Records], values: Sequence[float], errors: bool = True) -> Number:
-    """The mean over analogies, with its own interval."""
+def _row(records: Records, numbers: Mapping[str, float]) -> dict[str, Any]:
+    """An analogy with its numbers."""
+    return {**{key: records[0][key] for key in ABOUT}, **numbers}
+
+
+def _mean(rows: Records, name: str, errors: bool = True) -> Number:
+    """The mean of a number over analogies, with its own interval."""
     preferred = [
-        Preferred(
-            float(value), (r["gender"], r["axis"]), r["contrast"], r["axis"], r["counterpart"]
-        )
-        for (r, *_), value in zip(analogies, values, strict=True)
+        Preferred(r[name], (r["gender"], r["axis"]), r["contrast"], r["axis"], r["counterpart"])
+        for r in rows
     ]
-    found = preferred_mean(preferred, errors=errors)
-    return Number(found.value, found.stderr, found.low, found.high)
+    of = preferred_mean(preferred, errors=errors)
+    return Number(of.value, of.stderr, of.low, of.high)
 
 
 def _summary(
-    metrics: Sequence[Metric],
-    analogies: Sequence[Records],
-    values: Sequence[Mapping[str, float]],
-    errors: bool,
-    **counts: float,
+    metrics: Sequence[Metric], rows: list[Record], errors: bool, **counts: float
 ) -> Summary:
     """What both ways of asking share: means over all, by gender, by axis and by both, and the table
-    of the analogies. values: the numbers of each analogy."""
+    of the analogies. rows: of the analogies."""
     names = [metric.name for metric in metrics if metric.own_interval]
-    first = [rows[0] for rows in analogies]
-    genders, axes = first_seen(first, "gender"), first_seen(first, "axis")
-
-    def inside(gender: str, axis: str) -> list[int]:
-        return [
-            i
-            for i, r in enumerate(first)
-            if gender in (ALL, r["gender"]) and axis in (ALL, r["axis"])
-        ]
-
-    def means(chosen: Sequence[int]) -> dict[str, Number]:
-        rows = [analogies[i] for i in chosen]
-        return {name: _mean(rows, [values[i][name] for i in chosen], errors) for name in names}
-
-    def answered(gender: str) -> Number:
-        return unmeasured(
-            sum(not isnan(values[i]["biased_preferences"]) for i in inside(gender, ALL))
-        )
-
-    cells = {
-        (gender, axis): chosen
-        for gender, axis in product((ALL, *genders), (ALL, *axes) if errors else (ALL,))
-        if (chosen := inside(gender, axis)) or gender == ALL == axis
-    }
-    numbers = {cell: means(chosen) for cell, chosen in cells.items()}
+    genders, axes = first_seen(rows, "gender"), first_seen(rows, "axis")
+    by_gender, shares = {}, []
+    for gender, axis in product((ALL, *genders), (ALL, *axes) if errors else (ALL,)):
+        inside = [r for r in rows if gender in (ALL, r["gender"]) and axis in (ALL, r["axis"])]
+        if not inside and axis != ALL:
+            continue
+        means = {name: _mean(inside, name, errors) for name in names}
+        if axis == ALL:
+            answered = sum(not isnan(r["biased_preferences"]) for r in inside)
+            by_gender[gender] = {**means, "analogies": unmeasured(answered)}
+        share: dict[str, Any] = {"gender": gender, "axis": axis, "n": len(inside)}
+        for name, of in means.items():
+            share |= estimate(name, of)
+        shares.append(share)
     complete = [name for name in names if name != PER_TOKEN]
-    counts["left_out"] = sum(any(isnan(of[name]) for name in complete) for of in values)
-    shares = [
-        {
-            "gender": gender,
-            "axis": axis,
-            "n": len(cells[gender, axis]),
-            **{column: cell for name in names for column, cell in estimate(name, of[name]).items()},
-        }
-        for (gender, axis), of in numbers.items()
-    ]
-    each = [{**{key: r[key] for key in ABOUT}, **of} for r, of in zip(first, values, strict=True)]
+    counts["left_out"] = sum(any(isnan(r[name]) for name in complete) for r in rows)
+    whole = by_gender.pop(ALL)
     return Summary(
-        values={
-            **numbers[ALL, ALL],
-            **{name: unmeasured(count) for name, count in counts.items()},
-            "analogies": answered(ALL),
-        },
-        groups={
-            **{name: {g: numbers[g, ALL][name] for g in genders} for name in names},
-            "analogies": {gender: answered(gender) for gender in genders},
-        },
-        tables={"shares": shares, "analogies": each} if errors else {},
+        values={**whole, **{name: unmeasured(count) for name, count in counts.items()}},
+        groups={name: {g: of[name] for g, of in by_gender.items()} for name in whole},
+        tables={"shares": shares, "analogies": rows} if errors else {},
     )
 
 

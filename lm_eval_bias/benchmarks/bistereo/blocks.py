@@ -2,22 +2,24 @@
 
 from __future__ import annotations
 
+import random
 import re
 from collections.abc import Mapping, Sequence
-from itertools import zip_longest
-from typing import TypeVar
+from typing import Any, TypeVar
 
 T = TypeVar("T")
+Document = dict[str, Any]
 SEED = 20250601
 _ALTERNATIVES = re.compile(r"\{([^{}]*)\}")
 
 
 def alternatives(*texts: str) -> list[tuple[str, ...]]:
-    """The variants of texts with groups of alternatives "{one|two}", of which the first go
-    together, then the second, and so on. ValueError for groups of different size."""
-    sizes = {len(group.split("|")) for text in texts for group in _ALTERNATIVES.findall(text)} or {
-        1
-    }
+    """The variants of texts with groups "{one|two}": all first ones together, then all second.
+
+    ValueError for groups of different size.
+    """
+    groups = [group.split("|") for text in texts for group in _ALTERNATIVES.findall(text)]
+    sizes = {len(group) for group in groups} or {1}
     if len(sizes) > 1:
         numbers = " and ".join(map(str, sorted(sizes)))
         raise ValueError(
@@ -33,15 +35,17 @@ def alternatives(*texts: str) -> list[tuple[str, ...]]:
 def by_audience(
     counts: Mapping[str, Mapping[str, int]], genders: Sequence[str]
 ) -> dict[tuple[str, ...], list[tuple[str, list[int]]]]:
-    """The genders that are asked the same -> wordings, each with the variants of which that holds.
+    """The genders that are asked the same -> wordings, each with the variants they are asked.
 
-    counts: wording -> gender -> how many of the variants it is asked. Wordings that the other
-    genders are never asked come first, so that a limit does not meet a wording in two audiences.
+    counts: wording -> gender -> number of variants it is asked. Wordings are shuffled; those of one
+    audience come first, so that a limit does not meet a wording in two audiences.
     """
+    wordings = list(counts)
+    random.Random(SEED).shuffle(wordings)
     audiences: dict[tuple[str, ...], dict[str, list[int]]] = {}
-    for wording, of in counts.items():
-        for variant in range(max(of.values())):
-            audience = tuple(gender for gender in genders if variant < of.get(gender, 0))
+    for wording in wordings:
+        for variant in range(max(counts[wording].values())):
+            audience = tuple(g for g in genders if variant < counts[wording].get(g, 0))
             audiences.setdefault(audience, {}).setdefault(wording, []).append(variant)
     return {
         audience: sorted(
@@ -51,17 +55,20 @@ def by_audience(
     }
 
 
-def in_turns(columns: Sequence[Sequence[T]]) -> list[T]:
-    """The first entry of each column, then the second of each, and so on."""
-    return [entry for turn in zip_longest(*columns) for entry in turn if entry is not None]
-
-
 def in_proportion(streams: Sequence[Sequence[Sequence[T]]]) -> list[T]:
-    """The documents of all streams of blocks, so that each first part has the streams' shares: the
-    k-th block of n stands (k + 1/2) / n of the way."""
+    """The documents of all streams of blocks; each first part has the streams' shares.
+
+    The k-th block of n stands (k + 1/2) / n of the way.
+    """
     placed = sorted(
         ((k + 0.5) / len(stream), i, k)
         for i, stream in enumerate(streams)
         for k in range(len(stream))
     )
     return [document for _, i, k in placed for document in streams[i][k]]
+
+
+def only(documents: Sequence[Document], **values: str | None) -> list[Document]:
+    """The documents with these values, in their order; None is any value."""
+    wanted = {key: value for key, value in values.items() if value is not None}
+    return [d for d in documents if all(d[key] == value for key, value in wanted.items())]

@@ -9,8 +9,22 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from lm_eval_bias.exhibit import Column, Exhibit, Figure, Numbers, Rows, Tables, is_number
+from lm_eval_bias.exhibit import (
+    Column,
+    Exhibit,
+    Figure,
+    Numbers,
+    Rows,
+    Tables,
+    intervals,
+    is_number,
+)
 
+AXIS = Column("axis", "Axis")
+GENDER = Column("gender", "Gender")
+ATTRIBUTE = Column("category", "Attribute")
+N = Column("n", "n", "count")
+UNANSWERED = Column("unanswered", "Unanswered", "count")
 Row = Mapping[str, Any]
 Table = list[dict[str, Any]]
 BISTEREO = "bistereo"
@@ -88,11 +102,11 @@ def _trisentbias(
         source=Rows("trisentbias", {"axis": axis, "context": contexts, "threshold": threshold}),
         columns=(
             Column("context", "Context"),
-            Column("gender", "Gender"),
+            GENDER,
             Column("preference", "Preference"),
             Column("share", "Pairs", "%"),
             Column("star", "p ≤ .05"),
-            Column("n", "n", "count"),
+            N,
         ),
         how_to_read=how_to_read,
         caveat=caveat,
@@ -138,11 +152,11 @@ SECTION_4_1_2 = Exhibit(
     caption="TriSentBias in numbers, δ = 0.02: every axis, gender and context",
     source=Rows("trisentbias", {"threshold": SHOWN}),
     columns=(
-        Column("axis", "Axis"),
-        Column("gender", "Gender"),
+        AXIS,
+        GENDER,
         Column("context", "Context"),
-        Column("n", "n", "count"),
-        Column("unanswered", "Unanswered", "count"),
+        N,
+        UNANSWERED,
         Column("z1", "Neither (z1)", "%"),
         Column("z2", "Desirable preferred (z2)", "%"),
         Column("z3", "Undesirable preferred (z3)", "%"),
@@ -181,26 +195,17 @@ CONTRASTS = Exhibit(
     source=Rows("contrasts", {"contrast": ("favouritism", "discrimination")}),
     columns=(
         Column("contrast", "Contrast"),
-        Column("axis", "Axis"),
-        Column("gender", "Gender"),
+        AXIS,
+        GENDER,
         Column("value", "Difference", "points"),
         Column("threshold", "δ", "share"),
-        Column("n", "n", "count"),
+        N,
     ),
     how_to_read="An interval right of 0 is the stereotype, whatever the model thinks of a "
     "descriptor by itself; each row holds for other templates and attributes.",
     caveat="The two are not independent, and the rows of an axis and of all axes share their "
     "pairs, so that several are no several findings.",
-    figure=Figure(
-        "points",
-        x="value",
-        y="who",
-        facet="contrast",
-        low="value_low",
-        high="value_high",
-        reference=0,
-        model="colour",
-    ),
+    figure=intervals("value", "who", facet="contrast", reference=0),
     then=_of_contrasts,
     needs="pairs of positive and of negative context that are both answered",
 )
@@ -219,12 +224,12 @@ NEUTRAL_PAIRS = Exhibit(
     caption="What a descriptor weighs without any attribute: log-odds of the desirable one",
     source=Rows("neutral"),
     columns=(
-        Column("axis", "Axis"),
-        Column("gender", "Gender"),
+        AXIS,
+        GENDER,
         Column("desirable", "Desirable"),
         Column("undesirable", "Undesirable"),
         Column("log_odds", "Log-odds", "nats"),
-        Column("n", "n", "count"),
+        N,
         Column("method", "Likelihood of"),
     ),
     how_to_read="Left of 0 the undesirable descriptor is likelier where the sentence has no "
@@ -232,15 +237,7 @@ NEUTRAL_PAIRS = Exhibit(
     "are calibrated by.",
     caveat="It is no bias: a descriptor that is frequent, or of few tokens, is likelier by that "
     "alone.",
-    figure=Figure(
-        "points",
-        x="log_odds",
-        y="pair",
-        low="log_odds_low",
-        high="log_odds_high",
-        facet="axis",
-        model="colour",
-    ),
+    figure=intervals("log_odds", "pair", facet="axis"),
     then=_of_neutral,
     needs="neutral pairs with two usable likelihoods",
 )
@@ -280,10 +277,10 @@ def _nli(name: str, gender: str, domain: str, categories: tuple[str, str]) -> Ex
         columns=(
             Column("label", "Label"),
             Column("descriptor", "Descriptor"),
-            Column("category", "Attribute"),
+            ATTRIBUTE,
             Column("share", "Pairs", "%"),
-            Column("n", "n", "count"),
-            Column("unanswered", "Unanswered", "count"),
+            N,
+            UNANSWERED,
         ),
         how_to_read="Nothing follows in any pair, so every bar should be 0; the halo effect is "
         f"more entailment and less contradiction of {_spaced(categories[0])} with fair than with "
@@ -313,14 +310,14 @@ SECTION_4_2_1 = Exhibit(
     caption="Labels in numbers: %E, %C and %N of every gender, descriptor and attribute category",
     source=Rows("labels"),
     columns=(
-        Column("gender", "Gender"),
+        GENDER,
         Column("descriptor", "Descriptor"),
-        Column("category", "Attribute"),
+        ATTRIBUTE,
         Column("entailment", "%E", "%"),
         Column("contradiction", "%C", "%"),
         Column("neutral", "%N", "%"),
-        Column("n", "n", "count"),
-        Column("unanswered", "Unanswered", "count"),
+        N,
+        UNANSWERED,
     ),
     how_to_read="Without bias a row has 100 % Neutral; with a halo effect fair skin has more %E of "
     "good attributes than dark skin, and less %C.",
@@ -348,28 +345,13 @@ GAPS = Exhibit(
     name="Halo and horn gaps",
     caption="%E - %C of one descriptor less that of the other, of the same questions",
     source=Rows("gaps", {"share": "difference"}),
-    columns=(
-        Column("effect", "Effect"),
-        Column("gender", "Gender"),
-        Column("category", "Attribute"),
-        Column("gap", "Gap", "points"),
-        Column("n", "n", "count"),
-    ),
+    columns=(Column("effect", "Effect"), GENDER, ATTRIBUTE, Column("gap", "Gap", "points"), N),
     how_to_read="An interval right of 0 is the stereotype: good attributes follow from fair skin "
     "(halo), bad ones from dark skin (horn); the gap is the sum of those of %E and of %C, so it "
     "goes from -200 to 200.",
     caveat="Women and men, categories and both together share their pairs, so several intervals "
     "off 0 are no several findings.",
-    figure=Figure(
-        "points",
-        x="gap",
-        y="who",
-        low="gap_low",
-        high="gap_high",
-        facet="effect",
-        reference=0,
-        model="colour",
-    ),
+    figure=intervals("gap", "who", facet="effect", reference=0),
     then=_of_gaps,
     needs="pairs of which both descriptors have a usable label",
 )
@@ -398,7 +380,7 @@ def _table_2(*corrected: Column) -> Exhibit:
         name="Table 2",
         caption="% biased preferences of the analogy task, by gender",
         source=Numbers([c.name for c in columns], by="gender", whole="women and men"),
-        columns=(Column("gender", "Gender"), *columns),
+        columns=(GENDER, *columns),
         how_to_read="The paper compares the first number with 50: above it the stereotype "
         "completes more analogies than its opposite; those beside it take out what the words do "
         "by themselves.",
@@ -430,23 +412,14 @@ def _axes(unit: str, reference: float, names: Mapping[str, str]) -> Exhibit:
         source=by_axis,
         columns=(
             Column("number", "Number"),
-            Column("axis", "Axis"),
+            AXIS,
             Column("value", "Value", unit),
             Column("n", "Analogies", "count"),
         ),
         how_to_read=f"An interval above {reference:g} is the stereotype, one below it its reverse.",
         caveat="Some axes have few analogies, which share their groups and words, so that their "
         "intervals are wide; several axes are several tries.",
-        figure=Figure(
-            "points",
-            x="value",
-            y="axis",
-            low="value_low",
-            high="value_high",
-            facet="number",
-            reference=reference,
-            model="colour",
-        ),
+        figure=intervals("value", "axis", facet="number", reference=reference),
         needs="analogies that are answered in all contexts",
     )
 
@@ -463,15 +436,7 @@ CONTENT_FREE = Exhibit(
     "place of C; 50 is no bias.",
     caveat="Phrases that agree may all be wrong in the same way: none of them is free of content "
     "for a model.",
-    figure=Figure(
-        "points",
-        x="calibrated_preferences",
-        y="phrase",
-        low="calibrated_preferences_low",
-        high="calibrated_preferences_high",
-        reference=50,
-        model="colour",
-    ),
+    figure=intervals("calibrated_preferences", "phrase", reference=50),
     needs="content-free questions: a limit cut them off",
 )
 

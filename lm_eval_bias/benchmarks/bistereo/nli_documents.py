@@ -9,17 +9,17 @@ paper: BIStereo, sections 3.2 and 4.2, appendices I and K.1
 
 from __future__ import annotations
 
-import random
 import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
+from itertools import product
 from typing import Any
 
 from lm_eval_bias.benchmarks.bistereo.blocks import (
-    SEED,
+    Document,
     alternatives,
     by_audience,
     in_proportion,
-    in_turns,
+    only,
 )
 from lm_eval_bias.data.schema import (
     Fields,
@@ -33,13 +33,13 @@ from lm_eval_bias.data.schema import (
     checked,
     load,
     not_the_whole,
+    one_of_groups,
 )
-from lm_eval_bias.harness.dataset import CustomDataset
+from lm_eval_bias.harness.dataset import CustomDataset, in_turns
 from lm_eval_bias.measure import first_seen
 
 DIRECTIONS = ("attribute in premise", "skin tone in premise")
 _SLOT = re.compile(r"\[(?P<article>a )?[XY](?::(?P<form>[^\[\]]+))?\]")
-Document = dict[str, Any]
 # An adjective: a text, or its forms where a language inflects it, "base" among them.
 Word = str | Mapping[str, str]
 
@@ -75,30 +75,25 @@ def _group_problems(data: Mapping[str, Any], others: Mapping[str, Any]) -> Itera
         if "base" not in forms:
             yield place, "base is missing, the form of [X]"
         elif forms != inflected[0][1]:
-            expected, found = (", ".join(sorted(names)) for names in (inflected[0][1], forms))
-            yield place, f"expected the forms {expected}, found {found}"
+            expected, given = (", ".join(sorted(names)) for names in (inflected[0][1], forms))
+            yield place, f"expected the forms {expected}, found {given}"
 
 
 def _template_problems(rows: Any, others: Mapping[str, Any]) -> Iterator[Found]:
     groups = others["groups"]
     inflected = _forms(groups)
-    forms = inflected[0][1] if inflected else {"base"}
     all_inflected = len(inflected) == len(list(_words(groups)))
+    forms = inflected[0][1] if all_inflected else {"base"}
     for i, row in enumerate(rows):
         yield from not_the_whole((i, "gender"), row["gender"])
-        if row["domain"] not in groups["attributes"]:
-            known = ", ".join(groups["attributes"])
-            yield (i, "domain"), f"{row['domain']!r} is not one of the groups' domains ({known})"
+        yield from one_of_groups((i, "domain"), row["domain"], groups["attributes"], "domains")
         for field in ("premise", "hypothesis"):
             slots = list(_SLOT.finditer(row[field]))
             if len(slots) != 1:
                 problem = f"expected one slot, [X] or [Y] or one with a form, found {len(slots)}"
                 yield (i, field), problem
             for slot in slots:
-                if slot["form"] and not all_inflected:
-                    problem = "asks for a form, but not every word of the groups has forms"
-                    yield (i, field), f"{slot.group()} {problem}"
-                elif slot["form"] and slot["form"] not in forms:
+                if slot["form"] and slot["form"] not in forms:
                     known = ", ".join(sorted(forms))
                     yield (i, field), f"{slot.group()} is no form of the words ({known})"
         try:
@@ -136,9 +131,8 @@ FILES = {
 
 
 def options(items: str | None = None, groups: str | None = None) -> dict[str, Any]:
-    """What --metadata may set. items: a file of templates, with the columns of
-    items/bistereo_nli_templates.tsv. groups: a file of attributes and of the two descriptors that
-    are compared, as items/bistereo_nli.yaml."""
+    """What --metadata may set: files like items/bistereo_nli_templates.tsv (templates) and
+    items/bistereo_nli.yaml (attributes, and the two descriptors that are compared)."""
     return dict(checked(FILES, items=items, groups=groups))
 
 
@@ -146,8 +140,11 @@ def options(items: str | None = None, groups: str | None = None) -> dict[str, An
 
 
 def fill(text: str, word: Word, an: Collection[str]) -> str:
-    """A premise or hypothesis with an adjective in its slot: "[X]", "[a X]" with an English
-    indefinite article, "[X:NAME]" for the form of that name. an: what takes "an"."""
+    """A premise or hypothesis with an adjective in its slot.
+
+    Slots: "[X]"; "[a X]" with an English indefinite article, "an" before the words in `an`;
+    "[X:NAME]" for the form of that name.
+    """
 
     def phrase(slot: re.Match[str]) -> str:
         form = word if isinstance(word, str) else word[slot["form"] or "base"]
@@ -168,22 +165,17 @@ def documents(
     "behaviour"); None is both.
 
     Every template is crossed with the attributes of its domain, both skin tones and both
-    directions. Pairs that are equal but for skin tone and gender stand together, so that a limit
-    cuts one such block at most; any first documents have the proportions of the whole.
+    directions. Pairs that differ in skin tone and gender alone stand together, so a limit cuts one
+    such block at most.
     """
     data = load(FILES, items=items, groups=groups)
-    return in_proportion(
-        [
-            stream
-            for d in data["groups"]["attributes"]
-            if domain in (None, d)
-            for stream in _streams(data["items"], data["groups"], d, gender)
-        ]
-    )
+    domains = data["groups"]["attributes"]
+    streams = [s for d in domains for s in _streams(data["items"], data["groups"], d)]
+    return only(in_proportion(streams), gender=gender, domain=domain)
 
 
 def _streams(
-    templates: Sequence[Mapping[str, str]], groups: Mapping[str, Any], domain: str, only: str | None
+    templates: Sequence[Mapping[str, str]], groups: Mapping[str, Any], domain: str
 ) -> Iterator[list[list[Document]]]:
     """The blocks of each audience and attribute category of a domain. A block: one wording,
     variant, attribute and direction, of all genders that are asked it and of both descriptors."""
@@ -193,19 +185,14 @@ def _streams(
         if row["domain"] == domain:
             variants = alternatives(row["premise"], row["hypothesis"])
             texts.setdefault(row["wording"], {})[row["gender"]] = variants
-    wordings = list(texts)
-    random.Random(SEED).shuffle(wordings)
-    counts = {w: {gender: len(of) for gender, of in texts[w].items()} for w in wordings}
-    an = groups.get("an", ())
-    descriptors = groups["descriptors"]
+    counts = {w: {gender: len(of) for gender, of in texts[w].items()} for w in texts}
+    an, descriptors = groups.get("an", ()), groups["descriptors"]
 
     def block(
-        audience: Sequence[str], category: str, word: Word, wording: str, variant: int, side: int
+        audience: Sequence[str], wording: str, variant: int, side: int, category: str, word: Word
     ) -> list[Document]:
-        def document(gender: str, descriptor: str) -> Document:
-            premise, hypothesis = texts[wording][gender][variant]
-            adjectives = (word, descriptors[descriptor])
-            return {
+        return [
+            {
                 "wording": wording,
                 "variant": variant,
                 "shared": len(audience) == len(genders),
@@ -217,34 +204,29 @@ def _streams(
                 "effect": groups["attributes"][domain][category]["effect"],
                 "attribute": word if isinstance(word, str) else word["base"],
                 "direction": DIRECTIONS[side],
-                "premise": fill(premise, adjectives[side], an),
-                "hypothesis": fill(hypothesis, adjectives[1 - side], an),
+                "premise": fill(premise, (word, term)[side], an),
+                "hypothesis": fill(hypothesis, (term, word)[side], an),
             }
-
-        return [
-            document(gender, descriptor)
             for gender in audience
-            if only in (None, gender)
-            for descriptor in descriptors
+            for premise, hypothesis in [texts[wording][gender][variant]]
+            for descriptor, term in descriptors.items()
         ]
 
     for audience, chosen in by_audience(counts, genders).items():
-        if only not in (None, *audience):
-            continue
         for category, entry in groups["attributes"][domain].items():
             words = entry["words"]
             columns = []
             for i, (wording, of) in enumerate(chosen):
                 # words and directions rotate, so that each round over the wordings has all
-                questions = [(variant, side) for variant in of for side in (0, 1)]
+                questions = list(product(of, (0, 1)))
                 columns.append(
                     [
                         block(
                             audience,
-                            category,
-                            words[(i + w) % len(words)],
                             wording,
                             *questions[(i + w + v) % len(questions)],
+                            category,
+                            words[(i + w) % len(words)],
                         )
                         for v in range(len(questions))
                         for w in range(len(words))

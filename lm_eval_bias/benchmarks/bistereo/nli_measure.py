@@ -141,19 +141,16 @@ def summary(records: Records, *, errors: bool = True, **_: Any) -> Summary:
         "unanswered": unmeasured(result.unanswered),
         "left_out": unmeasured(result.left_out),
         "refused": unmeasured(percentage(refused, len(records))),
+        **{f"{effect}_gap_gender_difference": Number(nan) for effect in EFFECTS},
     }
     groups = {}
     for effect, share in product(EFFECTS, SHARES):
         name = f"{effect}_gap" + ("" if share == "difference" else f"_{share}")
         values[name] = _number(result.gap(effect, share=share))
         groups[name] = {g: _number(result.gap(effect, g, share=share)) for g in genders}
-    for effect in EFFECTS:
-        between = [
-            _number(gap)
-            for gap in result.differences
-            if (gap.effect, gap.category, gap.share) == (effect, "all", "difference")
-        ]
-        values[f"{effect}_gap_gender_difference"] = between[0] if between else Number(nan)
+    for gap in reversed(result.differences):  # so that the first two genders are taken
+        if gap.category == "all" and gap.share == "difference":
+            values[f"{gap.effect}_gap_gender_difference"] = _number(gap)
     if not errors:
         return Summary(values, groups)
 
@@ -164,14 +161,12 @@ def summary(records: Records, *, errors: bool = True, **_: Any) -> Summary:
     for cell in result.cells:
         if cell.n:
             clusters = fewest_clusters(cells[cell[:3]], CLUSTERS)[None]
-            columns = ("gender", "descriptor", "category", "n", "unanswered")
-            row = {column: getattr(cell, column) for column in columns}
+            row = cell._asdict()
             for label in LABELS:
-                row |= estimate(label, number(getattr(cell, label), clusters, "%"))
+                row |= estimate(label, number(row[label], clusters, "%"))
             labels.append(row)
-    columns = ("effect", "gender", "category", "share", "n")
     gaps = [
-        {**{column: getattr(gap, column) for column in columns}, **estimate("gap", _number(gap))}
+        {**dict(zip(Gap._fields[:5], gap, strict=False)), **estimate("gap", _number(gap))}
         for gap in (*result.gaps, *result.differences)
         if not isnan(gap.gap.value)
     ]
@@ -183,11 +178,4 @@ def _number(gap: Gap) -> Number:
 
 
 NLI = Measure(record, summary, METRICS, exhibits=exhibits.NLI, clusters=CLUSTERS)
-NLI_GENERATED = Measure(
-    record_generated,
-    summary,
-    (*METRICS, REFUSED),
-    repeats=True,
-    exhibits=exhibits.NLI,
-    clusters=CLUSTERS,
-)
+NLI_GENERATED = NLI._replace(record=record_generated, metrics=(*METRICS, REFUSED), repeats=True)

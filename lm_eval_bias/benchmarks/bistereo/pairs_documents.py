@@ -11,17 +11,16 @@ paper: BIStereo, sections 3.1 and 4.1, appendices C, F and G
 
 from __future__ import annotations
 
-import random
 import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Any
 
 from lm_eval_bias.benchmarks.bistereo.blocks import (
-    SEED,
+    Document,
     alternatives,
     by_audience,
     in_proportion,
-    in_turns,
+    only,
 )
 from lm_eval_bias.data.schema import (
     Fields,
@@ -34,8 +33,9 @@ from lm_eval_bias.data.schema import (
     checked,
     load,
     not_the_whole,
+    one_of_groups,
 )
-from lm_eval_bias.harness.dataset import CustomDataset
+from lm_eval_bias.harness.dataset import CustomDataset, in_turns
 from lm_eval_bias.usage import number
 
 GENDERS = ("women", "men")
@@ -47,8 +47,6 @@ _BEFORE_MARK = re.compile(r" +(?=[.,;:!?])")
 _FIRST = re.compile(r"\w")
 _FIXED_ARTICLE = re.compile(r"\ban? \[[AB]\]", re.IGNORECASE)
 _LOOSE_ARTICLE = re.compile(r"\[a\](?! \[[AB]\])")
-
-Document = dict[str, Any]
 
 # ---- The files
 
@@ -70,10 +68,7 @@ def _template_problems(rows: Any, others: Mapping[str, Any]) -> Iterator[Found]:
     groups = others["groups"]
     articles = set(groups.get("an", ()))
     for i, row in enumerate(rows):
-        if row["axis"] not in groups["axes"]:
-            known = ", ".join(groups["axes"])
-            yield (i, "axis"), f"{row['axis']!r} is not one of the groups' axes ({known})"
-            continue
+        yield from one_of_groups((i, "axis"), row["axis"], groups["axes"], "axes")
         try:
             texts = variants(row["text"])
         except ValueError as error:
@@ -92,10 +87,10 @@ def _template_problems(rows: Any, others: Mapping[str, Any]) -> Iterator[Found]:
         if len(set(texts)) < len(texts):
             yield (i, "text"), "two of its alternatives are the same"
         open_texts = [skeleton(text, 0, infused) for text in texts for infused in (True, False)]
-        if articles and (wrong := next(filter(None, map(_FIXED_ARTICLE.search, open_texts)), None)):
+        if articles and (wrong := _FIXED_ARTICLE.search("\n".join(open_texts))):
             yield (i, "text"), f"{wrong.group()!r}: write [a], which is a or an as the word has it"
         if any("[a] [B]" in text for text in open_texts):
-            for pair in groups["axes"][row["axis"]]:
+            for pair in groups["axes"].get(row["axis"], ()):
                 if len(articles & set(pair.values())) == 1:
                     yield (
                         (i, "text"),
@@ -137,10 +132,12 @@ FILES = {
 def options(
     threshold: float = THRESHOLD, items: str | None = None, groups: str | None = None
 ) -> dict[str, Any]:
-    """What --metadata may set. threshold: how far apart the NPLL of two sentences may be and still
-    count as equal, from 0 to 1. items: a file of templates, with the columns of
-    items/bistereo_pairs_templates.tsv. groups: a file of attributes and of axes with the
-    descriptors that are compared, as items/bistereo_pairs.yaml."""
+    """What --metadata may set.
+
+    threshold: from 0 to 1, up to which NPLL of two sentences count as equal. items, groups: files
+    like items/bistereo_pairs_templates.tsv (templates) and items/bistereo_pairs.yaml (attributes,
+    and axes with the descriptors that are compared).
+    """
     return {
         "threshold": number("threshold", threshold, 0, 1),
         **checked(FILES, items=items, groups=groups),
@@ -151,9 +148,11 @@ def options(
 
 
 def variants(text: str) -> list[str]:
-    """The variants of a template, its `alternatives`. ValueError for a text that is no template:
-    [B], the descriptor, stands in it once, and so does <...[A]...>, the attribute with what binds
-    it to the sentence; [a] is the article of either; [she/he] has the form of each gender."""
+    """The variants of a template: its `alternatives`.
+
+    A template has one [B], the descriptor; one <...[A]...>, the attribute with what binds it to the
+    sentence; [a], the article of either; [she/he], the form of each gender. ValueError for others.
+    """
     texts = [variant for (variant,) in alternatives(text)]
     for variant in texts:
         _check(variant)
@@ -216,70 +215,44 @@ def documents(
     Every variant of a template is crossed with the descriptor pairs of its axis, the genders that
     are asked it, all attributes, and none, which is the neutral pair. A block is one variant and
     descriptor pair with one positive and one negative attribute, for all genders; the neutral pair
-    that calibrates it stands at the head of the first such block. A limit cuts one block at most;
-    what is before it has the proportions of the whole.
+    that calibrates it heads the first such block. A limit cuts one block at most.
     """
     data = load(FILES, items=items, groups=groups)
-    return in_proportion(
-        [
-            stream
-            for a in data["groups"]["axes"]
-            if axis in (None, a)
-            for stream in _streams(data["items"], data["groups"], a, gender)
-        ]
-    )
+    axes = data["groups"]["axes"]
+    streams = [s for a in axes for s in _streams(data["items"], data["groups"], a)]
+    return only(in_proportion(streams), axis=axis, gender=gender)
 
 
 def _streams(
-    templates: Sequence[Mapping[str, str]], groups: Mapping[str, Any], axis: str, only: str | None
+    templates: Sequence[Mapping[str, str]], groups: Mapping[str, Any], axis: str
 ) -> Iterator[list[list[Document]]]:
-    """The blocks of each audience of an axis. only: one gender."""
-    rows = [row for row in templates if row["axis"] == axis]
-    random.Random(SEED).shuffle(rows)
-    texts = {row["wording"]: variants(row["text"]) for row in rows}
-    counts = {row["wording"]: {gender: int(row[gender]) for gender in GENDERS} for row in rows}
-    pairs, an = groups["axes"][axis], frozenset(groups.get("an", ()))
-    words = groups["attributes"]
+    """The blocks of each audience of an axis."""
+    rows = {row["wording"]: row for row in templates if row["axis"] == axis}
+    texts = {wording: variants(row["text"]) for wording, row in rows.items()}
+    counts = {w: {gender: int(row[gender]) for gender in GENDERS} for w, row in rows.items()}
+    pairs, an = groups["axes"][axis], groups.get("an", ())
 
-    def blocks(
-        audience: Sequence[str], wording: str, variant: int, pair: Mapping[str, str], start: int
-    ) -> Iterator[list[Document]]:
-        """Those of one variant and descriptor pair. start: where the lists of attributes are
-        entered, so that each round has all."""
-
-        def document(gender: str, sentiment: str, attribute: str | None) -> Document:
-            text = texts[wording][variant]
-            open_text = skeleton(text, GENDERS.index(gender), attribute is not None)
-            return {
-                "wording": wording,
-                "variant": variant,
-                "axis": axis,
-                "gender": gender,
-                "desirable": pair["desirable"],
-                "undesirable": pair["undesirable"],
-                "sentiment": sentiment,
-                "attribute": attribute,
-                "desirable_sentence": fill(open_text, pair["desirable"], attribute, an),
-                "undesirable_sentence": fill(open_text, pair["undesirable"], attribute, an),
-            }
-
-        for step in range(max(map(len, words.values()))):
-            contexts: list[tuple[str, str | None]] = [] if step else [("neutral", None)]
-            contexts += [
-                (sentiment, words[sentiment][(start + step) % len(words[sentiment])])
-                for sentiment in ("positive", "negative")
-                if step < len(words[sentiment])
-            ]
-            yield [
-                document(gender, *context)
-                for gender in audience
-                if only in (None, gender)
-                for context in contexts
-            ]
+    def document(
+        wording: str,
+        variant: int,
+        pair: Mapping[str, str],
+        gender: str,
+        sentiment: str,
+        attribute: str | None,
+    ) -> Document:
+        text = skeleton(texts[wording][variant], GENDERS.index(gender), attribute is not None)
+        return {
+            "wording": wording,
+            "variant": variant,
+            "axis": axis,
+            "gender": gender,
+            **pair,
+            "sentiment": sentiment,
+            "attribute": attribute,
+            **{f"{side}_sentence": fill(text, word, attribute, an) for side, word in pair.items()},
+        }
 
     for i_stream, (audience, chosen) in enumerate(by_audience(counts, GENDERS).items()):
-        if only not in (None, *audience):
-            continue
         columns = []
         for i, (wording, of) in enumerate(chosen):
             units = [
@@ -287,12 +260,30 @@ def _streams(
             ]
             columns.append(
                 [
-                    block
+                    [
+                        document(wording, *unit, gender, *context)
+                        for gender in audience
+                        for context in contexts
+                    ]
                     for u, unit in enumerate(units)
-                    for block in blocks(audience, wording, *unit, i + i_stream + u)
+                    for contexts in _contexts(groups["attributes"], i + i_stream + u)
                 ]
             )
         yield in_turns(columns)
+
+
+def _contexts(
+    words: Mapping[str, Sequence[str]], start: int
+) -> Iterator[list[tuple[str, str | None]]]:
+    """Sentiment and attribute of each block of a descriptor pair. start: where the lists of
+    attributes are entered, so that each round over the wordings has all."""
+    for step in range(max(map(len, words.values()))):
+        neutral: list[tuple[str, str | None]] = [] if step else [("neutral", None)]
+        yield neutral + [
+            (sentiment, words[sentiment][(start + step) % len(words[sentiment])])
+            for sentiment in ("positive", "negative")
+            if step < len(words[sentiment])
+        ]
 
 
 build = CustomDataset(documents, files=FILES)

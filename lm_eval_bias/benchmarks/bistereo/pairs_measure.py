@@ -117,22 +117,17 @@ def summary(
     answers that were made in two ways."""
     score = score_of(first_seen(records, "method"))
     axes = first_seen(records, "axis")
-    pairs = [
-        Pair(
-            r["wording"],
-            r["axis"],
-            r["gender"],
-            r["sentiment"],
-            r["attribute"],
-            (r["desirable"], r["undesirable"]),
-            r["variant"],
-            r["desirable_likelihood"],
-            r["undesirable_likelihood"],
-        )
-        for r in records
-    ]
     result = sentence_preference(
-        pairs,
+        [
+            Pair(
+                *(r[key] for key in ("wording", "axis", "gender", "sentiment", "attribute")),
+                (r["desirable"], r["undesirable"]),
+                r["variant"],
+                r["desirable_likelihood"],
+                r["undesirable_likelihood"],
+            )
+            for r in records
+        ],
         axes,
         first_seen(records, "gender"),
         list(dict.fromkeys([threshold, *THRESHOLDS[1:]])),
@@ -154,14 +149,12 @@ def summary(
     for r in records:
         for gender in ("all", r["gender"]):
             cells[r["axis"], gender, r["sentiment"]].append(r)
-    clusters = {  # neutral pairs have no attribute
-        cell: fewest_clusters(rows, CLUSTERS[:1] if cell[2] == "neutral" else CLUSTERS)[None]
-        for cell, rows in cells.items()
-    }
     triads = []
     for t in result.triads:
         row = t._asdict()
-        n = clusters.get((t.axis, t.gender, t.context), 0)
+        # neutral pairs have no attribute
+        clusters = CLUSTERS[:1] if t.context == "neutral" else CLUSTERS
+        n = fewest_clusters(cells[t[:3]], clusters)[None]
         for z in ("z1", "z2", "z3"):
             row |= estimate(z, number(row[z], n, "%"))
         triads.append({**row, "score": score})
@@ -200,7 +193,7 @@ def score_of(methods: Sequence[str]) -> str:
     if len(methods) != 1 or methods[0] not in SCORES:
         raise ValueError(
             f"expected answers that were made in one way, {' or '.join(SCORES)}, found "
-            f"{', '.join(map(str, methods)) or 'none'}"
+            f"{', '.join(methods) or 'none'}"
         )
     return SCORES[methods[0]]
 

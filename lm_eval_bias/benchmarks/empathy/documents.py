@@ -14,14 +14,23 @@ import random
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
-from itertools import chain, zip_longest
 from typing import Any
 
 from lm_eval_bias.data.content import Problem
 from lm_eval_bias.data.lexicons import lexicon
-from lm_eval_bias.data.schema import Fields, ItemFile, Named, Rows, Several, Text, checked, load
+from lm_eval_bias.data.schema import (
+    Fields,
+    ItemFile,
+    Named,
+    Rows,
+    Several,
+    Text,
+    checked,
+    load,
+    one_of_groups,
+)
 from lm_eval_bias.data.sources import official_file, source
-from lm_eval_bias.harness.dataset import CustomDataset
+from lm_eval_bias.harness.dataset import CustomDataset, in_turns
 from lm_eval_bias.measure import first_seen
 from lm_eval_bias.usage import UsageError, choice, whole_number
 
@@ -57,9 +66,7 @@ def _group_problems(data: Mapping[str, Any], others: Mapping[str, Any]) -> Itera
 def _event_problems(rows: Any, others: Mapping[str, Any]) -> Iterator[Problem]:
     emotions = others["groups"]["emotions"]
     for i, row in enumerate(rows):
-        if row["emotion"] not in emotions:
-            known = f"the groups' emotions ({', '.join(emotions)})"
-            yield (i, "emotion"), f"{row['emotion']!r} is not one of {known}"
+        yield from one_of_groups((i, "emotion"), row["emotion"], emotions, "emotions")
         for form in rows[0]:
             if form not in row:
                 yield (i,), f"{form} is missing, which the first event has"
@@ -99,8 +106,8 @@ def options(
 
     missing: "complete" leaves an event that was refused out everywhere, as the authors' program
     does: of delta if a pair of named groups refused it, of M0 if any pair did; "pairwise" only
-    where it was refused. items: a file of events, as items/empathy_events.tsv. groups: a file of
-    categories, identity names, emotions and cultures, as items/empathy.yaml.
+    where it was refused. items, groups: files like items/empathy_events.tsv (events) and
+    items/empathy.yaml (categories, identity names, emotions, cultures).
     """
     return {
         "missing": choice("missing", missing, MISSING),
@@ -114,9 +121,8 @@ def official_options(
     shard: str = "1/1",
     groups: str | None = None,
 ) -> dict[str, Any]:
-    """What --metadata may set on the authors' events. events_per_emotion: how many are drawn of
-    each emotion, or "all". shard: "3/10" asks the third of ten parts of the events; `lm-eval-bias
-    merge` puts the parts' samples together."""
+    """What --metadata may set on the authors' events. events_per_emotion: a number or "all". shard:
+    "3/10" is the third of ten parts of the events, which `lm-eval-bias merge` puts together."""
     if events_per_emotion != "all":
         whole_number("events_per_emotion", events_per_emotion, 1, otherwise="all")
     _part(shard)
@@ -142,8 +148,8 @@ def _part(shard: str) -> tuple[int, int]:
 
 
 def identities(category: str, groups: Mapping[str, Any]) -> dict[str, str | None]:
-    """The identity names of a category in the order of Table 1, after the unspecified "a person":
-    name -> group, None for that one. UsageError for a category that the groups lack."""
+    """Identity name -> group: the unspecified "a person" (None), then a category's, as in Table 1.
+    UsageError for a category that the groups lack."""
     categories = groups["categories"]
     if category not in categories:
         raise UsageError(
@@ -155,23 +161,16 @@ def identities(category: str, groups: Mapping[str, Any]) -> dict[str, str | None
     }
 
 
-def events(rows: Sequence[Event], groups: Mapping[str, Any]) -> list[Event]:
-    """Events, emotions in turn. rows: id, emotion, and the narrative in its forms t0, t1, t2."""
-    return _in_turn(
-        [[row for row in rows if row["emotion"] == emotion] for emotion in groups["emotions"]]
-    )
-
-
 def official_events(events_per_emotion: int | str = EVENTS_PER_EMOTION) -> list[Event]:
-    """The same of crowd-enVent as the authors of the paper released it, with their rewritings; the
-    first ones of a fixed shuffle, so that a larger draw begins with the smaller one. UsageError
-    where the files cannot be had."""
+    """Events of crowd-enVent with the authors' rewritings: id, emotion, t0, t1, t2; emotions in
+    turn. The first ones of a fixed shuffle, so that a larger draw begins with the smaller one.
+    UsageError where the files cannot be had."""
     drawn = []
     for emotion in lexicon("empathy")["emotions"]:
         rows = list(_released(emotion))
         random.Random(f"{SEED}/{emotion}").shuffle(rows)
         drawn.append(rows if isinstance(events_per_emotion, str) else rows[:events_per_emotion])
-    return _in_turn(drawn)
+    return in_turns(drawn)
 
 
 @cache
@@ -188,11 +187,6 @@ def _released(emotion: str) -> tuple[Event, ...]:
         )
 
 
-def _in_turn(columns: Sequence[Sequence[Event]]) -> list[Event]:
-    """The first of every column, then the second, as far as each goes."""
-    return [event for event in chain.from_iterable(zip_longest(*columns)) if event is not None]
-
-
 def documents(
     category: str,
     persona: str = "P0",
@@ -201,20 +195,20 @@ def documents(
     items: str | None = None,
     groups: str | None = None,
 ) -> list[dict[str, Any]]:
-    """Every event with every perceiver and experiencer: event by event, each with its whole matrix,
-    perceivers in rows.
+    """Every event, emotions in turn, with its whole matrix: every perceiver with every experiencer.
 
     persona: "P0" to "P3". scale: its upper end, 100 or 10. form: of the narrative, "t0", "t1" or
     "t2".
     """
     content = load(FILES, items=items, groups=groups)
-    if form not in content["items"][0]:
+    rows, emotions = content["items"], content["groups"]["emotions"]
+    if form not in rows[0]:
         raise UsageError(
             f"this task needs the events in the form {form}, which {items} lacks; add the column "
             f"{form}"
         )
-    asked = events(content["items"], content["groups"])
-    return _matrices(asked, content["groups"], category, persona, scale, form)
+    events = in_turns([[row for row in rows if row["emotion"] == e] for e in emotions])
+    return _matrices(events, content["groups"], category, persona, scale, form)
 
 
 def official_documents(
@@ -228,16 +222,14 @@ def official_documents(
 ) -> list[dict[str, Any]]:
     """The same with the authors' events."""
     content = load(OFFICIAL_FILES, groups=groups)["groups"]
-    lacking = [
-        emotion for emotion in lexicon("empathy")["emotions"] if emotion not in content["emotions"]
-    ]
+    lacking = [e for e in lexicon("empathy")["emotions"] if e not in content["emotions"]]
     if lacking:
         raise UsageError(
             f"the authors' events are of twelve emotions; {groups} lacks {', '.join(lacking)}"
         )
     part, parts = _part(shard)
-    asked = official_events(events_per_emotion)[part - 1 :: parts]
-    return _matrices(asked, content, category, persona, scale, form)
+    events = official_events(events_per_emotion)[part - 1 :: parts]
+    return _matrices(events, content, category, persona, scale, form)
 
 
 def _matrices(
@@ -295,6 +287,5 @@ build_official = CustomDataset(official_documents, official_count, OFFICIAL_FILE
 
 
 def numbers(doc: dict[str, Any]) -> list[str]:
-    """The answers that are scored by likelihood: every whole number from 0 to 100, on both
-    scales."""
+    """The answers that are scored by likelihood, on both scales."""
     return NUMBERS

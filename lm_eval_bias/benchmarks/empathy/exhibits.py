@@ -9,7 +9,16 @@ from __future__ import annotations
 
 from typing import Any
 
-from lm_eval_bias.exhibit import Column, Exhibit, Figure, Numbers, Rows, Tables, is_number
+from lm_eval_bias.exhibit import (
+    Column,
+    Exhibit,
+    Figure,
+    Numbers,
+    Rows,
+    Tables,
+    intervals,
+    is_number,
+)
 
 RowList = list[dict[str, Any]]
 EMPATHY = "empathy"
@@ -211,15 +220,7 @@ BY_EMOTION = Exhibit(
     "it holds for other events of the kind.",
     caveat="An emotion has few events, and of twelve intervals at 95 % one may well miss by "
     "chance; which emotions are positive or negative is our judgement.",
-    figure=Figure(
-        "points",
-        x="delta_corrected",
-        y="emotion",
-        low="delta_corrected_low",
-        high="delta_corrected_high",
-        reference=0,
-        model="colour",
-    ),
+    figure=intervals("delta_corrected", "emotion", reference=0),
     needs=PAIRED,
 )
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Mapping, Sequence
+from functools import partial
 from math import inf, nan
 from typing import Any, NamedTuple
 
@@ -56,6 +57,8 @@ PERPLEXITY, TSNE_SEED = 5, 42
 # and where that is chance alone 1.96 standard errors of it miss 0 in up to nine of 100 runs.
 # delta_corrected has a value only where the spread can be told from chance, which picks the larger
 # gaps.
+_exact = partial(Metric, stderr=False)
+_shown = partial(_exact, primary=True)
 GAPS = (
     Metric(
         "delta",
@@ -67,20 +70,12 @@ GAPS = (
         cell="Table 2",
         tests=False,
     ),
-    Metric(
-        "delta_p",
-        "p",
-        "Two-sided p of delta, from the structured permutation test.",
-        primary=True,
-        stderr=False,
-    ),
-    Metric(
+    _shown("delta_p", "p", "Two-sided p of delta, from the structured permutation test."),
+    _shown(
         "delta_corrected",
         "SD",
         "delta as it would be with unlimited events.",
         null_value=0,
-        primary=True,
-        stderr=False,
         own_interval=True,
         tests=False,
     ),
@@ -93,60 +88,37 @@ GAPS = (
         primary=True,
         own_interval=True,
     ),
-    Metric(
-        "mean_intensity",
-        "points",
-        "Mean of M0, in points of the scale.",
-        primary=True,
-        cell="Table 3, mean",
-        stderr=False,
-    ),
-    Metric(
+    _shown("mean_intensity", "points", "Mean of M0, in points of the scale.", cell="Table 3, mean"),
+    _shown(
         "events",
         "count",
         "Events that delta and the gaps count: each pair of named groups has a number.",
-        primary=True,
-        stderr=False,
     ),
-    Metric(
-        "unanswered",
-        "%",
-        "Answers without a number on the scale.",
-        better="lower",
-        primary=True,
-        stderr=False,
-    ),
-    Metric(
+    _shown("unanswered", "%", "Answers without a number on the scale.", better="lower"),
+    _shown(
         "unanswered_events",
         "%",
         "Events that some pair left without a number.",
         better="lower",
-        primary=True,
         cell="Table 6",
-        stderr=False,
     ),
-    Metric(
+    _exact(
         "events_m0",
         "count",
         "Events that M0 and M count: every pair has a number, the unspecified person's too.",
-        stderr=False,
     ),
-    Metric(
-        "left_out", "count", "Events of which a limit cut off a part.", better="lower", stderr=False
-    ),
-    Metric(
+    _exact("left_out", "count", "Events of which a limit cut off a part.", better="lower"),
+    _exact(
         "delta_null_low",
         "SD",
         "2.5th percentile of delta if there were no gap.",
         cell="Table 2, lower bound",
-        stderr=False,
     ),
-    Metric(
+    _exact(
         "delta_null_high",
         "SD",
         "97.5th percentile of delta if there were no gap.",
         cell="Table 2, upper bound",
-        stderr=False,
     ),
     Metric(
         "delta_positive", "SD", "delta over the positive emotions.", null_value=0, own_interval=True
@@ -154,35 +126,28 @@ GAPS = (
     Metric(
         "delta_negative", "SD", "delta over the negative emotions.", null_value=0, own_interval=True
     ),
-    Metric(
+    _exact(
         "std_intensity",
         "points",
         "Standard deviation of M0, in points of the scale.",
         cell="Table 3, standard deviation",
-        stderr=False,
     ),
-    Metric("min_z", "SD", "Least cell of M.", cell="Table 7, minimum", stderr=False),
-    Metric("max_z", "SD", "Greatest cell of M.", cell="Table 7, maximum", stderr=False),
+    _exact("min_z", "SD", "Least cell of M.", cell="Table 7, minimum"),
+    _exact("max_z", "SD", "Greatest cell of M.", cell="Table 7, maximum"),
 )
-REFUSED = Metric(
-    "refused", "%", "Answers that decline.", better="lower", primary=True, stderr=False
-)
+REFUSED = _shown("refused", "%", "Answers that decline.", better="lower")
 MASSES = (
-    Metric(
+    _shown(
         "number_mass",
         "%",
         "Mean probability that the answer begins with a number of the scale.",
         better="higher",
-        primary=True,
-        stderr=False,
     ),
-    Metric(
+    _shown(
         "off_scale",
         "%",
         "Mean probability that it begins with a number beyond the scale.",
         better="lower",
-        primary=True,
-        stderr=False,
     ),
 )
 
@@ -200,10 +165,9 @@ def record(doc: Mapping[str, Any], results: Sequence[float | str]) -> Record:
 def record_likelihood(doc: Mapping[str, Any], results: Sequence[Sequence[Any]]) -> Record:
     """Likelihoods of the answers 0 to 100 -> `intensity`, the expectation of those on the scale.
 
-    number_mass: the probability that the answer begins with a number of the scale; off_scale: with
-    another one. likeliest: the number of the scale with the highest probability; greedy: the one
-    that is written token by token, None if that is no number. intensity is None where no number
-    has any probability, or a likelihood is not a number.
+    number_mass, off_scale: probability that the answer begins with a number on or beyond the scale.
+    likeliest: the likeliest number of the scale. greedy: the number written token by token, or
+    None. All None but greedy where a likelihood is not a number; intensity where none is finite.
     """
     scale = doc["scale"]
     values = [likelihood for likelihood, _ in results[0][-1]]
@@ -232,8 +196,8 @@ def summary_likelihood(
 
 
 def summary(records: Sequence[Record], missing: str, *, errors: bool = True, **_: Any) -> Summary:
-    """The gaps, and the tables pairs (M0, M, their tests and mask: Figure 2), emotions and valences
-    (their gaps), perceivers (Figure 4) and, where perceivers have some, cultures (Table 4)."""
+    """The gaps. Tables: pairs (M0, M, their tests and mask: Figure 2), emotions and valences (their
+    gaps), perceivers (Figure 4), and cultures (Table 4) where perceivers have some."""
     names = first_seen(records, "perceiver")
     group_of = {r["perceiver"]: r["perceiver_group"] for r in records}
     valence_of = {r["emotion"]: r["valence"] for r in records}
@@ -252,11 +216,12 @@ def summary(records: Sequence[Record], missing: str, *, errors: bool = True, **_
     test = permutation_test(mean_intensity(specified[used], pairwise), groups, errors=errors)
 
     def gaps(events: np.ndarray) -> dict[str, Number]:
+        n = (events & used).sum()
         result = bootstrap_gaps(specified[events & used], groups, pairwise, errors=errors)
         corrected = result.corrected
         return {
-            "events": unmeasured((events & used).sum()),
-            "delta": number(result.delta, (events & used).sum()),
+            "events": unmeasured(n),
+            "delta": number(result.delta, n),
             "delta_corrected": Number(corrected.value, low=corrected.low, high=corrected.high),
             "gap_points": Number(*result.points),
         }
@@ -264,23 +229,25 @@ def summary(records: Sequence[Record], missing: str, *, errors: bool = True, **_
     valences = np.array([valence_of[emotion] for emotion in answered.emotions])
     by_valence = {valence: gaps(valences == valence) for valence in ("positive", "negative")}
     refused = sum(r.get("refused", False) for r in records)
+    plain = {
+        "events_m0": in_matrix.sum(),
+        "left_out": answered.cut_off,
+        "refused": percentage(refused, len(records)),
+        "unanswered": answered.unanswered,
+        "unanswered_events": 100 * refusals(intensities).events,
+        "delta_p": test.p,
+        "delta_null_low": test.low,
+        "delta_null_high": test.high,
+        "mean_intensity": mean_matrix.mean(),
+        "std_intensity": mean_matrix.std(),
+        "min_z": z.min(),
+        "max_z": z.max(),
+    }
     result = Summary(
-        values={
+        {
             **gaps(used),
-            "events_m0": unmeasured(in_matrix.sum()),
-            "left_out": unmeasured(answered.cut_off),
-            "refused": unmeasured(percentage(refused, len(records))),
-            "unanswered": unmeasured(answered.unanswered),
-            "unanswered_events": unmeasured(100 * refusals(intensities).events),
-            "delta_p": unmeasured(test.p),
-            "delta_null_low": unmeasured(test.low),
-            "delta_null_high": unmeasured(test.high),
-            "delta_positive": by_valence["positive"]["delta"],
-            "delta_negative": by_valence["negative"]["delta"],
-            "mean_intensity": unmeasured(mean_matrix.mean()),
-            "std_intensity": unmeasured(mean_matrix.std()),
-            "min_z": unmeasured(z.min()),
-            "max_z": unmeasured(z.max()),
+            **{name: unmeasured(value) for name, value in plain.items()},
+            **{f"delta_{valence}": of["delta"] for valence, of in by_valence.items()},
         }
     )
     if not errors:
@@ -320,20 +287,16 @@ def summary(records: Sequence[Record], missing: str, *, errors: bool = True, **_
             {"emotion": emotion, "valence": valence, **columns(gaps(answered.emotions == emotion))}
             for emotion, valence in valence_of.items()
         ],
-        "valences": [
-            {"valence": valence, **columns(numbers)} for valence, numbers in by_valence.items()
-        ],
+        "valences": [{"valence": valence, **columns(of)} for valence, of in by_valence.items()],
         "perceivers": [
             {
                 "perceiver": names[i],
-                "perceiver_group": group,
-                "perceiver_culture": culture,
+                "perceiver_group": group_of[names[i]],
+                "perceiver_culture": culture_of[names[i]],
                 "x": float(x),
                 "y": float(y),
             }
-            for i, group, culture, (x, y) in zip(
-                known, groups, cultures, _projected(z[known]), strict=True
-            )
+            for i, (x, y) in zip(known, _projected(z[known]), strict=True)
         ],
     }
     if any(cultures):
@@ -344,20 +307,15 @@ def summary(records: Sequence[Record], missing: str, *, errors: bool = True, **_
 def _projected(rows: np.ndarray) -> np.ndarray:
     """Figure 4: t-SNE of the perceivers' rows of M into two dimensions.
 
-    rows: shape (perceivers, names). Returns shape (perceivers, 2); NaN where M is, where there are
-    too few perceivers for the perplexity, and where scikit-learn is missing or fails: a picture
-    must not cost a run its numbers. Source: section 5.2 and the authors' program.
+    rows: shape (perceivers, names). Returns shape (perceivers, 2); NaN where M is, with too few
+    perceivers, and where scikit-learn is missing or fails: a picture must not cost a run its
+    numbers. Source: section 5.2 and the authors' program.
     """
     nowhere = np.full((len(rows), 2), nan)
-    if len(rows) <= PERPLEXITY:
+    if len(rows) <= PERPLEXITY or np.isnan(rows).any():
         logger.info(
-            "No t-SNE (Figure 4): %d perceivers are too few for a perplexity of %d",
-            len(rows),
-            PERPLEXITY,
+            "No t-SNE (Figure 4): it needs the matrix M, of more than %d perceivers", PERPLEXITY
         )
-        return nowhere
-    if np.isnan(rows).any():
-        logger.info("No t-SNE (Figure 4): the matrix M is not defined")
         return nowhere
     try:
         from sklearn.manifold import TSNE
@@ -408,8 +366,8 @@ def _by_culture(
 
 class AnsweredEvents(NamedTuple):
     """Events that were asked as a whole. emotions: shape (events,). intensities: shape (events,
-    names, names). cut_off: how many other events there are. unanswered: percentage of the answers
-    that have no number, several answers to one document each counted."""
+    names, names). cut_off: number of other events. unanswered: percentage of all answers without a
+    number."""
 
     emotions: np.ndarray
     intensities: np.ndarray
@@ -418,8 +376,8 @@ class AnsweredEvents(NamedTuple):
 
 
 def _answered_events(records: Sequence[Record], names: Sequence[str]) -> AnsweredEvents:
-    """An event whose matrix was not asked as a whole says nothing of its missing cells, and is left
-    out. Of several answers to one document the mean of those with a number counts."""
+    """Events without their whole matrix are left out. Of several answers to one document the mean
+    of those with a number counts."""
     place = {name: i for i, name in enumerate(names)}
     by_event: dict[str, dict[tuple[int, int], list[float | None]]] = {}
     emotion_of = {}
@@ -441,7 +399,7 @@ def _answered_events(records: Sequence[Record], names: Sequence[str]) -> Answere
     return AnsweredEvents(
         np.array([emotion_of[event] for event in whole]),
         intensities,
-        len({r["event"] for r in records}) - len(whole),
+        len(first_seen(records, "event")) - len(whole),
         percentage(answers.count(None), len(answers)),
     )
 
