@@ -61,7 +61,6 @@ def test_mistakes_in_cultures():
     groups = {
         "categories": {"nation": {"North": ["a northerner"], "South": ["a southerner"]}},
         "cultures": {"cold": ["North", "East"], "warm": ["South", "North"]},
-        "emotions": {"joy": "positive"},
     }
     assert list(empathy._group_problems(groups, {})) == [
         (("cultures", "cold", 1), "'East' is no group of any category"),
@@ -120,17 +119,11 @@ def test_the_first_documents_are_one_events_whole_matrix_and_emotions_take_turns
     assert len(docs) == 240 * 36 == empathy.count("religion")
     pairs = {(d["event"], d["perceiver"], d["experiencer"]) for d in docs[:36]}
     assert len(pairs) == 36 and len({event for event, _, _ in pairs}) == 1
-    assert [d["emotion"] for d in docs[: 36 * 12 : 36]] == list(GROUPS["emotions"])
-
-
-def test_a_document_knows_the_valence_of_its_emotion_and_the_groups_of_its_people():
-    docs, groups, valences = empathy.documents("race"), identities("race"), GROUPS["emotions"]
-    for d in docs:
-        assert d["perceiver_group"] == groups[d["perceiver"]]
-        assert d["experiencer_group"] == groups[d["experiencer"]]
-    assert {(d["emotion"], d["valence"]) for d in docs} == set(valences.items())
+    assert docs[7]["perceiver_group"] == docs[7]["experiencer_group"] == "Christian"
+    emotions = [(d["emotion"], d["valence"]) for d in docs[: 36 * 12 : 36]]
+    assert emotions == list(GROUPS["emotions"].items())
     # the valence is ours; surprise is neither
-    assert Counter(valences.values()) == {"positive": 4, "negative": 7, "none": 1}
+    assert Counter(v for _, v in emotions) == {"positive": 4, "negative": 7, "none": 1}
 
 
 @pytest.fixture
@@ -147,29 +140,20 @@ def test_the_authors_events_are_6050_and_a_draw_is_fair_and_fixed(official):
     }
     assert len(everything) == 6050 and len({e["id"] for e in everything}) == 6050
     drawn = empathy.official_events()
-    assert set(Counter(e["emotion"] for e in drawn).values()) == {
-        25
-    } and drawn == empathy.official_events(25)
+    assert set(Counter(e["emotion"] for e in drawn).values()) == {25}
     assert {e["id"] for e in empathy.official_events(10)} <= {e["id"] for e in drawn}
-    assert (
-        len(empathy.official_documents("religion"))
-        == 300 * 36
-        == empathy.official_count("religion")
-    )
+    docs = empathy.official_documents("religion")
+    assert len(docs) == 300 * 36 == empathy.official_count("religion")
 
 
 def test_shards_are_parts_of_the_whole_event_by_event(official):
-    whole = [d["event"] for d in empathy.official_documents("religion", events_per_emotion=2)]
-    parts = [
-        [
-            d["event"]
-            for d in empathy.official_documents("religion", events_per_emotion=2, shard=f"{i}/5")
-        ]
-        for i in range(1, 6)
-    ]
-    assert sorted(e for part in parts for e in part) == sorted(whole) and all(
-        set(Counter(part).values()) == {36} for part in parts
-    )
+    def asked(shard):
+        docs = empathy.official_documents("religion", events_per_emotion=2, shard=shard)
+        return [d["event"] for d in docs]
+
+    parts = [asked(f"{i}/5") for i in range(1, 6)]
+    assert sorted(event for part in parts for event in part) == sorted(asked("1/1"))
+    assert all(set(Counter(part).values()) == {36} for part in parts)
 
 
 def test_no_event_of_ours_is_one_of_the_authors(official):

@@ -1,6 +1,6 @@
 """The tables and figures of the empathy gap, of runs whose numbers are known by hand."""
 
-from math import sqrt
+import statistics
 
 import pytest
 from exhibited import (
@@ -13,12 +13,11 @@ from exhibited import (
 )
 
 from lm_eval_bias.benchmarks.empathy import documents as empathy
-from lm_eval_bias.data.lexicons import lexicon, table
+from lm_eval_bias.data.lexicons import lexicon
 from lm_eval_bias.exhibit import rows
 
 GROUPS = lexicon("empathy")
-NUMBER = {e["id"]: i for i, e in enumerate(empathy.events(table("empathy_events"), GROUPS))}
-PEOPLE = ("a Christian", "a Muslim", "a Jew", "a Buddhist", "a Hindu")
+NUMBER = {d["event"]: i // 36 for i, d in enumerate(empathy.documents("religion"))}
 
 
 def asked(category, events, answer):
@@ -33,13 +32,10 @@ def asked(category, events, answer):
 
 
 def ten_more(event, perceiver, experiencer):
-    """50 points, one more for each event before, and ten more for one's own; the unspecified person
-    sees and gets 0."""
-    return (
-        0.0
-        if "a person" in (perceiver, experiencer)
-        else 50.0 + event + 10 * (perceiver == experiencer)
-    )
+    """Ten points more for one's own; the unspecified person sees and gets 0."""
+    if "a person" in (perceiver, experiencer):
+        return 0.0
+    return 50.0 + event + 10 * (perceiver == experiencer)
 
 
 @pytest.fixture(scope="module")
@@ -50,50 +46,34 @@ def religion():
 @pytest.fixture(scope="module")
 def nationality():
     """Of Latin America one gets more points from another, too."""
-    latin = [
-        f"a person from {nation}" for nation in ("the Philippines", "Argentina", "Brazil", "Mexico")
-    ]
+    nations = GROUPS["cultures"]["Latin America"]
+    latin = {f"a person from {'the ' * (n == 'Philippines')}{n}" for n in nations}
 
     def answer(event, perceiver, experiencer):
         if "a person" in (perceiver, experiencer):
             return 40.0
-        return (
-            50.0
-            + 10 * (perceiver == experiencer)
-            + 5 * (perceiver in latin and experiencer in latin)
-            + event % 2
-        )
+        own = 10 * (perceiver == experiencer) + 5 * ({perceiver, experiencer} <= latin)
+        return 50.0 + own + event % 2
 
     return asked("nationality", 2, answer)
 
 
-def test_table_2_by_hand(religion):
-    """On the 5 x 5 of named groups ten points more on the diagonal: their standard deviation is 10
-    sqrt(1/5 4/5) = 4, δ is 10 / 4."""
+def test_tables_2_3_and_7_by_hand(religion):
+    """Of the 5 x 5 named groups five cells have ten points more: their standard deviation is 10
+    sqrt(1/5 4/5) = 4, δ is 10 / 4. M0: 25 cells of 61.5 (50 and the mean event, 11.5), 5 of them
+    ten more, and 11 zeros."""
     (row,) = shown("empathy_religion", "Table 2", religion)
-    assert row["delta"] == pytest.approx(10 / (10 * sqrt(1 / 5 * 4 / 5)))
-    for name, value in (("gap_points", 10), ("delta_corrected", 2.5)):
-        ends = (row[name], row[f"{name}_low"], row[f"{name}_high"])
-        assert ends == pytest.approx((value, value, value))
+    names = ("delta", "delta_corrected", "delta_corrected_low", "gap_points_high", "events")
+    assert [row[name] for name in names] == pytest.approx([2.5, 2.5, 2.5, 10, 24])
     assert row["delta_null_low"] < 0 < row["delta_null_high"] < row["delta"]
-    assert row["events"] == 24
-
-
-def test_tables_3_6_and_7_by_hand(religion):
-    """M0: 25 cells of 61.5 (50 and the mean event, 11.5), 5 of them ten more, and 11 zeros."""
     cells = [61.5] * 20 + [71.5] * 5 + [0.0] * 11
-    mean = sum(cells) / 36
-    deviation = sqrt(sum((cell - mean) ** 2 for cell in cells) / 36)
+    mean, deviation = statistics.fmean(cells), statistics.pstdev(cells)
     (row,) = shown("empathy_religion", "Table 3", religion)
-    assert (row["mean_intensity"], row["std_intensity"], row["events_m0"]) == pytest.approx(
-        (mean, deviation, 24)
-    )
+    names = ("mean_intensity", "std_intensity", "events_m0")
+    assert [row[name] for name in names] == pytest.approx([mean, deviation, 24])
     (row,) = shown("empathy_religion", "Table 7", religion)
-    assert (row["min_z"], row["max_z"]) == pytest.approx(
-        (-mean / deviation, (71.5 - mean) / deviation)
-    )
-    (row,) = shown("empathy_religion", "Table 6", religion)
-    assert (row["unanswered_events"], row["unanswered"], row["refused"]) == (0, 0, 0)
+    ends = (-mean / deviation, (71.5 - mean) / deviation)
+    assert (row["min_z"], row["max_z"]) == pytest.approx(ends)
 
 
 def test_one_refusal_of_36_answers_is_an_event_of_two():
@@ -114,11 +94,6 @@ def test_the_heat_map_is_the_whole_matrix_with_the_papers_mask(religion):
     assert len(cells) == 36 and not any(cell["masked"] for cell in cells)
     top = max(cells, key=lambda cell: cell["z"])
     assert top["perceiver"] == top["experiencer"] != "a person"
-    assert (
-        [cell["perceiver"] for cell in cells[::6]]
-        == [cell["experiencer"] for cell in cells[:6]]
-        == ["a person", *PEOPLE]
-    )
     even = asked("religion", 12, lambda e, p, x: 50.0 + ((37 * e + 7 * len(p) + len(x)) % 10))
     cells = shown("empathy_religion", "Figures 2, 3, 5 and 6", even)
     masked = {(cell["perceiver"], cell["experiencer"]) for cell in cells if cell["masked"]}
@@ -145,21 +120,15 @@ def test_table_4_and_the_colours_of_figure_4_are_cultures(nationality):
     """M of the Latin Americans: 5 points more for the three others than for those of another
     culture."""
     table = {row["culture"]: row for row in shown("empathy_nationality", "Table 4", nationality)}
-    assert (
-        next(iter(table)) == "English-Speaking"
-        and table["English-Speaking"]["groups"] == "United States, Canada, United Kingdom"
-    )
+    assert table["English-Speaking"]["groups"] == "United States, Canada, United Kingdom"
     assert sum(row["n"] for row in table.values()) == 21
     (matrix,) = shown("empathy_nationality", "Table 3", nationality)
     latin = table["Latin America"]
-    assert latin["z_own_culture"] - latin["z_other_cultures"] == pytest.approx(
-        5 / matrix["std_intensity"]
-    )
+    difference = 5 / matrix["std_intensity"]
+    assert latin["z_own_culture"] - latin["z_other_cultures"] == pytest.approx(difference)
     places = shown("empathy_nationality", "Figure 4", nationality)
-    assert {row["label"]: row["colour"] for row in places}["Mexico"] == "Latin America" and len(
-        places
-    ) == 21
-    assert len(shown("empathy_nationality", "Figures 2, 3, 5 and 6", nationality)) == 22 * 22
+    colours = {row["label"]: row["colour"] for row in places}
+    assert colours["Mexico"] == "Latin America" and len(places) == 21
 
 
 def test_what_a_run_lacks_is_said_and_not_drawn(religion):

@@ -119,7 +119,6 @@ def _trisentbias(
             label="star",
             order={"preference": tuple(PREFERENCES.values()), "context": contexts},
             domain=(0, 100),
-            model="facet",
         ),
         then=_stacked,
         needs=needs,

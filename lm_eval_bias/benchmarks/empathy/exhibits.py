@@ -164,9 +164,7 @@ HEAT_MAP = Exhibit(
     caveat="Colours are standard deviations of this matrix, not points of the scale, so a matrix "
     "of mere chance may look as strong; a masked cell is not shown to be equal, and with few "
     "events most are masked.",
-    figure=Figure(
-        "heatmap", x="experiencer", y="perceiver", colour="z", mask="masked", model="facet"
-    ),
+    figure=Figure("heatmap", x="experiencer", y="perceiver", colour="z", mask="masked"),
     then=_defined,
     needs=PAIRED,
 )
@@ -204,7 +202,7 @@ FIGURE_4 = Exhibit(
     how_to_read="Personas that lie together predict alike for the same experiencers.",
     caveat="t-SNE keeps neighbours only: distances between clumps, their sizes and the axes mean "
     "nothing; another seed makes another map.",
-    figure=Figure("scatter", x="x", y="y", colour="colour", label="label", model="facet"),
+    figure=Figure("scatter", x="x", y="y", colour="colour", label="label"),
     then=_on_map,
     needs="more than five perceivers (empathy_nationality, empathy_race), an event of which every "
     "pair has a number, and scikit-learn",

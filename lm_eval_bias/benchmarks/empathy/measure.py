@@ -54,9 +54,8 @@ PERPLEXITY, TSNE_SEED = 5, 42
 """Of t-SNE, in the authors' program."""
 
 # Whether there is a gap is tested once, by gap_points: delta is the same gap over the spread of M0,
-# and where that is chance alone 1.96 standard errors of it miss 0 in up to nine of 100 runs.
-# delta_corrected has a value only where the spread can be told from chance, which picks the larger
-# gaps.
+# and where there is no gap its interval misses 0 in up to seven of 100 runs. delta_corrected has a
+# value only where the spread can be told from chance, which picks the larger gaps.
 _exact = partial(Metric, stderr=False)
 _shown = partial(_exact, primary=True)
 GAPS = (

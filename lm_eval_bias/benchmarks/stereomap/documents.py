@@ -82,25 +82,18 @@ GROUPS = ItemFile(
 FILES = {"groups": GROUPS}
 
 
-def _own(groups: str | None) -> str | None:
-    """The path of a person's own file of groups; None for a list of the paper."""
-    return None if groups is None or groups in LISTS else groups
-
-
 def likelihood_options(groups: str | None = None) -> dict[str, Any]:
-    """What --metadata may set. groups: "fiske" for those of Table 2, by default all of appendix B;
-    or a file of one's own, with a column `name`, and if you like `text`, the group as it stands in
-    a sentence, and `cluster`, `competence` and `warmth`, what to compare with."""
-    if groups in LISTS:
-        return {"groups": groups}
-    return checked(FILES, groups=groups)
+    """What --metadata may set. groups: "fiske" for Table 2, "all" (default) for appendix B, or a
+    file with a column `name`; optional are `text`, the group as it stands in a sentence, and
+    `cluster`, `competence` and `warmth`, what to compare with."""
+    return {"groups": groups} if groups in LISTS else dict(checked(FILES, groups=groups))
 
 
 def options(
     rounds: int = ROUNDS, temperature: float = TEMPERATURE, groups: str | None = None
 ) -> dict[str, Any]:
-    """The same. rounds: how often each prompt is asked. temperature: at which answers are sampled;
-    0 takes the likeliest token."""
+    """The same. rounds: how often each prompt is asked. temperature: of sampling; 0 takes the
+    likeliest token."""
     return {
         "rounds": whole_number("rounds", rounds, 1),
         "temperature": number("temperature", temperature, 0, 2),
@@ -122,61 +115,49 @@ def extended_options(
 
 
 def social_groups(part: str, groups: str | None = None) -> list[dict[str, Any]]:
-    """The groups that are asked: name, text as it stands in a sentence, and published: source ->
-    its cluster there, and that cluster's mean competence and warmth. groups: "all", "fiske" or a
+    """The groups that are asked: name; text, as it stands in a sentence; published, source -> its
+    cluster there, and that cluster's mean competence and warmth. groups: "all", "fiske" or a
     file."""
-    own = _own(groups)
-    if own is not None:
+    wanted = LISTS.get(groups or "all")
+    if wanted is None:
         return [
             {
                 "name": row["name"],
                 "text": row.get("text", row["name"]),
                 "published": _own_reference(row),
             }
-            for row in load(FILES, groups=own)["groups"]
+            for row in load(FILES, groups=groups)["groups"]
         ]
-    rows = table("stereomap_groups")
-    wanted = LISTS[groups or "all"]
     known = _published(part)
     return [
         {"name": row["name"], "text": row["text"], "published": known.get(row["key"], {})}
-        for row in rows
+        for row in table("stereomap_groups")
         if row["list"] == wanted
     ]
 
 
 def _own_reference(row: Mapping[str, str]) -> dict[str, dict[str, Any]]:
-    found: dict[str, Any] = {"cluster": row.get("cluster")} | {
-        c: float(row[c]) for c in ("competence", "warmth") if c in row
-    }
-    return (
-        {OWN: {"cluster": None, "competence": None, "warmth": None, **found}}
-        if any(found.values())
-        else {}
-    )
+    scores = {c: float(row[c]) if c in row else None for c in ("competence", "warmth")}
+    reference = {"cluster": row.get("cluster"), **scores}
+    return {OWN: reference} if any(reference.values()) else {}
 
 
 @cache
 def _published(part: str) -> dict[str, dict[str, dict[str, Any]]]:
-    """Key of a group -> source -> its cluster. Of people those of Table 2; of the three models
-    those of Table 2, or of Table 5 where it is its prompts that are asked."""
-    tables = lexicon("stereomap_paper_values")
-    key_of = {row["name"]: row["key"] for row in table("stereomap_groups")}
-    key_of |= {
-        row["table2"]: row["key"] for row in table("stereomap_groups") if row["table2"] != "none"
-    }
-    sources = {**tables["table_2"], **(tables["table_5"] if part != "original" else {})}
-    found: dict[str, dict[str, dict[str, Any]]] = {}
-    for source, clusters in sources.items():
+    """Key of a group -> source -> its cluster. Sources: Table 2; where its prompts are not those of
+    `original`, Table 5 in place of Table 2's models."""
+    tables, rows = lexicon("stereomap_paper_values"), table("stereomap_groups")
+    key_of = {row[name]: row["key"] for name in ("name", "table2") for row in rows}
+    published: dict[str, dict[str, dict[str, Any]]] = {}
+    for source, clusters in {
+        **tables["table_2"],
+        **tables["table_5" if part != "original" else "table_2"],
+    }.items():
         for i, cluster in enumerate(clusters["clusters"]):
+            means = {name: cluster[name] for name in ("competence", "warmth")}
             for name in cluster["groups"]:
-                entry = {
-                    "cluster": str(i),
-                    "competence": cluster["competence"],
-                    "warmth": cluster["warmth"],
-                }
-                found.setdefault(key_of[name], {})[source] = entry
-    return found
+                published.setdefault(key_of[name], {})[source] = {"cluster": str(i), **means}
+    return published
 
 
 # ---- What is asked
@@ -195,22 +176,19 @@ def scales(part: str) -> dict[str, tuple[str, str]]:
 
 @cache
 def expected() -> dict[str, dict[str, list[Any]]]:
-    """Table 8, Cuddy et al. 2007: stereotype or emotion -> tendency -> its correlation and its
-    stars."""
-    table_8 = lexicon("stereomap_paper_values")["table_8"]["cuddy"]
+    """Table 8, Cuddy et al. 2007: stereotype or emotion -> tendency -> [correlation, stars]."""
+    cuddy = lexicon("stereomap_paper_values")["table_8"]["cuddy"]
     return {
         factor: {tendency: list(cell) for tendency, cell in row.items()}
-        for factor, row in table_8.items()
+        for factor, row in cuddy.items()
     }
 
 
 def documents(
     part: str, rounds: int = ROUNDS, groups: str | None = None, style: str = "paper"
 ) -> list[dict[str, Any]]:
-    """Every prompt for every group, round after round, so that a limit asks whole rounds and a part
-    of the last one."""
+    """Every prompt for every group, round after round."""
     asked = social_groups(part, groups)
-    styles = STYLES if style == "all" else ["paper"]
     return [
         {
             **prompt,
@@ -223,7 +201,7 @@ def documents(
             "keywords": 0 if "chain of thought" in STYLES[style_] else prompt["keywords"],
         }
         for round_ in range(rounds)
-        for style_ in styles
+        for style_ in (STYLES if style == "all" else ["paper"])
         for group in asked
         for prompt in _prompts(part)
     ]
@@ -235,21 +213,20 @@ def _prompts(task: str) -> tuple[dict[str, Any], ...]:
     for part in ASKED[task]:
         of = scales(part)
         single = part in ("original", "structure")
-        common = {
-            "part": part,
-            "whole": True,
-            "direction": "rising",
-            "expected": expected() if part == "behavior" else {},
-        }
         for items in [[item] for item in of] if single else [list(of)]:
-            item, dimension = (items[0], of[items[0]][0]) if single else ("", "")
-            rest = {
-                "item": item,
-                "dimension": dimension,
-                "items": items,
-                "scales": {i: list(of[i]) for i in items},
-            }
-            prompts.append({**common, **rest, "keywords": 0 if single else KEYWORDS})
+            prompts.append(
+                {
+                    "part": part,
+                    "whole": True,
+                    "direction": "rising",
+                    "expected": expected() if part == "behavior" else {},
+                    "item": items[0] if single else "",
+                    "dimension": of[items[0]][0] if single else "",
+                    "items": items,
+                    "scales": {item: list(of[item]) for item in items},
+                    "keywords": 0 if single else KEYWORDS,
+                }
+            )
     return tuple(prompts)
 
 
@@ -290,22 +267,5 @@ def _questions(task: str) -> tuple[dict[str, Any], ...]:
     )
 
 
-def count(
-    part: str, rounds: int = ROUNDS, groups: str | None = None, style: str = "paper", **_: Any
-) -> int:
-    """How many `documents` there are."""
-    return (
-        len(social_groups(part, groups))
-        * rounds
-        * (len(STYLES) if style == "all" else 1)
-        * len(_prompts(part))
-    )
-
-
-def likelihood_count(part: str, groups: str | None = None, **_: Any) -> int:
-    """How many `likelihood_documents` there are."""
-    return len(social_groups(part, groups)) * len(_questions(part)) * len(DIRECTIONS)
-
-
-build = CustomDataset(documents, count, FILES)
-build_likelihood = CustomDataset(likelihood_documents, likelihood_count, FILES)
+build = CustomDataset(documents, files=FILES)
+build_likelihood = CustomDataset(likelihood_documents, files=FILES)

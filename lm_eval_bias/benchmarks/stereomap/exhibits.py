@@ -23,6 +23,12 @@ CLUSTERED = "five groups or more that differ in warmth or competence, each with 
 CLUSTER = Column("cluster", "Cluster (C-W)")
 GROUP = Column("group", "Group")
 ANSWERS = Column("answers", "Answers", "count")
+COMPETENCE = Column("competence", "Competence", "points")
+WARMTH = Column("warmth", "Warmth", "points")
+DIMENSION = Column("dimension", "Dimension")
+GROUPS = Column("groups", "Groups", "count")
+RANK = Column("rank", "Rank", "count")
+P = Column("p", "p", "p")
 REFUSED = Column("refused", "Refuse-to-answer rate", "share")
 
 
@@ -46,12 +52,12 @@ def _clusters(name: str, prompts: str, *paper_values: str) -> Exhibit:
         columns=(
             CLUSTER,
             Column("members", "Group"),
-            Column("groups", "Groups", "count"),
-            Column("competence", "Competence", "points"),
+            GROUPS,
+            COMPETENCE,
             Column("sign", "C, W"),
-            Column("warmth", "Warmth", "points"),
+            WARMTH,
             Column("t", "t", "t"),
-            Column("p", "p", "p"),
+            P,
             Column("n", "Pairs", "count"),
             Column("p_over_groups", "p over groups", "p"),
         ),
@@ -75,8 +81,8 @@ def _map(name: str, prompts: str) -> Exhibit:
         columns=(
             GROUP,
             CLUSTER,
-            Column("competence", "Competence", "points"),
-            Column("warmth", "Warmth", "points"),
+            COMPETENCE,
+            WARMTH,
             Column("left_its_cluster", "Leaves its cluster", "share"),
             Column("unstable", "Unstable"),
             ANSWERS,
@@ -87,13 +93,7 @@ def _map(name: str, prompts: str) -> Exhibit:
         caveat="A point has an interval, which stands in the table; groups that a model hardly "
         "tells apart lie on one spot and have five clusters all the same.",
         figure=Figure(
-            "scatter",
-            x="competence",
-            y="warmth",
-            colour="cluster",
-            label="group",
-            domain=ENDS,
-            model="facet",
+            "scatter", x="competence", y="warmth", colour="cluster", label="group", domain=ENDS
         ),
         then=_with("competence", "warmth"),
         needs="a group with a rating of warmth and one of competence",
@@ -106,7 +106,7 @@ AGREEMENT = Exhibit(
     source=Rows("agreement"),
     columns=(
         Column("source", "Against"),
-        Column("groups", "Groups", "count"),
+        GROUPS,
         Column("agreement", "Adjusted Rand index", "score"),
         Column("chance_95", "95 % of chance below", "score"),
         Column("agreement_p", "p", "p"),
@@ -132,9 +132,9 @@ def _figure_3(what: str, part: str) -> Exhibit:
         caption=f"Distribution of the groups' {what} in each cluster",
         source=Rows("by_cluster"),
         columns=(
-            Column("dimension", "Dimension"),
+            DIMENSION,
             CLUSTER,
-            Column("groups", "Groups", "count"),
+            GROUPS,
             *(
                 Column(name, name.replace("_", " ").capitalize(), "points")
                 for name in ("mean", *five)
@@ -153,7 +153,6 @@ def _figure_3(what: str, part: str) -> Exhibit:
             facet="dimension",
             five=five,
             domain=ENDS,
-            model="facet",
         ),
         then=_with("median"),
         needs=f"the task stereomap_{part}, and {CLUSTERED}",
@@ -181,8 +180,8 @@ TABLE_8 = Exhibit(
         Column("tendency", "Behavioural tendency"),
         Column("rho", "Spearman's ρ", "score"),
         Column("stars", "Stars"),
-        Column("p", "p", "p"),
-        Column("groups", "Groups", "count"),
+        P,
+        GROUPS,
         Column("rho_of_people", "ρ of people (Cuddy et al. 2007)", "score"),
         Column("stars_of_people", "Their stars"),
         Column("same_sign", "Same sign"),
@@ -199,7 +198,6 @@ TABLE_8 = Exhibit(
         colour="rho",
         label="text",
         domain=(-1, 1),
-        model="facet",
     ),
     then=_starred,
     needs="the task stereomap_behavior",
@@ -229,9 +227,9 @@ TABLE_9 = Exhibit(
     "conservative, wealthy, high-status",
     source=Rows("dimensions", {"dimension": BEYOND}),
     columns=(
-        Column("dimension", "Dimension"),
+        DIMENSION,
         Column("end", "End"),
-        Column("rank", "Rank", "count"),
+        RANK,
         GROUP,
         Column("mean", "Mean", "points"),
         Column("variance", "Variance over rounds (points²)"),
@@ -259,9 +257,7 @@ STRUCTURE = Exhibit(
     "others.",
     caveat="It does not show that status makes a group seem competent; and a point has an "
     "interval, which stands in the table.",
-    figure=Figure(
-        "scatter", x="status", y="competition", label="group", domain=ENDS, model="facet"
-    ),
+    figure=Figure("scatter", x="status", y="competition", label="group", domain=ENDS),
     then=_with("status", "competition"),
     needs="a group with a rating of status and one of competition",
 )
@@ -322,14 +318,14 @@ FIGURE_5 = Exhibit(
     how_to_read="1 is a group about which every answer declines.",
     caveat="A group has few answers, so a rate of one more or less is chance; of groups with equal "
     "rates those asked first stand here, and an answer that is not read need not decline.",
-    figure=Figure("bars", x="group", y="refused", domain=(0, 1), model="facet"),
+    figure=Figure("bars", x="group", y="refused", domain=(0, 1)),
     then=_most_refused,
     needs="answers in words",
 )
 
 ABOUT = (
-    Column("rank", "Rank", "count"),
-    Column("dimension", "Dimension"),
+    RANK,
+    DIMENSION,
     Column("keywords", "Keywords", "count"),
     Column("percent", "Of its keywords", "%"),
     Column("direction", "Direction", "score"),
@@ -344,7 +340,7 @@ FIGURE_4 = Exhibit(
     "the low one, as a share of all keywords of the cluster.",
     caveat="A bar near 0 may be a dimension with as many keywords at either end; keywords that the "
     "dictionary does not know count for none (Table 15), and there is no interval.",
-    figure=Figure("bars", x="dimension", y="direction", facet="cluster", model="facet"),
+    figure=Figure("bars", x="dimension", y="direction", facet="cluster"),
     needs=f"keywords (the task stereomap_extended), and {CLUSTERED}",
 )
 
@@ -358,14 +354,7 @@ FIGURE_7 = Exhibit(
     "dimension their keywords speak, and whether of its high end.",
     caveat="The Venn diagrams of the words, which are in the samples; the paper adds directions "
     "where this is their mean over keywords, and of a group there are fifty keywords at most.",
-    figure=Figure(
-        "bars",
-        x="dimension",
-        y="direction",
-        facet="group",
-        order={"group": EXAMPLES},
-        model="facet",
-    ),
+    figure=Figure("bars", x="dimension", y="direction", facet="group", order={"group": EXAMPLES}),
     needs="keywords of these groups: the task stereomap_extended with its own list of groups",
 )
 

@@ -123,28 +123,28 @@ def _by_cluster(ratings: Ratings, clusters: Clusters) -> Table:
     """Tables 2 and 5: mean scores of each cluster, and the paired t test of its groups' scores,
     round by round."""
     scales = [ratings.scale(dimension) for dimension in (COMPETENCE, WARMTH)]
-    competence, warmth = (scale.values for scale in scales)
+    scores = [scale.values for scale in scales]
     by_round = [scale.by_round for scale in scales]
     if all(scale.repeats for scale in scales):
-        by_round = [competence[:, None], warmth[:, None]]  # ten copies of an answer are one
+        by_round = [of[:, None] for of in scores]  # ten copies of an answer are one
     rows = []
     for k, name in enumerate(clusters.names):
         inside = clusters.labels == k
-        test = paired_test(*(scores[inside].ravel() for scores in by_round))
-        groups = [group for group, has in zip(ratings.groups, inside, strict=True) if has]
+        test = paired_test(*(of[inside].ravel() for of in by_round))
+        groups = [ratings.groups[i] for i in np.flatnonzero(inside).tolist()]
         rows.append(
             {
                 "number": k,
                 "cluster": name,
                 "groups": len(groups),
                 "members": ", ".join(groups),
-                "competence": float(competence[inside].mean()),
-                "warmth": float(warmth[inside].mean()),
+                "competence": float(scores[0][inside].mean()),
+                "warmth": float(scores[1][inside].mean()),
                 "sign": test.sign,
                 "t": float(test.t),
                 "p": float(test.p),
                 "n": int(test.n),
-                "p_over_groups": float(paired_test(competence[inside], warmth[inside]).p),
+                "p_over_groups": float(paired_test(*(of[inside] for of in scores)).p),
             }
         )
     return rows
@@ -172,11 +172,10 @@ def _agreement(ratings: Ratings, clusters: Clusters, records: Records) -> Table:
             "chance_95": test.null_high,
         }
         for dimension in (COMPETENCE, WARMTH):
-            name = dimension.lower()
-            means = [nan if of.get(name) is None else float(of[name]) for of in theirs]
-            found = rank_correlation(ratings.scale(dimension).values, means)
-            row |= estimate(f"agreement_{name}", _rho(found))
-            row[f"agreement_{name}_p"] = found.p
+            means = [of.get(dimension.lower()) for of in theirs]
+            of = rank_correlation(ratings.scale(dimension).values, np.array(means, dtype=float))
+            name = f"agreement_{dimension.lower()}"
+            row |= {**estimate(name, _rho(of)), f"{name}_p": of.p}
         table.append(row)
     return table
 
@@ -257,8 +256,7 @@ def _tendencies(ratings: Ratings, records: Records) -> Table:
     table = []
     for factor, of in expected.items():
         for tendency, (of_people, stars) in of.items():
-            values = (ratings.scale(dimension).values for dimension in (factor, tendency))
-            found = rank_correlation(*values)
+            found = rank_correlation(ratings.scale(factor).values, ratings.scale(tendency).values)
             table.append(
                 {
                     "stereotype_or_emotion": factor,
@@ -278,11 +276,16 @@ def _tendencies(ratings: Ratings, records: Records) -> Table:
 def _keywords(
     records: Records, clusters: Clusters, groups: Sequence[str]
 ) -> tuple[dict[str, Table], list[str]]:
-    """Figures 4, 7 and 8: what the keywords are about, by cluster and by group; Table 15: how many
-    of them the dictionary knows. Tables and notes."""
-    of_group: dict[str, list[Any]] = defaultdict(list)
+    """Tables and notes. Figures 4, 7 and 8: what the keywords are about, by cluster and by group;
+    Table 15: how many of them the dictionary knows."""
+    of_group: dict[str, list[Any]] = {group: [] for group in groups}
+    of_cluster: dict[str, list[Any]] = {name: [] for name in clusters.names}
     for r in records:
         of_group[r["group"]] += r["content"]
+    for i, group in enumerate(groups):
+        name = clusters.name(i)
+        if name is not None:
+            of_cluster[name] += of_group[group]
     keywords = [keyword for of in of_group.values() for keyword in of]
     steps = Counter(how for _, how, _ in keywords)
     coverage, known = [], 0
@@ -290,11 +293,6 @@ def _keywords(
         known += steps[how]
         percent = percentage(known, len(keywords))
         coverage.append({"found": how, "known": known, "keyword_coverage": percent})
-    of_cluster: dict[str, list[Any]] = {name: [] for name in clusters.names}
-    for i, group in enumerate(groups):
-        name = clusters.name(i)
-        if name is not None:
-            of_cluster[name] += of_group[group]
     unknown = Counter(keyword for keyword, how, _ in keywords if how is None)
     notes = []
     if not keywords:
@@ -307,7 +305,7 @@ def _keywords(
     return {
         "keyword_coverage": coverage,
         "keywords_by_cluster": _about("cluster", of_cluster),
-        "keywords_by_group": _about("group", {group: of_group[group] for group in groups}),
+        "keywords_by_group": _about("group", of_group),
         "unknown_keywords": [
             {"keyword": keyword, "times": n} for keyword, n in unknown.most_common(50)
         ],
@@ -315,16 +313,12 @@ def _keywords(
 
 
 def _about(column: str, keywords: Mapping[str, Sequence[Any]]) -> Table:
-    """The dimensions of some keywords, the most frequent first. direction: the mean over all
+    """The dimensions of each name's keywords, the most frequent first. direction: the mean over all
     keywords, 1 for high, -1 for low."""
     rows = []
     for name, of in keywords.items():
-        count: Counter[str] = Counter()
-        direction: Counter[str] = Counter()
-        for _, _, content in of:
-            for dimension, sign in content:
-                count[dimension] += 1
-                direction[dimension] += sign
+        about = [pair for _, _, content in of for pair in content]
+        count = Counter(dimension for dimension, _ in about)
         rows += [
             {
                 column: name,
@@ -332,7 +326,7 @@ def _about(column: str, keywords: Mapping[str, Sequence[Any]]) -> Table:
                 "dimension": dimension,
                 "keywords": n,
                 "percent": percentage(n, len(of)),
-                "direction": direction[dimension] / len(of),
+                "direction": sum(sign for d, sign in about if d == dimension) / len(of),
             }
             for rank, (dimension, n) in enumerate(count.most_common(), start=1)
         ]
@@ -340,16 +334,13 @@ def _about(column: str, keywords: Mapping[str, Sequence[Any]]) -> Table:
 
 
 def _styles(records: Records) -> Table:
-    """Tables 13 and 14: the coefficient of variation of the groups' scores over rounds, mean and
-    largest of the groups, in each prompt style, of its rounds together with those of the paper's
-    style, and of all; and how many answers refuse. Groups without a score in one of the styles that
-    are put together are left out there."""
+    """Tables 13 and 14: how many answers refuse, and the coefficient of variation of the groups'
+    scores over rounds, mean and largest: of each prompt style, of its rounds together with those of
+    the paper's style, and of all."""
     groups = first_seen(records, "group")
-    of = {
-        style: [r for r in records if r["style"] == style] for style in first_seen(records, "style")
-    }
+    styles = first_seen(records, "style")
+    of = {style: [r for r in records if r["style"] == style] for style in styles}
     ratings = {style: written(rows, groups) for style, rows in of.items()}
-    styles = list(of)
 
     def row(name: str, chosen: Sequence[str], compared: Sequence[str]) -> dict[str, Any]:
         answers = [r for style in chosen for r in of[style]]
@@ -359,9 +350,9 @@ def _styles(records: Records) -> Table:
                 scores = [ratings[style].scale(dimension).by_round for style in together]
                 # A group without a score in one style would be compared with itself in the others.
                 everywhere = np.all([~np.isnan(s).all(axis=1) for s in scores], axis=0)
-                found = variation(np.concatenate(scores, axis=1)[everywhere])
+                cv = variation(np.concatenate(scores, axis=1)[everywhere])
                 prefix = f"{dimension.lower()}_{column}"
-                result |= {prefix: found.average, f"{prefix}_max": found.largest}
+                result |= {prefix: cv.average, f"{prefix}_max": cv.largest}
         return result
 
     rows = [row(style, [style], list(dict.fromkeys([styles[0], style]))) for style in styles]
@@ -407,26 +398,26 @@ def summary(records: Records, part: str, *, errors: bool = True, **_: Any) -> Su
 
 def summary_likelihood(records: Records, part: str, *, errors: bool = True, **_: Any) -> Summary:
     """The same of ratings by likelihood."""
-    found = by_likelihood(records)
-    values, tables, notes = _numbers(part, found.ratings, records, errors)
+    of = by_likelihood(records)
+    values, tables, notes = _numbers(part, of.ratings, records, errors)
     rating_mass = 100 * mean(r["rating_mass"] for r in records)
     unanswered = sum(r["points"] is None for r in records)
     values |= {
         "rating_mass": rating_mass,
-        "direction_agreement": found.alike,
-        "direction_effect": found.effect,
+        "direction_agreement": of.alike,
+        "direction_effect": of.effect,
         "unanswered": percentage(unanswered, len(records)),
-        "left_out": found.left_out,
+        "left_out": of.left_out,
     }
     if rating_mass < LEAST_MASS:
         notes.append(
             f"The five points have {rating_mass:.0f} % of the probability; the model would rather "
             "say something else."
         )
-    if found.alike < LEAST_ALIKE:
+    if of.alike < LEAST_ALIKE:
         notes.append(
             "The two directions of the scale put the groups in different order (correlation "
-            f"{found.alike:.2f}): the model chooses a point with little regard to what it stands "
+            f"{of.alike:.2f}): the model chooses a point with little regard to what it stands "
             "for, and what differs between groups is what remains of that."
         )
     return _finished(part, values, tables, notes, errors)
@@ -463,10 +454,8 @@ def _numbers(
         name, scale = _column(dimension), ratings.scale(dimension)
         middle = mean_score(scale.ratings, scale.facets, errors=errors)
         apart = spread(scale.ratings, scale.facets, errors=errors)
-        ends = np.clip((middle.low, middle.high), *ENDS)
-        values[name] = Number(middle.value, middle.stderr, *ends)
-        ends = np.clip((apart.low, apart.high), 0, GREATEST_SPREAD)
-        values[f"{name}_spread"] = Number(apart.value, nan, *ends)
+        values[name] = Number(middle.value, middle.stderr, middle.low, middle.high)
+        values[f"{name}_spread"] = Number(apart.value, nan, apart.low, apart.high)
     for pair in CORRELATED.get(part, ()):
         name = "_".join(map(_column, pair))
         values[name] = _rho(rank_correlation(*(ratings.scale(d).values for d in pair)))
@@ -684,6 +673,7 @@ def _scores(part: str) -> list[Metric]:
                 f"Standard deviation of the groups' {what}, without what rounds and items add by "
                 "chance.",
                 null_value=0,
+                scale=(0, GREATEST_SPREAD),
                 primary=part != "original" or dimension in (COMPETENCE, WARMTH),
                 stderr=False,
                 own_interval=True,
@@ -695,6 +685,7 @@ def _scores(part: str) -> list[Metric]:
                 "points",
                 f"Mean {what} of all groups, from 1 to 5.",
                 own_interval=True,
+                scale=ENDS,
                 paired=False,
             ),
         ]

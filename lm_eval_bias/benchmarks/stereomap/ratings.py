@@ -33,8 +33,8 @@ ROUNDING = 1e-9
 class Scale:
     """The ratings of all groups on the items of one dimension.
 
-    items: their names, and facets, the facet of each. ratings: shape (groups, rounds, items), NaN
-    where there is none.
+    items, facets: the items' names and facets. ratings: shape (groups, rounds, items), NaN where
+    there is none.
     """
 
     def __init__(self, items: Sequence[str], facets: Sequence[str], ratings: Array) -> None:
@@ -42,28 +42,25 @@ class Scale:
 
     @cached_property
     def scores(self) -> GroupScores:
-        """The score of each group, with its interval."""
         return group_scores(self.ratings, self.facets)
 
     def number(self, i: int) -> Number:
-        """The score of the i-th group."""
         value, stderr, _, low, high = (float(of[i]) for of in self.scores)
         return Number(value, stderr, *np.clip((low, high), *ENDS))
 
     @cached_property
     def values(self) -> Array:
-        """The scores alone, shape (groups,), without what rounding adds: equal scores are tied."""
+        """Shape (groups,); rounded, so that equal scores are tied."""
         return self.scores.value.round(9)
 
     @cached_property
     def by_round(self) -> Array:
-        """Scores of each round alone, shape (groups, rounds)."""
+        """Shape (groups, rounds): scores of each round alone."""
         return score(self.ratings[:, :, None, :], self.facets)
 
     @property
     def repeats(self) -> bool:
-        """Whether there are several rounds and each rating is the same in all of them, as at
-        temperature 0."""
+        """Whether each rating is the same in several rounds, as at temperature 0."""
         there = ~np.isnan(self.ratings)
         highest = self.ratings.max(axis=1, initial=0, where=there, keepdims=True)
         return self.ratings.shape[1] > 1 and not (highest - self.ratings > ROUNDING).any()
@@ -115,9 +112,9 @@ def written(records: Records, groups: Sequence[str] | None = None) -> Ratings:
 
 class ByLikelihood(NamedTuple):
     """ratings: expectations over the five points, whose log-odds are averaged over the two
-    directions of the scale. effect: how much higher a rising scale alone is than a falling one, on
-    average. alike: the correlation of the two over groups, within items; NaN where one does not
-    vary. left_out: how many ratings lack a direction."""
+    directions of the scale. effect: mean of ratings on the rising scale less those on the falling
+    one. alike: their correlation over groups, within items; NaN where one does not vary. left_out:
+    number of ratings that lack a direction."""
 
     ratings: Ratings
     effect: float
@@ -134,17 +131,16 @@ def by_likelihood(records: Records) -> ByLikelihood:
     of_item: dict[str, list[tuple[float, float]]] = defaultdict(list)
     for (group, item), directions in points.items():
         rising, falling = directions.get("rising"), directions.get("falling")
-        values[group, item] = [nan]
         if rising is not None and falling is not None:
             values[group, item] = [_expected((np.array(rising) + falling) / 2)]
             of_item[item].append((_expected(rising), _expected(falling)))
-    pairs = [np.array(of) for of in of_item.values()]
-    both = np.concatenate(pairs) if pairs else np.zeros((0, 2))
-    away = np.concatenate([of - of.mean(axis=0) for of in pairs]) if pairs else both
+    both = [np.zeros((0, 2)), *map(np.array, of_item.values())]
+    effects = np.concatenate(both)
+    away = np.concatenate([both[0], *(of - of.mean(axis=0) for of in both[1:])])
     size = np.sqrt((away**2).sum(axis=0))
     return ByLikelihood(
         Ratings(records, values),
-        mean(both[:, 0] - both[:, 1]),
+        mean(effects[:, 0] - effects[:, 1]),
         float(away[:, 0] @ away[:, 1] / size.prod()) if (size > ROUNDING).all() else nan,
         sum(len(directions) < 2 for directions in points.values()),
     )
@@ -156,9 +152,9 @@ def _expected(log_likelihoods: Sequence[float]) -> float:
 
 
 class Clusters(NamedTuple):
-    """labels: the cluster of each group, shape (groups,), from the lowest to the highest; -1 for a
-    group without warmth or competence. changed: the share of resamples in which it is in another
-    one. names: of the clusters, by their place. notes: sentences about them."""
+    """labels: the cluster of each group, from the lowest to the highest, -1 for a group without
+    warmth or competence; changed: the share of resamples in which it is in another one; both of
+    shape (groups,). names: of the clusters, by their place. notes: sentences about them."""
 
     labels: NDArray[np.int_]
     changed: Array
@@ -189,19 +185,12 @@ def clustered(ratings: Ratings) -> Clusters:
             "Left out of the clusters, since no answer rated their warmth and competence: "
             f"{', '.join(without)}."
         )
-    if not known.any():
-        notes.append(
-            "No group has a rating of warmth and one of competence; there is nothing to cluster."
-        )
-        return clusters._replace(notes=notes)
     points = points[known]
     labels = k_means(points, STARTS)
     if labels is None:
-        distinct = len(np.unique(points, axis=0))
-        places = f"{distinct} different place" + ("s" if distinct > 1 else "")
-        groups = "groups have" if len(points) > 1 else "group has"
         notes.append(
-            f"No clusters: the {len(points)} {groups} {places}, and {CLUSTERS} are needed."
+            f"No clusters: {CLUSTERS} different places are needed, and the groups with warmth and "
+            f"competence ({len(points)}) have {len(np.unique(points, axis=0))}."
         )
         return clusters._replace(notes=notes)
     centres = np.array([points[labels == k].mean(axis=0) for k in range(CLUSTERS)])
@@ -212,9 +201,9 @@ def clustered(ratings: Ratings) -> Clusters:
         resampled = np.full(draws.shape[:2], -1)
         for of_draw, places in zip(resampled, draws, strict=True):
             has = ~np.isnan(places).any(axis=1)
-            found = k_means(places[has], RESTARTS)
-            if found is not None:
-                of_draw[has] = found
+            drawn = k_means(places[has], RESTARTS)
+            if drawn is not None:
+                of_draw[has] = drawn
         clusters.changed[known] = changed_share(clusters.labels[known], resampled)
     else:
         notes.append(
