@@ -47,7 +47,7 @@ def test_all_five_tasks_are_asked_and_report_what_they_could_not_make(runs):
     # Behaviour asks three prompts of the first group, emotion two of it and one of the next.
     parts = [s["records"]["part"] for s in run.samples("stereomap_behavior")]
     assert parts == ["extended", "emotion", "behavior"]
-    assert "nothing to cluster" in run.done.stderr
+    assert "No clusters" in run.done.stderr
 
 
 def test_the_authors_dictionary_is_read_where_it_can_be_had(runs, shared):

@@ -110,7 +110,8 @@ def test_a_model_that_always_says_the_same_has_no_clusters_and_a_sentence_says_s
     )
     assert found.values["competence_cv"][0] == 0
     assert {row["note"] for row in found.tables["notes"]} >= {
-        "No clusters: the 24 groups have 1 different place, and 5 are needed."
+        "No clusters: 5 different places are needed, and the groups with warmth and competence "
+        "(24) have 1."
     }
     assert all(row["cluster"] is None for row in found.tables["groups"])
 
@@ -123,7 +124,7 @@ def test_a_model_that_refuses_everything_has_rates_of_one_and_a_sentence():
         assert isnan(values[name]), name
     assert {row["refused"] for row in found.tables["groups"]} == {1}
     notes = str(found.tables["notes"])
-    assert "there is nothing to cluster" in notes
+    assert "the groups with warmth and competence (0) have 0" in notes
     assert "Every answer refuses for 24 of 24 groups" in notes
 
 
